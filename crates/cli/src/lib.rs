@@ -1,0 +1,1 @@
+//! Option tables and grammar: argv to plan.

@@ -1,0 +1,1 @@
+//! Workloads and the loops that are timed.

@@ -1,0 +1,1 @@
+//! Clock, CPU utilisation, TCP_INFO and confidence intervals.

@@ -1,0 +1,74 @@
+//! What each end really got after negotiation.
+
+use std::net::IpAddr;
+
+use crate::plan::Family;
+
+/// One data host after name resolution.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// The canonical name the resolver gave, or the numeric text as typed.
+    pub name: String,
+    /// The first address.
+    pub address: IpAddr,
+    /// The scope of a link-local IPv6 address, 0 otherwise.
+    pub scope: u32,
+    /// The port, 0 when the system chooses.
+    pub port: u16,
+}
+
+impl Host {
+    /// The family of the address.
+    #[must_use]
+    pub const fn family(&self) -> Family {
+        match self.address {
+            IpAddr::V4(_) => Family::V4,
+            IpAddr::V6(_) => Family::V6,
+        }
+    }
+}
+
+/// Both data hosts after name resolution.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hosts {
+    /// netperf's.
+    pub local: Host,
+    /// netserver's.
+    pub remote: Host,
+}
+
+/// One end's data socket and buffers as they really are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EndSetup {
+    /// `SO_SNDBUF` read back, bytes; `None` when it is not known.
+    pub send_buffer: Option<u32>,
+    /// `SO_RCVBUF` read back, bytes; `None` when it is not known.
+    pub recv_buffer: Option<u32>,
+    /// Bytes per send; `None` when this end does not send.
+    pub send_size: Option<u32>,
+    /// Bytes per receive; `None` when this end does not receive.
+    pub recv_size: Option<u32>,
+    /// Send buffers in the ring, 0 when the ring is not used.
+    pub send_width: u32,
+    /// Receive buffers in the ring, 0 when the ring is not used.
+    pub recv_width: u32,
+    /// `TCP_NODELAY` in force.
+    pub nodelay: bool,
+    /// `SO_PRIORITY`: -1 not asked, -2 refused, -3 not supported.
+    pub priority: i32,
+    /// Type of service: -1 not asked, -2 refused.
+    pub tos: i32,
+}
+
+/// What both ends agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Agreed {
+    /// netperf's end.
+    pub local: EndSetup,
+    /// netserver's end; `None` with `-N`.
+    pub remote: Option<EndSetup>,
+    /// The port netserver's data socket is on.
+    pub data_port: u16,
+    /// Whether netserver measures its CPU.
+    pub remote_cpu: bool,
+}

@@ -1,0 +1,4 @@
+//! The catalogues: every transport and every test name, one row each.
+
+pub mod tests;
+pub mod transports;

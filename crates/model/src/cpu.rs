@@ -1,0 +1,90 @@
+//! CPU utilisation as measured around a test.
+
+/// How CPU utilisation was measured; the code goes over the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum CpuMethod {
+    /// Not measured.
+    #[default]
+    None,
+    /// Differences of the per-CPU counters in `/proc/stat`.
+    ProcStat,
+    /// Another method, reported by the peer with this code.
+    Other(u32),
+}
+
+impl CpuMethod {
+    /// The numeric code used by the control protocol.
+    #[must_use]
+    pub const fn code(self) -> u32 {
+        match self {
+            Self::None => 0,
+            Self::ProcStat => 8,
+            Self::Other(code) => code,
+        }
+    }
+
+    /// The method with this code.
+    #[must_use]
+    pub const fn from_code(code: u32) -> Self {
+        match code {
+            0 => Self::None,
+            8 => Self::ProcStat,
+            other => Self::Other(other),
+        }
+    }
+
+    /// The letter that titles and selectors print.
+    #[must_use]
+    pub const fn letter(self) -> char {
+        match self {
+            Self::None => 'U',
+            Self::ProcStat => 'S',
+            Self::Other(code) => match code {
+                1 => 'I',
+                2 => 'P',
+                3 => 'T',
+                4 => 'L',
+                5 => 'R',
+                6 => 'N',
+                7 => 'K',
+                9 => 'C',
+                10 => 'E',
+                11 => 'M',
+                12 => 'O',
+                _ => '?',
+            },
+        }
+    }
+}
+
+/// Shares of CPU time, each in percent of all CPUs together.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct CpuShares {
+    /// User mode, without nice.
+    pub user: f64,
+    /// Kernel mode.
+    pub system: f64,
+    /// Waiting for I/O.
+    pub iowait: f64,
+    /// Hard interrupts.
+    pub irq: f64,
+    /// Soft interrupts.
+    pub softirq: f64,
+}
+
+/// CPU utilisation of one end over one iteration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CpuUsage {
+    /// How it was measured.
+    pub method: CpuMethod,
+    /// Busy share of all CPUs together, percent.
+    pub busy: f64,
+    /// The same, split by state.
+    pub shares: CpuShares,
+    /// CPUs online.
+    pub cpus: u32,
+    /// The busiest CPU.
+    pub peak_id: i32,
+    /// Busy share of the busiest CPU, percent.
+    pub peak_busy: f64,
+}

@@ -1,0 +1,26 @@
+//! What a network test is, as plain data.
+//!
+//! A [`TestPlan`] says what will be done, [`Agreed`] what each end really got
+//! after negotiation, and an [`Outcome`] what was measured. The catalogues list
+//! every transport and every test name. [`figures`] derives rates and service
+//! demand from the counts. Nothing here touches a socket, a clock or a file.
+
+pub mod agreed;
+pub mod catalog;
+pub mod cpu;
+pub mod figures;
+pub mod outcome;
+pub mod plan;
+pub mod units;
+
+pub use agreed::{Agreed, EndSetup, Host, Hosts};
+pub use catalog::tests::{Suite, TestId, TestRow};
+pub use catalog::transports::{SocketKind, TransportId, TransportRow};
+pub use cpu::{CpuMethod, CpuShares, CpuUsage};
+pub use outcome::{Confidence, EndResult, Iteration, Outcome, Tally, Warning};
+pub use plan::{
+    Confidence as ConfidencePlan, ControlPlan, CpuBinding, CpuPlan, DataAddress, EndPlan, Family,
+    Flow, Format, Limit, PacePlan, ReportPlan, RingPlan, Routing, SelectionSource, SocketPlan,
+    TestPlan,
+};
+pub use units::{Unit, UnitKind};

@@ -1,0 +1,372 @@
+//! What will be done: every default explicit, each end separate, no socket touched yet.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::catalog::tests::TestId;
+use crate::catalog::transports::TransportId;
+use crate::units::Unit;
+
+/// What moves in which direction, as seen by netperf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Flow {
+    /// netperf sends.
+    pub sends: bool,
+    /// netperf receives.
+    pub receives: bool,
+    /// Every operation opens and closes a connection of its own.
+    pub connects: bool,
+}
+
+impl Flow {
+    /// Bulk data to netserver.
+    pub const SEND: Self = Self {
+        sends: true,
+        receives: false,
+        connects: false,
+    };
+    /// Bulk data from netserver.
+    pub const RECEIVE: Self = Self {
+        sends: false,
+        receives: true,
+        connects: false,
+    };
+    /// Request/response.
+    pub const RR: Self = Self {
+        sends: true,
+        receives: true,
+        connects: false,
+    };
+    /// Connect, request, response, close.
+    pub const CRR: Self = Self {
+        sends: true,
+        receives: true,
+        connects: true,
+    };
+    /// Connect, close.
+    pub const CC: Self = Self {
+        sends: false,
+        receives: false,
+        connects: true,
+    };
+
+    /// Whether both directions carry data.
+    #[must_use]
+    pub const fn is_request_response(self) -> bool {
+        self.sends && self.receives
+    }
+
+    /// Whether an operation is a transaction rather than a number of bytes.
+    #[must_use]
+    pub const fn counts_transactions(self) -> bool {
+        self.connects || self.is_request_response()
+    }
+
+    /// The text of the `DIRECTION` selector.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match (self.connects, self.sends, self.receives) {
+            (false, true, false) => "Send",
+            (false, false, true) => "Receive",
+            (false, true, true) => "Send|Recv",
+            (true, false, false) => "Connection",
+            (true, true, false) => "Connect|Send",
+            (true, false, true) => "Connect|Recv",
+            (true, true, true) => "Connect|Send|Recv",
+            (false, false, false) => "None",
+        }
+    }
+}
+
+/// When a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// After this long.
+    Time(Duration),
+    /// After this many bytes (one-way tests) or transactions (all others).
+    Units(u64),
+    /// When a signal says so (`-l 0`).
+    UntilStopped,
+}
+
+/// An address family as asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Family {
+    /// Whatever the name resolves to.
+    #[default]
+    Unspecified,
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+impl Family {
+    /// The name that messages and the banner print.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Unspecified => "AF_UNSPEC",
+            Self::V4 => "AF_INET",
+            Self::V6 => "AF_INET6",
+        }
+    }
+
+    /// The number that `SOURCE_FAMILY` and `DEST_FAMILY` print (Linux values).
+    #[must_use]
+    pub const fn number(self) -> i32 {
+        match self {
+            Self::Unspecified => 0,
+            Self::V4 => 2,
+            Self::V6 => 10,
+        }
+    }
+}
+
+/// Whether data may be routed (`SO_DONTROUTE`, socket(7)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Routing {
+    /// Routed as usual.
+    #[default]
+    Routed,
+    /// Only to directly connected hosts (`-R 0`).
+    DirectOnly,
+}
+
+/// Options set on one end's data socket before it is used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SocketPlan {
+    /// `SO_SNDBUF` in bytes; `None` leaves the system default.
+    pub send_buffer: Option<u32>,
+    /// `SO_RCVBUF` in bytes; `None` leaves the system default.
+    pub recv_buffer: Option<u32>,
+    /// `TCP_NODELAY`.
+    pub nodelay: bool,
+    /// `TCP_CORK`.
+    pub cork: bool,
+    /// `SO_KEEPALIVE`.
+    pub keepalive: bool,
+    /// `SO_DEBUG`.
+    pub debug: bool,
+    /// Whether data may be routed.
+    pub routing: Routing,
+    /// `TCP_MAXSEG` in bytes.
+    pub segment_size: Option<u32>,
+    /// `SO_PRIORITY`.
+    pub priority: Option<i32>,
+    /// `IP_TOS` or `IPV6_TCLASS`.
+    pub tos: Option<u8>,
+    /// `TCP_CONGESTION`.
+    pub congestion: Option<String>,
+    /// Answer UDP from the address that was asked (`IP_PKTINFO`).
+    pub packet_info: bool,
+    /// `TCP_DEFER_ACCEPT` on the listener.
+    pub defer_accept: bool,
+    /// `TCP_FASTOPEN`.
+    pub fast_open: bool,
+    /// Connect the datagram socket to its peer.
+    pub connected_datagram: bool,
+    /// Path MTU discovery "do": never fragment.
+    pub no_fragmentation: bool,
+    /// `IP_MULTICAST_TTL` in hops.
+    pub multicast_ttl: Option<u8>,
+    /// `SO_MAX_PACING_RATE` in bytes per second.
+    pub pacing_rate: Option<u32>,
+}
+
+/// The buffers that calls cycle through in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingPlan {
+    /// Bytes per call; `None` derives it from the socket buffer.
+    pub size: Option<u32>,
+    /// Number of buffers; `None` derives it.
+    pub width: Option<u32>,
+    /// Alignment of each buffer, a power of two, bytes.
+    pub align: u32,
+    /// Offset from that alignment, bytes.
+    pub offset: u32,
+}
+
+impl Default for RingPlan {
+    fn default() -> Self {
+        Self {
+            size: None,
+            width: None,
+            align: 8,
+            offset: 0,
+        }
+    }
+}
+
+/// Whether and how an end measures its CPU utilisation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CpuPlan {
+    /// The calibration rate the user gave; it has no influence with `/proc/stat`.
+    pub rate: Option<f32>,
+}
+
+/// Operations released per interval (global `-b`, `-w`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacePlan {
+    /// Operations per interval.
+    pub burst: u32,
+    /// The interval.
+    pub interval: Duration,
+}
+
+/// A CPU that a process is bound to (global `-T`).
+pub type CpuBinding = Option<u32>;
+
+/// Everything one end is asked to do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EndPlan {
+    /// Options of the data socket.
+    pub socket: SocketPlan,
+    /// Send buffers.
+    pub send: RingPlan,
+    /// Receive buffers.
+    pub recv: RingPlan,
+    /// CPU measurement; `None` when not asked for.
+    pub cpu: Option<CpuPlan>,
+    /// The CPU to run on.
+    pub bind: CpuBinding,
+    /// File whose contents fill the buffers.
+    pub fill: Option<PathBuf>,
+    /// Pacing.
+    pub pace: Option<PacePlan>,
+    /// Avoid copying data where the system can (test-specific `-V`).
+    pub copy_avoidance: bool,
+}
+
+/// One end of the data connection as typed, not yet resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataAddress {
+    /// Host name or address.
+    pub host: String,
+    /// Prefix length when the host part beyond it is drawn at random (`-H host/bits`).
+    pub random_bits: Option<u8>,
+    /// Port number or service name.
+    pub port: String,
+    /// Family asked for.
+    pub family: Family,
+}
+
+/// How the control connection is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControlPlan {
+    /// Where netserver is.
+    pub remote: DataAddress,
+    /// Where the connection comes from.
+    pub local: DataAddress,
+    /// Whether the user named a host or a port: then no private netserver is started.
+    pub explicit: bool,
+    /// Sent first when given (`-Z`).
+    pub passphrase: Option<String>,
+}
+
+/// Confidence intervals (global `-i`, `-I`, `-r`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Confidence {
+    /// 95 or 99 percent.
+    pub level: u32,
+    /// Full width of the interval as a fraction of the mean.
+    pub width: f64,
+    /// At least this many iterations.
+    pub min_iterations: u32,
+    /// At most this many iterations.
+    pub max_iterations: u32,
+    /// Whether only the result, and not CPU, must meet the width.
+    pub result_only: bool,
+}
+
+/// What a run does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TestPlan {
+    /// The test asked for.
+    pub test: TestId,
+    /// What data travels over.
+    pub transport: TransportId,
+    /// What moves in which direction.
+    pub flow: Flow,
+    /// When it ends.
+    pub limit: Limit,
+    /// Request size in bytes; `None` outside request/response.
+    pub request: Option<u32>,
+    /// Response size in bytes; `None` outside request/response.
+    pub response: Option<u32>,
+    /// Extra requests kept in flight (test-specific `-b`).
+    pub burst: u32,
+    /// The control connection; `None` with `-N`.
+    pub control: Option<ControlPlan>,
+    /// Where netperf's data socket is.
+    pub local_data: DataAddress,
+    /// Where netserver's data socket is.
+    pub remote_data: DataAddress,
+    /// netperf's end.
+    pub local: EndPlan,
+    /// netserver's end.
+    pub remote: EndPlan,
+    /// Local ports that connection tests walk through: from, up to and not including.
+    pub port_range: (u16, u16),
+    /// Keep retrying after any failed connect in connection tests (`-U`).
+    pub retry_connects: bool,
+    /// Use `write(2)` rather than `send(2)` (`-I`).
+    pub use_write: bool,
+    /// Receive time-out of datagram request/response (`-e`).
+    pub recv_timeout: Option<Duration>,
+    /// Pause between set-up and traffic (global `-s`).
+    pub wait: Duration,
+    /// Confidence intervals; `None` runs once.
+    pub confidence: Option<Confidence>,
+    /// Identifier given with `-u`; `None` makes a fresh one.
+    pub uuid: Option<String>,
+    /// Print `tcpi_*` lines when the data connection ends (`DUMP_TCP_INFO`).
+    pub dump_tcp_info: bool,
+}
+
+/// How the outcome is printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportPlan {
+    /// The shape of the output.
+    pub format: Format,
+    /// Global `-v`.
+    pub verbosity: i32,
+    /// Global `-P`: banner and titles.
+    pub headers: bool,
+    /// Global `-f`; `None` is the test's default.
+    pub unit: Option<Unit>,
+    /// Global `-B`.
+    pub brand: Option<String>,
+    /// argv joined by blanks.
+    pub command_line: String,
+    /// Whether `-T` was given at all: the banner says so.
+    pub cpu_bind_shown: bool,
+    /// Whether confidence was asked for: the banner says so.
+    pub copy_avoidance_shown: bool,
+}
+
+/// The shape of the output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Titles and rows as netperf has always printed.
+    Classic,
+    /// `-O`: columns.
+    Columns(SelectionSource),
+    /// `-o`: comma separated values.
+    Csv(SelectionSource),
+    /// `-k`: `NAME=value` lines.
+    Keyval(SelectionSource),
+}
+
+/// Where the selection of output values comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SelectionSource {
+    /// The default for the test's direction.
+    Default,
+    /// `all`.
+    All,
+    /// A list with commas, blanks and semicolons.
+    List(String),
+    /// A file of up to four lines, its text already read.
+    File(String),
+}

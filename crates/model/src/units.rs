@@ -1,0 +1,129 @@
+//! The units of throughput that global `-f` can ask for (output.md, units).
+
+/// A unit of throughput.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// `G`: 2^30 bytes per second.
+    GibiBytes,
+    /// `M`: 2^20 bytes per second.
+    MebiBytes,
+    /// `K`, and any letter that is not known: 2^10 bytes per second.
+    KibiBytes,
+    /// `B`: bytes per second.
+    Bytes,
+    /// `g`: 10^9 bits per second.
+    GigaBits,
+    /// `m`: 10^6 bits per second.
+    MegaBits,
+    /// `k`: 10^3 bits per second.
+    KiloBits,
+    /// `b`: labelled bits but counted in bytes, as the original does.
+    LabelledBits,
+    /// `x`: transactions per second.
+    Transactions,
+    /// `u`: microseconds per byte or transaction.
+    Microseconds,
+    /// A letter that is not a unit: counted in KBytes, with a warning in places.
+    Unknown(char),
+}
+
+/// What a unit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnitKind {
+    /// Bytes or bits.
+    Data,
+    /// Transactions.
+    Transactions,
+}
+
+impl Unit {
+    /// The unit that a `-f` letter names. Never fails: see [`Unit::Unknown`].
+    #[must_use]
+    pub const fn from_letter(letter: char) -> Self {
+        match letter {
+            'G' => Self::GibiBytes,
+            'M' => Self::MebiBytes,
+            'K' => Self::KibiBytes,
+            'B' => Self::Bytes,
+            'g' => Self::GigaBits,
+            'm' => Self::MegaBits,
+            'k' => Self::KiloBits,
+            'b' => Self::LabelledBits,
+            'x' => Self::Transactions,
+            'u' => Self::Microseconds,
+            other => Self::Unknown(other),
+        }
+    }
+
+    /// The text that titles and selectors print, without `/s`.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::GibiBytes => "GBytes",
+            Self::MebiBytes => "MBytes",
+            Self::KibiBytes | Self::Unknown(_) => "KBytes",
+            Self::Bytes => "Bytes",
+            Self::GigaBits => "10^9bits",
+            Self::MegaBits => "10^6bits",
+            Self::KiloBits => "10^3bits",
+            Self::LabelledBits => "10^0bits",
+            Self::Transactions => "Trans",
+            Self::Microseconds => "Usec",
+        }
+    }
+
+    /// What the unit counts.
+    #[must_use]
+    pub const fn kind(self) -> UnitKind {
+        match self {
+            Self::Transactions => UnitKind::Transactions,
+            Self::GibiBytes
+            | Self::MebiBytes
+            | Self::KibiBytes
+            | Self::Bytes
+            | Self::GigaBits
+            | Self::MegaBits
+            | Self::KiloBits
+            | Self::LabelledBits
+            | Self::Microseconds
+            | Self::Unknown(_) => UnitKind::Data,
+        }
+    }
+
+    /// The rate of `count` bytes (or transactions) in `seconds`, in this unit.
+    ///
+    /// Zero when no time passed: a rate that was not measured is never infinite.
+    #[must_use]
+    pub fn rate(self, count: f64, seconds: f64) -> f64 {
+        if seconds <= 0.0 {
+            return 0.0;
+        }
+        let per_second = count / seconds;
+        match self {
+            Self::GibiBytes => per_second / 1_073_741_824.0,
+            Self::MebiBytes => per_second / 1_048_576.0,
+            Self::KibiBytes | Self::Unknown(_) => per_second / 1024.0,
+            Self::Bytes | Self::LabelledBits | Self::Transactions => per_second,
+            Self::GigaBits => per_second * 8.0 / 1e9,
+            Self::MegaBits => per_second * 8.0 / 1e6,
+            Self::KiloBits => per_second * 8.0 / 1e3,
+            Self::Microseconds if count > 0.0 => seconds * 1e6 / count,
+            Self::Microseconds => 0.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_megabit_is_a_million_bits() {
+        assert!((Unit::MegaBits.rate(125_000.0, 1.0) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn no_elapsed_time_gives_zero_and_not_infinity() {
+        assert!(Unit::MegaBits.rate(5.0, 0.0).abs() < f64::EPSILON);
+    }
+}

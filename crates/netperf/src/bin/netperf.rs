@@ -1,0 +1,2 @@
+//! The netperf client.
+fn main() {}

@@ -1,0 +1,2 @@
+//! The netperf server.
+fn main() {}

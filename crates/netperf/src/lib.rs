@@ -1,0 +1,1 @@
+//! netperf and netserver: the two mains and the wiring between the rooms.

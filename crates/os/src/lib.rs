@@ -1,0 +1,1 @@
+//! One safe function per libc call; the only unsafe code.

@@ -1,0 +1,1 @@
+//! The selector table and the output formats.

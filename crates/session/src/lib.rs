@@ -1,0 +1,1 @@
+//! Both ends of the control protocol as state machines.

@@ -1,0 +1,1 @@
+//! Transports: sockets that move the bytes of a test.

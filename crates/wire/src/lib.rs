@@ -1,0 +1,1 @@
+//! The netperf 2.7 control messages: layouts, encode and decode.

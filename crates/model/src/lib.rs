@@ -21,6 +21,6 @@ pub use outcome::{Confidence, EndResult, Iteration, Outcome, Tally, Warning};
 pub use plan::{
     Confidence as ConfidencePlan, ControlPlan, CpuBinding, CpuPlan, DataAddress, EndPlan, Family,
     Flow, Format, Limit, PacePlan, ReportPlan, RingPlan, Routing, SelectionSource, SocketPlan,
-    TestPlan,
+    TestPlan, TouchPlan,
 };
 pub use units::{Unit, UnitKind};

@@ -205,6 +205,15 @@ pub struct CpuPlan {
     pub rate: Option<f32>,
 }
 
+/// Bytes of each buffer touched around the calls (global `-k`, `-K`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TouchPlan {
+    /// Bytes written before each send and each receive.
+    pub dirty: u32,
+    /// Bytes read before each receive.
+    pub clean: u32,
+}
+
 /// Operations released per interval (global `-b`, `-w`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacePlan {
@@ -234,6 +243,8 @@ pub struct EndPlan {
     pub fill: Option<PathBuf>,
     /// Pacing.
     pub pace: Option<PacePlan>,
+    /// Bytes touched around the calls.
+    pub touch: TouchPlan,
     /// Avoid copying data where the system can (test-specific `-V`).
     pub copy_avoidance: bool,
 }

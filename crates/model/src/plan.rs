@@ -258,8 +258,11 @@ pub struct DataAddress {
     pub random_bits: Option<u8>,
     /// Port number or service name.
     pub port: String,
-    /// Family asked for.
+    /// Family asked for; `Unspecified` follows whatever the control connection resolved to.
     pub family: Family,
+    /// Whether the user named the host. A local host that nobody named is a
+    /// wildcard and follows the family that the remote name resolves to.
+    pub named: bool,
 }
 
 /// How the control connection is made.
@@ -327,7 +330,7 @@ pub struct TestPlan {
     pub recv_timeout: Option<Duration>,
     /// Pause between set-up and traffic (global `-s`).
     pub wait: Duration,
-    /// Confidence intervals; `None` runs once.
+    /// Confidence intervals; `None` runs once, as TCP_CC and TCP_MSS always do.
     pub confidence: Option<Confidence>,
     /// Identifier given with `-u`; `None` makes a fresh one.
     pub uuid: Option<String>,
@@ -336,7 +339,7 @@ pub struct TestPlan {
 }
 
 /// How the outcome is printed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ReportPlan {
     /// The shape of the output.
     pub format: Format,
@@ -352,8 +355,13 @@ pub struct ReportPlan {
     pub command_line: String,
     /// Whether `-T` was given at all: the banner says so.
     pub cpu_bind_shown: bool,
-    /// Whether confidence was asked for: the banner says so.
+    /// Whether test-specific `-V` was given: the banner says so.
     pub copy_avoidance_shown: bool,
+    /// Confidence as asked for: the banner shows it even for the tests that never
+    /// repeat, whose [`TestPlan::confidence`] is `None`.
+    pub confidence_shown: Option<Confidence>,
+    /// How often `-d` was given: unknown selectors are then left out altogether.
+    pub debug: u32,
 }
 
 /// The shape of the output.

@@ -1,1 +1,22 @@
-//! One safe function per libc call; the only unsafe code.
+//! The operating system: one safe function per call, and the only unsafe code.
+//!
+//! Every operating system fulfils this list, in a folder of its own:
+//!
+//! - [`io`]: move bytes: send, receive, to and from an address, from a file, into nowhere
+//! - [`sockopt`]: socket options that `socket2` does not have
+//! - [`tcp`]: what TCP knows about a connection
+//! - [`bell`]: end a run on time by interrupting a blocked call
+//! - [`resolve`]: names to addresses
+//! - [`wait`]: wait for a descriptor, with a deadline
+//! - [`process`]: detach, bind to a CPU, name, descriptor 0
+//! - [`system`]: CPUs online, clock ticks
+//!
+//! Calls go through libc symbols, so that socket stacks preloaded in front of
+//! libc see every one of them.
+
+#[cfg(target_os = "linux")]
+mod linux;
+
+#[cfg(target_os = "linux")]
+pub use linux::{bell, io, process, resolve, sockopt, system, tcp, wait};
+pub use socket2::{Domain, Protocol, SockAddr, Socket, Type};

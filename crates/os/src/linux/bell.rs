@@ -1,0 +1,297 @@
+//! Ending a run on time.
+//!
+//! A run blocks in system calls, so a clock alone cannot end it: something must
+//! interrupt the call. The bell is a POSIX timer (timer_create(2)) that signals
+//! the thread that moves the data. It first rings when the time is over and then
+//! every [`RING_EVERY`] until it is put away, so that a ring that falls between
+//! a look at the phase and the next call is never the last one. The handler does
+//! not restart system calls.
+//!
+//! `SIGALRM` and `SIGINT` from outside ring the bell too: netperf then ends the
+//! test and prints the result so far.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU8, Ordering};
+use std::time::Duration;
+
+/// How often the bell rings once the time is over.
+pub const RING_EVERY: Duration = Duration::from_millis(5);
+
+/// How far the run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// The run goes on.
+    Running,
+    /// Begin nothing new, finish what was begun.
+    Finish,
+    /// The grace is over too: stop where you are.
+    Abandon,
+}
+
+/// Which signals from outside end the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outside {
+    /// `SIGALRM` and `SIGINT`.
+    Caught,
+    /// None: they keep their usual effect.
+    Ignored,
+}
+
+/// When the bell rings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// Time until [`Phase::Finish`]; `None` leaves that to signals from outside.
+    pub finish_after: Option<Duration>,
+    /// Time from there to [`Phase::Abandon`].
+    pub grace: Duration,
+    /// Without `finish_after`: interrupt blocked calls this often, so that their
+    /// caller can look around.
+    pub heartbeat: Duration,
+}
+
+// One run at a time moves data in a process; its bell's state must be static,
+// as a signal handler can reach nothing else.
+static PHASE: AtomicU8 = AtomicU8::new(0);
+static OVER: AtomicBool = AtomicBool::new(false);
+static STOPPED_BY_USER: AtomicBool = AtomicBool::new(false);
+static FINISHED_AT: AtomicI64 = AtomicI64::new(0);
+static GRACE: AtomicI64 = AtomicI64::new(0);
+static TIMER: AtomicPtr<libc::c_void> = AtomicPtr::new(std::ptr::null_mut());
+
+/// How far the run has come. One relaxed load: meant for the timed loop.
+#[inline]
+#[must_use]
+pub fn phase() -> Phase {
+    match PHASE.load(Ordering::Relaxed) {
+        0 => Phase::Running,
+        1 => Phase::Finish,
+        _ => Phase::Abandon,
+    }
+}
+
+/// Whether a signal from outside ended the run.
+#[must_use]
+pub fn stopped_by_user() -> bool {
+    STOPPED_BY_USER.load(Ordering::Relaxed)
+}
+
+/// The timer and the handlers of one run; dropping it puts them away.
+#[derive(Debug)]
+pub struct Bell {
+    timer: libc::timer_t,
+    outside: Outside,
+}
+
+impl Bell {
+    /// Creates the timer for the calling thread and installs the handlers.
+    ///
+    /// # Errors
+    /// `EAGAIN` when the kernel has no room for another timer.
+    pub fn new(outside: Outside) -> io::Result<Self> {
+        PHASE.store(0, Ordering::Relaxed);
+        OVER.store(false, Ordering::Relaxed);
+        STOPPED_BY_USER.store(false, Ordering::Relaxed);
+        install(libc::SIGALRM)?;
+        if outside == Outside::Caught {
+            install(libc::SIGINT)?;
+        }
+        let timer = create_timer()?;
+        TIMER.store(timer, Ordering::Relaxed);
+        Ok(Self { timer, outside })
+    }
+
+    /// Starts the time of the run.
+    ///
+    /// # Errors
+    /// Whatever timer_settime(2) reports.
+    pub fn start(&self, schedule: Schedule) -> io::Result<()> {
+        GRACE.store(nanos(schedule.grace), Ordering::Relaxed);
+        if let Some(after) = schedule.finish_after {
+            OVER.store(true, Ordering::Relaxed);
+            arm(self.timer, after.max(Duration::from_nanos(1)), RING_EVERY)
+        } else {
+            arm(self.timer, schedule.heartbeat, schedule.heartbeat)
+        }
+    }
+
+    /// Stops ringing; the phase stays readable.
+    pub fn stop(&self) {
+        // Disarming a timer that exists cannot fail.
+        let _disarmed = arm(self.timer, Duration::ZERO, Duration::ZERO);
+    }
+}
+
+impl Drop for Bell {
+    fn drop(&mut self) {
+        TIMER.store(std::ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: the timer was created by `new` and is deleted once.
+        unsafe { libc::timer_delete(self.timer) };
+        restore(libc::SIGALRM);
+        if self.outside == Outside::Caught {
+            restore(libc::SIGINT);
+        }
+    }
+}
+
+fn nanos(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
+}
+
+fn create_timer() -> io::Result<libc::timer_t> {
+    // SAFETY: sigevent is plain data for which all zeros is valid.
+    let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
+    event.sigev_notify = libc::SIGEV_THREAD_ID;
+    event.sigev_signo = libc::SIGALRM;
+    // SAFETY: gettid takes no arguments.
+    event.sigev_notify_thread_id = unsafe { libc::gettid() };
+    let mut timer: libc::timer_t = std::ptr::null_mut();
+    // SAFETY: both pointers are valid for the call.
+    let result =
+        unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) };
+    if result == 0 {
+        Ok(timer)
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// timer_settime(2). Safe in a signal handler.
+fn arm(timer: libc::timer_t, first: Duration, every: Duration) -> io::Result<()> {
+    let spec = libc::itimerspec {
+        it_value: timespec(first),
+        it_interval: timespec(every),
+    };
+    // SAFETY: the timer exists while a `Bell` does, and `spec` outlives the call.
+    let result = unsafe { libc::timer_settime(timer, 0, &raw const spec, std::ptr::null_mut()) };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+fn timespec(time: Duration) -> libc::timespec {
+    libc::timespec {
+        tv_sec: libc::time_t::try_from(time.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: libc::c_long::from(time.subsec_nanos()),
+    }
+}
+
+fn install(signal: libc::c_int) -> io::Result<()> {
+    // SAFETY: sigaction is plain data for which all zeros is valid: no flags, no SA_RESTART.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_flags = libc::SA_SIGINFO;
+    action.sa_sigaction = on_signal as *const () as usize;
+    // SAFETY: `on_signal` has the signature that SA_SIGINFO asks for and does only
+    // what a signal handler may.
+    if unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    unblock(signal);
+    Ok(())
+}
+
+fn restore(signal: libc::c_int) {
+    // SAFETY: SIG_DFL is a valid disposition.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+}
+
+/// A parent may have blocked the signal; the mask survives exec.
+fn unblock(signal: libc::c_int) {
+    // SAFETY: sigset_t is plain data; the calls below initialise it.
+    let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `set` is valid for writing.
+    unsafe { libc::sigemptyset(&raw mut set) };
+    // SAFETY: `set` was initialised and `signal` is a signal number.
+    unsafe { libc::sigaddset(&raw mut set, signal) };
+    // SAFETY: `set` outlives the call.
+    unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut()) };
+}
+
+/// The monotonic clock in nanoseconds, for the handler: clock_gettime(2) is safe there.
+fn now() -> i64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is valid for writing.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec
+        .saturating_mul(1_000_000_000)
+        .saturating_add(time.tv_nsec)
+}
+
+extern "C" fn on_signal(
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    _context: *mut libc::c_void,
+) {
+    // SAFETY: with SA_SIGINFO the kernel passes a valid siginfo.
+    let from_timer = unsafe { info.as_ref() }.is_some_and(|info| info.si_code == libc::SI_TIMER);
+    if !from_timer {
+        ring_from_outside(signal);
+    }
+    if OVER.load(Ordering::Relaxed) {
+        ring();
+    }
+}
+
+fn ring_from_outside(signal: libc::c_int) {
+    if STOPPED_BY_USER.swap(true, Ordering::Relaxed) {
+        // Asked twice: whatever is still going on, the user wants out.
+        restore(signal);
+        // SAFETY: raise is safe in a signal handler.
+        unsafe { libc::raise(signal) };
+        return;
+    }
+    OVER.store(true, Ordering::Relaxed);
+    let timer = TIMER.load(Ordering::Relaxed);
+    if !timer.is_null() {
+        // The phase is set below all the same; without rings only the grace is lost.
+        let _armed = arm(timer, RING_EVERY, RING_EVERY);
+    }
+}
+
+fn ring() {
+    let now = now();
+    if PHASE.load(Ordering::Relaxed) == 0 {
+        FINISHED_AT.store(now, Ordering::Relaxed);
+        PHASE.store(1, Ordering::Relaxed);
+    }
+    let waited = now.saturating_sub(FINISHED_AT.load(Ordering::Relaxed));
+    if waited >= GRACE.load(Ordering::Relaxed) {
+        PHASE.store(2, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+
+    // One test: the bell's state is the process's.
+    #[test]
+    fn the_bell_interrupts_a_blocked_call_and_reaches_abandon_after_the_grace() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let bell = Bell::new(Outside::Ignored).unwrap();
+        bell.start(Schedule {
+            finish_after: Some(Duration::from_millis(20)),
+            grace: Duration::from_millis(30),
+            heartbeat: Duration::from_secs(1),
+        })
+        .unwrap();
+        let mut buf = [0; 1];
+        assert_eq!(
+            socket.recv(&mut buf).unwrap_err().kind(),
+            io::ErrorKind::Interrupted
+        );
+        assert!(phase() >= Phase::Finish);
+        while phase() != Phase::Abandon {
+            assert_eq!(
+                socket.recv(&mut buf).unwrap_err().kind(),
+                io::ErrorKind::Interrupted
+            );
+        }
+        assert!(!stopped_by_user());
+    }
+}

@@ -1,0 +1,210 @@
+//! Moving bytes. Each function is one system call through its libc symbol.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use socket2::SockAddr;
+
+/// A call's result: a count, or the error in `errno`.
+#[inline]
+fn counted(result: libc::ssize_t) -> io::Result<usize> {
+    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+}
+
+/// send(2) on a connected socket, never raising `SIGPIPE`.
+///
+/// # Errors
+/// Whatever send(2) reports.
+#[inline]
+pub fn send(fd: BorrowedFd<'_>, buf: &[u8]) -> io::Result<usize> {
+    // SAFETY: the pointer and length describe `buf`, which outlives the call.
+    counted(unsafe {
+        libc::send(
+            fd.as_raw_fd(),
+            buf.as_ptr().cast(),
+            buf.len(),
+            libc::MSG_NOSIGNAL,
+        )
+    })
+}
+
+/// write(2).
+///
+/// # Errors
+/// Whatever write(2) reports.
+#[inline]
+pub fn write(fd: BorrowedFd<'_>, buf: &[u8]) -> io::Result<usize> {
+    // SAFETY: the pointer and length describe `buf`, which outlives the call.
+    counted(unsafe { libc::write(fd.as_raw_fd(), buf.as_ptr().cast(), buf.len()) })
+}
+
+/// recv(2).
+///
+/// # Errors
+/// Whatever recv(2) reports.
+#[inline]
+pub fn recv(fd: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the pointer and length describe `buf`, which nothing else can see during the call.
+    counted(unsafe { libc::recv(fd.as_raw_fd(), buf.as_mut_ptr().cast(), buf.len(), 0) })
+}
+
+/// sendto(2), never raising `SIGPIPE`.
+///
+/// # Errors
+/// Whatever sendto(2) reports.
+#[inline]
+pub fn send_to(fd: BorrowedFd<'_>, buf: &[u8], to: &SockAddr) -> io::Result<usize> {
+    // SAFETY: buffer and address are described by their own pointers and lengths
+    // and outlive the call.
+    counted(unsafe {
+        libc::sendto(
+            fd.as_raw_fd(),
+            buf.as_ptr().cast(),
+            buf.len(),
+            libc::MSG_NOSIGNAL,
+            to.as_ptr().cast(),
+            to.len(),
+        )
+    })
+}
+
+/// A datagram's source, filled in place so that a receive loop allocates nothing.
+#[derive(Debug)]
+pub struct Source {
+    storage: libc::sockaddr_storage,
+    len: libc::socklen_t,
+}
+
+/// The size of the largest socket address.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the size of sockaddr_storage is 128"
+)]
+const STORAGE_LEN: libc::socklen_t = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
+
+impl Source {
+    /// No source yet.
+    #[must_use]
+    pub fn unknown() -> Self {
+        // SAFETY: sockaddr_storage is plain data for which all zeros is valid (AF_UNSPEC).
+        let storage = unsafe { std::mem::zeroed() };
+        Self { storage, len: 0 }
+    }
+
+    /// Whether a datagram has been received.
+    #[must_use]
+    pub const fn is_known(&self) -> bool {
+        self.len != 0
+    }
+}
+
+/// recvfrom(2), leaving the source's address in `source`.
+///
+/// # Errors
+/// Whatever recvfrom(2) reports.
+#[inline]
+pub fn recv_from(fd: BorrowedFd<'_>, buf: &mut [u8], source: &mut Source) -> io::Result<usize> {
+    source.len = STORAGE_LEN;
+    // SAFETY: the buffer is described by its own pointer and length; `storage` is
+    // as large as `len` says, and both outlive the call.
+    counted(unsafe {
+        libc::recvfrom(
+            fd.as_raw_fd(),
+            buf.as_mut_ptr().cast(),
+            buf.len(),
+            0,
+            (&raw mut source.storage).cast(),
+            &raw mut source.len,
+        )
+    })
+}
+
+/// sendto(2) to the source of an earlier datagram.
+///
+/// # Errors
+/// Whatever sendto(2) reports.
+#[inline]
+pub fn send_back(fd: BorrowedFd<'_>, buf: &[u8], to: &Source) -> io::Result<usize> {
+    // SAFETY: the buffer is described by its own pointer and length; the kernel
+    // filled `len` bytes of `storage`.
+    counted(unsafe {
+        libc::sendto(
+            fd.as_raw_fd(),
+            buf.as_ptr().cast(),
+            buf.len(),
+            libc::MSG_NOSIGNAL,
+            (&raw const to.storage).cast(),
+            to.len,
+        )
+    })
+}
+
+/// connect(2) to the source of an earlier datagram.
+///
+/// # Errors
+/// Whatever connect(2) reports.
+pub fn connect_back(fd: BorrowedFd<'_>, to: &Source) -> io::Result<()> {
+    // SAFETY: the kernel filled `len` bytes of `storage`.
+    let result = unsafe { libc::connect(fd.as_raw_fd(), (&raw const to.storage).cast(), to.len) };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// sendfile(2): bytes of `file` from `offset` to a socket, without a copy to user space.
+///
+/// # Errors
+/// Whatever sendfile(2) reports.
+#[inline]
+pub fn send_file(
+    fd: BorrowedFd<'_>,
+    file: BorrowedFd<'_>,
+    offset: i64,
+    count: usize,
+) -> io::Result<usize> {
+    let mut offset: libc::off_t = offset;
+    // SAFETY: `offset` is a valid place for the kernel to write the new offset to.
+    counted(unsafe { libc::sendfile(fd.as_raw_fd(), file.as_raw_fd(), &raw mut offset, count) })
+}
+
+/// splice(2): moves bytes between a descriptor and a pipe without a copy to user space.
+///
+/// # Errors
+/// Whatever splice(2) reports.
+#[inline]
+pub fn splice(from: BorrowedFd<'_>, to: BorrowedFd<'_>, count: usize) -> io::Result<usize> {
+    // SAFETY: null offsets are allowed: both ends use their own position.
+    counted(unsafe {
+        libc::splice(
+            from.as_raw_fd(),
+            std::ptr::null_mut(),
+            to.as_raw_fd(),
+            std::ptr::null_mut(),
+            count,
+            libc::SPLICE_F_MOVE,
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn an_answer_goes_back_to_the_source_of_the_datagram() {
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        client.connect(server.local_addr().unwrap()).unwrap();
+        assert_eq!(send(client.as_fd(), b"ask").unwrap(), 3);
+        let mut buf = [0; 8];
+        let mut source = Source::unknown();
+        assert!(!source.is_known());
+        assert_eq!(recv_from(server.as_fd(), &mut buf, &mut source).unwrap(), 3);
+        assert_eq!(send_back(server.as_fd(), b"back", &source).unwrap(), 4);
+        assert_eq!(recv(client.as_fd(), &mut buf).unwrap(), 4);
+    }
+}

@@ -1,0 +1,10 @@
+//! Linux.
+
+pub mod bell;
+pub mod io;
+pub mod process;
+pub mod resolve;
+pub mod sockopt;
+pub mod system;
+pub mod tcp;
+pub mod wait;

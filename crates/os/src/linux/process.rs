@@ -1,0 +1,163 @@
+//! This process: where it runs, what it is called, what it was started with.
+
+use std::ffi::CStr;
+use std::fs::OpenOptions;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// Whether a fork is in the parent or in the child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forked {
+    /// The process that called.
+    Parent,
+    /// The new one.
+    Child,
+}
+
+/// fork(2), for a process that has one thread.
+///
+/// # Errors
+/// `EAGAIN` when a limit on processes is reached, or `EBUSY` when this process
+/// has more threads than one: the child would inherit their locks.
+pub fn fork_single_threaded() -> io::Result<Forked> {
+    if threads()? != 1 {
+        return Err(io::Error::from_raw_os_error(libc::EBUSY));
+    }
+    // SAFETY: with one thread the child may run any code, as no lock can be held by another.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(Forked::Child),
+        _ => Ok(Forked::Parent),
+    }
+}
+
+fn threads() -> io::Result<usize> {
+    Ok(std::fs::read_dir("/proc/self/task")?.count())
+}
+
+/// setsid(2): leave the terminal.
+///
+/// # Errors
+/// `EPERM` when this process leads a process group already.
+pub fn new_session() -> io::Result<()> {
+    // SAFETY: setsid takes no arguments.
+    if unsafe { libc::setsid() } == -1 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}
+
+/// Points the three standard streams at the null device.
+///
+/// # Errors
+/// When the null device cannot be opened.
+pub fn close_standard_streams() -> io::Result<()> {
+    let null = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/null")?;
+    for stream in 0..=2 {
+        // SAFETY: both are descriptors of this process; dup2 closes the old one.
+        if unsafe { libc::dup2(null.as_raw_fd(), stream) } == -1 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// Whether descriptor 0 is a socket: started by inetd, or by a listener of ours.
+#[must_use]
+pub fn standard_input_is_socket() -> bool {
+    let stdin = std::io::stdin();
+    socket2::SockRef::from(&stdin).r#type().is_ok()
+}
+
+/// A duplicate of descriptor 0, so that it can be owned.
+///
+/// # Errors
+/// Whatever dup reports.
+pub fn standard_input() -> io::Result<OwnedFd> {
+    std::io::stdin().as_fd().try_clone_to_owned()
+}
+
+/// sched_setaffinity(2): run this process on one CPU.
+///
+/// # Errors
+/// `EINVAL` when there is no such CPU.
+pub fn bind_to_cpu(cpu: u32) -> io::Result<()> {
+    let bits = u32::try_from(size_of::<libc::cpu_set_t>() * 8).unwrap_or(0);
+    if cpu >= bits {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    // SAFETY: cpu_set_t is plain bits for which all zeros is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `cpu` was checked to lie inside the set.
+    unsafe { libc::CPU_SET(cpu as usize, &mut set) };
+    // SAFETY: the set outlives the call and its size is given.
+    let result =
+        unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// prctl(2) `PR_SET_NAME`: what ps and pgrep see, 15 bytes.
+pub fn set_name(name: &CStr) {
+    // SAFETY: the name is NUL-terminated and outlives the call. A failure would
+    // only leave the old name.
+    unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
+}
+
+/// Children that end are not waited for: the kernel removes them at once.
+pub fn ignore_children() {
+    // SAFETY: SIG_IGN is a valid disposition and no handler code is involved.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+}
+
+/// pipe2(2), closed on exec: the reading end, then the writing end.
+///
+/// # Errors
+/// `EMFILE` or `ENFILE` when there are too many open files.
+pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut ends: [libc::c_int; 2] = [-1; 2];
+    // SAFETY: `ends` has room for the two descriptors.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let [reader, writer] = ends;
+    // SAFETY: the kernel just handed this descriptor out and nothing else owns it.
+    let reader = unsafe { OwnedFd::from_raw_fd(reader) };
+    // SAFETY: as above.
+    let writer = unsafe { OwnedFd::from_raw_fd(writer) };
+    Ok((reader, writer))
+}
+
+/// Whether a descriptor is a terminal.
+#[must_use]
+pub fn is_terminal(fd: BorrowedFd<'_>) -> bool {
+    // SAFETY: isatty takes no pointers.
+    unsafe { libc::isatty(fd.as_raw_fd()) == 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cpu_beyond_the_set_is_refused() {
+        assert!(bind_to_cpu(1_000_000).is_err());
+    }
+
+    #[test]
+    fn what_goes_into_a_pipe_comes_out() {
+        use std::io::{Read, Write};
+        let (reader, writer) = pipe().unwrap();
+        std::fs::File::from(writer).write_all(b"x").unwrap();
+        let mut out = Vec::new();
+        std::fs::File::from(reader).read_to_end(&mut out).unwrap();
+        assert_eq!(out, b"x");
+    }
+}

@@ -1,0 +1,176 @@
+//! Names to addresses (getaddrinfo(3)).
+//!
+//! `AI_ADDRCONFIG` is not used: it hides every address on a machine whose only
+//! interface is loopback.
+
+use std::ffi::{CStr, CString};
+use std::net::SocketAddr;
+
+use socket2::{SockAddr, Type};
+
+/// Which addresses are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// IPv4 and IPv6.
+    Any,
+    /// IPv4 only.
+    V4,
+    /// IPv6 only.
+    V6,
+}
+
+/// What the resolver found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The canonical name, when the resolver gave one.
+    pub canonical: Option<String>,
+    /// The addresses in the resolver's order, scope included; never empty.
+    pub addresses: Vec<SocketAddr>,
+}
+
+/// Why a name did not resolve: the resolver's code and its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolveError {
+    /// The `EAI_*` code.
+    pub code: i32,
+    /// gai_strerror(3) of it.
+    pub text: String,
+}
+
+impl std::fmt::Display for ResolveError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for ResolveError {}
+
+impl ResolveError {
+    fn of(code: i32) -> Self {
+        // SAFETY: gai_strerror takes any code.
+        let text = unsafe { libc::gai_strerror(code) };
+        // SAFETY: what it returns is a static NUL-terminated string.
+        let text = unsafe { CStr::from_ptr(text) };
+        Self {
+            code,
+            text: text.to_string_lossy().into_owned(),
+        }
+    }
+}
+
+/// The list that getaddrinfo(3) returned, freed on drop.
+struct List(*mut libc::addrinfo);
+
+impl Drop for List {
+    fn drop(&mut self) {
+        // SAFETY: the pointer came from getaddrinfo and is freed once.
+        unsafe { libc::freeaddrinfo(self.0) };
+    }
+}
+
+/// Resolves a host name or address and a port number or service name.
+///
+/// # Errors
+/// The resolver's code and text; a NUL byte inside a name is `EAI_NONAME`.
+pub fn resolve(host: &str, service: &str, want: Want, kind: Type) -> Result<Found, ResolveError> {
+    let no_name = |_| ResolveError::of(libc::EAI_NONAME);
+    let host = CString::new(host).map_err(no_name)?;
+    let service = CString::new(service).map_err(no_name)?;
+    // SAFETY: addrinfo is plain data for which all zeros is the documented start.
+    let mut hints: libc::addrinfo = unsafe { std::mem::zeroed() };
+    hints.ai_flags = libc::AI_CANONNAME;
+    hints.ai_socktype = kind.into();
+    hints.ai_family = match want {
+        Want::Any => libc::AF_UNSPEC,
+        Want::V4 => libc::AF_INET,
+        Want::V6 => libc::AF_INET6,
+    };
+    let mut first = std::ptr::null_mut();
+    // SAFETY: all pointers are valid for the call; `first` receives a list to free.
+    let code = unsafe {
+        libc::getaddrinfo(
+            host.as_ptr(),
+            service.as_ptr(),
+            &raw const hints,
+            &raw mut first,
+        )
+    };
+    if code != 0 {
+        return Err(ResolveError::of(code));
+    }
+    let list = List(first);
+    let found = collect(&list);
+    if found.addresses.is_empty() {
+        return Err(ResolveError::of(libc::EAI_NONAME));
+    }
+    Ok(found)
+}
+
+fn collect(list: &List) -> Found {
+    let mut found = Found {
+        canonical: None,
+        addresses: Vec::new(),
+    };
+    let mut next = list.0;
+    // SAFETY: each `ai_next` of a live list is null or another live entry.
+    while let Some(entry) = unsafe { next.as_ref() } {
+        if found.canonical.is_none() && !entry.ai_canonname.is_null() {
+            // SAFETY: a canonical name that is not null is a NUL-terminated string of the list.
+            let name = unsafe { CStr::from_ptr(entry.ai_canonname) };
+            found.canonical = Some(name.to_string_lossy().into_owned());
+        }
+        if let Some(address) = socket_address(entry) {
+            if !found.addresses.contains(&address) {
+                found.addresses.push(address);
+            }
+        }
+        next = entry.ai_next;
+    }
+    found
+}
+
+fn socket_address(entry: &libc::addrinfo) -> Option<SocketAddr> {
+    let len = usize::try_from(entry.ai_addrlen).ok()?;
+    if entry.ai_addr.is_null() || len > size_of::<libc::sockaddr_storage>() {
+        return None;
+    }
+    let copy = |storage: *mut socket2::SockAddrStorage, stored: *mut libc::socklen_t| {
+        // SAFETY: the storage is at least as large as the `len` bytes the resolver gave.
+        unsafe {
+            std::ptr::copy_nonoverlapping(entry.ai_addr.cast::<u8>(), storage.cast::<u8>(), len);
+        }
+        // SAFETY: `stored` is the valid place that `try_init` passes.
+        unsafe { stored.write(entry.ai_addrlen) };
+        Ok(())
+    };
+    // SAFETY: `copy` fills the storage with an address and reports its length.
+    let made = unsafe { SockAddr::try_init(copy) };
+    made.ok()?.1.as_socket()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_numeric_address_resolves_to_itself() {
+        let found = resolve("127.0.0.1", "12865", Want::Any, Type::STREAM).unwrap();
+        assert_eq!(found.addresses, ["127.0.0.1:12865".parse().unwrap()]);
+        assert_eq!(found.canonical.as_deref(), Some("127.0.0.1"));
+    }
+
+    #[test]
+    fn the_scope_of_a_link_local_address_is_kept() {
+        let found = resolve("fe80::1%lo", "1", Want::Any, Type::DGRAM).unwrap();
+        let SocketAddr::V6(address) = found.addresses[0] else {
+            panic!("not IPv6")
+        };
+        assert_ne!(address.scope_id(), 0);
+    }
+
+    #[test]
+    fn a_name_that_does_not_exist_gives_the_resolvers_code() {
+        let error = resolve("no-such-host.invalid", "0", Want::Any, Type::STREAM).unwrap_err();
+        assert!(error.code < 0 && !error.text.is_empty());
+    }
+}

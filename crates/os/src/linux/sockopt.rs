@@ -1,0 +1,147 @@
+//! Socket options that `socket2` does not have (socket(7), ip(7), ipv6(7), tcp(7)).
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// An option whose value is one `int`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IntOption {
+    /// `SO_DONTROUTE`.
+    DontRoute,
+    /// `SO_DEBUG`.
+    Debug,
+    /// `SO_PRIORITY`.
+    Priority,
+    /// `SO_MAX_PACING_RATE`, bytes per second.
+    MaxPacingRate,
+    /// `IP_TOS`.
+    TosV4,
+    /// `IPV6_TCLASS`.
+    TrafficClassV6,
+    /// `IP_RECVERR`: report a full local queue to a datagram sender.
+    RecvErrV4,
+    /// `IPV6_RECVERR`.
+    RecvErrV6,
+    /// `IP_MTU_DISCOVER`.
+    MtuDiscoverV4,
+    /// `IPV6_MTU_DISCOVER`.
+    MtuDiscoverV6,
+    /// `IP_MULTICAST_TTL`.
+    MulticastTtlV4,
+    /// `IPV6_MULTICAST_HOPS`.
+    MulticastHopsV6,
+    /// `TCP_MAXSEG`.
+    SegmentSize,
+    /// `TCP_CORK`.
+    Cork,
+    /// `TCP_DEFER_ACCEPT`, seconds.
+    DeferAccept,
+    /// `TCP_FASTOPEN` on a listener, queue length.
+    FastOpen,
+    /// `TCP_FASTOPEN_CONNECT`: data goes with the connect.
+    FastOpenConnect,
+    /// `TCP_USER_TIMEOUT`, milliseconds.
+    UserTimeout,
+    /// `TCP_KEEPIDLE`, seconds.
+    KeepIdle,
+    /// `TCP_KEEPINTVL`, seconds.
+    KeepInterval,
+    /// `TCP_KEEPCNT`.
+    KeepCount,
+}
+
+impl IntOption {
+    const fn level_and_name(self) -> (libc::c_int, libc::c_int) {
+        match self {
+            Self::DontRoute => (libc::SOL_SOCKET, libc::SO_DONTROUTE),
+            Self::Debug => (libc::SOL_SOCKET, libc::SO_DEBUG),
+            Self::Priority => (libc::SOL_SOCKET, libc::SO_PRIORITY),
+            Self::MaxPacingRate => (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE),
+            Self::TosV4 => (libc::IPPROTO_IP, libc::IP_TOS),
+            Self::TrafficClassV6 => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
+            Self::RecvErrV4 => (libc::IPPROTO_IP, libc::IP_RECVERR),
+            Self::RecvErrV6 => (libc::IPPROTO_IPV6, libc::IPV6_RECVERR),
+            Self::MtuDiscoverV4 => (libc::IPPROTO_IP, libc::IP_MTU_DISCOVER),
+            Self::MtuDiscoverV6 => (libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER),
+            Self::MulticastTtlV4 => (libc::IPPROTO_IP, libc::IP_MULTICAST_TTL),
+            Self::MulticastHopsV6 => (libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_HOPS),
+            Self::SegmentSize => (libc::IPPROTO_TCP, libc::TCP_MAXSEG),
+            Self::Cork => (libc::IPPROTO_TCP, libc::TCP_CORK),
+            Self::DeferAccept => (libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT),
+            Self::FastOpen => (libc::IPPROTO_TCP, libc::TCP_FASTOPEN),
+            Self::FastOpenConnect => (libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT),
+            Self::UserTimeout => (libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT),
+            Self::KeepIdle => (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE),
+            Self::KeepInterval => (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL),
+            Self::KeepCount => (libc::IPPROTO_TCP, libc::TCP_KEEPCNT),
+        }
+    }
+}
+
+/// `IP_PMTUDISC_DO` and its IPv6 twin: never fragment.
+pub const PMTU_DISCOVERY_DO: i32 = libc::IP_PMTUDISC_DO;
+
+#[expect(clippy::cast_possible_truncation, reason = "the size of an int is 4")]
+const INT_LEN: libc::socklen_t = size_of::<libc::c_int>() as libc::socklen_t;
+
+/// setsockopt(2) with an `int`.
+///
+/// # Errors
+/// Whatever setsockopt(2) reports.
+pub fn set(fd: BorrowedFd<'_>, option: IntOption, value: i32) -> io::Result<()> {
+    let (level, name) = option.level_and_name();
+    // SAFETY: the value is an int that outlives the call, and INT_LEN its size.
+    let result = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            level,
+            name,
+            (&raw const value).cast(),
+            INT_LEN,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// getsockopt(2) of an `int`.
+///
+/// # Errors
+/// Whatever getsockopt(2) reports.
+pub fn fetch(fd: BorrowedFd<'_>, option: IntOption) -> io::Result<i32> {
+    let (level, name) = option.level_and_name();
+    let mut value: libc::c_int = 0;
+    let mut len = INT_LEN;
+    // SAFETY: `value` has room for `len` bytes and both outlive the call.
+    let result = unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            level,
+            name,
+            (&raw mut value).cast(),
+            &raw mut len,
+        )
+    };
+    if result == 0 {
+        Ok(value)
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn an_option_reads_back_as_it_was_set() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        set(socket.as_fd(), IntOption::TosV4, 0x10).unwrap();
+        assert_eq!(fetch(socket.as_fd(), IntOption::TosV4).unwrap(), 0x10);
+    }
+}

@@ -1,1 +1,5 @@
-//! Clock, CPU utilisation, TCP_INFO and confidence intervals.
+//! Measuring: the clock, CPU utilisation, and how sure a mean is.
+
+pub mod clock;
+pub mod confidence;
+pub mod cpu;

@@ -1,0 +1,65 @@
+//! The one place that reads a clock.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// A moment of the monotonic clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(std::time::Instant);
+
+/// Now.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "this is the one place")]
+pub fn now() -> Moment {
+    Moment(std::time::Instant::now())
+}
+
+/// The time since 1970 by the wall clock, for identifiers and time stamps.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "this is the one place")]
+pub fn since_epoch() -> Duration {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or(Duration::ZERO)
+}
+
+impl Moment {
+    /// The time from `earlier` to this moment; zero when it is not earlier.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        self.0.saturating_duration_since(earlier.0)
+    }
+
+    /// The time since this moment.
+    #[must_use]
+    pub fn elapsed(self) -> Duration {
+        now().since(self)
+    }
+
+    /// This moment and `later` more; far in the future when that cannot be said.
+    #[must_use]
+    pub fn plus(self, later: Duration) -> Self {
+        Self(
+            self.0
+                .checked_add(later)
+                .unwrap_or(self.0 + Duration::from_secs(1 << 30)),
+        )
+    }
+
+    /// The time left until this moment; zero when it has passed.
+    #[must_use]
+    pub fn left(self) -> Duration {
+        self.since(now())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_that_passed_has_no_time_left() {
+        let start = now();
+        assert_eq!(start.left(), Duration::ZERO);
+        assert!(start.plus(Duration::from_secs(5)).left() > Duration::from_secs(4));
+    }
+}

@@ -1,0 +1,123 @@
+//! How sure a mean is: Student's t over the iterations (control-protocol.md 3.10).
+
+use netperf_model::{Confidence, ConfidencePlan};
+
+/// Two-sided quantiles for 1 to 30 degrees of freedom, 95 percent.
+const T95: [f64; 30] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
+    2.052, 2.048, 2.045, 2.042,
+];
+
+/// The same, 99 percent.
+const T99: [f64; 30] = [
+    63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106, 3.055, 3.012,
+    2.977, 2.947, 2.921, 2.898, 2.878, 2.861, 2.845, 2.831, 2.819, 2.807, 2.797, 2.787, 2.779,
+    2.771, 2.763, 2.756, 2.750,
+];
+
+/// The figures of every iteration so far, in order.
+#[derive(Clone, Copy, Debug)]
+pub struct Series<'a> {
+    /// The result.
+    pub result: &'a [f64],
+    /// Local CPU busy share, -1 where not measured.
+    pub local_cpu: &'a [f64],
+    /// Remote CPU busy share, -1 where not measured.
+    pub remote_cpu: &'a [f64],
+}
+
+/// How far confidence has got; not decidable, so not met, after one iteration.
+#[must_use]
+pub fn assess(plan: &ConfidencePlan, series: Series<'_>) -> Confidence {
+    let width = |values: &[f64]| width_percent(values, plan.level);
+    let (result, local_cpu, remote_cpu) = (
+        width(series.result),
+        width(series.local_cpu),
+        width(series.remote_cpu),
+    );
+    let target = plan.width * 100.0;
+    let enough = |width: Option<f64>| width.is_some_and(|width| width <= target);
+    let met = enough(result) && (plan.result_only || (enough(local_cpu) && enough(remote_cpu)));
+    Confidence {
+        met,
+        result: result.unwrap_or(0.0),
+        local_cpu: local_cpu.unwrap_or(0.0),
+        remote_cpu: remote_cpu.unwrap_or(0.0),
+    }
+}
+
+/// The full width of the interval in percent of the mean; `None` below two values.
+///
+/// A mean of zero has no relative width and never limits: 0.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "there are at most 30 iterations"
+)]
+fn width_percent(values: &[f64], level: u32) -> Option<f64> {
+    let freedom = values.len().checked_sub(1).filter(|freedom| *freedom > 0)?;
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values
+        .iter()
+        .map(|value| (value - mean).powi(2))
+        .sum::<f64>()
+        / n;
+    let table = if level == 99 { &T99 } else { &T95 };
+    let t = table[(freedom - 1).min(table.len() - 1)];
+    let width = 200.0 * t * (variance / freedom as f64).sqrt() / mean.abs();
+    Some(if width.is_finite() { width } else { 0.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: ConfidencePlan = ConfidencePlan {
+        level: 95,
+        width: 0.05,
+        min_iterations: 3,
+        max_iterations: 10,
+        result_only: false,
+    };
+
+    fn series<'a>(result: &'a [f64], cpu: &'a [f64]) -> Series<'a> {
+        Series {
+            result,
+            local_cpu: cpu,
+            remote_cpu: cpu,
+        }
+    }
+
+    #[test]
+    fn one_iteration_decides_nothing() {
+        assert!(!assess(&PLAN, series(&[5.0], &[-1.0])).met);
+    }
+
+    #[test]
+    fn equal_results_without_cpu_are_certain() {
+        let found = assess(&PLAN, series(&[5.0; 3], &[-1.0; 3]));
+        assert!(found.met);
+        assert!(found.local_cpu.abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn the_width_is_that_of_students_t() {
+        // Values 9, 10, 11: population variance 2/3, two degrees of freedom.
+        let found = assess(&PLAN, series(&[9.0, 10.0, 11.0], &[-1.0; 3]));
+        let expected = 200.0 * 4.303 * (2.0_f64 / 3.0 / 2.0).sqrt() / 10.0;
+        assert!((found.result - expected).abs() < 1e-9);
+        assert!(!found.met);
+    }
+
+    #[test]
+    fn cpu_limits_unless_only_the_result_is_asked_for() {
+        let noisy = [10.0, 50.0, 90.0];
+        assert!(!assess(&PLAN, series(&[5.0; 3], &noisy)).met);
+        let plan = ConfidencePlan {
+            result_only: true,
+            ..PLAN
+        };
+        assert!(assess(&plan, series(&[5.0; 3], &noisy)).met);
+    }
+}

@@ -1,0 +1,141 @@
+//! The cursors that read and write a record. Neither can panic.
+
+use std::error::Error;
+use std::fmt;
+use std::mem;
+
+use crate::frame::FRAME_LEN;
+
+/// Why bytes are not a record, or a record not a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecodeError {
+    /// A record has exactly [`FRAME_LEN`] bytes, these were another number.
+    FrameLength {
+        /// How many bytes there were.
+        got: usize,
+    },
+    /// The bytes ended inside a field.
+    FieldCut {
+        /// The field, as the wire document names it.
+        field: &'static str,
+        /// Where the field starts, in bytes from the start of the record.
+        offset: usize,
+        /// How many bytes the field needs.
+        needed: usize,
+        /// How many were left.
+        left: usize,
+    },
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FrameLength { got } => {
+                write!(f, "a control record has {FRAME_LEN} bytes, not {got}")
+            }
+            Self::FieldCut {
+                field,
+                offset,
+                needed,
+                left,
+            } => write!(
+                f,
+                "field {field} at byte {offset} needs {needed} bytes, {left} are left"
+            ),
+        }
+    }
+}
+
+impl Error for DecodeError {}
+
+/// Reads fields one after the other.
+#[derive(Debug)]
+pub(crate) struct Reader<'a> {
+    rest: &'a [u8],
+    offset: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// A cursor over `bytes`, which start `offset` bytes into the record.
+    pub(crate) const fn new(bytes: &'a [u8], offset: usize) -> Self {
+        Self {
+            rest: bytes,
+            offset,
+        }
+    }
+
+    /// The next `N` bytes, which belong to `field`.
+    pub(crate) fn take<const N: usize>(
+        &mut self,
+        field: &'static str,
+    ) -> Result<[u8; N], DecodeError> {
+        let Some((taken, rest)) = self.rest.split_first_chunk::<N>() else {
+            return Err(DecodeError::FieldCut {
+                field,
+                offset: self.offset,
+                needed: N,
+                left: self.rest.len(),
+            });
+        };
+        self.rest = rest;
+        self.offset += N;
+        Ok(*taken)
+    }
+}
+
+/// Writes fields one after the other.
+#[derive(Debug)]
+pub(crate) struct Writer<'a> {
+    rest: &'a mut [u8],
+}
+
+impl<'a> Writer<'a> {
+    /// A cursor over `bytes`.
+    pub(crate) const fn new(bytes: &'a mut [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// Writes the next `N` bytes.
+    ///
+    /// Bytes that do not fit are left out. No layout gets there: each is checked
+    /// against the record's length when it is compiled.
+    pub(crate) fn put<const N: usize>(&mut self, bytes: [u8; N]) {
+        let rest = mem::take(&mut self.rest);
+        if let Some((slot, rest)) = rest.split_first_chunk_mut::<N>() {
+            *slot = bytes;
+            self.rest = rest;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_field_is_named_with_its_offset() {
+        let mut reader = Reader::new(&[1, 2, 3, 4, 5, 6], 8);
+        assert_eq!(reader.take::<4>("send_size"), Ok([1, 2, 3, 4]));
+        let error = reader.take::<4>("send_width").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "field send_width at byte 12 needs 4 bytes, 2 are left"
+        );
+    }
+
+    #[test]
+    fn a_cut_field_leaves_the_cursor_where_it_was() {
+        let mut reader = Reader::new(&[1, 2, 3], 0);
+        assert!(reader.take::<4>("word").is_err());
+        assert_eq!(reader.take::<3>("rest"), Ok([1, 2, 3]));
+    }
+
+    #[test]
+    fn bytes_that_do_not_fit_are_left_out() {
+        let mut room = [0; 3];
+        let mut writer = Writer::new(&mut room);
+        writer.put([1, 2]);
+        writer.put([3, 4]);
+        assert_eq!(room, [1, 2, 0]);
+    }
+}

@@ -1,0 +1,268 @@
+//! What a message is: a struct whose fields have a place in the record.
+
+use crate::codec::{DecodeError, Reader, Writer};
+use crate::frame::{FRAME_LEN, Frame, HEADER_LEN, Header};
+use crate::text::{FixedStr, SwappedStr};
+use crate::values::{Direction, OmniFlags, WireFamily, WireProtocol, WireSocketType};
+
+/// The test-specific data of one kind of record.
+///
+/// Words 0 and 1 are not part of it: see [`Header`].
+pub trait Message: Sized {
+    /// The name of the struct.
+    const NAME: &'static str;
+    /// Where each field lies, without gaps.
+    const LAYOUT: &'static [FieldLayout];
+    /// Where the message ends, in bytes from the start of the record.
+    const END: usize;
+
+    /// Reads every field, also those that no stock program sets.
+    ///
+    /// Word 0 is not looked at: which message a record holds follows from the order of
+    /// records alone (control-protocol.md 1.5).
+    ///
+    /// # Errors
+    ///
+    /// A field lies outside of the record. No layout allows it.
+    fn decode(frame: &Frame) -> Result<Self, DecodeError>;
+
+    /// Writes every field, and leaves header and bytes behind the end as they are.
+    fn encode_over(&self, base: &mut Frame);
+
+    /// Every field by name, for a trace of the exchange.
+    fn values(&self) -> Values;
+
+    /// The record with this message, made from zeros.
+    #[must_use]
+    fn encode(&self, header: Header) -> Frame {
+        let mut frame = Frame::new(header);
+        self.encode_over(&mut frame);
+        frame
+    }
+}
+
+/// One row of a message's table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldLayout {
+    /// The name in the wire document.
+    pub name: &'static str,
+    /// The first byte, from the start of the record.
+    pub offset: usize,
+    /// How many bytes.
+    pub len: usize,
+    /// How the bytes are to be read.
+    pub kind: FieldKind,
+}
+
+/// How the bytes of a field are to be read (control-protocol.md 1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldKind {
+    /// A 32-bit integer, big-endian.
+    Word,
+    /// A 64-bit integer in two words, high word first, each big-endian.
+    Counter,
+    /// A 32-bit float, big-endian.
+    Single,
+    /// A 64-bit float, big-endian.
+    Double,
+    /// Four words that carry an IP address.
+    Address,
+    /// Text in reading order.
+    Text,
+    /// Text with each group of four bytes reversed.
+    SwappedText,
+}
+
+/// The value of a field whose type does not matter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FieldValue {
+    /// A signed word.
+    Signed(i32),
+    /// An unsigned word: a number, a code or a set of bits.
+    Unsigned(u32),
+    /// A 64-bit count.
+    Counter(u64),
+    /// A 32-bit float.
+    Single(f32),
+    /// A 64-bit float.
+    Double(f64),
+    /// The words of an IP address.
+    Address([u32; 4]),
+    /// The text before the first NUL.
+    Text(Vec<u8>),
+}
+
+/// The fields of a message by name, in the order of the record.
+pub type Values = Vec<(&'static str, FieldValue)>;
+
+/// A type that a field can have.
+pub(crate) trait Field: Sized {
+    /// Bytes in the record.
+    const LEN: usize;
+    /// How they are to be read.
+    const KIND: FieldKind;
+    fn read(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError>;
+    fn write(&self, writer: &mut Writer<'_>);
+    fn value(&self) -> FieldValue;
+}
+
+/// Fields that are a number in big-endian order. The bytes of a float are kept as
+/// they are, whatever they mean: residue is often NaN.
+macro_rules! number_fields {
+    ($($type:ty: $kind:ident $value:ident,)*) => {$(
+        impl Field for $type {
+            const LEN: usize = size_of::<$type>();
+            const KIND: FieldKind = FieldKind::$kind;
+
+            fn read(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
+                reader.take(name).map(Self::from_be_bytes)
+            }
+
+            fn write(&self, writer: &mut Writer<'_>) {
+                writer.put(self.to_be_bytes());
+            }
+
+            fn value(&self) -> FieldValue {
+                FieldValue::$value(*self)
+            }
+        }
+    )*};
+}
+
+number_fields! {
+    i32: Word Signed,
+    u32: Word Unsigned,
+    u64: Counter Counter,
+    f32: Single Single,
+    f64: Double Double,
+}
+
+/// Fields that are a name for an unsigned word.
+macro_rules! code_fields {
+    ($($type:ty: $from:ident $to:ident,)*) => {$(
+        impl Field for $type {
+            const LEN: usize = u32::LEN;
+            const KIND: FieldKind = FieldKind::Word;
+
+            fn read(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
+                u32::read(reader, name).map(Self::$from)
+            }
+
+            fn write(&self, writer: &mut Writer<'_>) {
+                self.$to().write(writer);
+            }
+
+            fn value(&self) -> FieldValue {
+                FieldValue::Unsigned(self.$to())
+            }
+        }
+    )*};
+}
+
+code_fields! {
+    WireFamily: from_code code,
+    WireSocketType: from_code code,
+    WireProtocol: from_code code,
+    Direction: from_bits bits,
+    OmniFlags: from_bits bits,
+}
+
+impl Field for [u32; 4] {
+    const LEN: usize = 16;
+    const KIND: FieldKind = FieldKind::Address;
+
+    fn read(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
+        Ok([
+            u32::read(reader, name)?,
+            u32::read(reader, name)?,
+            u32::read(reader, name)?,
+            u32::read(reader, name)?,
+        ])
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) {
+        for word in self {
+            word.write(writer);
+        }
+    }
+
+    fn value(&self) -> FieldValue {
+        FieldValue::Address(*self)
+    }
+}
+
+impl<const N: usize> Field for FixedStr<N> {
+    const LEN: usize = N;
+    const KIND: FieldKind = FieldKind::Text;
+
+    fn read(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
+        reader.take(name).map(Self::from_array)
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.put(*self.as_array());
+    }
+
+    fn value(&self) -> FieldValue {
+        FieldValue::Text(self.as_bytes().to_vec())
+    }
+}
+
+impl<const N: usize> Field for SwappedStr<N> {
+    const LEN: usize = N;
+    const KIND: FieldKind = FieldKind::SwappedText;
+
+    fn read(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
+        reader.take(name).map(Self::from_wire)
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.put(self.to_wire());
+    }
+
+    fn value(&self) -> FieldValue {
+        FieldValue::Text(self.as_bytes().to_vec())
+    }
+}
+
+/// Whether fields follow each other from the header to `end`, inside the record.
+///
+/// Reading and writing go through a cursor and never look at an offset; this is what
+/// makes the offsets in the declarations true.
+pub(crate) const fn is_contiguous(mut fields: &[FieldLayout], end: usize) -> bool {
+    let mut at = HEADER_LEN;
+    while let [first, rest @ ..] = fields {
+        if first.offset != at {
+            return false;
+        }
+        at += first.len;
+        fields = rest;
+    }
+    at == end && end <= FRAME_LEN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn word(name: &'static str, offset: usize) -> FieldLayout {
+        FieldLayout {
+            name,
+            offset,
+            len: 4,
+            kind: FieldKind::Word,
+        }
+    }
+
+    #[test]
+    fn a_layout_with_a_gap_is_refused() {
+        assert!(is_contiguous(&[word("a", 8), word("b", 12)], 16));
+        assert!(!is_contiguous(&[word("a", 8), word("b", 16)], 20));
+        assert!(!is_contiguous(&[word("a", 12)], 16));
+    }
+
+    #[test]
+    fn a_layout_with_another_end_is_refused() {
+        assert!(!is_contiguous(&[word("a", 8)], 16));
+    }
+}

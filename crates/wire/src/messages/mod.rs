@@ -1,0 +1,183 @@
+//! Every message, one file per family.
+
+mod control;
+mod maerts;
+mod omni;
+mod rr;
+mod stream;
+mod udp_stream;
+mod unix;
+
+pub use control::{CpuCalibrateReply, HeaderOnly, Passphrase, SysInfoReply};
+pub use maerts::{MaertsRequest, MaertsResponse, MaertsResults};
+pub use omni::{OmniRequest, OmniResponse, OmniResults};
+pub use rr::{RrRequest, RrResponse, RrResults};
+pub use stream::{StreamRequest, StreamResponse, StreamResults};
+pub use udp_stream::{UdpStreamRequest, UdpStreamResponse, UdpStreamResults};
+pub use unix::{
+    DgRrRequest, DgRrResponse, DgRrResults, DgStreamRequest, DgStreamResponse, DgStreamResults,
+    StreamRrRequest, StreamRrResponse, StreamRrResults, StreamStreamRequest, StreamStreamResponse,
+    StreamStreamResults,
+};
+
+use crate::codec::DecodeError;
+use crate::frame::Frame;
+use crate::kind::{RequestKind, Stage};
+use crate::layout::{FieldLayout, Message, Values};
+
+/// Declares a message as the wire document's table does: where, what, of which type.
+///
+/// Gives the struct, and a [`Message`] that reads and writes the fields in order. The
+/// declaration does not compile unless the offsets follow from the types.
+macro_rules! message {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident ends $end:literal {
+            $($(#[$field_meta:meta])* $offset:literal => $field:ident: $type:ty,)+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $name {
+            $($(#[$field_meta])* pub $field: $type,)+
+        }
+
+        const _: () = assert!(
+            $crate::layout::is_contiguous(<$name as $crate::Message>::LAYOUT, $end),
+            "the fields do not fill the record from the header to the end"
+        );
+
+        impl $crate::Message for $name {
+            const NAME: &'static str = stringify!($name);
+            const LAYOUT: &'static [$crate::FieldLayout] = &[$($crate::FieldLayout {
+                name: stringify!($field),
+                offset: $offset,
+                len: <$type as $crate::layout::Field>::LEN,
+                kind: <$type as $crate::layout::Field>::KIND,
+            },)+];
+            const END: usize = $end;
+
+            fn decode(frame: &$crate::Frame) -> Result<Self, $crate::DecodeError> {
+                let mut reader = frame.body();
+                Ok(Self {
+                    $($field: $crate::layout::Field::read(&mut reader, stringify!($field))?,)+
+                })
+            }
+
+            fn encode_over(&self, base: &mut $crate::Frame) {
+                let mut writer = base.body_mut();
+                $($crate::layout::Field::write(&self.$field, &mut writer);)+
+            }
+
+            fn values(&self) -> $crate::Values {
+                vec![$((
+                    stringify!($field),
+                    $crate::layout::Field::value(&self.$field),
+                ),)+]
+            }
+        }
+    };
+}
+use message;
+
+/// A message whose type does not matter: what a trace, a test or a fuzzer needs.
+#[derive(Debug)]
+pub struct Row {
+    /// The name of the struct.
+    pub name: &'static str,
+    /// Which record of an exchange it is.
+    pub stage: Stage,
+    /// Whether it is the one for this request.
+    pub carries: fn(RequestKind) -> bool,
+    /// Where the message ends, in bytes from the start of the record.
+    pub end: usize,
+    /// Where each field lies.
+    pub layout: &'static [FieldLayout],
+    /// Decodes a record, and gives each field by name.
+    pub values: fn(&Frame) -> Result<Values, DecodeError>,
+    /// Decodes a record and encodes the message over a copy of it.
+    pub reencode: fn(&Frame) -> Result<Frame, DecodeError>,
+    /// Decodes a record and makes another from zeros, with the same header.
+    pub rebuild: fn(&Frame) -> Result<Frame, DecodeError>,
+}
+
+/// Every message. Round-trip tests, captured exchanges and the fuzzer go through it.
+pub static ALL: &[Row] = &[
+    row::<OmniRequest>(Stage::Request, |k| k == RequestKind::Omni),
+    row::<OmniResponse>(Stage::Response, |k| k == RequestKind::Omni),
+    row::<OmniResults>(Stage::Results, |k| k == RequestKind::Omni),
+    row::<StreamRequest>(Stage::Request, |k| k == RequestKind::TcpStream),
+    row::<StreamResponse>(Stage::Response, |k| k == RequestKind::TcpStream),
+    row::<StreamResults>(Stage::Results, |k| k == RequestKind::TcpStream),
+    row::<MaertsRequest>(Stage::Request, |k| k == RequestKind::TcpMaerts),
+    row::<MaertsResponse>(Stage::Response, |k| k == RequestKind::TcpMaerts),
+    row::<MaertsResults>(Stage::Results, |k| k == RequestKind::TcpMaerts),
+    row::<RrRequest>(Stage::Request, is_rr),
+    row::<RrResponse>(Stage::Response, is_rr),
+    row::<RrResults>(Stage::Results, is_rr),
+    row::<UdpStreamRequest>(Stage::Request, |k| k == RequestKind::UdpStream),
+    row::<UdpStreamResponse>(Stage::Response, |k| k == RequestKind::UdpStream),
+    row::<UdpStreamResults>(Stage::Results, |k| k == RequestKind::UdpStream),
+    row::<StreamStreamRequest>(Stage::Request, |k| k == RequestKind::StreamStream),
+    row::<StreamStreamResponse>(Stage::Response, |k| k == RequestKind::StreamStream),
+    row::<StreamStreamResults>(Stage::Results, |k| k == RequestKind::StreamStream),
+    row::<StreamRrRequest>(Stage::Request, |k| k == RequestKind::StreamRr),
+    row::<StreamRrResponse>(Stage::Response, |k| k == RequestKind::StreamRr),
+    row::<StreamRrResults>(Stage::Results, |k| k == RequestKind::StreamRr),
+    row::<DgStreamRequest>(Stage::Request, |k| k == RequestKind::DgStream),
+    row::<DgStreamResponse>(Stage::Response, |k| k == RequestKind::DgStream),
+    row::<DgStreamResults>(Stage::Results, |k| k == RequestKind::DgStream),
+    row::<DgRrRequest>(Stage::Request, |k| k == RequestKind::DgRr),
+    row::<DgRrResponse>(Stage::Response, |k| k == RequestKind::DgRr),
+    row::<DgRrResults>(Stage::Results, |k| k == RequestKind::DgRr),
+    row::<Passphrase>(Stage::Request, |k| k == RequestKind::Passphrase),
+    row::<CpuCalibrateReply>(Stage::Response, |k| k == RequestKind::CpuCalibrate),
+    row::<SysInfoReply>(Stage::Response, |k| k == RequestKind::SysInfo),
+    row::<HeaderOnly>(Stage::Request, is_bare_request),
+    row::<HeaderOnly>(Stage::Response, has_bare_reply),
+];
+
+/// The message that a record of this request holds; none if there is no such record.
+#[must_use]
+pub fn find(kind: RequestKind, stage: Stage) -> Option<&'static Row> {
+    ALL.iter()
+        .find(|row| row.stage == stage && (row.carries)(kind))
+}
+
+const fn row<M: Message>(stage: Stage, carries: fn(RequestKind) -> bool) -> Row {
+    Row {
+        name: M::NAME,
+        stage,
+        carries,
+        end: M::END,
+        layout: M::LAYOUT,
+        values: |frame| Ok(M::decode(frame)?.values()),
+        reencode: |frame| {
+            let mut copy = frame.clone();
+            M::decode(frame)?.encode_over(&mut copy);
+            Ok(copy)
+        },
+        rebuild: |frame| Ok(M::decode(frame)?.encode(frame.header())),
+    }
+}
+
+const fn is_rr(kind: RequestKind) -> bool {
+    matches!(
+        kind,
+        RequestKind::TcpRr | RequestKind::TcpCrr | RequestKind::TcpCc | RequestKind::UdpRr
+    )
+}
+
+const fn is_bare_request(kind: RequestKind) -> bool {
+    matches!(kind, RequestKind::CpuCalibrate | RequestKind::SysInfo) || has_bare_reply(kind)
+}
+
+const fn has_bare_reply(kind: RequestKind) -> bool {
+    matches!(
+        kind,
+        RequestKind::DebugOn
+            | RequestKind::DebugOff
+            | RequestKind::NodeIdentify
+            | RequestKind::Unknown(_)
+    )
+}

@@ -9,6 +9,7 @@ pub mod agreed;
 pub mod catalog;
 pub mod cpu;
 pub mod figures;
+pub mod job;
 pub mod outcome;
 pub mod plan;
 pub mod units;
@@ -17,6 +18,7 @@ pub use agreed::{Agreed, EndSetup, Host, Hosts};
 pub use catalog::tests::{Suite, TestId, TestRow};
 pub use catalog::transports::{SocketKind, TransportId, TransportRow};
 pub use cpu::{CpuMethod, CpuShares, CpuUsage};
+pub use job::{Ending, ServerJob};
 pub use outcome::{Confidence, EndResult, Iteration, Outcome, Tally, Warning};
 pub use plan::{
     Confidence as ConfidencePlan, ControlPlan, CpuBinding, CpuPlan, DataAddress, EndPlan, Family,

@@ -1,1 +1,14 @@
 //! Transports: sockets that move the bytes of a test.
+//!
+//! An [`Endpoint`] is one open connection or datagram socket. Each way of moving
+//! bytes is an endpoint of its own, so that the loops stay free of choices.
+//! [`socket`] opens and prepares the sockets behind them.
+
+pub mod endpoint;
+pub mod null;
+pub mod scripted;
+pub mod socket;
+pub mod tcp;
+pub mod udp;
+
+pub use endpoint::{Endpoint, Received, Sent};

@@ -11,6 +11,13 @@ fn counted(result: libc::ssize_t) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
+/// Whether a send failed because a local queue had no room: the datagram is gone,
+/// and the next may pass.
+#[must_use]
+pub fn is_queue_full(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::ENOMEM))
+}
+
 /// send(2) on a connected socket, never raising `SIGPIPE`.
 ///
 /// # Errors

@@ -1,0 +1,42 @@
+//! What netserver is asked to do, whichever request asked for it.
+
+use std::net::{IpAddr, SocketAddr};
+
+use crate::catalog::transports::TransportId;
+use crate::plan::{EndPlan, Family, Flow, Limit};
+
+/// One test as netserver sees it. [`Flow`] stays netperf's view.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServerJob {
+    /// What data travels over.
+    pub transport: TransportId,
+    /// IPv4 or IPv6.
+    pub family: Family,
+    /// What moves in which direction, as seen by netperf.
+    pub flow: Flow,
+    /// When netserver's end of the run is over, its own grace not included.
+    pub limit: Limit,
+    /// Request size in bytes; `None` outside request/response.
+    pub request: Option<u32>,
+    /// Response size in bytes; `None` outside request/response.
+    pub response: Option<u32>,
+    /// netserver's socket, buffers and CPU measurement.
+    pub end: EndPlan,
+    /// The address to bind the data socket to; `None` is the wildcard.
+    pub bind: Option<IpAddr>,
+    /// The port to bind it to, 0 for any; another is taken when it is not free.
+    pub port: u16,
+    /// Where to send datagrams before any has arrived.
+    pub peer: Option<SocketAddr>,
+    /// How the run ends, where requests differ.
+    pub ending: Ending,
+}
+
+/// How netserver's end of a run is brought to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// An empty datagram or the end of the connection.
+    Omni,
+    /// The first datagram whose length is not this one, in bytes (classic UDP_STREAM).
+    OddDatagram(u32),
+}

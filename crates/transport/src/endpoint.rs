@@ -1,0 +1,97 @@
+//! What every way of moving bytes has in common.
+
+use std::io;
+
+/// What became of a send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// The kernel took this many bytes.
+    Bytes(usize),
+    /// A local queue was full and the datagram is gone.
+    Dropped,
+    /// A signal came first.
+    Interrupted,
+}
+
+/// What became of a receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// This many bytes arrived, at least one.
+    Bytes(usize),
+    /// The peer has finished: end of the connection, or an empty datagram.
+    End,
+    /// A signal came first.
+    Interrupted,
+    /// Nothing arrived within the socket's receive time-out.
+    TimedOut,
+}
+
+/// One open connection or datagram socket.
+pub trait Endpoint {
+    /// Whether a message is always sent and received whole.
+    const KEEPS_BOUNDARIES: bool;
+
+    /// Hands bytes to the kernel; blocks until there is room.
+    ///
+    /// # Errors
+    /// Anything that is not an outcome of [`Sent`], such as a reset connection.
+    fn send(&mut self, buf: &[u8]) -> io::Result<Sent>;
+
+    /// Takes bytes from the kernel; blocks until there are some.
+    ///
+    /// # Errors
+    /// Anything that is not an outcome of [`Received`], such as a reset connection.
+    fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received>;
+}
+
+/// Gives a send's result its meaning on a byte stream.
+#[inline]
+pub(crate) fn stream_sent(result: io::Result<usize>) -> io::Result<Sent> {
+    match result {
+        Ok(count) => Ok(Sent::Bytes(count)),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Sent::Interrupted),
+        Err(error) => Err(error),
+    }
+}
+
+/// Gives a send's result its meaning for a datagram: a full queue drops it.
+#[inline]
+pub(crate) fn datagram_sent(result: io::Result<usize>) -> io::Result<Sent> {
+    match result {
+        Ok(count) => Ok(Sent::Bytes(count)),
+        Err(error) => failed_datagram(error),
+    }
+}
+
+#[cold]
+fn failed_datagram(error: io::Error) -> io::Result<Sent> {
+    if netperf_os::io::is_queue_full(&error) {
+        return Ok(Sent::Dropped);
+    }
+    if error.kind() == io::ErrorKind::Interrupted {
+        return Ok(Sent::Interrupted);
+    }
+    Err(error)
+}
+
+/// Gives a receive's result its meaning.
+#[inline]
+pub(crate) fn received(result: io::Result<usize>) -> io::Result<Received> {
+    match result {
+        Ok(0) => Ok(Received::End),
+        Ok(count) => Ok(Received::Bytes(count)),
+        Err(error) => failed_receive(error),
+    }
+}
+
+#[cold]
+fn failed_receive(error: io::Error) -> io::Result<Received> {
+    let kind = error.kind();
+    if kind == io::ErrorKind::Interrupted {
+        return Ok(Received::Interrupted);
+    }
+    if kind == io::ErrorKind::WouldBlock || kind == io::ErrorKind::TimedOut {
+        return Ok(Received::TimedOut);
+    }
+    Err(error)
+}

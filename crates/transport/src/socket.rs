@@ -1,0 +1,384 @@
+//! Opening data sockets, setting their options, and reading back what the kernel made of them.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use netperf_model::{Family, Routing, SocketKind, SocketPlan, TransportId};
+use netperf_os::sockopt::{self, IntOption};
+use netperf_os::{Domain, Protocol, SockAddr, Socket, Type, tcp};
+
+/// Asked for and refused by the kernel: how `*_SOCKET_PRIO` and `*_SOCKET_TOS` say so.
+const REFUSED: i32 = -2;
+/// Not asked for.
+const NOT_ASKED: i32 = -1;
+
+/// A data socket with its options set, and what the kernel made of them.
+#[derive(Debug)]
+pub struct Opened {
+    /// The socket.
+    pub socket: Socket,
+    /// `SO_SNDBUF` read back, bytes.
+    pub send_buffer: Option<u32>,
+    /// `SO_RCVBUF` read back, bytes.
+    pub recv_buffer: Option<u32>,
+    /// `SO_PRIORITY` in force, or why not.
+    pub priority: i32,
+    /// Type of service in force, or why not.
+    pub tos: i32,
+}
+
+/// Which family of sockets `family` means; an unspecified one is IPv4.
+fn domain(family: Family) -> Domain {
+    match family {
+        Family::V6 => Domain::IPV6,
+        Family::V4 | Family::Unspecified => Domain::IPV4,
+    }
+}
+
+/// The wildcard address of a family.
+#[must_use]
+pub fn wildcard(family: Family) -> IpAddr {
+    match family {
+        Family::V6 => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        Family::V4 | Family::Unspecified => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    }
+}
+
+/// Creates a bare socket of a transport.
+///
+/// # Errors
+/// `EPROTONOSUPPORT` or `ESOCKTNOSUPPORT` when the kernel lacks the transport.
+pub fn create(transport: TransportId, family: Family) -> io::Result<Socket> {
+    let row = transport.row();
+    let kind = match row.kind {
+        SocketKind::Stream => Type::STREAM,
+        SocketKind::Datagram => Type::DGRAM,
+    };
+    let protocol = match row.protocol {
+        0 => None,
+        number => Some(Protocol::from(i32::from(number))),
+    };
+    Socket::new(domain(family), kind, protocol)
+}
+
+/// Creates a data socket and sets its options, buffer sizes first: they must be
+/// known before TCP negotiates its window scale.
+///
+/// # Errors
+/// When the socket cannot be created, or an option that a result would depend on
+/// cannot be set.
+pub fn open(transport: TransportId, family: Family, plan: &SocketPlan) -> io::Result<Opened> {
+    let socket = create(transport, family)?;
+    set_buffers(&socket, plan)?;
+    socket.set_reuse_address(true)?;
+    if transport.is_stream() {
+        set_stream_options(&socket, plan)?;
+    } else {
+        set_datagram_options(&socket, family, plan)?;
+    }
+    set_common_options(&socket, plan)?;
+    let priority = set_priority(&socket, plan);
+    let tos = set_tos(&socket, family, plan);
+    let (send_buffer, recv_buffer) = buffers(&socket);
+    Ok(Opened {
+        socket,
+        send_buffer,
+        recv_buffer,
+        priority,
+        tos,
+    })
+}
+
+/// A further socket like one that [`open`] made: the same options, nothing read back.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_again(transport: TransportId, family: Family, plan: &SocketPlan) -> io::Result<Socket> {
+    let socket = create(transport, family)?;
+    set_buffers(&socket, plan)?;
+    socket.set_reuse_address(true)?;
+    set_stream_options(&socket, plan)?;
+    set_common_options(&socket, plan)?;
+    set_priority(&socket, plan);
+    set_tos(&socket, family, plan);
+    Ok(socket)
+}
+
+fn set_buffers(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
+    if let Some(bytes) = plan.send_buffer {
+        socket.set_send_buffer_size(usize::try_from(bytes).unwrap_or(usize::MAX))?;
+    }
+    if let Some(bytes) = plan.recv_buffer {
+        socket.set_recv_buffer_size(usize::try_from(bytes).unwrap_or(usize::MAX))?;
+    }
+    Ok(())
+}
+
+fn set_stream_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
+    if plan.nodelay {
+        socket.set_tcp_nodelay(true)?;
+    }
+    if plan.cork {
+        sockopt::set(socket.as_fd(), IntOption::Cork, 1)?;
+    }
+    if let Some(bytes) = plan.segment_size {
+        sockopt::set(socket.as_fd(), IntOption::SegmentSize, clamp(bytes))?;
+    }
+    if let Some(name) = &plan.congestion {
+        // The original ignores a name the kernel does not know; what is in force
+        // is read back and reported at the end.
+        let _ignored = socket.set_tcp_congestion(name.as_bytes());
+    }
+    Ok(())
+}
+
+fn set_datagram_options(socket: &Socket, family: Family, plan: &SocketPlan) -> io::Result<()> {
+    let fd = socket.as_fd();
+    let v6 = family == Family::V6;
+    // Without it a full local queue would drop datagrams without a word.
+    sockopt::set(
+        fd,
+        if v6 {
+            IntOption::RecvErrV6
+        } else {
+            IntOption::RecvErrV4
+        },
+        1,
+    )?;
+    if plan.no_fragmentation {
+        let option = if v6 {
+            IntOption::MtuDiscoverV6
+        } else {
+            IntOption::MtuDiscoverV4
+        };
+        sockopt::set(fd, option, sockopt::PMTU_DISCOVERY_DO)?;
+    }
+    if let Some(ttl) = plan.multicast_ttl {
+        let option = if v6 {
+            IntOption::MulticastHopsV6
+        } else {
+            IntOption::MulticastTtlV4
+        };
+        sockopt::set(fd, option, i32::from(ttl))?;
+    }
+    Ok(())
+}
+
+fn set_common_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
+    let fd = socket.as_fd();
+    if plan.keepalive {
+        socket.set_keepalive(true)?;
+    }
+    if plan.debug {
+        sockopt::set(fd, IntOption::Debug, 1)?;
+    }
+    if plan.routing == Routing::DirectOnly {
+        sockopt::set(fd, IntOption::DontRoute, 1)?;
+    }
+    if let Some(rate) = plan.pacing_rate {
+        sockopt::set(fd, IntOption::MaxPacingRate, clamp(rate))?;
+    }
+    Ok(())
+}
+
+fn set_priority(socket: &Socket, plan: &SocketPlan) -> i32 {
+    let Some(priority) = plan.priority else {
+        return NOT_ASKED;
+    };
+    sockopt::set(socket.as_fd(), IntOption::Priority, priority)
+        .and_then(|()| sockopt::fetch(socket.as_fd(), IntOption::Priority))
+        .unwrap_or(REFUSED)
+}
+
+fn set_tos(socket: &Socket, family: Family, plan: &SocketPlan) -> i32 {
+    let Some(tos) = plan.tos else {
+        return NOT_ASKED;
+    };
+    let option = if family == Family::V6 {
+        IntOption::TrafficClassV6
+    } else {
+        IntOption::TosV4
+    };
+    sockopt::set(socket.as_fd(), option, i32::from(tos))
+        .and_then(|()| sockopt::fetch(socket.as_fd(), option))
+        .unwrap_or(REFUSED)
+}
+
+fn clamp(value: u32) -> i32 {
+    i32::try_from(value).unwrap_or(i32::MAX)
+}
+
+/// `SO_SNDBUF` and `SO_RCVBUF` as they are now, bytes.
+#[must_use]
+pub fn buffers(socket: &Socket) -> (Option<u32>, Option<u32>) {
+    let known = |size: io::Result<usize>| size.ok().and_then(|size| u32::try_from(size).ok());
+    (
+        known(socket.send_buffer_size()),
+        known(socket.recv_buffer_size()),
+    )
+}
+
+/// Makes a listener out of an opened stream socket.
+///
+/// # Errors
+/// Whatever listen(2) reports, such as `EADDRINUSE`.
+pub fn listen(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
+    const BACKLOG: i32 = 1024;
+    const DEFER_SECONDS: i32 = 10;
+    const FAST_OPEN_QUEUE: i32 = 1024;
+    if plan.defer_accept {
+        sockopt::set(socket.as_fd(), IntOption::DeferAccept, DEFER_SECONDS)?;
+    }
+    if plan.fast_open {
+        sockopt::set(socket.as_fd(), IntOption::FastOpen, FAST_OPEN_QUEUE)?;
+    }
+    socket.listen(BACKLOG)
+}
+
+/// What a connect came to.
+#[derive(Debug)]
+pub enum Dialled {
+    /// The connection stands.
+    Connected,
+    /// The caller gave up waiting for it.
+    GivenUp,
+}
+
+/// connect(2); asks `give_up` whenever a signal interrupts the wait.
+///
+/// # Errors
+/// Whatever connect(2) reports, at once or in the end.
+pub fn connect(
+    socket: &Socket,
+    to: &SockAddr,
+    mut give_up: impl FnMut() -> bool,
+) -> io::Result<Dialled> {
+    use netperf_os::wait::{Interest, ready};
+    const LOOK_AROUND: std::time::Duration = std::time::Duration::from_millis(100);
+    match socket.connect(to) {
+        Ok(()) => return Ok(Dialled::Connected),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+        Err(error) => return Err(error),
+    }
+    // An interrupted connect goes on by itself (connect(2), EINTR).
+    loop {
+        if give_up() {
+            return Ok(Dialled::GivenUp);
+        }
+        if ready(socket.as_fd(), Interest::Write, LOOK_AROUND)? {
+            return match socket.take_error()? {
+                None => Ok(Dialled::Connected),
+                Some(error) => Err(error),
+            };
+        }
+    }
+}
+
+/// What TCP and the socket know at the end of a connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// `SO_SNDBUF`, bytes.
+    pub send_buffer: Option<u32>,
+    /// `SO_RCVBUF`, bytes.
+    pub recv_buffer: Option<u32>,
+    /// Segments retransmitted; `None` where the transport is not TCP.
+    pub retransmissions: Option<u32>,
+    /// Smoothed round trip; `None` where the transport is not TCP.
+    pub round_trip: Option<std::time::Duration>,
+    /// Congestion control; `None` where the transport is not TCP.
+    pub congestion: Option<String>,
+    /// All of `TCP_INFO`; `None` where the transport is not TCP.
+    pub tcp: Option<tcp::TcpInfo>,
+}
+
+/// Asks a connection's socket what it knows.
+#[must_use]
+pub fn facts(socket: &Socket) -> Facts {
+    let (send_buffer, recv_buffer) = buffers(socket);
+    let tcp = tcp::info(socket.as_fd()).ok();
+    let congestion = socket.tcp_congestion().ok().map(|name| {
+        let end = name
+            .iter()
+            .position(|byte| *byte == 0)
+            .unwrap_or(name.len());
+        String::from_utf8_lossy(&name[..end]).into_owned()
+    });
+    Facts {
+        send_buffer,
+        recv_buffer,
+        retransmissions: tcp.map(|info| info.total_retrans),
+        round_trip: tcp.map(|info| info.round_trip()),
+        congestion,
+        tcp,
+    }
+}
+
+/// The segment size of a connection, bytes; `None` where the transport has none.
+#[must_use]
+pub fn segment_size(fd: BorrowedFd<'_>) -> Option<u32> {
+    sockopt::fetch(fd, IntOption::SegmentSize)
+        .ok()
+        .and_then(|size| u32::try_from(size).ok())
+}
+
+/// The port a socket is bound to, 0 when it is not bound.
+#[must_use]
+pub fn local_port(socket: &Socket) -> u16 {
+    socket
+        .local_addr()
+        .ok()
+        .and_then(|addr| addr.as_socket())
+        .map_or(0, |addr| addr.port())
+}
+
+/// Binds to an address and port.
+///
+/// # Errors
+/// Whatever bind(2) reports.
+pub fn bind(socket: &Socket, at: SocketAddr) -> io::Result<()> {
+    socket.bind(&at.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_size_that_was_asked_for_is_read_back_doubled_on_linux() {
+        let plan = SocketPlan {
+            send_buffer: Some(30_000),
+            ..SocketPlan::default()
+        };
+        let opened = open(TransportId::Tcp, Family::V4, &plan).unwrap();
+        assert_eq!(opened.send_buffer, Some(60_000));
+        assert_eq!(opened.tos, NOT_ASKED);
+    }
+
+    #[test]
+    fn every_transport_of_the_catalogue_opens() {
+        for row in netperf_model::catalog::transports::TRANSPORTS {
+            for family in [Family::V4, Family::V6] {
+                let opened = open(row.id, family, &SocketPlan::default());
+                let lacking = row.id == TransportId::UdpLite
+                    && matches!(&opened, Err(error) if error.raw_os_error() == Some(93));
+                assert!(
+                    opened.is_ok() || lacking,
+                    "{} {family:?}: {opened:?}",
+                    row.label
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_type_of_service_is_set_on_both_families() {
+        let plan = SocketPlan {
+            tos: Some(0x20),
+            ..SocketPlan::default()
+        };
+        for family in [Family::V4, Family::V6] {
+            assert_eq!(open(TransportId::Udp, family, &plan).unwrap().tos, 0x20);
+        }
+    }
+}

@@ -1,1 +1,44 @@
-//! The selector table and the output formats.
+//! What netperf prints: pure functions from an outcome to text.
+//!
+//! [`banner`] is printed before a test starts and [`final_report`] after it
+//! has ended; [`control`] serves the tests that only ask netserver something.
+//! Nothing here writes anywhere, so that saved outcomes can be printed again.
+//! [`selectors`] is the one table of everything that can be selected, and
+//! [`selection`] reads what the user asked for.
+
+mod banner;
+pub mod control;
+pub mod fmt;
+pub mod format;
+pub mod selection;
+pub mod selectors;
+pub mod values;
+pub mod view;
+
+use netperf_model::{Outcome, ReportPlan, TestPlan};
+
+pub use banner::banner;
+pub use selection::{Needs, Selection, SelectionError};
+
+/// Everything that is printed after the run, in the format asked for.
+///
+/// # Errors
+/// When a name in a selection file is too long.
+pub fn final_report(outcome: &Outcome, report: &ReportPlan) -> Result<String, SelectionError> {
+    match view::View::new(outcome, report) {
+        Some(view) => format::print(&view),
+        None => Ok(String::new()),
+    }
+}
+
+/// What a report needs to have measured; worth asking before the run, because
+/// a selection that cannot be used is found here too.
+///
+/// # Errors
+/// When a name in a selection file is too long.
+pub fn needs(plan: &TestPlan, report: &ReportPlan) -> Result<Needs, SelectionError> {
+    let selection = Selection::of(plan, report)?;
+    Ok(selection
+        .map(|selection| selection.needs)
+        .unwrap_or_default())
+}

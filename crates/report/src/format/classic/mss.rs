@@ -1,0 +1,18 @@
+//! TCP_MSS.
+
+use super::{Layout, line, nothing, rows, titles};
+use crate::fmt::Arg;
+use crate::view::{View, or_minus_one};
+
+/// TCP_MSS.
+pub(super) static MSS: Layout = Layout {
+    titles: |_| titles::MSS.to_owned(),
+    rows: row,
+    figure: row,
+    extra: nothing,
+};
+
+fn row(view: &View<'_>) -> String {
+    let size = or_minus_one(view.last.segment_size);
+    line(rows::MSSB, &[Arg::Int(size), Arg::Text(view.brand())])
+}

@@ -1,0 +1,47 @@
+//! `-o`: comma separated values (output.md 8.2).
+
+use crate::selection::{Entry, Selection};
+use crate::view::View;
+
+/// A line of headers, a line of values; all blocks run together.
+///
+/// The original stops at an empty first block, whatever follows it.
+pub(super) fn print(view: &View<'_>, selection: &Selection) -> String {
+    if selection.blocks.first().is_none_or(Vec::is_empty) {
+        return String::new();
+    }
+    let entries = || selection.blocks.iter().flatten();
+    let mut out = String::new();
+    if view.report.headers {
+        let headers = entries().map(|entry| header(*entry)).collect();
+        out.push_str(&closed(headers));
+    }
+    let values = entries().map(|entry| value(view, *entry)).collect();
+    out.push_str(&closed(values));
+    out
+}
+
+/// The header words and a comma; nothing for a name that no selector has.
+fn header(entry: Entry) -> String {
+    match entry {
+        Entry::Known(row) => row.heading() + ",",
+        Entry::Unknown => String::new(),
+    }
+}
+
+/// The value and a comma. Behind a value that is not there the original also
+/// puts a blank.
+fn value(view: &View<'_>, entry: Entry) -> String {
+    let printed = match entry {
+        Entry::Known(row) => row.print(view),
+        Entry::Unknown => None,
+    };
+    printed.map_or_else(|| ", ".to_owned(), |value| value + ",")
+}
+
+/// The line without its last character, the comma that separates from nothing.
+fn closed(mut line: String) -> String {
+    line.pop();
+    line.push('\n');
+    line
+}

@@ -1,0 +1,411 @@
+//! Which selectors to print: parsing of lists and files (cli.md 5.1).
+
+use std::fmt;
+
+use netperf_model::{Format, ReportPlan, SelectionSource, TestId, TestPlan};
+
+use crate::selectors::{self, Need, OUTPUT_END, OUTPUT_NONE, SELECTORS, Selector};
+
+/// A list or file has at most this many blocks; the rest is ignored.
+const MOST_BLOCKS: usize = 4;
+
+/// A name in a file must be shorter than this.
+const LONGEST_NAME: usize = 80;
+
+/// One column, or what stands in its place.
+#[derive(Clone, Copy, Debug)]
+pub enum Entry {
+    /// A selector.
+    Known(&'static Selector),
+    /// A name in a list that no selector has.
+    Unknown,
+}
+
+/// What to print, block by block.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// The blocks, in order; a block may be empty.
+    pub blocks: Vec<Vec<Entry>>,
+    /// What must be measured for it.
+    pub needs: Needs,
+}
+
+/// What must be measured beyond what every run measures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Times of single operations.
+    pub latency: bool,
+    /// The congestion control in force.
+    pub congestion: bool,
+}
+
+/// Why a selection cannot be used. `Display` is the line for standard output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SelectionError {
+    /// The file could not be opened.
+    CannotOpen {
+        /// The word as typed.
+        file: String,
+        /// The system's error number.
+        errno: i32,
+    },
+    /// A name in a file is too long.
+    NameTooLong {
+        /// The line it is on, from 1.
+        line: usize,
+        /// The characters of the file up to where it became too long, plus one.
+        characters: usize,
+    },
+}
+
+impl SelectionError {
+    /// The exit status the original gives.
+    pub const EXIT: u8 = 255;
+}
+
+impl fmt::Display for SelectionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CannotOpen { file, errno } => {
+                write!(
+                    f,
+                    "Could not open output selection file '{file}' errno {errno}"
+                )
+            }
+            // The original swaps the two numbers; scripts see them so.
+            Self::NameTooLong { line, characters } => write!(
+                f,
+                "Output selection starting column {line} on line {characters} is too long"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for SelectionError {}
+
+/// What the word after `-k`, `-o` or `-O` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// `?`: list the names.
+    Help,
+    /// `all`.
+    All,
+    /// A list of names.
+    List,
+    /// The name of a file.
+    File,
+}
+
+/// What the word after `-k`, `-o` or `-O` is.
+#[must_use]
+pub fn classify(word: &str) -> Word {
+    if word == "?" {
+        Word::Help
+    } else if word.eq_ignore_ascii_case("all") {
+        Word::All
+    } else if word.contains([',', ';']) || selectors::by_name(word).is_some() {
+        Word::List
+    } else {
+        Word::File
+    }
+}
+
+/// How `?` lists the names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listing {
+    /// One per line (`-O`).
+    Lines,
+    /// All on one line with commas (`-k`, `-o`).
+    Commas,
+}
+
+/// All names, in order, with the closing newline.
+#[must_use]
+pub fn all_names(listing: Listing) -> String {
+    let names: Vec<&str> = SELECTORS.iter().map(|row| row.name).collect();
+    let separator = match listing {
+        Listing::Lines => "\n",
+        Listing::Commas => ",",
+    };
+    names.join(separator) + "\n"
+}
+
+impl Selection {
+    /// The selection that a report will print; OMNI has one without being asked.
+    /// `None` for the classic layouts.
+    ///
+    /// # Errors
+    /// When a name in a selection file is too long.
+    pub fn of(plan: &TestPlan, report: &ReportPlan) -> Result<Option<Self>, SelectionError> {
+        let source = match &report.format {
+            Format::Classic if plan.test == TestId::Omni => &SelectionSource::Default,
+            Format::Classic => return Ok(None),
+            Format::Columns(source) | Format::Csv(source) | Format::Keyval(source) => source,
+        };
+        let mut selection = match source {
+            SelectionSource::Default => Self::default_for(plan),
+            SelectionSource::All => Self::all(),
+            SelectionSource::List(list) => Self::from_list(list),
+            SelectionSource::File(text) => Self::from_file(text)?,
+        };
+        if report.debug > 0 {
+            selection.drop_unknown();
+        }
+        Ok(Some(selection))
+    }
+
+    /// With `-d` the original skips unknown names altogether.
+    fn drop_unknown(&mut self) {
+        for block in &mut self.blocks {
+            block.retain(|entry| matches!(entry, Entry::Known(_)));
+        }
+    }
+
+    /// Every selector, in four blocks.
+    #[must_use]
+    pub fn all() -> Self {
+        let block = |number: u8| {
+            let members = SELECTORS.iter().filter(|row| row.block == number);
+            members.map(Entry::Known).collect()
+        };
+        Self::from_blocks((1..=4).map(block).collect())
+    }
+
+    /// A list: `;` between blocks; commas and blanks between names.
+    #[must_use]
+    pub fn from_list(list: &str) -> Self {
+        let entry = |name: &str| selectors::by_name(name).map_or(Entry::Unknown, Entry::Known);
+        let block = |names: &str| {
+            let names = names.split([',', ' ']).filter(|name| !name.is_empty());
+            until_end(names.map(entry))
+        };
+        Self::from_blocks(list.split(';').take(MOST_BLOCKS).map(block).collect())
+    }
+
+    /// A file: one block per line, names between commas, blanks part of names.
+    ///
+    /// # Errors
+    /// When a name is too long.
+    pub fn from_file(text: &str) -> Result<Self, SelectionError> {
+        check_lengths(text)?;
+        let block = |line: &str| until_end(line.split(',').map(entry_in_file));
+        let mut selection = Self::from_blocks(text.lines().take(MOST_BLOCKS).map(block).collect());
+        // The original switches the statistics on for lists only.
+        selection.needs.latency = false;
+        Ok(selection)
+    }
+
+    /// What a test prints when it is told the format but not the selection.
+    #[must_use]
+    pub fn default_for(plan: &TestPlan) -> Self {
+        let names = if plan.flow.counts_transactions() {
+            TRANSACTIONS
+        } else if plan.flow.receives {
+            RECEIVE
+        } else {
+            SEND
+        };
+        let wants_cpu = plan.local.cpu.is_some() || plan.remote.cpu.is_some();
+        let cpu = if wants_cpu { CPU } else { &[] };
+        let entries = names.iter().chain(cpu);
+        let known = entries.filter_map(|name| selectors::by_name(name));
+        Self::from_blocks(vec![known.map(Entry::Known).collect()])
+    }
+
+    fn from_blocks(blocks: Vec<Vec<Entry>>) -> Self {
+        let needs = |wanted: Need| {
+            let mut entries = blocks.iter().flatten();
+            entries.any(|entry| matches!(entry, Entry::Known(row) if row.need == wanted))
+        };
+        let needs = Needs {
+            latency: needs(Need::Latency),
+            congestion: needs(Need::Congestion),
+        };
+        Self { blocks, needs }
+    }
+}
+
+/// The entries in front of OUTPUT_END.
+fn until_end(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
+    let is_end = |entry: &Entry| matches!(entry, Entry::Known(row) if row.name == OUTPUT_END);
+    entries.take_while(|entry| !is_end(entry)).collect()
+}
+
+/// A name in a file may also be the header words; what is neither becomes the
+/// filler column.
+fn entry_in_file(name: &str) -> Entry {
+    let by_heading = || {
+        SELECTORS
+            .iter()
+            .find(|row| row.heading().eq_ignore_ascii_case(name))
+    };
+    selectors::by_name(name)
+        .or_else(by_heading)
+        .or_else(|| selectors::by_name(OUTPUT_NONE))
+        .map_or(Entry::Unknown, Entry::Known)
+}
+
+fn check_lengths(text: &str) -> Result<(), SelectionError> {
+    let (mut line, mut length) = (1, 0);
+    for (at, character) in text.chars().enumerate() {
+        if character == '\n' {
+            line += 1;
+        }
+        length = if matches!(character, '\n' | ',') {
+            0
+        } else {
+            length + 1
+        };
+        if line > MOST_BLOCKS {
+            break;
+        }
+        if length == LONGEST_NAME {
+            let characters = at + 2;
+            return Err(SelectionError::NameTooLong { line, characters });
+        }
+    }
+    Ok(())
+}
+
+const SEND: &[&str] = &[
+    "LSS_SIZE_END",
+    "RSR_SIZE_END",
+    "LOCAL_SEND_SIZE",
+    "ELAPSED_TIME",
+    "THROUGHPUT",
+    "THROUGHPUT_UNITS",
+];
+
+const RECEIVE: &[&str] = &[
+    "RSS_SIZE_END",
+    "LSR_SIZE_END",
+    "REMOTE_SEND_SIZE",
+    "ELAPSED_TIME",
+    "THROUGHPUT",
+    "THROUGHPUT_UNITS",
+];
+
+const TRANSACTIONS: &[&str] = &[
+    "LSS_SIZE_END",
+    "LSR_SIZE_END",
+    "RSR_SIZE_END",
+    "RSS_SIZE_END",
+    "REQUEST_SIZE",
+    "RESPONSE_SIZE",
+    "ELAPSED_TIME",
+    "THROUGHPUT",
+    "THROUGHPUT_UNITS",
+];
+
+const CPU: &[&str] = &[
+    "LOCAL_CPU_UTIL",
+    "LOCAL_CPU_PERCENT_USER",
+    "LOCAL_CPU_PERCENT_SYSTEM",
+    "LOCAL_CPU_PERCENT_IOWAIT",
+    "LOCAL_CPU_PERCENT_IRQ",
+    "LOCAL_CPU_PERCENT_SWINTR",
+    "LOCAL_CPU_METHOD",
+    "REMOTE_CPU_UTIL",
+    "REMOTE_CPU_PERCENT_USER",
+    "REMOTE_CPU_PERCENT_SYSTEM",
+    "REMOTE_CPU_PERCENT_IOWAIT",
+    "REMOTE_CPU_PERCENT_IRQ",
+    "REMOTE_CPU_PERCENT_SWINTR",
+    "REMOTE_CPU_METHOD",
+    "LOCAL_SD",
+    "REMOTE_SD",
+    "SD_UNITS",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(selection: &Selection) -> Vec<Vec<&'static str>> {
+        let name = |entry: &Entry| match entry {
+            Entry::Known(row) => row.name,
+            Entry::Unknown => "?",
+        };
+        let block = |block: &Vec<Entry>| block.iter().map(name).collect();
+        selection.blocks.iter().map(block).collect()
+    }
+
+    #[test]
+    fn a_list_takes_commas_and_blanks_in_any_case() {
+        let selection = Selection::from_list("throughput, Elapsed_Time LOCAL_SEND_SIZE,,bogus");
+        assert_eq!(
+            names(&selection),
+            [["THROUGHPUT", "ELAPSED_TIME", "LOCAL_SEND_SIZE", "?"]]
+        );
+    }
+
+    #[test]
+    fn a_list_has_four_blocks_at_most_and_may_begin_with_an_empty_one() {
+        let selection = Selection::from_list(";UUID;;UUID;UUID");
+        assert_eq!(
+            names(&selection),
+            [vec![], vec!["UUID"], vec![], vec!["UUID"]]
+        );
+    }
+
+    #[test]
+    fn output_end_ends_its_block_only() {
+        let selection = Selection::from_list("UUID,OUTPUT_END,PROTOCOL;DIRECTION");
+        assert_eq!(names(&selection), [["UUID"], ["DIRECTION"]]);
+    }
+
+    #[test]
+    fn a_file_keeps_blanks_in_names_and_knows_header_words() {
+        let text = "THROUGHPUT, ELAPSED_TIME,Throughput Units\nmean_latency\n\nUUID\nPROTOCOL\n";
+        let selection = Selection::from_file(text).unwrap();
+        assert_eq!(
+            names(&selection),
+            [
+                vec!["THROUGHPUT", "OUTPUT_NONE", "THROUGHPUT_UNITS"],
+                vec!["MEAN_LATENCY"],
+                vec!["OUTPUT_NONE"],
+                vec!["UUID"],
+            ]
+        );
+        assert!(!selection.needs.latency);
+    }
+
+    #[test]
+    fn a_name_of_eighty_characters_in_a_file_is_refused_with_swapped_numbers() {
+        let error = Selection::from_file(&"A".repeat(81)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "Output selection starting column 1 on line 81 is too long"
+        );
+        assert!(Selection::from_file(&"A".repeat(79)).is_ok());
+    }
+
+    #[test]
+    fn latency_and_congestion_control_are_needed_only_when_listed() {
+        assert_eq!(Selection::from_list("RT_LATENCY").needs, Needs::default());
+        assert!(Selection::from_list("p50_lATENCY").needs.latency);
+        assert!(Selection::from_list("LOCAL_CONG_CONTROL").needs.congestion);
+        let everything = Needs {
+            latency: true,
+            congestion: true,
+        };
+        assert_eq!(Selection::all().needs, everything);
+    }
+
+    #[test]
+    fn a_word_is_help_or_all_or_a_list_or_else_a_file() {
+        assert_eq!(classify("?"), Word::Help);
+        assert_eq!(classify("ALL"), Word::All);
+        assert_eq!(classify("throughput"), Word::List);
+        assert_eq!(classify(","), Word::List);
+        assert_eq!(classify("THROUGHPUT ELAPSED_TIME"), Word::File);
+        assert_eq!(classify(""), Word::File);
+    }
+
+    #[test]
+    fn every_default_selection_names_selectors_that_exist() {
+        for name in [SEND, RECEIVE, TRANSACTIONS, CPU].concat() {
+            assert!(selectors::by_name(name).is_some(), "{name}");
+        }
+    }
+}

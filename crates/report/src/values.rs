@@ -1,0 +1,267 @@
+//! Where the selectors' values come from, one function per kind of value.
+
+use netperf_model::figures::{self, count, per_call};
+use netperf_model::{
+    Confidence, CpuShares, CpuUsage, EndResult, EndSetup, Family, SocketKind, TransportId,
+};
+
+use crate::fmt::{Arg, Piece, pieces, printf};
+use crate::view::{End, View};
+
+/// The value of one selector.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Words.
+    Text(String),
+    /// A signed number.
+    Int(i64),
+    /// A count.
+    Count(u64),
+    /// A measured figure.
+    Real(f64),
+    /// A set of bits.
+    Bits(u32),
+    /// One letter.
+    Letter(char),
+    /// There is none, and why.
+    Missing(Missing),
+}
+
+/// Why a selector has no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// Nobody asked for the measurement, or it does not apply: prints as -1.
+    NotMeasured,
+    /// The statistics were not kept: prints as -1.
+    NotKept,
+    /// Facts about the host are not collected: `unknown`, 0 or 0xfffffffe.
+    NotCollected,
+    /// The user set none: the formats leave it out.
+    Unset,
+}
+
+/// Facts about the hosts.
+pub(crate) const NOT_COLLECTED: Value = Value::Missing(Missing::NotCollected);
+/// Statistics of operation times.
+pub(crate) const NOT_KEPT: Value = Value::Missing(Missing::NotKept);
+
+/// Not asked for, or not applicable.
+pub(crate) const NOT_MEASURED: Value = Value::Missing(Missing::NotMeasured);
+
+/// What interface ids print when nobody looked: -2 in 32 bits.
+const UNKNOWN_ID: u32 = 0xffff_fffe;
+
+impl Value {
+    /// The value in a selector's format; `None` when it is to be left out.
+    #[must_use]
+    pub fn print(&self, format: &str) -> Option<String> {
+        let arg = match self {
+            Self::Text(text) => Arg::Text(text),
+            Self::Int(value) => Arg::Int(*value),
+            Self::Count(value) => Arg::Uint(*value),
+            Self::Real(value) => Arg::Float(*value),
+            Self::Bits(value) => Arg::Hex(*value),
+            Self::Letter(letter) => Arg::Char(*letter),
+            Self::Missing(reason) => stand_in(*reason, format)?,
+        };
+        Some(printf(format, &[arg]))
+    }
+}
+
+/// What stands where a value is missing; never an empty field for a number.
+fn stand_in<'a>(reason: Missing, format: &str) -> Option<Arg<'a>> {
+    let minus_one = match conversion(format) {
+        'f' => Arg::Float(-1.0),
+        'x' => Arg::Hex(u32::MAX),
+        's' => Arg::Text(""),
+        _ => Arg::Int(-1),
+    };
+    match reason {
+        Missing::NotMeasured | Missing::NotKept => Some(minus_one),
+        Missing::NotCollected => Some(match conversion(format) {
+            'x' => Arg::Hex(UNKNOWN_ID),
+            's' => Arg::Text("unknown"),
+            _ => Arg::Int(0),
+        }),
+        Missing::Unset => None,
+    }
+}
+
+/// The letter of the only conversion in a format.
+fn conversion(format: &str) -> char {
+    let letter = |piece: &Piece<'_>| match piece {
+        Piece::Field(spec) => Some(spec.conversion),
+        Piece::Literal(_) => None,
+    };
+    pieces(format).iter().find_map(letter).unwrap_or('s')
+}
+
+pub(crate) fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+pub(crate) fn optional(value: Option<u32>) -> Value {
+    value.map_or(NOT_MEASURED, |value| Value::Int(i64::from(value)))
+}
+
+/// Follows the test's name, not the transport chosen with `-T`.
+pub(crate) fn socket_type(v: &View<'_>) -> &'static str {
+    let plain: TransportId = v.plan().test.row().transport;
+    let kind: SocketKind = plain.row().kind;
+    kind.label()
+}
+
+/// The buffer just before the socket is closed; the first size where nobody
+/// looked again, -1 where nobody could look at all.
+pub(crate) fn final_size(end: End<'_>, initial: i64, pick: fn(&EndResult) -> Option<u32>) -> Value {
+    if end.setup.is_none() {
+        return NOT_MEASURED;
+    }
+    let last = end.result.and_then(pick);
+    Value::Int(last.map_or(initial, i64::from))
+}
+
+/// Bytes per call at netperf: 0 in request/response and in the other direction.
+pub(crate) fn local_size(v: &View<'_>, used: bool, pick: fn(&EndSetup) -> Option<u32>) -> Value {
+    let used = used && !v.plan().flow.is_request_response();
+    let size = v.local().setup.as_ref().and_then(pick);
+    Value::Int(size.filter(|_| used).map_or(0, i64::from))
+}
+
+/// Bytes per call at netserver: -1 in the direction it does not serve.
+pub(crate) fn remote_size(v: &View<'_>, used: bool, pick: fn(&EndSetup) -> Option<u32>) -> Value {
+    optional(v.remote().setup.as_ref().and_then(pick).filter(|_| used))
+}
+
+pub(crate) fn share(end: End<'_>, pick: fn(CpuShares) -> f64) -> Value {
+    Value::Real(end.cpu().map_or(0.0, |cpu| pick(cpu.shares)))
+}
+
+/// Empty, not a NUL byte, for a peer that was never asked.
+pub(crate) fn method(end: End<'_>) -> Value {
+    if end.known {
+        Value::Letter(end.cpu_letter())
+    } else {
+        Value::Text(String::new())
+    }
+}
+
+pub(crate) fn demand_unit(v: &View<'_>) -> &'static str {
+    if v.in_transactions() {
+        "usec/Tran"
+    } else {
+        "usec/KB"
+    }
+}
+
+pub(crate) fn asked_width(v: &View<'_>) -> Value {
+    let asked = v.plan().confidence;
+    asked.map_or(NOT_MEASURED, |asked| Value::Real(asked.width * 100.0))
+}
+
+pub(crate) fn confidence(v: &View<'_>, pick: fn(Confidence) -> f64) -> Value {
+    let reached = v.outcome.confidence;
+    reached.map_or(NOT_MEASURED, |reached| Value::Real(pick(reached)))
+}
+
+/// 1.000 where there are no transactions, as the original prints.
+pub(crate) fn transaction_rate(v: &View<'_>) -> Value {
+    Value::Real(if v.plan().flow.is_request_response() {
+        figures::transaction_rate(v.last)
+    } else {
+        1.0
+    })
+}
+
+pub(crate) fn round_trip(v: &View<'_>) -> Value {
+    figures::round_trip(v.plan(), v.last).map_or(NOT_MEASURED, Value::Real)
+}
+
+/// -1 where the protocol counts none, -2 where nobody could be asked.
+pub(crate) fn retransmissions(end: End<'_>) -> Value {
+    if end.known {
+        optional(end.result.and_then(|result| result.retransmissions))
+    } else {
+        Value::Int(-2)
+    }
+}
+
+/// The busiest CPU; `idle` is what an end says that was not asked to measure.
+pub(crate) fn peak(end: End<'_>, idle: Value, pick: fn(CpuUsage) -> Value) -> Value {
+    match end.cpu() {
+        Some(cpu) => pick(cpu),
+        None if end.known => idle,
+        None => NOT_MEASURED,
+    }
+}
+
+/// The family asked for; with a control connection, else the one it resolved to.
+pub(crate) fn destination_family(v: &View<'_>) -> Family {
+    match v.plan().remote_data.family {
+        Family::Unspecified if v.plan().control.is_some() => v.outcome.hosts.remote.family(),
+        asked @ (Family::Unspecified | Family::V4 | Family::V6) => asked,
+    }
+}
+
+pub(crate) fn per_recv(end: End<'_>) -> Value {
+    Value::Real(end.result.map_or(0.0, |result| {
+        per_call(result.tally.bytes_received, result.tally.recv_calls)
+    }))
+}
+
+pub(crate) fn per_send(end: End<'_>) -> Value {
+    Value::Real(end.result.map_or(0.0, |result| {
+        per_call(result.tally.bytes_sent, result.tally.send_calls)
+    }))
+}
+
+pub(crate) fn transferred(end: End<'_>) -> Value {
+    let sent = end.count(|end| end.tally.bytes_sent);
+    let received = end.count(|end| end.tally.bytes_received);
+    Value::Real(count(sent) + count(received))
+}
+
+/// Without a control connection, netperf's own bytes stand for netserver's.
+pub(crate) fn remote_transferred(v: &View<'_>) -> Value {
+    if v.remote().known {
+        transferred(v.remote())
+    } else {
+        Value::Real(count(v.local().count(|end| end.tally.bytes_sent)))
+    }
+}
+
+pub(crate) fn width(end: End<'_>, pick: fn(EndSetup) -> u32) -> Value {
+    Value::Int(end.setup.map_or(0, |setup| i64::from(pick(setup))))
+}
+
+pub(crate) fn interval(end: End<'_>) -> Value {
+    let micros = end.plan.pace.map_or(0, |pace| pace.interval.as_micros());
+    Value::Int(i64::try_from(micros).unwrap_or(i64::MAX))
+}
+
+pub(crate) fn brand(v: &View<'_>) -> Value {
+    let brand = v.report.brand.as_deref();
+    brand.map_or(Value::Missing(Missing::Unset), text)
+}
+
+pub(crate) fn socket_option(end: End<'_>, pick: fn(EndSetup) -> i32) -> Value {
+    let value = end.setup.map_or(-1, pick);
+    Value::Int(i64::from(value))
+}
+
+pub(crate) fn tos(end: End<'_>) -> Value {
+    // -1 and -2 print as the 32 bits they are kept in.
+    let tos = end.setup.map_or(-1, |setup| setup.tos);
+    Value::Bits(u32::from_ne_bytes(tos.to_ne_bytes()))
+}
+
+/// Empty where no connection was open to ask.
+pub(crate) fn congestion(end: End<'_>) -> Value {
+    let name = end.result.and_then(|result| result.congestion.as_deref());
+    text(name.unwrap_or(""))
+}
+
+pub(crate) fn fill_file(end: End<'_>) -> Value {
+    let name = end.plan.fill.as_deref();
+    name.map_or_else(|| text(""), |name| text(&name.to_string_lossy()))
+}

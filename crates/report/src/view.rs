@@ -1,0 +1,172 @@
+//! What the printers and the selectors look at: an outcome with its means and
+//! its unit worked out once.
+
+use netperf_model::figures::{self, Figures};
+use netperf_model::{
+    CpuUsage, EndPlan, EndResult, EndSetup, Iteration, Outcome, ReportPlan, TestId, TestPlan, Unit,
+};
+
+/// One outcome, ready to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The outcome itself.
+    pub outcome: &'a Outcome,
+    /// How it is to be printed.
+    pub report: &'a ReportPlan,
+    /// The unit in force.
+    pub unit: Unit,
+    /// Means over all iterations.
+    pub mean: Figures,
+    /// The first iteration.
+    pub first: &'a Iteration,
+    /// The last iteration: counts and final sizes are its.
+    pub last: &'a Iteration,
+}
+
+/// One end of the outcome: its plan, what it got, what it measured.
+#[derive(Clone, Copy, Debug)]
+pub struct End<'a> {
+    /// What it was asked to do.
+    pub plan: &'a EndPlan,
+    /// What it got; `None` when nobody told (netserver's end with `-N`).
+    pub setup: Option<EndSetup>,
+    /// What it measured in the last iteration.
+    pub result: Option<&'a EndResult>,
+    /// Whether settings and results of this end can be known at all.
+    pub known: bool,
+}
+
+impl<'a> View<'a> {
+    /// Looks at an outcome; `None` when it holds no iteration.
+    #[must_use]
+    pub fn new(outcome: &'a Outcome, report: &'a ReportPlan) -> Option<Self> {
+        let unit = figures::unit_in_force(&outcome.plan, report.unit);
+        Some(Self {
+            outcome,
+            report,
+            unit,
+            mean: figures::mean(&outcome.plan, unit, &outcome.iterations),
+            first: outcome.iterations.first()?,
+            last: outcome.iterations.last()?,
+        })
+    }
+
+    /// What was asked for.
+    #[must_use]
+    pub const fn plan(&self) -> &'a TestPlan {
+        &self.outcome.plan
+    }
+
+    /// netperf's end.
+    #[must_use]
+    pub const fn local(&self) -> End<'a> {
+        End {
+            plan: &self.outcome.plan.local,
+            setup: Some(self.outcome.agreed.local),
+            result: Some(&self.last.local),
+            known: true,
+        }
+    }
+
+    /// netserver's end.
+    #[must_use]
+    pub const fn remote(&self) -> End<'a> {
+        End {
+            plan: &self.outcome.plan.remote,
+            setup: self.outcome.agreed.remote,
+            result: self.last.remote.as_ref(),
+            known: self.outcome.plan.control.is_some(),
+        }
+    }
+
+    /// Whether the CPU columns are shown: asked for, and not turned down.
+    #[must_use]
+    pub const fn shows_cpu(&self) -> bool {
+        let plan = self.plan();
+        plan.local.cpu.is_some() || (plan.remote.cpu.is_some() && self.outcome.agreed.remote_cpu)
+    }
+
+    /// Whether only the transaction rate counts, not bytes.
+    #[must_use]
+    pub fn in_transactions(&self) -> bool {
+        self.unit == Unit::Transactions
+    }
+
+    /// Throughputs by direction of one end in the last iteration: sent, received.
+    #[must_use]
+    pub fn directional(&self, end: End<'_>) -> (f64, f64) {
+        end.result.map_or((0.0, 0.0), |result| {
+            figures::directional(self.unit, result, self.last.elapsed)
+        })
+    }
+
+    /// The brand at the end of classic rows: only where headers are off.
+    #[must_use]
+    pub fn brand(&self) -> &'a str {
+        match &self.report.brand {
+            Some(brand) if !self.report.headers => brand,
+            Some(_) | None => "",
+        }
+    }
+
+    /// Whether the confidence asked for was missed in a test that repeats.
+    #[must_use]
+    pub fn confidence_missed(&self) -> bool {
+        let repeats = !matches!(self.plan().test, TestId::TcpCc | TestId::TcpMss);
+        repeats && self.outcome.confidence.is_some_and(|reached| !reached.met)
+    }
+}
+
+impl<'a> End<'a> {
+    /// CPU utilisation of the last iteration, if it was measured.
+    #[must_use]
+    pub fn cpu(&self) -> Option<CpuUsage> {
+        self.result.and_then(|result| result.cpu)
+    }
+
+    /// The letter of the CPU method; `U` when it was not measured.
+    #[must_use]
+    pub fn cpu_letter(&self) -> char {
+        self.cpu().map_or('U', |cpu| cpu.method.letter())
+    }
+
+    /// The first send buffer size, 0 when the end is unknown.
+    #[must_use]
+    pub fn send_buffer(&self) -> i64 {
+        self.buffer(|setup| setup.send_buffer)
+    }
+
+    /// The first receive buffer size, 0 when the end is unknown.
+    #[must_use]
+    pub fn recv_buffer(&self) -> i64 {
+        self.buffer(|setup| setup.recv_buffer)
+    }
+
+    fn buffer(&self, pick: fn(&EndSetup) -> Option<u32>) -> i64 {
+        self.setup
+            .as_ref()
+            .map_or(0, |setup| or_minus_one(pick(setup)))
+    }
+
+    /// A setting of this end, -1 when nobody can know whether it was applied.
+    #[must_use]
+    pub fn setting(&self, pick: fn(&'a EndPlan) -> u32) -> i64 {
+        if self.known {
+            i64::from(pick(self.plan))
+        } else {
+            -1
+        }
+    }
+
+    /// A count of this end, 0 when it has none.
+    #[must_use]
+    pub fn count(&self, pick: fn(&'a EndResult) -> u64) -> u64 {
+        self.result.map_or(0, pick)
+    }
+}
+
+/// A figure that is -1 where it does not apply.
+#[must_use]
+pub fn or_minus_one(value: Option<u32>) -> i64 {
+    value.map_or(-1, i64::from)
+}

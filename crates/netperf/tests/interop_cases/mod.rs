@@ -1,0 +1,404 @@
+//! The runs of the interop tests, as data, and how each is judged.
+
+use std::path::PathBuf;
+
+use netperf_testkit::peers::Make;
+use netperf_testkit::{Finished, Invocation, Place, Programs, Values};
+
+/// What every omni-engine run is asked for.
+const SELECTION: &str = "DIRECTION,PROTOCOL,ELAPSED_TIME,THROUGHPUT,TRANSACTION_RATE,\
+    LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD,LOCAL_BYTES_RECVD,REMOTE_BYTES_SENT,\
+    LOCAL_SEND_CALLS,REMOTE_RECV_CALLS,LOCAL_RECV_CALLS,REMOTE_SEND_CALLS,\
+    LOCAL_SEND_SIZE,REMOTE_SEND_SIZE,REQUEST_SIZE,RESPONSE_SIZE";
+
+/// What a stock client may leave unread in the buffers of a download it ends.
+const IN_FLIGHT: i64 = 32 << 20;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Pairing {
+    OursOurs,
+    OursStock,
+    StockOurs,
+}
+
+/// What the counts of a run must look like.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    /// The client sends on a connection.
+    Upload,
+    /// The server sends on a connection.
+    Download,
+    /// Requests and responses, so many more in flight.
+    Exchange { burst: i64 },
+    /// Connections without data.
+    Connections,
+    /// The client sends datagrams.
+    Datagrams,
+    /// The server sends datagrams.
+    DatagramsBack,
+    /// Classic table only: its seventh line ends in a rate.
+    Row,
+    /// One line that begins with a number greater than zero.
+    Number,
+    /// One identifier.
+    Uuid,
+}
+
+/// How long a run lasts.
+#[derive(Clone, Copy)]
+pub enum Length {
+    Timed,
+    /// Bytes, or transactions.
+    Counted(i64),
+}
+
+/// One run.
+#[derive(Clone, Copy)]
+pub struct Case {
+    test: &'static str,
+    kind: Kind,
+    length: Length,
+    global: &'static [&'static str],
+    specific: &'static [&'static str],
+}
+
+impl Case {
+    pub fn name(&self) -> String {
+        let length = match self.length {
+            Length::Timed => "1".to_owned(),
+            Length::Counted(units) => format!("-{units}"),
+        };
+        let (global, specific) = (self.global.join(" "), self.specific.join(" "));
+        format!("{} -l {length} {global} -- {specific}", self.test)
+    }
+
+    fn selects(&self) -> bool {
+        !matches!(self.kind, Kind::Row | Kind::Number | Kind::Uuid)
+    }
+}
+
+const fn timed(test: &'static str, kind: Kind, specific: &'static [&'static str]) -> Case {
+    Case {
+        test,
+        kind,
+        length: Length::Timed,
+        global: &[],
+        specific,
+    }
+}
+
+const fn cpu(test: &'static str, kind: Kind) -> Case {
+    Case {
+        test,
+        kind,
+        length: Length::Timed,
+        global: &["-c", "-C"],
+        specific: &[],
+    }
+}
+
+const fn counted(
+    test: &'static str,
+    kind: Kind,
+    units: i64,
+    specific: &'static [&'static str],
+) -> Case {
+    Case {
+        test,
+        kind,
+        length: Length::Counted(units),
+        global: &[],
+        specific,
+    }
+}
+
+const SINGLE: Kind = Kind::Exchange { burst: 0 };
+
+/// Longest first, so that the end is not one case alone.
+const CASES: &[Case] = &[
+    timed("TCP_CRR", SINGLE, &[]),
+    timed("TCP_CC", Kind::Row, &[]),
+    timed("OMNI", Kind::Connections, &["-c"]),
+    timed("OMNI", SINGLE, &["-d", "rr", "-c", "-T", "tcp"]),
+    cpu("TCP_CRR", SINGLE),
+    cpu("TCP_CC", Kind::Row),
+    timed("TCP_STREAM", Kind::Upload, &[]),
+    timed(
+        "TCP_STREAM",
+        Kind::Upload,
+        &["-m", "1000", "-s", "64K", "-S", "64K"],
+    ),
+    cpu("TCP_STREAM", Kind::Upload),
+    timed("TCP_MAERTS", Kind::Download, &[]),
+    timed("TCP_MAERTS", Kind::Download, &["-m", ",4K", "-D"]),
+    cpu("TCP_MAERTS", Kind::Download),
+    timed("TCP_SENDFILE", Kind::Row, &[]),
+    cpu("TCP_SENDFILE", Kind::Row),
+    timed("TCP_RR", SINGLE, &[]),
+    timed("TCP_RR", SINGLE, &["-r", "100,20000"]),
+    timed("TCP_RR", Kind::Exchange { burst: 8 }, &["-b", "8", "-D"]),
+    cpu("TCP_RR", SINGLE),
+    timed("UDP_RR", SINGLE, &[]),
+    timed("UDP_RR", SINGLE, &["-r", "1000,64"]),
+    timed("UDP_RR", Kind::Exchange { burst: 4 }, &["-b", "4"]),
+    cpu("UDP_RR", SINGLE),
+    timed("UDP_STREAM", Kind::Datagrams, &[]),
+    timed("UDP_STREAM", Kind::Datagrams, &["-m", "1024", "-R", "1"]),
+    cpu("UDP_STREAM", Kind::Datagrams),
+    timed("OMNI", Kind::Upload, &["-d", "send"]),
+    timed("OMNI", Kind::Download, &["-d", "recv", "-T", "tcp"]),
+    timed("OMNI", SINGLE, &["-d", "rr"]),
+    timed(
+        "OMNI",
+        Kind::Datagrams,
+        &["-T", "udp", "-d", "send", "-m", "1400"],
+    ),
+    timed("OMNI", SINGLE, &["-T", "udp", "-d", "rr"]),
+    // The server sends to the address the client says it is at.
+    timed(
+        "OMNI",
+        Kind::DatagramsBack,
+        &["-T", "udp", "-d", "recv", "-m", ",1400", "-L", "@"],
+    ),
+    counted("TCP_STREAM", Kind::Upload, 1 << 20, &[]),
+    counted("TCP_STREAM", Kind::Upload, 1 << 20, &["-m", "1K"]),
+    counted("TCP_MAERTS", Kind::Download, 1 << 20, &[]),
+    counted("TCP_SENDFILE", Kind::Row, 1 << 20, &[]),
+    counted("TCP_RR", SINGLE, 1000, &[]),
+    counted("TCP_RR", SINGLE, 1000, &["-r", "3000,1"]),
+    counted("TCP_CRR", SINGLE, 200, &[]),
+    counted("TCP_CC", Kind::Row, 200, &[]),
+    counted("UDP_RR", SINGLE, 1000, &[]),
+    counted("OMNI", SINGLE, 1000, &["-d", "rr"]),
+    counted("OMNI", SINGLE, 200, &["-d", "rr", "-c"]),
+    counted("OMNI", Kind::Connections, 200, &["-c"]),
+    counted("OMNI", Kind::Upload, 1 << 20, &["-d", "send"]),
+    timed("TCP_MSS", Kind::Number, &[]),
+    timed("LOC_CPU", Kind::Number, &[]),
+    timed("REM_CPU", Kind::Number, &[]),
+    timed("UUID", Kind::Uuid, &[]),
+];
+
+/// A stock client sends more requests than it counts and may be reset for it.
+const OUR_CLIENT: &[Case] = &[counted(
+    "TCP_RR",
+    Kind::Exchange { burst: 8 },
+    1000,
+    &["-b", "8"],
+)];
+
+/// UDP-Lite: a stock server refuses it.
+const OUR_ENDS: &[Case] = &[
+    timed(
+        "OMNI",
+        Kind::Datagrams,
+        &["-T", "udplite", "-d", "send", "-m", "1400"],
+    ),
+    timed("OMNI", SINGLE, &["-T", "udplite", "-d", "rr"]),
+];
+
+/// The runs for a pairing.
+pub fn cases(client: Make, server: Make) -> Vec<Case> {
+    let mut cases = CASES.to_vec();
+    if client == Make::Ours {
+        cases.extend(OUR_CLIENT);
+        if server == Make::Ours {
+            cases.extend(OUR_ENDS);
+        }
+    }
+    cases
+}
+
+/// Two ends, ready.
+pub struct Bench {
+    pub client: Programs,
+    pub server: Programs,
+    pub client_place: Place,
+    pub client_address: &'static str,
+    pub server_address: &'static str,
+    pub port: u16,
+    pub folder: PathBuf,
+}
+
+impl Bench {
+    /// Runs a case and says what is wrong with it.
+    pub fn judge(&self, case: &Case) -> Result<(), String> {
+        let finished = self.run(case);
+        finished.clean()?;
+        self.verdict(case, &finished)
+            .map_err(|why| format!("{why}\n{}", finished.account()))
+    }
+
+    fn run(&self, case: &Case) -> Finished {
+        let length = match case.length {
+            Length::Timed => "1".to_owned(),
+            Length::Counted(units) => format!("-{units}"),
+        };
+        let mut run = Invocation::new(&self.client.netperf)
+            .within(&self.client_place)
+            .folder(&self.folder)
+            .args(["-H", self.server_address, "-p", &self.port.to_string()])
+            .args(["-t", case.test, "-l", &length])
+            .args(case.global);
+        run = run.arg("--");
+        for &word in case.specific {
+            run = run.arg(if word == "@" {
+                self.client_address
+            } else {
+                word
+            });
+        }
+        if case.selects() {
+            run = run.args(["-k", SELECTION]);
+        }
+        run.run()
+    }
+
+    fn verdict(&self, case: &Case, finished: &Finished) -> Result<(), String> {
+        if !case.selects() {
+            return table(case, &finished.stdout);
+        }
+        let values = finished.values();
+        if matches!(case.length, Length::Timed) && values.number("ELAPSED_TIME") < 0.95 {
+            return Err("shorter than asked".into());
+        }
+        match case.kind {
+            Kind::Upload => self.upload(case, &values),
+            Kind::Download => self.download(case, &values),
+            Kind::Exchange { burst } => self.exchange(case, burst, &values),
+            Kind::Datagrams => lossy(&values, "LOCAL_SEND_CALLS", "REMOTE_RECV_CALLS")
+                .and_then(|()| lossy(&values, "LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD")),
+            Kind::DatagramsBack => lossy(&values, "REMOTE_SEND_CALLS", "LOCAL_RECV_CALLS")
+                .and_then(|()| lossy(&values, "REMOTE_BYTES_SENT", "LOCAL_BYTES_RECVD")),
+            Kind::Connections => positive("TRANSACTION_RATE", values.number("TRANSACTION_RATE")),
+            Kind::Row | Kind::Number | Kind::Uuid => Ok(()),
+        }
+    }
+
+    /// A stock client does not count the send its timer interrupts.
+    fn upload(&self, case: &Case, values: &Values) -> Result<(), String> {
+        let timed = matches!(case.length, Length::Timed);
+        let size = values.count("LOCAL_SEND_SIZE");
+        let uncounted = if timed && self.client.is_stock() {
+            size
+        } else {
+            0
+        };
+        let sent = values.count("LOCAL_BYTES_SENT");
+        within(
+            "received - sent",
+            values.count("REMOTE_BYTES_RECVD") - sent,
+            0,
+            uncounted,
+        )?;
+        as_long_as_asked(case, sent, size)
+    }
+
+    /// Neither does a stock server; and a stock client whose timer fires first
+    /// leaves what is on its way unread.
+    fn download(&self, case: &Case, values: &Values) -> Result<(), String> {
+        let timed = matches!(case.length, Length::Timed);
+        let size = values.count("REMOTE_SEND_SIZE");
+        let uncounted = if timed && self.server.is_stock() {
+            size
+        } else {
+            0
+        };
+        let unread = if timed && self.client.is_stock() {
+            IN_FLIGHT
+        } else {
+            0
+        };
+        let received = values.count("LOCAL_BYTES_RECVD");
+        let surplus = received - values.count("REMOTE_BYTES_SENT");
+        within("received - sent", surplus, -unread, uncounted)?;
+        as_long_as_asked(case, received, size)
+    }
+
+    /// The end of a timed run may find a request or a response on its way; a
+    /// stock client counts neither its last request nor those of its burst.
+    fn exchange(&self, case: &Case, burst: i64, values: &Values) -> Result<(), String> {
+        let timed = matches!(case.length, Length::Timed);
+        let afoot = burst + i64::from(timed);
+        let requests = if burst > 0 || self.client.is_stock() {
+            afoot
+        } else {
+            0
+        };
+        let (request, response) = (values.count("REQUEST_SIZE"), values.count("RESPONSE_SIZE"));
+        let sent = values.count("LOCAL_BYTES_SENT");
+        let unasked = values.count("REMOTE_BYTES_RECVD") - sent;
+        within(
+            "requests received - sent",
+            unasked,
+            -requests * request,
+            requests * request,
+        )?;
+        let answered = values.count("LOCAL_BYTES_RECVD");
+        let unseen = values.count("REMOTE_BYTES_SENT") - answered;
+        within("responses sent - received", unseen, 0, afoot * response)?;
+        match case.length {
+            Length::Timed => positive("responses", values.number("LOCAL_BYTES_RECVD")),
+            Length::Counted(units) => {
+                within("responses", answered, units * response, units * response)
+            }
+        }
+    }
+}
+
+fn as_long_as_asked(case: &Case, bytes: i64, size: i64) -> Result<(), String> {
+    match case.length {
+        Length::Timed => within("bytes", bytes, 1, i64::MAX),
+        Length::Counted(asked) => within("bytes", bytes, asked, asked + size - 1),
+    }
+}
+
+/// What datagrams promise: nothing arrives that was not sent.
+fn lossy(values: &Values, sent: &str, received: &str) -> Result<(), String> {
+    within(received, values.count(received), 1, values.count(sent))
+}
+
+fn within(what: &str, value: i64, least: i64, most: i64) -> Result<(), String> {
+    if (least..=most).contains(&value) {
+        Ok(())
+    } else {
+        Err(format!("{what} is {value}, not in {least}..={most}"))
+    }
+}
+
+fn positive(what: &str, value: f64) -> Result<(), String> {
+    if value > 0.0 {
+        Ok(())
+    } else {
+        Err(format!("{what} is {value}"))
+    }
+}
+
+/// Output without selectors: a number where it belongs.
+fn table(case: &Case, stdout: &str) -> Result<(), String> {
+    let line = |number: usize| stdout.lines().nth(number).unwrap_or_default();
+    let number = |word: Option<&str>| {
+        word.and_then(|word| word.parse::<f64>().ok())
+            .unwrap_or(-1.0)
+    };
+    match case.kind {
+        Kind::Row => {
+            let words: Vec<&str> = line(6).split_whitespace().collect();
+            let rate = if case.global.is_empty() {
+                words.last()
+            } else {
+                words.get(4)
+            };
+            positive("the rate", number(rate.copied()))
+        }
+        Kind::Number => {
+            let last = stdout
+                .lines()
+                .rfind(|line| !line.trim().is_empty())
+                .unwrap_or_default();
+            positive("the figure", number(last.split_whitespace().next()))
+        }
+        Kind::Uuid if stdout.trim().len() != 36 => Err("not an identifier".into()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,228 @@
+//! Private networks made of Linux network namespaces.
+//!
+//! Names carry the process id of the test, so that concurrent runs do not meet
+//! and what a killed run left behind can be told and removed.
+
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use crate::{Place, eventually, procfs, scratch};
+
+/// Begins the name of every namespace of ours.
+const PREFIX: &str = "npt-";
+
+/// One namespace with its loopback interface up; deleted when dropped.
+#[derive(Debug)]
+struct Namespace(String);
+
+impl Namespace {
+    fn new() -> Self {
+        let name = format!("{PREFIX}{}", scratch::unique());
+        ip(&["netns", "add", &name]);
+        let namespace = Self(name);
+        namespace.ip(&["link", "set", "lo", "up"]);
+        namespace
+    }
+
+    /// Runs `ip` inside.
+    fn ip(&self, words: &[&str]) -> String {
+        let mut all = vec!["-n", &self.0];
+        all.extend(words);
+        ip(&all)
+    }
+
+    fn place(&self) -> Place {
+        Place::Namespace(self.0.clone())
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        // Not `ip()`: a panic while panicking would hide the first.
+        Command::new("ip")
+            .args(["netns", "del", &self.0])
+            .output()
+            .ok();
+    }
+}
+
+/// A machine whose only interface is loopback.
+#[derive(Debug)]
+pub struct LoopbackOnly(Namespace);
+
+impl LoopbackOnly {
+    /// Makes it.
+    pub fn new() -> Self {
+        sweep();
+        Self(Namespace::new())
+    }
+
+    /// To run things there.
+    pub fn place(&self) -> Place {
+        self.0.place()
+    }
+}
+
+impl Default for LoopbackOnly {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Which families the two hosts have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Families {
+    /// IPv4 and IPv6.
+    Both,
+    /// IPv6 alone, not even 127.0.0.1.
+    OnlyV6,
+}
+
+/// Two machines and a cable: the interface is called `cable` at both ends.
+#[derive(Debug)]
+pub struct TwoHosts {
+    client: Namespace,
+    server: Namespace,
+}
+
+impl TwoHosts {
+    /// Address of the client's end.
+    pub const CLIENT_V4: &str = "198.18.0.1";
+    /// Address of the server's end.
+    pub const SERVER_V4: &str = "198.18.0.2";
+    /// Address of the client's end.
+    pub const CLIENT_V6: &str = "fd00:5ca1::1";
+    /// Address of the server's end.
+    pub const SERVER_V6: &str = "fd00:5ca1::2";
+    /// Link-local address of the server's end.
+    pub const SERVER_LINK_LOCAL: &str = "fe80::5ca1:2";
+    /// Interface at either end.
+    pub const CABLE: &str = "cable";
+
+    /// Makes both, joined and addressed.
+    pub fn new() -> Self {
+        Self::with(Families::Both)
+    }
+
+    /// The same, choosing the families.
+    pub fn with(families: Families) -> Self {
+        sweep();
+        let hosts = Self {
+            client: Namespace::new(),
+            server: Namespace::new(),
+        };
+        let (cable, far) = (Self::CABLE, hosts.server.0.as_str());
+        let ends = [
+            "link", "add", cable, "type", "veth", "peer", "name", cable, "netns", far,
+        ];
+        hosts.client.ip(&ends);
+        hosts.address(
+            &hosts.client,
+            families,
+            Self::CLIENT_V4,
+            &[Self::CLIENT_V6, "fe80::5ca1:1"],
+        );
+        let server_v6 = [Self::SERVER_V6, Self::SERVER_LINK_LOCAL];
+        hosts.address(&hosts.server, families, Self::SERVER_V4, &server_v6);
+        assert!(hosts.cable_is_up(), "the veth pair did not come up");
+        hosts
+    }
+
+    /// `nodad`: an address on probation could not be bound yet.
+    fn address(&self, host: &Namespace, families: Families, v4: &str, v6: &[&str]) {
+        host.ip(&["link", "set", Self::CABLE, "addrgenmode", "none"]);
+        if families == Families::Both {
+            host.ip(&["addr", "add", &format!("{v4}/24"), "dev", Self::CABLE]);
+        } else {
+            host.ip(&["-4", "addr", "flush", "dev", "lo"]);
+        }
+        for address in v6 {
+            host.ip(&[
+                "addr",
+                "add",
+                &format!("{address}/64"),
+                "dev",
+                Self::CABLE,
+                "nodad",
+            ]);
+        }
+        host.ip(&["link", "set", Self::CABLE, "up"]);
+    }
+
+    fn cable_is_up(&self) -> bool {
+        eventually(Duration::from_secs(5), || {
+            self.client
+                .ip(&["link", "show", Self::CABLE])
+                .contains("state UP")
+        })
+    }
+
+    /// Where clients run.
+    pub fn client(&self) -> Place {
+        self.client.place()
+    }
+
+    /// Where servers run.
+    pub fn server(&self) -> Place {
+        self.server.place()
+    }
+
+    /// Pulls the cable out at the server's end.
+    pub fn cut(&self) {
+        self.server.ip(&["link", "set", Self::CABLE, "down"]);
+    }
+}
+
+impl Default for TwoHosts {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Whether namespaces can be made at all.
+pub(crate) fn available() -> bool {
+    Command::new("ip")
+        .args(["netns", "list"])
+        .output()
+        .is_ok_and(|output| output.status.success())
+}
+
+/// Removes the namespaces of test processes that no longer live.
+fn sweep() {
+    let listed = ip(&["netns", "list"]);
+    for name in listed
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+    {
+        let owner = name
+            .strip_prefix(PREFIX)
+            .and_then(|rest| rest.split('-').next());
+        if owner
+            .and_then(|pid| pid.parse().ok())
+            .is_some_and(|pid| !procfs::alive(pid))
+        {
+            Command::new("ip")
+                .args(["netns", "del", name])
+                .output()
+                .ok();
+        }
+    }
+}
+
+fn ip(words: &[&str]) -> String {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = Command::new("ip")
+        .args(words)
+        .output()
+        .expect("ip, from the package iproute2");
+    let complaint = String::from_utf8_lossy(&stderr);
+    assert!(
+        status.success(),
+        "ip {} failed: {complaint}",
+        words.join(" ")
+    );
+    String::from_utf8_lossy(&stdout).into_owned()
+}

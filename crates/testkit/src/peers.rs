@@ -1,0 +1,73 @@
+//! The programs under test and those they are tested against.
+
+use std::path::{Path, PathBuf};
+
+use crate::process::Invocation;
+use crate::require::require;
+
+/// Whose programs they are: the original has habits that tests must allow for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Make {
+    /// This project's.
+    Ours,
+    /// netperf 2.7.0 in C.
+    Stock,
+}
+
+/// One build of the two programs.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// Whose they are.
+    pub make: Make,
+    /// The client.
+    pub netperf: PathBuf,
+    /// The server.
+    pub netserver: PathBuf,
+}
+
+impl Programs {
+    /// The two programs this workspace built. `NETPERF_STAND_IN_DIR` puts the
+    /// original in their place, which tests the tests.
+    pub fn ours(netperf: &str, netserver: &str) -> Self {
+        match crate::environment("NETPERF_STAND_IN_DIR") {
+            Some(folder) => Self::stock_in(Path::new(&folder)),
+            None => Self {
+                make: Make::Ours,
+                netperf: netperf.into(),
+                netserver: netserver.into(),
+            },
+        }
+    }
+
+    /// Debian's netperf, or that of the folder `NETPERF_STOCK_DIR` names.
+    /// `None`, after saying so, when the test is to be skipped.
+    pub fn stock() -> Option<Self> {
+        let folder = crate::environment("NETPERF_STOCK_DIR").unwrap_or_else(|| "/usr/bin".into());
+        let programs = Self::stock_in(Path::new(&folder));
+        let how = "install Debian's netperf (component non-free), or set NETPERF_STOCK_DIR";
+        require(programs.is_original(), "netperf 2.7.0", how).then_some(programs)
+    }
+
+    fn stock_in(folder: &Path) -> Self {
+        Self {
+            make: Make::Stock,
+            netperf: folder.join("netperf"),
+            netserver: folder.join("netserver"),
+        }
+    }
+
+    fn is_original(&self) -> bool {
+        self.netserver.exists()
+            && self.netperf.exists()
+            && Invocation::new(&self.netperf)
+                .arg("-V")
+                .run()
+                .stdout
+                .starts_with("Netperf version 2.7.0")
+    }
+
+    /// Whether these are the original's.
+    pub fn is_stock(&self) -> bool {
+        self.make == Make::Stock
+    }
+}

@@ -1,0 +1,317 @@
+//! Processes that cannot outlive or hang a test.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::{Place, Stopwatch, Values, eventually};
+
+/// How long a process may take that was given no deadline of its own.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A program about to be started: hermetic unless told otherwise.
+#[derive(Debug)]
+pub struct Invocation {
+    program: PathBuf,
+    words: Vec<OsString>,
+    env: Vec<(String, OsString)>,
+    place: Place,
+    folder: Option<PathBuf>,
+    stdin: Stdio,
+    patience: Duration,
+}
+
+impl Invocation {
+    /// Runs `program` here, with no input and nothing of our environment but the path.
+    pub fn new(program: &Path) -> Self {
+        Self {
+            program: program.to_owned(),
+            words: Vec::new(),
+            env: Vec::new(),
+            place: Place::Here,
+            folder: None,
+            stdin: Stdio::null(),
+            patience: PATIENCE,
+        }
+    }
+
+    /// Adds one word.
+    pub fn arg(mut self, word: impl AsRef<OsStr>) -> Self {
+        self.words.push(word.as_ref().to_owned());
+        self
+    }
+
+    /// Adds words.
+    pub fn args<S: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = S>) -> Self {
+        self.words
+            .extend(words.into_iter().map(|word| word.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets a variable.
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.env.push((name.to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets variables.
+    pub fn envs(mut self, pairs: &[(String, OsString)]) -> Self {
+        self.env.extend_from_slice(pairs);
+        self
+    }
+
+    /// Runs it in another network.
+    pub fn within(mut self, place: &Place) -> Self {
+        self.place = place.clone();
+        self
+    }
+
+    /// Runs it in another folder.
+    pub fn folder(mut self, folder: &Path) -> Self {
+        self.folder = Some(folder.to_owned());
+        self
+    }
+
+    /// Gives it a standard input.
+    pub fn stdin(mut self, stdin: impl Into<Stdio>) -> Self {
+        self.stdin = stdin.into();
+        self
+    }
+
+    /// How long it may take in all.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Starts it.
+    pub fn spawn(self) -> Running {
+        let shown = self.shown();
+        let mut command = self.place.command(self.program.as_os_str());
+        command.args(&self.words).envs(self.env);
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        command.stdin(self.stdin);
+        Running::start(command, shown, self.patience)
+    }
+
+    /// Starts it and waits for its end.
+    pub fn run(self) -> Finished {
+        self.spawn().finish()
+    }
+
+    fn shown(&self) -> String {
+        let mut words = vec![self.program.to_string_lossy().into_owned()];
+        words.extend(
+            self.words
+                .iter()
+                .map(|word| word.to_string_lossy().into_owned()),
+        );
+        match &self.place {
+            Place::Here => words.join(" "),
+            Place::Namespace(name) => format!("[{name}] {}", words.join(" ")),
+        }
+    }
+}
+
+/// One captured stream, filled by a thread of its own. The text is shared, not
+/// returned by the thread: a stray grandchild that keeps the pipe open must not
+/// keep the test waiting.
+#[derive(Debug)]
+struct Captured {
+    text: Arc<Mutex<Vec<u8>>>,
+    reader: JoinHandle<()>,
+}
+
+impl Captured {
+    fn of(mut pipe: impl Read + Send + 'static) -> Self {
+        let text = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::clone(&text);
+        let reader = std::thread::spawn(move || {
+            let mut chunk = [0; 4096];
+            while let Ok(length @ 1..) = pipe.read(&mut chunk) {
+                let mut text = shared.lock().expect("no reader panics");
+                text.extend_from_slice(chunk.get(..length).unwrap_or_default());
+            }
+        });
+        Self { text, reader }
+    }
+
+    fn so_far(&self) -> String {
+        let text = self.text.lock().expect("no reader panics");
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    fn complete(&self) -> String {
+        eventually(Duration::from_secs(2), || self.reader.is_finished());
+        self.so_far()
+    }
+}
+
+/// A process of ours; killed when dropped.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    stdout: Captured,
+    stderr: Captured,
+    shown: String,
+    patience: Duration,
+    since: Stopwatch,
+}
+
+impl Running {
+    fn start(mut command: Command, shown: String, patience: Duration) -> Self {
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot start {shown}: {error}"));
+        let stdout = Captured::of(child.stdout.take().expect("piped"));
+        let stderr = Captured::of(child.stderr.take().expect("piped"));
+        Self {
+            child,
+            stdout,
+            stderr,
+            shown,
+            patience,
+            since: Stopwatch::start(),
+        }
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it has printed so far.
+    pub fn stdout(&self) -> String {
+        self.stdout.so_far()
+    }
+
+    /// What it has complained about so far.
+    pub fn stderr(&self) -> String {
+        self.stderr.so_far()
+    }
+
+    /// Time since it was started.
+    pub fn age(&self) -> Duration {
+        self.since.elapsed()
+    }
+
+    /// Whether it has ended.
+    pub fn ended(&mut self) -> bool {
+        self.child.try_wait().expect("our child").is_some()
+    }
+
+    /// Sends it a signal by name (`INT`, `ALRM`, `KILL`).
+    pub fn signal(&self, name: &str) {
+        signal(self.pid(), name);
+    }
+
+    /// Waits until its output holds `text`; says whether it came.
+    pub fn prints(&mut self, text: &str, patience: Duration) -> bool {
+        eventually(patience, || self.stdout().contains(text) || self.ended())
+            && self.stdout().contains(text)
+    }
+
+    /// Waits for its end, no longer than its patience.
+    pub fn finish(mut self) -> Finished {
+        let left = self.patience.saturating_sub(self.since.elapsed());
+        if !eventually(left, || self.ended()) {
+            self.child.kill().ok();
+            let (patience, shown) = (self.patience, &self.shown);
+            panic!(
+                "still running after {patience:?}: {shown}\n--- stdout\n{}--- stderr\n{}",
+                self.stdout(),
+                self.stderr()
+            );
+        }
+        Finished {
+            status: self.child.wait().expect("our child"),
+            took: self.since.elapsed(),
+            stdout: self.stdout.complete(),
+            stderr: self.stderr.complete(),
+            shown: self.shown.clone(),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail when it has ended already, which is what is wanted.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Sends a signal to one process by its id; one that is gone is no error.
+pub fn signal(pid: u32, name: &str) {
+    Command::new("sh")
+        .args(["-c", &format!("kill -s {name} {pid} 2>/dev/null")])
+        .status()
+        .expect("sh");
+}
+
+/// A process that has ended, and what it left.
+#[derive(Debug)]
+pub struct Finished {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// How long it took.
+    pub took: Duration,
+    /// All it printed.
+    pub stdout: String,
+    /// All it complained about.
+    pub stderr: String,
+    /// The command, for messages.
+    pub shown: String,
+}
+
+impl Finished {
+    /// Everything about it, for a failing test.
+    pub fn account(&self) -> String {
+        let Self {
+            status,
+            took,
+            stdout,
+            stderr,
+            shown,
+        } = self;
+        format!("$ {shown}\n{status} after {took:?}\n--- stdout\n{stdout}--- stderr\n{stderr}---")
+    }
+
+    /// Exit status 0 and not a byte on standard error, or an account of why not.
+    pub fn clean(&self) -> Result<(), String> {
+        if self.status.success() && self.stderr.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("not a clean success:\n{}", self.account()))
+        }
+    }
+
+    /// Panics unless it ended cleanly.
+    #[track_caller]
+    pub fn expect_clean(self) -> Self {
+        if let Err(account) = self.clean() {
+            panic!("{account}");
+        }
+        self
+    }
+
+    /// Panics unless it ended with this status.
+    #[track_caller]
+    pub fn expect_exit(self, code: i32) -> Self {
+        assert_eq!(self.status.code(), Some(code), "{}", self.account());
+        self
+    }
+
+    /// Its `KEY=value` lines.
+    pub fn values(&self) -> Values {
+        Values::parse(&self.stdout)
+    }
+}

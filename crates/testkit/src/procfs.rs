@@ -1,0 +1,84 @@
+//! What the kernel says about processes. Linux's `/proc` only.
+
+use std::fs;
+
+/// Every process there is.
+fn all() -> Vec<u32> {
+    fs::read_dir("/proc")
+        .expect("/proc")
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+/// Fields of `/proc/<pid>/stat` behind the name, which may itself hold blanks:
+/// state first, then the parent.
+fn stat(pid: u32) -> Option<Vec<String>> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = text.rsplit_once(')')?;
+    Some(rest.split_whitespace().map(str::to_owned).collect())
+}
+
+/// Whether the process exists and is more than an entry waiting to be reaped.
+pub fn alive(pid: u32) -> bool {
+    stat(pid).is_some_and(|fields| fields.first().is_some_and(|state| state != "Z"))
+}
+
+/// Direct children of a process, entries waiting to be reaped included.
+pub fn children(pid: u32) -> Vec<u32> {
+    let parent = pid.to_string();
+    all()
+        .into_iter()
+        .filter(|&child| stat(child).is_some_and(|fields| fields.get(1) == Some(&parent)))
+        .collect()
+}
+
+/// Children, their children, and so on.
+pub fn descendants(pid: u32) -> Vec<u32> {
+    let mut found = children(pid);
+    let mut next = 0;
+    while let Some(&child) = found.get(next) {
+        found.extend(children(child));
+        next += 1;
+    }
+    found
+}
+
+/// Number of open descriptors.
+pub fn descriptors(pid: u32) -> usize {
+    fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
+}
+
+/// The short name a process goes by, as `ps -C`, `pidof` and `killall` see it.
+pub fn name(pid: u32) -> Option<String> {
+    Some(
+        fs::read_to_string(format!("/proc/{pid}/comm"))
+            .ok()?
+            .trim_end()
+            .to_owned(),
+    )
+}
+
+/// The words a process was started with.
+pub fn words(pid: u32) -> Vec<String> {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes)
+        .split_terminator('\0')
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Processes whose words end with exactly `tail`.
+pub fn with_words(tail: &[&str]) -> Vec<u32> {
+    all()
+        .into_iter()
+        .filter(|&pid| {
+            let words = words(pid);
+            words.len() > tail.len()
+                && words
+                    .iter()
+                    .rev()
+                    .zip(tail.iter().rev())
+                    .all(|(a, b)| a == b)
+        })
+        .collect()
+}

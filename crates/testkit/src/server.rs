@@ -1,0 +1,92 @@
+//! A netserver in the foreground, on a port of its own.
+
+use std::ffi::OsString;
+use std::net::{Ipv6Addr, SocketAddr, TcpListener};
+use std::time::Duration;
+
+use crate::process::signal;
+use crate::{Invocation, Place, Programs, Running, procfs};
+
+/// The line that says it listens.
+const READY: &str = "Starting netserver with host";
+
+/// A netserver of ours, ended with its sessions when dropped.
+#[derive(Debug)]
+pub struct Netserver {
+    running: Running,
+    port: u16,
+}
+
+impl Netserver {
+    /// Starts `netserver -D` and waits until it listens.
+    pub fn start(programs: &Programs, place: &Place) -> Self {
+        Self::start_with(programs, place, &["-D"], &[])
+    }
+
+    /// The same with other options and variables. Another process may take the
+    /// free port first, so a few are tried.
+    pub fn start_with(
+        programs: &Programs,
+        place: &Place,
+        options: &[&str],
+        env: &[(String, OsString)],
+    ) -> Self {
+        let mut said = String::new();
+        for _ in 0..4 {
+            let port = free_port();
+            let mut running = Invocation::new(&programs.netserver)
+                .args(options)
+                .args(["-p", &port.to_string()])
+                .envs(env)
+                .within(place)
+                .spawn();
+            if running.prints(READY, Duration::from_secs(10)) {
+                return Self { running, port };
+            }
+            said = format!("stdout: {}\nstderr: {}", running.stdout(), running.stderr());
+        }
+        panic!("netserver did not start: {said}");
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.running.pid()
+    }
+
+    /// Its sessions.
+    pub fn sessions(&self) -> Vec<u32> {
+        procfs::children(self.pid())
+    }
+
+    /// Whether it is still there.
+    pub fn alive(&self) -> bool {
+        procfs::alive(self.pid())
+    }
+
+    /// What it has printed and complained about.
+    pub fn said(&self) -> (String, String) {
+        (self.running.stdout(), self.running.stderr())
+    }
+}
+
+impl Drop for Netserver {
+    fn drop(&mut self) {
+        for session in procfs::descendants(self.pid()) {
+            signal(session, "KILL");
+        }
+    }
+}
+
+/// A port nobody listens on, in either family.
+pub fn free_port() -> u16 {
+    let any = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
+    let listener = TcpListener::bind(any)
+        .or_else(|_| TcpListener::bind("0.0.0.0:0"))
+        .expect("a free port");
+    listener.local_addr().expect("its address").port()
+}

@@ -1,0 +1,44 @@
+//! The `KEY=value` lines a `-k` selection prints.
+
+use std::collections::BTreeMap;
+
+/// Parsed `-k` output.
+#[derive(Debug, Clone, Default)]
+pub struct Values(BTreeMap<String, String>);
+
+impl Values {
+    /// Takes every line with a `=`; the last of equal keys wins.
+    pub fn parse(stdout: &str) -> Self {
+        Self(
+            stdout
+                .lines()
+                .filter_map(|line| line.split_once('='))
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .collect(),
+        )
+    }
+
+    /// The text of a key, which must be there.
+    pub fn text(&self, key: &str) -> &str {
+        let known = || self.0.keys().cloned().collect::<Vec<_>>().join(" ");
+        self.0
+            .get(key)
+            .unwrap_or_else(|| panic!("no {key} among: {}", known()))
+    }
+
+    /// The number of a key, which must be there and be one.
+    pub fn number(&self, key: &str) -> f64 {
+        let text = self.text(key);
+        text.trim()
+            .parse()
+            .unwrap_or_else(|_| panic!("{key}={text} is no number"))
+    }
+
+    /// The whole number of a key: a count.
+    pub fn count(&self, key: &str) -> i64 {
+        let text = self.text(key);
+        text.trim()
+            .parse()
+            .unwrap_or_else(|_| panic!("{key}={text} is no count"))
+    }
+}

@@ -1,1 +1,97 @@
 //! Option tables and grammar: argv to plan.
+//!
+//! Reading a command line has two stages. The first records what was typed,
+//! letter by letter ([`Args`]); the second makes a [`netperf_model::TestPlan`] and
+//! a [`netperf_model::ReportPlan`] of it, with every default filled in. Neither
+//! prints, exits, or looks at the machine: what must be known of that comes in
+//! through [`Surroundings`], and what must be printed goes out in [`Parsed`].
+//!
+//! Each parser has one table of options in `options/`; a row has the letter, what
+//! the option takes, its help and how it is recorded.
+
+mod args;
+mod command;
+mod getopt;
+mod grammar;
+mod options;
+mod stage1;
+mod stage2;
+mod table;
+mod usage;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+
+pub use args::{
+    Args, ConfidenceArg, CpuArg, Ends, GlobalArgs, HostArg, InterimArg, IterationsArg, Layout,
+    OutputArg, ServerArgs, SocketKindArg, TestArgs, TransportArg, Ways,
+};
+pub use command::{
+    CliError, Command, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,
+};
+pub use grammar::Direction;
+
+/// netserver's port unless `-p` says otherwise.
+pub const DEFAULT_PORT: &str = "12865";
+
+/// The line of `-V`. Scripts take it for that of the netperf whose options and
+/// messages these are, so it does not change with our own version.
+pub const VERSION: &str = "Netperf version 2.7.1\n";
+
+/// What the second stage needs to know of the world.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// Reads a selection file.
+    pub read_file: &'a dyn Fn(&Path) -> io::Result<String>,
+    /// Whether a word is the name of an output selector, in any case.
+    pub is_selector: &'a dyn Fn(&str) -> bool,
+    /// Whether `DUMP_TCP_INFO` is in the environment.
+    pub dump_tcp_info: bool,
+}
+
+impl std::fmt::Debug for Surroundings<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Surroundings")
+            .field("dump_tcp_info", &self.dump_tcp_info)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Reads netperf's command line, argv\[0\] included.
+#[must_use]
+pub fn netperf(argv: &[OsString], around: &Surroundings<'_>) -> Parsed<Command> {
+    let mut notices = Vec::new();
+    let command =
+        words(argv, "netperf").and_then(|words| match stage1::netperf(&words, &mut notices)? {
+            stage1::Read::Args(args) => stage2::command(&args, around, &mut notices),
+            stage1::Read::Command(command) => Ok(command),
+        });
+    Parsed { notices, command }
+}
+
+/// Reads netserver's command line, argv\[0\] included.
+#[must_use]
+pub fn netserver(argv: &[OsString]) -> Parsed<ServerCommand> {
+    let mut notices = Vec::new();
+    let command =
+        words(argv, "netserver").and_then(|words| stage1::netserver(&words, &mut notices));
+    Parsed { notices, command }
+}
+
+/// argv as text. An empty argv gets the usual name of the program.
+fn words(argv: &[OsString], program: &str) -> Result<Vec<String>, CliError> {
+    let Some(name) = argv.first() else {
+        return Ok(vec![program.to_owned()]);
+    };
+    argv.iter()
+        .enumerate()
+        .map(|(position, word)| {
+            let text = word.to_str().map(str::to_owned);
+            text.ok_or_else(|| CliError::NotUtf8 {
+                program: name.to_string_lossy().into_owned(),
+                position,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,312 @@
+//! Stage 1: what was typed, letter by letter. No look at the machine.
+
+use std::time::Duration;
+
+use netperf_model::{Family, Unit};
+
+use crate::grammar::Direction;
+
+/// A value for netperf's end and one for netserver's; `None` was not typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ends<T> {
+    /// netperf's.
+    pub local: Option<T>,
+    /// netserver's.
+    pub remote: Option<T>,
+}
+
+/// A value for sending and one for receiving; `None` was not typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ways<T> {
+    /// For sending.
+    pub send: Option<T>,
+    /// For receiving.
+    pub recv: Option<T>,
+}
+
+/// A host and a family, as `-H` and `-L` take them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostArg {
+    /// The name or address.
+    pub host: Option<String>,
+    /// Prefix length behind a `/` (OMNI options only).
+    pub random_bits: Option<u8>,
+    /// The family in force after `-4`, `-6` and every `-H`.
+    pub family: Option<Family>,
+}
+
+/// How often CPU measurement was asked for, and with which rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CpuArg {
+    /// Whether it was asked for.
+    pub wanted: bool,
+    /// The calibration rate.
+    pub rate: Option<f64>,
+}
+
+/// Global `-i`, clamped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IterationsArg {
+    /// At least this many.
+    pub min: u32,
+    /// At most this many.
+    pub max: u32,
+}
+
+/// Global `-I`, checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ConfidenceArg {
+    /// 95 or 99 percent.
+    pub level: Option<u32>,
+    /// Full width in percent.
+    pub width: Option<f64>,
+}
+
+/// Global `-D`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InterimArg {
+    /// Seconds between two lines; negative looks at the clock after each operation.
+    pub seconds: f64,
+    /// First guess of the work units in between.
+    pub units: Option<i32>,
+}
+
+/// The options in front of `--`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GlobalArgs {
+    /// `-a`: alignment of netperf's buffers.
+    pub align: Ways<i32>,
+    /// `-A`: alignment of netserver's buffers.
+    pub remote_align: Ways<i32>,
+    /// `-o`: offset of netperf's buffers.
+    pub offset: Ways<i32>,
+    /// `-O`: offset of netserver's buffers.
+    pub remote_offset: Ways<i32>,
+    /// `-b`: operations per interval.
+    pub pace_burst: Ends<i32>,
+    /// `-w`: interval.
+    pub pace_interval: Ends<Duration>,
+    /// `-B`: brand.
+    pub brand: Option<String>,
+    /// `-c`: CPU at netperf.
+    pub cpu: CpuArg,
+    /// `-C`: CPU at netserver.
+    pub remote_cpu: CpuArg,
+    /// `-d`: how often.
+    pub debug: u32,
+    /// `-D`: interim results.
+    pub interim: Option<InterimArg>,
+    /// `-f`: unit.
+    pub unit: Option<Unit>,
+    /// `-F`: fill files.
+    pub fill: Ends<String>,
+    /// `-H`: netserver's host.
+    pub remote: HostArg,
+    /// `-L`: netperf's host.
+    pub local: HostArg,
+    /// `-i`: iterations.
+    pub iterations: Option<IterationsArg>,
+    /// `-I`: confidence.
+    pub confidence: ConfidenceArg,
+    /// `-j`: keep latency statistics.
+    pub latency: bool,
+    /// `-k`: bytes dirtied (first) and read (second) at netperf.
+    pub touch: (Option<i32>, Option<i32>),
+    /// `-K`: bytes dirtied (first) and read (second) at netserver.
+    pub remote_touch: (Option<i32>, Option<i32>),
+    /// `-l`: test length.
+    pub length: Option<i32>,
+    /// `-N`: no control connection.
+    pub no_control: bool,
+    /// `-p`: control ports; the remote one is netserver's.
+    pub port: Ends<String>,
+    /// `-P`: banner and titles.
+    pub headers: Option<i32>,
+    /// `-r`: confidence in the result only.
+    pub result_only: bool,
+    /// `-s`: seconds between set-up and traffic.
+    pub wait: Option<i32>,
+    /// `-S`: keep-alive.
+    pub keepalive: bool,
+    /// `-t`: test name, upper case.
+    pub test: Option<String>,
+    /// `-T`: CPUs; the outer `Option` tells whether `-T` was given at all.
+    pub bind: Option<Ends<i32>>,
+    /// `-v`: verbosity.
+    pub verbosity: Option<i32>,
+    /// `-W`: buffers in the rings.
+    pub width: Ways<i32>,
+    /// `-y`: socket priority.
+    pub priority: Ends<i32>,
+    /// `-Y`: type of service; the inner `None` is a word that means nothing.
+    pub tos: Ends<Option<u8>>,
+    /// `-Z`: passphrase.
+    pub passphrase: Option<String>,
+}
+
+/// The shape of selector output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// `-k`.
+    Keyval,
+    /// `-o`.
+    Csv,
+    /// `-O`.
+    Columns,
+}
+
+/// The last of `-k`, `-o` and `-O`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputArg {
+    /// Which of the three.
+    pub layout: Layout,
+    /// The selection: a list, `all` or a file name.
+    pub selection: Option<String>,
+}
+
+/// What kind of socket `-t` asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SocketKindArg {
+    /// A byte stream.
+    Stream,
+    /// Datagrams.
+    Datagram,
+    /// A word that names no kind.
+    Unknown(String),
+}
+
+/// What data is to travel over: the last word of `-T`, and of `-t` after it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TransportArg {
+    /// `-T`: protocol name.
+    pub protocol: Option<String>,
+    /// `-t` when it stands after `-T`, or alone.
+    pub kind: Option<SocketKindArg>,
+}
+
+/// The options behind `--`, of the OMNI and of the sockets suite.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TestArgs {
+    /// `-a`: defer accept.
+    pub defer_accept: bool,
+    /// `-b`: extra requests in flight.
+    pub burst: i32,
+    /// `-B`: answer from the address that was asked.
+    pub packet_info: bool,
+    /// `-c`: connection test.
+    pub connect: bool,
+    /// `-C`: cork.
+    pub cork: bool,
+    /// `-d`: direction.
+    pub direction: Option<Direction>,
+    /// The direction that `-m`, `-M` and `-r` imply where no `-d` came before.
+    pub implied: Direction,
+    /// `-D`: no delay.
+    pub nodelay: bool,
+    /// `-e`: receive time-out in seconds.
+    pub recv_timeout: Option<i32>,
+    /// `-f`: no fragmentation.
+    pub no_fragmentation: bool,
+    /// `-F`: TCP fast open.
+    pub fast_open: bool,
+    /// `-g`: debug flag on the data socket.
+    pub debug: bool,
+    /// `-G`: segment size.
+    pub segment_size: Option<i32>,
+    /// `-H`: netserver's data host.
+    pub remote: HostArg,
+    /// `-L`: netperf's data host.
+    pub local: HostArg,
+    /// `-i`: asked for something that is gone.
+    pub removed_interval: bool,
+    /// `-I`: write instead of send.
+    pub use_write: bool,
+    /// `-k`, `-o`, `-O`: the last one.
+    pub output: Option<OutputArg>,
+    /// `-K`: congestion control.
+    pub congestion: Ends<String>,
+    /// `-l`: multicast TTL.
+    pub multicast_ttl: Option<i32>,
+    /// `-m`: send sizes.
+    pub send_size: Ends<i32>,
+    /// `-M`: receive sizes.
+    pub recv_size: Ends<i32>,
+    /// `-n`: connected datagram socket at netperf.
+    pub connected: bool,
+    /// `-N`: connected datagram socket at netserver.
+    pub remote_connected: bool,
+    /// `-p`: local ports of connection tests.
+    pub port_range: (Option<i32>, Option<i32>),
+    /// `-P`: data ports.
+    pub port: Ends<String>,
+    /// `-q`: socket pacing in bytes per second.
+    pub pacing_rate: Option<i32>,
+    /// `-r`: request and response size.
+    pub request: (Option<i32>, Option<i32>),
+    /// `-R`: routing.
+    pub routing: Option<i32>,
+    /// `-s`: netperf's socket buffers.
+    pub buffers: Ways<i32>,
+    /// `-S`: netserver's socket buffers.
+    pub remote_buffers: Ways<i32>,
+    /// `-t`, `-T`: transport.
+    pub transport: TransportArg,
+    /// `-u`: identifier.
+    pub uuid: Option<String>,
+    /// `-U`: keep retrying.
+    pub retry_connects: bool,
+    /// `-V`: copy avoidance.
+    pub copy_avoidance: bool,
+    /// `-W`: buffers in the send ring.
+    pub send_width: Option<i32>,
+}
+
+/// Everything that was typed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Args {
+    /// argv\[0\].
+    pub program: String,
+    /// argv joined by blanks.
+    pub command_line: String,
+    /// In front of `--`.
+    pub global: GlobalArgs,
+    /// Behind it.
+    pub test: TestArgs,
+}
+
+/// The options of netserver.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerArgs {
+    /// `-L`, `-4`, `-6`: where to listen; no host means every address.
+    pub listen: HostArg,
+    /// `-p`: port number or service name.
+    pub port: Option<String>,
+    /// `-D`: stay in the foreground.
+    pub foreground: bool,
+    /// `-f`: serve one control connection at a time, in this process.
+    pub no_fork: bool,
+    /// `-d`: how often.
+    pub debug: u32,
+    /// `-N`: never write debug output.
+    pub quiet: bool,
+    /// `-v`: verbosity, without effect.
+    pub verbosity: i32,
+    /// `-Z`: passphrase that every control connection must begin with.
+    pub passphrase: Option<String>,
+    /// Whether one of `-D -f -L -p` was given: then stdin is not an inetd connection.
+    pub standalone: bool,
+}
+
+impl ServerArgs {
+    /// The port to listen on, as typed or the default.
+    #[must_use]
+    pub fn port(&self) -> &str {
+        self.port.as_deref().unwrap_or(crate::DEFAULT_PORT)
+    }
+
+    /// The family to listen on.
+    #[must_use]
+    pub fn family(&self) -> Family {
+        self.listen.family.unwrap_or_default()
+    }
+}

@@ -1,0 +1,278 @@
+//! What the command line asks the mains to do, and what they must print first.
+
+use std::fmt;
+
+use netperf_model::{ControlPlan, ReportPlan, TestPlan};
+
+use crate::args::ServerArgs;
+
+/// Where a line goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// Something to print before going on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// Where.
+    pub stream: Stream,
+    /// Whole lines, each with its newline.
+    pub text: String,
+    /// Only for a person: leave it out when the stream is not a terminal, because
+    /// scripts take any byte on stderr for a failure.
+    pub terminal_only: bool,
+}
+
+impl Notice {
+    /// `line` on standard error.
+    pub(crate) fn stderr(line: &str) -> Self {
+        Self {
+            stream: Stream::Stderr,
+            text: format!("{line}\n"),
+            terminal_only: false,
+        }
+    }
+
+    /// `lines` on standard output.
+    pub(crate) fn stdout(lines: &str) -> Self {
+        Self {
+            stream: Stream::Stdout,
+            text: format!("{lines}\n"),
+            terminal_only: false,
+        }
+    }
+
+    /// `line` on standard error if a person reads it.
+    pub(crate) fn hint(line: &str) -> Self {
+        Self {
+            terminal_only: true,
+            ..Self::stderr(line)
+        }
+    }
+}
+
+/// What a command line came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed<C> {
+    /// Printed first, in this order, whatever `command` is.
+    pub notices: Vec<Notice>,
+    /// What to do.
+    pub command: Result<C, CliError>,
+}
+
+/// A help text to print.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// Where.
+    pub stream: Stream,
+    /// The whole text, with its final newline.
+    pub text: String,
+    /// Exit status.
+    pub exit: u8,
+}
+
+/// A test to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// What to do.
+    pub plan: TestPlan,
+    /// How to print it.
+    pub report: ReportPlan,
+    /// How often `-d` was given.
+    pub debug_level: u32,
+}
+
+/// What netperf's command line asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Run a test.
+    Run(Box<Run>),
+    /// Make the control connection if there is one, and then say that the test is unknown.
+    UnknownTest(Box<UnknownTest>),
+    /// List the output selectors on stdout and exit 1.
+    ListSelectors {
+        /// One per line rather than separated by commas.
+        one_per_line: bool,
+    },
+    /// Print help.
+    Usage(Usage),
+    /// Print this on stdout and exit 0.
+    Version(String),
+}
+
+/// What netserver's command line asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerCommand {
+    /// Serve.
+    Serve(Box<ServerArgs>),
+    /// Print help.
+    Usage(Usage),
+    /// Print this on stdout and exit 0.
+    Version(String),
+}
+
+/// A test name that is not in the catalogue.
+///
+/// The original finds out only after the control connection is made, so that a
+/// missing netserver is reported first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnknownTest {
+    /// The name, upper case.
+    pub name: String,
+    /// The control connection to make first; `None` with `-N`.
+    pub control: Option<ControlPlan>,
+}
+
+impl UnknownTest {
+    /// Exit status once the text has been printed.
+    pub const EXIT: u8 = 1;
+
+    /// The lines to print on stdout, each with its newline.
+    #[must_use]
+    pub fn text(&self) -> String {
+        format!(
+            "The test you requested ({}) is unknown to this netperf.\n\
+             Please verify that you have the correct test name, \n\
+             and that test family has been compiled into this netperf.\n",
+            self.name
+        )
+    }
+}
+
+/// Why a command line cannot be carried out. `Display` gives the lines to print.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CliError {
+    /// A word that is not UTF-8.
+    NotUtf8 {
+        /// argv\[0\].
+        program: String,
+        /// Its place in argv, the program being 0.
+        position: usize,
+    },
+    /// An option whose feature is not in this version.
+    NotYet {
+        /// argv\[0\].
+        program: String,
+        /// The option.
+        letter: char,
+        /// What it would do.
+        feature: &'static str,
+    },
+    /// `-I` with a level other than 95 or 99.
+    ConfidenceLevel,
+    /// `-F` with a remote name that does not fit into the request.
+    RemoteFillName,
+    /// A selection file that cannot be read.
+    SelectionFile {
+        /// The word behind `-k`, `-o` or `-O`.
+        name: String,
+        /// The system's error number, 0 if it is none of the system's.
+        errno: i32,
+    },
+    /// A selection file with a name that is too long.
+    SelectionName {
+        /// The line, from 1.
+        line: usize,
+        /// Characters of the file so far, plus one.
+        column: usize,
+    },
+    /// `-N` with a test that has no customary service.
+    NoDefaultPort {
+        /// The test's name.
+        test: String,
+    },
+    /// `-t` behind `--` with a word that names no kind of socket.
+    SocketKind {
+        /// argv\[0\].
+        program: String,
+        /// The word.
+        word: String,
+    },
+    /// A transport that is not in the catalogue.
+    Transport {
+        /// argv\[0\].
+        program: String,
+        /// What was asked for.
+        wanted: String,
+    },
+}
+
+impl CliError {
+    /// Where its lines go.
+    #[must_use]
+    pub const fn stream(&self) -> Stream {
+        match self {
+            Self::ConfidenceLevel
+            | Self::SelectionFile { .. }
+            | Self::SelectionName { .. }
+            | Self::NoDefaultPort { .. } => Stream::Stdout,
+            Self::NotUtf8 { .. }
+            | Self::NotYet { .. }
+            | Self::RemoteFillName
+            | Self::SocketKind { .. }
+            | Self::Transport { .. } => Stream::Stderr,
+        }
+    }
+
+    /// The exit status.
+    #[must_use]
+    pub const fn exit(&self) -> u8 {
+        match self {
+            Self::ConfidenceLevel
+            | Self::RemoteFillName
+            | Self::SelectionFile { .. }
+            | Self::SelectionName { .. }
+            | Self::NoDefaultPort { .. } => 255,
+            Self::NotUtf8 { .. } | Self::NotYet { .. } | Self::SocketKind { .. } => 2,
+            Self::Transport { .. } => 1,
+        }
+    }
+}
+
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotUtf8 { program, position } => {
+                write!(f, "{program}: argument {position} is not valid UTF-8")
+            }
+            Self::NotYet {
+                program,
+                letter,
+                feature,
+            } => write!(
+                f,
+                "{program}: option -{letter} ({feature}) is not available in this version"
+            ),
+            Self::ConfidenceLevel => f.write_str("Only 95% and 99% confidence level is supported"),
+            Self::RemoteFillName => {
+                f.write_str("Remote fill file name must be less than 32 characters")
+            }
+            Self::SelectionFile { name, errno } => write!(
+                f,
+                "Could not open output selection file '{name}' errno {errno}"
+            ),
+            // Line and column stand in each other's place; scripts have seen it so.
+            Self::SelectionName { line, column } => write!(
+                f,
+                "Output selection starting column {line} on line {column} is too long"
+            ),
+            Self::NoDefaultPort { test } => write!(
+                f,
+                "No default port known for the {test} test, please set one yourself"
+            ),
+            Self::SocketKind { program, word } => write!(
+                f,
+                "{program}: socket type '{word}' is unknown, use stream or dgram"
+            ),
+            Self::Transport { program, wanted } => {
+                write!(f, "{program}: transport {wanted} is not supported")
+            }
+        }
+    }
+}
+
+impl std::error::Error for CliError {}

@@ -1,0 +1,430 @@
+//! What an argument's text means. Every grammar is total: bad text is 0 or unset,
+//! never an error, because scripts have always been able to rely on that.
+
+use std::time::Duration;
+
+use netperf_model::Family;
+
+/// A decimal integer as `atoi(3)` reads it: blanks, a sign, digits; the rest is
+/// ignored and no digits are 0. Text too long for 64 bits saturates.
+fn atoi_wide(text: &str) -> i64 {
+    let text = text.trim_start_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let value = digits
+        .chars()
+        .map_while(|c| c.to_digit(10))
+        .fold(0_i64, |value, digit| {
+            value.saturating_mul(10).saturating_add(i64::from(digit))
+        });
+    if negative { -value } else { value }
+}
+
+/// Keeps 32 bits, as the original's `int` does.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "values are taken modulo 2^32 and then as signed; scripts see 5G become 1G"
+)]
+const fn wrap(value: i64) -> i32 {
+    value as i32
+}
+
+/// A plain integer; letters have no effect.
+pub(crate) fn int(text: &str) -> i32 {
+    wrap(atoi_wide(text))
+}
+
+/// A size: an integer times each of the letters `K M G k m g` found anywhere.
+pub(crate) fn size(text: &str) -> i32 {
+    const FACTORS: [(char, i32); 6] = [
+        ('K', 1 << 10),
+        ('M', 1 << 20),
+        ('G', 1 << 30),
+        ('k', 1_000),
+        ('m', 1_000_000),
+        ('g', 1_000_000_000),
+    ];
+    FACTORS
+        .iter()
+        .filter(|(letter, _)| text.contains(*letter))
+        .fold(int(text), |value, (_, factor)| value.wrapping_mul(*factor))
+}
+
+/// A number with a fraction as `atof(3)` reads it, without its words and hexadecimal forms.
+pub(crate) fn seconds(text: &str) -> f64 {
+    let text = text.trim_start_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
+    let bytes = text.as_bytes();
+    let digits_from = |from: usize| {
+        let run = bytes.iter().skip(from);
+        run.take_while(|byte| byte.is_ascii_digit()).count()
+    };
+    let byte_at = |at: usize| bytes.get(at).copied();
+    let sign = usize::from(matches!(byte_at(0), Some(b'-' | b'+')));
+    let whole = digits_from(sign);
+    let mut end = sign + whole;
+    let mut fraction = 0;
+    if byte_at(end) == Some(b'.') {
+        fraction = digits_from(end + 1);
+        end += 1 + fraction;
+    }
+    if whole + fraction == 0 {
+        return 0.0;
+    }
+    if matches!(byte_at(end), Some(b'e' | b'E')) {
+        let signed = usize::from(matches!(byte_at(end + 1), Some(b'-' | b'+')));
+        let exponent = digits_from(end + 1 + signed);
+        if exponent > 0 {
+            end += 1 + signed + exponent;
+        }
+    }
+    let value = text.get(..end).and_then(|number| number.parse().ok());
+    value.filter(|value: &f64| value.is_finite()).unwrap_or(0.0)
+}
+
+/// A pacing interval: milliseconds unless a `u` or an `s` stands anywhere and no `m` does.
+pub(crate) fn time(text: &str) -> Duration {
+    let count = u64::try_from(int(text)).unwrap_or(0);
+    if text.contains('m') {
+        Duration::from_millis(count)
+    } else if text.contains('u') {
+        Duration::from_micros(count)
+    } else if text.contains('s') {
+        Duration::from_secs(count)
+    } else {
+        Duration::from_millis(count)
+    }
+}
+
+/// The two halves of `A,B`; `None` leaves the earlier value alone.
+pub(crate) type Halves<'a> = (Option<&'a str>, Option<&'a str>);
+
+/// A *sizespec*: without a comma the one value is for both.
+pub(crate) fn both_halves(text: &str) -> Halves<'_> {
+    if text.contains(',') {
+        first_half(text)
+    } else {
+        let value = non_empty(text);
+        (value, value)
+    }
+}
+
+/// An *optionspec*: without a comma the one value is only the first.
+pub(crate) fn first_half(text: &str) -> Halves<'_> {
+    match text.split_once(',') {
+        Some((first, second)) => (non_empty(first), non_empty(second)),
+        None => (non_empty(text), None),
+    }
+}
+
+fn non_empty(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
+}
+
+/// The first `count` characters of `text`.
+pub(crate) fn cut(text: &str, count: usize) -> &str {
+    match text.char_indices().nth(count) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    }
+}
+
+/// An address family; `None` when the word names none.
+pub(crate) fn family(text: &str) -> Option<Family> {
+    if text.contains('6') {
+        Some(Family::V6)
+    } else if text.contains("inet") || text.contains('4') {
+        Some(Family::V4)
+    } else if text.contains("unspec") || text.contains('0') {
+        Some(Family::Unspecified)
+    } else {
+        None
+    }
+}
+
+/// Names for the type-of-service byte (RFC 2474, RFC 2597, RFC 3246, RFC 1349).
+pub(crate) static DSCP_NAMES: &[(&str, u8)] = &[
+    ("af11", 0x28),
+    ("af12", 0x30),
+    ("af13", 0x38),
+    ("af21", 0x48),
+    ("af22", 0x50),
+    ("af23", 0x58),
+    ("af31", 0x68),
+    ("af32", 0x70),
+    ("af33", 0x78),
+    ("af41", 0x88),
+    ("af42", 0x90),
+    ("af43", 0x98),
+    ("cs0", 0x00),
+    ("cs1", 0x20),
+    ("cs2", 0x40),
+    ("cs3", 0x60),
+    ("cs4", 0x80),
+    ("cs5", 0xa0),
+    ("cs6", 0xc0),
+    ("cs7", 0xe0),
+    ("ef", 0xb8),
+    ("lowdelay", 0x10),
+    ("throughput", 0x08),
+    ("reliability", 0x04),
+];
+
+/// A type-of-service byte by name or number; anything else is unset.
+pub(crate) fn dscp(text: &str) -> Option<u8> {
+    let named = DSCP_NAMES
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(text))
+        .map(|(_, value)| *value);
+    named.or_else(|| c_number(text).and_then(|value| u8::try_from(value).ok()))
+}
+
+/// A whole word in C notation: `0x10`, `020`, `16`.
+pub(crate) fn c_number(text: &str) -> Option<u32> {
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        from_digits(digits, 16)
+    } else if text.len() > 1 && text.starts_with('0') {
+        from_digits(text, 8)
+    } else {
+        from_digits(text, 10)
+    }
+}
+
+/// Digits only: `from_str_radix` alone would let a sign through.
+fn from_digits(digits: &str, radix: u32) -> Option<u32> {
+    if digits.starts_with('+') {
+        return None;
+    }
+    u32::from_str_radix(digits, radix).ok()
+}
+
+/// Which ways an OMNI test's data goes, as `-d` says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Direction {
+    /// netperf sends.
+    pub sends: bool,
+    /// netperf receives.
+    pub receives: bool,
+    /// Every operation has a connection of its own (`crr`, `cc`).
+    pub connects: bool,
+}
+
+/// The words of `-d`, or'ed together. Unknown words add nothing.
+pub(crate) fn direction(text: &str) -> Direction {
+    let mut total = Direction::default();
+    for part in text.split('|') {
+        let (sends, receives, connects) = match part.to_ascii_lowercase().as_str() {
+            "xmit" | "send" | "stream" | "transmit" => (true, false, false),
+            "recv" | "receive" | "maerts" => (false, true, false),
+            "rr" => (true, true, false),
+            // Not words of the original, but scripts write them, beside `-c`.
+            "crr" => (true, true, true),
+            "cc" => (false, false, true),
+            number => {
+                let bits = c_number(number).unwrap_or(0);
+                (bits & 2 != 0, bits & 4 != 0, false)
+            }
+        };
+        total.sends |= sends;
+        total.receives |= receives;
+        total.connects |= connects;
+    }
+    total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_size_multiplies_by_each_letter_once() {
+        for (text, value) in [
+            ("1", 1),
+            ("4K", 4096),
+            ("4k", 4000),
+            ("1M", 1 << 20),
+            ("1m", 1_000_000),
+            ("1G", 1 << 30),
+            ("1g", 1_000_000_000),
+            ("1Kk", 1_024_000),
+            ("1KK", 1024),
+            ("-1M", -(1 << 20)),
+            ("5G", 1 << 30),
+            ("4K,8K", 4096),
+            ("K", 0),
+            ("abc", 0),
+            ("", 0),
+            (" +7", 7),
+            ("90.0", 90),
+            ("10s", 10),
+            ("1m0s", 1_000_000),
+            ("10bytes", 10),
+            ("4294967297", 1),
+            ("2147483648", i32::MIN),
+        ] {
+            assert_eq!(size(text), value, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn letters_have_no_effect_on_a_plain_integer() {
+        for (text, value) in [("1000b", 1000), ("4K", 4), ("-3x", -3), ("x", 0)] {
+            assert_eq!(int(text), value, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn seconds_stop_at_the_first_odd_character() {
+        for (text, value) in [
+            ("0.25", 0.25),
+            ("-0.2", -0.2),
+            ("5%", 5.0),
+            (".5", 0.5),
+            ("1.", 1.0),
+            ("1e2x", 100.0),
+            ("1e", 1.0),
+            ("x", 0.0),
+            (".", 0.0),
+            ("", 0.0),
+            ("1e999", 0.0),
+            ("0.01,2", 0.01),
+        ] {
+            assert!((seconds(text) - value).abs() < 1e-12, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_time_without_a_letter_is_in_milliseconds() {
+        for (text, micros) in [
+            ("10", 10_000),
+            ("10m", 10_000),
+            ("10ms", 10_000),
+            ("20000us", 20_000),
+            ("2s", 2_000_000),
+            ("5x", 5_000),
+            ("-5", 0),
+        ] {
+            assert_eq!(time(text), Duration::from_micros(micros), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_empty_half_leaves_the_earlier_value_alone() {
+        assert_eq!(both_halves("5"), (Some("5"), Some("5")));
+        assert_eq!(both_halves("5,"), (Some("5"), None));
+        assert_eq!(both_halves(",5"), (None, Some("5")));
+        assert_eq!(both_halves("1,2,3"), (Some("1"), Some("2,3")));
+        assert_eq!(both_halves(""), (None, None));
+        assert_eq!(first_half("5"), (Some("5"), None));
+        assert_eq!(first_half(",5"), (None, Some("5")));
+    }
+
+    #[test]
+    fn families_are_found_as_substrings_six_first() {
+        for (text, wanted) in [
+            ("6", Some(Family::V6)),
+            ("AF_INET6", Some(Family::V6)),
+            ("inet6", Some(Family::V6)),
+            ("46", Some(Family::V6)),
+            ("inet", Some(Family::V4)),
+            ("4", Some(Family::V4)),
+            ("unspec", Some(Family::Unspecified)),
+            ("0", Some(Family::Unspecified)),
+            ("AF_INET", None),
+            ("bogus", None),
+            ("", None),
+        ] {
+            assert_eq!(family(text), wanted, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_type_of_service_is_a_name_or_a_c_number() {
+        for (text, value) in [
+            ("ef", Some(0xb8)),
+            ("CS5", Some(0xa0)),
+            ("Af11", Some(0x28)),
+            ("0x10", Some(16)),
+            ("020", Some(16)),
+            ("16", Some(16)),
+            ("0", Some(0)),
+            ("255", Some(255)),
+            ("256", None),
+            ("-1", None),
+            ("+5", None),
+            ("08", None),
+            ("0x", None),
+            ("bogus", None),
+            ("", None),
+        ] {
+            assert_eq!(dscp(text), value, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn direction_words_are_ored_and_unknown_ones_add_nothing() {
+        for (text, sends, receives, connects) in [
+            ("send", true, false, false),
+            ("MAERTS", false, true, false),
+            ("send|recv", true, true, false),
+            ("rr", true, true, false),
+            ("0x6", true, true, false),
+            ("2", true, false, false),
+            ("4", false, true, false),
+            ("bogus", false, false, false),
+            ("bogus|recv", false, true, false),
+            ("CRR", true, true, true),
+            ("cc", false, false, true),
+            ("", false, false, false),
+        ] {
+            let wanted = Direction {
+                sends,
+                receives,
+                connects,
+            };
+            assert_eq!(direction(text), wanted, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_cut_counts_characters() {
+        assert_eq!(cut("nosuchservice", 10), "nosuchserv");
+        assert_eq!(cut("ä€x", 2), "ä€");
+        assert_eq!(cut("ab", 5), "ab");
+    }
+
+    proptest! {
+        #[test]
+        fn every_grammar_takes_any_text(text in any::<String>()) {
+            let _: (i32, i32, f64, Duration) = (size(&text), int(&text), seconds(&text), time(&text));
+            let _: (Option<Family>, Option<u8>, Direction) = (family(&text), dscp(&text), direction(&text));
+            let _: (Halves<'_>, Halves<'_>, &str) = (both_halves(&text), first_half(&text), cut(&text, 3));
+        }
+
+        #[test]
+        fn an_integer_reads_what_it_prints(value in any::<i32>(), tail in "[a-z ]*") {
+            let text = format!("{value}{tail}");
+            prop_assert_eq!(int(&text), value);
+        }
+
+        #[test]
+        fn kilobytes_are_1024_times_the_number(value in -2_000_000_i32..2_000_000) {
+            let text = format!("{value}K");
+            prop_assert_eq!(size(&text), value * 1024);
+        }
+
+        #[test]
+        fn seconds_read_what_they_print(value in -1e6_f64..1e6) {
+            let text = format!("{value}");
+            prop_assert!((seconds(&text) - value).abs() < 1e-6);
+        }
+
+        #[test]
+        fn a_pair_with_a_comma_means_the_same_in_both_grammars(a in "[0-9]*", b in "[0-9,]*") {
+            let text = format!("{a},{b}");
+            prop_assert_eq!(both_halves(&text), first_half(&text));
+        }
+    }
+}

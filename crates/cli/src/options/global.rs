@@ -1,0 +1,345 @@
+//! The options of netperf in front of `--`.
+
+use netperf_model::{Family, Unit};
+
+use super::{
+    help_row, later, port_name, ready, set, set_both_ends, set_ends, set_families, set_host,
+    set_pair, set_ways,
+};
+use crate::args::{CpuArg, GlobalArgs, InterimArg, IterationsArg};
+use crate::command::CliError;
+use crate::grammar::{both_halves, cut, dscp, first_half, seconds, size, time};
+use crate::table::{Action, Halt, Row};
+
+/// Characters that count of a passphrase: the room in its message.
+const PASSPHRASE: usize = 647;
+/// Longest name of a remote fill file: the room in the request.
+const REMOTE_FILL: usize = 31;
+/// Fewest and most iterations.
+const ITERATIONS: (i32, i32) = (3, 30);
+
+/// Every letter.
+pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
+    help_row(),
+    ready(
+        'H',
+        "host,family",
+        "where netserver is",
+        Action::Checked(|a, text, notices| {
+            set_host(&mut a.remote, text, notices);
+            Ok(())
+        }),
+    ),
+    ready(
+        'p',
+        "port,local",
+        "netserver's control port, and the local end's",
+        Action::Value(|a, text| {
+            set(
+                &mut a.port.remote,
+                &mut a.port.local,
+                first_half(text),
+                port_name,
+            );
+        }),
+    ),
+    ready(
+        't',
+        "test",
+        "the test to run, TCP_STREAM unless given",
+        Action::Value(|a, text| a.test = Some(text.to_ascii_uppercase())),
+    ),
+    ready(
+        'l',
+        "length",
+        "run this many seconds, or -length bytes or transactions",
+        Action::Value(|a, text| a.length = Some(size(text))),
+    ),
+    ready(
+        'c',
+        "[rate]",
+        "measure CPU utilisation here",
+        Action::NextIfNumber(|a, rate| cpu(&mut a.cpu, rate)),
+    ),
+    ready(
+        'C',
+        "[rate]",
+        "measure CPU utilisation at netserver",
+        Action::NextIfNumber(|a, rate| cpu(&mut a.remote_cpu, rate)),
+    ),
+    ready(
+        'f',
+        "letter",
+        "unit of results: G M K B bytes, g m k b bits, x transactions, u microseconds",
+        Action::Value(|a, text| {
+            a.unit = Some(Unit::from_letter(text.chars().next().unwrap_or('\0')));
+        }),
+    ),
+    ready(
+        'P',
+        "0|1",
+        "print banner and titles or leave them out",
+        Action::Value(|a, text| a.headers = Some(size(text))),
+    ),
+    ready(
+        'v',
+        "level",
+        "verbosity: 0 one number, 1 normal, 2 more",
+        Action::Value(|a, text| a.verbosity = Some(size(text))),
+    ),
+    ready(
+        'B',
+        "text",
+        "tag the result with this text",
+        Action::Value(|a, text| a.brand = Some(text.to_owned())),
+    ),
+    ready(
+        'i',
+        "max,min",
+        "repeat the test until the confidence asked for is reached",
+        Action::Value(iterations),
+    ),
+    ready(
+        'I',
+        "level,width",
+        "confidence level 95 or 99, and full width of the interval in percent",
+        Action::Checked(|a, text, _| confidence(a, text)),
+    ),
+    ready(
+        'r',
+        "",
+        "confidence in the result only, not in CPU utilisation",
+        Action::Flag(|a| a.result_only = true),
+    ),
+    ready(
+        'L',
+        "host,family",
+        "where connections come from",
+        Action::Checked(|a, text, notices| {
+            set_host(&mut a.local, text, notices);
+            Ok(())
+        }),
+    ),
+    ready(
+        '4',
+        "",
+        "use IPv4 at both ends",
+        Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V4)),
+    ),
+    ready(
+        '6',
+        "",
+        "use IPv6 at both ends",
+        Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V6)),
+    ),
+    ready(
+        'N',
+        "",
+        "work without netserver, against a standard service",
+        Action::Flag(|a| a.no_control = true),
+    ),
+    ready(
+        'Z',
+        "passphrase",
+        "passphrase that netserver expects",
+        Action::Value(|a, text| a.passphrase = Some(cut(text, PASSPHRASE).to_owned())),
+    ),
+    ready(
+        'T',
+        "cpu,cpu",
+        "run netperf, netserver on these CPUs",
+        Action::Value(|a, text| {
+            set_both_ends(a.bind.get_or_insert_default(), text, size);
+        }),
+    ),
+    ready(
+        's',
+        "seconds",
+        "wait this long between set-up and traffic",
+        Action::Value(|a, text| a.wait = Some(size(text))),
+    ),
+    ready(
+        'S',
+        "",
+        "keep-alive on the data sockets",
+        Action::Flag(|a| a.keepalive = true),
+    ),
+    ready(
+        'y',
+        "local,remote",
+        "socket priority",
+        Action::Value(|a, text| set_both_ends(&mut a.priority, text, size)),
+    ),
+    ready(
+        'Y',
+        "local,remote",
+        "type of service: a name such as ef, cs1, af11, or a number",
+        Action::Value(|a, text| set_both_ends(&mut a.tos, text, dscp)),
+    ),
+    ready(
+        'a',
+        "send,recv",
+        "alignment of local buffers",
+        Action::Value(|a, text| set_ways(&mut a.align, text)),
+    ),
+    ready(
+        'A',
+        "send,recv",
+        "alignment of remote buffers",
+        Action::Value(|a, text| set_ways(&mut a.remote_align, text)),
+    ),
+    ready(
+        'o',
+        "send,recv",
+        "offset of local buffers from their alignment",
+        Action::Value(|a, text| set_ways(&mut a.offset, text)),
+    ),
+    ready(
+        'O',
+        "send,recv",
+        "offset of remote buffers from their alignment",
+        Action::Value(|a, text| set_ways(&mut a.remote_offset, text)),
+    ),
+    ready(
+        'W',
+        "send,recv",
+        "number of buffers to cycle through",
+        Action::Value(|a, text| set_ways(&mut a.width, text)),
+    ),
+    ready(
+        'F',
+        "local,remote",
+        "fill buffers from these files",
+        Action::Checked(|a, text, _| fill(a, text)),
+    ),
+    ready(
+        'd',
+        "",
+        "print debug text, more for each time given",
+        Action::Flag(|a| a.debug = a.debug.saturating_add(1)),
+    ),
+    ready(
+        'n',
+        "count",
+        "number of CPUs; accepted, the system tells",
+        Action::Value(|_, _| {}),
+    ),
+    later(
+        'D',
+        "seconds,units",
+        "print interim results",
+        "interim results",
+        Action::Value(interim),
+    ),
+    later(
+        'j',
+        "",
+        "keep latency statistics",
+        "latency statistics",
+        Action::Flag(|a| a.latency = true),
+    ),
+    later(
+        'k',
+        "dirty,clean",
+        "bytes of local buffers to write and to read around calls",
+        "dirty buffers",
+        Action::Value(|a, text| set_pair(&mut a.touch, text, size)),
+    ),
+    later(
+        'K',
+        "dirty,clean",
+        "bytes of remote buffers to write and to read around calls",
+        "dirty buffers",
+        Action::Value(|a, text| set_pair(&mut a.remote_touch, text, size)),
+    ),
+    later(
+        'b',
+        "local,remote",
+        "operations in each pacing interval",
+        "pacing",
+        Action::Value(|a, text| set_ends(&mut a.pace_burst, text, size)),
+    ),
+    later(
+        'w',
+        "local,remote",
+        "length of the pacing interval, ms unless m, u or s follows",
+        "pacing",
+        Action::Value(|a, text| set_ends(&mut a.pace_interval, text, time)),
+    ),
+    ready(
+        'V',
+        "",
+        "show the version and exit",
+        Action::Halt(Halt::Version),
+    ),
+];
+
+fn cpu(arg: &mut CpuArg, rate: Option<&str>) {
+    arg.wanted = true;
+    if let Some(rate) = rate {
+        arg.rate = Some(seconds(rate));
+    }
+}
+
+/// `-i max,min`: max is raised to min, and both are forced into their range.
+fn iterations(args: &mut GlobalArgs, text: &str) {
+    let (mut max, mut min) = match args.iterations {
+        Some(earlier) => (i64::from(earlier.max), i64::from(earlier.min)),
+        None => (1, 1),
+    };
+    let (first, second) = both_halves(text);
+    if let Some(first) = first {
+        max = size(first).into();
+    }
+    if let Some(second) = second {
+        min = size(second).into();
+    }
+    let clamp = |count: i64| {
+        let count = count.clamp(ITERATIONS.0.into(), ITERATIONS.1.into());
+        u32::try_from(count).unwrap_or_default()
+    };
+    args.iterations = Some(IterationsArg {
+        min: clamp(min),
+        max: clamp(max.max(min)),
+    });
+    args.confidence.level.get_or_insert(99);
+    args.confidence.width.get_or_insert(5.0);
+}
+
+/// `-I level,width`; a level alone is also the width.
+fn confidence(args: &mut GlobalArgs, text: &str) -> Result<(), CliError> {
+    let (level, width) = both_halves(text);
+    if let Some(level) = level {
+        args.confidence.level = u32::try_from(size(level)).ok();
+    }
+    if let Some(width) = width {
+        args.confidence.width = Some(seconds(width));
+    }
+    match args.confidence.level {
+        Some(95 | 99) => Ok(()),
+        Some(_) | None => Err(CliError::ConfidenceLevel),
+    }
+}
+
+fn fill(args: &mut GlobalArgs, text: &str) -> Result<(), CliError> {
+    set_ends(&mut args.fill, text, str::to_owned);
+    match &args.fill.remote {
+        Some(name) if name.len() > REMOTE_FILL => Err(CliError::RemoteFillName),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// `-D seconds,units`; `-D ,units` keeps one second.
+fn interim(args: &mut GlobalArgs, text: &str) {
+    let arg = args.interim.get_or_insert(InterimArg {
+        seconds: 1.0,
+        units: None,
+    });
+    let (interval, units) = first_half(text);
+    if let Some(interval) = interval {
+        arg.seconds = seconds(interval);
+    }
+    if let Some(units) = units {
+        arg.units = Some(size(units));
+    }
+}

@@ -1,0 +1,342 @@
+//! The options behind `--` of the OMNI suite: OMNI, UUID and the migrated tests.
+
+use netperf_model::Family;
+
+use super::{
+    help_row, port_name, ready, set_both_ends, set_families, set_host_with_bits, set_pair, set_ways,
+};
+use crate::args::{Ends, Layout, OutputArg, SocketKindArg, TestArgs};
+use crate::grammar::{Direction, cut, direction, first_half, int, size};
+use crate::table::{Action, Halt, Row};
+
+/// Characters that count of a congestion control's name.
+const CONGESTION_NAME: usize = 15;
+/// Characters that count of an identifier.
+const UUID: usize = 37;
+
+/// Every letter.
+pub(crate) static TABLE: &[Row<TestArgs>] = &[
+    help_row(),
+    ready(
+        'm',
+        "local,remote",
+        "bytes per send",
+        Action::Value(|a, text| {
+            let (local, remote) = sizes(&mut a.send_size, text);
+            imply(a, local, remote);
+        }),
+    ),
+    ready(
+        'M',
+        "remote,local",
+        "bytes per receive, netserver's first",
+        Action::Value(|a, text| {
+            let mut swapped = Ends {
+                local: a.recv_size.remote,
+                remote: a.recv_size.local,
+            };
+            let (remote, local) = sizes(&mut swapped, text);
+            a.recv_size = Ends {
+                local: swapped.remote,
+                remote: swapped.local,
+            };
+            imply(a, remote, local);
+        }),
+    ),
+    ready(
+        'r',
+        "request,response",
+        "bytes per request and response",
+        Action::Value(|a, text| {
+            set_pair(&mut a.request, text, size);
+            imply(a, true, true);
+        }),
+    ),
+    ready(
+        'b',
+        "count",
+        "extra requests kept in flight",
+        Action::Value(|a, text| a.burst = int(text)),
+    ),
+    ready(
+        'd',
+        "direction",
+        "OMNI only: send, recv, rr, or several with | between",
+        Action::Value(|a, text| a.direction = Some(direction(text))),
+    ),
+    ready(
+        'c',
+        "",
+        "a connection for every operation",
+        Action::Flag(|a| a.connect = true),
+    ),
+    ready(
+        'T',
+        "protocol",
+        "what data travels over: tcp, udp, udplite",
+        Action::Value(|a, text| {
+            a.transport.protocol = Some(text.to_owned());
+            if sets_socket_kind(text) {
+                a.transport.kind = None;
+            }
+        }),
+    ),
+    ready(
+        't',
+        "type",
+        "socket type: stream or dgram",
+        Action::Value(|a, text| a.transport.kind = Some(socket_kind(text))),
+    ),
+    ready(
+        's',
+        "send,recv",
+        "local socket buffers",
+        Action::Value(|a, text| set_ways(&mut a.buffers, text)),
+    ),
+    ready(
+        'S',
+        "send,recv",
+        "remote socket buffers",
+        Action::Value(|a, text| set_ways(&mut a.remote_buffers, text)),
+    ),
+    ready(
+        'D',
+        "",
+        "no delay: send small segments at once",
+        Action::Flag(|a| a.nodelay = true),
+    ),
+    ready(
+        'C',
+        "",
+        "cork: send only full segments",
+        Action::Flag(|a| a.cork = true),
+    ),
+    ready(
+        'G',
+        "bytes",
+        "TCP segment size",
+        Action::Value(|a, text| a.segment_size = Some(int(text))),
+    ),
+    ready(
+        'K',
+        "local,remote",
+        "TCP congestion control",
+        Action::Value(|a, text| {
+            set_both_ends(&mut a.congestion, text, |name| {
+                cut(name, CONGESTION_NAME).to_owned()
+            });
+        }),
+    ),
+    ready(
+        'q',
+        "bytes",
+        "let the kernel pace the sockets at this many bytes per second",
+        Action::Value(|a, text| a.pacing_rate = Some(int(text))),
+    ),
+    ready(
+        'F',
+        "",
+        "TCP fast open",
+        Action::Flag(|a| a.fast_open = true),
+    ),
+    ready(
+        'a',
+        "",
+        "netserver accepts only when data is there",
+        Action::Flag(|a| a.defer_accept = true),
+    ),
+    ready(
+        'H',
+        "host,family",
+        "netserver's data address; host/bits draws the rest at random",
+        Action::Checked(|a, text, notices| {
+            set_host_with_bits(&mut a.remote, text, notices);
+            Ok(())
+        }),
+    ),
+    ready(
+        'L',
+        "host,family",
+        "local data address; host/bits draws the rest at random",
+        Action::Checked(|a, text, notices| {
+            set_host_with_bits(&mut a.local, text, notices);
+            Ok(())
+        }),
+    ),
+    ready(
+        'P',
+        "local,remote",
+        "data ports",
+        Action::Value(|a, text| set_both_ends(&mut a.port, text, port_name)),
+    ),
+    ready(
+        'p',
+        "from,to",
+        "local ports of connection tests, 5000,65535 unless given",
+        Action::Value(|a, text| set_pair(&mut a.port_range, text, int)),
+    ),
+    ready(
+        '4',
+        "",
+        "data over IPv4",
+        Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V4)),
+    ),
+    ready(
+        '6',
+        "",
+        "data over IPv6",
+        Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V6)),
+    ),
+    ready(
+        'R',
+        "0|1",
+        "whether data may be routed, 1 unless given",
+        Action::Value(|a, text| a.routing = Some(int(text))),
+    ),
+    ready(
+        'e',
+        "seconds",
+        "UDP: give up on an answer after this long",
+        Action::Value(|a, text| a.recv_timeout = Some(int(text))),
+    ),
+    ready(
+        'f',
+        "",
+        "never fragment",
+        Action::Flag(|a| a.no_fragmentation = true),
+    ),
+    ready(
+        'l',
+        "hops",
+        "multicast TTL",
+        Action::Value(|a, text| a.multicast_ttl = Some(int(text))),
+    ),
+    ready(
+        'n',
+        "",
+        "connect the local UDP socket",
+        Action::Flag(|a| a.connected = true),
+    ),
+    ready(
+        'N',
+        "",
+        "connect the remote UDP socket",
+        Action::Flag(|a| a.remote_connected = true),
+    ),
+    ready(
+        'B',
+        "",
+        "UDP: answer from the address that was asked",
+        Action::Flag(|a| a.packet_info = true),
+    ),
+    ready(
+        'U',
+        "",
+        "connection tests: try again whatever made a connection fail",
+        Action::Flag(|a| a.retry_connects = true),
+    ),
+    ready(
+        'I',
+        "",
+        "use write instead of send",
+        Action::Flag(|a| a.use_write = true),
+    ),
+    ready(
+        'g',
+        "",
+        "debug flag on the data socket",
+        Action::Flag(|a| a.debug = true),
+    ),
+    ready(
+        'V',
+        "",
+        "avoid copying data where the system can",
+        Action::Flag(|a| a.copy_avoidance = true),
+    ),
+    ready(
+        'W',
+        "count",
+        "number of send buffers to cycle through",
+        Action::Value(|a, text| a.send_width = Some(size(text))),
+    ),
+    ready(
+        'k',
+        "[selection]",
+        "print NAME=value lines: names, all, a file, or ? for a list",
+        Action::NextUnlessDash(|a, word| output(a, Layout::Keyval, word)),
+    ),
+    ready(
+        'o',
+        "[selection]",
+        "print comma separated values",
+        Action::NextUnlessDash(|a, word| output(a, Layout::Csv, word)),
+    ),
+    ready(
+        'O',
+        "[selection]",
+        "print columns",
+        Action::NextUnlessDash(|a, word| output(a, Layout::Columns, word)),
+    ),
+    ready(
+        'u',
+        "id",
+        "identifier of this run",
+        Action::Value(|a, text| a.uuid = Some(cut(text, UUID).to_owned())),
+    ),
+    ready(
+        'i',
+        "any",
+        "accepted, no effect",
+        Action::Value(|a, _| a.removed_interval = true),
+    ),
+    ready('j', "any", "accepted, no effect", Action::Value(|_, _| {})),
+    ready('w', "any", "accepted, no effect", Action::Value(|_, _| {})),
+];
+
+/// Records an optionspec of sizes; tells which halves it had.
+fn sizes(ends: &mut Ends<i32>, text: &str) -> (bool, bool) {
+    super::set_ends(ends, text, size);
+    let (first, second) = first_half(text);
+    (first.is_some(), second.is_some())
+}
+
+/// Adds to the direction, unless `-d` came before. A later `-d` replaces it all.
+fn imply(args: &mut TestArgs, sends: bool, receives: bool) {
+    if args.direction.is_none() {
+        args.implied = Direction {
+            sends: args.implied.sends || sends,
+            receives: args.implied.receives || receives,
+            connects: false,
+        };
+    }
+}
+
+/// Whether a protocol's name also decides the kind of socket.
+fn sets_socket_kind(protocol: &str) -> bool {
+    ["tcp", "udp", "udplite", "sdp", "dccp"]
+        .iter()
+        .any(|name| name.eq_ignore_ascii_case(protocol))
+}
+
+fn socket_kind(text: &str) -> SocketKindArg {
+    if text.contains("stream") {
+        SocketKindArg::Stream
+    } else if text.contains("dgram") {
+        SocketKindArg::Datagram
+    } else {
+        SocketKindArg::Unknown(text.to_owned())
+    }
+}
+
+fn output(args: &mut TestArgs, layout: Layout, word: Option<&str>) -> Option<Halt> {
+    if word == Some("?") {
+        return Some(Halt::ListSelectors {
+            one_per_line: layout == Layout::Columns,
+        });
+    }
+    args.output = Some(OutputArg {
+        layout,
+        selection: word.map(str::to_owned),
+    });
+    None
+}

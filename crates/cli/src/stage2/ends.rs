@@ -1,0 +1,194 @@
+//! What each end is asked to do.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use netperf_model::plan::TouchPlan;
+use netperf_model::{CpuPlan, EndPlan, PacePlan, RingPlan, Routing, SocketPlan, Suite, TestId};
+
+use crate::args::{Args, CpuArg, Ways};
+use crate::stage1;
+
+/// Alignment of buffers unless an option says otherwise.
+const ALIGNMENT: i32 = 8;
+/// Interval of pacing when only the burst was given.
+const PACE_INTERVAL: Duration = Duration::from_millis(1);
+
+/// netperf's end.
+pub(super) fn local(args: &Args) -> EndPlan {
+    let (global, typed) = (&args.global, &args.test);
+    let socket = SocketPlan {
+        keepalive: global.keepalive,
+        debug: typed.debug,
+        segment_size: positive(typed.segment_size),
+        priority: non_negative(global.priority.local),
+        tos: global.tos.local.flatten(),
+        congestion: typed.congestion.local.clone(),
+        connected_datagram: typed.connected,
+        multicast_ttl: typed.multicast_ttl.and_then(|ttl| u8::try_from(ttl).ok()),
+        pacing_rate: positive(typed.pacing_rate),
+        ..common(args, &typed.buffers)
+    };
+    EndPlan {
+        socket,
+        send: RingPlan {
+            size: positive(typed.send_size.local),
+            ..send_ring(args, &global.align, &global.offset)
+        },
+        recv: RingPlan {
+            size: positive(typed.recv_size.local),
+            ..recv_ring(args, &global.align, &global.offset)
+        },
+        cpu: cpu(global.cpu),
+        bind: bind(args, |ends| ends.local),
+        fill: global.fill.local.as_ref().map(PathBuf::from),
+        pace: pace(global.pace_burst.local, global.pace_interval.local),
+        touch: touch(global.touch),
+        copy_avoidance: typed.copy_avoidance,
+    }
+}
+
+/// netserver's end.
+pub(super) fn remote(args: &Args) -> EndPlan {
+    let (global, typed) = (&args.global, &args.test);
+    // The older tests have no room for keep-alive in their requests.
+    let omni = stage1::test_of(global)
+        .map(TestId::row)
+        .is_some_and(|row| row.suite == Suite::Omni);
+    let socket = SocketPlan {
+        keepalive: global.keepalive && omni,
+        priority: non_negative(global.priority.remote),
+        tos: global.tos.remote.flatten(),
+        congestion: typed.congestion.remote.clone(),
+        packet_info: typed.packet_info,
+        defer_accept: typed.defer_accept,
+        connected_datagram: typed.remote_connected,
+        ..common(args, &typed.remote_buffers)
+    };
+    EndPlan {
+        socket,
+        send: RingPlan {
+            size: positive(typed.send_size.remote),
+            ..send_ring(args, &global.remote_align, &global.remote_offset)
+        },
+        recv: RingPlan {
+            size: positive(typed.recv_size.remote),
+            ..recv_ring(args, &global.remote_align, &global.remote_offset)
+        },
+        cpu: cpu(global.remote_cpu),
+        bind: bind(args, |ends| ends.remote),
+        fill: global.fill.remote.as_ref().map(PathBuf::from),
+        pace: pace(global.pace_burst.remote, global.pace_interval.remote),
+        touch: touch(global.remote_touch),
+        copy_avoidance: typed.copy_avoidance,
+    }
+}
+
+/// netserver's end when there is no netserver: what could only have been asked of one is gone.
+pub(super) fn unreachable(end: EndPlan) -> EndPlan {
+    let plain = RingPlan::default();
+    EndPlan {
+        socket: SocketPlan::default(),
+        send: RingPlan {
+            align: plain.align,
+            offset: plain.offset,
+            ..end.send
+        },
+        recv: RingPlan {
+            align: plain.align,
+            offset: plain.offset,
+            ..end.recv
+        },
+        cpu: None,
+        ..end
+    }
+}
+
+/// Socket options that one letter sets at both ends.
+fn common(args: &Args, buffers: &Ways<i32>) -> SocketPlan {
+    let typed = &args.test;
+    SocketPlan {
+        send_buffer: size(buffers.send),
+        recv_buffer: size(buffers.recv),
+        nodelay: typed.nodelay,
+        cork: typed.cork,
+        routing: match typed.routing {
+            Some(0) => Routing::DirectOnly,
+            Some(_) | None => Routing::Routed,
+        },
+        fast_open: typed.fast_open,
+        no_fragmentation: typed.no_fragmentation,
+        ..SocketPlan::default()
+    }
+}
+
+/// The send ring without its size. netserver is asked for as many buffers as
+/// netperf; there is no option for its own number.
+fn send_ring(args: &Args, align: &Ways<i32>, offset: &Ways<i32>) -> RingPlan {
+    RingPlan {
+        size: None,
+        width: positive(args.test.send_width).or(positive(args.global.width.send)),
+        align: alignment(align.send),
+        offset: size(offset.send).unwrap_or(0),
+    }
+}
+
+/// The receive ring without its size.
+fn recv_ring(args: &Args, align: &Ways<i32>, offset: &Ways<i32>) -> RingPlan {
+    RingPlan {
+        size: None,
+        width: positive(args.global.width.recv),
+        align: alignment(align.recv),
+        offset: size(offset.recv).unwrap_or(0),
+    }
+}
+
+/// An alignment; 0 means none, and what is no power of two is raised to one.
+fn alignment(typed: Option<i32>) -> u32 {
+    size(Some(typed.unwrap_or(ALIGNMENT)))
+        .unwrap_or(1)
+        .next_power_of_two()
+}
+
+fn cpu(arg: CpuArg) -> Option<CpuPlan> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the request has 32 bits for the rate"
+    )]
+    let rate = arg.rate.map(|rate| rate as f32);
+    arg.wanted.then_some(CpuPlan { rate })
+}
+
+fn bind(args: &Args, end: fn(&crate::Ends<i32>) -> Option<i32>) -> Option<u32> {
+    size(end(args.global.bind.as_ref()?))
+}
+
+fn pace(burst: Option<i32>, interval: Option<Duration>) -> Option<PacePlan> {
+    Some(PacePlan {
+        burst: positive(burst)?,
+        interval: interval
+            .filter(|interval| !interval.is_zero())
+            .unwrap_or(PACE_INTERVAL),
+    })
+}
+
+fn touch((dirty, clean): (Option<i32>, Option<i32>)) -> TouchPlan {
+    TouchPlan {
+        dirty: size(dirty).unwrap_or(0),
+        clean: size(clean).unwrap_or(0),
+    }
+}
+
+/// A value of 0 or more.
+fn size(typed: Option<i32>) -> Option<u32> {
+    u32::try_from(typed?).ok()
+}
+
+/// A value above 0; 0 is the default.
+fn positive(typed: Option<i32>) -> Option<u32> {
+    size(typed).filter(|&value| value > 0)
+}
+
+fn non_negative(typed: Option<i32>) -> Option<i32> {
+    typed.filter(|&value| value >= 0)
+}

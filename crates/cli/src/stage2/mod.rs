@@ -1,0 +1,132 @@
+//! Stage 2: from [`Args`] to plans, every default filled in.
+
+mod ends;
+mod hosts;
+mod output;
+mod work;
+
+use std::time::Duration;
+
+use netperf_model::{EndPlan, Flow, Suite, TestId, TestPlan};
+
+use crate::args::Args;
+use crate::command::{CliError, Command, Notice, Run, UnknownTest};
+use crate::{Surroundings, stage1};
+
+/// What to do about `args`.
+pub(crate) fn command(
+    args: &Args,
+    around: &Surroundings<'_>,
+    notices: &mut Vec<Notice>,
+) -> Result<Command, CliError> {
+    let Some(test) = stage1::test_of(&args.global) else {
+        return Ok(Command::UnknownTest(Box::new(UnknownTest {
+            name: args.global.test.clone().unwrap_or_default(),
+            control: hosts::control(&args.global),
+        })));
+    };
+    let plan = plan(args, test, around)?;
+    let report = output::report(args, test, around)?;
+    remarks(args, test, notices);
+    Ok(Command::Run(Box::new(Run {
+        plan,
+        report,
+        debug_level: args.global.debug,
+    })))
+}
+
+/// What `args` ask for.
+fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan, CliError> {
+    let (global, typed) = (&args.global, &args.test);
+    let flow = work::flow(test, typed);
+    let control = hosts::control(global);
+    let (local_data, mut remote_data) = hosts::data(args);
+    let (request, mut response) = work::request_response(test, flow, typed);
+    if control.is_none() && typed.port.remote.is_none() && needs_peer(test) {
+        remote_data.port = hosts::default_service(test, flow)?.to_owned();
+        response = response.and(request);
+    }
+    Ok(TestPlan {
+        test,
+        transport: work::transport(&args.program, test, typed)?,
+        flow,
+        limit: work::limit(global),
+        request,
+        response,
+        burst: u32::try_from(typed.burst).unwrap_or(0),
+        local_data,
+        remote_data,
+        local: ends::local(args),
+        remote: remote_end(args, control.is_some()),
+        control,
+        port_range: work::port_range(typed),
+        retry_connects: typed.retry_connects,
+        use_write: typed.use_write,
+        recv_timeout: work::positive_seconds(typed.recv_timeout),
+        wait: wait(args, test),
+        confidence: work::confidence(global).filter(|_| repeats(test)),
+        uuid: typed.uuid.clone(),
+        dump_tcp_info: around.dump_tcp_info,
+    })
+}
+
+fn remote_end(args: &Args, controlled: bool) -> EndPlan {
+    let end = ends::remote(args);
+    if controlled {
+        end
+    } else {
+        ends::unreachable(end)
+    }
+}
+
+/// Only the OMNI engine waits.
+fn wait(args: &Args, test: TestId) -> Duration {
+    match test.row().suite {
+        Suite::Omni => work::positive_seconds(args.global.wait).unwrap_or_default(),
+        Suite::Sockets | Suite::Control => Duration::ZERO,
+    }
+}
+
+/// Whether a test is ever repeated for confidence.
+fn repeats(test: TestId) -> bool {
+    !matches!(test, TestId::TcpCc | TestId::TcpMss)
+}
+
+/// Whether a test talks to a peer's data socket at all.
+fn needs_peer(test: TestId) -> bool {
+    test.row().suite != Suite::Control && test != TestId::Uuid
+}
+
+/// What the original says about options before the banner.
+fn remarks(args: &Args, test: TestId, notices: &mut Vec<Notice>) {
+    let typed = &args.test;
+    let verbose = args.global.verbosity.unwrap_or(1) >= 2;
+    if typed.removed_interval {
+        notices.push(Notice::stderr(
+            "The support for check_interval has been removed because the contributing \
+             editor no longer knew what it was for",
+        ));
+    }
+    let sockets = test.row().suite == Suite::Sockets;
+    if sockets && typed.copy_avoidance {
+        notices.push(Notice::stdout(
+            "Local send copy avoidance not available.\nLocal recv copy avoidance not available.",
+        ));
+    }
+    if sockets && verbose && typed.burst > 0 {
+        notices.push(Notice::stderr(
+            "WARNING! Histograms and first bursts are incompatible!",
+        ));
+    }
+    if verbose && needs_peer(test) && test != TestId::TcpMss {
+        notices.push(Notice::hint(&format!(
+            "{}: option -v 2: the histogram is not available in this version",
+            args.program
+        )));
+    }
+}
+
+/// Whether data goes both ways over one connection or many.
+const fn is_rr(flow: Flow) -> bool {
+    flow.is_request_response()
+}

@@ -1,0 +1,98 @@
+//! How the outcome is printed.
+
+use std::io;
+use std::path::Path;
+
+use netperf_model::{Format, ReportPlan, SelectionSource, TestId};
+
+use super::work;
+use crate::Surroundings;
+use crate::args::{Args, Layout};
+use crate::command::CliError;
+
+/// A name of this many characters in a selection file is too long.
+const NAME_TOO_LONG: usize = 80;
+/// Lines of a selection file that count.
+const FILE_LINES: usize = 4;
+
+/// The report that `args` ask for.
+pub(super) fn report(
+    args: &Args,
+    test: TestId,
+    around: &Surroundings<'_>,
+) -> Result<ReportPlan, CliError> {
+    let global = &args.global;
+    Ok(ReportPlan {
+        format: format(args, test, around)?,
+        verbosity: global.verbosity.unwrap_or(1),
+        headers: global.headers.unwrap_or(1) != 0,
+        unit: global.unit,
+        brand: global.brand.clone(),
+        command_line: args.command_line.clone(),
+        cpu_bind_shown: global.bind.is_some(),
+        copy_avoidance_shown: args.test.copy_avoidance,
+        confidence_shown: work::confidence(global),
+        debug: global.debug,
+    })
+}
+
+fn format(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<Format, CliError> {
+    let Some(output) = &args.test.output else {
+        return Ok(if test == TestId::Omni {
+            Format::Columns(SelectionSource::Default)
+        } else {
+            Format::Classic
+        });
+    };
+    let selection = match &output.selection {
+        Some(word) => selection(word, around)?,
+        None => SelectionSource::Default,
+    };
+    Ok(match output.layout {
+        Layout::Keyval => Format::Keyval(selection),
+        Layout::Csv => Format::Csv(selection),
+        Layout::Columns => Format::Columns(selection),
+    })
+}
+
+/// What the word behind `-k`, `-o` or `-O` means: `all`, a list, or a file.
+fn selection(word: &str, around: &Surroundings<'_>) -> Result<SelectionSource, CliError> {
+    if word.eq_ignore_ascii_case("all") {
+        return Ok(SelectionSource::All);
+    }
+    if word.contains([',', ';']) || (around.is_selector)(word) {
+        return Ok(SelectionSource::List(word.to_owned()));
+    }
+    let text = (around.read_file)(Path::new(word)).map_err(|error| unreadable(word, &error))?;
+    check_names(&text)?;
+    Ok(SelectionSource::File(text))
+}
+
+fn unreadable(name: &str, error: &io::Error) -> CliError {
+    CliError::SelectionFile {
+        name: name.to_owned(),
+        errno: error.raw_os_error().unwrap_or(0),
+    }
+}
+
+/// Refuses a file with a name that the original has no room for.
+fn check_names(text: &str) -> Result<(), CliError> {
+    let mut before = 0;
+    for (index, line) in text.split_inclusive('\n').take(FILE_LINES).enumerate() {
+        let mut length = 0;
+        for (offset, letter) in line.chars().enumerate() {
+            length = match letter {
+                ',' | '\n' => 0,
+                _ => length + 1,
+            };
+            if length == NAME_TOO_LONG {
+                return Err(CliError::SelectionName {
+                    line: index + 1,
+                    column: before + offset + 2,
+                });
+            }
+        }
+        before += line.chars().count();
+    }
+    Ok(())
+}

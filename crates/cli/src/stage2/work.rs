@@ -1,0 +1,153 @@
+//! What is moved, over what, for how long, and how often.
+
+use std::time::Duration;
+
+use netperf_model::{ConfidencePlan, Flow, Limit, SocketKind, Suite, TestId, TransportId};
+
+use super::is_rr;
+use crate::args::{GlobalArgs, SocketKindArg, TestArgs};
+use crate::command::CliError;
+
+/// Seconds a test lasts unless `-l` says otherwise.
+const DEFAULT_LENGTH: i32 = 10;
+/// Local ports of connection tests unless `-p` says otherwise.
+const DEFAULT_PORTS: (i32, i32) = (5000, 65535);
+/// Iterations with `-I` and no `-i`: fewest, most.
+const DEFAULT_ITERATIONS: (u32, u32) = (3, 10);
+/// Width of the confidence interval in percent if none was ever given.
+const DEFAULT_WIDTH: f64 = 5.0;
+/// Transports that netperf has names for and this version has not.
+const MISSING_TRANSPORTS: [&str; 3] = ["sctp", "dccp", "sdp"];
+
+/// When the test ends.
+pub(super) fn limit(args: &GlobalArgs) -> Limit {
+    let length = args.length.unwrap_or(DEFAULT_LENGTH);
+    let amount = u64::from(length.unsigned_abs());
+    match length.signum() {
+        1 => Limit::Time(Duration::from_secs(amount)),
+        -1 => Limit::Units(amount),
+        _ => Limit::UntilStopped,
+    }
+}
+
+/// Seconds, unless there are none or fewer.
+pub(super) fn positive_seconds(seconds: Option<i32>) -> Option<Duration> {
+    let seconds = u64::try_from(seconds?).ok()?;
+    (seconds > 0).then(|| Duration::from_secs(seconds))
+}
+
+/// What moves in which direction.
+///
+/// Only OMNI itself looks at `-d` and at what `-m`, `-M` and `-r` imply; a
+/// connection for each operation is there for all of its suite.
+pub(super) fn flow(test: TestId, args: &TestArgs) -> Flow {
+    let usual = test.row().flow;
+    if test.row().suite != Suite::Omni {
+        return usual;
+    }
+    if test != TestId::Omni {
+        return Flow {
+            connects: usual.connects || args.connect,
+            ..usual
+        };
+    }
+    let direction = args.direction.unwrap_or(args.implied);
+    let asked = Flow {
+        sends: direction.sends,
+        receives: direction.receives,
+        connects: direction.connects || args.connect,
+    };
+    if asked.sends || asked.receives || asked.connects {
+        asked
+    } else {
+        usual
+    }
+}
+
+/// Request and response size. TCP_CC has them only to repeat them in its result.
+pub(super) fn request_response(
+    test: TestId,
+    flow: Flow,
+    args: &TestArgs,
+) -> (Option<u32>, Option<u32>) {
+    if !is_rr(flow) && test != TestId::TcpCc {
+        return (None, None);
+    }
+    let size = |typed: Option<i32>| Some(u32::try_from(typed.unwrap_or(1)).unwrap_or(0));
+    (size(args.request.0), size(args.request.1))
+}
+
+/// What data travels over.
+pub(super) fn transport(
+    program: &str,
+    test: TestId,
+    args: &TestArgs,
+) -> Result<TransportId, CliError> {
+    let usual = test.row().transport;
+    let unsupported = |wanted: &str| CliError::Transport {
+        program: program.to_owned(),
+        wanted: wanted.to_owned(),
+    };
+    let asked = match args.transport.protocol.as_deref() {
+        None => usual,
+        Some(name) => match TransportId::from_option(name) {
+            Some(id) => id,
+            None if is_missing(name) => return Err(unsupported(&name.to_ascii_uppercase())),
+            None => TransportId::IpDefault,
+        },
+    };
+    // No particular protocol says nothing about the kind of socket.
+    let kind = match &args.transport.kind {
+        Some(SocketKindArg::Stream) => SocketKind::Stream,
+        Some(SocketKindArg::Datagram) => SocketKind::Datagram,
+        Some(SocketKindArg::Unknown(word)) => {
+            return Err(CliError::SocketKind {
+                program: program.to_owned(),
+                word: word.clone(),
+            });
+        }
+        None if asked == TransportId::IpDefault => usual.row().kind,
+        None => asked.row().kind,
+    };
+    match (asked, kind) {
+        // A datagram socket without a protocol is UDP, says ip(7).
+        (TransportId::IpDefault, SocketKind::Datagram) => Ok(TransportId::Udp),
+        _ => TransportId::from_wire(asked.row().protocol.into(), kind).ok_or_else(|| {
+            let kind = kind.label().to_ascii_lowercase();
+            unsupported(&format!("{} with {kind} sockets", asked.row().label))
+        }),
+    }
+}
+
+fn is_missing(name: &str) -> bool {
+    MISSING_TRANSPORTS
+        .iter()
+        .any(|missing| missing.eq_ignore_ascii_case(name))
+}
+
+/// The local ports of connection tests.
+pub(super) fn port_range(args: &TestArgs) -> (u16, u16) {
+    let port = |typed: Option<i32>, usual| {
+        let port = typed.unwrap_or(usual).clamp(0, u16::MAX.into());
+        u16::try_from(port).unwrap_or_default()
+    };
+    (
+        port(args.port_range.0, DEFAULT_PORTS.0),
+        port(args.port_range.1, DEFAULT_PORTS.1),
+    )
+}
+
+/// Confidence as asked for by `-i` and `-I`; `None` with neither.
+pub(super) fn confidence(args: &GlobalArgs) -> Option<ConfidencePlan> {
+    let level = args.confidence.level?;
+    let (min_iterations, max_iterations) = args
+        .iterations
+        .map_or(DEFAULT_ITERATIONS, |typed| (typed.min, typed.max));
+    Some(ConfidencePlan {
+        level,
+        width: args.confidence.width.unwrap_or(DEFAULT_WIDTH) / 100.0,
+        min_iterations,
+        max_iterations,
+        result_only: args.result_only,
+    })
+}

@@ -1,0 +1,76 @@
+//! Help texts, made from the option tables and the catalogues.
+
+use std::fmt::Write as _;
+
+use netperf_model::Suite;
+use netperf_model::catalog::tests::TESTS;
+use netperf_model::catalog::transports::TRANSPORTS;
+
+use crate::options::{global, omni, server, sockets};
+use crate::table::{Row, Status};
+
+/// First line of every netperf help text; scripts look for it, blanks included.
+const NETPERF: &str = "\nUsage: netperf [global options] -- [test options] \n";
+/// First line of netserver's help text.
+const NETSERVER: &str = "\nUsage: netserver [options] \n";
+/// Column at which explanations begin.
+const INDENT: usize = 24;
+
+/// Help for the options in front of `--`.
+pub(crate) fn global() -> String {
+    let mut text = format!("{NETPERF}\nGlobal options:\n");
+    options(&mut text, global::TABLE);
+    text.push_str("\nTests, after -t, in any case:\n");
+    for names in TESTS.chunks(6) {
+        let names: Vec<&str> = names.iter().map(|row| row.name).collect();
+        _ = writeln!(text, "    {}", names.join(" "));
+    }
+    text.push_str(
+        "\nSizes and counts may end in K, M or G (powers of 1024) or k, m or g (powers of\n\
+         1000). Of two values with a comma between them either may be left out.\n\
+         `netperf -t TEST -- -h` explains the test options of TEST.\n",
+    );
+    text
+}
+
+/// Help for the options behind `--`.
+pub(crate) fn suite(suite: Suite) -> String {
+    let (about, table) = match suite {
+        Suite::Omni => ("OMNI, UUID and the TCP and UDP", omni::TABLE),
+        Suite::Sockets => ("TCP_SENDFILE, TCP_CC and TCP_MSS", sockets::TABLE),
+        Suite::Control => return NETPERF.to_owned(),
+    };
+    let mut text = format!("{NETPERF}\nTest options of the {about} tests, behind `--`:\n");
+    options(&mut text, table);
+    if suite == Suite::Omni {
+        let names: Vec<&str> = TRANSPORTS.iter().map(|row| row.option).collect();
+        let names = names.join(", ");
+        _ = writeln!(text, "\nProtocols after -T: {names}.");
+    }
+    text
+}
+
+/// Help for netserver.
+pub(crate) fn netserver() -> String {
+    let mut text = format!("{NETSERVER}\n");
+    options(&mut text, server::TABLE);
+    text
+}
+
+fn options<A>(text: &mut String, table: &[Row<A>]) {
+    for row in table {
+        let head = format!("-{} {}", row.letter, row.value);
+        match row.status {
+            Status::Ready => line(text, &head, row.help),
+            Status::Later(_) => {
+                let help = format!("{} (not in this version)", row.help);
+                line(text, &head, &help);
+            }
+        }
+    }
+}
+
+fn line(text: &mut String, head: &str, help: &str) {
+    let head = head.trim_end();
+    _ = writeln!(text, "    {head:INDENT$}{help}");
+}

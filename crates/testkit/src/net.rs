@@ -3,6 +3,7 @@
 //! Names carry the process id of the test, so that concurrent runs do not meet
 //! and what a killed run left behind can be told and removed.
 
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
@@ -20,8 +21,18 @@ impl Namespace {
         let name = format!("{PREFIX}{}", scratch::unique());
         ip(&["netns", "add", &name]);
         let namespace = Self(name);
+        namespace.know_localhost();
         namespace.ip(&["link", "set", "lo", "up"]);
         namespace
+    }
+
+    /// What `ip netns exec` shows as `/etc/hosts` inside: the machine's own may
+    /// lack either family.
+    fn know_localhost(&self) {
+        let folder = etc(&self.0);
+        std::fs::create_dir_all(&folder).expect("a folder in /etc/netns");
+        let hosts = "127.0.0.1 localhost\n::1 localhost\n";
+        std::fs::write(folder.join("hosts"), hosts).expect("a hosts file");
     }
 
     /// Runs `ip` inside.
@@ -38,11 +49,7 @@ impl Namespace {
 
 impl Drop for Namespace {
     fn drop(&mut self) {
-        // Not `ip()`: a panic while panicking would hide the first.
-        Command::new("ip")
-            .args(["netns", "del", &self.0])
-            .output()
-            .ok();
+        delete(&self.0);
     }
 }
 
@@ -128,7 +135,6 @@ impl TwoHosts {
         hosts
     }
 
-    /// `nodad`: an address on probation could not be bound yet.
     fn address(&self, host: &Namespace, families: Families, v4: &str, v6: &[&str]) {
         host.ip(&["link", "set", Self::CABLE, "addrgenmode", "none"]);
         if families == Families::Both {
@@ -137,14 +143,7 @@ impl TwoHosts {
             host.ip(&["-4", "addr", "flush", "dev", "lo"]);
         }
         for address in v6 {
-            host.ip(&[
-                "addr",
-                "add",
-                &format!("{address}/64"),
-                "dev",
-                Self::CABLE,
-                "nodad",
-            ]);
+            self.add_v6(host, address);
         }
         host.ip(&["link", "set", Self::CABLE, "up"]);
     }
@@ -167,9 +166,25 @@ impl TwoHosts {
         self.server.place()
     }
 
-    /// Pulls the cable out at the server's end.
+    /// Pulls the cable out: neither end hears the other any more.
     pub fn cut(&self) {
         self.server.ip(&["link", "set", Self::CABLE, "down"]);
+    }
+
+    /// Puts it back. Going down takes IPv6 addresses away.
+    pub fn mend(&self) {
+        let v6 = [Self::SERVER_V6, Self::SERVER_LINK_LOCAL];
+        self.server.ip(&["link", "set", Self::CABLE, "up"]);
+        for address in v6 {
+            self.add_v6(&self.server, address);
+        }
+        assert!(self.cable_is_up(), "the cable did not come up again");
+    }
+
+    /// `nodad`: an address on probation could not be bound yet.
+    fn add_v6(&self, host: &Namespace, address: &str) {
+        let address = format!("{address}/64");
+        host.ip(&["addr", "replace", &address, "dev", Self::CABLE, "nodad"]);
     }
 }
 
@@ -201,12 +216,23 @@ fn sweep() {
             .and_then(|pid| pid.parse().ok())
             .is_some_and(|pid| !procfs::alive(pid))
         {
-            Command::new("ip")
-                .args(["netns", "del", name])
-                .output()
-                .ok();
+            delete(name);
         }
     }
+}
+
+/// Where `ip` looks for a namespace's own files.
+fn etc(name: &str) -> PathBuf {
+    Path::new("/etc/netns").join(name)
+}
+
+/// Deletes a namespace. Not with `ip()`: this may run while a test panics.
+fn delete(name: &str) {
+    Command::new("ip")
+        .args(["netns", "del", name])
+        .output()
+        .ok();
+    std::fs::remove_dir_all(etc(name)).ok();
 }
 
 fn ip(words: &[&str]) -> String {

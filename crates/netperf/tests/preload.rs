@@ -1,0 +1,216 @@
+//! Users preload other network stacks under netperf, so every socket call must
+//! go through the C library's symbols.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Scratch, require};
+
+fn ours() -> Programs {
+    Programs::ours(
+        env!("CARGO_BIN_EXE_netperf"),
+        env!("CARGO_BIN_EXE_netserver"),
+    )
+}
+
+/// The client, told to report its counts.
+fn client(server: &Netserver, test: &str, length: &str, env: &[(String, OsString)]) -> Finished {
+    Invocation::new(&ours().netperf)
+        .args(["-4", "-H", "127.0.0.1", "-p", &server.port().to_string()])
+        .args(["-t", test, "-l", length, "--", "-k"])
+        .arg("ELAPSED_TIME,LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD,LOCAL_SEND_CALLS,LOCAL_RECV_CALLS")
+        .envs(env)
+        .run()
+}
+
+/// The library that carries sockets over files, where a distribution puts it.
+fn socket_wrapper() -> Option<PathBuf> {
+    let folders = [
+        "/usr/lib/x86_64-linux-gnu",
+        "/usr/lib/aarch64-linux-gnu",
+        "/usr/lib64",
+        "/usr/lib",
+    ];
+    let found = folders
+        .iter()
+        .map(|folder| Path::new(folder).join("libsocket_wrapper.so"))
+        .find(|library| library.exists());
+    require::require(
+        found.is_some(),
+        "libsocket_wrapper.so",
+        "install libsocket-wrapper",
+    );
+    found
+}
+
+fn wrapped(library: &Path, folder: &Path) -> Vec<(String, OsString)> {
+    vec![
+        ("LD_PRELOAD".into(), library.into()),
+        ("SOCKET_WRAPPER_DIR".into(), folder.into()),
+        // 127.0.0.1 is the first of its interfaces.
+        ("SOCKET_WRAPPER_DEFAULT_IFACE".into(), "1".into()),
+    ]
+}
+
+#[test]
+fn tests_run_their_full_length_over_a_preloaded_socket_library() {
+    let Some(library) = socket_wrapper() else {
+        return;
+    };
+    let folder = Scratch::new();
+    let env = wrapped(&library, folder.path());
+    let options = ["-D", "-f", "-4", "-L", "127.0.0.1"];
+    let server = Netserver::start_with(&ours(), &Place::Here, &options, &env);
+    for test in ["TCP_STREAM", "TCP_RR", "UDP_RR"] {
+        let finished = client(&server, test, "2", &env).expect_clean();
+        let values = finished.values();
+        println!("{}", finished.account());
+        assert!(
+            values.number("ELAPSED_TIME") > 1.95,
+            "{}",
+            finished.account()
+        );
+        assert!(
+            finished.took > Duration::from_millis(1950),
+            "{}",
+            finished.account()
+        );
+        // The library takes 1500 bytes at a time: a short send is not the end.
+        assert!(
+            values.count("LOCAL_SEND_CALLS") > 1000,
+            "{}",
+            finished.account()
+        );
+        assert_eq!(
+            values.count("LOCAL_BYTES_SENT"),
+            values.count("REMOTE_BYTES_RECVD"),
+            "{}",
+            finished.account()
+        );
+    }
+    assert!(server.alive(), "{:?}", server.said());
+}
+
+/// What the preloaded counter saw, by kind.
+#[derive(Debug)]
+struct Counted {
+    socket: u64,
+    connect: u64,
+    accept: u64,
+    send: u64,
+    recv: u64,
+    shutdown: u64,
+}
+
+impl Counted {
+    fn read(file: &Path) -> Self {
+        let bytes = std::fs::read(file).expect("the counter's file");
+        let mut words = bytes
+            .chunks_exact(8)
+            .map(|word| u64::from_ne_bytes(word.try_into().unwrap()));
+        let mut next = || words.next().expect("six counts");
+        Self {
+            socket: next(),
+            connect: next(),
+            accept: next(),
+            send: next(),
+            recv: next(),
+            shutdown: next(),
+        }
+    }
+}
+
+/// Compiles the counter; a machine that builds Rust has a C compiler.
+fn counter(folder: &Path) -> PathBuf {
+    let library = folder.join("count.so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/preload_count/count.c");
+    let status = Command::new("cc")
+        .args(["-O1", "-shared", "-fPIC", "-o"])
+        .args([&library, &source])
+        .arg("-ldl")
+        .status()
+        .expect("a C compiler");
+    assert!(status.success(), "cannot compile {}", source.display());
+    library
+}
+
+fn counting(library: &Path, file: &Path) -> Vec<(String, OsString)> {
+    vec![
+        ("LD_PRELOAD".into(), library.into()),
+        ("COUNT_FILE".into(), file.into()),
+    ]
+}
+
+#[test]
+fn every_socket_call_of_both_programs_can_be_intercepted() {
+    let folder = Scratch::new();
+    let library = counter(folder.path());
+    let at = |name: &str| folder.path().join(name);
+    let server_env = counting(&library, &at("server"));
+    let server = Netserver::start_with(&ours(), &Place::Here, &["-D"], &server_env);
+    for (test, transactions) in [("TCP_RR", 500), ("UDP_RR", 500), ("TCP_CRR", 50)] {
+        let finished = client(
+            &server,
+            test,
+            &format!("-{transactions}"),
+            &counting(&library, &at(test)),
+        );
+        let finished = finished.expect_clean();
+        let seen = Counted::read(&at(test));
+        println!("client, {test}: {seen:?}");
+        // The control connection's own calls come on top.
+        assert!(seen.send >= transactions, "{seen:?}");
+        assert!(seen.recv >= transactions, "{seen:?}");
+        let connections = if test == "TCP_CRR" { transactions } else { 1 };
+        assert!(seen.connect >= connections, "{seen:?}");
+        assert!(seen.socket >= connections, "{seen:?}");
+        assert!(seen.shutdown >= 1, "{seen:?}");
+        assert_eq!(
+            finished.values().count("LOCAL_RECV_CALLS"),
+            i64::try_from(transactions).unwrap()
+        );
+    }
+    let seen = Counted::read(&at("server"));
+    println!("server: {seen:?}");
+    assert!(seen.send >= 1050 && seen.recv >= 1050, "{seen:?}");
+    assert!(seen.accept >= 3 + 1 + 50, "{seen:?}");
+}
+
+#[test]
+fn both_programs_take_their_socket_calls_from_the_c_library() {
+    let programs = ours();
+    for program in [&programs.netperf, &programs.netserver] {
+        let listed = Command::new("nm")
+            .args(["-D", "--undefined-only"])
+            .arg(program)
+            .output();
+        let listed = String::from_utf8(listed.expect("nm, from binutils").stdout).unwrap();
+        let undefined = |name: &str| {
+            listed
+                .split_whitespace()
+                .any(|word| word.split('@').next() == Some(name))
+        };
+        let needed: [&[&str]; 11] = [
+            &["socket"],
+            &["bind"],
+            &["listen"],
+            &["accept", "accept4"],
+            &["connect"],
+            &["send", "sendto"],
+            &["recv", "recvfrom"],
+            &["shutdown"],
+            &["setsockopt"],
+            &["getsockopt"],
+            &["getsockname"],
+        ];
+        for names in needed {
+            assert!(
+                names.iter().any(|name| undefined(name)),
+                "{} does not take {names:?} from the C library",
+                program.display()
+            );
+        }
+    }
+}

@@ -1,0 +1,560 @@
+//! Crowds, killed processes, cut cables, odd machines: what must neither hang,
+//! nor leave anything behind, nor take anybody else down.
+
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::process::Stdio;
+use std::time::Duration;
+
+use netperf_testkit::net::Families;
+use netperf_testkit::process::signal;
+use netperf_testkit::server::free_port;
+use netperf_testkit::{
+    Finished, Invocation, LoopbackOnly, Netserver, Place, Programs, Running, TwoHosts, eventually,
+    procfs, require,
+};
+
+fn ours() -> Programs {
+    Programs::ours(
+        env!("CARGO_BIN_EXE_netperf"),
+        env!("CARGO_BIN_EXE_netserver"),
+    )
+}
+
+const fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+/// A client of a server in the same place.
+fn client(server: &Netserver, words: &[&str]) -> Invocation {
+    Invocation::new(&ours().netperf)
+        .args(["-H", "127.0.0.1", "-p", &server.port().to_string()])
+        .args(words)
+}
+
+/// A short run that ends by itself: whether the server still serves.
+fn serves(server: &Netserver) {
+    let run = client(server, &["-t", "TCP_RR", "-l", "-50", "-P", "0", "-v", "0"]);
+    run.patience(seconds(10)).run().expect_clean();
+}
+
+/// Whether every session is gone, in time.
+fn no_stray_session(server: &Netserver, patience: Duration) {
+    let gone = eventually(patience, || server.sessions().is_empty());
+    let left: Vec<_> = server.sessions().into_iter().map(procfs::words).collect();
+    assert!(gone, "sessions left after {patience:?}: {left:?}");
+}
+
+/// Waits until a server that had no session has one.
+fn session_begins(server: &Netserver) {
+    let begun = eventually(seconds(5), || !server.sessions().is_empty());
+    assert!(begun, "no session: {:?}", server.said());
+}
+
+/// Dice that fall the same way each time.
+struct Dice(u64);
+
+impl Dice {
+    /// A number below `faces`.
+    fn roll(&mut self, faces: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 33) % faces
+    }
+}
+
+mod crowds {
+    use super::*;
+
+    #[test]
+    fn a_hundred_clients_at_once_all_finish_with_their_own_output() {
+        let server = Netserver::start(&ours(), &Place::Here);
+        let tests = ["TCP_RR", "TCP_STREAM", "UDP_RR", "TCP_MAERTS", "UDP_STREAM"];
+        let crowd: Vec<(String, Running)> = (0..100)
+            .map(|number| {
+                let brand = format!("client-{number}");
+                let test = tests[number % tests.len()];
+                let words = [
+                    "-t",
+                    test,
+                    "-l",
+                    "1",
+                    "-B",
+                    &brand,
+                    "--",
+                    "-k",
+                    "RESULT_BRAND,ELAPSED_TIME",
+                ];
+                (
+                    brand.clone(),
+                    client(&server, &words).patience(seconds(90)).spawn(),
+                )
+            })
+            .collect();
+        for (brand, running) in crowd {
+            let finished = running.finish().expect_clean();
+            let brands = finished.stdout.matches("RESULT_BRAND=").count();
+            assert_eq!(brands, 1, "{}", finished.account());
+            assert_eq!(
+                finished.values().text("RESULT_BRAND").trim_matches('"'),
+                brand
+            );
+            assert!(
+                finished.values().number("ELAPSED_TIME") > 0.9,
+                "{}",
+                finished.account()
+            );
+        }
+        no_stray_session(&server, seconds(3));
+        serves(&server);
+    }
+}
+
+mod kills {
+    use super::*;
+
+    /// Longest a session may outlive its client: the test, the pad of the
+    /// protocol, and some room.
+    const SESSION_END: Duration = seconds(1 + 4 + 3);
+
+    const TESTS: [&str; 8] = [
+        "TCP_STREAM",
+        "TCP_MAERTS",
+        "TCP_RR",
+        "TCP_CRR",
+        "UDP_STREAM",
+        "UDP_RR",
+        "TCP_SENDFILE",
+        "TCP_CC",
+    ];
+
+    #[test]
+    fn killing_clients_or_sessions_at_any_moment_leaves_the_server_as_it_was() {
+        let server = Netserver::start(&ours(), &Place::Here);
+        serves(&server);
+        no_stray_session(&server, SESSION_END);
+        let descriptors = procfs::descriptors(server.pid());
+        let mut dice = Dice(2026);
+        for round in 0..24 {
+            kill_one(&server, TESTS[round % TESTS.len()], &mut dice);
+            assert!(server.alive(), "the server died: {:?}", server.said());
+            serves(&server);
+        }
+        no_stray_session(&server, SESSION_END);
+        assert_eq!(
+            procfs::descriptors(server.pid()),
+            descriptors,
+            "descriptors leaked"
+        );
+    }
+
+    /// Starts a test of one second and kills one of its ends within 1.2 s.
+    fn kill_one(server: &Netserver, test: &str, dice: &mut Dice) {
+        let before = server.sessions();
+        let mut running = client(server, &["-t", test, "-l", "1"])
+            .patience(seconds(20))
+            .spawn();
+        std::thread::sleep(Duration::from_millis(dice.roll(1200)));
+        if dice.roll(2) == 0 {
+            running.signal("KILL");
+            assert!(eventually(seconds(2), || running.ended()));
+            return;
+        }
+        for session in server.sessions() {
+            if !before.contains(&session) {
+                signal(session, "KILL");
+            }
+        }
+        // However it ends, it ends: finish() panics if it does not.
+        let finished = running.finish();
+        assert!(finished.status.code().is_some(), "{}", finished.account());
+    }
+
+    #[test]
+    fn a_killed_session_takes_no_other_session_with_it() {
+        let server = Netserver::start(&ours(), &Place::Here);
+        let survivor = client(&server, &["-t", "TCP_RR", "-l", "3"]).spawn();
+        assert!(eventually(seconds(5), || server.sessions().len() == 1));
+        let first = server.sessions();
+        let victim = client(&server, &["-t", "TCP_RR", "-l", "3"]).spawn();
+        assert!(eventually(seconds(5), || server.sessions().len() == 2));
+        let second = server
+            .sessions()
+            .into_iter()
+            .find(|session| !first.contains(session));
+        std::thread::sleep(Duration::from_millis(300));
+        signal(second.unwrap(), "KILL");
+        let victim = victim.finish();
+        assert!(!victim.status.success(), "{}", victim.account());
+        survivor.finish().expect_clean();
+        serves(&server);
+    }
+
+    #[test]
+    fn a_server_killed_under_a_test_is_noticed_within_three_seconds_of_its_end() {
+        for test in [
+            "TCP_STREAM",
+            "TCP_MAERTS",
+            "TCP_RR",
+            "TCP_CRR",
+            "UDP_STREAM",
+            "UDP_RR",
+            "TCP_CC",
+        ] {
+            let server = Netserver::start(&ours(), &Place::Here);
+            let running = client(&server, &["-t", test, "-l", "3"])
+                .patience(seconds(20))
+                .spawn();
+            session_begins(&server);
+            std::thread::sleep(seconds(1));
+            let sessions = procfs::descendants(server.pid());
+            signal(server.pid(), "KILL");
+            sessions
+                .into_iter()
+                .for_each(|session| signal(session, "KILL"));
+            gave_up(&running.finish(), seconds(3 + 3));
+        }
+    }
+}
+
+/// The peer vanished: a failure that says so, in time.
+fn gave_up(finished: &Finished, within: Duration) {
+    println!("{}", finished.account());
+    assert!(!finished.status.success(), "{}", finished.account());
+    assert!(
+        finished.status.code().is_some(),
+        "died of a signal: {}",
+        finished.account()
+    );
+    // Half a second for starting and connecting.
+    assert!(
+        finished.took < within + Duration::from_millis(500),
+        "{}",
+        finished.account()
+    );
+    // The banner is one line; the message is another, on either stream.
+    let said = finished.stderr.lines().count() + finished.stdout.lines().count();
+    assert!(said >= 2, "no message: {}", finished.account());
+}
+
+mod cables {
+    use super::*;
+
+    #[test]
+    fn a_cable_cut_under_a_test_is_noticed_within_three_seconds_of_its_end_netns() {
+        if !require::root() {
+            return;
+        }
+        let hosts = TwoHosts::new();
+        for test in [
+            "TCP_STREAM",
+            "TCP_MAERTS",
+            "TCP_RR",
+            "UDP_RR",
+            "UDP_STREAM",
+            "TCP_CRR",
+        ] {
+            let server = Netserver::start(&ours(), &hosts.server());
+            let running = Invocation::new(&ours().netperf)
+                .args(["-H", TwoHosts::SERVER_V4, "-p", &server.port().to_string()])
+                .args(["-t", test, "-l", "2"])
+                .within(&hosts.client())
+                .spawn();
+            session_begins(&server);
+            std::thread::sleep(Duration::from_millis(700));
+            hosts.cut();
+            gave_up(&running.finish(), seconds(2 + 3));
+            hosts.mend();
+        }
+    }
+}
+
+mod signals {
+    use super::*;
+
+    #[test]
+    fn an_interrupt_or_an_alarm_ends_the_test_now_with_the_result_so_far() {
+        let server = Netserver::start(&ours(), &Place::Here);
+        for test in ["TCP_STREAM", "TCP_RR", "UDP_STREAM", "UDP_RR", "TCP_MAERTS"] {
+            for name in ["INT", "ALRM"] {
+                ends_early(&server, test, name);
+            }
+        }
+    }
+
+    fn ends_early(server: &Netserver, test: &str, name: &str) {
+        let words = [
+            "-t",
+            test,
+            "-l",
+            "30",
+            "--",
+            "-k",
+            "ELAPSED_TIME,THROUGHPUT",
+        ];
+        no_stray_session(server, seconds(5));
+        let running = client(server, &words).spawn();
+        session_begins(server);
+        std::thread::sleep(seconds(1));
+        running.signal(name);
+        let finished = running.finish().expect_clean();
+        println!("{test} {name}: {:?}", finished.took);
+        assert!(finished.took < seconds(5), "{}", finished.account());
+        let elapsed = finished.values().number("ELAPSED_TIME");
+        assert!((0.5..4.0).contains(&elapsed), "{}", finished.account());
+        assert!(
+            finished.values().number("THROUGHPUT") > 0.0,
+            "{}",
+            finished.account()
+        );
+    }
+
+    #[test]
+    fn what_was_printed_before_a_termination_is_in_the_file() {
+        let server = Netserver::start(&ours(), &Place::Here);
+        let mut running = client(&server, &["-t", "TCP_RR", "-l", "30"]).spawn();
+        assert!(running.prints("MIGRATED TCP REQUEST/RESPONSE TEST", seconds(5)));
+        running.signal("TERM");
+        assert!(
+            eventually(seconds(3), || running.ended()),
+            "it outlived a termination"
+        );
+    }
+}
+
+mod machines {
+    use super::*;
+
+    const NETPERFS: [&[&str]; 4] = [
+        &["-t", "TCP_STREAM", "-l", "1"],
+        &["-t", "TCP_RR", "-l", "1"],
+        &["-t", "UDP_STREAM", "-l", "1"],
+        &["-t", "TCP_CC", "-l", "1"],
+    ];
+
+    fn measures(server: &Netserver, place: &Place, host: &[&str]) {
+        for words in NETPERFS {
+            Invocation::new(&ours().netperf)
+                .args(host)
+                .args(["-p", &server.port().to_string()])
+                .args(words)
+                .within(place)
+                .run()
+                .expect_clean();
+        }
+    }
+
+    #[test]
+    fn a_machine_with_loopback_alone_measures_netns() {
+        if !require::root() {
+            return;
+        }
+        let machine = LoopbackOnly::new();
+        let server = Netserver::start(&ours(), &machine.place());
+        for host in [
+            &["-H", "127.0.0.1"][..],
+            &["-H", "::1"],
+            &["-H", "localhost"],
+            &["-6"],
+            &[],
+        ] {
+            measures(&server, &machine.place(), host);
+        }
+    }
+
+    #[test]
+    fn a_machine_with_ipv6_alone_measures_netns() {
+        if !require::root() {
+            return;
+        }
+        let hosts = TwoHosts::with(Families::OnlyV6);
+        let server = Netserver::start(&ours(), &hosts.server());
+        measures(&server, &hosts.client(), &["-H", TwoHosts::SERVER_V6]);
+        let local = Netserver::start(&ours(), &hosts.client());
+        measures(&local, &hosts.client(), &["-H", "::1"]);
+        measures(&local, &hosts.client(), &["-H", "localhost"]);
+        measures(&local, &hosts.client(), &[]);
+    }
+
+    #[test]
+    fn a_link_local_address_with_its_interface_is_reached_netns() {
+        if !require::root() {
+            return;
+        }
+        let hosts = TwoHosts::new();
+        let server = Netserver::start(&ours(), &hosts.server());
+        let scoped = format!("{}%{}", TwoHosts::SERVER_LINK_LOCAL, TwoHosts::CABLE);
+        measures(&server, &hosts.client(), &["-H", &scoped]);
+    }
+}
+
+mod first_command {
+    use super::*;
+
+    fn netperf(machine: &LoopbackOnly, words: &[&str]) -> Finished {
+        Invocation::new(&ours().netperf)
+            .args(words)
+            .within(&machine.place())
+            .run()
+    }
+
+    #[test]
+    fn without_a_host_a_private_server_is_started_and_announced_in_one_line_netns() {
+        if !require::root() {
+            return;
+        }
+        let machine = LoopbackOnly::new();
+        for words in [&["-l", "1"][..], &["-l", "1", "-t", "UDP_RR"]] {
+            let finished = netperf(&machine, words).expect_exit(0);
+            assert_eq!(finished.stderr.lines().count(), 1, "{}", finished.account());
+            assert!(
+                finished.stdout.starts_with("MIGRATED"),
+                "{}",
+                finished.account()
+            );
+            // It was private and for this run: nobody listens now.
+            netperf(&machine, &["-l", "1", "-p", "12865"]).expect_exit(255);
+        }
+    }
+
+    #[test]
+    fn with_a_host_or_a_port_an_absent_server_is_an_error_as_ever_netns() {
+        if !require::root() {
+            return;
+        }
+        let machine = LoopbackOnly::new();
+        let asked: [(&[&str], &str); 3] = [
+            (&["-H", "127.0.0.1"], "127.0.0.1"),
+            (&["-p", "12865"], "localhost"),
+            (&["-H", "::1"], "::1"),
+        ];
+        for (words, host) in asked {
+            let finished = netperf(&machine, words).expect_exit(255);
+            assert_eq!(finished.stderr, "", "{}", finished.account());
+            let sure = format!(
+                "establish control: are you sure there is a netserver listening on {host} at port 12865?\n\
+                 establish_control could not establish the control connection from "
+            );
+            assert!(finished.stdout.starts_with(&sure), "{}", finished.account());
+        }
+    }
+}
+
+mod servers {
+    use super::*;
+
+    /// The detached server on a port: a process of ours by its unique words.
+    fn detached(port: &str) -> Vec<u32> {
+        procfs::with_words(&["-p", port])
+    }
+
+    /// Ends detached servers when the test is over, passed or not.
+    struct Detached(String);
+
+    impl Drop for Detached {
+        fn drop(&mut self) {
+            detached(&self.0)
+                .into_iter()
+                .for_each(|pid| signal(pid, "KILL"));
+        }
+    }
+
+    fn netserver(words: &[&str]) -> Finished {
+        Invocation::new(&ours().netserver).args(words).run()
+    }
+
+    #[test]
+    fn a_server_goes_to_the_background_only_once_it_listens() {
+        let port = free_port().to_string();
+        let _detached = Detached(port.clone());
+        let finished = netserver(&["-p", &port]).expect_clean();
+        assert_eq!(
+            finished.stdout,
+            format!(
+                "Starting netserver with host 'IN(6)ADDR_ANY' port '{port}' and family AF_UNSPEC\n"
+            )
+        );
+        TcpStream::connect(format!("127.0.0.1:{port}")).expect("it listens already");
+        let daemons = detached(&port);
+        assert!(!daemons.is_empty(), "no detached process");
+        let name = daemons.first().and_then(|&pid| procfs::name(pid));
+        assert_eq!(name.as_deref(), Some("netserver"));
+    }
+
+    #[test]
+    fn a_second_server_on_a_busy_port_fails_and_harms_nobody() {
+        let server = Netserver::start(&ours(), &Place::Here);
+        let port = server.port().to_string();
+        for options in [&["-p", &port][..], &["-D", "-p", &port]] {
+            let finished = netserver(options).expect_exit(1);
+            assert_eq!(
+                finished.stderr,
+                format!(
+                    "Unable to start netserver with  'IN(6)ADDR_ANY' port '{port}' and family AF_UNSPEC\n"
+                )
+            );
+            assert_eq!(finished.stdout, "");
+        }
+        serves(&server);
+    }
+
+    #[test]
+    fn a_connection_as_standard_input_is_served_as_inetd_would_have_it() {
+        // Served so, and as root, the original deletes the machine's /dev/null.
+        assert!(!ours().is_stock(), "not with a stand-in");
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port().to_string();
+        let client = Invocation::new(&ours().netperf)
+            .args(["-H", "127.0.0.1", "-p", &port, "-t", "TCP_RR", "-l", "1"])
+            .spawn();
+        let (connection, _) = listener.accept().unwrap();
+        let served = Invocation::new(&ours().netserver)
+            .stdin(Stdio::from(OwnedFd::from(connection)))
+            .spawn();
+        client.finish().expect_clean();
+        let served = served.finish().expect_clean();
+        assert_eq!(served.stdout, "", "{}", served.account());
+    }
+
+    #[test]
+    fn a_server_that_never_forks_serves_one_client_after_another() {
+        let server = Netserver::start_with(&ours(), &Place::Here, &["-D", "-f"], &[]);
+        for test in ["TCP_STREAM", "UDP_RR", "TCP_RR"] {
+            let running = client(&server, &["-t", test, "-l", "1"]).spawn();
+            std::thread::sleep(Duration::from_millis(300));
+            assert_eq!(server.sessions(), Vec::<u32>::new(), "it forked");
+            running.finish().expect_clean();
+        }
+        assert!(server.alive());
+    }
+
+    #[test]
+    fn sessions_go_by_the_name_of_netserver() {
+        let server = Netserver::start(&ours(), &Place::Here);
+        let running = client(&server, &["-t", "TCP_RR", "-l", "1"]).spawn();
+        session_begins(&server);
+        std::thread::sleep(Duration::from_millis(200));
+        for session in server.sessions() {
+            assert_eq!(procfs::name(session).as_deref(), Some("netserver"));
+        }
+        assert_eq!(procfs::name(running.pid()).as_deref(), Some("netperf"));
+        running.finish().expect_clean();
+    }
+
+    #[test]
+    fn only_clients_with_the_passphrase_are_served() {
+        let server = Netserver::start_with(&ours(), &Place::Here, &["-D", "-Z", "sesame"], &[]);
+        let run = ["-t", "TCP_RR", "-l", "-50"];
+        client(&server, &["-Z", "sesame"])
+            .args(run)
+            .run()
+            .expect_clean();
+        let wrong = client(&server, &["-Z", "mustard"]).args(run).run();
+        assert!(!wrong.status.success(), "{}", wrong.account());
+        let none = client(&server, &run).run();
+        assert!(!none.status.success(), "{}", none.account());
+        no_stray_session(&server, seconds(3));
+    }
+}

@@ -75,6 +75,16 @@ pub fn stopped_by_user() -> bool {
     STOPPED_BY_USER.load(Ordering::Relaxed)
 }
 
+/// How long ago the time was over; zero while the run goes on.
+#[must_use]
+pub fn overtime() -> Duration {
+    if phase() == Phase::Running {
+        return Duration::ZERO;
+    }
+    let over = now().saturating_sub(FINISHED_AT.load(Ordering::Relaxed));
+    Duration::from_nanos(u64::try_from(over).unwrap_or(0))
+}
+
 /// The timer and the handlers of one run; dropping it puts them away.
 #[derive(Debug)]
 pub struct Bell {

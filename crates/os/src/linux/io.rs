@@ -11,6 +11,12 @@ fn counted(result: libc::ssize_t) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
+/// `EMSGSIZE`: a datagram longer than the transport can carry.
+pub const MESSAGE_TOO_LONG: i32 = libc::EMSGSIZE;
+
+/// `EDESTADDRREQ`: a datagram with nowhere to go.
+pub const DESTINATION_REQUIRED: i32 = libc::EDESTADDRREQ;
+
 /// Whether a send failed because a local queue had no room: the datagram is gone,
 /// and the next may pass.
 #[must_use]
@@ -53,6 +59,23 @@ pub fn write(fd: BorrowedFd<'_>, buf: &[u8]) -> io::Result<usize> {
 pub fn recv(fd: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<usize> {
     // SAFETY: the pointer and length describe `buf`, which nothing else can see during the call.
     counted(unsafe { libc::recv(fd.as_raw_fd(), buf.as_mut_ptr().cast(), buf.len(), 0) })
+}
+
+/// recv(2) of one byte without waiting and without taking it: 0 at the end.
+///
+/// # Errors
+/// Whatever recv(2) reports.
+pub fn peek(fd: BorrowedFd<'_>) -> io::Result<usize> {
+    let mut byte = [0_u8; 1];
+    // SAFETY: the pointer and length describe `byte`.
+    counted(unsafe {
+        libc::recv(
+            fd.as_raw_fd(),
+            byte.as_mut_ptr().cast(),
+            byte.len(),
+            libc::MSG_PEEK | libc::MSG_DONTWAIT,
+        )
+    })
 }
 
 /// sendto(2), never raising `SIGPIPE`.

@@ -135,6 +135,20 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((reader, writer))
 }
 
+/// memfd_create(2): a file in memory that has no name in any directory.
+///
+/// # Errors
+/// `EMFILE` or `ENFILE` when there are too many open files.
+pub fn memory_file(name: &CStr) -> io::Result<OwnedFd> {
+    // SAFETY: the name is NUL-terminated and outlives the call.
+    let fd = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel just handed this descriptor out and nothing else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
 /// Whether a descriptor is a terminal.
 #[must_use]
 pub fn is_terminal(fd: BorrowedFd<'_>) -> bool {

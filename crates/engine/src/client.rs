@@ -1,0 +1,249 @@
+//! netperf's end: prepare it, run it, say what was measured.
+
+use std::fs::File;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use netperf_measure::clock;
+use netperf_model::{
+    CpuUsage, EndResult, EndSetup, Family, Hosts, Limit as LimitPlan, Tally, TestId, TestPlan,
+};
+use netperf_os::bell::{self, Bell, Outside, Schedule};
+use netperf_os::tcp::TcpInfo;
+use netperf_os::{SockAddr, Socket};
+use netperf_transport::socket::{self, Facts};
+
+use crate::dispatch;
+use crate::end::{self, Carries, Rings};
+use crate::error::{EngineError, Operation};
+use crate::sendfile;
+use crate::stop::{ByBell, Ended, Lost};
+
+/// How long what was begun may take to finish once the time is over.
+const GRACE: Duration = Duration::from_millis(500);
+/// How often a run without a time looks around.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+/// How long nothing may move in a run without a time.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// netperf's end, ready to run once.
+#[derive(Debug)]
+pub struct Client<'a> {
+    work: Work<'a>,
+    socket: Socket,
+    setup: EndSetup,
+}
+
+/// What the loops need to know of netperf's end.
+#[derive(Debug)]
+pub(crate) struct Work<'a> {
+    pub(crate) plan: &'a TestPlan,
+    pub(crate) family: Family,
+    pub(crate) local: SocketAddr,
+    pub(crate) rings: Rings,
+    pub(crate) send_width: u32,
+    /// What TCP_SENDFILE sends.
+    pub(crate) file: Option<File>,
+}
+
+/// What a run came to at netperf's end.
+#[derive(Debug)]
+pub struct Run {
+    /// What was measured.
+    pub result: EndResult,
+    /// Length of the run, seconds.
+    pub elapsed: f64,
+    /// Segment size of the data connection, bytes.
+    pub segment_size: Option<u32>,
+    /// Whether a signal from outside ended it.
+    pub stopped_by_user: bool,
+    /// The peer was lost on the way.
+    pub lost: Option<Lost>,
+    /// `TCP_INFO` when the data connection ended.
+    pub tcp_info: Option<TcpInfo>,
+    /// Smoothed round trip when the data connection ended.
+    pub round_trip: Option<Duration>,
+    /// A datagram socket that is still open, to repeat the end mark with.
+    pub end_mark: Option<EndMark>,
+}
+
+/// Repeats the empty datagram that tells netserver of the end.
+#[derive(Debug)]
+pub struct EndMark {
+    pub(crate) socket: Socket,
+    pub(crate) to: SockAddr,
+}
+
+impl EndMark {
+    /// Sends it once more; whether it arrives is seen by netserver's results.
+    pub fn send(&self) {
+        // Netserver may have closed its socket already: then it knows.
+        let _closed = netperf_os::io::send_to(self.socket.as_fd(), &[], &self.to);
+    }
+}
+
+/// What the data connection left behind, before the clock stopped.
+#[derive(Debug)]
+pub(crate) struct Moved {
+    pub(crate) ended: Ended,
+    pub(crate) facts: Option<Facts>,
+    pub(crate) segment_size: Option<u32>,
+    pub(crate) lost: Option<Lost>,
+    pub(crate) end_mark: Option<EndMark>,
+}
+
+impl<'a> Client<'a> {
+    /// Opens the data socket, derives sizes and makes the buffers.
+    ///
+    /// # Errors
+    /// When the socket cannot be opened or bound, or the buffers cannot be made.
+    pub fn prepare(plan: &'a TestPlan, hosts: &Hosts) -> Result<Self, EngineError> {
+        let family = hosts.remote.family();
+        let opened = socket::open(plan.transport, family, &plan.local.socket)
+            .map_err(Operation::Create.failed())?;
+        let local = local_address(plan, hosts, family);
+        // A connection binds by itself; a datagram socket must have a port to be told of.
+        let must_bind =
+            !plan.transport.is_stream() || local.port() != 0 || !local.ip().is_unspecified();
+        if must_bind && !plan.flow.connects {
+            socket::bind(&opened.socket, local).map_err(Operation::Bind.failed())?;
+        }
+        if let Some(timeout) = plan.recv_timeout.filter(|_| !plan.transport.is_stream()) {
+            opened
+                .socket
+                .set_read_timeout(Some(timeout))
+                .map_err(Operation::Create.failed())?;
+        }
+        let sends = Carries::of(plan.flow.sends, plan.request);
+        let receives = Carries::of(plan.flow.receives, plan.response);
+        let setup = end::setup(&plan.local, &opened, plan.transport, sends, receives);
+        let rings = end::rings(&plan.local, &setup)?;
+        let from_file = plan.test == TestId::TcpSendfile;
+        let file = from_file
+            .then(|| sendfile::source(plan, &setup))
+            .transpose()?;
+        let work = Work {
+            plan,
+            family,
+            local,
+            rings,
+            send_width: setup.send_width,
+            file,
+        };
+        Ok(Self {
+            work,
+            socket: opened.socket,
+            setup,
+        })
+    }
+
+    /// What the socket and the buffers really are.
+    #[must_use]
+    pub const fn setup(&self) -> &EndSetup {
+        &self.setup
+    }
+
+    /// The port of the data socket, 0 while it is not bound.
+    #[must_use]
+    pub fn local_port(&self) -> u16 {
+        socket::local_port(&self.socket)
+    }
+
+    /// Runs the test against the data socket at `remote`.
+    ///
+    /// # Errors
+    /// When the data connection cannot be made or breaks.
+    pub fn run(
+        self,
+        remote: SocketAddr,
+        control: Option<BorrowedFd<'_>>,
+    ) -> Result<Run, EngineError> {
+        let Self {
+            mut work,
+            socket,
+            setup,
+        } = self;
+        let plan = work.plan;
+        let bell = Bell::new(Outside::Caught).map_err(Operation::Timer.failed())?;
+        let before = end::sample(&plan.local)?;
+        let mut stop = ByBell::new(control, PATIENCE);
+        let mut tally = Tally::default();
+        let start = clock::now();
+        bell.start(schedule(plan))
+            .map_err(Operation::Timer.failed())?;
+        let moved = dispatch::client(&mut work, socket, remote, &mut stop, &mut tally)?;
+        bell.stop();
+        let sampled = start.elapsed();
+        // Nothing more was counted since the time was over.
+        let in_vain = if moved.ended == Ended::Abandoned {
+            bell::overtime()
+        } else {
+            Duration::ZERO
+        };
+        let elapsed = sampled.saturating_sub(in_vain);
+        let cpu = end::usage(before.as_ref(), sampled, elapsed)?;
+        Ok(finished(plan, &setup, moved, tally, elapsed, cpu))
+    }
+}
+
+fn schedule(plan: &TestPlan) -> Schedule {
+    let finish_after = match plan.limit {
+        LimitPlan::Time(time) => Some(time),
+        LimitPlan::Units(_) | LimitPlan::UntilStopped => None,
+    };
+    // Datagrams have no end: when the time is over there is nothing to wait for.
+    let receives_datagrams = !plan.transport.is_stream() && !plan.flow.is_request_response();
+    let grace = if receives_datagrams {
+        Duration::ZERO
+    } else {
+        GRACE
+    };
+    Schedule {
+        finish_after,
+        grace,
+        heartbeat: HEARTBEAT,
+    }
+}
+
+fn finished(
+    plan: &TestPlan,
+    setup: &EndSetup,
+    moved: Moved,
+    tally: Tally,
+    elapsed: Duration,
+    cpu: Option<CpuUsage>,
+) -> Run {
+    let facts = moved.facts.unwrap_or_default();
+    let lost = moved.lost.or(match moved.ended {
+        Ended::Lost(lost) => Some(lost),
+        Ended::Complete | Ended::ByPeer | Ended::TimeOver | Ended::Abandoned => None,
+    });
+    Run {
+        elapsed: elapsed.as_secs_f64(),
+        segment_size: moved.segment_size,
+        stopped_by_user: bell::stopped_by_user(),
+        lost,
+        tcp_info: facts.tcp,
+        round_trip: facts.round_trip,
+        end_mark: moved.end_mark,
+        result: end::result(&plan.local, setup, facts, tally, elapsed, cpu),
+    }
+}
+
+/// Where the data socket is bound: as asked, in the family of the peer.
+fn local_address(plan: &TestPlan, hosts: &Hosts, family: Family) -> SocketAddr {
+    let host = &hosts.local;
+    if host.family() != family {
+        return SocketAddr::new(socket::wildcard(family), host.port);
+    }
+    let mut address = SocketAddr::new(host.address, host.port);
+    if let SocketAddr::V6(v6) = &mut address {
+        v6.set_scope_id(host.scope);
+    }
+    if plan.flow.connects {
+        // Connection tests walk through ports of their own.
+        address.set_port(0);
+    }
+    address
+}

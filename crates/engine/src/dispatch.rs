@@ -1,0 +1,37 @@
+//! The one place that picks a loop: every `match` on what was asked for stands here.
+
+mod client;
+mod server;
+
+pub(crate) use client::client;
+pub(crate) use server::server;
+
+use std::io;
+
+use netperf_model::Flow;
+
+use crate::error::{EngineError, Operation};
+use crate::ring::Ring;
+
+/// The ring of a direction that is used; preparing made it.
+fn needed(ring: &mut Option<Ring>) -> Result<&mut Ring, EngineError> {
+    ring.as_mut().ok_or_else(|| EngineError {
+        operation: Operation::Buffers,
+        error: io::Error::other("the direction has no buffers"),
+    })
+}
+
+/// Says which half of an exchange an error belongs to.
+fn blame(flow: Flow) -> impl FnOnce(io::Error) -> EngineError {
+    move |error| {
+        let too_long = error.raw_os_error() == Some(netperf_os::io::MESSAGE_TOO_LONG);
+        let broken = error.kind() == io::ErrorKind::BrokenPipe;
+        let sends_only = flow.sends && !flow.receives;
+        let operation = if sends_only || too_long || broken {
+            Operation::Send
+        } else {
+            Operation::Receive
+        };
+        EngineError { operation, error }
+    }
+}

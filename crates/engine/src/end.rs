@@ -1,0 +1,165 @@
+//! What both ends of a test have in common.
+
+use std::time::Duration;
+
+use netperf_measure::cpu;
+use netperf_model::{CpuUsage, EndPlan, EndResult, EndSetup, Tally, TransportId};
+use netperf_transport::socket::{Facts, Opened};
+
+use crate::error::{EngineError, Operation};
+use crate::ring::{Layout, Ring};
+use crate::sizes;
+
+/// What one direction carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carries {
+    /// Nothing.
+    Nothing,
+    /// Messages of this many bytes: requests or responses.
+    Messages(u32),
+    /// Data without an end, in calls of a derived size.
+    Bulk,
+}
+
+impl Carries {
+    /// What a direction carries, given whether it is used and the size of its messages.
+    pub(crate) fn of(used: bool, message: Option<u32>) -> Self {
+        match message {
+            _ if !used => Self::Nothing,
+            Some(size) => Self::Messages(size),
+            None => Self::Bulk,
+        }
+    }
+}
+
+/// The rings of one end.
+#[derive(Debug)]
+pub(crate) struct Rings {
+    pub(crate) send: Option<Ring>,
+    pub(crate) recv: Option<Ring>,
+}
+
+/// Sizes and widths of one end, derived where nothing was asked for.
+pub(crate) fn setup(
+    plan: &EndPlan,
+    opened: &Opened,
+    transport: TransportId,
+    sends: Carries,
+    receives: Carries,
+) -> EndSetup {
+    let mut setup = EndSetup {
+        send_buffer: opened.send_buffer,
+        recv_buffer: opened.recv_buffer,
+        nodelay: plan.socket.nodelay,
+        priority: opened.priority,
+        tos: opened.tos,
+        ..EndSetup::default()
+    };
+    setup.send_size = match sends {
+        Carries::Nothing => None,
+        Carries::Messages(size) => Some(size),
+        Carries::Bulk => Some(sizes::send_size(&plan.send, opened.send_buffer, transport)),
+    };
+    setup.recv_size = match receives {
+        Carries::Nothing => None,
+        Carries::Messages(size) => Some(size),
+        Carries::Bulk => Some(sizes::recv_size(&plan.recv, opened.recv_buffer)),
+    };
+    let width = |carries, ring, buffer, size: Option<u32>| match carries {
+        Carries::Nothing => 0,
+        Carries::Messages(_) => sizes::rr_width(ring),
+        Carries::Bulk => sizes::stream_width(ring, buffer, size.unwrap_or(1)),
+    };
+    setup.send_width = width(sends, &plan.send, opened.send_buffer, setup.send_size);
+    setup.recv_width = width(receives, &plan.recv, opened.recv_buffer, setup.recv_size);
+    setup
+}
+
+/// Makes and fills the buffers.
+pub(crate) fn rings(plan: &EndPlan, setup: &EndSetup) -> Result<Rings, EngineError> {
+    let fill = plan.fill.as_deref();
+    let ring = |size: Option<u32>, width, align, offset| {
+        let operation = fill.map_or(Operation::Buffers, |path| Operation::Fill(path.into()));
+        size.map(|size| {
+            Ring::new(
+                Layout {
+                    size,
+                    width,
+                    align,
+                    offset,
+                },
+                fill,
+            )
+        })
+        .transpose()
+        .map_err(operation.failed())
+    };
+    Ok(Rings {
+        send: ring(
+            setup.send_size,
+            setup.send_width,
+            plan.send.align,
+            plan.send.offset,
+        )?,
+        recv: ring(
+            setup.recv_size,
+            setup.recv_width,
+            plan.recv.align,
+            plan.recv.offset,
+        )?,
+    })
+}
+
+/// The CPU counters before the run, if they are wanted.
+pub(crate) fn sample(plan: &EndPlan) -> Result<Option<cpu::Sample>, EngineError> {
+    plan.cpu
+        .map(|_| cpu::sample())
+        .transpose()
+        .map_err(Operation::Cpu.failed())
+}
+
+/// CPU utilisation since `before`: `run` of the `sampled` time belongs to the test.
+pub(crate) fn usage(
+    before: Option<&cpu::Sample>,
+    sampled: Duration,
+    run: Duration,
+) -> Result<Option<CpuUsage>, EngineError> {
+    let Some(before) = before else {
+        return Ok(None);
+    };
+    let after = cpu::sample().map_err(Operation::Cpu.failed())?;
+    Ok(Some(before.usage_until(&after, sampled, run)))
+}
+
+/// What an end measured, put together.
+pub(crate) fn result(
+    plan: &EndPlan,
+    setup: &EndSetup,
+    facts: Facts,
+    tally: Tally,
+    elapsed: Duration,
+    cpu: Option<CpuUsage>,
+) -> EndResult {
+    // A size that was asked for, or a connection that is no more, keeps its first value.
+    let end = |asked: bool, first: Option<u32>, last: Option<u32>| {
+        if asked { first } else { last.or(first) }
+    };
+    let socket = &plan.socket;
+    EndResult {
+        tally,
+        elapsed: elapsed.as_secs_f64(),
+        cpu,
+        send_buffer_end: end(
+            socket.send_buffer.is_some(),
+            setup.send_buffer,
+            facts.send_buffer,
+        ),
+        recv_buffer_end: end(
+            socket.recv_buffer.is_some(),
+            setup.recv_buffer,
+            facts.recv_buffer,
+        ),
+        retransmissions: facts.retransmissions,
+        congestion: facts.congestion,
+    }
+}

@@ -1,0 +1,195 @@
+//! The ring of buffers that a direction cycles through, one per call (control-protocol.md 3.1).
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::path::Path;
+
+/// What the buffers hold unless a file fills them, repeated from buffer to buffer.
+const PATTERN: &[u8; 8] = b"netperf\0";
+
+/// More than any test needs, and little enough that a mistyped size is refused
+/// rather than driving the machine out of memory.
+const MOST_BYTES: usize = 1 << 30;
+
+/// How a ring is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Bytes per buffer.
+    pub size: u32,
+    /// Number of buffers.
+    pub width: u32,
+    /// Alignment of each buffer, bytes.
+    pub align: u32,
+    /// Offset from the alignment, bytes.
+    pub offset: u32,
+}
+
+/// Buffers of one size, handed out in turn.
+#[derive(Debug)]
+pub struct Ring {
+    bytes: Vec<u8>,
+    starts: Vec<usize>,
+    size: usize,
+    next: usize,
+}
+
+impl Ring {
+    /// Lays out and fills a ring.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an alignment that is not a power of two or a ring of more
+    /// than 1 GiB, and whatever reading the file reports.
+    pub fn new(layout: Layout, fill: Option<&Path>) -> io::Result<Self> {
+        let (align, offset) = (to_usize(layout.align.max(1)), to_usize(layout.offset));
+        let (size, width) = (to_usize(layout.size), to_usize(layout.width.max(1)));
+        if !align.is_power_of_two() {
+            return Err(invalid("the alignment is not a power of two"));
+        }
+        let total = size
+            .checked_add(align)
+            .and_then(|sum| sum.checked_add(offset))
+            .and_then(|stride| stride.checked_mul(width))
+            .filter(|total| *total <= MOST_BYTES)
+            .ok_or_else(|| invalid("the buffers would take more than 1 GiB"))?;
+        let stride = total / width;
+        let bytes = vec![0; total];
+        let starts = (0..width)
+            .map(|index| {
+                let at = index * stride;
+                let misaligned = (bytes.as_ptr() as usize + at) % align;
+                at + (align - misaligned) % align + offset
+            })
+            .collect();
+        let mut ring = Self {
+            bytes,
+            starts,
+            size,
+            next: 0,
+        };
+        match fill {
+            Some(path) => ring.fill_from(path)?,
+            None => ring.fill_with_pattern(),
+        }
+        Ok(ring)
+    }
+
+    /// Bytes per buffer.
+    #[inline]
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The next buffer.
+    #[inline]
+    pub fn advance(&mut self) -> &mut [u8] {
+        let at = self.next;
+        self.next = if at + 1 == self.starts.len() {
+            0
+        } else {
+            at + 1
+        };
+        let start = self.starts[at];
+        &mut self.bytes[start..start + self.size]
+    }
+
+    fn fill_with_pattern(&mut self) {
+        let mut pattern = PATTERN.iter().copied().cycle();
+        for start in &self.starts {
+            for (byte, value) in self.bytes[*start..start + self.size]
+                .iter_mut()
+                .zip(&mut pattern)
+            {
+                *byte = value;
+            }
+        }
+    }
+
+    /// Fills the ring from a file, from its beginning again whenever it ends.
+    fn fill_from(&mut self, path: &Path) -> io::Result<()> {
+        let mut file = File::open(path)?;
+        for start in &self.starts {
+            let mut rest = &mut self.bytes[*start..start + self.size];
+            let mut rewound = false;
+            while !rest.is_empty() {
+                match file.read(rest)? {
+                    0 if rewound => return Err(invalid("the file is empty")),
+                    0 => {
+                        file.rewind()?;
+                        rewound = true;
+                    }
+                    count => {
+                        rest = &mut rest[count..];
+                        rewound = false;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn to_usize(value: u32) -> usize {
+    usize::try_from(value).unwrap_or(usize::MAX)
+}
+
+fn invalid(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAYOUT: Layout = Layout {
+        size: 10,
+        width: 3,
+        align: 64,
+        offset: 5,
+    };
+
+    #[test]
+    fn every_buffer_lies_at_the_offset_from_its_alignment() {
+        let mut ring = Ring::new(LAYOUT, None).unwrap();
+        for _ in 0..7 {
+            let buffer = ring.advance();
+            assert_eq!(buffer.len(), 10);
+            assert_eq!(buffer.as_ptr() as usize % 64, 5);
+        }
+    }
+
+    #[test]
+    fn the_pattern_goes_on_from_buffer_to_buffer() {
+        let mut ring = Ring::new(LAYOUT, None).unwrap();
+        assert_eq!(ring.advance(), b"netperf\0ne");
+        assert_eq!(ring.advance(), b"tperf\0netp");
+    }
+
+    #[test]
+    fn a_short_file_is_read_again_from_its_beginning() {
+        let path = std::env::temp_dir().join(format!("netperf-ring-{}", std::process::id()));
+        std::fs::write(&path, b"abc").unwrap();
+        let mut ring = Ring::new(LAYOUT, Some(&path)).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(ring.advance(), b"abcabcabca");
+        assert_eq!(ring.advance(), b"bcabcabcab");
+    }
+
+    #[test]
+    fn nonsense_is_refused_and_not_allocated() {
+        assert!(Ring::new(Layout { align: 3, ..LAYOUT }, None).is_err());
+        assert!(
+            Ring::new(
+                Layout {
+                    size: u32::MAX,
+                    width: u32::MAX,
+                    ..LAYOUT
+                },
+                None
+            )
+            .is_err()
+        );
+        assert!(Ring::new(LAYOUT, Some(Path::new("/dev/null"))).is_err());
+        assert!(Ring::new(LAYOUT, Some(Path::new("/no/such/file"))).is_err());
+    }
+}

@@ -1,0 +1,178 @@
+//! netserver's end: prepare it, run it, say what was measured.
+
+use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use netperf_measure::clock;
+use netperf_model::{EndResult, EndSetup, Limit as LimitPlan, ServerJob, Tally};
+use netperf_os::Socket;
+use netperf_os::bell::{self, Bell, Outside, Schedule};
+use netperf_transport::socket::{self, Facts};
+
+use crate::dispatch;
+use crate::end::{self, Carries, Rings};
+use crate::error::{EngineError, Operation};
+use crate::stop::{ByBell, Ended};
+
+/// How long netserver waits for netperf's end of the run past the test's length.
+pub const PAD: Duration = Duration::from_secs(4);
+/// In connection tests nothing tells netserver of the end; this long without a
+/// connection once the time is over does.
+pub(crate) const IDLE: Duration = Duration::from_secs(1);
+/// How often a run without a time looks around.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+/// How long nothing may move in a run without a time.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// netserver's end, ready to run once.
+#[derive(Debug)]
+pub struct Server {
+    work: Work,
+    socket: Socket,
+    setup: EndSetup,
+}
+
+/// What the loops need to know of netserver's end.
+#[derive(Debug)]
+pub(crate) struct Work {
+    pub(crate) job: ServerJob,
+    pub(crate) rings: Rings,
+}
+
+/// What moved, before the clock stopped.
+#[derive(Debug)]
+pub(crate) struct Served {
+    pub(crate) ended: Ended,
+    pub(crate) facts: Option<Facts>,
+    /// Time since the last connection, where only that tells of the end.
+    pub(crate) idle: Duration,
+}
+
+impl Server {
+    /// Opens the data socket, derives sizes, makes the buffers and listens.
+    ///
+    /// # Errors
+    /// When any of that fails; `error.raw_os_error()` is what goes to netperf.
+    pub fn prepare(job: ServerJob) -> Result<Self, EngineError> {
+        let opened = socket::open(job.transport, job.family, &job.end.socket)
+            .map_err(Operation::Create.failed())?;
+        bind(&job, &opened.socket)?;
+        // netserver receives what netperf sends.
+        let sends = Carries::of(job.flow.receives, job.response);
+        let receives = Carries::of(job.flow.sends, job.request);
+        let setup = end::setup(&job.end, &opened, job.transport, sends, receives);
+        let rings = end::rings(&job.end, &setup)?;
+        if job.transport.is_stream() {
+            socket::listen(&opened.socket, &job.end.socket).map_err(Operation::Listen.failed())?;
+        }
+        Ok(Self {
+            work: Work { job, rings },
+            socket: opened.socket,
+            setup,
+        })
+    }
+
+    /// What the socket and the buffers really are.
+    #[must_use]
+    pub const fn setup(&self) -> &EndSetup {
+        &self.setup
+    }
+
+    /// What this end was asked to do.
+    #[must_use]
+    pub const fn job(&self) -> &ServerJob {
+        &self.work.job
+    }
+
+    /// The port that netperf must use.
+    #[must_use]
+    pub fn data_port(&self) -> u16 {
+        socket::local_port(&self.socket)
+    }
+
+    /// Runs the test: to be called right after the response was sent.
+    ///
+    /// # Errors
+    /// When the data connection cannot be accepted or breaks.
+    pub fn run(self, control: Option<BorrowedFd<'_>>) -> Result<EndResult, EngineError> {
+        let Self {
+            mut work,
+            socket,
+            setup,
+        } = self;
+        let bell = Bell::new(Outside::Ignored).map_err(Operation::Timer.failed())?;
+        let before = end::sample(&work.job.end)?;
+        let mut stop = ByBell::new(control, PATIENCE);
+        let mut tally = Tally::default();
+        let start = clock::now();
+        bell.start(schedule(&work.job))
+            .map_err(Operation::Timer.failed())?;
+        let served = dispatch::server(&mut work, socket, &mut stop, &mut tally)?;
+        bell.stop();
+        let sampled = start.elapsed();
+        let elapsed = sampled.saturating_sub(waited_in_vain(&work.job, &served));
+        let cpu = end::usage(before.as_ref(), sampled, elapsed)?;
+        let facts = served.facts.unwrap_or_default();
+        Ok(end::result(
+            &work.job.end,
+            &setup,
+            facts,
+            tally,
+            elapsed,
+            cpu,
+        ))
+    }
+}
+
+fn schedule(job: &ServerJob) -> Schedule {
+    let LimitPlan::Time(length) = job.limit else {
+        return Schedule {
+            finish_after: None,
+            grace: Duration::ZERO,
+            heartbeat: HEARTBEAT,
+        };
+    };
+    let (finish_after, grace) = if job.flow.connects {
+        (length, PAD)
+    } else if only_sends(job) {
+        (length, Duration::ZERO)
+    } else {
+        (length + PAD, Duration::ZERO)
+    };
+    Schedule {
+        finish_after: Some(finish_after),
+        grace,
+        heartbeat: HEARTBEAT,
+    }
+}
+
+/// The time at the end of the run in which netserver only waited.
+fn waited_in_vain(job: &ServerJob, served: &Served) -> Duration {
+    if job.flow.connects {
+        return served.idle;
+    }
+    match served.ended {
+        Ended::Abandoned if only_sends(job) => bell::overtime(),
+        Ended::Abandoned => bell::overtime() + PAD,
+        Ended::Complete | Ended::ByPeer | Ended::TimeOver | Ended::Lost(_) => Duration::ZERO,
+    }
+}
+
+fn only_sends(job: &ServerJob) -> bool {
+    job.flow.receives && !job.flow.sends && !job.flow.connects
+}
+
+/// Binds where the request says. A port that is not free is no reason to fail:
+/// only the port that the response reports is authoritative (control-protocol.md 2.5.2).
+fn bind(job: &ServerJob, data: &Socket) -> Result<(), EngineError> {
+    let address = job.bind.unwrap_or_else(|| socket::wildcard(job.family));
+    if socket::bind(data, SocketAddr::new(address, job.port)).is_ok() {
+        return Ok(());
+    }
+    if socket::bind(data, SocketAddr::new(address, 0)).is_ok() {
+        return Ok(());
+    }
+    socket::bind(data, SocketAddr::new(socket::wildcard(job.family), 0))
+        .map_err(Operation::Bind.failed())
+}

@@ -1,0 +1,92 @@
+//! Sizes and ring widths that were not asked for (control-protocol.md 3.3).
+
+use netperf_model::{RingPlan, TransportId};
+
+/// Where the kernel does not tell its buffer size.
+const UNKNOWN_BUFFER: u32 = 4096;
+
+/// The largest UDP payload over IPv4: 65535 less the IP and UDP headers.
+const LARGEST_DATAGRAM: u32 = 65_507;
+
+/// Bytes per send when data goes one way.
+#[must_use]
+pub fn send_size(plan: &RingPlan, send_buffer: Option<u32>, transport: TransportId) -> u32 {
+    if let Some(size) = asked(plan) {
+        return size;
+    }
+    let size = known(send_buffer);
+    if transport.is_stream() {
+        size
+    } else {
+        size.min(LARGEST_DATAGRAM)
+    }
+}
+
+/// Bytes per receive when data goes one way.
+#[must_use]
+pub fn recv_size(plan: &RingPlan, recv_buffer: Option<u32>) -> u32 {
+    asked(plan).unwrap_or_else(|| known(recv_buffer))
+}
+
+/// Ring width when data goes one way: enough that a buffer is not used again
+/// while the kernel may still hold it.
+#[must_use]
+pub fn stream_width(plan: &RingPlan, socket_buffer: Option<u32>, size: u32) -> u32 {
+    let width = plan
+        .width
+        .filter(|width| *width > 0)
+        .unwrap_or_else(|| socket_buffer.unwrap_or(0) / size.max(1) + 1);
+    width.max(2)
+}
+
+/// Ring width for requests and responses.
+#[must_use]
+pub fn rr_width(plan: &RingPlan) -> u32 {
+    plan.width.filter(|width| *width > 0).unwrap_or(1)
+}
+
+/// A size of 0 is no size: the default is taken.
+fn asked(plan: &RingPlan) -> Option<u32> {
+    plan.size.filter(|size| *size > 0)
+}
+
+fn known(buffer: Option<u32>) -> u32 {
+    buffer.filter(|size| *size > 0).unwrap_or(UNKNOWN_BUFFER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_send_is_as_large_as_the_socket_buffer_unless_it_is_a_datagram() {
+        let plan = RingPlan::default();
+        assert_eq!(send_size(&plan, Some(16_384), TransportId::Tcp), 16_384);
+        assert_eq!(send_size(&plan, Some(212_992), TransportId::Udp), 65_507);
+        assert_eq!(send_size(&plan, None, TransportId::Tcp), 4096);
+        assert_eq!(recv_size(&plan, Some(131_072)), 131_072);
+    }
+
+    #[test]
+    fn a_size_of_zero_means_the_default() {
+        let plan = RingPlan {
+            size: Some(0),
+            ..RingPlan::default()
+        };
+        assert_eq!(send_size(&plan, Some(16_384), TransportId::Tcp), 16_384);
+    }
+
+    #[test]
+    fn a_stream_ring_has_one_buffer_more_than_the_socket_holds_and_at_least_two() {
+        let plan = RingPlan::default();
+        assert_eq!(stream_width(&plan, Some(16_384), 16_384), 2);
+        assert_eq!(stream_width(&plan, Some(16_384), 4096), 5);
+        assert_eq!(stream_width(&plan, Some(16_384), 20_000), 2);
+        let one = RingPlan {
+            width: Some(1),
+            ..plan
+        };
+        assert_eq!(stream_width(&one, Some(16_384), 4096), 2);
+        assert_eq!(rr_width(&one), 1);
+    }
+}

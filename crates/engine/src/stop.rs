@@ -1,0 +1,127 @@
+//! What interrupts a loop, and what the loop makes of it.
+
+use std::fmt;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use netperf_measure::clock::{self, Moment};
+use netperf_model::Tally;
+use netperf_os::bell;
+pub use netperf_os::bell::Phase;
+use netperf_os::wait::{Interest, ready};
+
+/// How a loop came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The limit was reached.
+    Complete,
+    /// The peer finished first.
+    ByPeer,
+    /// The time was over, and nothing was left half done.
+    TimeOver,
+    /// The time was over and what was begun did not finish within the grace.
+    Abandoned,
+    /// The peer is gone or does nothing any more.
+    Lost(Lost),
+}
+
+/// How it was noticed that the peer is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// The control connection ended during the run.
+    ControlEnded,
+    /// Nothing moved for this long.
+    Stalled(Duration),
+    /// Data that was sent is not acknowledged.
+    NotAcknowledged {
+        /// Bytes still waiting for their acknowledgement.
+        bytes: u32,
+    },
+    /// The peer does not close its end of the data connection.
+    NotClosed,
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ControlEnded => f.write_str("the control connection ended during the test"),
+            Self::Stalled(time) => {
+                write!(f, "no data moved for {} seconds", time.as_secs())
+            }
+            Self::NotAcknowledged { bytes } => {
+                write!(f, "{bytes} bytes that were sent are not acknowledged")
+            }
+            Self::NotClosed => f.write_str("the data connection is not closed by the peer"),
+        }
+    }
+}
+
+/// Asked by a loop whether to go on.
+pub trait Stop {
+    /// How far the run has come. Asked in every pass, so it must cost nothing.
+    fn phase(&self) -> Phase;
+
+    /// A call was interrupted: the reason to end right here, if there is one.
+    fn interrupted(&mut self, tally: &Tally) -> Option<Ended>;
+}
+
+/// Stops by the bell, and by what an end sees when it looks around between rings.
+#[derive(Debug)]
+pub struct ByBell<'a> {
+    control: Option<BorrowedFd<'a>>,
+    seen: Tally,
+    since: Moment,
+    patience: Duration,
+}
+
+impl<'a> ByBell<'a> {
+    /// Watches `control` for its end, and the tally for signs of life at least
+    /// every `patience`, whenever a heartbeat interrupts a call.
+    #[must_use]
+    pub fn new(control: Option<BorrowedFd<'a>>, patience: Duration) -> Self {
+        Self {
+            control,
+            seen: Tally::default(),
+            since: clock::now(),
+            patience,
+        }
+    }
+
+    fn look_around(&mut self, tally: &Tally) -> Option<Ended> {
+        if self.control.is_some_and(control_has_ended) {
+            return Some(Ended::Lost(Lost::ControlEnded));
+        }
+        if *tally != self.seen {
+            self.seen = *tally;
+            self.since = clock::now();
+        } else if self.since.elapsed() >= self.patience {
+            return Some(Ended::Lost(Lost::Stalled(self.patience)));
+        }
+        None
+    }
+}
+
+/// Whether the other end of the control connection is closed or broken. Data
+/// waiting there is not the end: it may be the next request, or the results.
+fn control_has_ended(control: BorrowedFd<'_>) -> bool {
+    if !ready(control.as_fd(), Interest::Read, Duration::ZERO).unwrap_or(true) {
+        return false;
+    }
+    netperf_os::io::peek(control).map_or(true, |count| count == 0)
+}
+
+impl Stop for ByBell<'_> {
+    #[inline]
+    fn phase(&self) -> Phase {
+        bell::phase()
+    }
+
+    #[cold]
+    fn interrupted(&mut self, tally: &Tally) -> Option<Ended> {
+        match bell::phase() {
+            Phase::Running => self.look_around(tally),
+            Phase::Finish => None,
+            Phase::Abandon => Some(Ended::Abandoned),
+        }
+    }
+}

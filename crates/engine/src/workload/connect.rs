@@ -1,0 +1,268 @@
+//! A connection of its own for every transaction.
+
+use std::io;
+
+use netperf_model::{Flow, Tally};
+use netperf_transport::{Endpoint, Received};
+
+use super::message::{Message, recv_all, send_all};
+use crate::limit::Limit;
+use crate::ring::Ring;
+use crate::stop::{Ended, Phase, Stop};
+
+/// What a connection carries before netserver closes it.
+#[derive(Debug)]
+pub struct Exchange<'a> {
+    /// Sent on every connection, if anything is.
+    pub send: Option<&'a mut Ring>,
+    /// Received on every connection, if anything is.
+    pub recv: Option<&'a mut Ring>,
+}
+
+/// What opening a connection came to.
+#[derive(Debug)]
+pub enum Opened<E> {
+    /// A connection to use.
+    Ready(E),
+    /// None this time: try again.
+    Again,
+    /// The loop must end.
+    Ended(Ended),
+}
+
+/// netperf's side: connect, exchange, wait for netserver to close, close.
+///
+/// `half_close` ends our direction first, for peers that wait for it (`-N`).
+///
+/// # Errors
+/// What `dial` and the endpoint report.
+pub fn client<E, L, S>(
+    mut dial: impl FnMut(&mut S, &Tally) -> io::Result<Opened<E>>,
+    mut half_close: impl FnMut(&mut E) -> io::Result<()>,
+    mut exchange: Exchange<'_>,
+    limit: &L,
+    stop: &mut S,
+    tally: &mut Tally,
+) -> io::Result<Ended>
+where
+    E: Endpoint,
+    L: Limit,
+    S: Stop,
+{
+    while !limit.reached(tally.transactions) {
+        if stop.phase() != Phase::Running {
+            return Ok(Ended::TimeOver);
+        }
+        let mut endpoint = match dial(stop, tally)? {
+            Opened::Ready(endpoint) => endpoint,
+            Opened::Again => continue,
+            Opened::Ended(ended) => return Ok(ended),
+        };
+        if let Some(ring) = &mut exchange.send {
+            if let Message::Ended(ended) = send_all(&mut endpoint, ring.advance(), stop, tally)? {
+                return Ok(ended);
+            }
+        }
+        if let Some(ring) = &mut exchange.recv {
+            match recv_all(&mut endpoint, ring.advance(), stop, tally)? {
+                Message::Whole => {}
+                Message::Ended(ended) => return Ok(ended),
+                // Closed before the whole response came: no transaction.
+                Message::End | Message::TimedOut => continue,
+            }
+        }
+        half_close(&mut endpoint)?;
+        if let Some(ended) = until_closed(&mut endpoint, stop, tally)? {
+            return Ok(ended);
+        }
+        tally.transactions += 1;
+    }
+    Ok(Ended::Complete)
+}
+
+/// Waits for the peer to close. A reset is a close, too: nothing was left to say.
+fn until_closed<E: Endpoint, S: Stop>(
+    endpoint: &mut E,
+    stop: &mut S,
+    tally: &Tally,
+) -> io::Result<Option<Ended>> {
+    let mut scrap = [0; 64];
+    loop {
+        match endpoint.recv(&mut scrap) {
+            Ok(Received::Bytes(_) | Received::TimedOut) => {}
+            Ok(Received::End) => return Ok(None),
+            Ok(Received::Interrupted) => {
+                if let Some(ended) = stop.interrupted(tally) {
+                    return Ok(Some(ended));
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// netserver's side: accept, exchange, close first.
+///
+/// A client that goes away in the middle of an exchange costs that transaction
+/// and nothing more. `accept` decides when there is nothing left to wait for.
+///
+/// # Errors
+/// What `accept` reports.
+pub fn server<E, L, S>(
+    mut accept: impl FnMut(&mut S, &Tally) -> io::Result<Opened<E>>,
+    mut exchange: Exchange<'_>,
+    flow: Flow,
+    limit: &L,
+    stop: &mut S,
+    tally: &mut Tally,
+) -> io::Result<Ended>
+where
+    E: Endpoint,
+    L: Limit,
+    S: Stop,
+{
+    while !limit.reached(tally.transactions) {
+        let mut endpoint = match accept(stop, tally)? {
+            Opened::Ready(endpoint) => endpoint,
+            Opened::Again => continue,
+            Opened::Ended(ended) => return Ok(ended),
+        };
+        match serve(&mut endpoint, &mut exchange, flow, stop, tally) {
+            Ok(Message::Whole) => tally.transactions += 1,
+            Ok(Message::Ended(ended)) => return Ok(ended),
+            Ok(Message::End | Message::TimedOut) | Err(_) => {}
+        }
+    }
+    Ok(Ended::Complete)
+}
+
+fn serve<E: Endpoint, S: Stop>(
+    endpoint: &mut E,
+    exchange: &mut Exchange<'_>,
+    flow: Flow,
+    stop: &mut S,
+    tally: &mut Tally,
+) -> io::Result<Message> {
+    if let Some(ring) = &mut exchange.recv {
+        let request = if flow.is_request_response() {
+            recv_all(endpoint, ring.advance(), stop, tally)?
+        } else {
+            recv_once(endpoint, ring.advance(), stop, tally)?
+        };
+        if request != Message::Whole {
+            return Ok(request);
+        }
+    }
+    match &mut exchange.send {
+        Some(ring) => send_all(endpoint, ring.advance(), stop, tally),
+        None => Ok(Message::Whole),
+    }
+}
+
+/// Without a request size, what one receive brings is the request.
+fn recv_once<E: Endpoint, S: Stop>(
+    endpoint: &mut E,
+    buf: &mut [u8],
+    stop: &mut S,
+    tally: &mut Tally,
+) -> io::Result<Message> {
+    loop {
+        match endpoint.recv(buf)? {
+            Received::Bytes(count) => {
+                tally.bytes_received += count as u64;
+                tally.recv_calls += 1;
+                return Ok(Message::Whole);
+            }
+            Received::End => return Ok(Message::End),
+            Received::TimedOut => return Ok(Message::TimedOut),
+            Received::Interrupted => {
+                if let Some(ended) = stop.interrupted(tally) {
+                    return Ok(Message::Ended(ended));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limit::{Exactly, Unlimited};
+    use crate::ring::Layout;
+    use crate::workload::message::testing::Manual;
+    use netperf_transport::Sent;
+    use netperf_transport::scripted::Scripted;
+
+    fn ring() -> Ring {
+        Ring::new(
+            Layout {
+                size: 4,
+                width: 1,
+                align: 8,
+                offset: 0,
+            },
+            None,
+        )
+        .unwrap()
+    }
+
+    fn connections(
+        scripts: Vec<Scripted>,
+    ) -> impl FnMut(&mut Manual, &Tally) -> io::Result<Opened<Scripted>> {
+        let mut scripts = scripts.into_iter();
+        move |_, _| {
+            Ok(scripts
+                .next()
+                .map_or(Opened::Ended(Ended::TimeOver), Opened::Ready))
+        }
+    }
+
+    fn whole() -> Scripted {
+        Scripted::new([Sent::Bytes(4)], [Received::Bytes(4), Received::End])
+    }
+
+    #[test]
+    fn every_connection_is_one_transaction() {
+        let (mut out, mut back, mut tally) = (ring(), ring(), Tally::default());
+        let exchange = Exchange {
+            send: Some(&mut out),
+            recv: Some(&mut back),
+        };
+        let dial = connections(vec![whole(), whole(), whole()]);
+        let mut stop = Manual::patient();
+        let ended = client(
+            dial,
+            |_| Ok(()),
+            exchange,
+            &Exactly(2),
+            &mut stop,
+            &mut tally,
+        )
+        .unwrap();
+        assert_eq!((ended, tally.transactions), (Ended::Complete, 2));
+    }
+
+    #[test]
+    fn a_client_that_goes_away_costs_one_transaction_and_not_the_test() {
+        let (mut out, mut back, mut tally) = (ring(), ring(), Tally::default());
+        let exchange = Exchange {
+            send: Some(&mut out),
+            recv: Some(&mut back),
+        };
+        let gone = Scripted::new([], [Received::Bytes(2), Received::End]);
+        let reset = Scripted::new([], [Received::Bytes(4)]);
+        let accept = connections(vec![whole(), gone, reset, whole()]);
+        let mut stop = Manual::patient();
+        let ended = server(
+            accept,
+            exchange,
+            Flow::CRR,
+            &Unlimited,
+            &mut stop,
+            &mut tally,
+        )
+        .unwrap();
+        assert_eq!((ended, tally.transactions), (Ended::TimeOver, 2));
+    }
+}

@@ -1,0 +1,145 @@
+//! Data in one direction.
+
+use std::io;
+
+use netperf_model::Tally;
+use netperf_transport::{Endpoint, Received, Sent};
+
+use crate::limit::Limit;
+use crate::ring::Ring;
+use crate::stop::{Ended, Phase, Stop};
+
+/// Sends until the time or the limit is reached.
+///
+/// Every byte that the kernel took is counted, those of a send that a signal cut
+/// short as well: the receiver counts them too.
+///
+/// # Errors
+/// What the endpoint reports, such as a reset connection.
+pub fn send<E: Endpoint, L: Limit, S: Stop>(
+    endpoint: &mut E,
+    ring: &mut Ring,
+    limit: &L,
+    stop: &mut S,
+    tally: &mut Tally,
+) -> io::Result<Ended> {
+    loop {
+        if stop.phase() != Phase::Running {
+            return Ok(Ended::TimeOver);
+        }
+        let room = limit.room(tally.bytes_sent, ring.size());
+        if room == 0 {
+            return Ok(Ended::Complete);
+        }
+        match endpoint.send(&ring.advance()[..room])? {
+            Sent::Bytes(count) => {
+                tally.bytes_sent += count as u64;
+                tally.send_calls += 1;
+            }
+            Sent::Dropped => tally.failed_sends += 1,
+            Sent::Interrupted => {
+                if let Some(ended) = stop.interrupted(tally) {
+                    return Ok(ended);
+                }
+            }
+        }
+    }
+}
+
+/// Receives until the peer finishes, the limit is reached or patience is over.
+///
+/// # Errors
+/// What the endpoint reports, such as a reset connection.
+pub fn receive<E: Endpoint, L: Limit, S: Stop>(
+    endpoint: &mut E,
+    ring: &mut Ring,
+    limit: &L,
+    stop: &mut S,
+    tally: &mut Tally,
+) -> io::Result<Ended> {
+    loop {
+        match endpoint.recv(ring.advance())? {
+            Received::Bytes(count) => {
+                tally.bytes_received += count as u64;
+                tally.recv_calls += 1;
+                if limit.reached(tally.bytes_received) {
+                    return Ok(Ended::Complete);
+                }
+            }
+            Received::End => return Ok(Ended::ByPeer),
+            Received::Interrupted | Received::TimedOut => {
+                if let Some(ended) = stop.interrupted(tally) {
+                    return Ok(ended);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limit::{AtLeast, Exactly, Unlimited};
+    use crate::ring::Layout;
+    use crate::workload::message::testing::Manual;
+    use netperf_transport::scripted::Scripted;
+
+    fn ring() -> Ring {
+        Ring::new(
+            Layout {
+                size: 10,
+                width: 2,
+                align: 8,
+                offset: 0,
+            },
+            None,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_short_send_at_the_end_of_time_is_counted() {
+        let mut wire = Scripted::new([Sent::Bytes(10), Sent::Bytes(4)], []);
+        let mut tally = Tally::default();
+        let mut stop = Manual::stopping_after(2);
+        let ended = send(&mut wire, &mut ring(), &Unlimited, &mut stop, &mut tally).unwrap();
+        assert_eq!(ended, Ended::TimeOver);
+        assert_eq!((tally.bytes_sent, tally.send_calls), (14, 2));
+    }
+
+    #[test]
+    fn a_byte_limit_is_met_exactly_by_a_shorter_last_send() {
+        let mut wire = Scripted::new([Sent::Bytes(10), Sent::Bytes(10), Sent::Bytes(5)], []);
+        let mut tally = Tally::default();
+        let mut stop = Manual::patient();
+        let ended = send(&mut wire, &mut ring(), &Exactly(25), &mut stop, &mut tally).unwrap();
+        assert_eq!(ended, Ended::Complete);
+        assert_eq!(wire.offered, [10, 10, 5]);
+    }
+
+    #[test]
+    fn datagrams_stay_whole_under_a_byte_limit() {
+        let mut wire = Scripted::new([Sent::Bytes(10), Sent::Dropped, Sent::Bytes(10)], []);
+        let mut tally = Tally::default();
+        let mut stop = Manual::patient();
+        let ended = send(&mut wire, &mut ring(), &AtLeast(15), &mut stop, &mut tally).unwrap();
+        assert_eq!(ended, Ended::Complete);
+        assert_eq!((tally.bytes_sent, tally.failed_sends), (20, 1));
+    }
+
+    #[test]
+    fn receiving_goes_on_after_an_interruption_until_the_peer_finishes() {
+        let script = [
+            Received::Bytes(10),
+            Received::Interrupted,
+            Received::Bytes(3),
+            Received::End,
+        ];
+        let mut wire = Scripted::new([], script);
+        let mut tally = Tally::default();
+        let mut stop = Manual::patient();
+        let ended = receive(&mut wire, &mut ring(), &Unlimited, &mut stop, &mut tally).unwrap();
+        assert_eq!(ended, Ended::ByPeer);
+        assert_eq!((tally.bytes_received, tally.recv_calls), (13, 2));
+    }
+}

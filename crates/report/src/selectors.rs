@@ -63,6 +63,12 @@ impl Selector {
     }
 }
 
+/// Whether `name` is a selector's, in any case.
+#[must_use]
+pub fn is_selector(name: &str) -> bool {
+    by_name(name).is_some()
+}
+
 /// The selector called `name`, in any case.
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static Selector> {

@@ -1,0 +1,325 @@
+//! Captured output of the original, printed again from the figures in it.
+//!
+//! For each transcript the command line becomes a plan as in the programs, the
+//! figures are read out of the printed text, an outcome is built that holds
+//! them, and banner and report of that outcome must give the text back byte for
+//! byte. Titles, widths, blanks and settings are all checked; measured figures
+//! are free.
+//!
+//! Parts that are not printed yet are listed in [`exclusions`], and every entry
+//! must still be needed.
+
+mod cells;
+mod exclusions;
+mod figures;
+mod read;
+mod scan;
+
+use std::ffi::OsString;
+use std::io;
+use std::net::IpAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use netperf_cli::{Command, Run, Stream, Surroundings};
+use netperf_model::{DataAddress, Family, Host, Hosts, Suite, TestId};
+use netperf_report::control::{Whose, cpu_rate, uuid};
+use netperf_report::selection::{Listing, all_names};
+use netperf_report::selectors::is_selector;
+use netperf_report::{Selection, banner, final_report};
+use serde_json::Value;
+
+use cells::Cells;
+use exclusions::{EXCLUSIONS, Exclusion};
+use figures::Setting;
+
+const TRANSCRIPTS: &str = include_str!("transcripts.jsonl");
+
+/// Transcripts compared, in full or with listed parts left out.
+const COMPARED: usize = 530;
+
+/// Transcripts left out as a whole.
+const NOT_COMPARABLE: usize = 8;
+
+/// One run of the original.
+struct Transcript {
+    case: String,
+    argv: Vec<OsString>,
+    stdout: String,
+    /// Built as packaged by Debian, without histograms, intervals and dirty data.
+    plain_build: bool,
+    file: Option<String>,
+}
+
+fn transcripts() -> Vec<Transcript> {
+    TRANSCRIPTS.lines().map(transcript).collect()
+}
+
+fn transcript(line: &str) -> Transcript {
+    let json: Value = serde_json::from_str(line).expect("a transcript");
+    let text = |value: &Value| value.as_str().expect("text").to_owned();
+    Transcript {
+        case: text(&json["case"]),
+        argv: json["argv"]
+            .as_array()
+            .expect("argv")
+            .iter()
+            .map(|word| text(word).into())
+            .collect(),
+        stdout: text(&json["stdout"]),
+        plain_build: json["binary"] == "deb",
+        file: json["files"]["sel.txt"].as_str().map(str::to_owned),
+    }
+}
+
+/// What we print and what the transcript asks for.
+struct Comparison {
+    ours: String,
+    expected: String,
+}
+
+fn compare(transcript: &Transcript, left_out: &[Exclusion]) -> Comparison {
+    let read_file = |_: &Path| {
+        transcript
+            .file
+            .clone()
+            .ok_or(io::ErrorKind::NotFound.into())
+    };
+    let around = Surroundings {
+        read_file: &read_file,
+        is_selector: &is_selector,
+        dump_tcp_info: false,
+    };
+    let argv = understood(&transcript.argv, left_out);
+    let parsed = netperf_cli::netperf(&argv, &around);
+    let notices = parsed
+        .notices
+        .iter()
+        .filter(|notice| notice.stream == Stream::Stdout);
+    let notices: String = notices.map(|notice| notice.text.as_str()).collect();
+    let expected = without_parts(transcript, left_out);
+    match parsed.command.expect("a command line that is understood") {
+        Command::Run(run) => compare_run(&run, &notices, &expected, left_out),
+        Command::ListSelectors { one_per_line } => {
+            let listing = if one_per_line {
+                Listing::Lines
+            } else {
+                Listing::Commas
+            };
+            Comparison {
+                ours: all_names(listing),
+                expected,
+            }
+        }
+        other @ (Command::UnknownTest(_) | Command::Usage(_) | Command::Version(_)) => {
+            panic!("{}: not a report: {other:?}", transcript.case)
+        }
+    }
+}
+
+/// The command line without global options that are refused as long as their
+/// work is not done.
+fn understood(argv: &[OsString], left_out: &[Exclusion]) -> Vec<OsString> {
+    let refused: Vec<&str> = left_out
+        .iter()
+        .flat_map(|part| part.refused())
+        .copied()
+        .collect();
+    let global = argv
+        .iter()
+        .position(|word| word == "--")
+        .unwrap_or(argv.len());
+    let mut words = argv[..global].iter();
+    let mut kept = Vec::new();
+    while let Some(word) = words.next() {
+        if refused.iter().all(|letter| word != letter) {
+            kept.push(word.clone());
+        } else if word != "-j" {
+            words.next();
+        }
+    }
+    kept.extend_from_slice(&argv[global..]);
+    kept
+}
+
+fn compare_run(run: &Run, notices: &str, expected: &str, left_out: &[Exclusion]) -> Comparison {
+    let (plan, report) = (&run.plan, &run.report);
+    if plan.test.row().suite == Suite::Control || plan.test == TestId::Uuid {
+        return compare_control(run, expected);
+    }
+    let hosts = Hosts {
+        local: host(&plan.local_data, Family::Unspecified),
+        remote: host(&plan.remote_data, Family::Unspecified),
+    };
+    let hosts = Hosts {
+        local: host(&plan.local_data, hosts.remote.family()),
+        ..hosts
+    };
+    let head = notices.to_owned() + &banner(plan, report, &hosts).unwrap_or_default();
+    let body = expected.strip_prefix(&head).unwrap_or_else(|| {
+        // A wrong banner must show as such, not as a body that cannot be read.
+        let lines = head.lines().count();
+        expected.splitn(lines + 1, '\n').nth(lines).unwrap_or("")
+    });
+    let selection = Selection::of(plan, report).expect("a selection");
+    let mut expected = expected.to_owned();
+    let figures = match selection {
+        None => read::classic(plan, body),
+        Some(selection) => {
+            let mut cells = Cells::read(body, &selection, report);
+            if left_out.is_empty() {
+                assert_eq!(cells.print(report), body, "the cells were not read well");
+            }
+            let figures = read::selected(plan, &mut cells);
+            exclusions::edit(&mut cells, left_out);
+            expected.truncate(expected.len() - body.len());
+            expected += &cells.print(report);
+            figures
+        }
+    };
+    let setting = Setting {
+        plan,
+        report,
+        hosts: &hosts,
+    };
+    let outcome = figures.outcome(&setting);
+    let ours = head + &final_report(&outcome, report).expect("a report");
+    Comparison { ours, expected }
+}
+
+fn compare_control(run: &Run, expected: &str) -> Comparison {
+    let verbosity = run.report.verbosity;
+    let test = run.plan.test;
+    let ours = if test == TestId::Uuid {
+        uuid(run.plan.uuid.as_deref().unwrap_or(expected))
+    } else if test == TestId::LocCpu {
+        cpu_rate(Whose::Local, 100.0, 2, verbosity)
+    } else {
+        cpu_rate(Whose::Remote, 100.0, 2, verbosity)
+    };
+    Comparison {
+        ours,
+        expected: expected.to_owned(),
+    }
+}
+
+/// The host as the resolver of the capturing machine gave it.
+fn host(data: &DataAddress, wildcard: Family) -> Host {
+    let six = data.family == Family::V6 || (!data.named && wildcard == Family::V6);
+    let name = match data.host.as_str() {
+        "0.0.0.0" if six && !data.named => "::0",
+        name => name,
+    };
+    let numeric = match name {
+        "localhost" if six => "::1",
+        "localhost" => "127.0.0.1",
+        name => name,
+    };
+    let port = match data.port.as_str() {
+        "echo" => 7,
+        "discard" => 9,
+        "chargen" => 19,
+        port => port.parse().expect("a port"),
+    };
+    Host {
+        name: name.to_owned(),
+        address: numeric.parse::<IpAddr>().expect("an address"),
+        scope: 0,
+        port,
+    }
+}
+
+/// The transcript without the lines that are left out, and with the banner of a
+/// build that has everything.
+fn without_parts(transcript: &Transcript, left_out: &[Exclusion]) -> String {
+    let mut text = transcript.stdout.clone();
+    if transcript.plain_build {
+        // Those builds lack three features and do not announce them.
+        text = text.replacen(" : demo", " : histogram : interval : dirty data : demo", 1);
+    }
+    for part in left_out {
+        text = part.cut(&text);
+    }
+    text
+}
+
+fn left_out(case: &str) -> Vec<Exclusion> {
+    let of_case = EXCLUSIONS.iter().filter(|(listed, _)| *listed == case);
+    of_case
+        .flat_map(|(_, parts)| parts.iter().copied())
+        .collect()
+}
+
+/// The first line that differs: ours, the transcript's.
+fn first_difference(comparison: &Comparison) -> Option<(String, String)> {
+    let mut ours = comparison.ours.split('\n');
+    let mut expected = comparison.expected.split('\n');
+    loop {
+        match (ours.next(), expected.next()) {
+            (None, None) => return None,
+            (ours, expected) if ours == expected => {}
+            (ours, expected) => {
+                return Some((
+                    ours.unwrap_or("(end)").to_owned(),
+                    expected.unwrap_or("(end)").to_owned(),
+                ));
+            }
+        }
+    }
+}
+
+/// Whether we print the transcript when these parts are left out.
+///
+/// A command line that is refused counts as printing something else.
+fn matches(transcript: &Transcript, left_out: &[Exclusion]) -> bool {
+    let comparison = catch_unwind(AssertUnwindSafe(|| compare(transcript, left_out)));
+    comparison.is_ok_and(|comparison| comparison.ours == comparison.expected)
+}
+
+#[test]
+fn captured_output_is_printed_again_byte_for_byte() {
+    let mut failed = Vec::new();
+    let mut compared = 0;
+    let mut whole = 0;
+    for transcript in transcripts() {
+        let parts = left_out(&transcript.case);
+        if parts.iter().any(|part| part.is_whole()) {
+            whole += 1;
+            continue;
+        }
+        let comparison = compare(&transcript, &parts);
+        compared += 1;
+        if let Some((ours, expected)) = first_difference(&comparison) {
+            failed.push(format!(
+                "{}:\n  ours     {ours:?}\n  expected {expected:?}",
+                transcript.case
+            ));
+        }
+    }
+    println!("{compared} compared, {whole} not comparable");
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert_eq!((compared, whole), (COMPARED, NOT_COMPARABLE));
+}
+
+#[test]
+fn nothing_is_left_out_that_could_be_compared() {
+    let all = transcripts();
+    let mut needless = Vec::new();
+    for (case, parts) in EXCLUSIONS {
+        let Some(transcript) = all.iter().find(|transcript| transcript.case == *case) else {
+            needless.push(format!("{case} is not a transcript"));
+            continue;
+        };
+        for part in *parts {
+            let others: Vec<Exclusion> = parts
+                .iter()
+                .copied()
+                .filter(|other| other != part)
+                .collect();
+            if matches(transcript, &others) {
+                needless.push(format!("{case} matches with its {part:?}"));
+            }
+        }
+    }
+    assert!(needless.is_empty(), "{}", needless.join("\n"));
+}

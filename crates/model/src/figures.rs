@@ -1,10 +1,9 @@
 //! Rates and service demand, derived from counts (control-protocol.md 3.12, output.md 9, 12, 14).
 
 use crate::catalog::tests::TestId;
-use crate::catalog::transports::SocketKind;
 use crate::cpu::CpuUsage;
 use crate::outcome::{EndResult, Iteration};
-use crate::plan::{Flow, TestPlan};
+use crate::plan::TestPlan;
 use crate::units::{Unit, UnitKind};
 
 /// The figures of one iteration, or their means over several.
@@ -18,7 +17,8 @@ pub struct Figures {
     pub local_cpu: f64,
     /// Remote CPU busy share, percent; -1 when not measured.
     pub remote_cpu: f64,
-    /// Local service demand, microseconds per KByte or transaction; -1 when not measured.
+    /// Local service demand, microseconds per KByte or transaction; -1 when CPU
+    /// was not measured or no work was done.
     pub local_demand: f64,
     /// Remote service demand; -1 when not measured.
     pub remote_demand: f64,
@@ -134,6 +134,8 @@ pub fn round_trip(plan: &TestPlan, run: &Iteration) -> Option<f64> {
 }
 
 /// CPU time per unit of work: microseconds per transaction or per KByte.
+///
+/// Work is netperf's, for both ends; without any there is no demand to state.
 fn service_demand(plan: &TestPlan, unit: Unit, run: &Iteration, cpu: Option<CpuUsage>) -> f64 {
     let Some(cpu) = cpu else { return -1.0 };
     let by_transaction = unit.kind() == UnitKind::Transactions || plan.test == TestId::TcpCc;
@@ -146,7 +148,7 @@ fn service_demand(plan: &TestPlan, unit: Unit, run: &Iteration, cpu: Option<CpuU
         )
     };
     if work <= 0.0 || run.elapsed <= 0.0 {
-        return 0.0;
+        return -1.0;
     }
     let rate = work / run.elapsed / divisor;
     cpu.busy * 10_000.0 / rate * f64::from(cpu.cpus)
@@ -156,12 +158,6 @@ fn service_demand(plan: &TestPlan, unit: Unit, run: &Iteration, cpu: Option<CpuU
 #[must_use]
 pub fn count(value: u64) -> f64 {
     value as f64
-}
-
-/// Whether the end that results describe is a datagram sender whose peer may have lost some.
-#[must_use]
-pub fn may_lose(plan: &TestPlan) -> bool {
-    plan.transport.row().kind == SocketKind::Datagram && plan.flow != Flow::RR
 }
 
 /// Bytes per send or receive: 0 when there was none.
@@ -182,4 +178,170 @@ pub fn directional(unit: Unit, end: &EndResult, elapsed: f64) -> (f64, f64) {
         unit.rate(count(end.tally.bytes_sent), elapsed),
         unit.rate(count(end.tally.bytes_received), elapsed),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::transports::TransportId;
+    use crate::cpu::CpuMethod;
+    use crate::outcome::Tally;
+    use crate::plan::{ControlPlan, DataAddress, EndPlan, Family, Limit};
+
+    fn plan(test: TestId) -> TestPlan {
+        let address = DataAddress {
+            host: "host".to_owned(),
+            random_bits: None,
+            port: "0".to_owned(),
+            family: Family::Unspecified,
+            named: true,
+        };
+        TestPlan {
+            test,
+            transport: TransportId::Tcp,
+            flow: test.row().flow,
+            limit: Limit::UntilStopped,
+            request: Some(1),
+            response: Some(1),
+            burst: 0,
+            control: Some(ControlPlan {
+                remote: address.clone(),
+                local: address.clone(),
+                explicit: true,
+                passphrase: None,
+            }),
+            local_data: address.clone(),
+            remote_data: address,
+            local: EndPlan::default(),
+            remote: EndPlan::default(),
+            port_range: (5000, 65535),
+            retry_connects: false,
+            use_write: false,
+            recv_timeout: None,
+            wait: std::time::Duration::ZERO,
+            confidence: None,
+            uuid: None,
+            dump_tcp_info: false,
+        }
+    }
+
+    fn end(bytes_sent: u64, bytes_received: u64, transactions: u64) -> EndResult {
+        EndResult {
+            tally: Tally {
+                bytes_sent,
+                bytes_received,
+                transactions,
+                ..Tally::default()
+            },
+            ..EndResult::default()
+        }
+    }
+
+    fn run(elapsed: f64, local: EndResult, remote: EndResult) -> Iteration {
+        Iteration {
+            elapsed,
+            paused: 0.0,
+            local,
+            remote: Some(remote),
+            segment_size: None,
+        }
+    }
+
+    fn busy(busy: f64, cpus: u32) -> Option<CpuUsage> {
+        Some(CpuUsage {
+            method: CpuMethod::ProcStat,
+            busy,
+            shares: crate::cpu::CpuShares::default(),
+            cpus,
+            peak_id: 0,
+            peak_busy: busy,
+        })
+    }
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-9 * b.abs().max(1.0)
+    }
+
+    #[test]
+    fn the_unit_follows_the_name_or_for_omni_the_flow() {
+        let asked = |test, unit| unit_in_force(&plan(test), unit);
+        assert_eq!(asked(TestId::TcpRr, None), Unit::Transactions);
+        assert_eq!(asked(TestId::TcpStream, None), Unit::MegaBits);
+        assert_eq!(
+            asked(TestId::TcpCc, Some(Unit::Transactions)),
+            Unit::MegaBits
+        );
+        assert_eq!(asked(TestId::TcpRr, Some(Unit::Bytes)), Unit::Bytes);
+        let mut omni = plan(TestId::Omni);
+        omni.flow = crate::plan::Flow::CC;
+        assert_eq!(unit_in_force(&omni, None), Unit::Transactions);
+    }
+
+    #[test]
+    fn a_sender_counts_what_arrived_and_a_receiver_what_it_got() {
+        let run = run(2.0, end(2_000_000, 0, 0), end(0, 1_000_000, 0));
+        let sent = of_iteration(&plan(TestId::TcpStream), Unit::MegaBits, &run);
+        assert!(close(sent.throughput, 4.0));
+        let mut back = run.clone();
+        back.local = end(0, 500_000, 0);
+        let got = of_iteration(&plan(TestId::TcpMaerts), Unit::MegaBits, &back);
+        assert!(close(got.throughput, 2.0));
+    }
+
+    #[test]
+    fn without_a_peer_the_bytes_sent_count() {
+        let mut run = run(1.0, end(125_000, 7, 0), EndResult::default());
+        run.remote = None;
+        let figures = of_iteration(&plan(TestId::TcpRr), Unit::MegaBits, &run);
+        assert!(close(figures.throughput, 1.0));
+    }
+
+    #[test]
+    fn connections_are_a_rate_whatever_the_unit() {
+        let run = run(2.0, end(0, 0, 500), EndResult::default());
+        let figures = of_iteration(&plan(TestId::TcpCc), Unit::MegaBits, &run);
+        assert!(close(figures.throughput, 250.0));
+    }
+
+    #[test]
+    fn service_demand_is_cpu_time_per_transaction_or_kbyte() {
+        // 2 CPUs at 50 % for one second are a second of CPU time.
+        let mut run = run(1.0, end(512_000, 512_000, 1000), end(0, 512_000, 0));
+        run.local.cpu = busy(50.0, 2);
+        let rr = of_iteration(&plan(TestId::TcpRr), Unit::Transactions, &run);
+        assert!(close(rr.local_demand, 1000.0));
+        assert!(close(rr.remote_demand, -1.0));
+        let bytes = of_iteration(&plan(TestId::TcpRr), Unit::MegaBits, &run);
+        assert!(close(bytes.local_demand, 1000.0));
+    }
+
+    #[test]
+    fn no_work_has_no_service_demand() {
+        let mut run = run(1.0, end(0, 0, 0), end(0, 0, 0));
+        run.local.cpu = busy(50.0, 2);
+        let figures = of_iteration(&plan(TestId::TcpRr), Unit::Transactions, &run);
+        assert!(close(figures.local_demand, -1.0));
+    }
+
+    #[test]
+    fn a_demand_over_iterations_is_the_mean_of_the_demands() {
+        let mut first = run(1.0, end(0, 0, 1000), end(0, 0, 0));
+        first.local.cpu = busy(50.0, 2);
+        let mut second = run(1.0, end(0, 0, 10), end(0, 0, 0));
+        second.local.cpu = busy(50.0, 2);
+        let means = mean(&plan(TestId::TcpRr), Unit::Transactions, &[first, second]);
+        assert!(close(means.throughput, 505.0));
+        assert!(close(means.local_demand, 50_500.0));
+    }
+
+    #[test]
+    fn round_trips_overlap_in_a_burst_and_pauses_do_not_count() {
+        let mut plan = plan(TestId::TcpRr);
+        plan.burst = 3;
+        let mut run = run(3.0, end(0, 0, 1000), EndResult::default());
+        run.paused = 1.0;
+        assert!(round_trip(&plan, &run).is_some_and(|trip| close(trip, 8000.0)));
+        run.local.tally.transactions = 0;
+        assert_eq!(round_trip(&plan, &run), None);
+    }
 }

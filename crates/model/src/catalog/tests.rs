@@ -220,7 +220,7 @@ impl TestId {
 }
 
 #[cfg(test)]
-mod tests {
+mod lookup {
     use super::*;
 
     #[test]

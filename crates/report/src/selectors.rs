@@ -632,3 +632,55 @@ pub static SELECTORS: &[Selector] = &[
         |_| Value::Text(String::new()),
         "ends the block it appears in; listed but never printed"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fmt::{Piece, pieces};
+
+    #[test]
+    fn names_are_upper_case_and_each_is_found_in_any_case() {
+        for row in SELECTORS {
+            assert_eq!(row.name, row.name.to_uppercase());
+            let found = by_name(&row.name.to_lowercase()).expect("the selector");
+            assert!(std::ptr::eq(found, row), "{} twice", row.name);
+        }
+    }
+
+    #[test]
+    fn the_filler_comes_first_and_the_end_last() {
+        assert_eq!(SELECTORS.len(), 175);
+        assert_eq!(SELECTORS.first().map(|row| row.name), Some(OUTPUT_NONE));
+        assert_eq!(SELECTORS.last().map(|row| row.name), Some(OUTPUT_END));
+    }
+
+    #[test]
+    fn the_blocks_of_all_follow_one_another() {
+        let numbers: Vec<u8> = SELECTORS.iter().map(|row| row.block).collect();
+        let inner = &numbers[1..numbers.len() - 1];
+        assert!(inner.is_sorted());
+        assert_eq!((inner.first(), inner.last()), (Some(&1), Some(&4)));
+        assert_eq!((numbers[0], numbers[174]), (0, 0));
+    }
+
+    #[test]
+    fn every_format_has_exactly_one_conversion() {
+        for row in SELECTORS {
+            let fields = pieces(row.format);
+            let fields = fields
+                .iter()
+                .filter(|piece| matches!(piece, Piece::Field(_)));
+            assert_eq!(fields.count(), 1, "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn header_lines_have_no_gaps() {
+        for row in SELECTORS {
+            let used = row.header.iter().position(|line| line.is_empty());
+            let rest = &row.header[used.unwrap_or(4)..];
+            assert!(rest.iter().all(|line| line.is_empty()), "{}", row.name);
+            assert!(!row.meaning.is_empty(), "{}", row.name);
+        }
+    }
+}

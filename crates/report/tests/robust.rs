@@ -1,0 +1,224 @@
+//! What is printed when figures are missing, zero, or not numbers at all.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::IpAddr;
+
+use netperf_cli::{Command, Run, Surroundings};
+use netperf_model::{
+    Agreed, CpuMethod, CpuShares, CpuUsage, EndResult, EndSetup, Family, Host, Hosts, Iteration,
+    Outcome,
+};
+use netperf_report::selectors::{SELECTORS, is_selector};
+use netperf_report::{Needs, banner, final_report, needs};
+
+fn run(words: &str) -> Run {
+    let argv: Vec<OsString> = words.split(' ').map(OsString::from).collect();
+    let around = Surroundings {
+        read_file: &|_| Err(io::ErrorKind::NotFound.into()),
+        is_selector: &is_selector,
+        dump_tcp_info: false,
+    };
+    match netperf_cli::netperf(&argv, &around).command {
+        Ok(Command::Run(run)) => *run,
+        other => panic!("{words}: {other:?}"),
+    }
+}
+
+fn hosts() -> Hosts {
+    let host = |address: &str| Host {
+        name: address.to_owned(),
+        address: address.parse::<IpAddr>().expect("an address"),
+        scope: 0,
+        port: 0,
+    };
+    Hosts {
+        local: host("0.0.0.0"),
+        remote: host("192.0.2.1"),
+    }
+}
+
+/// One iteration in which every measured figure is `figure` and every count 0.
+fn outcome(run: &Run, figure: f64) -> Outcome {
+    let cpu = CpuUsage {
+        method: CpuMethod::ProcStat,
+        busy: figure,
+        shares: CpuShares::default(),
+        cpus: 2,
+        peak_id: 0,
+        peak_busy: figure,
+    };
+    let end = |asked: bool| EndResult {
+        elapsed: figure,
+        cpu: asked.then_some(cpu),
+        ..EndResult::default()
+    };
+    let plan = &run.plan;
+    let has_peer = plan.control.is_some();
+    Outcome {
+        plan: plan.clone(),
+        hosts: hosts(),
+        agreed: Agreed {
+            local: EndSetup::default(),
+            remote: has_peer.then(EndSetup::default),
+            data_port: 0,
+            remote_cpu: plan.remote.cpu.is_some(),
+        },
+        iterations: vec![Iteration {
+            elapsed: figure,
+            paused: 0.0,
+            local: end(plan.local.cpu.is_some()),
+            remote: has_peer.then(|| end(plan.remote.cpu.is_some())),
+            segment_size: None,
+        }],
+        confidence: None,
+        uuid: "id".to_owned(),
+        warnings: Vec::new(),
+    }
+}
+
+fn report(run: &Run, figure: f64) -> String {
+    final_report(&outcome(run, figure), &run.report).expect("a report")
+}
+
+/// Everything that has a layout of its own.
+const RUNS: &[&str] = &[
+    "netperf",
+    "netperf -t TCP_MAERTS",
+    "netperf -t TCP_SENDFILE",
+    "netperf -t TCP_RR",
+    "netperf -t TCP_CRR",
+    "netperf -t TCP_CC",
+    "netperf -t TCP_MSS",
+    "netperf -t UDP_STREAM",
+    "netperf -t UDP_RR",
+    "netperf -t OMNI",
+    "netperf -t OMNI -- -k all",
+    "netperf -t OMNI -- -d rr -o all",
+    "netperf -t OMNI -- -c -O all",
+];
+
+#[test]
+fn no_figure_prints_as_nan_or_infinity() {
+    for words in RUNS {
+        for more in [
+            "",
+            " -v 2",
+            " -v 0",
+            " -c -C",
+            " -c -C -v 2",
+            " -N",
+            " -f u",
+        ] {
+            let words = words.replacen("netperf", &format!("netperf -H 192.0.2.1{more}"), 1);
+            let words = match more {
+                // A port must be named where none is known.
+                " -N" if words.contains("--") => words.replace(" -- ", " -- -P ,1 "),
+                " -N" => format!("{words} -- -P ,1"),
+                _ => words,
+            };
+            let run = run(&words);
+            for figure in [0.0, 1.0, f64::NAN, f64::INFINITY] {
+                let text = report(&run, figure).to_lowercase();
+                assert!(
+                    !text.contains("nan") && !text.contains("inf\n"),
+                    "{words}\n{text}"
+                );
+                assert!(!text.contains("inf "), "{words}\n{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_selector_of_a_number_prints_one() {
+    for words in ["netperf -- -k all", "netperf -N -- -P ,1 -k all"] {
+        let run = run(words);
+        let text = report(&run, 0.0);
+        for line in text.lines() {
+            let (name, value) = line.split_once('=').expect("a line of -k");
+            let row = SELECTORS
+                .iter()
+                .find(|row| row.name == name)
+                .expect("a selector");
+            let hex = value.strip_prefix("0x");
+            let number = match hex {
+                Some(digits) => u32::from_str_radix(digits, 16).is_ok(),
+                None => value.parse::<f64>().is_ok_and(f64::is_finite),
+            };
+            let words = row.format.contains('s') || row.format == "%c";
+            assert!(words || number, "{line}");
+        }
+    }
+}
+
+#[test]
+fn latency_selectors_print_minus_one_while_statistics_are_not_kept() {
+    let run = run("netperf -t TCP_RR -- -k MIN_LATENCY,MEAN_LATENCY,P99_LATENCY");
+    assert_eq!(
+        report(&run, 1.0),
+        "MIN_LATENCY=-1\nMEAN_LATENCY=-1.00\nP99_LATENCY=-1\n"
+    );
+    let latency = Needs {
+        latency: true,
+        congestion: false,
+    };
+    assert_eq!(needs(&run.plan, &run.report), Ok(latency));
+}
+
+#[test]
+fn an_unknown_first_name_is_left_out_like_any_other() {
+    let text = |words: &str| report(&run(words), 1.0);
+    assert_eq!(
+        text("netperf -- -o BOGUS,DIRECTION,PROTOCOL"),
+        "Direction,Protocol\n, Send,TCP\n"
+    );
+    assert_eq!(text("netperf -- -k BOGUS,DIRECTION"), "DIRECTION=Send\n");
+    assert_eq!(text("netperf -P 0 -- -O BOGUS,DIRECTION"), " Send      \n");
+}
+
+#[test]
+fn the_method_of_a_peer_that_was_never_asked_is_empty_and_the_line_goes_on() {
+    let words = "netperf -N -P 0 -- -P ,1 -o DIRECTION,REMOTE_CPU_METHOD,PROTOCOL";
+    assert_eq!(report(&run(words), 1.0), "Send,,TCP\n");
+}
+
+#[test]
+fn negative_verbosity_prints_the_banner_only() {
+    let run = run("netperf -v -1");
+    assert_eq!(report(&run, 1.0), "");
+    assert!(banner(&run.plan, &run.report, &hosts()).is_some());
+}
+
+#[test]
+fn an_outcome_without_iterations_prints_nothing() {
+    let run = run("netperf");
+    let mut outcome = outcome(&run, 1.0);
+    outcome.iterations.clear();
+    assert_eq!(final_report(&outcome, &run.report).as_deref(), Ok(""));
+}
+
+#[test]
+fn counts_are_of_the_last_iteration_and_rates_are_means() {
+    let run =
+        run("netperf -t TCP_RR -P 0 -- -k ELAPSED_TIME,THROUGHPUT,TRANSACTION_RATE,RT_LATENCY");
+    let mut outcome = outcome(&run, 1.0);
+    let mut second = outcome.iterations[0].clone();
+    outcome.iterations[0].local.tally.transactions = 100;
+    second.local.tally.transactions = 600;
+    second.elapsed = 2.0;
+    outcome.iterations.push(second);
+    let text = final_report(&outcome, &run.report).expect("a report");
+    assert_eq!(
+        text,
+        "ELAPSED_TIME=1.50\nTHROUGHPUT=200.00\nTRANSACTION_RATE=300.000\nRT_LATENCY=3333.333\n"
+    );
+}
+
+#[test]
+fn the_remote_family_is_the_one_asked_for_or_else_the_one_resolved() {
+    let run = run("netperf -H 192.0.2.1 -- -k DEST_FAMILY,DEST_ADDR");
+    let text = report(&run, 1.0);
+    let expected = format!("DEST_FAMILY={}\nDEST_ADDR=192.0.2.1\n", Family::V4.number());
+    assert_eq!(text, expected);
+}

@@ -1,1 +1,16 @@
-//! Both ends of the control protocol as state machines.
+//! Both ends of the control protocol, as state machines without sockets, clocks or threads.
+//!
+//! A step takes a state and an input and gives a state and effects. [`driver`]
+//! carries the effects out over a [`driver::Link`]. [`offer`] translates between
+//! netperf's plan and the OMNI messages, [`dialect`] between whatever a client
+//! sends and what netserver's engine is to do.
+
+pub mod client;
+pub mod dialect;
+pub mod driver;
+pub mod errno;
+pub mod error;
+pub mod offer;
+pub mod server;
+
+pub use error::SessionError;

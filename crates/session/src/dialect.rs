@@ -1,0 +1,240 @@
+//! What a client asks for, in whichever request it came, and how it wants to be answered.
+//!
+//! A stock client of today sends OMNI for most tests and classic requests for the
+//! rest; older ones and builds without OMNI send classic requests for all.
+
+mod classic;
+mod omni;
+
+use std::net::IpAddr;
+
+use netperf_model::{EndResult, EndSetup, ServerJob};
+use netperf_wire::messages::{
+    MaertsRequest, OmniRequest, RrRequest, StreamRequest, UdpStreamRequest,
+};
+use netperf_wire::{Frame, Message, RemoteErrno, RequestKind};
+
+use crate::errno;
+
+/// A request that was understood; remembers what its answers must echo.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Dialect {
+    /// OMNI (97).
+    Omni(Box<OmniRequest>),
+    /// Classic TCP_STREAM (10).
+    Stream(StreamRequest),
+    /// Classic TCP_MAERTS (94).
+    Maerts(MaertsRequest),
+    /// Classic TCP_RR (13), TCP_CRR (34), TCP_CC (300) and UDP_RR (19).
+    Rr(RequestKind, RrRequest),
+    /// Classic UDP_STREAM (16).
+    UdpStream(UdpStreamRequest),
+}
+
+/// netserver's end once it is prepared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ready {
+    /// Its socket and buffers.
+    pub setup: EndSetup,
+    /// The port of its data socket.
+    pub data_port: u16,
+    /// Its CPU calibration rate, clock ticks per second.
+    pub cpu_rate: f32,
+}
+
+impl Dialect {
+    /// Understands a test request.
+    ///
+    /// `peer` is the address that the control connection comes from.
+    ///
+    /// # Errors
+    /// The error number to answer with: 998 for a request that is not a test we know.
+    pub fn understand(
+        frame: &Frame,
+        peer: Option<IpAddr>,
+    ) -> Result<(Self, ServerJob), RemoteErrno> {
+        let kind = frame.request();
+        match kind {
+            RequestKind::Omni => {
+                let request: OmniRequest = decode(frame)?;
+                let job = omni::job(&request, peer)?;
+                Ok((Self::Omni(Box::new(request)), job))
+            }
+            RequestKind::TcpStream => {
+                let request: StreamRequest = decode(frame)?;
+                let job = classic::stream_job(&request)?;
+                Ok((Self::Stream(request), job))
+            }
+            RequestKind::TcpMaerts => {
+                let request: MaertsRequest = decode(frame)?;
+                let job = classic::maerts_job(&request)?;
+                Ok((Self::Maerts(request), job))
+            }
+            RequestKind::UdpStream => {
+                let request: UdpStreamRequest = decode(frame)?;
+                let job = classic::udp_stream_job(&request)?;
+                Ok((Self::UdpStream(request), job))
+            }
+            RequestKind::TcpRr | RequestKind::TcpCrr | RequestKind::TcpCc | RequestKind::UdpRr => {
+                let request: RrRequest = decode(frame)?;
+                let job = classic::rr_job(kind, &request)?;
+                Ok((Self::Rr(kind, request), job))
+            }
+            RequestKind::DebugOn
+            | RequestKind::DebugOff
+            | RequestKind::NodeIdentify
+            | RequestKind::CpuCalibrate
+            | RequestKind::Passphrase
+            | RequestKind::SysInfo
+            | RequestKind::StreamStream
+            | RequestKind::StreamRr
+            | RequestKind::DgStream
+            | RequestKind::DgRr
+            | RequestKind::Unknown(_) => Err(RemoteErrno::UNKNOWN_REQUEST),
+        }
+    }
+
+    /// The request's number, which its answers carry.
+    #[must_use]
+    pub fn kind(&self) -> RequestKind {
+        match self {
+            Self::Omni(_) => RequestKind::Omni,
+            Self::Stream(_) => RequestKind::TcpStream,
+            Self::Maerts(_) => RequestKind::TcpMaerts,
+            Self::Rr(kind, _) => *kind,
+            Self::UdpStream(_) => RequestKind::UdpStream,
+        }
+    }
+
+    /// The answer that says netserver is ready.
+    #[must_use]
+    pub fn response(&self, ready: &Ready) -> Frame {
+        match self {
+            Self::Omni(request) => omni::response(request, ready),
+            Self::Stream(request) => classic::stream_response(request, ready),
+            Self::Maerts(request) => classic::maerts_response(request, ready),
+            Self::Rr(kind, request) => classic::rr_response(*kind, request, ready),
+            Self::UdpStream(request) => classic::udp_stream_response(request, ready),
+        }
+    }
+
+    /// The answer that tells what netserver measured.
+    #[must_use]
+    pub fn results(&self, result: &EndResult) -> Frame {
+        match self {
+            Self::Omni(_) => omni::results(result),
+            Self::Stream(_) => classic::stream_results(result),
+            Self::Maerts(_) => classic::maerts_results(result),
+            Self::Rr(kind, _) => classic::rr_results(*kind, result),
+            Self::UdpStream(_) => classic::udp_stream_results(result),
+        }
+    }
+}
+
+fn decode<M: Message>(frame: &Frame) -> Result<M, RemoteErrno> {
+    M::decode(frame).map_err(|_| errno::INVALID)
+}
+
+/// Counts and buffer sizes as the wire has them.
+mod to_wire {
+    /// A 32-bit counter, which wraps as the original's does.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the field wraps by definition"
+    )]
+    pub(super) const fn wrapping(count: u64) -> u32 {
+        count as u32
+    }
+
+    /// A value of at most 31 bits.
+    pub(super) fn signed(value: u32) -> i32 {
+        i32::try_from(value).unwrap_or(i32::MAX)
+    }
+
+    /// A size that may be unknown.
+    pub(super) fn size(value: Option<u32>) -> i32 {
+        value.map_or(-1, signed)
+    }
+
+    /// A figure in single precision.
+    #[expect(clippy::cast_possible_truncation, reason = "the field is a float")]
+    pub(super) const fn float(value: f64) -> f32 {
+        value as f32
+    }
+}
+
+/// Fields of a request as the plan has them.
+mod from_wire {
+    use std::time::Duration;
+
+    use netperf_model::{Family, Limit, RingPlan, TransportId};
+    use netperf_wire::{RemoteErrno, WireFamily, WireProtocol, WireSocketType};
+
+    use crate::errno;
+
+    /// A size that was asked for; -1 is not asked, anything else below 0 makes no sense.
+    pub(super) fn size(value: i32) -> Result<Option<u32>, RemoteErrno> {
+        match value {
+            -1 => Ok(None),
+            other => u32::try_from(other).map(Some).map_err(|_| errno::INVALID),
+        }
+    }
+
+    /// A size of which 0 means that netserver derives it.
+    pub(super) fn derived(value: i32) -> Result<Option<u32>, RemoteErrno> {
+        Ok(size(value)?.filter(|size| *size > 0))
+    }
+
+    /// A buffer ring.
+    pub(super) fn ring(
+        size: Option<u32>,
+        width: u32,
+        align: i32,
+        offset: i32,
+    ) -> Result<RingPlan, RemoteErrno> {
+        Ok(RingPlan {
+            size,
+            width: (width > 0).then_some(width),
+            // An alignment of 0 divides by zero in the original: it means none.
+            align: u32::try_from(align).map_err(|_| errno::INVALID)?.max(1),
+            offset: u32::try_from(offset).map_err(|_| errno::INVALID)?,
+        })
+    }
+
+    pub(super) fn family(family: WireFamily) -> Result<Family, RemoteErrno> {
+        match family {
+            WireFamily::Inet => Ok(Family::V4),
+            WireFamily::Inet6 => Ok(Family::V6),
+            WireFamily::Unspecified | WireFamily::Rds | WireFamily::Other(_) => Err(errno::FAMILY),
+        }
+    }
+
+    pub(super) fn transport(
+        kind: WireSocketType,
+        protocol: WireProtocol,
+    ) -> Result<TransportId, RemoteErrno> {
+        use netperf_model::SocketKind;
+        let kind = match kind {
+            WireSocketType::Stream => SocketKind::Stream,
+            WireSocketType::Datagram => SocketKind::Datagram,
+            WireSocketType::Dccp
+            | WireSocketType::SeqPacket
+            | WireSocketType::Unknown
+            | WireSocketType::Other(_) => return Err(errno::SOCKET_TYPE),
+        };
+        TransportId::from_wire(protocol.code(), kind).ok_or(errno::PROTOCOL)
+    }
+
+    /// Seconds, minus a number of units, or 0 until netperf ends it.
+    pub(super) fn limit(test_length: i32) -> Limit {
+        match u64::try_from(test_length) {
+            Ok(0) => Limit::UntilStopped,
+            Ok(seconds) => Limit::Time(Duration::from_secs(seconds)),
+            Err(_) => Limit::Units(u64::from(test_length.unsigned_abs())),
+        }
+    }
+
+    pub(super) fn port(port: u32) -> Result<u16, RemoteErrno> {
+        u16::try_from(port).map_err(|_| errno::INVALID)
+    }
+}

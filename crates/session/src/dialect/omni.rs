@@ -1,0 +1,196 @@
+//! OMNI at netserver (control-protocol.md 2.5).
+
+use std::net::{IpAddr, SocketAddr};
+
+use netperf_model::{
+    CpuPlan, EndPlan, EndResult, Ending, Flow, Routing, ServerJob, SocketPlan, TransportId,
+};
+use netperf_wire::messages::{OmniRequest, OmniResponse, OmniResults};
+use netperf_wire::{Frame, Header, Message, OmniFlags, RemoteErrno, RequestKind, words_to_ip};
+
+use super::{Ready, from_wire, to_wire};
+use crate::errno;
+
+pub(super) fn job(request: &OmniRequest, peer: Option<IpAddr>) -> Result<ServerJob, RemoteErrno> {
+    let transport = from_wire::transport(request.socket_type, request.protocol)?;
+    let family = from_wire::family(request.ipfamily)?;
+    let flow = flow(request)?;
+    let bind = words_to_ip(request.netserver_ip, request.ipfamily)
+        .filter(|address| !address.is_unspecified());
+    let (request_size, response_size) = message_sizes(request)?;
+    Ok(ServerJob {
+        transport,
+        family,
+        flow,
+        limit: from_wire::limit(request.test_length),
+        request: request_size,
+        response: response_size,
+        end: end(request, transport)?,
+        bind,
+        port: from_wire::port(request.data_port)?,
+        peer: datagram_peer(request, peer)?,
+        ending: Ending::Omni,
+    })
+}
+
+/// The request has netserver's view of the direction, a job netperf's.
+fn flow(request: &OmniRequest) -> Result<Flow, RemoteErrno> {
+    let flow = Flow {
+        sends: request.direction.receives(),
+        receives: request.direction.transmits(),
+        connects: request.flags.contains(OmniFlags::CONNECTION_TEST),
+    };
+    if flow.sends || flow.receives || flow.connects {
+        Ok(flow)
+    } else {
+        Err(errno::INVALID)
+    }
+}
+
+/// A size above 0 makes a direction one of messages.
+fn message_sizes(request: &OmniRequest) -> Result<(Option<u32>, Option<u32>), RemoteErrno> {
+    Ok((
+        from_wire::derived(request.request_size)?,
+        from_wire::derived(request.response_size)?,
+    ))
+}
+
+fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteErrno> {
+    let flags = request.flags;
+    let measures = flags.contains(OmniFlags::MEASURE_CPU);
+    Ok(EndPlan {
+        socket: socket(request, transport)?,
+        send: from_wire::ring(
+            from_wire::derived(request.send_size)?,
+            request.send_width,
+            request.send_alignment,
+            request.send_offset,
+        )?,
+        recv: from_wire::ring(
+            from_wire::derived(request.receive_size)?,
+            request.recv_width,
+            request.recv_alignment,
+            request.recv_offset,
+        )?,
+        cpu: measures.then_some(CpuPlan {
+            rate: Some(request.cpu_rate),
+        }),
+        bind: None,
+        fill: Some(request.fill_file.as_str_lossy())
+            .filter(|name| !name.is_empty())
+            .map(|name| name.into_owned().into()),
+        copy_avoidance: request.so_rcvavoid == 1,
+        ..EndPlan::default()
+    })
+}
+
+fn socket(request: &OmniRequest, transport: TransportId) -> Result<SocketPlan, RemoteErrno> {
+    let flags = request.flags;
+    let routed = flags.contains(OmniFlags::ROUTING_ALLOWED);
+    let congestion = request.cong_control.as_str_lossy();
+    Ok(SocketPlan {
+        send_buffer: from_wire::size(request.send_buf_size)?,
+        recv_buffer: from_wire::size(request.recv_buf_size)?,
+        nodelay: flags.contains(OmniFlags::NO_DELAY) && transport.is_stream(),
+        keepalive: flags.contains(OmniFlags::KEEP_ALIVE),
+        routing: if routed {
+            Routing::Routed
+        } else {
+            Routing::DirectOnly
+        },
+        priority: (request.socket_prio >= 0).then_some(request.socket_prio),
+        tos: u8::try_from(request.socket_tos).ok().filter(|tos| *tos > 0),
+        congestion: (!congestion.is_empty()).then(|| congestion.into_owned()),
+        packet_info: flags.contains(OmniFlags::PACKET_INFO),
+        defer_accept: flags.contains(OmniFlags::DEFER_ACCEPT),
+        fast_open: flags.contains(OmniFlags::FAST_OPEN),
+        connected_datagram: flags.contains(OmniFlags::CONNECT_UDP),
+        no_fragmentation: flags.contains(OmniFlags::PATH_MTU_DISCOVERY),
+        ..SocketPlan::default()
+    })
+}
+
+/// Where datagrams go before any has come: the address in the request, or the
+/// control connection's where the client was not bound to one.
+fn datagram_peer(
+    request: &OmniRequest,
+    peer: Option<IpAddr>,
+) -> Result<Option<SocketAddr>, RemoteErrno> {
+    let port = from_wire::port(request.netperf_port)?;
+    let address = words_to_ip(request.netperf_ip, request.ipfamily)
+        .filter(|address| !address.is_unspecified())
+        .or(peer);
+    Ok(address
+        .filter(|_| port != 0)
+        .map(|address| SocketAddr::new(address, port)))
+}
+
+pub(super) fn response(request: &OmniRequest, ready: &Ready) -> Frame {
+    let setup = &ready.setup;
+    let measures = request.flags.contains(OmniFlags::MEASURE_CPU);
+    // A direction that is not used echoes what was asked for.
+    let or_echo = |size: Option<u32>, asked: i32| size.map_or(asked, to_wire::signed);
+    let width =
+        |used: bool, width: u32, asked: u32| to_wire::signed(if used { width } else { asked });
+    let (sends, receives) = (setup.send_size.is_some(), setup.recv_size.is_some());
+    let message = OmniResponse {
+        recv_buf_size: to_wire::size(setup.recv_buffer),
+        receive_size: or_echo(setup.recv_size, request.receive_size),
+        recv_width: width(receives, setup.recv_width, request.recv_width),
+        send_buf_size: to_wire::size(setup.send_buffer),
+        send_size: or_echo(setup.send_size, request.send_size),
+        send_width: width(sends, setup.send_width, request.send_width),
+        flags: OmniFlags::NONE
+            .with(OmniFlags::NO_DELAY, setup.nodelay)
+            .with(OmniFlags::MEASURE_CPU, measures),
+        cpu_rate: match request.cpu_rate {
+            _ if !measures => 0.0,
+            rate if rate > 0.0 => rate,
+            _ => ready.cpu_rate,
+        },
+        so_rcvavoid: u32::from(request.so_rcvavoid == 1),
+        so_sndavoid: u32::from(request.so_sndavoid == 1),
+        data_port: u32::from(ready.data_port),
+        socket_prio: setup.priority,
+        socket_tos: setup.tos,
+        ..OmniResponse::default()
+    };
+    message.encode(Header::response(RequestKind::Omni))
+}
+
+pub(super) fn results(result: &EndResult) -> Frame {
+    let (tally, cpu) = (&result.tally, result.cpu);
+    let message = OmniResults {
+        bytes_received: tally.bytes_received,
+        recv_calls: to_wire::wrapping(tally.recv_calls),
+        recv_buf_size: to_wire::size(result.recv_buffer_end),
+        bytes_sent: tally.bytes_sent,
+        send_calls: to_wire::wrapping(tally.send_calls),
+        send_buf_size: to_wire::size(result.send_buffer_end),
+        failed_sends: to_wire::wrapping(tally.failed_sends),
+        trans_received: to_wire::wrapping(tally.transactions),
+        elapsed_time: to_wire::float(result.elapsed),
+        transport_retrans: to_wire::size(result.retransmissions),
+        cong_control: netperf_wire::FixedStr::from_str_truncated(
+            result.congestion.as_deref().unwrap_or_default(),
+        ),
+        ..OmniResults::default()
+    };
+    let Some(cpu) = cpu else {
+        return message.encode(Header::results(RequestKind::Omni));
+    };
+    let message = OmniResults {
+        cpu_util: to_wire::float(cpu.busy),
+        cpu_percent_user: to_wire::float(cpu.shares.user),
+        cpu_percent_system: to_wire::float(cpu.shares.system),
+        cpu_percent_iowait: to_wire::float(cpu.shares.iowait),
+        cpu_percent_irq: to_wire::float(cpu.shares.irq),
+        cpu_percent_swintr: to_wire::float(cpu.shares.softirq),
+        cpu_method: cpu.method.code(),
+        num_cpus: cpu.cpus,
+        peak_cpu_id: cpu.peak_id,
+        peak_cpu_util: to_wire::float(cpu.peak_busy),
+        ..message
+    };
+    message.encode(Header::results(RequestKind::Omni))
+}

@@ -1,0 +1,263 @@
+//! Carries the effects of both state machines out over a [`Link`].
+
+use std::time::Duration;
+
+use netperf_model::{EndResult, ServerJob, TestPlan};
+use netperf_wire::{Frame, RemoteErrno};
+
+use crate::client;
+use crate::dialect::Ready;
+use crate::error::SessionError;
+use crate::offer::Agreement;
+use crate::server;
+
+/// What waiting for a message came to.
+#[derive(Clone, Debug)]
+pub enum Arrival {
+    /// A whole message.
+    Frame(Box<Frame>),
+    /// The connection ended when this much of a message had arrived.
+    Closed(usize),
+    /// The time was over first.
+    TimedOut,
+}
+
+/// A control connection.
+pub trait Link {
+    /// Sends a whole message, within a deadline of the link's own.
+    ///
+    /// # Errors
+    /// When the connection is broken or the peer takes nothing.
+    fn send(&mut self, frame: &Frame) -> std::io::Result<()>;
+
+    /// Waits for a whole message.
+    ///
+    /// # Errors
+    /// When the connection is broken.
+    fn receive(&mut self, within: Duration) -> std::io::Result<Arrival>;
+
+    /// Ends our direction.
+    fn half_close(&mut self);
+}
+
+/// netperf's end of a conversation.
+#[derive(Debug)]
+pub struct Conversation<'a, L> {
+    plan: &'a TestPlan,
+    link: L,
+    state: client::State,
+}
+
+/// What the effects of one input came to.
+enum Outcome {
+    Nothing,
+    Agreed(Agreement),
+    Results(Box<EndResult>),
+    Calibrated(f32, i32),
+}
+
+impl<'a, L: Link> Conversation<'a, L> {
+    /// Opens the conversation over a connection that stands.
+    ///
+    /// # Errors
+    /// When the passphrase cannot be sent.
+    pub fn open(
+        plan: &'a TestPlan,
+        link: L,
+        passphrase: Option<String>,
+    ) -> Result<Self, SessionError> {
+        let mut conversation = Self {
+            plan,
+            link,
+            state: client::State::Idle,
+        };
+        conversation.feed(client::Input::Open(passphrase))?;
+        Ok(conversation)
+    }
+
+    /// The connection, to watch while the test runs.
+    pub fn link(&self) -> &L {
+        &self.link
+    }
+
+    /// The connection, to prepare it for waiting.
+    pub fn link_mut(&mut self) -> &mut L {
+        &mut self.link
+    }
+
+    /// Asks for a test and waits until netserver is ready.
+    ///
+    /// # Errors
+    /// When netserver refuses, breaks the protocol or does not answer.
+    pub fn agree(&mut self, request: Frame) -> Result<Agreement, SessionError> {
+        match self.feed(client::Input::Offer(Box::new(request)))? {
+            Outcome::Agreed(agreement) => Ok(agreement),
+            Outcome::Nothing | Outcome::Results(_) | Outcome::Calibrated(..) => {
+                Err(out_of_turn("an answer to the offer"))
+            }
+        }
+    }
+
+    /// Waits for the results of the run that just ended at our end.
+    ///
+    /// # Errors
+    /// When netserver reports an error, breaks the protocol or does not answer in time.
+    pub fn results(&mut self, within: Duration) -> Result<EndResult, SessionError> {
+        match self.feed(client::Input::RunEnded(within))? {
+            Outcome::Results(result) => Ok(*result),
+            Outcome::Nothing | Outcome::Agreed(_) | Outcome::Calibrated(..) => {
+                Err(out_of_turn("the results"))
+            }
+        }
+    }
+
+    /// Asks for netserver's calibration rate and number of CPUs.
+    ///
+    /// # Errors
+    /// When netserver breaks the protocol or does not answer.
+    pub fn calibrate(&mut self) -> Result<(f32, i32), SessionError> {
+        match self.feed(client::Input::Calibrate(self.plan.remote.bind))? {
+            Outcome::Calibrated(rate, cpus) => Ok((rate, cpus)),
+            Outcome::Nothing | Outcome::Agreed(_) | Outcome::Results(_) => {
+                Err(out_of_turn("the calibration"))
+            }
+        }
+    }
+
+    /// Ends the conversation and waits for netserver to do the same.
+    pub fn finish(mut self, within: Duration) {
+        // Everything that matters has been said: how netserver takes its leave is its own affair.
+        if self.feed(client::Input::Finish).is_ok() {
+            let _goodbye = self.link.receive(within);
+        }
+    }
+
+    fn feed(&mut self, input: client::Input) -> Result<Outcome, SessionError> {
+        let mut outcome = Outcome::Nothing;
+        let mut input = Some(input);
+        while let Some(next) = input.take() {
+            let state = std::mem::replace(&mut self.state, client::State::Closed);
+            let (state, effects) = client::step(self.plan, state, next);
+            self.state = state;
+            for effect in effects {
+                match effect {
+                    client::Effect::Send(frame) => self.link.send(&frame).map_err(broken)?,
+                    client::Effect::Expect(within) => input = Some(self.expect(within)?),
+                    client::Effect::Agreed(agreement) => outcome = Outcome::Agreed(agreement),
+                    client::Effect::Results(result) => outcome = Outcome::Results(result),
+                    client::Effect::Calibrated { rate, cpus } => {
+                        outcome = Outcome::Calibrated(rate, cpus);
+                    }
+                    client::Effect::HalfClose => self.link.half_close(),
+                    client::Effect::Fail(error) => return Err(error),
+                }
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn expect(&mut self, within: Duration) -> Result<client::Input, SessionError> {
+        Ok(match self.link.receive(within).map_err(broken)? {
+            Arrival::Frame(frame) => client::Input::Frame(frame),
+            Arrival::Closed(got) => client::Input::Closed(got),
+            Arrival::TimedOut => client::Input::TimedOut(within),
+        })
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "meant for map_err")]
+fn broken(error: std::io::Error) -> SessionError {
+    SessionError::Broken(error.to_string())
+}
+
+fn out_of_turn(input: &'static str) -> SessionError {
+    SessionError::OutOfTurn {
+        state: "the conversation",
+        input,
+    }
+}
+
+/// What netserver's engine does for a session.
+pub trait Host {
+    /// An end that is prepared.
+    type Prepared;
+
+    /// Prepares what was asked for.
+    ///
+    /// # Errors
+    /// The error number for the client.
+    fn prepare(&mut self, job: ServerJob) -> Result<(Self::Prepared, Ready), RemoteErrno>;
+
+    /// Runs it; the response has just been sent.
+    ///
+    /// # Errors
+    /// The error number for the client.
+    fn run(&mut self, prepared: Self::Prepared) -> Result<EndResult, RemoteErrno>;
+
+    /// Moves to a CPU; a CPU that does not exist is ignored.
+    fn bind_to_cpu(&mut self, cpu: u32);
+}
+
+/// Serves one control connection to its end.
+pub fn serve<L: Link, H: Host>(
+    link: &mut L,
+    host: &mut H,
+    facts: &server::Facts,
+    passphrase: Option<String>,
+) {
+    let (mut state, effects) = server::start(passphrase);
+    let mut prepared = None;
+    let mut input = carry_out(link, host, &mut prepared, effects);
+    while let Some(next) = input.take() {
+        let effects;
+        (state, effects) = server::step(facts, state, next);
+        input = carry_out(link, host, &mut prepared, effects);
+    }
+}
+
+/// Carries effects out; the last of them brings the next input, or the end.
+fn carry_out<L: Link, H: Host>(
+    link: &mut L,
+    host: &mut H,
+    prepared: &mut Option<H::Prepared>,
+    effects: Vec<server::Effect>,
+) -> Option<server::Input> {
+    use server::{Effect, Input};
+    let mut next = None;
+    for effect in effects {
+        match effect {
+            Effect::Expect(within) => next = Some(awaited(link, within)),
+            Effect::BindToCpu(cpu) => host.bind_to_cpu(cpu),
+            Effect::Prepare(job) => {
+                next = Some(match host.prepare(*job) {
+                    Ok((end, ready)) => {
+                        *prepared = Some(end);
+                        Input::Prepared(ready)
+                    }
+                    Err(errno) => Input::Refused(errno),
+                });
+            }
+            // A client that is gone cannot be told so; the next receive notices.
+            Effect::Reply(frame) => {
+                if link.send(&frame).is_err() {
+                    return Some(Input::Gone);
+                }
+            }
+            Effect::Run => {
+                next = prepared.take().map(|end| match host.run(end) {
+                    Ok(result) => Input::Ran(Box::new(result)),
+                    Err(errno) => Input::Failed(errno),
+                });
+            }
+            Effect::Close => return None,
+        }
+    }
+    next
+}
+
+fn awaited<L: Link>(link: &mut L, within: Duration) -> server::Input {
+    match link.receive(within) {
+        Ok(Arrival::Frame(frame)) => server::Input::Frame(frame),
+        Ok(Arrival::Closed(_) | Arrival::TimedOut) | Err(_) => server::Input::Gone,
+    }
+}

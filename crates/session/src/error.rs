@@ -1,0 +1,48 @@
+//! The ways in which the other end breaks the protocol or lets us down.
+
+use std::fmt;
+use std::time::Duration;
+
+use netperf_wire::RemoteErrno;
+
+/// What went wrong on the control connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionError {
+    /// The peer reports an error number instead of an answer.
+    Remote(RemoteErrno),
+    /// The connection ended inside or before a message.
+    Closed {
+        /// Bytes of the message that had arrived.
+        got: usize,
+    },
+    /// No answer within this time.
+    NoAnswer(Duration),
+    /// The connection broke.
+    Broken(String),
+    /// A message cannot be decoded: the field and why.
+    Malformed(String),
+    /// An input came in a state that has no place for it.
+    OutOfTurn {
+        /// The state.
+        state: &'static str,
+        /// The input.
+        input: &'static str,
+    },
+}
+
+impl fmt::Display for SessionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Remote(errno) => write!(f, "remote error {}", errno.0),
+            Self::Closed { got } => write!(f, "partial response received: {got} bytes"),
+            Self::NoAnswer(time) => {
+                write!(f, "no answer from netserver within {} s", time.as_secs())
+            }
+            Self::Broken(why) => write!(f, "the control connection broke: {why}"),
+            Self::Malformed(why) => write!(f, "netserver's answer makes no sense: {why}"),
+            Self::OutOfTurn { state, input } => write!(f, "{input} is out of turn in {state}"),
+        }
+    }
+}
+
+impl std::error::Error for SessionError {}

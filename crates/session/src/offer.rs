@@ -1,0 +1,246 @@
+//! netperf's plan as OMNI messages, and netserver's answers as what was agreed and measured.
+//!
+//! Every test travels as OMNI, the ones that a stock client still sends as classic
+//! requests too: a stock server cannot repeat those on one connection
+//! (control-protocol.md 2.6), and OMNI reports more.
+
+use std::net::IpAddr;
+
+use netperf_model::{
+    CpuMethod, CpuShares, CpuUsage, EndPlan, EndResult, EndSetup, Family, Flow, Limit, Routing,
+    SocketKind, Tally, TestId, TestPlan,
+};
+use netperf_wire::messages::{OmniRequest, OmniResponse, OmniResults};
+use netperf_wire::{
+    Direction, FixedStr, Frame, Header, Message, OmniFlags, RequestKind, WireFamily, WireProtocol,
+    WireSocketType, ip_to_words,
+};
+
+use crate::error::SessionError;
+
+/// What the request says beyond the plan: netperf's data socket as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalEnd {
+    /// The family of the data connection.
+    pub family: Family,
+    /// Where netserver can reach netperf's data socket.
+    pub address: Option<IpAddr>,
+    /// Its port, 0 while it is not bound.
+    pub port: u16,
+    /// The port that netserver's data socket is asked to have, 0 for any.
+    pub data_port: u16,
+}
+
+/// What netserver agreed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Agreement {
+    /// Its socket and buffers as they really are.
+    pub setup: EndSetup,
+    /// The port of its data socket.
+    pub data_port: u16,
+    /// Whether it measures its CPU.
+    pub measures_cpu: bool,
+}
+
+/// The request for one iteration.
+#[must_use]
+pub fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
+    let remote = &plan.remote;
+    let message = OmniRequest {
+        send_buf_size: or_minus_one(remote.socket.send_buffer),
+        send_size: or_minus_one(remote.send.size),
+        send_alignment: signed(remote.send.align),
+        send_offset: signed(remote.send.offset),
+        send_width: remote.send.width.unwrap_or(0),
+        request_size: or_minus_one(plan.request),
+        recv_buf_size: or_minus_one(remote.socket.recv_buffer),
+        receive_size: or_minus_one(remote.recv.size),
+        recv_alignment: signed(remote.recv.align),
+        recv_offset: signed(remote.recv.offset),
+        recv_width: remote.recv.width.unwrap_or(0),
+        response_size: or_minus_one(plan.response),
+        flags: flags(plan),
+        cpu_rate: remote.cpu.and_then(|cpu| cpu.rate).unwrap_or(0.0),
+        test_length: test_length(plan),
+        so_rcvavoid: i32::from(remote.copy_avoidance),
+        so_sndavoid: i32::from(remote.copy_avoidance),
+        data_port: u32::from(local.data_port),
+        ipfamily: wire_family(local.family),
+        socket_type: match plan.transport.row().kind {
+            SocketKind::Stream => WireSocketType::Stream,
+            SocketKind::Datagram => WireSocketType::Datagram,
+        },
+        protocol: WireProtocol::from_code(u32::from(plan.transport.row().protocol)),
+        direction: servers_direction(plan),
+        netperf_port: u32::from(local.port),
+        netperf_ip: local.address.map_or([0; 4], ip_to_words),
+        socket_prio: remote.socket.priority.unwrap_or(-1),
+        socket_tos: remote.socket.tos.map_or(-1, i32::from),
+        cong_control: text(remote.socket.congestion.as_deref()),
+        fill_file: FixedStr::from_str_truncated(&fill_file(remote)),
+        ..OmniRequest::default()
+    };
+    let cpu = remote.bind.and_then(|cpu| i32::try_from(cpu).ok());
+    message.encode(Header::request(RequestKind::Omni).with_affinity(cpu))
+}
+
+fn flags(plan: &TestPlan) -> OmniFlags {
+    let socket = &plan.remote.socket;
+    OmniFlags::NONE
+        .with(OmniFlags::NO_DELAY, socket.nodelay)
+        .with(OmniFlags::CONNECTION_TEST, plan.flow.connects)
+        .with(OmniFlags::MEASURE_CPU, plan.remote.cpu.is_some())
+        .with(
+            OmniFlags::ROUTING_ALLOWED,
+            socket.routing == Routing::Routed,
+        )
+        .with(OmniFlags::FAST_OPEN, socket.fast_open)
+        .with(OmniFlags::PACKET_INFO, socket.packet_info)
+        .with(OmniFlags::CONNECT_UDP, socket.connected_datagram)
+        .with(OmniFlags::DEFER_ACCEPT, socket.defer_accept)
+        .with(OmniFlags::PATH_MTU_DISCOVERY, socket.no_fragmentation)
+        .with(OmniFlags::KEEP_ALIVE, socket.keepalive)
+}
+
+/// Seconds, or minus the number of units; 0 until a signal.
+fn test_length(plan: &TestPlan) -> i32 {
+    match plan.limit {
+        Limit::Time(time) => i32::try_from(time.as_secs()).unwrap_or(i32::MAX).max(1),
+        Limit::Units(units) => i32::try_from(units).map_or(i32::MIN, |units| -units),
+        Limit::UntilStopped => 0,
+    }
+}
+
+fn servers_direction(plan: &TestPlan) -> Direction {
+    // The segment size is read from a connection that carries nothing.
+    if plan.test == TestId::TcpMss {
+        return Direction::RECEIVE;
+    }
+    match (plan.flow.sends, plan.flow.receives) {
+        (true, true) => Direction::BOTH,
+        (true, false) => Direction::RECEIVE,
+        (false, true) => Direction::TRANSMIT,
+        (false, false) => Direction::NEITHER,
+    }
+}
+
+pub(crate) fn wire_family(family: Family) -> WireFamily {
+    match family {
+        Family::Unspecified => WireFamily::Unspecified,
+        Family::V4 => WireFamily::Inet,
+        Family::V6 => WireFamily::Inet6,
+    }
+}
+
+fn fill_file(remote: &EndPlan) -> String {
+    remote
+        .fill
+        .as_ref()
+        .map(|path| path.display().to_string())
+        .unwrap_or_default()
+}
+
+fn text<const N: usize>(value: Option<&str>) -> FixedStr<N> {
+    FixedStr::from_str_truncated(value.unwrap_or_default())
+}
+
+/// What a response says, once its error number was seen to be 0.
+///
+/// # Errors
+/// When it cannot be decoded or names no port.
+pub fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, SessionError> {
+    let response =
+        OmniResponse::decode(frame).map_err(|e| SessionError::Malformed(e.to_string()))?;
+    let data_port = u16::try_from(response.data_port)
+        .ok()
+        .filter(|port| *port != 0)
+        .ok_or_else(|| {
+            SessionError::Malformed(format!("the data port is {}", response.data_port))
+        })?;
+    let flow = plan.flow;
+    // A direction that is not active echoes what was asked for: -1.
+    let size = |used: bool, size: i32| u32::try_from(size).ok().filter(|_| used);
+    let width = |width: i32| u32::try_from(width).unwrap_or(0);
+    Ok(Agreement {
+        setup: EndSetup {
+            send_buffer: u32::try_from(response.send_buf_size).ok(),
+            recv_buffer: u32::try_from(response.recv_buf_size).ok(),
+            send_size: size(flow.receives, response.send_size),
+            recv_size: size(flow.sends, response.receive_size),
+            send_width: width(response.send_width),
+            recv_width: width(response.recv_width),
+            nodelay: response.flags.contains(OmniFlags::NO_DELAY),
+            priority: response.socket_prio,
+            tos: response.socket_tos,
+        },
+        data_port,
+        measures_cpu: response.flags.contains(OmniFlags::MEASURE_CPU),
+    })
+}
+
+/// What results say, once their error number was seen to be 0.
+///
+/// `cpu` tells whether netserver measured its CPU: otherwise those fields hold
+/// whatever its buffer held before (control-protocol.md 1.6).
+///
+/// # Errors
+/// When they cannot be decoded.
+pub fn results(plan: &TestPlan, cpu: bool, frame: &Frame) -> Result<EndResult, SessionError> {
+    let results = OmniResults::decode(frame).map_err(|e| SessionError::Malformed(e.to_string()))?;
+    let congestion = Some(results.cong_control.as_str_lossy().into_owned());
+    // Set only when this flag was on and a connection was open at the end.
+    let congestion_is_set = plan.remote.socket.routing == Routing::Routed
+        && plan.transport.is_stream()
+        && !plan.flow.connects;
+    Ok(EndResult {
+        tally: Tally {
+            bytes_sent: results.bytes_sent,
+            bytes_received: results.bytes_received,
+            send_calls: u64::from(results.send_calls),
+            recv_calls: u64::from(results.recv_calls),
+            failed_sends: 0,
+            transactions: u64::from(results.trans_received),
+        },
+        elapsed: f64::from(results.elapsed_time),
+        cpu: cpu.then(|| cpu_usage(&results)),
+        send_buffer_end: u32::try_from(results.send_buf_size).ok(),
+        recv_buffer_end: u32::try_from(results.recv_buf_size).ok(),
+        retransmissions: u32::try_from(results.transport_retrans).ok(),
+        congestion: congestion.filter(|name| congestion_is_set && !name.is_empty()),
+    })
+}
+
+fn cpu_usage(results: &OmniResults) -> CpuUsage {
+    let percent = |value: f32| {
+        let value = f64::from(value);
+        if value.is_finite() { value } else { 0.0 }
+    };
+    CpuUsage {
+        method: CpuMethod::from_code(results.cpu_method),
+        busy: percent(results.cpu_util),
+        shares: CpuShares {
+            user: percent(results.cpu_percent_user),
+            system: percent(results.cpu_percent_system),
+            iowait: percent(results.cpu_percent_iowait),
+            irq: percent(results.cpu_percent_irq),
+            softirq: percent(results.cpu_percent_swintr),
+        },
+        cpus: results.num_cpus,
+        peak_id: results.peak_cpu_id,
+        peak_busy: percent(results.peak_cpu_util),
+    }
+}
+
+/// Whether netserver needs the time of its pad to notice the end of this test.
+#[must_use]
+pub fn ends_late(flow: Flow) -> bool {
+    flow.connects
+}
+
+fn or_minus_one(value: Option<u32>) -> i32 {
+    value.map_or(-1, signed)
+}
+
+fn signed(value: u32) -> i32 {
+    i32::try_from(value).unwrap_or(i32::MAX)
+}

@@ -1,0 +1,222 @@
+//! netserver's end of the control connection (control-protocol.md 2 and 4).
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use netperf_model::{EndResult, ServerJob};
+use netperf_wire::messages::{CpuCalibrateReply, HeaderOnly, Passphrase, SysInfoReply};
+use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind};
+
+use crate::dialect::{Dialect, Ready};
+
+/// How long a client has to say the passphrase.
+pub const PASSPHRASE: Duration = Duration::from_secs(20);
+/// How long a client may say nothing between requests.
+pub const NEXT_REQUEST: Duration = Duration::from_secs(300);
+
+/// Where the conversation stands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum State {
+    /// Nothing counts before this passphrase.
+    Locked(String),
+    /// The next request is awaited.
+    Idle,
+    /// The engine prepares what the request asks for.
+    Preparing(Dialect),
+    /// The test runs.
+    Running(Dialect),
+    /// The conversation is over.
+    Closed,
+}
+
+/// What netserver knows of itself and of its peer, the same for every step.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts {
+    /// CPU calibration rate, clock ticks per second.
+    pub cpu_rate: f32,
+    /// CPUs online.
+    pub cpus: i32,
+    /// Where the control connection comes from.
+    pub peer: Option<IpAddr>,
+}
+
+/// What happens to the conversation.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A message arrived.
+    Frame(Box<Frame>),
+    /// The engine is prepared.
+    Prepared(Ready),
+    /// The engine cannot do what was asked.
+    Refused(RemoteErrno),
+    /// The test ran.
+    Ran(Box<EndResult>),
+    /// The test failed while it ran.
+    Failed(RemoteErrno),
+    /// The client ended or lost the connection, or took too long.
+    Gone,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Wait for a message, this long.
+    Expect(Duration),
+    /// Run on this CPU from now on.
+    BindToCpu(u32),
+    /// Have the engine prepare this.
+    Prepare(Box<ServerJob>),
+    /// Send this message.
+    Reply(Box<Frame>),
+    /// Have the engine run what it prepared.
+    Run,
+    /// End the conversation.
+    Close,
+}
+
+/// The first state and what to do in it.
+#[must_use]
+pub fn start(passphrase: Option<String>) -> (State, Vec<Effect>) {
+    match passphrase {
+        Some(phrase) => (State::Locked(phrase), vec![Effect::Expect(PASSPHRASE)]),
+        None => (State::Idle, vec![Effect::Expect(NEXT_REQUEST)]),
+    }
+}
+
+/// One step of the conversation.
+#[must_use]
+pub fn step(facts: &Facts, state: State, input: Input) -> (State, Vec<Effect>) {
+    match (state, input) {
+        (State::Locked(phrase), Input::Frame(frame)) if unlocks(&phrase, &frame) => idle(None),
+        (State::Idle, Input::Frame(frame)) => request(facts, &frame),
+        (State::Preparing(dialect), Input::Prepared(ready)) => {
+            let response = dialect.response(&ready);
+            (
+                State::Running(dialect),
+                vec![Effect::Reply(Box::new(response)), Effect::Run],
+            )
+        }
+        (State::Preparing(dialect), Input::Refused(errno)) => idle(Some(
+            HeaderOnly.encode(Header::response(dialect.kind()).with_errno(errno)),
+        )),
+        (State::Running(dialect), Input::Ran(result)) => idle(Some(dialect.results(&result))),
+        (State::Running(dialect), Input::Failed(errno)) => idle(Some(
+            HeaderOnly.encode(Header::results(dialect.kind()).with_errno(errno)),
+        )),
+        // Whoever breaks the protocol, or does not know the passphrase, hears nothing more.
+        (_, _) => (State::Closed, vec![Effect::Close]),
+    }
+}
+
+/// Compares in a time that does not tell how much of a guess is right.
+fn unlocks(phrase: &str, frame: &Frame) -> bool {
+    if frame.request() != RequestKind::Passphrase {
+        return false;
+    }
+    let Ok(message) = Passphrase::decode(frame) else {
+        return false;
+    };
+    let said = message.passphrase.as_bytes();
+    let known = phrase.as_bytes();
+    let known = known
+        .get(..known.len().min(PASSPHRASE_BYTES))
+        .unwrap_or(known);
+    let differing = said
+        .iter()
+        .zip(known.iter().chain(std::iter::repeat(&0)))
+        .fold(0, |differing, (said, known)| differing | (said ^ known));
+    said.len() == known.len() && differing == 0
+}
+
+/// The longest passphrase that a record holds, its NUL not counted.
+const PASSPHRASE_BYTES: usize = 647;
+
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other request is a test, or unknown"
+)]
+fn request(facts: &Facts, frame: &Frame) -> (State, Vec<Effect>) {
+    let mut effects: Vec<Effect> = frame
+        .affinity()
+        .and_then(|cpu| u32::try_from(cpu).ok())
+        .map(Effect::BindToCpu)
+        .into_iter()
+        .collect();
+    let (state, then) = match frame.request() {
+        // A passphrase that nobody asked for is not answered.
+        RequestKind::Passphrase => idle(None),
+        RequestKind::DebugOn | RequestKind::DebugOff => {
+            idle(Some(HeaderOnly.encode(Header::response(frame.request()))))
+        }
+        RequestKind::CpuCalibrate => {
+            let reply = CpuCalibrateReply {
+                cpu_rate: facts.cpu_rate,
+                num_cpus: facts.cpus,
+            };
+            idle(Some(
+                reply.encode(Header::response(RequestKind::CpuCalibrate)),
+            ))
+        }
+        RequestKind::SysInfo => {
+            let reply = SysInfoReply::placeholder();
+            idle(Some(reply.encode(Header::response(RequestKind::SysInfo))))
+        }
+        kind => test(facts, kind, frame),
+    };
+    effects.extend(then);
+    (state, effects)
+}
+
+fn test(facts: &Facts, kind: RequestKind, frame: &Frame) -> (State, Vec<Effect>) {
+    match Dialect::understand(frame, facts.peer) {
+        Ok((dialect, job)) => (
+            State::Preparing(dialect),
+            vec![Effect::Prepare(Box::new(job))],
+        ),
+        Err(RemoteErrno::UNKNOWN_REQUEST) => {
+            idle(Some(HeaderOnly.encode(Header::unknown_request())))
+        }
+        Err(errno) => idle(Some(
+            HeaderOnly.encode(Header::response(kind).with_errno(errno)),
+        )),
+    }
+}
+
+/// Answers, if there is something to answer, and awaits the next request.
+fn idle(reply: Option<Frame>) -> (State, Vec<Effect>) {
+    let mut effects: Vec<Effect> = reply
+        .map(|frame| Effect::Reply(Box::new(frame)))
+        .into_iter()
+        .collect();
+    effects.push(Effect::Expect(NEXT_REQUEST));
+    (State::Idle, effects)
+}
+
+impl State {
+    /// Its name, for the transition table.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Locked(_) => "Locked",
+            Self::Idle => "Idle",
+            Self::Preparing(_) => "Preparing",
+            Self::Running(_) => "Running",
+            Self::Closed => "Closed",
+        }
+    }
+}
+
+impl Effect {
+    /// Its name, for the transition table.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Expect(_) => "Expect",
+            Self::BindToCpu(_) => "BindToCpu",
+            Self::Prepare(_) => "Prepare",
+            Self::Reply(_) => "Reply",
+            Self::Run => "Run",
+            Self::Close => "Close",
+        }
+    }
+}

@@ -1,2 +1,50 @@
-//! Development tasks.
-fn main() {}
+//! Development tasks: paired benchmarks and instruction counts against the
+//! original. `just` is the door to them.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a tool whose result is what it prints"
+)]
+
+mod instructions;
+mod options;
+mod parity;
+
+use std::process::ExitCode;
+
+use options::Options;
+
+const USAGE: &str = "\
+usage: xtask bench-parity [--pairs N] [--seconds N] [--tests A,B] [--mixed] [--check]
+       xtask instructions [--check]
+common: [--ours FOLDER] [--stock FOLDER] [--cpus CLIENT,SERVER]
+
+bench-parity   runs ours and the original in turn, pinned, and prints ours/stock
+  --mixed      the mixed pairs too, against the original's own
+  --check      fails if a median ratio is below 0.98
+instructions   user-space instructions of the client, by callgrind
+  --check      fails unless ours are below the original's";
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this tool's own words, not netperf's"
+)]
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let run = match words.first().map(String::as_str) {
+        Some("bench-parity") => parity::run,
+        Some("instructions") => instructions::run,
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    let asked = Options::parse(words.get(1..).unwrap_or_default());
+    match asked.and_then(|options| run(&options)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -7,7 +7,7 @@ mod interop_cases;
 use std::sync::Mutex;
 
 use interop_cases::{Bench, Case, Pairing, cases};
-use netperf_testkit::{Netserver, Place, Programs, Scratch, TwoHosts, require};
+use netperf_testkit::{Netserver, Place, Programs, Scratch, TwoHosts, note, require};
 
 /// Tests run side by side in one configuration: they are judged by their
 /// counts, and those of connections wait four seconds for a stock server.
@@ -85,28 +85,25 @@ fn interoperate(pairing: Pairing, family: Family, net: Net) {
 fn run_all(bench: &Bench) -> Vec<String> {
     let queue = Mutex::new(cases(bench.client.make, bench.server.make).into_iter());
     let failures = Mutex::new(Vec::new());
-    let next = || -> Option<Case> { queue.lock().unwrap().next() };
+    let next = || -> Option<Case> { queue.lock().expect("no judge panics").next() };
     std::thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 while let Some(case) = next() {
                     let verdict = bench.judge(&case);
-                    println!(
-                        "{} {}",
-                        if verdict.is_ok() { "ok    " } else { "FAILED" },
-                        case.name()
-                    );
+                    let mark = if verdict.is_ok() { "ok    " } else { "FAILED" };
+                    note(&format!("{mark} {}", case.name()));
                     if let Err(why) = verdict {
                         failures
                             .lock()
-                            .unwrap()
+                            .expect("no judge panics")
                             .push(format!("## {}\n{why}", case.name()));
                     }
                 }
             });
         }
     });
-    failures.into_inner().unwrap()
+    failures.into_inner().expect("no judge panics")
 }
 
 macro_rules! interop {

@@ -109,7 +109,7 @@ impl Counted {
         let bytes = std::fs::read(file).expect("the counter's file");
         let mut words = bytes
             .chunks_exact(8)
-            .map(|word| u64::from_ne_bytes(word.try_into().unwrap()));
+            .map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes")));
         let mut next = || words.next().expect("six counts");
         Self {
             socket: next(),

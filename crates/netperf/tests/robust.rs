@@ -11,7 +11,7 @@ use netperf_testkit::process::signal;
 use netperf_testkit::server::free_port;
 use netperf_testkit::{
     Finished, Invocation, LoopbackOnly, Netserver, Place, Programs, Running, TwoHosts, eventually,
-    procfs, require,
+    note, procfs, require,
 };
 
 fn ours() -> Programs {
@@ -221,7 +221,7 @@ mod kills {
 
 /// The peer vanished: a failure that says so, in time.
 fn gave_up(finished: &Finished, within: Duration) {
-    println!("{}", finished.account());
+    note(&finished.account());
     assert!(!finished.status.success(), "{}", finished.account());
     assert!(
         finished.status.code().is_some(),
@@ -300,7 +300,7 @@ mod signals {
         std::thread::sleep(seconds(1));
         running.signal(name);
         let finished = running.finish().expect_clean();
-        println!("{test} {name}: {:?}", finished.took);
+        note(&format!("{test} {name}: {:?}", finished.took));
         assert!(finished.took < seconds(5), "{}", finished.account());
         let elapsed = finished.values().number("ELAPSED_TIME");
         assert!((0.5..4.0).contains(&elapsed), "{}", finished.account());

@@ -68,3 +68,9 @@ pub fn eventually(patience: Duration, mut done: impl FnMut() -> bool) -> bool {
 pub fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
+
+/// A line of a test's own account, shown when the test fails.
+#[expect(clippy::print_stdout, reason = "the runner captures it")]
+pub fn note(text: &str) {
+    println!("{text}");
+}

@@ -1,0 +1,61 @@
+# One door for every command; continuous integration goes through it too.
+
+set shell := ["bash", "-euo", "pipefail", "-c"]
+
+# Seconds each fuzz target gets in `just fuzz`.
+fuzz_seconds := "15"
+
+# The list of recipes.
+default:
+    @just --list --unsorted
+
+# Measures something: a private netserver on loopback is started for the run.
+measure *options:
+    cargo run --release -- {{ options }}
+
+# All tests, by cargo alone.
+test:
+    cargo test --workspace
+
+# All tests by nextest, in the profile named.
+[no-exit-message]
+nextest profile="default":
+    cargo nextest run --workspace --profile {{ profile }}
+
+# The examples in the documentation, which nextest leaves out.
+doctest:
+    cargo test --workspace --doc --quiet
+
+# Formatting, lints and dependencies.
+lint: fmt clippy deny
+
+# Formatting.
+fmt:
+    cargo fmt --all --check
+
+# Lints; a warning is an error.
+clippy:
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# Bans hold for what is shipped, licences and sources for everything.
+deny:
+    cargo deny --exclude-dev check bans
+    cargo deny check licenses sources
+
+# A short run of every fuzz target, without needing a nightly compiler.
+fuzz:
+    for target in $(cargo fuzz list); do just fuzz-one "$target" {{ fuzz_seconds }}; done
+
+# One fuzz target for a number of seconds.
+fuzz-one target seconds:
+    RUSTC_BOOTSTRAP=1 cargo fuzz run {{ target }} -- -max_total_time={{ seconds }}
+
+# Ratio of our throughput to that of netperf 2.7.0, test by test (--help for options).
+bench-parity *options:
+    cargo build --release -p netperf
+    cargo run --release -q -p xtask -- bench-parity {{ options }}
+
+# User-space instructions of the client per transaction and per send, ours and the original's.
+instructions *options:
+    cargo build --release -p netperf
+    cargo run --release -q -p xtask -- instructions {{ options }}

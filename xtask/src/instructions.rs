@@ -1,0 +1,119 @@
+//! User-space instructions of the client per transaction and per send.
+//!
+//! Two counted runs of different lengths under callgrind: what the program does
+//! besides, starting, connecting and printing, is the same in both and drops out
+//! of the difference. The kernel's work is not counted.
+
+use std::path::Path;
+use std::time::Duration;
+
+use netperf_testkit::{Invocation, Netserver, Place, Programs, Scratch};
+
+use crate::options::Options;
+
+/// What is counted: test, units of `-l` per step, further options.
+struct Step {
+    what: &'static str,
+    test: &'static str,
+    units: u64,
+    specific: &'static [&'static str],
+}
+
+const STEPS: [Step; 3] = [
+    Step {
+        what: "TCP_RR transaction",
+        test: "TCP_RR",
+        units: 1,
+        specific: &[],
+    },
+    Step {
+        what: "UDP_RR transaction",
+        test: "UDP_RR",
+        units: 1,
+        specific: &[],
+    },
+    Step {
+        what: "16 KiB send",
+        test: "TCP_STREAM",
+        units: 16384,
+        specific: &["-m", "16384"],
+    },
+];
+
+/// Steps in the shorter run; the longer has twice as many.
+const SHORT: u64 = 5000;
+
+/// Counts and prints.
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let (ours, stock) = (options.ours()?, options.stock()?);
+    // One server for both: only the client is counted.
+    let server = Netserver::start(&stock, &Place::Here);
+    println!(
+        "{:<20} {:>9} {:>9} {:>7}",
+        "client, per", "ours", "stock", "ratio"
+    );
+    let mut behind = Vec::new();
+    for step in &STEPS {
+        let mine = per_step(step, &ours, &server)?;
+        let theirs = per_step(step, &stock, &server)?;
+        println!(
+            "{:<20} {mine:>9.1} {theirs:>9.1} {:>7.3}",
+            step.what,
+            mine / theirs
+        );
+        if mine >= theirs {
+            behind.push(step.what);
+        }
+    }
+    if options.check && !behind.is_empty() {
+        return Err(format!("not below the original's: {}", behind.join(", ")));
+    }
+    Ok(())
+}
+
+fn per_step(step: &Step, client: &Programs, server: &Netserver) -> Result<f64, String> {
+    let short = collected(step, SHORT, client, server)?;
+    let long = collected(step, 2 * SHORT, client, server)?;
+    let difference = long
+        .checked_sub(short)
+        .ok_or("the longer run took fewer instructions")?;
+    let (difference, steps) = (u32::try_from(difference), u32::try_from(SHORT));
+    match (difference, steps) {
+        (Ok(difference), Ok(steps)) => Ok(f64::from(difference) / f64::from(steps)),
+        _ => Err("too many instructions to be true".into()),
+    }
+}
+
+/// Instructions of one whole run.
+fn collected(
+    step: &Step,
+    steps: u64,
+    client: &Programs,
+    server: &Netserver,
+) -> Result<u64, String> {
+    let folder = Scratch::new();
+    let finished = Invocation::new(Path::new("valgrind"))
+        .args(["--tool=callgrind", "--callgrind-out-file=callgrind.out"])
+        .arg(&client.netperf)
+        .args(["-4", "-H", "127.0.0.1", "-p", &server.port().to_string()])
+        .args([
+            "-t",
+            step.test,
+            "-l",
+            &format!("-{}", steps * step.units),
+            "--",
+        ])
+        .args(step.specific)
+        .folder(folder.path())
+        .patience(Duration::from_secs(120))
+        .run();
+    let count = finished
+        .stderr
+        .lines()
+        .find_map(|line| line.split_once("Collected : "))
+        .and_then(|(_, count)| count.trim().parse().ok());
+    match count {
+        Some(count) if finished.status.success() => Ok(count),
+        _ => Err(format!("callgrind failed:\n{}", finished.account())),
+    }
+}

@@ -1,0 +1,105 @@
+//! What the tasks can be told.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::str::FromStr;
+
+use netperf_testkit::Programs;
+use netperf_testkit::peers::Make;
+
+/// The options of all tasks.
+#[derive(Debug)]
+pub(crate) struct Options {
+    pub(crate) pairs: usize,
+    pub(crate) seconds: u32,
+    pub(crate) tests: Option<Vec<String>>,
+    pub(crate) mixed: bool,
+    pub(crate) check: bool,
+    pub(crate) client_cpu: u32,
+    pub(crate) server_cpu: u32,
+    ours: PathBuf,
+    stock: PathBuf,
+}
+
+impl Options {
+    /// Reads the words behind the task's name.
+    pub(crate) fn parse(words: &[String]) -> Result<Self, String> {
+        let mut options = Self {
+            pairs: 7,
+            seconds: 2,
+            tests: None,
+            mixed: false,
+            check: false,
+            client_cpu: 0,
+            server_cpu: 1,
+            ours: beside_this_program()?,
+            stock: "/usr/bin".into(),
+        };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
+            match word.as_str() {
+                "--pairs" => options.pairs = number(value()?)?,
+                "--seconds" => options.seconds = number(value()?)?,
+                "--tests" => options.tests = Some(value()?.split(',').map(str::to_owned).collect()),
+                "--mixed" => options.mixed = true,
+                "--check" => options.check = true,
+                "--ours" => options.ours = value()?.into(),
+                "--stock" => options.stock = value()?.into(),
+                "--cpus" => (options.client_cpu, options.server_cpu) = two_numbers(value()?)?,
+                _ => return Err(format!("unknown option {word}\n{}", crate::USAGE)),
+            }
+        }
+        Ok(options)
+    }
+
+    /// The programs of this workspace.
+    pub(crate) fn ours(&self) -> Result<Programs, String> {
+        programs(Make::Ours, &self.ours)
+    }
+
+    /// The original.
+    pub(crate) fn stock(&self) -> Result<Programs, String> {
+        programs(Make::Stock, &self.stock)
+    }
+}
+
+/// Binds a process, and those it will start, to a processor.
+pub(crate) fn pin(pid: u32, cpu: u32) -> Result<(), String> {
+    let bound = Command::new("taskset")
+        .args(["-c", "-p", &cpu.to_string(), &pid.to_string()])
+        .output();
+    match bound {
+        Ok(output) if output.status.success() => Ok(()),
+        other => Err(format!("taskset failed: {other:?}")),
+    }
+}
+
+fn programs(make: Make, folder: &Path) -> Result<Programs, String> {
+    let programs = Programs {
+        make,
+        netperf: folder.join("netperf"),
+        netserver: folder.join("netserver"),
+    };
+    match (programs.netperf.exists(), programs.netserver.exists()) {
+        (true, true) => Ok(programs),
+        _ => Err(format!("no netperf and netserver in {}", folder.display())),
+    }
+}
+
+/// Cargo puts the programs of one profile side by side.
+fn beside_this_program() -> Result<PathBuf, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    Ok(program.parent().unwrap_or(Path::new(".")).to_owned())
+}
+
+fn number<T: FromStr>(word: &str) -> Result<T, String> {
+    word.parse().map_err(|_| format!("{word} is no number"))
+}
+
+fn two_numbers(word: &str) -> Result<(u32, u32), String> {
+    let (first, second) = word
+        .split_once(',')
+        .ok_or_else(|| format!("{word} is no pair"))?;
+    Ok((number(first)?, number(second)?))
+}

@@ -414,8 +414,33 @@ mod first_command {
                 "{}",
                 finished.account()
             );
-            // It was private and for this run: nobody listens now.
+            // It was private and for this run: nobody is left to listen.
+            nobody_left(&machine, seconds(2));
             netperf(&machine, &["-l", "1", "-p", "12865"]).expect_exit(255);
+        }
+    }
+
+    fn nobody_left(machine: &LoopbackOnly, patience: Duration) {
+        let gone = eventually(patience, || machine.processes().is_empty());
+        let left: Vec<_> = machine.processes().into_iter().map(procfs::words).collect();
+        assert!(gone, "left after {patience:?}: {left:?}");
+    }
+
+    #[test]
+    fn a_private_server_does_not_outlive_a_killed_client_netns() {
+        if !require::root() {
+            return;
+        }
+        let machine = LoopbackOnly::new();
+        for test in ["TCP_STREAM", "UDP_RR", "TCP_CRR"] {
+            let mut running = Invocation::new(&ours().netperf)
+                .args(["-t", test, "-l", "1"])
+                .within(&machine.place())
+                .spawn();
+            std::thread::sleep(Duration::from_millis(500));
+            assert!(!running.ended(), "no private server: {}", running.stdout());
+            running.signal("KILL");
+            nobody_left(&machine, seconds(1 + 4 + 3));
         }
     }
 

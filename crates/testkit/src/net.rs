@@ -68,6 +68,12 @@ impl LoopbackOnly {
     pub fn place(&self) -> Place {
         self.0.place()
     }
+
+    /// Every process that runs there.
+    pub fn processes(&self) -> Vec<u32> {
+        let listed = ip(&["netns", "pids", &self.0.0]);
+        listed.lines().filter_map(|pid| pid.parse().ok()).collect()
+    }
 }
 
 impl Default for LoopbackOnly {

@@ -58,6 +58,8 @@ pub struct Run {
     pub segment_size: Option<u32>,
     /// Whether a signal from outside ended it.
     pub stopped_by_user: bool,
+    /// Whether netserver must have noticed the end of the run by now.
+    pub ended_cleanly: bool,
     /// The peer was lost on the way.
     pub lost: Option<Lost>,
     /// `TCP_INFO` when the data connection ended.
@@ -90,6 +92,8 @@ pub(crate) struct Moved {
     pub(crate) facts: Option<Facts>,
     pub(crate) segment_size: Option<u32>,
     pub(crate) lost: Option<Lost>,
+    /// netserver had not closed the connection when we stopped waiting for it.
+    pub(crate) still_moving: bool,
     pub(crate) end_mark: Option<EndMark>,
 }
 
@@ -223,6 +227,7 @@ fn finished(
         elapsed: elapsed.as_secs_f64(),
         segment_size: moved.segment_size,
         stopped_by_user: bell::stopped_by_user(),
+        ended_cleanly: moved.ended != Ended::Abandoned && !moved.still_moving,
         lost,
         tcp_info: facts.tcp,
         round_trip: facts.round_trip,

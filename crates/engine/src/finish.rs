@@ -18,12 +18,23 @@ const AT_MOST: Duration = Duration::from_secs(6);
 /// How often the send queue is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// How a connection came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Drained {
+    /// netserver closed it.
+    Closed,
+    /// Data still moves, but past the point where netserver stops by itself.
+    StillMoving,
+    /// Nothing moves any more.
+    Lost(Lost),
+}
+
 /// Ends our direction and waits for netserver to close its own.
 ///
 /// For a sender this is when everything has been read at the other end. The wait
 /// goes on as long as something moves: data arriving, or our own data being
 /// acknowledged.
-pub(crate) fn half_close_and_drain(socket: &Socket) -> Option<Lost> {
+pub(crate) fn half_close_and_drain(socket: &Socket) -> Drained {
     // A connection that is gone already needs no half-close.
     let _gone = socket.shutdown(Shutdown::Write);
     let start = clock::now();
@@ -33,14 +44,14 @@ pub(crate) fn half_close_and_drain(socket: &Socket) -> Option<Lost> {
     while start.elapsed() < AT_MOST {
         match ready(socket.as_fd(), Interest::Read, LOOK) {
             Ok(true) => match netperf_os::io::recv(socket.as_fd(), &mut scrap) {
-                Ok(0) => return None,
+                Ok(0) => return Drained::Closed,
                 Ok(_) => last_progress = clock::now(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // A reset is an end, too: netserver counts what it read before.
-                Err(_) => return None,
+                Err(_) => return Drained::Closed,
             },
             Ok(false) => {}
-            Err(_) => return None,
+            Err(_) => return Drained::Closed,
         }
         let now_queued = unacknowledged(socket);
         if now_queued != queued {
@@ -48,11 +59,10 @@ pub(crate) fn half_close_and_drain(socket: &Socket) -> Option<Lost> {
             last_progress = clock::now();
         }
         if last_progress.elapsed() >= NO_PROGRESS {
-            return Some(lost(queued));
+            return Drained::Lost(lost(queued));
         }
     }
-    // Still moving, but past the point where netserver stops by itself.
-    None
+    Drained::StillMoving
 }
 
 fn lost(queued: u32) -> Lost {

@@ -14,7 +14,7 @@ use netperf_transport::udp::{Connected, Towards};
 use super::{blame, needed};
 use crate::client::{EndMark, Moved, Work};
 use crate::error::{EngineError, Operation};
-use crate::finish;
+use crate::finish::{self, Drained};
 use crate::limit::{AtLeast, Exactly, Limit, Unlimited};
 use crate::stop::{ByBell, Ended, Stop};
 use crate::workload::connect::{self, Exchange, Opened};
@@ -90,13 +90,19 @@ impl Run<'_, '_, '_, '_> {
         } else {
             self.send_stream(data, limit)?
         };
-        let lost = self.end_connection(&data, ended);
+        let drained = self.end_connection(&data, ended);
         let facts = Some(socket::facts(&data));
+        let lost = match drained {
+            Drained::Lost(lost) => Some(lost),
+            Drained::Closed | Drained::StillMoving => None,
+        };
+        let still_moving = drained == Drained::StillMoving;
         Ok(Moved {
             ended,
             facts,
             segment_size,
             lost,
+            still_moving,
             end_mark: None,
         })
     }
@@ -184,15 +190,24 @@ impl Run<'_, '_, '_, '_> {
             .map_err(blame(plan.flow))
     }
 
-    /// Ends the data connection; without netserver nobody promises to answer that.
-    fn end_connection(&self, data: &Socket, ended: Ended) -> Option<crate::Lost> {
+    /// Ends the data connection.
+    fn end_connection(&self, data: &Socket, ended: Ended) -> Drained {
         let plan = self.work.plan;
-        let already_over = ended == Ended::ByPeer;
-        let never_ends = plan.control.is_none() && plan.flow.receives;
-        if already_over || never_ends {
-            return None;
+        if ended == Ended::ByPeer {
+            return Drained::Closed;
         }
-        finish::half_close_and_drain(data).filter(|_| plan.control.is_some())
+        let only_receives = plan.flow.receives && !plan.flow.sends;
+        if only_receives && (plan.control.is_none() || bell::stopped_by_user()) {
+            // The sender at the other end would go on: it must feel the end.
+            return Drained::StillMoving;
+        }
+        let drained = finish::half_close_and_drain(data);
+        // Without netserver nobody promises to answer the end with an end.
+        if plan.control.is_none() {
+            Drained::StillMoving
+        } else {
+            drained
+        }
     }
 
     fn datagrams<L: Limit>(mut self, data: Socket, limit: &L) -> Result<Moved, EngineError> {
@@ -311,6 +326,7 @@ impl Moved {
             facts: None,
             segment_size: None,
             lost: None,
+            still_moving: false,
             end_mark: None,
         }
     }

@@ -1,2 +1,12 @@
-//! The netperf client.
-fn main() {}
+//! The client. Under the name `netserver` it is the server.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let argv = netperf::argv();
+    if netperf::is_netserver(&argv) {
+        netperf::server::main(&argv)
+    } else {
+        netperf::client::main(&argv)
+    }
+}

@@ -1,2 +1,7 @@
-//! The netperf server.
-fn main() {}
+//! The server.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    netperf::server::main(&netperf::argv())
+}

@@ -46,6 +46,12 @@ impl std::fmt::Display for ResolveError {
 impl std::error::Error for ResolveError {}
 
 impl ResolveError {
+    /// Whether the resolver asks to be tried again later (`EAI_AGAIN`).
+    #[must_use]
+    pub const fn is_passing(&self) -> bool {
+        self.code == libc::EAI_AGAIN
+    }
+
     fn of(code: i32) -> Self {
         // SAFETY: gai_strerror takes any code.
         let text = unsafe { libc::gai_strerror(code) };

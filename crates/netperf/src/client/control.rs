@@ -1,0 +1,203 @@
+//! Reaching netserver (control-protocol.md 2.2).
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use netperf_model::{ControlPlan, DataAddress, Family};
+use netperf_os::resolve::{Found, ResolveError, Want, resolve};
+use netperf_os::{Domain, Protocol, Socket, Type};
+use netperf_transport::socket::wildcard;
+
+use super::private;
+use crate::output::Failure;
+
+/// How long one address may take to answer.
+const CONNECT: Duration = Duration::from_secs(30);
+/// A resolver that asks to be tried again gets this many tries, a second apart.
+const TRIES: u32 = 6;
+
+/// The exit status when netserver cannot be reached.
+const UNREACHED: u8 = 255;
+
+/// A control connection that stands.
+#[derive(Debug)]
+pub(crate) struct Control {
+    pub(crate) socket: Socket,
+    /// Where netserver is.
+    pub(crate) peer: SocketAddr,
+    /// Where the connection comes from.
+    pub(crate) local: SocketAddr,
+}
+
+/// Resolves a name, with patience for a resolver that is busy.
+pub(crate) fn look_up(
+    host: &str,
+    service: &str,
+    family: Family,
+    kind: Type,
+) -> Result<Found, ResolveError> {
+    let want = match family {
+        Family::Unspecified => Want::Any,
+        Family::V4 => Want::V4,
+        Family::V6 => Want::V6,
+    };
+    let mut tries = 1;
+    loop {
+        match resolve(host, service, want, kind) {
+            Err(error) if error.is_passing() && tries < TRIES => {
+                tries += 1;
+                std::thread::sleep(Duration::from_secs(1));
+            }
+            done => return done,
+        }
+    }
+}
+
+/// Connects to netserver, trying every pair of addresses in turn.
+///
+/// Where nobody named a host or a port and nothing listens, a private netserver
+/// is started instead.
+pub(crate) fn establish(plan: &ControlPlan) -> Result<Control, Failure> {
+    let remote = &plan.remote;
+    let mut family = remote.family;
+    if remote.named {
+        let found = look_up(&remote.host, "0", family, Type::STREAM)
+            .map_err(|error| unknown_host(&remote.host, family, &error))?;
+        family = found.addresses.first().map_or(family, family_of);
+    }
+    let described = Described {
+        plan,
+        remote_family: family,
+    };
+    let remotes = look_up(&remote.host, &remote.port, family, Type::STREAM)
+        .map_err(|error| described.unresolved(remote, family, &error))?;
+    let locals = local_addresses(&plan.local)
+        .map_err(|error| described.unresolved(&plan.local, plan.local.family, &error))?;
+    let mut refused = false;
+    for to in &remotes.addresses {
+        for from in locals.matching(*to) {
+            match connect(from, *to) {
+                Ok(control) => return Ok(control),
+                Err(error) => refused |= error.kind() == io::ErrorKind::ConnectionRefused,
+            }
+        }
+    }
+    if refused && !plan.explicit {
+        return private::start(&remotes.addresses).ok_or_else(|| described.not_reached());
+    }
+    Err(described.not_reached())
+}
+
+fn connect(from: SocketAddr, to: SocketAddr) -> io::Result<Control> {
+    let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))?;
+    if from.port() != 0 || !from.ip().is_unspecified() {
+        socket.set_reuse_address(true)?;
+        socket.bind(&from.into())?;
+    }
+    socket.connect_timeout(&to.into(), CONNECT)?;
+    let local = socket.local_addr()?.as_socket().unwrap_or(from);
+    Ok(Control {
+        socket,
+        peer: to,
+        local,
+    })
+}
+
+/// Where the control connection may come from.
+enum Locals {
+    /// The wildcard of whatever family the peer has, with this port.
+    Wildcard(u16),
+    /// These addresses.
+    Named(Vec<SocketAddr>),
+}
+
+impl Locals {
+    fn matching(&self, to: SocketAddr) -> Vec<SocketAddr> {
+        match self {
+            Self::Wildcard(port) => vec![SocketAddr::new(wildcard(family_of(&to)), *port)],
+            Self::Named(addresses) => addresses
+                .iter()
+                .copied()
+                .filter(|from| from.is_ipv4() == to.is_ipv4())
+                .collect(),
+        }
+    }
+}
+
+fn local_addresses(local: &DataAddress) -> Result<Locals, ResolveError> {
+    let found = look_up(&local.host, &local.port, local.family, Type::STREAM)?;
+    Ok(if local.named {
+        Locals::Named(found.addresses)
+    } else {
+        Locals::Wildcard(found.addresses.first().map_or(0, SocketAddr::port))
+    })
+}
+
+pub(crate) fn family_of(address: &SocketAddr) -> Family {
+    if address.is_ipv4() {
+        Family::V4
+    } else {
+        Family::V6
+    }
+}
+
+/// What the messages about a failed control connection name.
+struct Described<'a> {
+    plan: &'a ControlPlan,
+    remote_family: Family,
+}
+
+impl Described<'_> {
+    fn attempt(&self) -> String {
+        let ControlPlan { remote, local, .. } = self.plan;
+        format!(
+            "establish_control could not establish the control connection from {} port {} \
+             address family {} to {} port {} address family {}",
+            local.host,
+            local.port,
+            local.family.label(),
+            remote.host,
+            remote.port,
+            self.remote_family.label()
+        )
+    }
+
+    fn not_reached(&self) -> Failure {
+        let remote = &self.plan.remote;
+        let lines = format!(
+            "establish control: are you sure there is a netserver listening on {} at port {}?\n{}",
+            remote.host,
+            remote.port,
+            self.attempt()
+        );
+        Failure::stdout(UNREACHED, &lines)
+    }
+
+    fn unresolved(&self, host: &DataAddress, family: Family, error: &ResolveError) -> Failure {
+        let lines = format!(
+            "{}\n{}",
+            not_resolved(&host.host, &host.port, family, error),
+            self.attempt()
+        );
+        Failure::stdout(UNREACHED, &lines)
+    }
+}
+
+fn unknown_host(host: &str, family: Family, error: &ResolveError) -> Failure {
+    let lines = format!(
+        "{}\nNetperf could not resolve {host} as a host name",
+        not_resolved(host, "(null)", family, error)
+    );
+    Failure::stdout(UNREACHED, &lines)
+}
+
+fn not_resolved(host: &str, port: &str, family: Family, error: &ResolveError) -> String {
+    format!(
+        "resolve_host: could not resolve host '{host}' port '{port}' af {}\n\
+         \tgetaddrinfo returned {} {}",
+        family.label(),
+        error.code,
+        error.text
+    )
+}

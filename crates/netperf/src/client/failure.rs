@@ -1,0 +1,106 @@
+//! What went wrong, in the words that scripts know (cli.md, error catalogue).
+
+use std::io;
+
+use netperf_engine::{EngineError, Lost, Operation};
+use netperf_model::{Family, SocketKind, TransportId};
+use netperf_session::SessionError;
+
+use crate::output::{Failure, system_text};
+
+/// Exit status of most run-time failures.
+const FAILED: u8 = 1;
+/// Exit status when netserver refuses the test.
+const REFUSED: u8 = 255;
+
+/// The engine failed.
+pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family) -> Failure {
+    let text = system_text(&error.error);
+    let number = error.error.raw_os_error().unwrap_or(0);
+    match &error.operation {
+        Operation::Create => {
+            Failure::stdout(FAILED, &cannot_create(transport, family, number, &text))
+        }
+        Operation::Connect => Failure::stderr(
+            FAILED,
+            &format!("netperf: send_omni: connect_data_socket failed: {text}"),
+        ),
+        Operation::Send => Failure {
+            stdout: format!("send_data: data send error: {text} (errno {number})\n"),
+            stderr: format!("netperf: send_omni: send_data failed: {text}\n"),
+            exit: FAILED,
+        },
+        Operation::SendFile(_) if error.error.kind() == io::ErrorKind::UnexpectedEof => {
+            Failure::stderr(
+                FAILED,
+                "alloc_sendfile_buf_ring: specified file too small.\n\
+                 file must be larger than send_width * send_size",
+            )
+        }
+        Operation::SendFile(_) => Failure::stderr(
+            FAILED,
+            &format!("alloc_sendfile_buf_ring: Could not open requested file: {text}"),
+        ),
+        Operation::Fill(_) => Failure::stdout(
+            FAILED,
+            &format!("Could not open requested fill file: {text}"),
+        ),
+        Operation::Bind
+        | Operation::Listen
+        | Operation::Accept
+        | Operation::Receive
+        | Operation::Buffers
+        | Operation::Timer
+        | Operation::Cpu => {
+            Failure::stderr(FAILED, &format!("netperf: {}: {text}", error.operation))
+        }
+    }
+}
+
+fn cannot_create(transport: TransportId, family: Family, number: i32, text: &str) -> String {
+    let kind = match transport.row().kind {
+        SocketKind::Stream => "SOCK_STREAM",
+        SocketKind::Datagram => "SOCK_DGRAM",
+    };
+    let protocol = match transport {
+        TransportId::Tcp => "IPPROTO_TCP",
+        TransportId::Udp => "IPPROTO_UDP",
+        TransportId::UdpLite => "IPPROTO_UDPLITE",
+        TransportId::IpDefault => "IPPROTO_UNKNOWN(0)",
+    };
+    format!(
+        "netperf: create_data_socket: socket: errno {number} fam {} type {kind} prot {protocol} \
+         errmsg {text}",
+        family.label()
+    )
+}
+
+/// The control conversation failed.
+pub(super) fn session(error: &SessionError) -> Failure {
+    match error {
+        SessionError::Remote(errno) => {
+            let text = match errno.private_meaning() {
+                Some(meaning) => meaning.to_string(),
+                None => system_text(&io::Error::from_raw_os_error(errno.0)),
+            };
+            Failure {
+                stdout: format!("netperf: remote error {}", errno.0),
+                stderr: format!("{text}\n"),
+                exit: REFUSED,
+            }
+        }
+        SessionError::Closed { .. } => Failure::stderr(FAILED, &format!("recv_response: {error}")),
+        SessionError::NoAnswer(_)
+        | SessionError::Broken(_)
+        | SessionError::Malformed(_)
+        | SessionError::OutOfTurn { .. } => Failure::stderr(FAILED, &format!("netperf: {error}")),
+    }
+}
+
+/// The peer was lost during the test.
+pub(super) fn lost(lost: &Lost, host: &str) -> Failure {
+    Failure::stderr(
+        FAILED,
+        &format!("netperf: lost netserver on {host}: {lost}"),
+    )
+}

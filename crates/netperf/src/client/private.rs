@@ -1,0 +1,66 @@
+//! A netserver of our own, for one run, where none is listening.
+//!
+//! A newcomer's first command then measures something. The server is this very
+//! program, started as inetd would start it, on a loopback connection.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use netperf_os::wait::{Interest, ready};
+use netperf_os::{Domain, Protocol, Socket, Type};
+use std::os::fd::AsFd;
+
+use super::control::Control;
+use crate::output::err;
+
+/// A connection over loopback stands at once, or never.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Starts one on the first of these addresses that works.
+pub(super) fn start(addresses: &[SocketAddr]) -> Option<Control> {
+    let loopback = addresses
+        .iter()
+        .filter(|address| address.ip().is_loopback());
+    let control = loopback
+        .filter_map(|address| start_on(*address).ok())
+        .next()?;
+    err("netperf: no netserver is listening here, so a private one serves this run\n");
+    Some(control)
+}
+
+fn start_on(address: SocketAddr) -> io::Result<Control> {
+    let kind = (
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    );
+    let listener = Socket::new(kind.0, kind.1, kind.2)?;
+    listener.bind(&SocketAddr::new(address.ip(), 0).into())?;
+    listener.listen(1)?;
+    let at = listener.local_addr()?;
+    let socket = Socket::new(kind.0, kind.1, kind.2)?;
+    socket.connect_timeout(&at, CONNECT)?;
+    if !ready(listener.as_fd(), Interest::Read, CONNECT)? {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    let (served, _) = listener.accept()?;
+    let child = Command::new("/proc/self/exe")
+        .arg0("netserver")
+        .stdin(Stdio::from(OwnedFd::from(served)))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    // It ends with the control connection, and so with this process.
+    drop(child);
+    let local = socket.local_addr()?.as_socket().unwrap_or(address);
+    let peer = at.as_socket().unwrap_or(address);
+    Ok(Control {
+        socket,
+        peer,
+        local,
+    })
+}

@@ -1,0 +1,359 @@
+//! A test from its beginning to its result.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use netperf_cli::Run;
+use netperf_engine::client::{Client, Run as Ran};
+use netperf_measure::confidence::{Series, assess};
+use netperf_measure::cpu;
+use netperf_model::{
+    Agreed, Confidence, CpuUsage, EndResult, Hosts, Iteration, Outcome, TestId, TestPlan, Unit,
+    Warning, figures,
+};
+use netperf_report::control::{Whose, cpu_rate, uuid};
+use netperf_session::driver::Conversation;
+use netperf_session::offer::{self, Agreement, LocalEnd};
+
+use super::control::{self, Control};
+use super::hosts::{data_hosts, drawn, socket_address};
+use super::{failure, hosts};
+use crate::link::ControlLink;
+use crate::output::{Failure, err, out};
+
+/// How long netserver may take to send its results when nothing is left to wait for.
+const RESULTS: Duration = Duration::from_secs(3);
+/// How long it goes on by itself where nothing tells it of the end.
+const PAD: Duration = Duration::from_secs(4);
+/// How long to wait for results that the user did not wait for.
+const IMPATIENT: Duration = Duration::from_millis(500);
+/// How long netserver may take its leave.
+const LEAVE: Duration = Duration::from_secs(2);
+
+type Talk<'a> = Conversation<'a, ControlLink>;
+
+fn open<'a>(plan: &'a TestPlan, control: Control) -> Result<Talk<'a>, Failure> {
+    let passphrase = plan
+        .control
+        .as_ref()
+        .and_then(|control| control.passphrase.clone());
+    Conversation::open(plan, ControlLink::new(control.socket), passphrase)
+        .map_err(|error| failure::session(&error))
+}
+
+/// LOC_CPU, REM_CPU and UUID: a control connection and no data.
+pub(super) fn without_data(run: &Run) -> Result<(), Failure> {
+    let plan = &run.plan;
+    let control = plan.control.as_ref().map(control::establish).transpose()?;
+    let mut talk = control.map(|control| open(plan, control)).transpose()?;
+    let verbosity = run.report.verbosity;
+    match (plan.test, &mut talk) {
+        (TestId::RemCpu, Some(talk)) => {
+            let (rate, cpus) = talk.calibrate().map_err(|error| failure::session(&error))?;
+            let cpus = u32::try_from(cpus).unwrap_or(0);
+            out(&cpu_rate(Whose::Remote, f64::from(rate), cpus, verbosity));
+        }
+        (TestId::RemCpu, None) => {
+            return Err(Failure::stderr(
+                1,
+                "send_request: send call failure: Bad file descriptor",
+            ));
+        }
+        (TestId::Uuid, _) => out(&uuid(&identifier(plan))),
+        _ => {
+            let rate = cpu::calibration_rate();
+            out(&cpu_rate(Whose::Local, rate, cpu::count(), verbosity));
+        }
+    }
+    if let Some(talk) = talk {
+        talk.finish(LEAVE);
+    }
+    Ok(())
+}
+
+/// The identifier of this run: given by the user, or fresh (RFC 9562, version 1).
+fn identifier(plan: &TestPlan) -> String {
+    plan.uuid.clone().unwrap_or_else(|| {
+        let [node @ .., high, low] = hosts::random().to_be_bytes();
+        let clock = uuid::ContextV1::new(u16::from_be_bytes([high, low]));
+        let now = netperf_measure::clock::since_epoch();
+        let time = uuid::Timestamp::from_unix(&clock, now.as_secs(), now.subsec_nanos());
+        uuid::Uuid::new_v1(time, &node).to_string()
+    })
+}
+
+/// A test that moves data.
+pub(super) fn test(run: &Run) -> Result<(), Failure> {
+    let plan = &run.plan;
+    let trace = Trace(run.debug_level > 0);
+    let control = plan.control.as_ref().map(control::establish).transpose()?;
+    if let Some(plan) = &plan.control {
+        trace.say(&format!(
+            "remotehost is {} and port {}",
+            plan.remote.host, plan.remote.port
+        ));
+    }
+    let hosts = data_hosts(plan, control.as_ref())?;
+    trace.hosts(plan, &hosts);
+    if let Some(banner) = netperf_report::banner(plan, &run.report, &hosts) {
+        out(&banner);
+    }
+    let control_local = control.as_ref().map(|control| control.local.ip());
+    let talk = control.map(|control| open(plan, control)).transpose()?;
+    let mut test = Test {
+        run,
+        hosts,
+        talk,
+        control_local,
+        trace,
+        data_port: None,
+    };
+    let outcome = test.iterate()?;
+    let text = netperf_report::final_report(&outcome, &run.report).map_err(|error| {
+        Failure::stdout(netperf_report::SelectionError::EXIT, &error.to_string())
+    })?;
+    out(&text);
+    if let Some(talk) = test.talk {
+        talk.finish(LEAVE);
+    }
+    Ok(())
+}
+
+/// What the iterations of a test share.
+struct Test<'a> {
+    run: &'a Run,
+    hosts: Hosts,
+    talk: Option<Talk<'a>>,
+    control_local: Option<IpAddr>,
+    trace: Trace,
+    /// The port that netserver had in the previous iteration.
+    data_port: Option<u16>,
+}
+
+impl<'a> Test<'a> {
+    fn plan(&self) -> &'a TestPlan {
+        &self.run.plan
+    }
+
+    fn iterate(&mut self) -> Result<Outcome, Failure> {
+        let plan = self.plan();
+        let unit = figures::unit_in_force(plan, self.run.report.unit);
+        let mut iterations = Vec::new();
+        let mut warnings = Vec::new();
+        loop {
+            let (agreed, iteration, stopped) = self.once()?;
+            iterations.push(iteration);
+            if stopped {
+                warnings.push(Warning::EndedEarly);
+            }
+            let confidence = confidence(plan, unit, &iterations);
+            if stopped || !wants_more(plan, iterations.len(), confidence.as_ref()) {
+                return Ok(Outcome {
+                    plan: plan.clone(),
+                    hosts: self.hosts.clone(),
+                    agreed,
+                    iterations,
+                    confidence,
+                    uuid: identifier(plan),
+                    warnings,
+                });
+            }
+        }
+    }
+
+    /// One iteration; the last value says whether the user ended it.
+    fn once(&mut self) -> Result<(Agreed, Iteration, bool), Failure> {
+        let plan = self.plan();
+        let hosts = drawn(plan, &self.hosts);
+        let family = hosts.remote.family();
+        let failed = |error| failure::engine(&error, plan.transport, family);
+        let client = Client::prepare(plan, &hosts).map_err(failed)?;
+        let local = *client.setup();
+        let agreement = self.agree(&client, &hosts)?;
+        let data_port = agreement.map_or(hosts.remote.port, |agreement| agreement.data_port);
+        self.data_port = agreement.map(|agreement| agreement.data_port);
+        std::thread::sleep(plan.wait);
+        self.trace.timer(plan);
+        let remote = socket_address(&hosts.remote, data_port);
+        let ran = client
+            .run(remote, self.talk.as_ref().map(|talk| talk.link().fd()))
+            .map_err(failed)?;
+        dump_tcp_info(plan, &ran);
+        let (ran, remote) = self.collect(ran)?;
+        let agreed = Agreed {
+            local,
+            remote: agreement.map(|agreement| agreement.setup),
+            data_port,
+            remote_cpu: agreement.is_some_and(|agreement| agreement.measures_cpu),
+        };
+        let iteration = Iteration {
+            elapsed: ran.elapsed,
+            paused: 0.0,
+            local: ran.result,
+            remote,
+            segment_size: ran.segment_size,
+        };
+        Ok((agreed, iteration, ran.stopped_by_user))
+    }
+
+    fn agree(&mut self, client: &Client<'_>, hosts: &Hosts) -> Result<Option<Agreement>, Failure> {
+        let plan = self.plan();
+        let own = self
+            .control_local
+            .filter(|own| own.is_ipv4() == hosts.remote.address.is_ipv4());
+        let Some(talk) = &mut self.talk else {
+            return Ok(None);
+        };
+        let bound = Some(hosts.local.address).filter(|address| !address.is_unspecified());
+        let request = offer::request(
+            plan,
+            &LocalEnd {
+                family: hosts.remote.family(),
+                address: bound.or(own),
+                port: client.local_port(),
+                data_port: self.data_port.unwrap_or(hosts.remote.port),
+            },
+        );
+        let agreement = talk
+            .agree(request)
+            .map_err(|error| failure::session(&error))?;
+        self.trace.say("remote listen done.");
+        self.trace
+            .say(&format!("remote port is {}", agreement.data_port));
+        Ok(Some(agreement))
+    }
+
+    /// netserver's results, as far as they can be had.
+    fn collect(&mut self, mut ran: Ran) -> Result<(Ran, Option<EndResult>), Failure> {
+        let plan = self.plan();
+        let end_mark = ran.end_mark.take();
+        let Some(talk) = &mut self.talk else {
+            return Ok((ran, None));
+        };
+        if let Some(lost) = &ran.lost {
+            return Err(failure::lost(lost, &self.hosts.remote.name));
+        }
+        let within = results_within(plan, &ran, talk.link());
+        let link = talk.link_mut();
+        link.repeat_while_waiting(end_mark);
+        link.demand_signs_of_life(ran.round_trip.unwrap_or_default());
+        let results = talk.results(within);
+        talk.link_mut().repeat_while_waiting(None);
+        match results {
+            Ok(result) => {
+                self.trace.say("remote results obtained");
+                Ok((ran, Some(with_cpus(result))))
+            }
+            // The user did not wait for the end, so netserver may not have noticed it.
+            Err(_) if ran.stopped_by_user => Ok((ran, None)),
+            Err(error) => Err(failure::session(&error)),
+        }
+    }
+}
+
+/// How long netserver may take. A path with a long round trip takes longer.
+fn results_within(plan: &TestPlan, ran: &Ran, link: &ControlLink) -> Duration {
+    let round_trip = ran.round_trip.unwrap_or_default().max(link.round_trip());
+    let notices_late = offer::ends_late(plan.flow) || !ran.ended_cleanly;
+    if ran.stopped_by_user && notices_late {
+        return IMPATIENT + round_trip * 10;
+    }
+    let pad = if notices_late { PAD } else { Duration::ZERO };
+    RESULTS + pad + round_trip * 10
+}
+
+/// An old netserver that does not count its CPUs means: as many as here.
+fn with_cpus(mut result: EndResult) -> EndResult {
+    if let Some(cpu) = &mut result.cpu {
+        if cpu.cpus == 0 {
+            *cpu = CpuUsage {
+                cpus: cpu::count(),
+                ..*cpu
+            };
+        }
+    }
+    result
+}
+
+fn confidence(plan: &TestPlan, unit: Unit, runs: &[Iteration]) -> Option<Confidence> {
+    let wanted = plan.confidence.as_ref()?;
+    let all: Vec<figures::Figures> = runs
+        .iter()
+        .map(|run| figures::of_iteration(plan, unit, run))
+        .collect();
+    let column = |pick: fn(&figures::Figures) -> f64| all.iter().map(pick).collect::<Vec<f64>>();
+    let result = column(|figures| figures.throughput);
+    let local_cpu = column(|figures| figures.local_cpu);
+    let remote_cpu = column(|figures| figures.remote_cpu);
+    let series = Series {
+        result: &result,
+        local_cpu: &local_cpu,
+        remote_cpu: &remote_cpu,
+    };
+    Some(assess(wanted, series))
+}
+
+fn wants_more(plan: &TestPlan, done: usize, reached: Option<&Confidence>) -> bool {
+    let (Some(wanted), Some(reached)) = (&plan.confidence, reached) else {
+        return false;
+    };
+    let done = u32::try_from(done).unwrap_or(u32::MAX);
+    done < wanted.min_iterations || (!reached.met && done < wanted.max_iterations)
+}
+
+/// What `DUMP_TCP_INFO` asks for, misspelt name included: scripts parse it.
+fn dump_tcp_info(plan: &TestPlan, ran: &Ran) {
+    let Some(info) = ran.tcp_info.filter(|_| plan.dump_tcp_info) else {
+        return;
+    };
+    err(&format!(
+        "tcpi_rto {} tcpi_ato {} tcpi_pmtu {} tcpi_rcv_ssthresh {}\n\
+         tcpi_rtt {} tcpi_rttvar {} tcpi_snd_ssthresh {} tpci_snd_cwnd {}\n\
+         tcpi_reordering {} tcpi_total_retrans {}\n",
+        info.rto,
+        info.ato,
+        info.pmtu,
+        info.rcv_ssthresh,
+        info.rtt,
+        info.rttvar,
+        info.snd_ssthresh,
+        info.snd_cwnd,
+        info.reordering,
+        info.total_retrans
+    ));
+}
+
+/// What `-d` prints: the lines that scripts look for (output.md, debug output).
+struct Trace(bool);
+
+impl Trace {
+    fn say(&self, line: &str) {
+        if self.0 {
+            out(&format!("{line}\n"));
+        }
+    }
+
+    fn hosts(&self, plan: &TestPlan, hosts: &Hosts) {
+        for (asked, host) in [
+            (&plan.remote_data, &hosts.remote),
+            (&plan.local_data, &hosts.local),
+        ] {
+            let address: SocketAddr = hosts::socket_address(host, host.port);
+            self.say(&format!(
+                "complete_addrinfo using hostname {} port {} family {} found {address}",
+                asked.host,
+                asked.port,
+                host.family().label()
+            ));
+        }
+    }
+
+    fn timer(&self, plan: &TestPlan) {
+        if let netperf_model::Limit::Time(time) = plan.limit {
+            self.say(&format!(
+                "About to start a timer for {} seconds.",
+                time.as_secs()
+            ));
+        }
+    }
+}

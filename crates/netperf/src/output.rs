@@ -1,0 +1,84 @@
+//! Writing to the standard streams, and leaving.
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use netperf_cli::{Notice, Stream};
+
+/// Prints on standard output, at once: what was printed must be there even if
+/// the next thing that happens is a kill.
+pub(crate) fn out(text: &str) {
+    print(&mut io::stdout().lock(), text);
+}
+
+/// Prints on standard error.
+pub(crate) fn err(text: &str) {
+    print(&mut io::stderr().lock(), text);
+}
+
+fn print(stream: &mut impl Write, text: &str) {
+    // A reader that is gone takes nothing more, and there is nobody else to tell.
+    let _gone = stream
+        .write_all(text.as_bytes())
+        .and_then(|()| stream.flush());
+}
+
+/// Prints what the command line wants printed before anything else.
+pub(crate) fn notices(notices: &[Notice]) {
+    for notice in notices {
+        let (terminal, print): (bool, fn(&str)) = match notice.stream {
+            Stream::Stdout => (io::stdout().is_terminal(), out),
+            Stream::Stderr => (io::stderr().is_terminal(), err),
+        };
+        if terminal || !notice.terminal_only {
+            print(&notice.text);
+        }
+    }
+}
+
+/// Why a program ends without having done what it was asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// For standard output, newlines included.
+    pub(crate) stdout: String,
+    /// For standard error, newlines included.
+    pub(crate) stderr: String,
+    /// Exit status.
+    pub(crate) exit: u8,
+}
+
+impl Failure {
+    /// Lines on standard output.
+    pub(crate) fn stdout(exit: u8, lines: &str) -> Self {
+        Self {
+            stdout: format!("{lines}\n"),
+            stderr: String::new(),
+            exit,
+        }
+    }
+
+    /// Lines on standard error.
+    pub(crate) fn stderr(exit: u8, lines: &str) -> Self {
+        Self {
+            stdout: String::new(),
+            stderr: format!("{lines}\n"),
+            exit,
+        }
+    }
+
+    /// Prints it and gives the exit status.
+    pub(crate) fn report(&self) -> ExitCode {
+        out(&self.stdout);
+        err(&self.stderr);
+        ExitCode::from(self.exit)
+    }
+}
+
+/// The system's text for an error, without the number that Rust appends.
+pub(crate) fn system_text(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error ") {
+        Some(end) => text[..end].to_string(),
+        None => text,
+    }
+}

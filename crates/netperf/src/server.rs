@@ -1,0 +1,53 @@
+//! The netserver program.
+
+mod host;
+mod listen;
+mod session;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use netperf_cli::{ServerArgs, ServerCommand, Stream};
+
+use crate::output::{self, err, out};
+
+/// Runs netserver.
+#[must_use]
+pub fn main(argv: &[OsString]) -> ExitCode {
+    netperf_os::process::set_name(c"netserver");
+    let parsed = netperf_cli::netserver(argv);
+    output::notices(&parsed.notices);
+    match parsed.command {
+        Ok(ServerCommand::Serve(args)) => serve(&args),
+        Ok(ServerCommand::Usage(usage)) => {
+            match usage.stream {
+                Stream::Stdout => out(&usage.text),
+                Stream::Stderr => err(&usage.text),
+            }
+            ExitCode::from(usage.exit)
+        }
+        Ok(ServerCommand::Version(text)) => {
+            out(&text);
+            ExitCode::SUCCESS
+        }
+        Err(error) => crate::client::cli_failure(&error),
+    }
+}
+
+/// One way in for a session: descriptor 0 is its control connection, whether inetd
+/// or a listener of ours started it.
+fn serve(args: &ServerArgs) -> ExitCode {
+    if !args.standalone && netperf_os::process::standard_input_is_socket() {
+        return match netperf_os::process::standard_input() {
+            Ok(control) => {
+                session::serve(control.into(), args.passphrase.clone());
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                err(&format!("netserver: cannot use standard input: {error}\n"));
+                ExitCode::FAILURE
+            }
+        };
+    }
+    listen::run(args)
+}

@@ -1,0 +1,61 @@
+//! The engine, as a session uses it.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use netperf_engine::EngineError;
+use netperf_engine::server::Server;
+use netperf_model::{EndResult, ServerJob};
+use netperf_os::Socket;
+use netperf_session::dialect::Ready;
+use netperf_session::driver::Host;
+use netperf_session::errno;
+use netperf_wire::RemoteErrno;
+
+/// Runs what a session asks for.
+pub(super) struct EngineHost {
+    control: Socket,
+    cpu_rate: f32,
+}
+
+impl EngineHost {
+    /// `control` is watched while a test runs: when it ends, so does the test.
+    pub(super) fn new(control: Socket, cpu_rate: f32) -> Self {
+        Self { control, cpu_rate }
+    }
+}
+
+impl Host for EngineHost {
+    type Prepared = Server;
+
+    fn prepare(&mut self, job: ServerJob) -> Result<(Server, Ready), RemoteErrno> {
+        let server = Server::prepare(job).map_err(|error| number(&error))?;
+        let ready = Ready {
+            setup: *server.setup(),
+            data_port: server.data_port(),
+            cpu_rate: self.cpu_rate,
+        };
+        Ok((server, ready))
+    }
+
+    fn run(&mut self, prepared: Server) -> Result<EndResult, RemoteErrno> {
+        prepared
+            .run(Some(self.control.as_fd()))
+            .map_err(|error| number(&error))
+    }
+
+    fn bind_to_cpu(&mut self, cpu: u32) {
+        // A CPU that this machine does not have leaves the session where it is, as
+        // the original does; the client asked blindly.
+        let _no_such_cpu = netperf_os::process::bind_to_cpu(cpu);
+    }
+}
+
+/// The number that tells the client why.
+fn number(error: &EngineError) -> RemoteErrno {
+    match error.error.raw_os_error() {
+        Some(number) => RemoteErrno(number),
+        None if error.error.kind() == io::ErrorKind::InvalidInput => errno::INVALID,
+        None => errno::OTHER,
+    }
+}

@@ -7,7 +7,7 @@
 use std::net::IpAddr;
 
 use netperf_model::{
-    CpuMethod, CpuShares, CpuUsage, EndPlan, EndResult, EndSetup, Family, Flow, Limit, Routing,
+    CpuMethod, CpuShares, CpuUsage, EndPlan, EndResult, EndSetup, Family, Limit, Routing,
     SocketKind, Tally, TestId, TestPlan,
 };
 use netperf_wire::messages::{OmniRequest, OmniResponse, OmniResults};
@@ -231,10 +231,11 @@ fn cpu_usage(results: &OmniResults) -> CpuUsage {
     }
 }
 
-/// Whether netserver needs the time of its pad to notice the end of this test.
+/// Whether netserver may need the time of its pad to notice the end of this test:
+/// where no connection ends, or where the datagrams that tell it may all be lost.
 #[must_use]
-pub fn ends_late(flow: Flow) -> bool {
-    flow.connects
+pub fn ends_late(plan: &TestPlan) -> bool {
+    plan.flow.connects || !plan.transport.is_stream()
 }
 
 fn or_minus_one(value: Option<u32>) -> i32 {

@@ -68,6 +68,14 @@ impl Answering {
             connect_first,
         }
     }
+
+    /// Tells whoever asked last that there will be no more answers.
+    pub fn send_end_mark(&mut self) {
+        if self.source.is_known() {
+            // A peer that is gone needs no telling.
+            let _gone = calls::send_back(self.socket.as_fd(), &[], &self.source);
+        }
+    }
 }
 
 impl Endpoint for Answering {

@@ -19,6 +19,9 @@ use crate::stop::{ByBell, Ended, Phase, Stop};
 use crate::workload::connect::{self, Exchange, Opened};
 use crate::workload::{rr, stream};
 
+/// Empty datagrams that tell netperf of the end: one may be lost.
+const END_MARKS: usize = 3;
+
 /// A run under way.
 struct Run<'a, 's> {
     work: &'a mut Work,
@@ -112,34 +115,39 @@ impl Run<'_, '_> {
         let Run { work, stop, tally } = self;
         let Work { job, rings } = work;
         let flow = job.flow;
-        let connect_first = job.end.socket.connected_datagram;
-        let ended = if flow.is_request_response() {
-            let rings = (needed(&mut rings.recv)?, needed(&mut rings.send)?);
-            rr::server(
-                &mut Answering::new(data, connect_first),
-                rings,
-                limit,
-                stop,
-                tally,
-            )
-        } else if flow.receives {
+        if flow.receives && !flow.sends {
             let mut endpoint = Towards {
                 socket: data,
                 to: peer(job)?,
             };
-            stream::send(&mut endpoint, needed(&mut rings.send)?, limit, stop, tally)
+            let ring = needed(&mut rings.send)?;
+            let ended =
+                stream::send(&mut endpoint, ring, limit, stop, tally).map_err(blame(flow))?;
+            // A peer that is gone needs no telling.
+            (0..END_MARKS).for_each(|_| drop(endpoint.send(&[])));
+            return Ok(Served::without_facts(ended));
+        }
+        let length = match job.ending {
+            Ending::Omni => None,
+            Ending::OddDatagram(length) => usize::try_from(length).ok(),
+        };
+        let answering = Answering::new(data, job.end.socket.connected_datagram);
+        let mut endpoint = UntilOdd {
+            inner: answering,
+            length,
+        };
+        let ended = if flow.is_request_response() {
+            let rings = (needed(&mut rings.recv)?, needed(&mut rings.send)?);
+            rr::server(&mut endpoint, rings, limit, stop, tally)
         } else {
-            let length = match job.ending {
-                Ending::Omni => None,
-                Ending::OddDatagram(length) => usize::try_from(length).ok(),
-            };
-            let mut endpoint = UntilOdd {
-                inner: Answering::new(data, connect_first),
-                length,
-            };
             stream::receive(&mut endpoint, needed(&mut rings.recv)?, limit, stop, tally)
         };
-        Ok(Served::without_facts(ended.map_err(blame(flow))?))
+        let ended = ended.map_err(blame(flow))?;
+        if ended == Ended::Abandoned {
+            // The client's own end marks never came, so it may be waiting for one.
+            (0..END_MARKS).for_each(|_| endpoint.inner.send_end_mark());
+        }
+        Ok(Served::without_facts(ended))
     }
 
     fn connections<L: Limit>(self, listener: &Socket, limit: &L) -> Result<Served, EngineError> {

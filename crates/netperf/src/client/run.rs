@@ -254,7 +254,7 @@ impl<'a> Test<'a> {
 /// How long netserver may take. A path with a long round trip takes longer.
 fn results_within(plan: &TestPlan, ran: &Ran, link: &ControlLink) -> Duration {
     let round_trip = ran.round_trip.unwrap_or_default().max(link.round_trip());
-    let notices_late = offer::ends_late(plan.flow) || !ran.ended_cleanly;
+    let notices_late = offer::ends_late(plan) || !ran.ended_cleanly;
     if ran.stopped_by_user && notices_late {
         return IMPATIENT + round_trip * 10;
     }

@@ -1,0 +1,169 @@
+//! The whole transition table of both state machines, as a snapshot.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use common::{facts, local_end, plan, ready, result};
+use netperf_session::dialect::Dialect;
+use netperf_session::{client, offer, server};
+use netperf_wire::messages::{HeaderOnly, OmniResults};
+use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind};
+
+fn request() -> Frame {
+    offer::request(&plan(), &local_end())
+}
+
+fn dialect() -> Dialect {
+    Dialect::understand(&request(), None).unwrap().0
+}
+
+fn client_states() -> Vec<client::State> {
+    let agreement = offer::agreement(&plan(), &dialect().response(&ready())).unwrap();
+    vec![
+        client::State::Idle,
+        client::State::Calibrating,
+        client::State::Offered,
+        client::State::Running(agreement),
+        client::State::AwaitingResults(agreement),
+        client::State::Closed,
+    ]
+}
+
+fn client_inputs() -> Vec<(&'static str, client::Input)> {
+    let error = HeaderOnly.encode(Header::response(RequestKind::Omni).with_errno(RemoteErrno(95)));
+    let results = OmniResults::default().encode(Header::results(RequestKind::Omni));
+    vec![
+        ("Open without passphrase", client::Input::Open(None)),
+        (
+            "Open with passphrase",
+            client::Input::Open(Some("sesame".into())),
+        ),
+        ("Calibrate", client::Input::Calibrate(None)),
+        ("Offer", client::Input::Offer(Box::new(request()))),
+        ("RunEnded", client::Input::RunEnded(Duration::from_secs(3))),
+        (
+            "response",
+            client::Input::Frame(Box::new(dialect().response(&ready()))),
+        ),
+        ("results", client::Input::Frame(Box::new(results))),
+        ("error 95", client::Input::Frame(Box::new(error))),
+        ("Closed", client::Input::Closed(3)),
+        ("TimedOut", client::Input::TimedOut(Duration::from_secs(60))),
+        ("Finish", client::Input::Finish),
+    ]
+}
+
+fn client_effect(effect: &client::Effect) -> String {
+    match effect {
+        client::Effect::Send(frame) => format!("Send {}", frame.request()),
+        client::Effect::Expect(within) => format!("Expect within {within:?}"),
+        client::Effect::Agreed(_) => "Agreed".into(),
+        client::Effect::Results(_) => "Results".into(),
+        client::Effect::Calibrated { .. } => "Calibrated".into(),
+        client::Effect::HalfClose => "HalfClose".into(),
+        client::Effect::Fail(error) => format!("Fail: {error}"),
+    }
+}
+
+#[test]
+fn every_state_of_the_client_answers_every_input() {
+    let mut table = String::new();
+    for state in client_states() {
+        writeln!(table, "{}", state.name()).unwrap();
+        for (name, input) in client_inputs() {
+            let (next, effects) = client::step(&plan(), state, input);
+            let effects: Vec<String> = effects.iter().map(client_effect).collect();
+            writeln!(
+                table,
+                "  {name:<24} -> {:<16} {}",
+                next.name(),
+                effects.join(", ")
+            )
+            .unwrap();
+        }
+    }
+    insta::assert_snapshot!(table);
+}
+
+fn server_states() -> Vec<server::State> {
+    vec![
+        server::State::Locked("sesame".into()),
+        server::State::Idle,
+        server::State::Preparing(dialect()),
+        server::State::Running(dialect()),
+        server::State::Closed,
+    ]
+}
+
+fn server_inputs() -> Vec<(&'static str, server::Input)> {
+    let plain = |kind| HeaderOnly.encode(Header::request(kind));
+    let open = |phrase: &str| {
+        let (_, effects) = client::step(
+            &plan(),
+            client::State::Idle,
+            client::Input::Open(Some(phrase.into())),
+        );
+        let Some(client::Effect::Send(frame)) = effects.into_iter().next() else {
+            panic!("a passphrase is sent")
+        };
+        *frame
+    };
+    let frame = |frame: Frame| server::Input::Frame(Box::new(frame));
+    vec![
+        ("right passphrase", frame(open("sesame"))),
+        ("wrong passphrase", frame(open("sesam"))),
+        ("OMNI", frame(request())),
+        ("CPU_CALIBRATE", frame(plain(RequestKind::CpuCalibrate))),
+        ("DEBUG_ON", frame(plain(RequestKind::DebugOn))),
+        ("SYSINFO", frame(plain(RequestKind::SysInfo))),
+        ("NODE_IDENTIFY", frame(plain(RequestKind::NodeIdentify))),
+        ("request 9999", frame(plain(RequestKind::Unknown(9999)))),
+        ("all zeros", frame(Frame::default())),
+        ("Prepared", server::Input::Prepared(ready())),
+        ("Refused", server::Input::Refused(RemoteErrno(93))),
+        ("Ran", server::Input::Ran(Box::new(result()))),
+        ("Failed", server::Input::Failed(RemoteErrno(104))),
+        ("Gone", server::Input::Gone),
+    ]
+}
+
+fn server_effect(effect: &server::Effect) -> String {
+    match effect {
+        server::Effect::Reply(frame) => {
+            format!(
+                "Reply kind {:#x} errno {}",
+                frame.header().kind,
+                frame.errno().0
+            )
+        }
+        server::Effect::Expect(within) => format!("Expect within {within:?}"),
+        server::Effect::BindToCpu(_)
+        | server::Effect::Prepare(_)
+        | server::Effect::Run
+        | server::Effect::Close => effect.name().into(),
+    }
+}
+
+#[test]
+fn every_state_of_the_server_answers_every_input() {
+    let mut table = String::new();
+    for state in server_states() {
+        writeln!(table, "{}", state.name()).unwrap();
+        for (name, input) in server_inputs() {
+            let (next, effects) = server::step(&facts(), state.clone(), input);
+            let effects: Vec<String> = effects.iter().map(server_effect).collect();
+            writeln!(
+                table,
+                "  {name:<18} -> {:<10} {}",
+                next.name(),
+                effects.join(", ")
+            )
+            .unwrap();
+        }
+    }
+    insta::assert_snapshot!(table);
+}

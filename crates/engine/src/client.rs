@@ -108,6 +108,10 @@ impl<'a> Client<'a> {
             .map_err(Operation::Create.failed())?;
         let local = local_address(plan, hosts, family);
         // A connection binds by itself; a datagram socket must have a port to be told of.
+        if plan.flow.sends && !plan.transport.is_stream() {
+            socket::report_send_errors(&opened.socket, family)
+                .map_err(Operation::Create.failed())?;
+        }
         let must_bind =
             !plan.transport.is_stream() || local.port() != 0 || !local.ip().is_unspecified();
         if must_bind && !plan.flow.connects {

@@ -58,6 +58,10 @@ impl Server {
         let opened = socket::open(job.transport, job.family, &job.end.socket)
             .map_err(Operation::Create.failed())?;
         bind(&job, &opened.socket)?;
+        if only_sends(&job) && !job.transport.is_stream() {
+            socket::report_send_errors(&opened.socket, job.family)
+                .map_err(Operation::Create.failed())?;
+        }
         // netserver receives what netperf sends.
         let sends = Carries::of(job.flow.receives, job.response);
         let receives = Carries::of(job.flow.sends, job.request);

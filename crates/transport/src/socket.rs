@@ -136,16 +136,6 @@ fn set_stream_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
 fn set_datagram_options(socket: &Socket, family: Family, plan: &SocketPlan) -> io::Result<()> {
     let fd = socket.as_fd();
     let v6 = family == Family::V6;
-    // Without it a full local queue would drop datagrams without a word.
-    sockopt::set(
-        fd,
-        if v6 {
-            IntOption::RecvErrV6
-        } else {
-            IntOption::RecvErrV4
-        },
-        1,
-    )?;
     if plan.no_fragmentation {
         let option = if v6 {
             IntOption::MtuDiscoverV6
@@ -217,6 +207,23 @@ pub fn buffers(socket: &Socket) -> (Option<u32>, Option<u32>) {
         known(socket.send_buffer_size()),
         known(socket.recv_buffer_size()),
     )
+}
+
+/// Has a datagram socket report what became of what it sent: without it a full
+/// local queue drops datagrams without a word.
+///
+/// An end that answers must not ask for it: the asker may be gone before the last
+/// answer comes, which is no error of the test.
+///
+/// # Errors
+/// Whatever setsockopt(2) reports.
+pub fn report_send_errors(socket: &Socket, family: Family) -> io::Result<()> {
+    let option = if family == Family::V6 {
+        IntOption::RecvErrV6
+    } else {
+        IntOption::RecvErrV4
+    };
+    sockopt::set(socket.as_fd(), option, 1)
 }
 
 /// Makes a listener out of an opened stream socket.

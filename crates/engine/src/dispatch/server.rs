@@ -121,8 +121,10 @@ impl Run<'_, '_> {
                 to: peer(job)?,
             };
             let ring = needed(&mut rings.send)?;
-            let ended =
-                stream::send(&mut endpoint, ring, limit, stop, tally).map_err(blame(flow))?;
+            let ended = match stream::send(&mut endpoint, ring, limit, stop, tally) {
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ended::ByPeer,
+                other => other.map_err(blame(flow))?,
+            };
             // A peer that is gone needs no telling.
             (0..END_MARKS).for_each(|_| drop(endpoint.send(&[])));
             return Ok(Served::without_facts(ended));

@@ -7,16 +7,18 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{
-    CpuUsage, EndResult, EndSetup, Family, Hosts, Limit as LimitPlan, Tally, TestId, TestPlan,
+    CpuUsage, EndResult, EndSetup, Family, Hosts, Latency, Limit as LimitPlan, Tally, TestId,
+    TestPlan,
 };
 use netperf_os::bell::{self, Bell, Outside, Schedule};
 use netperf_os::tcp::TcpInfo;
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::socket::{self, Facts};
 
-use crate::dispatch;
+use crate::dispatch::{self, Keeping};
 use crate::end::{self, Carries, Rings};
 use crate::error::{EngineError, Operation};
+use crate::live::Live;
 use crate::sendfile;
 use crate::stop::{ByBell, Ended, Lost};
 
@@ -54,6 +56,10 @@ pub struct Run {
     pub result: EndResult,
     /// Length of the run, seconds.
     pub elapsed: f64,
+    /// Of that, time spent waiting for a turn, seconds.
+    pub paused: f64,
+    /// How long operations took, where that was to be kept.
+    pub latency: Option<Latency>,
     /// Segment size of the data connection, bytes.
     pub segment_size: Option<u32>,
     /// Whether a signal from outside ended it.
@@ -158,7 +164,8 @@ impl<'a> Client<'a> {
         socket::local_port(&self.socket)
     }
 
-    /// Runs the test against the data socket at `remote`.
+    /// Runs the test against the data socket at `remote`; `live` can be read
+    /// meanwhile.
     ///
     /// # Errors
     /// When the data connection cannot be made or breaks.
@@ -166,6 +173,7 @@ impl<'a> Client<'a> {
         self,
         remote: SocketAddr,
         control: Option<BorrowedFd<'_>>,
+        live: &Live,
     ) -> Result<Run, EngineError> {
         let Self {
             mut work,
@@ -175,12 +183,19 @@ impl<'a> Client<'a> {
         let plan = work.plan;
         let bell = Bell::new(Outside::Caught).map_err(Operation::Timer.failed())?;
         let before = end::sample(&plan.local)?;
-        let mut stop = ByBell::new(control, PATIENCE);
+        let mut stop = ByBell::new(control, live, PATIENCE);
         let mut tally = Tally::default();
+        let (mut latency, mut paused) = (None, Duration::ZERO);
         let start = clock::now();
         bell.start(schedule(plan))
             .map_err(Operation::Timer.failed())?;
-        let moved = dispatch::client(&mut work, socket, remote, &mut stop, &mut tally)?;
+        let keeping = Keeping {
+            stop: &mut stop,
+            tally: &mut tally,
+            latency: &mut latency,
+            paused: &mut paused,
+        };
+        let moved = dispatch::client(&mut work, socket, remote, keeping)?;
         bell.stop();
         let sampled = start.elapsed();
         // Nothing more was counted since the time was over.
@@ -191,7 +206,12 @@ impl<'a> Client<'a> {
         };
         let elapsed = sampled.saturating_sub(in_vain);
         let cpu = end::usage(before.as_ref(), sampled, elapsed)?;
-        Ok(finished(plan, &setup, moved, tally, elapsed, cpu))
+        let run = finished(plan, &setup, moved, tally, elapsed, cpu);
+        Ok(Run {
+            latency,
+            paused: paused.as_secs_f64(),
+            ..run
+        })
     }
 }
 
@@ -229,6 +249,8 @@ fn finished(
     });
     Run {
         elapsed: elapsed.as_secs_f64(),
+        paused: 0.0,
+        latency: None,
         segment_size: moved.segment_size,
         stopped_by_user: bell::stopped_by_user(),
         ended_cleanly: moved.ended != Ended::Abandoned && !moved.still_moving,

@@ -3,7 +3,7 @@
 mod client;
 mod server;
 
-pub(crate) use client::client;
+pub(crate) use client::{Keeping, client};
 pub(crate) use server::server;
 
 use std::io;

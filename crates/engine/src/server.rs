@@ -13,6 +13,7 @@ use netperf_transport::socket::{self, Facts};
 use crate::dispatch;
 use crate::end::{self, Carries, Rings};
 use crate::error::{EngineError, Operation};
+use crate::live::Live;
 use crate::stop::{ByBell, Ended};
 
 /// How long netserver waits for netperf's end of the run past the test's length.
@@ -107,7 +108,8 @@ impl Server {
         } = self;
         let bell = Bell::new(Outside::Ignored).map_err(Operation::Timer.failed())?;
         let before = end::sample(&work.job.end)?;
-        let mut stop = ByBell::new(control, PATIENCE);
+        let live = Live::default();
+        let mut stop = ByBell::new(control, &live, PATIENCE);
         let mut tally = Tally::default();
         let start = clock::now();
         bell.start(schedule(&work.job))

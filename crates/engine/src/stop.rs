@@ -10,6 +10,8 @@ use netperf_os::bell;
 pub use netperf_os::bell::Phase;
 use netperf_os::wait::{Interest, ready};
 
+use crate::live::Live;
+
 /// How a loop came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
@@ -61,6 +63,9 @@ pub trait Stop {
     /// How far the run has come. Asked in every pass, so it must cost nothing.
     fn phase(&self) -> Phase;
 
+    /// Something moved. Told in every pass, so it must cost next to nothing.
+    fn progress(&self, tally: &Tally);
+
     /// A call was interrupted: the reason to end right here, if there is one.
     fn interrupted(&mut self, tally: &Tally) -> Option<Ended>;
 }
@@ -69,6 +74,7 @@ pub trait Stop {
 #[derive(Debug)]
 pub struct ByBell<'a> {
     control: Option<BorrowedFd<'a>>,
+    live: &'a Live,
     seen: Tally,
     since: Moment,
     patience: Duration,
@@ -78,9 +84,10 @@ impl<'a> ByBell<'a> {
     /// Watches `control` for its end, and the tally for signs of life at least
     /// every `patience`, whenever a heartbeat interrupts a call.
     #[must_use]
-    pub fn new(control: Option<BorrowedFd<'a>>, patience: Duration) -> Self {
+    pub fn new(control: Option<BorrowedFd<'a>>, live: &'a Live, patience: Duration) -> Self {
         Self {
             control,
+            live,
             seen: Tally::default(),
             since: clock::now(),
             patience,
@@ -114,6 +121,11 @@ impl Stop for ByBell<'_> {
     #[inline]
     fn phase(&self) -> Phase {
         bell::phase()
+    }
+
+    #[inline]
+    fn progress(&self, tally: &Tally) {
+        self.live.publish(tally);
     }
 
     #[cold]

@@ -29,6 +29,13 @@ impl Moment {
         self.0.saturating_duration_since(earlier.0)
     }
 
+    /// The time from `earlier` to this moment in nanoseconds.
+    #[inline]
+    #[must_use]
+    pub fn nanos_since(self, earlier: Self) -> u64 {
+        u64::try_from(self.since(earlier).as_nanos()).unwrap_or(u64::MAX)
+    }
+
     /// The time since this moment.
     #[must_use]
     pub fn elapsed(self) -> Duration {

@@ -1,5 +1,7 @@
-//! Measuring: the clock, CPU utilisation, and how sure a mean is.
+//! Measuring: the clock, CPU utilisation, the host, and how sure a mean is.
 
 pub mod clock;
 pub mod confidence;
 pub mod cpu;
+pub mod host;
+pub mod latency;

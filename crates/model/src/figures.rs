@@ -219,6 +219,8 @@ mod tests {
             use_write: false,
             recv_timeout: None,
             wait: std::time::Duration::ZERO,
+            latency: false,
+            interim: None,
             confidence: None,
             uuid: None,
             dump_tcp_info: false,

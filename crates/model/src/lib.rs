@@ -8,8 +8,11 @@
 pub mod agreed;
 pub mod catalog;
 pub mod cpu;
+pub mod event;
 pub mod figures;
+pub mod host;
 pub mod job;
+pub mod latency;
 pub mod outcome;
 pub mod plan;
 pub mod units;
@@ -18,7 +21,10 @@ pub use agreed::{Agreed, EndSetup, Host, Hosts};
 pub use catalog::tests::{Suite, TestId, TestRow};
 pub use catalog::transports::{SocketKind, TransportId, TransportRow};
 pub use cpu::{CpuMethod, CpuShares, CpuUsage};
+pub use event::Interim;
+pub use host::{HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode};
 pub use job::{Ending, ServerJob};
+pub use latency::{Decades, Latency};
 pub use outcome::{Confidence, EndResult, Iteration, Outcome, Tally, Warning};
 pub use plan::{
     Confidence as ConfidencePlan, ControlPlan, CpuBinding, CpuPlan, DataAddress, EndPlan, Family,

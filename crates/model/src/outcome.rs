@@ -2,6 +2,7 @@
 
 use crate::agreed::{Agreed, Hosts};
 use crate::cpu::CpuUsage;
+use crate::latency::Latency;
 use crate::plan::TestPlan;
 
 /// Counts kept by the loop of one end.
@@ -88,6 +89,8 @@ pub struct Outcome {
     pub agreed: Agreed,
     /// Every run, in order; at least one.
     pub iterations: Vec<Iteration>,
+    /// How long operations took, over all iterations; `None` when not kept.
+    pub latency: Option<Latency>,
     /// How far confidence got; `None` when one iteration was asked for.
     pub confidence: Option<Confidence>,
     /// Identifier of this run.

@@ -330,6 +330,10 @@ pub struct TestPlan {
     pub recv_timeout: Option<Duration>,
     /// Pause between set-up and traffic (global `-s`).
     pub wait: Duration,
+    /// Keep statistics of how long each operation takes.
+    pub latency: bool,
+    /// Interim results at least this often.
+    pub interim: Option<Duration>,
     /// Confidence intervals; `None` runs once, as TCP_CC and TCP_MSS always do.
     pub confidence: Option<Confidence>,
     /// Identifier given with `-u`; `None` makes a fresh one.

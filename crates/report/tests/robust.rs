@@ -72,6 +72,7 @@ fn outcome(run: &Run, figure: f64) -> Outcome {
             segment_size: None,
         }],
         confidence: None,
+        latency: None,
         uuid: "id".to_owned(),
         warnings: Vec::new(),
     }

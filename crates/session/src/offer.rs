@@ -64,6 +64,13 @@ pub fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
         test_length: test_length(plan),
         so_rcvavoid: i32::from(remote.copy_avoidance),
         so_sndavoid: i32::from(remote.copy_avoidance),
+        send_dirty_count: signed(remote.touch.dirty),
+        recv_dirty_count: signed(remote.touch.dirty),
+        recv_clean_count: signed(remote.touch.clean),
+        interval_burst: remote.pace.map_or(0, |pace| pace.burst),
+        interval_usecs: remote.pace.map_or(0, |pace| {
+            u32::try_from(pace.interval.as_micros()).unwrap_or(u32::MAX)
+        }),
         data_port: u32::from(local.data_port),
         ipfamily: wire_family(local.family),
         socket_type: match plan.transport.row().kind {

@@ -64,6 +64,8 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         use_write: typed.use_write,
         recv_timeout: work::positive_seconds(typed.recv_timeout),
         wait: wait(args, test),
+        latency: global.latency,
+        interim: work::interim(global),
         confidence: work::confidence(global).filter(|_| repeats(test)),
         uuid: typed.uuid.clone(),
         dump_tcp_info: around.dump_tcp_info,

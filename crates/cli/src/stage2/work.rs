@@ -151,3 +151,12 @@ pub(super) fn confidence(args: &GlobalArgs) -> Option<ConfidencePlan> {
         result_only: args.result_only,
     })
 }
+
+/// How often interim results are wanted. The sign only chose the clock policy of the
+/// original: here every interval is kept as asked for.
+pub(super) fn interim(global: &GlobalArgs) -> Option<Duration> {
+    let seconds = global.interim?.seconds.abs();
+    Duration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(|interval| !interval.is_zero())
+}

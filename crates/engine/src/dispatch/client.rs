@@ -3,8 +3,9 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
+use std::time::Duration;
 
-use netperf_model::{Limit as LimitPlan, Tally, TestId};
+use netperf_model::{Latency, Limit as LimitPlan, Tally, TestId};
 use netperf_os::{SockAddr, Socket, bell};
 use netperf_transport::Endpoint;
 use netperf_transport::socket::{self, Dialled};
@@ -13,22 +14,37 @@ use netperf_transport::udp::{Connected, Towards};
 
 use super::{blame, needed};
 use crate::client::{EndMark, Moved, Work};
+use crate::end::Rings;
 use crate::error::{EngineError, Operation};
 use crate::finish::{self, Drained};
 use crate::limit::{AtLeast, Exactly, Limit, Unlimited};
+use crate::prelude::{Chores, Nothing, Prelude};
+use crate::record::{Kept, Off, Recorder};
 use crate::stop::{ByBell, Ended, Stop};
 use crate::workload::connect::{self, Exchange, Opened};
-use crate::workload::{rr, stream};
+use crate::workload::{self, rr, stream};
 
 /// Empty datagrams that tell netserver of the end: one may be lost.
 const END_MARKS: usize = 3;
 
 /// A run under way.
-struct Run<'a, 'w, 'p, 's> {
+struct Going<'a, 'w, 's, R, P> {
     work: &'a mut Work<'w>,
     to: SocketAddr,
     stop: &'a mut ByBell<'s>,
-    tally: &'p mut Tally,
+    tally: &'a mut Tally,
+    recorder: &'a mut R,
+    prelude: &'a mut P,
+}
+
+/// What a run under way keeps, for the caller to have afterwards.
+pub(crate) struct Keeping<'a, 's> {
+    pub(crate) stop: &'a mut ByBell<'s>,
+    pub(crate) tally: &'a mut Tally,
+    /// Where to leave the distribution of operation times.
+    pub(crate) latency: &'a mut Option<Latency>,
+    /// Where to leave the time spent waiting for a turn.
+    pub(crate) paused: &'a mut Duration,
 }
 
 /// Runs netperf's end with the loop that the plan asks for.
@@ -36,26 +52,78 @@ pub(crate) fn client(
     work: &mut Work<'_>,
     data: Socket,
     to: SocketAddr,
-    stop: &mut ByBell<'_>,
-    tally: &mut Tally,
+    keeping: Keeping<'_, '_>,
 ) -> Result<Moved, EngineError> {
-    let one_way = !work.plan.flow.counts_transactions();
-    let whole_messages = one_way && !work.plan.transport.is_stream();
-    let limit = work.plan.limit;
-    let run = Run {
-        work,
-        to,
-        stop,
-        tally,
-    };
-    match limit {
-        LimitPlan::Units(units) if whole_messages => run.go(data, &AtLeast(units)),
-        LimitPlan::Units(units) => run.go(data, &Exactly(units)),
-        LimitPlan::Time(_) | LimitPlan::UntilStopped => run.go(data, &Unlimited),
+    let in_flight = usize::try_from(work.plan.burst).unwrap_or(0) + 1;
+    if work.plan.latency {
+        let mut kept = Kept::new(in_flight);
+        let moved = with_prelude(
+            work,
+            data,
+            to,
+            (keeping.stop, keeping.tally),
+            &mut kept,
+            keeping.paused,
+        );
+        *keeping.latency = Some(kept.latency());
+        moved
+    } else {
+        with_prelude(
+            work,
+            data,
+            to,
+            (keeping.stop, keeping.tally),
+            &mut Off,
+            keeping.paused,
+        )
     }
 }
 
-impl Run<'_, '_, '_, '_> {
+fn with_prelude<R: Recorder>(
+    work: &mut Work<'_>,
+    data: Socket,
+    to: SocketAddr,
+    (stop, tally): (&mut ByBell<'_>, &mut Tally),
+    recorder: &mut R,
+    paused: &mut Duration,
+) -> Result<Moved, EngineError> {
+    if let Some(mut prelude) = Chores::of(&work.plan.local) {
+        let going = Going {
+            work,
+            to,
+            stop,
+            tally,
+            recorder,
+            prelude: &mut prelude,
+        };
+        let moved = going.with_limit(data);
+        *paused = prelude.paused();
+        moved
+    } else {
+        let prelude = &mut Nothing;
+        Going {
+            work,
+            to,
+            stop,
+            tally,
+            recorder,
+            prelude,
+        }
+        .with_limit(data)
+    }
+}
+
+impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
+    fn with_limit(self, data: Socket) -> Result<Moved, EngineError> {
+        let plan = self.work.plan;
+        let whole_messages = !plan.flow.counts_transactions() && !plan.transport.is_stream();
+        match plan.limit {
+            LimitPlan::Units(units) if whole_messages => self.go(data, &AtLeast(units)),
+            LimitPlan::Units(units) => self.go(data, &Exactly(units)),
+            LimitPlan::Time(_) | LimitPlan::UntilStopped => self.go(data, &Unlimited),
+        }
+    }
+
     fn go<L: Limit>(self, data: Socket, limit: &L) -> Result<Moved, EngineError> {
         if self.work.plan.flow.connects {
             self.connections(limit)
@@ -145,9 +213,9 @@ impl Run<'_, '_, '_, '_> {
         limit: &L,
     ) -> Result<(Ended, Socket), EngineError> {
         let flow = self.work.plan.flow;
-        let ring = needed(&mut self.work.rings.send)?;
-        let ended =
-            stream::send(&mut endpoint, ring, limit, self.stop, self.tally).map_err(blame(flow))?;
+        let (rings, run) = self.parts(limit);
+        let ring = needed(&mut rings.send)?;
+        let ended = stream::send(&mut endpoint, ring, run).map_err(blame(flow))?;
         Ok((ended, endpoint.into_socket()))
     }
 
@@ -157,13 +225,14 @@ impl Run<'_, '_, '_, '_> {
         limit: &L,
     ) -> Result<(Ended, Socket), EngineError> {
         let plan = self.work.plan;
-        let ring = needed(&mut self.work.rings.recv)?;
         // netserver ends the connection when it has sent enough; a server of another
         // kind may never.
         let ended = if plan.control.is_some() {
-            stream::receive(&mut endpoint, ring, &Unlimited, self.stop, self.tally)
+            let (rings, run) = self.parts(&Unlimited);
+            stream::receive(&mut endpoint, needed(&mut rings.recv)?, run)
         } else {
-            stream::receive(&mut endpoint, ring, limit, self.stop, self.tally)
+            let (rings, run) = self.parts(limit);
+            stream::receive(&mut endpoint, needed(&mut rings.recv)?, run)
         };
         Ok((ended.map_err(blame(plan.flow))?, endpoint.into_socket()))
     }
@@ -183,11 +252,24 @@ impl Run<'_, '_, '_, '_> {
         limit: &L,
     ) -> Result<Ended, EngineError> {
         let plan = self.work.plan;
-        let requests = needed(&mut self.work.rings.send)?;
-        let responses = needed(&mut self.work.rings.recv)?;
-        let rings = (requests, responses);
-        rr::client(endpoint, rings, plan.burst, limit, self.stop, self.tally)
-            .map_err(blame(plan.flow))
+        let (rings, run) = self.parts(limit);
+        let rings = (needed(&mut rings.send)?, needed(&mut rings.recv)?);
+        rr::client(endpoint, rings, plan.burst, run).map_err(blame(plan.flow))
+    }
+
+    /// What a loop needs, in two parts that can be borrowed together.
+    fn parts<'r, L>(
+        &'r mut self,
+        limit: &'r L,
+    ) -> (&'r mut Rings, workload::Run<'r, L, ByBell<'s>, R, P>) {
+        let run = workload::Run {
+            limit,
+            stop: self.stop,
+            tally: self.tally,
+            recorder: self.recorder,
+            prelude: self.prelude,
+        };
+        (&mut self.work.rings, run)
     }
 
     /// Ends the data connection.
@@ -249,33 +331,23 @@ impl Run<'_, '_, '_, '_> {
         if flow.is_request_response() {
             return self.request_response(&mut endpoint, limit);
         }
-        let rings = &mut self.work.rings;
+        let (rings, run) = self.parts(limit);
         let ended = if flow.sends {
-            stream::send(
-                &mut endpoint,
-                needed(&mut rings.send)?,
-                limit,
-                self.stop,
-                self.tally,
-            )
+            stream::send(&mut endpoint, needed(&mut rings.send)?, run)
         } else {
-            stream::receive(
-                &mut endpoint,
-                needed(&mut rings.recv)?,
-                limit,
-                self.stop,
-                self.tally,
-            )
+            stream::receive(&mut endpoint, needed(&mut rings.recv)?, run)
         };
         ended.map_err(blame(flow))
     }
 
     fn connections<L: Limit>(self, limit: &L) -> Result<Moved, EngineError> {
-        let Run {
+        let Going {
             work,
             to,
             stop,
             tally,
+            recorder,
+            prelude,
         } = self;
         let plan = work.plan;
         let mut segment_size = None;
@@ -310,8 +382,19 @@ impl Run<'_, '_, '_, '_> {
             send: rings.send.as_mut(),
             recv: rings.recv.as_mut(),
         };
-        let ended = connect::client(dial, half_close, exchange, limit, stop, tally)
-            .map_err(Operation::Connect.failed())?;
+        let ended = connect::client(
+            dial,
+            half_close,
+            exchange,
+            workload::Run {
+                limit,
+                stop,
+                tally,
+                recorder,
+                prelude,
+            },
+        )
+        .map_err(Operation::Connect.failed())?;
         Ok(Moved {
             segment_size,
             ..Moved::nothing(ended)

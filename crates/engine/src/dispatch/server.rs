@@ -14,19 +14,23 @@ use netperf_transport::{Endpoint, Received, Sent};
 use super::{blame, needed};
 use crate::error::{EngineError, Operation};
 use crate::limit::{AtLeast, Exactly, Limit, Unlimited};
+use crate::prelude::{Chores, Nothing, Prelude};
+use crate::record::Off;
 use crate::server::{IDLE, Served, Work};
 use crate::stop::{ByBell, Ended, Phase, Stop};
 use crate::workload::connect::{self, Exchange, Opened};
-use crate::workload::{rr, stream};
+use crate::workload::{self, rr, stream};
 
 /// Empty datagrams that tell netperf of the end: one may be lost.
 const END_MARKS: usize = 3;
 
 /// A run under way.
-struct Run<'a, 's> {
+struct Going<'a, 's, P> {
     work: &'a mut Work,
     stop: &'a mut ByBell<'s>,
     tally: &'a mut Tally,
+    recorder: &'a mut Off,
+    prelude: &'a mut P,
 }
 
 /// Runs netserver's end with the loop that the request asks for.
@@ -36,18 +40,53 @@ pub(crate) fn server(
     stop: &mut ByBell<'_>,
     tally: &mut Tally,
 ) -> Result<Served, EngineError> {
-    let one_way = !work.job.flow.counts_transactions();
-    let whole_messages = one_way && !work.job.transport.is_stream();
-    let limit = work.job.limit;
-    let run = Run { work, stop, tally };
-    match limit {
-        LimitPlan::Units(units) if whole_messages => run.go(data, &AtLeast(units)),
-        LimitPlan::Units(units) => run.go(data, &Exactly(units)),
-        LimitPlan::Time(_) | LimitPlan::UntilStopped => run.go(data, &Unlimited),
+    if let Some(mut chores) = Chores::of(&work.job.end) {
+        Going {
+            work,
+            stop,
+            tally,
+            recorder: &mut Off,
+            prelude: &mut chores,
+        }
+        .with_limit(data)
+    } else {
+        Going {
+            work,
+            stop,
+            tally,
+            recorder: &mut Off,
+            prelude: &mut Nothing,
+        }
+        .with_limit(data)
     }
 }
 
-impl Run<'_, '_> {
+impl<'s, P: Prelude> Going<'_, 's, P> {
+    fn with_limit(self, data: Socket) -> Result<Served, EngineError> {
+        let job = &self.work.job;
+        let whole_messages = !job.flow.counts_transactions() && !job.transport.is_stream();
+        match job.limit {
+            LimitPlan::Units(units) if whole_messages => self.go(data, &AtLeast(units)),
+            LimitPlan::Units(units) => self.go(data, &Exactly(units)),
+            LimitPlan::Time(_) | LimitPlan::UntilStopped => self.go(data, &Unlimited),
+        }
+    }
+
+    /// What a loop needs, in two parts that can be borrowed together.
+    fn parts<'r, L>(
+        &'r mut self,
+        limit: &'r L,
+    ) -> (&'r mut Work, workload::Run<'r, L, ByBell<'s>, Off, P>) {
+        let run = workload::Run {
+            limit,
+            stop: self.stop,
+            tally: self.tally,
+            recorder: self.recorder,
+            prelude: self.prelude,
+        };
+        (self.work, run)
+    }
+
     fn go<L: Limit>(self, data: Socket, limit: &L) -> Result<Served, EngineError> {
         if self.work.job.flow.connects {
             self.connections(&data, limit)
@@ -91,29 +130,25 @@ impl Run<'_, '_> {
         limit: &L,
     ) -> Result<(Ended, Socket), EngineError> {
         let flow = self.work.job.flow;
-        let rings = &mut self.work.rings;
-        let ended = if flow.is_request_response() {
-            let rings = (needed(&mut rings.recv)?, needed(&mut rings.send)?);
-            rr::server(&mut endpoint, rings, limit, self.stop, self.tally)
-        } else if flow.receives {
-            stream::send(
-                &mut endpoint,
-                needed(&mut rings.send)?,
-                limit,
-                self.stop,
-                self.tally,
-            )
+        // netperf ends the connection when it has sent enough.
+        let ended = if flow.sends && !flow.receives {
+            let (work, run) = self.parts(&Unlimited);
+            stream::receive(&mut endpoint, needed(&mut work.rings.recv)?, run)
         } else {
-            // netperf ends the connection when it has sent enough.
-            let ring = needed(&mut rings.recv)?;
-            stream::receive(&mut endpoint, ring, &Unlimited, self.stop, self.tally)
+            let (work, run) = self.parts(limit);
+            let rings = &mut work.rings;
+            if flow.is_request_response() {
+                let rings = (needed(&mut rings.recv)?, needed(&mut rings.send)?);
+                rr::server(&mut endpoint, rings, run)
+            } else {
+                stream::send(&mut endpoint, needed(&mut rings.send)?, run)
+            }
         };
         Ok((ended.map_err(blame(flow))?, endpoint.into_socket()))
     }
 
-    fn datagrams<L: Limit>(self, data: Socket, limit: &L) -> Result<Served, EngineError> {
-        let Run { work, stop, tally } = self;
-        let Work { job, rings } = work;
+    fn datagrams<L: Limit>(mut self, data: Socket, limit: &L) -> Result<Served, EngineError> {
+        let (Work { job, rings }, run) = self.parts(limit);
         let flow = job.flow;
         if flow.receives && !flow.sends {
             let mut endpoint = Towards {
@@ -121,7 +156,7 @@ impl Run<'_, '_> {
                 to: peer(job)?,
             };
             let ring = needed(&mut rings.send)?;
-            let ended = match stream::send(&mut endpoint, ring, limit, stop, tally) {
+            let ended = match stream::send(&mut endpoint, ring, run) {
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ended::ByPeer,
                 other => other.map_err(blame(flow))?,
             };
@@ -140,9 +175,9 @@ impl Run<'_, '_> {
         };
         let ended = if flow.is_request_response() {
             let rings = (needed(&mut rings.recv)?, needed(&mut rings.send)?);
-            rr::server(&mut endpoint, rings, limit, stop, tally)
+            rr::server(&mut endpoint, rings, run)
         } else {
-            stream::receive(&mut endpoint, needed(&mut rings.recv)?, limit, stop, tally)
+            stream::receive(&mut endpoint, needed(&mut rings.recv)?, run)
         };
         let ended = ended.map_err(blame(flow))?;
         if ended == Ended::Abandoned {
@@ -153,7 +188,9 @@ impl Run<'_, '_> {
     }
 
     fn connections<L: Limit>(self, listener: &Socket, limit: &L) -> Result<Served, EngineError> {
-        let Run { work, stop, tally } = self;
+        let Going {
+            work, stop, tally, ..
+        } = self;
         let mut idle = IdleWatch::new();
         let accept_next = |stop: &mut ByBell<'_>, tally: &Tally| match listener.accept() {
             Ok((data, _)) => Ok(Opened::Ready(Tcp(data))),

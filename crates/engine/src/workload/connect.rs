@@ -5,8 +5,11 @@ use std::io;
 use netperf_model::{Flow, Tally};
 use netperf_transport::{Endpoint, Received};
 
+use super::Run;
 use super::message::{Message, recv_all, send_all};
 use crate::limit::Limit;
+use crate::prelude::Prelude;
+use crate::record::Recorder;
 use crate::ring::Ring;
 use crate::stop::{Ended, Phase, Stop};
 
@@ -36,30 +39,45 @@ pub enum Opened<E> {
 ///
 /// # Errors
 /// What `dial` and the endpoint report.
-pub fn client<E, L, S>(
+pub fn client<E, L, S, R, P>(
     mut dial: impl FnMut(&mut S, &Tally) -> io::Result<Opened<E>>,
     mut half_close: impl FnMut(&mut E) -> io::Result<()>,
     mut exchange: Exchange<'_>,
-    limit: &L,
-    stop: &mut S,
-    tally: &mut Tally,
+    run: Run<'_, L, S, R, P>,
 ) -> io::Result<Ended>
 where
     E: Endpoint,
     L: Limit,
     S: Stop,
+    R: Recorder,
+    P: Prelude,
 {
+    let Run {
+        limit,
+        stop,
+        tally,
+        recorder,
+        prelude,
+    } = run;
     while !limit.reached(tally.transactions) {
         if stop.phase() != Phase::Running {
             return Ok(Ended::TimeOver);
         }
+        let buffer = exchange
+            .send
+            .as_mut()
+            .map_or(&mut [][..], |ring| ring.advance());
+        if let Some(ended) = prelude.before(buffer, stop, tally) {
+            return Ok(ended);
+        }
+        let mark = recorder.begin();
         let mut endpoint = match dial(stop, tally)? {
             Opened::Ready(endpoint) => endpoint,
             Opened::Again => continue,
             Opened::Ended(ended) => return Ok(ended),
         };
-        if let Some(ring) = &mut exchange.send {
-            if let Message::Ended(ended) = send_all(&mut endpoint, ring.advance(), stop, tally)? {
+        if !buffer.is_empty() {
+            if let Message::Ended(ended) = send_all(&mut endpoint, buffer, stop, tally)? {
                 return Ok(ended);
             }
         }
@@ -75,7 +93,9 @@ where
         if let Some(ended) = until_closed(&mut endpoint, stop, tally)? {
             return Ok(ended);
         }
+        recorder.end(mark);
         tally.transactions += 1;
+        stop.progress(tally);
     }
     Ok(Ended::Complete)
 }
@@ -190,7 +210,7 @@ mod tests {
     use super::*;
     use crate::limit::{Exactly, Unlimited};
     use crate::ring::Layout;
-    use crate::workload::message::testing::Manual;
+    use crate::workload::message::testing::{Manual, plain};
     use netperf_transport::Sent;
     use netperf_transport::scripted::Scripted;
 
@@ -235,9 +255,7 @@ mod tests {
             dial,
             |_| Ok(()),
             exchange,
-            &Exactly(2),
-            &mut stop,
-            &mut tally,
+            plain(&Exactly(2), &mut stop, &mut tally),
         )
         .unwrap();
         assert_eq!((ended, tally.transactions), (Ended::Complete, 2));

@@ -131,6 +131,9 @@ fn recv_rest<E: Endpoint, S: Stop>(
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
+    use crate::prelude::Nothing;
+    use crate::record::Off;
+    use crate::workload::Run;
 
     /// A stop that is worked by hand.
     pub(crate) struct Manual {
@@ -161,6 +164,23 @@ pub(crate) mod testing {
         }
     }
 
+    /// A run that keeps and does nothing besides counting.
+    pub(crate) fn plain<'a, L>(
+        limit: &'a L,
+        stop: &'a mut Manual,
+        tally: &'a mut Tally,
+    ) -> Run<'a, L, Manual, Off, Nothing> {
+        let recorder = Box::leak(Box::new(Off));
+        let prelude = Box::leak(Box::new(Nothing));
+        Run {
+            limit,
+            stop,
+            tally,
+            recorder,
+            prelude,
+        }
+    }
+
     impl Stop for Manual {
         fn phase(&self) -> Phase {
             let left = self.passes.get();
@@ -171,6 +191,8 @@ pub(crate) mod testing {
                 Phase::Running
             }
         }
+
+        fn progress(&self, _tally: &Tally) {}
 
         fn interrupted(&mut self, _tally: &Tally) -> Option<Ended> {
             self.gives_up.then_some(Ended::Abandoned)

@@ -2,11 +2,13 @@
 
 use std::io;
 
-use netperf_model::Tally;
 use netperf_transport::Endpoint;
 
+use super::Run;
 use super::message::{Message, recv_all, send_all};
 use crate::limit::Limit;
+use crate::prelude::Prelude;
+use crate::record::Recorder;
 use crate::ring::Ring;
 use crate::stop::{Ended, Phase, Stop};
 
@@ -17,14 +19,19 @@ use crate::stop::{Ended, Phase, Stop};
 ///
 /// # Errors
 /// What the endpoint reports, such as a reset connection.
-pub fn client<E: Endpoint, L: Limit, S: Stop>(
+pub fn client<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
     endpoint: &mut E,
     (requests, responses): (&mut Ring, &mut Ring),
     burst: u32,
-    limit: &L,
-    stop: &mut S,
-    tally: &mut Tally,
+    run: Run<'_, L, S, R, P>,
 ) -> io::Result<Ended> {
+    let Run {
+        limit,
+        stop,
+        tally,
+        recorder,
+        prelude,
+    } = run;
     let in_flight_at_most = u64::from(burst) + 1;
     let mut in_flight = 0;
     loop {
@@ -32,7 +39,15 @@ pub fn client<E: Endpoint, L: Limit, S: Stop>(
             if stop.phase() != Phase::Running {
                 break;
             }
-            match send_all(endpoint, requests.advance(), stop, tally)? {
+            let request = requests.advance();
+            if let Some(ended) = prelude.before(request, stop, tally) {
+                if ended == Ended::TimeOver {
+                    break;
+                }
+                return Ok(ended);
+            }
+            recorder.asked();
+            match send_all(endpoint, request, stop, tally)? {
                 Message::Whole => in_flight += 1,
                 Message::Ended(ended) => return Ok(ended),
                 Message::End | Message::TimedOut => return Ok(Ended::ByPeer),
@@ -48,11 +63,16 @@ pub fn client<E: Endpoint, L: Limit, S: Stop>(
         }
         match recv_all(endpoint, responses.advance(), stop, tally)? {
             Message::Whole => {
+                recorder.answered();
                 tally.transactions += 1;
                 in_flight -= 1;
+                stop.progress(tally);
             }
             // A datagram was lost: what is in flight is forgotten (`-e`).
-            Message::TimedOut => in_flight = 0,
+            Message::TimedOut => {
+                recorder.forget();
+                in_flight = 0;
+            }
             Message::End => return Ok(Ended::ByPeer),
             Message::Ended(ended) => return Ok(ended),
         }
@@ -63,13 +83,18 @@ pub fn client<E: Endpoint, L: Limit, S: Stop>(
 ///
 /// # Errors
 /// What the endpoint reports, such as a reset connection.
-pub fn server<E: Endpoint, L: Limit, S: Stop>(
+pub fn server<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
     endpoint: &mut E,
     (requests, responses): (&mut Ring, &mut Ring),
-    limit: &L,
-    stop: &mut S,
-    tally: &mut Tally,
+    run: Run<'_, L, S, R, P>,
 ) -> io::Result<Ended> {
+    let Run {
+        limit,
+        stop,
+        tally,
+        prelude,
+        ..
+    } = run;
     while !limit.reached(tally.transactions) {
         match recv_all(endpoint, requests.advance(), stop, tally)? {
             Message::Whole => {}
@@ -77,7 +102,11 @@ pub fn server<E: Endpoint, L: Limit, S: Stop>(
             Message::End => return Ok(Ended::ByPeer),
             Message::Ended(ended) => return Ok(ended),
         }
-        match send_all(endpoint, responses.advance(), stop, tally)? {
+        let response = responses.advance();
+        if let Some(ended) = prelude.before(response, stop, tally) {
+            return Ok(ended);
+        }
+        match send_all(endpoint, response, stop, tally)? {
             Message::Whole => tally.transactions += 1,
             Message::End | Message::TimedOut => return Ok(Ended::ByPeer),
             Message::Ended(ended) => return Ok(ended),
@@ -91,7 +120,8 @@ mod tests {
     use super::*;
     use crate::limit::{Exactly, Unlimited};
     use crate::ring::Layout;
-    use crate::workload::message::testing::Manual;
+    use crate::workload::message::testing::{Manual, plain};
+    use netperf_model::Tally;
     use netperf_transport::scripted::Scripted;
     use netperf_transport::{Received, Sent};
 
@@ -116,7 +146,7 @@ mod tests {
     ) -> (Ended, Tally) {
         let mut tally = Tally::default();
         let rings = (&mut ring(4), &mut ring(6));
-        let ended = client(wire, rings, burst, &limit, &mut stop, &mut tally).unwrap();
+        let ended = client(wire, rings, burst, plain(&limit, &mut stop, &mut tally)).unwrap();
         (ended, tally)
     }
 
@@ -172,7 +202,7 @@ mod tests {
         let mut tally = Tally::default();
         let rings = (&mut ring(6), &mut ring(4));
         let mut stop = Manual::patient();
-        let ended = server(&mut wire, rings, &Unlimited, &mut stop, &mut tally).unwrap();
+        let ended = server(&mut wire, rings, plain(&Unlimited, &mut stop, &mut tally)).unwrap();
         assert_eq!(ended, Ended::ByPeer);
         assert_eq!(tally.transactions, 2);
     }

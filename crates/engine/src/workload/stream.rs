@@ -2,10 +2,12 @@
 
 use std::io;
 
-use netperf_model::Tally;
 use netperf_transport::{Endpoint, Received, Sent};
 
+use super::Run;
 use crate::limit::Limit;
+use crate::prelude::Prelude;
+use crate::record::Recorder;
 use crate::ring::Ring;
 use crate::stop::{Ended, Phase, Stop};
 
@@ -16,13 +18,18 @@ use crate::stop::{Ended, Phase, Stop};
 ///
 /// # Errors
 /// What the endpoint reports, such as a reset connection.
-pub fn send<E: Endpoint, L: Limit, S: Stop>(
+pub fn send<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
     endpoint: &mut E,
     ring: &mut Ring,
-    limit: &L,
-    stop: &mut S,
-    tally: &mut Tally,
+    run: Run<'_, L, S, R, P>,
 ) -> io::Result<Ended> {
+    let Run {
+        limit,
+        stop,
+        tally,
+        recorder,
+        prelude,
+    } = run;
     loop {
         if stop.phase() != Phase::Running {
             return Ok(Ended::TimeOver);
@@ -31,10 +38,19 @@ pub fn send<E: Endpoint, L: Limit, S: Stop>(
         if room == 0 {
             return Ok(Ended::Complete);
         }
-        match endpoint.send(&ring.advance()[..room])? {
+        let buffer = ring.advance();
+        if let Some(ended) = prelude.before(buffer, stop, tally) {
+            return Ok(ended);
+        }
+        let mark = recorder.begin();
+        match endpoint.send(&buffer[..room])? {
             Sent::Bytes(count) => {
+                if count == room {
+                    recorder.end(mark);
+                }
                 tally.bytes_sent += count as u64;
                 tally.send_calls += 1;
+                stop.progress(tally);
             }
             Sent::Dropped => tally.failed_sends += 1,
             Sent::Interrupted => {
@@ -50,18 +66,30 @@ pub fn send<E: Endpoint, L: Limit, S: Stop>(
 ///
 /// # Errors
 /// What the endpoint reports, such as a reset connection.
-pub fn receive<E: Endpoint, L: Limit, S: Stop>(
+pub fn receive<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
     endpoint: &mut E,
     ring: &mut Ring,
-    limit: &L,
-    stop: &mut S,
-    tally: &mut Tally,
+    run: Run<'_, L, S, R, P>,
 ) -> io::Result<Ended> {
+    let Run {
+        limit,
+        stop,
+        tally,
+        recorder,
+        prelude,
+    } = run;
     loop {
-        match endpoint.recv(ring.advance())? {
+        let buffer = ring.advance();
+        if let Some(ended) = prelude.before(buffer, stop, tally) {
+            return Ok(ended);
+        }
+        let mark = recorder.begin();
+        match endpoint.recv(buffer)? {
             Received::Bytes(count) => {
+                recorder.end(mark);
                 tally.bytes_received += count as u64;
                 tally.recv_calls += 1;
+                stop.progress(tally);
                 if limit.reached(tally.bytes_received) {
                     return Ok(Ended::Complete);
                 }
@@ -81,7 +109,8 @@ mod tests {
     use super::*;
     use crate::limit::{AtLeast, Exactly, Unlimited};
     use crate::ring::Layout;
-    use crate::workload::message::testing::Manual;
+    use crate::workload::message::testing::{Manual, plain};
+    use netperf_model::Tally;
     use netperf_transport::scripted::Scripted;
 
     fn ring() -> Ring {
@@ -102,7 +131,12 @@ mod tests {
         let mut wire = Scripted::new([Sent::Bytes(10), Sent::Bytes(4)], []);
         let mut tally = Tally::default();
         let mut stop = Manual::stopping_after(2);
-        let ended = send(&mut wire, &mut ring(), &Unlimited, &mut stop, &mut tally).unwrap();
+        let ended = send(
+            &mut wire,
+            &mut ring(),
+            plain(&Unlimited, &mut stop, &mut tally),
+        )
+        .unwrap();
         assert_eq!(ended, Ended::TimeOver);
         assert_eq!((tally.bytes_sent, tally.send_calls), (14, 2));
     }
@@ -112,7 +146,12 @@ mod tests {
         let mut wire = Scripted::new([Sent::Bytes(10), Sent::Bytes(10), Sent::Bytes(5)], []);
         let mut tally = Tally::default();
         let mut stop = Manual::patient();
-        let ended = send(&mut wire, &mut ring(), &Exactly(25), &mut stop, &mut tally).unwrap();
+        let ended = send(
+            &mut wire,
+            &mut ring(),
+            plain(&Exactly(25), &mut stop, &mut tally),
+        )
+        .unwrap();
         assert_eq!(ended, Ended::Complete);
         assert_eq!(wire.offered, [10, 10, 5]);
     }
@@ -122,7 +161,12 @@ mod tests {
         let mut wire = Scripted::new([Sent::Bytes(10), Sent::Dropped, Sent::Bytes(10)], []);
         let mut tally = Tally::default();
         let mut stop = Manual::patient();
-        let ended = send(&mut wire, &mut ring(), &AtLeast(15), &mut stop, &mut tally).unwrap();
+        let ended = send(
+            &mut wire,
+            &mut ring(),
+            plain(&AtLeast(15), &mut stop, &mut tally),
+        )
+        .unwrap();
         assert_eq!(ended, Ended::Complete);
         assert_eq!((tally.bytes_sent, tally.failed_sends), (20, 1));
     }
@@ -138,7 +182,12 @@ mod tests {
         let mut wire = Scripted::new([], script);
         let mut tally = Tally::default();
         let mut stop = Manual::patient();
-        let ended = receive(&mut wire, &mut ring(), &Unlimited, &mut stop, &mut tally).unwrap();
+        let ended = receive(
+            &mut wire,
+            &mut ring(),
+            plain(&Unlimited, &mut stop, &mut tally),
+        )
+        .unwrap();
         assert_eq!(ended, Ended::ByPeer);
         assert_eq!((tally.bytes_received, tally.recv_calls), (13, 2));
     }

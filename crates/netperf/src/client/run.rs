@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use netperf_cli::Run;
 use netperf_engine::client::{Client, Run as Ran};
+use netperf_engine::live::Live;
 use netperf_measure::confidence::{Series, assess};
 use netperf_measure::cpu;
 use netperf_model::{
-    Agreed, Confidence, CpuUsage, EndResult, Hosts, Iteration, Outcome, TestId, TestPlan, Unit,
-    Warning, figures,
+    Agreed, Confidence, CpuUsage, EndResult, Hosts, Iteration, Latency, Outcome, TestId, TestPlan,
+    Unit, Warning, figures,
 };
 use netperf_report::control::{Whose, cpu_rate, uuid};
 use netperf_session::driver::Conversation;
@@ -106,6 +107,7 @@ pub(super) fn test(run: &Run) -> Result<(), Failure> {
         talk,
         control_local,
         trace,
+        latency: None,
         data_port: None,
     };
     let outcome = test.iterate()?;
@@ -126,6 +128,8 @@ struct Test<'a> {
     talk: Option<Talk<'a>>,
     control_local: Option<IpAddr>,
     trace: Trace,
+    /// How long operations took, over all iterations so far.
+    latency: Option<Latency>,
     /// The port that netserver had in the previous iteration.
     data_port: Option<u16>,
 }
@@ -153,6 +157,7 @@ impl<'a> Test<'a> {
                     hosts: self.hosts.clone(),
                     agreed,
                     iterations,
+                    latency: self.latency.take(),
                     confidence,
                     uuid: identifier(plan),
                     warnings,
@@ -175,11 +180,17 @@ impl<'a> Test<'a> {
         std::thread::sleep(plan.wait);
         self.trace.timer(plan);
         let remote = socket_address(&hosts.remote, data_port);
+        let live = Live::default();
         let ran = client
-            .run(remote, self.talk.as_ref().map(|talk| talk.link().fd()))
+            .run(
+                remote,
+                self.talk.as_ref().map(|talk| talk.link().fd()),
+                &live,
+            )
             .map_err(failed)?;
         dump_tcp_info(plan, &ran);
-        let (ran, remote) = self.collect(ran)?;
+        let (mut ran, remote) = self.collect(ran)?;
+        self.keep(ran.latency.take());
         let agreed = Agreed {
             local,
             remote: agreement.map(|agreement| agreement.setup),
@@ -188,7 +199,7 @@ impl<'a> Test<'a> {
         };
         let iteration = Iteration {
             elapsed: ran.elapsed,
-            paused: 0.0,
+            paused: ran.paused,
             local: ran.result,
             remote,
             segment_size: ran.segment_size,
@@ -221,6 +232,12 @@ impl<'a> Test<'a> {
         self.trace
             .say(&format!("remote port is {}", agreement.data_port));
         Ok(Some(agreement))
+    }
+
+    fn keep(&mut self, latency: Option<Latency>) {
+        if let Some(latency) = latency {
+            self.latency.get_or_insert_default().merge(&latency);
+        }
     }
 
     /// netserver's results, as far as they can be had.

@@ -57,6 +57,17 @@ pub fn any_ready(
     Ok(polled.iter().position(|entry| entry.revents != 0))
 }
 
+/// nanosleep(2): sleeps until the time is over or a signal comes.
+pub fn sleep(time: Duration) {
+    let request = libc::timespec {
+        tv_sec: libc::time_t::try_from(time.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: libc::c_long::from(time.subsec_nanos()),
+    };
+    // SAFETY: the request outlives the call; a null remainder is allowed. A sleep
+    // that a signal cuts short is what the caller expects.
+    unsafe { libc::nanosleep(&raw const request, std::ptr::null_mut()) };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

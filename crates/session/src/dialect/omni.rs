@@ -1,9 +1,12 @@
 //! OMNI at netserver (control-protocol.md 2.5).
 
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
+use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    CpuPlan, EndPlan, EndResult, Ending, Flow, Routing, ServerJob, SocketPlan, TransportId,
+    CpuPlan, EndPlan, EndResult, Ending, Flow, PacePlan, Routing, ServerJob, SocketPlan,
+    TransportId,
 };
 use netperf_wire::messages::{OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{Frame, Header, Message, OmniFlags, RemoteErrno, RequestKind, words_to_ip};
@@ -79,9 +82,30 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         fill: Some(request.fill_file.as_str_lossy())
             .filter(|name| !name.is_empty())
             .map(|name| name.into_owned().into()),
+        pace: pace(request),
+        touch: touch(request),
         copy_avoidance: request.so_rcvavoid == 1,
         ..EndPlan::default()
     })
+}
+
+/// An end that only receives is not paced: its sender is.
+fn pace(request: &OmniRequest) -> Option<PacePlan> {
+    let interval = Duration::from_micros(u64::from(request.interval_usecs));
+    let paced = request.interval_burst > 0 && !interval.is_zero();
+    (paced && request.direction.transmits()).then_some(PacePlan {
+        burst: request.interval_burst,
+        interval,
+    })
+}
+
+/// Counts below 0 come from clients that have no such thing.
+fn touch(request: &OmniRequest) -> TouchPlan {
+    let count = |count: i32| u32::try_from(count).unwrap_or(0);
+    TouchPlan {
+        dirty: count(request.send_dirty_count),
+        clean: count(request.recv_clean_count),
+    }
 }
 
 fn socket(request: &OmniRequest, transport: TransportId) -> Result<SocketPlan, RemoteErrno> {
@@ -151,6 +175,8 @@ pub(super) fn response(request: &OmniRequest, ready: &Ready) -> Frame {
         so_rcvavoid: u32::from(request.so_rcvavoid == 1),
         so_sndavoid: u32::from(request.so_sndavoid == 1),
         data_port: u32::from(ready.data_port),
+        interval_burst: pace(request).map_or(0, |_| request.interval_burst),
+        interval_usecs: pace(request).map_or(0, |_| request.interval_usecs),
         socket_prio: setup.priority,
         socket_tos: setup.tos,
         ..OmniResponse::default()

@@ -51,6 +51,8 @@ pub(crate) fn plan() -> TestPlan {
         use_write: false,
         recv_timeout: None,
         wait: Duration::ZERO,
+        latency: false,
+        interim: None,
         confidence: None,
         uuid: None,
         dump_tcp_info: false,

@@ -1,0 +1,188 @@
+//! What is done before each operation: waiting for its turn, touching its buffer.
+
+use std::time::Duration;
+
+use netperf_measure::clock::{self, Moment};
+use netperf_model::plan::TouchPlan;
+use netperf_model::{EndPlan, PacePlan, Tally};
+
+use crate::stop::{Ended, Phase, Stop};
+
+/// Done by a loop before each operation.
+pub trait Prelude {
+    /// Waits for the operation's turn and touches its buffer; the reason to end if
+    /// the wait brought one.
+    fn before<S: Stop>(&mut self, buffer: &mut [u8], stop: &mut S, tally: &Tally) -> Option<Ended>;
+
+    /// The time spent waiting so far.
+    fn paused(&self) -> Duration;
+}
+
+/// Nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nothing;
+
+impl Prelude for Nothing {
+    #[inline]
+    fn before<S: Stop>(&mut self, _: &mut [u8], _: &mut S, _: &Tally) -> Option<Ended> {
+        None
+    }
+
+    fn paused(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// Pacing, touching, or both.
+#[derive(Clone, Copy, Debug)]
+pub struct Chores {
+    pace: Option<Pace>,
+    touch: TouchPlan,
+    paused: Duration,
+}
+
+impl Chores {
+    /// What a plan asks for; `None` when it asks for nothing.
+    #[must_use]
+    pub fn of(plan: &EndPlan) -> Option<Self> {
+        let pace = plan
+            .pace
+            .filter(|pace| pace.burst > 0 && !pace.interval.is_zero());
+        let touch = plan.touch;
+        if pace.is_none() && touch == TouchPlan::default() {
+            return None;
+        }
+        Some(Self {
+            pace: pace.map(Pace::new),
+            touch,
+            paused: Duration::ZERO,
+        })
+    }
+}
+
+impl Prelude for Chores {
+    #[inline]
+    fn before<S: Stop>(&mut self, buffer: &mut [u8], stop: &mut S, tally: &Tally) -> Option<Ended> {
+        touch(self.touch, buffer);
+        let pace = self.pace.as_mut()?;
+        let start = clock::now();
+        let ended = pace.wait(start, stop, tally);
+        self.paused += start.elapsed();
+        ended
+    }
+
+    fn paused(&self) -> Duration {
+        self.paused
+    }
+}
+
+/// Writes the first bytes of a buffer and reads those that follow, so that they are
+/// in this CPU's cache, or dirty there, when the kernel gets them.
+fn touch(plan: TouchPlan, buffer: &mut [u8]) {
+    let dirty = usize::try_from(plan.dirty).unwrap_or(0).min(buffer.len());
+    let (dirtied, rest) = buffer.split_at_mut(dirty);
+    for byte in dirtied {
+        *byte = byte.wrapping_add(1);
+    }
+    let clean = usize::try_from(plan.clean).unwrap_or(0).min(rest.len());
+    let sum = rest[..clean]
+        .iter()
+        .fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
+    std::hint::black_box(sum);
+}
+
+/// Releases a number of operations at every tick.
+///
+/// Ticks lie on a fixed grid, so the average rate holds whatever single waits take.
+/// Ticks that passed while an operation was blocked are not made up for in a rush:
+/// the grid starts anew.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    plan: PacePlan,
+    left: u32,
+    next: Option<Moment>,
+}
+
+impl Pace {
+    fn new(plan: PacePlan) -> Self {
+        Self {
+            plan,
+            left: plan.burst,
+            next: None,
+        }
+    }
+
+    fn wait<S: Stop>(&mut self, now: Moment, stop: &mut S, tally: &Tally) -> Option<Ended> {
+        let next = *self
+            .next
+            .get_or_insert_with(|| now.plus(self.plan.interval));
+        if self.left > 0 {
+            self.left -= 1;
+            return None;
+        }
+        self.left = self.plan.burst.saturating_sub(1);
+        let late = now.since(next);
+        let from = if late > self.plan.interval { now } else { next };
+        self.next = Some(from.plus(self.plan.interval));
+        while !next.left().is_zero() {
+            if stop.phase() != Phase::Running {
+                return Some(Ended::TimeOver);
+            }
+            // The bell's signals cut the sleep short.
+            netperf_os::wait::sleep(next.left());
+            if stop.phase() == Phase::Running && !next.left().is_zero() {
+                if let Some(ended) = stop.interrupted(tally) {
+                    return Some(ended);
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::message::testing::Manual;
+
+    #[test]
+    fn operations_are_released_in_bursts_on_a_grid() {
+        let interval = Duration::from_millis(5);
+        let pace = Some(PacePlan { burst: 3, interval });
+        let plan = EndPlan {
+            pace,
+            ..EndPlan::default()
+        };
+        let mut chores = Chores::of(&plan).unwrap();
+        let (mut stop, tally) = (Manual::patient(), Tally::default());
+        let start = clock::now();
+        for _ in 0..10 {
+            assert_eq!(chores.before(&mut [], &mut stop, &tally), None);
+        }
+        // Three at once, then three at each of three ticks.
+        assert!(start.elapsed() >= interval * 3);
+        assert!(chores.paused() <= start.elapsed());
+    }
+
+    #[test]
+    fn dirty_bytes_change_and_clean_bytes_do_not() {
+        let touch = TouchPlan {
+            dirty: 2,
+            clean: 100,
+        };
+        let plan = EndPlan {
+            touch,
+            ..EndPlan::default()
+        };
+        let mut chores = Chores::of(&plan).unwrap();
+        let mut buffer = [7; 4];
+        let (mut stop, tally) = (Manual::patient(), Tally::default());
+        assert_eq!(chores.before(&mut buffer, &mut stop, &tally), None);
+        assert_eq!(buffer, [8, 8, 7, 7]);
+    }
+
+    #[test]
+    fn a_plan_without_chores_has_none() {
+        assert!(Chores::of(&EndPlan::default()).is_none());
+    }
+}

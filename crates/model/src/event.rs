@@ -1,0 +1,14 @@
+//! What happens while a test runs, for whoever shows it.
+
+use std::time::Duration;
+
+/// Work done since the last interim result, or since the beginning.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interim {
+    /// Transactions where the unit counts those, bytes otherwise.
+    pub work: f64,
+    /// Length of the interval, seconds.
+    pub seconds: f64,
+    /// Its end, since 1970 by the wall clock.
+    pub ended: Duration,
+}

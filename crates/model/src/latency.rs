@@ -1,0 +1,190 @@
+//! How long operations took: the distribution, as plain data.
+
+/// Operations whose time lies in one range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// The shortest time of the range, nanoseconds.
+    pub from: u64,
+    /// The longest time of the range, nanoseconds.
+    pub to: u64,
+    /// Operations in it, at least one.
+    pub count: u64,
+}
+
+/// The distribution of the time that operations took.
+///
+/// Three significant digits: each range is less than a thousandth of its value
+/// wide. The extremes and the moments are exact.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Latency {
+    /// The ranges that hold anything, shortest first.
+    pub buckets: Vec<Bucket>,
+    /// Operations.
+    pub count: u64,
+    /// The shortest time, nanoseconds.
+    pub min: u64,
+    /// The longest time, nanoseconds.
+    pub max: u64,
+    /// The sum of all times, nanoseconds.
+    pub sum: f64,
+    /// The sum of their squares, nanoseconds squared.
+    pub sum_of_squares: f64,
+}
+
+/// The decade rows of the old histogram: operations of `c` to `c + 1` times 10^`r`
+/// microseconds in column `c` of row `r`, and those of 100 s and more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decades {
+    /// Eight rows from microseconds to tens of seconds, ten columns each.
+    pub rows: [[u64; 10]; 8],
+    /// 100 s and more.
+    pub beyond: u64,
+}
+
+const NANOS_PER_MICRO: u64 = 1000;
+
+impl Latency {
+    /// The time that a share `p` (0 to 1) of all operations does not exceed,
+    /// nanoseconds; `None` without operations. Nearest rank.
+    #[must_use]
+    pub fn quantile(&self, p: f64) -> Option<f64> {
+        if self.count == 0 {
+            return None;
+        }
+        let rank = (p.clamp(0.0, 1.0) * as_figure(self.count)).ceil().max(1.0);
+        let mut seen = 0;
+        for bucket in &self.buckets {
+            seen += bucket.count;
+            if as_figure(seen) >= rank {
+                let middle = f64::midpoint(as_figure(bucket.from), as_figure(bucket.to));
+                return Some(middle.clamp(as_figure(self.min), as_figure(self.max)));
+            }
+        }
+        Some(as_figure(self.max))
+    }
+
+    /// The mean, nanoseconds; `None` without operations.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / as_figure(self.count))
+    }
+
+    /// The standard deviation of the population, nanoseconds; `None` without operations.
+    #[must_use]
+    pub fn standard_deviation(&self) -> Option<f64> {
+        let mean = self.mean()?;
+        let variance = self.sum_of_squares / as_figure(self.count) - mean * mean;
+        Some(variance.max(0.0).sqrt())
+    }
+
+    /// Takes in another distribution, such as that of another iteration or flow.
+    pub fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        self.min = if self.count == 0 {
+            other.min
+        } else {
+            self.min.min(other.min)
+        };
+        self.max = self.max.max(other.max);
+        self.count += other.count;
+        self.sum += other.sum;
+        self.sum_of_squares += other.sum_of_squares;
+        for bucket in &other.buckets {
+            match self
+                .buckets
+                .binary_search_by_key(&bucket.from, |own| own.from)
+            {
+                Ok(at) => self.buckets[at].count += bucket.count,
+                Err(at) => self.buckets.insert(at, *bucket),
+            }
+        }
+    }
+
+    /// The old histogram's rows. Times count in whole microseconds, rounded down.
+    #[must_use]
+    pub fn decades(&self) -> Decades {
+        let mut decades = Decades::default();
+        for bucket in &self.buckets {
+            let micros = bucket.from / NANOS_PER_MICRO;
+            match place(micros) {
+                Some((row, column)) => decades.rows[row][column] += bucket.count,
+                None => decades.beyond += bucket.count,
+            }
+        }
+        decades
+    }
+}
+
+/// The first row in which the value is below ten, and its column there.
+fn place(micros: u64) -> Option<(usize, usize)> {
+    let mut scaled = micros;
+    for row in 0..8 {
+        if scaled < 10 {
+            return usize::try_from(scaled).ok().map(|column| (row, column));
+        }
+        scaled /= 10;
+    }
+    None
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "exact up to 2^53, far beyond any run"
+)]
+fn as_figure(value: u64) -> f64 {
+    value as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(times: &[u64]) -> Latency {
+        let mut all = Latency::default();
+        for time in times {
+            let figure = as_figure(*time);
+            all.merge(&Latency {
+                buckets: vec![Bucket {
+                    from: *time,
+                    to: *time,
+                    count: 1,
+                }],
+                count: 1,
+                min: *time,
+                max: *time,
+                sum: figure,
+                sum_of_squares: figure * figure,
+            });
+        }
+        all
+    }
+
+    #[test]
+    fn a_quantile_is_the_nearest_rank() {
+        let all = of(&[10, 20, 30, 40]);
+        assert_eq!(all.quantile(0.5), Some(20.0));
+        assert_eq!(all.quantile(0.51), Some(30.0));
+        assert_eq!(all.quantile(0.0), Some(10.0));
+        assert_eq!(all.quantile(1.0), Some(40.0));
+        assert_eq!(Latency::default().quantile(0.5), None);
+    }
+
+    #[test]
+    fn moments_are_those_of_the_population() {
+        let all = of(&[2, 4, 4, 4, 5, 5, 7, 9]);
+        assert_eq!(all.mean(), Some(5.0));
+        assert_eq!(all.standard_deviation(), Some(2.0));
+    }
+
+    #[test]
+    fn a_time_goes_to_the_first_row_where_it_is_below_ten() {
+        let all = of(&[9_999, 10_000, 99_000_000, 100_000_000_000]);
+        let decades = all.decades();
+        assert_eq!(decades.rows[0][9], 1);
+        assert_eq!(decades.rows[1][1], 1);
+        assert_eq!(decades.rows[4][9], 1);
+        assert_eq!(decades.beyond, 1);
+    }
+}

@@ -4,4 +4,5 @@ pub mod clock;
 pub mod confidence;
 pub mod cpu;
 pub mod host;
+pub mod host;
 pub mod latency;

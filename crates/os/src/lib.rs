@@ -9,7 +9,8 @@
 //! - [`resolve`]: names to addresses
 //! - [`wait`]: wait for a descriptor, with a deadline
 //! - [`process`]: detach, bind to a CPU, name, descriptor 0
-//! - [`system`]: CPUs online, clock ticks
+//! - [`system`]: CPUs online, clock ticks, names of system and machine
+//! - [`net`]: addresses and drivers of interfaces
 //!
 //! Calls go through libc symbols, so that socket stacks preloaded in front of
 //! libc see every one of them.
@@ -18,5 +19,5 @@
 mod linux;
 
 #[cfg(target_os = "linux")]
-pub use linux::{bell, io, process, resolve, sockopt, system, tcp, wait};
+pub use linux::{bell, io, net, process, resolve, sockopt, system, tcp, wait};
 pub use socket2::{Domain, Protocol, SockAddr, Socket, Type};

@@ -2,6 +2,7 @@
 
 pub mod bell;
 pub mod io;
+pub mod net;
 pub mod process;
 pub mod resolve;
 pub mod sockopt;

@@ -1,0 +1,74 @@
+//! Facts about this host: what it is, and where a data connection leaves it.
+//!
+//! Files are read below a root directory, so that a test can describe any machine.
+
+mod interface;
+mod machine;
+mod security;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::IpAddr;
+use std::path::Path;
+
+use netperf_model::host::{HostFacts, tidy};
+use netperf_os::net::{self, DriverInfo, InterfaceAddress};
+use netperf_os::system::{self, Names};
+
+/// As much of a file as is looked at: the first CPU of `/proc/cpuinfo` fits.
+const LOOKED_AT: u64 = 16 * 1024;
+
+/// The facts of this host; those of the interface are of the one that has the first
+/// of `local_addresses` that is an address of this host.
+#[must_use]
+pub fn facts(local_addresses: &[IpAddr]) -> HostFacts {
+    let kernel = Kernel {
+        names: system::names(),
+        addresses: net::interface_addresses().unwrap_or_default(),
+        driver_info: &net::driver_info,
+    };
+    collect(Path::new("/"), &kernel, local_addresses)
+}
+
+/// What the kernel is asked directly, not through files.
+struct Kernel<'a> {
+    names: Names,
+    addresses: Vec<InterfaceAddress>,
+    driver_info: &'a dyn Fn(&str) -> io::Result<DriverInfo>,
+}
+
+fn collect(root: &Path, kernel: &Kernel<'_>, local_addresses: &[IpAddr]) -> HostFacts {
+    let cpu = machine::cpu(root);
+    let name = local_addresses
+        .iter()
+        .find_map(|address| interface::name_of(&kernel.addresses, *address));
+    HostFacts {
+        sysname: tidy(&kernel.names.sysname),
+        release: tidy(&kernel.names.release),
+        version: tidy(&kernel.names.version),
+        machine: tidy(&kernel.names.machine),
+        system_model: machine::system_model(root),
+        cpu_model: cpu.model,
+        cpu_frequency: cpu.frequency,
+        interface: name
+            .map(|name| interface::facts(root, name, (kernel.driver_info)(name).ok()))
+            .unwrap_or_default(),
+        security: security::facts(root),
+    }
+}
+
+/// The text of a small file; `None` when there is none, or nothing in it.
+fn text(root: &Path, path: &str) -> Option<String> {
+    tidy(&contents(root, path)?)
+}
+
+/// What a small file holds, or the first part of a larger one.
+fn contents(root: &Path, path: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let file = File::open(root.join(path)).ok()?;
+    file.take(LOOKED_AT).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,250 @@
+use super::*;
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use netperf_model::host::{InterfaceFacts, NONE, PciIds, SecurityKind, SecurityMode};
+
+/// A directory that stands for `/` and is removed again.
+struct Root(PathBuf);
+
+impl Root {
+    fn new(files: &[(&str, &str)]) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("netperf-host-{}-{number}", std::process::id());
+        let root = Self(std::env::temp_dir().join(name));
+        fs::create_dir_all(&root.0).unwrap();
+        for (path, text) in files {
+            let path = root.0.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    fn link(&self, path: &str, target: &str) {
+        let path = self.0.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        symlink(target, path).unwrap();
+    }
+
+    fn facts(&self, driver: Option<&DriverInfo>) -> HostFacts {
+        let kernel = Kernel {
+            names: Names {
+                sysname: "Linux".to_owned(),
+                release: "6.1.0".to_owned(),
+                version: "#1 SMP\n".to_owned(),
+                machine: "x86_64".to_owned(),
+            },
+            addresses: vec![
+                address("lo", [127, 0, 0, 1]),
+                address("eth0", [192, 0, 2, 1]),
+            ],
+            driver_info: &|_| driver.cloned().ok_or(io::ErrorKind::Unsupported.into()),
+        };
+        collect(&self.0, &kernel, &[Ipv4Addr::new(192, 0, 2, 1).into()])
+    }
+}
+
+impl Drop for Root {
+    fn drop(&mut self) {
+        let _left_behind = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn address(name: &str, octets: [u8; 4]) -> InterfaceAddress {
+    InterfaceAddress {
+        name: name.to_owned(),
+        address: Ipv4Addr::from(octets).into(),
+    }
+}
+
+fn some(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+/// A virtio interface behind a PCI device.
+fn virtio() -> Root {
+    let pci = "sys/devices/pci0000:00/0000:00:03.0";
+    let root = Root::new(&[
+        (&format!("{pci}/vendor"), "0x1af4\n"),
+        (&format!("{pci}/device"), "0x1041\n"),
+        (&format!("{pci}/subsystem_vendor"), "0x1af5\n"),
+        (&format!("{pci}/subsystem_device"), "0x0040\n"),
+        (&format!("{pci}/virtio0/net/eth0/mtu"), "1500\n"),
+        ("sys/bus/virtio/drivers/virtio_net/bind", ""),
+    ]);
+    root.link(
+        "sys/class/net/eth0",
+        "../../devices/pci0000:00/0000:00:03.0/virtio0/net/eth0",
+    );
+    root.link(
+        &format!("{pci}/virtio0/net/eth0/device"),
+        "../../../virtio0",
+    );
+    root.link(&format!("{pci}/subsystem"), "../../../bus/pci");
+    root.link(
+        &format!("{pci}/virtio0/subsystem"),
+        "../../../../bus/virtio",
+    );
+    root.link(
+        &format!("{pci}/virtio0/driver"),
+        "../../../../bus/virtio/drivers/virtio_net",
+    );
+    root
+}
+
+#[test]
+fn a_virtio_interface_has_the_ids_of_the_pci_device_that_carries_it() {
+    let said = DriverInfo {
+        driver: "virtio_net".to_owned(),
+        version: "1.0.0".to_owned(),
+        firmware: String::new(),
+        bus: "0000:00:03.0".to_owned(),
+    };
+    let expected = InterfaceFacts {
+        name: some("eth0"),
+        pci: Some(PciIds {
+            vendor: 0x1af4,
+            device: 0x1041,
+            subvendor: 0x1af5,
+            subdevice: 0x0040,
+        }),
+        slot: some("0000:00:03.0"),
+        driver: some("virtio_net"),
+        driver_version: some("1.0.0"),
+        firmware: some(NONE),
+        bus: some("0000:00:03.0"),
+    };
+    assert_eq!(virtio().facts(Some(&said)).interface, expected);
+}
+
+#[test]
+fn a_driver_that_says_nothing_is_found_in_the_device_directory() {
+    let interface = virtio().facts(None).interface;
+    assert_eq!(interface.driver, some("virtio_net"));
+    assert_eq!(interface.driver_version, some(NONE));
+    assert_eq!(interface.bus, some("virtio0"));
+}
+
+#[test]
+fn a_slot_with_a_name_is_called_by_it() {
+    let root = virtio();
+    let slot = root.0.join("sys/bus/pci/slots/7");
+    fs::create_dir_all(&slot).unwrap();
+    fs::write(slot.join("address"), "0000:00:03\n").unwrap();
+    assert_eq!(root.facts(None).interface.slot, some("7"));
+}
+
+#[test]
+fn an_interface_without_a_device_is_known_to_have_no_driver_and_no_ids() {
+    let root = Root::new(&[("sys/class/net/eth0/mtu", "1500\n")]);
+    let interface = root.facts(None).interface;
+    assert_eq!(interface.pci, Some(PciIds::default()));
+    assert_eq!(interface.driver, some(NONE));
+    assert_eq!(interface.slot, some(NONE));
+}
+
+#[test]
+fn without_sysfs_only_what_the_kernel_was_asked_is_known() {
+    let facts = Root::new(&[]).facts(None);
+    assert_eq!(facts.version, some("#1 SMP"));
+    assert_eq!(facts.interface.name, some("eth0"));
+    assert_eq!(facts.interface.driver, None);
+    assert_eq!(facts.interface.pci, None);
+    assert_eq!(facts.security.kind, None);
+    assert_eq!((facts.cpu_model, facts.cpu_frequency), (None, None));
+    assert_eq!(facts.system_model, None);
+}
+
+#[test]
+fn an_address_that_this_host_does_not_have_names_no_interface() {
+    let all = [address("lo", [127, 0, 0, 1])];
+    assert_eq!(interface::name_of(&all, [198, 51, 100, 1].into()), None);
+    assert_eq!(interface::name_of(&all, [127, 1, 2, 3].into()), Some("lo"));
+}
+
+#[test]
+fn the_cpu_is_named_and_its_highest_frequency_preferred() {
+    let info = "processor\t: 0\nmodel\t\t: 85\nmodel name\t: Some  CPU @ 2.00GHz\n\
+                cpu MHz\t\t: 1999.998\n";
+    let root = Root::new(&[("proc/cpuinfo", info)]);
+    let facts = root.facts(None);
+    assert_eq!(facts.cpu_model, some("Some CPU @ 2.00GHz"));
+    assert_eq!(facts.cpu_frequency, Some(1999));
+    let path = "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq";
+    let root = Root::new(&[("proc/cpuinfo", info), (path, "3500000\n")]);
+    assert_eq!(root.facts(None).cpu_frequency, Some(3500));
+}
+
+#[test]
+fn an_arm_cpu_without_a_name_is_told_by_its_numbers() {
+    let info = "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n";
+    let root = Root::new(&[("proc/cpuinfo", info)]);
+    assert_eq!(
+        root.facts(None).cpu_model,
+        some("ARM implementer 0x41 part 0xd0c")
+    );
+}
+
+#[test]
+fn the_model_of_a_machine_comes_from_its_firmware_or_device_tree() {
+    let dmi = Root::new(&[(
+        "sys/class/dmi/id/product_name",
+        "Standard PC (Q35 + ICH9, 2009)\n",
+    )]);
+    assert_eq!(
+        dmi.facts(None).system_model,
+        some("Standard PC (Q35 + ICH9, 2009)")
+    );
+    let tree = Root::new(&[("proc/device-tree/model", "Board 4 Model B\0")]);
+    assert_eq!(tree.facts(None).system_model, some("Board 4 Model B"));
+}
+
+#[test]
+fn selinux_says_whether_it_enforces_and_which_policy() {
+    let root = Root::new(&[
+        (
+            "sys/kernel/security/lsm",
+            "lockdown,capability,yama,selinux,bpf",
+        ),
+        ("sys/fs/selinux/enforce", "0"),
+        ("etc/selinux/config", "# policy\nSELINUXTYPE=targeted\n"),
+    ]);
+    let security = root.facts(None).security;
+    assert_eq!(security.kind, Some(SecurityKind::SeLinux));
+    assert_eq!(security.mode, Some(SecurityMode::Permissive));
+    assert_eq!(security.specific, some("targeted"));
+}
+
+#[test]
+fn apparmor_is_found_without_the_list_of_frameworks() {
+    let root = Root::new(&[
+        ("sys/module/apparmor/parameters/enabled", "Y\n"),
+        ("proc/self/attr/current", "a-profile (enforce)\n"),
+    ]);
+    let security = root.facts(None).security;
+    assert_eq!(security.kind, Some(SecurityKind::AppArmor));
+    assert_eq!(security.mode, Some(SecurityMode::Enforcing));
+    assert_eq!(security.specific, some("a-profile"));
+}
+
+#[test]
+fn a_list_without_a_framework_that_decides_is_none() {
+    let root = Root::new(&[("sys/kernel/security/lsm", "lockdown,capability,yama")]);
+    let security = root.facts(None).security;
+    assert_eq!(security.kind, Some(SecurityKind::None));
+    assert_eq!(security.specific, some(NONE));
+}
+
+#[test]
+fn this_machine_has_a_name_and_a_loopback_interface() {
+    let facts = facts(&[Ipv4Addr::LOCALHOST.into()]);
+    assert_eq!(facts.sysname, some("Linux"));
+    assert!(facts.release.is_some() && facts.version.is_some() && facts.machine.is_some());
+    assert!(facts.interface.name.is_some());
+}

@@ -1,0 +1,208 @@
+//! What is known of a host and of the interface that the data connection uses.
+//!
+//! `None` says that it could not be told. Something that can be told not to be there,
+//! such as the driver of a loopback interface, is [`NONE`] or a 0.
+
+/// The text of a fact that is known not to be there.
+pub const NONE: &str = "none";
+
+/// What is known of one host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostFacts {
+    /// Name of the operating system (uname(2)).
+    pub sysname: Option<String>,
+    /// Release of its kernel.
+    pub release: Option<String>,
+    /// Version of its kernel: how and when it was built.
+    pub version: Option<String>,
+    /// Hardware, such as `x86_64`.
+    pub machine: Option<String>,
+    /// What the maker calls the machine.
+    pub system_model: Option<String>,
+    /// What the maker calls the CPU.
+    pub cpu_model: Option<String>,
+    /// Its clock frequency, MHz; the highest it can have, where that is known.
+    pub cpu_frequency: Option<u32>,
+    /// Where the data connection leaves the host.
+    pub interface: InterfaceFacts,
+    /// What decides about accesses beyond users and modes.
+    pub security: SecurityFacts,
+}
+
+/// A network interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InterfaceFacts {
+    /// Its name.
+    pub name: Option<String>,
+    /// Its PCI ids, all 0 when it is not a PCI device.
+    pub pci: Option<PciIds>,
+    /// The number of its slot, or else its PCI address.
+    pub slot: Option<String>,
+    /// Its driver.
+    pub driver: Option<String>,
+    /// The driver's version.
+    pub driver_version: Option<String>,
+    /// The version of its firmware.
+    pub firmware: Option<String>,
+    /// Where the driver says that the device is.
+    pub bus: Option<String>,
+}
+
+/// The four numbers that say what a PCI device is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PciIds {
+    /// Who made the chip.
+    pub vendor: u16,
+    /// Which chip it is.
+    pub device: u16,
+    /// Who made the board.
+    pub subvendor: u16,
+    /// Which board it is.
+    pub subdevice: u16,
+}
+
+/// The security framework of a kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SecurityFacts {
+    /// Which one decides.
+    pub kind: Option<SecurityKind>,
+    /// Whether what it decides has an effect.
+    pub mode: Option<SecurityMode>,
+    /// The policy, profile or mode, in the framework's own word.
+    pub specific: Option<String>,
+}
+
+/// The security frameworks that decide about every access.
+///
+/// The numbers are printed by `LOCAL_SECURITY_TYPE_ID` and travel between two ends of
+/// this program; they never change. 0 is a framework that could not be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SecurityKind {
+    /// None of them.
+    None,
+    /// SELinux.
+    SeLinux,
+    /// AppArmor.
+    AppArmor,
+    /// Smack.
+    Smack,
+    /// TOMOYO.
+    Tomoyo,
+}
+
+/// Whether a security framework is in force; the numbers as of [`SecurityKind`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SecurityMode {
+    /// It does nothing.
+    Disabled,
+    /// It complains and lets pass.
+    Permissive,
+    /// It refuses.
+    Enforcing,
+}
+
+impl SecurityKind {
+    const ALL: [Self; 5] = [
+        Self::None,
+        Self::SeLinux,
+        Self::AppArmor,
+        Self::Smack,
+        Self::Tomoyo,
+    ];
+
+    /// Its number, from 1.
+    #[must_use]
+    pub const fn id(self) -> u8 {
+        match self {
+            Self::None => 1,
+            Self::SeLinux => 2,
+            Self::AppArmor => 3,
+            Self::Smack => 4,
+            Self::Tomoyo => 5,
+        }
+    }
+
+    /// The framework with this number.
+    #[must_use]
+    pub fn from_id(id: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.id() == id)
+    }
+
+    /// The text that selectors print.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::None => NONE,
+            Self::SeLinux => "SELinux",
+            Self::AppArmor => "AppArmor",
+            Self::Smack => "Smack",
+            Self::Tomoyo => "TOMOYO",
+        }
+    }
+}
+
+impl SecurityMode {
+    const ALL: [Self; 3] = [Self::Disabled, Self::Permissive, Self::Enforcing];
+
+    /// Its number, from 1.
+    #[must_use]
+    pub const fn id(self) -> u8 {
+        match self {
+            Self::Disabled => 1,
+            Self::Permissive => 2,
+            Self::Enforcing => 3,
+        }
+    }
+
+    /// The mode with this number.
+    #[must_use]
+    pub fn from_id(id: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.id() == id)
+    }
+
+    /// The text that selectors print.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Disabled => "Disabled",
+            Self::Permissive => "Permissive",
+            Self::Enforcing => "Enforcing",
+        }
+    }
+}
+
+/// A text as a fact is kept: one line, single blanks, nothing that a terminal would
+/// obey. `None` when nothing is left of it.
+#[must_use]
+pub fn tidy(text: &str) -> Option<String> {
+    let blank = |c: char| c.is_whitespace() || c.is_control();
+    let words: Vec<&str> = text.split(blank).filter(|word| !word.is_empty()).collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_leads_back_to_its_framework_and_mode() {
+        for kind in SecurityKind::ALL {
+            assert_eq!(SecurityKind::from_id(kind.id()), Some(kind));
+        }
+        for mode in SecurityMode::ALL {
+            assert_eq!(SecurityMode::from_id(mode.id()), Some(mode));
+        }
+        assert_eq!(SecurityKind::from_id(0), None);
+        assert_eq!(SecurityMode::from_id(200), None);
+    }
+
+    #[test]
+    fn a_fact_is_one_line_without_anything_a_terminal_obeys() {
+        assert_eq!(
+            tidy("  Standard PC\t(i440FX)\n").as_deref(),
+            Some("Standard PC (i440FX)")
+        );
+        assert_eq!(tidy("a\u{1b}[31mb").as_deref(), Some("a [31mb"));
+        assert_eq!(tidy(" \n\0"), None);
+    }
+}

@@ -1,0 +1,204 @@
+//! Network interfaces: their addresses and drivers (getifaddrs(3), netdevice(7)).
+
+use std::ffi::CStr;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
+
+/// The Linux request that asks for [`DriverInfo`] (linux/ethtool.h).
+const ETHTOOL_GDRVINFO: u32 = 3;
+/// ioctl(2) of SIOCETHTOOL (linux/sockios.h).
+const SIOCETHTOOL: libc::Ioctl = 0x8946;
+
+/// One address of one interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InterfaceAddress {
+    /// The interface's name.
+    pub name: String,
+    /// The address.
+    pub address: IpAddr,
+}
+
+/// What a driver says of itself and its device; texts it has none for are empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DriverInfo {
+    /// Its name.
+    pub driver: String,
+    /// Its version.
+    pub version: String,
+    /// The firmware's version.
+    pub firmware: String,
+    /// Where the device is.
+    pub bus: String,
+}
+
+/// getifaddrs(3): every IP address of every interface.
+///
+/// # Errors
+/// Whatever the call reports.
+pub fn interface_addresses() -> io::Result<Vec<InterfaceAddress>> {
+    let mut list: *mut libc::ifaddrs = std::ptr::null_mut();
+    // SAFETY: `list` is where the call puts its result.
+    if unsafe { libc::getifaddrs(&raw mut list) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut found = Vec::new();
+    let mut next = list;
+    // SAFETY: the list ends with NULL and lives until freeifaddrs.
+    while let Some(entry) = unsafe { next.as_ref() } {
+        if let Some(address) = address_of(entry) {
+            // SAFETY: every entry has a name, which is NUL-terminated.
+            let name = unsafe { CStr::from_ptr(entry.ifa_name) };
+            found.push(InterfaceAddress {
+                name: name.to_string_lossy().into_owned(),
+                address,
+            });
+        }
+        next = entry.ifa_next;
+    }
+    // SAFETY: the list came from getifaddrs and nothing of it is used any more.
+    unsafe { libc::freeifaddrs(list) };
+    Ok(found)
+}
+
+fn address_of(entry: &libc::ifaddrs) -> Option<IpAddr> {
+    // SAFETY: the address is NULL or a sockaddr that lives as long as the entry.
+    let any = unsafe { entry.ifa_addr.as_ref() }?;
+    match i32::from(any.sa_family) {
+        libc::AF_INET => {
+            let pointer = entry.ifa_addr.cast::<libc::sockaddr_in>();
+            // SAFETY: the family says that it is a sockaddr_in; it may not be aligned as one.
+            let address = unsafe { pointer.read_unaligned() };
+            Some(Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)).into())
+        }
+        libc::AF_INET6 => {
+            let pointer = entry.ifa_addr.cast::<libc::sockaddr_in6>();
+            // SAFETY: as above, for a sockaddr_in6.
+            let address = unsafe { pointer.read_unaligned() };
+            Some(Ipv6Addr::from(address.sin6_addr.s6_addr).into())
+        }
+        _ => None,
+    }
+}
+
+/// The address that data to `remote` leaves from. Nothing is sent.
+///
+/// # Errors
+/// `ENETUNREACH` when no route leads there.
+pub fn source_address(remote: SocketAddr) -> io::Result<IpAddr> {
+    let any: IpAddr = match remote {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = UdpSocket::bind((any, 0))?;
+    // A connected datagram socket has a route, and with it an address, before it sends.
+    let port = if remote.port() == 0 { 9 } else { remote.port() };
+    let mut remote = remote;
+    remote.set_port(port);
+    socket.connect(remote)?;
+    socket.local_addr().map(|address| address.ip())
+}
+
+/// struct ethtool_drvinfo (linux/ethtool.h).
+#[repr(C)]
+struct RawDriverInfo {
+    cmd: u32,
+    driver: [u8; 32],
+    version: [u8; 32],
+    fw_version: [u8; 32],
+    bus_info: [u8; 32],
+    /// Fields that nobody reports: erom_version, reserved2 and five counts.
+    rest: [u8; 32 + 12 + 20],
+}
+
+/// The part of struct ifreq that is used: its union is never larger than this.
+#[repr(C)]
+struct RawRequest {
+    name: [u8; libc::IFNAMSIZ],
+    data: *mut RawDriverInfo,
+    rest: [u8; 24 - size_of::<usize>()],
+}
+
+/// `ETHTOOL_GDRVINFO`: what the driver of an interface says of itself.
+///
+/// # Errors
+/// `ENODEV` when there is no such interface, `EOPNOTSUPP` when its driver says nothing.
+pub fn driver_info(interface: &str) -> io::Result<DriverInfo> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    let mut info = RawDriverInfo {
+        cmd: ETHTOOL_GDRVINFO,
+        driver: [0; 32],
+        version: [0; 32],
+        fw_version: [0; 32],
+        bus_info: [0; 32],
+        rest: [0; 64],
+    };
+    let mut request = RawRequest {
+        name: interface_name(interface)?,
+        data: &raw mut info,
+        rest: [0; 24 - size_of::<usize>()],
+    };
+    // SAFETY: the request is laid out as an ifreq whose data points to the struct that
+    // the command in it says; both outlive the call.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(DriverInfo {
+        driver: text(&info.driver),
+        version: text(&info.version),
+        firmware: text(&info.fw_version),
+        bus: text(&info.bus_info),
+    })
+}
+
+/// The name in an ifreq, which has room for 15 bytes and the NUL.
+fn interface_name(name: &str) -> io::Result<[u8; libc::IFNAMSIZ]> {
+    let mut array = [0; libc::IFNAMSIZ];
+    if name.len() >= array.len() {
+        return Err(io::Error::from_raw_os_error(libc::ENODEV));
+    }
+    for (slot, byte) in array.iter_mut().zip(name.bytes()) {
+        *slot = byte;
+    }
+    Ok(array)
+}
+
+fn text(bytes: &[u8]) -> String {
+    let used = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(used).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loopback_address_belongs_to_an_interface_without_a_driver() {
+        let all = interface_addresses().unwrap();
+        let loopback = all
+            .iter()
+            .find(|entry| entry.address == IpAddr::from(Ipv4Addr::LOCALHOST))
+            .unwrap();
+        let error = driver_info(&loopback.name).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP));
+    }
+
+    #[test]
+    fn data_to_the_loopback_address_leaves_from_it() {
+        let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        assert_eq!(source_address(here).unwrap(), here.ip());
+    }
+
+    #[test]
+    fn a_name_that_no_interface_can_have_is_refused() {
+        let error = driver_info("an interface with a long name").unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENODEV));
+    }
+
+    #[test]
+    fn the_request_has_the_size_of_an_ifreq() {
+        assert!(size_of::<RawRequest>() >= size_of::<libc::ifreq>());
+        assert_eq!(size_of::<RawDriverInfo>(), 196);
+    }
+}

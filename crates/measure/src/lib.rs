@@ -4,5 +4,4 @@ pub mod clock;
 pub mod confidence;
 pub mod cpu;
 pub mod host;
-pub mod host;
 pub mod latency;

@@ -3,7 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use netperf_wire::{FRAME_LEN, Frame, messages};
+use netperf_wire::messages::Extension;
+use netperf_wire::{FRAME_LEN, Frame, Stage, messages};
 
 fuzz_target!(|bytes: &[u8]| {
     if bytes.len() != FRAME_LEN {
@@ -12,6 +13,9 @@ fuzz_target!(|bytes: &[u8]| {
     let frame = padded(bytes);
     for row in messages::ALL {
         check(row, &frame);
+    }
+    for stage in [Stage::Request, Stage::Response, Stage::Results] {
+        check_extension(stage, &frame);
     }
 });
 
@@ -22,6 +26,16 @@ fn padded(bytes: &[u8]) -> Frame {
         *slot = *byte;
     }
     frame
+}
+
+/// What was read as an extension is read again as the same one.
+fn check_extension(stage: Stage, frame: &Frame) {
+    let Ok(Some(extension)) = Extension::decode(stage, frame) else {
+        return;
+    };
+    let mut again = frame.clone();
+    extension.encode_over(stage, &mut again);
+    assert_eq!(Extension::decode(stage, &again), Ok(Some(extension)));
 }
 
 fn check(row: &messages::Row, frame: &Frame) {

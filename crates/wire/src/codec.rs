@@ -81,6 +81,32 @@ impl<'a> Reader<'a> {
         self.offset += N;
         Ok(*taken)
     }
+
+    /// A cursor over the next `len` bytes, which belong to `field`.
+    pub(crate) fn part(&mut self, len: usize, field: &'static str) -> Result<Self, DecodeError> {
+        let Some((part, rest)) = self.rest.split_at_checked(len) else {
+            return Err(DecodeError::FieldCut {
+                field,
+                offset: self.offset,
+                needed: len,
+                left: self.rest.len(),
+            });
+        };
+        let offset = self.offset;
+        self.rest = rest;
+        self.offset += len;
+        Ok(Self::new(part, offset))
+    }
+
+    /// Whether nothing is left.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// Everything that is left.
+    pub(crate) const fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
 }
 
 /// Writes fields one after the other.
@@ -105,6 +131,18 @@ impl<'a> Writer<'a> {
             *slot = bytes;
             self.rest = rest;
         }
+    }
+
+    /// Writes all of `bytes`; those that do not fit are left out.
+    pub(crate) fn put_all(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.put([*byte]);
+        }
+    }
+
+    /// How many bytes can still be written.
+    pub(crate) const fn room(&self) -> usize {
+        self.rest.len()
     }
 }
 

@@ -84,6 +84,18 @@ impl Frame {
         RemoteErrno(self.header().word1)
     }
 
+    /// A cursor at a byte of the record.
+    pub(crate) fn at(&self, offset: usize) -> Reader<'_> {
+        let rest = self.0.split_at_checked(offset).unwrap_or_default().1;
+        Reader::new(rest, offset)
+    }
+
+    /// A writing cursor at a byte of the record.
+    pub(crate) fn at_mut(&mut self, offset: usize) -> Writer<'_> {
+        let rest = self.0.split_at_mut_checked(offset).unwrap_or_default().1;
+        Writer::new(rest)
+    }
+
     /// A cursor at the first byte of test-specific data.
     pub(crate) fn body(&self) -> Reader<'_> {
         let body = self.0.split_at(HEADER_LEN).1;

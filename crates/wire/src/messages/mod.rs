@@ -1,6 +1,7 @@
 //! Every message, one file per family.
 
 mod control;
+mod extension;
 mod maerts;
 mod omni;
 mod rr;
@@ -9,6 +10,7 @@ mod udp_stream;
 mod unix;
 
 pub use control::{CpuCalibrateReply, HeaderOnly, Passphrase, SysInfoReply};
+pub use extension::{Extension, ItemKind};
 pub use maerts::{MaertsRequest, MaertsResponse, MaertsResults};
 pub use omni::{OmniRequest, OmniResponse, OmniResults};
 pub use rr::{RrRequest, RrResponse, RrResults};

@@ -1,0 +1,260 @@
+//! What two ends of this program say to each other beyond netperf 2.7.
+//!
+//! An extension is a block behind the end of an OMNI message, where a stock program
+//! sends zeros or residue and reads nothing (docs/spec/extension.md). Its mark holds a
+//! NUL in the middle, which no residue of a text can, and differs between request and
+//! answer, so that no echo is taken for one.
+
+use crate::codec::{DecodeError, Reader, Writer};
+use crate::frame::Frame;
+use crate::kind::Stage;
+
+/// The version of the block that is written. What a later one adds is skipped.
+const VERSION: u8 = 1;
+/// Bytes in front of the items: mark, version, a byte of zero, length.
+const HEAD: usize = 12;
+/// The longest value that an item can have.
+#[cfg(test)]
+const LONGEST: usize = u8::MAX as usize;
+
+/// The items behind a message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extension(Vec<Item>);
+
+/// One item: what it is, and its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Item {
+    kind: u8,
+    value: Vec<u8>,
+}
+
+/// What an item says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ItemKind {
+    /// Request: the answers that are wanted, a set of bits.
+    Wants,
+    /// Request: the address that netperf sends data to, 4 or 16 bytes.
+    DataAddress,
+    /// Request: the code of the CPU method to use, one byte.
+    CpuMethod,
+    /// Response: the fields that a stock server never sets are set; no bytes.
+    FieldsSet,
+    /// Response: the operating system's name.
+    Sysname,
+    /// Response: its release.
+    Release,
+    /// Response: its version.
+    Version,
+    /// Response: the hardware's name.
+    Machine,
+    /// Response: the interface's name.
+    Interface,
+    /// Response: vendor, device, subvendor and subdevice, two bytes each.
+    PciIds,
+    /// Response: the interface's slot.
+    Slot,
+    /// Response: the driver's name.
+    Driver,
+    /// Response: the driver's version.
+    DriverVersion,
+    /// Response: the firmware's version.
+    Firmware,
+    /// Response: where the driver says that the device is.
+    Bus,
+}
+
+impl ItemKind {
+    /// Every kind.
+    pub const ALL: [Self; 15] = [
+        Self::Wants,
+        Self::DataAddress,
+        Self::CpuMethod,
+        Self::FieldsSet,
+        Self::Sysname,
+        Self::Release,
+        Self::Version,
+        Self::Machine,
+        Self::Interface,
+        Self::PciIds,
+        Self::Slot,
+        Self::Driver,
+        Self::DriverVersion,
+        Self::Firmware,
+        Self::Bus,
+    ];
+
+    /// Its number, which never changes.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Wants => 0x01,
+            Self::DataAddress => 0x02,
+            Self::CpuMethod => 0x03,
+            Self::FieldsSet => 0x10,
+            Self::Sysname => 0x11,
+            Self::Release => 0x12,
+            Self::Version => 0x13,
+            Self::Machine => 0x14,
+            Self::Interface => 0x20,
+            Self::PciIds => 0x21,
+            Self::Slot => 0x22,
+            Self::Driver => 0x23,
+            Self::DriverVersion => 0x24,
+            Self::Firmware => 0x25,
+            Self::Bus => 0x26,
+        }
+    }
+
+    /// The longest value that is written, in bytes: all items of a response fit then.
+    #[must_use]
+    pub const fn room(self) -> usize {
+        match self {
+            Self::Wants => 4,
+            Self::DataAddress | Self::Sysname | Self::Machine | Self::Interface => 16,
+            Self::CpuMethod => 1,
+            Self::FieldsSet => 0,
+            Self::Release => 64,
+            Self::Version => 72,
+            Self::PciIds => 8,
+            Self::Slot => 24,
+            Self::Driver | Self::DriverVersion | Self::Firmware | Self::Bus => 32,
+        }
+    }
+}
+
+impl Extension {
+    /// The extension behind a message; `None` where there is no mark.
+    ///
+    /// # Errors
+    /// When there is a mark, and behind it not what a mark promises.
+    pub fn decode(stage: Stage, frame: &Frame) -> Result<Option<Self>, DecodeError> {
+        let mut head = frame.at(offset(stage));
+        if head.take::<8>("mark")? != mark(stage) || head.take::<1>("version")? == [0] {
+            return Ok(None);
+        }
+        head.take::<1>("zero")?;
+        let length = u16::from_be_bytes(head.take::<2>("length")?);
+        let mut items = head.part(usize::from(length), "items")?;
+        let mut extension = Self::default();
+        while !items.is_empty() {
+            extension.0.push(Item::read(&mut items)?);
+        }
+        Ok(Some(extension))
+    }
+
+    /// Writes the extension behind a message. Items for which there is no room are left
+    /// out; those in front of them are not.
+    pub fn encode_over(&self, stage: Stage, frame: &mut Frame) {
+        let mut writer = frame.at_mut(offset(stage));
+        let mut left = writer.room().saturating_sub(HEAD);
+        let mut fitting = Vec::new();
+        for item in &self.0 {
+            if let Some(rest) = left.checked_sub(item.length()) {
+                fitting.push(item);
+                left = rest;
+            }
+        }
+        let length: usize = fitting.iter().map(|item| item.length()).sum();
+        writer.put(mark(stage));
+        writer.put([VERSION, 0]);
+        writer.put(u16::try_from(length).unwrap_or(0).to_be_bytes());
+        for item in fitting {
+            item.write(&mut writer);
+        }
+    }
+
+    /// Adds an item, its value cut to the room that its kind has.
+    pub fn push(&mut self, kind: ItemKind, value: &[u8]) {
+        let value = value.get(..kind.room()).unwrap_or(value);
+        self.0.push(Item {
+            kind: kind.number(),
+            value: value.to_vec(),
+        });
+    }
+
+    /// The value of the first item of this kind.
+    #[must_use]
+    pub fn value(&self, kind: ItemKind) -> Option<&[u8]> {
+        let found = self.0.iter().find(|item| item.kind == kind.number());
+        found.map(|item| item.value.as_slice())
+    }
+}
+
+impl Item {
+    fn length(&self) -> usize {
+        2 + self.value.len()
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let [kind, length] = reader.take::<2>("item")?;
+        let value = reader.part(usize::from(length), "value")?;
+        Ok(Self {
+            kind,
+            value: value.rest().to_vec(),
+        })
+    }
+
+    /// No value is longer than a byte can say: it was read so, or has its kind's room.
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.put([self.kind]);
+        writer.put([u8::try_from(self.value.len()).unwrap_or(0)]);
+        writer.put_all(&self.value);
+    }
+}
+
+/// Where the block starts: behind the message, at a whole word.
+const fn offset(stage: Stage) -> usize {
+    match stage {
+        Stage::Request => 208,
+        Stage::Response => 212,
+        Stage::Results => 292,
+    }
+}
+
+/// Neither ASCII nor the same from its end, a NUL in front of other bytes, and a byte
+/// that tells what kind of message it stands behind.
+const fn mark(stage: Stage) -> [u8; 8] {
+    let last = match stage {
+        Stage::Request => 0x11,
+        Stage::Response => 0x22,
+        Stage::Results => 0x33,
+    };
+    [0xb5, b'n', b'p', 0, 0xc7, b'r', b's', last]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{FRAME_LEN, Header};
+    use crate::layout::Message;
+    use crate::messages::{OmniRequest, OmniResponse, OmniResults};
+
+    #[test]
+    fn the_block_starts_behind_the_message() {
+        assert!(offset(Stage::Request) >= OmniRequest::END);
+        assert!(offset(Stage::Response) >= OmniResponse::END);
+        assert!(offset(Stage::Results) >= OmniResults::END);
+    }
+
+    #[test]
+    fn every_item_of_a_response_fits_at_its_longest() {
+        let needed: usize = ItemKind::ALL.iter().map(|kind| 2 + kind.room()).sum();
+        assert!(offset(Stage::Response) + HEAD + needed <= FRAME_LEN);
+        assert!(ItemKind::ALL.iter().all(|kind| kind.room() <= LONGEST));
+    }
+
+    #[test]
+    fn an_item_that_does_not_fit_is_left_out_and_the_others_are_not() {
+        let items = vec![0; 3].into_iter().map(|byte| Item {
+            kind: 0x7f,
+            value: vec![byte; LONGEST],
+        });
+        let mut extension = Extension(items.collect());
+        extension.push(ItemKind::CpuMethod, &[4]);
+        let mut frame = Frame::new(Header::default());
+        extension.encode_over(Stage::Request, &mut frame);
+        let read = Extension::decode(Stage::Request, &frame).unwrap().unwrap();
+        assert_eq!(read.0.len(), 2);
+        assert_eq!(read.value(ItemKind::CpuMethod), Some([4].as_slice()));
+    }
+}

@@ -1,7 +1,7 @@
 //! What netperf prints: pure functions from an outcome to text.
 //!
 //! [`banner`] is printed before a test starts and [`final_report`] after it
-//! has ended; [`control`] serves the tests that only ask netserver something.
+//! has ended, [`interim_line`]s in between; [`control`] serves the tests that only ask netserver something.
 //! Nothing here writes anywhere, so that saved outcomes can be printed again.
 //! [`selectors`] is the one table of everything that can be selected, and
 //! [`selection`] reads what the user asked for.
@@ -10,6 +10,8 @@ mod banner;
 pub mod control;
 pub mod fmt;
 pub mod format;
+mod interim;
+pub mod latency;
 pub mod selection;
 pub mod selectors;
 pub mod values;
@@ -18,6 +20,7 @@ pub mod view;
 use netperf_model::{Outcome, ReportPlan, TestPlan};
 
 pub use banner::banner;
+pub use interim::{interim_line, interim_work};
 pub use selection::{Needs, Selection, SelectionError};
 
 /// Everything that is printed after the run, in the format asked for.
@@ -38,7 +41,9 @@ pub fn final_report(outcome: &Outcome, report: &ReportPlan) -> Result<String, Se
 /// When a name in a selection file is too long.
 pub fn needs(plan: &TestPlan, report: &ReportPlan) -> Result<Needs, SelectionError> {
     let selection = Selection::of(plan, report)?;
-    Ok(selection
+    let mut needs = selection
         .map(|selection| selection.needs)
-        .unwrap_or_default())
+        .unwrap_or_default();
+    needs.latency |= plan.latency || format::shows_histogram(plan, report);
+    Ok(needs)
 }

@@ -4,7 +4,9 @@ use std::fmt;
 
 use netperf_model::{Format, ReportPlan, SelectionSource, TestId, TestPlan};
 
+use crate::latency::LatencyColumn;
 use crate::selectors::{self, Need, OUTPUT_END, OUTPUT_NONE, SELECTORS, Selector};
+use crate::view::View;
 
 /// A list or file has at most this many blocks; the rest is ignored.
 const MOST_BLOCKS: usize = 4;
@@ -13,12 +15,69 @@ const MOST_BLOCKS: usize = 4;
 const LONGEST_NAME: usize = 80;
 
 /// One column, or what stands in its place.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Entry {
     /// A selector.
     Known(&'static Selector),
+    /// A selector of operation times that the table does not list.
+    Latency(LatencyColumn),
     /// A name in a list that no selector has.
     Unknown,
+}
+
+impl Entry {
+    /// The selector called `name`, in any case.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let in_table = selectors::by_name(name).map(Self::Known);
+        in_table.or_else(|| LatencyColumn::named(name).map(Self::Latency))
+    }
+
+    /// Its name; `None` for a name that no selector has.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Known(row) => Some(row.name),
+            Self::Latency(column) => Some(column.name()),
+            Self::Unknown => None,
+        }
+    }
+
+    /// Its header lines, empty where it has fewer than four.
+    #[must_use]
+    pub fn header(&self) -> [String; 4] {
+        match self {
+            Self::Known(row) => row.header.map(str::to_owned),
+            Self::Latency(column) => column.header(),
+            Self::Unknown => [const { String::new() }; 4],
+        }
+    }
+
+    /// The header lines that are not empty, joined by single blanks.
+    #[must_use]
+    pub fn heading(&self) -> String {
+        let lines = self.header();
+        let used = lines.into_iter().filter(|line| !line.is_empty());
+        used.collect::<Vec<String>>().join(" ")
+    }
+
+    /// Its value as printed; `None` when it is to be left out.
+    #[must_use]
+    pub fn print(&self, view: &View<'_>) -> Option<String> {
+        match self {
+            Self::Known(row) => row.print(view),
+            Self::Latency(column) => column.print(view),
+            Self::Unknown => None,
+        }
+    }
+
+    const fn need(&self) -> Need {
+        match self {
+            Self::Known(row) => row.need,
+            Self::Latency(_) => Need::Latency,
+            Self::Unknown => Need::Nothing,
+        }
+    }
 }
 
 /// What to print, block by block.
@@ -103,7 +162,7 @@ pub fn classify(word: &str) -> Word {
         Word::Help
     } else if word.eq_ignore_ascii_case("all") {
         Word::All
-    } else if word.contains([',', ';']) || selectors::by_name(word).is_some() {
+    } else if word.contains([',', ';']) || selectors::is_selector(word) {
         Word::List
     } else {
         Word::File
@@ -157,7 +216,7 @@ impl Selection {
     /// With `-d` the original skips unknown names altogether.
     fn drop_unknown(&mut self) {
         for block in &mut self.blocks {
-            block.retain(|entry| matches!(entry, Entry::Known(_)));
+            block.retain(|entry| !matches!(entry, Entry::Unknown));
         }
     }
 
@@ -174,7 +233,7 @@ impl Selection {
     /// A list: `;` between blocks; commas and blanks between names.
     #[must_use]
     pub fn from_list(list: &str) -> Self {
-        let entry = |name: &str| selectors::by_name(name).map_or(Entry::Unknown, Entry::Known);
+        let entry = |name: &str| Entry::named(name).unwrap_or(Entry::Unknown);
         let block = |names: &str| {
             let names = names.split([',', ' ']).filter(|name| !name.is_empty());
             until_end(names.map(entry))
@@ -215,7 +274,7 @@ impl Selection {
     fn from_blocks(blocks: Vec<Vec<Entry>>) -> Self {
         let needs = |wanted: Need| {
             let mut entries = blocks.iter().flatten();
-            entries.any(|entry| matches!(entry, Entry::Known(row) if row.need == wanted))
+            entries.any(|entry| entry.need() == wanted)
         };
         let needs = Needs {
             latency: needs(Need::Latency),
@@ -227,7 +286,7 @@ impl Selection {
 
 /// The entries in front of OUTPUT_END.
 fn until_end(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
-    let is_end = |entry: &Entry| matches!(entry, Entry::Known(row) if row.name == OUTPUT_END);
+    let is_end = |entry: &Entry| entry.name() == Some(OUTPUT_END);
     entries.take_while(|entry| !is_end(entry)).collect()
 }
 
@@ -238,11 +297,12 @@ fn entry_in_file(name: &str) -> Entry {
         SELECTORS
             .iter()
             .find(|row| row.heading().eq_ignore_ascii_case(name))
+            .map(Entry::Known)
     };
-    selectors::by_name(name)
+    Entry::named(name)
         .or_else(by_heading)
-        .or_else(|| selectors::by_name(OUTPUT_NONE))
-        .map_or(Entry::Unknown, Entry::Known)
+        .or_else(|| Entry::named(OUTPUT_NONE))
+        .unwrap_or(Entry::Unknown)
 }
 
 fn check_lengths(text: &str) -> Result<(), SelectionError> {
@@ -321,13 +381,12 @@ const CPU: &[&str] = &[
 mod tests {
     use super::*;
 
-    fn names(selection: &Selection) -> Vec<Vec<&'static str>> {
-        let name = |entry: &Entry| match entry {
-            Entry::Known(row) => row.name,
-            Entry::Unknown => "?",
-        };
-        let block = |block: &Vec<Entry>| block.iter().map(name).collect();
-        selection.blocks.iter().map(block).collect()
+    fn names(selection: &Selection) -> Vec<Vec<&str>> {
+        let mut blocks = Vec::new();
+        for block in &selection.blocks {
+            blocks.push(block.iter().map(|e| e.name().unwrap_or("?")).collect());
+        }
+        blocks
     }
 
     #[test]
@@ -371,6 +430,17 @@ mod tests {
     }
 
     #[test]
+    fn any_percentile_is_a_name_in_lists_and_files_but_not_in_all() {
+        let expected = [["P99.9_LATENCY", "MIN_LATENCY_NS"]];
+        let list = "p99.9_latency,Min_Latency_ns";
+        assert_eq!(names(&Selection::from_list(list)), expected);
+        let file = Selection::from_file(list).unwrap();
+        assert_eq!(names(&file), expected);
+        assert!(!file.needs.latency);
+        assert_eq!(names(&Selection::all()).concat().len(), 173);
+    }
+
+    #[test]
     fn a_name_of_eighty_characters_in_a_file_is_refused_with_swapped_numbers() {
         let error = Selection::from_file(&"A".repeat(81)).unwrap_err();
         assert_eq!(
@@ -384,6 +454,7 @@ mod tests {
     fn latency_and_congestion_control_are_needed_only_when_listed() {
         assert_eq!(Selection::from_list("RT_LATENCY").needs, Needs::default());
         assert!(Selection::from_list("p50_lATENCY").needs.latency);
+        assert!(Selection::from_list("P99.99_LATENCY").needs.latency);
         assert!(Selection::from_list("LOCAL_CONG_CONTROL").needs.congestion);
         let everything = Needs {
             latency: true,
@@ -398,6 +469,8 @@ mod tests {
         assert_eq!(classify("ALL"), Word::All);
         assert_eq!(classify("throughput"), Word::List);
         assert_eq!(classify(","), Word::List);
+        assert_eq!(classify("p99.9_latency"), Word::List);
+        assert_eq!(classify("P101_LATENCY"), Word::File);
         assert_eq!(classify("THROUGHPUT ELAPSED_TIME"), Word::File);
         assert_eq!(classify(""), Word::File);
     }

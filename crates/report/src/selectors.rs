@@ -4,6 +4,7 @@
 //! selections, `all`, the CSV header and the columns all come from here. A new
 //! selector is a new row; a new value is a function in [`crate::values`].
 
+use crate::latency::{LatencyColumn, Statistic, micros};
 use crate::values::*;
 use crate::view::View;
 
@@ -63,13 +64,14 @@ impl Selector {
     }
 }
 
-/// Whether `name` is a selector's, in any case.
+/// Whether `name` is a selector's, in any case: one of the table's, or one of
+/// the family of latencies.
 #[must_use]
 pub fn is_selector(name: &str) -> bool {
-    by_name(name).is_some()
+    by_name(name).is_some() || LatencyColumn::named(name).is_some()
 }
 
-/// The selector called `name`, in any case.
+/// The table's selector called `name`, in any case.
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static Selector> {
     SELECTORS
@@ -581,25 +583,25 @@ pub static SELECTORS: &[Selector] = &[
         |v| text(&v.outcome.uuid),
         "identifier of this run"),
     row("MIN_LATENCY", ["Minimum", "Latency", "Microseconds", ""], "microseconds", "%d", 4, Need::Latency,
-        |_| NOT_KEPT,
+        |v| micros(v, Statistic::Minimum),
         "shortest operation time (transaction, send call or receive call)"),
     row("MAX_LATENCY", ["Maximum", "Latency", "Microseconds", ""], "microseconds", "%d", 4, Need::Latency,
-        |_| NOT_KEPT,
+        |v| micros(v, Statistic::Maximum),
         "longest operation time (transaction, send call or receive call)"),
     row("P50_LATENCY", ["50th", "Percentile", "Latency", "Microseconds"], "microseconds", "%d", 4, Need::Latency,
-        |_| NOT_KEPT,
+        |v| micros(v, Statistic::Quantile(0.5)),
         "median operation time (transaction, send call or receive call)"),
     row("P90_LATENCY", ["90th", "Percentile", "Latency", "Microseconds"], "microseconds", "%d", 4, Need::Latency,
-        |_| NOT_KEPT,
+        |v| micros(v, Statistic::Quantile(0.9)),
         "90th percentile operation time (transaction, send call or receive call)"),
     row("P99_LATENCY", ["99th", "Percentile", "Latency", "Microseconds"], "microseconds", "%d", 4, Need::Latency,
-        |_| NOT_KEPT,
+        |v| micros(v, Statistic::Quantile(0.99)),
         "99th percentile operation time (transaction, send call or receive call)"),
     row("MEAN_LATENCY", ["Mean", "Latency", "Microseconds", ""], "microseconds", "%.2f", 4, Need::Latency,
-        |_| NOT_KEPT,
+        |v| micros(v, Statistic::Mean),
         "mean operation time (transaction, send call or receive call)"),
     row("STDDEV_LATENCY", ["Stddev", "Latency", "Microseconds", ""], "microseconds", "%.2f", 4, Need::Latency,
-        |_| NOT_KEPT,
+        |v| micros(v, Statistic::Deviation),
         "standard deviation of operation time (transaction, send call or receive call)"),
     row("LOCAL_SOCKET_PRIO", ["Local", "Socket", "Priority", ""], "number", "%d", 4, Need::Nothing,
         |v| socket_option(v.local(), |setup| setup.priority),

@@ -8,7 +8,7 @@ const HEADER_LINES: usize = 4;
 
 /// One column: its header lines, its value, its width.
 struct Column {
-    header: [&'static str; HEADER_LINES],
+    header: [String; HEADER_LINES],
     value: String,
     width: usize,
 }
@@ -23,10 +23,10 @@ pub(super) fn print(view: &View<'_>, selection: &Selection) -> String {
         if number > 0 {
             out.push('\n');
         }
-        let columns: Vec<Column> = block.iter().map(|entry| column(view, *entry)).collect();
+        let columns: Vec<Column> = block.iter().map(|entry| column(view, entry)).collect();
         if view.report.headers {
             for line in 0..HEADER_LINES {
-                push_line(&mut out, &columns, |column| column.header[line]);
+                push_line(&mut out, &columns, |column| &column.header[line]);
             }
         }
         push_line(&mut out, &columns, |column| &column.value);
@@ -35,19 +35,13 @@ pub(super) fn print(view: &View<'_>, selection: &Selection) -> String {
 }
 
 /// As wide as the longest header line, and one wider than the value.
-fn column(view: &View<'_>, entry: Entry) -> Column {
-    let Entry::Known(row) = entry else {
-        return Column {
-            header: [""; HEADER_LINES],
-            value: String::new(),
-            width: 0,
-        };
-    };
-    let value = row.print(view);
+fn column(view: &View<'_>, entry: &Entry) -> Column {
+    let header = entry.header();
+    let value = entry.print(view);
     let needed = value.as_ref().map_or(0, |value| value.chars().count() + 1);
-    let longest = row.header.iter().map(|line| line.len()).max().unwrap_or(0);
+    let longest = header.iter().map(String::len).max().unwrap_or(0);
     Column {
-        header: row.header,
+        header,
         value: value.unwrap_or_default(),
         width: needed.max(longest),
     }

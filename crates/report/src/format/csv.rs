@@ -13,29 +13,26 @@ pub(super) fn print(view: &View<'_>, selection: &Selection) -> String {
     let entries = || selection.blocks.iter().flatten();
     let mut out = String::new();
     if view.report.headers {
-        let headers = entries().map(|entry| header(*entry)).collect();
+        let headers = entries().map(header).collect();
         out.push_str(&closed(headers));
     }
-    let values = entries().map(|entry| value(view, *entry)).collect();
+    let values = entries().map(|entry| value(view, entry)).collect();
     out.push_str(&closed(values));
     out
 }
 
 /// The header words and a comma; nothing for a name that no selector has.
-fn header(entry: Entry) -> String {
+fn header(entry: &Entry) -> String {
     match entry {
-        Entry::Known(row) => row.heading() + ",",
+        Entry::Known(_) | Entry::Latency(_) => entry.heading() + ",",
         Entry::Unknown => String::new(),
     }
 }
 
 /// The value and a comma. Behind a value that is not there the original also
 /// puts a blank.
-fn value(view: &View<'_>, entry: Entry) -> String {
-    let printed = match entry {
-        Entry::Known(row) => row.print(view),
-        Entry::Unknown => None,
-    };
+fn value(view: &View<'_>, entry: &Entry) -> String {
+    let printed = entry.print(view);
     printed.map_or_else(|| ", ".to_owned(), |value| value + ",")
 }
 

@@ -5,9 +5,6 @@ use crate::view::View;
 
 /// Selectors without a value and names that no selector has give no line.
 pub(super) fn print(view: &View<'_>, selection: &Selection) -> String {
-    let line = |entry: &Entry| match entry {
-        Entry::Known(row) => Some(format!("{}={}\n", row.name, row.print(view)?)),
-        Entry::Unknown => None,
-    };
+    let line = |entry: &Entry| Some(format!("{}={}\n", entry.name()?, entry.print(view)?));
     selection.blocks.iter().flatten().filter_map(line).collect()
 }

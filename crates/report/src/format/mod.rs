@@ -4,12 +4,16 @@ pub mod classic;
 
 mod columns;
 mod csv;
+mod histogram;
 mod keyval;
 
-use netperf_model::Format;
+use netperf_model::{Flow, Format, ReportPlan, TestId, TestPlan};
 
 use crate::selection::{Selection, SelectionError};
 use crate::view::View;
+
+/// The verbosity from which on histograms are shown.
+const HISTOGRAM: i32 = 2;
 
 /// Prints an outcome in the format asked for.
 pub(crate) fn print(view: &View<'_>) -> Result<String, SelectionError> {
@@ -22,5 +26,27 @@ pub(crate) fn print(view: &View<'_>) -> Result<String, SelectionError> {
         Format::Csv(_) => csv::print,
         Format::Keyval(_) => keyval::print,
     };
-    Ok(printer(view, &selection))
+    let mut out = printer(view, &selection);
+    if view.report.verbosity >= HISTOGRAM {
+        let heading = format!("\nHistogram of {} times", operation(view.plan().flow));
+        out.push_str(&histogram::print(view, &heading));
+    }
+    Ok(out)
+}
+
+/// Whether a report of this plan shows a histogram.
+pub(crate) fn shows_histogram(plan: &TestPlan, report: &ReportPlan) -> bool {
+    let selected = report.format != Format::Classic || plan.test == TestId::Omni;
+    report.verbosity >= HISTOGRAM && (selected || classic::has_histogram(plan.test))
+}
+
+/// What the heading of a histogram calls an operation.
+const fn operation(flow: Flow) -> &'static str {
+    match (flow.connects, flow.sends, flow.receives) {
+        (true, false, false) => "connect/close",
+        (true, _, _) => "connect/request/response/close",
+        (false, true, true) => "request/response",
+        (false, false, true) => "recv",
+        (false, _, false) => "send",
+    }
 }

@@ -11,6 +11,7 @@ pub(super) static CRR: Layout = Layout {
     rows: both_rows,
     figure,
     extra: |view| detail(view, view.remote().setting(|plan| plan.recv.align)),
+    histogram: Some(titles::TRANSACTION_TIMES),
 };
 
 /// TCP_CC. Where TCP_CRR shows the remote alignment it shows an offset: a slip
@@ -20,6 +21,7 @@ pub(super) static CC: Layout = Layout {
     rows: both_rows,
     figure,
     extra: |view| detail(view, view.remote().setting(|plan| plan.recv.offset)),
+    histogram: Some(titles::TRANSACTION_TIMES),
 };
 
 /// The titles promise transactions per second whatever `-f` says.

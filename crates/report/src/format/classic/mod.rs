@@ -11,6 +11,7 @@ mod udp_stream;
 
 use netperf_model::TestId;
 
+use super::histogram;
 use crate::fmt::{Arg, printf};
 use crate::view::View;
 use rows::Row;
@@ -25,6 +26,9 @@ struct Layout {
     figure: fn(&View<'_>) -> String,
     /// Verbosity 2 and above: what follows the rows.
     extra: fn(&View<'_>) -> String,
+    /// Below it: the heading of the histogram with the empty lines in front of
+    /// it; `None` for tests without one.
+    histogram: Option<&'static str>,
 }
 
 /// The layout of a test; `None` for tests that never print this way.
@@ -41,6 +45,11 @@ const fn layout(test: TestId) -> Option<&'static Layout> {
         TestId::UdpStream => Some(&udp_stream::UDP_STREAM),
         TestId::Omni | TestId::LocCpu | TestId::RemCpu | TestId::Uuid => None,
     }
+}
+
+/// Whether a test has a histogram at verbosity 2.
+pub(super) fn has_histogram(test: TestId) -> bool {
+    layout(test).is_some_and(|layout| layout.histogram.is_some())
 }
 
 /// Everything after the run. Above verbosity 2 the rows give way to the extra part.
@@ -65,6 +74,9 @@ pub(crate) fn print(view: &View<'_>) -> String {
     }
     if verbosity >= 2 {
         out.push_str(&(layout.extra)(view));
+        if let Some(heading) = layout.histogram {
+            out.push_str(&histogram::print(view, heading));
+        }
     }
     out
 }

@@ -10,6 +10,7 @@ pub(super) static MSS: Layout = Layout {
     rows: row,
     figure: row,
     extra: nothing,
+    histogram: None,
 };
 
 fn row(view: &View<'_>) -> String {

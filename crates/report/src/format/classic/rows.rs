@@ -91,8 +91,15 @@ pub const W2: Row = row("W2", "!!!                       Local CPU util  : %4.3f
 /// Width reached for remote CPU.
 pub const W3: Row = row("W3", "!!!                       Remote CPU util : %4.3f%%");
 
+/// One decade of a histogram, behind its label.
+pub const H: Row = row("H", ": %4d: %4d: %4d: %4d: %4d: %4d: %4d: %4d: %4d: %4d");
+/// Times beyond the last decade.
+pub const H9: Row = row("H9", ">100_SECS: %d");
+/// All times of a histogram.
+pub const HT: Row = row("HT", "HIST_TOTAL:      %d");
+
 /// Every row.
 pub static ROWS: &[Row] = &[
     S1, S1C, S2, S2G, MSS, MSSB, R1, R2, R1C, R1CU, C1C, R3, C3, U1, U2, U1C, U2C, V0, V0B, V0C,
-    V0CB, V0U, W1, W2, W3,
+    V0CB, V0U, W1, W2, W3, H, H9, HT,
 ];

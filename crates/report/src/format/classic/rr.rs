@@ -13,6 +13,7 @@ pub(super) static TCP: Layout = Layout {
     rows: |view| both_rows(view, rows::R1C),
     figure: branded_figure,
     extra: detail,
+    histogram: Some(titles::TRANSACTION_TIMES),
 };
 
 /// UDP_RR.
@@ -21,6 +22,7 @@ pub(super) static UDP: Layout = Layout {
     rows: |view| both_rows(view, rows::R1CU),
     figure: branded_figure,
     extra: nothing,
+    histogram: Some(titles::DATAGRAM_TRANSACTION_TIMES),
 };
 
 fn headings(view: &View<'_>) -> String {

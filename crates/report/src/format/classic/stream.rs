@@ -15,6 +15,7 @@ pub(super) static STREAM: Layout = Layout {
         let calls = line(rows::S2, &sent(view, Bytes::Whole));
         titles::STREAM_CALLS.to_owned() + &calls + &segment(view)
     },
+    histogram: Some(titles::SEND_TIMES),
 };
 
 /// TCP_SENDFILE: as TCP_STREAM, with the bytes in short form.
@@ -26,6 +27,7 @@ pub(super) static SENDFILE: Layout = Layout {
         let calls = line(rows::S2G, &sent(view, Bytes::Short));
         titles::STREAM_CALLS.to_owned() + &calls + &segment(view)
     },
+    histogram: Some(titles::SEND_TIMES),
 };
 
 /// TCP_MAERTS.
@@ -37,6 +39,7 @@ pub(super) static MAERTS: Layout = Layout {
         let calls = line(rows::S2, &received(view));
         titles::MAERTS_CALLS.to_owned() + &calls + &segment(view)
     },
+    histogram: Some(titles::RECV_TIMES),
 };
 
 fn headings(view: &View<'_>, with_cpu: &str) -> String {

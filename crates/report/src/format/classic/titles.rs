@@ -137,3 +137,18 @@ pub(super) const CONFIDENCE_MISSED: &str = concat!(
     "!!! This implies that there was variability in the test environment that\n",
     "!!! must be investigated before going further.\n"
 );
+
+/// Above the histogram of TCP_STREAM and TCP_SENDFILE.
+pub(super) const SEND_TIMES: &str = "\n\nHistogram of time spent in send() call.";
+
+/// Above the histogram of TCP_MAERTS.
+pub(super) const RECV_TIMES: &str = "\n\nHistogram of time spent in recv() call.";
+
+/// Above the histogram of TCP_RR and of the connection tests.
+pub(super) const TRANSACTION_TIMES: &str = "\nHistogram of request/response times";
+
+/// Above the histogram of UDP_RR, in the spelling that scripts have seen.
+pub(super) const DATAGRAM_TRANSACTION_TIMES: &str = "\nHistogram of request/reponse times.";
+
+/// Above the histogram of UDP_STREAM.
+pub(super) const DATAGRAM_TIMES: &str = "\nHistogram of time spent in send() call";

@@ -10,6 +10,7 @@ pub(super) static UDP_STREAM: Layout = Layout {
     rows: both_rows,
     figure,
     extra: nothing,
+    histogram: Some(titles::DATAGRAM_TIMES),
 };
 
 fn headings(view: &View<'_>) -> String {

@@ -1,0 +1,38 @@
+//! The histogram of operation times at verbosity 2 (output.md 13).
+
+use super::classic::rows;
+use crate::fmt::{Arg, printf};
+use crate::view::View;
+
+/// What each row is called. The blanks are part of it.
+const LABELS: [&str; 8] = [
+    "UNIT_USEC     ",
+    "TEN_USEC      ",
+    "HUNDRED_USEC  ",
+    "UNIT_MSEC     ",
+    "TEN_MSEC      ",
+    "HUNDRED_MSEC  ",
+    "UNIT_SEC      ",
+    "TEN_SEC       ",
+];
+
+/// The heading, with the empty lines in front of it, and the rows; nothing when
+/// the times of operations were not kept.
+pub(super) fn print(view: &View<'_>, heading: &str) -> String {
+    let Some(latency) = &view.outcome.latency else {
+        return String::new();
+    };
+    let decades = latency.decades();
+    let mut out = format!("{heading}\n");
+    for (label, row) in LABELS.iter().zip(&decades.rows) {
+        let counts = row.map(Arg::Uint);
+        out.push_str(label);
+        out.push_str(&printf(rows::H.template, &counts));
+        out.push('\n');
+    }
+    out.push_str(&printf(rows::H9.template, &[Arg::Uint(decades.beyond)]));
+    out.push('\n');
+    out.push_str(&printf(rows::HT.template, &[Arg::Uint(latency.count)]));
+    out.push('\n');
+    out
+}

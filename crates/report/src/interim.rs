@@ -1,0 +1,70 @@
+//! Interim results: lines printed while a test runs (output.md 10).
+
+use netperf_model::figures::{count, unit_in_force};
+use netperf_model::{Format, Interim, ReportPlan, Tally, TestId, TestPlan, Unit, UnitKind};
+
+use crate::fmt::{Arg, printf};
+
+/// For people: with the classic layouts and with columns.
+const HUMAN: &str = "Interim result: %7.2f %s/s over %.3f seconds ending at %d.%s\n";
+/// With comma separated values.
+const CSV: &str = "%7.2f,%s/s,%.3f,%d.%s\n";
+
+/// The work done between two looks at netperf's counts.
+///
+/// Transactions where the unit counts those, connections for TCP_CC whatever the
+/// unit, else bytes: those of both directions of a transaction, those sent, or
+/// those received.
+#[must_use]
+pub fn interim_work(plan: &TestPlan, unit: Unit, before: &Tally, after: &Tally) -> f64 {
+    let since = |pick: fn(&Tally) -> u64| count(pick(after).saturating_sub(pick(before)));
+    let transactions = since(|tally| tally.transactions);
+    if plan.test == TestId::TcpCc || unit.kind() == UnitKind::Transactions {
+        return transactions;
+    }
+    if plan.flow.counts_transactions() {
+        let size = |size: Option<u32>| f64::from(size.unwrap_or(0));
+        return transactions * (size(plan.request) + size(plan.response));
+    }
+    if plan.flow.receives {
+        return since(|tally| tally.bytes_received);
+    }
+    since(|tally| tally.bytes_sent)
+}
+
+/// One interim result, the `index`-th of the run, in the format of the report.
+#[must_use]
+pub fn interim_line(
+    plan: &TestPlan,
+    report: &ReportPlan,
+    index: usize,
+    interim: &Interim,
+) -> String {
+    let unit = unit_in_force(plan, report.unit);
+    let rate = unit.rate(interim.work, interim.seconds);
+    let seconds = i64::try_from(interim.ended.as_secs()).unwrap_or(i64::MAX);
+    let millis = format!("{:03}", interim.ended.subsec_millis());
+    let args = [
+        Arg::Float(rate),
+        Arg::Text(unit.label()),
+        Arg::Float(interim.seconds),
+        Arg::Int(seconds),
+        Arg::Text(&millis),
+    ];
+    match &report.format {
+        Format::Classic | Format::Columns(_) => printf(HUMAN, &args),
+        Format::Csv(_) => printf(CSV, &args),
+        Format::Keyval(_) => keyval(index, args),
+    }
+}
+
+/// Four lines, numbered alike.
+fn keyval(index: usize, [rate, unit, length, seconds, millis]: [Arg<'_>; 5]) -> String {
+    let line = |name: &str, template: &str, args: &[Arg<'_>]| {
+        format!("NETPERF_{name}[{index}]={}\n", printf(template, args))
+    };
+    line("INTERIM_RESULT", "%.2f", &[rate])
+        + &line("UNITS", "%s/s", &[unit])
+        + &line("INTERVAL", "%.3f", &[length])
+        + &line("ENDING", "%d.%s", &[seconds, millis])
+}

@@ -1,0 +1,256 @@
+//! Selectors of operation times, and the family of them that no table can list.
+//!
+//! The table has a few percentiles in whole microseconds. Beyond those, any
+//! percentile can be selected as `P<number>_LATENCY`, such as `P99.99_LATENCY`,
+//! and every statistic also in nanoseconds, such as `MIN_LATENCY_NS`. They count
+//! as names wherever names are read; `all` and `?` do not list them.
+
+use netperf_model::Latency;
+use netperf_model::figures::count;
+
+use crate::values::{NOT_KEPT, NOT_MEASURED, Value};
+use crate::view::View;
+
+/// What is said about a distribution of times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Statistic {
+    /// The shortest time.
+    Minimum,
+    /// The longest time.
+    Maximum,
+    /// The mean.
+    Mean,
+    /// The standard deviation of the population.
+    Deviation,
+    /// The time that this share of the operations, 0 to 1, does not exceed.
+    Quantile(f64),
+}
+
+/// The unit a time is printed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Microseconds.
+    Micros,
+    /// Nanoseconds.
+    Nanos,
+}
+
+/// One of the selectors that the table does not list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LatencyColumn {
+    /// Its name as typed, in upper case.
+    name: String,
+    /// What it says.
+    statistic: Statistic,
+    /// In which unit.
+    scale: Scale,
+}
+
+/// The whole percentiles have no fraction to show; neither have the extremes.
+const WHOLE: &str = "%d";
+/// Moments show a hundredth.
+const FINE: &str = "%.2f";
+
+impl LatencyColumn {
+    /// The selector of the family called `name`, in any case.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let name = name.to_ascii_uppercase();
+        let (base, scale) = match name.strip_suffix("_NS") {
+            Some(base) => (base, Scale::Nanos),
+            None => (name.as_str(), Scale::Micros),
+        };
+        let word = base.strip_suffix("_LATENCY")?;
+        let statistic = match (word, scale) {
+            ("MIN", Scale::Nanos) => Statistic::Minimum,
+            ("MAX", Scale::Nanos) => Statistic::Maximum,
+            ("MEAN", Scale::Nanos) => Statistic::Mean,
+            ("STDDEV", Scale::Nanos) => Statistic::Deviation,
+            (other, Scale::Micros | Scale::Nanos) => Statistic::Quantile(share(other)?),
+        };
+        Some(Self {
+            name,
+            statistic,
+            scale,
+        })
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its header lines, in the words of the table.
+    #[must_use]
+    pub fn header(&self) -> [String; 4] {
+        let unit = match self.scale {
+            Scale::Micros => "Microseconds",
+            Scale::Nanos => "Nanoseconds",
+        };
+        let first = match self.statistic {
+            Statistic::Minimum => "Minimum",
+            Statistic::Maximum => "Maximum",
+            Statistic::Mean => "Mean",
+            Statistic::Deviation => "Stddev",
+            Statistic::Quantile(_) => {
+                let lines = [&self.ordinal(), "Percentile", "Latency", unit];
+                return lines.map(str::to_owned);
+            }
+        };
+        [first, "Latency", unit, ""].map(str::to_owned)
+    }
+
+    /// Its value as printed.
+    #[must_use]
+    pub fn print(&self, view: &View<'_>) -> Option<String> {
+        let format = match self.statistic {
+            Statistic::Mean | Statistic::Deviation => FINE,
+            Statistic::Minimum | Statistic::Maximum | Statistic::Quantile(_) => WHOLE,
+        };
+        statistic(view, self.statistic, self.scale).print(format)
+    }
+
+    /// The percentile as an ordinal: `95th`, `99.9th`, `1st`.
+    fn ordinal(&self) -> String {
+        let digits = self.name.split_once('_').map_or("", |(word, _)| &word[1..]);
+        let ending = match digits.as_bytes() {
+            _ if digits.contains('.') => "th",
+            [.., b'1', _] => "th",
+            [.., b'1'] => "st",
+            [.., b'2'] => "nd",
+            [.., b'3'] => "rd",
+            _ => "th",
+        };
+        format!("{digits}{ending}")
+    }
+}
+
+/// The share that a word such as `P99.9` stands for.
+fn share(word: &str) -> Option<f64> {
+    let digits = word.strip_prefix('P')?;
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let plain = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !plain(whole) || !plain(fraction) {
+        return None;
+    }
+    let percent: f64 = digits.parse().ok()?;
+    (percent <= 100.0).then_some(percent / 100.0)
+}
+
+/// A statistic of the times of operations: whole numbers for what is one of the
+/// times, with the fraction dropped as the original drops it.
+pub(crate) fn statistic(view: &View<'_>, statistic: Statistic, scale: Scale) -> Value {
+    let Some(latency) = &view.outcome.latency else {
+        return NOT_KEPT;
+    };
+    let Some(nanos) = nanos(latency, statistic).filter(|nanos| nanos.is_finite()) else {
+        return NOT_MEASURED;
+    };
+    let time = match scale {
+        Scale::Micros => nanos / 1000.0,
+        Scale::Nanos => nanos,
+    };
+    match statistic {
+        Statistic::Mean | Statistic::Deviation => Value::Real(time),
+        Statistic::Minimum | Statistic::Maximum | Statistic::Quantile(_) => Value::Int(whole(time)),
+    }
+}
+
+/// In whole microseconds, for the table.
+pub(crate) fn micros(view: &View<'_>, which: Statistic) -> Value {
+    statistic(view, which, Scale::Micros)
+}
+
+fn nanos(latency: &Latency, statistic: Statistic) -> Option<f64> {
+    let any = latency.count > 0;
+    match statistic {
+        Statistic::Minimum => any.then(|| count(latency.min)),
+        Statistic::Maximum => any.then(|| count(latency.max)),
+        Statistic::Mean => latency.mean(),
+        Statistic::Deviation => latency.standard_deviation(),
+        Statistic::Quantile(share) => latency.quantile(share),
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "dropping the fraction is what is wanted; 2^63 ns are three centuries"
+)]
+fn whole(time: f64) -> i64 {
+    time as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_decimal_percentile_is_a_name_in_any_case() {
+        for (name, percent) in [
+            ("P95_LATENCY", 95.0),
+            ("p99.9_Latency", 99.9),
+            ("P99.999_LATENCY", 99.999),
+            ("P0_LATENCY", 0.0),
+            ("P100_LATENCY", 100.0),
+            ("P050_LATENCY_NS", 50.0),
+        ] {
+            let column = LatencyColumn::named(name).expect(name);
+            assert_eq!(column.name(), name.to_ascii_uppercase());
+            let Statistic::Quantile(share) = column.statistic else {
+                panic!("{name} is {column:?}");
+            };
+            assert!((share * 100.0 - percent).abs() < 1e-9, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_decimal_up_to_a_hundred_is_no_name() {
+        for name in [
+            "P_LATENCY",
+            "P.5_LATENCY",
+            "P5._LATENCY",
+            "P101_LATENCY",
+            "P100.1_LATENCY",
+            "P-1_LATENCY",
+            "P1E1_LATENCY",
+            "PNAN_LATENCY",
+            "PINF_LATENCY",
+            "P99.9.9_LATENCY",
+            "P99",
+            "_LATENCY",
+            "LATENCY_NS",
+            "MIN_LATENCY_US",
+            "P+9_LATENCY",
+            "RT_LATENCY",
+        ] {
+            assert_eq!(LatencyColumn::named(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn headers_name_the_percentile_and_the_unit() {
+        let header = |name| LatencyColumn::named(name).map(|column| column.header().join("|"));
+        let expect = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            header("p99.9_latency"),
+            expect("99.9th|Percentile|Latency|Microseconds")
+        );
+        assert_eq!(
+            header("P1_LATENCY_NS"),
+            expect("1st|Percentile|Latency|Nanoseconds")
+        );
+        assert_eq!(
+            header("P92_LATENCY"),
+            expect("92nd|Percentile|Latency|Microseconds")
+        );
+        assert_eq!(
+            header("P13_LATENCY"),
+            expect("13th|Percentile|Latency|Microseconds")
+        );
+        assert_eq!(
+            header("MEAN_LATENCY_NS"),
+            expect("Mean|Latency|Nanoseconds|")
+        );
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_model::{Family, Unit};
+use netperf_model::{Family, Limit, Unit};
 
 use crate::grammar::Direction;
 
@@ -114,8 +114,8 @@ pub struct GlobalArgs {
     pub touch: (Option<i32>, Option<i32>),
     /// `-K`: bytes dirtied (first) and read (second) at netserver.
     pub remote_touch: (Option<i32>, Option<i32>),
-    /// `-l`: test length.
-    pub length: Option<i32>,
+    /// `-l`: when the test ends.
+    pub length: Option<Limit>,
     /// `-N`: no control connection.
     pub no_control: bool,
     /// `-p`: control ports; the remote one is netserver's.

@@ -5,6 +5,7 @@ use std::fmt;
 use netperf_model::{ControlPlan, ReportPlan, TestPlan};
 
 use crate::args::ServerArgs;
+use crate::long::Misuse;
 
 /// Where a line goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,11 +158,13 @@ pub enum CliError {
     NotYet {
         /// argv\[0\].
         program: String,
-        /// The option.
-        letter: char,
+        /// The option as typed, with its dashes.
+        option: String,
         /// What it would do.
         feature: &'static str,
     },
+    /// A long option that is wrong.
+    LongOption(Box<Misuse>),
     /// `-I` with a level other than 95 or 99.
     ConfidenceLevel,
     /// `-F` with a remote name that does not fit into the request.
@@ -212,6 +215,7 @@ impl CliError {
             | Self::NoDefaultPort { .. } => Stream::Stdout,
             Self::NotUtf8 { .. }
             | Self::NotYet { .. }
+            | Self::LongOption(_)
             | Self::RemoteFillName
             | Self::SocketKind { .. }
             | Self::Transport { .. } => Stream::Stderr,
@@ -227,7 +231,10 @@ impl CliError {
             | Self::SelectionFile { .. }
             | Self::SelectionName { .. }
             | Self::NoDefaultPort { .. } => 255,
-            Self::NotUtf8 { .. } | Self::NotYet { .. } | Self::SocketKind { .. } => 2,
+            Self::NotUtf8 { .. }
+            | Self::NotYet { .. }
+            | Self::LongOption(_)
+            | Self::SocketKind { .. } => 2,
             Self::Transport { .. } => 1,
         }
     }
@@ -241,12 +248,13 @@ impl fmt::Display for CliError {
             }
             Self::NotYet {
                 program,
-                letter,
+                option,
                 feature,
             } => write!(
                 f,
-                "{program}: option -{letter} ({feature}) is not available in this version"
+                "{program}: option {option} ({feature}) is not available in this version"
             ),
+            Self::LongOption(misuse) => misuse.fmt(f),
             Self::ConfidenceLevel => f.write_str("Only 95% and 99% confidence level is supported"),
             Self::RemoteFillName => {
                 f.write_str("Remote fill file name must be less than 32 characters")

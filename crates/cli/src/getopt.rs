@@ -2,8 +2,9 @@
 //!
 //! Letters cluster (`-cC`), an argument is attached (`-tTCP_RR`) or the next word
 //! whatever that is, words that are not options are skipped wherever they stand,
-//! and `--` ends the options. There are no long options: the second dash of
-//! `--help` is a letter that nobody knows.
+//! and `--` ends the options. A longer word with two dashes in front is a long
+//! option, which the original does not have: its name is left to the caller, who
+//! takes its argument with [`Getopt::next_if`].
 
 /// What a letter takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,19 +28,29 @@ pub(crate) enum Step<'a> {
     Unknown(char),
     /// A letter whose argument is missing.
     MissingArgument(char),
+    /// The text behind the two dashes of a long option.
+    Long(&'a str),
 }
 
 impl Step<'_> {
     /// The line `getopt` prints for this step; `None` for a good one.
     pub(crate) fn complaint(self, program: &str) -> Option<String> {
         match self {
-            Step::Option(..) => None,
+            Step::Option(..) | Step::Long(_) => None,
             Step::Unknown(letter) => Some(format!("{program}: invalid option -- '{letter}'")),
             Step::MissingArgument(letter) => Some(format!(
                 "{program}: option requires an argument -- '{letter}'"
             )),
         }
     }
+}
+
+/// A word that is no argument.
+enum Word<'a> {
+    /// The letters behind a dash.
+    Letters(&'a str),
+    /// What follows two dashes.
+    Long(&'a str),
 }
 
 /// Walks through words, one option letter at a time.
@@ -63,7 +74,10 @@ impl<'a> Getopt<'a> {
     /// The next step; `None` at the end of the options.
     pub(crate) fn step(&mut self, kind: impl Fn(char) -> Option<Argument>) -> Option<Step<'a>> {
         if self.cluster.is_empty() {
-            self.cluster = self.next_cluster()?;
+            match self.next_word()? {
+                Word::Letters(letters) => self.cluster = letters,
+                Word::Long(text) => return Some(Step::Long(text)),
+            }
         }
         let mut letters = self.cluster.chars();
         let letter = letters.next()?;
@@ -84,16 +98,19 @@ impl<'a> Getopt<'a> {
         })
     }
 
-    /// The letters of the next word that has any.
-    fn next_cluster(&mut self) -> Option<&'a str> {
+    /// The next word that is one option or more.
+    fn next_word(&mut self) -> Option<Word<'a>> {
         loop {
             let (word, rest) = self.words.split_first()?;
             self.words = rest;
             if word == "--" {
                 return None;
             }
+            if let Some(text) = word.strip_prefix("--") {
+                return Some(Word::Long(text));
+            }
             match word.strip_prefix('-') {
-                Some(letters) if !letters.is_empty() => return Some(letters),
+                Some(letters) if !letters.is_empty() => return Some(Word::Letters(letters)),
                 Some(_) | None => {}
             }
         }
@@ -110,7 +127,7 @@ impl<'a> Getopt<'a> {
     }
 
     /// Takes the next word if `wanted`; inside a cluster there is no next word yet.
-    fn next_if(&mut self, wanted: impl Fn(&str) -> bool) -> Option<&'a str> {
+    pub(crate) fn next_if(&mut self, wanted: impl Fn(&str) -> bool) -> Option<&'a str> {
         if !self.cluster.is_empty() {
             return None;
         }
@@ -144,6 +161,7 @@ mod tests {
                 Step::Option(letter, Some(word)) => format!("{letter}={word}"),
                 Step::Unknown(letter) => format!("{letter}?"),
                 Step::MissingArgument(letter) => format!("{letter}!"),
+                Step::Long(text) => format!("<{text}>"),
             });
         }
         (seen.join(" "), getopt.rest().to_vec())
@@ -193,8 +211,9 @@ mod tests {
     }
 
     #[test]
-    fn a_long_option_is_a_cluster_that_begins_with_a_dash() {
-        assert_eq!(walk(&["--ab"]).0, "-? a b");
+    fn a_long_option_is_a_word_of_its_own_unless_an_argument_is_due() {
+        assert_eq!(walk(&["-a", "--ab=c", "--t", "x"]).0, "a <ab=c> <t>");
+        assert_eq!(walk(&["-t", "--ab", "-a--ab"]).0, "t=--ab a -? -? a b");
     }
 
     #[test]

@@ -6,13 +6,20 @@
 //! prints, exits, or looks at the machine: what must be known of that comes in
 //! through [`Surroundings`], and what must be printed goes out in [`Parsed`].
 //!
-//! Each parser has one table of options in `options/`; a row has the letter, what
-//! the option takes, its help and how it is recorded.
+//! Each parser has one table of options in `options/`; a row has the letter, the
+//! long name, what the option takes, its help and how it is recorded. Letters are
+//! read as leniently as scripts have always seen them read; long names may stand on
+//! either side of `--`, and their values must make sense.
 
 mod args;
 mod command;
+mod entry;
 mod getopt;
 mod grammar;
+mod group;
+mod help;
+mod kind;
+mod long;
 mod options;
 mod stage1;
 mod stage2;
@@ -31,6 +38,7 @@ pub use command::{
     CliError, Command, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,
 };
 pub use grammar::Direction;
+pub use long::{Misuse, Problem};
 
 /// netserver's port unless `-p` says otherwise.
 pub const DEFAULT_PORT: &str = "12865";

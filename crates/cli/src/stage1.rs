@@ -4,9 +4,10 @@ use netperf_model::{Suite, TestId};
 
 use crate::args::{Args, GlobalArgs, ServerArgs, TestArgs};
 use crate::command::{CliError, Command, Notice, ServerCommand, Stream, Usage};
+use crate::long::{Elsewhere, Nowhere, Problem, misuse};
 use crate::options::{global, omni, server, sockets};
-use crate::table::{Ending, Halt, OnComplaint, read};
-use crate::{VERSION, usage};
+use crate::table::{Ending, Halt, OnComplaint, Reader, Row, Shape, by_name};
+use crate::{VERSION, help, usage};
 
 /// Where netperf's command line led.
 pub(crate) enum Read {
@@ -30,16 +31,14 @@ pub(crate) fn test_of(args: &GlobalArgs) -> Option<TestId> {
 /// Reads netperf's words, the program's name first.
 pub(crate) fn netperf(words: &[String], notices: &mut Vec<Notice>) -> Result<Read, CliError> {
     let (program, rest) = words.split_first().map_or(("", words), |(p, r)| (p, r));
-    let mut global = GlobalArgs::default();
-    let ending = read(
-        global::TABLE,
+    let mut args = GlobalArgs::default();
+    let mut reader = Reader {
+        table: global::TABLE,
         program,
-        rest,
-        OnComplaint::Stop,
-        &mut global,
-        notices,
-    );
-    let rest = match ending {
+        on_complaint: OnComplaint::Stop,
+        elsewhere: Early::default(),
+    };
+    let rest = match reader.read(rest, &mut args, notices) {
         Ending::Done(rest) => rest,
         Ending::Halted(halt) => {
             return Ok(Read::Command(halted(halt, Stream::Stderr, usage::global)));
@@ -50,10 +49,10 @@ pub(crate) fn netperf(words: &[String], notices: &mut Vec<Notice>) -> Result<Rea
         }
         Ending::Failed(error) => return Err(error),
     };
-    let mut test = TestArgs::default();
-    if let Some(command) = test_options(&global, program, rest, &mut test, notices)? {
-        return Ok(Read::Command(command));
-    }
+    let (global, test) = match test_options(&args, program, &reader.elsewhere, rest, notices)? {
+        Behind::Args(read) => *read,
+        Behind::Command(command) => return Ok(Read::Command(command)),
+    };
     Ok(Read::Args(Box::new(Args {
         program: program.to_owned(),
         command_line: words.join(" "),
@@ -62,26 +61,201 @@ pub(crate) fn netperf(words: &[String], notices: &mut Vec<Notice>) -> Result<Rea
     })))
 }
 
+/// What came of the words behind `--`, which may have had global options among them.
+enum Behind {
+    Args(Box<(GlobalArgs, TestArgs)>),
+    Command(Command),
+}
+
 /// Reads the words behind `--` with the table of the test's suite, if it has one.
+///
+/// A `--test` among them may change the suite; then they are read again.
 fn test_options(
     global: &GlobalArgs,
     program: &str,
+    early: &Early,
     words: &[String],
-    test: &mut TestArgs,
     notices: &mut Vec<Notice>,
-) -> Result<Option<Command>, CliError> {
-    let Some(suite) = test_of(global).map(|test| test.row().suite) else {
-        return Ok(None);
+) -> Result<Behind, CliError> {
+    let read = |test| {
+        let mut attempt = Attempt {
+            program,
+            global: global.clone(),
+            test: TestArgs::default(),
+            notices: Vec::new(),
+        };
+        let halted = attempt.read(test, early, words);
+        (attempt, halted)
     };
-    let table = match suite {
-        Suite::Omni => omni::TABLE,
-        Suite::Sockets => sockets::TABLE,
-        Suite::Control => return Ok(None),
-    };
-    match read(table, program, words, OnComplaint::GoOn, test, notices) {
-        Ending::Done(_) | Ending::Complaint(_) => Ok(None),
-        Ending::Halted(halt) => Ok(Some(halted(halt, Stream::Stdout, || usage::suite(suite)))),
-        Ending::Failed(error) => Err(error),
+    let test = test_of(global);
+    let (mut attempt, mut halted) = read(test);
+    let asked = test_of(&attempt.global);
+    if suite_of(asked) != suite_of(test) {
+        (attempt, halted) = read(asked);
+    }
+    notices.append(&mut attempt.notices);
+    Ok(match halted? {
+        Some(command) => Behind::Command(command),
+        None => Behind::Args(Box::new((attempt.global, attempt.test))),
+    })
+}
+
+fn suite_of(test: Option<TestId>) -> Option<Suite> {
+    test.map(|test| test.row().suite)
+}
+
+/// The options of a suite; those without options are not read at all.
+fn table(suite: Suite) -> Option<&'static [Row<TestArgs>]> {
+    match suite {
+        Suite::Omni => Some(omni::TABLE),
+        Suite::Sockets => Some(sockets::TABLE),
+        Suite::Control => None,
+    }
+}
+
+/// One reading of the test-specific options.
+struct Attempt<'p> {
+    program: &'p str,
+    global: GlobalArgs,
+    test: TestArgs,
+    notices: Vec<Notice>,
+}
+
+impl Attempt<'_> {
+    /// First what stood in front of `--`, then what stands behind it.
+    fn read(
+        &mut self,
+        test: Option<TestId>,
+        early: &Early,
+        words: &[String],
+    ) -> Result<Option<Command>, CliError> {
+        // An unknown test is complained of once netserver is reached.
+        let Some(test) = test else { return Ok(None) };
+        let Some(table) = table(test.row().suite) else {
+            return match early.taken.first() {
+                Some((name, _)) => Err(other_test(self.program, name, test)),
+                None => Ok(None),
+            };
+        };
+        let mut halt = self.early(test, table, early)?;
+        if halt.is_none() {
+            let mut reader = Reader {
+                table,
+                program: self.program,
+                on_complaint: OnComplaint::GoOn,
+                elsewhere: Globals {
+                    args: &mut self.global,
+                    test,
+                },
+            };
+            match reader.read(words, &mut self.test, &mut self.notices) {
+                Ending::Done(_) | Ending::Complaint(_) => {}
+                Ending::Halted(ended) => halt = Some(ended),
+                Ending::Failed(error) => return Err(error),
+            }
+        }
+        let suite = test.row().suite;
+        Ok(halt.map(|halt| {
+            let halt = if halt == Halt::Explain(None) {
+                Halt::Explain(Some(test))
+            } else {
+                halt
+            };
+            halted(halt, Stream::Stdout, || usage::suite(suite))
+        }))
+    }
+
+    fn early(
+        &mut self,
+        test: TestId,
+        table: &'static [Row<TestArgs>],
+        early: &Early,
+    ) -> Result<Option<Halt>, CliError> {
+        for (name, word) in &early.taken {
+            let Some(row) = by_name(table, name) else {
+                return Err(other_test(self.program, name, test));
+            };
+            let word = word.as_deref();
+            let halt = row.apply_long(self.program, &mut self.test, word, &mut self.notices)?;
+            if halt.is_some() {
+                return Ok(halt);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// An option that only other tests have.
+fn other_test(program: &str, name: &str, test: TestId) -> CliError {
+    let test = test.row().name;
+    misuse(program, name, Problem::OtherTest { test })
+}
+
+/// The option of any suite; what it takes is the same in all of them.
+fn in_any_suite(name: &str) -> Option<&'static Row<TestArgs>> {
+    by_name(omni::TABLE, name).or_else(|| by_name(sockets::TABLE, name))
+}
+
+/// Test-specific long options in front of `--`, kept until the test is known.
+#[derive(Debug, Default)]
+struct Early {
+    taken: Vec<(String, Option<String>)>,
+}
+
+impl Elsewhere for Early {
+    fn shape(&self, name: &str) -> Option<Shape> {
+        in_any_suite(name).map(Row::shape)
+    }
+
+    fn take(
+        &mut self,
+        _program: &str,
+        name: &str,
+        word: Option<&str>,
+        _notices: &mut Vec<Notice>,
+    ) -> Result<Option<Halt>, CliError> {
+        self.taken.push((name.to_owned(), word.map(str::to_owned)));
+        Ok(None)
+    }
+
+    fn unknown(&self, program: &str, name: &str, mut own: Vec<&'static str>) -> CliError {
+        let others = omni::TABLE.iter().chain(sockets::TABLE);
+        own.extend(others.map(|row| row.long));
+        misuse(program, name, Problem::unknown(name, own))
+    }
+}
+
+/// Global long options behind `--`.
+#[derive(Debug)]
+struct Globals<'a> {
+    args: &'a mut GlobalArgs,
+    test: TestId,
+}
+
+impl Elsewhere for Globals<'_> {
+    fn shape(&self, name: &str) -> Option<Shape> {
+        by_name(global::TABLE, name).map(Row::shape)
+    }
+
+    fn take(
+        &mut self,
+        program: &str,
+        name: &str,
+        word: Option<&str>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Option<Halt>, CliError> {
+        let row = by_name(global::TABLE, name);
+        row.map_or(Ok(None), |row| {
+            row.apply_long(program, self.args, word, notices)
+        })
+    }
+
+    fn unknown(&self, program: &str, name: &str, mut own: Vec<&'static str>) -> CliError {
+        if in_any_suite(name).is_some() {
+            return other_test(program, name, self.test);
+        }
+        own.extend(global::TABLE.iter().map(|row| row.long));
+        misuse(program, name, Problem::unknown(name, own))
     }
 }
 
@@ -92,36 +266,49 @@ pub(crate) fn netserver(
 ) -> Result<ServerCommand, CliError> {
     let (program, rest) = words.split_first().map_or(("", words), |(p, r)| (p, r));
     let mut args = ServerArgs::default();
-    let ending = read(
-        server::TABLE,
+    let mut reader = Reader {
+        table: server::TABLE,
         program,
-        rest,
-        OnComplaint::Stop,
-        &mut args,
-        notices,
-    );
-    Ok(match ending {
-        Ending::Done(_) => ServerCommand::Serve(Box::new(args)),
-        Ending::Halted(Halt::Version) => ServerCommand::Version(VERSION.to_owned()),
-        Ending::Halted(Halt::Help | Halt::ListSelectors { .. }) => ServerCommand::Usage(Usage {
+        on_complaint: OnComplaint::Stop,
+        elsewhere: Nowhere,
+    };
+    let usage = match reader.read(rest, &mut args, notices) {
+        Ending::Done(_) => return Ok(ServerCommand::Serve(Box::new(args))),
+        Ending::Halted(Halt::Version) => {
+            return Ok(ServerCommand::Version(VERSION.to_owned()));
+        }
+        Ending::Halted(Halt::Explain(_)) => explanation(help::netserver()),
+        Ending::Halted(Halt::Help | Halt::ListSelectors { .. }) => Usage {
             stream: Stream::Stderr,
             text: usage::netserver(),
             exit: 1,
-        }),
-        Ending::Complaint(line) => ServerCommand::Usage(complaint(&line, &usage::netserver())),
+        },
+        Ending::Complaint(line) => complaint(&line, &usage::netserver()),
         Ending::Failed(error) => return Err(error),
-    })
+    };
+    Ok(ServerCommand::Usage(usage))
 }
 
-fn halted(halt: Halt, stream: Stream, help: impl Fn() -> String) -> Command {
+fn halted(halt: Halt, stream: Stream, letters: impl Fn() -> String) -> Command {
     match halt {
         Halt::Help => Command::Usage(Usage {
             stream,
-            text: help(),
+            text: letters(),
             exit: 1,
         }),
+        Halt::Explain(None) => Command::Usage(explanation(help::netperf())),
+        Halt::Explain(Some(test)) => Command::Usage(explanation(help::test(test))),
         Halt::Version => Command::Version(VERSION.to_owned()),
         Halt::ListSelectors { one_per_line } => Command::ListSelectors { one_per_line },
+    }
+}
+
+/// Help that was asked for by name.
+fn explanation(text: String) -> Usage {
+    Usage {
+        stream: Stream::Stdout,
+        text,
+        exit: 0,
     }
 }
 

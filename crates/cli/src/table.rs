@@ -2,16 +2,27 @@
 
 use crate::command::{CliError, Notice};
 use crate::getopt::{Argument, Getopt, Step};
+use crate::group::Group;
+use crate::kind::Kind;
+use crate::long::{Elsewhere, Problem, misuse};
 
-/// One option. Parser, help and, later, manual all read this row.
+/// One option. Parser, help, man page, completions and manual all read this row.
 #[derive(Debug)]
 pub(crate) struct Row<A: 'static> {
-    /// The letter.
-    pub(crate) letter: char,
+    /// The letter; `None` for an option that has only a name.
+    pub(crate) letter: Option<char>,
+    /// The name, without its dashes.
+    pub(crate) long: &'static str,
     /// What its argument is called in help; empty without one.
     pub(crate) value: &'static str,
     /// What it does, in one line.
     pub(crate) help: &'static str,
+    /// What else there is to know, for the manual.
+    pub(crate) more: &'static str,
+    /// Under which heading it stands.
+    pub(crate) group: Group,
+    /// What the long form accepts. The short one takes any word.
+    pub(crate) kind: Kind,
     /// Whether its feature exists.
     pub(crate) status: Status,
     /// What it takes and how that is recorded.
@@ -34,6 +45,9 @@ pub(crate) enum Action<A: 'static> {
     Flag(fn(&mut A)),
     /// Takes a word; any word will do.
     Value(fn(&mut A, &str)),
+    /// Takes a word, which has more to say in the long form: first the letter's
+    /// way to read it, then the name's.
+    Twofold(fn(&mut A, &str), fn(&mut A, &str)),
     /// Takes a word, and may have something to say about it.
     Checked(fn(&mut A, &str, &mut Vec<Notice>) -> Result<(), CliError>),
     /// Takes the next word if it begins with a digit.
@@ -49,6 +63,8 @@ pub(crate) enum Action<A: 'static> {
 pub(crate) enum Halt {
     /// `-h`.
     Help,
+    /// `--help`, perhaps with the name of a test.
+    Explain(Option<netperf_model::TestId>),
     /// `-V`.
     Version,
     /// `?` as a selection.
@@ -80,43 +96,196 @@ pub(crate) enum OnComplaint {
     GoOn,
 }
 
-/// Applies `table` to `words`, recording in `args` and `notices`.
-pub(crate) fn read<'a, A>(
-    table: &[Row<A>],
-    program: &str,
-    words: &'a [String],
-    on_complaint: OnComplaint,
-    args: &mut A,
-    notices: &mut Vec<Notice>,
-) -> Ending<'a> {
-    let mut getopt = Getopt::new(words);
-    let find = |letter| table.iter().find(|row| row.letter == letter);
-    while let Some(step) = getopt.step(|letter| find(letter).map(|row| row.action.argument())) {
-        if let Some(complaint) = step.complaint(program) {
-            match on_complaint {
-                OnComplaint::Stop => return Ending::Complaint(complaint),
-                OnComplaint::GoOn => notices.push(Notice::stderr(&complaint)),
+/// Reads words with one table.
+#[derive(Debug)]
+pub(crate) struct Reader<'r, A: 'static, E> {
+    /// The options.
+    pub(crate) table: &'static [Row<A>],
+    /// argv\[0\].
+    pub(crate) program: &'r str,
+    /// About letters; a long option that is wrong always stops.
+    pub(crate) on_complaint: OnComplaint,
+    /// Takes the long options that are not in the table.
+    pub(crate) elsewhere: E,
+}
+
+impl<A, E: Elsewhere> Reader<'_, A, E> {
+    /// Applies the table to `words`, recording in `args` and `notices`.
+    pub(crate) fn read<'a>(
+        &mut self,
+        words: &'a [String],
+        args: &mut A,
+        notices: &mut Vec<Notice>,
+    ) -> Ending<'a> {
+        let mut getopt = Getopt::new(words);
+        let argument = |row: &'static Row<A>| row.action.argument();
+        let table = self.table;
+        while let Some(step) = getopt.step(|letter| by_letter(table, letter).map(argument)) {
+            if let Some(complaint) = step.complaint(self.program) {
+                match self.on_complaint {
+                    OnComplaint::Stop => return Ending::Complaint(complaint),
+                    OnComplaint::GoOn => notices.push(Notice::stderr(&complaint)),
+                }
+            }
+            let halt = match step {
+                Step::Option(letter, word) => self.short(letter, word, args, notices),
+                Step::Long(text) => self.long(text, &mut getopt, args, notices),
+                Step::Unknown(_) | Step::MissingArgument(_) => Ok(None),
+            };
+            match halt {
+                Ok(None) => {}
+                Ok(Some(halt)) => return Ending::Halted(halt),
+                Err(error) => return Ending::Failed(error),
             }
         }
-        let Step::Option(letter, word) = step else {
-            continue;
+        Ending::Done(getopt.rest())
+    }
+
+    fn short(
+        &self,
+        letter: char,
+        word: Option<&str>,
+        args: &mut A,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Option<Halt>, CliError> {
+        let Some(row) = by_letter(self.table, letter) else {
+            return Ok(None);
         };
-        let Some(row) = find(letter) else { continue };
-        if let Status::Later(feature) = row.status {
-            let program = program.to_owned();
-            return Ending::Failed(CliError::NotYet {
-                program,
-                letter,
-                feature,
-            });
-        }
-        match row.action.apply(args, word, notices) {
-            Ok(None) => {}
-            Ok(Some(halt)) => return Ending::Halted(halt),
-            Err(error) => return Ending::Failed(error),
+        row.refuse_later(self.program, || format!("-{letter}"))?;
+        row.action.apply(args, word, notices)
+    }
+
+    /// `text` is a name, or a name and a value with `=` between them.
+    fn long<'a>(
+        &mut self,
+        text: &'a str,
+        getopt: &mut Getopt<'a>,
+        args: &mut A,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Option<Halt>, CliError> {
+        let (name, attached) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
+        let own = by_name(self.table, name);
+        let shape = match own {
+            Some(row) => Some(row.shape()),
+            None => self.elsewhere.shape(name),
+        };
+        let Some(shape) = shape else {
+            let own = self.table.iter().map(|row| row.long);
+            return Err(self.elsewhere.unknown(self.program, name, own.collect()));
+        };
+        let word = shape.word(self.program, name, attached, getopt)?;
+        match own {
+            Some(row) => row.apply_long(self.program, args, word, notices),
+            None => self.elsewhere.take(self.program, name, word, notices),
         }
     }
-    Ending::Done(getopt.rest())
+}
+
+/// The row of a letter.
+pub(crate) fn by_letter<A>(table: &[Row<A>], letter: char) -> Option<&Row<A>> {
+    table.iter().find(|row| row.letter == Some(letter))
+}
+
+/// The row of a name.
+pub(crate) fn by_name<'t, A>(table: &'t [Row<A>], name: &str) -> Option<&'t Row<A>> {
+    table.iter().find(|row| row.long == name)
+}
+
+/// What must be known of a long option to find its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    argument: Argument,
+    kind: Kind,
+}
+
+impl Shape {
+    /// The value, attached or the next word. A word with two dashes in front is
+    /// never taken: it is the next option, and the value was forgotten.
+    fn word<'a>(
+        self,
+        program: &str,
+        name: &str,
+        attached: Option<&'a str>,
+        getopt: &mut Getopt<'a>,
+    ) -> Result<Option<&'a str>, CliError> {
+        let wrong = |problem| Err(misuse(program, name, problem));
+        match (self.argument, attached) {
+            (Argument::Nothing, Some(_)) => wrong(Problem::ValueUnwanted),
+            (Argument::Nothing, None) => Ok(None),
+            (_, Some(_)) => Ok(attached),
+            (Argument::Required, None) => match getopt.next_if(|word| !word.starts_with("--")) {
+                None => wrong(Problem::ValueMissing {
+                    expected: self.kind.expected(),
+                }),
+                word => Ok(word),
+            },
+            (Argument::NextIfNumber, None) => {
+                Ok(getopt.next_if(|word| word.starts_with(|c: char| c.is_ascii_digit())))
+            }
+            (Argument::NextUnlessDash, None) => Ok(getopt.next_if(|word| !word.starts_with('-'))),
+        }
+    }
+}
+
+impl<A> Row<A> {
+    /// Whether the long form is help, and takes a topic.
+    pub(crate) fn explains(&self) -> bool {
+        matches!(self.action, Action::Halt(Halt::Help)) && self.kind != Kind::Nothing
+    }
+
+    /// Where the value of the long form is.
+    pub(crate) fn shape(&self) -> Shape {
+        // `--help` may be followed by what to explain.
+        let argument = if self.explains() {
+            Argument::NextUnlessDash
+        } else {
+            self.action.argument()
+        };
+        Shape {
+            argument,
+            kind: self.kind,
+        }
+    }
+
+    /// Records the long form; its value must be one that makes sense.
+    pub(crate) fn apply_long(
+        &self,
+        program: &str,
+        args: &mut A,
+        word: Option<&str>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Option<Halt>, CliError> {
+        self.refuse_later(program, || format!("--{}", self.long))?;
+        let word = word
+            .map(|word| {
+                let read = self.kind.read(word);
+                read.ok_or_else(|| misuse(program, self.long, Problem::value(word, self.kind)))
+            })
+            .transpose()?;
+        if let Action::Halt(Halt::Help) = self.action {
+            let test = word.and_then(|name| netperf_model::TestId::from_name(&name));
+            return Ok(Some(Halt::Explain(test)));
+        }
+        if let Action::Twofold(_, record) = self.action {
+            record(args, word.as_deref().unwrap_or_default());
+            return Ok(None);
+        }
+        self.action.apply(args, word.as_deref(), notices)
+    }
+
+    fn refuse_later(&self, program: &str, option: impl Fn() -> String) -> Result<(), CliError> {
+        match self.status {
+            Status::Ready => Ok(()),
+            Status::Later(feature) => Err(CliError::NotYet {
+                program: program.to_owned(),
+                option: option(),
+                feature,
+            }),
+        }
+    }
 }
 
 impl<A> Action<A> {
@@ -124,7 +293,7 @@ impl<A> Action<A> {
     pub(crate) const fn argument(&self) -> Argument {
         match self {
             Self::Flag(_) | Self::Halt(_) => Argument::Nothing,
-            Self::Value(_) | Self::Checked(_) => Argument::Required,
+            Self::Value(_) | Self::Twofold(..) | Self::Checked(_) => Argument::Required,
             Self::NextIfNumber(_) => Argument::NextIfNumber,
             Self::NextUnlessDash(_) => Argument::NextUnlessDash,
         }
@@ -136,11 +305,11 @@ impl<A> Action<A> {
         word: Option<&str>,
         notices: &mut Vec<Notice>,
     ) -> Result<Option<Halt>, CliError> {
-        // `getopt` never leaves out an argument that is required.
+        // An argument that is required is never left out.
         let required = word.unwrap_or_default();
         match self {
             Self::Flag(record) => record(args),
-            Self::Value(record) => record(args, required),
+            Self::Value(record) | Self::Twofold(record, _) => record(args, required),
             Self::Checked(record) => record(args, required, notices)?,
             Self::NextIfNumber(record) => record(args, word),
             Self::NextUnlessDash(record) => return Ok(record(args, word)),

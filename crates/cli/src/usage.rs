@@ -1,4 +1,5 @@
-//! Help texts, made from the option tables and the catalogues.
+//! What `-h` prints, made from the option tables and the catalogues. Scripts know
+//! its first lines, stream and exit status; `help` is for people.
 
 use std::fmt::Write as _;
 
@@ -28,7 +29,8 @@ pub(crate) fn global() -> String {
     text.push_str(
         "\nSizes and counts may end in K, M or G (powers of 1024) or k, m or g (powers of\n\
          1000). Of two values with a comma between them either may be left out.\n\
-         `netperf -t TEST -- -h` explains the test options of TEST.\n",
+         `netperf -t TEST -- -h` explains the test options of TEST; `netperf --help` knows\n\
+         the names of all options.\n",
     );
     text
 }
@@ -59,7 +61,8 @@ pub(crate) fn netserver() -> String {
 
 fn options<A>(text: &mut String, table: &[Row<A>]) {
     for row in table {
-        let head = format!("-{} {}", row.letter, row.value);
+        let Some(letter) = row.letter else { continue };
+        let head = format!("-{letter} {}", row.value);
         match row.status {
             Status::Ready => line(text, &head, row.help),
             Status::Later(_) => {

@@ -23,6 +23,9 @@ fn word() -> impl Strategy<Value = String> {
         "[0-9,KMGkmgus.%-]{0,12}",
         "(tcp_rr|omni|TCP_CC|udp_stream|LOC_CPU|send\\|recv|all|\\?|,6|host/24,4)",
         Just("--".to_owned()),
+        "--[a-z=-]{0,10}",
+        "--(time|host|test|send-size|direction|keyval|help|port|tos|interim|burst)",
+        "--(time|host|test|send-size|direction|keyval|help|listen|tos|interim)=[0-9a-zA-Z,.|-]{0,8}",
         ".{0,8}",
     ]
 }
@@ -38,6 +41,9 @@ proptest! {
         prop_assert_eq!(&first, &netperf_cli::netperf(&argv, &around()));
         if let Err(error) = first.command {
             prop_assert!(!error.to_string().is_empty());
+            if let CliError::LongOption(_) = error {
+                prop_assert!(!error.to_string().contains(char::is_control));
+            }
             prop_assert!(error.exit() > 0);
         }
     }

@@ -2,12 +2,19 @@
 
 mod common;
 
-use netperf_cli::{Command, ServerCommand};
+use netperf_cli::{Command, ServerCommand, Stream};
 
 fn help(line: &str) -> String {
     match common::netperf(line).command {
         Ok(Command::Usage(usage)) => usage.text,
         other => panic!("{line}: {other:?}"),
+    }
+}
+
+fn netserver_help(option: &str) -> String {
+    match netperf_cli::netserver(&common::argv(&["netserver", option])).command {
+        Ok(ServerCommand::Usage(usage)) => usage.text,
+        other => panic!("{option}: {other:?}"),
     }
 }
 
@@ -28,10 +35,52 @@ fn sockets_help_lists_the_options_behind_the_dashes() {
 
 #[test]
 fn netserver_help_lists_every_option() {
-    let Ok(ServerCommand::Usage(usage)) =
-        netperf_cli::netserver(&common::argv(&["netserver", "-h"])).command
-    else {
-        panic!("no help");
-    };
-    insta::assert_snapshot!("netserver", usage.text);
+    insta::assert_snapshot!("netserver", netserver_help("-h"));
+}
+
+#[test]
+fn help_by_name_is_everything_under_headings() {
+    insta::assert_snapshot!("by_name", help("--help"));
+}
+
+#[test]
+fn help_about_a_test_is_that_tests_options() {
+    assert_eq!(help("--help tcp_cc"), help("-t TCP_CC -- --help"));
+    assert_eq!(help("--help=tcp_cc"), help("--test tcp_cc -- --help"));
+    insta::assert_snapshot!("by_name_tcp_cc", help("--help tcp_cc"));
+    insta::assert_snapshot!("by_name_loc_cpu", help("--help LOC_CPU"));
+}
+
+#[test]
+fn help_about_netserver_by_name() {
+    insta::assert_snapshot!("by_name_netserver", netserver_help("--help"));
+}
+
+#[test]
+fn help_by_name_fits_into_80_columns() {
+    let texts = [
+        help("--help"),
+        help("--help OMNI"),
+        help("--help TCP_CC"),
+        netserver_help("--help"),
+    ];
+    for line in texts.iter().flat_map(|text| text.lines()) {
+        assert!(line.chars().count() <= 80, "{line}");
+        assert_eq!(line.trim_end(), line);
+    }
+}
+
+#[test]
+fn help_by_name_is_no_failure_and_help_by_letter_still_is() {
+    for (line, stream, exit) in [
+        ("--help", Stream::Stdout, 0),
+        ("-- --help", Stream::Stdout, 0),
+        ("-h", Stream::Stderr, 1),
+        ("-- -h", Stream::Stdout, 1),
+    ] {
+        let Ok(Command::Usage(usage)) = common::netperf(line).command else {
+            panic!("{line}");
+        };
+        assert_eq!((usage.stream, usage.exit), (stream, exit), "{line}");
+    }
 }

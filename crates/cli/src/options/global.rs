@@ -1,14 +1,18 @@
 //! The options of netperf in front of `--`.
 
-use netperf_model::{Family, Unit};
+use std::time::Duration;
+
+use netperf_model::{Family, Limit, Unit};
 
 use super::{
-    help_row, later, port_name, ready, set, set_both_ends, set_ends, set_families, set_host,
+    PORTS, SIZES, help_row, port_name, set, set_both_ends, set_ends, set_families, set_host,
     set_pair, set_ways,
 };
 use crate::args::{CpuArg, GlobalArgs, InterimArg, IterationsArg};
 use crate::command::CliError;
 use crate::grammar::{both_halves, cut, dscp, first_half, seconds, size, time};
+use crate::group::Group;
+use crate::kind::{Kind, Length, length};
 use crate::table::{Action, Halt, Row};
 
 /// Characters that count of a passphrase: the room in its message.
@@ -18,10 +22,18 @@ const REMOTE_FILL: usize = 31;
 /// Fewest and most iterations.
 const ITERATIONS: (i32, i32) = (3, 30);
 
-/// Every letter.
+/// Fewest and most iterations, for the name.
+const ITERATION_COUNTS: Kind = Kind::twice(&Kind::Within(3, 30));
+
+/// A time, and how much work that is.
+const INTERIM: Kind = Kind::Pair(&Kind::Interval, &Kind::Count);
+
+type Opt = Row<GlobalArgs>;
+
+/// Every option.
 pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     help_row(),
-    ready(
+    Opt::ready(
         'H',
         "host,family",
         "where netserver is",
@@ -29,8 +41,9 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
             set_host(&mut a.remote, text, notices);
             Ok(())
         }),
-    ),
-    ready(
+    )
+    .long("host", Group::Hosts, Kind::Host),
+    Opt::ready(
         'p',
         "port,local",
         "netserver's control port, and the local end's",
@@ -42,76 +55,97 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
                 port_name,
             );
         }),
-    ),
-    ready(
+    )
+    .long("port", Group::Hosts, PORTS),
+    Opt::ready(
         't',
         "test",
         "the test to run, TCP_STREAM unless given",
         Action::Value(|a, text| a.test = Some(text.to_ascii_uppercase())),
-    ),
-    ready(
+    )
+    .long("test", Group::Test, Kind::Test),
+    Opt::ready(
         'l',
         "length",
         "run this many seconds, or -length bytes or transactions",
-        Action::Value(|a, text| a.length = Some(size(text))),
-    ),
-    ready(
+        Action::Twofold(
+            |a, text| a.length = Some(limit(size(text))),
+            |a, text| a.length = length(text).map(long_limit).or(a.length),
+        ),
+    )
+    .long("time", Group::Test, Kind::Length),
+    Opt::without_letter(
+        "amount",
+        "end after this many bytes or transactions",
+        Action::Value(|a, text| a.length = Some(limit(size(text).wrapping_neg()))),
+    )
+    .long("count", Group::Test, Kind::Size),
+    Opt::ready(
         'c',
         "[rate]",
         "measure CPU utilisation here",
         Action::NextIfNumber(|a, rate| cpu(&mut a.cpu, rate)),
-    ),
-    ready(
+    )
+    .long("local-cpu", Group::Cpu, Kind::Number),
+    Opt::ready(
         'C',
         "[rate]",
         "measure CPU utilisation at netserver",
         Action::NextIfNumber(|a, rate| cpu(&mut a.remote_cpu, rate)),
-    ),
-    ready(
+    )
+    .long("remote-cpu", Group::Cpu, Kind::Number),
+    Opt::ready(
         'f',
         "letter",
         "unit of results: G M K B bytes, g m k b bits, x transactions, u microseconds",
         Action::Value(|a, text| {
             a.unit = Some(Unit::from_letter(text.chars().next().unwrap_or('\0')));
         }),
-    ),
-    ready(
+    )
+    .long("unit", Group::Output, Kind::Unit),
+    Opt::ready(
         'P',
         "0|1",
         "print banner and titles or leave them out",
         Action::Value(|a, text| a.headers = Some(size(text))),
-    ),
-    ready(
+    )
+    .long("headers", Group::Output, Kind::Switch),
+    Opt::ready(
         'v',
         "level",
         "verbosity: 0 one number, 1 normal, 2 more",
         Action::Value(|a, text| a.verbosity = Some(size(text))),
-    ),
-    ready(
+    )
+    .long("verbosity", Group::Output, Kind::Integer),
+    Opt::ready(
         'B',
         "text",
         "tag the result with this text",
         Action::Value(|a, text| a.brand = Some(text.to_owned())),
-    ),
-    ready(
+    )
+    .long("brand", Group::Output, Kind::Text),
+    Opt::ready(
         'i',
         "max,min",
         "repeat the test until the confidence asked for is reached",
         Action::Value(iterations),
-    ),
-    ready(
+    )
+    .long("iterations", Group::Statistics, ITERATION_COUNTS),
+    Opt::ready(
         'I',
         "level,width",
         "confidence level 95 or 99, and full width of the interval in percent",
         Action::Checked(|a, text, _| confidence(a, text)),
-    ),
-    ready(
+    )
+    .long("confidence", Group::Statistics, Kind::Confidence),
+    Opt::ready(
         'r',
         "",
         "confidence in the result only, not in CPU utilisation",
         Action::Flag(|a| a.result_only = true),
-    ),
-    ready(
+    )
+    .long("result-only", Group::Statistics, Kind::Nothing),
+    Opt::ready(
         'L',
         "host,family",
         "where connections come from",
@@ -119,160 +153,204 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
             set_host(&mut a.local, text, notices);
             Ok(())
         }),
-    ),
-    ready(
+    )
+    .long("local-host", Group::Hosts, Kind::Host),
+    Opt::ready(
         '4',
         "",
         "use IPv4 at both ends",
         Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V4)),
-    ),
-    ready(
+    )
+    .long("ipv4", Group::Hosts, Kind::Nothing),
+    Opt::ready(
         '6',
         "",
         "use IPv6 at both ends",
         Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V6)),
-    ),
-    ready(
+    )
+    .long("ipv6", Group::Hosts, Kind::Nothing),
+    Opt::ready(
         'N',
         "",
         "work without netserver, against a standard service",
         Action::Flag(|a| a.no_control = true),
-    ),
-    ready(
+    )
+    .long("no-control", Group::Hosts, Kind::Nothing),
+    Opt::ready(
         'Z',
         "passphrase",
         "passphrase that netserver expects",
         Action::Value(|a, text| a.passphrase = Some(cut(text, PASSPHRASE).to_owned())),
-    ),
-    ready(
+    )
+    .long("passphrase", Group::Hosts, Kind::Text),
+    Opt::ready(
         'T',
         "cpu,cpu",
         "run netperf, netserver on these CPUs",
         Action::Value(|a, text| {
             set_both_ends(a.bind.get_or_insert_default(), text, size);
         }),
-    ),
-    ready(
+    )
+    .long("bind-cpu", Group::Cpu, Kind::twice(&Kind::Count)),
+    Opt::ready(
         's',
         "seconds",
         "wait this long between set-up and traffic",
         Action::Value(|a, text| a.wait = Some(size(text))),
-    ),
-    ready(
+    )
+    .long("wait", Group::Test, Kind::WholeSeconds),
+    Opt::ready(
         'S',
         "",
         "keep-alive on the data sockets",
         Action::Flag(|a| a.keepalive = true),
-    ),
-    ready(
+    )
+    .long("keepalive", Group::Sockets, Kind::Nothing),
+    Opt::ready(
         'y',
         "local,remote",
         "socket priority",
         Action::Value(|a, text| set_both_ends(&mut a.priority, text, size)),
-    ),
-    ready(
+    )
+    .long("priority", Group::Sockets, Kind::twice(&Kind::Count)),
+    Opt::ready(
         'Y',
         "local,remote",
         "type of service: a name such as ef, cs1, af11, or a number",
         Action::Value(|a, text| set_both_ends(&mut a.tos, text, dscp)),
-    ),
-    ready(
+    )
+    .long("tos", Group::Sockets, Kind::twice(&Kind::Tos)),
+    Opt::ready(
         'a',
         "send,recv",
         "alignment of local buffers",
         Action::Value(|a, text| set_ways(&mut a.align, text)),
-    ),
-    ready(
+    )
+    .long("align", Group::Buffers, SIZES),
+    Opt::ready(
         'A',
         "send,recv",
         "alignment of remote buffers",
         Action::Value(|a, text| set_ways(&mut a.remote_align, text)),
-    ),
-    ready(
+    )
+    .long("remote-align", Group::Buffers, SIZES),
+    Opt::ready(
         'o',
         "send,recv",
         "offset of local buffers from their alignment",
         Action::Value(|a, text| set_ways(&mut a.offset, text)),
-    ),
-    ready(
+    )
+    .long("offset", Group::Buffers, SIZES),
+    Opt::ready(
         'O',
         "send,recv",
         "offset of remote buffers from their alignment",
         Action::Value(|a, text| set_ways(&mut a.remote_offset, text)),
-    ),
-    ready(
+    )
+    .long("remote-offset", Group::Buffers, SIZES),
+    Opt::ready(
         'W',
         "send,recv",
         "number of buffers to cycle through",
         Action::Value(|a, text| set_ways(&mut a.width, text)),
-    ),
-    ready(
+    )
+    .long("ring", Group::Buffers, SIZES),
+    Opt::ready(
         'F',
         "local,remote",
         "fill buffers from these files",
         Action::Checked(|a, text, _| fill(a, text)),
-    ),
-    ready(
+    )
+    .long("fill-file", Group::Buffers, Kind::twice(&Kind::File)),
+    Opt::ready(
         'd',
         "",
         "print debug text, more for each time given",
         Action::Flag(|a| a.debug = a.debug.saturating_add(1)),
-    ),
-    ready(
+    )
+    .long("debug", Group::About, Kind::Nothing),
+    Opt::ready(
         'n',
         "count",
         "number of CPUs; accepted, the system tells",
         Action::Value(|_, _| {}),
-    ),
-    later(
+    )
+    .long("cpu-count", Group::Compatibility, Kind::Count),
+    Opt::later(
         'D',
-        "seconds,units",
+        "interval,units",
         "print interim results",
         "interim results",
         Action::Value(interim),
-    ),
-    later(
+    )
+    .long("interim", Group::Output, INTERIM),
+    Opt::later(
         'j',
         "",
         "keep latency statistics",
         "latency statistics",
         Action::Flag(|a| a.latency = true),
-    ),
-    later(
+    )
+    .long("latency", Group::Output, Kind::Nothing),
+    Opt::later(
         'k',
         "dirty,clean",
         "bytes of local buffers to write and to read around calls",
         "dirty buffers",
         Action::Value(|a, text| set_pair(&mut a.touch, text, size)),
-    ),
-    later(
+    )
+    .long("dirty", Group::Buffers, SIZES),
+    Opt::later(
         'K',
         "dirty,clean",
         "bytes of remote buffers to write and to read around calls",
         "dirty buffers",
         Action::Value(|a, text| set_pair(&mut a.remote_touch, text, size)),
-    ),
-    later(
+    )
+    .long("remote-dirty", Group::Buffers, SIZES),
+    Opt::later(
         'b',
         "local,remote",
         "operations in each pacing interval",
         "pacing",
         Action::Value(|a, text| set_ends(&mut a.pace_burst, text, size)),
-    ),
-    later(
+    )
+    .long("pace", Group::Pacing, SIZES),
+    Opt::later(
         'w',
         "local,remote",
         "length of the pacing interval, ms unless m, u or s follows",
         "pacing",
         Action::Value(|a, text| set_ends(&mut a.pace_interval, text, time)),
-    ),
-    ready(
+    )
+    .long("pace-interval", Group::Pacing, Kind::twice(&Kind::Tick)),
+    Opt::ready(
         'V',
         "",
         "show the version and exit",
         Action::Halt(Halt::Version),
-    ),
+    )
+    .long("version", Group::About, Kind::Nothing),
 ];
+
+/// `-l`: seconds, or minus how much.
+fn limit(length: i32) -> Limit {
+    let amount = u64::from(length.unsigned_abs());
+    match length.signum() {
+        1 => Limit::Time(Duration::from_secs(amount)),
+        -1 => Limit::Units(amount),
+        _ => Limit::UntilStopped,
+    }
+}
+
+/// `--time`.
+fn long_limit(length: Length) -> Limit {
+    match length {
+        Length::Time(Duration::ZERO) => Limit::UntilStopped,
+        Length::Time(time) => Limit::Time(time),
+        Length::Amount(amount) => Limit::Units(amount.into()),
+    }
+}
 
 fn cpu(arg: &mut CpuArg, rate: Option<&str>) {
     arg.wanted = true;

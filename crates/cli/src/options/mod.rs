@@ -10,41 +10,78 @@ use netperf_model::Family;
 use crate::args::{Ends, HostArg, Ways};
 use crate::command::Notice;
 use crate::grammar::{Halves, both_halves, cut, family, first_half, size};
+use crate::group::Group;
+use crate::kind::Kind;
 use crate::table::{Action, Row, Status};
 
 /// Characters that count of a port's name and of a family's.
 const SHORT_NAME: usize = 10;
 
-/// A row whose feature exists.
-const fn ready<A>(
-    letter: char,
-    value: &'static str,
-    help: &'static str,
-    action: Action<A>,
-) -> Row<A> {
-    Row {
-        letter,
-        value,
-        help,
-        status: Status::Ready,
-        action,
-    }
-}
+/// One size or two.
+const SIZES: Kind = Kind::twice(&Kind::Size);
+/// One socket buffer size or two.
+const BUFFERS: Kind = Kind::twice(&Kind::SizeOrDefault);
+/// One port or two.
+const PORTS: Kind = Kind::twice(&Kind::Port);
+/// Two ends of a range of ports.
+const PORT_NUMBERS: Kind = Kind::twice(&Kind::Within(0, 65_535));
 
-/// A row whose feature is not in this version.
-const fn later<A>(
-    letter: char,
-    value: &'static str,
-    help: &'static str,
-    feature: &'static str,
-    action: Action<A>,
-) -> Row<A> {
-    Row {
-        letter,
-        value,
-        help,
-        status: Status::Later(feature),
-        action,
+impl<A> Row<A> {
+    /// A row whose feature exists.
+    const fn ready(
+        letter: char,
+        value: &'static str,
+        help: &'static str,
+        action: Action<A>,
+    ) -> Self {
+        Self {
+            letter: Some(letter),
+            long: "",
+            value,
+            help,
+            more: "",
+            group: Group::Compatibility,
+            kind: Kind::Nothing,
+            status: Status::Ready,
+            action,
+        }
+    }
+
+    /// A row whose feature is not in this version.
+    const fn later(
+        letter: char,
+        value: &'static str,
+        help: &'static str,
+        feature: &'static str,
+        action: Action<A>,
+    ) -> Self {
+        Self {
+            status: Status::Later(feature),
+            ..Self::ready(letter, value, help, action)
+        }
+    }
+
+    /// A row that the original has no letter for.
+    const fn without_letter(value: &'static str, help: &'static str, action: Action<A>) -> Self {
+        Self {
+            letter: None,
+            ..Self::ready('?', value, help, action)
+        }
+    }
+
+    /// The name, the heading it stands under, and what its value may be.
+    const fn long(self, long: &'static str, group: Group, kind: Kind) -> Self {
+        Self {
+            long,
+            group,
+            kind,
+            ..self
+        }
+    }
+
+    /// What the manual says besides.
+    const fn more(self, more: &'static str) -> Self {
+        Self { more, ..self }
     }
 }
 
@@ -123,69 +160,19 @@ fn port_name(text: &str) -> String {
 
 /// The row of `-h`.
 const fn help_row<A>() -> Row<A> {
-    ready(
+    Row::ready(
         'h',
         "",
         "show this help and exit",
         Action::Halt(crate::table::Halt::Help),
     )
+    .long("help", Group::About, Kind::Test)
+    .more(
+        "The letter prints the letters, with exit status 1 as scripts expect. The name \
+         prints everything on standard output; with the name of a test behind it, the \
+         options of that test.",
+    )
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The letters of a table the way `getopt` is told them.
-    fn letters<A>(table: &[Row<A>]) -> Vec<String> {
-        let letters = table.iter().map(|row| {
-            let colon = match row.action {
-                Action::Value(_) | Action::Checked(_) => ":",
-                Action::Flag(_)
-                | Action::NextIfNumber(_)
-                | Action::NextUnlessDash(_)
-                | Action::Halt(_) => "",
-            };
-            format!("{}{colon}", row.letter)
-        });
-        sorted(letters)
-    }
-
-    fn sorted(letters: impl Iterator<Item = String>) -> Vec<String> {
-        let mut letters: Vec<String> = letters.collect();
-        letters.sort();
-        letters
-    }
-
-    fn known(letters: &str) -> Vec<String> {
-        sorted(letters.split_whitespace().map(str::to_owned))
-    }
-
-    #[test]
-    fn the_tables_know_the_letters_of_the_original_and_no_others() {
-        let global = "A: a: b: B: C c d D: f: F: H: h i: I: j k: K: l: L: n: N O: o: \
-                      P: p: r S s: t: T: v: V W: w: y: Y: Z: 4 6";
-        let omni = "a B b: c C d: D e: f F g G: h H: i: I j: k K: l: L: m: M: n N o \
-                    O p: P: q: r: R: s: S: t: T: u: U V w: W: 4 6";
-        let sockets = "a A b: C D N n h H: L: m: M: p: P: r: R: s: S: T: V w: W: z 4 6";
-        let server = "D d f h L: n: N p: v: V Z: 4 6";
-        assert_eq!(letters(global::TABLE), known(global));
-        assert_eq!(letters(omni::TABLE), known(omni));
-        assert_eq!(letters(sockets::TABLE), known(sockets));
-        assert_eq!(letters(server::TABLE), known(server));
-    }
-
-    #[test]
-    fn every_row_with_an_argument_names_it_and_every_row_has_help() {
-        fn check<A>(table: &[Row<A>]) {
-            for row in table {
-                let takes = !matches!(row.action, Action::Flag(_) | Action::Halt(_));
-                assert_eq!(takes, !row.value.is_empty(), "-{}", row.letter);
-                assert!(!row.help.is_empty(), "-{}", row.letter);
-            }
-        }
-        check(global::TABLE);
-        check(omni::TABLE);
-        check(sockets::TABLE);
-        check(server::TABLE);
-    }
-}
+mod tests;

@@ -3,10 +3,13 @@
 use netperf_model::Family;
 
 use super::{
-    help_row, port_name, ready, set_both_ends, set_families, set_host_with_bits, set_pair, set_ways,
+    BUFFERS, PORT_NUMBERS, PORTS, SIZES, help_row, port_name, set_both_ends, set_families,
+    set_host_with_bits, set_pair, set_ways,
 };
 use crate::args::{Ends, Layout, OutputArg, SocketKindArg, TestArgs};
 use crate::grammar::{Direction, cut, direction, first_half, int, size};
+use crate::group::Group;
+use crate::kind::Kind;
 use crate::table::{Action, Halt, Row};
 
 /// Characters that count of a congestion control's name.
@@ -14,10 +17,12 @@ const CONGESTION_NAME: usize = 15;
 /// Characters that count of an identifier.
 const UUID: usize = 37;
 
-/// Every letter.
+type Opt = Row<TestArgs>;
+
+/// Every option.
 pub(crate) static TABLE: &[Row<TestArgs>] = &[
     help_row(),
-    ready(
+    Opt::ready(
         'm',
         "local,remote",
         "bytes per send",
@@ -25,8 +30,9 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
             let (local, remote) = sizes(&mut a.send_size, text);
             imply(a, local, remote);
         }),
-    ),
-    ready(
+    )
+    .long("send-size", Group::Operation, SIZES),
+    Opt::ready(
         'M',
         "remote,local",
         "bytes per receive, netserver's first",
@@ -42,8 +48,9 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
             };
             imply(a, remote, local);
         }),
-    ),
-    ready(
+    )
+    .long("recv-size", Group::Operation, SIZES),
+    Opt::ready(
         'r',
         "request,response",
         "bytes per request and response",
@@ -51,26 +58,30 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
             set_pair(&mut a.request, text, size);
             imply(a, true, true);
         }),
-    ),
-    ready(
+    )
+    .long("request-size", Group::Operation, SIZES),
+    Opt::ready(
         'b',
         "count",
         "extra requests kept in flight",
         Action::Value(|a, text| a.burst = int(text)),
-    ),
-    ready(
+    )
+    .long("burst", Group::Operation, Kind::Count),
+    Opt::ready(
         'd',
         "direction",
         "OMNI only: send, recv, rr, or several with | between",
         Action::Value(|a, text| a.direction = Some(direction(text))),
-    ),
-    ready(
+    )
+    .long("direction", Group::Operation, Kind::Direction),
+    Opt::ready(
         'c',
         "",
         "a connection for every operation",
         Action::Flag(|a| a.connect = true),
-    ),
-    ready(
+    )
+    .long("connect", Group::Operation, Kind::Nothing),
+    Opt::ready(
         'T',
         "protocol",
         "what data travels over: tcp, udp, udplite",
@@ -80,44 +91,55 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
                 a.transport.kind = None;
             }
         }),
-    ),
-    ready(
+    )
+    .long("protocol", Group::Operation, Kind::Protocol),
+    Opt::ready(
         't',
         "type",
         "socket type: stream or dgram",
         Action::Value(|a, text| a.transport.kind = Some(socket_kind(text))),
+    )
+    .long(
+        "socket-type",
+        Group::Operation,
+        Kind::Word(&["stream", "dgram"]),
     ),
-    ready(
+    Opt::ready(
         's',
         "send,recv",
         "local socket buffers",
         Action::Value(|a, text| set_ways(&mut a.buffers, text)),
-    ),
-    ready(
+    )
+    .long("socket-buffer", Group::Sockets, BUFFERS),
+    Opt::ready(
         'S',
         "send,recv",
         "remote socket buffers",
         Action::Value(|a, text| set_ways(&mut a.remote_buffers, text)),
-    ),
-    ready(
+    )
+    .long("remote-socket-buffer", Group::Sockets, BUFFERS),
+    Opt::ready(
         'D',
         "",
         "no delay: send small segments at once",
         Action::Flag(|a| a.nodelay = true),
-    ),
-    ready(
+    )
+    .long("no-delay", Group::Sockets, Kind::Nothing),
+    Opt::ready(
         'C',
         "",
         "cork: send only full segments",
         Action::Flag(|a| a.cork = true),
-    ),
-    ready(
+    )
+    .long("cork", Group::Sockets, Kind::Nothing),
+    Opt::ready(
         'G',
         "bytes",
         "TCP segment size",
         Action::Value(|a, text| a.segment_size = Some(int(text))),
-    ),
-    ready(
+    )
+    .long("segment-size", Group::Sockets, Kind::Count),
+    Opt::ready(
         'K',
         "local,remote",
         "TCP congestion control",
@@ -126,26 +148,30 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
                 cut(name, CONGESTION_NAME).to_owned()
             });
         }),
-    ),
-    ready(
+    )
+    .long("congestion", Group::Sockets, Kind::twice(&Kind::Text)),
+    Opt::ready(
         'q',
         "bytes",
         "let the kernel pace the sockets at this many bytes per second",
         Action::Value(|a, text| a.pacing_rate = Some(int(text))),
-    ),
-    ready(
+    )
+    .long("pacing-rate", Group::Pacing, Kind::Count),
+    Opt::ready(
         'F',
         "",
         "TCP fast open",
         Action::Flag(|a| a.fast_open = true),
-    ),
-    ready(
+    )
+    .long("fast-open", Group::Sockets, Kind::Nothing),
+    Opt::ready(
         'a',
         "",
         "netserver accepts only when data is there",
         Action::Flag(|a| a.defer_accept = true),
-    ),
-    ready(
+    )
+    .long("defer-accept", Group::Sockets, Kind::Nothing),
+    Opt::ready(
         'H',
         "host,family",
         "netserver's data address; host/bits draws the rest at random",
@@ -153,8 +179,9 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
             set_host_with_bits(&mut a.remote, text, notices);
             Ok(())
         }),
-    ),
-    ready(
+    )
+    .long("data-host", Group::Addresses, Kind::HostWithBits),
+    Opt::ready(
         'L',
         "host,family",
         "local data address; host/bits draws the rest at random",
@@ -162,135 +189,165 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
             set_host_with_bits(&mut a.local, text, notices);
             Ok(())
         }),
-    ),
-    ready(
+    )
+    .long("local-data-host", Group::Addresses, Kind::HostWithBits),
+    Opt::ready(
         'P',
         "local,remote",
         "data ports",
         Action::Value(|a, text| set_both_ends(&mut a.port, text, port_name)),
-    ),
-    ready(
+    )
+    .long("data-port", Group::Addresses, PORTS),
+    Opt::ready(
         'p',
         "from,to",
         "local ports of connection tests, 5000,65535 unless given",
         Action::Value(|a, text| set_pair(&mut a.port_range, text, int)),
-    ),
-    ready(
+    )
+    .long("port-range", Group::Addresses, PORT_NUMBERS),
+    Opt::ready(
         '4',
         "",
         "data over IPv4",
         Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V4)),
-    ),
-    ready(
+    )
+    .long("data-ipv4", Group::Addresses, Kind::Nothing),
+    Opt::ready(
         '6',
         "",
         "data over IPv6",
         Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V6)),
-    ),
-    ready(
+    )
+    .long("data-ipv6", Group::Addresses, Kind::Nothing),
+    Opt::ready(
         'R',
         "0|1",
         "whether data may be routed, 1 unless given",
         Action::Value(|a, text| a.routing = Some(int(text))),
-    ),
-    ready(
+    )
+    .long("route", Group::Sockets, Kind::Switch),
+    Opt::ready(
         'e',
         "seconds",
         "UDP: give up on an answer after this long",
         Action::Value(|a, text| a.recv_timeout = Some(int(text))),
-    ),
-    ready(
+    )
+    .long("recv-timeout", Group::Operation, Kind::WholeSeconds),
+    Opt::ready(
         'f',
         "",
         "never fragment",
         Action::Flag(|a| a.no_fragmentation = true),
-    ),
-    ready(
+    )
+    .long("no-fragment", Group::Sockets, Kind::Nothing),
+    Opt::ready(
         'l',
         "hops",
         "multicast TTL",
         Action::Value(|a, text| a.multicast_ttl = Some(int(text))),
-    ),
-    ready(
+    )
+    .long("multicast-ttl", Group::Sockets, Kind::Within(0, 255)),
+    Opt::ready(
         'n',
         "",
         "connect the local UDP socket",
         Action::Flag(|a| a.connected = true),
-    ),
-    ready(
+    )
+    .long("connected", Group::Sockets, Kind::Nothing),
+    Opt::ready(
         'N',
         "",
         "connect the remote UDP socket",
         Action::Flag(|a| a.remote_connected = true),
-    ),
-    ready(
+    )
+    .long("remote-connected", Group::Sockets, Kind::Nothing),
+    Opt::ready(
         'B',
         "",
         "UDP: answer from the address that was asked",
         Action::Flag(|a| a.packet_info = true),
-    ),
-    ready(
+    )
+    .long("packet-info", Group::Sockets, Kind::Nothing),
+    Opt::ready(
         'U',
         "",
         "connection tests: try again whatever made a connection fail",
         Action::Flag(|a| a.retry_connects = true),
-    ),
-    ready(
+    )
+    .long("retry-connect", Group::Operation, Kind::Nothing),
+    Opt::ready(
         'I',
         "",
         "use write instead of send",
         Action::Flag(|a| a.use_write = true),
-    ),
-    ready(
+    )
+    .long("use-write", Group::Operation, Kind::Nothing),
+    Opt::ready(
         'g',
         "",
         "debug flag on the data socket",
         Action::Flag(|a| a.debug = true),
-    ),
-    ready(
+    )
+    .long("socket-debug", Group::Sockets, Kind::Nothing),
+    Opt::ready(
         'V',
         "",
         "avoid copying data where the system can",
         Action::Flag(|a| a.copy_avoidance = true),
-    ),
-    ready(
+    )
+    .long("avoid-copy", Group::Operation, Kind::Nothing),
+    Opt::ready(
         'W',
         "count",
         "number of send buffers to cycle through",
         Action::Value(|a, text| a.send_width = Some(size(text))),
-    ),
-    ready(
+    )
+    .long("send-ring", Group::Buffers, Kind::Size),
+    Opt::ready(
         'k',
         "[selection]",
         "print NAME=value lines: names, all, a file, or ? for a list",
         Action::NextUnlessDash(|a, word| output(a, Layout::Keyval, word)),
-    ),
-    ready(
+    )
+    .long("keyval", Group::Output, Kind::Selection),
+    Opt::ready(
         'o',
         "[selection]",
         "print comma separated values",
         Action::NextUnlessDash(|a, word| output(a, Layout::Csv, word)),
-    ),
-    ready(
+    )
+    .long("csv", Group::Output, Kind::Selection),
+    Opt::ready(
         'O',
         "[selection]",
         "print columns",
         Action::NextUnlessDash(|a, word| output(a, Layout::Columns, word)),
-    ),
-    ready(
+    )
+    .long("columns", Group::Output, Kind::Selection),
+    Opt::ready(
         'u',
         "id",
         "identifier of this run",
         Action::Value(|a, text| a.uuid = Some(cut(text, UUID).to_owned())),
-    ),
-    ready(
+    )
+    .long("uuid", Group::Output, Kind::Text),
+    Opt::ready(
         'i',
         "any",
         "accepted, no effect",
         Action::Value(|a, _| a.removed_interval = true),
+    )
+    .long("check-interval", Group::Compatibility, Kind::Text),
+    Opt::ready('j', "any", "accepted, no effect", Action::Value(|_, _| {})).long(
+        "unused-j",
+        Group::Compatibility,
+        Kind::Text,
     ),
-    ready('j', "any", "accepted, no effect", Action::Value(|_, _| {})),
-    ready('w', "any", "accepted, no effect", Action::Value(|_, _| {})),
+    Opt::ready('w', "any", "accepted, no effect", Action::Value(|_, _| {})).long(
+        "unused-w",
+        Group::Compatibility,
+        Kind::Text,
+    ),
 ];
 
 /// Records an optionspec of sizes; tells which halves it had.

@@ -2,15 +2,22 @@
 
 use netperf_model::Family;
 
-use super::{help_row, ready, set_host};
+use super::{help_row, set_host};
 use crate::args::ServerArgs;
 use crate::grammar::int;
+use crate::group::Group;
+use crate::kind::Kind;
 use crate::table::{Action, Halt, Row};
 
-/// Every letter.
+type Opt = Row<ServerArgs>;
+
+/// Every option.
 pub(crate) static TABLE: &[Row<ServerArgs>] = &[
-    help_row(),
-    ready(
+    Row {
+        kind: Kind::Nothing,
+        ..help_row()
+    },
+    Opt::ready(
         'D',
         "",
         "stay in the foreground",
@@ -18,8 +25,9 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
             a.foreground = true;
             a.standalone = true;
         }),
-    ),
-    ready(
+    )
+    .long("foreground", Group::Running, Kind::Nothing),
+    Opt::ready(
         'f',
         "",
         "serve one client at a time without starting a process for each",
@@ -27,8 +35,9 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
             a.no_fork = true;
             a.standalone = true;
         }),
-    ),
-    ready(
+    )
+    .long("no-fork", Group::Running, Kind::Nothing),
+    Opt::ready(
         'L',
         "host,family",
         "listen only here",
@@ -37,8 +46,9 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
             a.standalone = true;
             Ok(())
         }),
-    ),
-    ready(
+    )
+    .long("listen", Group::Listening, Kind::Host),
+    Opt::ready(
         'p',
         "port",
         "listen on this port, 12865 unless given",
@@ -46,32 +56,37 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
             a.port = Some(text.to_owned());
             a.standalone = true;
         }),
-    ),
-    ready(
+    )
+    .long("port", Group::Listening, Kind::Port),
+    Opt::ready(
         '4',
         "",
         "listen on IPv4 only",
         Action::Flag(|a| a.listen.family = Some(Family::V4)),
-    ),
-    ready(
+    )
+    .long("ipv4", Group::Listening, Kind::Nothing),
+    Opt::ready(
         '6',
         "",
         "listen on IPv6 only",
         Action::Flag(|a| a.listen.family = Some(Family::V6)),
-    ),
-    ready(
+    )
+    .long("ipv6", Group::Listening, Kind::Nothing),
+    Opt::ready(
         'Z',
         "passphrase",
         "close connections that do not begin with this passphrase",
         Action::Value(|a, text| a.passphrase = Some(text.to_owned())),
-    ),
-    ready(
+    )
+    .long("passphrase", Group::Listening, Kind::Text),
+    Opt::ready(
         'd',
         "",
         "write debug output, more for each time given",
         Action::Flag(|a| a.debug += 1),
-    ),
-    ready(
+    )
+    .long("debug", Group::Running, Kind::Nothing),
+    Opt::ready(
         'N',
         "",
         "never write debug output",
@@ -79,23 +94,27 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
             a.quiet = true;
             a.debug = 0;
         }),
-    ),
-    ready(
+    )
+    .long("no-debug", Group::Running, Kind::Nothing),
+    Opt::ready(
         'n',
         "count",
         "number of CPUs; accepted, the system tells",
         Action::Value(|_, _| {}),
-    ),
-    ready(
+    )
+    .long("cpu-count", Group::Compatibility, Kind::Count),
+    Opt::ready(
         'v',
         "level",
         "verbosity; accepted, no effect",
         Action::Value(|a, text| a.verbosity = int(text)),
-    ),
-    ready(
+    )
+    .long("verbosity", Group::Compatibility, Kind::Integer),
+    Opt::ready(
         'V',
         "",
         "show the version and exit",
         Action::Halt(Halt::Version),
-    ),
+    )
+    .long("version", Group::About, Kind::Nothing),
 ];

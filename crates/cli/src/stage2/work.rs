@@ -8,8 +8,8 @@ use super::is_rr;
 use crate::args::{GlobalArgs, SocketKindArg, TestArgs};
 use crate::command::CliError;
 
-/// Seconds a test lasts unless `-l` says otherwise.
-const DEFAULT_LENGTH: i32 = 10;
+/// How long a test lasts unless `-l` says otherwise.
+const DEFAULT_LENGTH: Duration = Duration::from_secs(10);
 /// Local ports of connection tests unless `-p` says otherwise.
 const DEFAULT_PORTS: (i32, i32) = (5000, 65535);
 /// Iterations with `-I` and no `-i`: fewest, most.
@@ -21,13 +21,7 @@ const MISSING_TRANSPORTS: [&str; 3] = ["sctp", "dccp", "sdp"];
 
 /// When the test ends.
 pub(super) fn limit(args: &GlobalArgs) -> Limit {
-    let length = args.length.unwrap_or(DEFAULT_LENGTH);
-    let amount = u64::from(length.unsigned_abs());
-    match length.signum() {
-        1 => Limit::Time(Duration::from_secs(amount)),
-        -1 => Limit::Units(amount),
-        _ => Limit::UntilStopped,
-    }
+    args.length.unwrap_or(Limit::Time(DEFAULT_LENGTH))
 }
 
 /// Seconds, unless there are none or fewer.

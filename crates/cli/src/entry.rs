@@ -1,0 +1,124 @@
+//! The rows of all tables in one shape, for everything that describes options.
+
+use crate::getopt::Argument;
+use crate::group::Group;
+use crate::kind::Kind;
+use crate::options::{global, omni, server, sockets};
+use crate::table::{Row, Status};
+
+/// One option as it is described.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    /// The letter, if it has one.
+    pub(crate) letter: Option<char>,
+    /// The name.
+    pub(crate) long: &'static str,
+    /// What the value is called, with brackets where it may be left out.
+    pub(crate) value: &'static str,
+    /// What it does.
+    pub(crate) help: &'static str,
+    /// What else there is to know.
+    pub(crate) more: &'static str,
+    /// Its heading.
+    pub(crate) group: Group,
+    /// What the value may be.
+    pub(crate) kind: Kind,
+    /// Whether it works in this version.
+    pub(crate) ready: bool,
+    /// Whether the letter takes a value, and where from.
+    pub(crate) argument: Argument,
+}
+
+impl Entry {
+    fn new<A>(row: &Row<A>) -> Self {
+        Self {
+            letter: row.letter,
+            long: row.long,
+            value: if row.explains() { "[test]" } else { row.value },
+            help: row.help,
+            more: row.more,
+            group: row.group,
+            kind: row.kind,
+            ready: row.status == Status::Ready,
+            argument: row.action.argument(),
+        }
+    }
+
+    /// Whether the long form has a value that cannot be left out.
+    pub(crate) fn needs_value(&self) -> bool {
+        !self.value.is_empty() && !self.value.starts_with('[')
+    }
+
+    /// `--name=VALUE` and the like.
+    pub(crate) fn long_form(&self) -> String {
+        match self.value {
+            "" => format!("--{}", self.long),
+            value => format!("--{} {value}", self.long),
+        }
+    }
+}
+
+/// netperf's options in front of `--`.
+pub(crate) fn global() -> Vec<Entry> {
+    global::TABLE.iter().map(Entry::new).collect()
+}
+
+/// Those behind it, for the OMNI suite.
+pub(crate) fn omni() -> Vec<Entry> {
+    omni::TABLE.iter().map(Entry::new).collect()
+}
+
+/// Those behind it, for the sockets suite.
+pub(crate) fn sockets() -> Vec<Entry> {
+    sockets::TABLE.iter().map(Entry::new).collect()
+}
+
+/// netserver's options.
+pub(crate) fn server() -> Vec<Entry> {
+    server::TABLE.iter().map(Entry::new).collect()
+}
+
+/// Entries under their headings, in the order of the headings.
+pub(crate) fn by_group(entries: &[Entry]) -> Vec<(Group, Vec<Entry>)> {
+    let groups = Group::ALL.iter().map(|&group| {
+        let of_group = entries.iter().filter(|entry| entry.group == group);
+        (group, of_group.copied().collect::<Vec<_>>())
+    });
+    groups.filter(|(_, entries)| !entries.is_empty()).collect()
+}
+
+/// A letter that means one thing in front of `--` and another behind it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Twice {
+    /// The letter.
+    pub(crate) letter: char,
+    /// In front.
+    pub(crate) front: Entry,
+    /// Behind, for the OMNI suite.
+    pub(crate) behind: Entry,
+}
+
+/// All of those letters, lower case before upper case.
+pub(crate) fn twice() -> Vec<Twice> {
+    let behind = omni();
+    let mut letters: Vec<Twice> = global()
+        .into_iter()
+        .filter_map(|front| {
+            let letter = front.letter?;
+            let behind = behind.iter().find(|entry| entry.letter == Some(letter))?;
+            let same = front.long == behind.long;
+            (!same).then_some(Twice {
+                letter,
+                front,
+                behind: *behind,
+            })
+        })
+        .collect();
+    letters.sort_by_key(|twice| {
+        (
+            twice.letter.to_ascii_lowercase(),
+            twice.letter.is_uppercase(),
+        )
+    });
+    letters
+}

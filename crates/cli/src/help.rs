@@ -1,0 +1,207 @@
+//! What `--help` prints: every option under its heading, in 80 columns.
+
+use std::fmt::Write as _;
+
+use netperf_model::catalog::tests::TESTS;
+use netperf_model::catalog::transports::TRANSPORTS;
+use netperf_model::{Suite, TestId, TestRow};
+
+use crate::entry::{self, Entry};
+use crate::group::Group;
+
+/// Columns of a line.
+const WIDTH: usize = 80;
+/// Column at which explanations begin.
+const COLUMN: usize = 34;
+
+/// Everything about netperf.
+pub(crate) fn netperf() -> String {
+    let mut text = "\
+Usage: netperf [options] [-- [test options]]
+
+Measures the network between this host and one where netserver runs.
+
+Letters behind -- are test options. Names may stand anywhere, as `--name value`
+or `--name=value`; a wrong name or value is refused. Of two values with a comma
+between them either may be left out. Sizes and counts may end in K, M or G
+(powers of 1024) or k, m or g (powers of 1000).
+
+  netperf --host server --time 5s
+  netperf --host server --test tcp_rr --request-size 1,64K
+"
+    .to_owned();
+    groups(&mut text, &entry::global());
+    tests(&mut text);
+    test_options(&mut text, Suite::Omni);
+    text.push_str(
+        "\n`netperf --help TCP_CC` shows the options of TCP_CC, and so for every test.\n",
+    );
+    meanings(&mut text);
+    text
+}
+
+/// The options of one test.
+pub(crate) fn test(test: TestId) -> String {
+    let row = test.row();
+    let mut text = format!(
+        "Usage: netperf -t {} [options] [-- [test options]]\n\n",
+        row.name
+    );
+    paragraph(&mut text, 0, &sentence(row));
+    if row.suite == Suite::Control {
+        text.push_str("\nThis test has no options of its own.\n");
+    }
+    test_options(&mut text, row.suite);
+    text.push_str("\n`netperf --help` shows the options of all tests.\n");
+    text
+}
+
+/// Everything about netserver.
+pub(crate) fn netserver() -> String {
+    let mut text = "\
+Usage: netserver [options]
+
+Waits for netperf and does the other half of its tests.
+"
+    .to_owned();
+    groups(&mut text, &entry::server());
+    text
+}
+
+fn test_options(text: &mut String, suite: Suite) {
+    let (about, entries) = match suite {
+        Suite::Omni => ("the OMNI, TCP and UDP tests", entry::omni()),
+        Suite::Sockets => ("TCP_SENDFILE, TCP_CC and TCP_MSS", entry::sockets()),
+        Suite::Control => return,
+    };
+    _ = writeln!(text, "\nTest options of {about}; letters only behind --.");
+    let own: Vec<Entry> = entries
+        .into_iter()
+        .filter(|entry| entry.group != Group::About)
+        .collect();
+    groups(text, &own);
+    if suite == Suite::Omni {
+        let names: Vec<&str> = TRANSPORTS.iter().map(|row| row.option).collect();
+        paragraph(text, 0, &format!("\nProtocols: {}.", names.join(", ")));
+    }
+}
+
+fn groups(text: &mut String, entries: &[Entry]) {
+    for (group, entries) in entry::by_group(entries) {
+        _ = writeln!(text, "\n{}:", group.title());
+        for entry in entries {
+            option(text, &entry);
+        }
+    }
+}
+
+fn option(text: &mut String, entry: &Entry) {
+    let letter = match entry.letter {
+        Some(letter) => format!("-{letter},"),
+        None => String::new(),
+    };
+    let head = format!("  {letter:4}{}", entry.long_form());
+    let later = if entry.ready {
+        ""
+    } else {
+        " (not in this version)"
+    };
+    explained(text, &head, &format!("{}{later}", entry.help));
+}
+
+/// A head and its explanation beside it, or below it where the head is long.
+fn explained(text: &mut String, head: &str, help: &str) {
+    if head.chars().count() + 2 > COLUMN {
+        _ = writeln!(text, "{head}");
+        paragraph(text, COLUMN, help);
+        return;
+    }
+    let lines = wrapped(help, WIDTH - COLUMN);
+    let mut lines = lines.iter();
+    _ = writeln!(
+        text,
+        "{head:COLUMN$}{}",
+        lines.next().map_or("", |line| line)
+    );
+    for line in lines {
+        _ = writeln!(text, "{:COLUMN$}{line}", "");
+    }
+}
+
+fn paragraph(text: &mut String, indent: usize, words: &str) {
+    for line in wrapped(words, WIDTH - indent) {
+        _ = writeln!(text, "{:indent$}{line}", "");
+    }
+}
+
+/// `words` in lines of at most `width` columns; line breaks stay.
+fn wrapped(words: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for part in words.split('\n') {
+        let mut line = String::new();
+        for word in part.split(' ') {
+            if !line.is_empty() && line.len() + 1 + word.len() > width {
+                lines.push(std::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+fn tests(text: &mut String) {
+    text.push_str("\nTests, behind -t or --test, in any case:\n");
+    for row in TESTS {
+        explained(text, &format!("  {}", row.name), &sentence(row));
+    }
+}
+
+/// Tests that transport and direction do not explain.
+const SENTENCES: &[(TestId, &str)] = &[
+    (
+        TestId::Omni,
+        "anything: protocol and direction come from options",
+    ),
+    (TestId::LocCpu, "the CPU calibration rate of this host"),
+    (
+        TestId::RemCpu,
+        "the CPU calibration rate of netserver's host",
+    ),
+    (TestId::Uuid, "a fresh identifier"),
+    (TestId::TcpMss, "the segment size of a TCP connection"),
+    (
+        TestId::TcpSendfile,
+        "data from a file to netserver over TCP",
+    ),
+];
+
+/// What a test does.
+pub(crate) fn sentence(row: &TestRow) -> String {
+    let transport = row.transport.row().label;
+    let flow = row.flow;
+    if let Some((_, sentence)) = SENTENCES.iter().find(|(test, _)| *test == row.id) {
+        return (*sentence).to_owned();
+    }
+    match (flow.sends, flow.receives, flow.connects) {
+        (true, true, true) => {
+            format!("requests and responses, each over its own {transport} connection")
+        }
+        (true, true, false) => format!("requests and responses over {transport}"),
+        (false, false, _) => format!("{transport} connections, opened and closed"),
+        (true, false, _) => format!("data to netserver over {transport}"),
+        (false, true, _) => format!("data from netserver over {transport}"),
+    }
+}
+
+fn meanings(text: &mut String) {
+    text.push_str("\nLetters that mean one thing in front of -- and another behind it:\n");
+    _ = writeln!(text, "  {:8}{:24}behind --", "", "in front of --");
+    for twice in entry::twice() {
+        let (front, behind) = (twice.front.long, twice.behind.long);
+        _ = writeln!(text, "  -{:7}--{front:22}--{behind}", twice.letter);
+    }
+}

@@ -1,0 +1,469 @@
+//! What the value of a long option may be.
+//!
+//! The letters' grammars are total: bad text is 0. A long option is checked here
+//! first, and then read by the same grammar, so both forms mean the same.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use netperf_model::catalog::tests::TESTS;
+use netperf_model::catalog::transports::TRANSPORTS;
+
+use crate::grammar::{self, DSCP_NAMES};
+use crate::long;
+
+/// A kind of value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// There is none.
+    Nothing,
+    /// Any text.
+    Text,
+    /// A selection of output.
+    Selection,
+    /// The name of a file.
+    File,
+    /// A host, and perhaps a family behind a comma.
+    Host,
+    /// A host with an optional prefix length, and perhaps a family.
+    HostWithBits,
+    /// A port number or the name of a service.
+    Port,
+    /// The name of a test.
+    Test,
+    /// A time, or how much to move with a minus in front.
+    Length,
+    /// Seconds, in any unit of time.
+    Interval,
+    /// Seconds without a fraction.
+    WholeSeconds,
+    /// A pacing interval.
+    Tick,
+    /// A number, perhaps with a fraction.
+    Number,
+    /// A whole number that may be negative.
+    Integer,
+    /// A whole number from 0.
+    Count,
+    /// A whole number in a range.
+    Within(u32, u32),
+    /// A number with a size letter, from 0.
+    Size,
+    /// The same, or -1.
+    SizeOrDefault,
+    /// The letter of a unit.
+    Unit,
+    /// On or off.
+    Switch,
+    /// A type of service.
+    Tos,
+    /// Ways of the data.
+    Direction,
+    /// The name of a protocol.
+    Protocol,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// Level and width of a confidence interval.
+    Confidence,
+    /// Two with a comma between, either of which may be left out; one alone is
+    /// both or the first, as the option has it.
+    Pair(&'static Self, &'static Self),
+}
+
+/// Families by the names that mean the same to the letters' grammar.
+const FAMILIES: &[&str] = &["4", "6", "inet", "inet6", "unspec"];
+/// Letters of units.
+const UNITS: &[&str] = &["G", "M", "K", "B", "g", "m", "k", "b", "x", "u"];
+/// Words for a direction.
+const DIRECTIONS: &[&str] = &[
+    "send", "recv", "rr", "crr", "cc", "xmit", "stream", "transmit", "receive", "maerts",
+];
+/// Words for a switch, on first.
+const SWITCHES: &[&str] = &["1", "0", "on", "off", "yes", "no"];
+
+impl Kind {
+    /// A pair of one kind.
+    pub(crate) const fn twice(each: &'static Self) -> Self {
+        Self::Pair(each, each)
+    }
+
+    /// The value as the letter's grammar reads it; `None` for one that makes no sense.
+    pub(crate) fn read<'t>(&self, text: &'t str) -> Option<Cow<'t, str>> {
+        let as_it_is = |good: bool| good.then_some(Cow::Borrowed(text));
+        match *self {
+            Self::Nothing | Self::Text | Self::Selection => as_it_is(true),
+            Self::File => as_it_is(!text.is_empty()),
+            Self::Host | Self::HostWithBits => host(text, *self == Self::HostWithBits),
+            Self::Port => as_it_is(is_port(text)),
+            Self::Length => as_it_is(length(text).is_some()),
+            Self::Interval => interval(text).map(Cow::Owned),
+            Self::WholeSeconds => {
+                let digits = text.strip_suffix('s').unwrap_or(text);
+                number(digits).map(|_| Cow::Borrowed(digits))
+            }
+            Self::Tick => as_it_is(is_tick(text)),
+            Self::Number => as_it_is(is_decimal(text)),
+            Self::Integer => as_it_is(integer(text).is_some()),
+            Self::Count => as_it_is(number(text).is_some()),
+            Self::Within(from, to) => {
+                let inside = |value| i64::from(from) <= value && value <= i64::from(to);
+                as_it_is(number(text).is_some_and(inside))
+            }
+            Self::Size => as_it_is(size(text).is_some()),
+            Self::SizeOrDefault => as_it_is(size(text).is_some() || text == "-1"),
+            Self::Switch => switch(text).map(Cow::Borrowed),
+            Self::Tos => as_it_is(grammar::dscp(text).is_some()),
+            Self::Direction => as_it_is(text.split('|').all(is_direction)),
+            Self::Unit => as_it_is(UNITS.contains(&text)),
+            Self::Test | Self::Protocol | Self::Word(_) => {
+                let choices = self.choices();
+                let same = |choice: &&str| choice.eq_ignore_ascii_case(text);
+                choices.into_iter().find(same).map(Cow::Borrowed)
+            }
+            Self::Confidence => confidence(text).map(Cow::Owned),
+            Self::Pair(first, second) => pair((first, second), text),
+        }
+    }
+
+    /// What it is, as the end of "this is not ...".
+    pub(crate) fn expected(&self) -> String {
+        let text = match *self {
+            Self::Nothing | Self::Text => "a text",
+            Self::Selection => "output selectors, all, ? or a file",
+            Self::File => "the name of a file",
+            Self::Host => "a host, a host and a family such as db1,6, or a family such as ,inet6",
+            Self::HostWithBits => "a host such as db1, host/bits, or host,family",
+            Self::Port => "a port number from 0 to 65535 or the name of a service",
+            Self::Test => "the name of a test",
+            Self::Length => "a time such as 10, 500ms or 1m30s, or minus an amount such as -1M",
+            Self::Interval => "a time such as 1, 0.5 or 200ms",
+            Self::WholeSeconds => "a whole number of seconds",
+            Self::Tick => "a time such as 10ms, 200us or 1s",
+            Self::Number => "a number",
+            Self::Integer => "a whole number",
+            Self::Count => "a whole number, 0 or more",
+            Self::Within(from, to) => return format!("a whole number from {from} to {to}"),
+            Self::Size => "a size such as 1000, 64K or 1m, at most 2147483647",
+            Self::SizeOrDefault => "a size such as 1000, 64K or 1m, or -1 for the system's own",
+            Self::Tos => "a number from 0 to 255 or a name such as ef, cs1 or af11",
+            Self::Direction => "send, recv or rr, or several with | between",
+            Self::Confidence => "95 or 99, a comma and a width in percent, such as 99,5",
+            Self::Unit | Self::Switch | Self::Protocol | Self::Word(_) => {
+                return format!("one of {}", self.choices().join(", "));
+            }
+            Self::Pair(first, second) if first == second => {
+                return format!("{}, or two with a comma between", first.expected());
+            }
+            Self::Pair(first, second) => {
+                let (first, second) = (first.expected(), second.expected());
+                return format!("{first}, perhaps with a comma and {second} behind");
+            }
+        };
+        text.to_owned()
+    }
+
+    /// A good value that a bad one may have been meant to be.
+    pub(crate) fn nearest(&self, text: &str) -> Option<String> {
+        if let Self::Pair(first, second) = *self {
+            return nearest_pair((first, second), text);
+        }
+        let choices = self.choices();
+        if !choices.is_empty() {
+            return long::nearest(text, choices);
+        }
+        self.beginning(text)
+    }
+
+    /// The longest good value that the text begins with, blanks left out.
+    fn beginning(&self, text: &str) -> Option<String> {
+        if matches!(self, Self::Length) {
+            // What follows a time may be another one: 5sec, 1min.
+            return time_in_words(text);
+        }
+        if !matches!(
+            self,
+            Self::Size | Self::SizeOrDefault | Self::Tick | Self::WholeSeconds | Self::Count
+        ) {
+            return None;
+        }
+        let text: String = text
+            .chars()
+            .filter(|c| !c.is_whitespace())
+            .take(30)
+            .collect();
+        let ends = text
+            .char_indices()
+            .map(|(at, letter)| at + letter.len_utf8());
+        let ends: Vec<usize> = ends.collect();
+        let beginnings = ends.into_iter().rev().filter_map(|end| text.get(..end));
+        let mut good = beginnings.filter(|word| self.read(word).is_some());
+        let good = good.next()?;
+        // Less of the number than was typed is not what was meant.
+        let number = |c: char| c.is_ascii_digit() || "KMGkmg.".contains(c);
+        let rest = text.get(good.len()..).unwrap_or_default();
+        (!rest.starts_with(number)).then(|| good.to_owned())
+    }
+
+    /// The words to choose from, where there are such.
+    pub(crate) fn choices(&self) -> Vec<&'static str> {
+        match *self {
+            Self::Test => TESTS.iter().map(|row| row.name).collect(),
+            Self::Protocol => TRANSPORTS.iter().map(|row| row.option).collect(),
+            Self::Tos => DSCP_NAMES.iter().map(|(name, _)| *name).collect(),
+            Self::Direction => DIRECTIONS.to_vec(),
+            Self::Unit => UNITS.to_vec(),
+            Self::Switch => SWITCHES.to_vec(),
+            Self::Word(words) => words.to_vec(),
+            Self::Pair(first, _) => first.choices(),
+            Self::Nothing
+            | Self::Text
+            | Self::Selection
+            | Self::File
+            | Self::Host
+            | Self::HostWithBits
+            | Self::Port
+            | Self::Length
+            | Self::Interval
+            | Self::WholeSeconds
+            | Self::Tick
+            | Self::Number
+            | Self::Integer
+            | Self::Count
+            | Self::Within(..)
+            | Self::Size
+            | Self::SizeOrDefault
+            | Self::Confidence => Vec::new(),
+        }
+    }
+}
+
+/// Both halves, where there are two; at least one must be there.
+fn pair<'t>(kinds: (&Kind, &Kind), text: &'t str) -> Option<Cow<'t, str>> {
+    let Some((first, second)) = text.split_once(',') else {
+        return if text.is_empty() {
+            None
+        } else {
+            kinds.0.read(text)
+        };
+    };
+    if first.is_empty() && second.is_empty() {
+        return None;
+    }
+    let half = |kind: &Kind, text: &'t str| match text {
+        "" => Some(Cow::Borrowed("")),
+        text => kind.read(text),
+    };
+    let (first, second) = (half(kinds.0, first)?, half(kinds.1, second)?);
+    Some(Cow::Owned(format!("{first},{second}")))
+}
+
+fn nearest_pair(kinds: (&Kind, &Kind), text: &str) -> Option<String> {
+    let half = |kind: &Kind, text: &str| match kind.read(text) {
+        _ if text.is_empty() => Some(String::new()),
+        Some(_) => Some(text.to_owned()),
+        None => kind.nearest(text),
+    };
+    let near = match text.split_once(',') {
+        Some((first, second)) => {
+            format!("{},{}", half(kinds.0, first)?, half(kinds.1, second)?)
+        }
+        None => half(kinds.0, text)?,
+    };
+    pair(kinds, &near).is_some().then_some(near)
+}
+
+/// A host and a family; the family in a spelling that the letters know.
+fn host(text: &str, with_bits: bool) -> Option<Cow<'_, str>> {
+    let (name, family) = match text.split_once(',') {
+        Some((name, family)) => (name, Some(family.to_ascii_lowercase())),
+        None => (text, None),
+    };
+    let named = match name.split_once('/') {
+        Some((host, bits)) if with_bits => {
+            !host.is_empty() && number(bits).is_some_and(|bits| bits <= 128)
+        }
+        Some(_) => false,
+        None => !name.is_empty() || family.is_some(),
+    };
+    let blank = name.contains(|c: char| c.is_whitespace() || c.is_control());
+    match family {
+        _ if !named || blank => None,
+        None => Some(Cow::Borrowed(text)),
+        Some(family) => {
+            let family = family.strip_prefix("af_").unwrap_or(&family);
+            let known = FAMILIES.contains(&family);
+            known.then(|| Cow::Owned(format!("{name},{family}")))
+        }
+    }
+}
+
+/// Ten characters count of a port; more would silently be cut.
+fn is_port(text: &str) -> bool {
+    let service = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
+    match text.parse::<u32>() {
+        Ok(port) => port <= u16::MAX.into() && number(text).is_some(),
+        Err(_) => {
+            (1..=10).contains(&text.len())
+                && text.chars().all(service)
+                && text.starts_with(|c: char| c.is_ascii_alphabetic())
+        }
+    }
+}
+
+fn is_direction(word: &str) -> bool {
+    let named = DIRECTIONS
+        .iter()
+        .any(|name| name.eq_ignore_ascii_case(word));
+    named || grammar::c_number(word).is_some_and(|bits| matches!(bits, 2 | 4 | 6))
+}
+
+fn switch(text: &str) -> Option<&'static str> {
+    let at = SWITCHES
+        .iter()
+        .position(|word| word.eq_ignore_ascii_case(text))?;
+    Some(if at % 2 == 0 { "1" } else { "0" })
+}
+
+/// Digits that fit into the 32 bits everything is kept in.
+fn number(text: &str) -> Option<i64> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let value = text.parse().ok().filter(|_| digits)?;
+    (value <= i64::from(i32::MAX)).then_some(value)
+}
+
+fn integer(text: &str) -> Option<i64> {
+    match text.strip_prefix('-') {
+        Some(digits) => number(digits).map(|value| -value),
+        None => number(text),
+    }
+}
+
+/// A number with one letter at its end, if it fits.
+fn size(text: &str) -> Option<i32> {
+    let digits = text
+        .strip_suffix(['K', 'M', 'G', 'k', 'm', 'g'])
+        .unwrap_or(text);
+    let factor = i64::from(grammar::size(&format!("1{}", text.get(digits.len()..)?)));
+    i32::try_from(number(digits)?.checked_mul(factor)?).ok()
+}
+
+fn is_decimal(text: &str) -> bool {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    digits(whole) && digits(fraction) && whole.len() + fraction.len() > 0 && text.len() < 20
+}
+
+fn is_tick(text: &str) -> bool {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = text.get(digits.len()..).unwrap_or_default();
+    matches!(unit, "" | "m" | "ms" | "u" | "us" | "s") && number(digits).is_some()
+}
+
+/// How long a test is to last, or how much it is to move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// This long; zero is without end.
+    Time(Duration),
+    /// This many bytes or transactions.
+    Amount(u32),
+}
+
+/// A value of `--time`.
+pub(crate) fn length(text: &str) -> Option<Length> {
+    if let Some(amount) = text.strip_prefix('-') {
+        let amount = size(amount).and_then(|amount| u32::try_from(amount).ok());
+        return amount.filter(|&amount| amount > 0).map(Length::Amount);
+    }
+    duration(text).map(Length::Time)
+}
+
+/// A time: a number of seconds, or numbers with units one after the other.
+pub(crate) fn duration(text: &str) -> Option<Duration> {
+    let mut rest = text;
+    let mut total = Duration::ZERO;
+    if is_decimal(text) {
+        return Duration::try_from_secs_f64(text.parse().ok()?)
+            .ok()
+            .filter(fits);
+    }
+    while !rest.is_empty() {
+        let unit = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (number, behind) = rest.split_at_checked(unit)?;
+        let end = behind
+            .find(|c: char| c.is_ascii_digit())
+            .unwrap_or(behind.len());
+        let (unit, behind) = behind.split_at_checked(end)?;
+        let seconds: f64 = number.parse().ok().filter(|_| is_decimal(number))?;
+        let part = Duration::try_from_secs_f64(seconds * unit_in_seconds(unit)?).ok()?;
+        total = total.checked_add(part)?;
+        rest = behind;
+    }
+    Some(total).filter(|total| !text.is_empty() && fits(total))
+}
+
+/// The control messages have 31 bits for seconds.
+fn fits(time: &Duration) -> bool {
+    time.as_secs() < i32::MAX.unsigned_abs().into()
+}
+
+fn unit_in_seconds(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "h" => 3600.0,
+        "m" => 60.0,
+        "s" => 1.0,
+        "ms" => 1e-3,
+        "us" => 1e-6,
+        "ns" => 1e-9,
+        _ => return None,
+    })
+}
+
+/// The time meant by units written out: `5sec`, `2 minutes`, `10S`.
+fn time_in_words(text: &str) -> Option<String> {
+    let text: String = text
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .take(30)
+        .collect();
+    let text = text.to_ascii_lowercase();
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let (number, unit) = text.split_at_checked(digits)?;
+    let unit = match unit {
+        "msec" | "msecs" | "millis" | "milliseconds" => "ms",
+        "usec" | "usecs" | "micros" | "microseconds" => "us",
+        unit if unit.starts_with('s') => "s",
+        unit if unit.starts_with('m') => "m",
+        unit if unit.starts_with('h') => "h",
+        _ => return None,
+    };
+    let near = format!("{number}{unit}");
+    duration(&near).is_some().then_some(near)
+}
+
+/// Seconds for the letter's grammar, which reads a number with a fraction. A
+/// negative interval looks at the clock after each operation.
+fn interval(text: &str) -> Option<String> {
+    let (sign, time) = match text.strip_prefix('-') {
+        Some(time) => ("-", time),
+        None => ("", text),
+    };
+    if is_decimal(time) {
+        return Some(text.to_owned());
+    }
+    let seconds = duration(time)?.as_secs_f64();
+    Some(format!("{sign}{seconds}"))
+}
+
+/// A level and a width, or one of them and a comma. A level alone would mean a
+/// width as large, which nobody wants: the letter takes it, the name does not.
+fn confidence(text: &str) -> Option<String> {
+    let (level, width) = text.split_once(',')?;
+    let plain = |part: &str| part.strip_suffix('%').unwrap_or(part).to_owned();
+    let (level, width) = (plain(level), plain(width));
+    let known = matches!(level.as_str(), "95" | "99");
+    (known && (width.is_empty() || is_decimal(&width))).then(|| format!("{level},{width}"))
+}
+
+#[cfg(test)]
+#[path = "kind/tests.rs"]
+mod tests;

@@ -1,0 +1,270 @@
+//! What can be wrong with a long option, and the one line that says so.
+//!
+//! Letters keep the leniency that scripts rely on. Names are new, so a wrong one
+//! can be refused, with the nearest right spelling.
+
+use std::fmt;
+
+use crate::command::{CliError, Notice};
+use crate::kind::Kind;
+use crate::table::{Halt, Shape};
+
+/// Characters of a wrong word that are repeated.
+const SHOWN: usize = 60;
+/// Names suggested at most.
+const SUGGESTIONS: usize = 4;
+
+/// Where the long options are that a table does not have.
+pub(crate) trait Elsewhere {
+    /// What the option called `name` takes; `None` when there is none.
+    fn shape(&self, name: &str) -> Option<Shape>;
+
+    /// Takes the option.
+    fn take(
+        &mut self,
+        program: &str,
+        name: &str,
+        word: Option<&str>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Option<Halt>, CliError>;
+
+    /// What is wrong with a name that nobody has; `own` are those of the table.
+    fn unknown(&self, program: &str, name: &str, own: Vec<&'static str>) -> CliError;
+}
+
+/// For a program with one table.
+#[derive(Debug)]
+pub(crate) struct Nowhere;
+
+impl Elsewhere for Nowhere {
+    fn shape(&self, _name: &str) -> Option<Shape> {
+        None
+    }
+
+    fn take(
+        &mut self,
+        _program: &str,
+        _name: &str,
+        _word: Option<&str>,
+        _notices: &mut Vec<Notice>,
+    ) -> Result<Option<Halt>, CliError> {
+        Ok(None)
+    }
+
+    fn unknown(&self, program: &str, name: &str, own: Vec<&'static str>) -> CliError {
+        misuse(program, name, Problem::unknown(name, own))
+    }
+}
+
+/// A long option that cannot be accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misuse {
+    /// argv\[0\].
+    pub program: String,
+    /// The name, without its dashes.
+    pub name: String,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// What is wrong with a long option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// There is none of this name.
+    Unknown {
+        /// Names that may have been meant.
+        near: Vec<String>,
+    },
+    /// The test that runs has no such option.
+    OtherTest {
+        /// The test.
+        test: &'static str,
+    },
+    /// It takes a value, and none is there.
+    ValueMissing {
+        /// What it takes.
+        expected: String,
+    },
+    /// It takes no value.
+    ValueUnwanted,
+    /// The value is none that it takes.
+    Value {
+        /// The value.
+        value: String,
+        /// What it takes.
+        expected: String,
+        /// The value that may have been meant.
+        near: Option<String>,
+    },
+}
+
+impl Problem {
+    /// A value that is not of the right kind.
+    pub(crate) fn value(value: &str, kind: Kind) -> Self {
+        Self::Value {
+            value: value.to_owned(),
+            expected: kind.expected(),
+            near: kind.nearest(value),
+        }
+    }
+
+    /// A name that is none of `names`.
+    pub(crate) fn unknown(name: &str, names: Vec<&'static str>) -> Self {
+        Self::Unknown {
+            near: near_names(name, names),
+        }
+    }
+}
+
+/// The error of an option called `name`.
+pub(crate) fn misuse(program: &str, name: &str, problem: Problem) -> CliError {
+    CliError::LongOption(Box::new(Misuse {
+        program: program.to_owned(),
+        name: name.to_owned(),
+        problem,
+    }))
+}
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: option --{}", self.program, shown(&self.name))?;
+        match &self.problem {
+            Problem::Unknown { near } => match near.split_last() {
+                None => f.write_str(" is unknown; --help lists the options"),
+                Some((only, [])) => write!(f, " is unknown; did you mean --{only}?"),
+                Some((last, others)) => {
+                    let others = others.join(", --");
+                    write!(f, " is unknown; did you mean --{others} or --{last}?")
+                }
+            },
+            Problem::OtherTest { test } => write!(f, " is not for the test {test}"),
+            Problem::ValueMissing { expected } => write!(f, " needs a value: {expected}"),
+            Problem::ValueUnwanted => f.write_str(" takes no value"),
+            Problem::Value {
+                value,
+                expected,
+                near,
+            } => {
+                write!(f, ": '{}' is not {expected}", shown(value))?;
+                match near {
+                    Some(near) => write!(f, "; did you mean {}?", shown(near)),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+/// A word as it can stand in one line.
+fn shown(word: &str) -> String {
+    let mut text: String = word
+        .chars()
+        .take(SHOWN)
+        .flat_map(char::escape_debug)
+        .collect();
+    if word.chars().nth(SHOWN).is_some() {
+        text.push_str("...");
+    }
+    text
+}
+
+/// Names other measuring programs have, and ours for the same.
+const FOREIGN: &[(&str, &str)] = &[
+    ("duration", "time"),
+    ("length", "time"),
+    ("seconds", "time"),
+    ("server", "host"),
+    ("client", "host"),
+    ("hostname", "host"),
+    ("units", "unit"),
+    ("format", "unit"),
+    ("verbose", "verbosity"),
+    ("mss", "segment-size"),
+    ("window", "socket-buffer"),
+    ("affinity", "bind-cpu"),
+    ("bandwidth", "pacing-rate"),
+    ("dscp", "tos"),
+    ("set-mss", "segment-size"),
+    ("daemon", "foreground"),
+    ("password", "passphrase"),
+    ("usage", "help"),
+];
+
+/// The names that a wrong one may have been meant to be, best first.
+fn near_names(wrong: &str, mut names: Vec<&'static str>) -> Vec<String> {
+    names.sort_unstable();
+    names.dedup();
+    let wrong = wrong.to_ascii_lowercase().replace('_', "-");
+    if let Some((_, ours)) = FOREIGN.iter().find(|(theirs, _)| *theirs == wrong) {
+        if names.contains(ours) {
+            return vec![(*ours).to_owned()];
+        }
+    }
+    let longer = names.iter().filter(|name| name.starts_with(&wrong));
+    let longer: Vec<String> = longer
+        .take(SUGGESTIONS)
+        .map(|&name| name.to_owned())
+        .collect();
+    if !wrong.is_empty() && !longer.is_empty() {
+        return longer;
+    }
+    nearest(&wrong, names).into_iter().collect()
+}
+
+/// The one of `words` that takes the fewest changes to get to, if they are few.
+pub(crate) fn nearest<'w>(wrong: &str, words: impl IntoIterator<Item = &'w str>) -> Option<String> {
+    // The words are short; a long one is not a slip of the fingers, and comparing
+    // takes time that grows with it.
+    if wrong.len() > SHOWN {
+        return None;
+    }
+    let wrong = wrong.to_ascii_lowercase();
+    let distance = |word: &str| strsim::damerau_levenshtein(&wrong, &word.to_ascii_lowercase());
+    let (changes, word) = words
+        .into_iter()
+        .map(|word| (distance(word), word))
+        .min_by_key(|(changes, _)| *changes)?;
+    (changes <= 1.max(wrong.len() / 3)).then(|| word.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: [&str; 6] = [
+        "time",
+        "test",
+        "remote-cpu",
+        "remote-align",
+        "host",
+        "no-delay",
+    ];
+
+    #[test]
+    fn a_wrong_name_suggests_what_it_begins_or_resembles() {
+        for (wrong, near) in [
+            ("tset", "test"),
+            ("Time", "time"),
+            ("no_delay", "no-delay"),
+            ("nodelay", "no-delay"),
+            ("duration", "time"),
+            ("ho", "host"),
+            ("remote", "remote-align remote-cpu"),
+            ("xyzzy", ""),
+            ("", ""),
+        ] {
+            assert_eq!(near_names(wrong, NAMES.to_vec()).join(" "), near, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn whatever_was_typed_the_message_is_one_line() {
+        let value = "a\nb\u{7}".repeat(100);
+        let error = misuse("netperf", &value, Problem::value(&value, Kind::Size));
+        let text = error.to_string();
+        assert!(
+            text.len() < 1000 && !text.contains(char::is_control),
+            "{text}"
+        );
+    }
+}

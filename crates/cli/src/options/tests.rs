@@ -1,0 +1,245 @@
+//! The tables as a whole: letters, names, and that both mean the same.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use super::*;
+
+/// The letters of a table the way `getopt` is told them.
+fn letters<A>(table: &[Row<A>]) -> Vec<String> {
+    let lettered = table.iter().filter_map(|row| Some((row, row.letter?)));
+    let letters = lettered.map(|(row, letter)| {
+        let colon = match row.action {
+            Action::Value(_) | Action::Twofold(..) | Action::Checked(_) => ":",
+            Action::Flag(_)
+            | Action::NextIfNumber(_)
+            | Action::NextUnlessDash(_)
+            | Action::Halt(_) => "",
+        };
+        format!("{letter}{colon}")
+    });
+    sorted(letters)
+}
+
+fn sorted(letters: impl Iterator<Item = String>) -> Vec<String> {
+    let mut letters: Vec<String> = letters.collect();
+    letters.sort();
+    letters
+}
+
+fn known(letters: &str) -> Vec<String> {
+    sorted(letters.split_whitespace().map(str::to_owned))
+}
+
+#[test]
+fn the_tables_know_the_letters_of_the_original_and_no_others() {
+    let global = "A: a: b: B: C c d D: f: F: H: h i: I: j k: K: l: L: n: N O: o: \
+                  P: p: r S s: t: T: v: V W: w: y: Y: Z: 4 6";
+    let omni = "a B b: c C d: D e: f F g G: h H: i: I j: k K: l: L: m: M: n N o \
+                O p: P: q: r: R: s: S: t: T: u: U V w: W: 4 6";
+    let sockets = "a A b: C D N n h H: L: m: M: p: P: r: R: s: S: T: V w: W: z 4 6";
+    let server = "D d f h L: n: N p: v: V Z: 4 6";
+    assert_eq!(letters(global::TABLE), known(global));
+    assert_eq!(letters(omni::TABLE), known(omni));
+    assert_eq!(letters(sockets::TABLE), known(sockets));
+    assert_eq!(letters(server::TABLE), known(server));
+}
+
+#[test]
+fn every_row_with_an_argument_names_it_and_every_row_has_help() {
+    fn check<A>(table: &[Row<A>]) {
+        for row in table {
+            let takes = !matches!(row.action, Action::Flag(_) | Action::Halt(_));
+            assert_eq!(takes, !row.value.is_empty(), "--{}", row.long);
+            assert!(!row.help.is_empty(), "--{}", row.long);
+        }
+    }
+    check(global::TABLE);
+    check(omni::TABLE);
+    check(sockets::TABLE);
+    check(server::TABLE);
+}
+
+/// Every name with the shape of its value, table by table.
+fn names() -> [Vec<(&'static str, crate::table::Shape)>; 4] {
+    fn of<A>(table: &'static [Row<A>]) -> Vec<(&'static str, crate::table::Shape)> {
+        table.iter().map(|row| (row.long, row.shape())).collect()
+    }
+    [
+        of(global::TABLE),
+        of(omni::TABLE),
+        of(sockets::TABLE),
+        of(server::TABLE),
+    ]
+}
+
+#[test]
+fn every_option_has_a_name_that_only_it_has_in_its_table() {
+    for table in names() {
+        let unique: BTreeMap<_, _> = table.iter().copied().collect();
+        assert_eq!(unique.len(), table.len());
+        for (name, _) in table {
+            let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            assert!(name.len() > 2 && name.chars().all(good), "{name:?}");
+        }
+    }
+}
+
+#[test]
+fn a_name_of_a_test_option_is_never_that_of_a_global_one() {
+    let [global, omni, sockets, _] = names();
+    for (name, _) in omni.iter().chain(&sockets) {
+        assert!(
+            *name == "help" || global.iter().all(|(other, _)| other != name),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_name_in_both_suites_has_its_value_in_the_same_place() {
+    for row in sockets::TABLE {
+        let Some(other) = crate::table::by_name(omni::TABLE, row.long) else {
+            continue;
+        };
+        assert_eq!(
+            row.action.argument(),
+            other.action.argument(),
+            "--{}",
+            row.long
+        );
+        let letters = (row.letter, other.letter);
+        assert_eq!(letters.0, letters.1, "--{}", row.long);
+    }
+}
+
+#[test]
+fn a_value_has_a_kind_and_a_flag_has_none() {
+    fn check<A>(table: &[Row<A>]) {
+        for row in table {
+            let flag = row.value.is_empty();
+            assert!(
+                flag == (row.kind == Kind::Nothing) || row.long == "help",
+                "--{}",
+                row.long
+            );
+        }
+    }
+    check(global::TABLE);
+    check(omni::TABLE);
+    check(sockets::TABLE);
+    check(server::TABLE);
+}
+
+/// Values that mean the same by letter and by name.
+fn values(kind: Kind) -> BoxedStrategy<String> {
+    let pattern =
+        |pattern: &str| proptest::string::string_regex(pattern).expect("a regular expression");
+    match kind {
+        Kind::Nothing => Just(String::new()).boxed(),
+        Kind::Text | Kind::File => pattern("[a-z0-9]{1,12}").boxed(),
+        Kind::Selection => pattern("([A-Z_]{1,9},[A-Z_;]{0,9}|all|\\?)").boxed(),
+        Kind::Host => pattern("([a-z0-9.:]{1,9}|[a-z0-9.:]{0,9},(4|6|inet6?|unspec))").boxed(),
+        Kind::HostWithBits => pattern("[a-z0-9.:]{1,9}(/[0-9]{1,2})?(,(4|6))?").boxed(),
+        Kind::Port => pattern("([1-5]?[0-9]{1,4}|[a-z]{1,9})").boxed(),
+        Kind::Length => pattern("([0-9]{1,6}s?|-[1-9][0-9]{0,2}[KMkm]?)").boxed(),
+        Kind::Interval => pattern("-?([0-9]{1,3}(\\.[0-9]{1,3})?)").boxed(),
+        Kind::WholeSeconds => pattern("[0-9]{1,5}s?").boxed(),
+        Kind::Tick => pattern("[0-9]{1,5}(m|ms|u|us|s)?").boxed(),
+        Kind::Number => pattern("[0-9]{1,5}(\\.[0-9]{1,3})?").boxed(),
+        Kind::Integer => pattern("-?[0-9]{1,5}").boxed(),
+        Kind::Count => pattern("[0-9]{1,5}").boxed(),
+        Kind::Within(from, to) => (from..=to).prop_map(|value| value.to_string()).boxed(),
+        Kind::Size => pattern("[0-9]{1,3}[KMkm]?").boxed(),
+        Kind::SizeOrDefault => pattern("([0-9]{1,3}[KMkm]?|-1)").boxed(),
+        Kind::Switch => pattern("[01]").boxed(),
+        Kind::Confidence => pattern("(95|99)?%?,[0-9]{1,2}")
+            .prop_filter("a level", |text| Kind::Confidence.read(text).is_some())
+            .boxed(),
+        Kind::Test | Kind::Unit | Kind::Tos | Kind::Direction | Kind::Protocol | Kind::Word(_) => {
+            prop::sample::select(kind.choices())
+                .prop_map(str::to_owned)
+                .boxed()
+        }
+        Kind::Pair(first, second) => {
+            let halves = (values(*first), values(*second), 0..4);
+            let join = |(first, second, form): (String, String, i32)| match form {
+                0 => first,
+                1 => format!("{first},"),
+                2 => format!(",{second}"),
+                _ => format!("{first},{second}"),
+            };
+            halves.prop_map(join).boxed()
+        }
+    }
+}
+
+/// What became of the arguments, and what was said.
+type Came<A> = (A, Option<crate::table::Halt>, Vec<Notice>);
+
+fn check_all<A: Default + Debug + PartialEq>(table: &'static [Row<A>]) {
+    let mut checked = 0;
+    for row in table {
+        // What is not there yet is refused by either name.
+        let Some(letter) = row.letter.filter(|_| row.status == Status::Ready) else {
+            continue;
+        };
+        if matches!(row.action, Action::Halt(_)) {
+            continue;
+        }
+        checked += 1;
+        let mut runner = TestRunner::new(Config::with_cases(64));
+        let same = runner.run(&values(row.kind), |value| {
+            let value = (!row.value.is_empty()).then_some(value);
+            prop_assert_eq!(
+                by_letter(table, letter, value.as_deref()),
+                by_name(row, value.as_deref())
+            );
+            Ok(())
+        });
+        assert!(same.is_ok(), "--{}: {same:?}", row.long);
+    }
+    assert!(checked > 8);
+}
+
+fn by_letter<A: Default>(table: &'static [Row<A>], letter: char, value: Option<&str>) -> Came<A> {
+    let words: Vec<String> = std::iter::once(format!("-{letter}"))
+        .chain(value.map(str::to_owned))
+        .collect();
+    read(table, &words)
+}
+
+fn by_name<A: Default>(row: &'static Row<A>, value: Option<&str>) -> Came<A> {
+    let word = match value {
+        Some(value) => format!("--{}={value}", row.long),
+        None => format!("--{}", row.long),
+    };
+    read(std::slice::from_ref(row), &[word])
+}
+
+fn read<A: Default>(table: &'static [Row<A>], words: &[String]) -> Came<A> {
+    let mut reader = crate::table::Reader {
+        table,
+        program: "netperf",
+        on_complaint: crate::table::OnComplaint::Stop,
+        elsewhere: crate::long::Nowhere,
+    };
+    let (mut args, mut notices) = (A::default(), Vec::new());
+    match reader.read(words, &mut args, &mut notices) {
+        crate::table::Ending::Done(_) => (args, None, notices),
+        crate::table::Ending::Halted(halt) => (args, Some(halt), notices),
+        crate::table::Ending::Complaint(line) => panic!("{words:?}: {line}"),
+        crate::table::Ending::Failed(error) => panic!("{words:?}: {error}"),
+    }
+}
+
+#[test]
+fn every_name_means_what_its_letter_means() {
+    check_all(global::TABLE);
+    check_all(omni::TABLE);
+    check_all(sockets::TABLE);
+    check_all(server::TABLE);
+}

@@ -115,6 +115,7 @@ impl Cell {
 fn row(entry: &Entry) -> Option<&'static Selector> {
     match entry {
         Entry::Known(row) => Some(row),
+        Entry::Latency(column) => panic!("no transcript has {column:?}"),
         Entry::Unknown => None,
     }
 }

@@ -7,19 +7,13 @@
 
 use crate::cells::Cells;
 use Exclusion::{
-    CutOff, Histogram, HostFacts, Interim, Iterations, Latency, NoDirty, NoIntervals, NotPlanned,
-    NulLetter, Refused, Uninitialised,
+    CutOff, HostFacts, Iterations, NoDirty, NoIntervals, NotPlanned, NulLetter, Refused,
+    Uninitialised,
 };
 
 /// A part of a transcript that is left out of the comparison, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exclusion {
-    /// Interim results are printed while the test runs, not by the report.
-    Interim,
-    /// Histograms are not kept yet.
-    Histogram,
-    /// Times of single operations are not kept yet: we print -1.
-    Latency,
     /// The original prints `Deprecated`; we print `unknown` until facts about
     /// the hosts are collected.
     HostFacts,
@@ -53,8 +47,7 @@ impl Exclusion {
     /// The global options that the command line must not see.
     pub(crate) fn refused(self) -> &'static [&'static str] {
         match self {
-            Interim => &["-D"],
-            Refused => &["-b", "-w", "-k", "-K", "-j"],
+            Refused => &["-D", "-b", "-w", "-k", "-K", "-j"],
             _ => &[],
         }
     }
@@ -62,8 +55,6 @@ impl Exclusion {
     /// The text without the lines of this part.
     pub(crate) fn cut(self, text: &str) -> String {
         match self {
-            Interim => lines(text, |line| !is_interim(line)),
-            Histogram => without_histogram(text),
             NulLetter => text.replace('\0', "U"),
             NoDirty => lines(text, |line| line != "I don't know how to get dirty.\n"),
             NoIntervals => lines(text, |line| !line.starts_with("Packet ")),
@@ -75,26 +66,6 @@ impl Exclusion {
 fn lines(text: &str, keep: impl Fn(&str) -> bool) -> String {
     let all = text.split_inclusive('\n');
     all.filter(|line| keep(line)).collect()
-}
-
-fn is_interim(line: &str) -> bool {
-    let fields: Vec<&str> = line.split(',').collect();
-    let csv = matches!(fields[..], [_, unit, _, _] if unit.ends_with("/s"));
-    csv || line.starts_with("Interim result: ") || line.starts_with("NETPERF_")
-}
-
-/// From the empty lines in front of the heading to the total.
-fn without_histogram(text: &str) -> String {
-    let Some(heading) = text.find("Histogram of ") else {
-        return text.to_owned();
-    };
-    let title = text[heading..].lines().next().unwrap_or("");
-    // The one-way TCP tests put two empty lines in front.
-    let two = title.contains("time spent in") && title.ends_with('.');
-    let before = &text[..heading - if two { 2 } else { 1 }];
-    let total = text[heading..].find("HIST_TOTAL:").expect("a total") + heading;
-    let end = text[total..].find('\n').expect("a line end") + total + 1;
-    format!("{before}{}", &text[end..])
 }
 
 /// Puts our values where the original's are left out.
@@ -113,9 +84,6 @@ pub(crate) fn edit(cells: &mut Cells, left_out: &[Exclusion]) {
 
 fn replacement(part: Exclusion, name: &str, value: &str) -> Option<&'static str> {
     match (part, name) {
-        (Latency, "RT_LATENCY") => None,
-        (Latency, "MEAN_LATENCY" | "STDDEV_LATENCY") => Some("-1.00"),
-        (Latency, _) => name.ends_with("_LATENCY").then_some("-1"),
         (HostFacts, _) => (value == "Deprecated").then_some("unknown"),
         (Uninitialised, _) => name.starts_with("REMOTE_CPU_PERCENT").then_some("0.00"),
         (NoDirty, _) => (name.contains("DIRTY") || name.contains("CLEAN")).then_some("0"),
@@ -128,37 +96,32 @@ fn replacement(part: Exclusion, name: &str, value: &str) -> Option<&'static str>
 pub(crate) static EXCLUSIONS: &[(&str, &[Exclusion])] = &[
     ("N-nul-method-O--git", &[CutOff]),
     ("N-nul-method-o--git", &[CutOff]),
-    ("N-omni-k-all--git", &[Latency, HostFacts]),
+    ("N-omni-k-all--git", &[HostFacts]),
     ("N-rr-cpu--git", &[NulLetter]),
-    ("N-rr-v2--git", &[Histogram]),
-    ("align-offset--git", &[Histogram]),
-    ("align-offset-rr-v2--git", &[Histogram]),
-    ("conf-i-then-demo--git", &[Interim]),
+    ("conf-i-then-demo--git", &[Refused]),
     ("conf-unmet-rr-cpu--git", &[Iterations]),
-    ("cpu-both-v2-tcp_rr--git", &[Histogram]),
-    ("cpu-both-v2-tcp_stream--git", &[Histogram]),
     ("cpu-local-omni--git", &[Uninitialised]),
-    ("demo-P0--git", &[Interim]),
-    ("demo-cc--git", &[Interim]),
-    ("demo-crr--git", &[Interim]),
-    ("demo-csv--deb", &[Interim]),
-    ("demo-csv--git", &[Interim]),
-    ("demo-empty-first--git", &[Interim]),
-    ("demo-f-M--git", &[Interim]),
-    ("demo-human-rr--git", &[Interim]),
-    ("demo-human-stream--deb", &[Interim]),
-    ("demo-human-stream--git", &[Interim]),
-    ("demo-keyval--deb", &[Interim]),
-    ("demo-keyval--git", &[Interim]),
-    ("demo-longer-than-test--git", &[Interim]),
-    ("demo-maerts--git", &[Interim]),
-    ("demo-negative-interval--git", &[Interim]),
-    ("demo-omni-human--git", &[Interim]),
-    ("demo-rr-f-k--git", &[Interim]),
-    ("demo-sendfile-no-final-line--git", &[Interim]),
-    ("demo-udp-rr--git", &[Interim]),
-    ("demo-udp-stream--git", &[Interim]),
-    ("demo-units-guess--git", &[Interim]),
+    ("demo-P0--git", &[Refused]),
+    ("demo-cc--git", &[Refused]),
+    ("demo-crr--git", &[Refused]),
+    ("demo-csv--deb", &[Refused]),
+    ("demo-csv--git", &[Refused]),
+    ("demo-empty-first--git", &[Refused]),
+    ("demo-f-M--git", &[Refused]),
+    ("demo-human-rr--git", &[Refused]),
+    ("demo-human-stream--deb", &[Refused]),
+    ("demo-human-stream--git", &[Refused]),
+    ("demo-keyval--deb", &[Refused]),
+    ("demo-keyval--git", &[Refused]),
+    ("demo-longer-than-test--git", &[Refused]),
+    ("demo-maerts--git", &[Refused]),
+    ("demo-negative-interval--git", &[Refused]),
+    ("demo-omni-human--git", &[Refused]),
+    ("demo-rr-f-k--git", &[Refused]),
+    ("demo-sendfile-no-final-line--git", &[Refused]),
+    ("demo-udp-rr--git", &[Refused]),
+    ("demo-udp-stream--git", &[Refused]),
+    ("demo-units-guess--git", &[Refused]),
     ("dirty-k-K--git", &[NotPlanned]),
     ("dirty-not-compiled--deb", &[Refused, NoDirty]),
     ("dirty-not-compiled-K--deb", &[Refused, NoDirty]),
@@ -171,48 +134,19 @@ pub(crate) static EXCLUSIONS: &[(&str, &[Exclusion])] = &[
     ("intervals-w-sec--git", &[NotPlanned]),
     ("intervals-w-usec--git", &[NotPlanned]),
     ("j-classic-no-effect--git", &[Refused]),
-    ("j-verbosity-2--git", &[Histogram, Refused]),
-    ("noheaders-v2-tcp_rr--git", &[Histogram]),
-    ("noheaders-v2-tcp_stream--git", &[Histogram]),
-    ("omni-O-all-rr--git", &[Latency, HostFacts, Uninitialised]),
-    ("omni-O-all-stream--deb", &[Latency, HostFacts, Uninitialised, NoDirty]),
-    ("omni-file-latency-needs-j--git", &[Latency, Refused]),
-    ("omni-k-ALL-case--git", &[Latency, HostFacts, Uninitialised]),
-    ("omni-k-all-crr--git", &[Latency, HostFacts, Uninitialised]),
-    ("omni-k-all-maerts--git", &[Latency, HostFacts]),
-    ("omni-k-all-rr--deb", &[Latency, HostFacts, Uninitialised, NoDirty]),
-    ("omni-k-all-rr-cpu--git", &[Latency, HostFacts]),
-    ("omni-k-all-stream--git", &[Latency, HostFacts, Uninitialised]),
-    ("omni-k-all-udp-stream--git", &[Latency, HostFacts, Uninitialised]),
-    ("omni-latency-list--deb", &[Latency]),
-    ("omni-latency-list--git", &[Latency]),
-    ("omni-latency-stream--git", &[Latency]),
-    ("omni-o-all-rr--git", &[Latency, HostFacts, Uninitialised]),
-    ("omni-o-all-stream--deb", &[Latency, HostFacts, Uninitialised, NoDirty]),
-    ("opt-M-maerts-second--git", &[Histogram]),
-    ("opt-M-stream--git", &[Histogram]),
-    ("opt-b-burst-v2--git", &[Histogram]),
-    ("opt-b-cc-v2-warning--git", &[Histogram]),
-    ("opt-e-timeout-D--deb", &[Interim]),
-    ("opt-e-timeout-D--git", &[Interim]),
-    ("opt-e-timeout-no-D--git", &[Interim]),
-    ("opt-r-v2--git", &[Histogram]),
-    ("units-rr-k-v2--git", &[Histogram]),
-    ("units-rr-unknown-v2--git", &[Histogram]),
-    ("verbosity-2-omni--git", &[Histogram]),
-    ("verbosity-2-omni-cc--git", &[Histogram]),
-    ("verbosity-2-omni-crr--git", &[Histogram]),
-    ("verbosity-2-omni-rr--git", &[Histogram]),
-    ("verbosity-2-omni-stream-recv--git", &[Histogram]),
-    ("verbosity-2-tcp_cc--git", &[Histogram]),
-    ("verbosity-2-tcp_crr--git", &[Histogram]),
-    ("verbosity-2-tcp_maerts--git", &[Histogram]),
-    ("verbosity-2-tcp_rr--git", &[Histogram]),
-    ("verbosity-2-tcp_sendfile--git", &[Histogram]),
-    ("verbosity-2-tcp_stream--git", &[Histogram]),
-    ("verbosity-2-udp_rr--git", &[Histogram]),
-    ("verbosity-2-udp_stream--git", &[Histogram]),
-    ("verbosity-3-tcp_rr--git", &[Histogram]),
-    ("verbosity-3-tcp_stream--git", &[Histogram]),
-    ("verbosity-3-udp_stream--git", &[Histogram]),
+    ("j-verbosity-2--git", &[Refused]),
+    ("omni-O-all-rr--git", &[HostFacts, Uninitialised]),
+    ("omni-O-all-stream--deb", &[HostFacts, Uninitialised, NoDirty]),
+    ("omni-file-latency-needs-j--git", &[Refused]),
+    ("omni-k-ALL-case--git", &[HostFacts, Uninitialised]),
+    ("omni-k-all-crr--git", &[HostFacts, Uninitialised]),
+    ("omni-k-all-maerts--git", &[HostFacts]),
+    ("omni-k-all-rr--deb", &[HostFacts, Uninitialised, NoDirty]),
+    ("omni-k-all-rr-cpu--git", &[HostFacts]),
+    ("omni-k-all-stream--git", &[HostFacts, Uninitialised]),
+    ("omni-k-all-udp-stream--git", &[HostFacts, Uninitialised]),
+    ("omni-o-all-rr--git", &[HostFacts, Uninitialised]),
+    ("omni-o-all-stream--deb", &[HostFacts, Uninitialised, NoDirty]),
+    ("opt-e-timeout-D--deb", &[Refused]),
+    ("opt-e-timeout-D--git", &[Refused]),
 ];

@@ -11,6 +11,8 @@ use netperf_model::{
 };
 use netperf_model::{Hosts, ReportPlan, TestId, TestPlan};
 
+use crate::times::Times;
+
 /// CPUs of the host the transcripts were captured on.
 const CPUS: u32 = 2;
 
@@ -49,6 +51,7 @@ pub(crate) struct Figures {
     pub(crate) local: EndFigures,
     pub(crate) remote: EndFigures,
     pub(crate) segment_size: Option<u32>,
+    pub(crate) times: Times,
     pub(crate) widths: [Option<f64>; 3],
     pub(crate) warned: bool,
     pub(crate) iterations: usize,
@@ -91,6 +94,7 @@ impl Figures {
                 remote_cpu: plan.remote.cpu.is_some() && has_peer,
             },
             iterations: vec![iteration; self.iterations.max(1)],
+            latency: self.times.latency(),
             confidence: plan.confidence.map(|_| self.confidence()),
             uuid: self.uuid,
             warnings: Vec::new(),

@@ -12,8 +12,10 @@
 mod cells;
 mod exclusions;
 mod figures;
+mod interims;
 mod read;
 mod scan;
+mod times;
 
 use std::ffi::OsString;
 use std::io;
@@ -40,6 +42,9 @@ const COMPARED: usize = 530;
 
 /// Transcripts left out as a whole.
 const NOT_COMPARABLE: usize = 8;
+
+/// Where the histogram of selector output begins.
+const HISTOGRAM: &str = "\nHistogram of ";
 
 /// One run of the original.
 struct Transcript {
@@ -161,19 +166,23 @@ fn compare_run(run: &Run, notices: &str, expected: &str, left_out: &[Exclusion])
         let lines = head.lines().count();
         expected.splitn(lines + 1, '\n').nth(lines).unwrap_or("")
     });
+    let interims = interims::printed_again(run, body);
+    let body = body.get(interims.len()..).unwrap_or("");
     let selection = Selection::of(plan, report).expect("a selection");
     let mut expected = expected.to_owned();
     let figures = match selection {
         None => read::classic(plan, body),
         Some(selection) => {
-            let mut cells = Cells::read(body, &selection, report);
+            let (columns, histogram) = body.split_at(body.find(HISTOGRAM).unwrap_or(body.len()));
+            let mut cells = Cells::read(columns, &selection, report);
             if left_out.is_empty() {
-                assert_eq!(cells.print(report), body, "the cells were not read well");
+                assert_eq!(cells.print(report), columns, "the cells were not read well");
             }
-            let figures = read::selected(plan, &mut cells);
+            let mut figures = read::selected(plan, &mut cells);
+            figures.times.histogram = times::histogram(body);
             exclusions::edit(&mut cells, left_out);
             expected.truncate(expected.len() - body.len());
-            expected += &cells.print(report);
+            expected += &(cells.print(report) + histogram);
             figures
         }
     };
@@ -183,7 +192,7 @@ fn compare_run(run: &Run, notices: &str, expected: &str, left_out: &[Exclusion])
         hosts: &hosts,
     };
     let outcome = figures.outcome(&setting);
-    let ours = head + &final_report(&outcome, report).expect("a report");
+    let ours = head + &interims + &final_report(&outcome, report).expect("a report");
     Comparison { ours, expected }
 }
 

@@ -6,6 +6,7 @@ use netperf_report::format::classic::rows::{ROWS, Row};
 use crate::cells::Cells;
 use crate::figures::{EndFigures, Figures};
 use crate::scan::{Read, scan};
+use crate::times::histogram;
 
 /// The rows that a test can print.
 fn rows_of(test: TestId) -> &'static [&'static str] {
@@ -27,6 +28,7 @@ pub(crate) fn classic(plan: &TestPlan, text: &str) -> Figures {
         iterations: 1,
         ..Figures::default()
     };
+    figures.times.histogram = histogram(text);
     let warnings = ["W1", "W2", "W3"];
     let wanted: Vec<&Row> = rows_of(plan.test)
         .iter()
@@ -198,6 +200,7 @@ fn take_value(plan: &TestPlan, name: &str, value: &str, figures: &mut Figures) {
         "THROUGHPUT" => figures.throughput = real(),
         "TRANSACTION_RATE" if plan.flow.is_request_response() => figures.transaction_rate = real(),
         "RT_LATENCY" => figures.round_trip = real(),
+        _ if name.ends_with("_LATENCY") => figures.times.take(name, value),
         "TRANSPORT_MSS" => figures.segment_size = value.parse().ok(),
         "UUID" => value.clone_into(&mut figures.uuid),
         "CONFIDENCE_ITERATION" => figures.iterations = value.parse().expect("a count"),

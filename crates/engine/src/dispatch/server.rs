@@ -14,7 +14,7 @@ use netperf_transport::{Endpoint, Received, Sent};
 use super::{blame, needed};
 use crate::error::{EngineError, Operation};
 use crate::limit::{AtLeast, Exactly, Limit, Unlimited};
-use crate::server::{IDLE, Served, Work};
+use crate::server::{IDLE, Served, Work, sending_schedule};
 use crate::stop::{ByBell, Ended, Phase, Stop};
 use crate::workload::connect::{self, Exchange, Opened};
 use crate::workload::{rr, stream};
@@ -71,6 +71,11 @@ impl Run<'_, '_> {
             }
         };
         drop(listener);
+        if let Some(schedule) = sending_schedule(&self.work.job, self.stop.elapsed()) {
+            self.stop
+                .reschedule(schedule)
+                .map_err(Operation::Timer.failed())?;
+        }
         let (ended, data) = if self.work.job.end.copy_avoidance && self.work.job.flow.sends {
             let spliced = Spliced::new(data).map_err(Operation::Receive.failed())?;
             self.serve(spliced, limit)?

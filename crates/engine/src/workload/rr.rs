@@ -71,6 +71,9 @@ pub fn server<E: Endpoint, L: Limit, S: Stop>(
     tally: &mut Tally,
 ) -> io::Result<Ended> {
     while !limit.reached(tally.transactions) {
+        if stop.phase() == Phase::Abandon {
+            return Ok(Ended::Abandoned);
+        }
         match recv_all(endpoint, requests.advance(), stop, tally)? {
             Message::Whole => {}
             Message::TimedOut => continue,

@@ -58,6 +58,10 @@ pub fn receive<E: Endpoint, L: Limit, S: Stop>(
     tally: &mut Tally,
 ) -> io::Result<Ended> {
     loop {
+        // A sender that never pauses never lets a receive block, and be interrupted.
+        if stop.phase() == Phase::Abandon {
+            return Ok(Ended::Abandoned);
+        }
         match endpoint.recv(ring.advance())? {
             Received::Bytes(count) => {
                 tally.bytes_received += count as u64;
@@ -125,6 +129,16 @@ mod tests {
         let ended = send(&mut wire, &mut ring(), &AtLeast(15), &mut stop, &mut tally).unwrap();
         assert_eq!(ended, Ended::Complete);
         assert_eq!((tally.bytes_sent, tally.failed_sends), (20, 1));
+    }
+
+    #[test]
+    fn receiving_ends_with_the_grace_even_if_data_never_pauses() {
+        let mut wire = Scripted::new([], [Received::Bytes(10); 9]);
+        let mut tally = Tally::default();
+        let mut stop = Manual::abandoned_after(3);
+        let ended = receive(&mut wire, &mut ring(), &Unlimited, &mut stop, &mut tally).unwrap();
+        assert_eq!(ended, Ended::Abandoned);
+        assert_eq!(tally.recv_calls, 3);
     }
 
     #[test]

@@ -183,7 +183,7 @@ impl<'a> Client<'a> {
         let plan = work.plan;
         let bell = Bell::new(Outside::Caught).map_err(Operation::Timer.failed())?;
         let before = end::sample(&plan.local)?;
-        let mut stop = ByBell::new(control, live, PATIENCE);
+        let mut stop = ByBell::new(control, &bell, live, PATIENCE);
         let mut tally = Tally::default();
         let (mut latency, mut paused) = (None, Duration::ZERO);
         let start = clock::now();
@@ -198,8 +198,9 @@ impl<'a> Client<'a> {
         let moved = dispatch::client(&mut work, socket, remote, keeping)?;
         bell.stop();
         let sampled = start.elapsed();
-        // Nothing more was counted since the time was over.
-        let in_vain = if moved.ended == Ended::Abandoned {
+        // A transaction that did not finish took time but was not counted.
+        let unfinished = moved.ended == Ended::Abandoned && plan.flow.counts_transactions();
+        let in_vain = if unfinished {
             bell::overtime()
         } else {
             Duration::ZERO

@@ -109,7 +109,7 @@ impl Server {
         let bell = Bell::new(Outside::Ignored).map_err(Operation::Timer.failed())?;
         let before = end::sample(&work.job.end)?;
         let live = Live::default();
-        let mut stop = ByBell::new(control, &live, PATIENCE);
+        let mut stop = ByBell::new(control, &bell, &live, PATIENCE);
         let mut tally = Tally::default();
         let start = clock::now();
         bell.start(schedule(&work.job))
@@ -141,7 +141,7 @@ fn schedule(job: &ServerJob) -> Schedule {
     };
     let (finish_after, grace) = if job.flow.connects {
         (length, PAD)
-    } else if only_sends(job) {
+    } else if only_sends(job) && !job.transport.is_stream() {
         (length, Duration::ZERO)
     } else {
         (length + PAD, Duration::ZERO)
@@ -153,13 +153,36 @@ fn schedule(job: &ServerJob) -> Schedule {
     }
 }
 
+/// How soon a connection must come for the response to count as the beginning.
+const PROMPT: Duration = Duration::from_millis(50);
+
+/// The schedule of a sender once the connection stands.
+///
+/// The time of the original runs from the response, and a client that is late, in a
+/// crowd or over a long path, would get that much less than it asked for.
+pub(crate) fn sending_schedule(job: &ServerJob, waited: Duration) -> Option<Schedule> {
+    let LimitPlan::Time(length) = job.limit else {
+        return None;
+    };
+    let late = waited > PROMPT;
+    let finish_after = if late {
+        length
+    } else {
+        length.saturating_sub(waited)
+    };
+    only_sends(job).then_some(Schedule {
+        finish_after: Some(finish_after),
+        grace: Duration::ZERO,
+        heartbeat: HEARTBEAT,
+    })
+}
+
 /// The time at the end of the run in which netserver only waited.
 fn waited_in_vain(job: &ServerJob, served: &Served) -> Duration {
     if job.flow.connects {
         return served.idle;
     }
     match served.ended {
-        Ended::Abandoned if only_sends(job) => bell::overtime(),
         Ended::Abandoned => bell::overtime() + PAD,
         Ended::Complete | Ended::ByPeer | Ended::TimeOver | Ended::Lost(_) => Duration::ZERO,
     }

@@ -1,13 +1,14 @@
 //! What interrupts a loop, and what the loop makes of it.
 
 use std::fmt;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::Tally;
-use netperf_os::bell;
 pub use netperf_os::bell::Phase;
+use netperf_os::bell::{self, Bell, Schedule};
 use netperf_os::wait::{Interest, ready};
 
 use crate::live::Live;
@@ -75,6 +76,8 @@ pub trait Stop {
 pub struct ByBell<'a> {
     control: Option<BorrowedFd<'a>>,
     live: &'a Live,
+    bell: &'a Bell,
+    started: Moment,
     seen: Tally,
     since: Moment,
     patience: Duration,
@@ -84,14 +87,36 @@ impl<'a> ByBell<'a> {
     /// Watches `control` for its end, and the tally for signs of life at least
     /// every `patience`, whenever a heartbeat interrupts a call.
     #[must_use]
-    pub fn new(control: Option<BorrowedFd<'a>>, live: &'a Live, patience: Duration) -> Self {
+    pub fn new(
+        control: Option<BorrowedFd<'a>>,
+        bell: &'a Bell,
+        live: &'a Live,
+        patience: Duration,
+    ) -> Self {
+        let now = clock::now();
         Self {
             control,
+            bell,
             live,
+            started: now,
             seen: Tally::default(),
-            since: clock::now(),
+            since: now,
             patience,
         }
+    }
+
+    /// The time since the run began.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Gives what is left of the run a schedule of its own.
+    ///
+    /// # Errors
+    /// Whatever timer_settime(2) reports.
+    pub fn reschedule(&self, schedule: Schedule) -> io::Result<()> {
+        self.bell.start(schedule)
     }
 
     fn look_around(&mut self, tally: &Tally) -> Option<Ended> {

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::rc::Rc;
 use std::time::Duration;
 
 use netperf_engine::client::EndMark;
@@ -21,12 +22,12 @@ const REPEAT: Duration = Duration::from_millis(50);
 /// A control connection.
 #[derive(Debug)]
 pub(crate) struct ControlLink {
-    socket: Socket,
+    socket: Rc<Socket>,
     end_mark: Option<EndMark>,
 }
 
 impl ControlLink {
-    pub(crate) fn new(socket: Socket) -> Self {
+    pub(crate) fn new(socket: Rc<Socket>) -> Self {
         // Without it a peer that vanished is never missed.
         let _best_effort = socket.set_keepalive(true);
         Self {
@@ -36,7 +37,7 @@ impl ControlLink {
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.socket.as_ref().as_fd()
     }
 
     /// While waiting, repeats the datagram that tells netserver of the end.
@@ -50,7 +51,7 @@ impl ControlLink {
         let seconds = i32::try_from(round_trip.as_secs() * 2)
             .unwrap_or(i32::MAX)
             .max(1);
-        let fd = self.socket.as_fd();
+        let fd = self.socket.as_ref().as_fd();
         for (option, value) in [
             (IntOption::KeepInterval, seconds),
             (IntOption::KeepCount, 2),
@@ -63,7 +64,7 @@ impl ControlLink {
 
     /// The smoothed round trip of the connection, as far as it is known.
     pub(crate) fn round_trip(&self) -> Duration {
-        tcp::info(self.socket.as_fd()).map_or(Duration::ZERO, |info| info.round_trip())
+        tcp::info(self.socket.as_ref().as_fd()).map_or(Duration::ZERO, |info| info.round_trip())
     }
 }
 
@@ -75,10 +76,14 @@ impl Link for ControlLink {
             if deadline.left().is_zero() {
                 return Err(io::ErrorKind::TimedOut.into());
             }
-            if !ready(self.socket.as_fd(), Interest::Write, deadline.left())? {
+            if !ready(
+                self.socket.as_ref().as_fd(),
+                Interest::Write,
+                deadline.left(),
+            )? {
                 continue;
             }
-            match netperf_os::io::send(self.socket.as_fd(), rest) {
+            match netperf_os::io::send(self.socket.as_ref().as_fd(), rest) {
                 Ok(count) => rest = &rest[count..],
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -103,7 +108,7 @@ impl Link for ControlLink {
             };
             // Rounded up: a wait of less than a millisecond must not become a busy loop.
             if !ready(
-                self.socket.as_fd(),
+                self.socket.as_ref().as_fd(),
                 Interest::Read,
                 wait + Duration::from_millis(1),
             )? {
@@ -112,7 +117,7 @@ impl Link for ControlLink {
                 }
                 continue;
             }
-            match netperf_os::io::recv(self.socket.as_fd(), &mut bytes[got..]) {
+            match netperf_os::io::recv(self.socket.as_ref().as_fd(), &mut bytes[got..]) {
                 Ok(0) => return Ok(Arrival::Closed(got)),
                 Ok(count) => got += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -38,16 +38,11 @@ pub fn main(argv: &[OsString]) -> ExitCode {
 /// or a listener of ours started it.
 fn serve(args: &ServerArgs) -> ExitCode {
     if !args.standalone && netperf_os::process::standard_input_is_socket() {
-        return match netperf_os::process::standard_input() {
-            Ok(control) => {
-                session::serve(control.into(), args.passphrase.clone());
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                err(&format!("netserver: cannot use standard input: {error}\n"));
-                ExitCode::FAILURE
-            }
+        let Some(control) = netperf_os::process::take_standard_input() else {
+            return ExitCode::FAILURE;
         };
+        session::serve(control.into(), args.passphrase.clone());
+        return ExitCode::SUCCESS;
     }
     listen::run(args)
 }

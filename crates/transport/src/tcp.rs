@@ -8,6 +8,7 @@ use netperf_os::Socket;
 use netperf_os::io as calls;
 
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
+use crate::udp::{Connected, Towards};
 
 /// A connection moved by send(2) and recv(2).
 #[derive(Debug)]
@@ -189,7 +190,14 @@ macro_rules! on_socket {
     )+};
 }
 
-on_socket!(Tcp: 0, Written: 0, FromFile: socket, Spliced: socket);
+on_socket!(
+    Tcp: 0,
+    Written: 0,
+    FromFile: socket,
+    Spliced: socket,
+    Towards: socket,
+    Connected: 0,
+);
 
 #[cfg(test)]
 mod tests {

@@ -294,25 +294,15 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
 
     fn datagrams<L: Limit>(mut self, data: Socket, limit: &L) -> Result<Moved, EngineError> {
         let to = SockAddr::from(self.to);
-        let mark = data.try_clone().map_err(Operation::Create.failed())?;
-        let ended = if self.work.plan.local.socket.connected_datagram {
+        let (ended, data) = if self.work.plan.local.socket.connected_datagram {
             data.connect(&to).map_err(Operation::Connect.failed())?;
             self.messages(Connected(data), limit)?
         } else {
-            self.messages(
-                Towards {
-                    socket: data,
-                    to: to.clone(),
-                },
-                limit,
-            )?
+            let to = to.clone();
+            self.messages(Towards { socket: data, to }, limit)?
         };
-        let end_mark = self
-            .work
-            .plan
-            .flow
-            .sends
-            .then(|| EndMark { socket: mark, to });
+        let flow = self.work.plan.flow;
+        let end_mark = flow.sends.then(|| EndMark { socket: data, to });
         if let Some(mark) = &end_mark {
             (0..END_MARKS).for_each(|_| mark.send());
         }
@@ -322,22 +312,32 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         })
     }
 
-    fn messages<E: Endpoint, L: Limit>(
+    fn messages<E: Endpoint + OnSocket, L: Limit>(
+        &mut self,
+        endpoint: E,
+        limit: &L,
+    ) -> Result<(Ended, Socket), EngineError> {
+        let flow = self.work.plan.flow;
+        if flow.is_request_response() {
+            self.exchange(endpoint, limit)
+        } else if flow.sends {
+            self.send(endpoint, limit)
+        } else {
+            self.receive_datagrams(endpoint, limit)
+        }
+    }
+
+    /// Datagrams may be lost, so netperf counts for itself.
+    fn receive_datagrams<E: Endpoint + OnSocket, L: Limit>(
         &mut self,
         mut endpoint: E,
         limit: &L,
-    ) -> Result<Ended, EngineError> {
+    ) -> Result<(Ended, Socket), EngineError> {
         let flow = self.work.plan.flow;
-        if flow.is_request_response() {
-            return self.request_response(&mut endpoint, limit);
-        }
         let (rings, run) = self.parts(limit);
-        let ended = if flow.sends {
-            stream::send(&mut endpoint, needed(&mut rings.send)?, run)
-        } else {
-            stream::receive(&mut endpoint, needed(&mut rings.recv)?, run)
-        };
-        ended.map_err(blame(flow))
+        let ended =
+            stream::receive(&mut endpoint, needed(&mut rings.recv)?, run).map_err(blame(flow))?;
+        Ok((ended, endpoint.into_socket()))
     }
 
     fn connections<L: Limit>(self, limit: &L) -> Result<Moved, EngineError> {

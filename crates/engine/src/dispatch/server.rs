@@ -16,7 +16,7 @@ use crate::error::{EngineError, Operation};
 use crate::limit::{AtLeast, Exactly, Limit, Unlimited};
 use crate::prelude::{Chores, Nothing, Prelude};
 use crate::record::Off;
-use crate::server::{IDLE, Served, Work};
+use crate::server::{IDLE, Served, Work, sending_schedule};
 use crate::stop::{ByBell, Ended, Phase, Stop};
 use crate::workload::connect::{self, Exchange, Opened};
 use crate::workload::{self, rr, stream};
@@ -110,6 +110,11 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
             }
         };
         drop(listener);
+        if let Some(schedule) = sending_schedule(&self.work.job, self.stop.elapsed()) {
+            self.stop
+                .reschedule(schedule)
+                .map_err(Operation::Timer.failed())?;
+        }
         let (ended, data) = if self.work.job.end.copy_avoidance && self.work.job.flow.sends {
             let spliced = Spliced::new(data).map_err(Operation::Receive.failed())?;
             self.serve(spliced, limit)?

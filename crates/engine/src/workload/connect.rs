@@ -143,6 +143,9 @@ where
     S: Stop,
 {
     while !limit.reached(tally.transactions) {
+        if stop.phase() == Phase::Abandon {
+            return Ok(Ended::Abandoned);
+        }
         let mut endpoint = match accept(stop, tally)? {
             Opened::Ready(endpoint) => endpoint,
             Opened::Again => continue,

@@ -138,6 +138,7 @@ pub(crate) mod testing {
     /// A stop that is worked by hand.
     pub(crate) struct Manual {
         passes: std::cell::Cell<usize>,
+        then: Phase,
         gives_up: bool,
     }
 
@@ -146,7 +147,16 @@ pub(crate) mod testing {
         pub(crate) fn stopping_after(passes: usize) -> Self {
             Self {
                 passes: std::cell::Cell::new(passes),
+                then: Phase::Finish,
                 gives_up: false,
+            }
+        }
+
+        /// Ends the grace after this many passes of the loop.
+        pub(crate) fn abandoned_after(passes: usize) -> Self {
+            Self {
+                then: Phase::Abandon,
+                ..Self::stopping_after(passes)
             }
         }
 
@@ -185,11 +195,7 @@ pub(crate) mod testing {
         fn phase(&self) -> Phase {
             let left = self.passes.get();
             self.passes.set(left.saturating_sub(1));
-            if left == 0 {
-                Phase::Finish
-            } else {
-                Phase::Running
-            }
+            if left == 0 { self.then } else { Phase::Running }
         }
 
         fn progress(&self, _tally: &Tally) {}

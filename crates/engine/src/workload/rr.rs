@@ -96,6 +96,9 @@ pub fn server<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
         ..
     } = run;
     while !limit.reached(tally.transactions) {
+        if stop.phase() == Phase::Abandon {
+            return Ok(Ended::Abandoned);
+        }
         match recv_all(endpoint, requests.advance(), stop, tally)? {
             Message::Whole => {}
             Message::TimedOut => continue,

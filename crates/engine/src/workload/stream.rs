@@ -79,6 +79,10 @@ pub fn receive<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
         prelude,
     } = run;
     loop {
+        // A sender that never pauses never lets a receive block, and be interrupted.
+        if stop.phase() == Phase::Abandon {
+            return Ok(Ended::Abandoned);
+        }
         let buffer = ring.advance();
         if let Some(ended) = prelude.before(buffer, stop, tally) {
             return Ok(ended);
@@ -169,6 +173,21 @@ mod tests {
         .unwrap();
         assert_eq!(ended, Ended::Complete);
         assert_eq!((tally.bytes_sent, tally.failed_sends), (20, 1));
+    }
+
+    #[test]
+    fn receiving_ends_with_the_grace_even_if_data_never_pauses() {
+        let mut wire = Scripted::new([], [Received::Bytes(10); 9]);
+        let mut tally = Tally::default();
+        let mut stop = Manual::abandoned_after(3);
+        let ended = receive(
+            &mut wire,
+            &mut ring(),
+            plain(&Unlimited, &mut stop, &mut tally),
+        )
+        .unwrap();
+        assert_eq!(ended, Ended::Abandoned);
+        assert_eq!(tally.recv_calls, 3);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A test from its beginning to its result.
 
 use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
 use std::time::Duration;
 
 use netperf_cli::Run;
@@ -38,7 +39,7 @@ fn open<'a>(plan: &'a TestPlan, control: Control) -> Result<Talk<'a>, Failure> {
         .control
         .as_ref()
         .and_then(|control| control.passphrase.clone());
-    Conversation::open(plan, ControlLink::new(control.socket), passphrase)
+    Conversation::open(plan, ControlLink::new(Rc::new(control.socket)), passphrase)
         .map_err(|error| failure::session(&error))
 }
 

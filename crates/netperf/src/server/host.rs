@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::AsFd;
+use std::rc::Rc;
 
 use netperf_engine::EngineError;
 use netperf_engine::server::Server;
@@ -14,13 +15,13 @@ use netperf_wire::RemoteErrno;
 
 /// Runs what a session asks for.
 pub(super) struct EngineHost {
-    control: Socket,
+    control: Rc<Socket>,
     cpu_rate: f32,
 }
 
 impl EngineHost {
     /// `control` is watched while a test runs: when it ends, so does the test.
-    pub(super) fn new(control: Socket, cpu_rate: f32) -> Self {
+    pub(super) fn new(control: Rc<Socket>, cpu_rate: f32) -> Self {
         Self { control, cpu_rate }
     }
 }
@@ -40,7 +41,7 @@ impl Host for EngineHost {
 
     fn run(&mut self, prepared: Server) -> Result<EndResult, RemoteErrno> {
         prepared
-            .run(Some(self.control.as_fd()))
+            .run(Some(self.control.as_ref().as_fd()))
             .map_err(|error| number(&error))
     }
 

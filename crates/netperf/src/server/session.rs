@@ -1,5 +1,7 @@
 //! One control connection, served to its end.
 
+use std::rc::Rc;
+
 use netperf_os::Socket;
 use netperf_session::{driver, server};
 
@@ -16,13 +18,12 @@ pub(super) fn serve(control: Socket, passphrase: Option<String>) {
         cpus: i32::try_from(netperf_measure::cpu::count()).unwrap_or(i32::MAX),
         peer: peer.map(|address| address.ip().to_canonical()),
     };
-    let Ok(watched) = control.try_clone() else {
-        return;
-    };
-    let mut link = ControlLink::new(control);
+    // Shared rather than duplicated: preloaded stacks do not know a duplicate.
+    let control = Rc::new(control);
+    let mut host = EngineHost::new(Rc::clone(&control), facts.cpu_rate);
     driver::serve(
-        &mut link,
-        &mut EngineHost::new(watched, facts.cpu_rate),
+        &mut ControlLink::new(control),
+        &mut host,
         &facts,
         passphrase,
     );

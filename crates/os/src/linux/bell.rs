@@ -56,7 +56,9 @@ static OVER: AtomicBool = AtomicBool::new(false);
 static STOPPED_BY_USER: AtomicBool = AtomicBool::new(false);
 static FINISHED_AT: AtomicI64 = AtomicI64::new(0);
 static GRACE: AtomicI64 = AtomicI64::new(0);
+// The first timer of a process has the id 0, so a null pointer is a timer, too.
 static TIMER: AtomicPtr<libc::c_void> = AtomicPtr::new(std::ptr::null_mut());
+static HAS_TIMER: AtomicBool = AtomicBool::new(false);
 
 /// How far the run has come. One relaxed load: meant for the timed loop.
 #[inline]
@@ -107,6 +109,7 @@ impl Bell {
         }
         let timer = create_timer()?;
         TIMER.store(timer, Ordering::Relaxed);
+        HAS_TIMER.store(true, Ordering::Relaxed);
         Ok(Self { timer, outside })
     }
 
@@ -133,7 +136,7 @@ impl Bell {
 
 impl Drop for Bell {
     fn drop(&mut self) {
-        TIMER.store(std::ptr::null_mut(), Ordering::Relaxed);
+        HAS_TIMER.store(false, Ordering::Relaxed);
         // SAFETY: the timer was created by `new` and is deleted once.
         unsafe { libc::timer_delete(self.timer) };
         restore(libc::SIGALRM);
@@ -255,10 +258,9 @@ fn ring_from_outside(signal: libc::c_int) {
         return;
     }
     OVER.store(true, Ordering::Relaxed);
-    let timer = TIMER.load(Ordering::Relaxed);
-    if !timer.is_null() {
+    if HAS_TIMER.load(Ordering::Relaxed) {
         // The phase is set below all the same; without rings only the grace is lost.
-        let _armed = arm(timer, RING_EVERY, RING_EVERY);
+        let _armed = arm(TIMER.load(Ordering::Relaxed), RING_EVERY, RING_EVERY);
     }
 }
 
@@ -303,5 +305,26 @@ mod tests {
             );
         }
         assert!(!stopped_by_user());
+        drop(bell);
+        an_alarm_from_outside_rings_on_until_abandon();
+    }
+
+    fn an_alarm_from_outside_rings_on_until_abandon() {
+        let bell = Bell::new(Outside::Caught).unwrap();
+        bell.start(Schedule {
+            finish_after: Some(Duration::from_secs(60)),
+            grace: Duration::from_millis(30),
+            heartbeat: Duration::from_secs(1),
+        })
+        .unwrap();
+        assert_eq!(phase(), Phase::Running);
+        // SAFETY: raise has no preconditions; the handler is installed.
+        unsafe { libc::raise(libc::SIGALRM) };
+        assert!(stopped_by_user());
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        while phase() != Phase::Abandon {
+            let interrupted = socket.recv(&mut [0; 1]).unwrap_err();
+            assert_eq!(interrupted.kind(), io::ErrorKind::Interrupted);
+        }
     }
 }

@@ -3,7 +3,8 @@
 use std::ffi::CStr;
 use std::fs::OpenOptions;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether a fork is in the parent or in the child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,12 +74,18 @@ pub fn standard_input_is_socket() -> bool {
     socket2::SockRef::from(&stdin).r#type().is_ok()
 }
 
-/// A duplicate of descriptor 0, so that it can be owned.
+/// Descriptor 0, to own. It is not duplicated: preloaded socket stacks do not see
+/// that, and would not know the duplicate.
 ///
-/// # Errors
-/// Whatever dup reports.
-pub fn standard_input() -> io::Result<OwnedFd> {
-    std::io::stdin().as_fd().try_clone_to_owned()
+/// `None` when it was taken before: it has one owner.
+pub fn take_standard_input() -> Option<OwnedFd> {
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    if TAKEN.swap(true, Ordering::Relaxed) {
+        return None;
+    }
+    // SAFETY: descriptor 0 was open when the process started, nothing here reads
+    // standard input, and the flag above makes this its only owner.
+    Some(unsafe { OwnedFd::from_raw_fd(libc::STDIN_FILENO) })
 }
 
 /// sched_setaffinity(2): run this process on one CPU.
@@ -147,6 +154,20 @@ pub fn memory_file(name: &CStr) -> io::Result<OwnedFd> {
     }
     // SAFETY: the kernel just handed this descriptor out and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// A file on disk that has no name (`O_TMPFILE`, open(2)).
+///
+/// # Errors
+/// `EOPNOTSUPP` where the folder's file system has no such files, or `EACCES`.
+pub fn unnamed_file(folder: &std::path::Path) -> io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_TMPFILE)
+        .mode(0o600)
+        .open(folder)
 }
 
 /// Whether a descriptor is a terminal.

@@ -42,7 +42,12 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
             Ok(())
         }),
     )
-    .long("host", Group::Hosts, Kind::Host),
+    .long("host", Group::Hosts, Kind::Host)
+    .more(
+        "Used for the control connection and, unless --data-host says otherwise, for \
+         the data. localhost unless given. The family is 4 or 6 (inet, inet6, unspec); \
+         `,6` alone changes only the family.",
+    ),
     Opt::ready(
         'p',
         "port,local",
@@ -56,14 +61,19 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
             );
         }),
     )
-    .long("port", Group::Hosts, PORTS),
+    .long("port", Group::Hosts, PORTS)
+    .more(
+        "Numbers or names of services. The first is where netserver listens, 12865 \
+         unless given; the second is the port that the control connection comes from.",
+    ),
     Opt::ready(
         't',
         "test",
         "the test to run, TCP_STREAM unless given",
         Action::Value(|a, text| a.test = Some(text.to_ascii_uppercase())),
     )
-    .long("test", Group::Test, Kind::Test),
+    .long("test", Group::Test, Kind::Test)
+    .more("Names match in any case."),
     Opt::ready(
         'l',
         "length",
@@ -73,27 +83,41 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
             |a, text| a.length = length(text).map(long_limit).or(a.length),
         ),
     )
-    .long("time", Group::Test, Kind::Length),
+    .long("time", Group::Test, Kind::Length)
+    .more(
+        "The name takes a time with units, such as 500ms, 10s or 1m30s. Sent to \
+         netserver it is rounded up to whole seconds. The letter takes a number in the \
+         size grammar and ignores what it does not know: `10s` is 10 seconds and `1m` a \
+         million of them. Either takes a minus and an amount: bytes for streams, \
+         transactions for the rest. 0 runs until SIGINT or SIGALRM, which end every \
+         timed test early and normally. 10 seconds unless given.",
+    ),
     Opt::without_letter(
         "amount",
         "end after this many bytes or transactions",
         Action::Value(|a, text| a.length = Some(limit(size(text).wrapping_neg()))),
     )
-    .long("count", Group::Test, Kind::Size),
+    .long("count", Group::Test, Kind::Size)
+    .more("The same as --time with a minus in front of the amount."),
     Opt::ready(
         'c',
         "[rate]",
         "measure CPU utilisation here",
         Action::NextIfNumber(|a, rate| cpu(&mut a.cpu, rate)),
     )
-    .long("local-cpu", Group::Cpu, Kind::Number),
+    .long("local-cpu", Group::Cpu, Kind::Number)
+    .more(
+        "A rate is accepted for old scripts and has no influence where the system \
+         counts its idle time.",
+    ),
     Opt::ready(
         'C',
         "[rate]",
         "measure CPU utilisation at netserver",
         Action::NextIfNumber(|a, rate| cpu(&mut a.remote_cpu, rate)),
     )
-    .long("remote-cpu", Group::Cpu, Kind::Number),
+    .long("remote-cpu", Group::Cpu, Kind::Number)
+    .more("As --local-cpu, at the other end."),
     Opt::ready(
         'f',
         "letter",
@@ -102,21 +126,28 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
             a.unit = Some(Unit::from_letter(text.chars().next().unwrap_or('\0')));
         }),
     )
-    .long("unit", Group::Output, Kind::Unit),
+    .long("unit", Group::Output, Kind::Unit)
+    .more(
+        "G, M and K are powers of 1024 bytes, g, m and k powers of 1000 bits; b and B \
+         are plain bits and bytes; x is transactions, u microseconds per transaction. m \
+         unless given, x for tests with RR in their name.",
+    ),
     Opt::ready(
         'P',
         "0|1",
         "print banner and titles or leave them out",
         Action::Value(|a, text| a.headers = Some(size(text))),
     )
-    .long("headers", Group::Output, Kind::Switch),
+    .long("headers", Group::Output, Kind::Switch)
+    .more("0 leaves out the line that names the test and the titles."),
     Opt::ready(
         'v',
         "level",
         "verbosity: 0 one number, 1 normal, 2 more",
         Action::Value(|a, text| a.verbosity = Some(size(text))),
     )
-    .long("verbosity", Group::Output, Kind::Integer),
+    .long("verbosity", Group::Output, Kind::Integer)
+    .more("0 prints the result alone, 1 the usual lines, 2 more of them."),
     Opt::ready(
         'B',
         "text",
@@ -130,14 +161,23 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         "repeat the test until the confidence asked for is reached",
         Action::Value(iterations),
     )
-    .long("iterations", Group::Statistics, ITERATION_COUNTS),
+    .long("iterations", Group::Statistics, ITERATION_COUNTS)
+    .more(
+        "Both are forced into 3 to 30, and max is at least min. Sets 99 % and 5 % where \
+         --confidence is not given. One number alone is both.",
+    ),
     Opt::ready(
         'I',
         "level,width",
         "confidence level 95 or 99, and full width of the interval in percent",
         Action::Checked(|a, text, _| confidence(a, text)),
     )
-    .long("confidence", Group::Statistics, Kind::Confidence),
+    .long("confidence", Group::Statistics, Kind::Confidence)
+    .more(
+        "The test is repeated until the interval is narrow enough or the most \
+         iterations are done. By letter a level without a comma is also the width; the \
+         name insists on both, or on a comma.",
+    ),
     Opt::ready(
         'r',
         "",
@@ -154,35 +194,52 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
             Ok(())
         }),
     )
-    .long("local-host", Group::Hosts, Kind::Host),
+    .long("local-host", Group::Hosts, Kind::Host)
+    .more("The address that control and data connections are made from."),
     Opt::ready(
         '4',
         "",
         "use IPv4 at both ends",
         Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V4)),
     )
-    .long("ipv4", Group::Hosts, Kind::Nothing),
+    .long("ipv4", Group::Hosts, Kind::Nothing)
+    .more(
+        "Control and data; a family behind --host or --local-host overrides it for its \
+         side.",
+    ),
     Opt::ready(
         '6',
         "",
         "use IPv6 at both ends",
         Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V6)),
     )
-    .long("ipv6", Group::Hosts, Kind::Nothing),
+    .long("ipv6", Group::Hosts, Kind::Nothing)
+    .more(
+        "Control and data; a family behind --host or --local-host overrides it for its \
+         side.",
+    ),
     Opt::ready(
         'N',
         "",
         "work without netserver, against a standard service",
         Action::Flag(|a| a.no_control = true),
     )
-    .long("no-control", Group::Hosts, Kind::Nothing),
+    .long("no-control", Group::Hosts, Kind::Nothing)
+    .more(
+        "The data goes to the service discard, chargen or echo, or to the port behind \
+         --data-port. Nothing is known of the far end then.",
+    ),
     Opt::ready(
         'Z',
         "passphrase",
         "passphrase that netserver expects",
         Action::Value(|a, text| a.passphrase = Some(cut(text, PASSPHRASE).to_owned())),
     )
-    .long("passphrase", Group::Hosts, Kind::Text),
+    .long("passphrase", Group::Hosts, Kind::Text)
+    .more(
+        "Sent first on the control connection. A netserver that was started without one \
+         ignores it.",
+    ),
     Opt::ready(
         'T',
         "cpu,cpu",
@@ -191,14 +248,19 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
             set_both_ends(a.bind.get_or_insert_default(), text, size);
         }),
     )
-    .long("bind-cpu", Group::Cpu, Kind::twice(&Kind::Count)),
+    .long("bind-cpu", Group::Cpu, Kind::twice(&Kind::Count))
+    .more(
+        "One number is for both ends; `0,` binds only netperf, `,1` only netserver. A \
+         failure to bind is silent.",
+    ),
     Opt::ready(
         's',
         "seconds",
         "wait this long between set-up and traffic",
         Action::Value(|a, text| a.wait = Some(size(text))),
     )
-    .long("wait", Group::Test, Kind::WholeSeconds),
+    .long("wait", Group::Test, Kind::WholeSeconds)
+    .more("Whole seconds. Only tests of the OMNI family wait."),
     Opt::ready(
         'S',
         "",
@@ -212,21 +274,28 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         "socket priority",
         Action::Value(|a, text| set_both_ends(&mut a.priority, text, size)),
     )
-    .long("priority", Group::Sockets, Kind::twice(&Kind::Count)),
+    .long("priority", Group::Sockets, Kind::twice(&Kind::Count))
+    .more("One value is for both ends."),
     Opt::ready(
         'Y',
         "local,remote",
         "type of service: a name such as ef, cs1, af11, or a number",
         Action::Value(|a, text| set_both_ends(&mut a.tos, text, dscp)),
     )
-    .long("tos", Group::Sockets, Kind::twice(&Kind::Tos)),
+    .long("tos", Group::Sockets, Kind::twice(&Kind::Tos))
+    .more(
+        "Names: af11 to af43, cs0 to cs7, ef, lowdelay, throughput, reliability. \
+         Numbers may be hexadecimal (0x10) or octal (020). One value is for both ends. \
+         Zero is not applied.",
+    ),
     Opt::ready(
         'a',
         "send,recv",
         "alignment of local buffers",
         Action::Value(|a, text| set_ways(&mut a.align, text)),
     )
-    .long("align", Group::Buffers, SIZES),
+    .long("align", Group::Buffers, SIZES)
+    .more("A power of two; 8 unless given."),
     Opt::ready(
         'A',
         "send,recv",
@@ -254,21 +323,24 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         "number of buffers to cycle through",
         Action::Value(|a, text| set_ways(&mut a.width, text)),
     )
-    .long("ring", Group::Buffers, SIZES),
+    .long("ring", Group::Buffers, SIZES)
+    .more("As many as fit into the socket buffer, and one more, unless given."),
     Opt::ready(
         'F',
         "local,remote",
         "fill buffers from these files",
         Action::Checked(|a, text, _| fill(a, text)),
     )
-    .long("fill-file", Group::Buffers, Kind::twice(&Kind::File)),
+    .long("fill-file", Group::Buffers, Kind::twice(&Kind::File))
+    .more("The second is a file at netserver's host; its name has at most 31 characters."),
     Opt::ready(
         'd',
         "",
         "print debug text, more for each time given",
         Action::Flag(|a| a.debug = a.debug.saturating_add(1)),
     )
-    .long("debug", Group::About, Kind::Nothing),
+    .long("debug", Group::About, Kind::Nothing)
+    .more("On standard output. netserver has a switch of its own."),
     Opt::ready(
         'n',
         "count",
@@ -283,7 +355,12 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         "interim results",
         Action::Value(interim),
     )
-    .long("interim", Group::Output, INTERIM),
+    .long("interim", Group::Output, INTERIM)
+    .more(
+        "At least one line in each interval, while the test runs. A negative interval \
+         is accepted as its absolute value. The second value is a first guess of the \
+         work in an interval and is not needed.",
+    ),
     Opt::later(
         'j',
         "",
@@ -291,7 +368,11 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         "latency statistics",
         Action::Flag(|a| a.latency = true),
     )
-    .long("latency", Group::Output, Kind::Nothing),
+    .long("latency", Group::Output, Kind::Nothing)
+    .more(
+        "Needed for latency selectors that come from a file; those in a list switch it \
+         on.",
+    ),
     Opt::later(
         'k',
         "dirty,clean",
@@ -299,7 +380,8 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         "dirty buffers",
         Action::Value(|a, text| set_pair(&mut a.touch, text, size)),
     )
-    .long("dirty", Group::Buffers, SIZES),
+    .long("dirty", Group::Buffers, SIZES)
+    .more("Around each send and receive, to have the data in or out of the cache."),
     Opt::later(
         'K',
         "dirty,clean",
@@ -307,7 +389,8 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         "dirty buffers",
         Action::Value(|a, text| set_pair(&mut a.remote_touch, text, size)),
     )
-    .long("remote-dirty", Group::Buffers, SIZES),
+    .long("remote-dirty", Group::Buffers, SIZES)
+    .more("Around each send and receive, to have the data in or out of the cache."),
     Opt::later(
         'b',
         "local,remote",
@@ -315,7 +398,11 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         "pacing",
         Action::Value(|a, text| set_ends(&mut a.pace_burst, text, size)),
     )
-    .long("pace", Group::Pacing, SIZES),
+    .long("pace", Group::Pacing, SIZES)
+    .more(
+        "By optionspec: one value is netperf's only. Without --pace-interval the \
+         interval is a millisecond.",
+    ),
     Opt::later(
         'w',
         "local,remote",
@@ -323,14 +410,16 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         "pacing",
         Action::Value(|a, text| set_ends(&mut a.pace_interval, text, time)),
     )
-    .long("pace-interval", Group::Pacing, Kind::twice(&Kind::Tick)),
+    .long("pace-interval", Group::Pacing, Kind::twice(&Kind::Tick))
+    .more("Without --pace it has no effect. One value is netperf's only."),
     Opt::ready(
         'V',
         "",
         "show the version and exit",
         Action::Halt(Halt::Version),
     )
-    .long("version", Group::About, Kind::Nothing),
+    .long("version", Group::About, Kind::Nothing)
+    .more("Prints the version of the netperf that this is compatible with."),
 ];
 
 /// `-l`: seconds, or minus how much.

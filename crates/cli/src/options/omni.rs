@@ -31,7 +31,11 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
             imply(a, local, remote);
         }),
     )
-    .long("send-size", Group::Operation, SIZES),
+    .long("send-size", Group::Operation, SIZES)
+    .more(
+        "As much as the socket buffer holds unless given. Where --direction is not \
+         given, OMNI sends if the first value is, and receives if the second is.",
+    ),
     Opt::ready(
         'M',
         "remote,local",
@@ -49,7 +53,8 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
             imply(a, remote, local);
         }),
     )
-    .long("recv-size", Group::Operation, SIZES),
+    .long("recv-size", Group::Operation, SIZES)
+    .more("The far end's comes first. As much as the socket buffer holds unless given."),
     Opt::ready(
         'r',
         "request,response",
@@ -59,28 +64,38 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
             imply(a, true, true);
         }),
     )
-    .long("request-size", Group::Operation, SIZES),
+    .long("request-size", Group::Operation, SIZES)
+    .more(
+        "One value is for both. For OMNI, where --direction is not given, it makes the \
+         test one of requests and responses.",
+    ),
     Opt::ready(
         'b',
         "count",
         "extra requests kept in flight",
         Action::Value(|a, text| a.burst = int(text)),
     )
-    .long("burst", Group::Operation, Kind::Count),
+    .long("burst", Group::Operation, Kind::Count)
+    .more(
+        "So that several requests are under way at once. For tests of requests and \
+         responses on one connection.",
+    ),
     Opt::ready(
         'd',
         "direction",
         "OMNI only: send, recv, rr, or several with | between",
         Action::Value(|a, text| a.direction = Some(direction(text))),
     )
-    .long("direction", Group::Operation, Kind::Direction),
+    .long("direction", Group::Operation, Kind::Direction)
+    .more("OMNI sends unless told otherwise. Numbers 2, 4 and 6 are send, recv and both."),
     Opt::ready(
         'c',
         "",
         "a connection for every operation",
         Action::Flag(|a| a.connect = true),
     )
-    .long("connect", Group::Operation, Kind::Nothing),
+    .long("connect", Group::Operation, Kind::Nothing)
+    .more("With no direction: connections are opened and closed and carry no data."),
     Opt::ready(
         'T',
         "protocol",
@@ -92,7 +107,8 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
             }
         }),
     )
-    .long("protocol", Group::Operation, Kind::Protocol),
+    .long("protocol", Group::Operation, Kind::Protocol)
+    .more("Also sets the type of the socket."),
     Opt::ready(
         't',
         "type",
@@ -110,21 +126,24 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "local socket buffers",
         Action::Value(|a, text| set_ways(&mut a.buffers, text)),
     )
-    .long("socket-buffer", Group::Sockets, BUFFERS),
+    .long("socket-buffer", Group::Sockets, BUFFERS)
+    .more("One value is for both. -1 leaves the system's choice."),
     Opt::ready(
         'S',
         "send,recv",
         "remote socket buffers",
         Action::Value(|a, text| set_ways(&mut a.remote_buffers, text)),
     )
-    .long("remote-socket-buffer", Group::Sockets, BUFFERS),
+    .long("remote-socket-buffer", Group::Sockets, BUFFERS)
+    .more("One value is for both. -1 leaves the system's choice."),
     Opt::ready(
         'D',
         "",
         "no delay: send small segments at once",
         Action::Flag(|a| a.nodelay = true),
     )
-    .long("no-delay", Group::Sockets, Kind::Nothing),
+    .long("no-delay", Group::Sockets, Kind::Nothing)
+    .more("At both ends."),
     Opt::ready(
         'C',
         "",
@@ -149,7 +168,8 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
             });
         }),
     )
-    .long("congestion", Group::Sockets, Kind::twice(&Kind::Text)),
+    .long("congestion", Group::Sockets, Kind::twice(&Kind::Text))
+    .more("One name is for both ends; at most 15 characters count."),
     Opt::ready(
         'q',
         "bytes",
@@ -163,7 +183,11 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "TCP fast open",
         Action::Flag(|a| a.fast_open = true),
     )
-    .long("fast-open", Group::Sockets, Kind::Nothing),
+    .long("fast-open", Group::Sockets, Kind::Nothing)
+    .more(
+        "Data goes with the connection request. For tests that open a connection for \
+         each operation.",
+    ),
     Opt::ready(
         'a',
         "",
@@ -180,7 +204,8 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
             Ok(())
         }),
     )
-    .long("data-host", Group::Addresses, Kind::HostWithBits),
+    .long("data-host", Group::Addresses, Kind::HostWithBits)
+    .more("Where the data goes, when that is not the host of the control connection."),
     Opt::ready(
         'L',
         "host,family",
@@ -190,14 +215,19 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
             Ok(())
         }),
     )
-    .long("local-data-host", Group::Addresses, Kind::HostWithBits),
+    .long("local-data-host", Group::Addresses, Kind::HostWithBits)
+    .more("Where the data comes from."),
     Opt::ready(
         'P',
         "local,remote",
         "data ports",
         Action::Value(|a, text| set_both_ends(&mut a.port, text, port_name)),
     )
-    .long("data-port", Group::Addresses, PORTS),
+    .long("data-port", Group::Addresses, PORTS)
+    .more(
+        "Numbers or names of services. One value is for both ends, so `,7000` is what \
+         sets only netserver's.",
+    ),
     Opt::ready(
         'p',
         "from,to",
@@ -225,14 +255,16 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "whether data may be routed, 1 unless given",
         Action::Value(|a, text| a.routing = Some(int(text))),
     )
-    .long("route", Group::Sockets, Kind::Switch),
+    .long("route", Group::Sockets, Kind::Switch)
+    .more("0 keeps the data on directly connected networks."),
     Opt::ready(
         'e',
         "seconds",
         "UDP: give up on an answer after this long",
         Action::Value(|a, text| a.recv_timeout = Some(int(text))),
     )
-    .long("recv-timeout", Group::Operation, Kind::WholeSeconds),
+    .long("recv-timeout", Group::Operation, Kind::WholeSeconds)
+    .more("A transaction without an answer is then given up and the burst begun again."),
     Opt::ready(
         'f',
         "",
@@ -302,35 +334,47 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "number of send buffers to cycle through",
         Action::Value(|a, text| a.send_width = Some(size(text))),
     )
-    .long("send-ring", Group::Buffers, Kind::Size),
+    .long("send-ring", Group::Buffers, Kind::Size)
+    .more("One value, not a pair."),
     Opt::ready(
         'k',
         "[selection]",
         "print NAME=value lines: names, all, a file, or ? for a list",
         Action::NextUnlessDash(|a, word| output(a, Layout::Keyval, word)),
     )
-    .long("keyval", Group::Output, Kind::Selection),
+    .long("keyval", Group::Output, Kind::Selection)
+    .more(
+        "`--keyval NAME,NAME` or `all`, or the name of a file with one list in a line. \
+         Without a selection, what is usual for the test. The last of --keyval, --csv \
+         and --columns decides. The names are in the selector reference.",
+    ),
     Opt::ready(
         'o',
         "[selection]",
         "print comma separated values",
         Action::NextUnlessDash(|a, word| output(a, Layout::Csv, word)),
     )
-    .long("csv", Group::Output, Kind::Selection),
+    .long("csv", Group::Output, Kind::Selection)
+    .more("With a line of titles. The selection is as for --keyval."),
     Opt::ready(
         'O',
         "[selection]",
         "print columns",
         Action::NextUnlessDash(|a, word| output(a, Layout::Columns, word)),
     )
-    .long("columns", Group::Output, Kind::Selection),
+    .long("columns", Group::Output, Kind::Selection)
+    .more(
+        "Under titles of up to four lines. `;` in a selection begins the next block. \
+         The selection is as for --keyval.",
+    ),
     Opt::ready(
         'u',
         "id",
         "identifier of this run",
         Action::Value(|a, text| a.uuid = Some(cut(text, UUID).to_owned())),
     )
-    .long("uuid", Group::Output, Kind::Text),
+    .long("uuid", Group::Output, Kind::Text)
+    .more("At most 37 characters. A random one unless given."),
     Opt::ready(
         'i',
         "any",

@@ -26,7 +26,8 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
             a.standalone = true;
         }),
     )
-    .long("foreground", Group::Running, Kind::Nothing),
+    .long("foreground", Group::Running, Kind::Nothing)
+    .more("Otherwise netserver leaves the terminal and returns once it listens."),
     Opt::ready(
         'f',
         "",
@@ -36,7 +37,8 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
             a.standalone = true;
         }),
     )
-    .long("no-fork", Group::Running, Kind::Nothing),
+    .long("no-fork", Group::Running, Kind::Nothing)
+    .more("Preloaded network stacks whose sockets do not survive a new process need this."),
     Opt::ready(
         'L',
         "host,family",
@@ -47,7 +49,11 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
             Ok(())
         }),
     )
-    .long("listen", Group::Listening, Kind::Host),
+    .long("listen", Group::Listening, Kind::Host)
+    .more(
+        "A host, a family behind a comma, or both. Every address of both families \
+         unless given.",
+    ),
     Opt::ready(
         'p',
         "port",
@@ -57,7 +63,12 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
             a.standalone = true;
         }),
     )
-    .long("port", Group::Listening, Kind::Port),
+    .long("port", Group::Listening, Kind::Port)
+    .more(
+        "A number or the name of a service. When none of -D, -f, -L and -p is given and \
+         standard input is a socket, the one connection there is served, as inetd would \
+         have it.",
+    ),
     Opt::ready(
         '4',
         "",
@@ -78,7 +89,8 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
         "close connections that do not begin with this passphrase",
         Action::Value(|a, text| a.passphrase = Some(text.to_owned())),
     )
-    .long("passphrase", Group::Listening, Kind::Text),
+    .long("passphrase", Group::Listening, Kind::Text)
+    .more("The passphrase must be the first message, within 20 seconds."),
     Opt::ready(
         'd',
         "",

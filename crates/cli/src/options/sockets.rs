@@ -23,7 +23,8 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "bytes per send",
         Action::Value(|a, text| a.send_size.local = Some(size(text))),
     )
-    .long("send-size", Group::Operation, Kind::Size),
+    .long("send-size", Group::Operation, Kind::Size)
+    .more("One value, not a pair."),
     Opt::ready(
         'M',
         "bytes",
@@ -44,14 +45,16 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "local socket buffers",
         Action::Value(|a, text| set_ways(&mut a.buffers, text)),
     )
-    .long("socket-buffer", Group::Sockets, BUFFERS),
+    .long("socket-buffer", Group::Sockets, BUFFERS)
+    .more("One value is for both. -1 leaves the system's choice."),
     Opt::ready(
         'S',
         "send,recv",
         "remote socket buffers",
         Action::Value(|a, text| set_ways(&mut a.remote_buffers, text)),
     )
-    .long("remote-socket-buffer", Group::Sockets, BUFFERS),
+    .long("remote-socket-buffer", Group::Sockets, BUFFERS)
+    .more("One value is for both. -1 leaves the system's choice."),
     Opt::ready(
         'D',
         "",
@@ -92,7 +95,8 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "data ports",
         Action::Value(|a, text| set_both_ends(&mut a.port, text, port_name)),
     )
-    .long("data-port", Group::Addresses, PORTS),
+    .long("data-port", Group::Addresses, PORTS)
+    .more("Numbers or names of services. One value is for both ends."),
     Opt::ready(
         'p',
         "from,to",

@@ -1,8 +1,10 @@
 //! The netperf program.
 
 mod control;
+mod facts;
 mod failure;
 mod hosts;
+mod interim;
 mod private;
 mod run;
 
@@ -29,7 +31,7 @@ pub fn main(argv: &[OsString]) -> ExitCode {
     let parsed = netperf_cli::netperf(argv, &around);
     output::notices(&parsed.notices);
     let done = match parsed.command {
-        Ok(Command::Run(run)) => test(&run),
+        Ok(Command::Run(run)) => test(*run),
         Ok(Command::UnknownTest(unknown)) => unknown_test(&unknown),
         Ok(Command::ListSelectors { one_per_line }) => {
             let listing = if one_per_line {
@@ -74,10 +76,12 @@ pub(crate) fn cli_failure(error: &CliError) -> ExitCode {
     ExitCode::from(error.exit())
 }
 
-fn test(run: &Run) -> Result<(), Failure> {
-    netperf_report::needs(&run.plan, &run.report).map_err(|error| {
+fn test(mut run: Run) -> Result<(), Failure> {
+    let needs = netperf_report::needs(&run.plan, &run.report).map_err(|error| {
         Failure::stdout(netperf_report::SelectionError::EXIT, &error.to_string())
     })?;
+    run.plan.latency |= needs.latency;
+    let run = &run;
     bind_to_cpu(run);
     match run.plan.test {
         TestId::LocCpu | TestId::RemCpu | TestId::Uuid => run::without_data(run),

@@ -19,7 +19,7 @@ use netperf_session::offer::{self, Agreement, LocalEnd};
 
 use super::control::{self, Control};
 use super::hosts::{data_hosts, drawn, socket_address};
-use super::{failure, hosts};
+use super::{failure, hosts, interim};
 use crate::link::ControlLink;
 use crate::output::{Failure, err, out};
 
@@ -109,6 +109,7 @@ pub(super) fn test(run: &Run) -> Result<(), Failure> {
         control_local,
         trace,
         latency: None,
+        interim_index: 0,
         data_port: None,
     };
     let outcome = test.iterate()?;
@@ -131,6 +132,8 @@ struct Test<'a> {
     trace: Trace,
     /// How long operations took, over all iterations so far.
     latency: Option<Latency>,
+    /// Interim results printed so far, over all iterations.
+    interim_index: usize,
     /// The port that netserver had in the previous iteration.
     data_port: Option<u16>,
 }
@@ -182,13 +185,11 @@ impl<'a> Test<'a> {
         self.trace.timer(plan);
         let remote = socket_address(&hosts.remote, data_port);
         let live = Live::default();
-        let ran = client
-            .run(
-                remote,
-                self.talk.as_ref().map(|talk| talk.link().fd()),
-                &live,
-            )
-            .map_err(failed)?;
+        let control = self.talk.as_ref().map(|talk| talk.link().fd());
+        let ran = interim::beside(self.run, &mut self.interim_index, &live, || {
+            client.run(remote, control, &live)
+        })
+        .map_err(failed)?;
         dump_tcp_info(plan, &ran);
         let (mut ran, remote) = self.collect(ran)?;
         self.keep(ran.latency.take());

@@ -1,0 +1,93 @@
+//! Interim results: another thread looks at the loop's counts and prints.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use netperf_cli::Run;
+use netperf_engine::live::Live;
+use netperf_measure::clock::{self, Moment};
+use netperf_model::{Interim, Tally, Unit, figures};
+use netperf_report::{interim_line, interim_work};
+
+use crate::output::out;
+
+/// What goes on from line to line.
+struct Ticker<'a> {
+    run: &'a Run,
+    unit: Unit,
+    index: &'a mut usize,
+    last: (Moment, Tally),
+}
+
+impl Ticker<'_> {
+    /// Prints what happened since the last line.
+    fn print(&mut self, now: Moment, tally: Tally) {
+        let (then, before) = std::mem::replace(&mut self.last, (now, tally));
+        let interim = Interim {
+            work: interim_work(&self.run.plan, self.unit, &before, &tally),
+            seconds: now.since(then).as_secs_f64(),
+            ended: clock::since_epoch(),
+        };
+        out(&interim_line(
+            &self.run.plan,
+            &self.run.report,
+            *self.index,
+            &interim,
+        ));
+        *self.index += 1;
+    }
+
+    /// A line at every interval, on a grid that keeps its phase, until told to stop.
+    fn tick(&mut self, interval: Duration, live: &Live, stop: &Receiver<()>) {
+        let mut due = self.last.0.plus(interval);
+        loop {
+            match stop.recv_timeout(due.left()) {
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+            let now = clock::now();
+            self.print(now, live.read());
+            due = due.plus(interval);
+            if due.left().is_zero() {
+                due = now.plus(interval);
+            }
+        }
+    }
+}
+
+/// Runs `work` with interim results beside it, if any are wanted; what is left of
+/// the last interval gives a last line.
+pub(super) fn beside<T>(run: &Run, index: &mut usize, live: &Live, work: impl FnOnce() -> T) -> T {
+    let Some(interval) = run.plan.interim else {
+        return work();
+    };
+    let unit = figures::unit_in_force(&run.plan, run.report.unit);
+    let last = (clock::now(), Tally::default());
+    let mut ticker = Ticker {
+        run,
+        unit,
+        index,
+        last,
+    };
+    let done = std::thread::scope(|scope| {
+        let (stop, stopped): (Sender<()>, Receiver<()>) = channel();
+        let printing = scope.spawn(|| {
+            let stopped = stopped;
+            ticker.tick(interval, live, &stopped);
+        });
+        let done = work();
+        drop(stop);
+        wait_for(printing);
+        done
+    });
+    let tally = live.read();
+    if tally != ticker.last.1 {
+        ticker.print(clock::now(), tally);
+    }
+    done
+}
+
+fn wait_for(printing: std::thread::ScopedJoinHandle<'_, ()>) {
+    // A printer that panicked has said so; the result is not its affair.
+    let _panicked = printing.join();
+}

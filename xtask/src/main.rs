@@ -1,11 +1,12 @@
-//! Development tasks: paired benchmarks and instruction counts against the
-//! original. `just` is the door to them.
+//! Development tasks: generated files, and paired benchmarks and instruction counts
+//! against the original. `just` is the door to them.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "a tool whose result is what it prints"
 )]
 
+mod generate;
 mod instructions;
 mod options;
 mod parity;
@@ -15,10 +16,13 @@ use std::process::ExitCode;
 use options::Options;
 
 const USAGE: &str = "\
-usage: xtask bench-parity [--pairs N] [--seconds N] [--tests A,B] [--mixed] [--check]
+usage: xtask gen [--check]
+       xtask bench-parity [--pairs N] [--seconds N] [--tests A,B] [--mixed] [--check]
        xtask instructions [--check]
 common: [--ours FOLDER] [--stock FOLDER] [--cpus CLIENT,SERVER]
 
+gen            writes the files in docs/ that are made from the option tables
+  --check      fails if one is not what it should be, and writes nothing
 bench-parity   runs ours and the original in turn, pinned, and prints ours/stock
   --mixed      the mixed pairs too, against the original's own
   --check      fails if a median ratio is below 0.98
@@ -32,6 +36,7 @@ instructions   user-space instructions of the client, by callgrind
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let run = match words.first().map(String::as_str) {
+        Some("gen") => generate::run,
         Some("bench-parity") => parity::run,
         Some("instructions") => instructions::run,
         _ => {

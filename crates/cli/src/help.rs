@@ -135,7 +135,7 @@ fn paragraph(text: &mut String, indent: usize, words: &str) {
 }
 
 /// `words` in lines of at most `width` columns; line breaks stay.
-fn wrapped(words: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrapped(words: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for part in words.split('\n') {
         let mut line = String::new();

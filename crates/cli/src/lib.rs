@@ -13,6 +13,7 @@
 
 mod args;
 mod command;
+pub mod docs;
 mod entry;
 mod getopt;
 mod grammar;

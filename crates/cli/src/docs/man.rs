@@ -1,0 +1,247 @@
+//! The man pages, in the man(7) macros.
+
+use std::fmt::Write as _;
+
+use netperf_model::catalog::tests::TESTS;
+
+use super::{MADE_BY, about};
+use crate::entry::{self, Entry};
+use crate::group::Group;
+use crate::help;
+
+/// Columns of a line of the source.
+const LINE: usize = 78;
+
+/// `netperf.1`.
+pub(super) fn netperf() -> String {
+    let mut page = Man::new("NETPERF", "netperf", "measure the performance of a network");
+    page.synopsis(".B netperf\n.RI [ options ]\n.RB [ \\-\\-\n.RI [ \"test options\" ]]\n");
+    page.section("DESCRIPTION");
+    page.text(
+        "netperf runs a test between this host and one where netserver(1) waits, and \
+         prints what came of it: how fast data went, or how many requests were answered.",
+    );
+    page.text(
+        "Options of one letter are read as getopt(3) reads them: letters may be \
+         clustered, a value may be attached or be the next word. Letters behind -- \
+         belong to the test, and many mean something else there. Options also have \
+         names, which may stand on either side of -- because no two are the same, as \
+         `--name value` or `--name=value`. Names cannot be shortened.",
+    );
+    page.text(
+        "A value that makes no sense is 0 behind a letter, as scripts have always seen \
+         it; behind a name it is an error.",
+    );
+    values(&mut page);
+    page.section("OPTIONS");
+    page.options(&entry::global());
+    page.section("TEST OPTIONS");
+    page.text("Of the OMNI, TCP and UDP tests; behind -- the letters, anywhere the names.");
+    page.options(&without_about(entry::omni()));
+    page.section("OPTIONS OF THE OLDER TESTS");
+    page.text("Of TCP_SENDFILE, TCP_CC and TCP_MSS, instead of those above.");
+    page.options(&without_about(entry::sockets()));
+    tests(&mut page);
+    meanings(&mut page);
+    ending(&mut page);
+    page.text
+}
+
+/// `netserver.1`.
+pub(super) fn netserver() -> String {
+    let mut page = Man::new(
+        "NETSERVER",
+        "netserver",
+        "do the other half of netperf's tests",
+    );
+    page.synopsis(".B netserver\n.RI [ options ]\n");
+    page.section("DESCRIPTION");
+    page.text(
+        "netserver waits for netperf(1) to connect, and sends and receives for it. It \
+         says where it listens, goes to the background, and serves every netperf in a \
+         process of its own. With a socket as standard input it serves that one \
+         connection, as inetd starts it.",
+    );
+    page.section("OPTIONS");
+    page.options(&entry::server());
+    page.section("EXIT STATUS");
+    page.item("0", "It listens, or has served.");
+    page.item("1", "It could not listen, or a letter was wrong.");
+    page.item(
+        "2",
+        "An option given by name was wrong; one line on standard error says how.",
+    );
+    page.section("SEE ALSO");
+    page.text("netperf(1)");
+    page.text
+}
+
+fn values(page: &mut Man) {
+    page.section("VALUES");
+    page.item(
+        "sizes",
+        "A whole number, perhaps with K, M or G (powers of 1024) or k, m or g (powers \
+         of 1000) behind it.",
+    );
+    page.item(
+        "pairs",
+        "Two values with a comma between them. Either may be left out and then stays \
+         what it was. One value without a comma is for both, unless the option says \
+         otherwise.",
+    );
+    page.item(
+        "times",
+        "By name: a number of seconds, or numbers with h, m, s, ms, us or ns behind \
+         them, such as 1m30s.",
+    );
+    page.item(
+        "hosts",
+        "A name or an address, perhaps with a comma and a family behind it: 4, 6, \
+         inet, inet6 or unspec.",
+    );
+}
+
+fn without_about(entries: Vec<Entry>) -> Vec<Entry> {
+    let own = |entry: &Entry| entry.group != Group::About;
+    entries.into_iter().filter(own).collect()
+}
+
+fn tests(page: &mut Man) {
+    page.section("TESTS");
+    for row in TESTS {
+        page.item(row.name, &super::sentence(&help::sentence(row)));
+    }
+}
+
+fn meanings(page: &mut Man) {
+    page.section("LETTERS THAT MEAN TWO THINGS");
+    for twice in entry::twice() {
+        let (front, behind) = (twice.front.long, twice.behind.long);
+        let text = format!("--{front} in front of --, --{behind} behind it.");
+        page.item(&format!("-{}", twice.letter), &text);
+    }
+}
+
+fn ending(page: &mut Man) {
+    page.section("EXIT STATUS");
+    page.item("0", "The test ran, also when a signal ended it early.");
+    page.item(
+        "1",
+        "A letter was wrong, the test is unknown, or it failed.",
+    );
+    page.item(
+        "2",
+        "An option given by name was wrong; one line on standard error says how.",
+    );
+    page.item(
+        "255",
+        "A host was not found, or netserver could not be reached.",
+    );
+    page.section("SIGNALS");
+    page.text(
+        "SIGINT and SIGALRM end a test that runs for a time: it prints its result as if \
+         the time were over.",
+    );
+    page.section("ENVIRONMENT");
+    page.item(
+        "DUMP_TCP_INFO",
+        "If set, what the system knows of the data connection is printed on standard \
+         error when a TCP test ends.",
+    );
+    page.section("EXAMPLES");
+    page.example("netperf --host server --time 5s");
+    page.example("netperf --host server --test tcp_rr --request-size 1,64K");
+    page.example("netperf -H server -t TCP_RR -l 5 -- -r 1,64K -k THROUGHPUT,P99_LATENCY");
+    page.section("SEE ALSO");
+    page.text("netserver(1)");
+}
+
+/// A page as it grows.
+struct Man {
+    text: String,
+}
+
+impl Man {
+    fn new(title: &str, name: &str, purpose: &str) -> Self {
+        let version = env!("CARGO_PKG_VERSION");
+        let text = format!(
+            ".\\\" {MADE_BY}\n.TH {title} 1 \"\" \"netperf {version}\" \"User Commands\"\n\
+             .SH NAME\n{name} \\- {purpose}\n"
+        );
+        Self { text }
+    }
+
+    fn synopsis(&mut self, roff: &str) {
+        self.section("SYNOPSIS");
+        self.text.push_str(roff);
+    }
+
+    fn section(&mut self, title: &str) {
+        _ = writeln!(self.text, ".SH {title}");
+    }
+
+    fn text(&mut self, words: &str) {
+        if !self.after_heading() {
+            self.text.push_str(".PP\n");
+        }
+        _ = writeln!(self.text, "{}", escaped(words));
+    }
+
+    /// Whether the last line is a heading, after which a paragraph begins by itself.
+    fn after_heading(&self) -> bool {
+        let last = self.text.lines().next_back().unwrap_or_default();
+        last.starts_with(".SH") || last.starts_with(".SS")
+    }
+
+    fn item(&mut self, head: &str, words: &str) {
+        _ = writeln!(self.text, ".TP\n.B {}\n{}", escaped(head), escaped(words));
+    }
+
+    fn example(&mut self, line: &str) {
+        if !self.after_heading() {
+            self.text.push_str(".PP\n");
+        }
+        _ = writeln!(self.text, ".nf\n.RS\n{}\n.RE\n.fi", escaped(line));
+    }
+
+    fn options(&mut self, entries: &[Entry]) {
+        for (group, entries) in entry::by_group(entries) {
+            _ = writeln!(self.text, ".SS {}", group.title());
+            for entry in entries {
+                _ = writeln!(
+                    self.text,
+                    ".TP\n{}\n{}",
+                    head(&entry),
+                    escaped(&about(&entry))
+                );
+            }
+        }
+    }
+}
+
+/// The forms of an option: bold what is typed, italic what stands for something.
+fn head(entry: &Entry) -> String {
+    let value = match (entry.value.strip_prefix('['), entry.value) {
+        (_, "") => String::new(),
+        (Some(inside), _) => format!(" [\\fI{}\\fR]", escaped(inside.trim_end_matches(']'))),
+        (None, value) => format!(" \\fI{}\\fR", escaped(value)),
+    };
+    let long = format!("\\fB{}\\fR{value}", escaped(&format!("--{}", entry.long)));
+    match entry.letter {
+        Some(letter) => format!("\\fB{}\\fR{value}, {long}", escaped(&format!("-{letter}"))),
+        None => long,
+    }
+}
+
+/// Text in which nothing is a request or an escape, in lines that are easy to compare.
+fn escaped(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-");
+    let lines = help::wrapped(&text, LINE).into_iter().map(|line| {
+        if line.starts_with(['.', '\'']) {
+            format!("\\&{line}")
+        } else {
+            line
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,90 @@
+//! The manual's option reference.
+
+use std::fmt::Write as _;
+
+use super::{MADE_BY, about, sentence};
+use crate::entry::{self, Entry};
+use crate::group::Group;
+use crate::kind::Kind;
+
+/// `options.md`.
+pub(super) fn options() -> String {
+    let mut text = format!("<!-- {MADE_BY} -->\n\n{INTRODUCTION}");
+    text.push_str("\n## netperf\n\nIn front of `--` the letters, anywhere the names.\n");
+    groups(&mut text, &entry::global());
+    text.push_str("\n## OMNI, TCP and UDP tests\n\nBehind `--` the letters, anywhere the names.\n");
+    groups(&mut text, &entry::omni());
+    text.push_str(
+        "\n## TCP_SENDFILE, TCP_CC and TCP_MSS\n\nThese older tests have options of their \
+         own, instead of the ones above.\n",
+    );
+    groups(&mut text, &entry::sockets());
+    text.push_str("\n## netserver\n");
+    groups(&mut text, &entry::server());
+    meanings(&mut text);
+    text
+}
+
+const INTRODUCTION: &str = "\
+# Options
+
+Every option has a name, and nearly every one a letter.
+
+Letters are read as `getopt` reads them: they may be clustered (`-cC`), a value may
+be attached (`-tTCP_RR`) or be the next word, and a value that makes no sense is 0,
+never an error. Letters behind `--` belong to the test, and many of them mean
+something else there than in front; [a table](#letters-that-mean-two-things) has
+both.
+
+Names may stand on either side of `--`, because no two are the same, as
+`--name value` or `--name=value`. They cannot be shortened. A name that is not known
+or a value that makes no sense is an error: one line on standard error says what was
+expected and what is nearest to it, and the exit status is 2.
+
+Of two values with a comma between them either may be left out, and then stays what
+it was.
+";
+
+fn groups(text: &mut String, entries: &[Entry]) {
+    for (group, entries) in entry::by_group(entries) {
+        // The same `-h` everywhere would be the same text everywhere.
+        let only_help = group == Group::About && entries.len() == 1;
+        if only_help {
+            continue;
+        }
+        _ = writeln!(text, "\n### {}", group.title());
+        for entry in entries {
+            option(text, &entry);
+        }
+    }
+}
+
+fn option(text: &mut String, entry: &Entry) {
+    let value = match entry.value {
+        "" => String::new(),
+        value => format!(" {value}"),
+    };
+    let letter = entry.letter.map(|letter| format!("`-{letter}{value}`, "));
+    _ = writeln!(
+        text,
+        "\n#### {}`--{}{value}`\n\n{}",
+        letter.unwrap_or_default(),
+        entry.long,
+        about(entry),
+    );
+    let obvious = matches!(entry.kind, Kind::Nothing | Kind::Text | Kind::Selection);
+    if !obvious && entry.needs_value() {
+        _ = writeln!(text, "\n*By name:* {}", sentence(&entry.kind.expected()));
+    }
+}
+
+fn meanings(text: &mut String) {
+    text.push_str(
+        "\n## Letters that mean two things\n\n\
+         | letter | in front of `--` | behind it |\n|---|---|---|\n",
+    );
+    for twice in entry::twice() {
+        let (front, behind) = (twice.front.long, twice.behind.long);
+        _ = writeln!(text, "| `-{}` | `--{front}` | `--{behind}` |", twice.letter);
+    }
+}

@@ -1,0 +1,129 @@
+//! The generated files in the repository are those that the tables give, and the
+//! programs that read them have nothing to say against them.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use netperf_cli::docs::{Page, pages};
+
+fn kept(page: &Page) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(page.path)
+}
+
+fn page(end: &str) -> Page {
+    let pages = pages();
+    let mut found = pages.into_iter().filter(|page| page.path.ends_with(end));
+    found.next().expect(end)
+}
+
+#[test]
+fn generated_files_are_up_to_date() {
+    for page in pages() {
+        let kept = std::fs::read_to_string(kept(&page)).unwrap_or_default();
+        assert!(
+            kept == page.text,
+            "{} is stale: cargo run -p xtask -- gen",
+            page.path
+        );
+    }
+}
+
+#[test]
+fn generated_files_name_every_option() {
+    let man = page("netperf.1").text;
+    for name in ["time", "no-delay", "async-recv", "count"] {
+        let escaped = format!("\\-\\-{}", name.replace('-', "\\-"));
+        assert!(man.contains(&escaped), "{name}");
+        for end in [".bash", "_netperf", ".fish", "options.md"] {
+            let text = page(end).text;
+            assert!(text.contains(name), "{name} in {end}");
+        }
+    }
+}
+
+/// What `program` says about a page when told to check it; `None` when it is not here.
+fn checked(program: &str, arguments: &[&str], page: &Page) -> Option<String> {
+    let output = Command::new(program)
+        .args(arguments)
+        .arg(kept(page))
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{program}: {said}");
+    Some(said)
+}
+
+#[test]
+fn shells_find_no_fault_in_their_completions() {
+    for (shell, end) in [("bash", ".bash"), ("zsh", "_netperf"), ("fish", ".fish")] {
+        if let Some(said) = checked(shell, &["-n"], &page(end)) {
+            assert_eq!(said, "", "{shell}");
+        }
+    }
+}
+
+#[test]
+fn groff_finds_no_fault_in_the_man_pages() {
+    for end in ["netperf.1", "netserver.1"] {
+        let arguments = ["-man", "-ww", "-z", "-rLL=80n"];
+        if let Some(said) = checked("groff", &arguments, &page(end)) {
+            assert_eq!(said, "", "{end}");
+        }
+    }
+}
+
+/// What bash offers behind `line`.
+fn offered(line: &str) -> Option<Vec<String>> {
+    let mut words: Vec<&str> = line.split(' ').collect();
+    let last = words.len() - 1;
+    let program = words[0].to_owned();
+    // bash makes words of their own of the equals signs.
+    let split: Vec<String> = words
+        .drain(..)
+        .flat_map(|word| match word.split_once('=') {
+            Some((name, "")) => vec![name.to_owned(), "=".to_owned()],
+            Some((name, value)) => vec![name.to_owned(), "=".to_owned(), value.to_owned()],
+            None => vec![word.to_owned()],
+        })
+        .collect();
+    let last = last.max(split.len() - 1);
+    let script = format!(
+        "source \"$0\"; COMP_WORDS=(\"$@\"); COMP_CWORD={last}; _{program}; \
+         printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    );
+    let output = Command::new("bash")
+        .args(["--norc", "--noprofile", "-c", &script])
+        .arg(kept(&page(".bash")))
+        .args(&split)
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{line}");
+    let lines = text.lines().filter(|line| !line.is_empty());
+    Some(lines.map(str::to_owned).collect())
+}
+
+#[test]
+fn bash_offers_names_and_values_on_both_sides_of_the_dashes() {
+    for (line, wanted) in [
+        ("netperf --ti", "--time"),
+        ("netperf --tes", "--test"),
+        ("netperf -t TCP_S", "TCP_STREAM TCP_SENDFILE"),
+        ("netperf --test tcp_c", "tcp_crr tcp_cc"),
+        ("netperf --test=tcp_c", "tcp_crr tcp_cc"),
+        ("netperf -- -t d", "dgram"),
+        ("netperf -- --test udp_s", "udp_stream"),
+        ("netperf -- -d re", "recv receive"),
+        ("netperf --request", "--request-size"),
+        ("netperf --time 5", ""),
+        ("netserver --fo", "--foreground"),
+        ("netserver --test", ""),
+    ] {
+        if let Some(offered) = offered(line) {
+            assert_eq!(offered.join(" "), wanted, "{line}");
+        }
+    }
+}

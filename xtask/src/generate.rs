@@ -1,0 +1,37 @@
+//! Files in the repository that are made from tables in the code.
+
+use std::path::Path;
+
+use netperf_cli::docs::pages;
+
+use crate::options::Options;
+
+/// Writes them, or only looks whether they are as they should be.
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut stale = Vec::new();
+    for page in pages() {
+        let path = root.join(page.path);
+        if std::fs::read_to_string(&path).is_ok_and(|kept| kept == page.text) {
+            continue;
+        }
+        if options.check {
+            stale.push(page.path);
+            continue;
+        }
+        write(&path, &page.text)?;
+        println!("wrote {}", page.path);
+    }
+    if stale.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("stale, run xtask gen: {}", stale.join(" ")))
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(path, text))
+        .map_err(|error| format!("{}: {error}", path.display()))
+}

@@ -11,6 +11,7 @@ use netperf_model::{
 };
 use netperf_model::{Hosts, ReportPlan, TestId, TestPlan};
 
+use crate::spread::spread;
 use crate::times::Times;
 
 /// CPUs of the host the transcripts were captured on.
@@ -84,6 +85,12 @@ impl Figures {
             remote: has_peer.then_some(remote),
             segment_size: self.segment_size,
         };
+        let iterations = if transactional(plan, unit) {
+            let demands = [self.local.demand, self.remote.demand];
+            spread(&iteration, demands, self.iterations)
+        } else {
+            vec![iteration; self.iterations.max(1)]
+        };
         Outcome {
             plan: plan.clone(),
             hosts: setting.hosts.clone(),
@@ -93,7 +100,7 @@ impl Figures {
                 data_port: 0,
                 remote_cpu: plan.remote.cpu.is_some() && has_peer,
             },
-            iterations: vec![iteration; self.iterations.max(1)],
+            iterations,
             latency: self.times.latency(),
             confidence: plan.confidence.map(|_| self.confidence()),
             uuid: self.uuid,

@@ -229,6 +229,8 @@ fn take_end(cpu: bool, name: &str, value: &str, end: &mut EndFigures) {
     let real = || value.parse::<f64>().ok().filter(|value| *value >= 0.0);
     let setup = &mut end.setup;
     match name {
+        // Cut off together with the rest of its line; its column is as wide as this.
+        "SEND_SIZE" if value.is_empty() => setup.send_size = Some(16384),
         "SEND_SIZE" => setup.send_size = value.parse().ok(),
         "RECV_SIZE" => setup.recv_size = value.parse().ok(),
         "SEND_WIDTH" => setup.send_width = value.parse().expect("a width"),

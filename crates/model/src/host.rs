@@ -3,6 +3,8 @@
 //! `None` says that it could not be told. Something that can be told not to be there,
 //! such as the driver of a loopback interface, is [`NONE`] or a 0.
 
+use std::net::IpAddr;
+
 /// The text of a fact that is known not to be there.
 pub const NONE: &str = "none";
 
@@ -59,6 +61,14 @@ pub struct PciIds {
     pub subvendor: u16,
     /// Which board it is.
     pub subdevice: u16,
+}
+
+/// That netperf wants to know the facts of netserver's host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FactsWanted {
+    /// The address that netperf sends data to, which tells the interface; `None` where
+    /// it did not say.
+    pub reached_at: Option<IpAddr>,
 }
 
 /// The security framework of a kernel.

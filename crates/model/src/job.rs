@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use crate::catalog::transports::TransportId;
+use crate::host::FactsWanted;
 use crate::plan::{EndPlan, Family, Flow, Limit};
 
 /// One test as netserver sees it. [`Flow`] stays netperf's view.
@@ -30,6 +31,8 @@ pub struct ServerJob {
     pub peer: Option<SocketAddr>,
     /// How the run ends, where requests differ.
     pub ending: Ending,
+    /// Whether the facts of netserver's host are wanted.
+    pub facts: Option<FactsWanted>,
 }
 
 /// How netserver's end of a run is brought to its end.

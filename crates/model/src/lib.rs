@@ -22,7 +22,9 @@ pub use catalog::tests::{Suite, TestId, TestRow};
 pub use catalog::transports::{SocketKind, TransportId, TransportRow};
 pub use cpu::{CpuMethod, CpuShares, CpuUsage};
 pub use event::Interim;
-pub use host::{HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode};
+pub use host::{
+    FactsWanted, HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode,
+};
 pub use job::{Ending, ServerJob};
 pub use latency::{Decades, Latency};
 pub use outcome::{Confidence, EndResult, Iteration, Outcome, Tally, Warning};

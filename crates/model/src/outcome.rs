@@ -2,6 +2,7 @@
 
 use crate::agreed::{Agreed, Hosts};
 use crate::cpu::CpuUsage;
+use crate::host::HostFacts;
 use crate::latency::Latency;
 use crate::plan::TestPlan;
 
@@ -93,6 +94,10 @@ pub struct Outcome {
     pub latency: Option<Latency>,
     /// How far confidence got; `None` when one iteration was asked for.
     pub confidence: Option<Confidence>,
+    /// netperf's host.
+    pub local_host: HostFacts,
+    /// netserver's host; `None` when nobody asked, or when it is of a make that cannot tell.
+    pub remote_host: Option<HostFacts>,
     /// Identifier of this run.
     pub uuid: String,
     /// Doubts.

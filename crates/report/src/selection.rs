@@ -96,6 +96,8 @@ pub struct Needs {
     pub latency: bool,
     /// The congestion control in force.
     pub congestion: bool,
+    /// Facts about the hosts.
+    pub hosts: bool,
 }
 
 /// Why a selection cannot be used. `Display` is the line for standard output.
@@ -279,6 +281,7 @@ impl Selection {
         let needs = Needs {
             latency: needs(Need::Latency),
             congestion: needs(Need::Congestion),
+            hosts: needs(Need::Hosts),
         };
         Self { blocks, needs }
     }
@@ -456,9 +459,11 @@ mod tests {
         assert!(Selection::from_list("p50_lATENCY").needs.latency);
         assert!(Selection::from_list("P99.99_LATENCY").needs.latency);
         assert!(Selection::from_list("LOCAL_CONG_CONTROL").needs.congestion);
+        assert!(Selection::from_list("remote_sysname").needs.hosts);
         let everything = Needs {
             latency: true,
             congestion: true,
+            hosts: true,
         };
         assert_eq!(Selection::all().needs, everything);
     }

@@ -2,7 +2,8 @@
 
 use netperf_model::figures::{self, count, per_call};
 use netperf_model::{
-    Confidence, CpuShares, CpuUsage, EndResult, EndSetup, Family, SocketKind, TransportId,
+    Confidence, CpuShares, CpuUsage, EndResult, EndSetup, Family, HostFacts, PciIds, SocketKind,
+    TransportId,
 };
 
 use crate::fmt::{Arg, Piece, pieces, printf};
@@ -34,14 +35,14 @@ pub enum Missing {
     NotMeasured,
     /// The statistics were not kept: prints as -1.
     NotKept,
-    /// Facts about the host are not collected: `unknown`, 0 or 0xfffffffe.
+    /// A fact about a host that cannot be told: `unknown`, 0 or 0xfffffffe.
     NotCollected,
     /// The user set none: the formats leave it out.
     Unset,
 }
 
-/// Facts about the hosts.
-pub(crate) const NOT_COLLECTED: Value = Value::Missing(Missing::NotCollected);
+/// A fact about a host that cannot be told.
+const NOT_COLLECTED: Value = Value::Missing(Missing::NotCollected);
 /// Statistics of operation times.
 pub(crate) const NOT_KEPT: Value = Value::Missing(Missing::NotKept);
 
@@ -259,6 +260,44 @@ pub(crate) fn tos(end: End<'_>) -> Value {
 pub(crate) fn congestion(end: End<'_>) -> Value {
     let name = end.result.and_then(|result| result.congestion.as_deref());
     text(name.unwrap_or(""))
+}
+
+/// A text about an end's host.
+pub(crate) fn host_text(end: End<'_>, pick: fn(&HostFacts) -> &Option<String>) -> Value {
+    let fact = end.host.and_then(|host| pick(host).as_deref());
+    fact.map_or(NOT_COLLECTED, text)
+}
+
+/// MHz.
+pub(crate) fn host_frequency(end: End<'_>) -> Value {
+    let frequency = end.host.and_then(|host| host.cpu_frequency);
+    frequency.map_or(NOT_COLLECTED, |megahertz| Value::Int(i64::from(megahertz)))
+}
+
+/// One of the ids of the interface.
+pub(crate) fn host_id(end: End<'_>, pick: fn(PciIds) -> u16) -> Value {
+    let ids = end.host.and_then(|host| host.interface.pci);
+    ids.map_or(NOT_COLLECTED, |ids| Value::Bits(u32::from(pick(ids))))
+}
+
+pub(crate) fn security_type(end: End<'_>) -> Value {
+    let kind = end.host.and_then(|host| host.security.kind);
+    kind.map_or(NOT_COLLECTED, |kind| text(kind.label()))
+}
+
+pub(crate) fn security_type_id(end: End<'_>) -> Value {
+    let kind = end.host.and_then(|host| host.security.kind);
+    kind.map_or(NOT_COLLECTED, |kind| Value::Int(i64::from(kind.id())))
+}
+
+pub(crate) fn security_mode(end: End<'_>) -> Value {
+    let mode = end.host.and_then(|host| host.security.mode);
+    mode.map_or(NOT_COLLECTED, |mode| text(mode.label()))
+}
+
+pub(crate) fn security_mode_id(end: End<'_>) -> Value {
+    let mode = end.host.and_then(|host| host.security.mode);
+    mode.map_or(NOT_COLLECTED, |mode| Value::Int(i64::from(mode.id())))
 }
 
 pub(crate) fn fill_file(end: End<'_>) -> Value {

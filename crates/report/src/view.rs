@@ -3,7 +3,8 @@
 
 use netperf_model::figures::{self, Figures};
 use netperf_model::{
-    CpuUsage, EndPlan, EndResult, EndSetup, Iteration, Outcome, ReportPlan, TestId, TestPlan, Unit,
+    CpuUsage, EndPlan, EndResult, EndSetup, HostFacts, Iteration, Outcome, ReportPlan, TestId,
+    TestPlan, Unit,
 };
 
 /// One outcome, ready to be read.
@@ -34,6 +35,8 @@ pub struct End<'a> {
     pub result: Option<&'a EndResult>,
     /// Whether settings and results of this end can be known at all.
     pub known: bool,
+    /// Facts about its host; `None` when they are not known.
+    pub host: Option<&'a HostFacts>,
 }
 
 impl<'a> View<'a> {
@@ -65,6 +68,7 @@ impl<'a> View<'a> {
             setup: Some(self.outcome.agreed.local),
             result: Some(&self.last.local),
             known: true,
+            host: Some(&self.outcome.local_host),
         }
     }
 
@@ -76,6 +80,7 @@ impl<'a> View<'a> {
             setup: self.outcome.agreed.remote,
             result: self.last.remote.as_ref(),
             known: self.outcome.plan.control.is_some(),
+            host: self.outcome.remote_host.as_ref(),
         }
     }
 

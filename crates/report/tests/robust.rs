@@ -6,8 +6,8 @@ use std::net::IpAddr;
 
 use netperf_cli::{Command, Run, Surroundings};
 use netperf_model::{
-    Agreed, CpuMethod, CpuShares, CpuUsage, EndResult, EndSetup, Family, Host, Hosts, Iteration,
-    Outcome,
+    Agreed, CpuMethod, CpuShares, CpuUsage, EndResult, EndSetup, Family, Host, HostFacts, Hosts,
+    InterfaceFacts, Iteration, Outcome, PciIds, SecurityFacts, SecurityKind, SecurityMode,
 };
 use netperf_report::selectors::{SELECTORS, is_selector};
 use netperf_report::{Needs, banner, final_report, needs};
@@ -73,6 +73,8 @@ fn outcome(run: &Run, figure: f64) -> Outcome {
         }],
         confidence: None,
         latency: None,
+        local_host: HostFacts::default(),
+        remote_host: None,
         uuid: "id".to_owned(),
         warnings: Vec::new(),
     }
@@ -162,7 +164,7 @@ fn latency_selectors_print_minus_one_while_statistics_are_not_kept() {
     );
     let latency = Needs {
         latency: true,
-        congestion: false,
+        ..Needs::default()
     };
     assert_eq!(needs(&run.plan, &run.report), Ok(latency));
 }
@@ -189,6 +191,59 @@ fn negative_verbosity_prints_the_banner_only() {
     let run = run("netperf -v -1");
     assert_eq!(report(&run, 1.0), "");
     assert!(banner(&run.plan, &run.report, &hosts()).is_some());
+}
+
+/// A host of which something is known.
+fn known_host() -> HostFacts {
+    HostFacts {
+        sysname: Some("Linux".to_owned()),
+        system_model: Some("Standard PC (Q35 + ICH9, 2009)".to_owned()),
+        cpu_frequency: Some(2700),
+        interface: InterfaceFacts {
+            pci: Some(PciIds {
+                vendor: 0x1af4,
+                ..PciIds::default()
+            }),
+            ..InterfaceFacts::default()
+        },
+        security: SecurityFacts {
+            kind: Some(SecurityKind::SeLinux),
+            mode: Some(SecurityMode::Permissive),
+            specific: None,
+        },
+        ..HostFacts::default()
+    }
+}
+
+#[test]
+fn facts_about_the_hosts_are_printed_and_unknown_only_where_they_are() {
+    let facts = "LOCAL_SYSNAME,LOCAL_RELEASE,LOCAL_CPU_FREQUENCY,LOCAL_INTERFACE_VENDOR,\
+                 LOCAL_INTERFACE_DEVICE,LOCAL_SECURITY_TYPE,LOCAL_SECURITY_TYPE_ID,\
+                 LOCAL_SECURITY_ENABLED,LOCAL_SECURITY_ENABLED_NUM,LOCAL_SECURITY_SPECIFIC,\
+                 REMOTE_SYSNAME,REMOTE_CPU_FREQUENCY,REMOTE_INTERFACE_VENDOR,\
+                 REMOTE_SECURITY_TYPE_ID";
+    let run = run(&format!("netperf -t omni -- -k {facts}"));
+    let mut outcome = outcome(&run, 1.0);
+    outcome.local_host = known_host();
+    let text = final_report(&outcome, &run.report).expect("a report");
+    assert_eq!(
+        text,
+        "LOCAL_SYSNAME=Linux\nLOCAL_RELEASE=unknown\nLOCAL_CPU_FREQUENCY=2700\n\
+         LOCAL_INTERFACE_VENDOR=0x1af4\nLOCAL_INTERFACE_DEVICE=0x0000\n\
+         LOCAL_SECURITY_TYPE=SELinux\nLOCAL_SECURITY_TYPE_ID=2\n\
+         LOCAL_SECURITY_ENABLED=Permissive\nLOCAL_SECURITY_ENABLED_NUM=2\n\
+         LOCAL_SECURITY_SPECIFIC=unknown\nREMOTE_SYSNAME=unknown\nREMOTE_CPU_FREQUENCY=0\n\
+         REMOTE_INTERFACE_VENDOR=0xfffffffe\nREMOTE_SECURITY_TYPE_ID=0\n"
+    );
+}
+
+#[test]
+fn a_comma_in_a_name_does_not_make_two_fields() {
+    let run = run("netperf -t omni -P 0 -- -o REMOTE_SYSTEM_MODEL,LOCAL_SYSTEM_MODEL");
+    let mut outcome = outcome(&run, 1.0);
+    outcome.remote_host = Some(known_host());
+    let text = final_report(&outcome, &run.report).expect("a report");
+    assert_eq!(text, "Standard PC (Q35 + ICH9 2009),unknown\n");
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub const ANSWER: Duration = Duration::from_secs(60);
 pub const CALIBRATION: Duration = Duration::from_secs(160);
 
 /// Where the conversation stands.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum State {
     /// Nothing is outstanding.
     Idle,
@@ -141,7 +141,10 @@ fn agreed(plan: &TestPlan, frame: &Frame) -> (State, Vec<Effect>) {
         return closed(SessionError::Remote(frame.errno()));
     }
     match offer::agreement(plan, frame) {
-        Ok(agreement) => (State::Running(agreement), vec![Effect::Agreed(agreement)]),
+        Ok(agreement) => (
+            State::Running(agreement.clone()),
+            vec![Effect::Agreed(agreement)],
+        ),
         Err(error) => closed(error),
     }
 }

@@ -8,7 +8,7 @@ mod omni;
 
 use std::net::IpAddr;
 
-use netperf_model::{EndResult, EndSetup, ServerJob};
+use netperf_model::{EndResult, EndSetup, HostFacts, ServerJob};
 use netperf_wire::messages::{
     MaertsRequest, OmniRequest, RrRequest, StreamRequest, UdpStreamRequest,
 };
@@ -32,7 +32,7 @@ pub enum Dialect {
 }
 
 /// netserver's end once it is prepared.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Ready {
     /// Its socket and buffers.
     pub setup: EndSetup,
@@ -40,6 +40,8 @@ pub struct Ready {
     pub data_port: u16,
     /// Its CPU calibration rate, clock ticks per second.
     pub cpu_rate: f32,
+    /// The facts of its host, where the job wants them.
+    pub host: Option<Box<HostFacts>>,
 }
 
 impl Dialect {
@@ -57,7 +59,7 @@ impl Dialect {
         match kind {
             RequestKind::Omni => {
                 let request: OmniRequest = decode(frame)?;
-                let job = omni::job(&request, peer)?;
+                let job = omni::extended(omni::job(&request, peer)?, frame);
                 Ok((Self::Omni(Box::new(request)), job))
             }
             RequestKind::TcpStream => {

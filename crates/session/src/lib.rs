@@ -10,6 +10,7 @@ pub mod dialect;
 pub mod driver;
 pub mod errno;
 pub mod error;
+mod extension;
 pub mod offer;
 pub mod server;
 

@@ -7,16 +7,17 @@
 use std::net::IpAddr;
 
 use netperf_model::{
-    CpuMethod, CpuShares, CpuUsage, EndPlan, EndResult, EndSetup, Family, Limit, Routing,
-    SocketKind, Tally, TestId, TestPlan,
+    CpuMethod, CpuShares, CpuUsage, EndPlan, EndResult, EndSetup, Family, HostFacts, Limit,
+    Routing, SocketKind, Tally, TestId, TestPlan,
 };
-use netperf_wire::messages::{OmniRequest, OmniResponse, OmniResults};
+use netperf_wire::messages::{Extension, OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{
-    Direction, FixedStr, Frame, Header, Message, OmniFlags, RequestKind, WireFamily, WireProtocol,
-    WireSocketType, ip_to_words,
+    Direction, FixedStr, Frame, Header, Message, OmniFlags, RequestKind, Stage, WireFamily,
+    WireProtocol, WireSocketType, ip_to_words,
 };
 
 use crate::error::SessionError;
+use crate::extension;
 
 /// What the request says beyond the plan: netperf's data socket as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,10 +30,13 @@ pub struct LocalEnd {
     pub port: u16,
     /// The port that netserver's data socket is asked to have, 0 for any.
     pub data_port: u16,
+    /// Where data will go, when the facts of netserver's host are wanted: those of the
+    /// interface that has this address.
+    pub facts_of: Option<IpAddr>,
 }
 
 /// What netserver agreed to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agreement {
     /// Its socket and buffers as they really are.
     pub setup: EndSetup,
@@ -40,6 +44,8 @@ pub struct Agreement {
     pub data_port: u16,
     /// Whether it measures its CPU.
     pub measures_cpu: bool,
+    /// The facts of its host; `None` from a stock netserver, or when nobody asked.
+    pub host: Option<Box<HostFacts>>,
 }
 
 /// The request for one iteration.
@@ -88,7 +94,21 @@ pub fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
         ..OmniRequest::default()
     };
     let cpu = remote.bind.and_then(|cpu| i32::try_from(cpu).ok());
-    message.encode(Header::request(RequestKind::Omni).with_affinity(cpu))
+    let mut frame = message.encode(Header::request(RequestKind::Omni).with_affinity(cpu));
+    extend(local, &mut frame);
+    frame
+}
+
+/// Asks for what only a netserver of ours can tell. A request that asks for none of it
+/// is the one that a stock client would send.
+fn extend(local: &LocalEnd, request: &mut Frame) {
+    let mut asked = Extension::default();
+    if let Some(address) = local.facts_of {
+        extension::ask_for_facts(&mut asked, address);
+    }
+    if asked != Extension::default() {
+        asked.encode_over(Stage::Request, request);
+    }
 }
 
 fn flags(plan: &TestPlan) -> OmniFlags {
@@ -182,6 +202,7 @@ pub fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, SessionErr
         },
         data_port,
         measures_cpu: response.flags.contains(OmniFlags::MEASURE_CPU),
+        host: extension::told(&response, frame).map(Box::new),
     })
 }
 

@@ -27,7 +27,7 @@ fn client_states() -> Vec<client::State> {
         client::State::Idle,
         client::State::Calibrating,
         client::State::Offered,
-        client::State::Running(agreement),
+        client::State::Running(agreement.clone()),
         client::State::AwaitingResults(agreement),
         client::State::Closed,
     ]
@@ -75,7 +75,7 @@ fn every_state_of_the_client_answers_every_input() {
     for state in client_states() {
         writeln!(table, "{}", state.name()).unwrap();
         for (name, input) in client_inputs() {
-            let (next, effects) = client::step(&plan(), state, input);
+            let (next, effects) = client::step(&plan(), state.clone(), input);
             let effects: Vec<String> = effects.iter().map(client_effect).collect();
             writeln!(
                 table,

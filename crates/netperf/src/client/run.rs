@@ -10,8 +10,8 @@ use netperf_engine::live::Live;
 use netperf_measure::confidence::{Series, assess};
 use netperf_measure::cpu;
 use netperf_model::{
-    Agreed, Confidence, CpuUsage, EndResult, Hosts, Iteration, Latency, Outcome, TestId, TestPlan,
-    Unit, Warning, figures,
+    Agreed, Confidence, CpuUsage, EndResult, HostFacts, Hosts, Iteration, Latency, Outcome, TestId,
+    TestPlan, Unit, Warning, figures,
 };
 use netperf_report::control::{Whose, cpu_rate, uuid};
 use netperf_session::driver::Conversation;
@@ -19,7 +19,7 @@ use netperf_session::offer::{self, Agreement, LocalEnd};
 
 use super::control::{self, Control};
 use super::hosts::{data_hosts, drawn, socket_address};
-use super::{failure, hosts, interim};
+use super::{facts, failure, hosts, interim};
 use crate::link::ControlLink;
 use crate::output::{Failure, err, out};
 
@@ -111,6 +111,8 @@ pub(super) fn test(run: &Run) -> Result<(), Failure> {
         latency: None,
         interim_index: 0,
         data_port: None,
+        facts: facts::wanted(run),
+        remote_host: None,
     };
     let outcome = test.iterate()?;
     let text = netperf_report::final_report(&outcome, &run.report).map_err(|error| {
@@ -136,6 +138,10 @@ struct Test<'a> {
     interim_index: usize,
     /// The port that netserver had in the previous iteration.
     data_port: Option<u16>,
+    /// Whether facts about the hosts are wanted.
+    facts: bool,
+    /// What netserver told of its host.
+    remote_host: Option<HostFacts>,
 }
 
 impl<'a> Test<'a> {
@@ -163,6 +169,8 @@ impl<'a> Test<'a> {
                     iterations,
                     latency: self.latency.take(),
                     confidence,
+                    local_host: facts::local(self.facts, &self.hosts),
+                    remote_host: self.remote_host.take(),
                     uuid: identifier(plan),
                     warnings,
                 });
@@ -179,8 +187,9 @@ impl<'a> Test<'a> {
         let client = Client::prepare(plan, &hosts).map_err(failed)?;
         let local = *client.setup();
         let agreement = self.agree(&client, &hosts)?;
-        let data_port = agreement.map_or(hosts.remote.port, |agreement| agreement.data_port);
+        let agreement = agreement.as_ref();
         self.data_port = agreement.map(|agreement| agreement.data_port);
+        let data_port = self.data_port.unwrap_or(hosts.remote.port);
         std::thread::sleep(plan.wait);
         self.trace.timer(plan);
         let remote = socket_address(&hosts.remote, data_port);
@@ -225,14 +234,16 @@ impl<'a> Test<'a> {
                 address: bound.or(own),
                 port: client.local_port(),
                 data_port: self.data_port.unwrap_or(hosts.remote.port),
+                facts_of: self.facts.then_some(hosts.remote.address),
             },
         );
-        let agreement = talk
+        let mut agreement = talk
             .agree(request)
             .map_err(|error| failure::session(&error))?;
         self.trace.say("remote listen done.");
         self.trace
             .say(&format!("remote port is {}", agreement.data_port));
+        self.remote_host = agreement.host.take().map(|host| *host);
         Ok(Some(agreement))
     }
 

@@ -1,12 +1,13 @@
 //! The engine, as a session uses it.
 
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::rc::Rc;
 
 use netperf_engine::EngineError;
 use netperf_engine::server::Server;
-use netperf_model::{EndResult, ServerJob};
+use netperf_model::{EndResult, FactsWanted, HostFacts, ServerJob};
 use netperf_os::Socket;
 use netperf_session::dialect::Ready;
 use netperf_session::driver::Host;
@@ -16,13 +17,27 @@ use netperf_wire::RemoteErrno;
 /// Runs what a session asks for.
 pub(super) struct EngineHost {
     control: Rc<Socket>,
+    local: Option<IpAddr>,
     cpu_rate: f32,
 }
 
 impl EngineHost {
-    /// `control` is watched while a test runs: when it ends, so does the test.
-    pub(super) fn new(control: Rc<Socket>, cpu_rate: f32) -> Self {
-        Self { control, cpu_rate }
+    /// `control` is watched while a test runs: when it ends, so does the test. `local`
+    /// is its address here.
+    pub(super) fn new(control: Rc<Socket>, local: Option<IpAddr>, cpu_rate: f32) -> Self {
+        Self {
+            control,
+            local,
+            cpu_rate,
+        }
+    }
+
+    /// The facts of this host, and of the interface that netperf's data comes to; where
+    /// that is not an address of ours, as behind a translating router, of the one that
+    /// the control connection came to.
+    fn facts(&self, wanted: FactsWanted) -> HostFacts {
+        let addresses: Vec<IpAddr> = wanted.reached_at.into_iter().chain(self.local).collect();
+        netperf_measure::host::facts(&addresses)
     }
 }
 
@@ -30,11 +45,13 @@ impl Host for EngineHost {
     type Prepared = Server;
 
     fn prepare(&mut self, job: ServerJob) -> Result<(Server, Ready), RemoteErrno> {
+        let facts = job.facts.map(|wanted| Box::new(self.facts(wanted)));
         let server = Server::prepare(job).map_err(|error| number(&error))?;
         let ready = Ready {
             setup: *server.setup(),
             data_port: server.data_port(),
             cpu_rate: self.cpu_rate,
+            host: facts,
         };
         Ok((server, ready))
     }

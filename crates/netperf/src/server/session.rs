@@ -18,9 +18,14 @@ pub(super) fn serve(control: Socket, passphrase: Option<String>) {
         cpus: i32::try_from(netperf_measure::cpu::count()).unwrap_or(i32::MAX),
         peer: peer.map(|address| address.ip().to_canonical()),
     };
+    let local = control
+        .local_addr()
+        .ok()
+        .and_then(|address| address.as_socket())
+        .map(|address| address.ip());
     // Shared rather than duplicated: preloaded stacks do not know a duplicate.
     let control = Rc::new(control);
-    let mut host = EngineHost::new(Rc::clone(&control), facts.cpu_rate);
+    let mut host = EngineHost::new(Rc::clone(&control), local, facts.cpu_rate);
     driver::serve(
         &mut ControlLink::new(control),
         &mut host,

@@ -32,8 +32,18 @@ fn header(entry: &Entry) -> String {
 /// The value and a comma. Behind a value that is not there the original also
 /// puts a blank.
 fn value(view: &View<'_>, entry: &Entry) -> String {
-    let printed = entry.print(view);
+    let printed = entry.print(view).map(|value| one_field(entry, value));
     printed.map_or_else(|| ", ".to_owned(), |value| value + ",")
+}
+
+/// A text as one field. Readers of this format split at commas and know no quotes, so a
+/// comma in a name, such as `Standard PC (Q35 + ICH9, 2009)`, is a blank here. The texts
+/// that stand in quotes are the user's own and stay as they were typed.
+fn one_field(entry: &Entry, value: String) -> String {
+    match entry {
+        Entry::Known(row) if row.format == "%s" => value.replace(", ", " ").replace(',', " "),
+        Entry::Known(_) | Entry::Latency(_) | Entry::Unknown => value,
+    }
 }
 
 /// The line without its last character, the comma that separates from nothing.

@@ -13,8 +13,8 @@ use Exclusion::{
 /// A part of a transcript that is left out of the comparison, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exclusion {
-    /// The original prints `Deprecated`; we print `unknown` until facts about
-    /// the hosts are collected.
+    /// The original prints `Deprecated` for facts about the hosts. Most of ours may be
+    /// any text, that one too; security frameworks and their modes have words of their own.
     HostFacts,
     /// The original prints memory it never wrote to.
     Uninitialised,
@@ -82,7 +82,10 @@ pub(crate) fn edit(cells: &mut Cells, left_out: &[Exclusion]) {
 
 fn replacement(part: Exclusion, name: &str, value: &str) -> Option<&'static str> {
     match (part, name) {
-        (HostFacts, _) => (value == "Deprecated").then_some("unknown"),
+        (HostFacts, _) => {
+            let ours = name.ends_with("_SECURITY_TYPE") || name.ends_with("_SECURITY_ENABLED");
+            (ours && value == "Deprecated").then_some("unknown")
+        }
         (Uninitialised, _) => name.starts_with("REMOTE_CPU_PERCENT").then_some("0.00"),
         (NoDirty, _) => (name.contains("DIRTY") || name.contains("CLEAN")).then_some("0"),
         _ => None,

@@ -6,8 +6,8 @@
 //! follow from the rates.
 
 use netperf_model::{
-    Agreed, Confidence, CpuMethod, CpuShares, CpuUsage, EndResult, EndSetup, Iteration, Outcome,
-    Tally, Unit, figures,
+    Agreed, Confidence, CpuMethod, CpuShares, CpuUsage, EndResult, EndSetup, HostFacts, Iteration,
+    Outcome, Tally, Unit, figures,
 };
 use netperf_model::{Hosts, ReportPlan, TestId, TestPlan};
 
@@ -40,6 +40,7 @@ pub(crate) struct EndFigures {
     pub(crate) recv_buffer_end: Option<u32>,
     pub(crate) retransmissions: Option<u32>,
     pub(crate) congestion: Option<String>,
+    pub(crate) host: HostFacts,
 }
 
 /// Everything a transcript tells.
@@ -103,6 +104,8 @@ impl Figures {
             iterations,
             latency: self.times.latency(),
             confidence: plan.confidence.map(|_| self.confidence()),
+            local_host: self.local.host,
+            remote_host: Some(self.remote.host),
             uuid: self.uuid,
             warnings: Vec::new(),
         }

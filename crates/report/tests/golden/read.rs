@@ -1,6 +1,6 @@
 //! From a transcript's lines and cells to figures.
 
-use netperf_model::{TestId, TestPlan};
+use netperf_model::{HostFacts, TestId, TestPlan};
 use netperf_report::format::classic::rows::{ROWS, Row};
 
 use crate::cells::Cells;
@@ -250,9 +250,35 @@ fn take_end(cpu: bool, name: &str, value: &str, end: &mut EndFigures) {
         "BYTES_RECVD" => end.bytes_received = real(),
         "TRANSPORT_RETRANS" => end.retransmissions = value.parse().ok(),
         "CONG_CONTROL" => end.congestion = (!value.is_empty()).then(|| value.to_owned()),
-        _ if cpu => take_cpu(name, real(), end),
-        _ => {}
+        _ => {
+            take_fact(name, value, &mut end.host);
+            if cpu {
+                take_cpu(name, real(), end);
+            }
+        }
     }
+}
+
+/// `Deprecated` is as good a name as any.
+fn take_fact(name: &str, value: &str, host: &mut HostFacts) {
+    let interface = &mut host.interface;
+    let fact = match name {
+        "SYSNAME" => &mut host.sysname,
+        "RELEASE" => &mut host.release,
+        "VERSION" => &mut host.version,
+        "MACHINE" => &mut host.machine,
+        "SYSTEM_MODEL" => &mut host.system_model,
+        "CPU_MODEL" => &mut host.cpu_model,
+        "INTERFACE_NAME" => &mut interface.name,
+        "INTERFACE_SLOT" => &mut interface.slot,
+        "DRIVER_NAME" => &mut interface.driver,
+        "DRIVER_VERSION" => &mut interface.driver_version,
+        "DRIVER_FIRMWARE" => &mut interface.firmware,
+        "DRIVER_BUS" => &mut interface.bus,
+        "SECURITY_SPECIFIC" => &mut host.security.specific,
+        _ => return,
+    };
+    *fact = Some(value.to_owned());
 }
 
 fn take_cpu(name: &str, value: Option<f64>, end: &mut EndFigures) {

@@ -53,6 +53,7 @@ impl Common {
             port: from_wire::port(port)?,
             peer: None,
             ending: Ending::Omni,
+            facts: None,
         })
     }
 }

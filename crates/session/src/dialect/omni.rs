@@ -12,7 +12,7 @@ use netperf_wire::messages::{OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{Frame, Header, Message, OmniFlags, RemoteErrno, RequestKind, words_to_ip};
 
 use super::{Ready, from_wire, to_wire};
-use crate::errno;
+use crate::{errno, extension};
 
 pub(super) fn job(request: &OmniRequest, peer: Option<IpAddr>) -> Result<ServerJob, RemoteErrno> {
     let transport = from_wire::transport(request.socket_type, request.protocol)?;
@@ -33,7 +33,19 @@ pub(super) fn job(request: &OmniRequest, peer: Option<IpAddr>) -> Result<ServerJ
         port: from_wire::port(request.data_port)?,
         peer: datagram_peer(request, peer)?,
         ending: Ending::Omni,
+        facts: None,
     })
+}
+
+/// The job with what one of our own clients asks for beyond OMNI.
+pub(super) fn extended(job: ServerJob, frame: &Frame) -> ServerJob {
+    let Some(asked) = extension::of_request(frame) else {
+        return job;
+    };
+    ServerJob {
+        facts: extension::facts_wanted(&asked),
+        ..job
+    }
 }
 
 /// The request has netserver's view of the direction, a job netperf's.
@@ -85,7 +97,6 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         pace: pace(request),
         touch: touch(request),
         copy_avoidance: request.so_rcvavoid == 1,
-        ..EndPlan::default()
     })
 }
 
@@ -181,7 +192,11 @@ pub(super) fn response(request: &OmniRequest, ready: &Ready) -> Frame {
         socket_tos: setup.tos,
         ..OmniResponse::default()
     };
-    message.encode(Header::response(RequestKind::Omni))
+    let mut frame = message.encode(Header::response(RequestKind::Omni));
+    if let Some(facts) = &ready.host {
+        extension::tell(facts, message, &mut frame);
+    }
+    frame
 }
 
 pub(super) fn results(result: &EndResult) -> Frame {

@@ -76,6 +76,7 @@ pub(crate) fn local_end() -> LocalEnd {
         address: None,
         port: 0,
         data_port: 0,
+        facts_of: None,
     }
 }
 
@@ -92,6 +93,7 @@ pub(crate) fn ready() -> Ready {
         setup: EndSetup::default(),
         data_port: 4242,
         cpu_rate: 100.0,
+        host: None,
     }
 }
 

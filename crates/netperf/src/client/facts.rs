@@ -1,0 +1,32 @@
+//! Facts about both hosts, where the report says something of them.
+
+use std::net::IpAddr;
+
+use netperf_cli::Run;
+use netperf_measure::host;
+use netperf_model::{HostFacts, Hosts};
+
+use super::hosts::socket_address;
+
+/// Whether the report says anything of the hosts. What nobody reads is not collected,
+/// and a request without the question is the one that a stock client would send.
+pub(super) fn wanted(run: &Run) -> bool {
+    netperf_report::needs(&run.plan, &run.report).is_ok_and(|needs| needs.hosts)
+}
+
+/// Facts about this host and the interface that data to netserver leaves through; none
+/// where they are not wanted.
+pub(super) fn local(wanted: bool, hosts: &Hosts) -> HostFacts {
+    if !wanted {
+        return HostFacts::default();
+    }
+    let bound = Some(hosts.local.address).filter(|address| !address.is_unspecified());
+    let address = bound.or_else(|| route(hosts));
+    host::facts(address.as_slice())
+}
+
+/// The address that the kernel gives to what goes to netserver.
+fn route(hosts: &Hosts) -> Option<IpAddr> {
+    let remote = socket_address(&hosts.remote, hosts.remote.port);
+    netperf_os::net::source_address(remote).ok()
+}

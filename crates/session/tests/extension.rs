@@ -1,0 +1,198 @@
+//! What our own ends tell each other, and what a stock program at the other end makes of it.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use common::{local_end, plan, ready};
+use netperf_model::host::{
+    FactsWanted, HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode,
+};
+use netperf_session::dialect::{Dialect, Ready};
+use netperf_session::offer::{self, LocalEnd};
+use netperf_wire::messages::{OmniResponse, OmniResults};
+use netperf_wire::{FRAME_LEN, Frame, Header, Message, RequestKind};
+use proptest::prelude::*;
+
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+
+fn asking(address: IpAddr) -> Frame {
+    let local = LocalEnd {
+        facts_of: Some(address),
+        ..local_end()
+    };
+    offer::request(&plan(), &local)
+}
+
+/// The response to `request` of a netserver of ours that knows `facts`.
+fn answer(request: &Frame, facts: Option<HostFacts>) -> Frame {
+    let (dialect, job) = Dialect::understand(request, None).unwrap();
+    dialect.response(&Ready {
+        host: facts.filter(|_| job.facts.is_some()).map(Box::new),
+        ..ready()
+    })
+}
+
+fn told(response: &Frame) -> Option<HostFacts> {
+    let agreement = offer::agreement(&plan(), response).unwrap();
+    agreement.host.map(|facts| *facts)
+}
+
+fn text(length: usize) -> Option<String> {
+    Some("x".repeat(length))
+}
+
+fn facts(length: usize) -> HostFacts {
+    HostFacts {
+        sysname: text(length),
+        release: text(length),
+        version: text(length),
+        machine: text(length),
+        system_model: text(length),
+        cpu_model: text(length),
+        cpu_frequency: Some(2700),
+        interface: InterfaceFacts {
+            name: text(length),
+            pci: Some(PciIds {
+                vendor: 0x8086,
+                device: 0x1572,
+                subvendor: 0xffff,
+                subdevice: 1,
+            }),
+            slot: text(length),
+            driver: text(length),
+            driver_version: text(length),
+            firmware: text(length),
+            bus: text(length),
+        },
+        security: SecurityFacts {
+            kind: Some(SecurityKind::SeLinux),
+            mode: Some(SecurityMode::Enforcing),
+            specific: text(length),
+        },
+    }
+}
+
+/// A response of a stock netserver that is right where a stock client looks, and
+/// residue elsewhere.
+fn stock_response(residue: &[u8]) -> Frame {
+    let mut bytes = <[u8; FRAME_LEN]>::try_from(residue).unwrap();
+    bytes[..8].copy_from_slice(&[0, 0, 0, 98, 0, 0, 0, 0]);
+    bytes[52..56].copy_from_slice(&4242_u32.to_be_bytes());
+    Frame::from_bytes(bytes)
+}
+
+#[test]
+fn our_netserver_tells_our_netperf_the_facts_that_it_asks_for() {
+    let known = facts(10);
+    assert_eq!(
+        told(&answer(&asking(HERE), Some(known.clone()))),
+        Some(known)
+    );
+}
+
+#[test]
+fn facts_that_are_not_known_stay_unknown() {
+    let nothing = HostFacts::default();
+    let response = answer(&asking(HERE), Some(nothing.clone()));
+    assert_eq!(told(&response), Some(nothing));
+}
+
+#[test]
+fn facts_that_are_too_long_are_cut_and_none_is_lost() {
+    let told = told(&answer(&asking(HERE), Some(facts(300)))).unwrap();
+    assert_eq!(told.release, text(64));
+    assert_eq!(told.version, text(72));
+    assert_eq!(told.system_model, text(32));
+    assert_eq!(told.cpu_model, text(79));
+    assert_eq!(told.security.specific, text(15));
+    assert_eq!(told.interface.bus, text(32));
+    assert_eq!(told.interface.pci, facts(1).interface.pci);
+}
+
+#[test]
+fn the_address_that_data_goes_to_reaches_netserver() {
+    let wanted = |address| {
+        let (_, job) = Dialect::understand(&asking(address), None).unwrap();
+        job.facts
+    };
+    for address in [HERE, Ipv6Addr::LOCALHOST.into()] {
+        let reached_at = Some(address);
+        assert_eq!(wanted(address), Some(FactsWanted { reached_at }));
+    }
+}
+
+#[test]
+fn a_request_that_asks_for_no_facts_has_nothing_behind_it() {
+    let request = offer::request(&plan(), &local_end());
+    assert!(request.as_bytes()[208..].iter().all(|byte| *byte == 0));
+    let (_, job) = Dialect::understand(&request, None).unwrap();
+    assert_eq!(job.facts, None);
+}
+
+#[test]
+fn a_client_that_did_not_ask_gets_a_response_with_nothing_behind_it() {
+    let request = offer::request(&plan(), &local_end());
+    let response = answer(&request, Some(facts(10)));
+    assert!(response.as_bytes()[80..].iter().all(|byte| *byte == 0));
+    assert_eq!(told(&response), None);
+}
+
+#[test]
+fn what_a_stock_client_reads_is_the_same_with_facts_and_without() {
+    let plain = answer(&offer::request(&plan(), &local_end()), None);
+    let extended = answer(&asking(HERE), Some(facts(300)));
+    let mut plain = OmniResponse::decode(&plain).unwrap();
+    let extended = OmniResponse::decode(&extended).unwrap();
+    plain.cpu_frequency = extended.cpu_frequency;
+    plain.security_info = extended.security_info;
+    plain.system_model = extended.system_model;
+    plain.cpu_model = extended.cpu_model;
+    plain.security_string = extended.security_string;
+    assert_eq!(plain, extended);
+}
+
+#[test]
+fn a_peer_cannot_make_the_terminal_obey() {
+    let mut evil = facts(3);
+    evil.sysname = Some("a\u{1b}[2J\nb".to_owned());
+    let told = told(&answer(&asking(HERE), Some(evil))).unwrap();
+    assert_eq!(told.sysname.as_deref(), Some("a [2J b"));
+}
+
+#[test]
+fn residue_of_earlier_results_is_not_taken_for_facts() {
+    let results = OmniResults {
+        bytes_received: u64::MAX,
+        cong_control: netperf_wire::FixedStr::from_str_truncated("cubic"),
+        ..OmniResults::default()
+    };
+    let residue = results.encode(Header::results(RequestKind::Omni));
+    assert_eq!(told(&stock_response(residue.as_bytes())), None);
+}
+
+proptest! {
+    #[test]
+    fn no_residue_is_taken_for_facts(bytes in prop::collection::vec(any::<u8>(), FRAME_LEN)) {
+        prop_assert_eq!(told(&stock_response(&bytes)), None);
+    }
+
+    #[test]
+    fn no_residue_behind_a_request_asks_for_facts(bytes in prop::collection::vec(any::<u8>(), FRAME_LEN - 208)) {
+        let mut request = offer::request(&plan(), &local_end());
+        request.as_mut_bytes()[208..].copy_from_slice(&bytes);
+        let (_, job) = Dialect::understand(&request, None).unwrap();
+        prop_assert_eq!(job.facts, None);
+    }
+
+    /// The mark and a whole block, the rest anything.
+    #[test]
+    fn whatever_stands_behind_the_mark_is_read_without_harm(bytes in prop::collection::vec(any::<u8>(), FRAME_LEN)) {
+        let mut response = answer(&asking(HERE), Some(facts(8)));
+        response.as_mut_bytes()[80..209].copy_from_slice(&bytes[80..209]);
+        response.as_mut_bytes()[222..].copy_from_slice(&bytes[222..]);
+        let _facts = told(&response);
+    }
+}

@@ -42,6 +42,10 @@ deny:
     cargo deny --exclude-dev check bans
     cargo deny check licenses sources
 
+# The files in docs/ that are made from tables in the code.
+gen *options:
+    cargo run -q -p xtask -- gen {{ options }}
+
 # A short run of every fuzz target, without needing a nightly compiler.
 fuzz:
     for target in $(cargo fuzz list); do just fuzz-one "$target" {{ fuzz_seconds }}; done

@@ -47,7 +47,7 @@ pub(crate) enum Action<A: 'static> {
     Value(fn(&mut A, &str)),
     /// Takes a word, which has more to say in the long form: first the letter's
     /// way to read it, then the name's.
-    Twofold(fn(&mut A, &str), fn(&mut A, &str)),
+    Twofold(fn(&mut A, &str, &mut Vec<Notice>), fn(&mut A, &str)),
     /// Takes a word, and may have something to say about it.
     Checked(fn(&mut A, &str, &mut Vec<Notice>) -> Result<(), CliError>),
     /// Takes the next word if it begins with a digit.
@@ -309,7 +309,8 @@ impl<A> Action<A> {
         let required = word.unwrap_or_default();
         match self {
             Self::Flag(record) => record(args),
-            Self::Value(record) | Self::Twofold(record, _) => record(args, required),
+            Self::Value(record) => record(args, required),
+            Self::Twofold(record, _) => record(args, required, notices),
             Self::Checked(record) => record(args, required, notices)?,
             Self::NextIfNumber(record) => record(args, word),
             Self::NextUnlessDash(record) => return Ok(record(args, word)),

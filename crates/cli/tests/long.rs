@@ -41,6 +41,37 @@ fn a_time_has_units_and_may_be_less_than_a_second() {
 }
 
 #[test]
+fn where_only_netserver_sends_a_time_is_rounded_up_to_seconds() {
+    for (line, seconds) in [
+        ("--time 1500ms --test tcp_maerts", 2),
+        ("--time 2s --test tcp_maerts", 2),
+        ("--test omni --direction recv --time 0.1", 1),
+    ] {
+        let limit = Limit::Time(Duration::from_secs(seconds));
+        assert_eq!(run(line).plan.limit, limit, "{line}");
+    }
+}
+
+#[test]
+fn a_person_is_told_what_units_mean_behind_the_letter() {
+    for (line, hints) in [
+        ("-l 1m30s", 1),
+        ("-l 1m", 1),
+        ("-l 2.5", 1),
+        ("-l 10s", 0),
+        ("-l 10", 0),
+        ("-l 0", 0),
+        ("-l -1m", 0),
+        ("-l 1k", 0),
+        ("--time 1m", 0),
+    ] {
+        let notices = netperf(line).notices;
+        assert_eq!(notices.len(), hints, "{line}");
+        assert!(notices.iter().all(|notice| notice.terminal_only));
+    }
+}
+
+#[test]
 fn test_options_stand_anywhere_by_name_and_the_last_one_wins() {
     for line in [
         "--test tcp_rr --request-size 1,64K --no-delay",

@@ -9,7 +9,7 @@ use super::{
     set_pair, set_ways,
 };
 use crate::args::{CpuArg, GlobalArgs, InterimArg, IterationsArg};
-use crate::command::CliError;
+use crate::command::{CliError, Notice};
 use crate::grammar::{both_halves, cut, dscp, first_half, seconds, size, time};
 use crate::group::Group;
 use crate::kind::{Kind, Length, length};
@@ -79,18 +79,21 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         "length",
         "run this many seconds, or -length bytes or transactions",
         Action::Twofold(
-            |a, text| a.length = Some(limit(size(text))),
+            |a, text, notices| {
+                a.length = Some(limit(size(text)));
+                length_hint(text, notices);
+            },
             |a, text| a.length = length(text).map(long_limit).or(a.length),
         ),
     )
     .long("time", Group::Test, Kind::Length)
     .more(
-        "The name takes a time with units, such as 500ms, 10s or 1m30s. Sent to \
-         netserver it is rounded up to whole seconds. The letter takes a number in the \
-         size grammar and ignores what it does not know: `10s` is 10 seconds and `1m` a \
-         million of them. Either takes a minus and an amount: bytes for streams, \
-         transactions for the rest. 0 runs until SIGINT or SIGALRM, which end every \
-         timed test early and normally. 10 seconds unless given.",
+        "The name takes a time with units, such as 500ms, 10s or 1m30s; where only \
+         netserver sends, it lasts whole seconds, rounded up. The letter takes a number in \
+         the size grammar and ignores what it does not know: `10s` is 10 seconds and `1m` \
+         a million of them. Either takes a minus and an amount: bytes for streams, \
+         transactions for the rest. 0 runs until SIGINT or SIGALRM, which end every timed \
+         test early and normally. 10 seconds unless given.",
     ),
     Opt::without_letter(
         "amount",
@@ -348,11 +351,10 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         Action::Value(|_, _| {}),
     )
     .long("cpu-count", Group::Compatibility, Kind::Count),
-    Opt::later(
+    Opt::ready(
         'D',
         "interval,units",
         "print interim results",
-        "interim results",
         Action::Value(interim),
     )
     .long("interim", Group::Output, INTERIM)
@@ -361,11 +363,10 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
          is accepted as its absolute value. The second value is a first guess of the \
          work in an interval and is not needed.",
     ),
-    Opt::later(
+    Opt::ready(
         'j',
         "",
         "keep latency statistics",
-        "latency statistics",
         Action::Flag(|a| a.latency = true),
     )
     .long("latency", Group::Output, Kind::Nothing)
@@ -373,29 +374,26 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         "Needed for latency selectors that come from a file; those in a list switch it \
          on.",
     ),
-    Opt::later(
+    Opt::ready(
         'k',
         "dirty,clean",
         "bytes of local buffers to write and to read around calls",
-        "dirty buffers",
         Action::Value(|a, text| set_pair(&mut a.touch, text, size)),
     )
     .long("dirty", Group::Buffers, SIZES)
     .more("Around each send and receive, to have the data in or out of the cache."),
-    Opt::later(
+    Opt::ready(
         'K',
         "dirty,clean",
         "bytes of remote buffers to write and to read around calls",
-        "dirty buffers",
         Action::Value(|a, text| set_pair(&mut a.remote_touch, text, size)),
     )
     .long("remote-dirty", Group::Buffers, SIZES)
     .more("Around each send and receive, to have the data in or out of the cache."),
-    Opt::later(
+    Opt::ready(
         'b',
         "local,remote",
         "operations in each pacing interval",
-        "pacing",
         Action::Value(|a, text| set_ends(&mut a.pace_burst, text, size)),
     )
     .long("pace", Group::Pacing, SIZES)
@@ -403,11 +401,10 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         "By optionspec: one value is netperf's only. Without --pace-interval the \
          interval is a millisecond.",
     ),
-    Opt::later(
+    Opt::ready(
         'w',
         "local,remote",
         "length of the pacing interval, ms unless m, u or s follows",
-        "pacing",
         Action::Value(|a, text| set_ends(&mut a.pace_interval, text, time)),
     )
     .long("pace-interval", Group::Pacing, Kind::twice(&Kind::Tick))
@@ -429,6 +426,21 @@ fn limit(length: i32) -> Limit {
         1 => Limit::Time(Duration::from_secs(amount)),
         -1 => Limit::Units(amount),
         _ => Limit::UntilStopped,
+    }
+}
+
+/// Tells a person that `-l 1m` is no minute. Scripts have always had it so.
+fn length_hint(text: &str, notices: &mut Vec<Notice>) {
+    let read = limit(size(text));
+    let meant = match length(text) {
+        Some(Length::Time(time)) => long_limit(Length::Time(time)),
+        Some(Length::Amount(_)) | None => return,
+    };
+    if let (Limit::Time(seconds), false) = (read, read == meant) {
+        let seconds = seconds.as_secs();
+        notices.push(Notice::hint(&format!(
+            "-l {text} is {seconds} seconds; for a time with units use --time {text}"
+        )));
     }
 }
 

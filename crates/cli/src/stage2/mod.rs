@@ -50,7 +50,7 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         test,
         transport: work::transport(&args.program, test, typed)?,
         flow,
-        limit: work::limit(global),
+        limit: work::limit(global, flow),
         request,
         response,
         burst: u32::try_from(typed.burst).unwrap_or(0),
@@ -119,12 +119,6 @@ fn remarks(args: &Args, test: TestId, notices: &mut Vec<Notice>) {
         notices.push(Notice::stderr(
             "WARNING! Histograms and first bursts are incompatible!",
         ));
-    }
-    if verbose && needs_peer(test) && test != TestId::TcpMss {
-        notices.push(Notice::hint(&format!(
-            "{}: option -v 2: the histogram is not available in this version",
-            args.program
-        )));
     }
 }
 

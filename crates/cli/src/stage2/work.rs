@@ -20,8 +20,17 @@ const DEFAULT_WIDTH: f64 = 5.0;
 const MISSING_TRANSPORTS: [&str; 3] = ["sctp", "dccp", "sdp"];
 
 /// When the test ends.
-pub(super) fn limit(args: &GlobalArgs) -> Limit {
-    args.length.unwrap_or(Limit::Time(DEFAULT_LENGTH))
+///
+/// Where only netserver sends it also keeps the time, and it is told whole seconds.
+pub(super) fn limit(args: &GlobalArgs, flow: Flow) -> Limit {
+    let limit = args.length.unwrap_or(Limit::Time(DEFAULT_LENGTH));
+    match limit {
+        Limit::Time(time) if flow.receives && !flow.sends => {
+            let begun = u64::from(time.subsec_nanos() > 0);
+            Limit::Time(Duration::from_secs(time.as_secs() + begun))
+        }
+        Limit::Time(_) | Limit::Units(_) | Limit::UntilStopped => limit,
+    }
 }
 
 /// Seconds, unless there are none or fewer.

@@ -1,4 +1,4 @@
-//! What the report does not print yet, or will not print as the original did.
+//! What the report will not print as the original did.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -7,7 +7,7 @@
 
 use crate::cells::Cells;
 use Exclusion::{
-    CutOff, Fails, HostFacts, NoDirty, NoIntervals, NotPlanned, NulLetter, Refused, Uninitialised,
+    CutOff, Fails, HostFacts, NoDirty, NoIntervals, NulLetter, Uninitialised, Unpaced,
 };
 
 /// A part of a transcript that is left out of the comparison, and why.
@@ -22,9 +22,8 @@ pub(crate) enum Exclusion {
     NoDirty,
     /// Builds without intervals say so.
     NoIntervals,
-    /// The command line refuses options whose work is not done yet; the run is
-    /// compared without them.
-    Refused,
+    /// An interval without a burst paces nothing; we show what is in force.
+    Unpaced,
     /// The run fails behind the banner, which alone is compared.
     Fails,
     /// The original prints a NUL byte for the method of a peer it never asked;
@@ -32,24 +31,9 @@ pub(crate) enum Exclusion {
     NulLetter,
     /// The same byte cuts off the rest of the line; the comparison ends there.
     CutOff,
-    /// The whole transcript: its values are those of refused options.
-    NotPlanned,
 }
 
 impl Exclusion {
-    /// Whether nothing of the transcript can be compared.
-    pub(crate) fn is_whole(self) -> bool {
-        matches!(self, NotPlanned)
-    }
-
-    /// The global options that the command line must not see.
-    pub(crate) fn refused(self) -> &'static [&'static str] {
-        match self {
-            Refused => &["-D", "-b", "-w", "-k", "-K", "-j"],
-            _ => &[],
-        }
-    }
-
     /// The text without the lines of this part.
     pub(crate) fn cut(self, text: &str) -> String {
         match self {
@@ -87,6 +71,7 @@ fn replacement(part: Exclusion, name: &str, value: &str) -> Option<&'static str>
             (ours && value == "Deprecated").then_some("unknown")
         }
         (Uninitialised, _) => name.starts_with("REMOTE_CPU_PERCENT").then_some("0.00"),
+        (Unpaced, _) => name.ends_with("_INTERVAL_USECS").then_some("0"),
         (NoDirty, _) => (name.contains("DIRTY") || name.contains("CLEAN")).then_some("0"),
         _ => None,
     }
@@ -102,50 +87,17 @@ pub(crate) static EXCLUSIONS: &[(&str, &[Exclusion])] = &[
     ("N-omni-k-all--git", &[HostFacts]),
     ("N-rr-cpu--git", &[NulLetter]),
     ("N-sendfile--git", &[Fails]),
-    ("conf-i-then-demo--git", &[Refused]),
     ("conf-sendfile-defect--git", &[Fails]),
     ("cpu-local-omni--git", &[Uninitialised]),
-    ("demo-P0--git", &[Refused]),
-    ("demo-cc--git", &[Refused]),
-    ("demo-crr--git", &[Refused]),
-    ("demo-csv--deb", &[Refused]),
-    ("demo-csv--git", &[Refused]),
-    ("demo-empty-first--git", &[Refused]),
-    ("demo-f-M--git", &[Refused]),
-    ("demo-human-rr--git", &[Refused]),
-    ("demo-human-stream--deb", &[Refused]),
-    ("demo-human-stream--git", &[Refused]),
-    ("demo-keyval--deb", &[Refused]),
-    ("demo-keyval--git", &[Refused]),
-    ("demo-longer-than-test--git", &[Refused]),
-    ("demo-maerts--git", &[Refused]),
-    ("demo-negative-interval--git", &[Refused]),
-    ("demo-omni-human--git", &[Refused]),
-    ("demo-rr-f-k--git", &[Refused]),
-    ("demo-sendfile-no-final-line--git", &[Refused]),
-    ("demo-udp-rr--git", &[Refused]),
-    ("demo-udp-stream--git", &[Refused]),
-    ("demo-units-guess--git", &[Refused]),
-    ("dirty-k-K--git", &[NotPlanned]),
-    ("dirty-not-compiled--deb", &[Refused, NoDirty]),
-    ("dirty-not-compiled-K--deb", &[Refused, NoDirty]),
+    ("dirty-not-compiled--deb", &[NoDirty]),
+    ("dirty-not-compiled-K--deb", &[NoDirty]),
     ("err-udp-message-too-long--deb", &[Fails]),
     ("err-udp-message-too-long--git", &[Fails]),
     ("err-udp-rr-message-too-long--git", &[Fails]),
     ("fill-F-missing--git", &[Fails]),
-    ("intervals-b-only--git", &[NotPlanned]),
-    ("intervals-not-compiled--deb", &[Refused, NoIntervals]),
-    ("intervals-remote-sender--git", &[NotPlanned]),
-    ("intervals-rr--git", &[Refused]),
-    ("intervals-stream--git", &[Refused]),
-    ("intervals-udp-stream--git", &[Refused]),
-    ("intervals-w-sec--git", &[NotPlanned]),
-    ("intervals-w-usec--git", &[NotPlanned]),
-    ("j-classic-no-effect--git", &[Refused]),
-    ("j-verbosity-2--git", &[Refused]),
+    ("intervals-not-compiled--deb", &[NoIntervals]),
     ("omni-O-all-rr--git", &[HostFacts, Uninitialised]),
     ("omni-O-all-stream--deb", &[HostFacts, Uninitialised, NoDirty]),
-    ("omni-file-latency-needs-j--git", &[Refused]),
     ("omni-k-ALL-case--git", &[HostFacts, Uninitialised]),
     ("omni-k-all-crr--git", &[HostFacts, Uninitialised]),
     ("omni-k-all-maerts--git", &[HostFacts]),
@@ -155,9 +107,8 @@ pub(crate) static EXCLUSIONS: &[(&str, &[Exclusion])] = &[
     ("omni-k-all-udp-stream--git", &[HostFacts, Uninitialised]),
     ("omni-o-all-rr--git", &[HostFacts, Uninitialised]),
     ("omni-o-all-stream--deb", &[HostFacts, Uninitialised, NoDirty]),
+    ("intervals-w-sec--git", &[Unpaced]),
     ("opt-F-fastopen--git", &[Fails]),
-    ("opt-e-timeout-D--deb", &[Refused]),
-    ("opt-e-timeout-D--git", &[Refused]),
     ("passphrase-mismatch--git", &[Fails]),
     ("passphrase-missing--git", &[Fails]),
     ("sendfile-F-missing--git", &[Fails]),

@@ -154,15 +154,6 @@ pub enum CliError {
         /// Its place in argv, the program being 0.
         position: usize,
     },
-    /// An option whose feature is not in this version.
-    NotYet {
-        /// argv\[0\].
-        program: String,
-        /// The option as typed, with its dashes.
-        option: String,
-        /// What it would do.
-        feature: &'static str,
-    },
     /// A long option that is wrong.
     LongOption(Box<Misuse>),
     /// `-I` with a level other than 95 or 99.
@@ -214,7 +205,6 @@ impl CliError {
             | Self::SelectionName { .. }
             | Self::NoDefaultPort { .. } => Stream::Stdout,
             Self::NotUtf8 { .. }
-            | Self::NotYet { .. }
             | Self::LongOption(_)
             | Self::RemoteFillName
             | Self::SocketKind { .. }
@@ -231,10 +221,7 @@ impl CliError {
             | Self::SelectionFile { .. }
             | Self::SelectionName { .. }
             | Self::NoDefaultPort { .. } => 255,
-            Self::NotUtf8 { .. }
-            | Self::NotYet { .. }
-            | Self::LongOption(_)
-            | Self::SocketKind { .. } => 2,
+            Self::NotUtf8 { .. } | Self::LongOption(_) | Self::SocketKind { .. } => 2,
             Self::Transport { .. } => 1,
         }
     }
@@ -246,14 +233,6 @@ impl fmt::Display for CliError {
             Self::NotUtf8 { program, position } => {
                 write!(f, "{program}: argument {position} is not valid UTF-8")
             }
-            Self::NotYet {
-                program,
-                option,
-                feature,
-            } => write!(
-                f,
-                "{program}: option {option} ({feature}) is not available in this version"
-            ),
             Self::LongOption(misuse) => misuse.fmt(f),
             Self::ConfidenceLevel => f.write_str("Only 95% and 99% confidence level is supported"),
             Self::RemoteFillName => {

@@ -4,7 +4,7 @@ use crate::getopt::Argument;
 use crate::group::Group;
 use crate::kind::Kind;
 use crate::options::{global, omni, server, sockets};
-use crate::table::{Row, Status};
+use crate::table::Row;
 
 /// One option as it is described.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +23,6 @@ pub(crate) struct Entry {
     pub(crate) group: Group,
     /// What the value may be.
     pub(crate) kind: Kind,
-    /// Whether it works in this version.
-    pub(crate) ready: bool,
     /// Whether the letter takes a value, and where from.
     pub(crate) argument: Argument,
 }
@@ -39,7 +37,6 @@ impl Entry {
             more: row.more,
             group: row.group,
             kind: row.kind,
-            ready: row.status == Status::Ready,
             argument: row.action.argument(),
         }
     }

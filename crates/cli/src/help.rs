@@ -101,12 +101,7 @@ fn option(text: &mut String, entry: &Entry) {
         None => String::new(),
     };
     let head = format!("  {letter:4}{}", entry.long_form());
-    let later = if entry.ready {
-        ""
-    } else {
-        " (not in this version)"
-    };
-    explained(text, &head, &format!("{}{later}", entry.help));
+    explained(text, &head, entry.help);
 }
 
 /// A head and its explanation beside it, or below it where the head is long.

@@ -23,19 +23,8 @@ pub(crate) struct Row<A: 'static> {
     pub(crate) group: Group,
     /// What the long form accepts. The short one takes any word.
     pub(crate) kind: Kind,
-    /// Whether its feature exists.
-    pub(crate) status: Status,
     /// What it takes and how that is recorded.
     pub(crate) action: Action<A>,
-}
-
-/// Whether an option's feature exists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Status {
-    /// It works.
-    Ready,
-    /// It will: until then the option is refused, never silently accepted.
-    Later(&'static str),
 }
 
 /// How an option is recorded.
@@ -151,7 +140,6 @@ impl<A, E: Elsewhere> Reader<'_, A, E> {
         let Some(row) = by_letter(self.table, letter) else {
             return Ok(None);
         };
-        row.refuse_later(self.program, || format!("-{letter}"))?;
         row.action.apply(args, word, notices)
     }
 
@@ -258,7 +246,6 @@ impl<A> Row<A> {
         word: Option<&str>,
         notices: &mut Vec<Notice>,
     ) -> Result<Option<Halt>, CliError> {
-        self.refuse_later(program, || format!("--{}", self.long))?;
         let word = word
             .map(|word| {
                 let read = self.kind.read(word);
@@ -274,17 +261,6 @@ impl<A> Row<A> {
             return Ok(None);
         }
         self.action.apply(args, word.as_deref(), notices)
-    }
-
-    fn refuse_later(&self, program: &str, option: impl Fn() -> String) -> Result<(), CliError> {
-        match self.status {
-            Status::Ready => Ok(()),
-            Status::Later(feature) => Err(CliError::NotYet {
-                program: program.to_owned(),
-                option: option(),
-                feature,
-            }),
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 
 use crate::options::{global, omni, server, sockets};
-use crate::table::{Row, Status};
+use crate::table::Row;
 
 /// First line of every netperf help text; scripts look for it, blanks included.
 const NETPERF: &str = "\nUsage: netperf [global options] -- [test options] \n";
@@ -63,13 +63,7 @@ fn options<A>(text: &mut String, table: &[Row<A>]) {
     for row in table {
         let Some(letter) = row.letter else { continue };
         let head = format!("-{letter} {}", row.value);
-        match row.status {
-            Status::Ready => line(text, &head, row.help),
-            Status::Later(_) => {
-                let help = format!("{} (not in this version)", row.help);
-                line(text, &head, &help);
-            }
-        }
+        line(text, &head, row.help);
     }
 }
 

@@ -219,15 +219,6 @@ fn a_wrong_long_option_gets_one_line_with_the_nearest_right_spelling() {
 }
 
 #[test]
-fn a_feature_that_is_not_there_is_refused_by_its_name() {
-    for line in ["--dirty 1", "--pace 1"] {
-        if let Err(CliError::NotYet { option, .. }) = netperf(line).command {
-            assert_eq!(Some(&*option), line.split(' ').next());
-        }
-    }
-}
-
-#[test]
 fn netserver_has_names_too() {
     let netserver = |words: &[&str]| netperf_cli::netserver(&common::argv(words)).command;
     let Ok(ServerCommand::Serve(args)) =

@@ -305,11 +305,11 @@ fn socket_options_go_to_the_ends_they_are_for() {
 #[test]
 fn cpu_rates_and_bindings_are_per_end() {
     let plan = run("-c 100 -C 100.5 -T 0,1").plan;
-    assert_eq!(plan.local.cpu, Some(CpuPlan { rate: Some(100.0) }));
-    assert_eq!(plan.remote.cpu, Some(CpuPlan { rate: Some(100.5) }));
+    assert_eq!(plan.local.cpu, cpu_plan(Some(100.0)));
+    assert_eq!(plan.remote.cpu, cpu_plan(Some(100.5)));
     assert_eq!((plan.local.bind, plan.remote.bind), (Some(0), Some(1)));
     let run = run("-cC -T ,1 -t TCP_RR");
-    assert_eq!(run.plan.local.cpu, Some(CpuPlan { rate: None }));
+    assert_eq!(run.plan.local.cpu, cpu_plan(None));
     assert_eq!((run.plan.local.bind, run.plan.remote.bind), (None, Some(1)));
     assert!(run.report.cpu_bind_shown);
 }
@@ -556,37 +556,24 @@ fn a_name_of_80_characters_in_a_selection_file_is_too_long() {
 }
 
 #[test]
-fn features_of_later_versions_are_refused_and_not_ignored() {
-    for (line, letter) in [
-        ("-D 1", 'D'),
-        ("-D -0.2", 'D'),
-        ("-j", 'j'),
-        ("-k 1,1", 'k'),
-        ("-K 1", 'K'),
-        ("-b 10G -t UDP_STREAM", 'b'),
-        ("-w 10", 'w'),
-    ] {
-        let error = error(line);
-        assert_eq!(
-            (error.exit(), error.stream()),
-            (2, Stream::Stderr),
-            "{line}"
-        );
-        let start = format!("netperf: option -{letter} (");
-        assert!(error.to_string().starts_with(&start), "{error}");
-    }
+fn interim_results_latencies_pacing_and_dirty_buffers_are_planned() {
+    let plan = run("-D -0.2 -j -b 10,5 -w ,20000us -k 4K,1 -K ,7 -t UDP_STREAM").plan;
+    assert_eq!(plan.interim, Some(Duration::from_millis(200)));
+    assert!(plan.latency);
+    let paced = |end: &netperf_model::EndPlan| end.pace.map(|pace| (pace.burst, pace.interval));
+    // 10G keeps 32 bits, which scripts only ask for to have no limit.
     assert_eq!(
-        error("-D 1").to_string(),
-        "netperf: option -D (interim results) is not available in this version"
+        paced(&plan.local),
+        Some((1 << 31, Duration::from_millis(1)))
     );
-}
-
-#[test]
-fn a_missing_histogram_is_told_to_people_only() {
-    let notices = netperf("-v 2").notices;
-    assert!(matches!(&notices[..], [notice] if notice.terminal_only));
-    assert!(netperf("-v 2 -t LOC_CPU").notices.is_empty());
-    assert!(netperf("-v 1").notices.is_empty());
+    assert_eq!(paced(&plan.remote), Some((5, Duration::from_millis(20))));
+    // Of 10G 32 bits are left, and as a number with a sign: no pacing at all.
+    assert_eq!(paced(&run("-t UDP_STREAM -b 10G").plan.local), None);
+    let touched = |end: &netperf_model::EndPlan| (end.touch.dirty, end.touch.clean);
+    assert_eq!(
+        (touched(&plan.local), touched(&plan.remote)),
+        ((4096, 1), (0, 7))
+    );
 }
 
 #[test]

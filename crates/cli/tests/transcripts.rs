@@ -77,18 +77,6 @@ fn said(notices: &[Notice]) -> String {
         .collect()
 }
 
-/// Runs with a feature that this version refuses.
-const LATER: &[&str] = &[
-    "demo-",
-    "j-",
-    "intervals-",
-    "dirty-",
-    "conf-i-then-demo",
-    "opt-e-timeout-D",
-    "omni-file-latency-needs-j",
-    "unix-dgrr-intervals",
-];
-
 /// What differs on purpose; `docs/differences.md` says why.
 const DIFFERENT: &[&str] = &["err-long-option"];
 
@@ -105,14 +93,6 @@ fn every_command_line_that_ran_still_runs() {
     let mut runs = 0;
     for case in cases("netperf") {
         let Parsed { notices, command } = case.read();
-        if case.is_about(LATER) {
-            assert!(
-                matches!(command, Err(CliError::NotYet { .. })),
-                "{}: {command:?}",
-                case.name
-            );
-            continue;
-        }
         // The packaged 2.7.0 does not know -q; we are the later program.
         let later_letter = case.name == "opt-q-unknown-in-2.7.0--deb";
         if case.exit != 0 || case.is_about(&["version"]) {

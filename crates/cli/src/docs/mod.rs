@@ -105,8 +105,5 @@ fn about(entry: &Entry) -> String {
         text.push(' ');
         text.push_str(entry.more);
     }
-    if !entry.ready {
-        text.push_str(" Not in this version.");
-    }
     text
 }

@@ -12,7 +12,7 @@ use crate::command::Notice;
 use crate::grammar::{Halves, both_halves, cut, family, first_half, size};
 use crate::group::Group;
 use crate::kind::Kind;
-use crate::table::{Action, Row, Status};
+use crate::table::{Action, Row};
 
 /// Characters that count of a port's name and of a family's.
 const SHORT_NAME: usize = 10;
@@ -27,7 +27,7 @@ const PORTS: Kind = Kind::twice(&Kind::Port);
 const PORT_NUMBERS: Kind = Kind::twice(&Kind::Within(0, 65_535));
 
 impl<A> Row<A> {
-    /// A row whose feature exists.
+    /// A row with a letter.
     const fn ready(
         letter: char,
         value: &'static str,
@@ -42,22 +42,7 @@ impl<A> Row<A> {
             more: "",
             group: Group::Compatibility,
             kind: Kind::Nothing,
-            status: Status::Ready,
             action,
-        }
-    }
-
-    /// A row whose feature is not in this version.
-    const fn later(
-        letter: char,
-        value: &'static str,
-        help: &'static str,
-        feature: &'static str,
-        action: Action<A>,
-    ) -> Self {
-        Self {
-            status: Status::Later(feature),
-            ..Self::ready(letter, value, help, action)
         }
     }
 

@@ -156,7 +156,10 @@ fn cpu(arg: CpuArg) -> Option<CpuPlan> {
         reason = "the request has 32 bits for the rate"
     )]
     let rate = arg.rate.map(|rate| rate as f32);
-    arg.wanted.then_some(CpuPlan { rate })
+    arg.wanted.then_some(CpuPlan {
+        rate,
+        ..CpuPlan::default()
+    })
 }
 
 fn bind(args: &Args, end: fn(&crate::Ends<i32>) -> Option<i32>) -> Option<u32> {

@@ -109,6 +109,7 @@ impl<'a> Client<'a> {
     /// # Errors
     /// When the socket cannot be opened or bound, or the buffers cannot be made.
     pub fn prepare(plan: &'a TestPlan, hosts: &Hosts) -> Result<Self, EngineError> {
+        end::prepare_cpu(&plan.local)?;
         let family = hosts.remote.family();
         let opened = socket::open(plan.transport, family, &plan.local.socket)
             .map_err(Operation::Create.failed())?;
@@ -182,7 +183,7 @@ impl<'a> Client<'a> {
         } = self;
         let plan = work.plan;
         let bell = Bell::new(Outside::Caught).map_err(Operation::Timer.failed())?;
-        let before = end::sample(&plan.local)?;
+        let meter = end::meter(&plan.local)?;
         let mut stop = ByBell::new(control, &bell, live, PATIENCE);
         let mut tally = Tally::default();
         let (mut latency, mut paused) = (None, Duration::ZERO);
@@ -206,7 +207,7 @@ impl<'a> Client<'a> {
             Duration::ZERO
         };
         let elapsed = sampled.saturating_sub(in_vain);
-        let cpu = end::usage(before.as_ref(), sampled, elapsed)?;
+        let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
         let run = finished(plan, &setup, moved, tally, elapsed, cpu);
         Ok(Run {
             latency,

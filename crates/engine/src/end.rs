@@ -110,25 +110,33 @@ pub(crate) fn rings(plan: &EndPlan, setup: &EndSetup) -> Result<Rings, EngineErr
     })
 }
 
-/// The CPU counters before the run, if they are wanted.
-pub(crate) fn sample(plan: &EndPlan) -> Result<Option<cpu::Sample>, EngineError> {
+/// Finds out beforehand what measuring CPU utilisation takes, if that is wanted.
+pub(crate) fn prepare_cpu(plan: &EndPlan) -> Result<(), EngineError> {
     plan.cpu
-        .map(|_| cpu::sample())
+        .as_ref()
+        .map_or(Ok(()), cpu::prepare)
+        .map_err(Operation::Cpu.failed())
+}
+
+/// Begins to measure CPU utilisation, if that is wanted.
+pub(crate) fn meter(plan: &EndPlan) -> Result<Option<cpu::Meter>, EngineError> {
+    plan.cpu
+        .as_ref()
+        .map(cpu::start)
         .transpose()
         .map_err(Operation::Cpu.failed())
 }
 
-/// CPU utilisation since `before`: `run` of the `sampled` time belongs to the test.
+/// CPU utilisation until now: `run` of the `sampled` time belongs to the test.
 pub(crate) fn usage(
-    before: Option<&cpu::Sample>,
+    meter: Option<&cpu::Meter>,
     sampled: Duration,
     run: Duration,
 ) -> Result<Option<CpuUsage>, EngineError> {
-    let Some(before) = before else {
-        return Ok(None);
-    };
-    let after = cpu::sample().map_err(Operation::Cpu.failed())?;
-    Ok(Some(before.usage_until(&after, sampled, run)))
+    meter
+        .map(|meter| meter.usage(sampled, run))
+        .transpose()
+        .map_err(Operation::Cpu.failed())
 }
 
 /// What an end measured, put together.

@@ -56,6 +56,7 @@ impl Server {
     /// # Errors
     /// When any of that fails; `error.raw_os_error()` is what goes to netperf.
     pub fn prepare(job: ServerJob) -> Result<Self, EngineError> {
+        end::prepare_cpu(&job.end)?;
         let opened = socket::open(job.transport, job.family, &job.end.socket)
             .map_err(Operation::Create.failed())?;
         bind(&job, &opened.socket)?;
@@ -107,7 +108,7 @@ impl Server {
             setup,
         } = self;
         let bell = Bell::new(Outside::Ignored).map_err(Operation::Timer.failed())?;
-        let before = end::sample(&work.job.end)?;
+        let meter = end::meter(&work.job.end)?;
         let live = Live::default();
         let mut stop = ByBell::new(control, &bell, &live, PATIENCE);
         let mut tally = Tally::default();
@@ -118,7 +119,7 @@ impl Server {
         bell.stop();
         let sampled = start.elapsed();
         let elapsed = sampled.saturating_sub(waited_in_vain(&work.job, &served));
-        let cpu = end::usage(before.as_ref(), sampled, elapsed)?;
+        let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
         let facts = served.facts.unwrap_or_default();
         Ok(end::result(
             &work.job.end,

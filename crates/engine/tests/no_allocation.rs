@@ -1,0 +1,89 @@
+//! Inside the timed section nothing is allocated (house, the timed section).
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::time::Duration;
+
+use assert_no_alloc::{AllocDisabler, assert_no_alloc};
+use netperf_engine::limit::Exactly;
+use netperf_engine::live::Live;
+use netperf_engine::prelude::{Chores, Nothing, Prelude};
+use netperf_engine::record::{Kept, Off, Recorder};
+use netperf_engine::ring::{Layout, Ring};
+use netperf_engine::stop::{ByBell, Ended};
+use netperf_engine::workload::{Run, rr, stream};
+use netperf_model::plan::TouchPlan;
+use netperf_model::{EndPlan, PacePlan, Tally};
+use netperf_os::bell::{Bell, Outside};
+use netperf_transport::null::Null;
+
+#[global_allocator]
+static ALLOCATOR: AllocDisabler = AllocDisabler;
+
+fn ring(size: u32) -> Ring {
+    let layout = Layout {
+        size,
+        width: 3,
+        align: 8,
+        offset: 0,
+    };
+    Ring::new(layout, None).unwrap()
+}
+
+fn chores() -> Chores {
+    let plan = EndPlan {
+        pace: Some(PacePlan {
+            burst: 1000,
+            interval: Duration::from_micros(10),
+        }),
+        touch: TouchPlan { dirty: 8, clean: 8 },
+        ..EndPlan::default()
+    };
+    Chores::of(&plan).unwrap()
+}
+
+/// Every loop, with everything that can stand around it, between two lines.
+fn all_loops<R: Recorder, P: Prelude>(recorder: &mut R, prelude: &mut P) -> u64 {
+    let (mut requests, mut responses) = (ring(64), ring(64));
+    let bell = Bell::new(Outside::Ignored).unwrap();
+    let live = Live::default();
+    let mut stop = ByBell::new(None, &bell, &live, Duration::from_secs(1));
+    let mut tally = Tally::default();
+    let (bytes, transactions) = (Exactly(640_000), Exactly(10_000));
+    assert_no_alloc(|| {
+        macro_rules! run {
+            ($limit:expr) => {
+                Run {
+                    limit: $limit,
+                    stop: &mut stop,
+                    tally: &mut tally,
+                    recorder: &mut *recorder,
+                    prelude: &mut *prelude,
+                }
+            };
+        }
+        let ended = [
+            stream::send(&mut Null, &mut requests, run!(&bytes)).ok(),
+            stream::receive(&mut Null, &mut responses, run!(&bytes)).ok(),
+            rr::client(
+                &mut Null,
+                (&mut requests, &mut responses),
+                3,
+                run!(&transactions),
+            )
+            .ok(),
+        ];
+        assert!(ended.iter().all(|ended| *ended == Some(Ended::Complete)));
+    });
+    tally.transactions
+}
+
+// One test: the allocator's switch and the bell belong to the process.
+#[test]
+fn no_loop_allocates_whatever_is_kept_or_done_around_it() {
+    let (mut off, mut kept) = (Off, Kept::new(4));
+    assert_eq!(all_loops(&mut off, &mut Nothing), 10_000);
+    assert_eq!(all_loops(&mut kept, &mut Nothing), 10_000);
+    assert_eq!(all_loops(&mut kept, &mut chores()), 10_000);
+    assert!(kept.latency().count > 40_000);
+}

@@ -8,8 +8,8 @@ use std::time::Duration;
 use common::{error, netperf, netperf_with_file, run};
 use netperf_cli::{CliError, Command, Stream};
 use netperf_model::{
-    ConfidencePlan, CpuPlan, Family, Flow, Format, Limit, RingPlan, Routing, SelectionSource,
-    SocketPlan, TestId, TransportId, Unit,
+    ConfidencePlan, CpuMethod, CpuPlan, Family, Flow, Format, Limit, RingPlan, Routing,
+    SelectionSource, SocketPlan, TestId, TransportId, Unit,
 };
 
 #[test]
@@ -300,6 +300,14 @@ fn socket_options_go_to_the_ends_they_are_for() {
     );
     assert_eq!(run("-y 1 -Y bogus").plan.local.socket.tos, None);
     assert_eq!(run("-y 1").plan.remote.socket.priority, Some(1));
+}
+
+/// A CPU measurement that was asked for with or without a rate.
+fn cpu_plan(rate: Option<f32>) -> Option<CpuPlan> {
+    Some(CpuPlan {
+        rate,
+        method: CpuMethod::ProcStat,
+    })
 }
 
 #[test]

@@ -8,6 +8,8 @@ pub enum CpuMethod {
     None,
     /// Differences of the per-CPU counters in `/proc/stat`.
     ProcStat,
+    /// What a loop of the lowest priority on each CPU could not do.
+    Looper,
     /// Another method, reported by the peer with this code.
     Other(u32),
 }
@@ -19,6 +21,7 @@ impl CpuMethod {
         match self {
             Self::None => 0,
             Self::ProcStat => 8,
+            Self::Looper => 4,
             Self::Other(code) => code,
         }
     }
@@ -29,6 +32,7 @@ impl CpuMethod {
         match code {
             0 => Self::None,
             8 => Self::ProcStat,
+            4 => Self::Looper,
             other => Self::Other(other),
         }
     }
@@ -39,11 +43,11 @@ impl CpuMethod {
         match self {
             Self::None => 'U',
             Self::ProcStat => 'S',
+            Self::Looper => 'L',
             Self::Other(code) => match code {
                 1 => 'I',
                 2 => 'P',
                 3 => 'T',
-                4 => 'L',
                 5 => 'R',
                 6 => 'N',
                 7 => 'K',

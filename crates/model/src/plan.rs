@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
+use crate::cpu::CpuMethod;
 use crate::units::Unit;
 
 /// What moves in which direction, as seen by netperf.
@@ -201,8 +202,20 @@ impl Default for RingPlan {
 /// Whether and how an end measures its CPU utilisation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuPlan {
-    /// The calibration rate the user gave; it has no influence with `/proc/stat`.
+    /// The calibration rate the user gave, instead of a calibration; it has no influence
+    /// with `/proc/stat`.
     pub rate: Option<f32>,
+    /// How to measure.
+    pub method: CpuMethod,
+}
+
+impl Default for CpuPlan {
+    fn default() -> Self {
+        Self {
+            rate: None,
+            method: CpuMethod::ProcStat,
+        }
+    }
 }
 
 /// Bytes of each buffer touched around the calls (global `-k`, `-K`).

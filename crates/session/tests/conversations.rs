@@ -166,7 +166,7 @@ fn a_plan_arrives_as_the_job_it_describes() {
     plan.request = Some(64);
     plan.response = Some(128);
     let remote = &mut plan.remote;
-    remote.cpu = Some(CpuPlan { rate: None });
+    remote.cpu = Some(CpuPlan::default());
     remote.socket.nodelay = true;
     remote.socket.tos = Some(0x10);
     remote.socket.congestion = Some("reno".into());

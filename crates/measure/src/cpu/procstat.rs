@@ -23,6 +23,13 @@ struct Cpu {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Counters(Vec<Cpu>);
 
+impl Counters {
+    /// The CPUs' ids.
+    pub(super) fn ids(&self) -> impl Iterator<Item = i32> + '_ {
+        self.0.iter().map(|cpu| cpu.id)
+    }
+}
+
 pub(super) fn read() -> io::Result<Counters> {
     parse(&std::fs::read_to_string("/proc/stat")?)
 }

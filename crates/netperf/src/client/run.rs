@@ -21,7 +21,7 @@ use super::control::{self, Control};
 use super::hosts::{data_hosts, drawn, socket_address};
 use super::{facts, failure, hosts, interim};
 use crate::link::ControlLink;
-use crate::output::{Failure, err, out};
+use crate::output::{Failure, err, out, system_text};
 
 /// How long netserver may take to send its results when nothing is left to wait for.
 const RESULTS: Duration = Duration::from_secs(3);
@@ -63,7 +63,7 @@ pub(super) fn without_data(run: &Run) -> Result<(), Failure> {
         }
         (TestId::Uuid, _) => out(&uuid(&identifier(plan))),
         _ => {
-            let rate = cpu::calibration_rate();
+            let rate = calibration(plan)?;
             out(&cpu_rate(Whose::Local, rate, cpu::count(), verbosity));
         }
     }
@@ -71,6 +71,15 @@ pub(super) fn without_data(run: &Run) -> Result<(), Failure> {
         talk.finish(LEAVE);
     }
     Ok(())
+}
+
+/// The calibration rate of this host.
+fn calibration(plan: &TestPlan) -> Result<f64, Failure> {
+    let method = plan.local.cpu.unwrap_or_default().method;
+    cpu::calibrate(method).map_err(|error| {
+        let why = system_text(&error);
+        Failure::stderr(1, &format!("netperf: cannot calibrate the CPUs: {why}"))
+    })
 }
 
 /// The identifier of this run: given by the user, or fresh (RFC 9562, version 1).

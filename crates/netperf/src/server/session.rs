@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use netperf_model::CpuMethod;
 use netperf_os::Socket;
 use netperf_session::{driver, server};
 
@@ -39,5 +40,5 @@ pub(super) fn serve(control: Socket, passphrase: Option<String>) {
     reason = "the wire has the rate in single precision"
 )]
 fn calibration_rate() -> f32 {
-    netperf_measure::cpu::calibration_rate() as f32
+    netperf_measure::cpu::calibrate(CpuMethod::ProcStat).unwrap_or(0.0) as f32
 }

@@ -111,6 +111,44 @@ pub fn bind_to_cpu(cpu: u32) -> io::Result<()> {
     }
 }
 
+/// sched_setscheduler(2) `SCHED_IDLE`, setpriority(2): this thread runs only when nothing
+/// else wants its CPU.
+///
+/// # Errors
+/// `EPERM` when neither is allowed.
+pub fn lowest_priority() -> io::Result<()> {
+    // SAFETY: sched_param is plain integers, and 0 is the priority of this policy.
+    let none: libc::sched_param = unsafe { std::mem::zeroed() };
+    // SAFETY: the parameter outlives the call; 0 is the calling thread.
+    let idle = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const none) };
+    // SAFETY: setpriority takes no pointers; 0 is the calling thread.
+    let nice = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
+    // One is enough: some C libraries have no sched_setscheduler.
+    if idle != 0 && nice != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// pthread_sigmask(3): no signal is handled by this thread.
+///
+/// # Errors
+/// Never, with the arguments given.
+pub fn block_signals() -> io::Result<()> {
+    // SAFETY: sigset_t is plain bits for which all zeros is valid.
+    let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the set outlives the call.
+    unsafe { libc::sigfillset(&raw mut all) };
+    // SAFETY: the set outlives the call, and the old one is not asked for.
+    let error =
+        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut()) };
+    if error == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::from_raw_os_error(error))
+    }
+}
+
 /// prctl(2) `PR_SET_NAME`: what ps and pgrep see, 15 bytes.
 pub fn set_name(name: &CStr) {
     // SAFETY: the name is NUL-terminated and outlives the call. A failure would

@@ -45,6 +45,7 @@ impl Common {
                 recv,
                 cpu: (self.measure_cpu != 0).then_some(CpuPlan {
                     rate: Some(self.cpu_rate),
+                    ..CpuPlan::default()
                 }),
                 copy_avoidance: self.copy_avoidance == 1,
                 ..EndPlan::default()

@@ -89,6 +89,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         )?,
         cpu: measures.then_some(CpuPlan {
             rate: Some(request.cpu_rate),
+            ..CpuPlan::default()
         }),
         bind: None,
         fill: Some(request.fill_file.as_str_lossy())

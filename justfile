@@ -22,10 +22,6 @@ test:
 nextest profile="default":
     cargo nextest run --workspace --profile {{ profile }}
 
-# The examples in the documentation, which nextest leaves out.
-doctest:
-    cargo test --workspace --doc --quiet
-
 # Formatting, lints and dependencies.
 lint: fmt clippy deny
 

@@ -37,6 +37,12 @@ pub fn main(argv: &[OsString]) -> ExitCode {
 /// One way in for a session: descriptor 0 is its control connection, whether inetd
 /// or a listener of ours started it.
 fn serve(args: &ServerArgs) -> ExitCode {
+    let trace = |line: &str| {
+        if args.debug > 0 {
+            out(&format!("{line}: enter\n"));
+        }
+    };
+    trace("check_if_inetd");
     if !args.standalone && netperf_os::process::standard_input_is_socket() {
         let Some(control) = netperf_os::process::take_standard_input() else {
             return ExitCode::FAILURE;
@@ -44,5 +50,6 @@ fn serve(args: &ServerArgs) -> ExitCode {
         session::serve(control.into(), args.passphrase.clone());
         return ExitCode::SUCCESS;
     }
+    trace("setup_listens");
     listen::run(args)
 }

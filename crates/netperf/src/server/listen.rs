@@ -51,6 +51,9 @@ pub(super) fn run(args: &ServerArgs) -> ExitCode {
             }
         }
     }
+    if args.debug > 0 {
+        out("accept_connections: enter\n");
+    }
     process::ignore_children();
     accept_for_ever(&listeners, args)
 }

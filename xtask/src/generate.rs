@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use netperf_cli::docs::pages;
+use netperf_cli::docs::{Page, pages};
+use netperf_report::reference;
 
 use crate::options::Options;
 
@@ -10,7 +11,11 @@ use crate::options::Options;
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut stale = Vec::new();
-    for page in pages() {
+    let selectors = Page {
+        path: reference::PATH,
+        text: reference::page(),
+    };
+    for page in pages().into_iter().chain([selectors]) {
         let path = root.join(page.path);
         if std::fs::read_to_string(&path).is_ok_and(|kept| kept == page.text) {
             continue;

@@ -21,7 +21,7 @@ usage: xtask gen [--check]
        xtask instructions [--check]
 common: [--ours FOLDER] [--stock FOLDER] [--cpus CLIENT,SERVER]
 
-gen            writes the files in docs/ that are made from the option tables
+gen            writes the files in docs/ that are made from the tables of options and selectors
   --check      fails if one is not what it should be, and writes nothing
 bench-parity   runs ours and the original in turn, pinned, and prints ours/stock
   --mixed      the mixed pairs too, against the original's own

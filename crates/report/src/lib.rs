@@ -1,7 +1,8 @@
 //! What netperf prints: pure functions from an outcome to text.
 //!
 //! [`banner`] is printed before a test starts and [`final_report`] after it
-//! has ended, [`interim_line`]s in between; [`control`] serves the tests that only ask netserver something.
+//! has ended, [`interim_line`]s in between; [`control`] serves the tests that only
+//! ask netserver something.
 //! Nothing here writes anywhere, so that saved outcomes can be printed again.
 //! [`selectors`] is the one table of everything that can be selected, and
 //! [`selection`] reads what the user asked for.
@@ -12,6 +13,7 @@ pub mod fmt;
 pub mod format;
 mod interim;
 pub mod latency;
+pub mod reference;
 pub mod selection;
 pub mod selectors;
 pub mod values;

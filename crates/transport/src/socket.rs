@@ -226,6 +226,14 @@ pub fn report_send_errors(socket: &Socket, family: Family) -> io::Result<()> {
     sockopt::set(socket.as_fd(), option, 1)
 }
 
+/// Lets the first data of a connection go with its first segment (RFC 7413).
+///
+/// # Errors
+/// `EOPNOTSUPP` where the kernel was told not to.
+pub fn send_with_connect(socket: &Socket) -> io::Result<()> {
+    sockopt::set(socket.as_fd(), IntOption::FastOpenConnect, 1)
+}
+
 /// Makes a listener out of an opened stream socket.
 ///
 /// # Errors

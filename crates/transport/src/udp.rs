@@ -1,9 +1,11 @@
 //! UDP and UDP-Lite: datagrams to a fixed peer, or back to whoever asked.
 
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
 use netperf_os::io::{self as calls, Source};
+use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{SockAddr, Socket};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
@@ -49,24 +51,82 @@ impl Endpoint for Connected {
     }
 }
 
+/// What an answering socket does about the first datagram that comes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct First {
+    /// Connect to its source (test-specific `-N`).
+    pub connect: bool,
+    /// From then on use the address that it was sent to (test-specific `-B`).
+    pub answer_from_there: bool,
+}
+
 /// A socket that answers the source of the last datagram.
 #[derive(Debug)]
 pub struct Answering {
     socket: Socket,
     source: Source,
-    /// Connect to the first source (test-specific `-N`).
-    connect_first: bool,
+    first: First,
 }
 
 impl Answering {
-    /// Answers whoever asks; with `connect_first` only whoever asks first.
-    #[must_use]
-    pub fn new(socket: Socket, connect_first: bool) -> Self {
-        Self {
+    /// Answers whoever asks; what `first` says is done once.
+    ///
+    /// # Errors
+    /// When the kernel cannot tell where datagrams were sent to.
+    pub fn new(socket: Socket, first: First) -> io::Result<Self> {
+        if first.answer_from_there {
+            let v6 = socket.local_addr()?.is_ipv6();
+            let option = if v6 {
+                IntOption::PacketInfoV6
+            } else {
+                IntOption::PacketInfoV4
+            };
+            sockopt::set(socket.as_fd(), option, 1)?;
+        }
+        Ok(Self {
             socket,
             source: Source::unknown(),
-            connect_first,
+            first,
+        })
+    }
+
+    /// Receives the first datagram and does what is to be done about it.
+    #[cold]
+    fn recv_first(&mut self, buf: &mut [u8]) -> io::Result<Received> {
+        let fd = self.socket.as_fd();
+        let (got, sent_to) = match calls::recv_with_destination(fd, buf, &mut self.source) {
+            Ok((count, sent_to)) => (received(Ok(count))?, sent_to),
+            Err(error) => (received(Err(error))?, None),
+        };
+        if !matches!(got, Received::Bytes(_)) {
+            return Ok(got);
         }
+        if let Some(address) = sent_to.filter(|_| self.first.answer_from_there) {
+            self.move_to(address)?;
+        }
+        if self.first.connect {
+            calls::connect_back(self.socket.as_fd(), &self.source)?;
+        }
+        self.first = First::default();
+        Ok(got)
+    }
+
+    /// Goes on with a socket bound to this address and the same port: the kernel
+    /// prefers it over the wildcard, and answers then come from that address.
+    fn move_to(&mut self, address: IpAddr) -> io::Result<()> {
+        let local = self.socket.local_addr()?;
+        let port = local.as_socket().map_or(0, |local| local.port());
+        let bound = Socket::new(
+            local.domain(),
+            self.socket.r#type()?,
+            self.socket.protocol()?,
+        )?;
+        bound.set_reuse_address(true)?;
+        bound.set_recv_buffer_size(self.socket.recv_buffer_size()? / 2)?;
+        bound.set_send_buffer_size(self.socket.send_buffer_size()? / 2)?;
+        bound.bind(&SocketAddr::new(address, port).into())?;
+        self.socket = bound;
+        Ok(())
     }
 
     /// Tells whoever asked last that there will be no more answers.
@@ -88,12 +148,11 @@ impl Endpoint for Answering {
 
     #[inline]
     fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
-        let got = received(calls::recv_from(self.socket.as_fd(), buf, &mut self.source))?;
-        if self.connect_first && matches!(got, Received::Bytes(_)) {
-            calls::connect_back(self.socket.as_fd(), &self.source)?;
-            self.connect_first = false;
+        if self.first != First::default() {
+            return self.recv_first(buf);
         }
-        Ok(got)
+        let fd = self.socket.as_fd();
+        received(calls::recv_from(fd, buf, &mut self.source))
     }
 }
 
@@ -108,7 +167,11 @@ mod tests {
         let to = SockAddr::from(server.local_addr().unwrap());
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap().into();
         let mut client = Towards { socket, to };
-        let mut server = Answering::new(server.into(), true);
+        let first = First {
+            connect: true,
+            answer_from_there: false,
+        };
+        let mut server = Answering::new(server.into(), first).unwrap();
         let mut buf = [0; 8];
         assert_eq!(client.send(b"abc").unwrap(), Sent::Bytes(3));
         assert_eq!(server.recv(&mut buf).unwrap(), Received::Bytes(3));
@@ -116,5 +179,32 @@ mod tests {
         assert_eq!(client.recv(&mut buf).unwrap(), Received::Bytes(4));
         client.send(b"").unwrap();
         assert_eq!(server.recv(&mut buf).unwrap(), Received::End);
+    }
+
+    #[test]
+    fn answers_come_from_the_address_that_was_asked() {
+        for (wildcard, asked, own) in [
+            ("0.0.0.0:0", "127.0.0.9", "127.0.0.1:0"),
+            ("[::]:0", "::1", "[::1]:0"),
+        ] {
+            let server = UdpSocket::bind(wildcard).unwrap();
+            let port = server.local_addr().unwrap().port();
+            let server = Socket::from(server);
+            server.set_reuse_address(true).unwrap();
+            let first = First {
+                connect: false,
+                answer_from_there: true,
+            };
+            let mut server = Answering::new(server, first).unwrap();
+            let client = UdpSocket::bind(own).unwrap();
+            let mut buf = [0; 8];
+            for _ in 0..2 {
+                client.send_to(b"ask", (asked, port)).unwrap();
+                assert_eq!(server.recv(&mut buf).unwrap(), Received::Bytes(3));
+                assert_eq!(server.send(b"answer").unwrap(), Sent::Bytes(6));
+                let (count, from) = client.recv_from(&mut buf).unwrap();
+                assert_eq!((count, from.ip().to_string().as_str()), (6, asked));
+            }
+        }
     }
 }

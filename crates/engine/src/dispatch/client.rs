@@ -355,6 +355,9 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         let (family, rings) = (work.family, &mut work.rings);
         let dial = |stop: &mut ByBell<'_>, tally: &Tally| {
             let data = socket::open_again(plan.transport, family, &plan.local.socket)?;
+            if plan.local.socket.fast_open && plan.flow.sends {
+                socket::send_with_connect(&data)?;
+            }
             dialler.bind_next(&data);
             let dialled =
                 match socket::connect(&data, &dialler.to, || stop.interrupted(tally).is_some()) {

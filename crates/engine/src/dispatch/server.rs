@@ -8,7 +8,7 @@ use netperf_model::{Ending, Limit as LimitPlan, ServerJob, Tally};
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::socket;
 use netperf_transport::tcp::{OnSocket, Spliced, Tcp};
-use netperf_transport::udp::{Answering, Towards};
+use netperf_transport::udp::{Answering, First, Towards};
 use netperf_transport::{Endpoint, Received, Sent};
 
 use super::{blame, needed};
@@ -173,7 +173,11 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
             Ending::Omni => None,
             Ending::OddDatagram(length) => usize::try_from(length).ok(),
         };
-        let answering = Answering::new(data, job.end.socket.connected_datagram);
+        let first = First {
+            connect: job.end.socket.connected_datagram,
+            answer_from_there: job.end.socket.packet_info,
+        };
+        let answering = Answering::new(data, first).map_err(Operation::Create.failed())?;
         let mut endpoint = UntilOdd {
             inner: answering,
             length,

@@ -1,6 +1,7 @@
 //! Moving bytes. Each function is one system call through its libc symbol.
 
 use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use socket2::SockAddr;
@@ -167,6 +168,69 @@ pub fn send_back(fd: BorrowedFd<'_>, buf: &[u8], to: &Source) -> io::Result<usiz
             to.len,
         )
     })
+}
+
+/// Room for the control data of one datagram, aligned as the kernel wants it.
+#[repr(align(8))]
+struct ControlData([u8; 64]);
+
+/// recvmsg(2) on a socket that was asked for packet information: the source goes to
+/// `source`, and the address that the datagram was sent to is returned beside the
+/// length.
+///
+/// # Errors
+/// Whatever recvmsg(2) reports.
+pub fn recv_with_destination(
+    fd: BorrowedFd<'_>,
+    buf: &mut [u8],
+    source: &mut Source,
+) -> io::Result<(usize, Option<IpAddr>)> {
+    let mut control = ControlData([0; 64]);
+    let mut part = libc::iovec {
+        iov_base: buf.as_mut_ptr().cast(),
+        iov_len: buf.len(),
+    };
+    // SAFETY: msghdr is plain data for which all zeros is valid.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_name = (&raw mut source.storage).cast();
+    message.msg_namelen = STORAGE_LEN;
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.0.as_mut_ptr().cast();
+    message.msg_controllen = control.0.len();
+    // SAFETY: every pointer in `message` describes memory that outlives the call.
+    let count = counted(unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, 0) })?;
+    source.len = message.msg_namelen;
+    Ok((count, destination(&message)))
+}
+
+/// The first packet information among the control data of a received message.
+fn destination(message: &libc::msghdr) -> Option<IpAddr> {
+    // SAFETY: recvmsg filled in the control data and its length.
+    let mut next = unsafe { libc::CMSG_FIRSTHDR(message) };
+    // SAFETY: a header that is not null lies inside the control data.
+    while let Some(header) = unsafe { next.as_ref() } {
+        // SAFETY: as above; the data follows the header.
+        let data = unsafe { libc::CMSG_DATA(header) };
+        match (header.cmsg_level, header.cmsg_type) {
+            (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
+                // SAFETY: data of this type is an in_pktinfo, wherever it lies.
+                let info: libc::in_pktinfo =
+                    unsafe { data.cast::<libc::in_pktinfo>().read_unaligned() };
+                return Some(Ipv4Addr::from(u32::from_be(info.ipi_addr.s_addr)).into());
+            }
+            (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
+                // SAFETY: data of this type is an in6_pktinfo, wherever it lies.
+                let info: libc::in6_pktinfo =
+                    unsafe { data.cast::<libc::in6_pktinfo>().read_unaligned() };
+                return Some(Ipv6Addr::from(info.ipi6_addr.s6_addr).into());
+            }
+            _ => {}
+        }
+        // SAFETY: both describe the same control data.
+        next = unsafe { libc::CMSG_NXTHDR(message, header) };
+    }
+    None
 }
 
 /// connect(2) to the source of an earlier datagram.

@@ -26,6 +26,10 @@ pub enum IntOption {
     MtuDiscoverV4,
     /// `IPV6_MTU_DISCOVER`.
     MtuDiscoverV6,
+    /// `IP_PKTINFO`: tell with a datagram which address it was sent to.
+    PacketInfoV4,
+    /// `IPV6_RECVPKTINFO`.
+    PacketInfoV6,
     /// `IP_MULTICAST_TTL`.
     MulticastTtlV4,
     /// `IPV6_MULTICAST_HOPS`.
@@ -63,6 +67,8 @@ impl IntOption {
             Self::RecvErrV6 => (libc::IPPROTO_IPV6, libc::IPV6_RECVERR),
             Self::MtuDiscoverV4 => (libc::IPPROTO_IP, libc::IP_MTU_DISCOVER),
             Self::MtuDiscoverV6 => (libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER),
+            Self::PacketInfoV4 => (libc::IPPROTO_IP, libc::IP_PKTINFO),
+            Self::PacketInfoV6 => (libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO),
             Self::MulticastTtlV4 => (libc::IPPROTO_IP, libc::IP_MULTICAST_TTL),
             Self::MulticastHopsV6 => (libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_HOPS),
             Self::SegmentSize => (libc::IPPROTO_TCP, libc::TCP_MAXSEG),

@@ -127,33 +127,36 @@ fn compare_run(run: &Run, notices: &str, expected: &str, left_out: &[Exclusion])
     if plan.test.row().suite == Suite::Control || plan.test == TestId::Uuid {
         return compare_control(run, expected);
     }
+    let remote = host(&plan.remote_data, Family::Unspecified);
     let hosts = Hosts {
-        local: host(&plan.local_data, Family::Unspecified),
-        remote: host(&plan.remote_data, Family::Unspecified),
-    };
-    let hosts = Hosts {
-        local: host(&plan.local_data, hosts.remote.family()),
-        ..hosts
+        local: host(&plan.local_data, remote.family()),
+        remote,
     };
     let head = notices.to_owned() + &banner(plan, report, &hosts).unwrap_or_default();
-    let body = expected.strip_prefix(&head).unwrap_or_else(|| {
-        // A wrong banner must show as such, not as a body that cannot be read.
-        let lines = head.lines().count();
-        expected.splitn(lines + 1, '\n').nth(lines).unwrap_or("")
-    });
+    let lines = head.lines().count();
     if left_out.contains(&Exclusion::Fails) {
-        let lines = head.lines().count();
-        let expected = expected.split_inclusive('\n').take(lines).collect();
         return Comparison {
             ours: head,
-            expected,
+            expected: expected.split_inclusive('\n').take(lines).collect(),
         };
     }
+    // A wrong banner must show as such, not as a body that cannot be read.
+    let body = expected.splitn(lines + 1, '\n').nth(lines).unwrap_or("");
     let interims = interims::printed_again(run, body);
     let body = body.get(interims.len()..).unwrap_or("");
-    let selection = Selection::of(plan, report).expect("a selection");
-    let mut expected = expected.to_owned();
-    let figures = match selection {
+    let start = expected[..expected.len() - body.len()].to_owned();
+    let body = compare_body(run, &hosts, body, left_out);
+    Comparison {
+        ours: head + &interims + &body.ours,
+        expected: start + &body.expected,
+    }
+}
+
+/// What stands behind the banner and the interim results.
+fn compare_body(run: &Run, hosts: &Hosts, body: &str, left_out: &[Exclusion]) -> Comparison {
+    let (plan, report) = (&run.plan, &run.report);
+    let mut expected = body.to_owned();
+    let figures = match Selection::of(plan, report).expect("a selection") {
         None => read::classic(plan, body),
         Some(selection) => {
             let (columns, histogram) = body.split_at(body.find(HISTOGRAM).unwrap_or(body.len()));
@@ -165,19 +168,17 @@ fn compare_run(run: &Run, notices: &str, expected: &str, left_out: &[Exclusion])
             figures.times.histogram = times::histogram(body);
             exclusions::edit(&mut cells, left_out);
             if !left_out.contains(&Exclusion::CutOff) {
-                expected.truncate(expected.len() - body.len());
-                expected += &(cells.print(report) + histogram);
+                expected = cells.print(report) + histogram;
             }
             figures
         }
     };
-    let setting = Setting {
+    let outcome = figures.outcome(&Setting {
         plan,
         report,
-        hosts: &hosts,
-    };
-    let outcome = figures.outcome(&setting);
-    let mut ours = head + &interims + &final_report(&outcome, report).expect("a report");
+        hosts,
+    });
+    let mut ours = final_report(&outcome, report).expect("a report");
     if left_out.contains(&Exclusion::CutOff) {
         ours.truncate(expected.trim_end_matches('\n').len());
         ours.push('\n');

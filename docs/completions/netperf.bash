@@ -40,6 +40,7 @@ _netperf_value() {
     '-t' | --test) _netperf_words 'TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR OMNI LOC_CPU REM_CPU UUID' ;;
     '-l' | --time) : ;;
     --count) : ;;
+    --cpu-method) _netperf_words 'procstat looper' ;;
     '-f' | --unit) _netperf_words 'G M K B g m k b x u' ;;
     '-P' | --headers) _netperf_words '1 0' ;;
     '-v' | --verbosity) : ;;
@@ -101,6 +102,7 @@ _netserver_value() {
     '-L' | --listen) _netperf_offer -A hostname ;;
     '-p' | --port) : ;;
     '-Z' | --passphrase) : ;;
+    --cpu-method) _netperf_words 'procstat looper' ;;
     '-n' | --cpu-count) : ;;
     '-v' | --verbosity) : ;;
     *) return 1 ;;
@@ -108,13 +110,13 @@ _netserver_value() {
 }
 
 _netperf() {
-    _netperf_complete netperf '--align --async-recv --async-send --avoid-copy --bind-cpu --brand --burst --check-interval --columns --confidence --congestion --connect --connected --cork --count --cpu-count --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --direction --dirty --fast-open --fill-file --headers --help --host --interim --ipv4 --ipv6 --iterations --keepalive --keyval --latency --local-cpu --local-data-host --local-host --multicast-ttl --no-control --no-delay --no-fragment --offset --pace --pace-interval --pacing-rate --packet-info --passphrase --port --port-range --priority --protocol --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-dirty --remote-offset --remote-socket-buffer --request-size --result-only --retry-connect --ring --route --segment-size --send-ring --send-size --socket-buffer --socket-debug --socket-type --test --time --tos --unit --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait'
+    _netperf_complete netperf '--align --async-recv --async-send --avoid-copy --bind-cpu --brand --burst --check-interval --columns --confidence --congestion --connect --connected --cork --count --cpu-count --cpu-method --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --direction --dirty --fast-open --fill-file --headers --help --host --interim --ipv4 --ipv6 --iterations --keepalive --keyval --latency --local-cpu --local-data-host --local-host --multicast-ttl --no-control --no-delay --no-fragment --offset --pace --pace-interval --pacing-rate --packet-info --passphrase --port --port-range --priority --protocol --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-dirty --remote-offset --remote-socket-buffer --request-size --result-only --retry-connect --ring --route --segment-size --send-ring --send-size --socket-buffer --socket-debug --socket-type --test --time --tos --unit --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait'
 }
 
 complete -F _netperf netperf
 
 _netserver() {
-    _netperf_complete netserver '--cpu-count --debug --foreground --help --ipv4 --ipv6 --listen --no-debug --no-fork --passphrase --port --verbosity --version'
+    _netperf_complete netserver '--cpu-count --cpu-method --debug --foreground --help --ipv4 --ipv6 --listen --no-debug --no-fork --passphrase --port --verbosity --version'
 }
 
 complete -F _netserver netserver

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_model::{Family, Limit, Unit};
+use netperf_model::{CpuMethod, Family, Limit, Unit};
 
 use crate::grammar::Direction;
 
@@ -92,6 +92,8 @@ pub struct GlobalArgs {
     pub cpu: CpuArg,
     /// `-C`: CPU at netserver.
     pub remote_cpu: CpuArg,
+    /// `--cpu-method`: how both ends measure.
+    pub cpu_method: Option<CpuMethod>,
     /// `-d`: how often.
     pub debug: u32,
     /// `-D`: interim results.
@@ -293,6 +295,8 @@ pub struct ServerArgs {
     pub verbosity: i32,
     /// `-Z`: passphrase that every control connection must begin with.
     pub passphrase: Option<String>,
+    /// `--cpu-method`: how to measure CPU utilisation unless the client asks otherwise.
+    pub cpu_method: Option<CpuMethod>,
     /// Whether one of `-D -f -L -p` was given: then stdin is not an inetd connection.
     pub standalone: bool,
 }

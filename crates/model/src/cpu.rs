@@ -37,6 +37,28 @@ impl CpuMethod {
         }
     }
 
+    /// The methods that can be asked for by name.
+    pub const NAMED: [Self; 2] = [Self::ProcStat, Self::Looper];
+
+    /// The name by which it is asked for.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::ProcStat => "procstat",
+            Self::Looper => "looper",
+            Self::Other(_) => "other",
+        }
+    }
+
+    /// The method that has this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMED
+            .into_iter()
+            .find(|method| method.name().eq_ignore_ascii_case(name))
+    }
+
     /// The letter that titles and selectors print.
     #[must_use]
     pub const fn letter(self) -> char {

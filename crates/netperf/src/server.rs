@@ -47,7 +47,7 @@ fn serve(args: &ServerArgs) -> ExitCode {
         let Some(control) = netperf_os::process::take_standard_input() else {
             return ExitCode::FAILURE;
         };
-        session::serve(control.into(), args.passphrase.clone());
+        session::serve(control.into(), args);
         return ExitCode::SUCCESS;
     }
     trace("setup_listens");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use netperf_model::{EndResult, TestPlan};
-use netperf_wire::messages::{CpuCalibrateReply, HeaderOnly, Passphrase};
+use netperf_wire::messages::{CpuCalibrateReply, Passphrase};
 use netperf_wire::{FixedStr, Frame, Header, Message, RequestKind};
 
 use crate::error::SessionError;
@@ -81,14 +81,10 @@ pub enum Effect {
 pub fn step(plan: &TestPlan, state: State, input: Input) -> (State, Vec<Effect>) {
     match (state, input) {
         (State::Idle, Input::Open(passphrase)) => (State::Idle, open(passphrase)),
-        (State::Idle, Input::Calibrate(cpu)) => {
-            let cpu = cpu.and_then(|cpu| i32::try_from(cpu).ok());
-            let header = Header::request(RequestKind::CpuCalibrate).with_affinity(cpu);
-            (
-                State::Calibrating,
-                ask(HeaderOnly.encode(header), CALIBRATION),
-            )
-        }
+        (State::Idle, Input::Calibrate(cpu)) => (
+            State::Calibrating,
+            ask(offer::calibration(plan, cpu), CALIBRATION),
+        ),
         (State::Idle, Input::Offer(request)) => (State::Offered, ask(*request, ANSWER)),
         (State::Idle, Input::Finish) => (State::Closed, vec![Effect::HalfClose]),
         (State::Calibrating, Input::Frame(frame)) => calibrated(&frame),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_model::{EndResult, ServerJob, TestPlan};
+use netperf_model::{CpuMethod, EndResult, ServerJob, TestPlan};
 use netperf_wire::{Frame, RemoteErrno};
 
 use crate::client;
@@ -194,6 +194,9 @@ pub trait Host {
     /// The error number for the client.
     fn run(&mut self, prepared: Self::Prepared) -> Result<EndResult, RemoteErrno>;
 
+    /// The calibration rate of a CPU method; 0 when it cannot be told.
+    fn calibrate(&mut self, method: CpuMethod) -> f32;
+
     /// Moves to a CPU; a CPU that does not exist is ignored.
     fn bind_to_cpu(&mut self, cpu: u32);
 }
@@ -228,6 +231,7 @@ fn carry_out<L: Link, H: Host>(
         match effect {
             Effect::Expect(within) => next = Some(awaited(link, within)),
             Effect::BindToCpu(cpu) => host.bind_to_cpu(cpu),
+            Effect::Calibrate(method) => next = Some(Input::Calibrated(host.calibrate(method))),
             Effect::Prepare(job) => {
                 next = Some(match host.prepare(*job) {
                     Ok((end, ready)) => {

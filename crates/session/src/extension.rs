@@ -5,6 +5,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use netperf_model::CpuMethod;
 use netperf_model::host::{
     FactsWanted, HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode, tidy,
 };
@@ -23,6 +24,13 @@ pub(crate) fn ask_for_facts(extension: &mut Extension, to: IpAddr) {
     }
 }
 
+/// Asks for a CPU method; netserver uses its own where it does not have it.
+pub(crate) fn ask_for_method(extension: &mut Extension, method: CpuMethod) {
+    if let Ok(code) = u8::try_from(method.code()) {
+        extension.push(ItemKind::CpuMethod, &[code]);
+    }
+}
+
 /// The request's extension; one that is broken is as good as none.
 pub(crate) fn of_request(frame: &Frame) -> Option<Extension> {
     Extension::decode(Stage::Request, frame).ok().flatten()
@@ -36,6 +44,17 @@ pub(crate) fn facts_wanted(extension: &Extension) -> Option<FactsWanted> {
     (bits & WANTS_FACTS != 0).then_some(FactsWanted {
         reached_at: address,
     })
+}
+
+/// The CPU method that is wanted, if it is one that can be.
+pub(crate) fn cpu_method(extension: &Extension) -> Option<CpuMethod> {
+    let [code] = extension.value(ItemKind::CpuMethod)? else {
+        return None;
+    };
+    match CpuMethod::from_code(u32::from(*code)) {
+        CpuMethod::None | CpuMethod::Other(_) => None,
+        method @ (CpuMethod::ProcStat | CpuMethod::Looper) => Some(method),
+    }
 }
 
 fn ip(bytes: &[u8]) -> Option<IpAddr> {

@@ -10,7 +10,7 @@ use netperf_model::{
     CpuMethod, CpuShares, CpuUsage, EndPlan, EndResult, EndSetup, Family, HostFacts, Limit,
     Routing, SocketKind, Tally, TestId, TestPlan,
 };
-use netperf_wire::messages::{Extension, OmniRequest, OmniResponse, OmniResults};
+use netperf_wire::messages::{Extension, HeaderOnly, OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{
     Direction, FixedStr, Frame, Header, Message, OmniFlags, RequestKind, Stage, WireFamily,
     WireProtocol, WireSocketType, ip_to_words,
@@ -95,14 +95,37 @@ pub fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
     };
     let cpu = remote.bind.and_then(|cpu| i32::try_from(cpu).ok());
     let mut frame = message.encode(Header::request(RequestKind::Omni).with_affinity(cpu));
-    extend(local, &mut frame);
+    extend(plan, local, &mut frame);
     frame
+}
+
+/// The request for a calibration.
+#[must_use]
+pub fn calibration(plan: &TestPlan, cpu: Option<u32>) -> Frame {
+    let cpu = cpu.and_then(|cpu| i32::try_from(cpu).ok());
+    let header = Header::request(RequestKind::CpuCalibrate).with_affinity(cpu);
+    let mut frame = HeaderOnly.encode(header);
+    if let Some(method) = unusual_method(plan) {
+        let mut asked = Extension::default();
+        extension::ask_for_method(&mut asked, method);
+        asked.encode_over(Stage::Request, &mut frame);
+    }
+    frame
+}
+
+/// The CPU method for netserver, where it is not the one that every netserver has.
+fn unusual_method(plan: &TestPlan) -> Option<CpuMethod> {
+    let method = plan.remote.cpu?.method;
+    (method != CpuMethod::ProcStat).then_some(method)
 }
 
 /// Asks for what only a netserver of ours can tell. A request that asks for none of it
 /// is the one that a stock client would send.
-fn extend(local: &LocalEnd, request: &mut Frame) {
+fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) {
     let mut asked = Extension::default();
+    if let Some(method) = unusual_method(plan) {
+        extension::ask_for_method(&mut asked, method);
+    }
     if let Some(address) = local.facts_of {
         extension::ask_for_facts(&mut asked, address);
     }

@@ -3,11 +3,12 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use netperf_model::{EndResult, ServerJob};
+use netperf_model::{CpuMethod, EndResult, ServerJob};
 use netperf_wire::messages::{CpuCalibrateReply, HeaderOnly, Passphrase, SysInfoReply};
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind};
 
 use crate::dialect::{Dialect, Ready};
+use crate::extension;
 
 /// How long a client has to say the passphrase.
 pub const PASSPHRASE: Duration = Duration::from_secs(20);
@@ -23,6 +24,8 @@ pub enum State {
     Idle,
     /// The engine prepares what the request asks for.
     Preparing(Dialect),
+    /// The calibration of a CPU method runs.
+    Calibrating,
     /// The test runs.
     Running(Dialect),
     /// The conversation is over.
@@ -32,7 +35,9 @@ pub enum State {
 /// What netserver knows of itself and of its peer, the same for every step.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    /// CPU calibration rate, clock ticks per second.
+    /// The CPU method to use unless the client asks for another.
+    pub cpu_method: CpuMethod,
+    /// CPU calibration rate of the usual method, clock ticks per second.
     pub cpu_rate: f32,
     /// CPUs online.
     pub cpus: i32,
@@ -51,6 +56,8 @@ pub enum Input {
     Refused(RemoteErrno),
     /// The test ran.
     Ran(Box<EndResult>),
+    /// A method was calibrated, with this rate.
+    Calibrated(f32),
     /// The test failed while it ran.
     Failed(RemoteErrno),
     /// The client ended or lost the connection, or took too long.
@@ -64,6 +71,8 @@ pub enum Effect {
     Expect(Duration),
     /// Run on this CPU from now on.
     BindToCpu(u32),
+    /// Calibrate a CPU method.
+    Calibrate(CpuMethod),
     /// Have the engine prepare this.
     Prepare(Box<ServerJob>),
     /// Send this message.
@@ -99,6 +108,7 @@ pub fn step(facts: &Facts, state: State, input: Input) -> (State, Vec<Effect>) {
         (State::Preparing(dialect), Input::Refused(errno)) => idle(Some(
             HeaderOnly.encode(Header::response(dialect.kind()).with_errno(errno)),
         )),
+        (State::Calibrating, Input::Calibrated(rate)) => idle(Some(calibrated(facts, rate))),
         (State::Running(dialect), Input::Ran(result)) => idle(Some(dialect.results(&result))),
         (State::Running(dialect), Input::Failed(errno)) => idle(Some(
             HeaderOnly.encode(Header::results(dialect.kind()).with_errno(errno)),
@@ -148,15 +158,7 @@ fn request(facts: &Facts, frame: &Frame) -> (State, Vec<Effect>) {
         RequestKind::DebugOn | RequestKind::DebugOff => {
             idle(Some(HeaderOnly.encode(Header::response(frame.request()))))
         }
-        RequestKind::CpuCalibrate => {
-            let reply = CpuCalibrateReply {
-                cpu_rate: facts.cpu_rate,
-                num_cpus: facts.cpus,
-            };
-            idle(Some(
-                reply.encode(Header::response(RequestKind::CpuCalibrate)),
-            ))
-        }
+        RequestKind::CpuCalibrate => calibrate(facts, frame),
         RequestKind::SysInfo => {
             let reply = SysInfoReply::placeholder();
             idle(Some(reply.encode(Header::response(RequestKind::SysInfo))))
@@ -165,6 +167,22 @@ fn request(facts: &Facts, frame: &Frame) -> (State, Vec<Effect>) {
     };
     effects.extend(then);
     (state, effects)
+}
+
+fn calibrate(facts: &Facts, frame: &Frame) -> (State, Vec<Effect>) {
+    let asked = extension::of_request(frame).and_then(|asked| extension::cpu_method(&asked));
+    match asked.unwrap_or(facts.cpu_method) {
+        CpuMethod::ProcStat => idle(Some(calibrated(facts, facts.cpu_rate))),
+        other => (State::Calibrating, vec![Effect::Calibrate(other)]),
+    }
+}
+
+fn calibrated(facts: &Facts, rate: f32) -> Frame {
+    let reply = CpuCalibrateReply {
+        cpu_rate: rate,
+        num_cpus: facts.cpus,
+    };
+    reply.encode(Header::response(RequestKind::CpuCalibrate))
 }
 
 fn test(facts: &Facts, kind: RequestKind, frame: &Frame) -> (State, Vec<Effect>) {
@@ -199,6 +217,7 @@ impl State {
         match self {
             Self::Locked(_) => "Locked",
             Self::Idle => "Idle",
+            Self::Calibrating => "Calibrating",
             Self::Preparing(_) => "Preparing",
             Self::Running(_) => "Running",
             Self::Closed => "Closed",
@@ -213,6 +232,7 @@ impl Effect {
         match self {
             Self::Expect(_) => "Expect",
             Self::BindToCpu(_) => "BindToCpu",
+            Self::Calibrate(_) => "Calibrate",
             Self::Prepare(_) => "Prepare",
             Self::Reply(_) => "Reply",
             Self::Run => "Run",

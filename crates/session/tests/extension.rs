@@ -6,13 +6,15 @@ mod common;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use common::{local_end, plan, ready};
+use common::{Engine, ScriptedLink, facts, local_end, plan, ready};
 use netperf_model::host::{
     FactsWanted, HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode,
 };
+use netperf_model::{CpuMethod, CpuPlan, TestPlan};
 use netperf_session::dialect::{Dialect, Ready};
+use netperf_session::driver::serve;
 use netperf_session::offer::{self, LocalEnd};
-use netperf_wire::messages::{OmniResponse, OmniResults};
+use netperf_wire::messages::{CpuCalibrateReply, OmniResponse, OmniResults};
 use netperf_wire::{FRAME_LEN, Frame, Header, Message, RequestKind};
 use proptest::prelude::*;
 
@@ -44,7 +46,7 @@ fn text(length: usize) -> Option<String> {
     Some("x".repeat(length))
 }
 
-fn facts(length: usize) -> HostFacts {
+fn known(length: usize) -> HostFacts {
     HostFacts {
         sysname: text(length),
         release: text(length),
@@ -86,7 +88,7 @@ fn stock_response(residue: &[u8]) -> Frame {
 
 #[test]
 fn our_netserver_tells_our_netperf_the_facts_that_it_asks_for() {
-    let known = facts(10);
+    let known = known(10);
     assert_eq!(
         told(&answer(&asking(HERE), Some(known.clone()))),
         Some(known)
@@ -102,14 +104,14 @@ fn facts_that_are_not_known_stay_unknown() {
 
 #[test]
 fn facts_that_are_too_long_are_cut_and_none_is_lost() {
-    let told = told(&answer(&asking(HERE), Some(facts(300)))).unwrap();
+    let told = told(&answer(&asking(HERE), Some(known(300)))).unwrap();
     assert_eq!(told.release, text(64));
     assert_eq!(told.version, text(72));
     assert_eq!(told.system_model, text(32));
     assert_eq!(told.cpu_model, text(79));
     assert_eq!(told.security.specific, text(15));
     assert_eq!(told.interface.bus, text(32));
-    assert_eq!(told.interface.pci, facts(1).interface.pci);
+    assert_eq!(told.interface.pci, known(1).interface.pci);
 }
 
 #[test]
@@ -135,7 +137,7 @@ fn a_request_that_asks_for_no_facts_has_nothing_behind_it() {
 #[test]
 fn a_client_that_did_not_ask_gets_a_response_with_nothing_behind_it() {
     let request = offer::request(&plan(), &local_end());
-    let response = answer(&request, Some(facts(10)));
+    let response = answer(&request, Some(known(10)));
     assert!(response.as_bytes()[80..].iter().all(|byte| *byte == 0));
     assert_eq!(told(&response), None);
 }
@@ -143,7 +145,7 @@ fn a_client_that_did_not_ask_gets_a_response_with_nothing_behind_it() {
 #[test]
 fn what_a_stock_client_reads_is_the_same_with_facts_and_without() {
     let plain = answer(&offer::request(&plan(), &local_end()), None);
-    let extended = answer(&asking(HERE), Some(facts(300)));
+    let extended = answer(&asking(HERE), Some(known(300)));
     let mut plain = OmniResponse::decode(&plain).unwrap();
     let extended = OmniResponse::decode(&extended).unwrap();
     plain.cpu_frequency = extended.cpu_frequency;
@@ -156,7 +158,7 @@ fn what_a_stock_client_reads_is_the_same_with_facts_and_without() {
 
 #[test]
 fn a_peer_cannot_make_the_terminal_obey() {
-    let mut evil = facts(3);
+    let mut evil = known(3);
     evil.sysname = Some("a\u{1b}[2J\nb".to_owned());
     let told = told(&answer(&asking(HERE), Some(evil))).unwrap();
     assert_eq!(told.sysname.as_deref(), Some("a [2J b"));
@@ -171,6 +173,57 @@ fn residue_of_earlier_results_is_not_taken_for_facts() {
     };
     let residue = results.encode(Header::results(RequestKind::Omni));
     assert_eq!(told(&stock_response(residue.as_bytes())), None);
+}
+
+/// A plan that measures netserver's CPU with loops.
+fn looping() -> TestPlan {
+    let mut plan = plan();
+    plan.remote.cpu = Some(CpuPlan {
+        rate: None,
+        method: CpuMethod::Looper,
+    });
+    plan
+}
+
+#[test]
+fn the_cpu_method_that_netperf_asks_for_reaches_netserver() {
+    let (_, job) = Dialect::understand(&offer::request(&looping(), &local_end()), None).unwrap();
+    assert_eq!(job.end.cpu.map(|cpu| cpu.method), Some(CpuMethod::Looper));
+    assert_eq!(job.facts, None);
+}
+
+#[test]
+fn the_usual_cpu_method_is_not_asked_for() {
+    let mut plan = plan();
+    plan.remote.cpu = Some(CpuPlan::default());
+    for frame in [
+        offer::request(&plan, &local_end()),
+        offer::calibration(&plan, None),
+    ] {
+        assert!(frame.as_bytes()[208..].iter().all(|byte| *byte == 0));
+    }
+}
+
+#[test]
+fn a_method_that_nobody_has_leaves_netserver_with_its_own() {
+    let mut plan = looping();
+    plan.remote.cpu = Some(CpuPlan {
+        rate: None,
+        method: CpuMethod::Other(9),
+    });
+    let (_, job) = Dialect::understand(&offer::request(&plan, &local_end()), None).unwrap();
+    assert_eq!(job.end.cpu.map(|cpu| cpu.method), Some(CpuMethod::ProcStat));
+}
+
+#[test]
+fn a_calibration_is_of_the_method_that_is_asked_for() {
+    let rate_of = |plan: &TestPlan| {
+        let mut link = ScriptedLink::frames([offer::calibration(plan, None)]);
+        serve(&mut link, &mut Engine::default(), &facts(), None);
+        CpuCalibrateReply::decode(&link.sent[0]).unwrap().cpu_rate
+    };
+    assert!((rate_of(&plan()) - 100.0).abs() < f32::EPSILON);
+    assert!((rate_of(&looping()) - 5e8).abs() < f32::EPSILON);
 }
 
 proptest! {
@@ -190,7 +243,7 @@ proptest! {
     /// The mark and a whole block, the rest anything.
     #[test]
     fn whatever_stands_behind_the_mark_is_read_without_harm(bytes in prop::collection::vec(any::<u8>(), FRAME_LEN)) {
-        let mut response = answer(&asking(HERE), Some(facts(8)));
+        let mut response = answer(&asking(HERE), Some(known(8)));
         response.as_mut_bytes()[80..209].copy_from_slice(&bytes[80..209]);
         response.as_mut_bytes()[222..].copy_from_slice(&bytes[222..]);
         let _facts = told(&response);

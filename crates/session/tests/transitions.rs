@@ -8,6 +8,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use common::{facts, local_end, plan, ready, result};
+use netperf_model::{CpuMethod, CpuPlan};
 use netperf_session::dialect::Dialect;
 use netperf_session::{client, offer, server};
 use netperf_wire::messages::{HeaderOnly, OmniResults};
@@ -93,10 +94,20 @@ fn server_states() -> Vec<server::State> {
     vec![
         server::State::Locked("sesame".into()),
         server::State::Idle,
+        server::State::Calibrating,
         server::State::Preparing(dialect()),
         server::State::Running(dialect()),
         server::State::Closed,
     ]
+}
+
+fn calibrate_looper() -> Frame {
+    let mut plan = plan();
+    plan.remote.cpu = Some(CpuPlan {
+        rate: None,
+        method: CpuMethod::Looper,
+    });
+    offer::calibration(&plan, None)
 }
 
 fn server_inputs() -> Vec<(&'static str, server::Input)> {
@@ -118,6 +129,7 @@ fn server_inputs() -> Vec<(&'static str, server::Input)> {
         ("wrong passphrase", frame(open("sesam"))),
         ("OMNI", frame(request())),
         ("CPU_CALIBRATE", frame(plain(RequestKind::CpuCalibrate))),
+        ("CPU_CALIBRATE, looper", frame(calibrate_looper())),
         ("DEBUG_ON", frame(plain(RequestKind::DebugOn))),
         ("SYSINFO", frame(plain(RequestKind::SysInfo))),
         ("NODE_IDENTIFY", frame(plain(RequestKind::NodeIdentify))),
@@ -125,6 +137,7 @@ fn server_inputs() -> Vec<(&'static str, server::Input)> {
         ("all zeros", frame(Frame::default())),
         ("Prepared", server::Input::Prepared(ready())),
         ("Refused", server::Input::Refused(RemoteErrno(93))),
+        ("Calibrated", server::Input::Calibrated(5e8)),
         ("Ran", server::Input::Ran(Box::new(result()))),
         ("Failed", server::Input::Failed(RemoteErrno(104))),
         ("Gone", server::Input::Gone),
@@ -142,6 +155,7 @@ fn server_effect(effect: &server::Effect) -> String {
         }
         server::Effect::Expect(within) => format!("Expect within {within:?}"),
         server::Effect::BindToCpu(_)
+        | server::Effect::Calibrate(_)
         | server::Effect::Prepare(_)
         | server::Effect::Run
         | server::Effect::Close => effect.name().into(),

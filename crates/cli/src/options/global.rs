@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_model::{Family, Limit, Unit};
+use netperf_model::{CpuMethod, Family, Limit, Unit};
 
 use super::{
     PORTS, SIZES, help_row, port_name, set, set_both_ends, set_ends, set_families, set_host,
@@ -121,6 +121,20 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     )
     .long("remote-cpu", Group::Cpu, Kind::Number)
     .more("As --local-cpu, at the other end."),
+    Opt::without_letter(
+        "method",
+        "how CPU utilisation is measured, at both ends",
+        Action::Value(|a, text| a.cpu_method = CpuMethod::named(text)),
+    )
+    .long("cpu-method", Group::Cpu, Kind::Word(&["procstat", "looper"]))
+    .more(
+        "procstat, the usual one, takes the counters of the kernel. looper runs a loop of \
+         the lowest priority on each CPU and counts what is left to it, after a second of \
+         calibration in which the machine should be idle, or with the rate that \
+         --local-cpu or --remote-cpu give. It disturbs a netperf or netserver that shares \
+         its machine with another one that does the same. A netserver of another make \
+         measures as it always does.",
+    ),
     Opt::ready(
         'f',
         "letter",

@@ -1,6 +1,6 @@
 //! The options of netserver.
 
-use netperf_model::Family;
+use netperf_model::{CpuMethod, Family};
 
 use super::{help_row, set_host};
 use crate::args::ServerArgs;
@@ -91,6 +91,16 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
     )
     .long("passphrase", Group::Listening, Kind::Text)
     .more("The passphrase must be the first message, within 20 seconds."),
+    Opt::without_letter(
+        "method",
+        "how CPU utilisation is measured unless the client asks otherwise",
+        Action::Value(|a, text| a.cpu_method = CpuMethod::named(text)),
+    )
+    .long("cpu-method", Group::Running, Kind::Word(&["procstat", "looper"]))
+    .more(
+        "procstat, the usual one, takes the counters of the kernel; looper counts what a \
+         loop of the lowest priority on each CPU gets round to.",
+    ),
     Opt::ready(
         'd',
         "",

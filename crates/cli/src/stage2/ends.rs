@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use netperf_model::plan::TouchPlan;
-use netperf_model::{CpuPlan, EndPlan, PacePlan, RingPlan, Routing, SocketPlan, Suite, TestId};
+use netperf_model::{CpuMethod, CpuPlan, EndPlan, PacePlan, RingPlan, Routing, SocketPlan, Suite, TestId};
 
 use crate::args::{Args, CpuArg, Ways};
 use crate::stage1;
@@ -39,7 +39,7 @@ pub(super) fn local(args: &Args) -> EndPlan {
             size: positive(typed.recv_size.local),
             ..recv_ring(args, &global.align, &global.offset)
         },
-        cpu: cpu(global.cpu),
+        cpu: cpu(args, global.cpu, TestId::LocCpu),
         bind: bind(args, |ends| ends.local),
         fill: global.fill.local.as_ref().map(PathBuf::from),
         pace: pace(global.pace_burst.local, global.pace_interval.local),
@@ -75,7 +75,7 @@ pub(super) fn remote(args: &Args) -> EndPlan {
             size: positive(typed.recv_size.remote),
             ..recv_ring(args, &global.remote_align, &global.remote_offset)
         },
-        cpu: cpu(global.remote_cpu),
+        cpu: cpu(args, global.remote_cpu, TestId::RemCpu),
         bind: bind(args, |ends| ends.remote),
         fill: global.fill.remote.as_ref().map(PathBuf::from),
         pace: pace(global.pace_burst.remote, global.pace_interval.remote),
@@ -150,15 +150,19 @@ fn alignment(typed: Option<i32>) -> u32 {
         .next_power_of_two()
 }
 
-fn cpu(arg: CpuArg) -> Option<CpuPlan> {
+/// A measurement, or a method for the test that only prints its rate.
+fn cpu(args: &Args, arg: CpuArg, calibration: TestId) -> Option<CpuPlan> {
+    let global = &args.global;
+    let calibrates = stage1::test_of(global) == Some(calibration);
+    let wanted = arg.wanted || (global.cpu_method.is_some() && calibrates);
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the request has 32 bits for the rate"
     )]
     let rate = arg.rate.map(|rate| rate as f32);
-    arg.wanted.then_some(CpuPlan {
+    wanted.then_some(CpuPlan {
         rate,
-        ..CpuPlan::default()
+        method: global.cpu_method.unwrap_or(CpuMethod::ProcStat),
     })
 }
 

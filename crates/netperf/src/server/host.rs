@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use netperf_engine::EngineError;
 use netperf_engine::server::Server;
-use netperf_model::{EndResult, FactsWanted, HostFacts, ServerJob};
+use netperf_model::{CpuMethod, CpuPlan, EndResult, FactsWanted, HostFacts, ServerJob};
 use netperf_os::Socket;
 use netperf_session::dialect::Ready;
 use netperf_session::driver::Host;
@@ -18,18 +18,34 @@ use netperf_wire::RemoteErrno;
 pub(super) struct EngineHost {
     control: Rc<Socket>,
     local: Option<IpAddr>,
-    cpu_rate: f32,
+    cpu_method: CpuMethod,
 }
 
 impl EngineHost {
     /// `control` is watched while a test runs: when it ends, so does the test. `local`
     /// is its address here.
-    pub(super) fn new(control: Rc<Socket>, local: Option<IpAddr>, cpu_rate: f32) -> Self {
+    pub(super) fn new(control: Rc<Socket>, local: Option<IpAddr>, cpu_method: CpuMethod) -> Self {
         Self {
             control,
             local,
-            cpu_rate,
+            cpu_method,
         }
+    }
+
+    /// The job with this netserver's CPU method, where the client has no wish.
+    fn with_method(&self, mut job: ServerJob) -> ServerJob {
+        if let Some(cpu) = &mut job.end.cpu {
+            if cpu.method == CpuMethod::ProcStat {
+                cpu.method = self.cpu_method;
+            }
+        }
+        job
+    }
+
+    /// The rate of a method: the one that the client knows, or what a calibration gives.
+    fn rate(&mut self, cpu: CpuPlan) -> f32 {
+        let given = cpu.rate.filter(|rate| *rate > 0.0);
+        given.unwrap_or_else(|| self.calibrate(cpu.method))
     }
 
     /// The facts of this host, and of the interface that netperf's data comes to; where
@@ -46,11 +62,13 @@ impl Host for EngineHost {
 
     fn prepare(&mut self, job: ServerJob) -> Result<(Server, Ready), RemoteErrno> {
         let facts = job.facts.map(|wanted| Box::new(self.facts(wanted)));
+        let job = self.with_method(job);
+        let cpu = job.end.cpu.unwrap_or_default();
         let server = Server::prepare(job).map_err(|error| number(&error))?;
         let ready = Ready {
             setup: *server.setup(),
             data_port: server.data_port(),
-            cpu_rate: self.cpu_rate,
+            cpu_rate: self.rate(cpu),
             host: facts,
         };
         Ok((server, ready))
@@ -60,6 +78,14 @@ impl Host for EngineHost {
         prepared
             .run(Some(self.control.as_ref().as_fd()))
             .map_err(|error| number(&error))
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the wire has the rate in single precision"
+    )]
+    fn calibrate(&mut self, method: CpuMethod) -> f32 {
+        netperf_measure::cpu::calibrate(method).unwrap_or(0.0) as f32
     }
 
     fn bind_to_cpu(&mut self, cpu: u32) {

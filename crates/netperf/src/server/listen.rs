@@ -164,8 +164,7 @@ fn serve(control: Socket, args: &ServerArgs) {
     }
     if args.no_fork {
         // One broken session must not end the server that serves all of them.
-        let passphrase = args.passphrase.clone();
-        let served = std::panic::AssertUnwindSafe(|| session::serve(control, passphrase));
+        let served = std::panic::AssertUnwindSafe(|| session::serve(control, args));
         let _panicked = std::panic::catch_unwind(served);
         return;
     }
@@ -180,6 +179,9 @@ fn start_session(control: Socket, args: &ServerArgs) -> io::Result<()> {
     command.arg0("netserver");
     if let Some(phrase) = &args.passphrase {
         command.arg("-Z").arg(phrase);
+    }
+    if let Some(method) = args.cpu_method {
+        command.arg("--cpu-method").arg(method.name());
     }
     let child = command
         .stdin(Stdio::from(OwnedFd::from(control)))

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use netperf_cli::ServerArgs;
 use netperf_model::CpuMethod;
 use netperf_os::Socket;
 use netperf_session::{driver, server};
@@ -9,13 +10,15 @@ use netperf_session::{driver, server};
 use super::host::EngineHost;
 use crate::link::ControlLink;
 
-pub(super) fn serve(control: Socket, passphrase: Option<String>) {
+pub(super) fn serve(control: Socket, args: &ServerArgs) {
+    let cpu_method = args.cpu_method.unwrap_or(CpuMethod::ProcStat);
     let peer = control
         .peer_addr()
         .ok()
         .and_then(|address| address.as_socket());
     let facts = server::Facts {
-        cpu_rate: calibration_rate(),
+        cpu_method,
+        cpu_rate: clock_ticks(),
         cpus: i32::try_from(netperf_measure::cpu::count()).unwrap_or(i32::MAX),
         peer: peer.map(|address| address.ip().to_canonical()),
     };
@@ -26,12 +29,12 @@ pub(super) fn serve(control: Socket, passphrase: Option<String>) {
         .map(|address| address.ip());
     // Shared rather than duplicated: preloaded stacks do not know a duplicate.
     let control = Rc::new(control);
-    let mut host = EngineHost::new(Rc::clone(&control), local, facts.cpu_rate);
+    let mut host = EngineHost::new(Rc::clone(&control), local, cpu_method);
     driver::serve(
         &mut ControlLink::new(control),
         &mut host,
         &facts,
-        passphrase,
+        args.passphrase.clone(),
     );
 }
 
@@ -39,6 +42,6 @@ pub(super) fn serve(control: Socket, passphrase: Option<String>) {
     clippy::cast_possible_truncation,
     reason = "the wire has the rate in single precision"
 )]
-fn calibration_rate() -> f32 {
+fn clock_ticks() -> f32 {
     netperf_measure::cpu::calibrate(CpuMethod::ProcStat).unwrap_or(0.0) as f32
 }

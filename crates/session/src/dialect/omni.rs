@@ -42,7 +42,12 @@ pub(super) fn extended(job: ServerJob, frame: &Frame) -> ServerJob {
     let Some(asked) = extension::of_request(frame) else {
         return job;
     };
+    let mut end = job.end;
+    if let (Some(cpu), Some(method)) = (&mut end.cpu, extension::cpu_method(&asked)) {
+        cpu.method = method;
+    }
     ServerJob {
+        end,
         facts: extension::facts_wanted(&asked),
         ..job
     }

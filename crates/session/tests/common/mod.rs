@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netperf_model::plan::{ControlPlan, DataAddress};
 use netperf_model::{
-    EndPlan, EndResult, EndSetup, Family, Flow, Limit, ServerJob, Tally, TestId, TestPlan,
+    CpuMethod, EndPlan, EndResult, EndSetup, Family, Flow, Limit, ServerJob, Tally, TestId, TestPlan,
     TransportId,
 };
 use netperf_session::dialect::Ready;
@@ -82,6 +82,7 @@ pub(crate) fn local_end() -> LocalEnd {
 
 pub(crate) fn facts() -> Facts {
     Facts {
+        cpu_method: CpuMethod::ProcStat,
         cpu_rate: 100.0,
         cpus: 2,
         peer: None,
@@ -170,6 +171,10 @@ impl Host for Engine {
     fn run(&mut self, (): ()) -> Result<EndResult, RemoteErrno> {
         self.runs += 1;
         self.fails.map_or(Ok(result()), Err)
+    }
+
+    fn calibrate(&mut self, _method: CpuMethod) -> f32 {
+        5e8
     }
 
     fn bind_to_cpu(&mut self, cpu: u32) {

@@ -1,0 +1,84 @@
+//! How CPU utilisation is measured is a choice, as far as both ends have it.
+
+use netperf_testkit::{Invocation, Netserver, Place, Programs, Values};
+
+const SELECTED: &str = "LOCAL_CPU_METHOD,LOCAL_CPU_UTIL,LOCAL_CPU_PEAK_ID,LOCAL_CPU_COUNT,\
+                        REMOTE_CPU_METHOD,REMOTE_CPU_UTIL,REMOTE_CPU_PEAK_ID,REMOTE_CPU_COUNT,\
+                        LOCAL_SD,REMOTE_SD";
+
+fn ours() -> Programs {
+    Programs::ours(
+        env!("CARGO_BIN_EXE_netperf"),
+        env!("CARGO_BIN_EXE_netserver"),
+    )
+}
+
+fn run(client: &Programs, server: &Netserver, words: &[&str]) -> String {
+    let port = server.port().to_string();
+    let finished = Invocation::new(&client.netperf)
+        .args(["-H", "127.0.0.1", "-p", &port, "-l", "1"])
+        .args(words)
+        .spawn()
+        .finish();
+    finished.expect_clean().stdout
+}
+
+fn measured(client: &Programs, server: &Netserver, words: &[&str]) -> Values {
+    let words = [words, &["-t", "TCP_RR", "--", "-k", SELECTED]].concat();
+    Values::parse(&run(client, server, &words))
+}
+
+fn makes_sense(values: &Values, whose: &str) {
+    let number = |what: &str| values.number(&format!("{whose}_{what}"));
+    assert!((0.0..=101.0).contains(&number("CPU_UTIL")), "{values:?}");
+    let count = number("CPU_COUNT");
+    assert!(count >= 1.0, "{values:?}");
+    assert!((0.0..count).contains(&number("CPU_PEAK_ID")), "{values:?}");
+    assert!(number("SD") >= 0.0, "{values:?}");
+}
+
+#[test]
+fn both_ends_measure_with_the_method_that_netperf_asks_for() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for (method, letter) in [("procstat", "S"), ("looper", "L")] {
+        let values = measured(&ours(), &server, &["-c", "-C", "--cpu-method", method]);
+        for whose in ["LOCAL", "REMOTE"] {
+            assert_eq!(values.text(&format!("{whose}_CPU_METHOD")), letter);
+            makes_sense(&values, whose);
+        }
+    }
+}
+
+#[test]
+fn a_stock_netserver_measures_as_it_always_does() {
+    let Some(stock) = Programs::stock() else {
+        return;
+    };
+    let server = Netserver::start(&stock, &Place::Here);
+    let values = measured(&ours(), &server, &["-c", "-C", "--cpu-method", "looper"]);
+    assert_eq!(values.text("LOCAL_CPU_METHOD"), "L");
+    assert_eq!(values.text("REMOTE_CPU_METHOD"), "S");
+    makes_sense(&values, "LOCAL");
+}
+
+#[test]
+fn a_netserver_has_a_method_of_its_own_for_clients_that_do_not_ask() {
+    let Some(stock) = Programs::stock() else {
+        return;
+    };
+    let options = ["-D", "--cpu-method", "looper"];
+    let server = Netserver::start_with(&ours(), &Place::Here, &options, &[]);
+    let values = measured(&stock, &server, &["-C"]);
+    assert_eq!(values.text("REMOTE_CPU_METHOD"), "L");
+    makes_sense(&values, "REMOTE");
+}
+
+#[test]
+fn the_rate_of_each_method_can_be_had_from_both_ends() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let rate = |words: &[&str]| -> f64 { run(&ours(), &server, words).parse().expect("a rate") };
+    for test in ["LOC_CPU", "REM_CPU"] {
+        assert!((rate(&["-t", test]) - 100.0).abs() < 1000.0);
+        assert!(rate(&["-t", test, "--cpu-method", "looper"]) > 100_000.0);
+    }
+}

@@ -129,7 +129,7 @@ fn server_inputs() -> Vec<(&'static str, server::Input)> {
         ("wrong passphrase", frame(open("sesam"))),
         ("OMNI", frame(request())),
         ("CPU_CALIBRATE", frame(plain(RequestKind::CpuCalibrate))),
-        ("CPU_CALIBRATE, looper", frame(calibrate_looper())),
+        ("CALIBRATE, looper", frame(calibrate_looper())),
         ("DEBUG_ON", frame(plain(RequestKind::DebugOn))),
         ("SYSINFO", frame(plain(RequestKind::SysInfo))),
         ("NODE_IDENTIFY", frame(plain(RequestKind::NodeIdentify))),

@@ -126,7 +126,11 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         "how CPU utilisation is measured, at both ends",
         Action::Value(|a, text| a.cpu_method = CpuMethod::named(text)),
     )
-    .long("cpu-method", Group::Cpu, Kind::Word(&["procstat", "looper"]))
+    .long(
+        "cpu-method",
+        Group::Cpu,
+        Kind::Word(&["procstat", "looper"]),
+    )
     .more(
         "procstat, the usual one, takes the counters of the kernel. looper runs a loop of \
          the lowest priority on each CPU and counts what is left to it, after a second of \

@@ -96,7 +96,11 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
         "how CPU utilisation is measured unless the client asks otherwise",
         Action::Value(|a, text| a.cpu_method = CpuMethod::named(text)),
     )
-    .long("cpu-method", Group::Running, Kind::Word(&["procstat", "looper"]))
+    .long(
+        "cpu-method",
+        Group::Running,
+        Kind::Word(&["procstat", "looper"]),
+    )
     .more(
         "procstat, the usual one, takes the counters of the kernel; looper counts what a \
          loop of the lowest priority on each CPU gets round to.",

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use netperf_model::plan::TouchPlan;
-use netperf_model::{CpuMethod, CpuPlan, EndPlan, PacePlan, RingPlan, Routing, SocketPlan, Suite, TestId};
+use netperf_model::{
+    CpuMethod, CpuPlan, EndPlan, PacePlan, RingPlan, Routing, SocketPlan, Suite, TestId,
+};
 
 use crate::args::{Args, CpuArg, Ways};
 use crate::stage1;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use netperf_model::plan::{ControlPlan, DataAddress};
 use netperf_model::{
-    CpuMethod, EndPlan, EndResult, EndSetup, Family, Flow, Limit, ServerJob, Tally, TestId, TestPlan,
-    TransportId,
+    CpuMethod, EndPlan, EndResult, EndSetup, Family, Flow, Limit, ServerJob, Tally, TestId,
+    TestPlan, TransportId,
 };
 use netperf_session::dialect::Ready;
 use netperf_session::driver::{Arrival, Host, Link};

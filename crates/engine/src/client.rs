@@ -133,11 +133,13 @@ impl<'a> Client<'a> {
         let sends = Carries::of(plan.flow.sends, plan.request);
         let receives = Carries::of(plan.flow.receives, plan.response);
         let setup = end::setup(&plan.local, &opened, plan.transport, sends, receives);
-        let rings = end::rings(&plan.local, &setup)?;
+        // A file is sent as it is, and not copied into the buffers.
         let from_file = plan.test == TestId::TcpSendfile;
         let file = from_file
             .then(|| sendfile::source(plan, &setup))
             .transpose()?;
+        let fill = plan.local.fill.as_deref().filter(|_| !from_file);
+        let rings = end::rings(&plan.local, &setup, fill)?;
         let work = Work {
             plan,
             family,

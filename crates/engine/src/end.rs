@@ -1,5 +1,6 @@
 //! What both ends of a test have in common.
 
+use std::path::Path;
 use std::time::Duration;
 
 use netperf_measure::cpu;
@@ -76,8 +77,13 @@ pub(crate) fn setup(
 }
 
 /// Makes and fills the buffers.
-pub(crate) fn rings(plan: &EndPlan, setup: &EndSetup) -> Result<Rings, EngineError> {
-    let fill = plan.fill.as_deref();
+///
+/// `fill` is the file whose contents they get.
+pub(crate) fn rings(
+    plan: &EndPlan,
+    setup: &EndSetup,
+    fill: Option<&Path>,
+) -> Result<Rings, EngineError> {
     let ring = |size: Option<u32>, width, align, offset| {
         let operation = fill.map_or(Operation::Buffers, |path| Operation::Fill(path.into()));
         size.map(|size| {

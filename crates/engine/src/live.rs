@@ -1,7 +1,9 @@
 //! The counts of a run under way, for whoever shows them.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use netperf_measure::clock::{self, Moment};
 use netperf_model::Tally;
 
 /// Counts that the loop publishes with relaxed stores, on a cache line of their own.
@@ -11,6 +13,7 @@ pub struct Live {
     sent: AtomicU64,
     received: AtomicU64,
     transactions: AtomicU64,
+    over: OnceLock<Moment>,
 }
 
 impl Live {
@@ -21,6 +24,18 @@ impl Live {
         self.received.store(tally.bytes_received, Ordering::Relaxed);
         self.transactions
             .store(tally.transactions, Ordering::Relaxed);
+    }
+
+    /// The loop is over; what follows only ends the connection.
+    pub(crate) fn end(&self) {
+        // A second end would change nothing.
+        let _first = self.over.set(clock::now());
+    }
+
+    /// When the loop was over; `None` while it runs.
+    #[must_use]
+    pub fn over(&self) -> Option<Moment> {
+        self.over.get().copied()
     }
 
     /// The counts as they are now. Each is right; together they may be one

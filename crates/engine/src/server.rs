@@ -68,7 +68,7 @@ impl Server {
         let sends = Carries::of(job.flow.receives, job.response);
         let receives = Carries::of(job.flow.sends, job.request);
         let setup = end::setup(&job.end, &opened, job.transport, sends, receives);
-        let rings = end::rings(&job.end, &setup)?;
+        let rings = end::rings(&job.end, &setup, job.end.fill.as_deref())?;
         if job.transport.is_stream() {
             socket::listen(&opened.socket, &job.end.socket).map_err(Operation::Listen.failed())?;
         }

@@ -111,6 +111,11 @@ impl<'a> ByBell<'a> {
         self.started.elapsed()
     }
 
+    /// The loop is over.
+    pub(crate) fn over(&self) {
+        self.live.end();
+    }
+
     /// Gives what is left of the run a schedule of its own.
     ///
     /// # Errors

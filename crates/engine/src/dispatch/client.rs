@@ -158,6 +158,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         } else {
             self.send_stream(data, limit)?
         };
+        self.stop.over();
         let drained = self.end_connection(&data, ended);
         let facts = Some(socket::facts(&data));
         let lost = match drained {
@@ -301,6 +302,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
             let to = to.clone();
             self.messages(Towards { socket: data, to }, limit)?
         };
+        self.stop.over();
         let flow = self.work.plan.flow;
         let end_mark = flow.sends.then(|| EndMark { socket: data, to });
         if let Some(mark) = &end_mark {

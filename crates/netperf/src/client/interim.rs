@@ -82,7 +82,7 @@ pub(super) fn beside<T>(run: &Run, index: &mut usize, live: &Live, work: impl Fn
     });
     let tally = live.read();
     if tally != ticker.last.1 {
-        ticker.print(clock::now(), tally);
+        ticker.print(live.over().unwrap_or_else(clock::now), tally);
     }
     done
 }

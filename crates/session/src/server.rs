@@ -173,7 +173,9 @@ fn calibrate(facts: &Facts, frame: &Frame) -> (State, Vec<Effect>) {
     let asked = extension::of_request(frame).and_then(|asked| extension::cpu_method(&asked));
     match asked.unwrap_or(facts.cpu_method) {
         CpuMethod::ProcStat => idle(Some(calibrated(facts, facts.cpu_rate))),
-        other => (State::Calibrating, vec![Effect::Calibrate(other)]),
+        other @ (CpuMethod::Looper | CpuMethod::None | CpuMethod::Other(_)) => {
+            (State::Calibrating, vec![Effect::Calibrate(other)])
+        }
     }
 }
 

@@ -36,7 +36,11 @@ fn work() {
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         for _ in 0..count() * 2 {
-            scope.spawn(|| while !stop.load(Ordering::Relaxed) {});
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
         }
         thread::sleep(PERIOD);
         stop.store(true, Ordering::Relaxed);

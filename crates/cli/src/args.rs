@@ -98,6 +98,8 @@ pub struct GlobalArgs {
     pub debug: u32,
     /// `-D`: interim results.
     pub interim: Option<InterimArg>,
+    /// `--json` or `--json-stream`, the last of them.
+    pub json: Option<JsonArg>,
     /// `-f`: unit.
     pub unit: Option<Unit>,
     /// `-F`: fill files.
@@ -155,6 +157,15 @@ pub enum Layout {
     Csv,
     /// `-O`.
     Columns,
+}
+
+/// How JSON is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JsonArg {
+    /// `--json`: one document.
+    Document,
+    /// `--json-stream`: one event per line.
+    Stream,
 }
 
 /// The last of `-k`, `-o` and `-O`.

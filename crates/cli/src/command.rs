@@ -126,6 +126,8 @@ pub struct UnknownTest {
     pub name: String,
     /// The control connection to make first; `None` with `-N`.
     pub control: Option<ControlPlan>,
+    /// Whether standard output is for JSON alone, so that the text is for standard error.
+    pub json: bool,
 }
 
 impl UnknownTest {

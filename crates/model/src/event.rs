@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use crate::outcome::Tally;
+
 /// Work done since the last interim result, or since the beginning.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Interim {
     /// Transactions where the unit counts those, bytes otherwise.
     pub work: f64,
@@ -11,4 +13,8 @@ pub struct Interim {
     pub seconds: f64,
     /// Its end, since 1970 by the wall clock.
     pub ended: Duration,
+    /// Which iteration it is part of, from 1.
+    pub iteration: usize,
+    /// netperf's counts of the interval.
+    pub counts: Tally,
 }

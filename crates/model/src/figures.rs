@@ -246,6 +246,7 @@ mod tests {
             local,
             remote: Some(remote),
             segment_size: None,
+            tcp: None,
         }
     }
 

@@ -27,7 +27,7 @@ pub use host::{
 };
 pub use job::{Ending, ServerJob};
 pub use latency::{Decades, Latency};
-pub use outcome::{Confidence, EndResult, Iteration, Outcome, Tally, Warning};
+pub use outcome::{Confidence, EndResult, Iteration, Outcome, Span, Tally, TcpFacts, Warning};
 pub use plan::{
     Confidence as ConfidencePlan, ControlPlan, CpuBinding, CpuPlan, DataAddress, EndPlan, Family,
     Flow, Format, Limit, PacePlan, ReportPlan, RingPlan, Routing, SelectionSource, SocketPlan,

@@ -1,7 +1,10 @@
 //! What was measured.
 
+use std::time::Duration;
+
 use crate::agreed::{Agreed, Hosts};
 use crate::cpu::CpuUsage;
+use crate::event::Interim;
 use crate::host::HostFacts;
 use crate::latency::Latency;
 use crate::plan::TestPlan;
@@ -23,6 +26,21 @@ pub struct Tally {
     pub transactions: u64,
 }
 
+impl Tally {
+    /// What was counted since `before`.
+    #[must_use]
+    pub const fn since(&self, before: &Self) -> Self {
+        Self {
+            bytes_sent: self.bytes_sent.saturating_sub(before.bytes_sent),
+            bytes_received: self.bytes_received.saturating_sub(before.bytes_received),
+            send_calls: self.send_calls.saturating_sub(before.send_calls),
+            recv_calls: self.recv_calls.saturating_sub(before.recv_calls),
+            failed_sends: self.failed_sends.saturating_sub(before.failed_sends),
+            transactions: self.transactions.saturating_sub(before.transactions),
+        }
+    }
+}
+
 /// What one end measured in one iteration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EndResult {
@@ -42,6 +60,33 @@ pub struct EndResult {
     pub congestion: Option<String>,
 }
 
+/// What TCP knew of the data connection when it ended (tcp(7), `TCP_INFO`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpFacts {
+    /// Smoothed round trip, microseconds.
+    pub round_trip_micros: u32,
+    /// Its variation, microseconds.
+    pub round_trip_variation_micros: u32,
+    /// Retransmission time-out, microseconds.
+    pub retransmission_timeout_micros: u32,
+    /// Delayed acknowledgement time-out, microseconds.
+    pub ack_timeout_micros: u32,
+    /// Path MTU, bytes.
+    pub path_mtu_bytes: u32,
+    /// Send segment size, bytes.
+    pub send_segment_bytes: u32,
+    /// Congestion window, segments.
+    pub congestion_window_segments: u32,
+    /// Send slow-start threshold, segments.
+    pub send_threshold_segments: u32,
+    /// Receive slow-start threshold, bytes.
+    pub recv_threshold_bytes: u32,
+    /// Reordering seen, segments.
+    pub reordering_segments: u32,
+    /// Retransmitted since the connection was made, segments.
+    pub retransmitted_segments: u32,
+}
+
 /// One run of the test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Iteration {
@@ -55,6 +100,8 @@ pub struct Iteration {
     pub remote: Option<EndResult>,
     /// Segment size of the data connection, bytes; `None` where there is none.
     pub segment_size: Option<u32>,
+    /// What TCP knew at netperf's end; `None` where it was not asked.
+    pub tcp: Option<TcpFacts>,
 }
 
 /// How far confidence got.
@@ -79,6 +126,15 @@ pub enum Warning {
     PeerLost(String),
 }
 
+/// From when to when, since 1970 by the wall clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// The beginning.
+    pub started: Duration,
+    /// The end.
+    pub ended: Duration,
+}
+
 /// Everything a report can be made from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -90,6 +146,8 @@ pub struct Outcome {
     pub agreed: Agreed,
     /// Every run, in order; at least one.
     pub iterations: Vec<Iteration>,
+    /// Interim results of all iterations, in order; none unless they were asked for.
+    pub intervals: Vec<Interim>,
     /// How long operations took, over all iterations; `None` when not kept.
     pub latency: Option<Latency>,
     /// How far confidence got; `None` when one iteration was asked for.
@@ -100,6 +158,8 @@ pub struct Outcome {
     pub remote_host: Option<HostFacts>,
     /// Identifier of this run.
     pub uuid: String,
+    /// When the program began and when it had the last result.
+    pub span: Span,
     /// Doubts.
     pub warnings: Vec<Warning>,
 }

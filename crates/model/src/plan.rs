@@ -392,6 +392,18 @@ pub enum Format {
     Csv(SelectionSource),
     /// `-k`: `NAME=value` lines.
     Keyval(SelectionSource),
+    /// `--json`: one document with everything.
+    Json,
+    /// `--json-stream`: one event per line while it runs.
+    JsonStream,
+}
+
+impl Format {
+    /// Whether standard output is for programs and holds JSON alone.
+    #[must_use]
+    pub const fn is_json(&self) -> bool {
+        matches!(self, Self::Json | Self::JsonStream)
+    }
 }
 
 /// Where the selection of output values comes from.

@@ -11,9 +11,12 @@ mod run;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use netperf_cli::{CliError, Command, Run, Stream, Surroundings, UnknownTest};
-use netperf_model::{ControlPlan, TestId};
+use netperf_measure::clock;
+use netperf_model::{ControlPlan, Span, TestId};
+use netperf_report::format::json::{self, Frame};
 use netperf_report::selection::{Listing, all_names};
 use netperf_report::selectors::is_selector;
 
@@ -29,9 +32,9 @@ pub fn main(argv: &[OsString]) -> ExitCode {
         dump_tcp_info: environment_has("DUMP_TCP_INFO"),
     };
     let parsed = netperf_cli::netperf(argv, &around);
-    output::notices(&parsed.notices);
+    output::notices(&parsed.notices, stdout_is_for_json(&parsed.command));
     let done = match parsed.command {
-        Ok(Command::Run(run)) => test(*run),
+        Ok(Command::Run(run)) => return test(*run),
         Ok(Command::UnknownTest(unknown)) => unknown_test(&unknown),
         Ok(Command::ListSelectors { one_per_line }) => {
             let listing = if one_per_line {
@@ -76,15 +79,69 @@ pub(crate) fn cli_failure(error: &CliError) -> ExitCode {
     ExitCode::from(error.exit())
 }
 
-fn test(mut run: Run) -> Result<(), Failure> {
+/// Whether standard output takes JSON alone.
+fn stdout_is_for_json(command: &Result<Command, CliError>) -> bool {
+    match command {
+        Ok(Command::Run(run)) => run.report.format.is_json(),
+        Ok(Command::UnknownTest(unknown)) => unknown.json,
+        Ok(Command::ListSelectors { .. } | Command::Usage(_) | Command::Version(_)) | Err(_) => {
+            false
+        }
+    }
+}
+
+/// When the program began, by the wall clock.
+#[derive(Clone, Copy)]
+struct Begun(Duration);
+
+impl Begun {
+    fn now() -> Self {
+        Self(clock::since_epoch())
+    }
+
+    fn until_now(self) -> Span {
+        Span {
+            started: self.0,
+            ended: clock::since_epoch(),
+        }
+    }
+
+    fn frame(self, run: &Run) -> Frame<'_> {
+        Frame {
+            plan: &run.plan,
+            report: &run.report,
+            span: self.until_now(),
+        }
+    }
+}
+
+/// Runs a test and says how it went.
+fn test(mut run: Run) -> ExitCode {
+    let begun = Begun::now();
+    let Err(failure) = measure(&mut run, begun) else {
+        return ExitCode::SUCCESS;
+    };
+    if run.report.format.is_json() {
+        let said = failure.lines();
+        let problem = json::Problem {
+            message: said.trim_end(),
+            exit_status: failure.exit,
+        };
+        out(&json::failure(begun.frame(&run), problem));
+        return failure.on_stderr().report();
+    }
+    failure.report()
+}
+
+fn measure(run: &mut Run, begun: Begun) -> Result<(), Failure> {
     let needs = netperf_report::needs(&run.plan, &run.report).map_err(|error| {
         Failure::stdout(netperf_report::SelectionError::EXIT, &error.to_string())
     })?;
     run.plan.latency |= needs.latency;
-    let run = &run;
+    out(&json::start(begun.frame(run)));
     bind_to_cpu(run);
     match run.plan.test {
-        TestId::LocCpu | TestId::RemCpu | TestId::Uuid => run::without_data(run),
+        TestId::LocCpu | TestId::RemCpu | TestId::Uuid => run::without_data(run, begun),
         TestId::TcpStream
         | TestId::TcpMaerts
         | TestId::TcpSendfile
@@ -94,7 +151,7 @@ fn test(mut run: Run) -> Result<(), Failure> {
         | TestId::TcpMss
         | TestId::UdpStream
         | TestId::UdpRr
-        | TestId::Omni => run::test(run),
+        | TestId::Omni => run::test(run, begun),
     }
 }
 
@@ -111,10 +168,15 @@ fn unknown_test(unknown: &UnknownTest) -> Result<(), Failure> {
     if let Some(plan) = &unknown.control {
         reach(plan)?;
     }
-    Err(Failure {
+    let failure = Failure {
         stdout: unknown.text(),
         stderr: String::new(),
         exit: UnknownTest::EXIT,
+    };
+    Err(if unknown.json {
+        failure.on_stderr()
+    } else {
+        failure
     })
 }
 

@@ -23,12 +23,13 @@ fn print(stream: &mut impl Write, text: &str) {
         .and_then(|()| stream.flush());
 }
 
-/// Prints what the command line wants printed before anything else.
-pub(crate) fn notices(notices: &[Notice]) {
+/// Prints what the command line wants printed before anything else; all of it on
+/// standard error where standard output takes JSON alone.
+pub(crate) fn notices(notices: &[Notice], json: bool) {
     for notice in notices {
         let (terminal, print): (bool, fn(&str)) = match notice.stream {
-            Stream::Stdout => (io::stdout().is_terminal(), out),
-            Stream::Stderr => (io::stderr().is_terminal(), err),
+            Stream::Stdout if !json => (io::stdout().is_terminal(), out),
+            Stream::Stdout | Stream::Stderr => (io::stderr().is_terminal(), err),
         };
         if terminal || !notice.terminal_only {
             print(&notice.text);
@@ -63,6 +64,22 @@ impl Failure {
             stdout: String::new(),
             stderr: format!("{lines}\n"),
             exit,
+        }
+    }
+
+    /// All its lines.
+    pub(crate) fn lines(&self) -> String {
+        let ended = self.stdout.is_empty() || self.stdout.ends_with('\n');
+        let between = if ended { "" } else { "\n" };
+        format!("{}{between}{}", self.stdout, self.stderr)
+    }
+
+    /// The same, standard output being for something else.
+    pub(crate) fn on_stderr(&self) -> Self {
+        Self {
+            stdout: String::new(),
+            stderr: self.lines(),
+            exit: self.exit,
         }
     }
 

@@ -16,7 +16,7 @@ use crate::output::{self, err, out};
 pub fn main(argv: &[OsString]) -> ExitCode {
     netperf_os::process::set_name(c"netserver");
     let parsed = netperf_cli::netserver(argv);
-    output::notices(&parsed.notices);
+    output::notices(&parsed.notices, false);
     match parsed.command {
         Ok(ServerCommand::Serve(args)) => serve(&args),
         Ok(ServerCommand::Usage(usage)) => {

@@ -17,7 +17,8 @@ const CONFIDENCE: &str = " : +/-%.3f%% @ %2d%% conf. ";
 /// The banner with its newline; `None` with headers off and for tests without one.
 #[must_use]
 pub fn banner(plan: &TestPlan, report: &ReportPlan, hosts: &Hosts) -> Option<String> {
-    if !report.headers || plan.test == TestId::Uuid || plan.test.row().suite == Suite::Control {
+    let shown = report.headers && !report.format.is_json();
+    if !shown || plan.test == TestId::Uuid || plan.test.row().suite == Suite::Control {
         return None;
     }
     let name = title(plan);

@@ -12,7 +12,7 @@ pub enum Whose {
 }
 
 impl Whose {
-    const fn word(self) -> &'static str {
+    pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Local => "local",
             Self::Remote => "remote",

@@ -4,6 +4,7 @@ use netperf_model::figures::{count, unit_in_force};
 use netperf_model::{Format, Interim, ReportPlan, Tally, TestId, TestPlan, Unit, UnitKind};
 
 use crate::fmt::{Arg, printf};
+use crate::format::json;
 
 /// For people: with the classic layouts and with columns.
 const HUMAN: &str = "Interim result: %7.2f %s/s over %.3f seconds ending at %d.%s\n";
@@ -55,6 +56,8 @@ pub fn interim_line(
         Format::Classic | Format::Columns(_) => printf(HUMAN, &args),
         Format::Csv(_) => printf(CSV, &args),
         Format::Keyval(_) => keyval(index, args),
+        Format::Json => String::new(),
+        Format::JsonStream => json::interim_event(plan, report, index, interim),
     }
 }
 

@@ -47,5 +47,8 @@ pub fn needs(plan: &TestPlan, report: &ReportPlan) -> Result<Needs, SelectionErr
         .map(|selection| selection.needs)
         .unwrap_or_default();
     needs.latency |= plan.latency || format::shows_histogram(plan, report);
+    // The document has everything; only times of operations have a price.
+    needs.hosts |= report.format.is_json();
+    needs.congestion |= report.format.is_json();
     Ok(needs)
 }

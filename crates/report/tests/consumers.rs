@@ -230,6 +230,7 @@ fn i17_interim_lines_have_their_words_and_keys_in_order() {
         work: 1_250_000.0,
         seconds: 0.25,
         ended: Duration::from_millis(1_700_000_000_050),
+        ..Interim::default()
     };
     let line = |words: &str| {
         let run = run(words);

@@ -129,7 +129,7 @@ proptest! {
     fn an_interim_line_has_its_fields_whatever_happened(
         work in FIGURE, seconds in FIGURE, ended in 0..u64::MAX / 2_000_000_000,
     ) {
-        let interim = Interim { work, seconds, ended: Duration::from_millis(ended) };
+        let interim = Interim { work, seconds, ended: Duration::from_millis(ended), ..Interim::default() };
         for words in ["netperf -f u", "netperf -f q", "netperf -t TCP_RR", "netperf -f G"] {
             let run = run(words);
             let line = interim_line(&run.plan, &run.report, 0, &interim);
@@ -230,6 +230,7 @@ fn half_a_second(work: f64) -> Interim {
         work,
         seconds: 0.5,
         ended: Duration::from_millis(1_700_000_001_007),
+        ..Interim::default()
     }
 }
 

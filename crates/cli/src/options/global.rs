@@ -8,7 +8,7 @@ use super::{
     PORTS, SIZES, help_row, port_name, set, set_both_ends, set_ends, set_families, set_host,
     set_pair, set_ways,
 };
-use crate::args::{CpuArg, GlobalArgs, InterimArg, IterationsArg};
+use crate::args::{CpuArg, GlobalArgs, InterimArg, IterationsArg, JsonArg};
 use crate::command::{CliError, Notice};
 use crate::grammar::{both_halves, cut, dscp, first_half, seconds, size, time};
 use crate::group::Group;
@@ -380,6 +380,28 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         "At least one line in each interval, while the test runs. A negative interval \
          is accepted as its absolute value. The second value is a first guess of the \
          work in an interval and is not needed.",
+    ),
+    Opt::without_letter(
+        "",
+        "print everything that is known of the run as one JSON document",
+        Action::Flag(|a| a.json = Some(JsonArg::Document)),
+    )
+    .long("json", Group::Output, Kind::Nothing)
+    .more(
+        "Standard output holds nothing else, and selections of values have no effect. A \
+         run that fails prints a document too, with the reason in it. The manual has the \
+         fields and the schema. Interim results and latency statistics are in it when \
+         they are asked for.",
+    ),
+    Opt::without_letter(
+        "",
+        "print one JSON event per line while the test runs",
+        Action::Flag(|a| a.json = Some(JsonArg::Stream)),
+    )
+    .long("json-stream", Group::Output, Kind::Nothing)
+    .more(
+        "The start, interim results, the end of each iteration, and last the document \
+         of --json or an error.",
     ),
     Opt::ready(
         'j',

@@ -23,6 +23,7 @@ pub(crate) fn command(
         return Ok(Command::UnknownTest(Box::new(UnknownTest {
             name: args.global.test.clone().unwrap_or_default(),
             control: hosts::control(&args.global),
+            json: args.global.json.is_some(),
         })));
     };
     let plan = plan(args, test, around)?;

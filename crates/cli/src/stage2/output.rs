@@ -7,7 +7,7 @@ use netperf_model::{Format, ReportPlan, SelectionSource, TestId};
 
 use super::work;
 use crate::Surroundings;
-use crate::args::{Args, Layout};
+use crate::args::{Args, JsonArg, Layout};
 use crate::command::CliError;
 
 /// A name of this many characters in a selection file is too long.
@@ -37,6 +37,11 @@ pub(super) fn report(
 }
 
 fn format(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<Format, CliError> {
+    match args.global.json {
+        Some(JsonArg::Document) => return Ok(Format::Json),
+        Some(JsonArg::Stream) => return Ok(Format::JsonStream),
+        None => {}
+    }
     let Some(output) = &args.test.output else {
         return Ok(if test == TestId::Omni {
             Format::Columns(SelectionSource::Default)

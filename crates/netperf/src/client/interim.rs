@@ -15,26 +15,29 @@ use crate::output::out;
 struct Ticker<'a> {
     run: &'a Run,
     unit: Unit,
-    index: &'a mut usize,
+    iteration: usize,
+    kept: &'a mut Vec<Interim>,
     last: (Moment, Tally),
 }
 
 impl Ticker<'_> {
-    /// Prints what happened since the last line.
+    /// Prints what happened since the last line, and keeps it.
     fn print(&mut self, now: Moment, tally: Tally) {
         let (then, before) = std::mem::replace(&mut self.last, (now, tally));
         let interim = Interim {
             work: interim_work(&self.run.plan, self.unit, &before, &tally),
             seconds: now.since(then).as_secs_f64(),
             ended: clock::since_epoch(),
+            iteration: self.iteration,
+            counts: tally.since(&before),
         };
         out(&interim_line(
             &self.run.plan,
             &self.run.report,
-            *self.index,
+            self.kept.len(),
             &interim,
         ));
-        *self.index += 1;
+        self.kept.push(interim);
     }
 
     /// A line at every interval, on a grid that keeps its phase, until told to stop.
@@ -57,7 +60,13 @@ impl Ticker<'_> {
 
 /// Runs `work` with interim results beside it, if any are wanted; what is left of
 /// the last interval gives a last line.
-pub(super) fn beside<T>(run: &Run, index: &mut usize, live: &Live, work: impl FnOnce() -> T) -> T {
+pub(super) fn beside<T>(
+    run: &Run,
+    iteration: usize,
+    kept: &mut Vec<Interim>,
+    live: &Live,
+    work: impl FnOnce() -> T,
+) -> T {
     let Some(interval) = run.plan.interim else {
         return work();
     };
@@ -66,7 +75,8 @@ pub(super) fn beside<T>(run: &Run, index: &mut usize, live: &Live, work: impl Fn
     let mut ticker = Ticker {
         run,
         unit,
-        index,
+        iteration,
+        kept,
         last,
     };
     let done = std::thread::scope(|scope| {

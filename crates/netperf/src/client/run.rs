@@ -7,19 +7,22 @@ use std::time::Duration;
 use netperf_cli::Run;
 use netperf_engine::client::{Client, Run as Ran};
 use netperf_engine::live::Live;
+use netperf_measure::clock;
 use netperf_measure::confidence::{Series, assess};
 use netperf_measure::cpu;
 use netperf_model::{
-    Agreed, Confidence, CpuUsage, EndResult, HostFacts, Hosts, Iteration, Latency, Outcome, TestId,
-    TestPlan, Unit, Warning, figures,
+    Agreed, Confidence, CpuUsage, EndResult, HostFacts, Hosts, Interim, Iteration, Latency,
+    Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures,
 };
+use netperf_os::tcp::TcpInfo;
 use netperf_report::control::{Whose, cpu_rate, uuid};
+use netperf_report::format::json;
 use netperf_session::driver::Conversation;
 use netperf_session::offer::{self, Agreement, LocalEnd};
 
 use super::control::{self, Control};
 use super::hosts::{data_hosts, drawn, socket_address};
-use super::{facts, failure, hosts, interim};
+use super::{Begun, facts, failure, hosts, interim};
 use crate::link::ControlLink;
 use crate::output::{Failure, err, out, system_text};
 
@@ -44,16 +47,16 @@ fn open<'a>(plan: &'a TestPlan, control: Control) -> Result<Talk<'a>, Failure> {
 }
 
 /// LOC_CPU, REM_CPU and UUID: a control connection and no data.
-pub(super) fn without_data(run: &Run) -> Result<(), Failure> {
+pub(super) fn without_data(run: &Run, begun: Begun) -> Result<(), Failure> {
     let plan = &run.plan;
     let control = plan.control.as_ref().map(control::establish).transpose()?;
     let mut talk = control.map(|control| open(plan, control)).transpose()?;
-    let verbosity = run.report.verbosity;
+    let answer = Answer { run, begun };
     match (plan.test, &mut talk) {
         (TestId::RemCpu, Some(talk)) => {
             let (rate, cpus) = talk.calibrate().map_err(|error| failure::session(&error))?;
             let cpus = u32::try_from(cpus).unwrap_or(0);
-            out(&cpu_rate(Whose::Remote, f64::from(rate), cpus, verbosity));
+            answer.rate(Whose::Remote, f64::from(rate), cpus);
         }
         (TestId::RemCpu, None) => {
             return Err(Failure::stderr(
@@ -61,16 +64,42 @@ pub(super) fn without_data(run: &Run) -> Result<(), Failure> {
                 "send_request: send call failure: Bad file descriptor",
             ));
         }
-        (TestId::Uuid, _) => out(&uuid(&identifier(plan))),
+        (TestId::Uuid, _) => answer.identifier(&identifier(plan)),
         _ => {
             let rate = calibration(plan)?;
-            out(&cpu_rate(Whose::Local, rate, cpu::count(), verbosity));
+            answer.rate(Whose::Local, rate, cpu::count());
         }
     }
     if let Some(talk) = talk {
         talk.finish(LEAVE);
     }
     Ok(())
+}
+
+/// Prints what a test without data found out.
+#[derive(Clone, Copy)]
+struct Answer<'a> {
+    run: &'a Run,
+    begun: Begun,
+}
+
+impl Answer<'_> {
+    fn rate(self, whose: Whose, rate: f64, cpus: u32) {
+        let plain = cpu_rate(whose, rate, cpus, self.run.report.verbosity);
+        self.print(json::Answer::Rate { whose, rate, cpus }, &plain);
+    }
+
+    fn identifier(self, identifier: &str) {
+        self.print(json::Answer::Identifier(identifier), &uuid(identifier));
+    }
+
+    fn print(self, answer: json::Answer<'_>, plain: &str) {
+        if self.run.report.format.is_json() {
+            out(&json::answer(self.begun.frame(self.run), answer));
+        } else {
+            out(plain);
+        }
+    }
 }
 
 /// The calibration rate of this host.
@@ -94,9 +123,9 @@ fn identifier(plan: &TestPlan) -> String {
 }
 
 /// A test that moves data.
-pub(super) fn test(run: &Run) -> Result<(), Failure> {
+pub(super) fn test(run: &Run, begun: Begun) -> Result<(), Failure> {
     let plan = &run.plan;
-    let trace = Trace(run.debug_level > 0);
+    let trace = Trace::of(run);
     let control = plan.control.as_ref().map(control::establish).transpose()?;
     if let Some(plan) = &plan.control {
         trace.say(&format!(
@@ -118,7 +147,8 @@ pub(super) fn test(run: &Run) -> Result<(), Failure> {
         control_local,
         trace,
         latency: None,
-        interim_index: 0,
+        begun,
+        intervals: Vec::new(),
         data_port: None,
         facts: facts::wanted(run),
         remote_host: None,
@@ -143,8 +173,10 @@ struct Test<'a> {
     trace: Trace,
     /// How long operations took, over all iterations so far.
     latency: Option<Latency>,
-    /// Interim results printed so far, over all iterations.
-    interim_index: usize,
+    /// When the program began.
+    begun: Begun,
+    /// Interim results so far, over all iterations.
+    intervals: Vec<Interim>,
     /// The port that netserver had in the previous iteration.
     data_port: Option<u16>,
     /// Whether facts about the hosts are wanted.
@@ -164,7 +196,14 @@ impl<'a> Test<'a> {
         let mut iterations = Vec::new();
         let mut warnings = Vec::new();
         loop {
-            let (agreed, iteration, stopped) = self.once()?;
+            let (agreed, iteration, stopped) = self.once(iterations.len() + 1)?;
+            out(&json::iteration(
+                plan,
+                &self.run.report,
+                iterations.len() + 1,
+                &iteration,
+                clock::since_epoch(),
+            ));
             iterations.push(iteration);
             if stopped {
                 warnings.push(Warning::EndedEarly);
@@ -176,11 +215,13 @@ impl<'a> Test<'a> {
                     hosts: self.hosts.clone(),
                     agreed,
                     iterations,
+                    intervals: std::mem::take(&mut self.intervals),
                     latency: self.latency.take(),
                     confidence,
                     local_host: facts::local(self.facts, &self.hosts),
                     remote_host: self.remote_host.take(),
                     uuid: identifier(plan),
+                    span: self.begun.until_now(),
                     warnings,
                 });
             }
@@ -188,7 +229,7 @@ impl<'a> Test<'a> {
     }
 
     /// One iteration; the last value says whether the user ended it.
-    fn once(&mut self) -> Result<(Agreed, Iteration, bool), Failure> {
+    fn once(&mut self, number: usize) -> Result<(Agreed, Iteration, bool), Failure> {
         let plan = self.plan();
         let hosts = drawn(plan, &self.hosts);
         let family = hosts.remote.family();
@@ -204,7 +245,7 @@ impl<'a> Test<'a> {
         let remote = socket_address(&hosts.remote, data_port);
         let live = Live::default();
         let control = self.talk.as_ref().map(|talk| talk.link().fd());
-        let ran = interim::beside(self.run, &mut self.interim_index, &live, || {
+        let ran = interim::beside(self.run, number, &mut self.intervals, &live, || {
             client.run(remote, control, &live)
         })
         .map_err(failed)?;
@@ -223,6 +264,7 @@ impl<'a> Test<'a> {
             local: ran.result,
             remote,
             segment_size: ran.segment_size,
+            tcp: ran.tcp_info.map(tcp_facts),
         };
         Ok((agreed, iteration, ran.stopped_by_user))
     }
@@ -341,6 +383,23 @@ fn wants_more(plan: &TestPlan, done: usize, reached: Option<&Confidence>) -> boo
 }
 
 /// What `DUMP_TCP_INFO` asks for, misspelt name included: scripts parse it.
+/// What TCP knew, for whoever prints it.
+const fn tcp_facts(info: TcpInfo) -> TcpFacts {
+    TcpFacts {
+        round_trip_micros: info.rtt,
+        round_trip_variation_micros: info.rttvar,
+        retransmission_timeout_micros: info.rto,
+        ack_timeout_micros: info.ato,
+        path_mtu_bytes: info.pmtu,
+        send_segment_bytes: info.snd_mss,
+        congestion_window_segments: info.snd_cwnd,
+        send_threshold_segments: info.snd_ssthresh,
+        recv_threshold_bytes: info.rcv_ssthresh,
+        reordering_segments: info.reordering,
+        retransmitted_segments: info.total_retrans,
+    }
+}
+
 fn dump_tcp_info(plan: &TestPlan, ran: &Ran) {
     let Some(info) = ran.tcp_info.filter(|_| plan.dump_tcp_info) else {
         return;
@@ -363,12 +422,22 @@ fn dump_tcp_info(plan: &TestPlan, ran: &Ran) {
 }
 
 /// What `-d` prints: the lines that scripts look for (output.md, debug output).
-struct Trace(bool);
+struct Trace(Option<fn(&str)>);
 
 impl Trace {
+    /// On standard output, unless that is for JSON alone.
+    fn of(run: &Run) -> Self {
+        let print = if run.report.format.is_json() {
+            err
+        } else {
+            out
+        };
+        Self((run.debug_level > 0).then_some(print))
+    }
+
     fn say(&self, line: &str) {
-        if self.0 {
-            out(&format!("{line}\n"));
+        if let Some(print) = self.0 {
+            print(&format!("{line}\n"));
         }
     }
 

@@ -1,6 +1,7 @@
 //! The output formats, one file each.
 
 pub mod classic;
+pub mod json;
 
 mod columns;
 mod csv;
@@ -17,12 +18,17 @@ const HISTOGRAM: i32 = 2;
 
 /// Prints an outcome in the format asked for.
 pub(crate) fn print(view: &View<'_>) -> Result<String, SelectionError> {
+    match view.report.format {
+        Format::Json => return Ok(json::document(view)),
+        Format::JsonStream => return Ok(json::result_event(view)),
+        Format::Classic | Format::Columns(_) | Format::Csv(_) | Format::Keyval(_) => {}
+    }
     let Some(selection) = Selection::of(view.plan(), view.report)? else {
         return Ok(classic::print(view));
     };
     let printer = match &view.report.format {
         // OMNI has no classic layout; its selection prints in columns.
-        Format::Classic | Format::Columns(_) => columns::print,
+        Format::Classic | Format::Columns(_) | Format::Json | Format::JsonStream => columns::print,
         Format::Csv(_) => csv::print,
         Format::Keyval(_) => keyval::print,
     };
@@ -37,7 +43,7 @@ pub(crate) fn print(view: &View<'_>) -> Result<String, SelectionError> {
 /// Whether a report of this plan shows a histogram.
 pub(crate) fn shows_histogram(plan: &TestPlan, report: &ReportPlan) -> bool {
     let selected = report.format != Format::Classic || plan.test == TestId::Omni;
-    report.verbosity >= HISTOGRAM && (selected || classic::has_histogram(plan.test))
+    !report.format.is_json() && report.verbosity >= HISTOGRAM && (selected || classic::has_histogram(plan.test))
 }
 
 /// What the heading of a histogram calls an operation.

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use netperf_cli::{Command, Run, Surroundings};
 use netperf_model::{
     Agreed, CpuMethod, CpuShares, CpuUsage, EndResult, EndSetup, Host, HostFacts, Hosts, Iteration,
-    Outcome,
+    Outcome, Span,
 };
 use netperf_report::selectors::is_selector;
 
@@ -71,12 +71,15 @@ pub(crate) fn outcome(run: &Run, figure: f64) -> Outcome {
             local: end(plan.local.cpu.is_some()),
             remote: has_peer.then(|| end(plan.remote.cpu.is_some())),
             segment_size: None,
+            tcp: None,
         }],
         confidence: None,
+        intervals: Vec::new(),
         latency: None,
         local_host: HostFacts::default(),
         remote_host: None,
         uuid: "id".to_owned(),
+        span: Span::default(),
         warnings: Vec::new(),
     }
 }

@@ -7,7 +7,7 @@
 
 use netperf_model::{
     Agreed, Confidence, CpuMethod, CpuShares, CpuUsage, EndResult, EndSetup, HostFacts, Iteration,
-    Outcome, Tally, Unit, figures,
+    Outcome, Span, Tally, Unit, figures,
 };
 use netperf_model::{Hosts, ReportPlan, TestId, TestPlan};
 
@@ -85,6 +85,7 @@ impl Figures {
             local,
             remote: has_peer.then_some(remote),
             segment_size: self.segment_size,
+            tcp: None,
         };
         let iterations = if transactional(plan, unit) {
             let demands = [self.local.demand, self.remote.demand];
@@ -102,11 +103,13 @@ impl Figures {
                 remote_cpu: plan.remote.cpu.is_some() && has_peer,
             },
             iterations,
+            intervals: Vec::new(),
             latency: self.times.latency(),
             confidence: plan.confidence.map(|_| self.confidence()),
             local_host: self.local.host,
             remote_host: Some(self.remote.host),
             uuid: self.uuid,
+            span: Span::default(),
             warnings: Vec::new(),
         }
     }

@@ -16,6 +16,7 @@ pub(crate) fn printed_again(run: &Run, text: &str) -> String {
             Format::Classic | Format::Columns(_) => human(lines.next(), unit),
             Format::Csv(_) => csv(lines.next(), unit),
             Format::Keyval(_) => keyval(&mut lines, unit),
+            Format::Json | Format::JsonStream => None,
         };
         let Some(interim) = read else { break };
         out += &interim_line(&run.plan, &run.report, index, &interim);
@@ -75,5 +76,6 @@ fn interim(rate: &str, seconds: &str, time: &str, unit: Unit) -> Option<Interim>
         work: rate / unit.rate(1.0, seconds),
         seconds,
         ended: ended + Duration::from_millis(millis.parse().ok()?),
+        ..Interim::default()
     })
 }

@@ -1,0 +1,284 @@
+//! The two ends: what they were asked to do, what they got, and what they are.
+
+use std::borrow::Cow;
+
+use netperf_model::{
+    DataAddress, EndPlan, EndSetup, Family, Host, HostFacts, InterfaceFacts, PacePlan, PciIds,
+    RingPlan, Routing, SecurityFacts, SocketPlan,
+};
+use serde::Serialize;
+
+/// One end.
+#[derive(Debug, Serialize)]
+pub(super) struct End<'a> {
+    name: Option<&'a str>,
+    address: Option<String>,
+    family: Option<&'static str>,
+    /// The port of netserver's data socket, as netserver said.
+    pub(super) data_port: Option<u16>,
+    requested: Requested<'a>,
+    agreed: Option<Agreed>,
+    host: Option<Facts<'a>>,
+}
+
+/// What was asked for; `null` left it to the system.
+#[derive(Debug, Serialize)]
+struct Requested<'a> {
+    host: &'a str,
+    port: &'a str,
+    family: &'static str,
+    measures_cpu: bool,
+    cpu_method: Option<char>,
+    bind_cpu: Option<u32>,
+    fill_file: Option<Cow<'a, str>>,
+    dirty_bytes: u32,
+    clean_bytes: u32,
+    copy_avoidance: bool,
+    pace: Option<Pace>,
+    send_buffers: Ring,
+    recv_buffers: Ring,
+    socket: Socket<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Pace {
+    operations: u32,
+    interval_seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Ring {
+    size_bytes: Option<u32>,
+    count: Option<u32>,
+    align_bytes: u32,
+    offset_bytes: u32,
+}
+
+#[derive(Debug, Serialize)]
+struct Socket<'a> {
+    send_buffer_bytes: Option<u32>,
+    recv_buffer_bytes: Option<u32>,
+    segment_size_bytes: Option<u32>,
+    nodelay: bool,
+    cork: bool,
+    keepalive: bool,
+    debug: bool,
+    routed: bool,
+    priority: Option<i32>,
+    type_of_service: Option<u8>,
+    congestion_control: Option<&'a str>,
+    packet_info: bool,
+    defer_accept: bool,
+    fast_open: bool,
+    connected_datagram: bool,
+    no_fragmentation: bool,
+    multicast_ttl_hops: Option<u8>,
+    pacing_bytes_per_second: Option<u32>,
+}
+
+/// What the end really has.
+#[derive(Debug, Serialize)]
+struct Agreed {
+    send_buffer_bytes: Option<u32>,
+    recv_buffer_bytes: Option<u32>,
+    send_size_bytes: Option<u32>,
+    recv_size_bytes: Option<u32>,
+    send_buffer_count: u32,
+    recv_buffer_count: u32,
+    nodelay: bool,
+    priority: Option<i32>,
+    type_of_service: Option<i32>,
+}
+
+#[derive(Debug, Serialize)]
+struct Facts<'a> {
+    system: Option<&'a str>,
+    release: Option<&'a str>,
+    version: Option<&'a str>,
+    machine: Option<&'a str>,
+    system_model: Option<&'a str>,
+    cpu_model: Option<&'a str>,
+    cpu_frequency_megahertz: Option<u32>,
+    interface: Interface<'a>,
+    security: Security<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Interface<'a> {
+    name: Option<&'a str>,
+    slot: Option<&'a str>,
+    bus: Option<&'a str>,
+    driver: Option<&'a str>,
+    driver_version: Option<&'a str>,
+    firmware: Option<&'a str>,
+    pci: Option<Pci>,
+}
+
+#[derive(Debug, Serialize)]
+struct Pci {
+    vendor: u16,
+    device: u16,
+    subvendor: u16,
+    subdevice: u16,
+}
+
+#[derive(Debug, Serialize)]
+struct Security<'a> {
+    kind: Option<&'static str>,
+    mode: Option<&'static str>,
+    specific: Option<&'a str>,
+}
+
+impl<'a> End<'a> {
+    /// An end of which only the plan is known.
+    pub(super) fn asked(plan: &'a EndPlan, data: &'a DataAddress) -> Self {
+        Self {
+            name: None,
+            address: None,
+            family: None,
+            data_port: None,
+            requested: requested(plan, data),
+            agreed: None,
+            host: None,
+        }
+    }
+
+    /// Adds what was found out.
+    pub(super) fn know(
+        &mut self,
+        host: &'a Host,
+        setup: Option<EndSetup>,
+        facts: Option<&'a HostFacts>,
+    ) {
+        self.name = Some(&host.name);
+        self.address = Some(host.address.to_string());
+        self.family = Some(family(host.family()));
+        self.agreed = setup.map(agreed);
+        self.host = facts.map(about);
+    }
+}
+
+const fn family(family: Family) -> &'static str {
+    match family {
+        Family::Unspecified => "unspecified",
+        Family::V4 => "ipv4",
+        Family::V6 => "ipv6",
+    }
+}
+
+fn requested<'a>(plan: &'a EndPlan, data: &'a DataAddress) -> Requested<'a> {
+    Requested {
+        host: &data.host,
+        port: &data.port,
+        family: family(data.family),
+        measures_cpu: plan.cpu.is_some(),
+        cpu_method: plan.cpu.map(|cpu| cpu.method.letter()),
+        bind_cpu: plan.bind,
+        fill_file: plan.fill.as_ref().map(|path| path.to_string_lossy()),
+        dirty_bytes: plan.touch.dirty,
+        clean_bytes: plan.touch.clean,
+        copy_avoidance: plan.copy_avoidance,
+        pace: plan.pace.map(pace),
+        send_buffers: ring(plan.send),
+        recv_buffers: ring(plan.recv),
+        socket: socket(&plan.socket),
+    }
+}
+
+fn pace(plan: PacePlan) -> Pace {
+    Pace {
+        operations: plan.burst,
+        interval_seconds: plan.interval.as_secs_f64(),
+    }
+}
+
+const fn ring(plan: RingPlan) -> Ring {
+    Ring {
+        size_bytes: plan.size,
+        count: plan.width,
+        align_bytes: plan.align,
+        offset_bytes: plan.offset,
+    }
+}
+
+fn socket(plan: &SocketPlan) -> Socket<'_> {
+    Socket {
+        send_buffer_bytes: plan.send_buffer,
+        recv_buffer_bytes: plan.recv_buffer,
+        segment_size_bytes: plan.segment_size,
+        nodelay: plan.nodelay,
+        cork: plan.cork,
+        keepalive: plan.keepalive,
+        debug: plan.debug,
+        routed: plan.routing == Routing::Routed,
+        priority: plan.priority,
+        type_of_service: plan.tos,
+        congestion_control: plan.congestion.as_deref(),
+        packet_info: plan.packet_info,
+        defer_accept: plan.defer_accept,
+        fast_open: plan.fast_open,
+        connected_datagram: plan.connected_datagram,
+        no_fragmentation: plan.no_fragmentation,
+        multicast_ttl_hops: plan.multicast_ttl,
+        pacing_bytes_per_second: plan.pacing_rate,
+    }
+}
+
+/// Numbers below zero say that it was not asked for or refused.
+fn agreed(setup: EndSetup) -> Agreed {
+    let set = |value: i32| Some(value).filter(|value| *value >= 0);
+    Agreed {
+        send_buffer_bytes: setup.send_buffer,
+        recv_buffer_bytes: setup.recv_buffer,
+        send_size_bytes: setup.send_size,
+        recv_size_bytes: setup.recv_size,
+        send_buffer_count: setup.send_width,
+        recv_buffer_count: setup.recv_width,
+        nodelay: setup.nodelay,
+        priority: set(setup.priority),
+        type_of_service: set(setup.tos),
+    }
+}
+
+fn about(facts: &HostFacts) -> Facts<'_> {
+    Facts {
+        system: facts.sysname.as_deref(),
+        release: facts.release.as_deref(),
+        version: facts.version.as_deref(),
+        machine: facts.machine.as_deref(),
+        system_model: facts.system_model.as_deref(),
+        cpu_model: facts.cpu_model.as_deref(),
+        cpu_frequency_megahertz: facts.cpu_frequency,
+        interface: interface(&facts.interface),
+        security: security(&facts.security),
+    }
+}
+
+fn interface(facts: &InterfaceFacts) -> Interface<'_> {
+    Interface {
+        name: facts.name.as_deref(),
+        slot: facts.slot.as_deref(),
+        bus: facts.bus.as_deref(),
+        driver: facts.driver.as_deref(),
+        driver_version: facts.driver_version.as_deref(),
+        firmware: facts.firmware.as_deref(),
+        pci: facts.pci.map(pci),
+    }
+}
+
+const fn pci(ids: PciIds) -> Pci {
+    Pci {
+        vendor: ids.vendor,
+        device: ids.device,
+        subvendor: ids.subvendor,
+        subdevice: ids.subdevice,
+    }
+}
+
+fn security(facts: &SecurityFacts) -> Security<'_> {
+    Security {
+        kind: facts.kind.map(netperf_model::SecurityKind::label),
+        mode: facts.mode.map(netperf_model::SecurityMode::label),
+        specific: facts.specific.as_deref(),
+    }
+}

@@ -1,0 +1,335 @@
+//! One JSON document, or one event per line: everything that is known of a run.
+//!
+//! The structures here are made for being written and are no part of the model; their
+//! schema is `docs/schema/netperf-1.schema.json`. A field says its unit in its name,
+//! every field is always there, and what is not known is `null`.
+
+mod ends;
+mod results;
+mod test;
+
+use std::time::Duration;
+
+use netperf_model::{Format, Interim, Iteration, Outcome, ReportPlan, Span, TestPlan, Warning};
+use serde::Serialize;
+
+use crate::control::Whose;
+use crate::view::View;
+use ends::End;
+use results::{Confidence, Interval, Latency, Mean, Run};
+use test::Test;
+
+/// The schema that documents and events follow.
+const SCHEMA: &str = "netperf-1";
+/// Its version: the second number is raised when a field is added.
+const SCHEMA_VERSION: &str = "1.0";
+
+/// What is known of a run, whatever becomes of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// What was asked for.
+    pub plan: &'a TestPlan,
+    /// How it is to be printed.
+    pub report: &'a ReportPlan,
+    /// From when to when.
+    pub span: Span,
+}
+
+/// What a test without data found out.
+#[derive(Clone, Copy, Debug)]
+pub enum Answer<'a> {
+    /// LOC_CPU and REM_CPU.
+    Rate {
+        /// Whose rate it is.
+        whose: Whose,
+        /// The calibration rate.
+        rate: f64,
+        /// CPUs online.
+        cpus: u32,
+    },
+    /// UUID.
+    Identifier(&'a str),
+}
+
+/// Why a run failed.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Problem<'a> {
+    /// The lines that are printed without JSON.
+    pub message: &'a str,
+    /// The exit status of the program.
+    pub exit_status: u8,
+}
+
+#[derive(Debug, Serialize)]
+struct Program {
+    name: &'static str,
+    version: &'static str,
+    compatible_with: &'static str,
+}
+
+/// This program.
+const PROGRAM: Program = Program {
+    name: "netperf",
+    version: env!("CARGO_PKG_VERSION"),
+    compatible_with: "2.7.1",
+};
+
+#[derive(Debug, Serialize)]
+struct Calibration {
+    end: &'static str,
+    rate: Option<f64>,
+    cpus: u32,
+}
+
+#[derive(Debug, Serialize)]
+struct Doubt<'a> {
+    code: &'static str,
+    message: &'a str,
+}
+
+/// The whole.
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    schema_version: &'static str,
+    program: Program,
+    command_line: &'a str,
+    brand: Option<&'a str>,
+    uuid: Option<&'a str>,
+    started_unix_seconds: f64,
+    ended_unix_seconds: f64,
+    test: Test<'a>,
+    local: End<'a>,
+    remote: End<'a>,
+    result: Option<Mean>,
+    iterations: Vec<Run<'a>>,
+    intervals: Vec<Interval>,
+    latency: Option<Latency>,
+    confidence: Option<Confidence>,
+    calibration: Option<Calibration>,
+    warnings: Vec<Doubt<'a>>,
+    error: Option<Problem<'a>>,
+}
+
+/// One line of a stream.
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Event<'a> {
+    Start {
+        schema: &'static str,
+        schema_version: &'static str,
+        program: Program,
+        command_line: &'a str,
+        time_unix_seconds: f64,
+        test: Box<Test<'a>>,
+    },
+    Interim {
+        interval: Interval,
+    },
+    Iteration {
+        time_unix_seconds: f64,
+        iteration: Box<Run<'a>>,
+    },
+    Result {
+        document: Box<Document<'a>>,
+    },
+    Error {
+        time_unix_seconds: f64,
+        error: Problem<'a>,
+    },
+}
+
+impl<'a> Document<'a> {
+    /// A document with nothing measured in it.
+    fn empty(frame: Frame<'a>) -> Self {
+        let Frame { plan, report, span } = frame;
+        Self {
+            schema: SCHEMA,
+            schema_version: SCHEMA_VERSION,
+            program: PROGRAM,
+            command_line: &report.command_line,
+            brand: report.brand.as_deref(),
+            uuid: plan.uuid.as_deref(),
+            started_unix_seconds: span.started.as_secs_f64(),
+            ended_unix_seconds: span.ended.as_secs_f64(),
+            test: Test::of(plan),
+            local: End::asked(&plan.local, &plan.local_data),
+            remote: End::asked(&plan.remote, &plan.remote_data),
+            result: None,
+            iterations: Vec::new(),
+            intervals: Vec::new(),
+            latency: None,
+            confidence: None,
+            calibration: None,
+            warnings: Vec::new(),
+            error: None,
+        }
+    }
+
+    fn of(view: &View<'a>) -> Self {
+        let (outcome, report) = (view.outcome, view.report);
+        let plan = &outcome.plan;
+        let frame = Frame {
+            plan,
+            report,
+            span: outcome.span,
+        };
+        let mut document = Self::empty(frame);
+        document.uuid = Some(&outcome.uuid);
+        document.local.know(
+            &outcome.hosts.local,
+            Some(outcome.agreed.local),
+            Some(&outcome.local_host),
+        );
+        document.remote.know(
+            &outcome.hosts.remote,
+            outcome.agreed.remote,
+            outcome.remote_host.as_ref(),
+        );
+        document.remote.data_port = Some(outcome.agreed.data_port);
+        document.result = Some(Mean::of(view));
+        document.iterations = runs(outcome, report);
+        document.intervals = intervals(outcome, report);
+        document.latency = outcome.latency.as_ref().map(Latency::of);
+        document.confidence = outcome.confidence.map(Confidence::of);
+        document.warnings = outcome.warnings.iter().map(doubt).collect();
+        document
+    }
+}
+
+fn runs<'a>(outcome: &'a Outcome, report: &ReportPlan) -> Vec<Run<'a>> {
+    let numbered = outcome.iterations.iter().zip(1..);
+    let run = |(run, number)| Run::of(&outcome.plan, report, number, run);
+    numbered.map(run).collect()
+}
+
+fn intervals(outcome: &Outcome, report: &ReportPlan) -> Vec<Interval> {
+    let numbered = outcome.intervals.iter().zip(1..);
+    let interval = |(interval, number)| Interval::of(&outcome.plan, report, number, interval);
+    numbered.map(interval).collect()
+}
+
+fn doubt(warning: &Warning) -> Doubt<'_> {
+    match warning {
+        Warning::EndedEarly => Doubt {
+            code: "ended_early",
+            message: "the run was ended by a signal before its time",
+        },
+        Warning::PeerLost(how) => Doubt {
+            code: "peer_lost",
+            message: how,
+        },
+    }
+}
+
+/// Everything of an outcome, for people too: indented.
+pub(crate) fn document(view: &View<'_>) -> String {
+    pretty(&Document::of(view))
+}
+
+/// The last line of a run that succeeded.
+pub(crate) fn result_event(view: &View<'_>) -> String {
+    line(&Event::Result {
+        document: Box::new(Document::of(view)),
+    })
+}
+
+/// One interim result, the `index`-th of the run.
+pub(crate) fn interim_event(
+    plan: &TestPlan,
+    report: &ReportPlan,
+    index: usize,
+    interim: &Interim,
+) -> String {
+    let interval = Interval::of(plan, report, index + 1, interim);
+    line(&Event::Interim { interval })
+}
+
+/// The first line; empty unless a stream is wanted.
+#[must_use]
+pub fn start(frame: Frame<'_>) -> String {
+    if frame.report.format != Format::JsonStream {
+        return String::new();
+    }
+    line(&Event::Start {
+        schema: SCHEMA,
+        schema_version: SCHEMA_VERSION,
+        program: PROGRAM,
+        command_line: &frame.report.command_line,
+        time_unix_seconds: frame.span.started.as_secs_f64(),
+        test: Box::new(Test::of(frame.plan)),
+    })
+}
+
+/// An iteration is over; empty unless a stream is wanted.
+#[must_use]
+pub fn iteration(
+    plan: &TestPlan,
+    report: &ReportPlan,
+    number: usize,
+    run: &Iteration,
+    at: Duration,
+) -> String {
+    if report.format != Format::JsonStream {
+        return String::new();
+    }
+    line(&Event::Iteration {
+        time_unix_seconds: at.as_secs_f64(),
+        iteration: Box::new(Run::of(plan, report, number, run)),
+    })
+}
+
+/// What a test without data found out.
+#[must_use]
+pub fn answer(frame: Frame<'_>, answer: Answer<'_>) -> String {
+    let mut document = Document::empty(frame);
+    match answer {
+        Answer::Rate { whose, rate, cpus } => {
+            document.calibration = Some(Calibration {
+                end: whose.word(),
+                rate: finite(rate),
+                cpus,
+            });
+        }
+        Answer::Identifier(identifier) => document.uuid = Some(identifier),
+    }
+    if frame.report.format == Format::JsonStream {
+        let document = Box::new(document);
+        return line(&Event::Result { document });
+    }
+    pretty(&document)
+}
+
+/// Why a run failed: a document without results, or the last line of a stream.
+#[must_use]
+pub fn failure(frame: Frame<'_>, problem: Problem<'_>) -> String {
+    if frame.report.format == Format::JsonStream {
+        return line(&Event::Error {
+            time_unix_seconds: frame.span.ended.as_secs_f64(),
+            error: problem,
+        });
+    }
+    pretty(&Document {
+        error: Some(problem),
+        ..Document::empty(frame)
+    })
+}
+
+/// Nothing that is written here can fail: keys are texts, and there is no other reason.
+fn pretty(value: &impl Serialize) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
+}
+
+fn line(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default() + "\n"
+}
+
+/// A figure, unless it is none.
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+/// A figure for which -1 stands where it was not measured.
+fn measured(value: f64) -> Option<f64> {
+    finite(value).filter(|value| *value >= 0.0)
+}

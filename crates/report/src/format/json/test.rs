@@ -1,0 +1,140 @@
+//! What was asked for.
+
+use std::time::Duration;
+
+use netperf_model::{ConfidencePlan, ControlPlan, Flow, Limit, TestPlan};
+use serde::Serialize;
+
+use super::finite;
+
+/// The test.
+#[derive(Debug, Serialize)]
+pub(super) struct Test<'a> {
+    name: &'static str,
+    protocol: &'static str,
+    socket_type: &'static str,
+    direction: &'static str,
+    sends: bool,
+    receives: bool,
+    connects: bool,
+    limit: End,
+    request_bytes: Option<u32>,
+    response_bytes: Option<u32>,
+    burst_requests: u32,
+    control: Option<Control<'a>>,
+    confidence: Option<Confidence>,
+    interim_interval_seconds: Option<f64>,
+    keeps_latency: bool,
+    wait_seconds: f64,
+    recv_timeout_seconds: Option<f64>,
+    first_local_port: u16,
+    end_local_port: u16,
+    retries_connects: bool,
+    uses_write: bool,
+}
+
+/// When the run ends.
+#[derive(Debug, Default, Serialize)]
+struct End {
+    kind: &'static str,
+    seconds: Option<f64>,
+    bytes: Option<u64>,
+    transactions: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Control<'a> {
+    host: &'a str,
+    port: &'a str,
+    local_host: &'a str,
+    local_port: &'a str,
+    private_netserver: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Confidence {
+    level_percent: u32,
+    width_percent: Option<f64>,
+    min_iterations: u32,
+    max_iterations: u32,
+    result_only: bool,
+}
+
+impl<'a> Test<'a> {
+    pub(super) fn of(plan: &'a TestPlan) -> Self {
+        let Flow {
+            sends,
+            receives,
+            connects,
+        } = plan.flow;
+        Self {
+            name: plan.test.row().name,
+            protocol: plan.transport.row().label,
+            socket_type: plan.transport.row().kind.label(),
+            direction: plan.flow.label(),
+            sends,
+            receives,
+            connects,
+            limit: limit(plan),
+            request_bytes: plan.request,
+            response_bytes: plan.response,
+            burst_requests: plan.burst,
+            control: plan.control.as_ref().map(control),
+            confidence: plan.confidence.map(confidence),
+            interim_interval_seconds: plan.interim.map(|time| time.as_secs_f64()),
+            keeps_latency: plan.latency,
+            wait_seconds: plan.wait.as_secs_f64(),
+            recv_timeout_seconds: plan.recv_timeout.as_ref().map(Duration::as_secs_f64),
+            first_local_port: plan.port_range.0,
+            end_local_port: plan.port_range.1,
+            retries_connects: plan.retry_connects,
+            uses_write: plan.use_write,
+        }
+    }
+}
+
+fn limit(plan: &TestPlan) -> End {
+    let one_way = !plan.flow.counts_transactions();
+    match plan.limit {
+        Limit::Time(time) => End {
+            kind: "time",
+            seconds: Some(time.as_secs_f64()),
+            ..End::default()
+        },
+        Limit::Units(bytes) if one_way => End {
+            kind: "bytes",
+            bytes: Some(bytes),
+            ..End::default()
+        },
+        Limit::Units(transactions) => End {
+            kind: "transactions",
+            transactions: Some(transactions),
+            ..End::default()
+        },
+        Limit::UntilStopped => End {
+            kind: "signal",
+            ..End::default()
+        },
+    }
+}
+
+/// Without the passphrase: a result is for showing.
+fn control(plan: &ControlPlan) -> Control<'_> {
+    Control {
+        host: &plan.remote.host,
+        port: &plan.remote.port,
+        local_host: &plan.local.host,
+        local_port: &plan.local.port,
+        private_netserver: !plan.explicit,
+    }
+}
+
+fn confidence(plan: ConfidencePlan) -> Confidence {
+    Confidence {
+        level_percent: plan.level,
+        width_percent: finite(plan.width * 100.0),
+        min_iterations: plan.min_iterations,
+        max_iterations: plan.max_iterations,
+        result_only: plan.result_only,
+    }
+}

@@ -152,10 +152,13 @@ fn flags(plan: &TestPlan) -> OmniFlags {
         .with(OmniFlags::KEEP_ALIVE, socket.keepalive)
 }
 
-/// Seconds, or minus the number of units; 0 until a signal.
+/// Seconds, rounded up, or minus the number of units; 0 until a signal.
 fn test_length(plan: &TestPlan) -> i32 {
     match plan.limit {
-        Limit::Time(time) => i32::try_from(time.as_secs()).unwrap_or(i32::MAX).max(1),
+        Limit::Time(time) => {
+            let begun = u64::from(time.subsec_nanos() > 0);
+            i32::try_from(time.as_secs() + begun).unwrap_or(i32::MAX)
+        }
         Limit::Units(units) => i32::try_from(units).map_or(i32::MIN, |units| -units),
         Limit::UntilStopped => 0,
     }

@@ -172,6 +172,16 @@ impl TwoHosts {
         self.server.place()
     }
 
+    /// Makes the cable carry no more than `rate` (`20mbit`), both ways.
+    pub fn limit(&self, rate: &str) {
+        for Namespace(name) in [&self.client, &self.server] {
+            let shaping = ["tbf", "rate", rate, "burst", "32k", "latency", "50ms"];
+            let mut words = vec!["-n", name, "qdisc", "add", "dev", Self::CABLE, "root"];
+            words.extend(shaping);
+            run("tc", &words);
+        }
+    }
+
     /// Pulls the cable out: neither end hears the other any more.
     pub fn cut(&self) {
         self.server.ip(&["link", "set", Self::CABLE, "down"]);
@@ -242,18 +252,22 @@ fn delete(name: &str) {
 }
 
 fn ip(words: &[&str]) -> String {
+    run("ip", words)
+}
+
+fn run(program: &str, words: &[&str]) -> String {
     let Output {
         status,
         stdout,
         stderr,
-    } = Command::new("ip")
+    } = Command::new(program)
         .args(words)
         .output()
-        .expect("ip, from the package iproute2");
+        .unwrap_or_else(|error| panic!("{program}, from the package iproute2: {error}"));
     let complaint = String::from_utf8_lossy(&stderr);
     assert!(
         status.success(),
-        "ip {} failed: {complaint}",
+        "{program} {} failed: {complaint}",
         words.join(" ")
     );
     String::from_utf8_lossy(&stdout).into_owned()

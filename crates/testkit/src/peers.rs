@@ -71,3 +71,13 @@ impl Programs {
         self.make == Make::Stock
     }
 }
+
+/// flent, which runs netperf and reads what it prints. `None`, after saying so,
+/// when the test is to be skipped.
+pub fn flent() -> Option<PathBuf> {
+    let found = Path::new("/usr/bin/flent");
+    let pings = ["ping", "fping"].map(|name| Path::new("/usr/bin").join(name));
+    let present = found.exists() && pings.iter().all(|ping| ping.exists());
+    let how = "install Debian's flent, fping and iputils-ping (component main)";
+    require(present, "flent", how).then(|| found.to_owned())
+}

@@ -1,6 +1,8 @@
 //! Real runs print what the original prints, figures apart: the wiring between
 //! the rooms. That every format is right is held by the tests of `report`.
 
+mod golden_subset;
+
 use netperf_testkit::{Invocation, Netserver, Place, Programs};
 
 /// What the original printed for each test with `-l 1`, and the layouts its
@@ -157,4 +159,47 @@ fn a_layout_fits_only_what_printf_makes_of_it() {
         "131072  16384  16384    1.0      49748.96   "
     ));
     assert!(fits(RR_SECOND, "16384  131072") && !fits(RR_SECOND, "16384 131072"));
+}
+
+/// At least so many of the transcripts run again.
+const LIVE: usize = 150;
+
+/// Runs transcripts against the server of `programs` and fails on what differs.
+fn same_as_captured(server: &Programs, transcripts: &[golden_subset::Transcript]) {
+    let ours = Programs::ours(
+        env!("CARGO_BIN_EXE_netperf"),
+        env!("CARGO_BIN_EXE_netserver"),
+    );
+    let server = Netserver::start(server, &Place::Here);
+    let failures = golden_subset::differences(&ours.netperf, &server, transcripts);
+    assert!(
+        failures.is_empty(),
+        "{} of {} differ:\n{}",
+        failures.len(),
+        transcripts.len(),
+        failures.join("\n\n")
+    );
+}
+
+#[test]
+fn at_least_150_captured_command_lines_print_what_the_original_printed() {
+    let transcripts = golden_subset::transcripts();
+    assert!(transcripts.len() >= LIVE, "only {}", transcripts.len());
+    let ours = Programs::ours(
+        env!("CARGO_BIN_EXE_netperf"),
+        env!("CARGO_BIN_EXE_netserver"),
+    );
+    same_as_captured(&ours, &transcripts);
+}
+
+#[test]
+fn every_fourth_captured_command_line_prints_the_same_against_a_stock_server() {
+    let Some(stock) = Programs::stock() else {
+        return;
+    };
+    let fourth: Vec<_> = golden_subset::transcripts()
+        .into_iter()
+        .step_by(4)
+        .collect();
+    same_as_captured(&stock, &fourth);
 }

@@ -8,7 +8,7 @@
 //! - [`bell`]: end a run on time by interrupting a blocked call
 //! - [`resolve`]: names to addresses
 //! - [`wait`]: wait for a descriptor, with a deadline
-//! - [`process`]: detach, bind to a CPU, name, descriptor 0
+//! - [`process`]: detach, bind to a CPU, priority, name, descriptor 0
 //! - [`system`]: CPUs online, clock ticks, names of system and machine
 //! - [`net`]: addresses and drivers of interfaces
 //!

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use netperf_cli::docs::{Page, pages};
 use netperf_report::reference;
+use netperf_testkit::schema::{self, Schema};
 
 use crate::options::Options;
 
@@ -15,7 +16,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         path: reference::PATH,
         text: reference::page(),
     };
-    for page in pages().into_iter().chain([selectors]) {
+    for page in pages().into_iter().chain([selectors, json_fields(&root)?]) {
         let path = root.join(page.path);
         if std::fs::read_to_string(&path).is_ok_and(|kept| kept == page.text) {
             continue;
@@ -32,6 +33,17 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     } else {
         Err(format!("stale, run xtask gen: {}", stale.join(" ")))
     }
+}
+
+/// The manual's reference of JSON fields, made from the schema.
+fn json_fields(root: &Path) -> Result<Page, String> {
+    let path = root.join("docs/schema/netperf-1.schema.json");
+    let text =
+        std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(Page {
+        path: "docs/manual/src/reference/json-fields.md",
+        text: schema::page(&Schema::parse(&text)),
+    })
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

@@ -2,7 +2,7 @@
 //! a test, servers on free ports, other programs' builds to test against, and
 //! private networks.
 //!
-//! Nothing here needs a dependency, and nothing here is shipped. A helper that
+//! Nothing here is shipped. A helper that
 //! cannot do its work panics: that is how a test fails.
 
 pub mod net;
@@ -11,6 +11,7 @@ pub mod place;
 pub mod process;
 pub mod procfs;
 pub mod require;
+pub mod schema;
 pub mod scratch;
 pub mod server;
 pub mod values;

@@ -42,6 +42,10 @@ deny:
 gen *options:
     cargo run -q -p xtask -- gen {{ options }}
 
+# The manual as HTML, in docs/manual/book.
+manual:
+    mdbook build docs/manual
+
 # A short run of every fuzz target, without needing a nightly compiler.
 fuzz:
     for target in $(cargo fuzz list); do just fuzz-one "$target" {{ fuzz_seconds }}; done

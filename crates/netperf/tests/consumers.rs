@@ -1,0 +1,71 @@
+//! What scripts, dashboards and kernel tests out there rely on, held against the
+//! programs themselves. The numbers are those of docs/consumers.md, which says who
+//! relies on what.
+
+#[path = "consumers/interims.rs"]
+mod interims;
+#[path = "consumers/options.rs"]
+mod options;
+#[path = "consumers/output.rs"]
+mod output;
+#[path = "consumers/peers.rs"]
+mod peers;
+#[path = "consumers/programs.rs"]
+mod programs;
+#[path = "consumers/selections.rs"]
+mod selections;
+
+use std::time::Duration;
+
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs};
+
+fn ours() -> Programs {
+    Programs::ours(
+        env!("CARGO_BIN_EXE_netperf"),
+        env!("CARGO_BIN_EXE_netserver"),
+    )
+}
+
+/// A server of ours here.
+fn server() -> Netserver {
+    Netserver::start(&ours(), &Place::Here)
+}
+
+const fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+/// A client of a server here; words are split at blanks.
+fn client(server: &Netserver, words: &str) -> Invocation {
+    Invocation::new(&ours().netperf)
+        .args(["-H", "127.0.0.1", "-p", &server.port().to_string()])
+        .args(words.split_whitespace())
+}
+
+/// A run that must succeed without a byte on standard error.
+#[track_caller]
+fn run(server: &Netserver, words: &str) -> Finished {
+    client(server, words).run().expect_clean()
+}
+
+/// The same for several at once: their figures do not matter.
+#[track_caller]
+fn run_all(server: &Netserver, commands: &[&str]) -> Vec<Finished> {
+    let running: Vec<_> = commands
+        .iter()
+        .map(|words| client(server, words).spawn())
+        .collect();
+    let ended = running.into_iter().map(|running| running.finish());
+    ended.map(Finished::expect_clean).collect()
+}
+
+/// Digits, a point, digits.
+fn is_decimal(word: &str) -> bool {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    word.split_once('.')
+        .is_some_and(|(whole, fraction)| digits(whole) && digits(fraction))
+}
+
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}

@@ -303,8 +303,8 @@ fn the_examples_of_the_manual_are_valid() {
     valid(document.split("```").next().unwrap_or_default());
     let events = blocks.next().expect("an example of a stream");
     let events = events.split("```").next().unwrap_or_default();
-    let kinds = events
+    let mut kinds = events
         .split_inclusive('\n')
         .map(|line| valid_event(line)["event"].clone());
-    assert_eq!(kinds.last(), Some("error".into()));
+    assert_eq!(kinds.next_back(), Some("error".into()));
 }

@@ -6,10 +6,8 @@ use netperf_model::{
     DataAddress, EndPlan, EndSetup, Family, Host, HostFacts, InterfaceFacts, PacePlan, PciIds,
     RingPlan, Routing, SecurityFacts, SocketPlan,
 };
-use serde::Serialize;
-
 /// One end.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(super) struct End<'a> {
     name: Option<&'a str>,
     address: Option<String>,
@@ -21,8 +19,18 @@ pub(super) struct End<'a> {
     host: Option<Facts<'a>>,
 }
 
+object!(End<'_> {
+    name,
+    address,
+    family,
+    data_port,
+    requested,
+    agreed,
+    host,
+});
+
 /// What was asked for; `null` left it to the system.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct Requested<'a> {
     host: &'a str,
     port: &'a str,
@@ -40,13 +48,35 @@ struct Requested<'a> {
     socket: Socket<'a>,
 }
 
-#[derive(Debug, Serialize)]
+object!(Requested<'_> {
+    host,
+    port,
+    family,
+    measures_cpu,
+    cpu_method,
+    bind_cpu,
+    fill_file,
+    dirty_bytes,
+    clean_bytes,
+    copy_avoidance,
+    pace,
+    send_buffers,
+    recv_buffers,
+    socket,
+});
+
+#[derive(Debug)]
 struct Pace {
     operations: u32,
     interval_seconds: f64,
 }
 
-#[derive(Debug, Serialize)]
+object!(Pace {
+    operations,
+    interval_seconds,
+});
+
+#[derive(Debug)]
 struct Ring {
     size_bytes: Option<u32>,
     count: Option<u32>,
@@ -54,7 +84,14 @@ struct Ring {
     offset_bytes: u32,
 }
 
-#[derive(Debug, Serialize)]
+object!(Ring {
+    size_bytes,
+    count,
+    align_bytes,
+    offset_bytes,
+});
+
+#[derive(Debug)]
 struct Socket<'a> {
     send_buffer_bytes: Option<u32>,
     recv_buffer_bytes: Option<u32>,
@@ -76,8 +113,29 @@ struct Socket<'a> {
     pacing_bytes_per_second: Option<u32>,
 }
 
+object!(Socket<'_> {
+    send_buffer_bytes,
+    recv_buffer_bytes,
+    segment_size_bytes,
+    nodelay,
+    cork,
+    keepalive,
+    debug,
+    routed,
+    priority,
+    type_of_service,
+    congestion_control,
+    packet_info,
+    defer_accept,
+    fast_open,
+    connected_datagram,
+    no_fragmentation,
+    multicast_ttl_hops,
+    pacing_bytes_per_second,
+});
+
 /// What the end really has.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct Agreed {
     send_buffer_bytes: Option<u32>,
     recv_buffer_bytes: Option<u32>,
@@ -90,7 +148,19 @@ struct Agreed {
     type_of_service: Option<i32>,
 }
 
-#[derive(Debug, Serialize)]
+object!(Agreed {
+    send_buffer_bytes,
+    recv_buffer_bytes,
+    send_size_bytes,
+    recv_size_bytes,
+    send_buffer_count,
+    recv_buffer_count,
+    nodelay,
+    priority,
+    type_of_service,
+});
+
+#[derive(Debug)]
 struct Facts<'a> {
     system: Option<&'a str>,
     release: Option<&'a str>,
@@ -103,7 +173,19 @@ struct Facts<'a> {
     security: Security<'a>,
 }
 
-#[derive(Debug, Serialize)]
+object!(Facts<'_> {
+    system,
+    release,
+    version,
+    machine,
+    system_model,
+    cpu_model,
+    cpu_frequency_megahertz,
+    interface,
+    security,
+});
+
+#[derive(Debug)]
 struct Interface<'a> {
     name: Option<&'a str>,
     slot: Option<&'a str>,
@@ -114,7 +196,17 @@ struct Interface<'a> {
     pci: Option<Pci>,
 }
 
-#[derive(Debug, Serialize)]
+object!(Interface<'_> {
+    name,
+    slot,
+    bus,
+    driver,
+    driver_version,
+    firmware,
+    pci,
+});
+
+#[derive(Debug)]
 struct Pci {
     vendor: u16,
     device: u16,
@@ -122,12 +214,25 @@ struct Pci {
     subdevice: u16,
 }
 
-#[derive(Debug, Serialize)]
+object!(Pci {
+    vendor,
+    device,
+    subvendor,
+    subdevice,
+});
+
+#[derive(Debug)]
 struct Security<'a> {
     kind: Option<&'static str>,
     mode: Option<&'static str>,
     specific: Option<&'a str>,
 }
+
+object!(Security<'_> {
+    kind,
+    mode,
+    specific,
+});
 
 impl<'a> End<'a> {
     /// An end of which only the plan is known.

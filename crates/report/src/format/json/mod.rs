@@ -4,6 +4,9 @@
 //! schema is `docs/schema/netperf-1.schema.json`. A field says its unit in its name,
 //! every field is always there, and what is not known is `null`.
 
+#[macro_use]
+mod object;
+
 mod ends;
 mod results;
 mod test;
@@ -52,7 +55,7 @@ pub enum Answer<'a> {
 }
 
 /// Why a run failed.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Problem<'a> {
     /// The lines that are printed without JSON.
     pub message: &'a str,
@@ -60,12 +63,23 @@ pub struct Problem<'a> {
     pub exit_status: u8,
 }
 
-#[derive(Debug, Serialize)]
+object!(Problem<'_> {
+    message,
+    exit_status,
+});
+
+#[derive(Debug)]
 struct Program {
     name: &'static str,
     version: &'static str,
     compatible_with: &'static str,
 }
+
+object!(Program {
+    name,
+    version,
+    compatible_with,
+});
 
 /// This program.
 const PROGRAM: Program = Program {
@@ -74,21 +88,28 @@ const PROGRAM: Program = Program {
     compatible_with: "2.7.1",
 };
 
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct Calibration {
     end: &'static str,
     rate: Option<f64>,
     cpus: u32,
 }
 
-#[derive(Debug, Serialize)]
+object!(Calibration { end, rate, cpus });
+
+#[derive(Debug)]
 struct Doubt<'a> {
     code: &'static str,
     message: &'a str,
 }
 
+object!(Doubt<'_> {
+    code,
+    message,
+});
+
 /// The whole.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct Document<'a> {
     schema: &'static str,
     schema_version: &'static str,
@@ -111,33 +132,98 @@ struct Document<'a> {
     error: Option<Problem<'a>>,
 }
 
-/// One line of a stream.
-#[derive(Debug, Serialize)]
-#[serde(tag = "event", rename_all = "snake_case")]
-enum Event<'a> {
-    Start {
-        schema: &'static str,
-        schema_version: &'static str,
-        program: Program,
-        command_line: &'a str,
-        time_unix_seconds: f64,
-        test: Box<Test<'a>>,
-    },
-    Interim {
-        interval: Interval,
-    },
-    Iteration {
-        time_unix_seconds: f64,
-        iteration: Box<Run<'a>>,
-    },
-    Result {
-        document: Box<Document<'a>>,
-    },
-    Error {
-        time_unix_seconds: f64,
-        error: Problem<'a>,
-    },
+object!(Document<'_> {
+    schema,
+    schema_version,
+    program,
+    command_line,
+    brand,
+    uuid,
+    started_unix_seconds,
+    ended_unix_seconds,
+    test,
+    local,
+    remote,
+    result,
+    iterations,
+    intervals,
+    latency,
+    confidence,
+    calibration,
+    warnings,
+    error,
+});
+
+/// The first line of a stream.
+#[derive(Debug)]
+struct Start<'a> {
+    event: &'static str,
+    schema: &'static str,
+    schema_version: &'static str,
+    program: Program,
+    command_line: &'a str,
+    time_unix_seconds: f64,
+    test: Test<'a>,
 }
+
+object!(Start<'_> {
+    event,
+    schema,
+    schema_version,
+    program,
+    command_line,
+    time_unix_seconds,
+    test,
+});
+
+/// An interval is over.
+#[derive(Debug)]
+struct IntervalOver {
+    event: &'static str,
+    interval: Interval,
+}
+
+object!(IntervalOver { event, interval });
+
+/// An iteration is over.
+#[derive(Debug)]
+struct IterationOver<'a> {
+    event: &'static str,
+    time_unix_seconds: f64,
+    iteration: Run<'a>,
+}
+
+object!(IterationOver<'_> {
+    event,
+    time_unix_seconds,
+    iteration,
+});
+
+/// The last line of a run that succeeded.
+#[derive(Debug)]
+struct Success<'a> {
+    event: &'static str,
+    document: Document<'a>,
+}
+
+object!(Success<'_> {
+    event,
+    document,
+});
+
+/// The last line of a run that failed.
+#[derive(Debug)]
+struct Failed<'a> {
+    event: &'static str,
+    time_unix_seconds: f64,
+    error: Problem<'a>,
+}
+
+object!(Failed<'_> {
+    event,
+    time_unix_seconds,
+    error,
+});
 
 impl<'a> Document<'a> {
     /// A document with nothing measured in it.
@@ -229,8 +315,9 @@ pub(crate) fn document(view: &View<'_>) -> String {
 
 /// The last line of a run that succeeded.
 pub(crate) fn result_event(view: &View<'_>) -> String {
-    line(&Event::Result {
-        document: Box::new(Document::of(view)),
+    line(&Success {
+        event: "result",
+        document: Document::of(view),
     })
 }
 
@@ -242,7 +329,10 @@ pub(crate) fn interim_event(
     interim: &Interim,
 ) -> String {
     let interval = Interval::of(plan, report, index + 1, interim);
-    line(&Event::Interim { interval })
+    line(&IntervalOver {
+        event: "interim",
+        interval,
+    })
 }
 
 /// The first line; empty unless a stream is wanted.
@@ -251,13 +341,14 @@ pub fn start(frame: Frame<'_>) -> String {
     if frame.report.format != Format::JsonStream {
         return String::new();
     }
-    line(&Event::Start {
+    line(&Start {
+        event: "start",
         schema: SCHEMA,
         schema_version: SCHEMA_VERSION,
         program: PROGRAM,
         command_line: &frame.report.command_line,
         time_unix_seconds: frame.span.started.as_secs_f64(),
-        test: Box::new(Test::of(frame.plan)),
+        test: Test::of(frame.plan),
     })
 }
 
@@ -273,9 +364,10 @@ pub fn iteration(
     if report.format != Format::JsonStream {
         return String::new();
     }
-    line(&Event::Iteration {
+    line(&IterationOver {
+        event: "iteration",
         time_unix_seconds: at.as_secs_f64(),
-        iteration: Box::new(Run::of(plan, report, number, run)),
+        iteration: Run::of(plan, report, number, run),
     })
 }
 
@@ -294,8 +386,10 @@ pub fn answer(frame: Frame<'_>, answer: Answer<'_>) -> String {
         Answer::Identifier(identifier) => document.uuid = Some(identifier),
     }
     if frame.report.format == Format::JsonStream {
-        let document = Box::new(document);
-        return line(&Event::Result { document });
+        return line(&Success {
+            event: "result",
+            document,
+        });
     }
     pretty(&document)
 }
@@ -304,7 +398,8 @@ pub fn answer(frame: Frame<'_>, answer: Answer<'_>) -> String {
 #[must_use]
 pub fn failure(frame: Frame<'_>, problem: Problem<'_>) -> String {
     if frame.report.format == Format::JsonStream {
-        return line(&Event::Error {
+        return line(&Failed {
+            event: "error",
             time_unix_seconds: frame.span.ended.as_secs_f64(),
             error: problem,
         });

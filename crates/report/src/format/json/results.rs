@@ -1,20 +1,18 @@
 //! What was measured.
 
+use super::{finite, measured};
+use crate::view::View;
 use netperf_model::figures::{self, Figures, count, per_call};
 use netperf_model::{
     Confidence as Reached, CpuUsage, EndResult, Interim, Iteration, Latency as Times, ReportPlan,
     Tally, TcpFacts, TestId, TestPlan, Unit,
 };
-use serde::Serialize;
-
-use super::{finite, measured};
-use crate::view::View;
 
 /// The percentiles that are always given.
 const PERCENTILES: [f64; 7] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999];
 
 /// The headline result, in the unit asked for and in those that never change.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct Throughput {
     throughput: Option<f64>,
     throughput_unit: String,
@@ -23,21 +21,36 @@ struct Throughput {
     transactions_per_second: Option<f64>,
 }
 
+object!(Throughput {
+    throughput,
+    throughput_unit,
+    throughput_bits_per_second,
+    throughput_bytes_per_second,
+    transactions_per_second,
+});
+
 /// Means over all iterations.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(super) struct Mean {
     elapsed_seconds: Option<f64>,
-    #[serde(flatten)]
     throughput: Throughput,
     mean_round_trip_seconds: Option<f64>,
     local_cpu_percent: Option<f64>,
     remote_cpu_percent: Option<f64>,
-    #[serde(flatten)]
     demand: Demands,
 }
 
+object!(Mean {
+    elapsed_seconds,
+    ..throughput,
+    mean_round_trip_seconds,
+    local_cpu_percent,
+    remote_cpu_percent,
+    ..demand,
+});
+
 /// CPU time per unit of work.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct Demands {
     local_demand_microseconds_per_kibibyte: Option<f64>,
     remote_demand_microseconds_per_kibibyte: Option<f64>,
@@ -45,16 +58,21 @@ struct Demands {
     remote_demand_microseconds_per_transaction: Option<f64>,
 }
 
+object!(Demands {
+    local_demand_microseconds_per_kibibyte,
+    remote_demand_microseconds_per_kibibyte,
+    local_demand_microseconds_per_transaction,
+    remote_demand_microseconds_per_transaction,
+});
+
 /// One iteration.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(super) struct Run<'a> {
     number: usize,
     elapsed_seconds: Option<f64>,
     paused_seconds: Option<f64>,
-    #[serde(flatten)]
     throughput: Throughput,
     mean_round_trip_seconds: Option<f64>,
-    #[serde(flatten)]
     demand: Demands,
     segment_size_bytes: Option<u32>,
     tcp: Option<Tcp>,
@@ -62,13 +80,24 @@ pub(super) struct Run<'a> {
     remote: Option<Measured<'a>>,
 }
 
+object!(Run<'_> {
+    number,
+    elapsed_seconds,
+    paused_seconds,
+    ..throughput,
+    mean_round_trip_seconds,
+    ..demand,
+    segment_size_bytes,
+    tcp,
+    local,
+    remote,
+});
+
 /// What one end measured.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct Measured<'a> {
     elapsed_seconds: Option<f64>,
-    #[serde(flatten)]
     counts: Counts,
-    #[serde(flatten)]
     rates: Rates,
     bytes_per_send: Option<f64>,
     bytes_per_recv: Option<f64>,
@@ -79,7 +108,20 @@ struct Measured<'a> {
     cpu: Option<Cpu>,
 }
 
-#[derive(Debug, Serialize)]
+object!(Measured<'_> {
+    elapsed_seconds,
+    ..counts,
+    ..rates,
+    bytes_per_send,
+    bytes_per_recv,
+    final_send_buffer_bytes,
+    final_recv_buffer_bytes,
+    retransmitted_segments,
+    congestion_control,
+    cpu,
+});
+
+#[derive(Debug)]
 struct Counts {
     sent_bytes: u64,
     received_bytes: u64,
@@ -89,8 +131,17 @@ struct Counts {
     transactions: u64,
 }
 
+object!(Counts {
+    sent_bytes,
+    received_bytes,
+    send_calls,
+    recv_calls,
+    failed_sends,
+    transactions,
+});
+
 /// Rates each way, from one end's counts over netperf's time.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct Rates {
     sent_bits_per_second: Option<f64>,
     sent_bytes_per_second: Option<f64>,
@@ -98,7 +149,14 @@ struct Rates {
     received_bytes_per_second: Option<f64>,
 }
 
-#[derive(Debug, Serialize)]
+object!(Rates {
+    sent_bits_per_second,
+    sent_bytes_per_second,
+    received_bits_per_second,
+    received_bytes_per_second,
+});
+
+#[derive(Debug)]
 struct Cpu {
     method: char,
     cpus: u32,
@@ -112,7 +170,20 @@ struct Cpu {
     peak_busy_percent: Option<f64>,
 }
 
-#[derive(Debug, Serialize)]
+object!(Cpu {
+    method,
+    cpus,
+    busy_percent,
+    user_percent,
+    system_percent,
+    iowait_percent,
+    irq_percent,
+    softirq_percent,
+    peak_cpu,
+    peak_busy_percent,
+});
+
+#[derive(Debug)]
 struct Tcp {
     round_trip_microseconds: u32,
     round_trip_variation_microseconds: u32,
@@ -127,8 +198,22 @@ struct Tcp {
     retransmitted_segments: u32,
 }
 
+object!(Tcp {
+    round_trip_microseconds,
+    round_trip_variation_microseconds,
+    retransmission_timeout_microseconds,
+    ack_timeout_microseconds,
+    path_mtu_bytes,
+    send_segment_bytes,
+    congestion_window_segments,
+    send_slow_start_threshold_segments,
+    recv_slow_start_threshold_bytes,
+    reordering_segments,
+    retransmitted_segments,
+});
+
 /// One interval: what netperf counts while it runs.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(super) struct Interval {
     number: usize,
     iteration: usize,
@@ -140,12 +225,25 @@ pub(super) struct Interval {
     received_bytes: u64,
     transactions: u64,
     transactions_per_second: Option<f64>,
-    #[serde(flatten)]
     rates: Rates,
 }
 
+object!(Interval {
+    number,
+    iteration,
+    ended_unix_seconds,
+    elapsed_seconds,
+    throughput,
+    throughput_unit,
+    sent_bytes,
+    received_bytes,
+    transactions,
+    transactions_per_second,
+    ..rates,
+});
+
 /// How long operations took.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(super) struct Latency {
     count: u64,
     min_nanoseconds: Option<u64>,
@@ -156,27 +254,55 @@ pub(super) struct Latency {
     buckets: Vec<Bucket>,
 }
 
-#[derive(Debug, Serialize)]
+object!(Latency {
+    count,
+    min_nanoseconds,
+    max_nanoseconds,
+    mean_nanoseconds,
+    standard_deviation_nanoseconds,
+    percentiles,
+    buckets,
+});
+
+#[derive(Debug)]
 struct Percentile {
     percent: f64,
     nanoseconds: Option<f64>,
 }
 
-#[derive(Debug, Serialize)]
+object!(Percentile {
+    percent,
+    nanoseconds,
+});
+
+#[derive(Debug)]
 struct Bucket {
     from_nanoseconds: u64,
     to_nanoseconds: u64,
     count: u64,
 }
 
+object!(Bucket {
+    from_nanoseconds,
+    to_nanoseconds,
+    count,
+});
+
 /// How far confidence got.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(super) struct Confidence {
     met: bool,
     result_width_percent: Option<f64>,
     local_cpu_width_percent: Option<f64>,
     remote_cpu_width_percent: Option<f64>,
 }
+
+object!(Confidence {
+    met,
+    result_width_percent,
+    local_cpu_width_percent,
+    remote_cpu_width_percent,
+});
 
 /// The figures of a run in three units: the one asked for, bytes, transactions.
 struct InUnits {

@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use netperf_model::{ConfidencePlan, ControlPlan, Flow, Limit, TestPlan};
-use serde::Serialize;
-
 use super::finite;
+use netperf_model::{ConfidencePlan, ControlPlan, Flow, Limit, TestPlan};
 
 /// The test.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(super) struct Test<'a> {
     name: &'static str,
     protocol: &'static str,
@@ -33,8 +31,32 @@ pub(super) struct Test<'a> {
     uses_write: bool,
 }
 
+object!(Test<'_> {
+    name,
+    protocol,
+    socket_type,
+    direction,
+    sends,
+    receives,
+    connects,
+    limit,
+    request_bytes,
+    response_bytes,
+    burst_requests,
+    control,
+    confidence,
+    interim_interval_seconds,
+    keeps_latency,
+    wait_seconds,
+    recv_timeout_seconds,
+    first_local_port,
+    end_local_port,
+    retries_connects,
+    uses_write,
+});
+
 /// When the run ends.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default)]
 struct End {
     kind: &'static str,
     seconds: Option<f64>,
@@ -42,7 +64,14 @@ struct End {
     transactions: Option<u64>,
 }
 
-#[derive(Debug, Serialize)]
+object!(End {
+    kind,
+    seconds,
+    bytes,
+    transactions,
+});
+
+#[derive(Debug)]
 struct Control<'a> {
     host: &'a str,
     port: &'a str,
@@ -51,7 +80,15 @@ struct Control<'a> {
     private_netserver: bool,
 }
 
-#[derive(Debug, Serialize)]
+object!(Control<'_> {
+    host,
+    port,
+    local_host,
+    local_port,
+    private_netserver,
+});
+
+#[derive(Debug)]
 struct Confidence {
     level_percent: u32,
     width_percent: Option<f64>,
@@ -59,6 +96,14 @@ struct Confidence {
     max_iterations: u32,
     result_only: bool,
 }
+
+object!(Confidence {
+    level_percent,
+    width_percent,
+    min_iterations,
+    max_iterations,
+    result_only,
+});
 
 impl<'a> Test<'a> {
     pub(super) fn of(plan: &'a TestPlan) -> Self {

@@ -43,7 +43,9 @@ pub(crate) fn print(view: &View<'_>) -> Result<String, SelectionError> {
 /// Whether a report of this plan shows a histogram.
 pub(crate) fn shows_histogram(plan: &TestPlan, report: &ReportPlan) -> bool {
     let selected = report.format != Format::Classic || plan.test == TestId::Omni;
-    !report.format.is_json() && report.verbosity >= HISTOGRAM && (selected || classic::has_histogram(plan.test))
+    !report.format.is_json()
+        && report.verbosity >= HISTOGRAM
+        && (selected || classic::has_histogram(plan.test))
 }
 
 /// What the heading of a histogram calls an operation.

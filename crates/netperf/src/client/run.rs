@@ -14,6 +14,7 @@ use netperf_model::{
     Agreed, Confidence, CpuUsage, EndResult, HostFacts, Hosts, Interim, Iteration, Latency,
     Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures,
 };
+use netperf_os::bell;
 use netperf_os::tcp::TcpInfo;
 use netperf_report::control::{Whose, cpu_rate, uuid};
 use netperf_report::format::json;
@@ -135,6 +136,9 @@ pub(super) fn test(run: &Run, begun: Begun) -> Result<(), Failure> {
     }
     let hosts = data_hosts(plan, control.as_ref())?;
     trace.hosts(plan, &hosts);
+    // Whoever reads the banner may send a signal at once.
+    bell::catch_signals()
+        .map_err(|error| Failure::stderr(1, &format!("netperf: cannot catch signals: {error}")))?;
     if let Some(banner) = netperf_report::banner(plan, &run.report, &hosts) {
         out(&banner);
     }
@@ -209,6 +213,8 @@ impl<'a> Test<'a> {
                 warnings.push(Warning::EndedEarly);
             }
             let confidence = confidence(plan, unit, &iterations);
+            // A signal may have come after the run, too.
+            let stopped = stopped || bell::stopped_by_user();
             if stopped || !wants_more(plan, iterations.len(), confidence.as_ref()) {
                 return Ok(Outcome {
                     plan: plan.clone(),
@@ -240,7 +246,7 @@ impl<'a> Test<'a> {
         let agreement = agreement.as_ref();
         self.data_port = agreement.map(|agreement| agreement.data_port);
         let data_port = self.data_port.unwrap_or(hosts.remote.port);
-        std::thread::sleep(plan.wait);
+        wait(plan.wait);
         self.trace.timer(plan);
         let remote = socket_address(&hosts.remote, data_port);
         let live = Live::default();
@@ -329,6 +335,14 @@ impl<'a> Test<'a> {
             Err(_) if ran.stopped_by_user => Ok((ran, None)),
             Err(error) => Err(failure::session(&error)),
         }
+    }
+}
+
+/// The pause before the traffic, which a signal ends.
+fn wait(pause: Duration) {
+    let until = clock::now().plus(pause);
+    while !until.left().is_zero() && !bell::stopped_by_user() {
+        netperf_os::wait::sleep(until.left());
     }
 }
 

@@ -87,6 +87,17 @@ pub fn overtime() -> Duration {
     Duration::from_nanos(u64::try_from(over).unwrap_or(0))
 }
 
+/// From now on `SIGALRM` and `SIGINT` end a run, or the next one before it begins; a
+/// second one has its usual effect. Whoever was told that a test has begun may send
+/// them at once.
+///
+/// # Errors
+/// Whatever sigaction(2) reports.
+pub fn catch_signals() -> io::Result<()> {
+    install(libc::SIGALRM)?;
+    install(libc::SIGINT)
+}
+
 /// The timer and the handlers of one run; dropping it puts them away.
 #[derive(Debug)]
 pub struct Bell {
@@ -100,12 +111,14 @@ impl Bell {
     /// # Errors
     /// `EAGAIN` when the kernel has no room for another timer.
     pub fn new(outside: Outside) -> io::Result<Self> {
-        PHASE.store(0, Ordering::Relaxed);
-        OVER.store(false, Ordering::Relaxed);
-        STOPPED_BY_USER.store(false, Ordering::Relaxed);
-        install(libc::SIGALRM)?;
-        if outside == Outside::Caught {
-            install(libc::SIGINT)?;
+        // A signal that came before the run ends it before it begins.
+        if !STOPPED_BY_USER.load(Ordering::Relaxed) {
+            PHASE.store(0, Ordering::Relaxed);
+            OVER.store(false, Ordering::Relaxed);
+        }
+        match outside {
+            Outside::Caught => catch_signals()?,
+            Outside::Ignored => install(libc::SIGALRM)?,
         }
         let timer = create_timer()?;
         TIMER.store(timer, Ordering::Relaxed);
@@ -119,6 +132,9 @@ impl Bell {
     /// Whatever timer_settime(2) reports.
     pub fn start(&self, schedule: Schedule) -> io::Result<()> {
         GRACE.store(nanos(schedule.grace), Ordering::Relaxed);
+        if phase() != Phase::Running {
+            return arm(self.timer, RING_EVERY, RING_EVERY);
+        }
         if let Some(after) = schedule.finish_after {
             OVER.store(true, Ordering::Relaxed);
             arm(self.timer, after.max(Duration::from_nanos(1)), RING_EVERY)
@@ -139,9 +155,8 @@ impl Drop for Bell {
         HAS_TIMER.store(false, Ordering::Relaxed);
         // SAFETY: the timer was created by `new` and is deleted once.
         unsafe { libc::timer_delete(self.timer) };
-        restore(libc::SIGALRM);
-        if self.outside == Outside::Caught {
-            restore(libc::SIGINT);
+        if self.outside == Outside::Ignored {
+            restore(libc::SIGALRM);
         }
     }
 }

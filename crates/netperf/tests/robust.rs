@@ -313,6 +313,23 @@ mod signals {
     }
 
     #[test]
+    fn a_signal_right_behind_the_banner_ends_the_test_with_its_result() {
+        let server = Netserver::start(&ours(), &Place::Here);
+        for name in ["INT", "ALRM"] {
+            let mut running = client(&server, &["-t", "TCP_RR", "-l", "30"]).spawn();
+            assert!(running.prints("MIGRATED TCP REQUEST/RESPONSE TEST", seconds(5)));
+            running.signal(name);
+            let finished = running.finish().expect_clean();
+            assert!(finished.took < seconds(5), "{}", finished.account());
+            assert!(
+                finished.stdout.contains("per sec"),
+                "{}",
+                finished.account()
+            );
+        }
+    }
+
+    #[test]
     fn what_was_printed_before_a_termination_is_in_the_file() {
         let server = Netserver::start(&ours(), &Place::Here);
         let mut running = client(&server, &["-t", "TCP_RR", "-l", "30"]).spawn();

@@ -85,12 +85,6 @@ impl Server {
         &self.setup
     }
 
-    /// What this end was asked to do.
-    #[must_use]
-    pub const fn job(&self) -> &ServerJob {
-        &self.work.job
-    }
-
     /// The port that netperf must use.
     #[must_use]
     pub fn data_port(&self) -> u16 {

@@ -13,14 +13,14 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use netperf_cli::{CliError, Command, Run, Stream, Surroundings, UnknownTest};
+use netperf_cli::{CliError, Command, Run, Surroundings, UnknownTest};
 use netperf_measure::clock;
-use netperf_model::{ControlPlan, Span, TestId};
+use netperf_model::{Span, TestId};
 use netperf_report::format::json::{self, Frame};
 use netperf_report::selection::{Listing, all_names};
 use netperf_report::selectors::is_selector;
 
-use crate::output::{self, Failure, err, out};
+use crate::output::{self, Failure, out};
 
 /// Runs netperf.
 #[must_use]
@@ -46,10 +46,7 @@ pub fn main(argv: &[OsString]) -> ExitCode {
             return ExitCode::FAILURE;
         }
         Ok(Command::Usage(usage)) => {
-            match usage.stream {
-                Stream::Stdout => out(&usage.text),
-                Stream::Stderr => err(&usage.text),
-            }
+            output::say(usage.stream, &usage.text);
             return ExitCode::from(usage.exit);
         }
         Ok(Command::Version(text)) => {
@@ -71,11 +68,7 @@ fn environment_has(name: &str) -> bool {
 
 /// Prints what is wrong with a command line.
 pub(crate) fn cli_failure(error: &CliError) -> ExitCode {
-    let text = format!("{error}\n");
-    match error.stream() {
-        Stream::Stdout => out(&text),
-        Stream::Stderr => err(&text),
-    }
+    output::say(error.stream(), &format!("{error}\n"));
     ExitCode::from(error.exit())
 }
 
@@ -166,7 +159,7 @@ fn bind_to_cpu(run: &Run) {
 /// A name that no test has is only noticed once netserver was reached.
 fn unknown_test(unknown: &UnknownTest) -> Result<(), Failure> {
     if let Some(plan) = &unknown.control {
-        reach(plan)?;
+        control::establish(plan)?;
     }
     let failure = Failure {
         stdout: unknown.text(),
@@ -178,8 +171,4 @@ fn unknown_test(unknown: &UnknownTest) -> Result<(), Failure> {
     } else {
         failure
     })
-}
-
-fn reach(plan: &ControlPlan) -> Result<control::Control, Failure> {
-    control::establish(plan)
 }

@@ -16,6 +16,14 @@ pub(crate) fn err(text: &str) {
     print(&mut io::stderr().lock(), text);
 }
 
+/// Prints on the stream that the command line names.
+pub(crate) fn say(stream: Stream, text: &str) {
+    match stream {
+        Stream::Stdout => out(text),
+        Stream::Stderr => err(text),
+    }
+}
+
 fn print(stream: &mut impl Write, text: &str) {
     // A reader that is gone takes nothing more, and there is nobody else to tell.
     let _gone = stream

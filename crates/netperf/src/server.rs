@@ -7,9 +7,9 @@ mod session;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use netperf_cli::{ServerArgs, ServerCommand, Stream};
+use netperf_cli::{ServerArgs, ServerCommand};
 
-use crate::output::{self, err, out};
+use crate::output::{self, out};
 
 /// Runs netserver.
 #[must_use]
@@ -20,10 +20,7 @@ pub fn main(argv: &[OsString]) -> ExitCode {
     match parsed.command {
         Ok(ServerCommand::Serve(args)) => serve(&args),
         Ok(ServerCommand::Usage(usage)) => {
-            match usage.stream {
-                Stream::Stdout => out(&usage.text),
-                Stream::Stderr => err(&usage.text),
-            }
+            output::say(usage.stream, &usage.text);
             ExitCode::from(usage.exit)
         }
         Ok(ServerCommand::Version(text)) => {

@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::fs::OpenOptions;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether a fork is in the parent or in the child.
@@ -206,13 +206,6 @@ pub fn unnamed_file(folder: &std::path::Path) -> io::Result<std::fs::File> {
         .custom_flags(libc::O_TMPFILE)
         .mode(0o600)
         .open(folder)
-}
-
-/// Whether a descriptor is a terminal.
-#[must_use]
-pub fn is_terminal(fd: BorrowedFd<'_>) -> bool {
-    // SAFETY: isatty takes no pointers.
-    unsafe { libc::isatty(fd.as_raw_fd()) == 1 }
 }
 
 #[cfg(test)]

@@ -44,8 +44,6 @@ pub enum IntOption {
     FastOpen,
     /// `TCP_FASTOPEN_CONNECT`: data goes with the connect.
     FastOpenConnect,
-    /// `TCP_USER_TIMEOUT`, milliseconds.
-    UserTimeout,
     /// `TCP_KEEPIDLE`, seconds.
     KeepIdle,
     /// `TCP_KEEPINTVL`, seconds.
@@ -76,7 +74,6 @@ impl IntOption {
             Self::DeferAccept => (libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT),
             Self::FastOpen => (libc::IPPROTO_TCP, libc::TCP_FASTOPEN),
             Self::FastOpenConnect => (libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT),
-            Self::UserTimeout => (libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT),
             Self::KeepIdle => (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE),
             Self::KeepInterval => (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL),
             Self::KeepCount => (libc::IPPROTO_TCP, libc::TCP_KEEPCNT),

@@ -71,7 +71,14 @@ Waits for netperf and does the other half of its tests.
 fn test_options(text: &mut String, suite: Suite) {
     let (about, entries) = match suite {
         Suite::Omni => ("the OMNI, TCP and UDP tests", entry::omni()),
-        Suite::Sockets => ("TCP_SENDFILE, TCP_CC and TCP_MSS", entry::sockets()),
+        Suite::Sockets
+        | Suite::Unix
+        | Suite::Sctp
+        | Suite::Sdp
+        | Suite::Xti
+        | Suite::Dlpi
+        | Suite::Fore
+        | Suite::Hippi => ("TCP_SENDFILE, TCP_CC and TCP_MSS", entry::sockets()),
         Suite::Control => return,
     };
     _ = writeln!(text, "\nTest options of {about}; letters only behind --.");

@@ -108,7 +108,14 @@ fn suite_of(test: Option<TestId>) -> Option<Suite> {
 fn table(suite: Suite) -> Option<&'static [Row<TestArgs>]> {
     match suite {
         Suite::Omni => Some(omni::TABLE),
-        Suite::Sockets => Some(sockets::TABLE),
+        Suite::Sockets
+        | Suite::Unix
+        | Suite::Sctp
+        | Suite::Sdp
+        | Suite::Xti
+        | Suite::Dlpi
+        | Suite::Fore
+        | Suite::Hippi => Some(sockets::TABLE),
         Suite::Control => None,
     }
 }

@@ -39,7 +39,14 @@ pub(crate) fn global() -> String {
 pub(crate) fn suite(suite: Suite) -> String {
     let (about, table) = match suite {
         Suite::Omni => ("OMNI, UUID and the TCP and UDP", omni::TABLE),
-        Suite::Sockets => ("TCP_SENDFILE, TCP_CC and TCP_MSS", sockets::TABLE),
+        Suite::Sockets
+        | Suite::Unix
+        | Suite::Sctp
+        | Suite::Sdp
+        | Suite::Xti
+        | Suite::Dlpi
+        | Suite::Fore
+        | Suite::Hippi => ("TCP_SENDFILE, TCP_CC and TCP_MSS", sockets::TABLE),
         Suite::Control => return NETPERF.to_owned(),
     };
     let mut text = format!("{NETPERF}\nTest options of the {about} tests, behind `--`:\n");

@@ -115,16 +115,16 @@ impl<'a> Client<'a> {
             .map_err(Operation::Create.failed())?;
         let local = local_address(plan, hosts, family);
         // A connection binds by itself; a datagram socket must have a port to be told of.
-        if plan.flow.sends && !plan.transport.is_stream() {
+        if plan.flow.sends && !plan.transport.is_connected() {
             socket::report_send_errors(&opened.socket, family)
                 .map_err(Operation::Create.failed())?;
         }
         let must_bind =
-            !plan.transport.is_stream() || local.port() != 0 || !local.ip().is_unspecified();
+            !plan.transport.is_connected() || local.port() != 0 || !local.ip().is_unspecified();
         if must_bind && !plan.flow.connects {
             socket::bind(&opened.socket, local).map_err(Operation::Bind.failed())?;
         }
-        if let Some(timeout) = plan.recv_timeout.filter(|_| !plan.transport.is_stream()) {
+        if let Some(timeout) = plan.recv_timeout.filter(|_| !plan.transport.is_connected()) {
             opened
                 .socket
                 .set_read_timeout(Some(timeout))
@@ -225,7 +225,7 @@ fn schedule(plan: &TestPlan) -> Schedule {
         LimitPlan::Units(_) | LimitPlan::UntilStopped => None,
     };
     // Datagrams have no end: when the time is over there is nothing to wait for.
-    let receives_datagrams = !plan.transport.is_stream() && !plan.flow.is_request_response();
+    let receives_datagrams = !plan.transport.is_connected() && !plan.flow.is_request_response();
     let grace = if receives_datagrams {
         Duration::ZERO
     } else {

@@ -60,7 +60,7 @@ impl Server {
         let opened = socket::open(job.transport, job.family, &job.end.socket)
             .map_err(Operation::Create.failed())?;
         bind(&job, &opened.socket)?;
-        if only_sends(&job) && !job.transport.is_stream() {
+        if only_sends(&job) && !job.transport.is_connected() {
             socket::report_send_errors(&opened.socket, job.family)
                 .map_err(Operation::Create.failed())?;
         }
@@ -69,7 +69,7 @@ impl Server {
         let receives = Carries::of(job.flow.sends, job.request);
         let setup = end::setup(&job.end, &opened, job.transport, sends, receives);
         let rings = end::rings(&job.end, &setup, job.end.fill.as_deref())?;
-        if job.transport.is_stream() {
+        if job.transport.is_connected() {
             socket::listen(&opened.socket, &job.end.socket).map_err(Operation::Listen.failed())?;
         }
         Ok(Self {
@@ -136,7 +136,7 @@ fn schedule(job: &ServerJob) -> Schedule {
     };
     let (finish_after, grace) = if job.flow.connects {
         (length, PAD)
-    } else if only_sends(job) && !job.transport.is_stream() {
+    } else if only_sends(job) && !job.transport.is_connected() {
         (length, Duration::ZERO)
     } else {
         (length + PAD, Duration::ZERO)

@@ -15,7 +15,7 @@ pub fn send_size(plan: &RingPlan, send_buffer: Option<u32>, transport: Transport
         return size;
     }
     let size = known(send_buffer);
-    if transport.is_stream() {
+    if transport.is_connected() {
         size
     } else {
         size.min(LARGEST_DATAGRAM)

@@ -5,6 +5,7 @@
 //! every transport and every test name. [`figures`] derives rates and service
 //! demand from the counts. Nothing here touches a socket, a clock or a file.
 
+pub mod address;
 pub mod agreed;
 pub mod catalog;
 pub mod cpu;
@@ -17,9 +18,10 @@ pub mod outcome;
 pub mod plan;
 pub mod units;
 
+pub use address::{Address, BadAddress};
 pub use agreed::{Agreed, EndSetup, Host, Hosts};
 pub use catalog::tests::{Suite, TestId, TestRow};
-pub use catalog::transports::{SocketKind, TransportId, TransportRow};
+pub use catalog::transports::{Domain, Meeting, SocketKind, TransportId, TransportRow};
 pub use cpu::{CpuMethod, CpuShares, CpuUsage};
 pub use event::Interim;
 pub use host::{
@@ -30,7 +32,7 @@ pub use latency::{Decades, Latency};
 pub use outcome::{Confidence, EndResult, Iteration, Outcome, Span, Tally, TcpFacts, Warning};
 pub use plan::{
     Confidence as ConfidencePlan, ControlPlan, CpuBinding, CpuPlan, DataAddress, EndPlan, Family,
-    Flow, Format, Limit, PacePlan, ReportPlan, RingPlan, Routing, SelectionSource, SocketPlan,
-    TestPlan, TouchPlan,
+    Flow, Format, Limit, PacePlan, PlacePlan, ReportPlan, RingPlan, Routing, SelectionSource,
+    SocketPlan, TestPlan, TouchPlan,
 };
 pub use units::{Unit, UnitKind};

@@ -173,6 +173,8 @@ pub struct SocketPlan {
     pub multicast_ttl: Option<u8>,
     /// `SO_MAX_PACING_RATE` in bytes per second.
     pub pacing_rate: Option<u32>,
+    /// `O_NONBLOCK`: calls return at once and are made again (sctp suite `-B`).
+    pub non_blocking: bool,
 }
 
 /// The buffers that calls cycle through in one direction.
@@ -260,6 +262,25 @@ pub struct EndPlan {
     pub touch: TouchPlan,
     /// Avoid copying data where the system can (test-specific `-V`).
     pub copy_avoidance: bool,
+    /// Where the data socket is, for transports without IP addresses.
+    pub place: PlacePlan,
+}
+
+/// Where an end's data socket is, for transports that are not reached at an IP address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlacePlan {
+    /// Where this end makes its own socket file (unix suite `-p`); `None` is the
+    /// system's directory for temporary files.
+    pub directory: Option<PathBuf>,
+    /// The device: an interface (dlpi suite `-D`), a transport provider (xti suite
+    /// `-X`), or interface, path and channel of a circuit (`-d` of FORE tests).
+    pub device: Option<String>,
+    /// The number of the device (dlpi suite `-p`).
+    pub unit: Option<i32>,
+    /// The service access point (dlpi suite `-s`); `None` is 84.
+    pub sap: Option<u8>,
+    /// The window of a link-level connection in frames (dlpi suite `-w`, `-W`).
+    pub window: Option<u32>,
 }
 
 /// One end of the data connection as typed, not yet resolved.
@@ -323,6 +344,8 @@ pub struct TestPlan {
     pub response: Option<u32>,
     /// Extra requests kept in flight (test-specific `-b`).
     pub burst: u32,
+    /// Associations at the same time (sctp suite `-T`); 1 for every other transport.
+    pub associations: u32,
     /// The control connection; `None` with `-N`.
     pub control: Option<ControlPlan>,
     /// Where netperf's data socket is.

@@ -219,10 +219,9 @@ mod from_wire {
         let kind = match kind {
             WireSocketType::Stream => SocketKind::Stream,
             WireSocketType::Datagram => SocketKind::Datagram,
-            WireSocketType::Dccp
-            | WireSocketType::SeqPacket
-            | WireSocketType::Unknown
-            | WireSocketType::Other(_) => return Err(errno::SOCKET_TYPE),
+            WireSocketType::SeqPacket => SocketKind::SeqPacket,
+            WireSocketType::Dccp => SocketKind::Dccp,
+            WireSocketType::Unknown | WireSocketType::Other(_) => return Err(errno::SOCKET_TYPE),
         };
         TransportId::from_wire(protocol.code(), kind).ok_or(errno::PROTOCOL)
     }

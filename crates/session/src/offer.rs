@@ -82,6 +82,8 @@ pub fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
         socket_type: match plan.transport.row().kind {
             SocketKind::Stream => WireSocketType::Stream,
             SocketKind::Datagram => WireSocketType::Datagram,
+            SocketKind::SeqPacket => WireSocketType::SeqPacket,
+            SocketKind::Dccp => WireSocketType::Dccp,
         },
         protocol: WireProtocol::from_code(u32::from(plan.transport.row().protocol)),
         direction: servers_direction(plan),
@@ -244,7 +246,7 @@ pub fn results(plan: &TestPlan, cpu: bool, frame: &Frame) -> Result<EndResult, S
     let congestion = Some(results.cong_control.as_str_lossy().into_owned());
     // Set only when this flag was on and a connection was open at the end.
     let congestion_is_set = plan.remote.socket.routing == Routing::Routed
-        && plan.transport.is_stream()
+        && plan.transport.is_connected()
         && !plan.flow.connects;
     Ok(EndResult {
         tally: Tally {
@@ -289,7 +291,7 @@ fn cpu_usage(results: &OmniResults) -> CpuUsage {
 /// where no connection ends, or where the datagrams that tell it may all be lost.
 #[must_use]
 pub fn ends_late(plan: &TestPlan) -> bool {
-    plan.flow.connects || !plan.transport.is_stream()
+    plan.flow.connects || !plan.transport.is_connected()
 }
 
 fn or_minus_one(value: Option<u32>) -> i32 {

@@ -54,6 +54,8 @@ pub fn create(transport: TransportId, family: Family) -> io::Result<Socket> {
     let kind = match row.kind {
         SocketKind::Stream => Type::STREAM,
         SocketKind::Datagram => Type::DGRAM,
+        SocketKind::SeqPacket => Type::SEQPACKET,
+        SocketKind::Dccp => Type::DCCP,
     };
     let protocol = match row.protocol {
         0 => None,
@@ -72,7 +74,7 @@ pub fn open(transport: TransportId, family: Family, plan: &SocketPlan) -> io::Re
     let socket = create(transport, family)?;
     set_buffers(&socket, plan)?;
     socket.set_reuse_address(true)?;
-    if transport.is_stream() {
+    if transport.is_connected() {
         set_stream_options(&socket, plan)?;
     } else {
         set_datagram_options(&socket, family, plan)?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    CpuMethod, CpuPlan, EndPlan, PacePlan, RingPlan, Routing, SocketPlan, Suite, TestId,
+    CpuMethod, CpuPlan, EndPlan, PacePlan, PlacePlan, RingPlan, Routing, SocketPlan, Suite, TestId,
 };
 
 use crate::args::{Args, CpuArg, Ways};
@@ -47,6 +47,7 @@ pub(super) fn local(args: &Args) -> EndPlan {
         pace: pace(global.pace_burst.local, global.pace_interval.local),
         touch: touch(global.touch),
         copy_avoidance: typed.copy_avoidance,
+        place: PlacePlan::default(),
     }
 }
 
@@ -83,6 +84,7 @@ pub(super) fn remote(args: &Args) -> EndPlan {
         pace: pace(global.pace_burst.remote, global.pace_interval.remote),
         touch: touch(global.remote_touch),
         copy_avoidance: typed.copy_avoidance,
+        place: PlacePlan::default(),
     }
 }
 

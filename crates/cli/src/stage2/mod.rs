@@ -55,6 +55,7 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         request,
         response,
         burst: u32::try_from(typed.burst).unwrap_or(0),
+        associations: 1,
         local_data,
         remote_data,
         local: ends::local(args),
@@ -86,7 +87,15 @@ fn remote_end(args: &Args, controlled: bool) -> EndPlan {
 fn wait(args: &Args, test: TestId) -> Duration {
     match test.row().suite {
         Suite::Omni => work::positive_seconds(args.global.wait).unwrap_or_default(),
-        Suite::Sockets | Suite::Control => Duration::ZERO,
+        Suite::Sockets
+        | Suite::Unix
+        | Suite::Sctp
+        | Suite::Sdp
+        | Suite::Xti
+        | Suite::Dlpi
+        | Suite::Fore
+        | Suite::Hippi
+        | Suite::Control => Duration::ZERO,
     }
 }
 

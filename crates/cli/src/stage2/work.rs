@@ -16,8 +16,6 @@ const DEFAULT_PORTS: (i32, i32) = (5000, 65535);
 const DEFAULT_ITERATIONS: (u32, u32) = (3, 10);
 /// Width of the confidence interval in percent if none was ever given.
 const DEFAULT_WIDTH: f64 = 5.0;
-/// Transports that netperf has names for and this version has not.
-const MISSING_TRANSPORTS: [&str; 3] = ["sctp", "dccp", "sdp"];
 
 /// When the test ends.
 ///
@@ -95,7 +93,6 @@ pub(super) fn transport(
         None => usual,
         Some(name) => match TransportId::from_option(name) {
             Some(id) => id,
-            None if is_missing(name) => return Err(unsupported(&name.to_ascii_uppercase())),
             None => TransportId::IpDefault,
         },
     };
@@ -115,17 +112,11 @@ pub(super) fn transport(
     match (asked, kind) {
         // A datagram socket without a protocol is UDP, says ip(7).
         (TransportId::IpDefault, SocketKind::Datagram) => Ok(TransportId::Udp),
-        _ => TransportId::from_wire(asked.row().protocol.into(), kind).ok_or_else(|| {
+        _ => asked.with_kind(kind).ok_or_else(|| {
             let kind = kind.label().to_ascii_lowercase();
             unsupported(&format!("{} with {kind} sockets", asked.row().label))
         }),
     }
-}
-
-fn is_missing(name: &str) -> bool {
-    MISSING_TRANSPORTS
-        .iter()
-        .any(|missing| missing.eq_ignore_ascii_case(name))
 }
 
 /// The local ports of connection tests.

@@ -116,7 +116,7 @@ fn with_prelude<R: Recorder>(
 impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
     fn with_limit(self, data: Socket) -> Result<Moved, EngineError> {
         let plan = self.work.plan;
-        let whole_messages = !plan.flow.counts_transactions() && !plan.transport.is_stream();
+        let whole_messages = !plan.flow.counts_transactions() && !plan.transport.is_connected();
         match plan.limit {
             LimitPlan::Units(units) if whole_messages => self.go(data, &AtLeast(units)),
             LimitPlan::Units(units) => self.go(data, &Exactly(units)),
@@ -127,7 +127,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
     fn go<L: Limit>(self, data: Socket, limit: &L) -> Result<Moved, EngineError> {
         if self.work.plan.flow.connects {
             self.connections(limit)
-        } else if self.work.plan.transport.is_stream() {
+        } else if self.work.plan.transport.is_connected() {
             self.connection(data, limit)
         } else {
             self.datagrams(data, limit)

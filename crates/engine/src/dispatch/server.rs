@@ -64,7 +64,7 @@ pub(crate) fn server(
 impl<'s, P: Prelude> Going<'_, 's, P> {
     fn with_limit(self, data: Socket) -> Result<Served, EngineError> {
         let job = &self.work.job;
-        let whole_messages = !job.flow.counts_transactions() && !job.transport.is_stream();
+        let whole_messages = !job.flow.counts_transactions() && !job.transport.is_connected();
         match job.limit {
             LimitPlan::Units(units) if whole_messages => self.go(data, &AtLeast(units)),
             LimitPlan::Units(units) => self.go(data, &Exactly(units)),
@@ -90,7 +90,7 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
     fn go<L: Limit>(self, data: Socket, limit: &L) -> Result<Served, EngineError> {
         if self.work.job.flow.connects {
             self.connections(&data, limit)
-        } else if self.work.job.transport.is_stream() {
+        } else if self.work.job.transport.is_connected() {
             self.connection(data, limit)
         } else {
             self.datagrams(data, limit)

@@ -24,6 +24,60 @@ pub enum TestId {
     UdpStream,
     /// Request/response with datagrams.
     UdpRr,
+    /// Bulk data between sockets of the Unix domain.
+    StreamStream,
+    /// Request/response on one connection of the Unix domain.
+    StreamRr,
+    /// Datagrams between sockets of the Unix domain.
+    DgStream,
+    /// Request/response with datagrams of the Unix domain.
+    DgRr,
+    /// Bulk data over one SCTP association.
+    SctpStream,
+    /// Request/response over one SCTP association.
+    SctpRr,
+    /// Bulk data over several SCTP associations.
+    SctpStreamMany,
+    /// Request/response over several SCTP associations.
+    SctpRrMany,
+    /// Bulk data to netserver over SDP.
+    SdpStream,
+    /// Bulk data from netserver over SDP.
+    SdpMaerts,
+    /// Request/response on one SDP connection.
+    SdpRr,
+    /// A new SDP connection for each request/response.
+    SdpCrr,
+    /// Connect and close over SDP, no data.
+    SdpCc,
+    /// Bulk data to netserver over TCP behind XTI.
+    XtiTcpStream,
+    /// Request/response over TCP behind XTI.
+    XtiTcpRr,
+    /// A new connection behind XTI for each request/response.
+    XtiTcpCrr,
+    /// Connect and close behind XTI, no data.
+    XtiTcpCc,
+    /// Datagrams to netserver over UDP behind XTI.
+    XtiUdpStream,
+    /// Request/response over UDP behind XTI.
+    XtiUdpRr,
+    /// Bulk data over a link-level connection (LLC type 2).
+    DlcoStream,
+    /// Request/response over a link-level connection (LLC type 2).
+    DlcoRr,
+    /// Frames of the link level to netserver (LLC type 1).
+    DlclStream,
+    /// Request/response with frames of the link level (LLC type 1).
+    DlclRr,
+    /// AAL5 frames to netserver over a circuit of ATM.
+    ForeStream,
+    /// Request/response over a circuit of ATM.
+    ForeRr,
+    /// Frames of a network interface to netserver.
+    HippiStream,
+    /// Request/response with frames of a network interface.
+    HippiRr,
     /// Any combination of transport and direction, chosen by options.
     Omni,
     /// The local CPU calibration rate.
@@ -41,6 +95,20 @@ pub enum Suite {
     Omni,
     /// The older "sockets" options.
     Sockets,
+    /// Those of the Unix-domain tests.
+    Unix,
+    /// Those of the SCTP tests.
+    Sctp,
+    /// Those of the SDP tests.
+    Sdp,
+    /// Those of the XTI tests.
+    Xti,
+    /// Those of the link-level tests.
+    Dlpi,
+    /// Those of the tests over a circuit of ATM.
+    Fore,
+    /// Those of the tests over the frames of an interface.
+    Hippi,
     /// No test-specific options at all.
     Control,
 }
@@ -134,6 +202,222 @@ pub static TESTS: &[TestRow] = &[
         Suite::Omni,
         "MIGRATED UDP REQUEST/RESPONSE TEST",
         TransportId::Udp,
+        Flow::RR,
+    ),
+    row(
+        TestId::StreamStream,
+        "STREAM_STREAM",
+        Suite::Unix,
+        "STREAM STREAM TEST",
+        TransportId::UnixStream,
+        Flow::SEND,
+    ),
+    row(
+        TestId::StreamRr,
+        "STREAM_RR",
+        Suite::Unix,
+        "STREAM REQUEST/RESPONSE TEST",
+        TransportId::UnixStream,
+        Flow::RR,
+    ),
+    row(
+        TestId::DgStream,
+        "DG_STREAM",
+        Suite::Unix,
+        "DG UNIDIRECTIONAL SEND TEST",
+        TransportId::UnixDatagram,
+        Flow::SEND,
+    ),
+    row(
+        TestId::DgRr,
+        "DG_RR",
+        Suite::Unix,
+        "DG REQUEST/RESPONSE TEST",
+        TransportId::UnixDatagram,
+        Flow::RR,
+    ),
+    row(
+        TestId::SctpStream,
+        "SCTP_STREAM",
+        Suite::Sctp,
+        "SCTP STREAM TEST",
+        TransportId::Sctp,
+        Flow::SEND,
+    ),
+    row(
+        TestId::SctpRr,
+        "SCTP_RR",
+        Suite::Sctp,
+        "SCTP REQUEST/RESPONSE TEST",
+        TransportId::Sctp,
+        Flow::RR,
+    ),
+    row(
+        TestId::SctpStreamMany,
+        "SCTP_STREAM_MANY",
+        Suite::Sctp,
+        "SCTP 1-TO-MANY STREAM TEST",
+        TransportId::SctpMany,
+        Flow::SEND,
+    ),
+    row(
+        TestId::SctpRrMany,
+        "SCTP_RR_MANY",
+        Suite::Sctp,
+        "SCTP 1-TO-MANY REQUEST/RESPONSE TEST",
+        TransportId::SctpMany,
+        Flow::RR,
+    ),
+    row(
+        TestId::SdpStream,
+        "SDP_STREAM",
+        Suite::Sdp,
+        "SDP STREAM TEST",
+        TransportId::Sdp,
+        Flow::SEND,
+    ),
+    row(
+        TestId::SdpMaerts,
+        "SDP_MAERTS",
+        Suite::Sdp,
+        "SDP MAERTS TEST",
+        TransportId::Sdp,
+        Flow::RECEIVE,
+    ),
+    row(
+        TestId::SdpRr,
+        "SDP_RR",
+        Suite::Sdp,
+        "SDP REQUEST/RESPONSE TEST",
+        TransportId::Sdp,
+        Flow::RR,
+    ),
+    row(
+        TestId::SdpCrr,
+        "SDP_CRR",
+        Suite::Sdp,
+        "SDP Connect/Request/Response TEST",
+        TransportId::Sdp,
+        Flow::CRR,
+    ),
+    row(
+        TestId::SdpCc,
+        "SDP_CC",
+        Suite::Sdp,
+        "SDP Connect/Close TEST",
+        TransportId::Sdp,
+        Flow::CC,
+    ),
+    row(
+        TestId::XtiTcpStream,
+        "XTI_TCP_STREAM",
+        Suite::Xti,
+        "XTI TCP STREAM TEST",
+        TransportId::XtiTcp,
+        Flow::SEND,
+    ),
+    row(
+        TestId::XtiTcpRr,
+        "XTI_TCP_RR",
+        Suite::Xti,
+        "XTI TCP REQUEST/RESPONSE TEST",
+        TransportId::XtiTcp,
+        Flow::RR,
+    ),
+    row(
+        TestId::XtiTcpCrr,
+        "XTI_TCP_CRR",
+        Suite::Xti,
+        "XTI TCP Connect/Request/Response TEST",
+        TransportId::XtiTcp,
+        Flow::CRR,
+    ),
+    row(
+        TestId::XtiTcpCc,
+        "XTI_TCP_CC",
+        Suite::Xti,
+        "XTI TCP Connect/Close TEST",
+        TransportId::XtiTcp,
+        Flow::CC,
+    ),
+    row(
+        TestId::XtiUdpStream,
+        "XTI_UDP_STREAM",
+        Suite::Xti,
+        "UDP UNIDIRECTIONAL SEND TEST",
+        TransportId::XtiUdp,
+        Flow::SEND,
+    ),
+    row(
+        TestId::XtiUdpRr,
+        "XTI_UDP_RR",
+        Suite::Xti,
+        "XTI UDP REQUEST/RESPONSE TEST",
+        TransportId::XtiUdp,
+        Flow::RR,
+    ),
+    row(
+        TestId::DlcoStream,
+        "DLCO_STREAM",
+        Suite::Dlpi,
+        "DLPI CO STREAM TEST",
+        TransportId::Llc2,
+        Flow::SEND,
+    ),
+    row(
+        TestId::DlcoRr,
+        "DLCO_RR",
+        Suite::Dlpi,
+        "DLPI CO REQUEST/RESPONSE TEST",
+        TransportId::Llc2,
+        Flow::RR,
+    ),
+    row(
+        TestId::DlclStream,
+        "DLCL_STREAM",
+        Suite::Dlpi,
+        "DLPI CL UNIDIRECTIONAL SEND TEST",
+        TransportId::Llc1,
+        Flow::SEND,
+    ),
+    row(
+        TestId::DlclRr,
+        "DLCL_RR",
+        Suite::Dlpi,
+        "DLPI CL REQUEST/RESPONSE TEST",
+        TransportId::Llc1,
+        Flow::RR,
+    ),
+    row(
+        TestId::ForeStream,
+        "FORE_STREAM",
+        Suite::Fore,
+        "FORE STREAM TEST",
+        TransportId::Atm,
+        Flow::SEND,
+    ),
+    row(
+        TestId::ForeRr,
+        "FORE_RR",
+        Suite::Fore,
+        "FORE REQUEST/RESPONSE TEST",
+        TransportId::Atm,
+        Flow::RR,
+    ),
+    row(
+        TestId::HippiStream,
+        "HIPPI_STREAM",
+        Suite::Hippi,
+        "HIPPI STREAM TEST",
+        TransportId::Packet,
+        Flow::SEND,
+    ),
+    row(
+        TestId::HippiRr,
+        "HIPPI_RR",
+        Suite::Hippi,
+        "HIPPI REQUEST/RESPONSE TEST",
+        TransportId::Packet,
         Flow::RR,
     ),
     row(

@@ -5,8 +5,12 @@
 pub enum SocketKind {
     /// A byte stream without message boundaries (`SOCK_STREAM`).
     Stream,
-    /// Unreliable messages (`SOCK_DGRAM`).
+    /// Messages without a connection (`SOCK_DGRAM`).
     Datagram,
+    /// Messages over a connection (`SOCK_SEQPACKET`).
+    SeqPacket,
+    /// Unreliable messages over a connection with congestion control (`SOCK_DCCP`).
+    Dccp,
 }
 
 impl SocketKind {
@@ -16,21 +20,84 @@ impl SocketKind {
         match self {
             Self::Stream => "Stream",
             Self::Datagram => "Datagram",
+            Self::SeqPacket => "Seqpacket",
+            Self::Dccp => "DCCP",
+        }
+    }
+
+    /// The name of the constant, for messages.
+    #[must_use]
+    pub const fn constant(self) -> &'static str {
+        match self {
+            Self::Stream => "SOCK_STREAM",
+            Self::Datagram => "SOCK_DGRAM",
+            Self::SeqPacket => "SOCK_SEQPACKET",
+            Self::Dccp => "SOCK_DCCP",
         }
     }
 }
 
-/// Names one row of [`TRANSPORTS`].
+/// What kind of address a transport's sockets have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TransportId {
-    /// TCP (RFC 9293).
-    Tcp,
-    /// UDP (RFC 768).
-    Udp,
-    /// UDP-Lite (RFC 3828).
-    UdpLite,
-    /// Whatever the kernel picks for a stream socket when no protocol is named.
-    IpDefault,
+pub enum Domain {
+    /// An IP address and a port (ip(7), ipv6(7)).
+    Inet,
+    /// A path in the file system (unix(7)).
+    Unix,
+    /// A context id and a port (vsock(7)).
+    Vsock,
+    /// A station address and a service access point (IEEE 802.2).
+    Link,
+    /// An interface, a virtual path and a virtual channel (RFC 2684).
+    Atm,
+}
+
+/// How the ends of a transport come together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Meeting {
+    /// netserver listens, netperf connects.
+    Connection,
+    /// Messages go to an address.
+    Addressed,
+    /// Both ends attach to a circuit that is there already.
+    Circuit,
+}
+
+/// Declares [`TransportId`] and [`TRANSPORTS`], so that a transport stands in one place.
+macro_rules! transports {
+    ($($(#[$doc:meta])* $id:ident {
+        option: $option:literal,
+        label: $label:literal,
+        protocol: $protocol:literal,
+        kind: $kind:ident,
+        domain: $domain:ident,
+        meeting: $meeting:ident,
+        reliable: $reliable:literal,
+        stock: $stock:literal,
+        needs: $needs:literal,
+    })*) => {
+        /// Names one row of [`TRANSPORTS`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum TransportId {
+            $($(#[$doc])* $id,)*
+        }
+
+        /// Every transport, in the order in which help lists them.
+        pub static TRANSPORTS: &[TransportRow] = &[
+            $(TransportRow {
+                id: TransportId::$id,
+                option: $option,
+                label: $label,
+                protocol: $protocol,
+                kind: SocketKind::$kind,
+                domain: Domain::$domain,
+                meeting: Meeting::$meeting,
+                reliable: $reliable,
+                stock: $stock,
+                needs: $needs,
+            },)*
+        ];
+    };
 }
 
 /// One transport.
@@ -38,66 +105,309 @@ pub enum TransportId {
 pub struct TransportRow {
     /// Which transport the row describes.
     pub id: TransportId,
-    /// The word after test-specific `-T`, lower case.
+    /// The word after test-specific `-T`, lower case; also its name between our own ends.
     pub option: &'static str,
     /// The text of the `PROTOCOL` selector.
     pub label: &'static str,
-    /// The IANA protocol number; 0 leaves the choice to the kernel.
-    pub protocol: u8,
+    /// The protocol number; 0 leaves the choice to the kernel.
+    pub protocol: u16,
     /// The kind of socket.
     pub kind: SocketKind,
+    /// What kind of address it has.
+    pub domain: Domain,
+    /// How the ends come together.
+    pub meeting: Meeting,
+    /// Whether everything that was sent arrives as long as the connection stands.
+    pub reliable: bool,
+    /// Whether the OMNI request of netperf 2.7 can name it by socket type and protocol.
+    pub stock: bool,
+    /// What the kernel must have, and how to get it; empty where every Linux has it.
+    pub needs: &'static str,
 }
 
-/// Every transport, in the order in which help lists them.
-pub static TRANSPORTS: &[TransportRow] = &[
-    TransportRow {
-        id: TransportId::Tcp,
+transports! {
+    /// TCP (RFC 9293).
+    Tcp {
         option: "tcp",
         label: "TCP",
         protocol: 6,
-        kind: SocketKind::Stream,
-    },
-    TransportRow {
-        id: TransportId::Udp,
+        kind: Stream,
+        domain: Inet,
+        meeting: Connection,
+        reliable: true,
+        stock: true,
+        needs: "",
+    }
+    /// UDP (RFC 768).
+    Udp {
         option: "udp",
         label: "UDP",
         protocol: 17,
-        kind: SocketKind::Datagram,
-    },
-    TransportRow {
-        id: TransportId::UdpLite,
+        kind: Datagram,
+        domain: Inet,
+        meeting: Addressed,
+        reliable: false,
+        stock: true,
+        needs: "",
+    }
+    /// UDP-Lite (RFC 3828).
+    UdpLite {
         option: "udplite",
         label: "UDPLite",
         protocol: 136,
-        kind: SocketKind::Datagram,
-    },
-    TransportRow {
-        id: TransportId::IpDefault,
+        kind: Datagram,
+        domain: Inet,
+        meeting: Addressed,
+        reliable: false,
+        stock: true,
+        needs: "a kernel built with UDP-Lite (part of IPv4 and IPv6 there, no module)",
+    }
+    /// SCTP, one association for each socket (RFC 9260, RFC 6458 section 4).
+    Sctp {
+        option: "sctp",
+        label: "SCTP",
+        protocol: 132,
+        kind: Stream,
+        domain: Inet,
+        meeting: Connection,
+        reliable: true,
+        stock: true,
+        needs: "the kernel module sctp (modprobe sctp)",
+    }
+    /// SCTP, many associations on one socket (RFC 6458 section 3).
+    SctpMany {
+        option: "sctp-many",
+        label: "SCTP",
+        protocol: 132,
+        kind: SeqPacket,
+        domain: Inet,
+        meeting: Addressed,
+        reliable: true,
+        stock: true,
+        needs: "the kernel module sctp (modprobe sctp)",
+    }
+    /// DCCP (RFC 4340).
+    Dccp {
+        option: "dccp",
+        label: "DCCP",
+        protocol: 33,
+        kind: Dccp,
+        domain: Inet,
+        meeting: Connection,
+        reliable: false,
+        stock: true,
+        needs: "the kernel modules dccp, dccp_ipv4 and dccp_ipv6 (modprobe dccp_ipv4 dccp_ipv6; gone since Linux 6.16)",
+    }
+    /// Whatever the kernel picks for a stream socket when no protocol is named.
+    IpDefault {
         option: "ip",
         label: "IP Default",
         protocol: 0,
-        kind: SocketKind::Stream,
-    },
-];
+        kind: Stream,
+        domain: Inet,
+        meeting: Connection,
+        reliable: true,
+        stock: true,
+        needs: "",
+    }
+    /// Multipath TCP (RFC 8684).
+    Mptcp {
+        option: "mptcp",
+        label: "MPTCP",
+        protocol: 262,
+        kind: Stream,
+        domain: Inet,
+        meeting: Connection,
+        reliable: true,
+        stock: false,
+        needs: "Linux 5.6 or later with MPTCP, switched on (sysctl net.mptcp.enabled=1)",
+    }
+    /// TLS 1.3 in this program over TCP (RFC 8446).
+    Tls {
+        option: "tls",
+        label: "TLS",
+        protocol: 6,
+        kind: Stream,
+        domain: Inet,
+        meeting: Connection,
+        reliable: true,
+        stock: false,
+        needs: "",
+    }
+    /// TLS 1.3 over TCP, its records made by the kernel.
+    Ktls {
+        option: "ktls",
+        label: "kTLS",
+        protocol: 6,
+        kind: Stream,
+        domain: Inet,
+        meeting: Connection,
+        reliable: true,
+        stock: false,
+        needs: "the kernel module tls (modprobe tls)",
+    }
+    /// Sockets Direct Protocol, by a library preloaded in front of TCP.
+    Sdp {
+        option: "sdp",
+        label: "SDP",
+        protocol: 0,
+        kind: Stream,
+        domain: Inet,
+        meeting: Connection,
+        reliable: true,
+        stock: false,
+        needs: "a library that turns TCP into SDP, preloaded (LD_PRELOAD=libsdp.so)",
+    }
+    /// TCP behind an XTI endpoint (XNS 5.2).
+    XtiTcp {
+        option: "xti-tcp",
+        label: "TCP (XTI over sockets)",
+        protocol: 6,
+        kind: Stream,
+        domain: Inet,
+        meeting: Connection,
+        reliable: true,
+        stock: false,
+        needs: "",
+    }
+    /// UDP behind an XTI endpoint (XNS 5.2).
+    XtiUdp {
+        option: "xti-udp",
+        label: "UDP (XTI over sockets)",
+        protocol: 17,
+        kind: Datagram,
+        domain: Inet,
+        meeting: Addressed,
+        reliable: false,
+        stock: false,
+        needs: "",
+    }
+    /// Unix-domain byte streams (unix(7)).
+    UnixStream {
+        option: "unix",
+        label: "Unix",
+        protocol: 0,
+        kind: Stream,
+        domain: Unix,
+        meeting: Connection,
+        reliable: true,
+        stock: false,
+        needs: "",
+    }
+    /// Unix-domain datagrams (unix(7)): the sender waits, nothing is lost.
+    UnixDatagram {
+        option: "unix-dgram",
+        label: "Unix",
+        protocol: 0,
+        kind: Datagram,
+        domain: Unix,
+        meeting: Addressed,
+        reliable: true,
+        stock: false,
+        needs: "",
+    }
+    /// Unix-domain messages over a connection (unix(7)).
+    UnixSeqPacket {
+        option: "unix-seqpacket",
+        label: "Unix",
+        protocol: 0,
+        kind: SeqPacket,
+        domain: Unix,
+        meeting: Connection,
+        reliable: true,
+        stock: false,
+        needs: "",
+    }
+    /// Byte streams between a host and its virtual machines (vsock(7)).
+    Vsock {
+        option: "vsock",
+        label: "vsock",
+        protocol: 0,
+        kind: Stream,
+        domain: Vsock,
+        meeting: Connection,
+        reliable: true,
+        stock: false,
+        needs: "the kernel module vsock and a transport for it (modprobe vsock_loopback, vhost_vsock or vmw_vsock_virtio_transport)",
+    }
+    /// Messages between a host and its virtual machines (vsock(7)).
+    VsockSeqPacket {
+        option: "vsock-seqpacket",
+        label: "vsock",
+        protocol: 0,
+        kind: SeqPacket,
+        domain: Vsock,
+        meeting: Connection,
+        reliable: true,
+        stock: false,
+        needs: "Linux 5.14 or later, the kernel module vsock and a transport for it (modprobe vsock_loopback, vhost_vsock or vmw_vsock_virtio_transport)",
+    }
+    /// Logical link control type 1: unnumbered information (IEEE 802.2), by packet(7).
+    Llc1 {
+        option: "llc1",
+        label: "LLC type 1",
+        protocol: 0,
+        kind: Datagram,
+        domain: Link,
+        meeting: Addressed,
+        reliable: false,
+        stock: false,
+        needs: "packet sockets and the right to open them (CAP_NET_RAW: run as root)",
+    }
+    /// Logical link control type 2: a connection (IEEE 802.2), by the kernel's LLC.
+    Llc2 {
+        option: "llc2",
+        label: "LLC type 2",
+        protocol: 0,
+        kind: Stream,
+        domain: Link,
+        meeting: Connection,
+        reliable: true,
+        stock: false,
+        needs: "the kernel module llc2 and the right to use it (modprobe llc2; CAP_NET_RAW: run as root)",
+    }
+    /// Frames of a network interface, for what were HIPPI's tests, by packet(7).
+    Packet {
+        option: "packet",
+        label: "Packet",
+        protocol: 0,
+        kind: Datagram,
+        domain: Link,
+        meeting: Addressed,
+        reliable: false,
+        stock: false,
+        needs: "packet sockets and the right to open them (CAP_NET_RAW: run as root)",
+    }
+    /// AAL5 over a permanent virtual circuit of ATM (RFC 2684), for what were FORE's tests.
+    Atm {
+        option: "atm",
+        label: "AAL5",
+        protocol: 0,
+        kind: Datagram,
+        domain: Atm,
+        meeting: Circuit,
+        reliable: false,
+        stock: false,
+        needs: "the kernel module atm and an ATM interface (modprobe atm; atmtcp makes a virtual one)",
+    }
+}
 
 impl TransportId {
     /// The catalogue row of this transport.
+    ///
+    /// # Panics
+    /// Never: the rows stand in the order of the ids, and a test holds that.
     #[must_use]
     pub fn row(self) -> &'static TransportRow {
-        match self {
-            Self::Tcp => &TRANSPORTS[0],
-            Self::Udp => &TRANSPORTS[1],
-            Self::UdpLite => &TRANSPORTS[2],
-            Self::IpDefault => &TRANSPORTS[3],
-        }
+        &TRANSPORTS[self as usize]
     }
 
-    /// The transport with this IANA protocol number and socket kind, if we have it.
+    /// The transport that an OMNI request of netperf 2.7 names by these.
     #[must_use]
     pub fn from_wire(protocol: u32, kind: SocketKind) -> Option<Self> {
         TRANSPORTS
             .iter()
-            .find(|row| u32::from(row.protocol) == protocol && row.kind == kind)
+            .find(|row| row.stock && u32::from(row.protocol) == protocol && row.kind == kind)
             .map(|row| row.id)
     }
 
@@ -110,10 +420,32 @@ impl TransportId {
             .map(|row| row.id)
     }
 
-    /// Whether the data socket is connected before data moves.
+    /// The same transport with another kind of socket, if there is one.
     #[must_use]
-    pub fn is_stream(self) -> bool {
-        self.row().kind == SocketKind::Stream
+    pub fn with_kind(self, kind: SocketKind) -> Option<Self> {
+        let own = self.row();
+        let alike = |row: &&TransportRow| {
+            row.label == own.label && row.domain == own.domain && row.kind == kind
+        };
+        TRANSPORTS.iter().find(alike).map(|row| row.id)
+    }
+
+    /// Whether netperf connects to netserver before data moves.
+    #[must_use]
+    pub fn is_connected(self) -> bool {
+        self.row().meeting == Meeting::Connection
+    }
+
+    /// Whether a receive returns what one send sent.
+    #[must_use]
+    pub fn keeps_boundaries(self) -> bool {
+        self.row().kind != SocketKind::Stream
+    }
+
+    /// Whether its sockets are those of an IP protocol.
+    #[must_use]
+    pub fn is_inet(self) -> bool {
+        self.row().domain == Domain::Inet
     }
 }
 
@@ -122,9 +454,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_is_found_by_its_own_id() {
+    fn every_row_is_found_by_its_own_id_and_by_its_word() {
         for row in TRANSPORTS {
-            assert_eq!(row.id.row().label, row.label);
+            assert_eq!(row.id.row().id, row.id);
+            assert_eq!(
+                TransportId::from_option(&row.option.to_uppercase()),
+                Some(row.id)
+            );
+        }
+    }
+
+    #[test]
+    fn what_stock_requests_can_name_is_named_by_one_row() {
+        for row in TRANSPORTS.iter().filter(|row| row.stock) {
+            assert_eq!(
+                TransportId::from_wire(row.protocol.into(), row.kind),
+                Some(row.id)
+            );
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 
 use netperf_engine::{EngineError, Lost, Operation};
-use netperf_model::{Family, SocketKind, TransportId};
+use netperf_model::{Family, TransportId};
 use netperf_session::SessionError;
 
 use crate::output::{Failure, system_text};
@@ -58,21 +58,25 @@ pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family
 }
 
 fn cannot_create(transport: TransportId, family: Family, number: i32, text: &str) -> String {
-    let kind = match transport.row().kind {
-        SocketKind::Stream => "SOCK_STREAM",
-        SocketKind::Datagram => "SOCK_DGRAM",
-    };
-    let protocol = match transport {
-        TransportId::Tcp => "IPPROTO_TCP",
-        TransportId::Udp => "IPPROTO_UDP",
-        TransportId::UdpLite => "IPPROTO_UDPLITE",
-        TransportId::IpDefault => "IPPROTO_UNKNOWN(0)",
-    };
+    let kind = transport.row().kind.constant();
+    let protocol = protocol_constant(transport.row().protocol);
     format!(
         "netperf: create_data_socket: socket: errno {number} fam {} type {kind} prot {protocol} \
          errmsg {text}",
         family.label()
     )
+}
+
+/// The name of a protocol's constant, as the original prints it.
+fn protocol_constant(protocol: u16) -> String {
+    match protocol {
+        6 => "IPPROTO_TCP".to_owned(),
+        17 => "IPPROTO_UDP".to_owned(),
+        33 => "IPPROTO_DCCP".to_owned(),
+        132 => "IPPROTO_SCTP".to_owned(),
+        136 => "IPPROTO_UDPLITE".to_owned(),
+        other => format!("IPPROTO_UNKNOWN({other})"),
+    }
 }
 
 /// The control conversation failed.

@@ -15,7 +15,7 @@ const UNRESOLVED: u8 = 255;
 
 /// Resolves both data hosts.
 pub(super) fn data_hosts(plan: &TestPlan, control: Option<&Control>) -> Result<Hosts, Failure> {
-    let kind = if plan.transport.is_stream() {
+    let kind = if plan.transport.is_connected() {
         Type::STREAM
     } else {
         Type::DGRAM

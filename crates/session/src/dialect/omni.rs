@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    CpuPlan, EndPlan, EndResult, Ending, Flow, PacePlan, Routing, ServerJob, SocketPlan,
+    CpuPlan, EndPlan, EndResult, Ending, Flow, PacePlan, PlacePlan, Routing, ServerJob, SocketPlan,
     TransportId,
 };
 use netperf_wire::messages::{OmniRequest, OmniResponse, OmniResults};
@@ -103,6 +103,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         pace: pace(request),
         touch: touch(request),
         copy_avoidance: request.so_rcvavoid == 1,
+        place: PlacePlan::default(),
     })
 }
 
@@ -132,7 +133,7 @@ fn socket(request: &OmniRequest, transport: TransportId) -> Result<SocketPlan, R
     Ok(SocketPlan {
         send_buffer: from_wire::size(request.send_buf_size)?,
         recv_buffer: from_wire::size(request.recv_buf_size)?,
-        nodelay: flags.contains(OmniFlags::NO_DELAY) && transport.is_stream(),
+        nodelay: flags.contains(OmniFlags::NO_DELAY) && transport.is_connected(),
         keepalive: flags.contains(OmniFlags::KEEP_ALIVE),
         routing: if routed {
             Routing::Routed

@@ -34,15 +34,36 @@ struct Layout {
 /// The layout of a test; `None` for tests that never print this way.
 const fn layout(test: TestId) -> Option<&'static Layout> {
     match test {
-        TestId::TcpStream => Some(&stream::STREAM),
-        TestId::TcpMaerts => Some(&stream::MAERTS),
+        TestId::TcpStream
+        | TestId::StreamStream
+        | TestId::SctpStream
+        | TestId::SctpStreamMany
+        | TestId::SdpStream
+        | TestId::XtiTcpStream
+        | TestId::DlcoStream
+        | TestId::ForeStream
+        | TestId::HippiStream => Some(&stream::STREAM),
+        TestId::TcpMaerts | TestId::SdpMaerts => Some(&stream::MAERTS),
         TestId::TcpSendfile => Some(&stream::SENDFILE),
-        TestId::TcpRr => Some(&rr::TCP),
+        TestId::TcpRr
+        | TestId::StreamRr
+        | TestId::DgRr
+        | TestId::SctpRr
+        | TestId::SctpRrMany
+        | TestId::SdpRr
+        | TestId::XtiTcpRr
+        | TestId::XtiUdpRr
+        | TestId::DlcoRr
+        | TestId::DlclRr
+        | TestId::ForeRr
+        | TestId::HippiRr => Some(&rr::TCP),
         TestId::UdpRr => Some(&rr::UDP),
-        TestId::TcpCrr => Some(&connect::CRR),
-        TestId::TcpCc => Some(&connect::CC),
+        TestId::TcpCrr | TestId::SdpCrr | TestId::XtiTcpCrr => Some(&connect::CRR),
+        TestId::TcpCc | TestId::SdpCc | TestId::XtiTcpCc => Some(&connect::CC),
         TestId::TcpMss => Some(&mss::MSS),
-        TestId::UdpStream => Some(&udp_stream::UDP_STREAM),
+        TestId::UdpStream | TestId::DgStream | TestId::XtiUdpStream | TestId::DlclStream => {
+            Some(&udp_stream::UDP_STREAM)
+        }
         TestId::Omni | TestId::LocCpu | TestId::RemCpu | TestId::Uuid => None,
     }
 }

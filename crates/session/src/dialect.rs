@@ -92,6 +92,24 @@ impl Dialect {
             | RequestKind::StreamRr
             | RequestKind::DgStream
             | RequestKind::DgRr
+            | RequestKind::DlpiCoStream
+            | RequestKind::DlpiCoRr
+            | RequestKind::DlpiClStream
+            | RequestKind::DlpiClRr
+            | RequestKind::XtiTcpStream
+            | RequestKind::XtiTcpRr
+            | RequestKind::XtiUdpStream
+            | RequestKind::XtiUdpRr
+            | RequestKind::XtiTcpCrr
+            | RequestKind::SctpStream
+            | RequestKind::SctpStreamMany
+            | RequestKind::SctpRr
+            | RequestKind::SctpRrMany
+            | RequestKind::SdpStream
+            | RequestKind::SdpRr
+            | RequestKind::SdpMaerts
+            | RequestKind::SdpCrr
+            | RequestKind::SdpCc
             | RequestKind::Unknown(_) => Err(RemoteErrno::UNKNOWN_REQUEST),
         }
     }

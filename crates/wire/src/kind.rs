@@ -2,10 +2,13 @@
 
 use std::fmt;
 
-/// Declares [`RequestKind`] from the table of request numbers, so that number,
-/// name and variant stand in one place.
+/// Declares [`RequestKind`] from the table of request numbers, so that numbers,
+/// name and variant stand in one place: word 0 of the request, of the response and of
+/// the results, 0 where there is none.
 macro_rules! request_kinds {
-    ($($(#[$doc:meta])* $variant:ident = $number:literal $name:literal,)*) => {
+    ($($(#[$doc:meta])*
+        $variant:ident = $number:literal, $response:literal, $results:literal, $name:literal;)*
+    ) => {
         /// What a client asks for (control-protocol.md 1.7).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum RequestKind {
@@ -36,6 +39,26 @@ macro_rules! request_kinds {
                 }
             }
 
+            /// Word 0 of the first answer; 0 for a request that gets none, or whose
+            /// answer has no number of its own.
+            #[must_use]
+            pub const fn response_number(self) -> u32 {
+                match self {
+                    $(Self::$variant => $response,)*
+                    Self::Unknown(_) => 0,
+                }
+            }
+
+            /// Word 0 of results by the list of numbers; 0 for a request that is not
+            /// a test.
+            #[must_use]
+            pub const fn results_number(self) -> u32 {
+                match self {
+                    $(Self::$variant => $results,)*
+                    Self::Unknown(_) => 0,
+                }
+            }
+
             /// The name in the wire document.
             #[must_use]
             pub const fn name(self) -> &'static str {
@@ -50,94 +73,81 @@ macro_rules! request_kinds {
 
 request_kinds! {
     /// Raise the server's debug level.
-    DebugOn = 1 "DEBUG_ON",
+    DebugOn = 1, 3, 0, "DEBUG_ON";
     /// Lower the server's debug level.
-    DebugOff = 2 "DEBUG_OFF",
+    DebugOff = 2, 3, 0, "DEBUG_OFF";
     /// Has a number, but no 2.7 server knows it.
-    NodeIdentify = 4 "NODE_IDENTIFY",
+    NodeIdentify = 4, 0, 0, "NODE_IDENTIFY";
     /// How fast the server's CPU is.
-    CpuCalibrate = 5 "CPU_CALIBRATE",
+    CpuCalibrate = 5, 5, 0, "CPU_CALIBRATE";
     /// The passphrase; not answered.
-    Passphrase = 6 "PASSPHRASE",
+    Passphrase = 6, 0, 0, "PASSPHRASE";
     /// Classic TCP_STREAM; also TCP_SENDFILE and TCP_MSS.
-    TcpStream = 10 "TCP_STREAM",
+    TcpStream = 10, 11, 12, "TCP_STREAM";
     /// Classic TCP_RR.
-    TcpRr = 13 "TCP_RR",
+    TcpRr = 13, 14, 15, "TCP_RR";
     /// Classic UDP_STREAM.
-    UdpStream = 16 "UDP_STREAM",
+    UdpStream = 16, 17, 18, "UDP_STREAM";
     /// Classic UDP_RR.
-    UdpRr = 19 "UDP_RR",
+    UdpRr = 19, 20, 21, "UDP_RR";
+    /// DLPI, connection-oriented.
+    DlpiCoStream = 22, 23, 24, "DLPI_CO_STREAM";
+    /// DLPI, connection-oriented, request/response.
+    DlpiCoRr = 25, 26, 27, "DLPI_CO_RR";
+    /// DLPI, connectionless.
+    DlpiClStream = 28, 29, 30, "DLPI_CL_STREAM";
+    /// DLPI, connectionless, request/response.
+    DlpiClRr = 31, 32, 33, "DLPI_CL_RR";
     /// Classic TCP_CRR.
-    TcpCrr = 34 "TCP_CRR",
+    TcpCrr = 34, 35, 36, "TCP_CRR";
     /// Unix-domain stream.
-    StreamStream = 37 "STREAM_STREAM",
+    StreamStream = 37, 38, 39, "STREAM_STREAM";
     /// Unix-domain stream, request/response.
-    StreamRr = 40 "STREAM_RR",
+    StreamRr = 40, 41, 42, "STREAM_RR";
     /// Unix-domain datagrams.
-    DgStream = 43 "DG_STREAM",
+    DgStream = 43, 44, 45, "DG_STREAM";
     /// Unix-domain datagrams, request/response.
-    DgRr = 46 "DG_RR",
+    DgRr = 46, 47, 48, "DG_RR";
+    /// TCP through XTI. FORE and HIPPI tests that no program has share some of the
+    /// numbers of XTI.
+    XtiTcpStream = 55, 56, 57, "XTI_TCP_STREAM";
+    /// TCP through XTI, request/response.
+    XtiTcpRr = 58, 59, 60, "XTI_TCP_RR";
+    /// UDP through XTI.
+    XtiUdpStream = 61, 62, 63, "XTI_UDP_STREAM";
+    /// UDP through XTI, request/response.
+    XtiUdpRr = 64, 65, 66, "XTI_UDP_RR";
+    /// Has numbers, but no 2.7 client asks for it, and no 2.7 server knows it.
+    XtiTcpCrr = 67, 68, 69, "XTI_TCP_CRR";
     /// Classic TCP_MAERTS.
-    TcpMaerts = 94 "TCP_MAERTS",
+    TcpMaerts = 94, 95, 96, "TCP_MAERTS";
     /// The request that most tests of a 2.7 client are.
-    Omni = 97 "OMNI",
+    Omni = 97, 98, 99, "OMNI";
     /// Classic TCP_CC.
-    TcpCc = 300 "TCP_CC",
+    TcpCc = 300, 301, 302, "TCP_CC";
+    /// SCTP, one association.
+    SctpStream = 500, 501, 502, "SCTP_STREAM";
+    /// SCTP, many associations to one socket.
+    SctpStreamMany = 510, 511, 512, "SCTP_STREAM_MANY";
+    /// SCTP, request/response. Its results have the number of another test's.
+    SctpRr = 520, 521, 502, "SCTP_RR";
+    /// SCTP, request/response, many associations to one socket.
+    SctpRrMany = 530, 531, 532, "SCTP_RR_MANY";
+    /// SDP, towards the server.
+    SdpStream = 540, 541, 542, "SDP_STREAM";
+    /// SDP, request/response.
+    SdpRr = 543, 544, 545, "SDP_RR";
+    /// SDP, from the server.
+    SdpMaerts = 546, 547, 548, "SDP_MAERTS";
+    /// Has numbers, but no 2.7 client asks for it, and no 2.7 server knows it.
+    SdpCrr = 549, 550, 551, "SDP_CRR";
+    /// Has numbers, but no 2.7 client asks for it, and no 2.7 server knows it.
+    SdpCc = 552, 553, 554, "SDP_CC";
     /// A line about the server's system; answered with placeholders.
-    SysInfo = 600 "SYSINFO",
+    SysInfo = 600, 601, 0, "SYSINFO";
 }
 
 impl RequestKind {
-    /// Word 0 of the first answer; 0 for a request that gets none, or that is
-    /// unknown to a 2.7 server.
-    #[must_use]
-    pub const fn response_number(self) -> u32 {
-        match self {
-            Self::DebugOn | Self::DebugOff => 3,
-            Self::CpuCalibrate => self.number(),
-            Self::Passphrase | Self::NodeIdentify | Self::Unknown(_) => 0,
-            Self::TcpStream
-            | Self::TcpRr
-            | Self::UdpStream
-            | Self::UdpRr
-            | Self::TcpCrr
-            | Self::StreamStream
-            | Self::StreamRr
-            | Self::DgStream
-            | Self::DgRr
-            | Self::TcpMaerts
-            | Self::Omni
-            | Self::TcpCc
-            | Self::SysInfo => self.number() + 1,
-        }
-    }
-
-    /// Word 0 of results by the list of numbers; 0 for a request that is not a test.
-    #[must_use]
-    pub const fn results_number(self) -> u32 {
-        match self {
-            Self::DebugOn
-            | Self::DebugOff
-            | Self::CpuCalibrate
-            | Self::Passphrase
-            | Self::NodeIdentify
-            | Self::SysInfo
-            | Self::Unknown(_) => 0,
-            Self::TcpStream
-            | Self::TcpRr
-            | Self::UdpStream
-            | Self::UdpRr
-            | Self::TcpCrr
-            | Self::StreamStream
-            | Self::StreamRr
-            | Self::DgStream
-            | Self::DgRr
-            | Self::TcpMaerts
-            | Self::Omni
-            | Self::TcpCc => self.number() + 2,
-        }
-    }
-
     /// Word 0 of results as a stock server on a little-endian host sends it: the
     /// response number with its bytes reversed, except for two tests that set the
     /// real one (control-protocol.md 1.5).
@@ -195,6 +205,8 @@ impl RemoteErrno {
     pub const CRR_SEND_FAILED: Self = Self(99);
     /// A send failed in classic TCP_RR, SCTP_RR_MANY or SDP_RR.
     pub const RR_SEND_FAILED: Self = Self(992);
+    /// A send failed in SCTP_RR.
+    pub const SCTP_RR_SEND_FAILED: Self = Self(982);
     /// A send failed in STREAM_RR.
     pub const STREAM_RR_SEND_FAILED: Self = Self(997);
 
@@ -212,9 +224,10 @@ impl RemoteErrno {
         match self {
             Self::UNKNOWN_REQUEST => Some("the server does not know this request"),
             Self::WRONG_PASSPHRASE => Some("the server did not accept the passphrase"),
-            Self::RR_SEND_FAILED | Self::STREAM_RR_SEND_FAILED => {
+            Self::RR_SEND_FAILED | Self::SCTP_RR_SEND_FAILED | Self::STREAM_RR_SEND_FAILED => {
                 Some("the server could not send its answer")
             }
+            Self(993..=996) => Some("the server's DLPI test failed"),
             _ => None,
         }
     }
@@ -245,6 +258,8 @@ mod tests {
     #[test]
     fn the_answer_to_a_private_error_number_has_words() {
         assert!(RemoteErrno::UNKNOWN_REQUEST.private_meaning().is_some());
+        assert!(RemoteErrno::SCTP_RR_SEND_FAILED.private_meaning().is_some());
+        assert!(RemoteErrno(993).private_meaning().is_some());
         assert!(RemoteErrno(111).private_meaning().is_none());
         assert!(RemoteErrno::CRR_SEND_FAILED.private_meaning().is_none());
     }

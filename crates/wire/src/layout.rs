@@ -1,8 +1,9 @@
 //! What a message is: a struct whose fields have a place in the record.
 
 use crate::codec::{DecodeError, Reader, Writer};
+use crate::double::LowWordFirst;
 use crate::frame::{FRAME_LEN, Frame, HEADER_LEN, Header};
-use crate::text::{FixedStr, SwappedStr};
+use crate::text::{FixedStr, SwappedBytes, SwappedStr};
 use crate::values::{Direction, OmniFlags, WireFamily, WireProtocol, WireSocketType};
 
 /// The test-specific data of one kind of record.
@@ -65,12 +66,16 @@ pub enum FieldKind {
     Single,
     /// A 64-bit float, big-endian.
     Double,
+    /// A 64-bit float in two big-endian words, low word first.
+    DoubleLowWordFirst,
     /// Four words that carry an IP address.
     Address,
     /// Text in reading order.
     Text,
     /// Text with each group of four bytes reversed.
     SwappedText,
+    /// Bytes with each group of four reversed, as many as another field says.
+    SwappedBytes,
 }
 
 /// The value of a field whose type does not matter.
@@ -90,6 +95,8 @@ pub enum FieldValue {
     Address([u32; 4]),
     /// The text before the first NUL.
     Text(Vec<u8>),
+    /// Bytes in reading order; another field says how many of them count.
+    Bytes(Vec<u8>),
 }
 
 /// The fields of a message by name, in the order of the record.
@@ -222,6 +229,40 @@ impl<const N: usize> Field for SwappedStr<N> {
 
     fn value(&self) -> FieldValue {
         FieldValue::Text(self.as_bytes().to_vec())
+    }
+}
+
+impl<const N: usize> Field for SwappedBytes<N> {
+    const LEN: usize = N;
+    const KIND: FieldKind = FieldKind::SwappedBytes;
+
+    fn read(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
+        reader.take(name).map(Self::from_wire)
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.put(self.to_wire());
+    }
+
+    fn value(&self) -> FieldValue {
+        FieldValue::Bytes(self.as_array().to_vec())
+    }
+}
+
+impl Field for LowWordFirst {
+    const LEN: usize = 8;
+    const KIND: FieldKind = FieldKind::DoubleLowWordFirst;
+
+    fn read(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
+        reader.take(name).map(Self::from_wire)
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.put(self.to_wire());
+    }
+
+    fn value(&self) -> FieldValue {
+        FieldValue::Double(self.0)
     }
 }
 

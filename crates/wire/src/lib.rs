@@ -22,6 +22,7 @@
 
 mod address;
 mod codec;
+mod double;
 mod frame;
 mod kind;
 mod layout;
@@ -31,8 +32,9 @@ mod values;
 
 pub use address::{ip_to_words, words_to_ip};
 pub use codec::DecodeError;
+pub use double::LowWordFirst;
 pub use frame::{FRAME_LEN, Frame, HEADER_LEN, Header};
 pub use kind::{RemoteErrno, RequestKind, Stage};
 pub use layout::{FieldKind, FieldLayout, FieldValue, Message, Values};
-pub use text::{FixedStr, SwappedStr};
+pub use text::{FixedStr, SwappedBytes, SwappedStr};
 pub use values::{Direction, OmniFlags, WireFamily, WireProtocol, WireSocketType};

@@ -1,4 +1,4 @@
-//! Character arrays of fixed size.
+//! Character and byte arrays of fixed size.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -109,6 +109,59 @@ impl<const N: usize> fmt::Debug for SwappedStr<N> {
     }
 }
 
+/// A byte string inside the converted part of a record, with its length in a field of
+/// its own: the address of a DLPI station (control-protocol.md 2.7.8).
+///
+/// Each group of four bytes is reversed on the wire, as in [`SwappedStr`]; the value
+/// here is in reading order. A NUL is a byte like any other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SwappedBytes<const N: usize>([u8; N]);
+
+impl<const N: usize> SwappedBytes<N> {
+    /// From the bytes in the record.
+    #[must_use]
+    pub fn from_wire(bytes: [u8; N]) -> Self {
+        Self(swap_words(bytes))
+    }
+
+    /// The bytes in the record.
+    #[must_use]
+    pub fn to_wire(&self) -> [u8; N] {
+        swap_words(self.0)
+    }
+
+    /// As much of `bytes` as there is room for, and zeros behind.
+    #[must_use]
+    pub fn from_bytes_truncated(bytes: &[u8]) -> Self {
+        let mut array = [0; N];
+        for (slot, byte) in array.iter_mut().zip(bytes) {
+            *slot = *byte;
+        }
+        Self(array)
+    }
+
+    /// Every byte of the array, also those behind the string.
+    #[must_use]
+    pub const fn as_array(&self) -> &[u8; N] {
+        &self.0
+    }
+
+    /// The string, of as many bytes as the field for its length says.
+    ///
+    /// A length below 0 is none, one beyond the array is all of it.
+    #[must_use]
+    pub fn prefix(&self, len: i32) -> &[u8] {
+        let len = usize::try_from(len).unwrap_or(0);
+        self.0.get(..len).unwrap_or(&self.0)
+    }
+}
+
+impl<const N: usize> Default for SwappedBytes<N> {
+    fn default() -> Self {
+        Self([0; N])
+    }
+}
+
 /// Reverses each group of four bytes; the same both ways.
 fn swap_words<const N: usize>(mut bytes: [u8; N]) -> [u8; N] {
     for word in bytes.chunks_exact_mut(4) {
@@ -140,5 +193,14 @@ mod tests {
         assert_eq!(FixedStr::from_array(*b"reno").as_bytes(), b"reno");
         assert!(FixedStr::<4>::default().is_empty());
         assert!(FixedStr::<0>::default().is_empty());
+    }
+
+    #[test]
+    fn a_byte_string_is_as_long_as_its_length_says_within_the_array() {
+        let bytes = SwappedBytes::<8>::from_bytes_truncated(&[1, 0, 3]);
+        assert_eq!(bytes.prefix(3), [1, 0, 3]);
+        assert_eq!(bytes.prefix(-1), []);
+        assert_eq!(bytes.prefix(9), [1, 0, 3, 0, 0, 0, 0, 0]);
+        assert_eq!(bytes.to_wire(), [0, 3, 0, 1, 0, 0, 0, 0]);
     }
 }

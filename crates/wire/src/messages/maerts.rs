@@ -1,4 +1,4 @@
-//! Classic TCP_MAERTS.
+//! Classic TCP_MAERTS; SDP_MAERTS has the same messages (control-protocol.md 2.7.9).
 
 use super::message;
 use crate::values::WireFamily;

@@ -1,19 +1,30 @@
 //! Every message, one file per family.
 
 mod control;
+mod dlpi;
 mod extension;
 mod maerts;
 mod omni;
 mod rr;
+mod sctp;
 mod stream;
 mod udp_stream;
 mod unix;
+mod xti;
 
 pub use control::{CpuCalibrateReply, HeaderOnly, Passphrase, SysInfoReply};
+pub use dlpi::{
+    DlpiClRrRequest, DlpiClRrResponse, DlpiClStreamRequest, DlpiClStreamResults, DlpiCoRrRequest,
+    DlpiCoRrResponse, DlpiCoStreamRequest, DlpiCoStreamResponse, DlpiCoStreamResults,
+    DlpiRrResults,
+};
 pub use extension::{Extension, ItemKind};
 pub use maerts::{MaertsRequest, MaertsResponse, MaertsResults};
 pub use omni::{OmniRequest, OmniResponse, OmniResults};
 pub use rr::{RrRequest, RrResponse, RrResults};
+pub use sctp::{
+    SctpRrRequest, SctpRrResponse, SctpStreamRequest, SctpStreamResponse, SctpStreamResults,
+};
 pub use stream::{StreamRequest, StreamResponse, StreamResults};
 pub use udp_stream::{UdpStreamRequest, UdpStreamResponse, UdpStreamResults};
 pub use unix::{
@@ -21,6 +32,7 @@ pub use unix::{
     StreamRrRequest, StreamRrResponse, StreamRrResults, StreamStreamRequest, StreamStreamResponse,
     StreamStreamResults,
 };
+pub use xti::{XtiRrRequest, XtiTcpStreamRequest, XtiTcpStreamResults, XtiUdpStreamRequest};
 
 use crate::codec::DecodeError;
 use crate::frame::Frame;
@@ -109,17 +121,17 @@ pub static ALL: &[Row] = &[
     row::<OmniResponse>(Stage::Response, |k| k == RequestKind::Omni),
     row::<OmniResults>(Stage::Results, |k| k == RequestKind::Omni),
     row::<StreamRequest>(Stage::Request, |k| k == RequestKind::TcpStream),
-    row::<StreamResponse>(Stage::Response, |k| k == RequestKind::TcpStream),
+    row::<StreamResponse>(Stage::Response, is_tcp_stream),
     row::<StreamResults>(Stage::Results, |k| k == RequestKind::TcpStream),
-    row::<MaertsRequest>(Stage::Request, |k| k == RequestKind::TcpMaerts),
-    row::<MaertsResponse>(Stage::Response, |k| k == RequestKind::TcpMaerts),
-    row::<MaertsResults>(Stage::Results, |k| k == RequestKind::TcpMaerts),
+    row::<MaertsRequest>(Stage::Request, is_maerts),
+    row::<MaertsResponse>(Stage::Response, is_maerts),
+    row::<MaertsResults>(Stage::Results, is_maerts),
     row::<RrRequest>(Stage::Request, is_rr),
-    row::<RrResponse>(Stage::Response, is_rr),
-    row::<RrResults>(Stage::Results, is_rr),
+    row::<RrResponse>(Stage::Response, has_rr_response),
+    row::<RrResults>(Stage::Results, has_rr_results),
     row::<UdpStreamRequest>(Stage::Request, |k| k == RequestKind::UdpStream),
-    row::<UdpStreamResponse>(Stage::Response, |k| k == RequestKind::UdpStream),
-    row::<UdpStreamResults>(Stage::Results, |k| k == RequestKind::UdpStream),
+    row::<UdpStreamResponse>(Stage::Response, is_udp_stream),
+    row::<UdpStreamResults>(Stage::Results, is_udp_stream),
     row::<StreamStreamRequest>(Stage::Request, |k| k == RequestKind::StreamStream),
     row::<StreamStreamResponse>(Stage::Response, |k| k == RequestKind::StreamStream),
     row::<StreamStreamResults>(Stage::Results, |k| k == RequestKind::StreamStream),
@@ -132,6 +144,25 @@ pub static ALL: &[Row] = &[
     row::<DgRrRequest>(Stage::Request, |k| k == RequestKind::DgRr),
     row::<DgRrResponse>(Stage::Response, |k| k == RequestKind::DgRr),
     row::<DgRrResults>(Stage::Results, |k| k == RequestKind::DgRr),
+    row::<SctpStreamRequest>(Stage::Request, is_sctp_stream),
+    row::<SctpRrRequest>(Stage::Request, is_sctp_rr),
+    row::<XtiTcpStreamRequest>(Stage::Request, |k| k == RequestKind::XtiTcpStream),
+    row::<XtiRrRequest>(Stage::Request, is_xti_rr),
+    row::<XtiUdpStreamRequest>(Stage::Request, |k| k == RequestKind::XtiUdpStream),
+    row::<DlpiCoStreamRequest>(Stage::Request, |k| k == RequestKind::DlpiCoStream),
+    row::<DlpiCoStreamResponse>(Stage::Response, |k| k == RequestKind::DlpiCoStream),
+    row::<DlpiCoStreamResults>(Stage::Results, |k| k == RequestKind::DlpiCoStream),
+    row::<DlpiCoRrRequest>(Stage::Request, |k| k == RequestKind::DlpiCoRr),
+    row::<DlpiCoRrResponse>(Stage::Response, has_dlpi_co_rr_response),
+    row::<DlpiRrResults>(Stage::Results, is_dlpi_rr),
+    row::<DlpiClStreamRequest>(Stage::Request, |k| k == RequestKind::DlpiClStream),
+    row::<DlpiClStreamResults>(Stage::Results, |k| k == RequestKind::DlpiClStream),
+    row::<DlpiClRrRequest>(Stage::Request, |k| k == RequestKind::DlpiClRr),
+    row::<DlpiClRrResponse>(Stage::Response, |k| k == RequestKind::DlpiClRr),
+    row::<SctpStreamResponse>(Stage::Response, is_sctp_stream),
+    row::<SctpStreamResults>(Stage::Results, is_sctp_stream),
+    row::<SctpRrResponse>(Stage::Response, is_sctp_rr),
+    row::<XtiTcpStreamResults>(Stage::Results, |k| k == RequestKind::XtiTcpStream),
     row::<Passphrase>(Stage::Request, |k| k == RequestKind::Passphrase),
     row::<CpuCalibrateReply>(Stage::Response, |k| k == RequestKind::CpuCalibrate),
     row::<SysInfoReply>(Stage::Response, |k| k == RequestKind::SysInfo),
@@ -168,6 +199,60 @@ const fn is_rr(kind: RequestKind) -> bool {
         kind,
         RequestKind::TcpRr | RequestKind::TcpCrr | RequestKind::TcpCc | RequestKind::UdpRr
     )
+}
+
+/// Responses of XTI are those of the tests without it.
+const fn is_tcp_stream(kind: RequestKind) -> bool {
+    matches!(kind, RequestKind::TcpStream | RequestKind::XtiTcpStream)
+}
+
+const fn is_udp_stream(kind: RequestKind) -> bool {
+    matches!(kind, RequestKind::UdpStream | RequestKind::XtiUdpStream)
+}
+
+const fn has_rr_response(kind: RequestKind) -> bool {
+    is_rr(kind) || is_xti_rr(kind)
+}
+
+const fn has_rr_results(kind: RequestKind) -> bool {
+    has_rr_response(kind) || is_sctp_rr(kind)
+}
+
+const fn is_maerts(kind: RequestKind) -> bool {
+    matches!(kind, RequestKind::TcpMaerts | RequestKind::SdpMaerts)
+}
+
+const fn is_sctp_stream(kind: RequestKind) -> bool {
+    matches!(
+        kind,
+        RequestKind::SctpStream | RequestKind::SctpStreamMany | RequestKind::SdpStream
+    )
+}
+
+const fn is_sctp_rr(kind: RequestKind) -> bool {
+    matches!(
+        kind,
+        RequestKind::SctpRr
+            | RequestKind::SctpRrMany
+            | RequestKind::SdpRr
+            | RequestKind::SdpCrr
+            | RequestKind::SdpCc
+    )
+}
+
+const fn is_xti_rr(kind: RequestKind) -> bool {
+    matches!(
+        kind,
+        RequestKind::XtiTcpRr | RequestKind::XtiUdpRr | RequestKind::XtiTcpCrr
+    )
+}
+
+const fn has_dlpi_co_rr_response(kind: RequestKind) -> bool {
+    matches!(kind, RequestKind::DlpiCoRr | RequestKind::DlpiClStream)
+}
+
+const fn is_dlpi_rr(kind: RequestKind) -> bool {
+    matches!(kind, RequestKind::DlpiCoRr | RequestKind::DlpiClRr)
 }
 
 const fn is_bare_request(kind: RequestKind) -> bool {

@@ -42,7 +42,8 @@ message! {
 }
 
 message! {
-    /// The response of TCP_RR, TCP_CRR, TCP_CC and UDP_RR (control-protocol.md 2.7.3).
+    /// The response of TCP_RR, TCP_CRR, TCP_CC and UDP_RR (control-protocol.md 2.7.3), and
+    /// of XTI request/response (2.7.7).
     pub struct RrResponse ends 44 {
         /// SO_RCVBUF in effect, in bytes.
         8 => recv_buf_size: i32,
@@ -66,7 +67,8 @@ message! {
 }
 
 message! {
-    /// The results record of TCP_RR, TCP_CRR, TCP_CC and UDP_RR (control-protocol.md 2.7.3).
+    /// The results record of TCP_RR, TCP_CRR, TCP_CC and UDP_RR (control-protocol.md 2.7.3),
+    /// and of request/response over SCTP, SDP and XTI (2.7.6, 2.7.7, 2.7.9).
     pub struct RrResults ends 40 {
         /// Transactions times request plus response size; 32 bits, wraps.
         8 => bytes_received: u32,

@@ -42,7 +42,8 @@ message! {
 }
 
 message! {
-    /// The response of classic TCP_STREAM (control-protocol.md 2.7.1).
+    /// The response of classic TCP_STREAM (control-protocol.md 2.7.1), and of
+    /// XTI_TCP_STREAM (2.7.7).
     pub struct StreamResponse ends 48 {
         /// SO_RCVBUF in effect, in bytes.
         8 => recv_buf_size: i32,

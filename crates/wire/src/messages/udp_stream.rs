@@ -36,7 +36,8 @@ message! {
 }
 
 message! {
-    /// The response of classic UDP_STREAM (control-protocol.md 2.7.4).
+    /// The response of classic UDP_STREAM (control-protocol.md 2.7.4), and of
+    /// XTI_UDP_STREAM (2.7.7).
     pub struct UdpStreamResponse ends 40 {
         /// SO_RCVBUF in effect, in bytes.
         8 => recv_buf_size: i32,
@@ -58,9 +59,10 @@ message! {
 }
 
 message! {
-    /// The results record of classic UDP_STREAM (control-protocol.md 2.7.4).
+    /// The results record of classic UDP_STREAM (control-protocol.md 2.7.4), and of
+    /// XTI_UDP_STREAM (2.7.7).
     ///
-    /// Word 0 is the real results number, 18.
+    /// Word 0 is the real results number, 18, for UDP_STREAM.
     pub struct UdpStreamResults ends 32 {
         /// Full-size datagrams received.
         8 => messages_recvd: u32,

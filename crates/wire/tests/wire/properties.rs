@@ -2,7 +2,7 @@
 //!
 //! Every field type takes any bytes, so arbitrary records are arbitrary messages.
 
-use netperf_wire::messages;
+use netperf_wire::messages::{self, SctpStreamRequest};
 use netperf_wire::{FRAME_LEN, Frame, Header};
 use proptest::array::uniform32;
 use proptest::prelude::*;
@@ -59,5 +59,28 @@ proptest! {
     fn a_path_survives_the_reversal_of_its_words(bytes in uniform32(any::<u8>())) {
         let path = netperf_wire::SwappedStr::<32>::from_wire(bytes);
         prop_assert_eq!(path.to_wire(), bytes);
+    }
+
+    #[test]
+    fn a_byte_string_survives_the_reversal_of_its_words(bytes: [u8; 16], len: i32) {
+        let string = netperf_wire::SwappedBytes::<16>::from_wire(bytes);
+        prop_assert_eq!(string.to_wire(), bytes);
+        let again = netperf_wire::SwappedBytes::from_bytes_truncated(string.as_array());
+        prop_assert_eq!(again, string);
+        prop_assert!(string.as_array().starts_with(string.prefix(len)));
+    }
+
+    #[test]
+    fn a_double_survives_low_word_first(bytes: [u8; 8]) {
+        let double = netperf_wire::LowWordFirst::from_wire(bytes);
+        prop_assert_eq!(double.to_wire(), bytes);
+    }
+
+    #[test]
+    fn every_port_is_understood_in_either_byte_order(port: u16) {
+        for sent in [i32::from(port), i32::from(port).swap_bytes()] {
+            let request = SctpStreamRequest { port: sent, ..SctpStreamRequest::default() };
+            prop_assert_eq!(request.wanted_port(), i32::from(port));
+        }
     }
 }

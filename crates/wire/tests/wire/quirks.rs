@@ -4,13 +4,15 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use netperf_wire::messages::{
-    CpuCalibrateReply, DgStreamResults, HeaderOnly, OmniRequest, OmniResponse, OmniResults,
-    Passphrase, RrResults, StreamRequest, StreamResults, StreamStreamResponse, SysInfoReply,
-    UdpStreamResults,
+    CpuCalibrateReply, DgStreamResults, DlpiCoRrRequest, DlpiCoStreamResponse, HeaderOnly,
+    OmniRequest, OmniResponse, OmniResults, Passphrase, RrResults, SctpStreamRequest,
+    StreamRequest, StreamResults, StreamStreamResponse, SysInfoReply, UdpStreamResults,
+    XtiTcpStreamResults, XtiUdpStreamRequest,
 };
 use netperf_wire::{
-    Direction, FRAME_LEN, FixedStr, Frame, Header, Message, OmniFlags, RemoteErrno, RequestKind,
-    SwappedStr, WireFamily, WireProtocol, WireSocketType, ip_to_words, words_to_ip,
+    Direction, FRAME_LEN, FixedStr, Frame, Header, LowWordFirst, Message, OmniFlags, RemoteErrno,
+    RequestKind, SwappedBytes, SwappedStr, WireFamily, WireProtocol, WireSocketType, ip_to_words,
+    words_to_ip,
 };
 
 use crate::vectors;
@@ -153,6 +155,48 @@ fn a_unix_path_keeps_at_most_31_bytes() {
 }
 
 #[test]
+fn device_names_are_reversed_in_groups_of_four() {
+    let request = XtiUdpStreamRequest {
+        xti_device: SwappedStr::from_bytes_truncated(b"/dev/tcp"),
+        ..XtiUdpStreamRequest::default()
+    };
+    let frame = encoded(&request);
+    assert_eq!(&frame.as_bytes()[52..60], b"ved/pct/");
+    assert_eq!(XtiUdpStreamRequest::decode(&frame), Ok(request));
+    let request = DlpiCoRrRequest {
+        dev_name_len: 9,
+        dlpi_device: SwappedStr::from_bytes_truncated(b"/dev/dlpi"),
+        ..DlpiCoRrRequest::default()
+    };
+    assert_eq!(&encoded(&request).as_bytes()[72..84], b"ved/pld/\0\0\0i");
+}
+
+#[test]
+fn a_station_address_is_reversed_in_groups_of_four_and_as_long_as_its_length_says() {
+    let response = DlpiCoStreamResponse {
+        station_addr_len: 8,
+        station_addr: SwappedBytes::from_bytes_truncated(&[2, 0, 0x5e, 0, 0x53, 1, 0, 84]),
+        ..DlpiCoStreamResponse::default()
+    };
+    let frame = encoded(&response);
+    assert_eq!(frame.as_bytes()[48..56], [0, 0x5e, 0, 2, 84, 0, 1, 0x53]);
+    let decoded = DlpiCoStreamResponse::decode(&frame).unwrap();
+    let address = decoded.station_addr.prefix(decoded.station_addr_len);
+    assert_eq!(address, [2, 0, 0x5e, 0, 0x53, 1, 0, 84]);
+}
+
+#[test]
+fn the_byte_count_of_xti_tcp_stream_comes_low_word_first() {
+    let results = XtiTcpStreamResults {
+        bytes_received: LowWordFirst(1.5),
+        ..XtiTcpStreamResults::default()
+    };
+    let frame = encoded(&results);
+    assert_eq!(frame.as_bytes()[8..16], [0, 0, 0, 0, 0x3f, 0xf8, 0, 0]);
+    assert_eq!(XtiTcpStreamResults::decode(&frame), Ok(results));
+}
+
+#[test]
 fn ipv4_addresses_travel_in_dotted_order() {
     let request = OmniRequest {
         netperf_ip: ip_to_words(Ipv4Addr::new(192, 0, 2, 1).into()),
@@ -253,6 +297,17 @@ fn control_requests_have_response_numbers_of_their_own() {
     assert_eq!(RequestKind::SysInfo.response_number(), 601);
 }
 
+#[test]
+fn sctp_rr_has_the_results_number_of_sctp_stream() {
+    assert_eq!(RequestKind::SctpRr.results_number(), 502);
+    assert_eq!(RequestKind::SctpStream.results_number(), 502);
+    assert_eq!(RequestKind::SctpRrMany.results_number(), 532);
+    assert_eq!(
+        Header::results(RequestKind::SctpRr).kind,
+        521_u32.swap_bytes()
+    );
+}
+
 // Section 1.6: residue.
 
 #[test]
@@ -325,6 +380,21 @@ fn a_stream_request_of_2_7_0_ends_before_recv_aio() {
         let request = StreamRequest::decode(&vectors::frame(name, 0)).unwrap();
         assert_eq!(request.recv_aio, 0, "{name}");
     }
+}
+
+#[test]
+fn the_port_of_an_sctp_stream_request_may_be_converted_twice() {
+    let asks = |port: [u8; 4]| {
+        let mut frame = Frame::default();
+        frame.as_mut_bytes()[60..64].copy_from_slice(&port);
+        let request = SctpStreamRequest::decode(&frame).unwrap();
+        assert_eq!(encoded(&request), frame);
+        request.wanted_port()
+    };
+    assert_eq!(asks([0x88, 0x13, 0, 0]), 5000, "from SCTP_STREAM");
+    assert_eq!(asks([0, 0, 0x13, 0x88]), 5000, "from SCTP_STREAM_MANY");
+    assert_eq!(asks([0; 4]), 0);
+    assert_eq!(asks([0, 1, 0, 1]), 0x0001_0001, "no port either way");
 }
 
 #[test]

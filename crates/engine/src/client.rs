@@ -2,17 +2,19 @@
 
 use std::fs::File;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{
-    CpuUsage, EndResult, EndSetup, Family, Hosts, Latency, Limit as LimitPlan, Tally, TestId,
-    TestPlan,
+    Address, CpuUsage, Domain, EndResult, EndSetup, Family, Hosts, Latency, Limit as LimitPlan,
+    Tally, TestId, TestPlan,
 };
+use netperf_os::Socket;
 use netperf_os::bell::{self, Bell, Outside, Schedule};
 use netperf_os::tcp::TcpInfo;
-use netperf_os::{SockAddr, Socket};
+pub use netperf_transport::meeting::EndMark;
+use netperf_transport::place::{self, Placed, Wanted};
 use netperf_transport::socket::{self, Facts};
 
 use crate::dispatch::{self, Keeping};
@@ -34,6 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Client<'a> {
     work: Work<'a>,
     socket: Socket,
+    placed: Placed,
     setup: EndSetup,
 }
 
@@ -76,21 +79,6 @@ pub struct Run {
     pub end_mark: Option<EndMark>,
 }
 
-/// Repeats the empty datagram that tells netserver of the end.
-#[derive(Debug)]
-pub struct EndMark {
-    pub(crate) socket: Socket,
-    pub(crate) to: SockAddr,
-}
-
-impl EndMark {
-    /// Sends it once more; whether it arrives is seen by netserver's results.
-    pub fn send(&self) {
-        // Netserver may have closed its socket already: then it knows.
-        let _closed = netperf_os::io::send_to(self.socket.as_fd(), &[], &self.to);
-    }
-}
-
 /// What the data connection left behind, before the clock stopped.
 #[derive(Debug)]
 pub(crate) struct Moved {
@@ -115,15 +103,11 @@ impl<'a> Client<'a> {
             .map_err(Operation::Create.failed())?;
         let local = local_address(plan, hosts, family);
         // A connection binds by itself; a datagram socket must have a port to be told of.
-        if plan.flow.sends && !plan.transport.is_connected() {
+        if plan.flow.sends && !plan.transport.is_connected() && plan.transport.is_inet() {
             socket::report_send_errors(&opened.socket, family)
                 .map_err(Operation::Create.failed())?;
         }
-        let must_bind =
-            !plan.transport.is_connected() || local.port() != 0 || !local.ip().is_unspecified();
-        if must_bind && !plan.flow.connects {
-            socket::bind(&opened.socket, local).map_err(Operation::Bind.failed())?;
-        }
+        let placed = placed(plan, local, &opened.socket)?;
         if let Some(timeout) = plan.recv_timeout.filter(|_| !plan.transport.is_connected()) {
             opened
                 .socket
@@ -151,6 +135,7 @@ impl<'a> Client<'a> {
         Ok(Self {
             work,
             socket: opened.socket,
+            placed,
             setup,
         })
     }
@@ -161,10 +146,10 @@ impl<'a> Client<'a> {
         &self.setup
     }
 
-    /// The port of the data socket, 0 while it is not bound.
+    /// Where the data socket is; `None` while it is not bound.
     #[must_use]
-    pub fn local_port(&self) -> u16 {
-        socket::local_port(&self.socket)
+    pub const fn address(&self) -> Option<&Address> {
+        self.placed.address.as_ref()
     }
 
     /// Runs the test against the data socket at `remote`; `live` can be read
@@ -174,16 +159,19 @@ impl<'a> Client<'a> {
     /// When the data connection cannot be made or breaks.
     pub fn run(
         self,
-        remote: SocketAddr,
+        remote: &Address,
         control: Option<BorrowedFd<'_>>,
         live: &Live,
     ) -> Result<Run, EngineError> {
         let Self {
             mut work,
             socket,
+            placed: _placed,
             setup,
         } = self;
         let plan = work.plan;
+        let remote = place::sock_addr(plan.transport, remote, &plan.local.place)
+            .map_err(Operation::Connect.failed())?;
         let bell = Bell::new(Outside::Caught).map_err(Operation::Timer.failed())?;
         let meter = end::meter(&plan.local)?;
         let mut stop = ByBell::new(control, &bell, live, PATIENCE);
@@ -217,6 +205,30 @@ impl<'a> Client<'a> {
             ..run
         })
     }
+}
+
+/// Binds the data socket where it must be: a connection binds by itself, unless it is to
+/// come from somewhere, and a socket without one must have an address to be told of.
+fn placed(plan: &TestPlan, local: SocketAddr, socket: &Socket) -> Result<Placed, EngineError> {
+    let transport = plan.transport;
+    let chosen = local.port() != 0 || !local.ip().is_unspecified();
+    let must_bind = match transport.row().domain {
+        Domain::Inet => !transport.is_connected() || (chosen && !plan.flow.connects),
+        Domain::Unix => !transport.is_connected() && plan.flow.receives,
+        Domain::Vsock => false,
+        Domain::Link | Domain::Atm => true,
+    };
+    if !must_bind {
+        return Ok(Placed::default());
+    }
+    let wanted = Wanted {
+        transport,
+        inet: local,
+        place: &plan.local.place,
+        shared: false,
+        asking: true,
+    };
+    place::bind(socket, &wanted).map_err(Operation::Bind.failed())
 }
 
 fn schedule(plan: &TestPlan) -> Schedule {

@@ -5,9 +5,10 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_model::{EndResult, EndSetup, Limit as LimitPlan, ServerJob, Tally};
+use netperf_model::{Address, EndResult, EndSetup, Limit as LimitPlan, ServerJob, Tally};
 use netperf_os::Socket;
 use netperf_os::bell::{self, Bell, Outside, Schedule};
+use netperf_transport::place::{self, Placed, Wanted};
 use netperf_transport::socket::{self, Facts};
 
 use crate::dispatch;
@@ -31,6 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub struct Server {
     work: Work,
     socket: Socket,
+    placed: Placed,
     setup: EndSetup,
 }
 
@@ -59,8 +61,8 @@ impl Server {
         end::prepare_cpu(&job.end)?;
         let opened = socket::open(job.transport, job.family, &job.end.socket)
             .map_err(Operation::Create.failed())?;
-        bind(&job, &opened.socket)?;
-        if only_sends(&job) && !job.transport.is_connected() {
+        let placed = bind(&job, &opened.socket)?;
+        if only_sends(&job) && !job.transport.is_connected() && job.transport.is_inet() {
             socket::report_send_errors(&opened.socket, job.family)
                 .map_err(Operation::Create.failed())?;
         }
@@ -75,6 +77,7 @@ impl Server {
         Ok(Self {
             work: Work { job, rings },
             socket: opened.socket,
+            placed,
             setup,
         })
     }
@@ -85,10 +88,16 @@ impl Server {
         &self.setup
     }
 
-    /// The port that netperf must use.
+    /// The port that netperf must use, 0 where there is none.
     #[must_use]
-    pub fn data_port(&self) -> u16 {
-        socket::local_port(&self.socket)
+    pub fn data_port(&self) -> u32 {
+        self.placed.port()
+    }
+
+    /// Where the data socket is.
+    #[must_use]
+    pub const fn address(&self) -> Option<&Address> {
+        self.placed.address.as_ref()
     }
 
     /// Runs the test: to be called right after the response was sent.
@@ -99,6 +108,7 @@ impl Server {
         let Self {
             mut work,
             socket,
+            placed: _placed,
             setup,
         } = self;
         let bell = Bell::new(Outside::Ignored).map_err(Operation::Timer.failed())?;
@@ -189,14 +199,24 @@ fn only_sends(job: &ServerJob) -> bool {
 
 /// Binds where the request says. A port that is not free is no reason to fail:
 /// only the port that the response reports is authoritative (control-protocol.md 2.5.2).
-fn bind(job: &ServerJob, data: &Socket) -> Result<(), EngineError> {
-    let address = job.bind.unwrap_or_else(|| socket::wildcard(job.family));
-    if socket::bind(data, SocketAddr::new(address, job.port)).is_ok() {
-        return Ok(());
+fn bind(job: &ServerJob, data: &Socket) -> Result<Placed, EngineError> {
+    let wildcard = socket::wildcard(job.family);
+    let address = job.bind.unwrap_or(wildcard);
+    let at = |inet| {
+        let wanted = Wanted {
+            transport: job.transport,
+            inet,
+            place: &job.end.place,
+            shared: true,
+            asking: false,
+        };
+        place::bind(data, &wanted)
+    };
+    let first = at(SocketAddr::new(address, job.port));
+    if first.is_ok() || !job.transport.is_inet() {
+        return first.map_err(Operation::Bind.failed());
     }
-    if socket::bind(data, SocketAddr::new(address, 0)).is_ok() {
-        return Ok(());
-    }
-    socket::bind(data, SocketAddr::new(socket::wildcard(job.family), 0))
+    at(SocketAddr::new(address, 0))
+        .or_else(|_| at(SocketAddr::new(wildcard, 0)))
         .map_err(Operation::Bind.failed())
 }

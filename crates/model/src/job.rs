@@ -1,7 +1,8 @@
 //! What netserver is asked to do, whichever request asked for it.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
+use crate::address::Address;
 use crate::catalog::transports::TransportId;
 use crate::host::FactsWanted;
 use crate::plan::{EndPlan, Family, Flow, Limit};
@@ -27,8 +28,8 @@ pub struct ServerJob {
     pub bind: Option<IpAddr>,
     /// The port to bind it to, 0 for any; another is taken when it is not free.
     pub port: u16,
-    /// Where to send datagrams before any has arrived.
-    pub peer: Option<SocketAddr>,
+    /// Where to send messages before any has arrived.
+    pub peer: Option<Address>,
     /// How the run ends, where requests differ.
     pub ending: Ending,
     /// Whether the facts of netserver's host are wanted.

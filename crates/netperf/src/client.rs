@@ -133,18 +133,10 @@ fn measure(run: &mut Run, begun: Begun) -> Result<(), Failure> {
     run.plan.latency |= needs.latency;
     out(&json::start(begun.frame(run)));
     bind_to_cpu(run);
-    match run.plan.test {
-        TestId::LocCpu | TestId::RemCpu | TestId::Uuid => run::without_data(run, begun),
-        TestId::TcpStream
-        | TestId::TcpMaerts
-        | TestId::TcpSendfile
-        | TestId::TcpRr
-        | TestId::TcpCrr
-        | TestId::TcpCc
-        | TestId::TcpMss
-        | TestId::UdpStream
-        | TestId::UdpRr
-        | TestId::Omni => run::test(run, begun),
+    if run.plan.test.moves_data() {
+        run::test(run, begun)
+    } else {
+        run::without_data(run, begun)
     }
 }
 

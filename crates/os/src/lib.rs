@@ -2,6 +2,7 @@
 //!
 //! Every operating system fulfils this list, in a folder of its own:
 //!
+//! - [`address`]: socket addresses that are not IP addresses
 //! - [`io`]: move bytes: send, receive, to and from an address, from a file, into nowhere
 //! - [`sockopt`]: socket options that `socket2` does not have
 //! - [`tcp`]: what TCP knows about a connection
@@ -19,5 +20,5 @@
 mod linux;
 
 #[cfg(target_os = "linux")]
-pub use linux::{bell, io, net, process, resolve, sockopt, system, tcp, wait};
+pub use linux::{address, bell, io, net, process, resolve, sockopt, system, tcp, wait};
 pub use socket2::{Domain, Protocol, SockAddr, Socket, Type};

@@ -5,7 +5,10 @@
 //! [`socket`] opens and prepares the sockets behind them.
 
 pub mod endpoint;
+pub mod meeting;
 pub mod null;
+pub mod place;
+pub mod registry;
 pub mod scripted;
 pub mod socket;
 pub mod tcp;

@@ -4,9 +4,15 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use netperf_model::{Family, Routing, SocketKind, SocketPlan, TransportId};
+use netperf_model::{
+    Domain as AddressDomain, Family, Routing, SocketKind, SocketPlan, TransportId,
+};
 use netperf_os::sockopt::{self, IntOption};
-use netperf_os::{Domain, Protocol, SockAddr, Socket, Type, tcp};
+use netperf_os::{Domain, Protocol, Socket, Type, tcp};
+
+const IPPROTO_DEFAULT: u16 = 0;
+const IPPROTO_TCP: u16 = 6;
+const IPPROTO_MPTCP: u16 = 262;
 
 /// Asked for and refused by the kernel: how `*_SOCKET_PRIO` and `*_SOCKET_TOS` say so.
 const REFUSED: i32 = -2;
@@ -28,11 +34,15 @@ pub struct Opened {
     pub tos: i32,
 }
 
-/// Which family of sockets `family` means; an unspecified one is IPv4.
-fn domain(family: Family) -> Domain {
-    match family {
-        Family::V6 => Domain::IPV6,
-        Family::V4 | Family::Unspecified => Domain::IPV4,
+/// The domain of a transport's sockets; an unspecified family is IPv4.
+fn domain(domain: AddressDomain, family: Family) -> Domain {
+    match (domain, family) {
+        (AddressDomain::Inet, Family::V6) => Domain::IPV6,
+        (AddressDomain::Inet, Family::V4 | Family::Unspecified) => Domain::IPV4,
+        (AddressDomain::Unix, _) => Domain::UNIX,
+        (AddressDomain::Vsock, _) => Domain::VSOCK,
+        (AddressDomain::Link, _) => Domain::PACKET,
+        (AddressDomain::Atm, _) => Domain::from(netperf_os::address::ATM_PVC),
     }
 }
 
@@ -61,7 +71,7 @@ pub fn create(transport: TransportId, family: Family) -> io::Result<Socket> {
         0 => None,
         number => Some(Protocol::from(i32::from(number))),
     };
-    Socket::new(domain(family), kind, protocol)
+    Socket::new(domain(row.domain, family), kind, protocol)
 }
 
 /// Creates a data socket and sets its options, buffer sizes first: they must be
@@ -72,14 +82,7 @@ pub fn create(transport: TransportId, family: Family) -> io::Result<Socket> {
 /// cannot be set.
 pub fn open(transport: TransportId, family: Family, plan: &SocketPlan) -> io::Result<Opened> {
     let socket = create(transport, family)?;
-    set_buffers(&socket, plan)?;
-    socket.set_reuse_address(true)?;
-    if transport.is_connected() {
-        set_stream_options(&socket, plan)?;
-    } else {
-        set_datagram_options(&socket, family, plan)?;
-    }
-    set_common_options(&socket, plan)?;
+    set_options(&socket, transport, family, plan)?;
     let priority = set_priority(&socket, plan);
     let tos = set_tos(&socket, family, plan);
     let (send_buffer, recv_buffer) = buffers(&socket);
@@ -98,13 +101,27 @@ pub fn open(transport: TransportId, family: Family, plan: &SocketPlan) -> io::Re
 /// As [`open`].
 pub fn open_again(transport: TransportId, family: Family, plan: &SocketPlan) -> io::Result<Socket> {
     let socket = create(transport, family)?;
-    set_buffers(&socket, plan)?;
-    socket.set_reuse_address(true)?;
-    set_stream_options(&socket, plan)?;
-    set_common_options(&socket, plan)?;
+    set_options(&socket, transport, family, plan)?;
     set_priority(&socket, plan);
     set_tos(&socket, family, plan);
     Ok(socket)
+}
+
+fn set_options(
+    socket: &Socket,
+    transport: TransportId,
+    family: Family,
+    plan: &SocketPlan,
+) -> io::Result<()> {
+    set_buffers(socket, plan)?;
+    socket.set_reuse_address(true)?;
+    match transport.row().protocol {
+        _ if !transport.is_inet() => {}
+        _ if !transport.is_connected() => set_datagram_options(socket, family, plan)?,
+        IPPROTO_DEFAULT | IPPROTO_TCP | IPPROTO_MPTCP => set_tcp_options(socket, plan)?,
+        _ => {}
+    }
+    set_common_options(socket, plan)
 }
 
 fn set_buffers(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
@@ -117,7 +134,7 @@ fn set_buffers(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
     Ok(())
 }
 
-fn set_stream_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
+fn set_tcp_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
     if plan.nodelay {
         socket.set_tcp_nodelay(true)?;
     }
@@ -251,45 +268,6 @@ pub fn listen(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
         sockopt::set(socket.as_fd(), IntOption::FastOpen, FAST_OPEN_QUEUE)?;
     }
     socket.listen(BACKLOG)
-}
-
-/// What a connect came to.
-#[derive(Debug)]
-pub enum Dialled {
-    /// The connection stands.
-    Connected,
-    /// The caller gave up waiting for it.
-    GivenUp,
-}
-
-/// connect(2); asks `give_up` whenever a signal interrupts the wait.
-///
-/// # Errors
-/// Whatever connect(2) reports, at once or in the end.
-pub fn connect(
-    socket: &Socket,
-    to: &SockAddr,
-    mut give_up: impl FnMut() -> bool,
-) -> io::Result<Dialled> {
-    use netperf_os::wait::{Interest, ready};
-    const LOOK_AROUND: std::time::Duration = std::time::Duration::from_millis(100);
-    match socket.connect(to) {
-        Ok(()) => return Ok(Dialled::Connected),
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-        Err(error) => return Err(error),
-    }
-    // An interrupted connect goes on by itself (connect(2), EINTR).
-    loop {
-        if give_up() {
-            return Ok(Dialled::GivenUp);
-        }
-        if ready(socket.as_fd(), Interest::Write, LOOK_AROUND)? {
-            return match socket.take_error()? {
-                None => Ok(Dialled::Connected),
-                Some(error) => Err(error),
-            };
-        }
-    }
 }
 
 /// What TCP and the socket know at the end of a connection.

@@ -8,7 +8,8 @@ use netperf_os::Socket;
 use netperf_os::io as calls;
 
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
-use crate::udp::{Connected, Towards};
+use crate::meeting::OnSocket;
+use crate::udp::{Connected, ToPeer};
 
 /// A connection moved by send(2) and recv(2).
 #[derive(Debug)]
@@ -169,14 +170,6 @@ impl Endpoint for Spliced {
     }
 }
 
-/// An endpoint with a socket to look at or to half-close when the run is over.
-pub trait OnSocket {
-    /// The socket.
-    fn fd(&self) -> BorrowedFd<'_>;
-    /// Gives the socket back.
-    fn into_socket(self) -> Socket;
-}
-
 macro_rules! on_socket {
     ($($endpoint:ty: $field:tt),+ $(,)?) => {$(
         impl OnSocket for $endpoint {
@@ -190,12 +183,18 @@ macro_rules! on_socket {
     )+};
 }
 
+impl From<Socket> for Tcp {
+    fn from(socket: Socket) -> Self {
+        Self(socket)
+    }
+}
+
 on_socket!(
     Tcp: 0,
     Written: 0,
     FromFile: socket,
     Spliced: socket,
-    Towards: socket,
+    ToPeer: socket,
     Connected: 0,
 );
 

@@ -1,6 +1,7 @@
-//! UDP and UDP-Lite: datagrams to a fixed peer, or back to whoever asked.
+//! UDP, UDP-Lite and Unix-domain datagrams: to a fixed peer, or back to whoever asked.
 
 use std::io;
+use std::marker::PhantomData;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
@@ -9,17 +10,18 @@ use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{SockAddr, Socket};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
+use crate::meeting::{Addresses, EndMark, Parted, Parts};
 
 /// A socket that sends every datagram to one address, without connecting.
 #[derive(Debug)]
-pub struct Towards {
+pub struct ToPeer {
     /// The socket.
     pub socket: Socket,
     /// Where datagrams go.
     pub to: SockAddr,
 }
 
-impl Endpoint for Towards {
+impl Endpoint for ToPeer {
     const KEEPS_BOUNDARIES: bool = true;
 
     #[inline]
@@ -48,6 +50,93 @@ impl Endpoint for Connected {
     #[inline]
     fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
         received(calls::recv(self.0.as_fd(), buf))
+    }
+}
+
+impl From<Socket> for Connected {
+    fn from(socket: Socket) -> Self {
+        Self(socket)
+    }
+}
+
+/// Empty datagrams that tell the other end that there is no more: one may be lost.
+const END_MARKS: usize = 3;
+
+/// Sends an empty datagram three times, and again whenever the mark is repeated.
+fn mark_the_end(mut send: impl FnMut() + 'static) -> Parted {
+    (0..END_MARKS).for_each(|_| send());
+    Parted::Repeat(EndMark::new(send))
+}
+
+impl Parts for ToPeer {
+    fn part(mut self) -> Parted {
+        // A peer that is gone needs no telling, here and below.
+        mark_the_end(move || drop(self.send(&[])))
+    }
+}
+
+impl Parts for Connected {
+    fn part(mut self) -> Parted {
+        mark_the_end(move || drop(self.send(&[])))
+    }
+}
+
+impl Parts for Answering {
+    fn part(mut self) -> Parted {
+        mark_the_end(move || self.send_end_mark())
+    }
+}
+
+/// A socket that knows where to send.
+pub trait Aimed: Parts + Sized {
+    /// Aims a socket at an address.
+    ///
+    /// # Errors
+    /// Whatever connect(2) reports, where that is how it is aimed.
+    fn aim(socket: Socket, to: SockAddr) -> io::Result<Self>;
+}
+
+impl Aimed for ToPeer {
+    fn aim(socket: Socket, to: SockAddr) -> io::Result<Self> {
+        Ok(Self { socket, to })
+    }
+}
+
+impl Aimed for Connected {
+    fn aim(socket: Socket, to: SockAddr) -> io::Result<Self> {
+        socket.connect(&to)?;
+        Ok(Self(socket))
+    }
+}
+
+/// Datagram sockets, aimed one way or the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Udp<E> {
+    first: First,
+    aimed: PhantomData<E>,
+}
+
+impl<E> Udp<E> {
+    /// The transport; `first` is what an answering end does first.
+    #[must_use]
+    pub const fn new(first: First) -> Self {
+        Self {
+            first,
+            aimed: PhantomData,
+        }
+    }
+}
+
+impl<E: Aimed> Addresses for Udp<E> {
+    type Asking = E;
+    type Answering = Answering;
+
+    fn asking(&self, socket: Socket, to: SockAddr) -> io::Result<E> {
+        E::aim(socket, to)
+    }
+
+    fn answering(&self, socket: Socket) -> io::Result<Answering> {
+        Answering::new(socket, self.first)
     }
 }
 
@@ -130,7 +219,7 @@ impl Answering {
     }
 
     /// Tells whoever asked last that there will be no more answers.
-    pub fn send_end_mark(&mut self) {
+    fn send_end_mark(&mut self) {
         if self.source.is_known() {
             // A peer that is gone needs no telling.
             let _gone = calls::send_back(self.socket.as_fd(), &[], &self.source);
@@ -166,7 +255,7 @@ mod tests {
         let server = UdpSocket::bind("127.0.0.1:0").unwrap();
         let to = SockAddr::from(server.local_addr().unwrap());
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap().into();
-        let mut client = Towards { socket, to };
+        let mut client = ToPeer { socket, to };
         let first = First {
             connect: true,
             answer_from_there: false,

@@ -8,12 +8,13 @@ use std::time::Duration;
 use netperf_model::{Latency, Limit as LimitPlan, Tally, TestId};
 use netperf_os::{SockAddr, Socket, bell};
 use netperf_transport::Endpoint;
-use netperf_transport::socket::{self, Dialled};
-use netperf_transport::tcp::{FromFile, OnSocket, Spliced, Tcp, Written};
-use netperf_transport::udp::{Connected, Towards};
+use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket, Parted, Parts, Plain};
+use netperf_transport::registry::{self, Visitor};
+use netperf_transport::socket;
+use netperf_transport::tcp::{FromFile, Spliced, Tcp, Written};
 
 use super::{blame, needed};
-use crate::client::{EndMark, Moved, Work};
+use crate::client::{Moved, Work};
 use crate::end::Rings;
 use crate::error::{EngineError, Operation};
 use crate::finish::{self, Drained};
@@ -24,17 +25,45 @@ use crate::stop::{ByBell, Ended, Stop};
 use crate::workload::connect::{self, Exchange, Opened};
 use crate::workload::{self, rr, stream};
 
-/// Empty datagrams that tell netserver of the end: one may be lost.
-const END_MARKS: usize = 3;
-
 /// A run under way.
 struct Going<'a, 'w, 's, R, P> {
     work: &'a mut Work<'w>,
-    to: SocketAddr,
+    to: SockAddr,
     stop: &'a mut ByBell<'s>,
     tally: &'a mut Tally,
     recorder: &'a mut R,
     prelude: &'a mut P,
+}
+
+/// A run and what it runs on, to be matched with the transport's types.
+struct Visiting<'l, 'a, 'w, 's, R, P, L> {
+    going: Going<'a, 'w, 's, R, P>,
+    data: Socket,
+    limit: &'l L,
+}
+
+impl<R: Recorder, P: Prelude, L: Limit> Visitor for Visiting<'_, '_, '_, '_, R, P, L> {
+    type Out = Result<Moved, EngineError>;
+
+    fn stream(self, how: Plain<Tcp>) -> Self::Out {
+        if self.going.work.plan.flow.connects {
+            self.going.connections(&how, self.limit)
+        } else {
+            self.going.stream(self.data, self.limit)
+        }
+    }
+
+    fn connection<C: Connects>(self, how: C) -> Self::Out {
+        if self.going.work.plan.flow.connects {
+            self.going.connections(&how, self.limit)
+        } else {
+            self.going.connection(&how, self.data, self.limit)
+        }
+    }
+
+    fn addressed<A: Addresses>(self, how: A) -> Self::Out {
+        self.going.addressed(&how, self.data, self.limit)
+    }
 }
 
 /// What a run under way keeps, for the caller to have afterwards.
@@ -51,7 +80,7 @@ pub(crate) struct Keeping<'a, 's> {
 pub(crate) fn client(
     work: &mut Work<'_>,
     data: Socket,
-    to: SocketAddr,
+    to: SockAddr,
     keeping: Keeping<'_, '_>,
 ) -> Result<Moved, EngineError> {
     let in_flight = usize::try_from(work.plan.burst).unwrap_or(0) + 1;
@@ -82,7 +111,7 @@ pub(crate) fn client(
 fn with_prelude<R: Recorder>(
     work: &mut Work<'_>,
     data: Socket,
-    to: SocketAddr,
+    to: SockAddr,
     (stop, tally): (&mut ByBell<'_>, &mut Tally),
     recorder: &mut R,
     paused: &mut Duration,
@@ -116,7 +145,7 @@ fn with_prelude<R: Recorder>(
 impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
     fn with_limit(self, data: Socket) -> Result<Moved, EngineError> {
         let plan = self.work.plan;
-        let whole_messages = !plan.flow.counts_transactions() && !plan.transport.is_connected();
+        let whole_messages = !plan.flow.counts_transactions() && plan.transport.keeps_boundaries();
         match plan.limit {
             LimitPlan::Units(units) if whole_messages => self.go(data, &AtLeast(units)),
             LimitPlan::Units(units) => self.go(data, &Exactly(units)),
@@ -125,83 +154,105 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
     }
 
     fn go<L: Limit>(self, data: Socket, limit: &L) -> Result<Moved, EngineError> {
-        if self.work.plan.flow.connects {
-            self.connections(limit)
-        } else if self.work.plan.transport.is_connected() {
-            self.connection(data, limit)
-        } else {
-            self.datagrams(data, limit)
-        }
-    }
-
-    fn connection<L: Limit>(mut self, data: Socket, limit: &L) -> Result<Moved, EngineError> {
-        if !self.connect(&data)? {
-            return Ok(Moved::nothing(Ended::Abandoned));
-        }
-        let segment_size = socket::segment_size(data.as_fd());
         let plan = self.work.plan;
-        let (ended, data) = if plan.test == TestId::TcpMss {
-            (Ended::Complete, data)
-        } else if plan.flow.is_request_response() {
-            if plan.use_write {
-                self.exchange(Written(data), limit)?
-            } else {
-                self.exchange(Tcp(data), limit)?
-            }
-        } else if plan.flow.receives {
-            if plan.local.copy_avoidance {
-                let spliced = Spliced::new(data).map_err(Operation::Receive.failed())?;
-                self.receive(spliced, limit)?
-            } else {
-                self.receive(Tcp(data), limit)?
-            }
-        } else {
-            self.send_stream(data, limit)?
-        };
-        self.stop.over();
-        let drained = self.end_connection(&data, ended);
-        let facts = Some(socket::facts(&data));
-        let lost = match drained {
-            Drained::Lost(lost) => Some(lost),
-            Drained::Closed | Drained::StillMoving => None,
-        };
-        let still_moving = drained == Drained::StillMoving;
-        Ok(Moved {
-            ended,
-            facts,
-            segment_size,
-            lost,
-            still_moving,
-            end_mark: None,
-        })
+        registry::visit(
+            plan.transport,
+            &plan.local.socket,
+            Visiting {
+                going: self,
+                data,
+                limit,
+            },
+        )
     }
 
-    fn send_stream<L: Limit>(
-        &mut self,
+    /// Data over one connection, when what connects also moves it.
+    fn connection<C: Connects, L: Limit>(
+        mut self,
+        how: &C,
         data: Socket,
         limit: &L,
-    ) -> Result<(Ended, Socket), EngineError> {
+    ) -> Result<Moved, EngineError> {
+        let Some(endpoint) = self.connect(how, data)? else {
+            return Ok(Moved::nothing(Ended::Abandoned));
+        };
+        let segment_size = socket::segment_size(endpoint.fd());
+        let (ended, data) = self.over(endpoint, limit)?;
+        Ok(self.parted(&data, ended, segment_size))
+    }
+
+    /// Data over one connection, moved in one of the many ways that a byte stream knows.
+    fn stream<L: Limit>(mut self, data: Socket, limit: &L) -> Result<Moved, EngineError> {
+        let Some(Tcp(data)) = self.connect(&Plain::<Tcp>::new(), data)? else {
+            return Ok(Moved::nothing(Ended::Abandoned));
+        };
+        let segment_size = socket::segment_size(data.as_fd());
         let plan = self.work.plan;
-        if let Some(file) = self.work.file.take() {
+        let only_receives = plan.flow.receives && !plan.flow.sends;
+        let (ended, data) = if plan.test == TestId::TcpMss {
+            (Ended::Complete, data)
+        } else if let Some(file) = self.work.file.take() {
             let (offset, width) = (plan.local.send.offset, self.work.send_width);
-            return self.send(FromFile::new(data, file, u64::from(offset), width), limit);
-        }
-        if plan.use_write {
-            self.send(Written(data), limit)
+            let endpoint = FromFile::new(data, file, u64::from(offset), width);
+            self.send(endpoint, limit)?
+        } else if only_receives && plan.local.copy_avoidance {
+            let spliced = Spliced::new(data).map_err(Operation::Receive.failed())?;
+            self.receive(spliced, limit)?
+        } else if plan.use_write {
+            self.over(Written(data), limit)?
         } else {
-            self.send(Tcp(data), limit)
+            self.over(Tcp(data), limit)?
+        };
+        Ok(self.parted(&data, ended, segment_size))
+    }
+
+    /// What the plan asks for, over one endpoint.
+    fn over<E: Endpoint + OnSocket, L: Limit>(
+        &mut self,
+        endpoint: E,
+        limit: &L,
+    ) -> Result<(Ended, Socket), EngineError> {
+        let flow = self.work.plan.flow;
+        if flow.is_request_response() {
+            self.exchange(endpoint, limit)
+        } else if flow.receives {
+            self.receive(endpoint, limit)
+        } else {
+            self.send(endpoint, limit)
         }
     }
 
-    /// Connects the data socket; `false` when the user ended the test first.
-    fn connect(&mut self, data: &Socket) -> Result<bool, EngineError> {
+    /// The connection has been brought to its end.
+    fn parted(self, data: &Socket, ended: Ended, segment_size: Option<u32>) -> Moved {
+        self.stop.over();
+        let drained = self.end_connection(data, ended);
+        Moved {
+            ended,
+            facts: Some(socket::facts(data)),
+            segment_size,
+            lost: match drained {
+                Drained::Lost(lost) => Some(lost),
+                Drained::Closed | Drained::StillMoving => None,
+            },
+            still_moving: drained == Drained::StillMoving,
+            end_mark: None,
+        }
+    }
+
+    /// Connects the data socket; `None` when the user ended the test first.
+    fn connect<C: Connects>(
+        &mut self,
+        how: &C,
+        data: Socket,
+    ) -> Result<Option<C::Endpoint>, EngineError> {
         let (stop, tally) = (&mut *self.stop, &*self.tally);
-        let dialled = socket::connect(data, &self.to.into(), || stop.interrupted(tally).is_some())
+        let met = how
+            .connect(data, &self.to, &mut || stop.interrupted(tally).is_some())
             .map_err(Operation::Connect.failed())?;
-        match dialled {
-            Dialled::Connected => Ok(true),
-            Dialled::GivenUp if bell::stopped_by_user() => Ok(false),
-            Dialled::GivenUp => Err(EngineError {
+        match met {
+            Met::Connected(endpoint) => Ok(Some(endpoint)),
+            Met::GivenUp if bell::stopped_by_user() => Ok(None),
+            Met::GivenUp => Err(EngineError {
                 operation: Operation::Connect,
                 error: io::ErrorKind::TimedOut.into(),
             }),
@@ -293,56 +344,37 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         }
     }
 
-    fn datagrams<L: Limit>(mut self, data: Socket, limit: &L) -> Result<Moved, EngineError> {
-        let to = SockAddr::from(self.to);
-        let (ended, data) = if self.work.plan.local.socket.connected_datagram {
-            data.connect(&to).map_err(Operation::Connect.failed())?;
-            self.messages(Connected(data), limit)?
+    fn addressed<A: Addresses, L: Limit>(
+        mut self,
+        how: &A,
+        data: Socket,
+        limit: &L,
+    ) -> Result<Moved, EngineError> {
+        let mut endpoint = how
+            .asking(data, self.to.clone())
+            .map_err(Operation::Connect.failed())?;
+        let flow = self.work.plan.flow;
+        let ended = if flow.is_request_response() {
+            self.request_response(&mut endpoint, limit)?
         } else {
-            let to = to.clone();
-            self.messages(Towards { socket: data, to }, limit)?
+            // Messages may be lost, so netperf counts for itself what it receives.
+            let (rings, run) = self.parts(limit);
+            if flow.sends {
+                stream::send(&mut endpoint, needed(&mut rings.send)?, run)
+            } else {
+                stream::receive(&mut endpoint, needed(&mut rings.recv)?, run)
+            }
+            .map_err(blame(flow))?
         };
         self.stop.over();
-        let flow = self.work.plan.flow;
-        let end_mark = flow.sends.then(|| EndMark { socket: data, to });
-        if let Some(mark) = &end_mark {
-            (0..END_MARKS).for_each(|_| mark.send());
-        }
+        let end_mark = flow.sends.then(|| endpoint.part()).and_then(Parted::mark);
         Ok(Moved {
             end_mark,
             ..Moved::nothing(ended)
         })
     }
 
-    fn messages<E: Endpoint + OnSocket, L: Limit>(
-        &mut self,
-        endpoint: E,
-        limit: &L,
-    ) -> Result<(Ended, Socket), EngineError> {
-        let flow = self.work.plan.flow;
-        if flow.is_request_response() {
-            self.exchange(endpoint, limit)
-        } else if flow.sends {
-            self.send(endpoint, limit)
-        } else {
-            self.receive_datagrams(endpoint, limit)
-        }
-    }
-
-    /// Datagrams may be lost, so netperf counts for itself.
-    fn receive_datagrams<E: Endpoint + OnSocket, L: Limit>(
-        &mut self,
-        mut endpoint: E,
-        limit: &L,
-    ) -> Result<(Ended, Socket), EngineError> {
-        let flow = self.work.plan.flow;
-        let (rings, run) = self.parts(limit);
-        let ended =
-            stream::receive(&mut endpoint, needed(&mut rings.recv)?, run).map_err(blame(flow))?;
-        Ok((ended, endpoint.into_socket()))
-    }
-
-    fn connections<L: Limit>(self, limit: &L) -> Result<Moved, EngineError> {
+    fn connections<C: Connects, L: Limit>(self, how: &C, limit: &L) -> Result<Moved, EngineError> {
         let Going {
             work,
             to,
@@ -353,32 +385,38 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         } = self;
         let plan = work.plan;
         let mut segment_size = None;
-        let mut dialler = Dialler::new(work.local, to, plan.port_range);
+        let mut dialler = Dialler::new(work.local, &to, plan.port_range);
         let (family, rings) = (work.family, &mut work.rings);
         let dial = |stop: &mut ByBell<'_>, tally: &Tally| {
             let data = socket::open_again(plan.transport, family, &plan.local.socket)?;
             if plan.local.socket.fast_open && plan.flow.sends {
                 socket::send_with_connect(&data)?;
             }
-            dialler.bind_next(&data);
-            let dialled =
-                match socket::connect(&data, &dialler.to, || stop.interrupted(tally).is_some()) {
-                    Ok(dialled) => dialled,
-                    Err(error) if plan.retry_connects || port_is_taken(&error) => {
-                        return Ok(Opened::Again);
-                    }
-                    Err(error) => return Err(error),
-                };
-            if matches!(dialled, Dialled::GivenUp) {
-                return Ok(Opened::Ended(Ended::Abandoned));
+            if plan.transport.is_inet() {
+                dialler.bind_next(&data);
             }
-            segment_size = segment_size.or_else(|| socket::segment_size(data.as_fd()));
-            Ok(Opened::Ready(Tcp(data)))
+            let mut ended = None;
+            let met = how.connect(data, &to, &mut || {
+                ended = stop.interrupted(tally);
+                ended.is_some()
+            });
+            let endpoint = match met {
+                Ok(Met::Connected(endpoint)) => endpoint,
+                Ok(Met::GivenUp) => {
+                    return Ok(Opened::Ended(ended.unwrap_or(Ended::Abandoned)));
+                }
+                Err(error) if plan.retry_connects || port_is_taken(&error) => {
+                    return Ok(Opened::Again);
+                }
+                Err(error) => return Err(error),
+            };
+            segment_size = segment_size.or_else(|| socket::segment_size(endpoint.fd()));
+            Ok(Opened::Ready(endpoint))
         };
         let without_netserver = plan.control.is_none();
-        let half_close = |endpoint: &mut Tcp| {
+        let half_close = |endpoint: &mut C::Endpoint| {
             if without_netserver {
-                endpoint.0.shutdown(std::net::Shutdown::Write)
+                netperf_os::io::half_close(endpoint.fd())
             } else {
                 Ok(())
             }
@@ -430,23 +468,21 @@ fn port_is_taken(error: &io::Error) -> bool {
 /// while netserver's end of it is still waiting to be forgotten.
 struct Dialler {
     local: SocketAddr,
-    to: SockAddr,
     ports: std::ops::Range<u16>,
     next: u16,
     avoid: u16,
 }
 
 impl Dialler {
-    fn new(local: SocketAddr, to: SocketAddr, (from, until): (u16, u16)) -> Self {
+    fn new(local: SocketAddr, to: &SockAddr, (from, until): (u16, u16)) -> Self {
         let ports = from..until.max(from.saturating_add(1));
         let span = u64::from(ports.end - ports.start);
         let nanos = u64::from(netperf_measure::clock::since_epoch().subsec_nanos());
         let start = ports.start + u16::try_from(nanos / 1000 % span).unwrap_or(0);
         Self {
             local,
-            to: to.into(),
             next: start,
-            avoid: to.port(),
+            avoid: to.as_socket().map_or(0, |to| to.port()),
             ports,
         }
     }
@@ -477,8 +513,8 @@ mod tests {
     #[test]
     fn local_ports_are_walked_through_in_a_circle_without_the_servers() {
         let local = "127.0.0.1:0".parse().unwrap();
-        let to = "127.0.0.1:30001".parse().unwrap();
-        let mut dialler = Dialler::new(local, to, (30_000, 30_003));
+        let to: SocketAddr = "127.0.0.1:30001".parse().unwrap();
+        let mut dialler = Dialler::new(local, &to.into(), (30_000, 30_003));
         let mut seen = Vec::new();
         for _ in 0..4 {
             if dialler.next == dialler.avoid {

@@ -6,10 +6,11 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_model::{Ending, Limit as LimitPlan, ServerJob, Tally};
 use netperf_os::{SockAddr, Socket};
-use netperf_transport::socket;
-use netperf_transport::tcp::{OnSocket, Spliced, Tcp};
-use netperf_transport::udp::{Answering, First, Towards};
+use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket, Parts, Plain};
+use netperf_transport::registry::{self, Visitor};
+use netperf_transport::tcp::{Spliced, Tcp};
 use netperf_transport::{Endpoint, Received, Sent};
+use netperf_transport::{place, socket};
 
 use super::{blame, needed};
 use crate::error::{EngineError, Operation};
@@ -21,9 +22,6 @@ use crate::stop::{ByBell, Ended, Phase, Stop};
 use crate::workload::connect::{self, Exchange, Opened};
 use crate::workload::{self, rr, stream};
 
-/// Empty datagrams that tell netperf of the end: one may be lost.
-const END_MARKS: usize = 3;
-
 /// A run under way.
 struct Going<'a, 's, P> {
     work: &'a mut Work,
@@ -31,6 +29,37 @@ struct Going<'a, 's, P> {
     tally: &'a mut Tally,
     recorder: &'a mut Off,
     prelude: &'a mut P,
+}
+
+/// A run and what it runs on, to be matched with the transport's types.
+struct Visiting<'l, 'a, 's, P, L> {
+    going: Going<'a, 's, P>,
+    data: Socket,
+    limit: &'l L,
+}
+
+impl<P: Prelude, L: Limit> Visitor for Visiting<'_, '_, '_, P, L> {
+    type Out = Result<Served, EngineError>;
+
+    fn stream(self, how: Plain<Tcp>) -> Self::Out {
+        if self.going.work.job.flow.connects {
+            self.going.connections(&how, &self.data, self.limit)
+        } else {
+            self.going.stream(self.data, self.limit)
+        }
+    }
+
+    fn connection<C: Connects>(self, how: C) -> Self::Out {
+        if self.going.work.job.flow.connects {
+            self.going.connections(&how, &self.data, self.limit)
+        } else {
+            self.going.connection(&how, self.data, self.limit)
+        }
+    }
+
+    fn addressed<A: Addresses>(self, how: A) -> Self::Out {
+        self.going.addressed(&how, self.data, self.limit)
+    }
 }
 
 /// Runs netserver's end with the loop that the request asks for.
@@ -64,7 +93,7 @@ pub(crate) fn server(
 impl<'s, P: Prelude> Going<'_, 's, P> {
     fn with_limit(self, data: Socket) -> Result<Served, EngineError> {
         let job = &self.work.job;
-        let whole_messages = !job.flow.counts_transactions() && !job.transport.is_connected();
+        let whole_messages = !job.flow.counts_transactions() && job.transport.keeps_boundaries();
         match job.limit {
             LimitPlan::Units(units) if whole_messages => self.go(data, &AtLeast(units)),
             LimitPlan::Units(units) => self.go(data, &Exactly(units)),
@@ -88,45 +117,80 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
     }
 
     fn go<L: Limit>(self, data: Socket, limit: &L) -> Result<Served, EngineError> {
-        if self.work.job.flow.connects {
-            self.connections(&data, limit)
-        } else if self.work.job.transport.is_connected() {
-            self.connection(data, limit)
-        } else {
-            self.datagrams(data, limit)
-        }
+        let transport = self.work.job.transport;
+        let plan = self.work.job.end.socket.clone();
+        registry::visit(
+            transport,
+            &plan,
+            Visiting {
+                going: self,
+                data,
+                limit,
+            },
+        )
     }
 
-    fn connection<L: Limit>(mut self, listener: Socket, limit: &L) -> Result<Served, EngineError> {
-        let data = match accept(&listener, self.stop, self.tally) {
-            Ok(Opened::Ready(data)) => data,
-            Ok(Opened::Ended(ended)) => return Ok(Served::without_facts(ended)),
-            Ok(Opened::Again) => return Ok(Served::without_facts(Ended::Abandoned)),
-            Err(error) => {
-                return Err(EngineError {
-                    operation: Operation::Accept,
-                    error,
-                });
-            }
+    /// Data over one connection, when what accepts also moves it.
+    fn connection<C: Connects, L: Limit>(
+        mut self,
+        how: &C,
+        listener: Socket,
+        limit: &L,
+    ) -> Result<Served, EngineError> {
+        let endpoint = match self.accepted(how, listener)? {
+            Ok(endpoint) => endpoint,
+            Err(ended) => return Ok(Served::without_facts(ended)),
         };
-        drop(listener);
-        if let Some(schedule) = sending_schedule(&self.work.job, self.stop.elapsed()) {
-            self.stop
-                .reschedule(schedule)
-                .map_err(Operation::Timer.failed())?;
-        }
+        self.begin()?;
+        let (ended, data) = self.serve(endpoint, limit)?;
+        Ok(Served::with_facts(ended, &data))
+    }
+
+    /// Data over one connection, moved in one of the ways that a byte stream knows.
+    fn stream<L: Limit>(mut self, listener: Socket, limit: &L) -> Result<Served, EngineError> {
+        let Tcp(data) = match self.accepted(&Plain::<Tcp>::new(), listener)? {
+            Ok(endpoint) => endpoint,
+            Err(ended) => return Ok(Served::without_facts(ended)),
+        };
+        self.begin()?;
         let (ended, data) = if self.work.job.end.copy_avoidance && self.work.job.flow.sends {
             let spliced = Spliced::new(data).map_err(Operation::Receive.failed())?;
             self.serve(spliced, limit)?
         } else {
             self.serve(Tcp(data), limit)?
         };
-        let facts = Some(socket::facts(&data));
-        Ok(Served {
-            ended,
-            facts,
-            idle: Duration::ZERO,
-        })
+        Ok(Served::with_facts(ended, &data))
+    }
+
+    /// The one connection of a test, or how the wait for it ended.
+    fn accepted<C: Connects>(
+        &mut self,
+        how: &C,
+        listener: Socket,
+    ) -> Result<Result<C::Endpoint, Ended>, EngineError> {
+        loop {
+            let over = |stop: &mut ByBell<'_>, tally: &Tally| stop.interrupted(tally);
+            return match accept(how, &listener, self.stop, self.tally, over) {
+                Ok(Opened::Ready(endpoint)) => Ok(Ok(endpoint)),
+                Ok(Opened::Ended(ended)) => Ok(Err(ended)),
+                Ok(Opened::Again) => continue,
+                Err(error) => Err(EngineError {
+                    operation: Operation::Accept,
+                    error,
+                }),
+            };
+        }
+    }
+
+    /// The time of a sender begins with the connection.
+    fn begin(&mut self) -> Result<(), EngineError> {
+        match sending_schedule(&self.work.job, self.stop.elapsed()) {
+            Some(schedule) => self
+                .stop
+                .reschedule(schedule)
+                .map_err(Operation::Timer.failed()),
+            None => Ok(()),
+        }
     }
 
     fn serve<E: Endpoint + OnSocket, L: Limit>(
@@ -152,66 +216,86 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
         Ok((ended.map_err(blame(flow))?, endpoint.into_socket()))
     }
 
-    fn datagrams<L: Limit>(mut self, data: Socket, limit: &L) -> Result<Served, EngineError> {
-        let (Work { job, rings }, run) = self.parts(limit);
-        let flow = job.flow;
+    fn addressed<A: Addresses, L: Limit>(
+        self,
+        how: &A,
+        data: Socket,
+        limit: &L,
+    ) -> Result<Served, EngineError> {
+        let flow = self.work.job.flow;
         if flow.receives && !flow.sends {
-            let mut endpoint = Towards {
-                socket: data,
-                to: peer(job)?,
-            };
-            let ring = needed(&mut rings.send)?;
-            let ended = match stream::send(&mut endpoint, ring, run) {
-                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ended::ByPeer,
-                other => other.map_err(blame(flow))?,
-            };
-            // A peer that is gone needs no telling.
-            (0..END_MARKS).for_each(|_| drop(endpoint.send(&[])));
-            return Ok(Served::without_facts(ended));
+            self.sends_only(how, data, limit)
+        } else {
+            self.answers(how, data, limit)
         }
-        let length = match job.ending {
-            Ending::Omni => None,
-            Ending::OddDatagram(length) => usize::try_from(length).ok(),
+    }
+
+    fn sends_only<A: Addresses, L: Limit>(
+        mut self,
+        how: &A,
+        data: Socket,
+        limit: &L,
+    ) -> Result<Served, EngineError> {
+        let (Work { job, rings, .. }, run) = self.parts(limit);
+        let mut endpoint = how
+            .asking(data, peer(job)?)
+            .map_err(Operation::Connect.failed())?;
+        let ring = needed(&mut rings.send)?;
+        let ended = match stream::send(&mut endpoint, ring, run) {
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ended::ByPeer,
+            other => other.map_err(blame(job.flow))?,
         };
-        let first = First {
-            connect: job.end.socket.connected_datagram,
-            answer_from_there: job.end.socket.packet_info,
-        };
-        let answering = Answering::new(data, first).map_err(Operation::Create.failed())?;
+        drop(endpoint.part());
+        Ok(Served::without_facts(ended))
+    }
+
+    fn answers<A: Addresses, L: Limit>(
+        mut self,
+        how: &A,
+        data: Socket,
+        limit: &L,
+    ) -> Result<Served, EngineError> {
+        let (Work { job, rings, .. }, run) = self.parts(limit);
+        let answering = how.answering(data).map_err(Operation::Create.failed())?;
         let mut endpoint = UntilOdd {
             inner: answering,
-            length,
+            length: match job.ending {
+                Ending::Omni => None,
+                Ending::OddDatagram(length) => usize::try_from(length).ok(),
+            },
         };
-        let ended = if flow.is_request_response() {
+        let ended = if job.flow.is_request_response() {
             let rings = (needed(&mut rings.recv)?, needed(&mut rings.send)?);
             rr::server(&mut endpoint, rings, run)
         } else {
             stream::receive(&mut endpoint, needed(&mut rings.recv)?, run)
         };
-        let ended = ended.map_err(blame(flow))?;
+        let ended = ended.map_err(blame(job.flow))?;
         if ended == Ended::Abandoned {
             // The client's own end marks never came, so it may be waiting for one.
-            (0..END_MARKS).for_each(|_| endpoint.inner.send_end_mark());
+            drop(endpoint.inner.part());
         }
         Ok(Served::without_facts(ended))
     }
 
-    fn connections<L: Limit>(self, listener: &Socket, limit: &L) -> Result<Served, EngineError> {
+    fn connections<C: Connects, L: Limit>(
+        self,
+        how: &C,
+        listener: &Socket,
+        limit: &L,
+    ) -> Result<Served, EngineError> {
         let Going {
             work, stop, tally, ..
         } = self;
         let mut idle = IdleWatch::new();
-        let accept_next = |stop: &mut ByBell<'_>, tally: &Tally| match listener.accept() {
-            Ok((data, _)) => Ok(Opened::Ready(Tcp(data))),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                let over = stop.interrupted(tally).or_else(|| {
+        let accept_next = |stop: &mut ByBell<'_>, tally: &Tally| {
+            let over = |stop: &mut ByBell<'_>, tally: &Tally| {
+                stop.interrupted(tally).or_else(|| {
                     (stop.phase() == Phase::Finish && idle.is_over(tally))
                         .then_some(Ended::TimeOver)
-                });
-                Ok(over.map_or(Opened::Again, Opened::Ended))
-            }
-            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => Ok(Opened::Again),
-            Err(error) => Err(error),
+                })
+            };
+            accept(how, listener, stop, tally, over)
         };
         let exchange = Exchange {
             send: work.rings.send.as_mut(),
@@ -232,6 +316,13 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
 }
 
 impl Served {
+    fn with_facts(ended: Ended, data: &Socket) -> Self {
+        Self {
+            facts: Some(socket::facts(data)),
+            ..Self::without_facts(ended)
+        }
+    }
+
     fn without_facts(ended: Ended) -> Self {
         Self {
             ended,
@@ -241,19 +332,24 @@ impl Served {
     }
 }
 
-/// accept(2) until there is a connection or nothing to wait for.
-fn accept(listener: &Socket, stop: &mut ByBell<'_>, tally: &Tally) -> io::Result<Opened<Socket>> {
-    loop {
-        match listener.accept() {
-            Ok((data, _)) => return Ok(Opened::Ready(data)),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                if let Some(ended) = stop.interrupted(tally) {
-                    return Ok(Opened::Ended(ended));
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-            Err(error) => return Err(error),
-        }
+/// Waits for a connection, until there is one or nothing to wait for.
+fn accept<'s, C: Connects>(
+    how: &C,
+    listener: &Socket,
+    stop: &mut ByBell<'s>,
+    tally: &Tally,
+    mut over: impl FnMut(&mut ByBell<'s>, &Tally) -> Option<Ended>,
+) -> io::Result<Opened<C::Endpoint>> {
+    let mut ended = None;
+    let met = how.accept(listener, &mut || {
+        ended = over(stop, tally);
+        ended.is_some()
+    });
+    match met {
+        Ok(Met::Connected(endpoint)) => Ok(Opened::Ready(endpoint)),
+        Ok(Met::GivenUp) => Ok(Opened::Ended(ended.unwrap_or(Ended::Abandoned))),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => Ok(Opened::Again),
+        Err(error) => Err(error),
     }
 }
 
@@ -280,12 +376,14 @@ impl IdleWatch {
     }
 }
 
-/// Where a datagram sender that was never written to sends.
+/// Where a sender of messages that was never written to sends.
 fn peer(job: &ServerJob) -> Result<SockAddr, EngineError> {
-    job.peer.map(SockAddr::from).ok_or_else(|| EngineError {
-        operation: Operation::Send,
-        error: io::Error::from_raw_os_error(netperf_os::io::DESTINATION_REQUIRED),
-    })
+    let peer = job
+        .peer
+        .as_ref()
+        .ok_or_else(|| io::Error::from_raw_os_error(netperf_os::io::DESTINATION_REQUIRED));
+    peer.and_then(|peer| place::sock_addr(job.transport, peer, &job.end.place))
+        .map_err(Operation::Send.failed())
 }
 
 /// Ends at the first datagram of another length, where the request asks for that.

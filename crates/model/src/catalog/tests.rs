@@ -494,6 +494,12 @@ impl TestId {
             .map(|row| row.id)
     }
 
+    /// Whether the test moves data at all.
+    #[must_use]
+    pub const fn moves_data(self) -> bool {
+        !matches!(self, Self::LocCpu | Self::RemCpu | Self::Uuid)
+    }
+
     /// Whether results are printed as transactions per second unless `-f` says otherwise.
     ///
     /// The original decides by the letters `RR` in the name.

@@ -62,6 +62,20 @@ pub fn recv(fd: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<usize> {
     counted(unsafe { libc::recv(fd.as_raw_fd(), buf.as_mut_ptr().cast(), buf.len(), 0) })
 }
 
+/// shutdown(2) of our direction.
+///
+/// # Errors
+/// Whatever shutdown(2) reports, such as a connection that is gone.
+pub fn half_close(fd: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: shutdown takes no pointers.
+    let result = unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_WR) };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
 /// recv(2) of one byte without waiting and without taking it: 0 at the end.
 ///
 /// # Errors

@@ -1,5 +1,6 @@
 //! Linux.
 
+pub mod address;
 pub mod bell;
 pub mod io;
 pub mod net;

@@ -1,0 +1,45 @@
+//! Socket addresses that are not IP addresses (vsock(7), packet(7)).
+
+use std::os::fd::AsRawFd;
+use std::{fs, io};
+
+use socket2::SockAddr;
+
+/// `VMADDR_CID_ANY` and `VMADDR_PORT_ANY`.
+pub const VSOCK_ANY: u32 = libc::VMADDR_CID_ANY;
+/// `VMADDR_CID_LOCAL`: this machine, whatever its context id.
+pub const VSOCK_LOCAL: u32 = libc::VMADDR_CID_LOCAL;
+
+/// The family of permanent virtual circuits of ATM, `AF_ATMPVC`.
+pub const ATM_PVC: i32 = libc::AF_ATMPVC;
+
+/// `IOCTL_VM_SOCKETS_GET_LOCAL_CID` (vsock(7)).
+const GET_LOCAL_CID: libc::Ioctl = 0x7b9;
+
+/// The address of a vsock socket.
+#[must_use]
+pub fn vsock(cid: u32, port: u32) -> SockAddr {
+    SockAddr::vsock(cid, port)
+}
+
+/// Context id and port of a vsock address.
+#[must_use]
+pub fn as_vsock(address: &SockAddr) -> Option<(u32, u32)> {
+    address.as_vsock_address()
+}
+
+/// The context id of this machine.
+///
+/// # Errors
+/// When there is no /dev/vsock, or its transport is not loaded.
+pub fn local_cid() -> io::Result<u32> {
+    let device = fs::File::open("/dev/vsock")?;
+    let mut cid: libc::c_uint = 0;
+    // SAFETY: the request writes one unsigned int, which `cid` is.
+    let result = unsafe { libc::ioctl(device.as_raw_fd(), GET_LOCAL_CID, &raw mut cid) };
+    if result == 0 {
+        Ok(cid)
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}

@@ -1,0 +1,208 @@
+//! How the two ends of a test come together: over a connection, by address, or on a circuit.
+
+use std::io;
+use std::marker::PhantomData;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use netperf_os::wait::{Interest, ready};
+use netperf_os::{SockAddr, Socket};
+
+use crate::endpoint::Endpoint;
+
+/// An endpoint with a socket to look at or to half-close when the run is over.
+pub trait OnSocket {
+    /// The socket.
+    fn fd(&self) -> BorrowedFd<'_>;
+    /// Gives the socket back.
+    fn into_socket(self) -> Socket;
+}
+
+/// What waiting for a connection came to.
+#[derive(Debug)]
+pub enum Met<T> {
+    /// The connection stands.
+    Connected(T),
+    /// The caller gave up waiting for it.
+    GivenUp,
+}
+
+impl<T> Met<T> {
+    /// The same with something else made of the connection.
+    ///
+    /// # Errors
+    /// What `make` reports.
+    pub fn and_then<U>(self, make: impl FnOnce(T) -> io::Result<Met<U>>) -> io::Result<Met<U>> {
+        match self {
+            Self::Connected(connection) => make(connection),
+            Self::GivenUp => Ok(Met::GivenUp),
+        }
+    }
+}
+
+/// Asked whenever a signal interrupts a wait: whether to give up.
+pub type GiveUp<'a> = &'a mut dyn FnMut() -> bool;
+
+/// A transport with connections: netserver listens, netperf connects.
+pub trait Connects {
+    /// What moves the bytes of a connection.
+    type Endpoint: Endpoint + OnSocket;
+
+    /// netperf's side: connects an opened socket.
+    ///
+    /// # Errors
+    /// Whatever connect(2) reports, at once or in the end.
+    fn connect(
+        &self,
+        socket: Socket,
+        to: &SockAddr,
+        give_up: GiveUp<'_>,
+    ) -> io::Result<Met<Self::Endpoint>>;
+
+    /// netserver's side: accepts one connection. `ConnectionAborted` is an error of that
+    /// connection alone: the next may be better.
+    ///
+    /// # Errors
+    /// Whatever accept(2) reports.
+    fn accept(&self, listener: &Socket, give_up: GiveUp<'_>) -> io::Result<Met<Self::Endpoint>>;
+}
+
+/// A transport whose connected sockets are endpoints as they are.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain<E>(PhantomData<E>);
+
+impl<E> Plain<E> {
+    /// The transport.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<E> Default for Plain<E> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<E: Endpoint + OnSocket + From<Socket>> Connects for Plain<E> {
+    type Endpoint = E;
+
+    fn connect(&self, socket: Socket, to: &SockAddr, give_up: GiveUp<'_>) -> io::Result<Met<E>> {
+        connect(&socket, to, give_up)?.and_then(|()| Ok(Met::Connected(E::from(socket))))
+    }
+
+    fn accept(&self, listener: &Socket, give_up: GiveUp<'_>) -> io::Result<Met<E>> {
+        accept(listener, give_up)?.and_then(|socket| Ok(Met::Connected(E::from(socket))))
+    }
+}
+
+/// connect(2); asks `give_up` whenever a signal interrupts the wait.
+///
+/// # Errors
+/// Whatever connect(2) reports, at once or in the end.
+pub fn connect(socket: &Socket, to: &SockAddr, give_up: GiveUp<'_>) -> io::Result<Met<()>> {
+    const LOOK_AROUND: Duration = Duration::from_millis(100);
+    match socket.connect(to) {
+        Ok(()) => return Ok(Met::Connected(())),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+        Err(error) => return Err(error),
+    }
+    // An interrupted connect goes on by itself (connect(2), EINTR).
+    loop {
+        if give_up() {
+            return Ok(Met::GivenUp);
+        }
+        if ready(socket.as_fd(), Interest::Write, LOOK_AROUND)? {
+            return match socket.take_error()? {
+                None => Ok(Met::Connected(())),
+                Some(error) => Err(error),
+            };
+        }
+    }
+}
+
+/// accept(2); asks `give_up` whenever a signal interrupts the wait.
+///
+/// # Errors
+/// Whatever accept(2) reports.
+pub fn accept(listener: &Socket, give_up: GiveUp<'_>) -> io::Result<Met<Socket>> {
+    loop {
+        match listener.accept() {
+            Ok((data, _)) => return Ok(Met::Connected(data)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                if give_up() {
+                    return Ok(Met::GivenUp);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// What was left to do for an end of a transport without connections.
+#[derive(Debug)]
+pub enum Parted {
+    /// The other end knows, or never will.
+    Done,
+    /// The end mark may be lost: whoever waits for the other end repeats it.
+    Repeat(EndMark),
+}
+
+impl Parted {
+    /// What is to be repeated, if anything is.
+    #[must_use]
+    pub fn mark(self) -> Option<EndMark> {
+        match self {
+            Self::Done => None,
+            Self::Repeat(mark) => Some(mark),
+        }
+    }
+}
+
+/// Repeats what tells the other end that there is no more.
+pub struct EndMark(Box<dyn FnMut()>);
+
+impl EndMark {
+    /// An end mark that `send` sends.
+    pub fn new(send: impl FnMut() + 'static) -> Self {
+        Self(Box::new(send))
+    }
+
+    /// Sends it once more; whether it arrives is seen by the other end's results.
+    pub fn send(&mut self) {
+        (self.0)();
+    }
+}
+
+impl std::fmt::Debug for EndMark {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("EndMark")
+    }
+}
+
+/// An end of a transport without connections.
+pub trait Parts: Endpoint {
+    /// Tells the other end that there is no more, within a deadline of its own.
+    fn part(self) -> Parted;
+}
+
+/// A transport without connections: messages go to an address, or over a circuit.
+pub trait Addresses {
+    /// netperf's end of a test, and netserver's where it only sends.
+    type Asking: Parts;
+    /// netserver's end where it receives: answers whoever asks.
+    type Answering: Parts;
+
+    /// An end that sends to this address.
+    ///
+    /// # Errors
+    /// Whatever the kernel says to the last options.
+    fn asking(&self, socket: Socket, to: SockAddr) -> io::Result<Self::Asking>;
+
+    /// An end that answers.
+    ///
+    /// # Errors
+    /// Whatever the kernel says to the last options.
+    fn answering(&self, socket: Socket) -> io::Result<Self::Answering>;
+}

@@ -1,0 +1,227 @@
+//! Where a data socket is: binding it, and the address that the other end is to use.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use netperf_model::{Address, Domain, PlacePlan, TransportId};
+use netperf_os::address as os_address;
+use netperf_os::{SockAddr, Socket};
+
+use crate::socket;
+
+/// Where a data socket is to be bound.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The transport of the socket.
+    pub transport: TransportId,
+    /// The IP address and port, for transports that have them.
+    pub inet: SocketAddr,
+    /// The rest, for transports that have not.
+    pub place: &'a PlacePlan,
+    /// Who may send to a socket file: everybody, or its owner.
+    pub shared: bool,
+    /// Whether this is the end that asks: where both ends share an address space and one
+    /// station, it takes another service access point than the one it asks for.
+    pub asking: bool,
+}
+
+/// A socket that is bound; what the binding left in the file system goes with it.
+#[derive(Debug, Default)]
+pub struct Placed {
+    /// Where it is; `None` for a socket that need not be bound.
+    pub address: Option<Address>,
+    _file: Option<SocketFile>,
+}
+
+impl Placed {
+    /// Its IP port, or its port of vsock; 0 where there is none.
+    #[must_use]
+    pub fn port(&self) -> u32 {
+        match &self.address {
+            Some(Address::Inet(address)) => u32::from(address.port()),
+            Some(Address::Vsock { port, .. }) => *port,
+            Some(Address::Unix(_) | Address::Link { .. } | Address::Atm { .. }) | None => 0,
+        }
+    }
+}
+
+/// A socket's file, removed with this.
+#[derive(Debug)]
+struct SocketFile(PathBuf);
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        // Somebody else may have removed it already.
+        let _gone = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Binds a socket and says where it is.
+///
+/// # Errors
+/// Whatever bind(2) reports; `NotFound` for a device that is not there.
+pub fn bind(socket: &Socket, wanted: &Wanted<'_>) -> io::Result<Placed> {
+    match wanted.transport.row().domain {
+        Domain::Inet => {
+            socket::bind(socket, wanted.inet)?;
+            Ok(at(Address::Inet(SocketAddr::new(
+                wanted.inet.ip(),
+                socket::local_port(socket),
+            ))))
+        }
+        Domain::Unix => bind_unix(socket, wanted),
+        Domain::Vsock => {
+            socket.bind(&os_address::vsock(
+                os_address::VSOCK_ANY,
+                os_address::VSOCK_ANY,
+            ))?;
+            let (_, port) = os_address::as_vsock(&socket.local_addr()?).ok_or_else(odd_address)?;
+            let cid = os_address::local_cid().unwrap_or(os_address::VSOCK_ANY);
+            Ok(at(Address::Vsock { cid, port }))
+        }
+        Domain::Link | Domain::Atm => Err(io::ErrorKind::Unsupported.into()),
+    }
+}
+
+fn at(address: Address) -> Placed {
+    Placed {
+        address: Some(address),
+        _file: None,
+    }
+}
+
+fn odd_address() -> io::Error {
+    io::Error::other("the socket's address is of another family")
+}
+
+/// How often another name is tried when a file has the one.
+const TRIES: usize = 100;
+/// The original's names: this and six characters (control-protocol.md 2.7.5).
+const PREFIX: &str = "netpe";
+/// The longest path that a record of the Unix-domain tests holds, its NUL not counted.
+const LONGEST_PATH: usize = 31;
+
+fn bind_unix(socket: &Socket, wanted: &Wanted<'_>) -> io::Result<Placed> {
+    let directory = directory(wanted.place.directory.as_deref());
+    for _ in 0..TRIES {
+        let path = directory.join(format!("{PREFIX}{}", six_characters()));
+        match socket.bind(&SockAddr::unix(&path)?) {
+            Ok(()) => {
+                let file = SocketFile(path.clone());
+                if wanted.shared {
+                    share(&path)?;
+                }
+                return Ok(Placed {
+                    address: Some(Address::Unix(path)),
+                    _file: Some(file),
+                });
+            }
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::AddrInUse.into())
+}
+
+/// The directory that was asked for, if it is one and its files fit into a record; the
+/// system's otherwise, as in the original.
+fn directory(asked: Option<&Path>) -> PathBuf {
+    let fits = |path: &Path| path.as_os_str().len() + 1 + PREFIX.len() + 6 <= LONGEST_PATH;
+    let system = std::env::temp_dir();
+    [asked, Some(&system)]
+        .into_iter()
+        .flatten()
+        .find(|path| path.is_dir() && fits(path))
+        .unwrap_or(Path::new("/tmp"))
+        .to_owned()
+}
+
+/// Lets everybody send to a socket file: netperf may run as somebody else.
+fn share(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o666))
+}
+
+fn six_characters() -> String {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    let mut random = RandomState::new().build_hasher().finish();
+    let mut name = String::new();
+    for _ in 0..6 {
+        let index = usize::try_from(random % LETTERS.len() as u64).unwrap_or(0);
+        name.push(char::from(LETTERS[index]));
+        random /= LETTERS.len() as u64;
+    }
+    name
+}
+
+/// The address of the other end's socket as the kernel takes it; `own` is this end's place.
+///
+/// # Errors
+/// `Unsupported` when the address is not one of this transport, `NotFound` for a device that is
+/// not there.
+pub fn sock_addr(
+    transport: TransportId,
+    address: &Address,
+    own: &PlacePlan,
+) -> io::Result<SockAddr> {
+    match (transport.row().domain, address) {
+        (Domain::Inet, Address::Inet(address)) => Ok((*address).into()),
+        (Domain::Unix, Address::Unix(path)) => SockAddr::unix(path),
+        (Domain::Vsock, Address::Vsock { cid, port }) => Ok(os_address::vsock(*cid, *port)),
+        _ => {
+            let _later = own;
+            Err(io::ErrorKind::Unsupported.into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netperf_model::{Family, SocketPlan};
+
+    fn wanted(place: &PlacePlan) -> Wanted<'_> {
+        Wanted {
+            transport: TransportId::UnixStream,
+            inet: SocketAddr::from(([0, 0, 0, 0], 0)),
+            place,
+            shared: true,
+            asking: false,
+        }
+    }
+
+    #[test]
+    fn a_socket_file_has_a_name_of_its_own_and_goes_with_the_socket() {
+        let place = PlacePlan::default();
+        let plan = SocketPlan::default();
+        let open = || {
+            socket::open(TransportId::UnixStream, Family::V4, &plan)
+                .unwrap()
+                .socket
+        };
+        let (one, other) = (open(), open());
+        let first = bind(&one, &wanted(&place)).unwrap();
+        let second = bind(&other, &wanted(&place)).unwrap();
+        let path = |placed: &Placed| match &placed.address {
+            Some(Address::Unix(path)) => path.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert_ne!(path(&first), path(&second));
+        assert!(path(&first).exists());
+        assert!(path(&first).as_os_str().len() <= LONGEST_PATH);
+        let gone = path(&first);
+        drop(first);
+        assert!(!gone.exists() && path(&second).exists());
+    }
+
+    #[test]
+    fn a_directory_that_is_none_falls_back_to_the_systems() {
+        let place = PlacePlan {
+            directory: Some("/no/such".into()),
+            ..PlacePlan::default()
+        };
+        assert_eq!(directory(place.directory.as_deref()), directory(None));
+    }
+}

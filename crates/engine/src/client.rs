@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{
-    Address, CpuUsage, Domain, EndResult, EndSetup, Family, Hosts, Latency, Limit as LimitPlan,
+    Address, CpuUsage, Domain, EndResult, EndSetup, Family, Hosts, Latency, Limit as LimitPlan, Meeting,
     Tally, TestId, TestPlan,
 };
 use netperf_os::Socket;
@@ -236,8 +236,10 @@ fn schedule(plan: &TestPlan) -> Schedule {
         LimitPlan::Time(time) => Some(time),
         LimitPlan::Units(_) | LimitPlan::UntilStopped => None,
     };
-    // Datagrams have no end: when the time is over there is nothing to wait for.
-    let receives_datagrams = !plan.transport.is_connected() && !plan.flow.is_request_response();
+    // What may be lost has no end: when the time is over there is nothing to wait for.
+    let row = plan.transport.row();
+    let receives_datagrams =
+        row.meeting != Meeting::Connection && !row.reliable && !plan.flow.is_request_response();
     let grace = if receives_datagrams {
         Duration::ZERO
     } else {

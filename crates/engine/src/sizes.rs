@@ -15,10 +15,10 @@ pub fn send_size(plan: &RingPlan, send_buffer: Option<u32>, transport: Transport
         return size;
     }
     let size = known(send_buffer);
-    if transport.is_connected() {
-        size
-    } else {
+    if transport.keeps_boundaries() {
         size.min(LARGEST_DATAGRAM)
+    } else {
+        size
     }
 }
 

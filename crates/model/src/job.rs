@@ -30,10 +30,19 @@ pub struct ServerJob {
     pub port: u16,
     /// Where to send messages before any has arrived.
     pub peer: Option<Address>,
+    /// Associations that netperf opens (SCTP one-to-many), as far as it said so.
+    pub associations: u32,
     /// How the run ends, where requests differ.
     pub ending: Ending,
     /// Whether the facts of netserver's host are wanted.
     pub facts: Option<FactsWanted>,
+}
+
+/// What a netserver of ours can do on its host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Abilities {
+    /// The transports that its kernel has.
+    pub transports: Vec<TransportId>,
 }
 
 /// How netserver's end of a run is brought to its end.

@@ -27,7 +27,7 @@ pub use event::Interim;
 pub use host::{
     FactsWanted, HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode,
 };
-pub use job::{Ending, ServerJob};
+pub use job::{Abilities, Ending, ServerJob};
 pub use latency::{Decades, Latency};
 pub use outcome::{Confidence, EndResult, Iteration, Outcome, Span, Tally, TcpFacts, Warning};
 pub use plan::{

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use netperf_cli::{CliError, Command, Run, Surroundings, UnknownTest};
 use netperf_measure::clock;
-use netperf_model::{Span, TestId};
+use netperf_model::Span;
 use netperf_report::format::json::{self, Frame};
 use netperf_report::selection::{Listing, all_names};
 use netperf_report::selectors::is_selector;

@@ -112,7 +112,7 @@ impl Link for ControlLink {
                 Interest::Read,
                 wait + Duration::from_millis(1),
             )? {
-                if let Some(mark) = &self.end_mark {
+                if let Some(mark) = &mut self.end_mark {
                     mark.send();
                 }
                 continue;

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use netperf_model::{EndResult, TestPlan};
+use netperf_model::{Abilities, EndResult, TestPlan};
 use netperf_wire::messages::{CpuCalibrateReply, Passphrase};
 use netperf_wire::{FixedStr, Frame, Header, Message, RequestKind};
 
 use crate::error::SessionError;
+use crate::extension;
 use crate::offer::{self, Agreement};
 
 /// How long netserver may take to answer a request.
@@ -21,6 +22,8 @@ pub enum State {
     Idle,
     /// A calibration was asked for.
     Calibrating,
+    /// What netserver can do was asked.
+    Greeting,
     /// A test was asked for.
     Offered,
     /// The test runs.
@@ -36,6 +39,8 @@ pub enum State {
 pub enum Input {
     /// The connection stands; say the passphrase if there is one.
     Open(Option<String>),
+    /// Ask what netserver can do.
+    Greet,
     /// Ask for a calibration, and for a CPU to be bound to.
     Calibrate(Option<u32>),
     /// Ask for a test with this request.
@@ -70,6 +75,8 @@ pub enum Effect {
         /// CPUs online.
         cpus: i32,
     },
+    /// What netserver can do; `None` for a stock one.
+    Greeted(Option<Abilities>),
     /// Tell netserver that no more is coming.
     HalfClose,
     /// The conversation failed.
@@ -84,6 +91,11 @@ pub fn step(plan: &TestPlan, state: State, input: Input) -> (State, Vec<Effect>)
         (State::Idle, Input::Calibrate(cpu)) => (
             State::Calibrating,
             ask(offer::calibration(plan, cpu), CALIBRATION),
+        ),
+        (State::Idle, Input::Greet) => (State::Greeting, ask(offer::greeting(), CALIBRATION)),
+        (State::Greeting, Input::Frame(frame)) => (
+            State::Idle,
+            vec![Effect::Greeted(extension::abilities(&frame))],
         ),
         (State::Idle, Input::Offer(request)) => (State::Offered, ask(*request, ANSWER)),
         (State::Idle, Input::Finish) => (State::Closed, vec![Effect::HalfClose]),
@@ -164,6 +176,7 @@ fn fail(state: &State, input: &Input) -> (State, Vec<Effect>) {
         Input::Closed(got) => SessionError::Closed { got: *got },
         Input::TimedOut(within) => SessionError::NoAnswer(*within),
         Input::Open(_)
+        | Input::Greet
         | Input::Calibrate(_)
         | Input::Offer(_)
         | Input::RunEnded(_)
@@ -183,6 +196,7 @@ impl State {
         match self {
             Self::Idle => "Idle",
             Self::Calibrating => "Calibrating",
+            Self::Greeting => "Greeting",
             Self::Offered => "Offered",
             Self::Running(_) => "Running",
             Self::AwaitingResults(_) => "AwaitingResults",
@@ -197,6 +211,7 @@ impl Input {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Open(_) => "Open",
+            Self::Greet => "Greet",
             Self::Calibrate(_) => "Calibrate",
             Self::Offer(_) => "Offer",
             Self::RunEnded(_) => "RunEnded",

@@ -8,7 +8,7 @@ mod omni;
 
 use std::net::IpAddr;
 
-use netperf_model::{EndResult, EndSetup, HostFacts, ServerJob};
+use netperf_model::{Address, EndResult, EndSetup, HostFacts, ServerJob, TransportId};
 use netperf_wire::messages::{
     MaertsRequest, OmniRequest, RrRequest, StreamRequest, UdpStreamRequest,
 };
@@ -36,8 +36,12 @@ pub enum Dialect {
 pub struct Ready {
     /// Its socket and buffers.
     pub setup: EndSetup,
-    /// The port of its data socket.
-    pub data_port: u16,
+    /// What its data socket is one of.
+    pub transport: TransportId,
+    /// The port of its data socket, 0 where there is none.
+    pub data_port: u32,
+    /// Where its data socket is, where it is not bound by a port alone.
+    pub address: Option<Address>,
     /// Its CPU calibration rate, clock ticks per second.
     pub cpu_rate: f32,
     /// The facts of its host, where the job wants them.
@@ -59,7 +63,7 @@ impl Dialect {
         match kind {
             RequestKind::Omni => {
                 let request: OmniRequest = decode(frame)?;
-                let job = omni::extended(omni::job(&request, peer)?, frame);
+                let job = omni::job(&request, frame, peer)?;
                 Ok((Self::Omni(Box::new(request)), job))
             }
             RequestKind::TcpStream => {

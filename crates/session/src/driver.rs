@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_model::{CpuMethod, EndResult, ServerJob, TestPlan};
+use netperf_model::{Abilities, CpuMethod, EndResult, ServerJob, TestPlan};
 use netperf_wire::{Frame, RemoteErrno};
 
 use crate::client;
@@ -54,6 +54,7 @@ enum Outcome {
     Agreed(Agreement),
     Results(Box<EndResult>),
     Calibrated(f32, i32),
+    Greeted(Option<Abilities>),
 }
 
 impl<'a, L: Link> Conversation<'a, L> {
@@ -92,7 +93,10 @@ impl<'a, L: Link> Conversation<'a, L> {
     pub fn agree(&mut self, request: Frame) -> Result<Agreement, SessionError> {
         match self.feed(client::Input::Offer(Box::new(request)))? {
             Outcome::Agreed(agreement) => Ok(agreement),
-            Outcome::Nothing | Outcome::Results(_) | Outcome::Calibrated(..) => {
+            Outcome::Nothing
+            | Outcome::Results(_)
+            | Outcome::Calibrated(..)
+            | Outcome::Greeted(_) => {
                 Err(out_of_turn("an answer to the offer"))
             }
         }
@@ -105,9 +109,26 @@ impl<'a, L: Link> Conversation<'a, L> {
     pub fn results(&mut self, within: Duration) -> Result<EndResult, SessionError> {
         match self.feed(client::Input::RunEnded(within))? {
             Outcome::Results(result) => Ok(*result),
-            Outcome::Nothing | Outcome::Agreed(_) | Outcome::Calibrated(..) => {
+            Outcome::Nothing
+            | Outcome::Agreed(_)
+            | Outcome::Calibrated(..)
+            | Outcome::Greeted(_) => {
                 Err(out_of_turn("the results"))
             }
+        }
+    }
+
+    /// Asks what netserver can do; `None` when it is a stock one.
+    ///
+    /// # Errors
+    /// When netserver breaks the protocol or does not answer.
+    pub fn greet(&mut self) -> Result<Option<Abilities>, SessionError> {
+        match self.feed(client::Input::Greet)? {
+            Outcome::Greeted(abilities) => Ok(abilities),
+            Outcome::Nothing
+            | Outcome::Results(_)
+            | Outcome::Agreed(_)
+            | Outcome::Calibrated(..) => Err(out_of_turn("an answer to the greeting")),
         }
     }
 
@@ -118,7 +139,10 @@ impl<'a, L: Link> Conversation<'a, L> {
     pub fn calibrate(&mut self) -> Result<(f32, i32), SessionError> {
         match self.feed(client::Input::Calibrate(self.plan.remote.bind))? {
             Outcome::Calibrated(rate, cpus) => Ok((rate, cpus)),
-            Outcome::Nothing | Outcome::Agreed(_) | Outcome::Results(_) => {
+            Outcome::Nothing
+            | Outcome::Agreed(_)
+            | Outcome::Results(_)
+            | Outcome::Greeted(_) => {
                 Err(out_of_turn("the calibration"))
             }
         }
@@ -148,6 +172,7 @@ impl<'a, L: Link> Conversation<'a, L> {
                     client::Effect::Calibrated { rate, cpus } => {
                         outcome = Outcome::Calibrated(rate, cpus);
                     }
+                    client::Effect::Greeted(abilities) => outcome = Outcome::Greeted(abilities),
                     client::Effect::HalfClose => self.link.half_close(),
                     client::Effect::Fail(error) => return Err(error),
                 }
@@ -197,6 +222,9 @@ pub trait Host {
     /// The calibration rate of a CPU method; 0 when it cannot be told.
     fn calibrate(&mut self, method: CpuMethod) -> f32;
 
+    /// What this host can do.
+    fn abilities(&mut self) -> Abilities;
+
     /// Moves to a CPU; a CPU that does not exist is ignored.
     fn bind_to_cpu(&mut self, cpu: u32);
 }
@@ -231,6 +259,7 @@ fn carry_out<L: Link, H: Host>(
         match effect {
             Effect::Expect(within) => next = Some(awaited(link, within)),
             Effect::BindToCpu(cpu) => host.bind_to_cpu(cpu),
+            Effect::FindAbilities => next = Some(Input::Abilities(host.abilities())),
             Effect::Calibrate(method) => next = Some(Input::Calibrated(host.calibrate(method))),
             Effect::Prepare(job) => {
                 next = Some(match host.prepare(*job) {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use netperf_model::TransportId;
 use netperf_wire::RemoteErrno;
 
 /// What went wrong on the control connection.
@@ -15,6 +16,8 @@ pub enum SessionError {
         /// Bytes of the message that had arrived.
         got: usize,
     },
+    /// The peer is a stock netserver, which cannot do this transport.
+    Unsupported(TransportId),
     /// No answer within this time.
     NoAnswer(Duration),
     /// The connection broke.
@@ -38,6 +41,11 @@ impl fmt::Display for SessionError {
             Self::NoAnswer(time) => {
                 write!(f, "no answer from netserver within {} s", time.as_secs())
             }
+            Self::Unsupported(transport) => write!(
+                f,
+                "that netserver is of another make and cannot do {}: start one of this program there",
+                transport.row().label
+            ),
             Self::Broken(why) => write!(f, "the control connection broke: {why}"),
             Self::Malformed(why) => write!(f, "netserver's answer makes no sense: {why}"),
             Self::OutOfTurn { state, input } => write!(f, "{input} is out of turn in {state}"),

@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use netperf_model::CpuMethod;
+use netperf_model::{Abilities, Address, CpuMethod, PlacePlan, TransportId};
 use netperf_model::host::{
     FactsWanted, HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode, tidy,
 };
@@ -14,6 +14,105 @@ use netperf_wire::{FixedStr, Frame, Message, Stage};
 
 /// The bit of [`ItemKind::Wants`] that asks for the facts of netserver's host.
 const WANTS_FACTS: u32 = 1;
+
+/// The bit of [`ItemKind::Wants`] that asks what netserver can do.
+const WANTS_ABILITIES: u32 = 2;
+
+/// Asks what netserver can do: a stock one does not answer that.
+pub(crate) fn greet(extension: &mut Extension) {
+    extension.push(ItemKind::Wants, &WANTS_ABILITIES.to_be_bytes());
+}
+
+/// Whether a request asks what netserver can do.
+pub(crate) fn is_greeting(extension: &Extension) -> bool {
+    wants(extension) & WANTS_ABILITIES != 0
+}
+
+/// Tells what this netserver can do.
+pub(crate) fn tell_abilities(abilities: &Abilities, frame: &mut Frame) {
+    let words: Vec<&str> = abilities
+        .transports
+        .iter()
+        .map(|transport| transport.row().option)
+        .collect();
+    let mut extension = Extension::default();
+    extension.push(ItemKind::Transports, words.join(" ").as_bytes());
+    extension.encode_over(Stage::Response, frame);
+}
+
+/// What a netserver can do; `None` from a stock one.
+pub(crate) fn abilities(frame: &Frame) -> Option<Abilities> {
+    let extension = Extension::decode(Stage::Response, frame).ok().flatten()?;
+    let words = text(&extension, ItemKind::Transports)?;
+    // A name that is not known here is of a transport that cannot be asked for.
+    let transports = words.split(' ').filter_map(TransportId::from_option);
+    Some(Abilities {
+        transports: transports.collect(),
+    })
+}
+
+/// Asks for a transport that OMNI itself cannot name, and tells what goes with it.
+pub(crate) fn ask_for_transport(
+    extension: &mut Extension,
+    transport: TransportId,
+    place: &PlacePlan,
+    own: Option<&Address>,
+) {
+    if transport.row().stock {
+        return;
+    }
+    extension.push(ItemKind::Transport, transport.row().option.as_bytes());
+    if let Some(own) = own.filter(|own| own.inet().is_none()) {
+        extension.push(ItemKind::SocketAddress, own.to_string().as_bytes());
+    }
+    if let Some(device) = &place.device {
+        extension.push(ItemKind::Device, device.as_bytes());
+    }
+    if let Some(unit) = place.unit {
+        extension.push(ItemKind::Unit, &unit.to_be_bytes());
+    }
+    if let Some(sap) = place.sap {
+        extension.push(ItemKind::AccessPoint, &[sap]);
+    }
+    if let Some(window) = place.window {
+        extension.push(ItemKind::Window, &window.to_be_bytes());
+    }
+}
+
+/// The transport that is asked for by name.
+///
+/// # Errors
+/// The name, where this end does not know it.
+pub(crate) fn transport(extension: &Extension) -> Result<Option<TransportId>, String> {
+    let Some(word) = text(extension, ItemKind::Transport) else {
+        return Ok(None);
+    };
+    TransportId::from_option(&word).map(Some).ok_or(word)
+}
+
+/// The address of the sender's data socket.
+pub(crate) fn socket_address(extension: &Extension) -> Option<Address> {
+    text(extension, ItemKind::SocketAddress)?.parse().ok()
+}
+
+/// Where netserver's data socket is to be.
+pub(crate) fn place(extension: &Extension) -> PlacePlan {
+    let four = |kind| extension.value(kind).and_then(|value| <[u8; 4]>::try_from(value).ok());
+    PlacePlan {
+        directory: None,
+        device: text(extension, ItemKind::Device),
+        unit: four(ItemKind::Unit).map(i32::from_be_bytes),
+        sap: match extension.value(ItemKind::AccessPoint) {
+            Some([sap]) => Some(*sap),
+            Some(_) | None => None,
+        },
+        window: four(ItemKind::Window).map(u32::from_be_bytes),
+    }
+}
+
+fn text(extension: &Extension, kind: ItemKind) -> Option<String> {
+    extension.value(kind).and_then(told_text)
+}
 
 /// Asks for the facts of netserver's host, which netperf sends its data to at `to`.
 pub(crate) fn ask_for_facts(extension: &mut Extension, to: IpAddr) {
@@ -38,12 +137,17 @@ pub(crate) fn of_request(frame: &Frame) -> Option<Extension> {
 
 /// Whether facts are wanted.
 pub(crate) fn facts_wanted(extension: &Extension) -> Option<FactsWanted> {
-    let bits = extension.value(ItemKind::Wants)?;
-    let bits = u32::from_be_bytes(bits.try_into().ok()?);
+    let bits = wants(extension);
     let address = extension.value(ItemKind::DataAddress).and_then(ip);
     (bits & WANTS_FACTS != 0).then_some(FactsWanted {
         reached_at: address,
     })
+}
+
+fn wants(extension: &Extension) -> u32 {
+    let bits = extension.value(ItemKind::Wants);
+    let bits = bits.and_then(|bits| <[u8; 4]>::try_from(bits).ok());
+    bits.map_or(0, u32::from_be_bytes)
 }
 
 /// The CPU method that is wanted, if it is one that can be.
@@ -65,9 +169,25 @@ fn ip(bytes: &[u8]) -> Option<IpAddr> {
     Some(Ipv6Addr::from(bytes).to_canonical())
 }
 
+/// Repeats the transport that was asked for by name, and tells where the data socket is.
+pub(crate) fn confirm(extension: &mut Extension, transport: TransportId, at: Option<&Address>) {
+    if transport.row().stock {
+        return;
+    }
+    extension.push(ItemKind::Transport, transport.row().option.as_bytes());
+    if let Some(at) = at.filter(|at| at.inet().is_none()) {
+        extension.push(ItemKind::SocketAddress, at.to_string().as_bytes());
+    }
+}
+
 /// Puts facts into a response: into the fields that are there for them, and the rest
 /// behind it. `message` is what the response says otherwise.
-pub(crate) fn tell(facts: &HostFacts, message: OmniResponse, frame: &mut Frame) {
+pub(crate) fn tell(
+    facts: &HostFacts,
+    message: OmniResponse,
+    extension: &mut Extension,
+    frame: &mut Frame,
+) {
     let security = &facts.security;
     let kind = security.kind.map_or(0, SecurityKind::id);
     let mode = security.mode.map_or(0, SecurityMode::id);
@@ -80,7 +200,6 @@ pub(crate) fn tell(facts: &HostFacts, message: OmniResponse, frame: &mut Frame) 
         ..message
     };
     message.encode_over(frame);
-    let mut extension = Extension::default();
     extension.push(ItemKind::FieldsSet, &[]);
     for (kind, text) in texts(facts) {
         if let Some(text) = text {
@@ -92,7 +211,6 @@ pub(crate) fn tell(facts: &HostFacts, message: OmniResponse, frame: &mut Frame) 
             [ids.vendor, ids.device, ids.subvendor, ids.subdevice].map(u16::to_be_bytes);
         extension.push(ItemKind::PciIds, &[a, b, c, d].concat());
     }
-    extension.encode_over(Stage::Response, frame);
 }
 
 fn texts(facts: &HostFacts) -> [(ItemKind, &Option<String>); 10] {

@@ -7,7 +7,7 @@
 use std::net::IpAddr;
 
 use netperf_model::{
-    CpuMethod, CpuShares, CpuUsage, EndPlan, EndResult, EndSetup, Family, HostFacts, Limit,
+    Address, CpuMethod, CpuShares, CpuUsage, Domain, EndPlan, EndResult, EndSetup, Family, HostFacts, Limit,
     Routing, SocketKind, Tally, TestId, TestPlan,
 };
 use netperf_wire::messages::{Extension, HeaderOnly, OmniRequest, OmniResponse, OmniResults};
@@ -20,14 +20,14 @@ use crate::error::SessionError;
 use crate::extension;
 
 /// What the request says beyond the plan: netperf's data socket as it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalEnd {
     /// The family of the data connection.
     pub family: Family,
     /// Where netserver can reach netperf's data socket.
     pub address: Option<IpAddr>,
-    /// Its port, 0 while it is not bound.
-    pub port: u16,
+    /// Where the socket is; `None` while it is not bound.
+    pub socket: Option<Address>,
     /// The port that netserver's data socket is asked to have, 0 for any.
     pub data_port: u16,
     /// Where data will go, when the facts of netserver's host are wanted: those of the
@@ -40,8 +40,10 @@ pub struct LocalEnd {
 pub struct Agreement {
     /// Its socket and buffers as they really are.
     pub setup: EndSetup,
-    /// The port of its data socket.
-    pub data_port: u16,
+    /// The port of its data socket, 0 where there is none.
+    pub data_port: u32,
+    /// Where its data socket is, where it is not bound by a port alone.
+    pub address: Option<Address>,
     /// Whether it measures its CPU.
     pub measures_cpu: bool,
     /// The facts of its host; `None` from a stock netserver, or when nobody asked.
@@ -52,6 +54,7 @@ pub struct Agreement {
 #[must_use]
 pub fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
     let remote = &plan.remote;
+    let own = local.socket.as_ref().and_then(Address::inet);
     let message = OmniRequest {
         send_buf_size: or_minus_one(remote.socket.send_buffer),
         send_size: or_minus_one(remote.send.size),
@@ -87,7 +90,7 @@ pub fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
         },
         protocol: WireProtocol::from_code(u32::from(plan.transport.row().protocol)),
         direction: servers_direction(plan),
-        netperf_port: u32::from(local.port),
+        netperf_port: own.map_or(0, |own| u32::from(own.port())),
         netperf_ip: local.address.map_or([0; 4], ip_to_words),
         socket_prio: remote.socket.priority.unwrap_or(-1),
         socket_tos: remote.socket.tos.map_or(-1, i32::from),
@@ -115,6 +118,16 @@ pub fn calibration(plan: &TestPlan, cpu: Option<u32>) -> Frame {
     frame
 }
 
+/// The question what netserver can do. A stock one takes it for a question about its CPU.
+#[must_use]
+pub fn greeting() -> Frame {
+    let mut frame = HeaderOnly.encode(Header::request(RequestKind::CpuCalibrate));
+    let mut asked = Extension::default();
+    extension::greet(&mut asked);
+    asked.encode_over(Stage::Request, &mut frame);
+    frame
+}
+
 /// The CPU method for netserver, where it is not the one that every netserver has.
 fn unusual_method(plan: &TestPlan) -> Option<CpuMethod> {
     let method = plan.remote.cpu?.method;
@@ -131,6 +144,12 @@ fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) {
     if let Some(address) = local.facts_of {
         extension::ask_for_facts(&mut asked, address);
     }
+    extension::ask_for_transport(
+        &mut asked,
+        plan.transport,
+        &plan.remote.place,
+        local.socket.as_ref(),
+    );
     if asked != Extension::default() {
         asked.encode_over(Stage::Request, request);
     }
@@ -206,12 +225,7 @@ fn text<const N: usize>(value: Option<&str>) -> FixedStr<N> {
 pub fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, SessionError> {
     let response =
         OmniResponse::decode(frame).map_err(|e| SessionError::Malformed(e.to_string()))?;
-    let data_port = u16::try_from(response.data_port)
-        .ok()
-        .filter(|port| *port != 0)
-        .ok_or_else(|| {
-            SessionError::Malformed(format!("the data port is {}", response.data_port))
-        })?;
+    let (data_port, address) = data_socket(plan, &response, frame)?;
     let flow = plan.flow;
     // A direction that is not active echoes what was asked for: -1.
     let size = |used: bool, size: i32| u32::try_from(size).ok().filter(|_| used);
@@ -229,9 +243,38 @@ pub fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, SessionErr
             tos: response.socket_tos,
         },
         data_port,
+        address,
         measures_cpu: response.flags.contains(OmniFlags::MEASURE_CPU),
         host: extension::told(&response, frame).map(Box::new),
     })
+}
+
+/// Where netserver's data socket is.
+fn data_socket(
+    plan: &TestPlan,
+    response: &OmniResponse,
+    frame: &Frame,
+) -> Result<(u32, Option<Address>), SessionError> {
+    let row = plan.transport.row();
+    let told = Extension::decode(Stage::Response, frame)
+        .ok()
+        .flatten()
+        .unwrap_or_default();
+    if !row.stock && extension::transport(&told) != Ok(Some(plan.transport)) {
+        // A stock netserver does not notice what it was asked for.
+        return Err(SessionError::Unsupported(plan.transport));
+    }
+    let address = extension::socket_address(&told);
+    let port = response.data_port;
+    let known = match row.domain {
+        Domain::Inet => (1..=u32::from(u16::MAX)).contains(&port),
+        Domain::Unix | Domain::Vsock | Domain::Link | Domain::Atm => address.is_some(),
+    };
+    if known {
+        Ok((port, address))
+    } else {
+        Err(SessionError::Malformed(format!("the data port is {port}")))
+    }
 }
 
 /// What results say, once their error number was seen to be 0.

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use netperf_model::{CpuMethod, EndResult, ServerJob};
+use netperf_model::{Abilities, CpuMethod, EndResult, ServerJob};
 use netperf_wire::messages::{CpuCalibrateReply, HeaderOnly, Passphrase, SysInfoReply};
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind};
 
@@ -26,6 +26,8 @@ pub enum State {
     Preparing(Dialect),
     /// The calibration of a CPU method runs.
     Calibrating,
+    /// What this host can do is being found out.
+    Greeted,
     /// The test runs.
     Running(Dialect),
     /// The conversation is over.
@@ -58,6 +60,8 @@ pub enum Input {
     Ran(Box<EndResult>),
     /// A method was calibrated, with this rate.
     Calibrated(f32),
+    /// This host can do this.
+    Abilities(Abilities),
     /// The test failed while it ran.
     Failed(RemoteErrno),
     /// The client ended or lost the connection, or took too long.
@@ -73,6 +77,8 @@ pub enum Effect {
     BindToCpu(u32),
     /// Calibrate a CPU method.
     Calibrate(CpuMethod),
+    /// Find out what this host can do.
+    FindAbilities,
     /// Have the engine prepare this.
     Prepare(Box<ServerJob>),
     /// Send this message.
@@ -109,6 +115,11 @@ pub fn step(facts: &Facts, state: State, input: Input) -> (State, Vec<Effect>) {
             HeaderOnly.encode(Header::response(dialect.kind()).with_errno(errno)),
         )),
         (State::Calibrating, Input::Calibrated(rate)) => idle(Some(calibrated(facts, rate))),
+        (State::Greeted, Input::Abilities(abilities)) => {
+            let mut reply = calibrated(facts, facts.cpu_rate);
+            extension::tell_abilities(&abilities, &mut reply);
+            idle(Some(reply))
+        }
         (State::Running(dialect), Input::Ran(result)) => idle(Some(dialect.results(&result))),
         (State::Running(dialect), Input::Failed(errno)) => idle(Some(
             HeaderOnly.encode(Header::results(dialect.kind()).with_errno(errno)),
@@ -170,8 +181,11 @@ fn request(facts: &Facts, frame: &Frame) -> (State, Vec<Effect>) {
 }
 
 fn calibrate(facts: &Facts, frame: &Frame) -> (State, Vec<Effect>) {
-    let asked = extension::of_request(frame).and_then(|asked| extension::cpu_method(&asked));
-    match asked.unwrap_or(facts.cpu_method) {
+    let asked = extension::of_request(frame).unwrap_or_default();
+    if extension::is_greeting(&asked) {
+        return (State::Greeted, vec![Effect::FindAbilities]);
+    }
+    match extension::cpu_method(&asked).unwrap_or(facts.cpu_method) {
         CpuMethod::ProcStat => idle(Some(calibrated(facts, facts.cpu_rate))),
         other @ (CpuMethod::Looper | CpuMethod::None | CpuMethod::Other(_)) => {
             (State::Calibrating, vec![Effect::Calibrate(other)])
@@ -220,6 +234,7 @@ impl State {
             Self::Locked(_) => "Locked",
             Self::Idle => "Idle",
             Self::Calibrating => "Calibrating",
+            Self::Greeted => "Greeted",
             Self::Preparing(_) => "Preparing",
             Self::Running(_) => "Running",
             Self::Closed => "Closed",
@@ -235,6 +250,7 @@ impl Effect {
             Self::Expect(_) => "Expect",
             Self::BindToCpu(_) => "BindToCpu",
             Self::Calibrate(_) => "Calibrate",
+            Self::FindAbilities => "FindAbilities",
             Self::Prepare(_) => "Prepare",
             Self::Reply(_) => "Reply",
             Self::Run => "Run",

@@ -1,8 +1,12 @@
 //! Which code moves the bytes of which transport: the one place that matches on it.
 
-use netperf_model::{SocketPlan, TransportId};
+use std::io;
+
+use netperf_model::catalog::transports::TRANSPORTS;
+use netperf_model::{Abilities, Family, SocketPlan, TransportId, TransportRow};
 
 use crate::meeting::{Addresses, Connects, Plain};
+use crate::socket;
 use crate::tcp::Tcp;
 use crate::udp::{Connected, First, ToPeer, Udp};
 
@@ -19,6 +23,26 @@ pub trait Visitor {
 
     /// A transport without connections.
     fn addressed<A: Addresses>(self, how: A) -> Self::Out;
+}
+
+/// The transports whose sockets this host opens, as far as a socket alone can tell.
+#[must_use]
+pub fn abilities() -> Abilities {
+    let opens = |row: &&TransportRow| missing(row.id).is_none();
+    Abilities {
+        transports: TRANSPORTS.iter().filter(opens).map(|row| row.id).collect(),
+    }
+}
+
+/// Why this host cannot do a transport; `None` when it can.
+#[must_use]
+pub fn missing(transport: TransportId) -> Option<io::Error> {
+    let families = [Family::V4, Family::V6];
+    let mut tries = families
+        .iter()
+        .map(|family| socket::create(transport, *family).err());
+    let first = tries.next().flatten()?;
+    tries.all(|error| error.is_some()).then_some(first)
 }
 
 /// Has `visitor` do its work with the types of a transport.

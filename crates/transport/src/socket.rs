@@ -60,6 +60,9 @@ pub fn wildcard(family: Family) -> IpAddr {
 /// # Errors
 /// `EPROTONOSUPPORT` or `ESOCKTNOSUPPORT` when the kernel lacks the transport.
 pub fn create(transport: TransportId, family: Family) -> io::Result<Socket> {
+    if transport == TransportId::Sdp && !netperf_os::process::has_library("libsdp") {
+        return Err(io::Error::from_raw_os_error(netperf_os::io::NO_SUCH_FAMILY));
+    }
     let row = transport.row();
     let kind = match row.kind {
         SocketKind::Stream => Type::STREAM,

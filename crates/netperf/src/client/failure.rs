@@ -13,14 +13,32 @@ const FAILED: u8 = 1;
 /// Exit status when netserver refuses the test.
 const REFUSED: u8 = 255;
 
+/// Exit status when a host lacks what a test needs.
+const UNSUPPORTED: u8 = 3;
+
+/// `ENODEV`: an address family without anything behind it.
+const NO_DEVICE: i32 = 19;
+
+/// Whether this number of socket(2) or of netserver means that the kernel lacks the
+/// transport, or the right to it: `EPERM`, `EACCES`, `ENOPROTOOPT`, `EPROTONOSUPPORT`,
+/// `ESOCKTNOSUPPORT`, `EAFNOSUPPORT`, and `ENODEV`.
+const fn is_lacking(number: i32) -> bool {
+    matches!(number, 1 | 13 | NO_DEVICE | 92 | 93 | 94 | 97)
+}
+
 /// The engine failed.
 pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family) -> Failure {
     let text = system_text(&error.error);
     let number = error.error.raw_os_error().unwrap_or(0);
     match &error.operation {
+        Operation::Create if is_lacking(number) => Failure {
+            stdout: format!("{}\n", cannot_create(transport, family, number, &text)),
+            ..unsupported(transport, None)
+        },
         Operation::Create => {
             Failure::stdout(FAILED, &cannot_create(transport, family, number, &text))
         }
+        Operation::Bind | Operation::Connect if number == NO_DEVICE => unsupported(transport, None),
         Operation::Connect => Failure::stderr(
             FAILED,
             &format!("netperf: send_omni: connect_data_socket failed: {text}"),
@@ -79,6 +97,29 @@ fn protocol_constant(protocol: u16) -> String {
     }
 }
 
+/// netserver refused a test over this transport, or the conversation failed.
+pub(super) fn refused(error: &SessionError, transport: TransportId, host: &str) -> Failure {
+    let plain = session(error);
+    match error {
+        SessionError::Remote(errno) if is_lacking(errno.0) && !transport.row().needs.is_empty() => {
+            let hint = unsupported(transport, Some(host));
+            Failure {
+                stderr: plain.stderr + &hint.stderr,
+                exit: hint.exit,
+                ..plain
+            }
+        }
+        _ => plain,
+    }
+}
+
+/// A connection test over a transport that has no connections.
+pub(super) fn no_connections(transport: TransportId) -> Failure {
+    let label = transport.row().label;
+    let line = format!("netperf: {label} has no connections to open and close: leave out -c");
+    Failure::stderr(UNSUPPORTED, &line)
+}
+
 /// The control conversation failed.
 pub(super) fn session(error: &SessionError) -> Failure {
     match error {
@@ -94,11 +135,27 @@ pub(super) fn session(error: &SessionError) -> Failure {
             }
         }
         SessionError::Closed { .. } => Failure::stderr(FAILED, &format!("recv_response: {error}")),
+        SessionError::Unsupported(_) => {
+            Failure::stderr(UNSUPPORTED, &format!("netperf: {error}"))
+        }
         SessionError::NoAnswer(_)
         | SessionError::Broken(_)
         | SessionError::Malformed(_)
         | SessionError::OutOfTurn { .. } => Failure::stderr(FAILED, &format!("netperf: {error}")),
     }
+}
+
+/// A transport that this host, or netserver's, cannot do.
+pub(super) fn unsupported(transport: TransportId, host: Option<&str>) -> Failure {
+    let row = transport.row();
+    let whose = host.map_or_else(|| "this host".to_owned(), |host| format!("netserver on {host}"));
+    let needs = if row.needs.is_empty() {
+        String::new()
+    } else {
+        format!(": it takes {}", row.needs)
+    };
+    let line = format!("netperf: {whose} cannot do {} (-T {}){needs}", row.label, row.option);
+    Failure::stderr(UNSUPPORTED, &line)
 }
 
 /// The peer was lost during the test.

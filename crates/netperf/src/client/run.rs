@@ -11,13 +11,14 @@ use netperf_measure::clock;
 use netperf_measure::confidence::{Series, assess};
 use netperf_measure::cpu;
 use netperf_model::{
-    Agreed, Confidence, CpuUsage, EndResult, HostFacts, Hosts, Interim, Iteration, Latency,
+    Address, Agreed, Confidence, CpuUsage, EndResult, HostFacts, Hosts, Interim, Iteration, Latency,
     Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures,
 };
 use netperf_os::bell;
 use netperf_os::tcp::TcpInfo;
 use netperf_report::control::{Whose, cpu_rate, uuid};
 use netperf_report::format::json;
+use netperf_session::SessionError;
 use netperf_session::driver::Conversation;
 use netperf_session::offer::{self, Agreement, LocalEnd};
 
@@ -126,6 +127,9 @@ fn identifier(plan: &TestPlan) -> String {
 /// A test that moves data.
 pub(super) fn test(run: &Run, begun: Begun) -> Result<(), Failure> {
     let plan = &run.plan;
+    if plan.flow.connects && !plan.transport.is_connected() {
+        return Err(failure::no_connections(plan.transport));
+    }
     let trace = Trace::of(run);
     let control = plan.control.as_ref().map(control::establish).transpose()?;
     if let Some(plan) = &plan.control {
@@ -157,6 +161,7 @@ pub(super) fn test(run: &Run, begun: Begun) -> Result<(), Failure> {
         facts: facts::wanted(run),
         remote_host: None,
     };
+    test.greet()?;
     let outcome = test.iterate()?;
     let text = netperf_report::final_report(&outcome, &run.report).map_err(|error| {
         Failure::stdout(netperf_report::SelectionError::EXIT, &error.to_string())
@@ -244,15 +249,16 @@ impl<'a> Test<'a> {
         let local = *client.setup();
         let agreement = self.agree(&client, &hosts)?;
         let agreement = agreement.as_ref();
-        self.data_port = agreement.map(|agreement| agreement.data_port);
+        self.data_port =
+            agreement.and_then(|agreement| u16::try_from(agreement.data_port).ok());
         let data_port = self.data_port.unwrap_or(hosts.remote.port);
         wait(plan.wait);
         self.trace.timer(plan);
-        let remote = socket_address(&hosts.remote, data_port);
+        let remote = data_address(agreement, &hosts, data_port);
         let live = Live::default();
         let control = self.talk.as_ref().map(|talk| talk.link().fd());
         let ran = interim::beside(self.run, number, &mut self.intervals, &live, || {
-            client.run(remote, control, &live)
+            client.run(&remote, control, &live)
         })
         .map_err(failed)?;
         dump_tcp_info(plan, &ran);
@@ -275,6 +281,24 @@ impl<'a> Test<'a> {
         Ok((agreed, iteration, ran.stopped_by_user))
     }
 
+    /// Asks netserver for what a stock one cannot do, before it could take that for
+    /// something else.
+    fn greet(&mut self) -> Result<(), Failure> {
+        let transport = self.plan().transport;
+        let Some(talk) = self.talk.as_mut().filter(|_| !transport.row().stock) else {
+            return Ok(());
+        };
+        let abilities = talk.greet().map_err(|error| failure::session(&error))?;
+        let host = &self.hosts.remote.name;
+        match abilities {
+            None => Err(failure::session(&SessionError::Unsupported(transport))),
+            Some(abilities) if !abilities.transports.contains(&transport) => {
+                Err(failure::unsupported(transport, Some(host)))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
     fn agree(&mut self, client: &Client<'_>, hosts: &Hosts) -> Result<Option<Agreement>, Failure> {
         let plan = self.plan();
         let own = self
@@ -289,14 +313,14 @@ impl<'a> Test<'a> {
             &LocalEnd {
                 family: hosts.remote.family(),
                 address: bound.or(own),
-                port: client.local_port(),
+                socket: client.address().cloned(),
                 data_port: self.data_port.unwrap_or(hosts.remote.port),
                 facts_of: self.facts.then_some(hosts.remote.address),
             },
         );
         let mut agreement = talk
             .agree(request)
-            .map_err(|error| failure::session(&error))?;
+            .map_err(|error| failure::refused(&error, plan.transport, &hosts.remote.name))?;
         self.trace.say("remote listen done.");
         self.trace
             .say(&format!("remote port is {}", agreement.data_port));
@@ -336,6 +360,13 @@ impl<'a> Test<'a> {
             Err(error) => Err(failure::session(&error)),
         }
     }
+}
+
+/// Where netserver's data socket is.
+fn data_address(agreement: Option<&Agreement>, hosts: &Hosts, port: u16) -> Address {
+    agreement
+        .and_then(|agreement| agreement.address.clone())
+        .unwrap_or_else(|| Address::Inet(socket_address(&hosts.remote, port)))
 }
 
 /// The pause before the traffic, which a signal ends.

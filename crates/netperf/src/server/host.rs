@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use netperf_engine::EngineError;
 use netperf_engine::server::Server;
-use netperf_model::{CpuMethod, CpuPlan, EndResult, FactsWanted, HostFacts, ServerJob};
+use netperf_model::{Abilities, CpuMethod, CpuPlan, EndResult, FactsWanted, HostFacts, ServerJob};
 use netperf_os::Socket;
 use netperf_session::dialect::Ready;
 use netperf_session::driver::Host;
@@ -64,10 +64,13 @@ impl Host for EngineHost {
         let facts = job.facts.map(|wanted| Box::new(self.facts(wanted)));
         let job = self.with_method(job);
         let cpu = job.end.cpu.unwrap_or_default();
+        let transport = job.transport;
         let server = Server::prepare(job).map_err(|error| number(&error))?;
         let ready = Ready {
             setup: *server.setup(),
+            transport,
             data_port: server.data_port(),
+            address: server.address().cloned(),
             cpu_rate: self.rate(cpu),
             host: facts,
         };
@@ -86,6 +89,10 @@ impl Host for EngineHost {
     )]
     fn calibrate(&mut self, method: CpuMethod) -> f32 {
         netperf_measure::cpu::calibrate(method).unwrap_or(0.0) as f32
+    }
+
+    fn abilities(&mut self) -> Abilities {
+        netperf_transport::registry::abilities()
     }
 
     fn bind_to_cpu(&mut self, cpu: u32) {

@@ -18,6 +18,9 @@ pub const MESSAGE_TOO_LONG: i32 = libc::EMSGSIZE;
 /// `EDESTADDRREQ`: a datagram with nowhere to go.
 pub const DESTINATION_REQUIRED: i32 = libc::EDESTADDRREQ;
 
+/// `EAFNOSUPPORT`: sockets of a family that is not there.
+pub const NO_SUCH_FAMILY: i32 = libc::EAFNOSUPPORT;
+
 /// Whether a send failed because a local queue had no room: the datagram is gone,
 /// and the next may pass.
 #[must_use]

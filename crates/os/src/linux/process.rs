@@ -208,6 +208,16 @@ pub fn unnamed_file(folder: &std::path::Path) -> io::Result<std::fs::File> {
         .open(folder)
 }
 
+/// Whether a library whose file name begins like this is loaded into this process, such
+/// as one preloaded in front of libc (proc(5), `/proc/self/maps`).
+#[must_use]
+pub fn has_library(name: &str) -> bool {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    maps.lines()
+        .filter_map(|line| line.rsplit('/').next())
+        .any(|file| file.starts_with(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,22 +5,38 @@ use std::time::Duration;
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    CpuPlan, EndPlan, EndResult, Ending, Flow, PacePlan, PlacePlan, Routing, ServerJob, SocketPlan,
+    Address, CpuPlan, EndPlan, EndResult, Ending, Flow, PacePlan, PlacePlan, Routing, ServerJob, SocketPlan,
     TransportId,
 };
-use netperf_wire::messages::{OmniRequest, OmniResponse, OmniResults};
-use netperf_wire::{Frame, Header, Message, OmniFlags, RemoteErrno, RequestKind, words_to_ip};
+use netperf_wire::messages::{Extension, OmniRequest, OmniResponse, OmniResults};
+use netperf_wire::{
+    Frame, Header, Message, OmniFlags, RemoteErrno, RequestKind, Stage, words_to_ip,
+};
 
 use super::{Ready, from_wire, to_wire};
 use crate::{errno, extension};
 
-pub(super) fn job(request: &OmniRequest, peer: Option<IpAddr>) -> Result<ServerJob, RemoteErrno> {
-    let transport = from_wire::transport(request.socket_type, request.protocol)?;
+/// What a request asks for, and what one of our own clients asks for beyond OMNI.
+pub(super) fn job(
+    request: &OmniRequest,
+    frame: &Frame,
+    peer: Option<IpAddr>,
+) -> Result<ServerJob, RemoteErrno> {
+    let asked = extension::of_request(frame).unwrap_or_default();
+    let transport = match extension::transport(&asked).map_err(|_| errno::PROTOCOL)? {
+        Some(named) => named,
+        None => from_wire::transport(request.socket_type, request.protocol)?,
+    };
     let family = from_wire::family(request.ipfamily)?;
     let flow = flow(request)?;
     let bind = words_to_ip(request.netserver_ip, request.ipfamily)
         .filter(|address| !address.is_unspecified());
     let (request_size, response_size) = message_sizes(request)?;
+    let mut end = end(request, transport)?;
+    if let (Some(cpu), Some(method)) = (&mut end.cpu, extension::cpu_method(&asked)) {
+        cpu.method = method;
+    }
+    end.place = extension::place(&asked);
     Ok(ServerJob {
         transport,
         family,
@@ -28,29 +44,17 @@ pub(super) fn job(request: &OmniRequest, peer: Option<IpAddr>) -> Result<ServerJ
         limit: from_wire::limit(request.test_length),
         request: request_size,
         response: response_size,
-        end: end(request, transport)?,
+        end,
         bind,
         port: from_wire::port(request.data_port)?,
-        peer: datagram_peer(request, peer)?,
+        peer: match extension::socket_address(&asked) {
+            Some(own) if !transport.is_inet() => Some(own),
+            _ => datagram_peer(request, peer)?.map(Address::Inet),
+        },
         ending: Ending::Omni,
-        facts: None,
-    })
-}
-
-/// The job with what one of our own clients asks for beyond OMNI.
-pub(super) fn extended(job: ServerJob, frame: &Frame) -> ServerJob {
-    let Some(asked) = extension::of_request(frame) else {
-        return job;
-    };
-    let mut end = job.end;
-    if let (Some(cpu), Some(method)) = (&mut end.cpu, extension::cpu_method(&asked)) {
-        cpu.method = method;
-    }
-    ServerJob {
-        end,
+        associations: 1,
         facts: extension::facts_wanted(&asked),
-        ..job
-    }
+    })
 }
 
 /// The request has netserver's view of the direction, a job netperf's.
@@ -192,7 +196,7 @@ pub(super) fn response(request: &OmniRequest, ready: &Ready) -> Frame {
         },
         so_rcvavoid: u32::from(request.so_rcvavoid == 1),
         so_sndavoid: u32::from(request.so_sndavoid == 1),
-        data_port: u32::from(ready.data_port),
+        data_port: ready.data_port,
         interval_burst: pace(request).map_or(0, |_| request.interval_burst),
         interval_usecs: pace(request).map_or(0, |_| request.interval_usecs),
         socket_prio: setup.priority,
@@ -200,8 +204,13 @@ pub(super) fn response(request: &OmniRequest, ready: &Ready) -> Frame {
         ..OmniResponse::default()
     };
     let mut frame = message.encode(Header::response(RequestKind::Omni));
+    let mut told = Extension::default();
+    extension::confirm(&mut told, ready.transport, ready.address.as_ref());
     if let Some(facts) = &ready.host {
-        extension::tell(facts, message, &mut frame);
+        extension::tell(facts, message, &mut told, &mut frame);
+    }
+    if told != Extension::default() {
+        told.encode_over(Stage::Response, &mut frame);
     }
     frame
 }

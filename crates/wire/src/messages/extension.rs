@@ -1,6 +1,7 @@
 //! What two ends of this program say to each other beyond netperf 2.7.
 //!
-//! An extension is a block behind the end of an OMNI message, where a stock program
+//! An extension is a block behind the end of an OMNI message, or of a CPU_CALIBRATE
+//! request and its answer, where a stock program
 //! sends zeros or residue and reads nothing (docs/spec/extension.md). Its mark holds a
 //! NUL in the middle, which no residue of a text can, and differs between request and
 //! answer, so that no echo is taken for one.
@@ -61,11 +62,26 @@ pub enum ItemKind {
     Firmware,
     /// Response: where the driver says that the device is.
     Bus,
+    /// Both: the name of a transport that OMNI itself cannot name; a response repeats it.
+    Transport,
+    /// Both: the address of the sender's data socket, as text.
+    SocketAddress,
+    /// Request: the device that netserver's data socket is on.
+    Device,
+    /// Request: the number of that device, four bytes.
+    Unit,
+    /// Request: the service access point, one byte.
+    AccessPoint,
+    /// Request: the window of a link-level connection in frames, four bytes.
+    Window,
+    /// Answer to a greeting: the transports that netserver's host can do, with blanks
+    /// between them.
+    Transports,
 }
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 22] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -81,6 +97,13 @@ impl ItemKind {
         Self::DriverVersion,
         Self::Firmware,
         Self::Bus,
+        Self::Transport,
+        Self::SocketAddress,
+        Self::Device,
+        Self::Unit,
+        Self::AccessPoint,
+        Self::Window,
+        Self::Transports,
     ];
 
     /// Its number, which never changes.
@@ -102,22 +125,35 @@ impl ItemKind {
             Self::DriverVersion => 0x24,
             Self::Firmware => 0x25,
             Self::Bus => 0x26,
+            Self::Transport => 0x40,
+            Self::SocketAddress => 0x41,
+            Self::Device => 0x42,
+            Self::Unit => 0x43,
+            Self::AccessPoint => 0x44,
+            Self::Window => 0x45,
+            Self::Transports => 0x50,
         }
     }
 
-    /// The longest value that is written, in bytes: all items of a response fit then.
+    /// The longest value that is written, in bytes: what one record may hold fits then.
     #[must_use]
     pub const fn room(self) -> usize {
         match self {
-            Self::Wants => 4,
-            Self::DataAddress | Self::Sysname | Self::Machine | Self::Interface => 16,
-            Self::CpuMethod => 1,
+            Self::Wants | Self::Unit | Self::Window => 4,
+            Self::DataAddress
+            | Self::Sysname
+            | Self::Machine
+            | Self::Interface
+            | Self::Transport => 16,
+            Self::CpuMethod | Self::AccessPoint => 1,
             Self::FieldsSet => 0,
             Self::Release => 64,
             Self::Version => 72,
             Self::PciIds => 8,
             Self::Slot => 24,
-            Self::Driver | Self::DriverVersion | Self::Firmware | Self::Bus => 32,
+            Self::Driver | Self::DriverVersion | Self::Firmware | Self::Bus | Self::Device => 32,
+            Self::SocketAddress => 40,
+            Self::Transports => 255,
         }
     }
 }
@@ -238,8 +274,14 @@ mod tests {
 
     #[test]
     fn every_item_of_a_response_fits_at_its_longest() {
-        let needed: usize = ItemKind::ALL.iter().map(|kind| 2 + kind.room()).sum();
-        assert!(offset(Stage::Response) + HEAD + needed <= FRAME_LEN);
+        // The response of a test repeats the transport, has an address and the facts.
+        let in_response = |kind: &&ItemKind| {
+            let number = kind.number();
+            matches!(number, 0x10..=0x3f | 0x40 | 0x41)
+        };
+        let rooms = ItemKind::ALL.iter().filter(in_response);
+        let needed: usize = rooms.map(|kind| 2 + kind.room()).sum();
+        assert!(offset(Stage::Response) + HEAD + needed <= FRAME_LEN, "{needed}");
         assert!(ItemKind::ALL.iter().all(|kind| kind.room() <= LONGEST));
     }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{
-    Address, CpuUsage, Domain, EndResult, EndSetup, Family, Hosts, Latency, Limit as LimitPlan, Meeting,
-    Tally, TestId, TestPlan,
+    Address, CpuUsage, Domain, EndResult, EndSetup, Family, Hosts, Latency, Limit as LimitPlan,
+    Meeting, Tally, TestId, TestPlan,
 };
 use netperf_os::Socket;
 use netperf_os::bell::{self, Bell, Outside, Schedule};

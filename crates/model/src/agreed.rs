@@ -15,9 +15,20 @@ pub struct Host {
     pub scope: u32,
     /// The port, 0 when the system chooses.
     pub port: u16,
+    /// The context id, where the host is reached by vsock(7); it then has no IP address.
+    pub vsock: Option<u32>,
 }
 
 impl Host {
+    /// The name of the family, as messages and the banner print it.
+    #[must_use]
+    pub const fn family_label(&self) -> &'static str {
+        match self.vsock {
+            Some(_) => "AF_VSOCK",
+            None => self.family().label(),
+        }
+    }
+
     /// The family of the address.
     #[must_use]
     pub const fn family(&self) -> Family {
@@ -67,8 +78,8 @@ pub struct Agreed {
     pub local: EndSetup,
     /// netserver's end; `None` with `-N`.
     pub remote: Option<EndSetup>,
-    /// The port netserver's data socket is on.
-    pub data_port: u16,
+    /// The port netserver's data socket is on, 0 where there is none.
+    pub data_port: u32,
     /// Whether netserver measures its CPU.
     pub remote_cpu: bool,
 }

@@ -62,9 +62,10 @@ fn party(host: &Host) -> String {
     format!(
         "{} ({}) port {} {}",
         host.name,
-        short_address(host.address),
+        host.vsock
+            .map_or_else(|| short_address(host.address), |_| String::new()),
         host.port,
-        host.family().label()
+        host.family_label()
     )
 }
 

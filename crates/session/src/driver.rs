@@ -96,9 +96,7 @@ impl<'a, L: Link> Conversation<'a, L> {
             Outcome::Nothing
             | Outcome::Results(_)
             | Outcome::Calibrated(..)
-            | Outcome::Greeted(_) => {
-                Err(out_of_turn("an answer to the offer"))
-            }
+            | Outcome::Greeted(_) => Err(out_of_turn("an answer to the offer")),
         }
     }
 
@@ -112,9 +110,7 @@ impl<'a, L: Link> Conversation<'a, L> {
             Outcome::Nothing
             | Outcome::Agreed(_)
             | Outcome::Calibrated(..)
-            | Outcome::Greeted(_) => {
-                Err(out_of_turn("the results"))
-            }
+            | Outcome::Greeted(_) => Err(out_of_turn("the results")),
         }
     }
 
@@ -139,10 +135,7 @@ impl<'a, L: Link> Conversation<'a, L> {
     pub fn calibrate(&mut self) -> Result<(f32, i32), SessionError> {
         match self.feed(client::Input::Calibrate(self.plan.remote.bind))? {
             Outcome::Calibrated(rate, cpus) => Ok((rate, cpus)),
-            Outcome::Nothing
-            | Outcome::Agreed(_)
-            | Outcome::Results(_)
-            | Outcome::Greeted(_) => {
+            Outcome::Nothing | Outcome::Agreed(_) | Outcome::Results(_) | Outcome::Greeted(_) => {
                 Err(out_of_turn("the calibration"))
             }
         }

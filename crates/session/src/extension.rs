@@ -5,10 +5,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use netperf_model::{Abilities, Address, CpuMethod, PlacePlan, TransportId};
 use netperf_model::host::{
     FactsWanted, HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode, tidy,
 };
+use netperf_model::{Abilities, Address, CpuMethod, PlacePlan, TransportId};
 use netperf_wire::messages::{Extension, ItemKind, OmniResponse};
 use netperf_wire::{FixedStr, Frame, Message, Stage};
 
@@ -97,7 +97,11 @@ pub(crate) fn socket_address(extension: &Extension) -> Option<Address> {
 
 /// Where netserver's data socket is to be.
 pub(crate) fn place(extension: &Extension) -> PlacePlan {
-    let four = |kind| extension.value(kind).and_then(|value| <[u8; 4]>::try_from(value).ok());
+    let four = |kind| {
+        extension
+            .value(kind)
+            .and_then(|value| <[u8; 4]>::try_from(value).ok())
+    };
     PlacePlan {
         directory: None,
         device: text(extension, ItemKind::Device),

@@ -7,8 +7,8 @@
 use std::net::IpAddr;
 
 use netperf_model::{
-    Address, CpuMethod, CpuShares, CpuUsage, Domain, EndPlan, EndResult, EndSetup, Family, HostFacts, Limit,
-    Routing, SocketKind, Tally, TestId, TestPlan,
+    Address, CpuMethod, CpuShares, CpuUsage, Domain, EndPlan, EndResult, EndSetup, Family,
+    HostFacts, Limit, Routing, SocketKind, Tally, TestId, TestPlan,
 };
 use netperf_wire::messages::{Extension, HeaderOnly, OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{

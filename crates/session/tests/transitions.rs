@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use common::{facts, local_end, plan, ready, result};
-use netperf_model::{CpuMethod, CpuPlan};
+use netperf_model::{Abilities, CpuMethod, CpuPlan};
 use netperf_session::dialect::Dialect;
 use netperf_session::{client, offer, server};
 use netperf_wire::messages::{HeaderOnly, OmniResults};
@@ -27,6 +27,7 @@ fn client_states() -> Vec<client::State> {
     vec![
         client::State::Idle,
         client::State::Calibrating,
+        client::State::Greeting,
         client::State::Offered,
         client::State::Running(agreement.clone()),
         client::State::AwaitingResults(agreement),
@@ -44,6 +45,7 @@ fn client_inputs() -> Vec<(&'static str, client::Input)> {
             client::Input::Open(Some("sesame".into())),
         ),
         ("Calibrate", client::Input::Calibrate(None)),
+        ("Greet", client::Input::Greet),
         ("Offer", client::Input::Offer(Box::new(request()))),
         ("RunEnded", client::Input::RunEnded(Duration::from_secs(3))),
         (
@@ -65,6 +67,8 @@ fn client_effect(effect: &client::Effect) -> String {
         client::Effect::Agreed(_) => "Agreed".into(),
         client::Effect::Results(_) => "Results".into(),
         client::Effect::Calibrated { .. } => "Calibrated".into(),
+        client::Effect::Greeted(None) => "Greeted by a stock one".into(),
+        client::Effect::Greeted(Some(_)) => "Greeted by one of ours".into(),
         client::Effect::HalfClose => "HalfClose".into(),
         client::Effect::Fail(error) => format!("Fail: {error}"),
     }
@@ -95,6 +99,7 @@ fn server_states() -> Vec<server::State> {
         server::State::Locked("sesame".into()),
         server::State::Idle,
         server::State::Calibrating,
+        server::State::Greeted,
         server::State::Preparing(dialect()),
         server::State::Running(dialect()),
         server::State::Closed,
@@ -138,6 +143,8 @@ fn server_inputs() -> Vec<(&'static str, server::Input)> {
         ("Prepared", server::Input::Prepared(ready())),
         ("Refused", server::Input::Refused(RemoteErrno(93))),
         ("Calibrated", server::Input::Calibrated(5e8)),
+        ("Abilities", server::Input::Abilities(Abilities::default())),
+        ("greeting", frame(offer::greeting())),
         ("Ran", server::Input::Ran(Box::new(result()))),
         ("Failed", server::Input::Failed(RemoteErrno(104))),
         ("Gone", server::Input::Gone),
@@ -156,6 +163,7 @@ fn server_effect(effect: &server::Effect) -> String {
         server::Effect::Expect(within) => format!("Expect within {within:?}"),
         server::Effect::BindToCpu(_)
         | server::Effect::Calibrate(_)
+        | server::Effect::FindAbilities
         | server::Effect::Prepare(_)
         | server::Effect::Run
         | server::Effect::Close => effect.name().into(),

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use netperf_model::{ControlPlan, DataAddress, Family};
 use netperf_os::resolve::{Found, ResolveError, Want, resolve};
-use netperf_os::{Domain, Protocol, Socket, Type};
+use netperf_os::{Domain, Protocol, Socket, Type, address};
 use netperf_transport::socket::wildcard;
 
 use super::private;
-use crate::output::Failure;
+use crate::output::{Failure, system_text};
 
 /// How long one address may take to answer.
 const CONNECT: Duration = Duration::from_secs(30);
@@ -24,10 +24,10 @@ const UNREACHED: u8 = 255;
 #[derive(Debug)]
 pub(crate) struct Control {
     pub(crate) socket: Socket,
-    /// Where netserver is.
-    pub(crate) peer: SocketAddr,
-    /// Where the connection comes from.
-    pub(crate) local: SocketAddr,
+    /// Where netserver is; `None` where that is no IP address.
+    pub(crate) peer: Option<SocketAddr>,
+    /// Where the connection comes from; `None` where that is no IP address.
+    pub(crate) local: Option<SocketAddr>,
 }
 
 /// Resolves a name, with patience for a resolver that is busy.
@@ -60,6 +60,9 @@ pub(crate) fn look_up(
 /// is started instead.
 pub(crate) fn establish(plan: &ControlPlan) -> Result<Control, Failure> {
     let remote = &plan.remote;
+    if let Some(cid) = context_id(&remote.host) {
+        return over_vsock(cid, &remote.port);
+    }
     let mut family = remote.family;
     if remote.named {
         let found = look_up(&remote.host, "0", family, Type::STREAM)
@@ -89,6 +92,38 @@ pub(crate) fn establish(plan: &ControlPlan) -> Result<Control, Failure> {
     Err(described.not_reached())
 }
 
+/// The context id in `vsock:3`, the name of a host that is reached by vsock(7).
+pub(crate) fn context_id(host: &str) -> Option<u32> {
+    host.strip_prefix("vsock:")?.parse().ok()
+}
+
+/// Connects to a netserver that listens with `-L vsock:any` or `-L vsock:CID`.
+fn over_vsock(cid: u32, port: &str) -> Result<Control, Failure> {
+    let connected = port
+        .parse()
+        .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
+        .and_then(|port| {
+            let socket = Socket::new(Domain::VSOCK, Type::STREAM, None)?;
+            socket.connect_timeout(&address::vsock(cid, port), CONNECT)?;
+            Ok(socket)
+        });
+    match connected {
+        Ok(socket) => Ok(Control {
+            socket,
+            peer: None,
+            local: None,
+        }),
+        Err(error) => {
+            let why = system_text(&error);
+            let line = format!(
+                "establish control: are you sure there is a netserver listening on vsock:{cid} at \
+                 port {port}? {why}; start it with: netserver -L vsock:any"
+            );
+            Err(Failure::stdout(UNREACHED, &line))
+        }
+    }
+}
+
 fn connect(from: SocketAddr, to: SocketAddr) -> io::Result<Control> {
     let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))?;
     if from.port() != 0 || !from.ip().is_unspecified() {
@@ -99,8 +134,8 @@ fn connect(from: SocketAddr, to: SocketAddr) -> io::Result<Control> {
     let local = socket.local_addr()?.as_socket().unwrap_or(from);
     Ok(Control {
         socket,
-        peer: to,
-        local,
+        peer: Some(to),
+        local: Some(local),
     })
 }
 

@@ -135,9 +135,7 @@ pub(super) fn session(error: &SessionError) -> Failure {
             }
         }
         SessionError::Closed { .. } => Failure::stderr(FAILED, &format!("recv_response: {error}")),
-        SessionError::Unsupported(_) => {
-            Failure::stderr(UNSUPPORTED, &format!("netperf: {error}"))
-        }
+        SessionError::Unsupported(_) => Failure::stderr(UNSUPPORTED, &format!("netperf: {error}")),
         SessionError::NoAnswer(_)
         | SessionError::Broken(_)
         | SessionError::Malformed(_)
@@ -148,13 +146,19 @@ pub(super) fn session(error: &SessionError) -> Failure {
 /// A transport that this host, or netserver's, cannot do.
 pub(super) fn unsupported(transport: TransportId, host: Option<&str>) -> Failure {
     let row = transport.row();
-    let whose = host.map_or_else(|| "this host".to_owned(), |host| format!("netserver on {host}"));
+    let whose = host.map_or_else(
+        || "this host".to_owned(),
+        |host| format!("netserver on {host}"),
+    );
     let needs = if row.needs.is_empty() {
         String::new()
     } else {
         format!(": it takes {}", row.needs)
     };
-    let line = format!("netperf: {whose} cannot do {} (-T {}){needs}", row.label, row.option);
+    let line = format!(
+        "netperf: {whose} cannot do {} (-T {}){needs}",
+        row.label, row.option
+    );
     Failure::stderr(UNSUPPORTED, &line)
 }
 

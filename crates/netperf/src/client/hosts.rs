@@ -7,7 +7,7 @@ use netperf_model::{DataAddress, Family, Host, Hosts, TestPlan};
 use netperf_os::Type;
 use netperf_os::resolve::ResolveError;
 
-use super::control::{Control, family_of, look_up};
+use super::control::{self, Control, family_of, look_up};
 use crate::output::Failure;
 
 /// The exit status when a data host does not resolve.
@@ -28,22 +28,25 @@ pub(super) fn data_hosts(plan: &TestPlan, control: Option<&Control>) -> Result<H
 fn remote(plan: &TestPlan, control: Option<&Control>, kind: Type) -> Result<Host, Failure> {
     let asked = &plan.remote_data;
     let family = match (asked.family, control) {
-        (Family::Unspecified, Some(control)) => family_of(&control.peer),
+        (Family::Unspecified, Some(control)) => control.peer.as_ref().map_or(Family::V4, family_of),
         (family, _) => family,
     };
     let host = resolved(asked, &asked.host, family, kind)?;
+    if host.vsock.is_some() {
+        return Ok(host);
+    }
     // Of several addresses, the one that netserver was reached at.
-    let reached = control.filter(|control| {
-        let same_name = plan
-            .control
-            .as_ref()
-            .is_some_and(|plan| plan.remote.host == asked.host);
-        same_name && family_of(&control.peer) == host.family()
-    });
+    let same_name = plan
+        .control
+        .as_ref()
+        .is_some_and(|plan| plan.remote.host == asked.host);
+    let reached = control
+        .and_then(|control| control.peer)
+        .filter(|peer| same_name && family_of(peer) == host.family());
     Ok(match reached {
-        Some(control) => Host {
+        Some(peer) => Host {
             port: host.port,
-            ..at(host.name, control.peer)
+            ..at(host.name, peer)
         },
         None => host,
     })
@@ -65,6 +68,13 @@ fn local(asked: &DataAddress, family: Family, kind: Type) -> Result<Host, Failur
 }
 
 fn resolved(asked: &DataAddress, name: &str, family: Family, kind: Type) -> Result<Host, Failure> {
+    if let Some(cid) = control::context_id(name) {
+        let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
+        return Ok(Host {
+            vsock: Some(cid),
+            ..at(name.to_owned(), nowhere)
+        });
+    }
     let found = look_up(name, &asked.port, family, kind)
         .map_err(|error| unresolved(asked, name, family, &error))?;
     let canonical = found.canonical.unwrap_or_else(|| name.to_string());
@@ -83,6 +93,7 @@ fn at(name: String, address: SocketAddr) -> Host {
         address: address.ip(),
         scope,
         port: address.port(),
+        vsock: None,
     }
 }
 

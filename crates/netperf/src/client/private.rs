@@ -60,7 +60,7 @@ fn start_on(address: SocketAddr) -> io::Result<Control> {
     let peer = at.as_socket().unwrap_or(address);
     Ok(Control {
         socket,
-        peer,
-        local,
+        peer: Some(peer),
+        local: Some(local),
     })
 }

@@ -11,8 +11,8 @@ use netperf_measure::clock;
 use netperf_measure::confidence::{Series, assess};
 use netperf_measure::cpu;
 use netperf_model::{
-    Address, Agreed, Confidence, CpuUsage, EndResult, HostFacts, Hosts, Interim, Iteration, Latency,
-    Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures,
+    Address, Agreed, Confidence, CpuUsage, EndResult, HostFacts, Hosts, Interim, Iteration,
+    Latency, Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures,
 };
 use netperf_os::bell;
 use netperf_os::tcp::TcpInfo;
@@ -146,7 +146,10 @@ pub(super) fn test(run: &Run, begun: Begun) -> Result<(), Failure> {
     if let Some(banner) = netperf_report::banner(plan, &run.report, &hosts) {
         out(&banner);
     }
-    let control_local = control.as_ref().map(|control| control.local.ip());
+    let control_local = control
+        .as_ref()
+        .and_then(|control| control.local)
+        .map(|local| local.ip());
     let talk = control.map(|control| open(plan, control)).transpose()?;
     let mut test = Test {
         run,
@@ -249,8 +252,7 @@ impl<'a> Test<'a> {
         let local = *client.setup();
         let agreement = self.agree(&client, &hosts)?;
         let agreement = agreement.as_ref();
-        self.data_port =
-            agreement.and_then(|agreement| u16::try_from(agreement.data_port).ok());
+        self.data_port = agreement.and_then(|agreement| u16::try_from(agreement.data_port).ok());
         let data_port = self.data_port.unwrap_or(hosts.remote.port);
         wait(plan.wait);
         self.trace.timer(plan);
@@ -267,7 +269,7 @@ impl<'a> Test<'a> {
         let agreed = Agreed {
             local,
             remote: agreement.map(|agreement| agreement.setup),
-            data_port,
+            data_port: agreement.map_or(data_port.into(), |agreement| agreement.data_port),
             remote_cpu: agreement.is_some_and(|agreement| agreement.measures_cpu),
         };
         let iteration = Iteration {
@@ -364,9 +366,13 @@ impl<'a> Test<'a> {
 
 /// Where netserver's data socket is.
 fn data_address(agreement: Option<&Agreement>, hosts: &Hosts, port: u16) -> Address {
-    agreement
-        .and_then(|agreement| agreement.address.clone())
-        .unwrap_or_else(|| Address::Inet(socket_address(&hosts.remote, port)))
+    let told = agreement.and_then(|agreement| agreement.address.clone());
+    match (told, hosts.remote.vsock) {
+        // By which number this host knows that one is for this host to say.
+        (Some(Address::Vsock { port, .. }), Some(cid)) => Address::Vsock { cid, port },
+        (Some(address), _) => address,
+        (None, _) => Address::Inet(socket_address(&hosts.remote, port)),
+    }
 }
 
 /// The pause before the traffic, which a signal ends.
@@ -496,7 +502,7 @@ impl Trace {
                 "complete_addrinfo using hostname {} port {} family {} found {address}",
                 asked.host,
                 asked.port,
-                host.family().label()
+                host.family_label()
             ));
         }
     }

@@ -12,7 +12,7 @@ use netperf_model::Family;
 use netperf_os::process::{self, Forked};
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::wait::{Interest, any_ready};
-use netperf_os::{Domain, Protocol, Socket, Type};
+use netperf_os::{Domain, Protocol, Socket, Type, address};
 
 use super::session;
 use crate::output::{err, out};
@@ -67,6 +67,9 @@ fn listeners(args: &ServerArgs) -> Vec<Socket> {
         Family::V6 => Want::V6,
     };
     let addresses = match args.listen.host.as_deref() {
+        Some(host) if host.starts_with("vsock:") => {
+            return vsock_listener(host, args.port()).into_iter().collect();
+        }
         Some(host) => resolve(host, args.port(), wanted, Type::STREAM)
             .map(|found| found.addresses)
             .unwrap_or_default(),
@@ -76,6 +79,22 @@ fn listeners(args: &ServerArgs) -> Vec<Socket> {
         .into_iter()
         .filter_map(|address| listener(address).ok())
         .collect()
+}
+
+/// A listener on vsock(7), where `host` is `vsock:any` or `vsock:CID`.
+fn vsock_listener(host: &str, port: &str) -> Option<Socket> {
+    let cid = match host.strip_prefix("vsock:")? {
+        "any" => address::VSOCK_ANY,
+        number => number.parse().ok()?,
+    };
+    let port = port.parse().ok()?;
+    let listen = || {
+        let socket = Socket::new(Domain::VSOCK, Type::STREAM, None)?;
+        socket.bind(&address::vsock(cid, port))?;
+        socket.listen(BACKLOG)?;
+        io::Result::Ok(socket)
+    };
+    listen().ok()
 }
 
 fn wildcards(port: &str, wanted: Want) -> Vec<SocketAddr> {

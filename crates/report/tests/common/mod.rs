@@ -32,6 +32,7 @@ pub(crate) fn hosts() -> Hosts {
         address: address.parse::<IpAddr>().expect("an address"),
         scope: 0,
         port: 0,
+        vsock: None,
     };
     Hosts {
         local: host("0.0.0.0"),

@@ -225,6 +225,7 @@ fn host(data: &DataAddress, wildcard: Family) -> Host {
         address: numeric.parse::<IpAddr>().expect("an address"),
         scope: 0,
         port,
+        vsock: None,
     }
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use netperf_model::plan::{ControlPlan, DataAddress};
 use netperf_model::{
-    CpuMethod, EndPlan, EndResult, EndSetup, Family, Flow, Limit, ServerJob, Tally, TestId,
-    TestPlan, TransportId,
+    Abilities, CpuMethod, EndPlan, EndResult, EndSetup, Family, Flow, Limit, ServerJob, Tally,
+    TestId, TestPlan, TransportId,
 };
 use netperf_session::dialect::Ready;
 use netperf_session::driver::{Arrival, Host, Link};
@@ -36,6 +36,7 @@ pub(crate) fn plan() -> TestPlan {
         request: None,
         response: None,
         burst: 0,
+        associations: 1,
         control: Some(ControlPlan {
             remote: address("localhost"),
             local: address("0.0.0.0"),
@@ -74,7 +75,7 @@ pub(crate) fn local_end() -> LocalEnd {
     LocalEnd {
         family: Family::V4,
         address: None,
-        port: 0,
+        socket: None,
         data_port: 0,
         facts_of: None,
     }
@@ -92,7 +93,9 @@ pub(crate) fn facts() -> Facts {
 pub(crate) fn ready() -> Ready {
     Ready {
         setup: EndSetup::default(),
+        transport: TransportId::Tcp,
         data_port: 4242,
+        address: None,
         cpu_rate: 100.0,
         host: None,
     }
@@ -175,6 +178,12 @@ impl Host for Engine {
 
     fn calibrate(&mut self, _method: CpuMethod) -> f32 {
         5e8
+    }
+
+    fn abilities(&mut self) -> Abilities {
+        Abilities {
+            transports: vec![TransportId::Tcp, TransportId::UnixStream],
+        }
     }
 
     fn bind_to_cpu(&mut self, cpu: u32) {

@@ -13,7 +13,7 @@ pub(super) struct End<'a> {
     address: Option<String>,
     family: Option<&'static str>,
     /// The port of netserver's data socket, as netserver said.
-    pub(super) data_port: Option<u16>,
+    pub(super) data_port: Option<u32>,
     requested: Requested<'a>,
     agreed: Option<Agreed>,
     host: Option<Facts<'a>>,
@@ -256,8 +256,14 @@ impl<'a> End<'a> {
         facts: Option<&'a HostFacts>,
     ) {
         self.name = Some(&host.name);
-        self.address = Some(host.address.to_string());
-        self.family = Some(family(host.family()));
+        self.address = Some(match host.vsock {
+            Some(cid) => cid.to_string(),
+            None => host.address.to_string(),
+        });
+        self.family = Some(match host.vsock {
+            Some(_) => "vsock",
+            None => family(host.family()),
+        });
         self.agreed = setup.map(agreed);
         self.host = facts.map(about);
     }

@@ -204,6 +204,7 @@ mod tests {
             request: Some(1),
             response: Some(1),
             burst: 0,
+            associations: 1,
             control: Some(ControlPlan {
                 remote: address.clone(),
                 local: address.clone(),

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::Tally;
+use netperf_os::Socket;
 pub use netperf_os::bell::Phase;
 use netperf_os::bell::{self, Bell, Schedule};
 use netperf_os::wait::{Interest, ready};
@@ -109,6 +110,11 @@ impl<'a> ByBell<'a> {
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// The loop is about to use this connection.
+    pub(crate) fn connected(&self, data: &Socket) {
+        self.live.connected(data);
     }
 
     /// The loop is over.

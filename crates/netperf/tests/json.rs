@@ -150,6 +150,41 @@ fn intervals_and_iterations_add_up_to_the_result() {
 }
 
 #[test]
+fn every_interval_of_one_tcp_connection_says_what_tcp_knew() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for (test, has_one) in [
+        ("TCP_STREAM -- -G 1000", true),
+        ("TCP_MAERTS -- -V", true),
+        ("TCP_SENDFILE", true),
+        ("TCP_RR -- -r 100", true),
+        ("TCP_CRR", false),
+        ("UDP_RR", false),
+    ] {
+        let options = format!("--json -i 2,2 -D 0.3 -t {test}");
+        let finished = client(&server, &options).run().expect_clean();
+        let document = document(&finished);
+        let intervals = document["intervals"].as_array().expect("a list");
+        assert!(intervals.len() >= 6, "{}", finished.account());
+        for interval in intervals {
+            let tcp = &interval["tcp"];
+            assert_eq!(tcp.is_object(), has_one, "{}", finished.account());
+            let window = tcp["congestion_window_segments"].as_u64();
+            assert_eq!(window > Some(0), has_one, "{}", finished.account());
+        }
+        if test.ends_with("-G 1000") {
+            let mut sizes = intervals
+                .iter()
+                .map(|row| &row["tcp"]["send_segment_bytes"]);
+            assert!(sizes.clone().all(|size| size.as_u64() < Some(1001)));
+            assert_eq!(
+                sizes.next_back(),
+                Some(&document["iterations"][1]["tcp"]["send_segment_bytes"])
+            );
+        }
+    }
+}
+
+#[test]
 fn a_run_that_fails_prints_a_document_with_the_reason() {
     let port = netperf_testkit::server::free_port().to_string();
     let run = |format: &str| {

@@ -94,6 +94,7 @@ fn interim(figure: f64) -> Interim {
         ended: Duration::from_secs(1),
         iteration: 1,
         counts: most(),
+        tcp: (figure > 0.0).then(TcpFacts::default),
     }
 }
 

@@ -138,6 +138,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         if !self.connect(&data)? {
             return Ok(Moved::nothing(Ended::Abandoned));
         }
+        self.stop.connected(&data);
         let segment_size = socket::segment_size(data.as_fd());
         let plan = self.work.plan;
         let (ended, data) = if plan.test == TestId::TcpMss {

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use netperf_cli::Run;
 use netperf_engine::client::{Client, Run as Ran};
-use netperf_engine::live::Live;
 use netperf_measure::clock;
 use netperf_measure::confidence::{Series, assess};
 use netperf_measure::cpu;
@@ -249,7 +248,7 @@ impl<'a> Test<'a> {
         wait(plan.wait);
         self.trace.timer(plan);
         let remote = socket_address(&hosts.remote, data_port);
-        let live = Live::default();
+        let live = interim::live(self.run);
         let control = self.talk.as_ref().map(|talk| talk.link().fd());
         let ran = interim::beside(self.run, number, &mut self.intervals, &live, || {
             client.run(remote, control, &live)
@@ -396,9 +395,8 @@ fn wants_more(plan: &TestPlan, done: usize, reached: Option<&Confidence>) -> boo
     done < wanted.min_iterations || (!reached.met && done < wanted.max_iterations)
 }
 
-/// What `DUMP_TCP_INFO` asks for, misspelt name included: scripts parse it.
 /// What TCP knew, for whoever prints it.
-const fn tcp_facts(info: TcpInfo) -> TcpFacts {
+pub(super) const fn tcp_facts(info: TcpInfo) -> TcpFacts {
     TcpFacts {
         round_trip_micros: info.rtt,
         round_trip_variation_micros: info.rttvar,
@@ -414,6 +412,7 @@ const fn tcp_facts(info: TcpInfo) -> TcpFacts {
     }
 }
 
+/// What `DUMP_TCP_INFO` asks for, misspelt name included: scripts parse it.
 fn dump_tcp_info(plan: &TestPlan, ran: &Ran) {
     let Some(info) = ran.tcp_info.filter(|_| plan.dump_tcp_info) else {
         return;

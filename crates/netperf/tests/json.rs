@@ -210,9 +210,7 @@ fn a_stream_whose_server_dies_ends_with_an_error() {
     let server = Netserver::start(&ours(), &Place::Here);
     let mut running = client(&server, "--json-stream -D 0.2 -l 30 -t TCP_RR").spawn();
     assert!(running.prints("\"interim\"", Duration::from_secs(10)));
-    for session in server.sessions() {
-        netperf_testkit::process::signal(session, "KILL");
-    }
+    kill_sessions(&server);
     assert!(eventually(Duration::from_secs(10), || running.ended()));
     let finished = running.finish().expect_exit(1);
     let events = events(&finished);
@@ -222,6 +220,45 @@ fn a_stream_whose_server_dies_ends_with_an_error() {
         "{}",
         finished.account()
     );
+}
+
+#[test]
+fn a_document_keeps_what_was_measured_before_the_server_died() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    // Debug text says when the second iteration begins; the document comes last.
+    let options = "-d --json -D 0.2 -i 3,3 -j -t TCP_RR";
+    let mut running = client(&server, options).spawn();
+    let begins = "About to start a timer";
+    let second = || running.stderr().matches(begins).count() == 2;
+    assert!(eventually(Duration::from_secs(10), second));
+    let begun = running.age();
+    let under_way = || running.age() > begun + Duration::from_millis(300);
+    assert!(eventually(Duration::from_secs(1), under_way));
+    assert!(!running.ended());
+    kill_sessions(&server);
+    let finished = running.finish().expect_exit(1);
+    let document = document(&finished);
+    assert!(document["error"]["message"].is_string());
+    assert_eq!(document["result"], Value::Null);
+    let iterations = document["iterations"].as_array().expect("a list");
+    assert_eq!(iterations.len(), 1, "{}", finished.account());
+    let counted = &iterations[0]["local"]["transactions"];
+    assert_eq!(&document["latency"]["count"], counted);
+    let intervals = document["intervals"].as_array().expect("a list");
+    let of = |number: u64| {
+        intervals
+            .iter()
+            .filter(move |row| row["iteration"] == number)
+    };
+    let total: u64 = of(1).filter_map(|row| row["transactions"].as_u64()).sum();
+    assert_eq!(Some(total), counted.as_u64());
+    assert!(of(2).count() > 0, "{}", finished.account());
+}
+
+fn kill_sessions(server: &Netserver) {
+    for session in server.sessions() {
+        netperf_testkit::process::signal(session, "KILL");
+    }
 }
 
 #[test]

@@ -571,6 +571,12 @@ fn interim_results_latencies_pacing_and_dirty_buffers_are_planned() {
     let paced = |end: &netperf_model::EndPlan| end.pace.map(|pace| (pace.burst, pace.interval));
     assert_eq!(paced(&plan.local), Some((10, Duration::from_millis(1))));
     assert_eq!(paced(&plan.remote), Some((5, Duration::from_millis(20))));
+    // An interval alone is only shown.
+    assert_eq!(
+        paced(&run("-w 2s").plan.local),
+        Some((0, Duration::from_secs(2)))
+    );
+    assert_eq!(paced(&run("-w 0").plan.local), None);
     // Of 10G 32 bits are left, and as a number with a sign: no pacing at all.
     assert_eq!(paced(&run("-t UDP_STREAM -b 10G").plan.local), None);
     let touched = |end: &netperf_model::EndPlan| (end.touch.dirty, end.touch.clean);

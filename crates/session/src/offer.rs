@@ -52,6 +52,8 @@ pub struct Agreement {
 #[must_use]
 pub fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
     let remote = &plan.remote;
+    // An interval without operations is nothing to ask for.
+    let pace = remote.pace.filter(|pace| pace.burst > 0);
     let message = OmniRequest {
         send_buf_size: or_minus_one(remote.socket.send_buffer),
         send_size: or_minus_one(remote.send.size),
@@ -73,8 +75,8 @@ pub fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
         send_dirty_count: signed(remote.touch.dirty),
         recv_dirty_count: signed(remote.touch.dirty),
         recv_clean_count: signed(remote.touch.clean),
-        interval_burst: remote.pace.map_or(0, |pace| pace.burst),
-        interval_usecs: remote.pace.map_or(0, |pace| {
+        interval_burst: pace.map_or(0, |pace| pace.burst),
+        interval_usecs: pace.map_or(0, |pace| {
             u32::try_from(pace.interval.as_micros()).unwrap_or(u32::MAX)
         }),
         data_port: u32::from(local.data_port),

@@ -18,7 +18,7 @@ use netperf_measure::clock;
 use netperf_model::{Interim, Iteration, Latency, Span, TestId};
 use netperf_report::format::json::{self, Frame, SoFar};
 use netperf_report::selection::{Listing, all_names};
-use netperf_report::selectors::is_selector;
+use netperf_report::selectors::{is_selector, names};
 
 use crate::output::{self, Failure, out};
 
@@ -26,9 +26,11 @@ use crate::output::{self, Failure, out};
 #[must_use]
 pub fn main(argv: &[OsString]) -> ExitCode {
     netperf_os::process::set_name(c"netperf");
+    let selectors = names();
     let around = Surroundings {
         read_file: &|path: &Path| std::fs::read_to_string(path),
         is_selector: &is_selector,
+        selectors: &selectors,
         dump_tcp_info: environment_has("DUMP_TCP_INFO"),
     };
     let parsed = netperf_cli::netperf(argv, &around);

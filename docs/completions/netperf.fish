@@ -5,13 +5,22 @@ function __netperf_behind
     contains -- -- (commandline -opc)
 end
 
-function __netperf_behind_value
+function __netperf_value
     set -l words (commandline -opc)
-    __netperf_behind; and contains -- $words[-1] $argv
+    contains -- $words[-1] $argv
+end
+
+function __netperf_behind_value
+    __netperf_behind; and __netperf_value $argv
 end
 
 complete -c netperf -f
 complete -c netserver -f
+
+function __netperf_selectors
+    string join \n all OUTPUT_NONE SOCKET_TYPE PROTOCOL DIRECTION ELAPSED_TIME THROUGHPUT THROUGHPUT_UNITS LSS_SIZE_REQ LSS_SIZE LSS_SIZE_END LSR_SIZE_REQ LSR_SIZE LSR_SIZE_END RSS_SIZE_REQ RSS_SIZE RSS_SIZE_END RSR_SIZE_REQ RSR_SIZE RSR_SIZE_END LOCAL_SEND_SIZE LOCAL_RECV_SIZE REMOTE_SEND_SIZE REMOTE_RECV_SIZE REQUEST_SIZE RESPONSE_SIZE LOCAL_CPU_UTIL LOCAL_CPU_PERCENT_USER LOCAL_CPU_PERCENT_SYSTEM LOCAL_CPU_PERCENT_IOWAIT LOCAL_CPU_PERCENT_IRQ LOCAL_CPU_PERCENT_SWINTR LOCAL_CPU_METHOD LOCAL_SD REMOTE_CPU_UTIL REMOTE_CPU_PERCENT_USER REMOTE_CPU_PERCENT_SYSTEM REMOTE_CPU_PERCENT_IOWAIT REMOTE_CPU_PERCENT_IRQ REMOTE_CPU_PERCENT_SWINTR REMOTE_CPU_METHOD REMOTE_SD SD_UNITS CONFIDENCE_LEVEL CONFIDENCE_INTERVAL CONFIDENCE_ITERATION THROUGHPUT_CONFID LOCAL_CPU_CONFID REMOTE_CPU_CONFID TRANSACTION_RATE RT_LATENCY BURST_SIZE LOCAL_TRANSPORT_RETRANS REMOTE_TRANSPORT_RETRANS TRANSPORT_MSS LOCAL_SEND_THROUGHPUT LOCAL_RECV_THROUGHPUT REMOTE_SEND_THROUGHPUT REMOTE_RECV_THROUGHPUT LOCAL_CPU_BIND LOCAL_CPU_COUNT LOCAL_CPU_PEAK_UTIL LOCAL_CPU_PEAK_ID LOCAL_CPU_MODEL LOCAL_CPU_FREQUENCY REMOTE_CPU_BIND REMOTE_CPU_COUNT REMOTE_CPU_PEAK_UTIL REMOTE_CPU_PEAK_ID REMOTE_CPU_MODEL REMOTE_CPU_FREQUENCY SOURCE_PORT SOURCE_ADDR SOURCE_FAMILY DEST_PORT DEST_ADDR DEST_FAMILY LOCAL_SEND_CALLS LOCAL_RECV_CALLS LOCAL_BYTES_PER_RECV LOCAL_BYTES_PER_SEND LOCAL_BYTES_SENT LOCAL_BYTES_RECVD LOCAL_BYTES_XFERD LOCAL_SEND_OFFSET LOCAL_RECV_OFFSET LOCAL_SEND_ALIGN LOCAL_RECV_ALIGN LOCAL_SEND_WIDTH LOCAL_RECV_WIDTH LOCAL_SEND_DIRTY_COUNT LOCAL_RECV_DIRTY_COUNT LOCAL_RECV_CLEAN_COUNT LOCAL_NODELAY LOCAL_CORK REMOTE_SEND_CALLS REMOTE_RECV_CALLS REMOTE_BYTES_PER_RECV REMOTE_BYTES_PER_SEND REMOTE_BYTES_SENT REMOTE_BYTES_RECVD REMOTE_BYTES_XFERD REMOTE_SEND_OFFSET REMOTE_RECV_OFFSET REMOTE_SEND_ALIGN REMOTE_RECV_ALIGN REMOTE_SEND_WIDTH REMOTE_RECV_WIDTH REMOTE_SEND_DIRTY_COUNT REMOTE_RECV_DIRTY_COUNT REMOTE_RECV_CLEAN_COUNT REMOTE_NODELAY REMOTE_CORK LOCAL_SYSNAME LOCAL_SYSTEM_MODEL LOCAL_RELEASE LOCAL_VERSION LOCAL_MACHINE REMOTE_SYSNAME REMOTE_SYSTEM_MODEL REMOTE_RELEASE REMOTE_VERSION REMOTE_MACHINE LOCAL_INTERFACE_NAME LOCAL_INTERFACE_VENDOR LOCAL_INTERFACE_DEVICE LOCAL_INTERFACE_SUBVENDOR LOCAL_INTERFACE_SUBDEVICE LOCAL_DRIVER_NAME LOCAL_DRIVER_VERSION LOCAL_DRIVER_FIRMWARE LOCAL_DRIVER_BUS LOCAL_INTERFACE_SLOT REMOTE_INTERFACE_NAME REMOTE_INTERFACE_VENDOR REMOTE_INTERFACE_DEVICE REMOTE_INTERFACE_SUBVENDOR REMOTE_INTERFACE_SUBDEVICE REMOTE_DRIVER_NAME REMOTE_DRIVER_VERSION REMOTE_DRIVER_FIRMWARE REMOTE_DRIVER_BUS REMOTE_INTERFACE_SLOT LOCAL_INTERVAL_USECS LOCAL_INTERVAL_BURST REMOTE_INTERVAL_USECS REMOTE_INTERVAL_BURST LOCAL_SECURITY_TYPE_ID LOCAL_SECURITY_TYPE LOCAL_SECURITY_ENABLED_NUM LOCAL_SECURITY_ENABLED LOCAL_SECURITY_SPECIFIC REMOTE_SECURITY_TYPE_ID REMOTE_SECURITY_TYPE REMOTE_SECURITY_ENABLED_NUM REMOTE_SECURITY_ENABLED REMOTE_SECURITY_SPECIFIC RESULT_BRAND UUID MIN_LATENCY MAX_LATENCY P50_LATENCY P90_LATENCY P99_LATENCY MEAN_LATENCY STDDEV_LATENCY LOCAL_SOCKET_PRIO REMOTE_SOCKET_PRIO LOCAL_SOCKET_TOS REMOTE_SOCKET_TOS LOCAL_CONG_CONTROL REMOTE_CONG_CONTROL LOCAL_FILL_FILE REMOTE_FILL_FILE COMMAND_LINE OUTPUT_END
+end
+
 complete -c netperf -s h -d 'show this help and exit'
 complete -c netperf -l help -d 'show this help and exit'
 complete -c netperf -n __netperf_behind -a '--help' -d 'show this help and exit'
@@ -186,13 +195,16 @@ complete -c netperf -l send-ring -x -d 'number of send buffers to cycle through'
 complete -c netperf -n __netperf_behind -a '-W --send-ring' -d 'number of send buffers to cycle through'
 complete -c netperf -l keyval -d 'print NAME=value lines: names, all, a file, or ? for a list'
 complete -c netperf -n __netperf_behind -a '-k --keyval' -d 'print NAME=value lines: names, all, a file, or ? for a list'
-complete -c netperf -n '__netperf_behind_value -k --keyval' -F
+complete -c netperf -n '__netperf_value --keyval' -F -a '(__fish_complete_list , __netperf_selectors)'
+complete -c netperf -n '__netperf_behind_value -k --keyval' -F -a '(__fish_complete_list , __netperf_selectors)'
 complete -c netperf -l csv -d 'print comma separated values'
 complete -c netperf -n __netperf_behind -a '-o --csv' -d 'print comma separated values'
-complete -c netperf -n '__netperf_behind_value -o --csv' -F
+complete -c netperf -n '__netperf_value --csv' -F -a '(__fish_complete_list , __netperf_selectors)'
+complete -c netperf -n '__netperf_behind_value -o --csv' -F -a '(__fish_complete_list , __netperf_selectors)'
 complete -c netperf -l columns -d 'print columns'
 complete -c netperf -n __netperf_behind -a '-O --columns' -d 'print columns'
-complete -c netperf -n '__netperf_behind_value -O --columns' -F
+complete -c netperf -n '__netperf_value --columns' -F -a '(__fish_complete_list , __netperf_selectors)'
+complete -c netperf -n '__netperf_behind_value -O --columns' -F -a '(__fish_complete_list , __netperf_selectors)'
 complete -c netperf -l uuid -x -d 'identifier of this run'
 complete -c netperf -n __netperf_behind -a '-u --uuid' -d 'identifier of this run'
 complete -c netperf -l check-interval -x -d 'accepted, no effect'

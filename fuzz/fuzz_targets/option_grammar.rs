@@ -16,6 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
     let around = Surroundings {
         read_file: &|_: &Path| Ok("THROUGHPUT,ELAPSED_TIME\n".to_owned()),
         is_selector: &|word| word == "THROUGHPUT",
+        selectors: &["THROUGHPUT", "ELAPSED_TIME"],
         dump_tcp_info: false,
     };
     let client = netperf(&argv, &around);

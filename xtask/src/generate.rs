@@ -16,7 +16,10 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         path: reference::PATH,
         text: reference::page(),
     };
-    for page in pages().into_iter().chain([selectors, json_fields(&root)?]) {
+    for page in pages(&netperf_report::selectors::names())
+        .into_iter()
+        .chain([selectors, json_fields(&root)?])
+    {
         let path = root.join(page.path);
         if std::fs::read_to_string(&path).is_ok_and(|kept| kept == page.text) {
             continue;

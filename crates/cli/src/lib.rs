@@ -55,6 +55,8 @@ pub struct Surroundings<'a> {
     pub read_file: &'a dyn Fn(&Path) -> io::Result<String>,
     /// Whether a word is the name of an output selector, in any case.
     pub is_selector: &'a dyn Fn(&str) -> bool,
+    /// Names of output selectors to suggest in place of a wrong one.
+    pub selectors: &'a [&'a str],
     /// Whether `DUMP_TCP_INFO` is in the environment.
     pub dump_tcp_info: bool,
 }

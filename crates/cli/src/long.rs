@@ -156,7 +156,7 @@ impl fmt::Display for Misuse {
 }
 
 /// A word as it can stand in one line.
-fn shown(word: &str) -> String {
+pub(crate) fn shown(word: &str) -> String {
     let mut text: String = word
         .chars()
         .take(SHOWN)

@@ -11,6 +11,7 @@ fn around() -> Surroundings<'static> {
     Surroundings {
         read_file: &|_| Ok("THROUGHPUT\n".to_owned()),
         is_selector: &|_| false,
+        selectors: &["THROUGHPUT", "UUID"],
         dump_tcp_info: true,
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use netperf_cli::docs::{Page, pages};
+use netperf_testkit::require::require;
 
 fn kept(page: &Page) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -12,15 +13,20 @@ fn kept(page: &Page) -> PathBuf {
         .join(page.path)
 }
 
+fn all_pages() -> Vec<Page> {
+    pages(&netperf_report::selectors::names())
+}
+
 fn page(end: &str) -> Page {
-    let pages = pages();
-    let mut found = pages.into_iter().filter(|page| page.path.ends_with(end));
+    let mut found = all_pages()
+        .into_iter()
+        .filter(|page| page.path.ends_with(end));
     found.next().expect(end)
 }
 
 #[test]
 fn generated_files_are_up_to_date() {
-    for page in pages() {
+    for page in all_pages() {
         let kept = std::fs::read_to_string(kept(&page)).unwrap_or_default();
         assert!(
             kept == page.text,
@@ -43,14 +49,26 @@ fn generated_files_name_every_option() {
     }
 }
 
-/// What `program` says about a page when told to check it; `None` when it is not here.
+/// Whether `program` can be run; continuous integration must be able to.
+fn have(program: &str) -> bool {
+    let found = Command::new(program)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output();
+    require(found.is_ok(), program, &format!("install {program}"))
+}
+
+/// What `program` says about a page when told to check it.
 fn checked(program: &str, arguments: &[&str], page: &Page) -> Option<String> {
+    if !have(program) {
+        return None;
+    }
     let output = Command::new(program)
         .args(arguments)
         .arg(kept(page))
         .stdin(Stdio::null())
         .output()
-        .ok()?;
+        .expect(program);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{program}: {said}");
     Some(said)
@@ -76,7 +94,7 @@ fn groff_finds_no_fault_in_the_man_pages() {
 }
 
 /// What bash offers behind `line`.
-fn offered(line: &str) -> Option<Vec<String>> {
+fn offered(line: &str) -> Vec<String> {
     let mut words: Vec<&str> = line.split(' ').collect();
     let last = words.len() - 1;
     let program = words[0].to_owned();
@@ -99,15 +117,18 @@ fn offered(line: &str) -> Option<Vec<String>> {
         .arg(kept(&page(".bash")))
         .args(&split)
         .output()
-        .ok()?;
+        .expect("bash");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{line}");
     let lines = text.lines().filter(|line| !line.is_empty());
-    Some(lines.map(str::to_owned).collect())
+    lines.map(str::to_owned).collect()
 }
 
 #[test]
 fn bash_offers_names_and_values_on_both_sides_of_the_dashes() {
+    if !have("bash") {
+        return;
+    }
     for (line, wanted) in [
         ("netperf --ti", "--time"),
         ("netperf --tes", "--test"),
@@ -122,8 +143,51 @@ fn bash_offers_names_and_values_on_both_sides_of_the_dashes() {
         ("netserver --fo", "--foreground"),
         ("netserver --test", ""),
     ] {
-        if let Some(offered) = offered(line) {
-            assert_eq!(offered.join(" "), wanted, "{line}");
-        }
+        assert_eq!(offered(line).join(" "), wanted, "{line}");
+    }
+}
+
+/// Lines that end in selectors, and what they may go on with.
+const SELECTIONS: &[(&str, &str)] = &[
+    ("netperf -- -k THROUGHPUT_U", "THROUGHPUT_UNITS"),
+    (
+        "netperf -- -o ELAPSED_TIME,P99_",
+        "ELAPSED_TIME,P99_LATENCY",
+    ),
+    ("netperf -t omni -- -O DIRE", "DIRECTION"),
+    ("netperf --keyval TRANSPORT_M", "TRANSPORT_MSS"),
+    ("netperf -- --csv UUID,RT_L", "UUID,RT_LATENCY"),
+];
+
+#[test]
+fn bash_offers_selectors_in_lists() {
+    if !have("bash") {
+        return;
+    }
+    for (line, wanted) in SELECTIONS {
+        assert_eq!(offered(line).join(" "), *wanted, "{line}");
+    }
+    let both_cases = offered("netperf -- -k UUID,throughput_u").join(" ");
+    assert_eq!(both_cases, "UUID,throughput_units");
+    // In front of the dashes the letter means something else.
+    assert_eq!(offered("netperf -k THROUGHPUT_U").join(" "), "");
+}
+
+#[test]
+fn fish_offers_selectors_in_lists() {
+    if !have("fish") {
+        return;
+    }
+    for (line, wanted) in SELECTIONS {
+        let output = Command::new("fish")
+            .args(["--no-config", "-c", "source $argv[1]; complete -C $argv[2]"])
+            .arg(kept(&page(".fish")))
+            .arg(line)
+            .output()
+            .expect("fish");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let offered = text.lines().filter_map(|line| line.split('\t').next());
+        let offered: Vec<&str> = offered.collect();
+        assert_eq!(offered, [*wanted], "{line}");
     }
 }

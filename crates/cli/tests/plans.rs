@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use common::{error, netperf, netperf_with_file, run};
-use netperf_cli::{CliError, Command, Stream};
+use netperf_cli::{CliError, Command, Notice, Stream};
 use netperf_model::{
     ConfidencePlan, CpuMethod, CpuPlan, Family, Flow, Format, Limit, RingPlan, Routing,
     SelectionSource, SocketPlan, TestId, TransportId, Unit,
@@ -548,6 +548,53 @@ fn any_other_selection_is_a_file() {
     );
 }
 
+/// What is said about a selection, and to whom: with `?` only to a person.
+fn said_of(selection: &str) -> Vec<String> {
+    let form = |words: &[&str]| {
+        let notices = netperf_with_file(words, None).notices;
+        let line = |notice: &Notice| {
+            assert_eq!(notice.stream, Stream::Stderr, "scripts read stdout");
+            let mark = if notice.terminal_only { "?" } else { "" };
+            format!("{mark}{}", notice.text)
+        };
+        notices.iter().map(line).collect::<Vec<String>>()
+    };
+    let said = form(&["netperf", "--", "-k", selection]);
+    for words in [
+        ["netperf", "--keyval", selection].as_slice(),
+        &["netperf", "--csv", selection],
+        &["netperf", "--", "-O", selection],
+        &["netperf", "--", "--columns", selection],
+    ] {
+        assert_eq!(form(words), said, "{words:?}");
+    }
+    said
+}
+
+#[test]
+fn a_wrong_selector_is_answered_with_the_nearest_right_one() {
+    let line = |wrong: &str, near: &str| {
+        format!("netperf: output selector {wrong} is unknown; did you mean {near}?\n")
+    };
+    assert_eq!(
+        said_of("THROUGHPTU"),
+        [line("THROUGHPTU", "THROUGHPUT")],
+        "it is no file either, and the run fails"
+    );
+    let for_a_person = |wrong, near| format!("?{}", line(wrong, near));
+    assert_eq!(
+        said_of("Thruput,uiud;DIRECTION elapsedtime,BOGUS"),
+        [
+            for_a_person("uiud", "UUID"),
+            for_a_person("elapsedtime", "ELAPSED_TIME"),
+        ],
+        "the run goes on, so scripts must not see a word"
+    );
+    for fine in ["all", "UUID", "UUID,direction", "BOGUS", "sel.txt", ""] {
+        assert_eq!(said_of(fine), [""; 0], "{fine}");
+    }
+}
+
 #[test]
 fn a_name_of_80_characters_in_a_selection_file_is_too_long() {
     let refused = |text: &str| {
@@ -571,6 +618,12 @@ fn interim_results_latencies_pacing_and_dirty_buffers_are_planned() {
     let paced = |end: &netperf_model::EndPlan| end.pace.map(|pace| (pace.burst, pace.interval));
     assert_eq!(paced(&plan.local), Some((10, Duration::from_millis(1))));
     assert_eq!(paced(&plan.remote), Some((5, Duration::from_millis(20))));
+    // An interval alone is only shown.
+    assert_eq!(
+        paced(&run("-w 2s").plan.local),
+        Some((0, Duration::from_secs(2)))
+    );
+    assert_eq!(paced(&run("-w 0").plan.local), None);
     // Of 10G 32 bits are left, and as a number with a sign: no pacing at all.
     assert_eq!(paced(&run("-t UDP_STREAM -b 10G").plan.local), None);
     let touched = |end: &netperf_model::EndPlan| (end.touch.dirty, end.touch.clean);

@@ -186,7 +186,9 @@ impl<'a> Client<'a> {
             latency: &mut latency,
             paused: &mut paused,
         };
-        let moved = dispatch::client(&mut work, socket, remote, keeping)?;
+        let moved = dispatch::client(&mut work, socket, remote, keeping);
+        live.end();
+        let moved = moved?;
         bell.stop();
         let sampled = start.elapsed();
         // A transaction that did not finish took time but was not counted.

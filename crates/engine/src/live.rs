@@ -1,10 +1,12 @@
 //! The counts of a run under way, for whoever shows them.
 
-use std::sync::OnceLock;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::Tally;
+use netperf_os::tcp::{self, TcpInfo};
 
 /// Counts that the loop publishes with relaxed stores, on a cache line of their own.
 #[derive(Debug, Default)]
@@ -14,9 +16,39 @@ pub struct Live {
     received: AtomicU64,
     transactions: AtomicU64,
     over: OnceLock<Moment>,
+    /// Whether the data connection can be looked at meanwhile.
+    watches: bool,
+    data: Mutex<Data>,
+}
+
+/// The data connection of a run, for another thread to look at. Locked before the
+/// loop and behind it, never in it.
+#[derive(Debug, Default)]
+struct Data {
+    /// A descriptor of our own: the loop's may be closed at any time.
+    socket: Option<OwnedFd>,
+    /// What TCP knew when the loop was over.
+    last: Option<TcpInfo>,
 }
 
 impl Live {
+    /// Counts beside which `TCP_INFO` of the data connection can be read.
+    #[must_use]
+    pub fn with_tcp() -> Self {
+        Self {
+            watches: true,
+            ..Self::default()
+        }
+    }
+
+    /// The loop is about to use this connection.
+    pub(crate) fn connected(&self, data: BorrowedFd<'_>) {
+        if self.watches {
+            // Without a second descriptor there is nothing to tell of it.
+            self.data().socket = data.try_clone_to_owned().ok();
+        }
+    }
+
     /// Publishes the counts of the loop.
     #[inline]
     pub(crate) fn publish(&self, tally: &Tally) {
@@ -26,10 +58,19 @@ impl Live {
             .store(tally.transactions, Ordering::Relaxed);
     }
 
-    /// The loop is over; what follows only ends the connection.
+    /// The loop is over; what follows only ends the connection, which a second
+    /// descriptor would keep open.
     pub(crate) fn end(&self) {
         // A second end would change nothing.
         let _first = self.over.set(clock::now());
+        let mut data = self.data();
+        if let Some(socket) = data.socket.take() {
+            data.last = tcp::info(socket.as_fd()).ok();
+        }
+    }
+
+    fn data(&self) -> MutexGuard<'_, Data> {
+        self.data.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// When the loop was over; `None` while it runs.
@@ -48,5 +89,60 @@ impl Live {
             transactions: self.transactions.load(Ordering::Relaxed),
             ..Tally::default()
         }
+    }
+
+    /// `TCP_INFO` of the data connection: as it is now, or as it was when the loop
+    /// was over. `None` when nobody asked ([`Live::with_tcp`]), and in a run that has
+    /// not one TCP connection but many or none.
+    #[must_use]
+    pub fn tcp(&self) -> Option<TcpInfo> {
+        let data = self.data();
+        match &data.socket {
+            Some(socket) => tcp::info(socket.as_fd()).ok(),
+            None => data.last,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::net::{TcpListener, TcpStream};
+
+    fn pair() -> (Socket, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (client.into(), listener.accept().unwrap().0)
+    }
+
+    #[test]
+    fn tcp_is_seen_from_the_connection_to_the_end_of_the_loop_and_kept() {
+        let (data, _peer) = pair();
+        let live = Live::with_tcp();
+        assert_eq!(live.tcp(), None);
+        live.connected(data.as_fd());
+        assert!(live.tcp().is_some_and(|tcp| tcp.snd_mss > 0));
+        live.end();
+        drop(data);
+        assert!(live.tcp().is_some_and(|tcp| tcp.snd_mss > 0));
+    }
+
+    #[test]
+    fn a_watched_connection_closes_with_the_loop() {
+        let (data, mut peer) = pair();
+        let live = Live::with_tcp();
+        live.connected(data.as_fd());
+        live.end();
+        drop(data);
+        assert_eq!(peer.read(&mut [0]).unwrap(), 0);
+    }
+
+    #[test]
+    fn nothing_is_watched_unasked() {
+        let (data, _peer) = pair();
+        let live = Live::default();
+        live.connected(data.as_fd());
+        assert_eq!(live.tcp(), None);
     }
 }

@@ -111,6 +111,11 @@ impl<'a> ByBell<'a> {
         self.started.elapsed()
     }
 
+    /// The loop is about to use this connection.
+    pub(crate) fn connected(&self, data: BorrowedFd<'_>) {
+        self.live.connected(data);
+    }
+
     /// The loop is over.
     pub(crate) fn over(&self) {
         self.live.end();

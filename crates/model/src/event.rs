@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::outcome::Tally;
+use crate::outcome::{Tally, TcpFacts};
 
 /// Work done since the last interim result, or since the beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -17,4 +17,6 @@ pub struct Interim {
     pub iteration: usize,
     /// netperf's counts of the interval.
     pub counts: Tally,
+    /// What TCP knew at its end; `None` unless asked, and without one TCP connection.
+    pub tcp: Option<TcpFacts>,
 }

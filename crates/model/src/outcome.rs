@@ -60,7 +60,7 @@ pub struct EndResult {
     pub congestion: Option<String>,
 }
 
-/// What TCP knew of the data connection when it ended (tcp(7), `TCP_INFO`).
+/// What TCP knew of the data connection at one moment (tcp(7), `TCP_INFO`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpFacts {
     /// Smoothed round trip, microseconds.

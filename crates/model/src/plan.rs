@@ -232,7 +232,7 @@ pub struct TouchPlan {
 /// Operations released per interval (global `-b`, `-w`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacePlan {
-    /// Operations per interval.
+    /// Operations per interval; with 0 nothing is paced, and the interval only shown.
     pub burst: u32,
     /// The interval.
     pub interval: Duration,

@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use netperf_cli::{CliError, Command, Run, Surroundings, UnknownTest};
 use netperf_measure::clock;
-use netperf_model::Span;
-use netperf_report::format::json::{self, Frame};
+use netperf_model::{Interim, Iteration, Latency, Span};
+use netperf_report::format::json::{self, Frame, SoFar};
 use netperf_report::selection::{Listing, all_names};
-use netperf_report::selectors::is_selector;
+use netperf_report::selectors::{is_selector, names};
 
 use crate::output::{self, Failure, out};
 
@@ -26,9 +26,11 @@ use crate::output::{self, Failure, out};
 #[must_use]
 pub fn main(argv: &[OsString]) -> ExitCode {
     netperf_os::process::set_name(c"netperf");
+    let selectors = names();
     let around = Surroundings {
         read_file: &|path: &Path| std::fs::read_to_string(path),
         is_selector: &is_selector,
+        selectors: &selectors,
         dump_tcp_info: environment_has("DUMP_TCP_INFO"),
     };
     let parsed = netperf_cli::netperf(argv, &around);
@@ -108,10 +110,31 @@ impl Begun {
     }
 }
 
+/// What was measured so far, to be told of whatever becomes of the run.
+#[derive(Default)]
+struct Done {
+    iterations: Vec<Iteration>,
+    /// Interim results, over all iterations.
+    intervals: Vec<Interim>,
+    /// How long operations took, over all iterations.
+    latency: Option<Latency>,
+}
+
+impl Done {
+    fn so_far(&self) -> SoFar<'_> {
+        SoFar {
+            iterations: &self.iterations,
+            intervals: &self.intervals,
+            latency: self.latency.as_ref(),
+        }
+    }
+}
+
 /// Runs a test and says how it went.
 fn test(mut run: Run) -> ExitCode {
     let begun = Begun::now();
-    let Err(failure) = measure(&mut run, begun) else {
+    let mut done = Done::default();
+    let Err(failure) = measure(&mut run, begun, &mut done) else {
         return ExitCode::SUCCESS;
     };
     if run.report.format.is_json() {
@@ -120,13 +143,13 @@ fn test(mut run: Run) -> ExitCode {
             message: said.trim_end(),
             exit_status: failure.exit,
         };
-        out(&json::failure(begun.frame(&run), problem));
+        out(&json::failure(begun.frame(&run), done.so_far(), problem));
         return failure.on_stderr().report();
     }
     failure.report()
 }
 
-fn measure(run: &mut Run, begun: Begun) -> Result<(), Failure> {
+fn measure(run: &mut Run, begun: Begun, done: &mut Done) -> Result<(), Failure> {
     let needs = netperf_report::needs(&run.plan, &run.report).map_err(|error| {
         Failure::stdout(netperf_report::SelectionError::EXIT, &error.to_string())
     })?;
@@ -134,7 +157,7 @@ fn measure(run: &mut Run, begun: Begun) -> Result<(), Failure> {
     out(&json::start(begun.frame(run)));
     bind_to_cpu(run);
     if run.plan.test.moves_data() {
-        run::test(run, begun)
+        run::test(run, begun, done)
     } else {
         run::without_data(run, begun)
     }

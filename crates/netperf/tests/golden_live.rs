@@ -1,6 +1,7 @@
 //! Real runs print what the original prints, figures apart: the wiring between
 //! the rooms. That every format is right is held by the tests of `report`.
 
+mod golden_said;
 mod golden_subset;
 
 use netperf_testkit::{Invocation, Netserver, Place, Programs};

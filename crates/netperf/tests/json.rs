@@ -150,6 +150,41 @@ fn intervals_and_iterations_add_up_to_the_result() {
 }
 
 #[test]
+fn every_interval_of_one_tcp_connection_says_what_tcp_knew() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for (test, has_one) in [
+        ("TCP_STREAM -- -G 1000", true),
+        ("TCP_MAERTS -- -V", true),
+        ("TCP_SENDFILE", true),
+        ("TCP_RR -- -r 100", true),
+        ("TCP_CRR", false),
+        ("UDP_RR", false),
+    ] {
+        let options = format!("--json -i 2,2 -D 0.3 -t {test}");
+        let finished = client(&server, &options).run().expect_clean();
+        let document = document(&finished);
+        let intervals = document["intervals"].as_array().expect("a list");
+        assert!(intervals.len() >= 6, "{}", finished.account());
+        for interval in intervals {
+            let tcp = &interval["tcp"];
+            assert_eq!(tcp.is_object(), has_one, "{}", finished.account());
+            let window = tcp["congestion_window_segments"].as_u64();
+            assert_eq!(window > Some(0), has_one, "{}", finished.account());
+        }
+        if test.ends_with("-G 1000") {
+            let mut sizes = intervals
+                .iter()
+                .map(|row| &row["tcp"]["send_segment_bytes"]);
+            assert!(sizes.clone().all(|size| size.as_u64() < Some(1001)));
+            assert_eq!(
+                sizes.next_back(),
+                Some(&document["iterations"][1]["tcp"]["send_segment_bytes"])
+            );
+        }
+    }
+}
+
+#[test]
 fn a_run_that_fails_prints_a_document_with_the_reason() {
     let port = netperf_testkit::server::free_port().to_string();
     let run = |format: &str| {
@@ -175,9 +210,7 @@ fn a_stream_whose_server_dies_ends_with_an_error() {
     let server = Netserver::start(&ours(), &Place::Here);
     let mut running = client(&server, "--json-stream -D 0.2 -l 30 -t TCP_RR").spawn();
     assert!(running.prints("\"interim\"", Duration::from_secs(10)));
-    for session in server.sessions() {
-        netperf_testkit::process::signal(session, "KILL");
-    }
+    kill_sessions(&server);
     assert!(eventually(Duration::from_secs(10), || running.ended()));
     let finished = running.finish().expect_exit(1);
     let events = events(&finished);
@@ -187,6 +220,45 @@ fn a_stream_whose_server_dies_ends_with_an_error() {
         "{}",
         finished.account()
     );
+}
+
+#[test]
+fn a_document_keeps_what_was_measured_before_the_server_died() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    // Debug text says when the second iteration begins; the document comes last.
+    let options = "-d --json -D 0.2 -i 3,3 -j -t TCP_RR";
+    let mut running = client(&server, options).spawn();
+    let begins = "About to start a timer";
+    let second = || running.stderr().matches(begins).count() == 2;
+    assert!(eventually(Duration::from_secs(10), second));
+    let begun = running.age();
+    let under_way = || running.age() > begun + Duration::from_millis(300);
+    assert!(eventually(Duration::from_secs(1), under_way));
+    assert!(!running.ended());
+    kill_sessions(&server);
+    let finished = running.finish().expect_exit(1);
+    let document = document(&finished);
+    assert!(document["error"]["message"].is_string());
+    assert_eq!(document["result"], Value::Null);
+    let iterations = document["iterations"].as_array().expect("a list");
+    assert_eq!(iterations.len(), 1, "{}", finished.account());
+    let counted = &iterations[0]["local"]["transactions"];
+    assert_eq!(&document["latency"]["count"], counted);
+    let intervals = document["intervals"].as_array().expect("a list");
+    let of = |number: u64| {
+        intervals
+            .iter()
+            .filter(move |row| row["iteration"] == number)
+    };
+    let total: u64 = of(1).filter_map(|row| row["transactions"].as_u64()).sum();
+    assert_eq!(Some(total), counted.as_u64());
+    assert!(of(2).count() > 0, "{}", finished.account());
+}
+
+fn kill_sessions(server: &Netserver) {
+    for session in server.sessions() {
+        netperf_testkit::process::signal(session, "KILL");
+    }
 }
 
 #[test]

@@ -273,7 +273,11 @@ fn every_test_name_prints_a_figure_or_says_what_is_missing() {
     let tests: Vec<&TestRow> = TESTS.iter().filter(|test| test.id.moves_data()).collect();
     let wrong = side_by_side(&tests, |test| {
         let transport = test.transport.row();
-        let length = if test.flow == Flow::RECEIVE { "1" } else { "0.4" };
+        let length = if test.flow == Flow::RECEIVE {
+            "1"
+        } else {
+            "0.4"
+        };
         let options = format!("-t {} -P 0 -v 0", test.name);
         let finished = bench.run(length, &options, &own_options(&bench, test));
         let refused = finished.status.code() == Some(UNSUPPORTED)

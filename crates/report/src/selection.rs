@@ -183,12 +183,11 @@ pub enum Listing {
 /// All names, in order, with the closing newline.
 #[must_use]
 pub fn all_names(listing: Listing) -> String {
-    let names: Vec<&str> = SELECTORS.iter().map(|row| row.name).collect();
     let separator = match listing {
         Listing::Lines => "\n",
         Listing::Commas => ",",
     };
-    names.join(separator) + "\n"
+    selectors::names().join(separator) + "\n"
 }
 
 impl Selection {

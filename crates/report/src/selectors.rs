@@ -73,6 +73,12 @@ pub fn is_selector(name: &str) -> bool {
     by_name(name).is_some() || LatencyColumn::named(name).is_some()
 }
 
+/// The names of the table, in order.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    SELECTORS.iter().map(|row| row.name).collect()
+}
+
 /// The table's selector called `name`, in any case.
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static Selector> {

@@ -13,7 +13,7 @@ use netperf_model::{
     SecurityKind, SecurityMode, Span, Tally, TcpFacts, Warning,
 };
 use netperf_report::control::Whose;
-use netperf_report::format::json::{self, Answer, Frame, Problem};
+use netperf_report::format::json::{self, Answer, Frame, Problem, SoFar};
 use netperf_report::{final_report, interim_line, needs};
 use netperf_testkit::schema::{Schema, page};
 use serde_json::Value;
@@ -94,6 +94,7 @@ fn interim(figure: f64) -> Interim {
         ended: Duration::from_secs(1),
         iteration: 1,
         counts: most(),
+        tcp: (figure > 0.0).then(TcpFacts::default),
     }
 }
 
@@ -244,12 +245,39 @@ fn a_failure_is_a_document_with_its_reason_or_the_last_event() {
     };
     for words in RUNS {
         let run = with(words, "--json");
-        let document = valid(&json::failure(frame(&run), problem));
+        let so_far = SoFar::default();
+        let document = valid(&json::failure(frame(&run), so_far, problem));
         assert_eq!(document["error"]["message"], "no \"route\"\nto host");
         assert_eq!(document["error"]["exit_status"], 255);
         let run = with(words, "--json-stream");
-        let event = valid_event(&json::failure(frame(&run), problem));
+        let event = valid_event(&json::failure(frame(&run), so_far, problem));
         assert_eq!(event["event"], "error");
+    }
+}
+
+#[test]
+fn a_failure_keeps_what_was_measured_before_it() {
+    let problem = Problem {
+        message: "lost",
+        exit_status: 1,
+    };
+    for words in RUNS {
+        let run = with(words, "--json");
+        for figure in FIGURES {
+            let outcome = full(&run, figure);
+            let whole = valid(&final_report(&outcome, &run.report).expect("a document"));
+            let so_far = SoFar {
+                iterations: &outcome.iterations,
+                intervals: &outcome.intervals,
+                latency: outcome.latency.as_ref(),
+            };
+            let document = valid(&json::failure(frame(&run), so_far, problem));
+            for part in ["iterations", "intervals", "latency"] {
+                assert_eq!(document[part], whole[part]);
+                assert!(!document[part].is_null());
+            }
+            assert_eq!(document["result"], Value::Null);
+        }
     }
 }
 

@@ -55,6 +55,8 @@ pub struct Agreement {
 pub fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
     let remote = &plan.remote;
     let own = local.socket.as_ref().and_then(Address::inet);
+    // An interval without operations is nothing to ask for.
+    let pace = remote.pace.filter(|pace| pace.burst > 0);
     let message = OmniRequest {
         send_buf_size: or_minus_one(remote.socket.send_buffer),
         send_size: or_minus_one(remote.send.size),
@@ -76,8 +78,8 @@ pub fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
         send_dirty_count: signed(remote.touch.dirty),
         recv_dirty_count: signed(remote.touch.dirty),
         recv_clean_count: signed(remote.touch.clean),
-        interval_burst: remote.pace.map_or(0, |pace| pace.burst),
-        interval_usecs: remote.pace.map_or(0, |pace| {
+        interval_burst: pace.map_or(0, |pace| pace.burst),
+        interval_usecs: pace.map_or(0, |pace| {
             u32::try_from(pace.interval.as_micros()).unwrap_or(u32::MAX)
         }),
         data_port: u32::from(local.data_port),

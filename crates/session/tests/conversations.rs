@@ -97,7 +97,10 @@ fn values_that_crash_or_hang_the_original_are_answered_with_an_error() {
     let cases = [
         (omni(|r| r.socket_type = WireSocketType::Unknown), 94),
         (omni(|r| r.ipfamily = WireFamily::Unspecified), 97),
-        (omni(|r| r.protocol = netperf_wire::WireProtocol::Other(250)), 93),
+        (
+            omni(|r| r.protocol = netperf_wire::WireProtocol::Other(250)),
+            93,
+        ),
         (omni(|r| r.direction = Direction::NEITHER), 22),
         (omni(|r| r.send_buf_size = -7), 22),
         (omni(|r| r.recv_alignment = -1), 22),

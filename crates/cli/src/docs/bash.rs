@@ -6,9 +6,11 @@ use super::{MADE_BY, Offer, forms, test_options};
 use crate::entry::{self, Entry};
 
 /// A script for both programs.
-pub(super) fn script() -> String {
+pub(super) fn script(selectors: &[&str]) -> String {
     let mut text =
         format!("# Completion of netperf and netserver for bash.\n# {MADE_BY}\n{COMMON}");
+    let names = selectors.join(" ");
+    _ = writeln!(text, "\n_netperf_selector_names='all {names}'");
     let global = entry::global();
     let test: Vec<Entry> = test_options()
         .into_iter()
@@ -37,6 +39,14 @@ _netperf_words() {
     local words=$1
     [[ $cur == [a-z]* && $words != *[a-z]* ]] && words=${words,,}
     _netperf_offer -W "${words// /$'\n'}"
+}
+
+# A list with commas between, or a file.
+_netperf_selectors() {
+    local IFS=$'\n' last=${cur##*[,;]} names=${_netperf_selector_names// /$'\n'}
+    [[ $last == [a-z]* ]] && names=${names,,}
+    COMPREPLY=($(compgen -P "${cur%"$last"}" -W "$names" -- "$last"))
+    [[ $last == "$cur" ]] && COMPREPLY+=($(compgen -f -- "$cur"))
 }
 
 _netperf_complete() {
@@ -70,6 +80,7 @@ fn cases(text: &mut String, entries: &[Entry], dash: &str) {
             Offer::Words(words) => format!("_netperf_words '{}'", words.join(" ")),
             Offer::Hosts => "_netperf_offer -A hostname".to_owned(),
             Offer::Files => "_netperf_offer -f".to_owned(),
+            Offer::Selectors => "_netperf_selectors".to_owned(),
             // The value is for the user to think of, unless it may be left out.
             Offer::Nothing if entry.needs_value() => ":".to_owned(),
             Offer::Nothing => continue,

@@ -7,9 +7,14 @@ use crate::entry::{self, Entry};
 use crate::getopt::Argument;
 
 /// A script for both programs.
-pub(super) fn script() -> String {
+pub(super) fn script(selectors: &[&str]) -> String {
     let mut text =
         format!("# Completion of netperf and netserver for fish.\n# {MADE_BY}\n{COMMON}");
+    _ = write!(
+        text,
+        "\nfunction __netperf_selectors\n    string join \\n all {}\nend\n\n",
+        selectors.join(" ")
+    );
     for entry in entry::global() {
         _ = writeln!(text, "{}", option("netperf", &entry, true));
         behind(&mut text, &entry, false);
@@ -30,14 +35,21 @@ function __netperf_behind
     contains -- -- (commandline -opc)
 end
 
-function __netperf_behind_value
+function __netperf_value
     set -l words (commandline -opc)
-    __netperf_behind; and contains -- $words[-1] $argv
+    contains -- $words[-1] $argv
+end
+
+function __netperf_behind_value
+    __netperf_behind; and __netperf_value $argv
 end
 
 complete -c netperf -f
 complete -c netserver -f
 ";
+
+/// A list with commas between, or a file.
+const SELECTORS: &str = "-a '(__fish_complete_list , __netperf_selectors)'";
 
 /// The option in front of `--`.
 fn option(program: &str, entry: &Entry, with_letter: bool) -> String {
@@ -76,6 +88,13 @@ fn behind(text: &mut String, entry: &Entry, with_letter: bool) {
         Some(Offer::Words(words)) => format!("-x -a {}", quoted(&words.join(" "))),
         Some(Offer::Hosts) => "-x -a '(__fish_print_hostnames)'".to_owned(),
         Some(Offer::Files) => "-F".to_owned(),
+        Some(Offer::Selectors) => {
+            // The name has the same value in front of `--`, where a value that may be
+            // left out is offered, not demanded.
+            let condition = quoted(&format!("__netperf_value --{}", entry.long));
+            _ = writeln!(text, "complete -c netperf -n {condition} -F {SELECTORS}");
+            format!("-F {SELECTORS}")
+        }
         Some(Offer::Nothing) | None => return,
     };
     let condition = quoted(&format!("__netperf_behind_value {forms}"));
@@ -90,6 +109,7 @@ fn values(entry: &Entry) -> String {
         Some(Offer::Words(words)) => format!(" -x -a {}", quoted(&words.join(" "))),
         Some(Offer::Hosts) => " -x -a '(__fish_print_hostnames)'".to_owned(),
         Some(Offer::Files) => " -r -F".to_owned(),
+        Some(Offer::Selectors) => format!(" -r -F {SELECTORS}"),
         Some(Offer::Nothing) => " -x".to_owned(),
     }
 }

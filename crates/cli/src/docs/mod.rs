@@ -19,15 +19,16 @@ pub struct Page {
 }
 
 /// All generated files: man pages, completions and the manual's option reference.
+/// Completions offer the names of output selectors, which are not ours to know.
 #[must_use]
-pub fn pages() -> Vec<Page> {
+pub fn pages(selectors: &[&str]) -> Vec<Page> {
     let page = |path, text| Page { path, text };
     vec![
         page("docs/man/netperf.1", man::netperf()),
         page("docs/man/netserver.1", man::netserver()),
-        page("docs/completions/netperf.bash", bash::script()),
-        page("docs/completions/_netperf", zsh::script()),
-        page("docs/completions/netperf.fish", fish::script()),
+        page("docs/completions/netperf.bash", bash::script(selectors)),
+        page("docs/completions/_netperf", zsh::script(selectors)),
+        page("docs/completions/netperf.fish", fish::script(selectors)),
         page("docs/manual/src/reference/options.md", markdown::options()),
     ]
 }
@@ -45,6 +46,8 @@ enum Offer {
     Hosts,
     /// The name of a file.
     Files,
+    /// Names of output selectors with commas between, or the name of a file.
+    Selectors,
 }
 
 impl Offer {
@@ -58,7 +61,8 @@ impl Offer {
             _ if entry.kind == Kind::Switch => Self::Words(vec!["1", "0"]),
             words if !words.is_empty() => Self::Words(words),
             _ if matches!(entry.kind, Kind::Host | Kind::HostWithBits) => Self::Hosts,
-            _ if matches!(entry.kind, Kind::Pair(Kind::File, _) | Kind::Selection) => Self::Files,
+            _ if entry.kind == Kind::Selection => Self::Selectors,
+            _ if matches!(entry.kind, Kind::Pair(Kind::File, _)) => Self::Files,
             _ => Self::Nothing,
         };
         Some(offer)

@@ -7,8 +7,13 @@ use crate::entry::{self, Entry};
 use crate::getopt::Argument;
 
 /// A function for both programs.
-pub(super) fn script() -> String {
+pub(super) fn script(selectors: &[&str]) -> String {
     let mut text = format!("#compdef netperf netserver\n# {MADE_BY}\n");
+    _ = writeln!(
+        text,
+        "\nlocal -a selectors\nselectors=({})\n{SELECTORS}",
+        selectors.join(" ")
+    );
     // `--help` is among the names in front.
     let test: Vec<Entry> = test_options()
         .into_iter()
@@ -27,6 +32,14 @@ pub(super) fn script() -> String {
     text.push_str(MAIN);
     text
 }
+
+/// A list with commas between, or a file.
+const SELECTORS: &str = "
+_netperf_selectors() {
+    _alternative \
+        'selectors:output selector:_values -s , \"output selector\" all $selectors' \
+        'files:file:_files'
+}";
 
 /// What stands in front of `--` says nothing about the letters behind it.
 const MAIN: &str = r#"
@@ -85,6 +98,7 @@ fn value(entry: &Entry) -> String {
         Offer::Words(words) => format!("({})", choices(&words)),
         Offer::Hosts => "_hosts".to_owned(),
         Offer::Files => "_files".to_owned(),
+        Offer::Selectors => "_netperf_selectors".to_owned(),
         Offer::Nothing => " ".to_owned(),
     };
     format!("{colons}{name}:{action}")

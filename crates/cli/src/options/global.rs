@@ -448,7 +448,7 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         Action::Value(|a, text| set_ends(&mut a.pace_interval, text, time)),
     )
     .long("pace-interval", Group::Pacing, Kind::twice(&Kind::Tick))
-    .more("Without --pace it has no effect. One value is netperf's only."),
+    .more("Without --pace it is shown (LOCAL_INTERVAL_USECS) and has no effect. One value is netperf's only."),
     Opt::ready(
         'V',
         "",

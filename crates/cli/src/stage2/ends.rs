@@ -174,13 +174,16 @@ fn bind(args: &Args, end: fn(&crate::Ends<i32>) -> Option<i32>) -> Option<u32> {
     size(end(args.global.bind.as_ref()?))
 }
 
+/// An interval alone paces nothing and is shown all the same.
 fn pace(burst: Option<i32>, interval: Option<Duration>) -> Option<PacePlan> {
-    Some(PacePlan {
-        burst: positive(burst)?,
-        interval: interval
-            .filter(|interval| !interval.is_zero())
-            .unwrap_or(PACE_INTERVAL),
-    })
+    let interval = interval.filter(|interval| !interval.is_zero());
+    match positive(burst) {
+        Some(burst) => Some(PacePlan {
+            burst,
+            interval: interval.unwrap_or(PACE_INTERVAL),
+        }),
+        None => interval.map(|interval| PacePlan { burst: 0, interval }),
+    }
 }
 
 fn touch((dirty, clean): (Option<i32>, Option<i32>)) -> TouchPlan {

@@ -27,7 +27,7 @@ pub(crate) fn command(
         })));
     };
     let plan = plan(args, test, around)?;
-    let report = output::report(args, test, around)?;
+    let report = output::report(args, test, around, notices)?;
     remarks(args, test, notices);
     Ok(Command::Run(Box::new(Run {
         plan,

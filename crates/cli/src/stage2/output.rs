@@ -8,7 +8,8 @@ use netperf_model::{Format, ReportPlan, SelectionSource, TestId};
 use super::work;
 use crate::Surroundings;
 use crate::args::{Args, JsonArg, Layout};
-use crate::command::CliError;
+use crate::command::{CliError, Notice};
+use crate::long::{nearest, shown};
 
 /// A name of this many characters in a selection file is too long.
 const NAME_TOO_LONG: usize = 80;
@@ -20,10 +21,11 @@ pub(super) fn report(
     args: &Args,
     test: TestId,
     around: &Surroundings<'_>,
+    notices: &mut Vec<Notice>,
 ) -> Result<ReportPlan, CliError> {
     let global = &args.global;
     Ok(ReportPlan {
-        format: format(args, test, around)?,
+        format: format(args, test, around, notices)?,
         verbosity: global.verbosity.unwrap_or(1),
         headers: global.headers.unwrap_or(1) != 0,
         unit: global.unit,
@@ -36,7 +38,12 @@ pub(super) fn report(
     })
 }
 
-fn format(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<Format, CliError> {
+fn format(
+    args: &Args,
+    test: TestId,
+    around: &Surroundings<'_>,
+    notices: &mut Vec<Notice>,
+) -> Result<Format, CliError> {
     match args.global.json {
         Some(JsonArg::Document) => return Ok(Format::Json),
         Some(JsonArg::Stream) => return Ok(Format::JsonStream),
@@ -50,7 +57,7 @@ fn format(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<Format
         });
     };
     let selection = match &output.selection {
-        Some(word) => selection(word, around)?,
+        Some(word) => Selecting { args, around }.selection(word, notices)?,
         None => SelectionSource::Default,
     };
     Ok(match output.layout {
@@ -60,17 +67,50 @@ fn format(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<Format
     })
 }
 
-/// What the word behind `-k`, `-o` or `-O` means: `all`, a list, or a file.
-fn selection(word: &str, around: &Surroundings<'_>) -> Result<SelectionSource, CliError> {
-    if word.eq_ignore_ascii_case("all") {
-        return Ok(SelectionSource::All);
+/// Finds out what the word behind `-k`, `-o` or `-O` means.
+#[derive(Clone, Copy)]
+struct Selecting<'a> {
+    args: &'a Args,
+    around: &'a Surroundings<'a>,
+}
+
+impl Selecting<'_> {
+    /// `all`, a list, or a file.
+    fn selection(self, word: &str, notices: &mut Vec<Notice>) -> Result<SelectionSource, CliError> {
+        if word.eq_ignore_ascii_case("all") {
+            return Ok(SelectionSource::All);
+        }
+        if word.contains([',', ';']) || (self.around.is_selector)(word) {
+            // The test runs without what is unknown.
+            let wrong = self.wrong_names(word);
+            notices.extend(wrong.iter().map(|line| Notice::hint(line)));
+            return Ok(SelectionSource::List(word.to_owned()));
+        }
+        let text = (self.around.read_file)(Path::new(word)).map_err(|error| {
+            notices.extend(
+                self.wrong_names(word)
+                    .iter()
+                    .map(|line| Notice::stderr(line)),
+            );
+            unreadable(word, &error)
+        })?;
+        check_names(&text)?;
+        Ok(SelectionSource::File(text))
     }
-    if word.contains([',', ';']) || (around.is_selector)(word) {
-        return Ok(SelectionSource::List(word.to_owned()));
+
+    /// A line for every name in a list that resembles a selector and is none.
+    fn wrong_names(self, list: &str) -> Vec<String> {
+        let names = list.split([',', ';', ' ']).filter(|name| !name.is_empty());
+        let wrong = names.filter(|name| !(self.around.is_selector)(name));
+        let suggested = |name: &str| {
+            let near = nearest(name, self.around.selectors.iter().copied())?;
+            let (program, name) = (&self.args.program, shown(name));
+            Some(format!(
+                "{program}: output selector {name} is unknown; did you mean {near}?"
+            ))
+        };
+        wrong.filter_map(suggested).collect()
     }
-    let text = (around.read_file)(Path::new(word)).map_err(|error| unreadable(word, &error))?;
-    check_names(&text)?;
-    Ok(SelectionSource::File(text))
 }
 
 fn unreadable(name: &str, error: &io::Error) -> CliError {

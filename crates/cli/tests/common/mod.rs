@@ -38,6 +38,7 @@ pub(crate) fn netperf_with_file(words: &[&str], file: Option<(&str, &str)>) -> P
     let around = Surroundings {
         read_file: &read_file,
         is_selector: &is_selector,
+        selectors: SELECTORS,
         dump_tcp_info: false,
     };
     netperf_cli::netperf(&argv(words), &around)

@@ -176,6 +176,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         let Some(endpoint) = self.connect(how, data)? else {
             return Ok(Moved::nothing(Ended::Abandoned));
         };
+        self.stop.connected(endpoint.fd());
         let segment_size = socket::segment_size(endpoint.fd());
         let (ended, data) = self.over(endpoint, limit)?;
         Ok(self.parted(&data, ended, segment_size))
@@ -186,6 +187,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         let Some(Tcp(data)) = self.connect(&Plain::<Tcp>::new(), data)? else {
             return Ok(Moved::nothing(Ended::Abandoned));
         };
+        self.stop.connected(data.as_fd());
         let segment_size = socket::segment_size(data.as_fd());
         let plan = self.work.plan;
         let only_receives = plan.flow.receives && !plan.flow.sends;

@@ -6,9 +6,10 @@ use std::time::Duration;
 use netperf_cli::Run;
 use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{Interim, Tally, Unit, figures};
+use netperf_model::{Interim, Tally, TcpFacts, Unit, figures};
 use netperf_report::{interim_line, interim_work};
 
+use super::run::tcp_facts;
 use crate::output::out;
 
 /// What goes on from line to line.
@@ -22,7 +23,7 @@ struct Ticker<'a> {
 
 impl Ticker<'_> {
     /// Prints what happened since the last line, and keeps it.
-    fn print(&mut self, now: Moment, tally: Tally) {
+    fn print(&mut self, now: Moment, tally: Tally, tcp: Option<TcpFacts>) {
         let (then, before) = std::mem::replace(&mut self.last, (now, tally));
         let interim = Interim {
             work: interim_work(&self.run.plan, self.unit, &before, &tally),
@@ -30,6 +31,7 @@ impl Ticker<'_> {
             ended: clock::since_epoch(),
             iteration: self.iteration,
             counts: tally.since(&before),
+            tcp,
         };
         out(&interim_line(
             &self.run.plan,
@@ -49,13 +51,26 @@ impl Ticker<'_> {
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
             }
             let now = clock::now();
-            self.print(now, live.read());
+            self.print(now, live.read(), tcp(live));
             due = due.plus(interval);
             if due.left().is_zero() {
                 due = now.plus(interval);
             }
         }
     }
+}
+
+/// Counts for a run whose intervals may be wanted: only JSON shows TCP's view of them.
+pub(super) fn live(run: &Run) -> Live {
+    if run.plan.interim.is_some() && run.report.format.is_json() {
+        Live::with_tcp()
+    } else {
+        Live::default()
+    }
+}
+
+fn tcp(live: &Live) -> Option<TcpFacts> {
+    live.tcp().map(tcp_facts)
 }
 
 /// Runs `work` with interim results beside it, if any are wanted; what is left of
@@ -92,7 +107,7 @@ pub(super) fn beside<T>(
     });
     let tally = live.read();
     if tally != ticker.last.1 {
-        ticker.print(live.over().unwrap_or_else(clock::now), tally);
+        ticker.print(live.over().unwrap_or_else(clock::now), tally, tcp(live));
     }
     done
 }

@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use netperf_cli::Run;
 use netperf_engine::client::{Client, Run as Ran};
-use netperf_engine::live::Live;
 use netperf_measure::clock;
 use netperf_measure::confidence::{Series, assess};
 use netperf_measure::cpu;
 use netperf_model::{
-    Address, Agreed, Confidence, CpuUsage, EndResult, HostFacts, Hosts, Interim, Iteration,
-    Latency, Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures,
+    Address, Agreed, Confidence, CpuUsage, EndResult, HostFacts, Hosts, Iteration, Latency,
+    Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures,
 };
 use netperf_os::bell;
 use netperf_os::tcp::TcpInfo;
@@ -24,7 +23,7 @@ use netperf_session::offer::{self, Agreement, LocalEnd};
 
 use super::control::{self, Control};
 use super::hosts::{data_hosts, drawn, socket_address};
-use super::{Begun, facts, failure, hosts, interim};
+use super::{Begun, Done, facts, failure, hosts, interim};
 use crate::link::ControlLink;
 use crate::output::{Failure, err, out, system_text};
 
@@ -125,7 +124,7 @@ fn identifier(plan: &TestPlan) -> String {
 }
 
 /// A test that moves data.
-pub(super) fn test(run: &Run, begun: Begun) -> Result<(), Failure> {
+pub(super) fn test(run: &Run, begun: Begun, done: &mut Done) -> Result<(), Failure> {
     let plan = &run.plan;
     if plan.flow.connects && !plan.transport.is_connected() {
         return Err(failure::no_connections(plan.transport));
@@ -157,9 +156,8 @@ pub(super) fn test(run: &Run, begun: Begun) -> Result<(), Failure> {
         talk,
         control_local,
         trace,
-        latency: None,
         begun,
-        intervals: Vec::new(),
+        done,
         data_port: None,
         facts: facts::wanted(run),
         remote_host: None,
@@ -183,12 +181,10 @@ struct Test<'a> {
     talk: Option<Talk<'a>>,
     control_local: Option<IpAddr>,
     trace: Trace,
-    /// How long operations took, over all iterations so far.
-    latency: Option<Latency>,
     /// When the program began.
     begun: Begun,
-    /// Interim results so far, over all iterations.
-    intervals: Vec<Interim>,
+    /// What was measured so far.
+    done: &'a mut Done,
     /// The port that netserver had in the previous iteration.
     data_port: Option<u16>,
     /// Whether facts about the hosts are wanted.
@@ -205,32 +201,32 @@ impl<'a> Test<'a> {
     fn iterate(&mut self) -> Result<Outcome, Failure> {
         let plan = self.plan();
         let unit = figures::unit_in_force(plan, self.run.report.unit);
-        let mut iterations = Vec::new();
         let mut warnings = Vec::new();
         loop {
-            let (agreed, iteration, stopped) = self.once(iterations.len() + 1)?;
+            let (agreed, iteration, stopped) = self.once(self.done.iterations.len() + 1)?;
             out(&json::iteration(
                 plan,
                 &self.run.report,
-                iterations.len() + 1,
+                self.done.iterations.len() + 1,
                 &iteration,
                 clock::since_epoch(),
             ));
-            iterations.push(iteration);
+            self.done.iterations.push(iteration);
             if stopped {
                 warnings.push(Warning::EndedEarly);
             }
-            let confidence = confidence(plan, unit, &iterations);
+            let confidence = confidence(plan, unit, &self.done.iterations);
             // A signal may have come after the run, too.
             let stopped = stopped || bell::stopped_by_user();
-            if stopped || !wants_more(plan, iterations.len(), confidence.as_ref()) {
+            if stopped || !wants_more(plan, self.done.iterations.len(), confidence.as_ref()) {
+                let done = std::mem::take(self.done);
                 return Ok(Outcome {
                     plan: plan.clone(),
                     hosts: self.hosts.clone(),
                     agreed,
-                    iterations,
-                    intervals: std::mem::take(&mut self.intervals),
-                    latency: self.latency.take(),
+                    iterations: done.iterations,
+                    intervals: done.intervals,
+                    latency: done.latency,
                     confidence,
                     local_host: facts::local(self.facts, &self.hosts),
                     remote_host: self.remote_host.take(),
@@ -257,9 +253,9 @@ impl<'a> Test<'a> {
         wait(plan.wait);
         self.trace.timer(plan);
         let remote = data_address(agreement, &hosts, data_port);
-        let live = Live::default();
+        let live = interim::live(self.run);
         let control = self.talk.as_ref().map(|talk| talk.link().fd());
-        let ran = interim::beside(self.run, number, &mut self.intervals, &live, || {
+        let ran = interim::beside(self.run, number, &mut self.done.intervals, &live, || {
             client.run(&remote, control, &live)
         })
         .map_err(failed)?;
@@ -332,7 +328,7 @@ impl<'a> Test<'a> {
 
     fn keep(&mut self, latency: Option<Latency>) {
         if let Some(latency) = latency {
-            self.latency.get_or_insert_default().merge(&latency);
+            self.done.latency.get_or_insert_default().merge(&latency);
         }
     }
 
@@ -433,9 +429,8 @@ fn wants_more(plan: &TestPlan, done: usize, reached: Option<&Confidence>) -> boo
     done < wanted.min_iterations || (!reached.met && done < wanted.max_iterations)
 }
 
-/// What `DUMP_TCP_INFO` asks for, misspelt name included: scripts parse it.
 /// What TCP knew, for whoever prints it.
-const fn tcp_facts(info: TcpInfo) -> TcpFacts {
+pub(super) const fn tcp_facts(info: TcpInfo) -> TcpFacts {
     TcpFacts {
         round_trip_micros: info.rtt,
         round_trip_variation_micros: info.rttvar,
@@ -451,6 +446,7 @@ const fn tcp_facts(info: TcpInfo) -> TcpFacts {
     }
 }
 
+/// What `DUMP_TCP_INFO` asks for, misspelt name included: scripts parse it.
 fn dump_tcp_info(plan: &TestPlan, ran: &Ran) {
     let Some(info) = ran.tcp_info.filter(|_| plan.dump_tcp_info) else {
         return;

@@ -89,7 +89,7 @@ pub(crate) fn difference(transcript: &Transcript, stdout: &str) -> Option<String
 }
 
 /// As a build prints it that has everything.
-fn full_build(stdout: &str) -> String {
+pub(crate) fn full_build(stdout: &str) -> String {
     if stdout.contains(": histogram : interval") {
         return stdout.to_owned();
     }
@@ -128,7 +128,7 @@ fn is_interim(line: &str, format: Format) -> bool {
 }
 
 /// The line with `9` for every number, decimals kept.
-fn masked(line: &str) -> String {
+pub(crate) fn masked(line: &str) -> String {
     let mut out = String::new();
     let mut whole = false;
     for letter in line.chars() {

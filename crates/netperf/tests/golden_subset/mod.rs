@@ -4,7 +4,7 @@
 //! without a network. Here each command line runs for real, and what it prints must
 //! be what the original printed, figures apart; see [`compare`].
 
-mod compare;
+pub(crate) mod compare;
 #[expect(dead_code, reason = "the report's tests also take figures apart")]
 #[path = "../../../report/tests/golden/scan.rs"]
 mod scan;

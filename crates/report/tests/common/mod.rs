@@ -17,6 +17,7 @@ pub(crate) fn run(words: &str) -> Run {
     let around = Surroundings {
         read_file: &|_| Err(io::ErrorKind::NotFound.into()),
         is_selector: &is_selector,
+        selectors: &[],
         dump_tcp_info: false,
     };
     match netperf_cli::netperf(&argv, &around).command {

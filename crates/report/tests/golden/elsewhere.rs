@@ -1,4 +1,5 @@
-//! Transcripts that hold no report: who prints what they show.
+//! Transcripts that hold no report. All but those of other tests run again in
+//! `netperf/tests/golden_said`, which compares both streams and the exit status.
 
 use Elsewhere::{CommandLine, Connection, Crash, DebugText, Netserver, OtherTests};
 
@@ -6,7 +7,7 @@ use Elsewhere::{CommandLine, Connection, Crash, DebugText, Netserver, OtherTests
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Elsewhere {
     /// Help, versions, refusals and unknown tests: the command line's own tests
-    /// compare them.
+    /// compare them, too.
     CommandLine,
     /// No control or data connection comes about; the program names the cause.
     Connection,

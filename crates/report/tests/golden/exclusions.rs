@@ -6,9 +6,7 @@
 )]
 
 use crate::cells::Cells;
-use Exclusion::{
-    CutOff, Fails, HostFacts, NoDirty, NoIntervals, NulLetter, Uninitialised, Unpaced,
-};
+use Exclusion::{CutOff, Fails, HostFacts, NoDirty, NoIntervals, NulLetter, Uninitialised};
 
 /// A part of a transcript that is left out of the comparison, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +20,6 @@ pub(crate) enum Exclusion {
     NoDirty,
     /// Builds without intervals say so.
     NoIntervals,
-    /// An interval without a burst paces nothing; we show what is in force.
-    Unpaced,
     /// The run fails behind the banner, which alone is compared.
     Fails,
     /// The original prints a NUL byte for the method of a peer it never asked;
@@ -71,7 +67,6 @@ fn replacement(part: Exclusion, name: &str, value: &str) -> Option<&'static str>
             (ours && value == "Deprecated").then_some("unknown")
         }
         (Uninitialised, _) => name.starts_with("REMOTE_CPU_PERCENT").then_some("0.00"),
-        (Unpaced, _) => name.ends_with("_INTERVAL_USECS").then_some("0"),
         (NoDirty, _) => (name.contains("DIRTY") || name.contains("CLEAN")).then_some("0"),
         _ => None,
     }
@@ -107,7 +102,6 @@ pub(crate) static EXCLUSIONS: &[(&str, &[Exclusion])] = &[
     ("omni-k-all-udp-stream--git", &[HostFacts, Uninitialised]),
     ("omni-o-all-rr--git", &[HostFacts, Uninitialised]),
     ("omni-o-all-stream--deb", &[HostFacts, Uninitialised, NoDirty]),
-    ("intervals-w-sec--git", &[Unpaced]),
     ("opt-F-fastopen--git", &[Fails]),
     ("passphrase-mismatch--git", &[Fails]),
     ("passphrase-missing--git", &[Fails]),

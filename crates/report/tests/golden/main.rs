@@ -94,6 +94,7 @@ fn compare(transcript: &Transcript, left_out: &[Exclusion]) -> Comparison {
     let around = Surroundings {
         read_file: &read_file,
         is_selector: &is_selector,
+        selectors: &[],
         dump_tcp_info: false,
     };
     let parsed = netperf_cli::netperf(&transcript.argv, &around);

@@ -289,7 +289,7 @@ fn requested<'a>(plan: &'a EndPlan, data: &'a DataAddress) -> Requested<'a> {
         dirty_bytes: plan.touch.dirty,
         clean_bytes: plan.touch.clean,
         copy_avoidance: plan.copy_avoidance,
-        pace: plan.pace.map(pace),
+        pace: plan.pace.filter(|pace| pace.burst > 0).map(pace),
         send_buffers: ring(plan.send),
         recv_buffers: ring(plan.recv),
         socket: socket(&plan.socket),

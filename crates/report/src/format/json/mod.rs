@@ -13,7 +13,9 @@ mod test;
 
 use std::time::Duration;
 
-use netperf_model::{Format, Interim, Iteration, Outcome, ReportPlan, Span, TestPlan, Warning};
+use netperf_model::{
+    Format, Interim, Iteration, Latency as Times, ReportPlan, Span, TestPlan, Warning,
+};
 use serde::Serialize;
 
 use crate::control::Whose;
@@ -52,6 +54,17 @@ pub enum Answer<'a> {
     },
     /// UUID.
     Identifier(&'a str),
+}
+
+/// What was measured before a run failed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SoFar<'a> {
+    /// The iterations that were finished.
+    pub iterations: &'a [Iteration],
+    /// The interim results of those, and of the one that failed.
+    pub intervals: &'a [Interim],
+    /// How long operations took, over the finished iterations.
+    pub latency: Option<&'a Times>,
 }
 
 /// Why a run failed.
@@ -274,25 +287,32 @@ impl<'a> Document<'a> {
         );
         document.remote.data_port = Some(outcome.agreed.data_port);
         document.result = Some(Mean::of(view));
-        document.iterations = runs(outcome, report);
-        document.intervals = intervals(outcome, report);
-        document.latency = outcome.latency.as_ref().map(Latency::of);
+        document.keep(
+            frame,
+            SoFar {
+                iterations: &outcome.iterations,
+                intervals: &outcome.intervals,
+                latency: outcome.latency.as_ref(),
+            },
+        );
         document.confidence = outcome.confidence.map(Confidence::of);
         document.warnings = outcome.warnings.iter().map(doubt).collect();
         document
     }
-}
 
-fn runs<'a>(outcome: &'a Outcome, report: &ReportPlan) -> Vec<Run<'a>> {
-    let numbered = outcome.iterations.iter().zip(1..);
-    let run = |(run, number)| Run::of(&outcome.plan, report, number, run);
-    numbered.map(run).collect()
-}
-
-fn intervals(outcome: &Outcome, report: &ReportPlan) -> Vec<Interval> {
-    let numbered = outcome.intervals.iter().zip(1..);
-    let interval = |(interval, number)| Interval::of(&outcome.plan, report, number, interval);
-    numbered.map(interval).collect()
+    /// Takes in what was measured.
+    fn keep(&mut self, frame: Frame<'a>, so_far: SoFar<'a>) {
+        let Frame { plan, report, .. } = frame;
+        let runs = so_far.iterations.iter().zip(1..);
+        let intervals = so_far.intervals.iter().zip(1..);
+        self.iterations = runs
+            .map(|(run, number)| Run::of(plan, report, number, run))
+            .collect();
+        self.intervals = intervals
+            .map(|(interval, number)| Interval::of(plan, report, number, interval))
+            .collect();
+        self.latency = so_far.latency.map(Latency::of);
+    }
 }
 
 fn doubt(warning: &Warning) -> Doubt<'_> {
@@ -394,9 +414,10 @@ pub fn answer(frame: Frame<'_>, answer: Answer<'_>) -> String {
     pretty(&document)
 }
 
-/// Why a run failed: a document without results, or the last line of a stream.
+/// Why a run failed: a document without a result but with what was measured before, or
+/// the last line of a stream, whose events have told of that.
 #[must_use]
-pub fn failure(frame: Frame<'_>, problem: Problem<'_>) -> String {
+pub fn failure<'a>(frame: Frame<'a>, so_far: SoFar<'a>, problem: Problem<'a>) -> String {
     if frame.report.format == Format::JsonStream {
         return line(&Failed {
             event: "error",
@@ -404,10 +425,10 @@ pub fn failure(frame: Frame<'_>, problem: Problem<'_>) -> String {
             error: problem,
         });
     }
-    pretty(&Document {
-        error: Some(problem),
-        ..Document::empty(frame)
-    })
+    let mut document = Document::empty(frame);
+    document.keep(frame, so_far);
+    document.error = Some(problem);
+    pretty(&document)
 }
 
 /// Nothing that is written here can fail: keys are texts, and there is no other reason.

@@ -226,6 +226,7 @@ pub(super) struct Interval {
     transactions: u64,
     transactions_per_second: Option<f64>,
     rates: Rates,
+    tcp: Option<Tcp>,
 }
 
 object!(Interval {
@@ -240,6 +241,7 @@ object!(Interval {
     transactions,
     transactions_per_second,
     ..rates,
+    tcp,
 });
 
 /// How long operations took.
@@ -524,6 +526,7 @@ impl Interval {
             transactions: interim.counts.transactions,
             transactions_per_second: transactions.filter(|_| plan.flow.counts_transactions()),
             rates: rates(&interim.counts, interim.seconds),
+            tcp: interim.tcp.map(tcp),
         }
     }
 }

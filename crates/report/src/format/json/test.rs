@@ -156,6 +156,11 @@ fn limit(plan: &TestPlan) -> End {
             transactions: Some(transactions),
             ..End::default()
         },
+        Limit::Messages(messages) => End {
+            kind: "messages",
+            messages: Some(messages),
+            ..End::default()
+        },
         Limit::UntilStopped => End {
             kind: "signal",
             ..End::default()

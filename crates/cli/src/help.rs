@@ -8,6 +8,7 @@ use netperf_model::{Suite, TestId, TestRow};
 
 use crate::entry::{self, Entry};
 use crate::group::Group;
+use crate::options;
 
 /// Columns of a line.
 const WIDTH: usize = 80;
@@ -69,20 +70,12 @@ Waits for netperf and does the other half of its tests.
 }
 
 fn test_options(text: &mut String, suite: Suite) {
-    let (about, entries) = match suite {
-        Suite::Omni => ("the OMNI, TCP and UDP tests", entry::omni()),
-        Suite::Sockets
-        | Suite::Unix
-        | Suite::Sctp
-        | Suite::Sdp
-        | Suite::Xti
-        | Suite::Dlpi
-        | Suite::Fore
-        | Suite::Hippi => ("TCP_SENDFILE, TCP_CC and TCP_MSS", entry::sockets()),
-        Suite::Control => return,
+    let Some(options) = options::of_suite(suite) else {
+        return;
     };
-    _ = writeln!(text, "\nTest options of {about}; letters only behind --.");
-    let own: Vec<Entry> = entries
+    let tests = options.tests;
+    _ = writeln!(text, "\nTest options of {tests}; letters only behind --.");
+    let own: Vec<Entry> = entry::suite(options)
         .into_iter()
         .filter(|entry| entry.group != Group::About)
         .collect();

@@ -12,13 +12,16 @@ pub(super) fn options() -> String {
     let mut text = format!("<!-- {MADE_BY} -->\n\n{INTRODUCTION}");
     text.push_str("\n## netperf\n\nIn front of `--` the letters, anywhere the names.\n");
     groups(&mut text, &entry::global());
-    text.push_str("\n## OMNI, TCP and UDP tests\n\nBehind `--` the letters, anywhere the names.\n");
-    groups(&mut text, &entry::omni());
-    text.push_str(
-        "\n## TCP_SENDFILE, TCP_CC and TCP_MSS\n\nThese older tests have options of their \
-         own, instead of the ones above.\n",
-    );
-    groups(&mut text, &entry::sockets());
+    for suite in super::suites() {
+        _ = writeln!(text, "\n## {}\n", super::title(suite.tests));
+        text.push_str(if suite.alike.is_empty() {
+            "Behind `--` the letters, anywhere the names.\n"
+        } else {
+            "Instead of the ones above.\n"
+        });
+        groups(&mut text, &suite.own);
+        alike(&mut text, &suite.alike);
+    }
     text.push_str("\n## netserver\n");
     groups(&mut text, &entry::server());
     meanings(&mut text);
@@ -75,6 +78,25 @@ fn option(text: &mut String, entry: &Entry) {
     let obvious = matches!(entry.kind, Kind::Nothing | Kind::Text | Kind::Selection);
     if !obvious && entry.needs_value() {
         _ = writeln!(text, "\n*By name:* {}", sentence(&entry.kind.expected()));
+    }
+}
+
+/// Options that are word for word those of a suite above.
+fn alike(text: &mut String, entries: &[Entry]) {
+    if entries.is_empty() {
+        return;
+    }
+    let form = |entry: &Entry| {
+        let value = match entry.value {
+            "" => String::new(),
+            value => format!(" {value}"),
+        };
+        let letter = entry.letter.map(|letter| format!("`-{letter}{value}`, "));
+        format!("{}`--{}`", letter.unwrap_or_default(), entry.long)
+    };
+    text.push_str("\n### As above\n\n");
+    for entry in entries {
+        _ = writeln!(text, "- {}: {}", form(entry), entry.help);
     }
 }
 

@@ -172,6 +172,43 @@ const SENTENCES: &[(TestId, &str)] = &[
         TestId::TcpSendfile,
         "data from a file to netserver over TCP",
     ),
+    (
+        TestId::StreamStream,
+        "data to netserver over a Unix-domain stream",
+    ),
+    (
+        TestId::StreamRr,
+        "requests and responses over a Unix-domain stream",
+    ),
+    (TestId::DgStream, "Unix-domain datagrams to netserver"),
+    (
+        TestId::DgRr,
+        "requests and responses in Unix-domain datagrams",
+    ),
+    (
+        TestId::SctpStreamMany,
+        "data to netserver over several SCTP associations",
+    ),
+    (
+        TestId::SctpRrMany,
+        "requests and responses over several SCTP associations",
+    ),
+    (
+        TestId::ForeStream,
+        "AAL5 frames to netserver over a circuit of ATM",
+    ),
+    (
+        TestId::ForeRr,
+        "requests and responses over a circuit of ATM",
+    ),
+    (
+        TestId::HippiStream,
+        "frames of a network interface to netserver",
+    ),
+    (
+        TestId::HippiRr,
+        "requests and responses in frames of a network interface",
+    ),
 ];
 
 /// What a test does.

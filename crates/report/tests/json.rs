@@ -27,6 +27,13 @@ const CHAPTER: &str = include_str!("../../../docs/manual/src/json.md");
 const RUNS: &[&str] = &[
     "netperf",
     "netperf -t TCP_MAERTS -l -1000",
+    "netperf -t DG_STREAM",
+    "netperf -t SCTP_STREAM -- -N 5",
+    "netperf -t SCTP_RR_MANY -- -T 3",
+    "netperf -t SDP_CC",
+    "netperf -t OMNI -- -T dccp",
+    "netperf -t XTI_UDP_RR",
+    "netperf -t DLCO_RR",
     "netperf -t TCP_SENDFILE -F /etc/hosts",
     "netperf -t TCP_RR -b 10 -w 5 -- -r 100,200 -b 7",
     "netperf -t TCP_CRR -l -5",

@@ -2,9 +2,14 @@
 
 use std::fmt::Write as _;
 
+use netperf_model::catalog::tests::TESTS;
+use netperf_model::catalog::transports::TRANSPORTS;
+use netperf_model::{Suite, TestId};
+
 use super::{MADE_BY, about, sentence};
 use crate::entry::{self, Entry};
 use crate::group::Group;
+use crate::help;
 use crate::kind::Kind;
 
 /// `options.md`.
@@ -27,6 +32,47 @@ pub(super) fn options() -> String {
     meanings(&mut text);
     text
 }
+
+/// `tests.md`.
+pub(super) fn tests() -> String {
+    let mut text = format!("<!-- {MADE_BY} -->\n\n{TESTS_INTRODUCTION}");
+    text.push_str("\n## Tests\n\n| test | what it does | transport |\n|---|---|---|\n");
+    for row in TESTS {
+        let moves = row.suite != Suite::Control && row.id != TestId::Uuid;
+        let transport = match row.transport.row().option {
+            option if moves => format!("`{option}`"),
+            _ => String::new(),
+        };
+        let what = sentence(&help::sentence(row));
+        _ = writeln!(text, "| {} | {what} | {transport} |", row.name);
+    }
+    text.push_str(
+        "\n## Transports\n\n| word | protocol | sockets | with a stock peer | needs |\n\
+         |---|---|---|---|---|\n",
+    );
+    for row in TRANSPORTS {
+        let stock = if row.stock { "OMNI" } else { "" };
+        _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {stock} | {} |",
+            row.option,
+            row.label,
+            row.kind.label().to_lowercase(),
+            row.needs,
+        );
+    }
+    text
+}
+
+const TESTS_INTRODUCTION: &str = "\
+# Tests and transports
+
+Every test that `-t` knows, in any case, and every transport that `-T` of OMNI knows.
+`netperf --list` says which of them can run on this host and, with `-H`, on that one.
+
+A stock netserver takes OMNI with the transports marked so; with the others both ends
+are ours. The older tests it takes as far as it was built with them.
+";
 
 const INTRODUCTION: &str = "\
 # Options

@@ -32,6 +32,7 @@ pub fn pages(selectors: &[&str]) -> Vec<Page> {
         page("docs/completions/_netperf", zsh::script(selectors)),
         page("docs/completions/netperf.fish", fish::script(selectors)),
         page("docs/manual/src/reference/options.md", markdown::options()),
+        page("docs/manual/src/reference/tests.md", markdown::tests()),
     ]
 }
 

@@ -62,6 +62,7 @@ struct End {
     seconds: Option<f64>,
     bytes: Option<u64>,
     transactions: Option<u64>,
+    messages: Option<u64>,
 }
 
 object!(End {
@@ -69,6 +70,7 @@ object!(End {
     seconds,
     bytes,
     transactions,
+    messages,
 });
 
 #[derive(Debug)]

@@ -30,7 +30,7 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
     Opt::ready(
         'T',
         "count",
-        "associations at the same time, for the tests with MANY in their name",
+        "associations at the same time (MANY tests)",
         Action::Checked(|a, text, _| {
             let count = u32::try_from(int(text)).unwrap_or(0);
             a.associations = Some(count);
@@ -45,7 +45,7 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         Group::Operation,
         Kind::Within(1, ASSOCIATIONS),
     )
-    .more("1 unless given."),
+    .more("For the tests with MANY in their name. 1 unless given."),
     shared::socket_buffer(),
     shared::remote_socket_buffer(),
     shared::no_delay(),

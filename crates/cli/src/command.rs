@@ -108,11 +108,11 @@ pub enum Command {
 }
 
 /// What `--list` is to find out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct List {
-    /// The control connection to the host that is to be asked too; `None` where nobody
-    /// named one.
-    pub control: Option<ControlPlan>,
+    /// A run without data, whose control connection leads to the host that is to be asked
+    /// too; it has none where nobody named a host.
+    pub plan: TestPlan,
     /// Whether it is to be printed as JSON.
     pub json: bool,
 }

@@ -296,12 +296,15 @@ fn a_list_asks_another_host_only_when_one_is_named() {
         Ok(Command::List(list)) => *list,
         other => panic!("{line}: {other:?}"),
     };
-    assert_eq!(list("--list").control, None);
+    assert_eq!(list("--list").plan.control, None);
     assert!(!list("--list -t nonsense").json);
     assert!(list("--json --list").json);
-    assert_eq!(list("-N -H db1 --list").control, None);
-    let control = list("--list -H db1").control.expect("a host is named");
+    assert_eq!(list("-N -H db1 --list").plan.control, None);
+    let control = list("--list -H db1").plan.control.expect("a host is named");
     assert_eq!(control.remote.host, "db1");
-    let control = list("-p 7777 -- --list").control.expect("a port is named");
+    let control = list("-p 7777 -- --list")
+        .plan
+        .control
+        .expect("a port is named");
     assert_eq!(control.remote.port, "7777");
 }

@@ -20,8 +20,12 @@ pub(crate) fn command(
     notices: &mut Vec<Notice>,
 ) -> Result<Command, CliError> {
     if args.global.list {
+        let plan = plan(args, TestId::Uuid, around)?;
         return Ok(Command::List(Box::new(List {
-            control: hosts::control(&args.global).filter(|control| control.explicit),
+            plan: TestPlan {
+                control: plan.control.filter(|control| control.explicit),
+                ..plan
+            },
             json: args.global.json.is_some(),
         })));
     }

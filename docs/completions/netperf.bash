@@ -44,10 +44,10 @@ _netperf_selector_names='all OUTPUT_NONE SOCKET_TYPE PROTOCOL DIRECTION ELAPSED_
 
 _netperf_value() {
     case $1 in
-    --help) _netperf_words 'TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR OMNI LOC_CPU REM_CPU UUID' ;;
+    --help) _netperf_words 'TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR STREAM_STREAM STREAM_RR DG_STREAM DG_RR SCTP_STREAM SCTP_RR SCTP_STREAM_MANY SCTP_RR_MANY SDP_STREAM SDP_MAERTS SDP_RR SDP_CRR SDP_CC XTI_TCP_STREAM XTI_TCP_RR XTI_TCP_CRR XTI_TCP_CC XTI_UDP_STREAM XTI_UDP_RR DLCO_STREAM DLCO_RR DLCL_STREAM DLCL_RR FORE_STREAM FORE_RR HIPPI_STREAM HIPPI_RR OMNI LOC_CPU REM_CPU UUID' ;;
     '-H' | --host) _netperf_offer -A hostname ;;
     '-p' | --port) : ;;
-    '-t' | --test) _netperf_words 'TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR OMNI LOC_CPU REM_CPU UUID' ;;
+    '-t' | --test) _netperf_words 'TCP_STREAM TCP_MAERTS TCP_SENDFILE TCP_RR TCP_CRR TCP_CC TCP_MSS UDP_STREAM UDP_RR STREAM_STREAM STREAM_RR DG_STREAM DG_RR SCTP_STREAM SCTP_RR SCTP_STREAM_MANY SCTP_RR_MANY SDP_STREAM SDP_MAERTS SDP_RR SDP_CRR SDP_CC XTI_TCP_STREAM XTI_TCP_RR XTI_TCP_CRR XTI_TCP_CC XTI_UDP_STREAM XTI_UDP_RR DLCO_STREAM DLCO_RR DLCL_STREAM DLCL_RR FORE_STREAM FORE_RR HIPPI_STREAM HIPPI_RR OMNI LOC_CPU REM_CPU UUID' ;;
     '-l' | --time) : ;;
     --count) : ;;
     --cpu-method) _netperf_words 'procstat looper' ;;
@@ -80,8 +80,8 @@ _netperf_value() {
     'behind -r' | --request-size) : ;;
     'behind -b' | --burst) : ;;
     'behind -d' | --direction) _netperf_words 'send recv rr crr cc xmit stream transmit receive maerts' ;;
-    'behind -T' | --protocol) _netperf_words 'tcp udp udplite ip' ;;
-    'behind -t' | --socket-type) _netperf_words 'stream dgram' ;;
+    'behind -T' | --protocol) _netperf_words 'tcp udp udplite sctp sctp-many dccp ip mptcp tls ktls sdp xti-tcp xti-udp unix unix-dgram unix-seqpacket vsock vsock-seqpacket llc1 llc2 packet atm' ;;
+    'behind -t' | --socket-type) _netperf_words 'stream dgram seqpacket' ;;
     'behind -s' | --socket-buffer) : ;;
     'behind -S' | --remote-socket-buffer) : ;;
     'behind -G' | --segment-size) : ;;
@@ -102,7 +102,18 @@ _netperf_value() {
     'behind -i' | --check-interval) : ;;
     'behind -j' | --unused-j) : ;;
     'behind -w' | --unused-w) : ;;
-    'behind -T' | --unused-t) : ;;
+    --unused-t) : ;;
+    --socket-directory) : ;;
+    --messages) : ;;
+    --associations) : ;;
+    --unused-i) : ;;
+    'behind -X' | --provider) : ;;
+    --device) : ;;
+    --device-unit) : ;;
+    --sap) : ;;
+    --link-window) : ;;
+    --remote-link-window) : ;;
+    --circuit) : ;;
     *) return 1 ;;
     esac
 }
@@ -120,7 +131,7 @@ _netserver_value() {
 }
 
 _netperf() {
-    _netperf_complete netperf '--align --async-recv --async-send --avoid-copy --bind-cpu --brand --burst --check-interval --columns --confidence --congestion --connect --connected --cork --count --cpu-count --cpu-method --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --direction --dirty --fast-open --fill-file --headers --help --host --interim --ipv4 --ipv6 --iterations --json --json-stream --keepalive --keyval --latency --local-cpu --local-data-host --local-host --multicast-ttl --no-control --no-delay --no-fragment --offset --pace --pace-interval --pacing-rate --packet-info --passphrase --port --port-range --priority --protocol --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-dirty --remote-offset --remote-socket-buffer --request-size --result-only --retry-connect --ring --route --segment-size --send-ring --send-size --socket-buffer --socket-debug --socket-type --test --time --tos --unit --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait'
+    _netperf_complete netperf '--align --associations --async-recv --async-send --avoid-copy --bind-cpu --brand --burst --check-interval --circuit --columns --confidence --congestion --connect --connected --cork --count --cpu-count --cpu-method --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --fast-open --fill-file --headers --help --host --interim --ipv4 --ipv6 --iterations --json --json-stream --keepalive --keyval --latency --link-window --list --local-cpu --local-data-host --local-host --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --offset --pace --pace-interval --pacing-rate --packet-info --passphrase --port --port-range --priority --protocol --provider --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-dirty --remote-link-window --remote-offset --remote-socket-buffer --request-size --result-only --retry-connect --ring --route --sap --segment-size --send-ring --send-size --socket-buffer --socket-debug --socket-directory --socket-type --test --time --tos --unit --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait'
 }
 
 complete -F _netperf netperf

@@ -98,6 +98,8 @@ pub struct GlobalArgs {
     pub debug: u32,
     /// `-D`: interim results.
     pub interim: Option<InterimArg>,
+    /// `--list`: what can run instead of a run.
+    pub list: bool,
     /// `--json` or `--json-stream`, the last of them.
     pub json: Option<JsonArg>,
     /// `-f`: unit.
@@ -184,6 +186,8 @@ pub enum SocketKindArg {
     Stream,
     /// Datagrams.
     Datagram,
+    /// Messages over a connection.
+    SeqPacket,
     /// A word that names no kind.
     Unknown(String),
 }
@@ -197,9 +201,11 @@ pub struct TransportArg {
     pub kind: Option<SocketKindArg>,
 }
 
-/// The options behind `--`, of the OMNI and of the sockets suite.
+/// The options behind `--`, of all suites.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TestArgs {
+    /// `-T` of the sctp suite: associations at the same time.
+    pub associations: Option<u32>,
     /// `-a`: defer accept.
     pub defer_accept: bool,
     /// `-b`: extra requests in flight.
@@ -216,6 +222,11 @@ pub struct TestArgs {
     pub implied: Direction,
     /// `-D`: no delay.
     pub nodelay: bool,
+    /// `-D` of the dlpi and hippi suites, `-X` of the xti suite, `-d` of the fore suite:
+    /// the devices.
+    pub device: Ends<String>,
+    /// `-p` of the unix suite: where netperf's socket file is.
+    pub directory: Option<String>,
     /// `-e`: receive time-out in seconds.
     pub recv_timeout: Option<i32>,
     /// `-f`: no fragmentation.
@@ -238,6 +249,8 @@ pub struct TestArgs {
     pub output: Option<OutputArg>,
     /// `-K`: congestion control.
     pub congestion: Ends<String>,
+    /// `-N` of the sctp suite: messages or transactions.
+    pub messages: Option<i32>,
     /// `-l`: multicast TTL.
     pub multicast_ttl: Option<i32>,
     /// `-m`: send sizes.
@@ -248,6 +261,8 @@ pub struct TestArgs {
     pub connected: bool,
     /// `-N`: connected datagram socket at netserver.
     pub remote_connected: bool,
+    /// `-B` of the sctp suite.
+    pub non_blocking: bool,
     /// `-p`: local ports of connection tests.
     pub port_range: (Option<i32>, Option<i32>),
     /// `-P`: data ports.
@@ -262,8 +277,12 @@ pub struct TestArgs {
     pub buffers: Ways<i32>,
     /// `-S`: netserver's socket buffers.
     pub remote_buffers: Ways<i32>,
+    /// `-s` of the dlpi and hippi suites: service access point.
+    pub sap: Option<i32>,
     /// `-t`, `-T`: transport.
     pub transport: TransportArg,
+    /// `-p` of the dlpi and hippi suites: numbers of the devices.
+    pub unit: Ends<i32>,
     /// `-u`: identifier.
     pub uuid: Option<String>,
     /// `-U`: keep retrying.
@@ -272,6 +291,10 @@ pub struct TestArgs {
     pub copy_avoidance: bool,
     /// `-W`: buffers in the send ring.
     pub send_width: Option<i32>,
+    /// `-w` of the dlpi suite: netperf's windows.
+    pub windows: Ways<i32>,
+    /// `-W` of the dlpi suite: netserver's windows.
+    pub remote_windows: Ways<i32>,
 }
 
 /// Everything that was typed.

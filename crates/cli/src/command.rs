@@ -99,10 +99,22 @@ pub enum Command {
         /// One per line rather than separated by commas.
         one_per_line: bool,
     },
+    /// List tests and transports and whether they can run, and exit 0.
+    List(Box<List>),
     /// Print help.
     Usage(Usage),
     /// Print this on stdout and exit 0.
     Version(String),
+}
+
+/// What `--list` is to find out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct List {
+    /// A run without data, whose control connection leads to the host that is to be asked
+    /// too; it has none where nobody named a host.
+    pub plan: TestPlan,
+    /// Whether it is to be printed as JSON.
+    pub json: bool,
 }
 
 /// What netserver's command line asks for.
@@ -181,6 +193,15 @@ pub enum CliError {
         /// The test's name.
         test: String,
     },
+    /// `-N` with a test that cannot do without netserver.
+    NeedsControl {
+        /// The suite, in capitals.
+        suite: &'static str,
+        /// What its tests do not know how to do.
+        lacks: &'static str,
+    },
+    /// `-T` of the sctp suite with less than one association.
+    Associations,
     /// `-t` behind `--` with a word that names no kind of socket.
     SocketKind {
         /// argv\[0\].
@@ -205,7 +226,9 @@ impl CliError {
             Self::ConfidenceLevel
             | Self::SelectionFile { .. }
             | Self::SelectionName { .. }
-            | Self::NoDefaultPort { .. } => Stream::Stdout,
+            | Self::NoDefaultPort { .. }
+            | Self::NeedsControl { .. }
+            | Self::Associations => Stream::Stdout,
             Self::NotUtf8 { .. }
             | Self::LongOption(_)
             | Self::RemoteFillName
@@ -222,9 +245,10 @@ impl CliError {
             | Self::RemoteFillName
             | Self::SelectionFile { .. }
             | Self::SelectionName { .. }
-            | Self::NoDefaultPort { .. } => 255,
+            | Self::NoDefaultPort { .. }
+            | Self::NeedsControl { .. } => 255,
             Self::NotUtf8 { .. } | Self::LongOption(_) | Self::SocketKind { .. } => 2,
-            Self::Transport { .. } => 1,
+            Self::Transport { .. } | Self::Associations => 1,
         }
     }
 }
@@ -253,9 +277,13 @@ impl fmt::Display for CliError {
                 f,
                 "No default port known for the {test} test, please set one yourself"
             ),
+            Self::NeedsControl { suite, lacks } => {
+                write!(f, "The {suite} tests do not know how to {lacks}")
+            }
+            Self::Associations => f.write_str("Number of SCTP associations must be >= 1"),
             Self::SocketKind { program, word } => write!(
                 f,
-                "{program}: socket type '{word}' is unknown, use stream or dgram"
+                "{program}: socket type '{word}' is unknown, use stream, dgram or seqpacket"
             ),
             Self::Transport { program, wanted } => {
                 write!(f, "{program}: transport {wanted} is not supported")

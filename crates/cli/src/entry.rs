@@ -3,11 +3,11 @@
 use crate::getopt::Argument;
 use crate::group::Group;
 use crate::kind::Kind;
-use crate::options::{global, omni, server, sockets};
+use crate::options::{SuiteOptions, global, omni, server};
 use crate::table::Row;
 
 /// One option as it is described.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Entry {
     /// The letter, if it has one.
     pub(crate) letter: Option<char>,
@@ -60,14 +60,9 @@ pub(crate) fn global() -> Vec<Entry> {
     global::TABLE.iter().map(Entry::new).collect()
 }
 
-/// Those behind it, for the OMNI suite.
-pub(crate) fn omni() -> Vec<Entry> {
-    omni::TABLE.iter().map(Entry::new).collect()
-}
-
-/// Those behind it, for the sockets suite.
-pub(crate) fn sockets() -> Vec<Entry> {
-    sockets::TABLE.iter().map(Entry::new).collect()
+/// Those behind it, for a suite.
+pub(crate) fn suite(suite: &SuiteOptions) -> Vec<Entry> {
+    suite.table.iter().map(Entry::new).collect()
 }
 
 /// netserver's options.
@@ -97,7 +92,7 @@ pub(crate) struct Twice {
 
 /// All of those letters, lower case before upper case.
 pub(crate) fn twice() -> Vec<Twice> {
-    let behind = omni();
+    let behind: Vec<Entry> = omni::TABLE.iter().map(Entry::new).collect();
     let mut letters: Vec<Twice> = global()
         .into_iter()
         .filter_map(|front| {

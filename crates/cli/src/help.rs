@@ -8,6 +8,7 @@ use netperf_model::{Suite, TestId, TestRow};
 
 use crate::entry::{self, Entry};
 use crate::group::Group;
+use crate::options;
 
 /// Columns of a line.
 const WIDTH: usize = 80;
@@ -69,20 +70,12 @@ Waits for netperf and does the other half of its tests.
 }
 
 fn test_options(text: &mut String, suite: Suite) {
-    let (about, entries) = match suite {
-        Suite::Omni => ("the OMNI, TCP and UDP tests", entry::omni()),
-        Suite::Sockets
-        | Suite::Unix
-        | Suite::Sctp
-        | Suite::Sdp
-        | Suite::Xti
-        | Suite::Dlpi
-        | Suite::Fore
-        | Suite::Hippi => ("TCP_SENDFILE, TCP_CC and TCP_MSS", entry::sockets()),
-        Suite::Control => return,
+    let Some(options) = options::of_suite(suite) else {
+        return;
     };
-    _ = writeln!(text, "\nTest options of {about}; letters only behind --.");
-    let own: Vec<Entry> = entries
+    let tests = options.tests;
+    _ = writeln!(text, "\nTest options of {tests}; letters only behind --.");
+    let own: Vec<Entry> = entry::suite(options)
         .into_iter()
         .filter(|entry| entry.group != Group::About)
         .collect();
@@ -178,6 +171,43 @@ const SENTENCES: &[(TestId, &str)] = &[
     (
         TestId::TcpSendfile,
         "data from a file to netserver over TCP",
+    ),
+    (
+        TestId::StreamStream,
+        "data to netserver over a Unix-domain stream",
+    ),
+    (
+        TestId::StreamRr,
+        "requests and responses over a Unix-domain stream",
+    ),
+    (TestId::DgStream, "Unix-domain datagrams to netserver"),
+    (
+        TestId::DgRr,
+        "requests and responses in Unix-domain datagrams",
+    ),
+    (
+        TestId::SctpStreamMany,
+        "data to netserver over several SCTP associations",
+    ),
+    (
+        TestId::SctpRrMany,
+        "requests and responses over several SCTP associations",
+    ),
+    (
+        TestId::ForeStream,
+        "AAL5 frames to netserver over a circuit of ATM",
+    ),
+    (
+        TestId::ForeRr,
+        "requests and responses over a circuit of ATM",
+    ),
+    (
+        TestId::HippiStream,
+        "frames of a network interface to netserver",
+    ),
+    (
+        TestId::HippiRr,
+        "requests and responses in frames of a network interface",
     ),
 ];
 

@@ -36,7 +36,7 @@ pub use args::{
     Layout, OutputArg, ServerArgs, SocketKindArg, TestArgs, TransportArg, Ways,
 };
 pub use command::{
-    CliError, Command, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,
+    CliError, Command, List, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,
 };
 pub use grammar::Direction;
 pub use long::{Misuse, Problem};

@@ -5,7 +5,7 @@ use netperf_model::{Suite, TestId};
 use crate::args::{Args, GlobalArgs, ServerArgs, TestArgs};
 use crate::command::{CliError, Command, Notice, ServerCommand, Stream, Usage};
 use crate::long::{Elsewhere, Nowhere, Problem, misuse};
-use crate::options::{global, omni, server, sockets};
+use crate::options::{self, SUITES, global, server};
 use crate::table::{Ending, Halt, OnComplaint, Reader, Row, Shape, by_name};
 use crate::{VERSION, help, usage};
 
@@ -104,22 +104,6 @@ fn suite_of(test: Option<TestId>) -> Option<Suite> {
     test.map(|test| test.row().suite)
 }
 
-/// The options of a suite; those without options are not read at all.
-fn table(suite: Suite) -> Option<&'static [Row<TestArgs>]> {
-    match suite {
-        Suite::Omni => Some(omni::TABLE),
-        Suite::Sockets
-        | Suite::Unix
-        | Suite::Sctp
-        | Suite::Sdp
-        | Suite::Xti
-        | Suite::Dlpi
-        | Suite::Fore
-        | Suite::Hippi => Some(sockets::TABLE),
-        Suite::Control => None,
-    }
-}
-
 /// One reading of the test-specific options.
 struct Attempt<'p> {
     program: &'p str,
@@ -138,37 +122,40 @@ impl Attempt<'_> {
     ) -> Result<Option<Command>, CliError> {
         // An unknown test is complained of once netserver is reached.
         let Some(test) = test else { return Ok(None) };
-        let Some(table) = table(test.row().suite) else {
+        let Some(options) = options::of_suite(test.row().suite) else {
             return match early.taken.first() {
                 Some((name, _)) => Err(other_test(self.program, name, test)),
                 None => Ok(None),
             };
         };
-        let mut halt = self.early(test, table, early)?;
+        let mut halt = self.early(test, options.table, early)?;
         if halt.is_none() {
             let mut reader = Reader {
-                table,
+                table: options.table,
                 program: self.program,
-                on_complaint: OnComplaint::GoOn,
+                on_complaint: options.on_complaint,
                 elsewhere: Globals {
                     args: &mut self.global,
                     test,
                 },
             };
             match reader.read(words, &mut self.test, &mut self.notices) {
-                Ending::Done(_) | Ending::Complaint(_) => {}
+                Ending::Done(_) => {}
+                Ending::Complaint(line) => {
+                    self.notices.push(Notice::stderr(&line));
+                    halt = Some(Halt::Help);
+                }
                 Ending::Halted(ended) => halt = Some(ended),
                 Ending::Failed(error) => return Err(error),
             }
         }
-        let suite = test.row().suite;
         Ok(halt.map(|halt| {
             let halt = if halt == Halt::Explain(None) {
                 Halt::Explain(Some(test))
             } else {
                 halt
             };
-            halted(halt, Stream::Stdout, || usage::suite(suite))
+            halted(halt, Stream::Stdout, || usage::suite(options))
         }))
     }
 
@@ -200,7 +187,9 @@ fn other_test(program: &str, name: &str, test: TestId) -> CliError {
 
 /// The option of any suite; what it takes is the same in all of them.
 fn in_any_suite(name: &str) -> Option<&'static Row<TestArgs>> {
-    by_name(omni::TABLE, name).or_else(|| by_name(sockets::TABLE, name))
+    SUITES
+        .iter()
+        .find_map(|options| by_name(options.table, name))
 }
 
 /// Test-specific long options in front of `--`, kept until the test is known.
@@ -226,7 +215,7 @@ impl Elsewhere for Early {
     }
 
     fn unknown(&self, program: &str, name: &str, mut own: Vec<&'static str>) -> CliError {
-        let others = omni::TABLE.iter().chain(sockets::TABLE);
+        let others = SUITES.iter().flat_map(|suite| suite.table);
         own.extend(others.map(|row| row.long));
         misuse(program, name, Problem::unknown(name, own))
     }

@@ -7,7 +7,7 @@ use netperf_model::Suite;
 use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 
-use crate::options::{global, omni, server, sockets};
+use crate::options::{SuiteOptions, global, server};
 use crate::table::Row;
 
 /// First line of every netperf help text; scripts look for it, blanks included.
@@ -36,25 +36,16 @@ pub(crate) fn global() -> String {
 }
 
 /// Help for the options behind `--`.
-pub(crate) fn suite(suite: Suite) -> String {
-    let (about, table) = match suite {
-        Suite::Omni => ("OMNI, UUID and the TCP and UDP", omni::TABLE),
-        Suite::Sockets
-        | Suite::Unix
-        | Suite::Sctp
-        | Suite::Sdp
-        | Suite::Xti
-        | Suite::Dlpi
-        | Suite::Fore
-        | Suite::Hippi => ("TCP_SENDFILE, TCP_CC and TCP_MSS", sockets::TABLE),
-        Suite::Control => return NETPERF.to_owned(),
-    };
-    let mut text = format!("{NETPERF}\nTest options of the {about} tests, behind `--`:\n");
-    options(&mut text, table);
-    if suite == Suite::Omni {
-        let names: Vec<&str> = TRANSPORTS.iter().map(|row| row.option).collect();
-        let names = names.join(", ");
-        _ = writeln!(text, "\nProtocols after -T: {names}.");
+pub(crate) fn suite(suite: &SuiteOptions) -> String {
+    let tests = suite.tests;
+    let mut text = format!("{NETPERF}\nTest options of {tests}, behind `--`:\n");
+    options(&mut text, suite.table);
+    if suite.suite == Suite::Omni {
+        text.push_str("\nProtocols after -T:\n");
+        for names in TRANSPORTS.chunks(8) {
+            let names: Vec<&str> = names.iter().map(|row| row.option).collect();
+            _ = writeln!(text, "    {}", names.join(" "));
+        }
     }
     text
 }

@@ -39,7 +39,16 @@ fn generated_files_are_up_to_date() {
 #[test]
 fn generated_files_name_every_option() {
     let man = page("netperf.1").text;
-    for name in ["time", "no-delay", "async-recv", "count"] {
+    for name in [
+        "time",
+        "no-delay",
+        "async-recv",
+        "count",
+        "list",
+        "socket-directory",
+        "associations",
+        "circuit",
+    ] {
         let escaped = format!("\\-\\-{}", name.replace('-', "\\-"));
         assert!(man.contains(&escaped), "{name}");
         for end in [".bash", "_netperf", ".fish", "options.md"] {

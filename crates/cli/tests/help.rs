@@ -34,6 +34,22 @@ fn sockets_help_lists_the_options_behind_the_dashes() {
 }
 
 #[test]
+fn help_of_the_other_suites_lists_their_options() {
+    for test in [
+        "DG_RR",
+        "SCTP_RR",
+        "SDP_RR",
+        "XTI_TCP_RR",
+        "DLCO_RR",
+        "FORE_RR",
+        "HIPPI_RR",
+    ] {
+        let name = test.to_ascii_lowercase();
+        insta::assert_snapshot!(name, help(&format!("-t {test} -- -h")));
+    }
+}
+
+#[test]
 fn netserver_help_lists_every_option() {
     insta::assert_snapshot!("netserver", netserver_help("-h"));
 }
@@ -62,6 +78,13 @@ fn help_by_name_fits_into_80_columns() {
         help("--help"),
         help("--help OMNI"),
         help("--help TCP_CC"),
+        help("--help DG_RR"),
+        help("--help SCTP_RR_MANY"),
+        help("--help SDP_RR"),
+        help("--help XTI_UDP_RR"),
+        help("--help DLCO_RR"),
+        help("--help FORE_RR"),
+        help("--help HIPPI_RR"),
         netserver_help("--help"),
     ];
     for line in texts.iter().flat_map(|text| text.lines()) {

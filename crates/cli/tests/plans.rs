@@ -78,8 +78,8 @@ fn test_names_match_in_any_case_and_the_last_one_wins() {
     assert_eq!(run("-tUdp_Stream").plan.test, TestId::UdpStream);
     assert_eq!(run("-t TCP_STREAM -t omni").plan.test, TestId::Omni);
     assert!(matches!(
-        netperf("-t sctp_stream -N -- -Q").command,
-        Ok(Command::UnknownTest(unknown)) if unknown.name == "SCTP_STREAM" && unknown.control.is_none()
+        netperf("-t tcp_trr -N -- -Q").command,
+        Ok(Command::UnknownTest(unknown)) if unknown.name == "TCP_TRR" && unknown.control.is_none()
     ));
 }
 

@@ -236,7 +236,7 @@ fn placed(plan: &TestPlan, local: SocketAddr, socket: &Socket) -> Result<Placed,
 fn schedule(plan: &TestPlan) -> Schedule {
     let finish_after = match plan.limit {
         LimitPlan::Time(time) => Some(time),
-        LimitPlan::Units(_) | LimitPlan::UntilStopped => None,
+        LimitPlan::Units(_) | LimitPlan::Messages(_) | LimitPlan::UntilStopped => None,
     };
     // What may be lost has no end: when the time is over there is nothing to wait for.
     let row = plan.transport.row();

@@ -55,7 +55,7 @@ pub fn data_unit(unit: Unit) -> Unit {
 #[must_use]
 pub fn work(plan: &TestPlan, unit: Unit, run: &Iteration) -> f64 {
     let local = &run.local.tally;
-    if plan.test == TestId::TcpCc || unit.kind() == UnitKind::Transactions {
+    if plan.test.counts_connections() || unit.kind() == UnitKind::Transactions {
         return count(local.transactions);
     }
     let receive_only = plan.flow.receives && !plan.flow.sends;
@@ -71,7 +71,7 @@ pub fn work(plan: &TestPlan, unit: Unit, run: &Iteration) -> f64 {
 /// The figures of one iteration.
 #[must_use]
 pub fn of_iteration(plan: &TestPlan, unit: Unit, run: &Iteration) -> Figures {
-    let rate_unit = if plan.test == TestId::TcpCc {
+    let rate_unit = if plan.test.counts_connections() {
         Unit::Transactions
     } else {
         unit
@@ -138,7 +138,7 @@ pub fn round_trip(plan: &TestPlan, run: &Iteration) -> Option<f64> {
 /// Work is netperf's, for both ends; without any there is no demand to state.
 fn service_demand(plan: &TestPlan, unit: Unit, run: &Iteration, cpu: Option<CpuUsage>) -> f64 {
     let Some(cpu) = cpu else { return -1.0 };
-    let by_transaction = unit.kind() == UnitKind::Transactions || plan.test == TestId::TcpCc;
+    let by_transaction = unit.kind() == UnitKind::Transactions || plan.test.counts_connections();
     let (work, divisor) = if by_transaction {
         (count(run.local.tally.transactions), 1.0)
     } else {

@@ -86,6 +86,8 @@ pub enum Limit {
     Time(Duration),
     /// After this many bytes (one-way tests) or transactions (all others).
     Units(u64),
+    /// After this many whole messages (sctp suite `-N`, one-way tests).
+    Messages(u64),
     /// When a signal says so (`-l 0`).
     UntilStopped,
 }
@@ -279,8 +281,11 @@ pub struct PlacePlan {
     pub unit: Option<i32>,
     /// The service access point (dlpi suite `-s`); `None` is 84.
     pub sap: Option<u8>,
-    /// The window of a link-level connection in frames (dlpi suite `-w`, `-W`).
+    /// The window for sending over a link-level connection, frames (dlpi suite `-w`,
+    /// `-W`).
     pub window: Option<u32>,
+    /// The window for receiving over it, frames (second half of the same options).
+    pub recv_window: Option<u32>,
 }
 
 /// One end of the data connection as typed, not yet resolved.

@@ -5,6 +5,7 @@ mod facts;
 mod failure;
 mod hosts;
 mod interim;
+mod list;
 mod private;
 mod run;
 
@@ -38,6 +39,7 @@ pub fn main(argv: &[OsString]) -> ExitCode {
     let done = match parsed.command {
         Ok(Command::Run(run)) => return test(*run),
         Ok(Command::UnknownTest(unknown)) => unknown_test(&unknown),
+        Ok(Command::List(asked)) => list::print(&asked),
         Ok(Command::ListSelectors { one_per_line }) => {
             let listing = if one_per_line {
                 Listing::Lines
@@ -79,6 +81,7 @@ fn stdout_is_for_json(command: &Result<Command, CliError>) -> bool {
     match command {
         Ok(Command::Run(run)) => run.report.format.is_json(),
         Ok(Command::UnknownTest(unknown)) => unknown.json,
+        Ok(Command::List(list)) => list.json,
         Ok(Command::ListSelectors { .. } | Command::Usage(_) | Command::Version(_)) | Err(_) => {
             false
         }

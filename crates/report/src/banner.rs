@@ -1,10 +1,14 @@
-//! The one line printed before a test starts (output.md 2).
+//! What is printed before a test starts: one line, in some tests with titles below it
+//! (output.md 2).
 
 use std::net::IpAddr;
 
-use netperf_model::{ConfidencePlan, Host, Hosts, ReportPlan, Suite, TestId, TestPlan};
+use netperf_model::{
+    ConfidencePlan, Host, Hosts, ReportPlan, Suite, TestId, TestPlan, TransportId,
+};
 
 use crate::fmt::{Arg, printf};
+use crate::format::classic::titles_in_front;
 
 /// Addresses longer than this are left out of the parentheses.
 const LONGEST_ADDRESS: usize = 7;
@@ -12,15 +16,35 @@ const LONGEST_ADDRESS: usize = 7;
 /// The features that builds of the original can lack and this one always has.
 const FEATURES: &str = " : histogram : interval : dirty data : demo";
 
+/// The blank behind `conf.` stays even when nothing follows.
 const CONFIDENCE: &str = " : +/-%.3f%% @ %2d%% conf. ";
 
-/// The banner with its newline; `None` with headers off and for tests without one.
+/// Those that the XTI tests name, and that their endpoints are sockets.
+const XTI_FEATURES: &str = " : histogram : interval : dirty data : XTI over sockets";
+
+const XTI_CONFIDENCE: &str = " : +/-%3.1f%% @ %2d%% conf.";
+
+/// What is printed before the run: the banner with its newline, and the titles of those
+/// tests that have them there. `None` with headers off and for tests without a banner.
 #[must_use]
 pub fn banner(plan: &TestPlan, report: &ReportPlan, hosts: &Hosts) -> Option<String> {
     let shown = report.headers && !report.format.is_json();
-    if !shown || plan.test == TestId::Uuid || plan.test.row().suite == Suite::Control {
+    if !shown || plan.test == TestId::Uuid {
         return None;
     }
+    match plan.test.row().suite {
+        Suite::Control => None,
+        Suite::Unix | Suite::Dlpi | Suite::Fore | Suite::Hippi => {
+            Some(title(plan) + "\n" + &titles_in_front(plan, report))
+        }
+        Suite::Xti => Some(xti(plan, report, hosts)),
+        Suite::Omni | Suite::Sockets | Suite::Sctp | Suite::Sdp => {
+            Some(with_addresses(plan, report, hosts))
+        }
+    }
+}
+
+fn with_addresses(plan: &TestPlan, report: &ReportPlan, hosts: &Hosts) -> String {
     let name = title(plan);
     let mut line = format!(
         "{name} from {} to {}",
@@ -28,7 +52,8 @@ pub fn banner(plan: &TestPlan, report: &ReportPlan, hosts: &Hosts) -> Option<Str
         party(&hosts.remote)
     );
     if let Some(confidence) = &report.confidence_shown {
-        line.push_str(&confidence_part(confidence));
+        line.push_str(&confidence_part(CONFIDENCE, confidence));
+        push_if(&mut line, confidence.result_only, " on result only");
     }
     push_if(&mut line, plan.local.socket.nodelay, " : nodelay");
     push_if(&mut line, report.copy_avoidance_shown, " : copy avoidance");
@@ -39,7 +64,25 @@ pub fn banner(plan: &TestPlan, report: &ReportPlan, hosts: &Hosts) -> Option<Str
     }
     push_if(&mut line, report.cpu_bind_shown, " : cpu bind");
     line.push('\n');
-    Some(line)
+    line
+}
+
+/// The banner of the XTI tests (output.md 2.3), which ends in what was really measured.
+fn xti(plan: &TestPlan, report: &ReportPlan, hosts: &Hosts) -> String {
+    let mut line = format!("{} to {}", title(plan), hosts.remote.name);
+    if let Some(confidence) = &report.confidence_shown {
+        line.push_str(&confidence_part(XTI_CONFIDENCE, confidence));
+    }
+    let over_tcp = plan.transport == TransportId::XtiTcp;
+    push_if(
+        &mut line,
+        over_tcp && plan.local.socket.nodelay,
+        " : nodelay",
+    );
+    push_if(&mut line, report.copy_avoidance_shown, " : copy avoidance");
+    line.push_str(XTI_FEATURES);
+    line.push('\n');
+    line
 }
 
 fn push_if(line: &mut String, wanted: bool, text: &str) {
@@ -81,14 +124,9 @@ fn short_address(address: IpAddr) -> String {
     }
 }
 
-/// Half the width in percent and the level. The blank behind `conf.` stays
-/// even when nothing follows.
-fn confidence_part(confidence: &ConfidencePlan) -> String {
+/// Half the width in percent and the level.
+fn confidence_part(template: &str, confidence: &ConfidencePlan) -> String {
     let half = confidence.width * 100.0 / 2.0;
-    let mut part = printf(
-        CONFIDENCE,
-        &[Arg::Float(half), Arg::Int(i64::from(confidence.level))],
-    );
-    push_if(&mut part, confidence.result_only, " on result only");
-    part
+    let level = Arg::Int(i64::from(confidence.level));
+    printf(template, &[Arg::Float(half), level])
 }

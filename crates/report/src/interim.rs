@@ -1,7 +1,7 @@
 //! Interim results: lines printed while a test runs (output.md 10).
 
 use netperf_model::figures::{count, unit_in_force};
-use netperf_model::{Format, Interim, ReportPlan, Tally, TestId, TestPlan, Unit, UnitKind};
+use netperf_model::{Format, Interim, ReportPlan, Tally, TestPlan, Unit, UnitKind};
 
 use crate::fmt::{Arg, printf};
 use crate::format::json;
@@ -20,7 +20,7 @@ const CSV: &str = "%7.2f,%s/s,%.3f,%d.%s\n";
 pub fn interim_work(plan: &TestPlan, unit: Unit, before: &Tally, after: &Tally) -> f64 {
     let since = |pick: fn(&Tally) -> u64| count(pick(after).saturating_sub(pick(before)));
     let transactions = since(|tally| tally.transactions);
-    if plan.test == TestId::TcpCc || unit.kind() == UnitKind::Transactions {
+    if plan.test.counts_connections() || unit.kind() == UnitKind::Transactions {
         return transactions;
     }
     if plan.flow.counts_transactions() {

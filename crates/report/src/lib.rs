@@ -2,7 +2,7 @@
 //!
 //! [`banner`] is printed before a test starts and [`final_report`] after it
 //! has ended, [`interim_line`]s in between; [`control`] serves the tests that only
-//! ask netserver something.
+//! ask netserver something, and [`list`] the option that only asks what can run.
 //! Nothing here writes anywhere, so that saved outcomes can be printed again.
 //! [`selectors`] is the one table of everything that can be selected, and
 //! [`selection`] reads what the user asked for.
@@ -13,6 +13,7 @@ pub mod fmt;
 pub mod format;
 mod interim;
 pub mod latency;
+pub mod list;
 pub mod reference;
 pub mod selection;
 pub mod selectors;

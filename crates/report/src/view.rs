@@ -3,8 +3,8 @@
 
 use netperf_model::figures::{self, Figures};
 use netperf_model::{
-    CpuUsage, EndPlan, EndResult, EndSetup, HostFacts, Iteration, Outcome, ReportPlan, TestId,
-    TestPlan, Unit,
+    CpuUsage, EndPlan, EndResult, EndSetup, HostFacts, Iteration, Outcome, ReportPlan, TestPlan,
+    Unit,
 };
 
 /// One outcome, ready to be read.
@@ -114,11 +114,11 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether the confidence asked for was missed in a test that repeats.
+    /// Whether the confidence asked for was missed. Tests that never repeat have none in
+    /// their outcome.
     #[must_use]
     pub fn confidence_missed(&self) -> bool {
-        let repeats = !matches!(self.plan().test, TestId::TcpCc | TestId::TcpMss);
-        repeats && self.outcome.confidence.is_some_and(|reached| !reached.met)
+        self.outcome.confidence.is_some_and(|reached| !reached.met)
     }
 }
 

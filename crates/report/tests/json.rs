@@ -14,6 +14,7 @@ use netperf_model::{
 };
 use netperf_report::control::Whose;
 use netperf_report::format::json::{self, Answer, Frame, Problem, SoFar};
+use netperf_report::list::{self, List, Row, Support};
 use netperf_report::{final_report, interim_line, needs};
 use netperf_testkit::schema::{Schema, page};
 use serde_json::Value;
@@ -27,6 +28,13 @@ const CHAPTER: &str = include_str!("../../../docs/manual/src/json.md");
 const RUNS: &[&str] = &[
     "netperf",
     "netperf -t TCP_MAERTS -l -1000",
+    "netperf -t DG_STREAM",
+    "netperf -t SCTP_STREAM -- -N 5",
+    "netperf -t SCTP_RR_MANY -- -T 3",
+    "netperf -t SDP_CC",
+    "netperf -t OMNI -- -T dccp",
+    "netperf -t XTI_UDP_RR",
+    "netperf -t DLCO_RR",
     "netperf -t TCP_SENDFILE -F /etc/hosts",
     "netperf -t TCP_RR -b 10 -w 5 -- -r 100,200 -b 7",
     "netperf -t TCP_CRR -l -5",
@@ -306,6 +314,28 @@ fn a_document_needs_facts_of_the_hosts_but_no_times_unless_asked() {
     let run = self::run("netperf --json -j");
     let wanted = needs(&run.plan, &run.report).expect("needs");
     assert!(wanted.latency);
+}
+
+#[test]
+fn a_list_of_what_can_run_is_valid() {
+    let row = |here, there| Row {
+        name: "SCTP_RR",
+        transport: "sctp",
+        needs: "",
+        here,
+        there,
+    };
+    let missing = Support::Missing("no such protocol".to_owned());
+    let listed = list::json(&List {
+        host: Some("db1"),
+        tests: vec![row(Support::Supported, Some(missing))],
+        transports: vec![row(Support::Unknown, None)],
+    });
+    assert_eq!(
+        SCHEMA.faults_of("list", &read(&listed)),
+        [""; 0],
+        "{listed}"
+    );
 }
 
 #[test]

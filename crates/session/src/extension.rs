@@ -74,8 +74,12 @@ pub(crate) fn ask_for_transport(
     if let Some(sap) = place.sap {
         extension.push(ItemKind::AccessPoint, &[sap]);
     }
-    if let Some(window) = place.window {
-        extension.push(ItemKind::Window, &window.to_be_bytes());
+    if place.window.is_some() || place.recv_window.is_some() {
+        let windows = [place.window, place.recv_window].map(Option::unwrap_or_default);
+        extension.push(
+            ItemKind::Window,
+            windows.map(u32::to_be_bytes).as_flattened(),
+        );
     }
 }
 
@@ -102,6 +106,7 @@ pub(crate) fn place(extension: &Extension) -> PlacePlan {
             .value(kind)
             .and_then(|value| <[u8; 4]>::try_from(value).ok())
     };
+    let (window, recv_window) = windows(extension);
     PlacePlan {
         directory: None,
         device: text(extension, ItemKind::Device),
@@ -110,8 +115,19 @@ pub(crate) fn place(extension: &Extension) -> PlacePlan {
             Some([sap]) => Some(*sap),
             Some(_) | None => None,
         },
-        window: four(ItemKind::Window).map(u32::from_be_bytes),
+        window,
+        recv_window,
     }
+}
+
+/// The windows for sending and receiving; 0 is one that nobody asked for.
+fn windows(extension: &Extension) -> (Option<u32>, Option<u32>) {
+    let value = extension.value(ItemKind::Window).unwrap_or_default();
+    let mut windows = value.chunks_exact(4).map(|frames| {
+        let frames = <[u8; 4]>::try_from(frames).map(u32::from_be_bytes);
+        frames.ok().filter(|&frames| frames > 0)
+    });
+    (windows.next().flatten(), windows.next().flatten())
 }
 
 fn text(extension: &Extension, kind: ItemKind) -> Option<String> {

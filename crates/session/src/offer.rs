@@ -182,7 +182,10 @@ fn test_length(plan: &TestPlan) -> i32 {
             let begun = u64::from(time.subsec_nanos() > 0);
             i32::try_from(time.as_secs() + begun).unwrap_or(i32::MAX)
         }
-        Limit::Units(units) => i32::try_from(units).map_or(i32::MIN, |units| -units),
+        // The receiver of messages does not count them: the association's end is its end.
+        Limit::Units(units) | Limit::Messages(units) => {
+            i32::try_from(units).map_or(i32::MIN, |units| -units)
+        }
         Limit::UntilStopped => 0,
     }
 }

@@ -35,12 +35,17 @@ pub(super) fn netperf() -> String {
     values(&mut page);
     page.section("OPTIONS");
     page.options(&entry::global());
-    page.section("TEST OPTIONS");
-    page.text("Of the OMNI, TCP and UDP tests; behind -- the letters, anywhere the names.");
-    page.options(&without_about(entry::omni()));
-    page.section("OPTIONS OF THE OLDER TESTS");
-    page.text("Of TCP_SENDFILE, TCP_CC and TCP_MSS, instead of those above.");
-    page.options(&without_about(entry::sockets()));
+    for suite in super::suites() {
+        let title = format!("OPTIONS OF {}", suite.tests);
+        page.section(&title.to_uppercase());
+        page.text(if suite.alike.is_empty() {
+            "Behind -- the letters, anywhere the names."
+        } else {
+            "Instead of those above."
+        });
+        page.options(&without_about(suite.own));
+        page.alike(&suite.alike);
+    }
     tests(&mut page);
     meanings(&mut page);
     ending(&mut page);
@@ -202,6 +207,22 @@ impl Man {
             self.text.push_str(".PP\n");
         }
         _ = writeln!(self.text, ".nf\n.RS\n{}\n.RE\n.fi", escaped(line));
+    }
+
+    /// Options that are word for word those of a suite above.
+    fn alike(&mut self, entries: &[Entry]) {
+        let form = |entry: &Entry| match entry.letter {
+            Some(letter) => format!("-{letter}, --{}", entry.long),
+            None => format!("--{}", entry.long),
+        };
+        let forms: Vec<String> = entries.iter().map(form).collect();
+        if !forms.is_empty() {
+            _ = writeln!(
+                self.text,
+                ".SS As above\n{}",
+                escaped(&(forms.join("; ") + "."))
+            );
+        }
     }
 
     fn options(&mut self, entries: &[Entry]) {

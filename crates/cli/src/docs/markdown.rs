@@ -2,9 +2,14 @@
 
 use std::fmt::Write as _;
 
+use netperf_model::catalog::tests::TESTS;
+use netperf_model::catalog::transports::TRANSPORTS;
+use netperf_model::{Suite, TestId};
+
 use super::{MADE_BY, about, sentence};
 use crate::entry::{self, Entry};
 use crate::group::Group;
+use crate::help;
 use crate::kind::Kind;
 
 /// `options.md`.
@@ -12,18 +17,62 @@ pub(super) fn options() -> String {
     let mut text = format!("<!-- {MADE_BY} -->\n\n{INTRODUCTION}");
     text.push_str("\n## netperf\n\nIn front of `--` the letters, anywhere the names.\n");
     groups(&mut text, &entry::global());
-    text.push_str("\n## OMNI, TCP and UDP tests\n\nBehind `--` the letters, anywhere the names.\n");
-    groups(&mut text, &entry::omni());
-    text.push_str(
-        "\n## TCP_SENDFILE, TCP_CC and TCP_MSS\n\nThese older tests have options of their \
-         own, instead of the ones above.\n",
-    );
-    groups(&mut text, &entry::sockets());
+    for suite in super::suites() {
+        _ = writeln!(text, "\n## {}\n", super::title(suite.tests));
+        text.push_str(if suite.alike.is_empty() {
+            "Behind `--` the letters, anywhere the names.\n"
+        } else {
+            "Instead of the ones above.\n"
+        });
+        groups(&mut text, &suite.own);
+        alike(&mut text, &suite.alike);
+    }
     text.push_str("\n## netserver\n");
     groups(&mut text, &entry::server());
     meanings(&mut text);
     text
 }
+
+/// `tests.md`.
+pub(super) fn tests() -> String {
+    let mut text = format!("<!-- {MADE_BY} -->\n\n{TESTS_INTRODUCTION}");
+    text.push_str("\n## Tests\n\n| test | what it does | transport |\n|---|---|---|\n");
+    for row in TESTS {
+        let moves = row.suite != Suite::Control && row.id != TestId::Uuid;
+        let transport = match row.transport.row().option {
+            option if moves => format!("`{option}`"),
+            _ => String::new(),
+        };
+        let what = sentence(&help::sentence(row));
+        _ = writeln!(text, "| {} | {what} | {transport} |", row.name);
+    }
+    text.push_str(
+        "\n## Transports\n\n| word | protocol | sockets | with a stock peer | needs |\n\
+         |---|---|---|---|---|\n",
+    );
+    for row in TRANSPORTS {
+        let stock = if row.stock { "OMNI" } else { "" };
+        _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {stock} | {} |",
+            row.option,
+            row.label,
+            row.kind.label().to_lowercase(),
+            row.needs,
+        );
+    }
+    text
+}
+
+const TESTS_INTRODUCTION: &str = "\
+# Tests and transports
+
+Every test that `-t` knows, in any case, and every transport that `-T` of OMNI knows.
+`netperf --list` says which of them can run on this host and, with `-H`, on that one.
+
+A stock netserver takes OMNI with the transports marked so; with the others both ends
+are ours. The older tests it takes as far as it was built with them.
+";
 
 const INTRODUCTION: &str = "\
 # Options
@@ -75,6 +124,25 @@ fn option(text: &mut String, entry: &Entry) {
     let obvious = matches!(entry.kind, Kind::Nothing | Kind::Text | Kind::Selection);
     if !obvious && entry.needs_value() {
         _ = writeln!(text, "\n*By name:* {}", sentence(&entry.kind.expected()));
+    }
+}
+
+/// Options that are word for word those of a suite above.
+fn alike(text: &mut String, entries: &[Entry]) {
+    if entries.is_empty() {
+        return;
+    }
+    let form = |entry: &Entry| {
+        let value = match entry.value {
+            "" => String::new(),
+            value => format!(" {value}"),
+        };
+        let letter = entry.letter.map(|letter| format!("`-{letter}{value}`, "));
+        format!("{}`--{}`", letter.unwrap_or_default(), entry.long)
+    };
+    text.push_str("\n### As above\n\n");
+    for entry in entries {
+        _ = writeln!(text, "- {}: {}", form(entry), entry.help);
     }
 }
 

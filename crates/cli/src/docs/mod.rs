@@ -6,8 +6,10 @@ mod man;
 mod markdown;
 mod zsh;
 
-use crate::entry::Entry;
+use crate::entry::{self, Entry};
+use crate::group::Group;
 use crate::kind::Kind;
+use crate::options::SUITES;
 
 /// A generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +32,7 @@ pub fn pages(selectors: &[&str]) -> Vec<Page> {
         page("docs/completions/_netperf", zsh::script(selectors)),
         page("docs/completions/netperf.fish", fish::script(selectors)),
         page("docs/manual/src/reference/options.md", markdown::options()),
+        page("docs/manual/src/reference/tests.md", markdown::tests()),
     ]
 }
 
@@ -79,15 +82,56 @@ fn forms(entry: &Entry, with_letter: bool) -> Vec<String> {
         .collect()
 }
 
-/// Test options of both suites; what both have is described by the OMNI suite.
-fn test_options() -> Vec<Entry> {
-    let mut all = crate::entry::omni();
-    for entry in crate::entry::sockets() {
-        if all.iter().all(|known| known.long != entry.long) {
-            all.push(entry);
-        }
+/// The options of one suite, for a page that has all suites one below the other.
+struct SuiteEntries {
+    /// Its tests.
+    tests: &'static str,
+    /// Options that no suite above has.
+    own: Vec<Entry>,
+    /// Options that are word for word those of a suite above.
+    alike: Vec<Entry>,
+}
+
+/// All suites.
+fn suites() -> Vec<SuiteEntries> {
+    let mut above: Vec<Entry> = Vec::new();
+    let mut all = Vec::new();
+    for suite in SUITES {
+        let entries = entry::suite(suite);
+        let (alike, own): (Vec<Entry>, Vec<Entry>) =
+            entries.iter().partition(|entry| above.contains(entry));
+        above.extend(&own);
+        let told = |entry: &Entry| entry.group != Group::About;
+        all.push(SuiteEntries {
+            tests: suite.tests,
+            own,
+            alike: alike.into_iter().filter(told).collect(),
+        });
     }
     all
+}
+
+/// Test options of all suites; what several have is described by the first of them. A
+/// letter is only offered for its first meaning.
+fn test_options() -> Vec<Entry> {
+    let mut all: Vec<Entry> = Vec::new();
+    for entry in SUITES.iter().flat_map(entry::suite) {
+        if all.iter().any(|known| known.long == entry.long) {
+            continue;
+        }
+        let taken = all.iter().any(|known| known.letter == entry.letter);
+        all.push(Entry {
+            letter: entry.letter.filter(|_| !taken),
+            ..entry
+        });
+    }
+    all
+}
+
+/// A heading: a capital in front, no article.
+fn title(text: &str) -> String {
+    let text = text.strip_prefix("the ").unwrap_or(text);
+    sentence(text).trim_end_matches('.').to_owned()
 }
 
 /// A sentence: a capital in front, and a full stop.

@@ -403,6 +403,16 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         "The start, interim results, the end of each iteration, and last the document \
          of --json or an error.",
     ),
+    Opt::without_letter(
+        "",
+        "list every test and transport, what it needs, and whether it can run",
+        Action::Flag(|a| a.list = true),
+    )
+    .long("list", Group::About, Kind::Nothing)
+    .more(
+        "On this host and, where --host or --port name a netserver, on that one. With \
+         --json as a JSON document. No test is run.",
+    ),
     Opt::ready(
         'j',
         "",

@@ -1,18 +1,24 @@
 //! The option tables: one row per letter, one table per parser.
 
 pub(crate) mod global;
+pub(crate) mod link;
 pub(crate) mod omni;
+pub(crate) mod sctp;
+pub(crate) mod sdp;
 pub(crate) mod server;
+mod shared;
 pub(crate) mod sockets;
+pub(crate) mod unix;
+pub(crate) mod xti;
 
-use netperf_model::Family;
+use netperf_model::{Family, Suite};
 
-use crate::args::{Ends, HostArg, Ways};
+use crate::args::{Ends, HostArg, TestArgs, Ways};
 use crate::command::Notice;
 use crate::grammar::{Halves, both_halves, cut, family, first_half, size};
 use crate::group::Group;
 use crate::kind::Kind;
-use crate::table::{Action, Row};
+use crate::table::{Action, OnComplaint, Row};
 
 /// Characters that count of a port's name and of a family's.
 const SHORT_NAME: usize = 10;
@@ -25,6 +31,82 @@ const BUFFERS: Kind = Kind::twice(&Kind::SizeOrDefault);
 const PORTS: Kind = Kind::twice(&Kind::Port);
 /// Two ends of a range of ports.
 const PORT_NUMBERS: Kind = Kind::twice(&Kind::Within(0, 65_535));
+
+/// The options behind `--` of one suite.
+#[derive(Debug)]
+pub(crate) struct SuiteOptions {
+    /// The suite.
+    pub(crate) suite: Suite,
+    /// Its tests, as they are called in a sentence.
+    pub(crate) tests: &'static str,
+    /// Every option.
+    pub(crate) table: &'static [Row<TestArgs>],
+    /// What becomes of a letter that is not in it.
+    pub(crate) on_complaint: OnComplaint,
+}
+
+/// Every suite that has options, the one that most tests belong to first.
+pub(crate) static SUITES: &[SuiteOptions] = &[
+    SuiteOptions {
+        suite: Suite::Omni,
+        tests: "the OMNI, TCP and UDP tests",
+        table: omni::TABLE,
+        on_complaint: OnComplaint::GoOn,
+    },
+    SuiteOptions {
+        suite: Suite::Sockets,
+        tests: "TCP_SENDFILE, TCP_CC and TCP_MSS",
+        table: sockets::TABLE,
+        on_complaint: OnComplaint::GoOn,
+    },
+    SuiteOptions {
+        suite: Suite::Unix,
+        tests: "the Unix-domain tests",
+        table: unix::TABLE,
+        on_complaint: OnComplaint::Stop,
+    },
+    SuiteOptions {
+        suite: Suite::Sctp,
+        tests: "the SCTP tests",
+        table: sctp::TABLE,
+        on_complaint: OnComplaint::GoOn,
+    },
+    SuiteOptions {
+        suite: Suite::Sdp,
+        tests: "the SDP tests",
+        table: sdp::TABLE,
+        on_complaint: OnComplaint::GoOn,
+    },
+    SuiteOptions {
+        suite: Suite::Xti,
+        tests: "the XTI tests",
+        table: xti::TABLE,
+        on_complaint: OnComplaint::Stop,
+    },
+    SuiteOptions {
+        suite: Suite::Dlpi,
+        tests: "the DLPI tests",
+        table: link::DLPI,
+        on_complaint: OnComplaint::Stop,
+    },
+    SuiteOptions {
+        suite: Suite::Fore,
+        tests: "the FORE tests",
+        table: link::FORE,
+        on_complaint: OnComplaint::Stop,
+    },
+    SuiteOptions {
+        suite: Suite::Hippi,
+        tests: "the HIPPI tests",
+        table: link::HIPPI,
+        on_complaint: OnComplaint::Stop,
+    },
+];
+
+/// The options of a suite; `None` for tests that have none.
+pub(crate) fn of_suite(suite: Suite) -> Option<&'static SuiteOptions> {
+    SUITES.iter().find(|options| options.suite == suite)
+}
 
 impl<A> Row<A> {
     /// A row with a letter.

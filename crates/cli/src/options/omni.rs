@@ -1,11 +1,8 @@
 //! The options behind `--` of the OMNI suite: OMNI, UUID and the migrated tests.
 
-use netperf_model::Family;
+use netperf_model::TransportId;
 
-use super::{
-    BUFFERS, PORT_NUMBERS, PORTS, SIZES, help_row, port_name, set_both_ends, set_families,
-    set_host_with_bits, set_pair, set_ways,
-};
+use super::{SIZES, help_row, set_both_ends, set_host_with_bits, set_pair, shared};
 use crate::args::{Ends, Layout, OutputArg, SocketKindArg, TestArgs};
 use crate::grammar::{Direction, cut, direction, first_half, int, size};
 use crate::group::Group;
@@ -69,17 +66,7 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "One value is for both. For OMNI, where --direction is not given, it makes the \
          test one of requests and responses.",
     ),
-    Opt::ready(
-        'b',
-        "count",
-        "extra requests kept in flight",
-        Action::Value(|a, text| a.burst = int(text)),
-    )
-    .long("burst", Group::Operation, Kind::Count)
-    .more(
-        "So that several requests are under way at once. For tests of requests and \
-         responses on one connection.",
-    ),
+    shared::burst(),
     Opt::ready(
         'd',
         "direction",
@@ -99,58 +86,34 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
     Opt::ready(
         'T',
         "protocol",
-        "what data travels over: tcp, udp, udplite",
+        "what data travels over",
         Action::Value(|a, text| {
             a.transport.protocol = Some(text.to_owned());
-            if sets_socket_kind(text) {
+            if names_socket_kind(text) {
                 a.transport.kind = None;
             }
         }),
     )
     .long("protocol", Group::Operation, Kind::Protocol)
-    .more("Also sets the type of the socket."),
+    .more(
+        "Also sets the type of the socket. `netperf --list` shows what each one needs, and \
+         whether it is there.",
+    ),
     Opt::ready(
         't',
         "type",
-        "socket type: stream or dgram",
+        "socket type: stream, dgram or seqpacket",
         Action::Value(|a, text| a.transport.kind = Some(socket_kind(text))),
     )
     .long(
         "socket-type",
         Group::Operation,
-        Kind::Word(&["stream", "dgram"]),
+        Kind::Word(&["stream", "dgram", "seqpacket"]),
     ),
-    Opt::ready(
-        's',
-        "send,recv",
-        "local socket buffers",
-        Action::Value(|a, text| set_ways(&mut a.buffers, text)),
-    )
-    .long("socket-buffer", Group::Sockets, BUFFERS)
-    .more("One value is for both. -1 leaves the system's choice."),
-    Opt::ready(
-        'S',
-        "send,recv",
-        "remote socket buffers",
-        Action::Value(|a, text| set_ways(&mut a.remote_buffers, text)),
-    )
-    .long("remote-socket-buffer", Group::Sockets, BUFFERS)
-    .more("One value is for both. -1 leaves the system's choice."),
-    Opt::ready(
-        'D',
-        "",
-        "no delay: send small segments at once",
-        Action::Flag(|a| a.nodelay = true),
-    )
-    .long("no-delay", Group::Sockets, Kind::Nothing)
-    .more("At both ends."),
-    Opt::ready(
-        'C',
-        "",
-        "cork: send only full segments",
-        Action::Flag(|a| a.cork = true),
-    )
-    .long("cork", Group::Sockets, Kind::Nothing),
+    shared::socket_buffer(),
+    shared::remote_socket_buffer(),
+    shared::no_delay(),
+    shared::cork(),
     Opt::ready(
         'G',
         "bytes",
@@ -217,46 +180,11 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
     )
     .long("local-data-host", Group::Addresses, Kind::HostWithBits)
     .more("Where the data comes from."),
-    Opt::ready(
-        'P',
-        "local,remote",
-        "data ports",
-        Action::Value(|a, text| set_both_ends(&mut a.port, text, port_name)),
-    )
-    .long("data-port", Group::Addresses, PORTS)
-    .more(
-        "Numbers or names of services. One value is for both ends, so `,7000` is what \
-         sets only netserver's.",
-    ),
-    Opt::ready(
-        'p',
-        "from,to",
-        "local ports of connection tests, 5000,65535 unless given",
-        Action::Value(|a, text| set_pair(&mut a.port_range, text, int)),
-    )
-    .long("port-range", Group::Addresses, PORT_NUMBERS),
-    Opt::ready(
-        '4',
-        "",
-        "data over IPv4",
-        Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V4)),
-    )
-    .long("data-ipv4", Group::Addresses, Kind::Nothing),
-    Opt::ready(
-        '6',
-        "",
-        "data over IPv6",
-        Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V6)),
-    )
-    .long("data-ipv6", Group::Addresses, Kind::Nothing),
-    Opt::ready(
-        'R',
-        "0|1",
-        "whether data may be routed, 1 unless given",
-        Action::Value(|a, text| a.routing = Some(int(text))),
-    )
-    .long("route", Group::Sockets, Kind::Switch)
-    .more("0 keeps the data on directly connected networks."),
+    shared::data_port(),
+    shared::port_range(),
+    shared::data_ipv4(),
+    shared::data_ipv6(),
+    shared::route(),
     Opt::ready(
         'e',
         "seconds",
@@ -321,21 +249,8 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         Action::Flag(|a| a.debug = true),
     )
     .long("socket-debug", Group::Sockets, Kind::Nothing),
-    Opt::ready(
-        'V',
-        "",
-        "avoid copying data where the system can",
-        Action::Flag(|a| a.copy_avoidance = true),
-    )
-    .long("avoid-copy", Group::Operation, Kind::Nothing),
-    Opt::ready(
-        'W',
-        "count",
-        "number of send buffers to cycle through",
-        Action::Value(|a, text| a.send_width = Some(size(text))),
-    )
-    .long("send-ring", Group::Buffers, Kind::Size)
-    .more("One value, not a pair."),
+    shared::avoid_copy(),
+    shared::send_ring(),
     Opt::ready(
         'k',
         "[selection]",
@@ -382,16 +297,8 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         Action::Value(|a, _| a.removed_interval = true),
     )
     .long("check-interval", Group::Compatibility, Kind::Text),
-    Opt::ready('j', "any", "accepted, no effect", Action::Value(|_, _| {})).long(
-        "unused-j",
-        Group::Compatibility,
-        Kind::Text,
-    ),
-    Opt::ready('w', "any", "accepted, no effect", Action::Value(|_, _| {})).long(
-        "unused-w",
-        Group::Compatibility,
-        Kind::Text,
-    ),
+    shared::unused('j', "unused-j"),
+    shared::unused_w(),
 ];
 
 /// Records an optionspec of sizes; tells which halves it had.
@@ -412,11 +319,13 @@ fn imply(args: &mut TestArgs, sends: bool, receives: bool) {
     }
 }
 
-/// Whether a protocol's name also decides the kind of socket.
-fn sets_socket_kind(protocol: &str) -> bool {
-    ["tcp", "udp", "udplite", "sdp", "dccp"]
-        .iter()
-        .any(|name| name.eq_ignore_ascii_case(protocol))
+/// Whether a protocol's name also decides the kind of socket. The original leaves it as
+/// it was for sctp, and no particular protocol says nothing about it.
+fn names_socket_kind(protocol: &str) -> bool {
+    !matches!(
+        TransportId::from_option(protocol),
+        None | Some(TransportId::Sctp | TransportId::IpDefault)
+    )
 }
 
 fn socket_kind(text: &str) -> SocketKindArg {
@@ -424,6 +333,8 @@ fn socket_kind(text: &str) -> SocketKindArg {
         SocketKindArg::Stream
     } else if text.contains("dgram") {
         SocketKindArg::Datagram
+    } else if text.contains("seqpacket") {
+        SocketKindArg::SeqPacket
     } else {
         SocketKindArg::Unknown(text.to_owned())
     }

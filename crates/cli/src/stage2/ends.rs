@@ -47,7 +47,12 @@ pub(super) fn local(args: &Args) -> EndPlan {
         pace: pace(global.pace_burst.local, global.pace_interval.local),
         touch: touch(global.touch),
         copy_avoidance: typed.copy_avoidance,
-        place: PlacePlan::default(),
+        place: PlacePlan {
+            directory: typed.directory.as_ref().map(PathBuf::from),
+            device: typed.device.local.clone(),
+            unit: non_negative(typed.unit.local),
+            ..place(args, &typed.windows)
+        },
     }
 }
 
@@ -84,7 +89,11 @@ pub(super) fn remote(args: &Args) -> EndPlan {
         pace: pace(global.pace_burst.remote, global.pace_interval.remote),
         touch: touch(global.remote_touch),
         copy_avoidance: typed.copy_avoidance,
-        place: PlacePlan::default(),
+        place: PlacePlan {
+            device: typed.device.remote.clone(),
+            unit: non_negative(typed.unit.remote),
+            ..place(args, &typed.remote_windows)
+        },
     }
 }
 
@@ -122,7 +131,18 @@ fn common(args: &Args, buffers: &Ways<i32>) -> SocketPlan {
         },
         fast_open: typed.fast_open,
         no_fragmentation: typed.no_fragmentation,
+        non_blocking: typed.non_blocking,
         ..SocketPlan::default()
+    }
+}
+
+/// What both ends have in common, and the windows of one.
+fn place(args: &Args, windows: &Ways<i32>) -> PlacePlan {
+    PlacePlan {
+        sap: args.test.sap.and_then(|sap| u8::try_from(sap).ok()),
+        window: positive(windows.send),
+        recv_window: positive(windows.recv),
+        ..PlacePlan::default()
     }
 }
 

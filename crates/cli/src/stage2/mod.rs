@@ -10,7 +10,7 @@ use std::time::Duration;
 use netperf_model::{EndPlan, Flow, Suite, TestId, TestPlan};
 
 use crate::args::Args;
-use crate::command::{CliError, Command, Notice, Run, UnknownTest};
+use crate::command::{CliError, Command, List, Notice, Run, UnknownTest};
 use crate::{Surroundings, stage1};
 
 /// What to do about `args`.
@@ -19,6 +19,16 @@ pub(crate) fn command(
     around: &Surroundings<'_>,
     notices: &mut Vec<Notice>,
 ) -> Result<Command, CliError> {
+    if args.global.list {
+        let plan = plan(args, TestId::Uuid, around)?;
+        return Ok(Command::List(Box::new(List {
+            plan: TestPlan {
+                control: plan.control.filter(|control| control.explicit),
+                ..plan
+            },
+            json: args.global.json.is_some(),
+        })));
+    }
     let Some(test) = stage1::test_of(&args.global) else {
         return Ok(Command::UnknownTest(Box::new(UnknownTest {
             name: args.global.test.clone().unwrap_or_default(),
@@ -41,6 +51,9 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
     let (global, typed) = (&args.global, &args.test);
     let flow = work::flow(test, typed);
     let control = hosts::control(global);
+    if control.is_none() {
+        can_do_without_control(test)?;
+    }
     let (local_data, mut remote_data) = hosts::data(args);
     let (request, mut response) = work::request_response(test, flow, typed);
     if control.is_none() && typed.port.remote.is_none() && needs_peer(test) {
@@ -51,11 +64,11 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         test,
         transport: work::transport(&args.program, test, typed)?,
         flow,
-        limit: work::limit(global, flow),
+        limit: work::limit(args, test, flow),
         request,
         response,
         burst: u32::try_from(typed.burst).unwrap_or(0),
-        associations: 1,
+        associations: typed.associations.unwrap_or(1),
         local_data,
         remote_data,
         local: ends::local(args),
@@ -67,7 +80,7 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         recv_timeout: work::positive_seconds(typed.recv_timeout),
         wait: wait(args, test),
         latency: global.latency,
-        interim: work::interim(global),
+        interim: work::interim(global).filter(|_| global.json.is_some() || has_interims(test)),
         confidence: work::confidence(global).filter(|_| repeats(test)),
         uuid: typed.uuid.clone(),
         dump_tcp_info: around.dump_tcp_info,
@@ -85,23 +98,46 @@ fn remote_end(args: &Args, controlled: bool) -> EndPlan {
 
 /// Only the OMNI engine waits.
 fn wait(args: &Args, test: TestId) -> Duration {
-    match test.row().suite {
-        Suite::Omni => work::positive_seconds(args.global.wait).unwrap_or_default(),
-        Suite::Sockets
-        | Suite::Unix
-        | Suite::Sctp
-        | Suite::Sdp
-        | Suite::Xti
-        | Suite::Dlpi
-        | Suite::Fore
-        | Suite::Hippi
-        | Suite::Control => Duration::ZERO,
+    if test.row().suite == Suite::Omni {
+        work::positive_seconds(args.global.wait).unwrap_or_default()
+    } else {
+        Duration::ZERO
     }
 }
 
 /// Whether a test is ever repeated for confidence.
 fn repeats(test: TestId) -> bool {
-    !matches!(test, TestId::TcpCc | TestId::TcpMss)
+    let once = matches!(test, TestId::TcpCc | TestId::TcpMss);
+    !once
+        && !matches!(
+            test.row().suite,
+            Suite::Unix | Suite::Dlpi | Suite::Fore | Suite::Hippi
+        )
+}
+
+/// Whether a test prints interim results; JSON has them all the same.
+fn has_interims(test: TestId) -> bool {
+    matches!(
+        test.row().suite,
+        Suite::Omni | Suite::Sockets | Suite::Sdp | Suite::Control
+    )
+}
+
+/// Whether a test can run with `-N`; the suites that cannot say so in their own words.
+fn can_do_without_control(test: TestId) -> Result<(), CliError> {
+    const RUN: &str = "run with no control connection";
+    const DEAL: &str = "deal with no control tests";
+    let (suite, lacks) = match test.row().suite {
+        Suite::Omni | Suite::Sockets | Suite::Control => return Ok(()),
+        Suite::Unix => ("UNIX", RUN),
+        Suite::Sctp => ("SCTP", DEAL),
+        Suite::Sdp => ("SDP", DEAL),
+        Suite::Xti => ("XTI", RUN),
+        Suite::Dlpi => ("DLPI", RUN),
+        Suite::Fore => ("FORE", RUN),
+        Suite::Hippi => ("HIPPI", RUN),
+    };
+    Err(CliError::NeedsControl { suite, lacks })
 }
 
 /// Whether a test talks to a peer's data socket at all.
@@ -119,13 +155,15 @@ fn remarks(args: &Args, test: TestId, notices: &mut Vec<Notice>) {
              editor no longer knew what it was for",
         ));
     }
-    let sockets = test.row().suite == Suite::Sockets;
-    if sockets && typed.copy_avoidance {
+    // The OMNI suite says nothing of what the system cannot do; the others do where they
+    // have the option.
+    let suite = test.row().suite;
+    if suite != Suite::Omni && typed.copy_avoidance {
         notices.push(Notice::stdout(
             "Local send copy avoidance not available.\nLocal recv copy avoidance not available.",
         ));
     }
-    if sockets && verbose && typed.burst > 0 {
+    if suite != Suite::Omni && verbose && typed.burst > 0 {
         notices.push(Notice::stderr(
             "WARNING! Histograms and first bursts are incompatible!",
         ));

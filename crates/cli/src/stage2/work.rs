@@ -5,11 +5,13 @@ use std::time::Duration;
 use netperf_model::{ConfidencePlan, Flow, Limit, SocketKind, Suite, TestId, TransportId};
 
 use super::is_rr;
-use crate::args::{GlobalArgs, SocketKindArg, TestArgs};
+use crate::args::{Args, GlobalArgs, SocketKindArg, TestArgs};
 use crate::command::CliError;
 
 /// How long a test lasts unless `-l` says otherwise.
 const DEFAULT_LENGTH: Duration = Duration::from_secs(10);
+/// Request and response of tests below the network layer unless `-r` says otherwise.
+const FRAME_SIZES: (i32, i32) = (100, 200);
 /// Local ports of connection tests unless `-p` says otherwise.
 const DEFAULT_PORTS: (i32, i32) = (5000, 65535);
 /// Iterations with `-I` and no `-i`: fewest, most.
@@ -20,14 +22,31 @@ const DEFAULT_WIDTH: f64 = 5.0;
 /// When the test ends.
 ///
 /// Where only netserver sends it also keeps the time, and it is told whole seconds.
-pub(super) fn limit(args: &GlobalArgs, flow: Flow) -> Limit {
-    let limit = args.length.unwrap_or(Limit::Time(DEFAULT_LENGTH));
+/// DG_STREAM and DLCL_STREAM count nothing: told an amount, they run until a signal.
+pub(super) fn limit(args: &Args, test: TestId, flow: Flow) -> Limit {
+    if let Some(messages) = args
+        .test
+        .messages
+        .and_then(|count| u64::try_from(count).ok())
+    {
+        if messages > 0 {
+            return if flow.counts_transactions() {
+                Limit::Units(messages)
+            } else {
+                Limit::Messages(messages)
+            };
+        }
+    }
+    let limit = args.global.length.unwrap_or(Limit::Time(DEFAULT_LENGTH));
     match limit {
         Limit::Time(time) if flow.receives && !flow.sends => {
             let begun = u64::from(time.subsec_nanos() > 0);
             Limit::Time(Duration::from_secs(time.as_secs() + begun))
         }
-        Limit::Time(_) | Limit::Units(_) | Limit::UntilStopped => limit,
+        Limit::Units(_) if matches!(test, TestId::DgStream | TestId::DlclStream) => {
+            Limit::UntilStopped
+        }
+        Limit::Time(_) | Limit::Units(_) | Limit::Messages(_) | Limit::UntilStopped => limit,
     }
 }
 
@@ -65,17 +84,29 @@ pub(super) fn flow(test: TestId, args: &TestArgs) -> Flow {
     }
 }
 
-/// Request and response size. TCP_CC has them only to repeat them in its result.
+/// Request and response size. Tests of connections alone have them only to repeat them
+/// in their result.
 pub(super) fn request_response(
     test: TestId,
     flow: Flow,
     args: &TestArgs,
 ) -> (Option<u32>, Option<u32>) {
-    if !is_rr(flow) && test != TestId::TcpCc {
+    if !is_rr(flow) && !test.counts_connections() {
         return (None, None);
     }
-    let size = |typed: Option<i32>| Some(u32::try_from(typed.unwrap_or(1)).unwrap_or(0));
-    (size(args.request.0), size(args.request.1))
+    let usual = match test.row().suite {
+        Suite::Dlpi | Suite::Hippi => FRAME_SIZES,
+        Suite::Omni
+        | Suite::Sockets
+        | Suite::Unix
+        | Suite::Sctp
+        | Suite::Sdp
+        | Suite::Xti
+        | Suite::Fore
+        | Suite::Control => (1, 1),
+    };
+    let size = |typed: Option<i32>, usual| Some(u32::try_from(typed.unwrap_or(usual)).unwrap_or(0));
+    (size(args.request.0, usual.0), size(args.request.1, usual.1))
 }
 
 /// What data travels over.
@@ -100,6 +131,7 @@ pub(super) fn transport(
     let kind = match &args.transport.kind {
         Some(SocketKindArg::Stream) => SocketKind::Stream,
         Some(SocketKindArg::Datagram) => SocketKind::Datagram,
+        Some(SocketKindArg::SeqPacket) => SocketKind::SeqPacket,
         Some(SocketKindArg::Unknown(word)) => {
             return Err(CliError::SocketKind {
                 program: program.to_owned(),

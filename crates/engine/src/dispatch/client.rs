@@ -21,6 +21,7 @@ use crate::finish::{self, Drained};
 use crate::limit::{AtLeast, Exactly, Limit, Unlimited};
 use crate::prelude::{Chores, Nothing, Prelude};
 use crate::record::{Kept, Off, Recorder};
+use crate::ring::Ring;
 use crate::stop::{ByBell, Ended, Stop};
 use crate::workload::connect::{self, Exchange, Opened};
 use crate::workload::{self, rr, stream};
@@ -149,6 +150,11 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         match plan.limit {
             LimitPlan::Units(units) if whole_messages => self.go(data, &AtLeast(units)),
             LimitPlan::Units(units) => self.go(data, &Exactly(units)),
+            LimitPlan::Messages(count) => {
+                let size = self.work.rings.send.as_ref().map_or(0, Ring::size);
+                let bytes = count.saturating_mul(u64::try_from(size).unwrap_or(u64::MAX));
+                self.go(data, &AtLeast(bytes))
+            }
             LimitPlan::Time(_) | LimitPlan::UntilStopped => self.go(data, &Unlimited),
         }
     }

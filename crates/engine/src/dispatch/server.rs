@@ -97,7 +97,10 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
         match job.limit {
             LimitPlan::Units(units) if whole_messages => self.go(data, &AtLeast(units)),
             LimitPlan::Units(units) => self.go(data, &Exactly(units)),
-            LimitPlan::Time(_) | LimitPlan::UntilStopped => self.go(data, &Unlimited),
+            // Only netperf counts messages: what it sends them to waits for its end.
+            LimitPlan::Time(_) | LimitPlan::Messages(_) | LimitPlan::UntilStopped => {
+                self.go(data, &Unlimited)
+            }
         }
     }
 

@@ -500,6 +500,13 @@ impl TestId {
         !matches!(self, Self::LocCpu | Self::RemCpu | Self::Uuid)
     }
 
+    /// Whether the test opens and closes connections and its result is their rate, in
+    /// whatever unit.
+    #[must_use]
+    pub const fn counts_connections(self) -> bool {
+        matches!(self, Self::TcpCc | Self::SdpCc | Self::XtiTcpCc)
+    }
+
     /// Whether results are printed as transactions per second unless `-f` says otherwise.
     ///
     /// The original decides by the letters `RR` in the name.

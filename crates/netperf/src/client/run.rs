@@ -34,11 +34,11 @@ const PAD: Duration = Duration::from_secs(4);
 /// How long to wait for results that the user did not wait for.
 const IMPATIENT: Duration = Duration::from_millis(500);
 /// How long netserver may take its leave.
-const LEAVE: Duration = Duration::from_secs(2);
+pub(super) const LEAVE: Duration = Duration::from_secs(2);
 
-type Talk<'a> = Conversation<'a, ControlLink>;
+pub(super) type Talk<'a> = Conversation<'a, ControlLink>;
 
-fn open<'a>(plan: &'a TestPlan, control: Control) -> Result<Talk<'a>, Failure> {
+pub(super) fn open<'a>(plan: &'a TestPlan, control: Control) -> Result<Talk<'a>, Failure> {
     let passphrase = plan
         .control
         .as_ref()

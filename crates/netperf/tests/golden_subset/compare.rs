@@ -161,6 +161,9 @@ fn rows_of(test: &str) -> &'static [&'static str] {
     match test {
         "TCP_RR" => &["R1c", "R1", "R2", "R3", "V0cb", "V0b"],
         "UDP_RR" => &["R1cu", "R1", "R2", "V0cb", "V0b"],
+        "STREAM_STREAM" => &["X1c", "X1", "X2", "V0c", "V0"],
+        "STREAM_RR" | "DG_RR" => &["C1c", "R1", "R2", "UA", "V0c", "V0"],
+        "DG_STREAM" => &["D1c", "D1", "D2c", "D2", "V0x", "V0"],
         "TCP_CRR" | "TCP_CC" => &["C1c", "R1", "R2", "C3", "V0c", "V0"],
         "TCP_MSS" => &["MSSb"],
         "UDP_STREAM" => &["U1c", "U1", "U2c", "U2", "V0u", "V0"],

@@ -1,7 +1,7 @@
 //! Transcripts that hold no report. All but those of other tests run again in
 //! `netperf/tests/golden_said`, which compares both streams and the exit status.
 
-use Elsewhere::{CommandLine, Connection, Crash, DebugText, Netserver, OtherTests};
+use Elsewhere::{CommandLine, Connection, Crash, DebugText, Netserver};
 
 /// Why a transcript is not among those compared here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +17,6 @@ pub(crate) enum Elsewhere {
     DebugText,
     /// The original ends by a signal before it prints anything.
     Crash,
-    /// Tests and transports that the catalogue does not have yet.
-    OtherTests,
 }
 
 /// Every such transcript.
@@ -27,12 +25,15 @@ pub(crate) static ELSEWHERE: &[(Elsewhere, &[&str])] = &[
     (CommandLine, &[
         "N-cc-no-default-port--git",
         "N-mss-no-default-port--git",
+        "N-sctp--git",
+        "N-unix--git",
         "conf-I-width-only--git",
         "conf-bad-level--git",
         "cpu-rate-argument-attached--git",
         "err-l-omni-usage-exit--git",
         "err-long-option--git",
         "err-missing-argument--git",
+        "err-sctp-T--git",
         "err-unknown-option--deb",
         "err-unknown-option--git",
         "err-unknown-test--deb",
@@ -53,12 +54,15 @@ pub(crate) static ELSEWHERE: &[(Elsewhere, &[&str])] = &[
         "test-not-compiled-tcp_trr--git",
         "test-not-compiled-xti_tcp_stream--git",
         "test-not-compiled-xti_udp_rr--git",
+        "unix-bad-option--git",
         "usage-global--deb",
         "usage-global--git",
         "usage-omni--deb",
         "usage-omni--git",
+        "usage-sctp--git",
         "usage-sockets--deb",
         "usage-sockets--git",
+        "usage-unix--git",
         "version--deb",
         "version--git",
     ]),
@@ -113,60 +117,5 @@ pub(crate) static ELSEWHERE: &[(Elsewhere, &[&str])] = &[
     ]),
     (Crash, &[
         "intervals-remote-receiver-defect--git",
-    ]),
-    (OtherTests, &[
-        "N-sctp--git",
-        "N-unix--git",
-        "conf-unix-ignored--git",
-        "cpu-both-dg_rr--git",
-        "cpu-both-dg_stream--git",
-        "cpu-both-stream_rr--git",
-        "cpu-both-stream_stream--git",
-        "cpu-local-v0-dg_rr--git",
-        "cpu-local-v0-dg_stream--git",
-        "cpu-local-v0-stream_rr--git",
-        "cpu-local-v0-stream_stream--git",
-        "demo-unix-ignored--git",
-        "err-sctp-T--git",
-        "err-sctp-unknown-option--git",
-        "noheaders-dg_rr--git",
-        "noheaders-dg_stream--git",
-        "noheaders-stream_rr--git",
-        "noheaders-stream_stream--git",
-        "noheaders-v0-stream_rr--git",
-        "omni-T-dccp-no-kernel--git",
-        "omni-T-sctp-no-kernel--git",
-        "test-dg_rr--git",
-        "test-dg_stream--git",
-        "test-sctp_rr-no-kernel-support--git",
-        "test-sctp_rr_many-no-kernel-support--git",
-        "test-sctp_stream-no-kernel-support--git",
-        "test-sctp_stream_many-no-kernel-support--git",
-        "test-stream_rr--git",
-        "test-stream_stream--git",
-        "units-unix-rr-m--git",
-        "units-unix-stream-M--git",
-        "unix-bad-option--git",
-        "unix-brand-ignored--git",
-        "unix-dg-m--git",
-        "unix-dgrr-intervals--git",
-        "unix-dgrr-r--git",
-        "unix-p-bad-dir--git",
-        "unix-rr-l-trans--git",
-        "unix-rr-r--git",
-        "unix-stream-cpu-v2--git",
-        "unix-stream-l-bytes--git",
-        "unix-stream-m-M--git",
-        "unix-stream-s-S--git",
-        "usage-sctp--git",
-        "usage-unix--git",
-        "verbosity-0-dg_rr--git",
-        "verbosity-0-dg_stream--git",
-        "verbosity-0-stream_rr--git",
-        "verbosity-0-stream_stream--git",
-        "verbosity-2-dg_rr--git",
-        "verbosity-2-dg_stream--git",
-        "verbosity-2-stream_rr--git",
-        "verbosity-2-stream_stream--git",
     ]),
 ];

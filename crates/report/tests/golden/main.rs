@@ -117,7 +117,10 @@ fn compare(transcript: &Transcript, left_out: &[Exclusion]) -> Comparison {
                 expected,
             }
         }
-        other @ (Command::UnknownTest(_) | Command::Usage(_) | Command::Version(_)) => {
+        other @ (Command::UnknownTest(_)
+        | Command::List(_)
+        | Command::Usage(_)
+        | Command::Version(_)) => {
             panic!("{}: not a report: {other:?}", transcript.case)
         }
     }
@@ -156,9 +159,10 @@ fn compare_run(run: &Run, notices: &str, expected: &str, left_out: &[Exclusion])
 /// What stands behind the banner and the interim results.
 fn compare_body(run: &Run, hosts: &Hosts, body: &str, left_out: &[Exclusion]) -> Comparison {
     let (plan, report) = (&run.plan, &run.report);
-    let mut expected = body.to_owned();
+    let undefined = exclusions::undefined(plan.test, left_out);
+    let mut expected = exclusions::masked(undefined, body);
     let figures = match Selection::of(plan, report).expect("a selection") {
-        None => read::classic(plan, body),
+        None => read::classic(plan, &expected),
         Some(selection) => {
             let (columns, histogram) = body.split_at(body.find(HISTOGRAM).unwrap_or(body.len()));
             let mut cells = Cells::read(columns, &selection, report);
@@ -179,7 +183,8 @@ fn compare_body(run: &Run, hosts: &Hosts, body: &str, left_out: &[Exclusion]) ->
         report,
         hosts,
     });
-    let mut ours = final_report(&outcome, report).expect("a report");
+    let ours = final_report(&outcome, report).expect("a report");
+    let mut ours = exclusions::masked(undefined, &ours);
     if left_out.contains(&Exclusion::CutOff) {
         ours.truncate(expected.trim_end_matches('\n').len());
         ours.push('\n');

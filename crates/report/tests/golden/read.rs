@@ -9,6 +9,10 @@ use crate::scan::{Read, scan};
 use crate::times::histogram;
 
 /// The rows that a test can print.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "most tests have no transcript with rows"
+)]
 fn rows_of(test: TestId) -> &'static [&'static str] {
     match test {
         TestId::TcpStream | TestId::TcpMaerts => &["S1c", "S1", "S2", "MSS", "V0cb", "V0b"],
@@ -18,7 +22,11 @@ fn rows_of(test: TestId) -> &'static [&'static str] {
         TestId::TcpCrr | TestId::TcpCc => &["C1c", "R1", "R2", "C3", "V0c", "V0"],
         TestId::TcpMss => &["MSSb"],
         TestId::UdpStream => &["U1c", "U1", "U2c", "U2", "V0u", "V0"],
-        TestId::Omni | TestId::LocCpu | TestId::RemCpu | TestId::Uuid => &[],
+        TestId::StreamStream => &["X1c", "X1", "X2", "V0c", "V0"],
+        TestId::StreamRr | TestId::DgRr => &["C1c", "R1", "R2", "UA", "V0c", "V0"],
+        TestId::DgStream => &["D1c", "D1", "D2c", "D2", "V0x", "V0"],
+        // Selections, or runs that came to nothing.
+        _ => &[],
     }
 }
 
@@ -63,8 +71,8 @@ fn cpu(figures: &mut Figures, plan: &TestPlan, read: &[Read]) {
 
 fn take(plan: &TestPlan, id: &str, read: &[Read], figures: &mut Figures) {
     match id {
-        "S1" | "S1c" => take_stream(plan, id, read, figures),
-        "S2" | "S2g" => take_calls(plan, id, read, figures),
+        "S1" | "S1c" | "X1" | "X1c" => take_stream(plan, id, read, figures),
+        "S2" | "S2g" | "X2" => take_calls(plan, id, read, figures),
         "MSS" | "MSSb" => figures.segment_size = size(&read[0]),
         "R1" | "R1c" | "R1cu" | "C1c" => {
             figures.local.setup.send_buffer = size(&read[0]);
@@ -79,15 +87,19 @@ fn take(plan: &TestPlan, id: &str, read: &[Read], figures: &mut Figures) {
             figures.remote.setup.send_buffer = size(&read[0]);
             figures.remote.setup.recv_buffer = size(&read[1]);
         }
+        // A whole number of microseconds says less than the rate above it.
+        "UA" => {}
         "R3" => figures.transaction_rate = Some(read[5].float()),
         // Settings, which must come out of the plan.
         "C3" => {}
-        "U1" | "U1c" | "U2" | "U2c" => take_datagrams(plan, id, read, figures),
-        "V0" | "V0b" if plan.test == TestId::UdpStream => {
+        "U1" | "U1c" | "U2" | "U2c" | "D1" | "D1c" | "D2" | "D2c" => {
+            take_datagrams(plan, id, read, figures)
+        }
+        "V0" | "V0b" if matches!(plan.test, TestId::UdpStream | TestId::DgStream) => {
             figures.local.send_rate = Some(read[0].float());
         }
         "V0" | "V0b" => figures.throughput = Some(read[0].float()),
-        "V0c" | "V0cb" | "V0u" => take_demand(plan, id, read, figures),
+        "V0c" | "V0cb" | "V0u" | "V0x" => take_demand(plan, id, read, figures),
         "W1" | "W2" | "W3" => {
             let at = usize::from(id.as_bytes()[1] - b'1');
             figures.widths[at] = Some(read[0].float());
@@ -111,7 +123,7 @@ fn take_stream(plan: &TestPlan, id: &str, read: &[Read], figures: &mut Figures) 
     sender.send_size = size(&read[2]);
     figures.elapsed = Some(read[3].float());
     figures.throughput = Some(read[4].float());
-    if id == "S1c" {
+    if id.ends_with('c') {
         cpu(figures, plan, &read[5..]);
     }
 }
@@ -135,7 +147,7 @@ fn take_calls(plan: &TestPlan, id: &str, read: &[Read], figures: &mut Figures) {
 }
 
 fn take_datagrams(plan: &TestPlan, id: &str, read: &[Read], figures: &mut Figures) {
-    let first = id.starts_with("U1");
+    let first = id.as_bytes()[1] == b'1';
     if first {
         figures.elapsed = Some(read[2].float());
         let local = &mut figures.local;
@@ -163,7 +175,7 @@ fn take_datagrams(plan: &TestPlan, id: &str, read: &[Read], figures: &mut Figure
 }
 
 fn take_demand(plan: &TestPlan, id: &str, read: &[Read], figures: &mut Figures) {
-    if id != "V0c" {
+    if matches!(id, "V0cb" | "V0u") {
         assert!(matches!(read[1].char(), 'S' | 'U'), "a method letter");
     }
     let end = if plan.local.cpu.is_some() {

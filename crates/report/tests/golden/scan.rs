@@ -12,7 +12,7 @@ pub(crate) enum Read {
 }
 
 impl Read {
-    fn arg(&self) -> Arg<'_> {
+    pub(crate) fn arg(&self) -> Arg<'_> {
         match self {
             Self::Int(value) => Arg::Int(*value),
             Self::Float(value) => Arg::Float(*value),

@@ -72,7 +72,8 @@ pub enum ItemKind {
     Unit,
     /// Request: the service access point, one byte.
     AccessPoint,
-    /// Request: the window of a link-level connection in frames, four bytes.
+    /// Request: the windows of a link-level connection in frames, four bytes for sending
+    /// and four for receiving; 0 leaves the system's choice.
     Window,
     /// Answer to a greeting: the transports that netserver's host can do, with blanks
     /// between them.
@@ -139,7 +140,8 @@ impl ItemKind {
     #[must_use]
     pub const fn room(self) -> usize {
         match self {
-            Self::Wants | Self::Unit | Self::Window => 4,
+            Self::Wants | Self::Unit => 4,
+            Self::Window => 8,
             Self::DataAddress
             | Self::Sysname
             | Self::Machine
@@ -281,7 +283,10 @@ mod tests {
         };
         let rooms = ItemKind::ALL.iter().filter(in_response);
         let needed: usize = rooms.map(|kind| 2 + kind.room()).sum();
-        assert!(offset(Stage::Response) + HEAD + needed <= FRAME_LEN, "{needed}");
+        assert!(
+            offset(Stage::Response) + HEAD + needed <= FRAME_LEN,
+            "{needed}"
+        );
         assert!(ItemKind::ALL.iter().all(|kind| kind.room() <= LONGEST));
     }
 

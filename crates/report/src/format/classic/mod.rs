@@ -3,25 +3,30 @@
 pub mod rows;
 
 mod connect;
+mod link;
 mod mss;
 mod rr;
+mod sctp;
 mod stream;
 mod titles;
 mod udp_stream;
+mod unix;
 
-use netperf_model::TestId;
+use netperf_model::{ReportPlan, Suite, TestId, TestPlan, figures};
 
 use super::histogram;
 use crate::fmt::{Arg, printf};
-use crate::view::View;
+use crate::view::{End, View, or_minus_one};
 use rows::Row;
 
 /// How one test prints, part by part. Every text brings its own newlines.
 struct Layout {
     /// Column titles.
-    titles: fn(&View<'_>) -> String,
+    titles: Titles,
     /// Result rows.
     rows: fn(&View<'_>) -> String,
+    /// The highest verbosity with rows: 2, or 1 where the extra part replaces them.
+    rows_up_to: i32,
     /// Verbosity 0: the figure of merit.
     figure: fn(&View<'_>) -> String,
     /// Verbosity 2 and above: what follows the rows.
@@ -31,41 +36,72 @@ struct Layout {
     histogram: Option<&'static str>,
 }
 
+/// Where the titles stand.
+#[derive(Clone, Copy)]
+enum Titles {
+    /// Behind the run, above the rows.
+    Behind(fn(&View<'_>) -> String),
+    /// In front of the run, below the banner, whatever the verbosity.
+    InFront(fn(Ahead) -> String),
+}
+
+/// What titles in front of the run can know.
+#[derive(Clone, Copy, Debug)]
+struct Ahead {
+    /// The unit's text.
+    unit: &'static str,
+    /// Whether CPU utilisation was asked for.
+    cpu: bool,
+}
+
+/// The titles that follow the banner at once; nothing for tests that have them behind
+/// the run.
+pub(crate) fn titles_in_front(plan: &TestPlan, report: &ReportPlan) -> String {
+    let Some(Titles::InFront(titles)) = layout(plan.test).map(|layout| layout.titles) else {
+        return String::new();
+    };
+    titles(Ahead {
+        unit: figures::unit_in_force(plan, report.unit).label(),
+        cpu: asks_for_cpu(plan),
+    })
+}
+
+/// Whether a row has CPU columns where the titles were printed before the answer of
+/// netserver: as they promise.
+const fn asks_for_cpu(plan: &TestPlan) -> bool {
+    plan.local.cpu.is_some() || plan.remote.cpu.is_some()
+}
+
 /// The layout of a test; `None` for tests that never print this way.
 const fn layout(test: TestId) -> Option<&'static Layout> {
-    match test {
-        TestId::TcpStream
-        | TestId::StreamStream
-        | TestId::SctpStream
-        | TestId::SctpStreamMany
-        | TestId::SdpStream
-        | TestId::XtiTcpStream
-        | TestId::DlcoStream
-        | TestId::ForeStream
-        | TestId::HippiStream => Some(&stream::STREAM),
-        TestId::TcpMaerts | TestId::SdpMaerts => Some(&stream::MAERTS),
-        TestId::TcpSendfile => Some(&stream::SENDFILE),
-        TestId::TcpRr
-        | TestId::StreamRr
-        | TestId::DgRr
-        | TestId::SctpRr
-        | TestId::SctpRrMany
-        | TestId::SdpRr
-        | TestId::XtiTcpRr
-        | TestId::XtiUdpRr
-        | TestId::DlcoRr
-        | TestId::DlclRr
-        | TestId::ForeRr
-        | TestId::HippiRr => Some(&rr::TCP),
-        TestId::UdpRr => Some(&rr::UDP),
-        TestId::TcpCrr | TestId::SdpCrr | TestId::XtiTcpCrr => Some(&connect::CRR),
-        TestId::TcpCc | TestId::SdpCc | TestId::XtiTcpCc => Some(&connect::CC),
-        TestId::TcpMss => Some(&mss::MSS),
-        TestId::UdpStream | TestId::DgStream | TestId::XtiUdpStream | TestId::DlclStream => {
-            Some(&udp_stream::UDP_STREAM)
-        }
-        TestId::Omni | TestId::LocCpu | TestId::RemCpu | TestId::Uuid => None,
-    }
+    Some(match test {
+        TestId::TcpStream => &stream::STREAM,
+        TestId::TcpMaerts => &stream::MAERTS,
+        // SDP_STREAM has the short form of the bytes, too.
+        TestId::TcpSendfile | TestId::SdpStream => &stream::SENDFILE,
+        TestId::SdpMaerts => &stream::SDP_MAERTS,
+        TestId::TcpRr => &rr::TCP,
+        TestId::UdpRr => &rr::UDP,
+        TestId::SdpRr => &rr::SDP,
+        TestId::TcpCrr | TestId::SdpCrr | TestId::XtiTcpCrr => &connect::CRR,
+        TestId::TcpCc | TestId::SdpCc | TestId::XtiTcpCc => &connect::CC,
+        TestId::TcpMss => &mss::MSS,
+        TestId::UdpStream | TestId::XtiUdpStream => &udp_stream::UDP_STREAM,
+        TestId::SctpStream | TestId::SctpStreamMany | TestId::XtiTcpStream => &sctp::STREAM,
+        TestId::SctpRr | TestId::SctpRrMany | TestId::XtiTcpRr => &sctp::RR,
+        TestId::XtiUdpRr => &sctp::DATAGRAM_RR,
+        TestId::StreamStream => &unix::STREAM,
+        TestId::StreamRr => &unix::STREAM_RR,
+        TestId::DgStream => &unix::DATAGRAM_STREAM,
+        TestId::DgRr => &unix::DATAGRAM_RR,
+        TestId::DlcoStream => &link::STREAM,
+        TestId::DlcoRr => &link::STREAM_RR,
+        TestId::DlclStream => &link::DATAGRAM_STREAM,
+        TestId::DlclRr => &link::DATAGRAM_RR,
+        TestId::ForeStream | TestId::HippiStream => &link::FRAME_STREAM,
+        TestId::ForeRr | TestId::HippiRr => &link::FRAME_RR,
+        TestId::Omni | TestId::LocCpu | TestId::RemCpu | TestId::Uuid => return None,
+    })
 }
 
 /// Whether a test has a histogram at verbosity 2.
@@ -87,9 +123,9 @@ pub(crate) fn print(view: &View<'_>) -> String {
         out.push_str(&(layout.figure)(view));
         return out;
     }
-    if verbosity <= 2 {
-        if view.report.headers {
-            out.push_str(&(layout.titles)(view));
+    if verbosity <= layout.rows_up_to {
+        if let (Titles::Behind(titles), true) = (layout.titles, view.report.headers) {
+            out.push_str(&titles(view));
         }
         out.push_str(&(layout.rows)(view));
     }
@@ -120,6 +156,25 @@ fn line(row: Row, args: &[Arg<'_>]) -> String {
     let mut out = printf(row.template, args);
     out.push('\n');
     out
+}
+
+/// The room that an end has for sending, as its column shows it: a window of the link
+/// level, or a socket buffer.
+fn send_room<'a>(view: &View<'_>, end: End<'_>) -> Arg<'a> {
+    Arg::Int(if view.plan().test.row().suite == Suite::Dlpi {
+        or_minus_one(end.plan.place.window)
+    } else {
+        end.send_buffer()
+    })
+}
+
+/// The same for receiving.
+fn recv_room<'a>(view: &View<'_>, end: End<'_>) -> Arg<'a> {
+    Arg::Int(if view.plan().test.row().suite == Suite::Dlpi {
+        or_minus_one(end.plan.place.recv_window)
+    } else {
+        end.recv_buffer()
+    })
 }
 
 /// The unit's text for a title.

@@ -1,12 +1,13 @@
 //! TCP_MSS.
 
-use super::{Layout, line, nothing, rows, titles};
+use super::{Layout, Titles, line, nothing, rows, titles};
 use crate::fmt::Arg;
 use crate::view::{View, or_minus_one};
 
 /// TCP_MSS.
 pub(super) static MSS: Layout = Layout {
-    titles: |_| titles::MSS.to_owned(),
+    titles: Titles::Behind(|_| titles::MSS.to_owned()),
+    rows_up_to: 2,
     rows: row,
     figure: row,
     extra: nothing,

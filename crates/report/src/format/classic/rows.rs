@@ -91,6 +91,49 @@ pub const W2: Row = row("W2", "!!!                       Local CPU util  : %4.3f
 /// Width reached for remote CPU.
 pub const W3: Row = row("W3", "!!!                       Remote CPU util : %4.3f%%");
 
+/// One-way SCTP with CPU: no brand, no closing blank.
+pub const S1CN: Row = row(
+    "S1cn",
+    "%6d %6d %6d    %-6.2f     %7.2f   %-6.2f   %-6.2f   %-6.3f  %-6.3f",
+);
+/// First row of SCTP request/response with CPU: no brand, no closing blank.
+pub const R1CN: Row = row(
+    "R1cn",
+    "%-6d %-6d %-6d  %-6d %-6.2f  %-6.2f  %-6.2f %-6.2f %-6.3f  %-6.3f",
+);
+/// Service demand alone, with method.
+pub const V0CL: Row = row("V0cl", "%6.3f %c");
+/// One-way Unix-domain streams.
+pub const X1: Row = row("X1", "%5d  %5d  %6d    %-6.2f   %7.2f   ");
+/// One-way Unix-domain streams with CPU.
+pub const X1C: Row = row(
+    "X1c",
+    "%5d  %5d  %6d    %-6.2f     %7.2f   %-6.2f %-6.2f  %-6.3f  %-6.3f",
+);
+/// Buffers and calls of one-way Unix-domain streams.
+pub const X2: Row = row(
+    "X2",
+    "%5d   %5d  %5d   %5d %6.4g  %6.2f     %6d %6.2f   %6d",
+);
+/// DG_STREAM, netperf's side.
+pub const D1: Row = row("D1", "%5d   %5d    %-7.2f   %7d %6d    %7.2f");
+/// DG_STREAM, netserver's side.
+pub const D2: Row = row("D2", "%5d            %-7.2f   %7d           %7.2f");
+/// DG_STREAM with CPU, netperf's side.
+pub const D1C: Row = row(
+    "D1c",
+    "%5d   %5d    %-7.2f   %7d %6d    %7.1f      %-6.2f  %-6.3f",
+);
+/// DG_STREAM with CPU, netserver's side.
+pub const D2C: Row = row(
+    "D2c",
+    "%5d            %-7.2f   %7d           %7.1f      %-6.2f  %-6.3f",
+);
+/// Mean time of a transaction of DG_RR.
+pub const UA: Row = row("UA", "Average response time %d usecs");
+/// Service demand of DG_STREAM alone.
+pub const V0X: Row = row("V0x", "%6.2f");
+
 /// One decade of a histogram, behind its label.
 pub const H: Row = row("H", ": %4d: %4d: %4d: %4d: %4d: %4d: %4d: %4d: %4d: %4d");
 /// Times beyond the last decade.
@@ -101,5 +144,5 @@ pub const HT: Row = row("HT", "HIST_TOTAL:      %d");
 /// Every row.
 pub static ROWS: &[Row] = &[
     S1, S1C, S2, S2G, MSS, MSSB, R1, R2, R1C, R1CU, C1C, R3, C3, U1, U2, U1C, U2C, V0, V0B, V0C,
-    V0CB, V0U, W1, W2, W3, H, H9, HT,
+    V0CB, V0U, W1, W2, W3, H, H9, HT, S1CN, R1CN, V0CL, X1, X1C, X2, D1, D2, D1C, D2C, UA, V0X,
 ];

@@ -3,13 +3,17 @@
 use netperf_model::Unit;
 use netperf_model::figures::{self, count};
 
-use super::{Layout, Row, branded_figure, cpu_columns, letters, line, nothing, rows, titles, unit};
+use super::{
+    Layout, Row, Titles, branded_figure, cpu_columns, letters, line, nothing, recv_room, rows,
+    sctp, send_room, titles, unit,
+};
 use crate::fmt::{Arg, printf};
 use crate::view::View;
 
 /// TCP_RR.
 pub(super) static TCP: Layout = Layout {
-    titles: headings,
+    titles: Titles::Behind(headings),
+    rows_up_to: 2,
     rows: |view| both_rows(view, rows::R1C),
     figure: branded_figure,
     extra: detail,
@@ -18,12 +22,32 @@ pub(super) static TCP: Layout = Layout {
 
 /// UDP_RR.
 pub(super) static UDP: Layout = Layout {
-    titles: headings,
+    titles: Titles::Behind(headings),
+    rows_up_to: 2,
     rows: |view| both_rows(view, rows::R1CU),
     figure: branded_figure,
     extra: nothing,
     histogram: Some(titles::DATAGRAM_TRANSACTION_TIMES),
 };
+
+/// SDP_RR: always in transactions, its extra part that of the SCTP tests.
+pub(super) static SDP: Layout = Layout {
+    titles: Titles::Behind(transactions_only),
+    rows_up_to: 2,
+    rows: |view| both_rows(view, rows::R1C),
+    figure: branded_figure,
+    extra: sctp::detail,
+    histogram: Some(titles::TRANSACTION_TIMES),
+};
+
+/// The titles promise transactions per second whatever `-f` says.
+pub(super) fn transactions_only(view: &View<'_>) -> String {
+    if view.shows_cpu() {
+        printf(titles::RR_CPU, &letters(view))
+    } else {
+        printf(titles::RR, &[])
+    }
+}
 
 fn headings(view: &View<'_>) -> String {
     let [local, remote] = letters(view);
@@ -58,8 +82,8 @@ pub(super) fn sizes<'a>(view: &View<'_>) -> [Arg<'a>; 4] {
     let size = |size: Option<u32>| Arg::Int(i64::from(size.unwrap_or(1)));
     let local = view.local();
     [
-        Arg::Int(local.send_buffer()),
-        Arg::Int(local.recv_buffer()),
+        send_room(view, local),
+        recv_room(view, local),
         size(view.plan().request),
         size(view.plan().response),
     ]
@@ -68,11 +92,10 @@ pub(super) fn sizes<'a>(view: &View<'_>) -> [Arg<'a>; 4] {
 /// netserver's buffers.
 pub(super) fn peer_row(view: &View<'_>) -> String {
     let remote = view.remote();
-    let buffers = [
-        Arg::Int(remote.send_buffer()),
-        Arg::Int(remote.recv_buffer()),
-    ];
-    line(rows::R2, &buffers)
+    line(
+        rows::R2,
+        &[send_room(view, remote), recv_room(view, remote)],
+    )
 }
 
 /// The remote column under "Alignment" shows an offset: a slip that stays.

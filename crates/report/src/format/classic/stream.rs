@@ -2,13 +2,17 @@
 
 use netperf_model::figures::{count, per_call};
 
-use super::{Layout, branded_figure, cpu_columns, letters, line, rows, titles, unit};
+use super::{
+    Layout, Titles, branded_figure, cpu_columns, letters, line, recv_room, rows, send_room, titles,
+    unit,
+};
 use crate::fmt::{Arg, printf};
 use crate::view::{View, or_minus_one};
 
 /// TCP_STREAM.
 pub(super) static STREAM: Layout = Layout {
-    titles: |view| headings(view, titles::STREAM_CPU),
+    titles: Titles::Behind(|view| headings(view, titles::STREAM_CPU)),
+    rows_up_to: 2,
     rows: stream_rows,
     figure: branded_figure,
     extra: |view| {
@@ -20,7 +24,8 @@ pub(super) static STREAM: Layout = Layout {
 
 /// TCP_SENDFILE: as TCP_STREAM, with the bytes in short form.
 pub(super) static SENDFILE: Layout = Layout {
-    titles: |view| headings(view, titles::STREAM_CPU),
+    titles: Titles::Behind(|view| headings(view, titles::STREAM_CPU)),
+    rows_up_to: 2,
     rows: stream_rows,
     figure: branded_figure,
     extra: |view| {
@@ -32,7 +37,8 @@ pub(super) static SENDFILE: Layout = Layout {
 
 /// TCP_MAERTS.
 pub(super) static MAERTS: Layout = Layout {
-    titles: |view| headings(view, titles::MAERTS_CPU),
+    titles: Titles::Behind(|view| headings(view, titles::MAERTS_CPU)),
+    rows_up_to: 2,
     rows: maerts_rows,
     figure: branded_figure,
     extra: |view| {
@@ -42,7 +48,28 @@ pub(super) static MAERTS: Layout = Layout {
     histogram: Some(titles::RECV_TIMES),
 };
 
-fn headings(view: &View<'_>, with_cpu: &str) -> String {
+/// SDP_MAERTS: its row without CPU ends in front of the brand, which stands on a line
+/// of its own without a newline; a slip that stays.
+pub(super) static SDP_MAERTS: Layout = Layout {
+    titles: Titles::Behind(|view| headings(view, titles::MAERTS_CPU)),
+    rows_up_to: 2,
+    rows: |view| {
+        if view.shows_cpu() {
+            return maerts_rows(view);
+        }
+        let (buffers, size) = maerts_columns(view);
+        let row = row(view, buffers, size, Arg::Text(""));
+        format!("{row} {}", view.brand())
+    },
+    figure: branded_figure,
+    extra: |view| {
+        let calls = line(rows::S2, &received(view));
+        titles::MAERTS_CALLS.to_owned() + &calls + &segment(view)
+    },
+    histogram: Some(titles::RECV_TIMES),
+};
+
+pub(super) fn headings(view: &View<'_>, with_cpu: &str) -> String {
     if view.shows_cpu() {
         let [local, remote] = letters(view);
         printf(with_cpu, &[unit(view), local, remote])
@@ -52,18 +79,26 @@ fn headings(view: &View<'_>, with_cpu: &str) -> String {
 }
 
 fn stream_rows(view: &View<'_>) -> String {
+    let (buffers, size) = stream_columns(view);
+    row(view, buffers, size, Arg::Text(view.brand()))
+}
+
+/// netserver's room for receiving, netperf's for sending, and the size of its sends.
+pub(super) fn stream_columns<'a>(view: &View<'_>) -> ([Arg<'a>; 2], i64) {
     let (local, remote) = (view.local(), view.remote());
     let size = local.setup.and_then(|setup| setup.send_size).unwrap_or(0);
-    let buffers = [
-        Arg::Int(remote.recv_buffer()),
-        Arg::Int(local.send_buffer()),
-    ];
-    row(view, buffers, i64::from(size))
+    let rooms = [recv_room(view, remote), send_room(view, local)];
+    (rooms, i64::from(size))
+}
+
+fn maerts_rows(view: &View<'_>) -> String {
+    let (buffers, size) = maerts_columns(view);
+    row(view, buffers, size, Arg::Text(view.brand()))
 }
 
 /// With CPU the original shows the buffers of the directions not in use; a
 /// slip that stays, because it is where scripts look.
-fn maerts_rows(view: &View<'_>) -> String {
+fn maerts_columns<'a>(view: &View<'_>) -> ([Arg<'a>; 2], i64) {
     let (local, remote) = (view.local(), view.remote());
     let size = or_minus_one(remote.setup.and_then(|setup| setup.send_size));
     let buffers = if view.shows_cpu() {
@@ -77,11 +112,10 @@ fn maerts_rows(view: &View<'_>) -> String {
             Arg::Int(remote.send_buffer()),
         ]
     };
-    row(view, buffers, size)
+    (buffers, size)
 }
 
-fn row(view: &View<'_>, [recv, send]: [Arg<'_>; 2], size: i64) -> String {
-    let brand = Arg::Text(view.brand());
+fn row(view: &View<'_>, [recv, send]: [Arg<'_>; 2], size: i64, brand: Arg<'_>) -> String {
     let elapsed = Arg::Float(view.mean.elapsed);
     let rate = Arg::Float(view.mean.throughput);
     if !view.shows_cpu() {
@@ -108,12 +142,12 @@ fn row(view: &View<'_>, [recv, send]: [Arg<'_>; 2], size: i64) -> String {
 
 /// How the number of bytes is printed.
 #[derive(Clone, Copy)]
-enum Bytes {
+pub(super) enum Bytes {
     Whole,
     Short,
 }
 
-fn sent<'a>(view: &View<'_>, bytes: Bytes) -> [Arg<'a>; 9] {
+pub(super) fn sent<'a>(view: &View<'_>, bytes: Bytes) -> [Arg<'a>; 9] {
     let (local, remote) = (view.local(), view.remote());
     let sent = local.count(|end| end.tally.bytes_sent);
     let sends = local.count(|end| end.tally.send_calls);
@@ -153,7 +187,7 @@ fn received<'a>(view: &View<'_>) -> [Arg<'a>; 9] {
     ]
 }
 
-fn segment(view: &View<'_>) -> String {
+pub(super) fn segment(view: &View<'_>) -> String {
     let size = or_minus_one(view.last.segment_size);
     titles::SEGMENT.to_owned() + &line(rows::MSS, &[Arg::Int(size)])
 }

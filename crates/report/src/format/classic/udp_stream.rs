@@ -1,12 +1,16 @@
 //! UDP_STREAM.
 
-use super::{Layout, cpu_columns, demand, letters, line, nothing, rows, titles, unit};
+use super::{
+    Layout, Row, Titles, cpu_columns, demand, letters, line, nothing, recv_room, rows, send_room,
+    titles, unit,
+};
 use crate::fmt::{Arg, printf};
 use crate::view::View;
 
 /// UDP_STREAM.
 pub(super) static UDP_STREAM: Layout = Layout {
-    titles: headings,
+    titles: Titles::Behind(headings),
+    rows_up_to: 2,
     rows: both_rows,
     figure,
     extra: nothing,
@@ -22,15 +26,23 @@ fn headings(view: &View<'_>) -> String {
     }
 }
 
-/// What netperf sent, what netserver received, and an empty line.
 fn both_rows(view: &View<'_>) -> String {
+    if view.shows_cpu() {
+        pair(view, [rows::U1C, rows::U2C], true)
+    } else {
+        pair(view, [rows::U1, rows::U2], false)
+    }
+}
+
+/// What netperf sent, what netserver received, and an empty line.
+pub(super) fn pair(view: &View<'_>, [sent_row, received_row]: [Row; 2], cpu: bool) -> String {
     let (local, remote) = (view.local(), view.remote());
     let (sent, _) = view.directional(local);
     let (_, received) = view.directional(remote);
     let size = local.setup.and_then(|setup| setup.send_size).unwrap_or(0);
     let elapsed = Arg::Float(view.mean.elapsed);
     let mut first = vec![
-        Arg::Int(local.send_buffer()),
+        send_room(view, local),
         Arg::Int(i64::from(size)),
         elapsed,
         Arg::Uint(local.count(|end| end.tally.send_calls)),
@@ -38,19 +50,17 @@ fn both_rows(view: &View<'_>) -> String {
         Arg::Float(sent),
     ];
     let mut second = vec![
-        Arg::Int(remote.recv_buffer()),
+        recv_room(view, remote),
         elapsed,
         Arg::Uint(remote.count(|end| end.tally.recv_calls)),
         Arg::Float(received),
     ];
-    let (mut u1, mut u2) = (rows::U1, rows::U2);
-    if view.shows_cpu() {
+    if cpu {
         let [c1, c2, d1, d2] = cpu_columns(view);
         first.extend([c1, d1]);
         second.extend([c2, d2]);
-        (u1, u2) = (rows::U1C, rows::U2C);
     }
-    line(u1, &first) + &line(u2, &second) + "\n"
+    line(sent_row, &first) + &line(received_row, &second) + "\n"
 }
 
 /// With CPU the letter is always netperf's, whoever's demand it is: a slip

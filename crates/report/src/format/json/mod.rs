@@ -8,6 +8,7 @@
 mod object;
 
 mod ends;
+mod list;
 mod results;
 mod test;
 
@@ -21,6 +22,7 @@ use serde::Serialize;
 use crate::control::Whose;
 use crate::view::View;
 use ends::End;
+pub(crate) use list::list;
 use results::{Confidence, Interval, Latency, Mean, Run};
 use test::Test;
 

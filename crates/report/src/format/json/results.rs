@@ -5,7 +5,7 @@ use crate::view::View;
 use netperf_model::figures::{self, Figures, count, per_call};
 use netperf_model::{
     Confidence as Reached, CpuUsage, EndResult, Interim, Iteration, Latency as Times, ReportPlan,
-    Tally, TcpFacts, TestId, TestPlan, Unit,
+    Tally, TcpFacts, TestPlan, Unit,
 };
 
 /// The percentiles that are always given.
@@ -318,7 +318,7 @@ impl InUnits {
     fn new(plan: &TestPlan, report: &ReportPlan, of: impl Fn(Unit) -> Figures) -> Self {
         let unit = figures::unit_in_force(plan, report.unit);
         // TCP_CC moves no data and counts connections whatever the unit.
-        let only_connects = plan.test == TestId::TcpCc;
+        let only_connects = plan.test.counts_connections();
         Self {
             unit: if only_connects {
                 Unit::Transactions
@@ -508,7 +508,7 @@ impl Interval {
         interim: &Interim,
     ) -> Self {
         let unit = figures::unit_in_force(plan, report.unit);
-        let unit = if plan.test == TestId::TcpCc {
+        let unit = if plan.test.counts_connections() {
             Unit::Transactions
         } else {
             unit

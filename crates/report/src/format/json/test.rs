@@ -62,6 +62,7 @@ struct End {
     seconds: Option<f64>,
     bytes: Option<u64>,
     transactions: Option<u64>,
+    messages: Option<u64>,
 }
 
 object!(End {
@@ -69,6 +70,7 @@ object!(End {
     seconds,
     bytes,
     transactions,
+    messages,
 });
 
 #[derive(Debug)]
@@ -154,6 +156,11 @@ fn limit(plan: &TestPlan) -> End {
         Limit::Units(transactions) => End {
             kind: "transactions",
             transactions: Some(transactions),
+            ..End::default()
+        },
+        Limit::Messages(messages) => End {
+            kind: "messages",
+            messages: Some(messages),
             ..End::default()
         },
         Limit::UntilStopped => End {

@@ -1,0 +1,147 @@
+//! The options behind `--` of the tests below the network layer: those of the dlpi
+//! suite (DLCO_STREAM, DLCO_RR, DLCL_STREAM, DLCL_RR), of the fore suite
+//! (FORE_STREAM, FORE_RR), and of the hippi suite (HIPPI_STREAM, HIPPI_RR).
+
+use super::{help_row, set_both_ends, set_pair, shared};
+use crate::args::{TestArgs, Ways};
+use crate::grammar::{both_halves, int};
+use crate::group::Group;
+use crate::kind::Kind;
+use crate::table::{Action, Row};
+
+type Opt = Row<TestArgs>;
+
+/// One whole number or two.
+const COUNTS: Kind = Kind::twice(&Kind::Count);
+
+/// Every option of the dlpi suite. Its numbers never had size letters.
+pub(crate) static DLPI: &[Row<TestArgs>] = &[
+    help_row(),
+    frame_send_size(),
+    frame_recv_size(),
+    frame_request_size(),
+    device(),
+    device_unit(),
+    access_point(),
+    Opt::ready(
+        'w',
+        "send,recv",
+        "local windows in frames",
+        Action::Value(|a, text| set_windows(&mut a.windows, text)),
+    )
+    .long("link-window", Group::Sockets, COUNTS)
+    .more(
+        "Of connections (DLCO tests): frames under way before an acknowledgement is due. One \
+         value is for both.",
+    ),
+    Opt::ready(
+        'W',
+        "send,recv",
+        "remote windows in frames",
+        Action::Value(|a, text| set_windows(&mut a.remote_windows, text)),
+    )
+    .long("remote-link-window", Group::Sockets, COUNTS)
+    .more("As --link-window, at the other end."),
+];
+
+/// Every option of the hippi suite.
+pub(crate) static HIPPI: &[Row<TestArgs>] = &[
+    help_row(),
+    frame_send_size(),
+    frame_recv_size(),
+    frame_request_size(),
+    device(),
+    device_unit(),
+    access_point(),
+];
+
+/// Every option of the fore suite.
+pub(crate) static FORE: &[Row<TestArgs>] = &[
+    help_row(),
+    shared::send_size(),
+    shared::recv_size(),
+    shared::request_size(),
+    Opt::ready(
+        'd',
+        "local,remote",
+        "the circuit at each end: interface.VPI.VCI",
+        Action::Value(|a, text| set_both_ends(&mut a.device, text, str::to_owned)),
+    )
+    .long("circuit", Group::Addresses, Kind::twice(&Kind::Text))
+    .more(
+        "Numbers of the ATM interface, the virtual path and the virtual channel, such as \
+         0.0.100. One circuit is for both ends.",
+    ),
+    shared::socket_buffer(),
+    shared::remote_socket_buffer(),
+];
+
+const fn frame_send_size() -> Opt {
+    Opt::ready(
+        'm',
+        "bytes",
+        "bytes per send",
+        Action::Value(|a, text| a.send_size.local = Some(int(text))),
+    )
+    .long("send-size", Group::Operation, Kind::Count)
+    .more("As much as a frame holds unless given.")
+}
+
+const fn frame_recv_size() -> Opt {
+    Opt::ready(
+        'M',
+        "bytes",
+        "bytes per receive",
+        Action::Value(|a, text| a.recv_size.remote = Some(int(text))),
+    )
+    .long("recv-size", Group::Operation, Kind::Count)
+    .more("As much as a frame holds unless given.")
+}
+
+const fn frame_request_size() -> Opt {
+    Opt::ready(
+        'r',
+        "request,response",
+        "bytes per request and response",
+        Action::Value(|a, text| set_pair(&mut a.request, text, int)),
+    )
+    .long("request-size", Group::Operation, COUNTS)
+    .more("One value is for both; 100,200 unless given.")
+}
+
+const fn device() -> Opt {
+    Opt::ready(
+        'D',
+        "local,remote",
+        "the network interface at each end",
+        Action::Value(|a, text| set_both_ends(&mut a.device, text, str::to_owned)),
+    )
+    .long("device", Group::Addresses, Kind::twice(&Kind::Text))
+    .more("One name is for both ends. A stock netserver takes the name of a device: /dev/dlpi.")
+}
+
+const fn device_unit() -> Opt {
+    Opt::ready(
+        'p',
+        "local,remote",
+        "number of the device, 4 unless given",
+        Action::Value(|a, text| set_both_ends(&mut a.unit, text, int)),
+    )
+    .long("device-unit", Group::Addresses, COUNTS)
+    .more("One number is for both ends. Where --device names an interface it says nothing more.")
+}
+
+const fn access_point() -> Opt {
+    Opt::ready(
+        's',
+        "number",
+        "the service access point, 84 unless given",
+        Action::Value(|a, text| a.sap = Some(int(text))),
+    )
+    .long("sap", Group::Addresses, Kind::Within(0, 255))
+}
+
+/// A sizespec without size letters.
+fn set_windows(windows: &mut Ways<i32>, text: &str) {
+    super::set(&mut windows.send, &mut windows.recv, both_halves(text), int);
+}

@@ -1,0 +1,258 @@
+//! Options behind `--` that several suites have: each stands here once.
+
+use netperf_model::Family;
+
+use super::{
+    BUFFERS, PORT_NUMBERS, PORTS, SIZES, port_name, set_both_ends, set_families, set_host,
+    set_pair, set_ways,
+};
+use crate::args::TestArgs;
+use crate::grammar::{int, size};
+use crate::group::Group;
+use crate::kind::Kind;
+use crate::table::{Action, Row};
+
+type Opt = Row<TestArgs>;
+
+/// Bytes per send of tests in which one end sends: one value, not a pair.
+pub(super) const fn send_size() -> Opt {
+    Opt::ready(
+        'm',
+        "bytes",
+        "bytes per send",
+        Action::Value(|a, text| a.send_size.local = Some(size(text))),
+    )
+    .long("send-size", Group::Operation, Kind::Size)
+    .more("One value, not a pair. As much as the socket buffer holds unless given.")
+}
+
+/// Bytes per receive of tests in which one end sends.
+pub(super) const fn recv_size() -> Opt {
+    Opt::ready(
+        'M',
+        "bytes",
+        "bytes per receive",
+        Action::Value(|a, text| a.recv_size.remote = Some(size(text))),
+    )
+    .long("recv-size", Group::Operation, Kind::Size)
+    .more("As much as the socket buffer holds unless given.")
+}
+
+/// Sizes of a request and of its response.
+pub(super) const fn request_size() -> Opt {
+    Opt::ready(
+        'r',
+        "request,response",
+        "bytes per request and response",
+        Action::Value(|a, text| set_pair(&mut a.request, text, size)),
+    )
+    .long("request-size", Group::Operation, SIZES)
+    .more("One value is for both; 1 unless given.")
+}
+
+/// netperf's socket buffers.
+pub(super) const fn socket_buffer() -> Opt {
+    Opt::ready(
+        's',
+        "send,recv",
+        "local socket buffers",
+        Action::Value(|a, text| set_ways(&mut a.buffers, text)),
+    )
+    .long("socket-buffer", Group::Sockets, BUFFERS)
+    .more("One value is for both. -1 leaves the system's choice.")
+}
+
+/// netserver's socket buffers.
+pub(super) const fn remote_socket_buffer() -> Opt {
+    Opt::ready(
+        'S',
+        "send,recv",
+        "remote socket buffers",
+        Action::Value(|a, text| set_ways(&mut a.remote_buffers, text)),
+    )
+    .long("remote-socket-buffer", Group::Sockets, BUFFERS)
+    .more("One value is for both. -1 leaves the system's choice.")
+}
+
+/// No delay at both ends.
+pub(super) const fn no_delay() -> Opt {
+    Opt::ready(
+        'D',
+        "",
+        "no delay: send small segments at once",
+        Action::Flag(|a| a.nodelay = true),
+    )
+    .long("no-delay", Group::Sockets, Kind::Nothing)
+    .more("At both ends.")
+}
+
+/// Only full segments.
+pub(super) const fn cork() -> Opt {
+    Opt::ready(
+        'C',
+        "",
+        "cork: send only full segments",
+        Action::Flag(|a| a.cork = true),
+    )
+    .long("cork", Group::Sockets, Kind::Nothing)
+}
+
+/// Where netserver's data socket is.
+pub(super) const fn data_host() -> Opt {
+    Opt::ready(
+        'H',
+        "host,family",
+        "netserver's data address",
+        Action::Checked(|a, text, notices| {
+            set_host(&mut a.remote, text, notices);
+            Ok(())
+        }),
+    )
+    .long("data-host", Group::Addresses, Kind::Host)
+    .more("Where the data goes, when that is not the host of the control connection.")
+}
+
+/// Where netperf's data socket is.
+pub(super) const fn local_data_host() -> Opt {
+    Opt::ready(
+        'L',
+        "host,family",
+        "local data address",
+        Action::Checked(|a, text, notices| {
+            set_host(&mut a.local, text, notices);
+            Ok(())
+        }),
+    )
+    .long("local-data-host", Group::Addresses, Kind::Host)
+    .more("Where the data comes from.")
+}
+
+/// Ports of the data connection.
+pub(super) const fn data_port() -> Opt {
+    Opt::ready(
+        'P',
+        "local,remote",
+        "data ports",
+        Action::Value(|a, text| set_both_ends(&mut a.port, text, port_name)),
+    )
+    .long("data-port", Group::Addresses, PORTS)
+    .more(
+        "Numbers or names of services. One value is for both ends, so `,7000` is what \
+         sets only netserver's.",
+    )
+}
+
+/// Ports that connection tests walk through.
+pub(super) const fn port_range() -> Opt {
+    Opt::ready(
+        'p',
+        "from,to",
+        "local ports of connection tests, 5000,65535 unless given",
+        Action::Value(|a, text| set_pair(&mut a.port_range, text, int)),
+    )
+    .long("port-range", Group::Addresses, PORT_NUMBERS)
+}
+
+/// Data over IPv4.
+pub(super) const fn data_ipv4() -> Opt {
+    Opt::ready(
+        '4',
+        "",
+        "data over IPv4",
+        Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V4)),
+    )
+    .long("data-ipv4", Group::Addresses, Kind::Nothing)
+}
+
+/// Data over IPv6.
+pub(super) const fn data_ipv6() -> Opt {
+    Opt::ready(
+        '6',
+        "",
+        "data over IPv6",
+        Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V6)),
+    )
+    .long("data-ipv6", Group::Addresses, Kind::Nothing)
+}
+
+/// Whether data may be routed.
+pub(super) const fn route() -> Opt {
+    Opt::ready(
+        'R',
+        "0|1",
+        "whether data may be routed, 1 unless given",
+        Action::Value(|a, text| a.routing = Some(int(text))),
+    )
+    .long("route", Group::Sockets, Kind::Switch)
+    .more("0 keeps the data on directly connected networks.")
+}
+
+/// Requests in flight at the same time.
+pub(super) const fn burst() -> Opt {
+    Opt::ready(
+        'b',
+        "count",
+        "extra requests kept in flight",
+        Action::Value(|a, text| a.burst = int(text)),
+    )
+    .long("burst", Group::Operation, Kind::Count)
+    .more(
+        "So that several requests are under way at once. For tests of requests and \
+         responses on one connection.",
+    )
+}
+
+/// Copy avoidance at both ends.
+pub(super) const fn avoid_copy() -> Opt {
+    Opt::ready(
+        'V',
+        "",
+        "avoid copying data where the system can",
+        Action::Flag(|a| a.copy_avoidance = true),
+    )
+    .long("avoid-copy", Group::Operation, Kind::Nothing)
+}
+
+/// Send buffers to cycle through.
+pub(super) const fn send_ring() -> Opt {
+    Opt::ready(
+        'W',
+        "count",
+        "number of send buffers to cycle through",
+        Action::Value(|a, text| a.send_width = Some(size(text))),
+    )
+    .long("send-ring", Group::Buffers, Kind::Size)
+    .more("One value, not a pair.")
+}
+
+/// Takes a word and does nothing with it.
+pub(super) const fn unused(letter: char, long: &'static str) -> Opt {
+    Opt::ready(
+        letter,
+        "any",
+        "accepted, no effect",
+        Action::Value(|_, _| {}),
+    )
+    .long(long, Group::Compatibility, Kind::Text)
+}
+
+/// `-w`, which is long without a meaning.
+pub(super) const fn unused_w() -> Opt {
+    unused('w', "unused-w")
+}
+
+/// `-I` of the suites in which it never had a meaning.
+pub(super) const fn unused_i() -> Opt {
+    unused('I', "unused-i")
+}
+
+/// A flag that old command lines have, for tests in which it does nothing.
+pub(super) const fn idle(letter: char, long: &'static str) -> Opt {
+    Opt::ready(
+        letter,
+        "",
+        "accepted, no effect on these tests",
+        Action::Flag(|_| {}),
+    )
+    .long(long, Group::Compatibility, Kind::Nothing)
+}

@@ -1,0 +1,31 @@
+//! The options behind `--` of the Unix-domain tests: STREAM_STREAM, STREAM_RR,
+//! DG_STREAM, DG_RR.
+
+use super::{help_row, shared};
+use crate::args::TestArgs;
+use crate::group::Group;
+use crate::kind::Kind;
+use crate::table::{Action, Row};
+
+type Opt = Row<TestArgs>;
+
+/// Every option.
+pub(crate) static TABLE: &[Row<TestArgs>] = &[
+    help_row(),
+    shared::send_size(),
+    shared::recv_size(),
+    shared::request_size(),
+    Opt::ready(
+        'p',
+        "directory",
+        "where netperf makes its own socket file",
+        Action::Value(|a, text| a.directory = Some(text.to_owned())),
+    )
+    .long("socket-directory", Group::Addresses, Kind::File)
+    .more(
+        "Only DG_RR needs one. The system's directory for temporary files unless given, \
+         and where nothing can be made in the one that is.",
+    ),
+    shared::socket_buffer(),
+    shared::remote_socket_buffer(),
+];

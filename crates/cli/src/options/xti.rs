@@ -1,0 +1,31 @@
+//! The options behind `--` of the XTI tests.
+
+use super::{help_row, set_both_ends, shared};
+use crate::args::TestArgs;
+use crate::group::Group;
+use crate::kind::Kind;
+use crate::table::{Action, Row};
+
+type Opt = Row<TestArgs>;
+
+/// Every option.
+pub(crate) static TABLE: &[Row<TestArgs>] = &[
+    help_row(),
+    shared::send_size(),
+    shared::recv_size(),
+    shared::request_size(),
+    shared::socket_buffer(),
+    shared::remote_socket_buffer(),
+    shared::no_delay(),
+    Opt::ready(
+        'X',
+        "local,remote",
+        "the transport provider, /dev/tcp or /dev/udp unless given",
+        Action::Value(|a, text| set_both_ends(&mut a.device, text, str::to_owned)),
+    )
+    .long("provider", Group::Addresses, Kind::twice(&Kind::Text))
+    .more("One name is for both ends. A stock netserver opens it; ours has sockets behind XTI."),
+    shared::avoid_copy(),
+    shared::send_ring(),
+    shared::unused_w(),
+];

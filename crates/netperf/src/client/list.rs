@@ -1,0 +1,111 @@
+//! `--list`: what this host and netserver's can do.
+
+use netperf_cli::List as Asked;
+use netperf_model::catalog::tests::TESTS;
+use netperf_model::catalog::transports::TRANSPORTS;
+use netperf_model::{Abilities, Suite, TestPlan, TestRow, TransportId};
+use netperf_report::list::{List, Row, Support, json, table};
+use netperf_transport::registry;
+
+use super::run::LEAVE;
+use super::{control, failure, run};
+use crate::output::{Failure, out, system_text};
+
+/// What was found out of netserver's host.
+enum There {
+    /// What our netserver says.
+    Told(Abilities),
+    /// A stock one, which says nothing.
+    Stock,
+}
+
+/// Finds out and prints.
+pub(super) fn print(asked: &Asked) -> Result<(), Failure> {
+    let there = ask(&asked.plan)?;
+    let list = list(&asked.plan, there.as_ref());
+    out(&if asked.json {
+        json(&list)
+    } else {
+        table(&list)
+    });
+    Ok(())
+}
+
+/// Asks netserver what it can do, where one is named.
+fn ask(plan: &TestPlan) -> Result<Option<There>, Failure> {
+    let Some(control) = &plan.control else {
+        return Ok(None);
+    };
+    let mut talk = run::open(plan, control::establish(control)?)?;
+    let abilities = talk.greet().map_err(|error| failure::session(&error))?;
+    talk.finish(LEAVE);
+    Ok(Some(abilities.map_or(There::Stock, There::Told)))
+}
+
+fn list<'a>(plan: &'a TestPlan, there: Option<&There>) -> List<'a> {
+    let tests = TESTS.iter().map(|row| test(row, there));
+    let transports = TRANSPORTS.iter().map(|row| Row {
+        name: row.label,
+        transport: row.option,
+        needs: row.needs,
+        here: here(row.id),
+        there: there.map(|there| transport_there(row.id, there)),
+    });
+    let control = plan.control.as_ref();
+    List {
+        host: control.map(|control| control.remote.host.as_str()),
+        tests: tests.collect(),
+        transports: transports.collect(),
+    }
+}
+
+/// A test. Those without data, and OMNI over TCP, run everywhere.
+fn test(row: &'static TestRow, there: Option<&There>) -> Row<'static> {
+    let transport = row.transport.row();
+    let there = there.map(|there| match (there, row.suite) {
+        (There::Told(_), Suite::Control) | (There::Stock, Suite::Control | Suite::Sockets) => {
+            Support::Supported
+        }
+        // Whether it was built with the other suites it does not say.
+        (There::Stock, Suite::Unix | Suite::Sctp | Suite::Sdp | Suite::Xti | Suite::Dlpi) => {
+            Support::Unknown
+        }
+        (There::Stock, Suite::Fore | Suite::Hippi) => not_in_stock(),
+        (There::Told(_) | There::Stock, _) => transport_there(row.transport, there),
+    });
+    let moves = row.id.moves_data();
+    Row {
+        name: row.name,
+        transport: transport.option,
+        needs: if moves { transport.needs } else { "" },
+        here: if moves {
+            here(row.transport)
+        } else {
+            Support::Supported
+        },
+        there,
+    }
+}
+
+fn here(transport: TransportId) -> Support {
+    match registry::missing(transport) {
+        None => Support::Supported,
+        Some(error) => Support::Missing(system_text(&error)),
+    }
+}
+
+fn transport_there(transport: TransportId, there: &There) -> Support {
+    match there {
+        There::Told(abilities) if abilities.transports.contains(&transport) => Support::Supported,
+        There::Told(_) => Support::Missing("netserver cannot open such a socket".to_owned()),
+        There::Stock if !transport.row().stock => not_in_stock(),
+        There::Stock if matches!(transport, TransportId::Tcp | TransportId::IpDefault) => {
+            Support::Supported
+        }
+        There::Stock => Support::Unknown,
+    }
+}
+
+fn not_in_stock() -> Support {
+    Support::Missing("a stock netserver has no such thing".to_owned())
+}

@@ -1,0 +1,227 @@
+//! What `--list` prints: every test and transport, what it needs, and whether it can run.
+
+use crate::format::json;
+
+/// Whether a host can run a test or has a transport.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// It can.
+    Supported,
+    /// It cannot, and why.
+    Missing(String),
+    /// Nobody can tell: a stock netserver does not say.
+    Unknown,
+}
+
+impl Support {
+    const fn word(&self) -> &'static str {
+        match self {
+            Self::Supported => "yes",
+            Self::Missing(_) => "no",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Why not.
+    pub(crate) fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Missing(reason) => Some(reason),
+            Self::Supported | Self::Unknown => None,
+        }
+    }
+
+    /// Whether it can, where that is known.
+    pub(crate) const fn known(&self) -> Option<bool> {
+        match self {
+            Self::Supported => Some(true),
+            Self::Missing(_) => Some(false),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// One test, or one transport of OMNI.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row<'a> {
+    /// The name of a test, or what a transport is called in results.
+    pub name: &'a str,
+    /// The word for its transport.
+    pub transport: &'a str,
+    /// What the system must have; empty where every Linux has it.
+    pub needs: &'a str,
+    /// On this host.
+    pub here: Support,
+    /// On netserver's host; `None` where nobody asked for one.
+    pub there: Option<Support>,
+}
+
+/// Everything that is listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct List<'a> {
+    /// netserver's host as given; `None` where nobody named one.
+    pub host: Option<&'a str>,
+    /// Every test.
+    pub tests: Vec<Row<'a>>,
+    /// Every transport of OMNI.
+    pub transports: Vec<Row<'a>>,
+}
+
+/// The list for people: two tables.
+#[must_use]
+pub fn table(list: &List<'_>) -> String {
+    let mut out = String::from("Tests, after -t:\n\n");
+    let mut rows = vec![titles("test", list)];
+    rows.extend(list.tests.iter().map(|row| cells(row, list)));
+    out.push_str(&aligned(&rows));
+    out.push_str("\nTransports of OMNI, after -T behind --:\n\n");
+    let mut rows = vec![titles("protocol", list)];
+    rows.extend(list.transports.iter().map(|row| cells(row, list)));
+    out.push_str(&aligned(&rows));
+    out
+}
+
+/// The list as a JSON document, `#/$defs/list` of the schema.
+#[must_use]
+pub fn json(list: &List<'_>) -> String {
+    json::list(list)
+}
+
+fn titles(first: &str, list: &List<'_>) -> Vec<String> {
+    let host = list.host.map(str::to_owned);
+    [first, "transport", "here"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(host)
+        .chain(["needs".to_owned()])
+        .collect()
+}
+
+fn cells(row: &Row<'_>, list: &List<'_>) -> Vec<String> {
+    let there = list.host.map(|_| row.there.as_ref());
+    let there_word = there.map(|there| there.map_or("unknown", Support::word));
+    let why = |place: &str, support: Option<&Support>| {
+        let reason = support.and_then(Support::reason)?;
+        Some(format!("{place}: {reason}"))
+    };
+    let notes = [
+        (!row.needs.is_empty()).then(|| row.needs.to_owned()),
+        why("here", Some(&row.here)),
+        list.host.and_then(|host| why(host, row.there.as_ref())),
+    ];
+    let notes: Vec<String> = notes.into_iter().flatten().collect();
+    [row.name, row.transport, row.here.word()]
+        .into_iter()
+        .chain(there_word)
+        .map(str::to_owned)
+        .chain([notes.join("; ")])
+        .collect()
+}
+
+/// Columns as wide as their widest cell, two blanks between them and none at the end.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths);
+        let cells: Vec<String> = cells
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect();
+        format!("  {}", cells.join("  ")).trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(host: Option<&'static str>) -> List<'static> {
+        let there = |support| host.map(|_| support);
+        let sctp = "the kernel module sctp";
+        List {
+            host,
+            tests: vec![
+                Row {
+                    name: "TCP_STREAM",
+                    transport: "tcp",
+                    needs: "",
+                    here: Support::Supported,
+                    there: there(Support::Supported),
+                },
+                Row {
+                    name: "SCTP_RR",
+                    transport: "sctp",
+                    needs: sctp,
+                    here: Support::Missing("Protocol not supported".to_owned()),
+                    there: there(Support::Unknown),
+                },
+            ],
+            transports: vec![Row {
+                name: "SCTP",
+                transport: "sctp",
+                needs: sctp,
+                here: Support::Supported,
+                there: there(Support::Missing("no such module".to_owned())),
+            }],
+        }
+    }
+
+    #[test]
+    fn the_table_of_this_host_says_what_is_missing_and_what_it_needs() {
+        let expected = "\
+Tests, after -t:
+
+  test        transport  here  needs
+  TCP_STREAM  tcp        yes
+  SCTP_RR     sctp       no    the kernel module sctp; here: Protocol not supported
+
+Transports of OMNI, after -T behind --:
+
+  protocol  transport  here  needs
+  SCTP      sctp       yes   the kernel module sctp
+";
+        assert_eq!(table(&list(None)), expected);
+    }
+
+    #[test]
+    fn another_host_has_a_column_of_its_own() {
+        let expected = "\
+Tests, after -t:
+
+  test        transport  here  db1      needs
+  TCP_STREAM  tcp        yes   yes
+  SCTP_RR     sctp       no    unknown  the kernel module sctp; here: Protocol not supported
+
+Transports of OMNI, after -T behind --:
+
+  protocol  transport  here  db1  needs
+  SCTP      sctp       yes   no   the kernel module sctp; db1: no such module
+";
+        assert_eq!(table(&list(Some("db1"))), expected);
+    }
+
+    #[test]
+    fn json_says_the_same_and_leaves_open_what_is_not_known() {
+        let read = |host| {
+            let text = json(&list(host));
+            serde_json::from_str::<serde_json::Value>(&text).expect("JSON")
+        };
+        let alone = read(None);
+        assert!(alone["host"].is_null());
+        assert!(alone["tests"][0]["there"].is_null());
+        assert_eq!(alone["tests"][0]["here"]["supported"], true);
+        assert!(alone["tests"][0]["needs"].is_null());
+        let both = read(Some("db1"));
+        assert_eq!(both["host"], "db1");
+        let sctp = &both["tests"][1];
+        assert_eq!(sctp["name"], "SCTP_RR");
+        assert_eq!(sctp["here"]["supported"], false);
+        assert_eq!(sctp["here"]["reason"], "Protocol not supported");
+        assert!(sctp["there"]["supported"].is_null());
+        assert_eq!(both["transports"][0]["there"]["reason"], "no such module");
+    }
+}

@@ -110,10 +110,10 @@ mod tests {
     use std::io::Read;
     use std::net::{TcpListener, TcpStream};
 
-    fn pair() -> (Socket, TcpStream) {
+    fn pair() -> (TcpStream, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        (client.into(), listener.accept().unwrap().0)
+        (client, listener.accept().unwrap().0)
     }
 
     #[test]

@@ -154,10 +154,6 @@ fn i33_a_datagram_stream_may_ask_to_be_routed_and_prints_the_same() {
     );
 }
 
-const UNKNOWN: &str = "is unknown to this netperf.\n\
-     Please verify that you have the correct test name, \n\
-     and that test family has been compiled into this netperf.\n";
-
 #[test]
 fn i38_unix_domain_tests_run_with_the_options_of_mmtests() {
     let server = server();

@@ -103,12 +103,15 @@ impl<'a> Client<'a> {
             .map_err(Operation::Create.failed())?;
         let local = local_address(plan, hosts, family);
         // A connection binds by itself; a datagram socket must have a port to be told of.
-        if plan.flow.sends && !plan.transport.is_connected() && plan.transport.is_inet() {
+        if plan.flow.sends && end::drops_silently(plan.transport) {
             socket::report_send_errors(&opened.socket, family)
                 .map_err(Operation::Create.failed())?;
         }
         let placed = placed(plan, local, &opened.socket)?;
-        if let Some(timeout) = plan.recv_timeout.filter(|_| !plan.transport.is_connected()) {
+        // A message that is lost is waited for no longer than this (`-e`).
+        let row = plan.transport.row();
+        let may_miss = row.meeting != Meeting::Connection || !row.reliable;
+        if let Some(timeout) = plan.recv_timeout.filter(|_| may_miss) {
             opened
                 .socket
                 .set_read_timeout(Some(timeout))
@@ -116,7 +119,9 @@ impl<'a> Client<'a> {
         }
         let sends = Carries::of(plan.flow.sends, plan.request);
         let receives = Carries::of(plan.flow.receives, plan.response);
-        let setup = end::setup(&plan.local, &opened, plan.transport, sends, receives);
+        let peer = Some(hosts.remote.address);
+        let largest = socket::largest_message(plan.transport, &opened.socket, peer);
+        let setup = end::setup(&plan.local, &opened, largest, sends, receives);
         // A file is sent as it is, and not copied into the buffers.
         let from_file = plan.test == TestId::TcpSendfile;
         let file = from_file

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use netperf_measure::cpu;
-use netperf_model::{CpuUsage, EndPlan, EndResult, EndSetup, Tally, TransportId};
+use netperf_model::{CpuUsage, EndPlan, EndResult, EndSetup, Meeting, Tally, TransportId};
 use netperf_transport::socket::{Facts, Opened};
 
 use crate::error::{EngineError, Operation};
@@ -40,11 +40,19 @@ pub(crate) struct Rings {
     pub(crate) recv: Option<Ring>,
 }
 
-/// Sizes and widths of one end, derived where nothing was asked for.
+/// Whether a full local queue drops what was sent without a word, unless it is asked to
+/// tell: so do the datagrams of IP.
+pub(crate) fn drops_silently(transport: TransportId) -> bool {
+    let row = transport.row();
+    transport.is_inet() && row.meeting != Meeting::Connection && !row.reliable
+}
+
+/// Sizes and widths of one end, derived where nothing was asked for; `largest` is the
+/// largest message of the transport, bytes.
 pub(crate) fn setup(
     plan: &EndPlan,
     opened: &Opened,
-    transport: TransportId,
+    largest: Option<u32>,
     sends: Carries,
     receives: Carries,
 ) -> EndSetup {
@@ -59,7 +67,7 @@ pub(crate) fn setup(
     setup.send_size = match sends {
         Carries::Nothing => None,
         Carries::Messages(size) => Some(size),
-        Carries::Bulk => Some(sizes::send_size(&plan.send, opened.send_buffer, transport)),
+        Carries::Bulk => Some(sizes::send_size(&plan.send, opened.send_buffer, largest)),
     };
     setup.recv_size = match receives {
         Carries::Nothing => None,

@@ -6,8 +6,10 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use netperf_measure::clock;
+use netperf_os::sctp::{self, AssociationId};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, tcp};
+use netperf_transport::meeting::Parting;
 
 use crate::stop::Lost;
 
@@ -17,6 +19,8 @@ const NO_PROGRESS: Duration = Duration::from_millis(2000);
 const AT_MOST: Duration = Duration::from_secs(6);
 /// How often the send queue is looked at.
 const LOOK: Duration = Duration::from_millis(50);
+/// How often a queue is looked at that nothing tells of.
+const QUEUE_LOOK: Duration = Duration::from_millis(1);
 
 /// How a connection came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,12 +33,71 @@ pub(crate) enum Drained {
     Lost(Lost),
 }
 
+/// Brings a connection to its end in the way that its transport knows; where that is to
+/// close it, the caller does so.
+pub(crate) fn bring_to_its_end(socket: &Socket, parting: Parting) -> Drained {
+    match parting {
+        Parting::HalfClose => half_close_and_drain(socket),
+        Parting::Shutdown => shut_down(socket),
+        Parting::Close => {
+            empty_the_queue(socket);
+            Drained::Closed
+        }
+    }
+}
+
+/// Ends an association: what was sent arrives, and then both directions are over.
+///
+/// That is when everything has arrived at the other host; netserver reads it to the end.
+fn shut_down(socket: &Socket) -> Drained {
+    let fd = socket.as_fd();
+    // Without the notification the end is seen a little later.
+    let _unheard = sctp::notify_of_changes(fd);
+    // An association that is gone already needs no end.
+    let _gone = socket.shutdown(Shutdown::Write);
+    let start = clock::now();
+    let mut last_progress = start;
+    let mut before = None;
+    let mut scrap = [0; 65_536];
+    while start.elapsed() < AT_MOST {
+        let Ok(status) = sctp::status(fd, AssociationId::OWN) else {
+            return Drained::Closed;
+        };
+        if before.replace(status) != Some(status) {
+            last_progress = clock::now();
+        }
+        if last_progress.elapsed() >= NO_PROGRESS {
+            return Drained::Lost(Lost::NotClosed);
+        }
+        if matches!(ready(fd, Interest::Read, LOOK), Ok(true)) {
+            // A notification, or the rest of what netserver sent; the status tells the end.
+            let _scrap = netperf_os::io::recv(fd, &mut scrap);
+        }
+    }
+    Drained::StillMoving
+}
+
+/// Waits until what was sent has left, as closing throws away what has not.
+fn empty_the_queue(socket: &Socket) {
+    let start = clock::now();
+    let mut last_progress = start;
+    let mut queued = unacknowledged(socket);
+    while queued > 0 && last_progress.elapsed() < NO_PROGRESS && start.elapsed() < AT_MOST {
+        netperf_os::wait::sleep(QUEUE_LOOK);
+        let now_queued = unacknowledged(socket);
+        if now_queued != queued {
+            queued = now_queued;
+            last_progress = clock::now();
+        }
+    }
+}
+
 /// Ends our direction and waits for netserver to close its own.
 ///
 /// For a sender this is when everything has been read at the other end. The wait
 /// goes on as long as something moves: data arriving, or our own data being
 /// acknowledged.
-pub(crate) fn half_close_and_drain(socket: &Socket) -> Drained {
+fn half_close_and_drain(socket: &Socket) -> Drained {
     // A connection that is gone already needs no half-close.
     let _gone = socket.shutdown(Shutdown::Write);
     let start = clock::now();

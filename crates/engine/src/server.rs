@@ -48,7 +48,7 @@ pub(crate) struct Work {
 pub(crate) struct Served {
     pub(crate) ended: Ended,
     pub(crate) facts: Option<Facts>,
-    /// Time since the last connection, where only that tells of the end.
+    /// Time since anything happened, where only that tells of the end.
     pub(crate) idle: Duration,
 }
 
@@ -62,14 +62,19 @@ impl Server {
         let opened = socket::open(job.transport, job.family, &job.end.socket)
             .map_err(Operation::Create.failed())?;
         let placed = bind(&job, &opened.socket)?;
-        if only_sends(&job) && !job.transport.is_connected() && job.transport.is_inet() {
+        if only_sends(&job) && end::drops_silently(job.transport) {
             socket::report_send_errors(&opened.socket, job.family)
                 .map_err(Operation::Create.failed())?;
         }
         // netserver receives what netperf sends.
         let sends = Carries::of(job.flow.receives, job.response);
         let receives = Carries::of(job.flow.sends, job.request);
-        let setup = end::setup(&job.end, &opened, job.transport, sends, receives);
+        let peer = match &job.peer {
+            Some(Address::Inet(address)) => Some(address.ip()),
+            _ => None,
+        };
+        let largest = socket::largest_message(job.transport, &opened.socket, peer);
+        let setup = end::setup(&job.end, &opened, largest, sends, receives);
         let rings = end::rings(&job.end, &setup, job.end.fill.as_deref())?;
         if job.transport.is_connected() {
             socket::listen(&opened.socket, &job.end.socket).map_err(Operation::Listen.failed())?;
@@ -189,7 +194,7 @@ fn waited_in_vain(job: &ServerJob, served: &Served) -> Duration {
     }
     match served.ended {
         Ended::Abandoned => bell::overtime() + PAD,
-        Ended::Complete | Ended::ByPeer | Ended::TimeOver | Ended::Lost(_) => Duration::ZERO,
+        Ended::Complete | Ended::ByPeer | Ended::TimeOver | Ended::Lost(_) => served.idle,
     }
 }
 

@@ -1,25 +1,18 @@
 //! Sizes and ring widths that were not asked for (control-protocol.md 3.3).
 
-use netperf_model::{RingPlan, TransportId};
+use netperf_model::RingPlan;
 
 /// Where the kernel does not tell its buffer size.
 const UNKNOWN_BUFFER: u32 = 4096;
 
-/// The largest UDP payload over IPv4: 65535 less the IP and UDP headers.
-const LARGEST_DATAGRAM: u32 = 65_507;
-
-/// Bytes per send when data goes one way.
+/// Bytes per send when data goes one way, of a transport whose messages are at most
+/// `largest` bytes.
 #[must_use]
-pub fn send_size(plan: &RingPlan, send_buffer: Option<u32>, transport: TransportId) -> u32 {
+pub fn send_size(plan: &RingPlan, send_buffer: Option<u32>, largest: Option<u32>) -> u32 {
     if let Some(size) = asked(plan) {
         return size;
     }
-    let size = known(send_buffer);
-    if transport.keeps_boundaries() {
-        size.min(LARGEST_DATAGRAM)
-    } else {
-        size
-    }
+    known(send_buffer).min(largest.unwrap_or(u32::MAX))
 }
 
 /// Bytes per receive when data goes one way.
@@ -59,11 +52,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_send_is_as_large_as_the_socket_buffer_unless_it_is_a_datagram() {
+    fn a_send_is_as_large_as_the_socket_buffer_unless_messages_are_smaller() {
         let plan = RingPlan::default();
-        assert_eq!(send_size(&plan, Some(16_384), TransportId::Tcp), 16_384);
-        assert_eq!(send_size(&plan, Some(212_992), TransportId::Udp), 65_507);
-        assert_eq!(send_size(&plan, None, TransportId::Tcp), 4096);
+        assert_eq!(send_size(&plan, Some(16_384), None), 16_384);
+        assert_eq!(send_size(&plan, Some(212_992), Some(65_507)), 65_507);
+        assert_eq!(send_size(&plan, None, None), 4096);
         assert_eq!(recv_size(&plan, Some(131_072)), 131_072);
     }
 
@@ -73,7 +66,7 @@ mod tests {
             size: Some(0),
             ..RingPlan::default()
         };
-        assert_eq!(send_size(&plan, Some(16_384), TransportId::Tcp), 16_384);
+        assert_eq!(send_size(&plan, Some(16_384), None), 16_384);
     }
 
     #[test]

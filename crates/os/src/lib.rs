@@ -6,6 +6,7 @@
 //! - [`io`]: move bytes: send, receive, to and from an address, from a file, into nowhere
 //! - [`sockopt`]: socket options that `socket2` does not have
 //! - [`tcp`]: what TCP knows about a connection
+//! - [`sctp`]: associations: messages in parts, notifications, what SCTP knows about one
 //! - [`bell`]: end a run on time by interrupting a blocked call
 //! - [`resolve`]: names to addresses
 //! - [`wait`]: wait for a descriptor, with a deadline
@@ -20,5 +21,5 @@
 mod linux;
 
 #[cfg(target_os = "linux")]
-pub use linux::{address, bell, io, net, process, resolve, sockopt, system, tcp, wait};
+pub use linux::{address, bell, io, net, process, resolve, sctp, sockopt, system, tcp, wait};
 pub use socket2::{Domain, Protocol, SockAddr, Socket, Type};

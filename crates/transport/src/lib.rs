@@ -4,12 +4,15 @@
 //! bytes is an endpoint of its own, so that the loops stay free of choices.
 //! [`socket`] opens and prepares the sockets behind them.
 
+pub mod dccp;
 pub mod endpoint;
 pub mod meeting;
+pub mod non_blocking;
 pub mod null;
 pub mod place;
 pub mod registry;
 pub mod scripted;
+pub mod sctp;
 pub mod socket;
 pub mod tcp;
 pub mod udp;

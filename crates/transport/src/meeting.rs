@@ -9,6 +9,7 @@ use netperf_os::wait::{Interest, ready};
 use netperf_os::{SockAddr, Socket};
 
 use crate::endpoint::Endpoint;
+use crate::socket::Facts;
 
 /// An endpoint with a socket to look at or to half-close when the run is over.
 pub trait OnSocket {
@@ -43,10 +44,25 @@ impl<T> Met<T> {
 /// Asked whenever a signal interrupts a wait: whether to give up.
 pub type GiveUp<'a> = &'a mut dyn FnMut() -> bool;
 
+/// How an end that has nothing more to send tells the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parting {
+    /// It ends its own direction; the other end answers by ending the other.
+    HalfClose,
+    /// What ends one direction ends both: what was sent arrives before, and nobody
+    /// answers any more (SCTP, RFC 9260 section 9.2).
+    Shutdown,
+    /// It closes the socket; nothing else tells the other end.
+    Close,
+}
+
 /// A transport with connections: netserver listens, netperf connects.
 pub trait Connects {
     /// What moves the bytes of a connection.
     type Endpoint: Endpoint + OnSocket;
+
+    /// How a connection is brought to its end.
+    const PARTING: Parting = Parting::HalfClose;
 
     /// netperf's side: connects an opened socket.
     ///
@@ -185,6 +201,16 @@ impl std::fmt::Debug for EndMark {
 pub trait Parts: Endpoint {
     /// Tells the other end that there is no more, within a deadline of its own.
     fn part(self) -> Parted;
+
+    /// What is known of the path, before it is given up; `None` where nothing is.
+    fn facts(&self) -> Option<Facts> {
+        None
+    }
+
+    /// The time before the end in which it only waited for more.
+    fn waited_in_vain(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// A transport without connections: messages go to an address, or over a circuit.

@@ -65,6 +65,10 @@ pub fn bind(socket: &Socket, wanted: &Wanted<'_>) -> io::Result<Placed> {
     match wanted.transport.row().domain {
         Domain::Inet => {
             socket::bind(socket, wanted.inet)?;
+            if wanted.transport == TransportId::SctpMany {
+                // A one-to-many socket takes associations from here on (RFC 6458 section 3.1.3).
+                socket.listen(socket::BACKLOG)?;
+            }
             Ok(at(Address::Inet(SocketAddr::new(
                 wanted.inet.ip(),
                 socket::local_port(socket),

@@ -5,7 +5,10 @@ use std::io;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::{Abilities, Family, SocketPlan, TransportId, TransportRow};
 
+use crate::dccp::Dccp;
 use crate::meeting::{Addresses, Connects, Plain};
+use crate::non_blocking::NonBlockingly;
+use crate::sctp::{Sctp, SctpMany};
 use crate::socket;
 use crate::tcp::Tcp;
 use crate::udp::{Connected, First, ToPeer, Udp};
@@ -45,31 +48,52 @@ pub fn missing(transport: TransportId) -> Option<io::Error> {
     tries.all(|error| error.is_some()).then_some(first)
 }
 
+/// What a test asks of a transport besides the transport itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Options of the data socket.
+    pub socket: &'a SocketPlan,
+    /// Associations that netperf opens (SCTP one-to-many), as far as it is known.
+    pub associations: u32,
+}
+
 /// Has `visitor` do its work with the types of a transport.
-pub fn visit<V: Visitor>(transport: TransportId, plan: &SocketPlan, visitor: V) -> V::Out {
+pub fn visit<V: Visitor>(transport: TransportId, asked: Asked<'_>, visitor: V) -> V::Out {
+    let plan = asked.socket;
     match transport {
         TransportId::Tcp
         | TransportId::IpDefault
         | TransportId::Mptcp
         | TransportId::Sdp
-        | TransportId::Sctp
         | TransportId::UnixStream
         | TransportId::Vsock
         | TransportId::Tls
         | TransportId::Ktls
         | TransportId::XtiTcp
         | TransportId::Llc2 => visitor.stream(Plain::new()),
-        TransportId::UnixSeqPacket | TransportId::VsockSeqPacket | TransportId::Dccp => {
+        TransportId::UnixSeqPacket | TransportId::VsockSeqPacket => {
             visitor.connection(Plain::<Connected>::new())
         }
+        TransportId::Dccp => visitor.connection(Dccp),
+        TransportId::Sctp if plan.non_blocking => visitor.connection(NonBlockingly(Sctp)),
+        TransportId::Sctp => visitor.connection(Sctp),
+        TransportId::SctpMany => one_to_many(asked, visitor),
         TransportId::Udp
         | TransportId::UdpLite
         | TransportId::UnixDatagram
         | TransportId::XtiUdp
         | TransportId::Llc1
         | TransportId::Packet
-        | TransportId::Atm
-        | TransportId::SctpMany => datagrams(plan, visitor),
+        | TransportId::Atm => datagrams(plan, visitor),
+    }
+}
+
+fn one_to_many<V: Visitor>(asked: Asked<'_>, visitor: V) -> V::Out {
+    let how = SctpMany::new(asked.socket, asked.associations);
+    if asked.socket.non_blocking {
+        visitor.addressed(NonBlockingly(how))
+    } else {
+        visitor.addressed(how)
     }
 }
 

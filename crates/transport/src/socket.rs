@@ -7,11 +7,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use netperf_model::{
     Domain as AddressDomain, Family, Routing, SocketKind, SocketPlan, TransportId,
 };
+use netperf_os::sctp::{self, AssociationId};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{Domain, Protocol, Socket, Type, tcp};
 
 const IPPROTO_DEFAULT: u16 = 0;
 const IPPROTO_TCP: u16 = 6;
+const IPPROTO_SCTP: u16 = 132;
 const IPPROTO_MPTCP: u16 = 262;
 
 /// Asked for and refused by the kernel: how `*_SOCKET_PRIO` and `*_SOCKET_TOS` say so.
@@ -120,6 +122,7 @@ fn set_options(
     socket.set_reuse_address(true)?;
     match transport.row().protocol {
         _ if !transport.is_inet() => {}
+        IPPROTO_SCTP => set_sctp_options(socket, plan)?,
         _ if !transport.is_connected() => set_datagram_options(socket, family, plan)?,
         IPPROTO_DEFAULT | IPPROTO_TCP | IPPROTO_MPTCP => set_tcp_options(socket, plan)?,
         _ => {}
@@ -151,6 +154,13 @@ fn set_tcp_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
         // The original ignores a name the kernel does not know; what is in force
         // is read back and reported at the end.
         let _ignored = socket.set_tcp_congestion(name.as_bytes());
+    }
+    Ok(())
+}
+
+fn set_sctp_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
+    if plan.nodelay {
+        sockopt::set(socket.as_fd(), IntOption::SctpNoDelay, 1)?;
     }
     Ok(())
 }
@@ -256,12 +266,14 @@ pub fn send_with_connect(socket: &Socket) -> io::Result<()> {
     sockopt::set(socket.as_fd(), IntOption::FastOpenConnect, 1)
 }
 
+/// Connections, or associations, that wait to be taken.
+pub(crate) const BACKLOG: i32 = 1024;
+
 /// Makes a listener out of an opened stream socket.
 ///
 /// # Errors
 /// Whatever listen(2) reports, such as `EADDRINUSE`.
 pub fn listen(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
-    const BACKLOG: i32 = 1024;
     const DEFER_SECONDS: i32 = 10;
     const FAST_OPEN_QUEUE: i32 = 1024;
     if plan.defer_accept {
@@ -273,26 +285,39 @@ pub fn listen(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
     socket.listen(BACKLOG)
 }
 
-/// What TCP and the socket know at the end of a connection.
+/// What the transport and the socket know at the end of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// `SO_SNDBUF`, bytes.
     pub send_buffer: Option<u32>,
     /// `SO_RCVBUF`, bytes.
     pub recv_buffer: Option<u32>,
-    /// Segments retransmitted; `None` where the transport is not TCP.
+    /// Segments (TCP) or chunks (SCTP) retransmitted; `None` where the transport does not say.
     pub retransmissions: Option<u32>,
-    /// Smoothed round trip; `None` where the transport is not TCP.
+    /// Smoothed round trip; `None` where the transport does not say.
     pub round_trip: Option<std::time::Duration>,
     /// Congestion control; `None` where the transport is not TCP.
     pub congestion: Option<String>,
     /// All of `TCP_INFO`; `None` where the transport is not TCP.
     pub tcp: Option<tcp::TcpInfo>,
+    /// Whether Multipath TCP fell back to TCP; `None` for every other transport.
+    pub fallback: Option<bool>,
 }
 
 /// Asks a connection's socket what it knows.
 #[must_use]
-pub fn facts(socket: &Socket) -> Facts {
+pub fn facts(transport: TransportId, socket: &Socket) -> Facts {
+    match transport.row().protocol {
+        IPPROTO_SCTP => crate::sctp::facts(socket, AssociationId::OWN),
+        IPPROTO_MPTCP => Facts {
+            fallback: tcp::is_multipath(socket.as_fd()).ok().map(|is| !is),
+            ..tcp_facts(socket)
+        },
+        _ => tcp_facts(socket),
+    }
+}
+
+fn tcp_facts(socket: &Socket) -> Facts {
     let (send_buffer, recv_buffer) = buffers(socket);
     let tcp = tcp::info(socket.as_fd()).ok();
     let congestion = socket.tcp_congestion().ok().map(|name| {
@@ -309,15 +334,41 @@ pub fn facts(socket: &Socket) -> Facts {
         round_trip: tcp.map(|info| info.round_trip()),
         congestion,
         tcp,
+        fallback: None,
     }
 }
 
 /// The segment size of a connection, bytes; `None` where the transport has none.
 #[must_use]
-pub fn segment_size(fd: BorrowedFd<'_>) -> Option<u32> {
-    sockopt::fetch(fd, IntOption::SegmentSize)
-        .ok()
-        .and_then(|size| u32::try_from(size).ok())
+pub fn segment_size(transport: TransportId, fd: BorrowedFd<'_>) -> Option<u32> {
+    match transport.row().protocol {
+        IPPROTO_SCTP => sctp::status(fd, AssociationId::OWN)
+            .ok()
+            .map(|status| status.fragmentation_point),
+        // An MPTCP socket has no TCP_MAXSEG (Linux 6.1), but its first path has one.
+        IPPROTO_MPTCP => tcp::info(fd).ok().map(|info| info.snd_mss),
+        _ => sockopt::fetch(fd, IntOption::SegmentSize)
+            .ok()
+            .and_then(|size| u32::try_from(size).ok()),
+    }
+}
+
+/// The largest message that a transport carries, bytes; `None` where only the socket
+/// buffer bounds it. `peer` is the other end's host, where it is known.
+#[must_use]
+pub fn largest_message(
+    transport: TransportId,
+    socket: &Socket,
+    peer: Option<IpAddr>,
+) -> Option<u32> {
+    /// The largest UDP payload over IPv4: 65535 less the IP and UDP headers.
+    const LARGEST_DATAGRAM: u32 = 65_507;
+    match transport.row().kind {
+        SocketKind::Stream => None,
+        SocketKind::Dccp => Some(crate::dccp::largest_message(socket, peer)),
+        SocketKind::SeqPacket if transport == TransportId::SctpMany => None,
+        SocketKind::SeqPacket | SocketKind::Datagram => Some(LARGEST_DATAGRAM),
+    }
 }
 
 /// The port a socket is bound to, 0 when it is not bound.

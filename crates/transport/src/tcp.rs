@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use netperf_os::Socket;
 use netperf_os::io as calls;
 
+use crate::dccp;
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
 use crate::meeting::OnSocket;
 use crate::udp::{Connected, ToPeer};
@@ -196,6 +197,7 @@ on_socket!(
     Spliced: socket,
     ToPeer: socket,
     Connected: 0,
+    dccp::Connection: 0,
 );
 
 #[cfg(test)]

@@ -8,8 +8,10 @@ use std::time::Duration;
 use netperf_model::{Latency, Limit as LimitPlan, Tally, TestId};
 use netperf_os::{SockAddr, Socket, bell};
 use netperf_transport::Endpoint;
-use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket, Parted, Parts, Plain};
-use netperf_transport::registry::{self, Visitor};
+use netperf_transport::meeting::{
+    Addresses, Connects, Met, OnSocket, Parted, Parting, Parts, Plain,
+};
+use netperf_transport::registry::{self, Asked, Visitor};
 use netperf_transport::socket;
 use netperf_transport::tcp::{FromFile, Spliced, Tcp, Written};
 
@@ -161,9 +163,13 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
 
     fn go<L: Limit>(self, data: Socket, limit: &L) -> Result<Moved, EngineError> {
         let plan = self.work.plan;
+        let asked = Asked {
+            socket: &plan.local.socket,
+            associations: plan.associations,
+        };
         registry::visit(
             plan.transport,
-            &plan.local.socket,
+            asked,
             Visiting {
                 going: self,
                 data,
@@ -183,9 +189,9 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
             return Ok(Moved::nothing(Ended::Abandoned));
         };
         self.stop.connected(endpoint.fd());
-        let segment_size = socket::segment_size(endpoint.fd());
+        let segment_size = socket::segment_size(self.work.plan.transport, endpoint.fd());
         let (ended, data) = self.over(endpoint, limit)?;
-        Ok(self.parted(&data, ended, segment_size))
+        Ok(self.parted(data, ended, C::PARTING, segment_size))
     }
 
     /// Data over one connection, moved in one of the many ways that a byte stream knows.
@@ -194,8 +200,8 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
             return Ok(Moved::nothing(Ended::Abandoned));
         };
         self.stop.connected(data.as_fd());
-        let segment_size = socket::segment_size(data.as_fd());
         let plan = self.work.plan;
+        let segment_size = socket::segment_size(plan.transport, data.as_fd());
         let only_receives = plan.flow.receives && !plan.flow.sends;
         let (ended, data) = if plan.test == TestId::TcpMss {
             (Ended::Complete, data)
@@ -211,7 +217,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         } else {
             self.over(Tcp(data), limit)?
         };
-        Ok(self.parted(&data, ended, segment_size))
+        Ok(self.parted(data, ended, Plain::<Tcp>::PARTING, segment_size))
     }
 
     /// What the plan asks for, over one endpoint.
@@ -230,13 +236,27 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         }
     }
 
-    /// The connection has been brought to its end.
-    fn parted(self, data: &Socket, ended: Ended, segment_size: Option<u32>) -> Moved {
+    /// Brings the connection to its end.
+    fn parted(
+        self,
+        data: Socket,
+        ended: Ended,
+        parting: Parting,
+        segment_size: Option<u32>,
+    ) -> Moved {
         self.stop.over();
-        let drained = self.end_connection(data, ended);
+        let transport = self.work.plan.transport;
+        // TCP still knows when it is over how it was; nobody else does.
+        let (drained, facts) = if parting == Parting::HalfClose {
+            let drained = self.end_connection(&data, ended, parting);
+            (drained, socket::facts(transport, &data))
+        } else {
+            let facts = socket::facts(transport, &data);
+            (self.end_connection(&data, ended, parting), facts)
+        };
         Moved {
             ended,
-            facts: Some(socket::facts(data)),
+            facts: Some(facts),
             segment_size,
             lost: match drained {
                 Drained::Lost(lost) => Some(lost),
@@ -333,7 +353,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
     }
 
     /// Ends the data connection.
-    fn end_connection(&self, data: &Socket, ended: Ended) -> Drained {
+    fn end_connection(&self, data: &Socket, ended: Ended, parting: Parting) -> Drained {
         let plan = self.work.plan;
         if ended == Ended::ByPeer {
             return Drained::Closed;
@@ -343,7 +363,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
             // The sender at the other end would go on: it must feel the end.
             return Drained::StillMoving;
         }
-        let drained = finish::half_close_and_drain(data);
+        let drained = finish::bring_to_its_end(data, parting);
         // Without netserver nobody promises to answer the end with an end.
         if plan.control.is_none() {
             Drained::StillMoving
@@ -375,8 +395,10 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
             .map_err(blame(flow))?
         };
         self.stop.over();
+        let facts = endpoint.facts();
         let end_mark = flow.sends.then(|| endpoint.part()).and_then(Parted::mark);
         Ok(Moved {
+            facts,
             end_mark,
             ..Moved::nothing(ended)
         })
@@ -418,12 +440,13 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
                 }
                 Err(error) => return Err(error),
             };
-            segment_size = segment_size.or_else(|| socket::segment_size(endpoint.fd()));
+            segment_size =
+                segment_size.or_else(|| socket::segment_size(plan.transport, endpoint.fd()));
             Ok(Opened::Ready(endpoint))
         };
         let without_netserver = plan.control.is_none();
         let half_close = |endpoint: &mut C::Endpoint| {
-            if without_netserver {
+            if without_netserver && C::PARTING != Parting::Close {
                 netperf_os::io::half_close(endpoint.fd())
             } else {
                 Ok(())

@@ -7,7 +7,7 @@ use netperf_measure::clock;
 use netperf_model::{Ending, Limit as LimitPlan, ServerJob, Tally};
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket, Parts, Plain};
-use netperf_transport::registry::{self, Visitor};
+use netperf_transport::registry::{self, Asked, Visitor};
 use netperf_transport::tcp::{Spliced, Tcp};
 use netperf_transport::{Endpoint, Received, Sent};
 use netperf_transport::{place, socket};
@@ -122,9 +122,13 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
     fn go<L: Limit>(self, data: Socket, limit: &L) -> Result<Served, EngineError> {
         let transport = self.work.job.transport;
         let plan = self.work.job.end.socket.clone();
+        let asked = Asked {
+            socket: &plan,
+            associations: self.work.job.associations,
+        };
         registry::visit(
             transport,
-            &plan,
+            asked,
             Visiting {
                 going: self,
                 data,
@@ -146,7 +150,7 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
         };
         self.begin()?;
         let (ended, data) = self.serve(endpoint, limit)?;
-        Ok(Served::with_facts(ended, &data))
+        Ok(self.served(ended, &data))
     }
 
     /// Data over one connection, moved in one of the ways that a byte stream knows.
@@ -162,7 +166,7 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
         } else {
             self.serve(Tcp(data), limit)?
         };
-        Ok(Served::with_facts(ended, &data))
+        Ok(self.served(ended, &data))
     }
 
     /// The one connection of a test, or how the wait for it ended.
@@ -193,6 +197,13 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
                 .reschedule(schedule)
                 .map_err(Operation::Timer.failed()),
             None => Ok(()),
+        }
+    }
+
+    fn served(&self, ended: Ended, data: &Socket) -> Served {
+        Served {
+            facts: Some(socket::facts(self.work.job.transport, data)),
+            ..Served::without_facts(ended)
         }
     }
 
@@ -248,8 +259,12 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ended::ByPeer,
             other => other.map_err(blame(job.flow))?,
         };
+        let facts = endpoint.facts();
         drop(endpoint.part());
-        Ok(Served::without_facts(ended))
+        Ok(Served {
+            facts,
+            ..Served::without_facts(ended)
+        })
     }
 
     fn answers<A: Addresses, L: Limit>(
@@ -274,11 +289,15 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
             stream::receive(&mut endpoint, needed(&mut rings.recv)?, run)
         };
         let ended = ended.map_err(blame(job.flow))?;
+        let idle = endpoint.inner.waited_in_vain();
         if ended == Ended::Abandoned {
             // The client's own end marks never came, so it may be waiting for one.
             drop(endpoint.inner.part());
         }
-        Ok(Served::without_facts(ended))
+        Ok(Served {
+            idle,
+            ..Served::without_facts(ended)
+        })
     }
 
     fn connections<C: Connects, L: Limit>(
@@ -319,13 +338,6 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
 }
 
 impl Served {
-    fn with_facts(ended: Ended, data: &Socket) -> Self {
-        Self {
-            facts: Some(socket::facts(data)),
-            ..Self::without_facts(ended)
-        }
-    }
-
     fn without_facts(ended: Ended) -> Self {
         Self {
             ended,
@@ -396,7 +408,7 @@ struct UntilOdd<E> {
 }
 
 impl<E: Endpoint> Endpoint for UntilOdd<E> {
-    const KEEPS_BOUNDARIES: bool = true;
+    const KEEPS_BOUNDARIES: bool = E::KEEPS_BOUNDARIES;
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {

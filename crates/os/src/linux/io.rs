@@ -8,7 +8,7 @@ use socket2::SockAddr;
 
 /// A call's result: a count, or the error in `errno`.
 #[inline]
-fn counted(result: libc::ssize_t) -> io::Result<usize> {
+pub(super) fn counted(result: libc::ssize_t) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
@@ -26,6 +26,21 @@ pub const NO_SUCH_FAMILY: i32 = libc::EAFNOSUPPORT;
 #[must_use]
 pub fn is_queue_full(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::ENOMEM))
+}
+
+/// Whether connect(2) failed because an earlier one is not done yet.
+#[must_use]
+pub fn is_under_way(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::EALREADY | libc::EINPROGRESS)
+    )
+}
+
+/// Whether connect(2) failed because the socket is connected already.
+#[must_use]
+pub fn is_connected_already(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EISCONN)
 }
 
 /// send(2) on a connected socket, never raising `SIGPIPE`.
@@ -119,8 +134,8 @@ pub fn send_to(fd: BorrowedFd<'_>, buf: &[u8], to: &SockAddr) -> io::Result<usiz
 /// A datagram's source, filled in place so that a receive loop allocates nothing.
 #[derive(Debug)]
 pub struct Source {
-    storage: libc::sockaddr_storage,
-    len: libc::socklen_t,
+    pub(super) storage: libc::sockaddr_storage,
+    pub(super) len: libc::socklen_t,
 }
 
 /// The size of the largest socket address.
@@ -128,7 +143,8 @@ pub struct Source {
     clippy::cast_possible_truncation,
     reason = "the size of sockaddr_storage is 128"
 )]
-const STORAGE_LEN: libc::socklen_t = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
+pub(super) const STORAGE_LEN: libc::socklen_t =
+    size_of::<libc::sockaddr_storage>() as libc::socklen_t;
 
 impl Source {
     /// No source yet.

@@ -6,6 +6,7 @@ pub mod io;
 pub mod net;
 pub mod process;
 pub mod resolve;
+pub mod sctp;
 pub mod sockopt;
 pub mod system;
 pub mod tcp;

@@ -50,7 +50,23 @@ pub enum IntOption {
     KeepInterval,
     /// `TCP_KEEPCNT`.
     KeepCount,
+    /// `IP_MTU` of a connected socket, bytes.
+    PathMtuV4,
+    /// `IPV6_MTU` of a connected socket, bytes.
+    PathMtuV6,
+    /// `SCTP_NODELAY` (RFC 6458 section 8.1.5).
+    SctpNoDelay,
+    /// `DCCP_SOCKOPT_QPOLICY_TXQLEN` of Linux: messages in the send queue, 0 for no limit
+    /// but the socket buffer.
+    DccpQueueLength,
+    /// `DCCP_SOCKOPT_GET_CUR_MPS` of Linux: the largest message now, bytes.
+    DccpMessageSize,
 }
+
+// From linux/sctp.h and linux/dccp.h, which libc does not have.
+const SCTP_NODELAY: libc::c_int = 3;
+const DCCP_SOCKOPT_GET_CUR_MPS: libc::c_int = 5;
+const DCCP_SOCKOPT_QPOLICY_TXQLEN: libc::c_int = 17;
 
 impl IntOption {
     const fn level_and_name(self) -> (libc::c_int, libc::c_int) {
@@ -77,6 +93,11 @@ impl IntOption {
             Self::KeepIdle => (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE),
             Self::KeepInterval => (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL),
             Self::KeepCount => (libc::IPPROTO_TCP, libc::TCP_KEEPCNT),
+            Self::PathMtuV4 => (libc::IPPROTO_IP, libc::IP_MTU),
+            Self::PathMtuV6 => (libc::IPPROTO_IPV6, libc::IPV6_MTU),
+            Self::SctpNoDelay => (libc::IPPROTO_SCTP, SCTP_NODELAY),
+            Self::DccpQueueLength => (libc::SOL_DCCP, DCCP_SOCKOPT_QPOLICY_TXQLEN),
+            Self::DccpMessageSize => (libc::SOL_DCCP, DCCP_SOCKOPT_GET_CUR_MPS),
         }
     }
 }

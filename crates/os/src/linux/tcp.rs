@@ -90,6 +90,39 @@ pub fn unacknowledged(fd: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(u32::try_from(queued).unwrap_or(0))
 }
 
+// From linux/mptcp.h and linux/socket.h, which libc does not have.
+const SOL_MPTCP: libc::c_int = 284;
+const MPTCP_INFO: libc::c_int = 1;
+
+/// Whether a connection of an MPTCP socket speaks Multipath TCP; `false` when it fell back
+/// to TCP (RFC 8684 section 3.7).
+///
+/// # Errors
+/// Whatever getsockopt(2) reports besides.
+pub fn is_multipath(fd: BorrowedFd<'_>) -> io::Result<bool> {
+    // The beginning of struct mptcp_info: only whether the kernel has one matters.
+    let mut begin = [0_u8; 4];
+    let mut len: libc::socklen_t = 4;
+    // SAFETY: `begin` has room for `len` bytes and both outlive the call.
+    let result = unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            SOL_MPTCP,
+            MPTCP_INFO,
+            begin.as_mut_ptr().cast(),
+            &raw mut len,
+        )
+    };
+    if result == 0 {
+        return Ok(true);
+    }
+    let error = io::Error::last_os_error();
+    match error.raw_os_error() {
+        Some(libc::EOPNOTSUPP | libc::ENOPROTOOPT) => Ok(false),
+        _ => Err(error),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -68,6 +68,54 @@ pub fn sleep(time: Duration) {
     unsafe { libc::nanosleep(&raw const request, std::ptr::null_mut()) };
 }
 
+/// A point in time, for waits that signals interrupt over and over.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline(Duration);
+
+impl Deadline {
+    /// This long from now.
+    #[must_use]
+    pub fn after(time: Duration) -> Self {
+        Self(since_boot().saturating_add(time))
+    }
+
+    /// The time left; zero when it is over.
+    #[must_use]
+    pub fn left(&self) -> Duration {
+        self.0.saturating_sub(since_boot())
+    }
+
+    /// poll(2) on one descriptor until it is ready or the time is over, signals or not.
+    ///
+    /// # Errors
+    /// Whatever poll(2) reports, `EINTR` aside.
+    pub fn ready(&self, fd: BorrowedFd<'_>, interest: Interest) -> io::Result<bool> {
+        loop {
+            let left = self.left();
+            // Rounded up: a time-out of zero is no wait.
+            let turn = left.min(Duration::from_secs(1)) + Duration::from_millis(1);
+            if ready(fd, interest, turn)? {
+                return Ok(true);
+            }
+            if left.is_zero() {
+                return Ok(false);
+            }
+        }
+    }
+}
+
+/// The monotonic clock (clock_gettime(2)).
+fn since_boot() -> Duration {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is valid for writing.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,5 +128,14 @@ mod tests {
         let soon = Duration::from_millis(1);
         assert!(!ready(socket.as_fd(), Interest::Read, soon).unwrap());
         assert!(ready(socket.as_fd(), Interest::Write, soon).unwrap());
+    }
+
+    #[test]
+    fn a_deadline_ends_a_wait_for_a_silent_socket() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let deadline = Deadline::after(Duration::from_millis(20));
+        assert!(!deadline.left().is_zero());
+        assert!(!deadline.ready(socket.as_fd(), Interest::Read).unwrap());
+        assert!(deadline.left().is_zero());
     }
 }

@@ -1,0 +1,369 @@
+//! What sctp(7) has and other sockets have not (RFC 6458): notifications, messages in
+//! parts, the end of one association among several, and what SCTP knows about one.
+//!
+//! Constants and layouts are those of linux/sctp.h.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::Duration;
+
+use super::io::{STORAGE_LEN, Source, counted};
+
+const SCTP_EVENTS: libc::c_int = 11;
+const SCTP_STATUS: libc::c_int = 14;
+const SCTP_GET_ASSOC_ID_LIST: libc::c_int = 29;
+const SCTP_GET_ASSOC_STATS: libc::c_int = 112;
+/// The control message that says how a message is sent (RFC 6458 section 5.3.4).
+const SCTP_SNDINFO: libc::c_int = 2;
+/// In its flags: no message, but the end of the association.
+const SCTP_EOF: u16 = 0x200;
+/// Among the flags of recvmsg(2): what came is a notification.
+const MSG_NOTIFICATION: libc::c_int = 0x8000;
+
+/// Names an association of a one-to-many socket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AssociationId(i32);
+
+impl AssociationId {
+    /// The only association of a one-to-one socket.
+    pub const OWN: Self = Self(0);
+}
+
+/// What one recvmsg(2) brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Bytes.
+    pub count: usize,
+    flags: libc::c_int,
+}
+
+impl Part {
+    /// Whether the message, or notification, ends here.
+    #[must_use]
+    pub const fn is_last(self) -> bool {
+        self.flags & libc::MSG_EOR != 0
+    }
+
+    /// Whether it is of a notification and not of a message.
+    #[must_use]
+    pub const fn is_notification(self) -> bool {
+        self.flags & MSG_NOTIFICATION != 0
+    }
+}
+
+/// recvmsg(2): a message or a part of one, its source left in `source`.
+///
+/// # Errors
+/// Whatever recvmsg(2) reports.
+#[inline]
+pub fn recv(fd: BorrowedFd<'_>, buf: &mut [u8], source: &mut Source) -> io::Result<Part> {
+    let mut part = libc::iovec {
+        iov_base: buf.as_mut_ptr().cast(),
+        iov_len: buf.len(),
+    };
+    // SAFETY: msghdr is plain data for which all zeros is valid.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_name = (&raw mut source.storage).cast();
+    message.msg_namelen = STORAGE_LEN;
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    // SAFETY: every pointer in `message` describes memory that outlives the call.
+    let count = counted(unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, 0) })?;
+    source.len = message.msg_namelen;
+    Ok(Part {
+        count,
+        flags: message.msg_flags,
+    })
+}
+
+/// `struct sctp_sndinfo`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct SendInfo {
+    stream: u16,
+    flags: u16,
+    payload_protocol: u32,
+    context: u32,
+    association: i32,
+}
+
+/// A control message with its data, aligned and laid out as the kernel wants it.
+#[repr(C)]
+struct Control {
+    header: libc::cmsghdr,
+    info: SendInfo,
+}
+
+/// sendmsg(2) of one message over an association, never raising `SIGPIPE`.
+///
+/// # Errors
+/// Whatever sendmsg(2) reports; `EPIPE` when the association is no more.
+#[inline]
+pub fn send(fd: BorrowedFd<'_>, buf: &[u8], association: AssociationId) -> io::Result<usize> {
+    send_with(fd, buf, association, 0)
+}
+
+/// Ends an association once everything sent before has arrived (`SCTP_EOF`).
+///
+/// # Errors
+/// Whatever sendmsg(2) reports; `EPIPE` when the association is no more.
+pub fn end(fd: BorrowedFd<'_>, association: AssociationId) -> io::Result<()> {
+    send_with(fd, &[], association, SCTP_EOF).map(drop)
+}
+
+#[inline]
+fn send_with(
+    fd: BorrowedFd<'_>,
+    buf: &[u8],
+    association: AssociationId,
+    flags: u16,
+) -> io::Result<usize> {
+    // SAFETY: a cmsghdr is plain data for which all zeros is valid.
+    let mut header: libc::cmsghdr = unsafe { std::mem::zeroed() };
+    header.cmsg_len = size_of::<Control>() as _;
+    header.cmsg_level = libc::IPPROTO_SCTP;
+    header.cmsg_type = SCTP_SNDINFO;
+    let mut control = Control {
+        header,
+        info: SendInfo {
+            stream: 0,
+            flags,
+            payload_protocol: 0,
+            context: 0,
+            association: association.0,
+        },
+    };
+    let mut part = libc::iovec {
+        iov_base: buf.as_ptr().cast_mut().cast(),
+        iov_len: buf.len(),
+    };
+    // SAFETY: msghdr is plain data for which all zeros is valid.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    if !buf.is_empty() {
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+    }
+    message.msg_control = (&raw mut control).cast();
+    message.msg_controllen = size_of::<Control>() as _;
+    // SAFETY: every pointer in `message` describes memory that outlives the call, and
+    // sendmsg only reads the buffer.
+    counted(unsafe { libc::sendmsg(fd.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) })
+}
+
+/// The length of the longest notification that [`Change::of`] reads.
+pub const NOTIFICATION_LEN: usize = 20;
+
+/// What a notification says about associations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// One more stands.
+    Up,
+    /// One is no more, in order or not.
+    Over,
+    /// None of that.
+    Nothing,
+}
+
+impl Change {
+    /// Reads a notification (RFC 6458 section 6.1): `struct sctp_assoc_change` begins with
+    /// type, flags and length, and then the state.
+    #[must_use]
+    pub fn of(notification: &[u8]) -> Self {
+        const ASSOC_CHANGE: u16 = 0x8001;
+        const COMM_UP: u16 = 0;
+        const COMM_LOST: u16 = 1;
+        const SHUTDOWN_COMP: u16 = 3;
+        let number = |at: usize| {
+            let bytes = notification.get(at..at + 2)?;
+            bytes.try_into().ok().map(u16::from_ne_bytes)
+        };
+        match (number(0), number(8)) {
+            (Some(ASSOC_CHANGE), Some(COMM_UP)) => Self::Up,
+            (Some(ASSOC_CHANGE), Some(COMM_LOST | SHUTDOWN_COMP)) => Self::Over,
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// Has a socket tell of the beginning and the end of associations.
+///
+/// # Errors
+/// Whatever setsockopt(2) reports.
+pub fn notify_of_changes(fd: BorrowedFd<'_>) -> io::Result<()> {
+    // struct sctp_event_subscribe up to the association event: data_io, association.
+    let events: [u8; 2] = [0, 1];
+    // SAFETY: the value is two bytes that outlive the call; a kernel takes any length up
+    // to its own structure's.
+    let result = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            libc::IPPROTO_SCTP,
+            SCTP_EVENTS,
+            events.as_ptr().cast(),
+            2,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// getsockopt(2) into a value that begins as the request.
+///
+/// # Safety
+/// `T` must be plain data, valid for any bytes.
+unsafe fn ask<T>(fd: BorrowedFd<'_>, name: libc::c_int, value: &mut T) -> io::Result<()> {
+    let mut len = libc::socklen_t::try_from(size_of::<T>()).unwrap_or(0);
+    // SAFETY: `value` has room for `len` bytes and both outlive the call.
+    let result = unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            libc::IPPROTO_SCTP,
+            name,
+            std::ptr::from_mut(value).cast(),
+            &raw mut len,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// `struct sctp_status` with its `struct sctp_paddrinfo`, which is packed to 4 bytes.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RawStatus {
+    association: i32,
+    state: i32,
+    window: u32,
+    unacknowledged: u16,
+    pending: u16,
+    streams_in: u16,
+    streams_out: u16,
+    fragmentation_point: u32,
+    primary_association: i32,
+    primary_address: [u32; 32],
+    primary_state: i32,
+    primary_window: u32,
+    primary_round_trip: u32,
+    primary_timeout: u32,
+    primary_mtu: u32,
+}
+
+/// What is known of an association (`SCTP_STATUS`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// The most that one packet carries of a message, bytes.
+    pub fragmentation_point: u32,
+    /// Chunks on their way and waiting to be sent.
+    pub outstanding: u32,
+    /// What the peer has room for, bytes.
+    pub peer_window: u32,
+    /// Smoothed round trip on the primary path; `None` below the kernel's resolution of
+    /// a few milliseconds.
+    pub round_trip: Option<Duration>,
+}
+
+/// getsockopt(2) of `SCTP_STATUS`.
+///
+/// # Errors
+/// `EINVAL` when the association is no more.
+pub fn status(fd: BorrowedFd<'_>, association: AssociationId) -> io::Result<Status> {
+    // SAFETY: the structure is plain data for which all zeros is valid.
+    let mut raw: RawStatus = unsafe { std::mem::zeroed() };
+    raw.association = association.0;
+    // SAFETY: it is valid for any bytes, too.
+    unsafe { ask(fd, SCTP_STATUS, &mut raw) }?;
+    let millis = u64::from(raw.primary_round_trip);
+    Ok(Status {
+        fragmentation_point: raw.fragmentation_point,
+        outstanding: u32::from(raw.unacknowledged) + u32::from(raw.pending),
+        peer_window: raw.window,
+        round_trip: (millis > 0).then(|| Duration::from_millis(millis)),
+    })
+}
+
+/// `struct sctp_assoc_stats` up to the retransmitted chunks and a little more: the kernel
+/// fills what fits.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RawStatistics {
+    association: i32,
+    timeout_address: libc::sockaddr_storage,
+    max_timeout: u64,
+    selective_acks_in: u64,
+    selective_acks_out: u64,
+    packets_out: u64,
+    packets_in: u64,
+    retransmitted: u64,
+}
+
+/// Chunks that were sent again since the association was made (`SCTP_GET_ASSOC_STATS`).
+///
+/// # Errors
+/// `EINVAL` when the association is no more.
+pub fn retransmissions(fd: BorrowedFd<'_>, association: AssociationId) -> io::Result<u64> {
+    // SAFETY: the structure is plain data for which all zeros is valid.
+    let mut raw: RawStatistics = unsafe { std::mem::zeroed() };
+    raw.association = association.0;
+    // SAFETY: it is valid for any bytes, too.
+    unsafe { ask(fd, SCTP_GET_ASSOC_STATS, &mut raw) }?;
+    Ok(raw.retransmitted)
+}
+
+/// `struct sctp_assoc_ids` with room for one.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RawIds {
+    count: u32,
+    first: i32,
+}
+
+/// The association of a one-to-many socket that has one (`SCTP_GET_ASSOC_ID_LIST`).
+///
+/// # Errors
+/// `NotConnected` when it has none, `EINVAL` when it has more.
+pub fn only_association(fd: BorrowedFd<'_>) -> io::Result<AssociationId> {
+    let mut raw = RawIds { count: 0, first: 0 };
+    // SAFETY: the structure is plain data, valid for any bytes.
+    unsafe { ask(fd, SCTP_GET_ASSOC_ID_LIST, &mut raw) }?;
+    if raw.count == 0 {
+        return Err(io::ErrorKind::NotConnected.into());
+    }
+    Ok(AssociationId(raw.first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_structures_have_the_kernels_sizes() {
+        assert_eq!(size_of::<SendInfo>(), 16);
+        assert_eq!(size_of::<RawStatus>(), 176);
+        assert_eq!(std::mem::offset_of!(RawStatus, primary_round_trip), 164);
+        #[cfg(target_pointer_width = "64")]
+        assert_eq!(std::mem::offset_of!(RawStatistics, retransmitted), 176);
+    }
+
+    #[test]
+    fn a_notification_tells_of_the_beginning_and_the_end_of_an_association() {
+        let change = |kind: u16, state: u16| {
+            let mut bytes = [0; NOTIFICATION_LEN];
+            bytes[..2].copy_from_slice(&kind.to_ne_bytes());
+            bytes[8..10].copy_from_slice(&state.to_ne_bytes());
+            Change::of(&bytes)
+        };
+        assert_eq!(change(0x8001, 0), Change::Up);
+        assert_eq!(change(0x8001, 1), Change::Over);
+        assert_eq!(change(0x8001, 3), Change::Over);
+        // CANT_STR_ASSOC: it never stood.
+        assert_eq!(change(0x8001, 4), Change::Nothing);
+        assert_eq!(change(0x8005, 0), Change::Nothing);
+        assert_eq!(Change::of(&[1, 0x80]), Change::Nothing);
+    }
+}

@@ -1,0 +1,476 @@
+//! SCTP: one association for each socket, or many on one (RFC 9260, RFC 6458).
+
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use netperf_model::{Family, SocketPlan, TransportId};
+use netperf_os::io::{self as calls, Source};
+use netperf_os::sctp::{self, AssociationId, Change, NOTIFICATION_LEN, Part};
+use netperf_os::wait::{self, Deadline, Interest};
+use netperf_os::{SockAddr, Socket, bell};
+
+use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
+use crate::meeting::{self, Addresses, Connects, GiveUp, Met, Parted, Parting, Parts};
+use crate::non_blocking::Unblock;
+use crate::socket::{self, Facts};
+use crate::tcp::Tcp;
+
+/// How long an association may take to come up.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+/// How long all associations may take to end, together.
+const PART_WITHIN: Duration = Duration::from_secs(6);
+/// A slice of the silence after the first association has ended.
+const SLICE: Duration = Duration::from_millis(100);
+/// So many slices of silence are the end of the others, too: longer than the shortest
+/// time after which lost data is sent again (RTO.Min, RFC 9260 section 16).
+const SLICES: u32 = 15;
+
+/// One association for each socket. A message may arrive in parts, but never with another.
+#[derive(Clone, Copy, Debug)]
+pub struct Sctp;
+
+impl Connects for Sctp {
+    type Endpoint = Tcp;
+
+    const PARTING: Parting = Parting::Shutdown;
+
+    fn connect(&self, socket: Socket, to: &SockAddr, give_up: GiveUp<'_>) -> io::Result<Met<Tcp>> {
+        meeting::connect(&socket, to, give_up)?.and_then(|()| Ok(Met::Connected(Tcp(socket))))
+    }
+
+    fn accept(&self, listener: &Socket, give_up: GiveUp<'_>) -> io::Result<Met<Tcp>> {
+        meeting::accept(listener, give_up)?.and_then(|socket| Ok(Met::Connected(Tcp(socket))))
+    }
+}
+
+impl Unblock for Tcp {
+    fn unblock(&self) -> io::Result<()> {
+        self.0.set_nonblocking(true)
+    }
+}
+
+/// What SCTP knows of an association; without one only the buffers are known.
+pub(crate) fn facts(socket: &Socket, association: AssociationId) -> Facts {
+    let (send_buffer, recv_buffer) = socket::buffers(socket);
+    let fd = socket.as_fd();
+    Facts {
+        send_buffer,
+        recv_buffer,
+        retransmissions: sctp::retransmissions(fd, association)
+            .ok()
+            .map(|chunks| u32::try_from(chunks).unwrap_or(u32::MAX)),
+        round_trip: sctp::status(fd, association)
+            .ok()
+            .and_then(|status| status.round_trip),
+        ..Facts::default()
+    }
+}
+
+/// Many associations: netperf opens as many sockets, one association each, and netserver
+/// has them all on one socket.
+#[derive(Clone, Debug)]
+pub struct SctpMany {
+    plan: SocketPlan,
+    associations: u32,
+}
+
+impl SctpMany {
+    /// The transport, its further sockets prepared like the first.
+    #[must_use]
+    pub fn new(plan: &SocketPlan, associations: u32) -> Self {
+        Self {
+            plan: plan.clone(),
+            associations: associations.max(1),
+        }
+    }
+
+    /// Another socket like the first, at the same host.
+    fn another(&self, first: &Socket) -> io::Result<Socket> {
+        let local = first.local_addr()?.as_socket();
+        let v6 = local.is_some_and(|local| local.is_ipv6());
+        let family = if v6 { Family::V6 } else { Family::V4 };
+        let socket = socket::open_again(TransportId::SctpMany, family, &self.plan)?;
+        if let Some(mut local) = local.filter(|local| !local.ip().is_unspecified()) {
+            local.set_port(0);
+            socket::bind(&socket, local)?;
+        }
+        Ok(socket)
+    }
+}
+
+impl Addresses for SctpMany {
+    type Asking = Asking;
+    type Answering = Answering;
+
+    fn asking(&self, socket: Socket, to: SockAddr) -> io::Result<Asking> {
+        let mut others = Vec::new();
+        for _ in 1..self.associations {
+            others.push(self.another(&socket)?);
+        }
+        let ends = std::iter::once(socket)
+            .chain(others)
+            .map(|socket| End::connect(socket, &to))
+            .collect::<io::Result<_>>()?;
+        Ok(Asking {
+            ends,
+            asks: Turn::default(),
+            hears: Turn::default(),
+        })
+    }
+
+    fn answering(&self, socket: Socket) -> io::Result<Answering> {
+        sctp::notify_of_changes(socket.as_fd())?;
+        Ok(Answering {
+            socket,
+            source: Source::unknown(),
+            notice: Notice::default(),
+            expected: self.associations,
+            up: 0,
+            over: 0,
+            silent: 0,
+        })
+    }
+}
+
+/// A notification that is put together: a buffer for messages may be shorter.
+#[derive(Debug, Default)]
+struct Notice {
+    bytes: [u8; NOTIFICATION_LEN],
+    len: usize,
+}
+
+impl Notice {
+    /// One more part of it, and what it says once it is whole.
+    fn take(&mut self, bytes: &[u8], is_last: bool) -> Change {
+        let count = bytes.len().min(NOTIFICATION_LEN - self.len);
+        self.bytes[self.len..self.len + count].copy_from_slice(&bytes[..count]);
+        self.len += count;
+        if !is_last {
+            return Change::Nothing;
+        }
+        let whole = &self.bytes[..std::mem::take(&mut self.len)];
+        Change::of(whole)
+    }
+}
+
+/// A part of a message that may as well be a notification.
+fn part_of(part: Part, buf: &[u8]) -> Option<&[u8]> {
+    part.is_notification()
+        .then(|| buf.get(..part.count).unwrap_or(buf))
+}
+
+/// A socket with the one association that netperf has made on it.
+#[derive(Debug)]
+struct End {
+    socket: Socket,
+    association: AssociationId,
+    source: Source,
+    notice: Notice,
+    over: bool,
+}
+
+impl End {
+    fn connect(socket: Socket, to: &SockAddr) -> io::Result<Self> {
+        sctp::notify_of_changes(socket.as_fd())?;
+        connect(&socket, to)?;
+        let association = sctp::only_association(socket.as_fd())?;
+        Ok(Self {
+            socket,
+            association,
+            source: Source::unknown(),
+            notice: Notice::default(),
+            over: false,
+        })
+    }
+
+    /// Whether it has ended before the deadline.
+    fn is_over_by(&mut self, deadline: &Deadline) -> io::Result<bool> {
+        let mut scrap = [0; 65_536];
+        while !self.over {
+            if !deadline.ready(self.socket.as_fd(), Interest::Read)? {
+                return Ok(false);
+            }
+            match sctp::recv(self.socket.as_fd(), &mut scrap, &mut self.source) {
+                Ok(part) => self.notice_of(part, &scrap),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    #[cold]
+    fn notice_of(&mut self, part: Part, buf: &[u8]) {
+        if let Some(bytes) = part_of(part, buf) {
+            self.over |= self.notice.take(bytes, part.is_last()) == Change::Over;
+        }
+    }
+}
+
+/// connect(2) on a one-to-many socket, which goes on by itself when a signal interrupts it
+/// and is asked for again to hear what came of it. The peer may have been faster.
+fn connect(socket: &Socket, to: &SockAddr) -> io::Result<()> {
+    const ASK_EVERY: Duration = Duration::from_millis(5);
+    let deadline = Deadline::after(CONNECT_WITHIN);
+    loop {
+        let error = match socket.connect(to) {
+            Ok(()) => return Ok(()),
+            Err(error) => error,
+        };
+        if calls::is_connected_already(&error) {
+            return Ok(());
+        }
+        let under_way = error.kind() == io::ErrorKind::Interrupted || calls::is_under_way(&error);
+        if !under_way {
+            return Err(error);
+        }
+        if deadline.left().is_zero() || bell::phase() != bell::Phase::Running {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        wait::sleep(ASK_EVERY);
+    }
+}
+
+/// Whose turn it is, round and round.
+#[derive(Debug, Default)]
+struct Turn {
+    index: usize,
+    count: u64,
+}
+
+impl Turn {
+    #[inline]
+    fn next(&mut self, of: usize) {
+        self.count += 1;
+        self.index += 1;
+        if self.index >= of {
+            self.index = 0;
+        }
+    }
+}
+
+/// netperf's end: the associations have their turns, and each answers what it was asked.
+#[derive(Debug)]
+pub struct Asking {
+    ends: Vec<End>,
+    asks: Turn,
+    hears: Turn,
+}
+
+impl Endpoint for Asking {
+    // A long message arrives in parts.
+    const KEEPS_BOUNDARIES: bool = false;
+
+    #[inline]
+    fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
+        let end = &self.ends[self.asks.index];
+        let sent = stream_sent(sctp::send(end.socket.as_fd(), buf, end.association))?;
+        if let Sent::Bytes(_) = sent {
+            self.asks.next(self.ends.len());
+        }
+        Ok(sent)
+    }
+
+    #[inline]
+    fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
+        loop {
+            let end = &mut self.ends[self.hears.index];
+            let part = match sctp::recv(end.socket.as_fd(), buf, &mut end.source) {
+                Ok(part) => part,
+                Err(error) => return received(Err(error)),
+            };
+            if part.is_notification() {
+                end.notice_of(part, buf);
+                if end.over {
+                    return Ok(Received::End);
+                }
+                continue;
+            }
+            // Where nothing is asked, there is one association to hear from.
+            if part.is_last() && self.hears.count < self.asks.count {
+                self.hears.next(self.ends.len());
+            }
+            return received(Ok(part.count));
+        }
+    }
+}
+
+impl Parts for Asking {
+    /// Ends every association and waits until each has ended: then everything has arrived.
+    fn part(mut self) -> Parted {
+        for end in self.ends.iter().filter(|end| !end.over) {
+            // One that is gone needs no end, and one that has no room for it is closed.
+            let _gone = sctp::end(end.socket.as_fd(), end.association);
+        }
+        let deadline = Deadline::after(PART_WITHIN);
+        for end in &mut self.ends {
+            if !matches!(end.is_over_by(&deadline), Ok(true)) {
+                break;
+            }
+        }
+        Parted::Done
+    }
+
+    fn facts(&self) -> Option<Facts> {
+        let mut all = self.ends.iter();
+        let first = all.next()?;
+        let mut sum = facts(&first.socket, first.association);
+        for end in all {
+            let more = facts(&end.socket, end.association).retransmissions;
+            sum.retransmissions = sum
+                .retransmissions
+                .zip(more)
+                .map(|(sum, more)| sum.saturating_add(more));
+        }
+        Some(sum)
+    }
+}
+
+impl Unblock for Asking {
+    fn unblock(&self) -> io::Result<()> {
+        self.ends
+            .iter()
+            .try_for_each(|end| end.socket.set_nonblocking(true))
+    }
+}
+
+/// netserver's end: answers whoever asks, until every association has ended.
+///
+/// A netperf of another make ends only the first and keeps the others open. After the
+/// first end a silence on the others is therefore the end, too.
+#[derive(Debug)]
+pub struct Answering {
+    socket: Socket,
+    source: Source,
+    notice: Notice,
+    expected: u32,
+    up: u32,
+    over: u32,
+    /// Slices of silence in a row, once the first has ended.
+    silent: u32,
+}
+
+impl Answering {
+    /// Whether a notification is of the last end.
+    #[cold]
+    fn is_over_with(&mut self, part: Part, buf: &[u8]) -> io::Result<bool> {
+        let Some(bytes) = part_of(part, buf) else {
+            return Ok(false);
+        };
+        match self.notice.take(bytes, part.is_last()) {
+            Change::Up => self.up += 1,
+            Change::Over => self.over += 1,
+            Change::Nothing => return Ok(false),
+        }
+        if self.over == 1 {
+            // From here on it listens for silence, and waits for it.
+            self.socket.set_nonblocking(false)?;
+            self.socket.set_read_timeout(Some(SLICE))?;
+        }
+        Ok(self.over > 0 && self.over >= self.up.max(self.expected))
+    }
+
+    #[cold]
+    fn failed(&mut self, error: io::Error) -> io::Result<Option<Received>> {
+        let outcome = received(Err(error))?;
+        if outcome != Received::TimedOut || self.over == 0 {
+            return Ok(Some(outcome));
+        }
+        self.silent += 1;
+        Ok((self.silent >= SLICES).then_some(Received::End))
+    }
+}
+
+impl Endpoint for Answering {
+    // A long message arrives in parts.
+    const KEEPS_BOUNDARIES: bool = false;
+
+    #[inline]
+    fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
+        stream_sent(calls::send_back(self.socket.as_fd(), buf, &self.source))
+    }
+
+    #[inline]
+    fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
+        loop {
+            match sctp::recv(self.socket.as_fd(), buf, &mut self.source) {
+                Ok(part) if part.is_notification() => {
+                    if self.is_over_with(part, buf)? {
+                        return Ok(Received::End);
+                    }
+                }
+                Ok(part) => {
+                    self.silent = 0;
+                    return received(Ok(part.count));
+                }
+                Err(error) => {
+                    if let Some(outcome) = self.failed(error)? {
+                        return Ok(outcome);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Parts for Answering {
+    /// Closing the socket ends every association that still stands.
+    fn part(self) -> Parted {
+        Parted::Done
+    }
+
+    fn waited_in_vain(&self) -> Duration {
+        if self.silent >= SLICES {
+            SLICE * self.silent
+        } else {
+            Duration::ZERO
+        }
+    }
+}
+
+impl Unblock for Answering {
+    fn unblock(&self) -> io::Result<()> {
+        self.socket.set_nonblocking(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notification_that_comes_byte_by_byte_is_read_when_it_is_whole() {
+        let mut notice = Notice::default();
+        let mut bytes = [0_u8; NOTIFICATION_LEN];
+        bytes[..2].copy_from_slice(&0x8001_u16.to_ne_bytes());
+        for _ in 0..2 {
+            for (index, byte) in bytes.iter().enumerate() {
+                let is_last = index + 1 == bytes.len();
+                let expected = if is_last { Change::Up } else { Change::Nothing };
+                assert_eq!(notice.take(&[*byte], is_last), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn a_notification_longer_than_any_that_matters_does_no_harm() {
+        let mut notice = Notice::default();
+        assert_eq!(notice.take(&[7; 300], false), Change::Nothing);
+        assert_eq!(notice.take(&[7; 300], true), Change::Nothing);
+        assert_eq!(notice.len, 0);
+    }
+
+    #[test]
+    fn turns_go_round() {
+        let mut turn = Turn::default();
+        let seen: Vec<usize> = (0..5)
+            .map(|_| {
+                let index = turn.index;
+                turn.next(3);
+                index
+            })
+            .collect();
+        assert_eq!(seen, [0, 1, 2, 0, 1]);
+    }
+}

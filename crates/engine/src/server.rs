@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_model::{Address, EndResult, EndSetup, Limit as LimitPlan, ServerJob, Tally};
+use netperf_model::{Address, EndResult, EndSetup, Ending, Limit as LimitPlan, ServerJob, Tally};
 use netperf_os::Socket;
 use netperf_os::bell::{self, Bell, Outside, Schedule};
 use netperf_transport::place::{self, Placed, Wanted};
@@ -19,8 +19,8 @@ use crate::stop::{ByBell, Ended};
 
 /// How long netserver waits for netperf's end of the run past the test's length.
 pub const PAD: Duration = Duration::from_secs(4);
-/// In connection tests nothing tells netserver of the end; this long without a
-/// connection once the time is over does.
+/// In some tests nothing tells netserver of the end; this long without a connection, or
+/// without anything, once the time is over does.
 pub(crate) const IDLE: Duration = Duration::from_secs(1);
 /// How often a run without a time looks around.
 const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -120,6 +120,9 @@ impl Server {
         let meter = end::meter(&work.job.end)?;
         let live = Live::default();
         let mut stop = ByBell::new(control, &bell, &live, PATIENCE);
+        if may_end_in_silence(&work.job) {
+            stop.end_in_silence(IDLE);
+        }
         let mut tally = Tally::default();
         let start = clock::now();
         bell.start(schedule(&work.job))
@@ -149,7 +152,7 @@ fn schedule(job: &ServerJob) -> Schedule {
             heartbeat: HEARTBEAT,
         };
     };
-    let (finish_after, grace) = if job.flow.connects {
+    let (finish_after, grace) = if job.flow.connects || may_end_in_silence(job) {
         (length, PAD)
     } else if only_sends(job) && !job.transport.is_connected() {
         (length, Duration::ZERO)
@@ -193,9 +196,15 @@ fn waited_in_vain(job: &ServerJob, served: &Served) -> Duration {
         return served.idle;
     }
     match served.ended {
+        Ended::Abandoned if may_end_in_silence(job) => bell::overtime(),
         Ended::Abandoned => bell::overtime() + PAD,
         Ended::Complete | Ended::ByPeer | Ended::TimeOver | Ended::Lost(_) => served.idle,
     }
+}
+
+/// Whether nothing need tell of the end. A run without a time ends in other ways.
+fn may_end_in_silence(job: &ServerJob) -> bool {
+    matches!(job.ending, Ending::Silence(_)) && matches!(job.limit, LimitPlan::Time(_))
 }
 
 fn only_sends(job: &ServerJob) -> bool {

@@ -81,6 +81,7 @@ pub struct ByBell<'a> {
     seen: Tally,
     since: Moment,
     patience: Duration,
+    silence: Option<Duration>,
 }
 
 impl<'a> ByBell<'a> {
@@ -102,7 +103,13 @@ impl<'a> ByBell<'a> {
             seen: Tally::default(),
             since: now,
             patience,
+            silence: None,
         }
+    }
+
+    /// Ends the run, too, when the time is over and nothing moved for this long.
+    pub(crate) fn end_in_silence(&mut self, silence: Duration) {
+        self.silence = Some(silence);
     }
 
     /// The time since the run began.
@@ -127,6 +134,19 @@ impl<'a> ByBell<'a> {
     /// Whatever timer_settime(2) reports.
     pub fn reschedule(&self, schedule: Schedule) -> io::Result<()> {
         self.bell.start(schedule)
+    }
+
+    /// Whether nothing has moved for long enough, and the time was over all the while.
+    /// Where nothing has moved at all the other end may only be late.
+    fn is_silent(&mut self, tally: &Tally) -> bool {
+        if *tally != self.seen {
+            self.seen = *tally;
+            self.since = clock::now();
+        }
+        let begun = *tally != Tally::default();
+        self.silence
+            .filter(|_| begun)
+            .is_some_and(|silence| self.since.elapsed().min(bell::overtime()) >= silence)
     }
 
     fn look_around(&mut self, tally: &Tally) -> Option<Ended> {
@@ -167,7 +187,7 @@ impl Stop for ByBell<'_> {
     fn interrupted(&mut self, tally: &Tally) -> Option<Ended> {
         match bell::phase() {
             Phase::Running => self.look_around(tally),
-            Phase::Finish => None,
+            Phase::Finish => self.is_silent(tally).then_some(Ended::Abandoned),
             Phase::Abandon => Some(Ended::Abandoned),
         }
     }

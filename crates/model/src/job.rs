@@ -52,4 +52,7 @@ pub enum Ending {
     Omni,
     /// The first datagram whose length is not this one, in bytes (classic UDP_STREAM).
     OddDatagram(u32),
+    /// In a run that has a time: a while without anything once it is over, where nothing
+    /// need tell of the end. Or, if there is a length, a message of another one, in bytes.
+    Silence(Option<u32>),
 }

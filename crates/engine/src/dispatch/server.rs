@@ -280,6 +280,7 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
             length: match job.ending {
                 Ending::Omni => None,
                 Ending::OddDatagram(length) => usize::try_from(length).ok(),
+                Ending::Silence(length) => length.and_then(|length| usize::try_from(length).ok()),
             },
         };
         let ended = if job.flow.is_request_response() {

@@ -4,31 +4,30 @@
 //! rest; older ones and builds without OMNI send classic requests for all.
 
 mod classic;
+mod dlpi;
+mod inet;
 mod omni;
+mod sctp;
+mod unix;
+mod xti;
 
 use std::net::IpAddr;
 
 use netperf_model::{Address, EndResult, EndSetup, HostFacts, ServerJob, TransportId};
-use netperf_wire::messages::{
-    MaertsRequest, OmniRequest, RrRequest, StreamRequest, UdpStreamRequest,
-};
+use netperf_wire::messages::OmniRequest;
 use netperf_wire::{Frame, Message, RemoteErrno, RequestKind};
 
 use crate::errno;
+
+pub use classic::Classic;
 
 /// A request that was understood; remembers what its answers must echo.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Dialect {
     /// OMNI (97).
     Omni(Box<OmniRequest>),
-    /// Classic TCP_STREAM (10).
-    Stream(StreamRequest),
-    /// Classic TCP_MAERTS (94).
-    Maerts(MaertsRequest),
-    /// Classic TCP_RR (13), TCP_CRR (34), TCP_CC (300) and UDP_RR (19).
-    Rr(RequestKind, RrRequest),
-    /// Classic UDP_STREAM (16).
-    UdpStream(UdpStreamRequest),
+    /// Any other test.
+    Classic(Classic),
 }
 
 /// netserver's end once it is prepared.
@@ -59,63 +58,13 @@ impl Dialect {
         frame: &Frame,
         peer: Option<IpAddr>,
     ) -> Result<(Self, ServerJob), RemoteErrno> {
-        let kind = frame.request();
-        match kind {
-            RequestKind::Omni => {
-                let request: OmniRequest = decode(frame)?;
-                let job = omni::job(&request, frame, peer)?;
-                Ok((Self::Omni(Box::new(request)), job))
-            }
-            RequestKind::TcpStream => {
-                let request: StreamRequest = decode(frame)?;
-                let job = classic::stream_job(&request)?;
-                Ok((Self::Stream(request), job))
-            }
-            RequestKind::TcpMaerts => {
-                let request: MaertsRequest = decode(frame)?;
-                let job = classic::maerts_job(&request)?;
-                Ok((Self::Maerts(request), job))
-            }
-            RequestKind::UdpStream => {
-                let request: UdpStreamRequest = decode(frame)?;
-                let job = classic::udp_stream_job(&request)?;
-                Ok((Self::UdpStream(request), job))
-            }
-            RequestKind::TcpRr | RequestKind::TcpCrr | RequestKind::TcpCc | RequestKind::UdpRr => {
-                let request: RrRequest = decode(frame)?;
-                let job = classic::rr_job(kind, &request)?;
-                Ok((Self::Rr(kind, request), job))
-            }
-            RequestKind::DebugOn
-            | RequestKind::DebugOff
-            | RequestKind::NodeIdentify
-            | RequestKind::CpuCalibrate
-            | RequestKind::Passphrase
-            | RequestKind::SysInfo
-            | RequestKind::StreamStream
-            | RequestKind::StreamRr
-            | RequestKind::DgStream
-            | RequestKind::DgRr
-            | RequestKind::DlpiCoStream
-            | RequestKind::DlpiCoRr
-            | RequestKind::DlpiClStream
-            | RequestKind::DlpiClRr
-            | RequestKind::XtiTcpStream
-            | RequestKind::XtiTcpRr
-            | RequestKind::XtiUdpStream
-            | RequestKind::XtiUdpRr
-            | RequestKind::XtiTcpCrr
-            | RequestKind::SctpStream
-            | RequestKind::SctpStreamMany
-            | RequestKind::SctpRr
-            | RequestKind::SctpRrMany
-            | RequestKind::SdpStream
-            | RequestKind::SdpRr
-            | RequestKind::SdpMaerts
-            | RequestKind::SdpCrr
-            | RequestKind::SdpCc
-            | RequestKind::Unknown(_) => Err(RemoteErrno::UNKNOWN_REQUEST),
+        if frame.request() == RequestKind::Omni {
+            let request: OmniRequest = decode(frame)?;
+            let job = omni::job(&request, frame, peer)?;
+            return Ok((Self::Omni(Box::new(request)), job));
         }
+        let (classic, job) = Classic::understand(frame).ok_or(RemoteErrno::UNKNOWN_REQUEST)??;
+        Ok((Self::Classic(classic), job))
     }
 
     /// The request's number, which its answers carry.
@@ -123,10 +72,7 @@ impl Dialect {
     pub fn kind(&self) -> RequestKind {
         match self {
             Self::Omni(_) => RequestKind::Omni,
-            Self::Stream(_) => RequestKind::TcpStream,
-            Self::Maerts(_) => RequestKind::TcpMaerts,
-            Self::Rr(kind, _) => *kind,
-            Self::UdpStream(_) => RequestKind::UdpStream,
+            Self::Classic(classic) => classic.kind(),
         }
     }
 
@@ -135,10 +81,7 @@ impl Dialect {
     pub fn response(&self, ready: &Ready) -> Frame {
         match self {
             Self::Omni(request) => omni::response(request, ready),
-            Self::Stream(request) => classic::stream_response(request, ready),
-            Self::Maerts(request) => classic::maerts_response(request, ready),
-            Self::Rr(kind, request) => classic::rr_response(*kind, request, ready),
-            Self::UdpStream(request) => classic::udp_stream_response(request, ready),
+            Self::Classic(classic) => classic.response(ready),
         }
     }
 
@@ -147,10 +90,7 @@ impl Dialect {
     pub fn results(&self, result: &EndResult) -> Frame {
         match self {
             Self::Omni(_) => omni::results(result),
-            Self::Stream(_) => classic::stream_results(result),
-            Self::Maerts(_) => classic::maerts_results(result),
-            Self::Rr(kind, _) => classic::rr_results(*kind, result),
-            Self::UdpStream(_) => classic::udp_stream_results(result),
+            Self::Classic(classic) => classic.results(result),
         }
     }
 }
@@ -168,6 +108,15 @@ mod to_wire {
     )]
     pub(super) const fn wrapping(count: u64) -> u32 {
         count as u32
+    }
+
+    /// A 32-bit counter that some messages take for signed: it wraps into what is below 0.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the field wraps by definition"
+    )]
+    pub(super) const fn wrapping_signed(count: u64) -> i32 {
+        count as i32
     }
 
     /// A value of at most 31 bits.

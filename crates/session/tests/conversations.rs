@@ -365,7 +365,7 @@ proptest! {
     #[test]
     fn no_frames_make_the_server_panic_or_talk_without_end(
         frames in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 656), 0..6),
-        kinds in proptest::collection::vec(proptest::sample::select(vec![1_u32, 5, 6, 10, 13, 16, 34, 94, 97, 300, 600]), 6),
+        kinds in proptest::collection::vec(proptest::sample::select(vec![1_u32, 5, 6, 10, 13, 16, 34, 37, 40, 43, 46, 94, 97, 300, 500, 530, 600]), 6),
         phrase in proptest::option::of("[a-z]{0,4}"),
     ) {
         let frames: Vec<Frame> = frames

@@ -11,7 +11,7 @@ use common::{facts, local_end, plan, ready, result};
 use netperf_model::{Abilities, CpuMethod, CpuPlan};
 use netperf_session::dialect::Dialect;
 use netperf_session::{client, offer, server};
-use netperf_wire::messages::{HeaderOnly, OmniResults};
+use netperf_wire::messages::{HeaderOnly, OmniResults, StreamRrRequest};
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind};
 
 fn request() -> Frame {
@@ -115,6 +115,16 @@ fn calibrate_looper() -> Frame {
     offer::calibration(&plan, None)
 }
 
+/// Requests of this many bytes over a Unix-domain socket.
+fn stream_rr(size: i32) -> Frame {
+    let request = StreamRrRequest {
+        request_size: size,
+        response_size: 1,
+        ..StreamRrRequest::default()
+    };
+    request.encode(Header::request(RequestKind::StreamRr))
+}
+
 fn server_inputs() -> Vec<(&'static str, server::Input)> {
     let plain = |kind| HeaderOnly.encode(Header::request(kind));
     let open = |phrase: &str| {
@@ -139,6 +149,8 @@ fn server_inputs() -> Vec<(&'static str, server::Input)> {
         ("SYSINFO", frame(plain(RequestKind::SysInfo))),
         ("NODE_IDENTIFY", frame(plain(RequestKind::NodeIdentify))),
         ("request 9999", frame(plain(RequestKind::Unknown(9999)))),
+        ("STREAM_RR", frame(stream_rr(1))),
+        ("STREAM_RR, empty", frame(stream_rr(0))),
         ("all zeros", frame(Frame::default())),
         ("Prepared", server::Input::Prepared(ready())),
         ("Refused", server::Input::Refused(RemoteErrno(93))),

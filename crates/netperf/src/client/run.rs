@@ -282,8 +282,10 @@ impl<'a> Test<'a> {
     /// Asks netserver for what a stock one cannot do, before it could take that for
     /// something else.
     fn greet(&mut self) -> Result<(), Failure> {
-        let transport = self.plan().transport;
-        let Some(talk) = self.talk.as_mut().filter(|_| !transport.row().stock) else {
+        let plan = self.plan();
+        let transport = plan.transport;
+        let needed = offer::needs_extension(plan);
+        let Some(talk) = self.talk.as_mut().filter(|_| needed) else {
             return Ok(());
         };
         let abilities = talk.greet().map_err(|error| failure::session(&error))?;
@@ -313,6 +315,7 @@ impl<'a> Test<'a> {
                 address: bound.or(own),
                 socket: client.address().cloned(),
                 data_port: self.data_port.unwrap_or(hosts.remote.port),
+                send_size: client.setup().send_size,
                 facts_of: self.facts.then_some(hosts.remote.address),
             },
         );
@@ -351,6 +354,7 @@ impl<'a> Test<'a> {
         match results {
             Ok(result) => {
                 self.trace.say("remote results obtained");
+                let result = offer::reconciled(plan, &ran.result.tally, result);
                 Ok((ran, Some(with_cpus(result))))
             }
             // The user did not wait for the end, so netserver may not have noticed it.

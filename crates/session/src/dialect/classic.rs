@@ -1,66 +1,247 @@
-//! The classic requests at netserver (control-protocol.md 2.7).
+//! What all classic requests have in common at netserver (control-protocol.md 2.7).
 
+use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    CpuPlan, EndPlan, EndResult, Ending, Flow, RingPlan, ServerJob, SocketPlan, TransportId,
+    CpuPlan, EndPlan, EndResult, Ending, Family, Flow, Limit, RingPlan, ServerJob, SocketPlan,
+    Tally, TransportId,
 };
 use netperf_wire::messages::{
-    MaertsRequest, MaertsResponse, MaertsResults, RrRequest, RrResponse, RrResults, StreamRequest,
-    StreamResponse, StreamResults, UdpStreamRequest, UdpStreamResponse, UdpStreamResults,
+    DgRrRequest, DgStreamRequest, DlpiClRrRequest, DlpiClStreamRequest, DlpiCoRrRequest,
+    DlpiCoStreamRequest, MaertsRequest, RrRequest, SctpRrRequest, SctpStreamRequest, StreamRequest,
+    StreamRrRequest, StreamStreamRequest, UdpStreamRequest, XtiRrRequest, XtiTcpStreamRequest,
+    XtiUdpStreamRequest,
 };
-use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind, WireFamily};
+use netperf_wire::{Frame, Message, RemoteErrno, RequestKind};
 
 use super::{Ready, from_wire, to_wire};
-use crate::errno;
+use crate::{errno, extension};
 
-/// What all classic requests have in common.
-struct Common {
-    transport: TransportId,
-    flow: Flow,
-    family: WireFamily,
-    port: i32,
-    test_length: i32,
-    measure_cpu: i32,
-    cpu_rate: f32,
-    copy_avoidance: i32,
+/// A classic request that was understood, and how it is answered.
+#[derive(Clone, Debug)]
+pub struct Classic {
+    kind: RequestKind,
+    said: Said,
+    form: &'static Form,
 }
 
-impl Common {
-    fn job(
-        self,
-        socket: SocketPlan,
-        send: RingPlan,
-        recv: RingPlan,
-    ) -> Result<ServerJob, RemoteErrno> {
-        let port = u32::try_from(self.port).map_err(|_| errno::INVALID)?;
-        Ok(ServerJob {
-            transport: self.transport,
-            family: from_wire::family(self.family)?,
-            flow: self.flow,
+impl PartialEq for Classic {
+    /// The form follows from the kind.
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.said == other.said
+    }
+}
+
+impl Classic {
+    /// Understands a request; `None` if it is not a classic one that this netserver knows.
+    ///
+    /// # Errors
+    /// The error number to answer with.
+    pub(super) fn understand(frame: &Frame) -> Option<Result<(Self, ServerJob), RemoteErrno>> {
+        let kind = frame.request();
+        let form = form(kind)?;
+        let understood = (form.understand)(kind, frame);
+        Some(understood.map(|(said, mut job)| {
+            // The one thing that a netperf of ours says behind a classic request.
+            let method =
+                extension::of_request(frame).and_then(|asked| extension::cpu_method(&asked));
+            if let (Some(cpu), Some(method)) = (&mut job.end.cpu, method) {
+                cpu.method = method;
+            }
+            (Self { kind, said, form }, job)
+        }))
+    }
+
+    /// The request's number.
+    pub(super) const fn kind(&self) -> RequestKind {
+        self.kind
+    }
+
+    /// The answer that says netserver is ready.
+    pub(super) fn response(&self, ready: &Ready) -> Frame {
+        (self.form.response)(self.kind, &self.said, ready)
+    }
+
+    /// The answer that tells what netserver measured.
+    pub(super) fn results(&self, result: &EndResult) -> Frame {
+        (self.form.results)(self.kind, result)
+    }
+}
+
+/// The message of a classic request, and the answers to it.
+pub(super) trait Request: Message {
+    /// What the answers repeat.
+    fn said(&self) -> Said;
+
+    /// What netserver is to do.
+    ///
+    /// # Errors
+    /// The error number to answer with.
+    fn job(&self, kind: RequestKind) -> Result<ServerJob, RemoteErrno>;
+
+    /// The answer that says netserver is ready.
+    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame;
+
+    /// The answer that tells what netserver measured.
+    fn results(kind: RequestKind, result: &EndResult) -> Frame;
+}
+
+/// What is understood of a request.
+type Understood = Result<(Said, ServerJob), RemoteErrno>;
+
+/// What a [`Request`] does, its type forgotten.
+#[derive(Debug)]
+struct Form {
+    understand: fn(RequestKind, &Frame) -> Understood,
+    response: fn(RequestKind, &Said, &Ready) -> Frame,
+    results: fn(RequestKind, &EndResult) -> Frame,
+}
+
+impl Form {
+    const fn of<M: Request>() -> Self {
+        Self {
+            understand: |kind, frame| {
+                let request: M = super::decode(frame)?;
+                Ok((request.said(), request.job(kind)?))
+            },
+            response: M::response,
+            results: M::results,
+        }
+    }
+}
+
+/// The form of each classic request.
+fn form(kind: RequestKind) -> Option<&'static Form> {
+    Some(match kind {
+        RequestKind::TcpStream => const { &Form::of::<StreamRequest>() },
+        RequestKind::TcpMaerts | RequestKind::SdpMaerts => const { &Form::of::<MaertsRequest>() },
+        RequestKind::TcpRr | RequestKind::TcpCrr | RequestKind::TcpCc | RequestKind::UdpRr => {
+            const { &Form::of::<RrRequest>() }
+        }
+        RequestKind::UdpStream => const { &Form::of::<UdpStreamRequest>() },
+        RequestKind::StreamStream => const { &Form::of::<StreamStreamRequest>() },
+        RequestKind::StreamRr => const { &Form::of::<StreamRrRequest>() },
+        RequestKind::DgStream => const { &Form::of::<DgStreamRequest>() },
+        RequestKind::DgRr => const { &Form::of::<DgRrRequest>() },
+        RequestKind::SctpStream | RequestKind::SctpStreamMany | RequestKind::SdpStream => {
+            const { &Form::of::<SctpStreamRequest>() }
+        }
+        RequestKind::SctpRr
+        | RequestKind::SctpRrMany
+        | RequestKind::SdpRr
+        | RequestKind::SdpCrr
+        | RequestKind::SdpCc => const { &Form::of::<SctpRrRequest>() },
+        RequestKind::XtiTcpStream => const { &Form::of::<XtiTcpStreamRequest>() },
+        RequestKind::XtiTcpRr | RequestKind::XtiUdpRr | RequestKind::XtiTcpCrr => {
+            const { &Form::of::<XtiRrRequest>() }
+        }
+        RequestKind::XtiUdpStream => const { &Form::of::<XtiUdpStreamRequest>() },
+        RequestKind::DlpiCoStream => const { &Form::of::<DlpiCoStreamRequest>() },
+        RequestKind::DlpiCoRr => const { &Form::of::<DlpiCoRrRequest>() },
+        RequestKind::DlpiClStream => const { &Form::of::<DlpiClStreamRequest>() },
+        RequestKind::DlpiClRr => const { &Form::of::<DlpiClRrRequest>() },
+        RequestKind::Omni
+        | RequestKind::DebugOn
+        | RequestKind::DebugOff
+        | RequestKind::NodeIdentify
+        | RequestKind::CpuCalibrate
+        | RequestKind::Passphrase
+        | RequestKind::SysInfo
+        | RequestKind::Unknown(_) => return None,
+    })
+}
+
+/// What every classic request says, and the answers repeat.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Said {
+    pub(super) measure_cpu: i32,
+    pub(super) cpu_rate: f32,
+    pub(super) test_length: i32,
+    pub(super) so_rcvavoid: i32,
+    pub(super) so_sndavoid: i32,
+    /// The windows of a link-level test in frames, to receive and to send; -1 where the
+    /// request has none.
+    pub(super) windows: (i32, i32),
+}
+
+/// [`Said`] of any classic request: they all have the fields, under the same names.
+macro_rules! said {
+    ($request:expr) => {
+        $crate::dialect::classic::Said {
+            measure_cpu: $request.measure_cpu,
+            cpu_rate: $request.cpu_rate,
+            test_length: $request.test_length,
+            so_rcvavoid: $request.so_rcvavoid,
+            so_sndavoid: $request.so_sndavoid,
+            windows: (-1, -1),
+        }
+    };
+}
+pub(super) use said;
+
+impl Said {
+    /// The job as far as it follows from here.
+    ///
+    /// Who sends a byte count as a positive number ends the connection long before that
+    /// many seconds are over.
+    pub(super) fn job(&self, transport: TransportId, flow: Flow, family: Family) -> ServerJob {
+        ServerJob {
+            transport,
+            family,
+            flow,
             limit: from_wire::limit(self.test_length),
             request: None,
             response: None,
             end: EndPlan {
-                socket,
-                send,
-                recv,
                 cpu: (self.measure_cpu != 0).then_some(CpuPlan {
                     rate: Some(self.cpu_rate),
                     ..CpuPlan::default()
                 }),
-                copy_avoidance: self.copy_avoidance == 1,
                 ..EndPlan::default()
             },
             bind: None,
-            port: from_wire::port(port)?,
+            port: 0,
             peer: None,
-            ending: Ending::Omni,
             associations: 1,
+            ending: Ending::Omni,
             facts: None,
-        })
+        }
+    }
+
+    /// Whether CPU is being measured.
+    pub(super) fn measures_cpu(&self) -> i32 {
+        i32::from(self.measure_cpu != 0)
+    }
+
+    /// The calibration rate; 0 when CPU is not measured.
+    pub(super) const fn rate(&self, ready: &Ready) -> f32 {
+        if self.measure_cpu == 0 {
+            0.0
+        } else {
+            ready.cpu_rate
+        }
+    }
+
+    /// Copy avoidance on receive.
+    pub(super) fn avoids_on_receive(&self) -> i32 {
+        i32::from(self.so_rcvavoid == 1)
+    }
+
+    /// Copy avoidance on send.
+    pub(super) fn avoids_on_send(&self) -> i32 {
+        i32::from(self.so_sndavoid == 1)
     }
 }
 
-fn socket(send: i32, recv: i32, no_delay: i32) -> Result<SocketPlan, RemoteErrno> {
+/// A time that has no number of units: counts below 0 are as good as no time.
+pub(super) const fn time_only(limit: Limit) -> Limit {
+    match limit {
+        Limit::Units(_) | Limit::Messages(_) => Limit::UntilStopped,
+        Limit::Time(_) | Limit::UntilStopped => limit,
+    }
+}
+
+/// Socket options that most requests have; a buffer size of -1 leaves the default.
+pub(super) fn socket(send: i32, recv: i32, no_delay: i32) -> Result<SocketPlan, RemoteErrno> {
     Ok(SocketPlan {
         send_buffer: from_wire::size(send)?,
         recv_buffer: from_wire::size(recv)?,
@@ -69,268 +250,67 @@ fn socket(send: i32, recv: i32, no_delay: i32) -> Result<SocketPlan, RemoteErrno
     })
 }
 
-pub(super) fn stream_job(request: &StreamRequest) -> Result<ServerJob, RemoteErrno> {
-    let recv = from_wire::ring(
-        from_wire::derived(request.receive_size)?,
-        0,
-        request.recv_alignment,
-        request.recv_offset,
-    )?;
-    let common = Common {
-        transport: TransportId::Tcp,
-        flow: Flow::SEND,
-        family: request.ipfamily,
-        port: request.port,
-        // A byte count comes as a positive number, too: the end of the connection
-        // comes long before that many seconds.
-        test_length: request.test_length,
-        measure_cpu: request.measure_cpu,
-        cpu_rate: request.cpu_rate,
-        copy_avoidance: request.so_rcvavoid,
-    };
-    let socket = socket(
-        request.send_buf_size,
-        request.recv_buf_size,
-        request.no_delay,
-    )?;
-    common.job(socket, RingPlan::default(), recv)
+/// A buffer ring of calls of `size` bytes, 0 where netserver derives it.
+pub(super) fn ring(size: i32, align: i32, offset: i32) -> Result<RingPlan, RemoteErrno> {
+    from_wire::ring(from_wire::derived(size)?, 0, align, offset)
 }
 
-pub(super) fn stream_response(request: &StreamRequest, ready: &Ready) -> Frame {
-    let message = StreamResponse {
-        recv_buf_size: to_wire::size(ready.setup.recv_buffer),
-        receive_size: to_wire::size(ready.setup.recv_size),
-        no_delay: i32::from(ready.setup.nodelay),
-        measure_cpu: i32::from(request.measure_cpu != 0),
-        send_buf_size: to_wire::size(ready.setup.send_buffer),
-        data_port_number: to_wire::signed(ready.data_port),
-        cpu_rate: cpu_rate(request.measure_cpu, ready),
-        so_rcvavoid: i32::from(request.so_rcvavoid == 1),
-        so_sndavoid: i32::from(request.so_sndavoid == 1),
-        ..StreamResponse::default()
-    };
-    message.encode(Header::response(RequestKind::TcpStream))
+/// The size of a message: there must be one.
+pub(super) fn message(size: i32) -> Result<u32, RemoteErrno> {
+    from_wire::derived(size)?.ok_or(errno::INVALID)
 }
 
-pub(super) fn stream_results(result: &EndResult) -> Frame {
-    let cpu = Cpu::of(result);
-    let message = StreamResults {
-        bytes_received: netperf_model::figures::count(result.tally.bytes_received),
-        recv_calls: to_wire::wrapping(result.tally.recv_calls),
-        elapsed_time: to_wire::float(result.elapsed),
-        cpu_util: cpu.util,
-        cpu_method: cpu.method,
-        num_cpus: cpu.count,
-        recv_buf_size: to_wire::size(result.recv_buffer_end),
-        send_buf_size: to_wire::size(result.send_buffer_end),
-        ..StreamResults::default()
-    };
-    message.encode(Header::results(RequestKind::TcpStream))
+/// A port, 0 for any.
+pub(super) fn port(port: i32) -> Result<u16, RemoteErrno> {
+    u16::try_from(port).map_err(|_| errno::INVALID)
 }
 
-pub(super) fn maerts_job(request: &MaertsRequest) -> Result<ServerJob, RemoteErrno> {
-    let send = from_wire::ring(
-        from_wire::derived(request.send_size)?,
-        0,
-        request.send_alignment,
-        request.send_offset,
-    )?;
-    let common = Common {
-        transport: TransportId::Tcp,
-        flow: Flow::RECEIVE,
-        family: request.ipfamily,
-        port: request.port,
-        test_length: request.test_length,
-        measure_cpu: request.measure_cpu,
-        cpu_rate: request.cpu_rate,
-        copy_avoidance: 0,
-    };
-    let socket = socket(
-        request.send_buf_size,
-        request.recv_buf_size,
-        request.no_delay,
-    )?;
-    common.job(socket, send, RingPlan::default())
-}
-
-pub(super) fn maerts_response(request: &MaertsRequest, ready: &Ready) -> Frame {
-    let message = MaertsResponse {
-        recv_buf_size: to_wire::size(ready.setup.recv_buffer),
-        send_size: to_wire::size(ready.setup.send_size),
-        no_delay: i32::from(ready.setup.nodelay),
-        measure_cpu: i32::from(request.measure_cpu != 0),
-        send_buf_size: to_wire::size(ready.setup.send_buffer),
-        data_port_number: to_wire::signed(ready.data_port),
-        cpu_rate: cpu_rate(request.measure_cpu, ready),
-        so_rcvavoid: i32::from(request.so_rcvavoid == 1),
-        so_sndavoid: i32::from(request.so_sndavoid == 1),
-        ..MaertsResponse::default()
-    };
-    message.encode(Header::response(RequestKind::TcpMaerts))
-}
-
-pub(super) fn maerts_results(result: &EndResult) -> Frame {
-    let cpu = Cpu::of(result);
-    let message = MaertsResults {
-        bytes_sent: netperf_model::figures::count(result.tally.bytes_sent),
-        send_calls: to_wire::wrapping(result.tally.send_calls),
-        elapsed_time: to_wire::float(result.elapsed),
-        cpu_util: cpu.util,
-        cpu_method: cpu.method,
-        num_cpus: cpu.count,
-        ..MaertsResults::default()
-    };
-    message.encode(Header::results(RequestKind::TcpMaerts))
-}
-
-pub(super) fn rr_job(kind: RequestKind, request: &RrRequest) -> Result<ServerJob, RemoteErrno> {
-    let udp = kind == RequestKind::UdpRr;
-    let flow = if kind == RequestKind::TcpCc {
-        Flow::CC
-    } else if kind == RequestKind::TcpCrr {
-        Flow::CRR
-    } else {
-        Flow::RR
-    };
-    let common = Common {
-        transport: if udp {
-            TransportId::Udp
-        } else {
-            TransportId::Tcp
-        },
-        flow,
-        family: request.ipfamily,
-        port: request.port,
-        test_length: request.test_length,
-        measure_cpu: request.measure_cpu,
-        cpu_rate: request.cpu_rate,
-        copy_avoidance: 0,
-    };
-    let no_delay = if udp { 0 } else { request.no_delay };
-    let socket = socket(request.send_buf_size, request.recv_buf_size, no_delay)?;
-    let send = from_wire::ring(None, 0, request.send_alignment, request.send_offset)?;
-    let recv = from_wire::ring(None, 0, request.recv_alignment, request.recv_offset)?;
-    let job = common.job(socket, send, recv)?;
-    let size = |size: i32| from_wire::derived(size)?.ok_or(errno::INVALID).map(Some);
-    if flow == Flow::CC {
-        return Ok(job);
+/// What is touched of each buffer, which classic requests count in integers of four bytes.
+pub(super) fn touch(dirty: i32, clean: i32) -> TouchPlan {
+    // Counts below 0 come from clients that have no such thing.
+    let bytes = |integers: i32| u32::try_from(integers).unwrap_or(0).saturating_mul(4);
+    TouchPlan {
+        dirty: bytes(dirty),
+        clean: bytes(clean),
     }
-    Ok(ServerJob {
-        request: size(request.request_size)?,
-        response: size(request.response_size)?,
-        ..job
-    })
 }
 
-pub(super) fn rr_response(kind: RequestKind, request: &RrRequest, ready: &Ready) -> Frame {
-    let message = RrResponse {
-        recv_buf_size: to_wire::size(ready.setup.recv_buffer),
-        no_delay: i32::from(ready.setup.nodelay),
-        measure_cpu: i32::from(request.measure_cpu != 0),
-        test_length: request.test_length,
-        send_buf_size: to_wire::size(ready.setup.send_buffer),
-        data_port_number: to_wire::signed(ready.data_port),
-        cpu_rate: cpu_rate(request.measure_cpu, ready),
-        so_rcvavoid: i32::from(request.so_rcvavoid == 1),
-        so_sndavoid: i32::from(request.so_sndavoid == 1),
-    };
-    message.encode(Header::response(kind))
-}
-
-pub(super) fn rr_results(kind: RequestKind, result: &EndResult) -> Frame {
-    let cpu = Cpu::of(result);
-    let tally = &result.tally;
-    let message = RrResults {
-        // The field counts both directions (control-protocol.md 2.7.3).
-        bytes_received: to_wire::wrapping(tally.bytes_received.wrapping_add(tally.bytes_sent)),
-        recv_calls: to_wire::wrapping(tally.recv_calls),
-        trans_received: to_wire::wrapping(tally.transactions),
-        elapsed_time: to_wire::float(result.elapsed),
-        cpu_util: cpu.util,
-        cpu_method: cpu.method,
-        num_cpus: cpu.count,
-        ..RrResults::default()
-    };
-    message.encode(Header::results(kind))
-}
-
-pub(super) fn udp_stream_job(request: &UdpStreamRequest) -> Result<ServerJob, RemoteErrno> {
-    let message = from_wire::derived(request.message_size)?.ok_or(errno::INVALID)?;
-    let recv = from_wire::ring(
-        Some(message),
-        0,
-        request.recv_alignment,
-        request.recv_offset,
-    )?;
-    let common = Common {
-        transport: TransportId::Udp,
-        flow: Flow::SEND,
-        family: request.ipfamily,
-        port: request.port,
-        test_length: request.test_length,
-        measure_cpu: request.measure_cpu,
-        cpu_rate: request.cpu_rate,
-        copy_avoidance: 0,
-    };
-    let mut socket = socket(-1, request.recv_buf_size, 0)?;
-    socket.connected_datagram = request.recv_connected != 0;
-    let job = common.job(socket, RingPlan::default(), recv)?;
-    Ok(ServerJob {
-        ending: Ending::OddDatagram(message),
-        ..job
-    })
-}
-
-pub(super) fn udp_stream_response(request: &UdpStreamRequest, ready: &Ready) -> Frame {
-    let message = UdpStreamResponse {
-        recv_buf_size: to_wire::size(ready.setup.recv_buffer),
-        send_buf_size: to_wire::size(ready.setup.send_buffer),
-        measure_cpu: i32::from(request.measure_cpu != 0),
-        test_length: request.test_length,
-        data_port_number: to_wire::signed(ready.data_port),
-        cpu_rate: cpu_rate(request.measure_cpu, ready),
-        so_rcvavoid: i32::from(request.so_rcvavoid == 1),
-        so_sndavoid: i32::from(request.so_sndavoid == 1),
-    };
-    message.encode(Header::response(RequestKind::UdpStream))
-}
-
-pub(super) fn udp_stream_results(result: &EndResult) -> Frame {
-    let cpu = Cpu::of(result);
-    let message = UdpStreamResults {
-        messages_recvd: to_wire::wrapping(result.tally.recv_calls),
-        bytes_received: to_wire::wrapping(result.tally.bytes_received),
-        elapsed_time: to_wire::float(result.elapsed),
-        // This one test says "not measured" with -1.
-        cpu_util: if result.cpu.is_some() { cpu.util } else { -1.0 },
-        cpu_method: cpu.method,
-        num_cpus: cpu.count,
-    };
-    message.encode(Header::results(RequestKind::UdpStream))
-}
-
-fn cpu_rate(measure_cpu: i32, ready: &Ready) -> f32 {
-    if measure_cpu == 0 {
-        0.0
-    } else {
-        ready.cpu_rate
-    }
+/// A name of a device; `None` where the request has none.
+pub(super) fn device(bytes: &[u8]) -> Option<String> {
+    (!bytes.is_empty()).then(|| String::from_utf8_lossy(bytes).into_owned())
 }
 
 /// CPU utilisation as classic results have it, zeros when not measured.
 #[derive(Default)]
-struct Cpu {
-    util: f32,
-    method: i32,
-    count: i32,
+pub(super) struct Cpu {
+    pub(super) util: f32,
+    pub(super) method: i32,
+    pub(super) count: i32,
 }
 
 impl Cpu {
-    fn of(result: &EndResult) -> Self {
+    pub(super) fn of(result: &EndResult) -> Self {
         result.cpu.map_or_else(Self::default, |cpu| Self {
             util: to_wire::float(cpu.busy),
             method: to_wire::signed(cpu.method.code()),
             count: to_wire::signed(cpu.cpus),
         })
     }
+
+    /// The same for the tests that say "not measured" with -1.
+    pub(super) fn or_minus_one(result: &EndResult) -> Self {
+        match result.cpu {
+            Some(_) => Self::of(result),
+            None => Self {
+                util: -1.0,
+                ..Self::default()
+            },
+        }
+    }
+}
+
+/// The bytes of request/response results, which count both directions
+/// (control-protocol.md 2.7.3 and 2.7.5).
+pub(super) const fn both_directions(tally: &Tally) -> u64 {
+    tally.bytes_received.wrapping_add(tally.bytes_sent)
 }

@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use netperf_model::plan::{ControlPlan, DataAddress};
 use netperf_model::{
-    Abilities, CpuMethod, EndPlan, EndResult, EndSetup, Family, Flow, Limit, ServerJob, Tally,
-    TestId, TestPlan, TransportId,
+    Abilities, Address, CpuMethod, CpuShares, CpuUsage, Domain, EndPlan, EndResult, EndSetup,
+    Family, Flow, Limit, ServerJob, Tally, TestId, TestPlan, TransportId,
 };
 use netperf_session::dialect::Ready;
-use netperf_session::driver::{Arrival, Host, Link};
+use netperf_session::driver::{Arrival, Host, Link, serve};
 use netperf_session::offer::LocalEnd;
 use netperf_session::server::Facts;
 use netperf_wire::{Frame, RemoteErrno};
+use proptest::prelude::*;
 
 fn address(host: &str) -> DataAddress {
     DataAddress {
@@ -77,6 +78,7 @@ pub(crate) fn local_end() -> LocalEnd {
         address: None,
         socket: None,
         data_port: 0,
+        send_size: None,
         facts_of: None,
     }
 }
@@ -98,6 +100,21 @@ pub(crate) fn ready() -> Ready {
         address: None,
         cpu_rate: 100.0,
         host: None,
+    }
+}
+
+/// The path of the engine's data socket in Unix-domain tests.
+pub(crate) const PATH: &str = "/tmp/netpeABCDEF";
+
+/// Where the engine's data socket is, when a port does not say it.
+pub(crate) fn address_of(transport: TransportId) -> Option<Address> {
+    match transport.row().domain {
+        Domain::Unix => Some(Address::Unix(PATH.into())),
+        Domain::Link => Some(Address::Link {
+            station: [2, 0, 0, 0, 0, 7],
+            sap: 84,
+        }),
+        Domain::Inet | Domain::Vsock | Domain::Atm => None,
     }
 }
 
@@ -161,19 +178,27 @@ pub(crate) struct Engine {
     pub(crate) cpus: Vec<u32>,
     pub(crate) refuses: Option<RemoteErrno>,
     pub(crate) fails: Option<RemoteErrno>,
+    /// What a run measures, where it is not [`result`].
+    pub(crate) ran: Option<EndResult>,
 }
 
 impl Host for Engine {
     type Prepared = ();
 
     fn prepare(&mut self, job: ServerJob) -> Result<((), Ready), RemoteErrno> {
+        let ready = Ready {
+            transport: job.transport,
+            address: address_of(job.transport),
+            ..ready()
+        };
         self.jobs.push(job);
-        self.refuses.map_or(Ok(((), ready())), Err)
+        self.refuses.map_or(Ok(((), ready)), Err)
     }
 
     fn run(&mut self, (): ()) -> Result<EndResult, RemoteErrno> {
         self.runs += 1;
-        self.fails.map_or(Ok(result()), Err)
+        let ran = self.ran.clone().unwrap_or_else(result);
+        self.fails.map_or(Ok(ran), Err)
     }
 
     fn calibrate(&mut self, _method: CpuMethod) -> f32 {
@@ -189,4 +214,54 @@ impl Host for Engine {
     fn bind_to_cpu(&mut self, cpu: u32) {
         self.cpus.push(cpu);
     }
+}
+
+/// netserver's answers, and the job it was given.
+pub(crate) fn served(frame: Frame, ran: Option<EndResult>) -> (Vec<Frame>, Option<ServerJob>) {
+    let mut link = ScriptedLink::frames([frame]);
+    let mut engine = Engine {
+        ran,
+        ..Engine::default()
+    };
+    serve(&mut link, &mut engine, &facts(), None);
+    (link.sent, engine.jobs.pop())
+}
+
+/// Everything counted, and more than 32 bits hold.
+pub(crate) fn much() -> EndResult {
+    EndResult {
+        tally: Tally {
+            bytes_sent: 3_000_000_000,
+            bytes_received: 5_000_000_000,
+            send_calls: 11,
+            recv_calls: 7,
+            failed_sends: 0,
+            transactions: 13,
+        },
+        elapsed: 10.0,
+        cpu: Some(CpuUsage {
+            method: CpuMethod::ProcStat,
+            busy: 50.0,
+            shares: CpuShares::default(),
+            cpus: 4,
+            peak_id: 0,
+            peak_busy: 90.0,
+        }),
+        ..EndResult::default()
+    }
+}
+
+/// Words of which many are what breaks arithmetic.
+pub(crate) fn any_frame() -> impl Strategy<Value = Frame> {
+    let words = prop_oneof![
+        any::<u32>(),
+        0_u32..100,
+        Just(u32::MAX),
+        Just(0x8000_0000),
+        Just(f32::NAN.to_bits()),
+    ];
+    proptest::collection::vec(words, 164).prop_map(|words| {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+        Frame::try_from(bytes.as_slice()).unwrap()
+    })
 }

@@ -1,58 +1,24 @@
-//! netperf's plan as OMNI messages, and netserver's answers as what was agreed and measured.
-//!
-//! Every test travels as OMNI, the ones that a stock client still sends as classic
-//! requests too: a stock server cannot repeat those on one connection
-//! (control-protocol.md 2.6), and OMNI reports more.
-
-use std::net::IpAddr;
+//! netperf's plan as OMNI messages (control-protocol.md 2.5), with the extension where a
+//! stock netserver would not understand.
 
 use netperf_model::{
-    Address, CpuMethod, CpuShares, CpuUsage, Domain, EndPlan, EndResult, EndSetup, Family,
-    HostFacts, Limit, Routing, SocketKind, Tally, TestId, TestPlan,
+    Address, CpuMethod, CpuShares, CpuUsage, Domain, EndPlan, EndResult, EndSetup, Limit, Routing,
+    SocketKind, Tally, TestId, TestPlan,
 };
-use netperf_wire::messages::{Extension, HeaderOnly, OmniRequest, OmniResponse, OmniResults};
+use netperf_wire::messages::{Extension, OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{
-    Direction, FixedStr, Frame, Header, Message, OmniFlags, RequestKind, Stage, WireFamily,
-    WireProtocol, WireSocketType, ip_to_words,
+    Direction, FixedStr, Frame, Message, OmniFlags, RequestKind, Stage, WireProtocol,
+    WireSocketType, ip_to_words,
 };
 
+use super::{
+    Agreement, LocalEnd, header, or_minus_one, seconds, signed, unusual_method, wire_family,
+};
 use crate::error::SessionError;
 use crate::extension;
 
-/// What the request says beyond the plan: netperf's data socket as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LocalEnd {
-    /// The family of the data connection.
-    pub family: Family,
-    /// Where netserver can reach netperf's data socket.
-    pub address: Option<IpAddr>,
-    /// Where the socket is; `None` while it is not bound.
-    pub socket: Option<Address>,
-    /// The port that netserver's data socket is asked to have, 0 for any.
-    pub data_port: u16,
-    /// Where data will go, when the facts of netserver's host are wanted: those of the
-    /// interface that has this address.
-    pub facts_of: Option<IpAddr>,
-}
-
-/// What netserver agreed to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Agreement {
-    /// Its socket and buffers as they really are.
-    pub setup: EndSetup,
-    /// The port of its data socket, 0 where there is none.
-    pub data_port: u32,
-    /// Where its data socket is, where it is not bound by a port alone.
-    pub address: Option<Address>,
-    /// Whether it measures its CPU.
-    pub measures_cpu: bool,
-    /// The facts of its host; `None` from a stock netserver, or when nobody asked.
-    pub host: Option<Box<HostFacts>>,
-}
-
 /// The request for one iteration.
-#[must_use]
-pub fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
+pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
     let remote = &plan.remote;
     let own = local.socket.as_ref().and_then(Address::inet);
     // An interval without operations is nothing to ask for.
@@ -100,40 +66,9 @@ pub fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
         fill_file: FixedStr::from_str_truncated(&fill_file(remote)),
         ..OmniRequest::default()
     };
-    let cpu = remote.bind.and_then(|cpu| i32::try_from(cpu).ok());
-    let mut frame = message.encode(Header::request(RequestKind::Omni).with_affinity(cpu));
+    let mut frame = message.encode(header(plan, RequestKind::Omni));
     extend(plan, local, &mut frame);
     frame
-}
-
-/// The request for a calibration.
-#[must_use]
-pub fn calibration(plan: &TestPlan, cpu: Option<u32>) -> Frame {
-    let cpu = cpu.and_then(|cpu| i32::try_from(cpu).ok());
-    let header = Header::request(RequestKind::CpuCalibrate).with_affinity(cpu);
-    let mut frame = HeaderOnly.encode(header);
-    if let Some(method) = unusual_method(plan) {
-        let mut asked = Extension::default();
-        extension::ask_for_method(&mut asked, method);
-        asked.encode_over(Stage::Request, &mut frame);
-    }
-    frame
-}
-
-/// The question what netserver can do. A stock one takes it for a question about its CPU.
-#[must_use]
-pub fn greeting() -> Frame {
-    let mut frame = HeaderOnly.encode(Header::request(RequestKind::CpuCalibrate));
-    let mut asked = Extension::default();
-    extension::greet(&mut asked);
-    asked.encode_over(Stage::Request, &mut frame);
-    frame
-}
-
-/// The CPU method for netserver, where it is not the one that every netserver has.
-fn unusual_method(plan: &TestPlan) -> Option<CpuMethod> {
-    let method = plan.remote.cpu?.method;
-    (method != CpuMethod::ProcStat).then_some(method)
 }
 
 /// Asks for what only a netserver of ours can tell. A request that asks for none of it
@@ -178,10 +113,7 @@ fn flags(plan: &TestPlan) -> OmniFlags {
 /// Seconds, rounded up, or minus the number of units; 0 until a signal.
 fn test_length(plan: &TestPlan) -> i32 {
     match plan.limit {
-        Limit::Time(time) => {
-            let begun = u64::from(time.subsec_nanos() > 0);
-            i32::try_from(time.as_secs() + begun).unwrap_or(i32::MAX)
-        }
+        Limit::Time(time) => seconds(time),
         // The receiver of messages does not count them: the association's end is its end.
         Limit::Units(units) | Limit::Messages(units) => {
             i32::try_from(units).map_or(i32::MIN, |units| -units)
@@ -203,14 +135,6 @@ fn servers_direction(plan: &TestPlan) -> Direction {
     }
 }
 
-pub(crate) fn wire_family(family: Family) -> WireFamily {
-    match family {
-        Family::Unspecified => WireFamily::Unspecified,
-        Family::V4 => WireFamily::Inet,
-        Family::V6 => WireFamily::Inet6,
-    }
-}
-
 fn fill_file(remote: &EndPlan) -> String {
     remote
         .fill
@@ -227,7 +151,7 @@ fn text<const N: usize>(value: Option<&str>) -> FixedStr<N> {
 ///
 /// # Errors
 /// When it cannot be decoded or names no port.
-pub fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, SessionError> {
+pub(super) fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, SessionError> {
     let response =
         OmniResponse::decode(frame).map_err(|e| SessionError::Malformed(e.to_string()))?;
     let (data_port, address) = data_socket(plan, &response, frame)?;
@@ -289,7 +213,11 @@ fn data_socket(
 ///
 /// # Errors
 /// When they cannot be decoded.
-pub fn results(plan: &TestPlan, cpu: bool, frame: &Frame) -> Result<EndResult, SessionError> {
+pub(super) fn results(
+    plan: &TestPlan,
+    cpu: bool,
+    frame: &Frame,
+) -> Result<EndResult, SessionError> {
     let results = OmniResults::decode(frame).map_err(|e| SessionError::Malformed(e.to_string()))?;
     let congestion = Some(results.cong_control.as_str_lossy().into_owned());
     // Set only when this flag was on and a connection was open at the end.
@@ -333,19 +261,4 @@ fn cpu_usage(results: &OmniResults) -> CpuUsage {
         peak_id: results.peak_cpu_id,
         peak_busy: percent(results.peak_cpu_util),
     }
-}
-
-/// Whether netserver may need the time of its pad to notice the end of this test:
-/// where no connection ends, or where the datagrams that tell it may all be lost.
-#[must_use]
-pub fn ends_late(plan: &TestPlan) -> bool {
-    plan.flow.connects || !plan.transport.is_connected()
-}
-
-fn or_minus_one(value: Option<u32>) -> i32 {
-    value.map_or(-1, signed)
-}
-
-fn signed(value: u32) -> i32 {
-    i32::try_from(value).unwrap_or(i32::MAX)
 }

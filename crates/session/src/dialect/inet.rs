@@ -1,0 +1,224 @@
+//! The classic requests of tests over TCP and UDP at netserver (control-protocol.md 2.7.1
+//! to 2.7.4); that of TCP_MAERTS is SDP_MAERTS, too (2.7.9).
+
+use netperf_model::{EndResult, Ending, Family, Flow, ServerJob, TransportId};
+use netperf_wire::messages::{
+    MaertsRequest, MaertsResponse, MaertsResults, RrRequest, RrResponse, RrResults, StreamRequest,
+    StreamResponse, StreamResults, UdpStreamRequest, UdpStreamResponse, UdpStreamResults,
+};
+use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind, WireFamily};
+
+use super::classic::{
+    Cpu, Request, Said, both_directions, message, port, ring, said, socket, touch,
+};
+use super::{Ready, from_wire, to_wire};
+
+impl Request for StreamRequest {
+    fn said(&self) -> Said {
+        said!(self)
+    }
+
+    fn job(&self, _kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+        let family = from_wire::family(self.ipfamily)?;
+        let mut job = self.said().job(TransportId::Tcp, Flow::SEND, family);
+        job.port = port(self.port)?;
+        job.end.socket = socket(self.send_buf_size, self.recv_buf_size, self.no_delay)?;
+        job.end.recv = ring(self.receive_size, self.recv_alignment, self.recv_offset)?;
+        job.end.touch = touch(self.dirty_count, self.clean_count);
+        job.end.copy_avoidance = self.so_rcvavoid == 1;
+        Ok(job)
+    }
+
+    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+        let message = StreamResponse {
+            recv_buf_size: to_wire::size(ready.setup.recv_buffer),
+            receive_size: to_wire::size(ready.setup.recv_size),
+            no_delay: i32::from(ready.setup.nodelay),
+            measure_cpu: said.measures_cpu(),
+            send_buf_size: to_wire::size(ready.setup.send_buffer),
+            data_port_number: to_wire::signed(ready.data_port),
+            cpu_rate: said.rate(ready),
+            so_rcvavoid: said.avoids_on_receive(),
+            so_sndavoid: said.avoids_on_send(),
+            ..StreamResponse::default()
+        };
+        message.encode(Header::response(kind))
+    }
+
+    fn results(kind: RequestKind, result: &EndResult) -> Frame {
+        let cpu = Cpu::of(result);
+        let message = StreamResults {
+            bytes_received: netperf_model::figures::count(result.tally.bytes_received),
+            recv_calls: to_wire::wrapping(result.tally.recv_calls),
+            elapsed_time: to_wire::float(result.elapsed),
+            cpu_util: cpu.util,
+            cpu_method: cpu.method,
+            num_cpus: cpu.count,
+            recv_buf_size: to_wire::size(result.recv_buffer_end),
+            send_buf_size: to_wire::size(result.send_buffer_end),
+            ..StreamResults::default()
+        };
+        message.encode(Header::results(kind))
+    }
+}
+
+impl Request for MaertsRequest {
+    fn said(&self) -> Said {
+        said!(self)
+    }
+
+    fn job(&self, kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+        let (transport, family) = if kind == RequestKind::SdpMaerts {
+            (TransportId::Sdp, family_of_sdp(self.ipfamily))
+        } else {
+            (TransportId::Tcp, from_wire::family(self.ipfamily)?)
+        };
+        let mut job = self.said().job(transport, Flow::RECEIVE, family);
+        job.port = port(self.port)?;
+        job.end.socket = socket(self.send_buf_size, self.recv_buf_size, self.no_delay)?;
+        job.end.send = ring(self.send_size, self.send_alignment, self.send_offset)?;
+        job.end.touch = touch(self.dirty_count, self.clean_count);
+        Ok(job)
+    }
+
+    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+        let message = MaertsResponse {
+            recv_buf_size: to_wire::size(ready.setup.recv_buffer),
+            send_size: to_wire::size(ready.setup.send_size),
+            no_delay: i32::from(ready.setup.nodelay),
+            measure_cpu: said.measures_cpu(),
+            send_buf_size: to_wire::size(ready.setup.send_buffer),
+            data_port_number: to_wire::signed(ready.data_port),
+            cpu_rate: said.rate(ready),
+            so_rcvavoid: said.avoids_on_receive(),
+            so_sndavoid: said.avoids_on_send(),
+            ..MaertsResponse::default()
+        };
+        message.encode(Header::response(kind))
+    }
+
+    fn results(kind: RequestKind, result: &EndResult) -> Frame {
+        let cpu = Cpu::of(result);
+        let message = MaertsResults {
+            bytes_sent: netperf_model::figures::count(result.tally.bytes_sent),
+            send_calls: to_wire::wrapping(result.tally.send_calls),
+            elapsed_time: to_wire::float(result.elapsed),
+            cpu_util: cpu.util,
+            cpu_method: cpu.method,
+            num_cpus: cpu.count,
+            ..MaertsResults::default()
+        };
+        message.encode(Header::results(kind))
+    }
+}
+
+/// The family of an SDP test, which no exchange was captured of: an SDP socket has a
+/// family of its own, and what goes under it is IPv4 unless the request says otherwise.
+pub(super) fn family_of_sdp(family: WireFamily) -> Family {
+    from_wire::family(family).unwrap_or(Family::V4)
+}
+
+impl Request for RrRequest {
+    fn said(&self) -> Said {
+        said!(self)
+    }
+
+    fn job(&self, kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+        let (transport, flow, no_delay) = if kind == RequestKind::UdpRr {
+            (TransportId::Udp, Flow::RR, 0)
+        } else if kind == RequestKind::TcpCrr {
+            (TransportId::Tcp, Flow::CRR, self.no_delay)
+        } else if kind == RequestKind::TcpCc {
+            (TransportId::Tcp, Flow::CC, self.no_delay)
+        } else {
+            (TransportId::Tcp, Flow::RR, self.no_delay)
+        };
+        let family = from_wire::family(self.ipfamily)?;
+        let mut job = self.said().job(transport, flow, family);
+        job.port = port(self.port)?;
+        job.end.socket = socket(self.send_buf_size, self.recv_buf_size, no_delay)?;
+        job.end.send = ring(0, self.send_alignment, self.send_offset)?;
+        job.end.recv = ring(0, self.recv_alignment, self.recv_offset)?;
+        if flow != Flow::CC {
+            job.request = Some(message(self.request_size)?);
+            job.response = Some(message(self.response_size)?);
+        }
+        Ok(job)
+    }
+
+    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+        let message = RrResponse {
+            recv_buf_size: to_wire::size(ready.setup.recv_buffer),
+            no_delay: i32::from(ready.setup.nodelay),
+            measure_cpu: said.measures_cpu(),
+            test_length: said.test_length,
+            send_buf_size: to_wire::size(ready.setup.send_buffer),
+            data_port_number: to_wire::signed(ready.data_port),
+            cpu_rate: said.rate(ready),
+            so_rcvavoid: said.avoids_on_receive(),
+            so_sndavoid: said.avoids_on_send(),
+        };
+        message.encode(Header::response(kind))
+    }
+
+    fn results(kind: RequestKind, result: &EndResult) -> Frame {
+        let cpu = Cpu::of(result);
+        let tally = &result.tally;
+        let message = RrResults {
+            bytes_received: to_wire::wrapping(both_directions(tally)),
+            recv_calls: to_wire::wrapping(tally.recv_calls),
+            trans_received: to_wire::wrapping(tally.transactions),
+            elapsed_time: to_wire::float(result.elapsed),
+            cpu_util: cpu.util,
+            cpu_method: cpu.method,
+            num_cpus: cpu.count,
+            ..RrResults::default()
+        };
+        message.encode(Header::results(kind))
+    }
+}
+
+impl Request for UdpStreamRequest {
+    fn said(&self) -> Said {
+        said!(self)
+    }
+
+    fn job(&self, _kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+        let size = message(self.message_size)?;
+        let family = from_wire::family(self.ipfamily)?;
+        let mut job = self.said().job(TransportId::Udp, Flow::SEND, family);
+        job.port = port(self.port)?;
+        job.end.socket = socket(-1, self.recv_buf_size, 0)?;
+        job.end.socket.connected_datagram = self.recv_connected != 0;
+        job.end.recv = ring(self.message_size, self.recv_alignment, self.recv_offset)?;
+        job.ending = Ending::OddDatagram(size);
+        Ok(job)
+    }
+
+    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+        let message = UdpStreamResponse {
+            recv_buf_size: to_wire::size(ready.setup.recv_buffer),
+            send_buf_size: to_wire::size(ready.setup.send_buffer),
+            measure_cpu: said.measures_cpu(),
+            test_length: said.test_length,
+            data_port_number: to_wire::signed(ready.data_port),
+            cpu_rate: said.rate(ready),
+            so_rcvavoid: said.avoids_on_receive(),
+            so_sndavoid: said.avoids_on_send(),
+        };
+        message.encode(Header::response(kind))
+    }
+
+    fn results(kind: RequestKind, result: &EndResult) -> Frame {
+        let cpu = Cpu::or_minus_one(result);
+        let message = UdpStreamResults {
+            messages_recvd: to_wire::wrapping(result.tally.recv_calls),
+            bytes_received: to_wire::wrapping(result.tally.bytes_received),
+            elapsed_time: to_wire::float(result.elapsed),
+            cpu_util: cpu.util,
+            cpu_method: cpu.method,
+            num_cpus: cpu.count,
+        };
+        message.encode(Header::results(kind))
+    }
+}

@@ -1,0 +1,222 @@
+//! The Unix-domain tests at netserver (control-protocol.md 2.7.5).
+//!
+//! A stock client asks for buffers of 0 unless its user says otherwise, and a stock server
+//! really asks the kernel for them, so that it measures with the smallest buffers that
+//! there are. Here 0 is no wish, and the kernel's default stays: results are better than
+//! a stock server's for that reason alone. DG_STREAM's wish, which a stock server never
+//! looks at, counts as well.
+
+use netperf_model::{Address, EndResult, Ending, Family, Flow, ServerJob, SocketPlan, TransportId};
+use netperf_wire::messages::{
+    DgRrRequest, DgRrResponse, DgRrResults, DgStreamRequest, DgStreamResponse, DgStreamResults,
+    StreamRrRequest, StreamRrResponse, StreamRrResults, StreamStreamRequest, StreamStreamResponse,
+    StreamStreamResults,
+};
+use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind, SwappedStr};
+
+use super::classic::{Cpu, Request, Said, both_directions, message, ring, said, time_only, touch};
+use super::{Ready, from_wire, to_wire};
+
+/// Buffers of 0 are those that nobody asked for.
+fn buffers(send: i32, recv: i32) -> Result<SocketPlan, RemoteErrno> {
+    Ok(SocketPlan {
+        send_buffer: from_wire::derived(send)?,
+        recv_buffer: from_wire::derived(recv)?,
+        ..SocketPlan::default()
+    })
+}
+
+/// Where the socket is.
+fn path(ready: &Ready) -> SwappedStr<32> {
+    match &ready.address {
+        Some(Address::Unix(path)) => {
+            SwappedStr::from_bytes_truncated(path.as_os_str().as_encoded_bytes())
+        }
+        Some(
+            Address::Inet(_) | Address::Vsock { .. } | Address::Link { .. } | Address::Atm { .. },
+        )
+        | None => SwappedStr::default(),
+    }
+}
+
+impl Request for StreamStreamRequest {
+    fn said(&self) -> Said {
+        said!(self)
+    }
+
+    fn job(&self, _kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+        let said = self.said();
+        let mut job = said.job(TransportId::UnixStream, Flow::SEND, Family::Unspecified);
+        job.end.socket = buffers(self.send_buf_size, self.recv_buf_size)?;
+        job.end.recv = ring(self.receive_size, self.recv_alignment, self.recv_offset)?;
+        job.end.touch = touch(self.dirty_count, self.clean_count);
+        Ok(job)
+    }
+
+    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+        let message = StreamStreamResponse {
+            recv_buf_size: to_wire::size(ready.setup.recv_buffer),
+            send_buf_size: to_wire::size(ready.setup.send_buffer),
+            receive_size: to_wire::size(ready.setup.recv_size),
+            so_rcvavoid: said.avoids_on_receive(),
+            so_sndavoid: said.avoids_on_send(),
+            measure_cpu: said.measures_cpu(),
+            cpu_rate: said.rate(ready),
+            unix_path: path(ready),
+            ..StreamStreamResponse::default()
+        };
+        message.encode(Header::response(kind))
+    }
+
+    fn results(kind: RequestKind, result: &EndResult) -> Frame {
+        let cpu = Cpu::of(result);
+        let message = StreamStreamResults {
+            bytes_received: to_wire::wrapping_signed(result.tally.bytes_received),
+            recv_calls: to_wire::wrapping_signed(result.tally.recv_calls),
+            elapsed_time: to_wire::float(result.elapsed),
+            cpu_util: cpu.util,
+            num_cpus: cpu.count,
+            ..StreamStreamResults::default()
+        };
+        message.encode(Header::results(kind))
+    }
+}
+
+impl Request for StreamRrRequest {
+    fn said(&self) -> Said {
+        said!(self)
+    }
+
+    fn job(&self, _kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+        let said = self.said();
+        let mut job = said.job(TransportId::UnixStream, Flow::RR, Family::Unspecified);
+        job.end.socket = buffers(self.send_buf_size, self.recv_buf_size)?;
+        job.end.send = ring(0, self.send_alignment, self.send_offset)?;
+        job.end.recv = ring(0, self.recv_alignment, self.recv_offset)?;
+        job.request = Some(message(self.request_size)?);
+        job.response = Some(message(self.response_size)?);
+        // A stock client keeps its socket open while it waits for the results.
+        job.ending = Ending::Silence(None);
+        Ok(job)
+    }
+
+    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+        let message = StreamRrResponse {
+            recv_buf_size: to_wire::size(ready.setup.recv_buffer),
+            send_buf_size: to_wire::size(ready.setup.send_buffer),
+            so_rcvavoid: said.avoids_on_receive(),
+            so_sndavoid: said.avoids_on_send(),
+            measure_cpu: said.measures_cpu(),
+            cpu_rate: said.rate(ready),
+            unix_path: path(ready),
+            ..StreamRrResponse::default()
+        };
+        message.encode(Header::response(kind))
+    }
+
+    fn results(kind: RequestKind, result: &EndResult) -> Frame {
+        let cpu = Cpu::of(result);
+        let message = StreamRrResults {
+            bytes_received: to_wire::wrapping_signed(both_directions(&result.tally)),
+            recv_calls: to_wire::wrapping_signed(result.tally.recv_calls),
+            trans_received: to_wire::wrapping_signed(result.tally.transactions),
+            elapsed_time: to_wire::float(result.elapsed),
+            cpu_util: cpu.util,
+            num_cpus: cpu.count,
+            ..StreamRrResults::default()
+        };
+        message.encode(Header::results(kind))
+    }
+}
+
+impl Request for DgStreamRequest {
+    fn said(&self) -> Said {
+        said!(self)
+    }
+
+    fn job(&self, _kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+        let said = self.said();
+        let size = message(self.message_size)?;
+        let mut job = said.job(TransportId::UnixDatagram, Flow::SEND, Family::Unspecified);
+        job.limit = time_only(job.limit);
+        job.end.socket = buffers(0, self.recv_buf_size)?;
+        job.end.recv = ring(self.message_size, self.recv_alignment, self.recv_offset)?;
+        // A stock client does not mark its end.
+        job.ending = Ending::Silence(Some(size));
+        Ok(job)
+    }
+
+    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+        let message = DgStreamResponse {
+            recv_buf_size: to_wire::size(ready.setup.recv_buffer),
+            send_buf_size: to_wire::size(ready.setup.send_buffer),
+            measure_cpu: said.measures_cpu(),
+            test_length: said.test_length,
+            cpu_rate: said.rate(ready),
+            so_rcvavoid: said.avoids_on_receive(),
+            so_sndavoid: said.avoids_on_send(),
+            unix_path: path(ready),
+            ..DgStreamResponse::default()
+        };
+        message.encode(Header::response(kind))
+    }
+
+    fn results(kind: RequestKind, result: &EndResult) -> Frame {
+        let cpu = Cpu::or_minus_one(result);
+        let message = DgStreamResults {
+            messages_recvd: to_wire::wrapping_signed(result.tally.recv_calls),
+            bytes_received: to_wire::wrapping_signed(result.tally.bytes_received),
+            elapsed_time: to_wire::float(result.elapsed),
+            cpu_util: cpu.util,
+            num_cpus: cpu.count,
+        };
+        message.encode(Header::results(kind))
+    }
+}
+
+impl Request for DgRrRequest {
+    fn said(&self) -> Said {
+        said!(self)
+    }
+
+    fn job(&self, _kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+        let said = self.said();
+        let mut job = said.job(TransportId::UnixDatagram, Flow::RR, Family::Unspecified);
+        job.end.socket = buffers(self.send_buf_size, self.recv_buf_size)?;
+        job.end.send = ring(0, self.send_alignment, self.send_offset)?;
+        job.end.recv = ring(0, self.recv_alignment, self.recv_offset)?;
+        job.request = Some(message(self.request_size)?);
+        job.response = Some(message(self.response_size)?);
+        // Shutting a datagram socket down, as a stock client does, tells nobody.
+        job.ending = Ending::Silence(None);
+        Ok(job)
+    }
+
+    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+        let message = DgRrResponse {
+            recv_buf_size: to_wire::size(ready.setup.recv_buffer),
+            send_buf_size: to_wire::size(ready.setup.send_buffer),
+            measure_cpu: said.measures_cpu(),
+            cpu_rate: said.rate(ready),
+            so_rcvavoid: said.avoids_on_receive(),
+            so_sndavoid: said.avoids_on_send(),
+            unix_path: path(ready),
+            ..DgRrResponse::default()
+        };
+        message.encode(Header::response(kind))
+    }
+
+    fn results(kind: RequestKind, result: &EndResult) -> Frame {
+        let cpu = Cpu::of(result);
+        let message = DgRrResults {
+            bytes_received: to_wire::wrapping_signed(both_directions(&result.tally)),
+            recv_calls: to_wire::wrapping_signed(result.tally.recv_calls),
+            trans_received: to_wire::wrapping_signed(result.tally.transactions),
+            elapsed_time: to_wire::float(result.elapsed),
+            cpu_util: cpu.util,
+            num_cpus: cpu.count,
+            ..DgRrResults::default()
+        };
+        message.encode(Header::results(kind))
+    }
+}

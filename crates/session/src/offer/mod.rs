@@ -1,0 +1,283 @@
+//! netperf's plan as messages, and netserver's answers as what was agreed and measured.
+//!
+//! Most tests travel as OMNI, some of those too that a stock client still sends as classic
+//! requests: a stock server cannot repeat those on one connection (control-protocol.md
+//! 2.6), and OMNI reports more. The tests over Unix-domain sockets and SCTP travel as
+//! their classic requests, which every server that has these tests understands.
+
+mod omni;
+mod sctp;
+mod unix;
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use netperf_model::{
+    Address, CpuMethod, CpuShares, CpuUsage, EndResult, EndSetup, Family, HostFacts, Limit, Suite,
+    Tally, TestPlan,
+};
+use netperf_wire::messages::{Extension, HeaderOnly};
+use netperf_wire::{Frame, Header, Message, RequestKind, Stage, WireFamily};
+
+use crate::error::SessionError;
+use crate::extension;
+
+/// The messages in which a test travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Travels {
+    /// OMNI, with the extension where that cannot say it all.
+    Omni,
+    /// The classic requests of the Unix-domain tests.
+    Unix,
+    /// The classic requests of the SCTP tests.
+    Sctp,
+}
+
+/// How a test travels: as its classic request where it is what its name says.
+#[must_use]
+pub fn travels(plan: &TestPlan) -> Travels {
+    let row = plan.test.row();
+    if row.transport != plan.transport || row.flow != plan.flow {
+        return Travels::Omni;
+    }
+    match row.suite {
+        Suite::Unix => Travels::Unix,
+        Suite::Sctp => Travels::Sctp,
+        Suite::Omni
+        | Suite::Sockets
+        | Suite::Sdp
+        | Suite::Xti
+        | Suite::Dlpi
+        | Suite::Fore
+        | Suite::Hippi
+        | Suite::Control => Travels::Omni,
+    }
+}
+
+/// Whether only a netserver of this program can do the test, so that one must be told
+/// from a stock one before it is asked.
+#[must_use]
+pub fn needs_extension(plan: &TestPlan) -> bool {
+    travels(plan) == Travels::Omni && !plan.transport.row().stock
+}
+
+/// What the request says beyond the plan: netperf's data socket as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalEnd {
+    /// The family of the data connection.
+    pub family: Family,
+    /// Where netserver can reach netperf's data socket.
+    pub address: Option<IpAddr>,
+    /// Where the socket is; `None` while it is not bound.
+    pub socket: Option<Address>,
+    /// The port that netserver's data socket is asked to have, 0 for any.
+    pub data_port: u16,
+    /// Bytes per send; `None` when this end does not send.
+    pub send_size: Option<u32>,
+    /// Where data will go, when the facts of netserver's host are wanted: those of the
+    /// interface that has this address.
+    pub facts_of: Option<IpAddr>,
+}
+
+/// What netserver agreed to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agreement {
+    /// Its socket and buffers as they really are.
+    pub setup: EndSetup,
+    /// The port of its data socket, 0 where there is none.
+    pub data_port: u32,
+    /// Where its data socket is, where it is not bound by a port alone.
+    pub address: Option<Address>,
+    /// Whether it measures its CPU.
+    pub measures_cpu: bool,
+    /// The facts of its host; `None` from a stock netserver, or when nobody asked.
+    pub host: Option<Box<HostFacts>>,
+}
+
+/// The request for one iteration.
+#[must_use]
+pub fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
+    match travels(plan) {
+        Travels::Omni => omni::request(plan, local),
+        Travels::Unix => unix::request(plan, local),
+        Travels::Sctp => sctp::request(plan, local),
+    }
+}
+
+/// What a response says, once its error number was seen to be 0.
+///
+/// # Errors
+/// When it cannot be decoded or does not say where the data socket is.
+pub fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, SessionError> {
+    match travels(plan) {
+        Travels::Omni => omni::agreement(plan, frame),
+        Travels::Unix => unix::agreement(plan, frame),
+        Travels::Sctp => sctp::agreement(plan, frame),
+    }
+}
+
+/// What results say, once their error number was seen to be 0.
+///
+/// `cpu` tells whether netserver measured its CPU: otherwise those fields hold
+/// whatever its buffer held before (control-protocol.md 1.6).
+///
+/// # Errors
+/// When they cannot be decoded.
+pub fn results(plan: &TestPlan, cpu: bool, frame: &Frame) -> Result<EndResult, SessionError> {
+    match travels(plan) {
+        Travels::Omni => omni::results(plan, cpu, frame),
+        Travels::Unix => unix::results(plan, cpu, frame),
+        Travels::Sctp => sctp::results(plan, cpu, frame),
+    }
+}
+
+/// netserver's results in the light of our own: counts that wrapped on their way.
+#[must_use]
+pub fn reconciled(plan: &TestPlan, own: &Tally, result: EndResult) -> EndResult {
+    match travels(plan) {
+        Travels::Omni | Travels::Sctp => result,
+        Travels::Unix => unix::reconciled(plan, own, result),
+    }
+}
+
+/// The request for a calibration.
+#[must_use]
+pub fn calibration(plan: &TestPlan, cpu: Option<u32>) -> Frame {
+    let cpu = cpu.and_then(|cpu| i32::try_from(cpu).ok());
+    let header = Header::request(RequestKind::CpuCalibrate).with_affinity(cpu);
+    let mut frame = HeaderOnly.encode(header);
+    if let Some(method) = unusual_method(plan) {
+        let mut asked = Extension::default();
+        extension::ask_for_method(&mut asked, method);
+        asked.encode_over(Stage::Request, &mut frame);
+    }
+    frame
+}
+
+/// The question what netserver can do. A stock one takes it for a question about its CPU.
+#[must_use]
+pub fn greeting() -> Frame {
+    let mut frame = HeaderOnly.encode(Header::request(RequestKind::CpuCalibrate));
+    let mut asked = Extension::default();
+    extension::greet(&mut asked);
+    asked.encode_over(Stage::Request, &mut frame);
+    frame
+}
+
+/// The CPU method for netserver, where it is not the one that every netserver has.
+fn unusual_method(plan: &TestPlan) -> Option<CpuMethod> {
+    let method = plan.remote.cpu?.method;
+    (method != CpuMethod::ProcStat).then_some(method)
+}
+
+/// Whether netserver may need the time of its pad to notice the end of this test:
+/// where no connection ends, where the datagrams that tell it may all be lost, or where a
+/// stock one goes by the time alone.
+#[must_use]
+pub fn ends_late(plan: &TestPlan) -> bool {
+    plan.flow.connects || !plan.transport.is_connected() || travels(plan) != Travels::Omni
+}
+
+/// The header of a classic request.
+fn header(plan: &TestPlan, kind: RequestKind) -> Header {
+    let cpu = plan.remote.bind.and_then(|cpu| i32::try_from(cpu).ok());
+    Header::request(kind).with_affinity(cpu)
+}
+
+/// A classic request with the one thing that a netserver of ours looks for behind it.
+fn with_method(plan: &TestPlan, mut request: Frame) -> Frame {
+    if let Some(method) = unusual_method(plan) {
+        let mut asked = Extension::default();
+        extension::ask_for_method(&mut asked, method);
+        asked.encode_over(Stage::Request, &mut request);
+    }
+    request
+}
+
+/// CPU utilisation as classic results have it, without what they do not tell.
+fn cpu_usage(method: CpuMethod, busy: f32, cpus: i32) -> CpuUsage {
+    CpuUsage {
+        method,
+        busy: if busy.is_finite() {
+            f64::from(busy)
+        } else {
+            0.0
+        },
+        shares: CpuShares::default(),
+        cpus: u32::try_from(cpus).unwrap_or(0),
+        peak_id: -1,
+        peak_busy: 0.0,
+    }
+}
+
+/// Whether netserver measures its CPU, by a field that holds residue unless it was asked to.
+fn measures_cpu(plan: &TestPlan, measure_cpu: i32) -> bool {
+    plan.remote.cpu.is_some() && measure_cpu != 0
+}
+
+/// Results of requests and responses, which tell one count that matters: their field for
+/// bytes wraps, and that for calls no stock server sets.
+///
+/// A message is taken for one call at either end, as it is where messages keep their
+/// boundaries and wherever they fit the socket's buffer.
+fn transactions(plan: &TestPlan, count: u32) -> Tally {
+    let transactions = u64::from(count);
+    let bytes = |size: Option<u32>| transactions.saturating_mul(u64::from(size.unwrap_or(0)));
+    Tally {
+        bytes_sent: bytes(plan.response),
+        bytes_received: bytes(plan.request),
+        send_calls: transactions,
+        recv_calls: transactions,
+        failed_sends: 0,
+        transactions,
+    }
+}
+
+/// The length of a one-way test in a classic request: seconds, or a byte count as a positive
+/// number, of all associations together where there are several.
+fn time_or_bytes(plan: &TestPlan, local: &LocalEnd) -> i32 {
+    let bytes = |bytes: u64| i32::try_from(bytes).unwrap_or(i32::MAX);
+    match plan.limit {
+        Limit::Time(time) => seconds(time),
+        Limit::Units(count) => bytes(count),
+        Limit::Messages(count) => {
+            let size = local.send_size.or(plan.local.send.size).unwrap_or(1);
+            bytes(count.saturating_mul(u64::from(size)))
+        }
+        Limit::UntilStopped => 0,
+    }
+}
+
+/// The length of a test of requests and responses in a classic request: seconds, or minus the
+/// number of transactions, of all associations together where there are several.
+fn time_or_transactions(limit: Limit) -> i32 {
+    match limit {
+        Limit::Time(time) => seconds(time),
+        Limit::Units(count) | Limit::Messages(count) => {
+            i32::try_from(count).map_or(i32::MIN, |count| -count)
+        }
+        Limit::UntilStopped => 0,
+    }
+}
+
+/// Seconds, rounded up.
+fn seconds(time: Duration) -> i32 {
+    let begun = u64::from(time.subsec_nanos() > 0);
+    i32::try_from(time.as_secs().saturating_add(begun)).unwrap_or(i32::MAX)
+}
+
+fn wire_family(family: Family) -> WireFamily {
+    match family {
+        Family::Unspecified => WireFamily::Unspecified,
+        Family::V4 => WireFamily::Inet,
+        Family::V6 => WireFamily::Inet6,
+    }
+}
+
+fn or_minus_one(value: Option<u32>) -> i32 {
+    value.map_or(-1, signed)
+}
+
+fn signed(value: u32) -> i32 {
+    i32::try_from(value).unwrap_or(i32::MAX)
+}

@@ -245,8 +245,7 @@ fn schedule(plan: &TestPlan) -> Schedule {
     };
     // What may be lost has no end: when the time is over there is nothing to wait for.
     let row = plan.transport.row();
-    let receives_datagrams =
-        row.meeting != Meeting::Connection && !row.reliable && !plan.flow.is_request_response();
+    let receives_datagrams = !row.reliable && !plan.flow.counts_transactions();
     let grace = if receives_datagrams {
         Duration::ZERO
     } else {

@@ -33,13 +33,13 @@ pub(crate) enum Drained {
     Lost(Lost),
 }
 
-/// Brings a connection to its end in the way that its transport knows; where that is to
-/// close it, the caller does so.
+/// Brings a connection to its end in the way that its transport knows; closing it and
+/// empty messages are left to the caller.
 pub(crate) fn bring_to_its_end(socket: &Socket, parting: Parting) -> Drained {
     match parting {
         Parting::HalfClose => half_close_and_drain(socket),
         Parting::Shutdown => shut_down(socket),
-        Parting::Close => {
+        Parting::Close | Parting::EmptyMessages => {
             empty_the_queue(socket);
             Drained::Closed
         }

@@ -11,7 +11,8 @@ use netperf_os::wait;
 use netperf_os::{SockAddr, Socket};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
-use crate::meeting::{self, Connects, GiveUp, Met, Parting};
+use crate::meeting::{self, Connects, GiveUp, Met, Parted, Parting, Parts};
+use crate::udp::Connected;
 
 /// How long to wait for room where the queue has a limit of its own.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -23,8 +24,9 @@ pub struct Dccp;
 impl Connects for Dccp {
     type Endpoint = Connection;
 
-    // shutdown(2) of one direction does nothing: there is no such thing in DCCP.
-    const PARTING: Parting = Parting::Close;
+    // shutdown(2) of one direction does nothing: there is no such thing in DCCP. A receiver
+    // with a full buffer drops the close as well, and it comes again after 3 seconds.
+    const PARTING: Parting = Parting::EmptyMessages;
 
     fn connect(
         &self,
@@ -51,6 +53,14 @@ fn ready(socket: Socket) -> Met<Connection> {
 /// A connection moved by send(2) and recv(2), a message at a time.
 #[derive(Debug)]
 pub struct Connection(pub Socket);
+
+impl Parts for Connection {
+    fn part(self) -> Parted {
+        // A peer that does not take them in time is told again.
+        let _waits = self.0.set_nonblocking(true);
+        Connected(self.0).part()
+    }
+}
 
 impl Endpoint for Connection {
     const KEEPS_BOUNDARIES: bool = true;

@@ -54,6 +54,9 @@ pub enum Parting {
     Shutdown,
     /// It closes the socket; nothing else tells the other end.
     Close,
+    /// It sends empty messages until the other end is heard of: whatever tells of a close
+    /// may be lost, and is sent again only after seconds (DCCP).
+    EmptyMessages,
 }
 
 /// A transport with connections: netserver listens, netperf connects.

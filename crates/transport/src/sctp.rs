@@ -54,15 +54,15 @@ impl Unblock for Tcp {
 pub(crate) fn facts(socket: &Socket, association: AssociationId) -> Facts {
     let (send_buffer, recv_buffer) = socket::buffers(socket);
     let fd = socket.as_fd();
+    let status = sctp::status(fd, association).ok();
     Facts {
         send_buffer,
         recv_buffer,
         retransmissions: sctp::retransmissions(fd, association)
             .ok()
             .map(|chunks| u32::try_from(chunks).unwrap_or(u32::MAX)),
-        round_trip: sctp::status(fd, association)
-            .ok()
-            .and_then(|status| status.round_trip),
+        round_trip: status.and_then(|status| status.round_trip),
+        segment_size: status.map(|status| status.fragmentation_point),
         ..Facts::default()
     }
 }

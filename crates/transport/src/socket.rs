@@ -296,6 +296,9 @@ pub struct Facts {
     pub retransmissions: Option<u32>,
     /// Smoothed round trip; `None` where the transport does not say.
     pub round_trip: Option<std::time::Duration>,
+    /// Segment size, bytes, of a transport that can tell it no earlier; see
+    /// [`segment_size`] for all others.
+    pub segment_size: Option<u32>,
     /// Congestion control; `None` where the transport is not TCP.
     pub congestion: Option<String>,
     /// All of `TCP_INFO`; `None` where the transport is not TCP.
@@ -332,6 +335,7 @@ fn tcp_facts(socket: &Socket) -> Facts {
         recv_buffer,
         retransmissions: tcp.map(|info| info.total_retrans),
         round_trip: tcp.map(|info| info.round_trip()),
+        segment_size: None,
         congestion,
         tcp,
         fallback: None,

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use netperf_model::{Latency, Limit as LimitPlan, Tally, TestId};
 use netperf_os::{SockAddr, Socket, bell};
-use netperf_transport::Endpoint;
 use netperf_transport::meeting::{
     Addresses, Connects, Met, OnSocket, Parted, Parting, Parts, Plain,
 };
 use netperf_transport::registry::{self, Asked, Visitor};
 use netperf_transport::socket;
 use netperf_transport::tcp::{FromFile, Spliced, Tcp, Written};
+use netperf_transport::{Endpoint, dccp};
 
 use super::{blame, needed};
 use crate::client::{Moved, Work};
@@ -245,7 +245,8 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         segment_size: Option<u32>,
     ) -> Moved {
         self.stop.over();
-        let transport = self.work.plan.transport;
+        let plan = self.work.plan;
+        let transport = plan.transport;
         // TCP still knows when it is over how it was; nobody else does.
         let (drained, facts) = if parting == Parting::HalfClose {
             let drained = self.end_connection(&data, ended, parting);
@@ -263,7 +264,9 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
                 Drained::Closed | Drained::StillMoving => None,
             },
             still_moving: drained == Drained::StillMoving,
-            end_mark: None,
+            end_mark: (parting == Parting::EmptyMessages && plan.flow.sends)
+                .then(|| dccp::Connection(data).part().mark())
+                .flatten(),
         }
     }
 
@@ -398,6 +401,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         let facts = endpoint.facts();
         let end_mark = flow.sends.then(|| endpoint.part()).and_then(Parted::mark);
         Ok(Moved {
+            segment_size: facts.as_ref().and_then(|facts| facts.segment_size),
             facts,
             end_mark,
             ..Moved::nothing(ended)
@@ -446,7 +450,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         };
         let without_netserver = plan.control.is_none();
         let half_close = |endpoint: &mut C::Endpoint| {
-            if without_netserver && C::PARTING != Parting::Close {
+            if without_netserver && matches!(C::PARTING, Parting::HalfClose | Parting::Shutdown) {
                 netperf_os::io::half_close(endpoint.fd())
             } else {
                 Ok(())

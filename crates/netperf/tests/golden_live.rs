@@ -4,6 +4,7 @@
 mod golden_said;
 mod golden_subset;
 
+use netperf_model::Suite;
 use netperf_testkit::{Invocation, Netserver, Place, Programs};
 
 /// What the original printed for each test with `-l 1`, and the layouts its
@@ -198,8 +199,10 @@ fn every_fourth_captured_command_line_prints_the_same_against_a_stock_server() {
     let Some(stock) = Programs::stock() else {
         return;
     };
+    // Debian builds the original without the Unix-domain suite.
     let fourth: Vec<_> = golden_subset::transcripts()
         .into_iter()
+        .filter(|transcript| !transcript.is_of(Suite::Unix))
         .step_by(4)
         .collect();
     same_as_captured(&stock, &fourth);

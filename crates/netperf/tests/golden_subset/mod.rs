@@ -12,6 +12,7 @@ mod scan;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use netperf_model::{Suite, TestId};
 use netperf_testkit::{Finished, Invocation, Netserver, note};
 use serde_json::Value;
 
@@ -51,6 +52,13 @@ pub(crate) struct Transcript {
 }
 
 impl Transcript {
+    /// Whether its test is one of this suite.
+    pub(crate) fn is_of(&self, suite: Suite) -> bool {
+        let test = self.argv.iter().skip_while(|word| *word != "-t").nth(1);
+        test.and_then(|name| TestId::from_name(name))
+            .is_some_and(|test| test.row().suite == suite)
+    }
+
     fn read(line: &str) -> Option<Self> {
         let json: Value = serde_json::from_str(line).expect("a transcript");
         let text = |value: &Value| value.as_str().expect("text").to_owned();

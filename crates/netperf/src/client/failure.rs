@@ -100,16 +100,15 @@ fn protocol_constant(protocol: u16) -> String {
 /// netserver refused a test over this transport, or the conversation failed.
 pub(super) fn refused(error: &SessionError, transport: TransportId, host: &str) -> Failure {
     let plain = session(error);
-    match error {
-        SessionError::Remote(errno) if is_lacking(errno.0) && !transport.row().needs.is_empty() => {
-            let hint = unsupported(transport, Some(host));
-            Failure {
-                stderr: plain.stderr + &hint.stderr,
-                exit: hint.exit,
-                ..plain
-            }
-        }
-        _ => plain,
+    let lacking = matches!(error, SessionError::Remote(errno) if is_lacking(errno.0));
+    if !lacking || transport.row().needs.is_empty() {
+        return plain;
+    }
+    let hint = unsupported(transport, Some(host));
+    Failure {
+        stderr: plain.stderr + &hint.stderr,
+        exit: hint.exit,
+        ..plain
     }
 }
 

@@ -22,6 +22,16 @@ test:
 nextest profile="default":
     cargo nextest run --workspace --profile {{ profile }}
 
+# Test suites between hosts with a slow router, made of namespaces; as root.
+[no-exit-message]
+lab-netns *suites="lab":
+    lab/suites netns {{ suites }}
+
+# Test suites in a virtual machine whose kernel has every transport, and netem.
+[no-exit-message]
+lab-vm *suites="lab":
+    lab/suites vm {{ suites }}
+
 # Formatting, lints and dependencies.
 lint: fmt clippy deny
 

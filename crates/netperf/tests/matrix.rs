@@ -113,7 +113,7 @@ impl Bench {
     fn run(&self, length: &str, options: &str, own: &str) -> Finished {
         Invocation::new(&ours().netperf)
             .args(["-H", self.address, "-p", &self.server.port().to_string()])
-            .args(["-l", length])
+            .args(["--time", length])
             .args(options.split_whitespace())
             .arg("--")
             .args(own.split_whitespace())
@@ -133,7 +133,7 @@ impl Bench {
 
     fn cell(&self, transport: &TransportRow, flow: Flow, options: &str) -> Cell {
         // Where netserver sends, it is told whole seconds.
-        let length = if flow == Flow::RECEIVE { "1" } else { "0.4" };
+        let length = if flow == Flow::RECEIVE { "1s" } else { "400ms" };
         let options = format!(
             "-T {} {options} -k {SELECTION} {}",
             transport.option,

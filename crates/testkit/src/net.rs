@@ -42,6 +42,29 @@ impl Namespace {
         ip(&all)
     }
 
+    /// Sets what the packets it sends into its cable go through first, in the
+    /// words of `tc(8)`.
+    fn queue(&self, discipline: &[&str]) {
+        let mut words = vec![
+            "-n",
+            &self.0,
+            "qdisc",
+            "replace",
+            "dev",
+            TwoHosts::CABLE,
+            "root",
+        ];
+        words.extend(discipline);
+        run("tc", &words);
+    }
+
+    fn counter(&self, name: &str) -> u64 {
+        let shown = ip(&["netns", "exec", &self.0, "nstat", "-asz", name]);
+        let mut fields = shown.split_whitespace().skip_while(|&word| word != name);
+        let count = fields.nth(1).unwrap_or_default();
+        count.parse().expect("a counter's value")
+    }
+
     fn place(&self) -> Place {
         Place::Namespace(self.0.clone())
     }
@@ -174,12 +197,50 @@ impl TwoHosts {
 
     /// Makes the cable carry no more than `rate` (`20mbit`), both ways.
     pub fn limit(&self, rate: &str) {
-        for Namespace(name) in [&self.client, &self.server] {
-            let shaping = ["tbf", "rate", rate, "burst", "32k", "latency", "50ms"];
-            let mut words = vec!["-n", name, "qdisc", "add", "dev", Self::CABLE, "root"];
-            words.extend(shaping);
-            run("tc", &words);
-        }
+        let bucket = ["tbf", "rate", rate, "burst", "32k", "latency", "50ms"];
+        self.client.queue(&bucket);
+        self.server.queue(&bucket);
+    }
+
+    /// Emulates a network between the hosts, the same both ways, in the words
+    /// of `tc-netem(8)`. Again changes it.
+    pub fn emulate(&self, words: &[&str]) {
+        let words = [&["netem"], words].concat();
+        self.client.queue(&words);
+        self.server.queue(&words);
+    }
+
+    /// The same, for what the client sends alone.
+    pub fn emulate_upstream(&self, words: &[&str]) {
+        self.client.queue(&[&["netem"], words].concat());
+    }
+
+    /// Packets the client's end of the cable has thrown away.
+    pub fn dropped_upstream(&self) -> u64 {
+        let words = [
+            "-n",
+            &self.client.0,
+            "-s",
+            "qdisc",
+            "show",
+            "dev",
+            Self::CABLE,
+        ];
+        let shown = run("tc", &words);
+        let (_, rest) = shown.split_once("(dropped ").expect("tc -s shows drops");
+        let count = rest.split(',').next().unwrap_or_default();
+        count.parse().expect("a count of drops")
+    }
+
+    /// A counter of the client's network stack since it was made, by the name
+    /// `nstat(8)` has for it.
+    pub fn client_counter(&self, name: &str) -> u64 {
+        self.client.counter(name)
+    }
+
+    /// The same of the server's.
+    pub fn server_counter(&self, name: &str) -> u64 {
+        self.server.counter(name)
     }
 
     /// Pulls the cable out: neither end hears the other any more.
@@ -251,7 +312,8 @@ fn delete(name: &str) {
     std::fs::remove_dir_all(etc(name)).ok();
 }
 
-fn ip(words: &[&str]) -> String {
+/// Runs `ip`; panics if it fails.
+pub(crate) fn ip(words: &[&str]) -> String {
     run("ip", words)
 }
 

@@ -1,0 +1,95 @@
+//! Whether a test runs in one of the labs: surroundings that the machine itself
+//! does not have.
+
+use crate::net::ip;
+use crate::{Place, environment};
+
+/// A lab, started by a recipe that then runs the tests inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lab {
+    /// A virtual machine whose kernel has everything (`lab/vm`).
+    Vm,
+    /// A client, a router with slow links and a server (`lab/netns`).
+    Netns,
+}
+
+impl Lab {
+    /// What `NETPERF_LAB` says inside.
+    fn mark(self) -> &'static str {
+        match self {
+            Self::Vm => "vm",
+            Self::Netns => "netns",
+        }
+    }
+
+    /// Says whether this is the lab. Elsewhere the test is to be skipped, in
+    /// continuous integration too, which goes through both labs on its own.
+    #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
+    pub fn is_here(self) -> bool {
+        let mark = self.mark();
+        let place = environment("NETPERF_LAB");
+        let known = [None, Some(Self::Vm.mark()), Some(Self::Netns.mark())];
+        assert!(known.contains(&place.as_deref()), "no lab: {place:?}");
+        let here = place.as_deref() == Some(mark);
+        if !here {
+            eprintln!("SKIPPED: runs in the lab: `just lab-{mark}`");
+        }
+        here
+    }
+}
+
+/// The hosts of `lab/netns`; panics outside.
+#[derive(Debug)]
+pub struct Routed {
+    client: String,
+    router: String,
+    server: String,
+    /// The server's IPv4 address.
+    pub server_v4: String,
+    /// The server's IPv6 address.
+    pub server_v6: String,
+    /// What the router's links carry, in 10^6 bits a second of Ethernet frames.
+    pub rate: f64,
+}
+
+impl Routed {
+    /// As the environment names them.
+    pub fn here() -> Self {
+        let told = |name: &str| environment(name).unwrap_or_else(|| panic!("{name} is not set"));
+        Self {
+            client: told("LAB_CLIENT"),
+            router: told("LAB_ROUTER"),
+            server: told("LAB_SERVER"),
+            server_v4: told("LAB_SERVER_ADDRESS"),
+            server_v6: told("LAB_SERVER_ADDRESS6"),
+            rate: told("LAB_RATE").parse().expect("a rate"),
+        }
+    }
+
+    /// Where clients run.
+    pub fn client(&self) -> Place {
+        Place::Namespace(self.client.clone())
+    }
+
+    /// Where servers run.
+    pub fn server(&self) -> Place {
+        Place::Namespace(self.server.clone())
+    }
+
+    /// Sets the MTU of what the router sends towards the server. The server
+    /// does not know, and nobody knows a path's MTU any more.
+    pub fn narrow(&self, mtu: u32) {
+        let mtu = mtu.to_string();
+        ip(&["-n", &self.router, "link", "set", "server", "mtu", &mtu]);
+        for family in ["-4", "-6"] {
+            ip(&["-n", &self.client, family, "route", "flush", "cache"]);
+        }
+    }
+
+    /// The MTU of the path to an address, as far as the client has found out.
+    pub fn path_mtu(&self, address: &str) -> Option<u32> {
+        let route = ip(&["-n", &self.client, "route", "get", address]);
+        let (_, mtu) = route.split_once(" mtu ")?;
+        mtu.split_whitespace().next()?.parse().ok()
+    }
+}

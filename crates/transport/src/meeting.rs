@@ -54,6 +54,8 @@ pub enum Parting {
     Shutdown,
     /// It closes the socket; nothing else tells the other end.
     Close,
+    /// It says so among the data; the other end answers by closing (LLC type 2).
+    EndRecord,
 }
 
 /// A transport with connections: netserver listens, netperf connects.

@@ -16,7 +16,7 @@ use netperf_transport::socket;
 use netperf_transport::tcp::{FromFile, Spliced, Tcp, Written};
 
 use super::{blame, needed};
-use crate::client::{Moved, Work};
+use crate::client::{Moved, Work, placed};
 use crate::end::Rings;
 use crate::error::{EngineError, Operation};
 use crate::finish::{self, Drained};
@@ -416,7 +416,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         let plan = work.plan;
         let mut segment_size = None;
         let mut dialler = Dialler::new(work.local, &to, plan.port_range);
-        let (family, rings) = (work.family, &mut work.rings);
+        let (family, local, rings) = (work.family, work.local, &mut work.rings);
         let dial = |stop: &mut ByBell<'_>, tally: &Tally| {
             let data = socket::open_again(plan.transport, family, &plan.local.socket)?;
             if plan.local.socket.fast_open && plan.flow.sends {
@@ -424,6 +424,8 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
             }
             if plan.transport.is_inet() {
                 dialler.bind_next(&data);
+            } else {
+                placed(plan, local, &data).map_err(|failed| failed.error)?;
             }
             let mut ended = None;
             let met = how.connect(data, &to, &mut || {
@@ -446,7 +448,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         };
         let without_netserver = plan.control.is_none();
         let half_close = |endpoint: &mut C::Endpoint| {
-            if without_netserver && C::PARTING != Parting::Close {
+            if without_netserver && matches!(C::PARTING, Parting::HalfClose | Parting::Shutdown) {
                 netperf_os::io::half_close(endpoint.fd())
             } else {
                 Ok(())

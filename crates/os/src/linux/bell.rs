@@ -237,7 +237,7 @@ fn unblock(signal: libc::c_int) {
 }
 
 /// The monotonic clock in nanoseconds, for the handler: clock_gettime(2) is safe there.
-pub(super) fn now() -> i64 {
+fn now() -> i64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,

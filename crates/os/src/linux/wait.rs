@@ -13,25 +13,6 @@ pub enum Interest {
     Write,
 }
 
-/// A moment by which something must have happened.
-#[derive(Clone, Copy, Debug)]
-pub struct Deadline(i64);
-
-impl Deadline {
-    /// This long from now.
-    #[must_use]
-    pub fn after(time: Duration) -> Self {
-        let nanos = i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
-        Self(super::bell::now().saturating_add(nanos))
-    }
-
-    /// Whether the moment has passed.
-    #[must_use]
-    pub fn has_passed(self) -> bool {
-        super::bell::now() >= self.0
-    }
-}
-
 /// poll(2) on one descriptor. `Ok(false)` when the time is over or a signal came.
 ///
 /// # Errors

@@ -175,7 +175,7 @@ impl<'a> Client<'a> {
             setup,
         } = self;
         let plan = work.plan;
-        let remote = place::sock_addr(plan.transport, remote, &plan.local.place)
+        let remote = place::sock_addr(plan.transport, remote)
             .map_err(Operation::Connect.failed())?;
         let bell = Bell::new(Outside::Caught).map_err(Operation::Timer.failed())?;
         let meter = end::meter(&plan.local)?;
@@ -216,7 +216,11 @@ impl<'a> Client<'a> {
 
 /// Binds the data socket where it must be: a connection binds by itself, unless it is to
 /// come from somewhere, and a socket without one must have an address to be told of.
-fn placed(plan: &TestPlan, local: SocketAddr, socket: &Socket) -> Result<Placed, EngineError> {
+pub(crate) fn placed(
+    plan: &TestPlan,
+    local: SocketAddr,
+    socket: &Socket,
+) -> Result<Placed, EngineError> {
     let transport = plan.transport;
     let chosen = local.port() != 0 || !local.ip().is_unspecified();
     let must_bind = match transport.row().domain {

@@ -9,6 +9,7 @@ use netperf_measure::clock;
 use netperf_os::sctp::{self, AssociationId};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, tcp};
+use netperf_transport::llc2;
 use netperf_transport::meeting::Parting;
 
 use crate::stop::Lost;
@@ -37,7 +38,15 @@ pub(crate) enum Drained {
 /// empty messages are left to the caller.
 pub(crate) fn bring_to_its_end(socket: &Socket, parting: Parting) -> Drained {
     match parting {
-        Parting::HalfClose => half_close_and_drain(socket),
+        Parting::HalfClose => {
+            // A connection that is gone already needs no end, here and below.
+            let _gone = socket.shutdown(Shutdown::Write);
+            drain(socket)
+        }
+        Parting::EndRecord => {
+            let _gone = llc2::send_end(socket);
+            drain(socket)
+        }
         Parting::Shutdown => shut_down(socket),
         Parting::Close | Parting::EmptyMessages => {
             empty_the_queue(socket);
@@ -92,14 +101,12 @@ fn empty_the_queue(socket: &Socket) {
     }
 }
 
-/// Ends our direction and waits for netserver to close its own.
+/// Waits for netserver to close its direction, once ours has ended.
 ///
 /// For a sender this is when everything has been read at the other end. The wait
 /// goes on as long as something moves: data arriving, or our own data being
 /// acknowledged.
-fn half_close_and_drain(socket: &Socket) -> Drained {
-    // A connection that is gone already needs no half-close.
-    let _gone = socket.shutdown(Shutdown::Write);
+fn drain(socket: &Socket) -> Drained {
     let start = clock::now();
     let mut last_progress = start;
     let mut queued = unacknowledged(socket);

@@ -3,7 +3,11 @@
 //! Every operating system fulfils this list, in a folder of its own:
 //!
 //! - [`address`]: socket addresses that are not IP addresses
+//! - [`link`]: interfaces, and the addresses of packet and LLC sockets
+//! - [`atm`]: circuits of ATM
+//! - [`filter`]: which messages reach a socket
 //! - [`io`]: move bytes: send, receive, to and from an address, from a file, into nowhere
+//! - [`parts`]: move a header and a payload with one call
 //! - [`sockopt`]: socket options that `socket2` does not have
 //! - [`tcp`]: what TCP knows about a connection
 //! - [`sctp`]: associations: messages in parts, notifications, what SCTP knows about one
@@ -21,5 +25,8 @@
 mod linux;
 
 #[cfg(target_os = "linux")]
-pub use linux::{address, bell, io, net, process, resolve, sctp, sockopt, system, tcp, wait};
+pub use linux::{
+    address, atm, bell, filter, io, link, net, parts, process, resolve, sctp, sockopt, system, tcp,
+    wait,
+};
 pub use socket2::{Domain, Protocol, SockAddr, Socket, Type};

@@ -42,6 +42,11 @@ pub trait Endpoint {
     /// # Errors
     /// Anything that is not an outcome of [`Received`], such as a reset connection.
     fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received>;
+
+    /// Where closing a connection takes away what the peer has not received yet: waits,
+    /// within a deadline of its own, until it has. Called before a close that nothing
+    /// from the peer precedes.
+    fn settle(&mut self) {}
 }
 
 /// Gives a send's result its meaning on a byte stream.

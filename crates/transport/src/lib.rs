@@ -4,8 +4,12 @@
 //! bytes is an endpoint of its own, so that the loops stay free of choices.
 //! [`socket`] opens and prepares the sockets behind them.
 
+pub mod atm;
 pub mod dccp;
 pub mod endpoint;
+pub mod frames;
+mod link;
+pub mod llc2;
 pub mod meeting;
 pub mod non_blocking;
 pub mod null;

@@ -57,6 +57,8 @@ pub enum Parting {
     /// It sends empty messages until the other end is heard of: whatever tells of a close
     /// may be lost, and is sent again only after seconds (DCCP).
     EmptyMessages,
+    /// It says so among the data; the other end answers by closing (LLC type 2).
+    EndRecord,
 }
 
 /// A transport with connections: netserver listens, netperf connects.

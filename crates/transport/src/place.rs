@@ -4,11 +4,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use netperf_model::address::parse_circuit;
 use netperf_model::{Address, Domain, PlacePlan, TransportId};
-use netperf_os::address as os_address;
 use netperf_os::{SockAddr, Socket};
+use netperf_os::{address as os_address, atm as os_atm};
 
-use crate::socket;
+use crate::{atm, link, socket};
 
 /// Where a data socket is to be bound.
 #[derive(Clone, Copy, Debug)]
@@ -84,8 +85,40 @@ pub fn bind(socket: &Socket, wanted: &Wanted<'_>) -> io::Result<Placed> {
             let cid = os_address::local_cid().unwrap_or(os_address::VSOCK_ANY);
             Ok(at(Address::Vsock { cid, port }))
         }
-        Domain::Link | Domain::Atm => Err(io::ErrorKind::Unsupported.into()),
+        Domain::Link => link::bind(socket, wanted).map(at),
+        Domain::Atm => {
+            let circuit = circuit(wanted.place)?;
+            atm::attach(socket, &circuit_address(&circuit)?)?;
+            Ok(at(circuit))
+        }
     }
+}
+
+/// The circuit that the device names.
+fn circuit(place: &PlacePlan) -> io::Result<Address> {
+    let device = place.device.as_deref().unwrap_or_default();
+    parse_circuit(device).ok_or_else(|| {
+        let text = format!("no circuit '{device}': name one as interface.vpi.vci (-d)");
+        io::Error::new(io::ErrorKind::NotFound, text)
+    })
+}
+
+/// A circuit as the kernel takes it.
+fn circuit_address(circuit: &Address) -> io::Result<SockAddr> {
+    let Address::Atm {
+        interface,
+        vpi,
+        vci,
+    } = *circuit
+    else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let narrow = |number| i16::try_from(number).map_err(io::Error::other);
+    Ok(os_atm::circuit(
+        narrow(interface)?,
+        narrow(vpi)?,
+        vci.into(),
+    ))
 }
 
 fn at(address: Address) -> Placed {
@@ -160,24 +193,20 @@ fn six_characters() -> String {
     name
 }
 
-/// The address of the other end's socket as the kernel takes it; `own` is this end's place.
+/// The address of the other end's socket as the kernel takes it.
 ///
 /// # Errors
-/// `Unsupported` when the address is not one of this transport, `NotFound` for a device that is
-/// not there.
-pub fn sock_addr(
-    transport: TransportId,
-    address: &Address,
-    own: &PlacePlan,
-) -> io::Result<SockAddr> {
+/// `InvalidInput` when the address is not one of this transport.
+pub fn sock_addr(transport: TransportId, address: &Address) -> io::Result<SockAddr> {
     match (transport.row().domain, address) {
         (Domain::Inet, Address::Inet(address)) => Ok((*address).into()),
         (Domain::Unix, Address::Unix(path)) => SockAddr::unix(path),
         (Domain::Vsock, Address::Vsock { cid, port }) => Ok(os_address::vsock(*cid, *port)),
-        _ => {
-            let _later = own;
-            Err(io::ErrorKind::Unsupported.into())
+        (Domain::Link, Address::Link { station, sap }) => {
+            Ok(link::sock_addr(transport, *station, *sap))
         }
+        (Domain::Atm, Address::Atm { .. }) => circuit_address(address),
+        _ => Err(io::ErrorKind::InvalidInput.into()),
     }
 }
 

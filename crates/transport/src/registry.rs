@@ -5,7 +5,10 @@ use std::io;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::{Abilities, Family, SocketPlan, TransportId, TransportRow};
 
+use crate::atm::Atm;
 use crate::dccp::Dccp;
+use crate::frames::{Frames, Llc1, Packet};
+use crate::llc2::Llc2;
 use crate::meeting::{Addresses, Connects, Plain};
 use crate::non_blocking::NonBlockingly;
 use crate::sctp::{Sctp, SctpMany};
@@ -69,8 +72,7 @@ pub fn visit<V: Visitor>(transport: TransportId, asked: Asked<'_>, visitor: V) -
         | TransportId::Vsock
         | TransportId::Tls
         | TransportId::Ktls
-        | TransportId::XtiTcp
-        | TransportId::Llc2 => visitor.stream(Plain::new()),
+        | TransportId::XtiTcp => visitor.stream(Plain::new()),
         TransportId::UnixSeqPacket | TransportId::VsockSeqPacket => {
             visitor.connection(Plain::<Connected>::new())
         }
@@ -81,10 +83,11 @@ pub fn visit<V: Visitor>(transport: TransportId, asked: Asked<'_>, visitor: V) -
         TransportId::Udp
         | TransportId::UdpLite
         | TransportId::UnixDatagram
-        | TransportId::XtiUdp
-        | TransportId::Llc1
-        | TransportId::Packet
-        | TransportId::Atm => datagrams(plan, visitor),
+        | TransportId::XtiUdp => datagrams(plan, visitor),
+        TransportId::Llc1 => visitor.addressed(Frames::<Llc1>::new()),
+        TransportId::Packet => visitor.addressed(Frames::<Packet>::new()),
+        TransportId::Llc2 => visitor.connection(Llc2),
+        TransportId::Atm => visitor.addressed(Atm),
     }
 }
 

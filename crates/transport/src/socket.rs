@@ -9,7 +9,9 @@ use netperf_model::{
 };
 use netperf_os::sctp::{self, AssociationId};
 use netperf_os::sockopt::{self, IntOption};
-use netperf_os::{Domain, Protocol, Socket, Type, tcp};
+use netperf_os::{Domain, Protocol, Socket, Type, atm, tcp};
+
+use crate::frames::{self, Llc1, Packet};
 
 const IPPROTO_DEFAULT: u16 = 0;
 const IPPROTO_TCP: u16 = 6;
@@ -37,12 +39,15 @@ pub struct Opened {
 }
 
 /// The domain of a transport's sockets; an unspecified family is IPv4.
-fn domain(domain: AddressDomain, family: Family) -> Domain {
+fn domain(domain: AddressDomain, kind: SocketKind, family: Family) -> Domain {
     match (domain, family) {
         (AddressDomain::Inet, Family::V6) => Domain::IPV6,
         (AddressDomain::Inet, Family::V4 | Family::Unspecified) => Domain::IPV4,
         (AddressDomain::Unix, _) => Domain::UNIX,
         (AddressDomain::Vsock, _) => Domain::VSOCK,
+        (AddressDomain::Link, _) if kind == SocketKind::Stream => {
+            Domain::from(netperf_os::link::LLC)
+        }
         (AddressDomain::Link, _) => Domain::PACKET,
         (AddressDomain::Atm, _) => Domain::from(netperf_os::address::ATM_PVC),
     }
@@ -67,16 +72,21 @@ pub fn create(transport: TransportId, family: Family) -> io::Result<Socket> {
     }
     let row = transport.row();
     let kind = match row.kind {
+        // Whole frames, headers and all.
+        SocketKind::Datagram if row.domain == AddressDomain::Link => Type::RAW,
         SocketKind::Stream => Type::STREAM,
         SocketKind::Datagram => Type::DGRAM,
         SocketKind::SeqPacket => Type::SEQPACKET,
         SocketKind::Dccp => Type::DCCP,
     };
     let protocol = match row.protocol {
+        _ if row.domain == AddressDomain::Atm => {
+            Some(Protocol::from(i32::from(netperf_os::atm::AAL5)))
+        }
         0 => None,
         number => Some(Protocol::from(i32::from(number))),
     };
-    Socket::new(domain(row.domain, family), kind, protocol)
+    Socket::new(domain(row.domain, row.kind, family), kind, protocol)
 }
 
 /// Creates a data socket and sets its options, buffer sizes first: they must be
@@ -371,6 +381,13 @@ pub fn largest_message(
         SocketKind::Stream => None,
         SocketKind::Dccp => Some(crate::dccp::largest_message(socket, peer)),
         SocketKind::SeqPacket if transport == TransportId::SctpMany => None,
+        SocketKind::Datagram if transport == TransportId::Packet => {
+            frames::largest::<Packet>(socket).ok()
+        }
+        SocketKind::Datagram if transport == TransportId::Llc1 => {
+            frames::largest::<Llc1>(socket).ok()
+        }
+        SocketKind::Datagram if transport == TransportId::Atm => Some(atm::LARGEST_MESSAGE.into()),
         SocketKind::SeqPacket | SocketKind::Datagram => Some(LARGEST_DATAGRAM),
     }
 }

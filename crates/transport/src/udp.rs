@@ -63,7 +63,7 @@ impl From<Socket> for Connected {
 const END_MARKS: usize = 3;
 
 /// Sends an empty datagram three times, and again whenever the mark is repeated.
-fn mark_the_end(mut send: impl FnMut() + 'static) -> Parted {
+pub(crate) fn mark_the_end(mut send: impl FnMut() + 'static) -> Parted {
     (0..END_MARKS).for_each(|_| send());
     Parted::Repeat(EndMark::new(send))
 }

@@ -109,12 +109,47 @@ const fn frame_request_size() -> Opt {
     .more("One value is for both; 100,200 unless given.")
 }
 
+/// What the rows here and those of OMNI without a letter do.
+const DEVICE: Action<TestArgs> =
+    Action::Value(|a, text| set_both_ends(&mut a.device, text, str::to_owned));
+const UNIT: Action<TestArgs> = Action::Value(|a, text| set_both_ends(&mut a.unit, text, int));
+const ACCESS_POINT: Action<TestArgs> = Action::Value(|a, text| a.sap = Some(int(text)));
+
+/// The device of OMNI over the link level or a circuit: its letters mean other things.
+pub(super) const fn omni_device() -> Opt {
+    Opt::without_letter("local,remote", "the device at each end", DEVICE)
+        .long("device", Group::Addresses, Kind::twice(&Kind::Text))
+        .more(
+            "A network interface for -T llc1, llc2 and packet; interface.VPI.VCI for -T atm. \
+             One device is for both ends.",
+        )
+}
+
+/// The number of that device.
+pub(super) const fn omni_device_unit() -> Opt {
+    Opt::without_letter("local,remote", "number of the device", UNIT).long(
+        "device-unit",
+        Group::Addresses,
+        COUNTS,
+    )
+}
+
+/// The service access point of OMNI over the link level.
+pub(super) const fn omni_access_point() -> Opt {
+    Opt::without_letter(
+        "number",
+        "service access point, 84 unless given",
+        ACCESS_POINT,
+    )
+    .long("sap", Group::Addresses, Kind::Within(0, 255))
+}
+
 const fn device() -> Opt {
     Opt::ready(
         'D',
         "local,remote",
         "the network interface at each end",
-        Action::Value(|a, text| set_both_ends(&mut a.device, text, str::to_owned)),
+        DEVICE,
     )
     .long("device", Group::Addresses, Kind::twice(&Kind::Text))
     .more("One name is for both ends. A stock netserver takes the name of a device: /dev/dlpi.")
@@ -125,7 +160,7 @@ const fn device_unit() -> Opt {
         'p',
         "local,remote",
         "number of the device, 4 unless given",
-        Action::Value(|a, text| set_both_ends(&mut a.unit, text, int)),
+        UNIT,
     )
     .long("device-unit", Group::Addresses, COUNTS)
     .more("One number is for both ends. Where --device names an interface it says nothing more.")
@@ -136,7 +171,7 @@ const fn access_point() -> Opt {
         's',
         "number",
         "the service access point, 84 unless given",
-        Action::Value(|a, text| a.sap = Some(int(text))),
+        ACCESS_POINT,
     )
     .long("sap", Group::Addresses, Kind::Within(0, 255))
 }

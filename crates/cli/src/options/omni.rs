@@ -2,7 +2,7 @@
 
 use netperf_model::TransportId;
 
-use super::{SIZES, help_row, set_both_ends, set_host_with_bits, set_pair, shared};
+use super::{SIZES, help_row, link, set_both_ends, set_host_with_bits, set_pair, shared};
 use crate::args::{Ends, Layout, OutputArg, SocketKindArg, TestArgs};
 use crate::grammar::{Direction, cut, direction, first_half, int, size};
 use crate::group::Group;
@@ -185,6 +185,9 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
     shared::data_ipv4(),
     shared::data_ipv6(),
     shared::route(),
+    link::omni_device(),
+    link::omni_device_unit(),
+    link::omni_access_point(),
     Opt::ready(
         'e',
         "seconds",

@@ -16,7 +16,7 @@ use netperf_transport::tcp::{FromFile, Spliced, Tcp, Written};
 use netperf_transport::{Endpoint, dccp};
 
 use super::{blame, needed};
-use crate::client::{Moved, Work};
+use crate::client::{Moved, Work, placed};
 use crate::end::Rings;
 use crate::error::{EngineError, Operation};
 use crate::finish::{self, Drained};
@@ -420,7 +420,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         let plan = work.plan;
         let mut segment_size = None;
         let mut dialler = Dialler::new(work.local, &to, plan.port_range);
-        let (family, rings) = (work.family, &mut work.rings);
+        let (family, local, rings) = (work.family, work.local, &mut work.rings);
         let dial = |stop: &mut ByBell<'_>, tally: &Tally| {
             let data = socket::open_again(plan.transport, family, &plan.local.socket)?;
             if plan.local.socket.fast_open && plan.flow.sends {
@@ -428,6 +428,8 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
             }
             if plan.transport.is_inet() {
                 dialler.bind_next(&data);
+            } else {
+                placed(plan, local, &data).map_err(|failed| failed.error)?;
             }
             let mut ended = None;
             let met = how.connect(data, &to, &mut || {

@@ -227,7 +227,10 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
                 stream::send(&mut endpoint, needed(&mut rings.send)?, run)
             }
         };
-        Ok((ended.map_err(blame(flow))?, endpoint.into_socket()))
+        let ended = ended.map_err(blame(flow))?;
+        // What netserver closes first must have arrived.
+        endpoint.settle();
+        Ok((ended, endpoint.into_socket()))
     }
 
     fn addressed<A: Addresses, L: Limit>(
@@ -398,7 +401,7 @@ fn peer(job: &ServerJob) -> Result<SockAddr, EngineError> {
         .peer
         .as_ref()
         .ok_or_else(|| io::Error::from_raw_os_error(netperf_os::io::DESTINATION_REQUIRED));
-    peer.and_then(|peer| place::sock_addr(job.transport, peer, &job.end.place))
+    peer.and_then(|peer| place::sock_addr(job.transport, peer))
         .map_err(Operation::Send.failed())
 }
 

@@ -152,7 +152,10 @@ where
             Opened::Ended(ended) => return Ok(ended),
         };
         match serve(&mut endpoint, &mut exchange, flow, stop, tally) {
-            Ok(Message::Whole) => tally.transactions += 1,
+            Ok(Message::Whole) => {
+                tally.transactions += 1;
+                endpoint.settle();
+            }
             Ok(Message::Ended(ended)) => return Ok(ended),
             Ok(Message::End | Message::TimedOut) | Err(_) => {}
         }

@@ -19,6 +19,12 @@ const UNSUPPORTED: u8 = 3;
 /// `ENODEV`: an address family without anything behind it.
 const NO_DEVICE: i32 = 19;
 
+/// Whether this number of bind(2) or connect(2) means that there is nothing behind the
+/// sockets of a family: `ENODEV`, and `ESOCKTNOSUPPORT` of vsock.
+const fn is_empty_family(number: i32) -> bool {
+    matches!(number, NO_DEVICE | 94)
+}
+
 /// Whether this number of socket(2) or of netserver means that the kernel lacks the
 /// transport, or the right to it: `EPERM`, `EACCES`, `ENOPROTOOPT`, `EPROTONOSUPPORT`,
 /// `ESOCKTNOSUPPORT`, `EAFNOSUPPORT`, and `ENODEV`.
@@ -38,7 +44,9 @@ pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family
         Operation::Create => {
             Failure::stdout(FAILED, &cannot_create(transport, family, number, &text))
         }
-        Operation::Bind | Operation::Connect if number == NO_DEVICE => unsupported(transport, None),
+        Operation::Bind | Operation::Connect if is_empty_family(number) => {
+            unsupported(transport, None)
+        }
         Operation::Connect => Failure::stderr(
             FAILED,
             &format!("netperf: send_omni: connect_data_socket failed: {text}"),

@@ -173,7 +173,9 @@ fn i39_sctp_tests_run_or_say_what_the_kernel_lacks() {
         let finished = client(&server, &format!("-l 1 -P 0 -v 0 -t {test}")).run();
         let figure = finished.stdout.trim().parse::<f64>();
         let lacking = finished.status.code() == Some(3)
-            && finished.stderr.contains("the kernel module sctp (modprobe sctp)");
+            && finished
+                .stderr
+                .contains("the kernel module sctp (modprobe sctp)");
         assert!(
             lacking || (finished.clean().is_ok() && figure.is_ok_and(|figure| figure > 0.0)),
             "{}",

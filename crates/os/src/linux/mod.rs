@@ -1,9 +1,13 @@
 //! Linux.
 
 pub mod address;
+pub mod atm;
 pub mod bell;
+pub mod filter;
 pub mod io;
+pub mod link;
 pub mod net;
+pub mod parts;
 pub mod process;
 pub mod resolve;
 pub mod sctp;

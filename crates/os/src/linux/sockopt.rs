@@ -61,6 +61,10 @@ pub enum IntOption {
     DccpQueueLength,
     /// `DCCP_SOCKOPT_GET_CUR_MPS` of Linux: the largest message now, bytes.
     DccpMessageSize,
+    /// `LLC_OPT_TX_WIN`: frames sent before one must be acknowledged.
+    LlcSendWindow,
+    /// `LLC_OPT_RX_WIN`: frames received before one is acknowledged.
+    LlcRecvWindow,
 }
 
 // From linux/sctp.h and linux/dccp.h, which libc does not have.
@@ -98,12 +102,19 @@ impl IntOption {
             Self::SctpNoDelay => (libc::IPPROTO_SCTP, SCTP_NODELAY),
             Self::DccpQueueLength => (libc::SOL_DCCP, DCCP_SOCKOPT_QPOLICY_TXQLEN),
             Self::DccpMessageSize => (libc::SOL_DCCP, DCCP_SOCKOPT_GET_CUR_MPS),
+            Self::LlcSendWindow => (SOL_LLC, LLC_OPT_TX_WIN),
+            Self::LlcRecvWindow => (SOL_LLC, LLC_OPT_RX_WIN),
         }
     }
 }
 
 /// `IP_PMTUDISC_DO` and its IPv6 twin: never fragment.
 pub const PMTU_DISCOVERY_DO: i32 = libc::IP_PMTUDISC_DO;
+
+// Of linux/llc.h.
+const SOL_LLC: libc::c_int = 268;
+const LLC_OPT_TX_WIN: libc::c_int = 7;
+const LLC_OPT_RX_WIN: libc::c_int = 8;
 
 #[expect(clippy::cast_possible_truncation, reason = "the size of an int is 4")]
 const INT_LEN: libc::socklen_t = size_of::<libc::c_int>() as libc::socklen_t;

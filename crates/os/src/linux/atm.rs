@@ -1,0 +1,118 @@
+//! Permanent virtual circuits of ATM (linux/atm.h).
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use socket2::{SockAddr, SockAddrStorage};
+
+/// The protocol of AAL5, `ATM_AAL5`.
+pub const AAL5: u8 = 5;
+/// The most bytes of an AAL5 message, `ATM_MAX_AAL5_PDU`.
+pub const LARGEST_MESSAGE: u16 = 65_535;
+
+/// `SOL_ATM`.
+const SOL_ATM: libc::c_int = 264;
+/// `SO_ATMQOS`, which encodes level, number and size.
+const SO_ATMQOS: libc::c_int = 0x4202_0054;
+/// `ATM_UBR`: whatever rate is left.
+const UNSPECIFIED_RATE: u8 = 1;
+
+/// struct sockaddr_atmpvc.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RawCircuit {
+    family: u16,
+    pad: u16,
+    interface: i16,
+    path: i16,
+    channel: i32,
+}
+
+/// struct atm_trafprm: the traffic of one direction.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RawTraffic {
+    class: u8,
+    pad: [u8; 3],
+    /// max_pcr, pcr, min_pcr and max_cdv, of which UBR uses none.
+    rates: [i32; 4],
+    largest_message: i32,
+    /// What ABR uses.
+    rest: [u32; 4],
+}
+
+/// struct atm_qos.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RawQuality {
+    sends: RawTraffic,
+    receives: RawTraffic,
+    adaptation_layer: u8,
+    pad: [u8; 3],
+}
+
+/// The address of a circuit: interface, virtual path, virtual channel.
+#[must_use]
+pub fn circuit(interface: i16, path: i16, channel: i32) -> SockAddr {
+    let mut storage = SockAddrStorage::zeroed();
+    // SAFETY: a sockaddr_atmpvc is a socket address that fits into the storage.
+    let raw = unsafe { storage.view_as::<RawCircuit>() };
+    raw.family = u16::try_from(libc::AF_ATMPVC).unwrap_or(0);
+    raw.interface = interface;
+    raw.path = path;
+    raw.channel = channel;
+    let len = libc::socklen_t::try_from(size_of::<RawCircuit>()).unwrap_or(0);
+    // SAFETY: the storage holds a sockaddr_atmpvc, `len` bytes.
+    unsafe { SockAddr::new(storage, len) }
+}
+
+/// Asks for AAL5 with messages of up to `largest` bytes both ways, at whatever rate is
+/// left. Must come before the socket is bound or connected.
+///
+/// # Errors
+/// `EINVAL` for a size that AAL5 has not.
+pub fn ask_for_quality(fd: BorrowedFd<'_>, largest: u16) -> io::Result<()> {
+    let traffic = RawTraffic {
+        class: UNSPECIFIED_RATE,
+        pad: [0; 3],
+        rates: [0; 4],
+        largest_message: i32::from(largest),
+        rest: [0; 4],
+    };
+    let quality = RawQuality {
+        sends: traffic,
+        receives: traffic,
+        adaptation_layer: AAL5,
+        pad: [0; 3],
+    };
+    let len = libc::socklen_t::try_from(size_of_val(&quality)).unwrap_or(0);
+    // SAFETY: `quality` is laid out as an atm_qos of `len` bytes and outlives the call.
+    let result = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            SOL_ATM,
+            SO_ATMQOS,
+            (&raw const quality).cast(),
+            len,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_records_have_the_sizes_that_the_kernel_wants() {
+        assert_eq!(size_of::<RawCircuit>(), 12);
+        assert_eq!(size_of::<RawTraffic>(), 40);
+        assert_eq!(size_of::<RawQuality>(), 84);
+        assert_eq!(circuit(0, 0, 100).len(), 12);
+        assert_eq!(i32::from(circuit(0, 0, 100).family()), libc::AF_ATMPVC);
+    }
+}

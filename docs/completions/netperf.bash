@@ -92,6 +92,9 @@ _netperf_value() {
     'behind -P' | --data-port) : ;;
     'behind -p' | --port-range) : ;;
     'behind -R' | --route) _netperf_words '1 0' ;;
+    --device) : ;;
+    --device-unit) : ;;
+    --sap) : ;;
     'behind -e' | --recv-timeout) : ;;
     'behind -l' | --multicast-ttl) : ;;
     'behind -W' | --send-ring) : ;;
@@ -108,9 +111,6 @@ _netperf_value() {
     --associations) : ;;
     --unused-i) : ;;
     'behind -X' | --provider) : ;;
-    --device) : ;;
-    --device-unit) : ;;
-    --sap) : ;;
     --link-window) : ;;
     --remote-link-window) : ;;
     --circuit) : ;;

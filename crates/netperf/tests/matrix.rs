@@ -61,8 +61,8 @@ struct Bench {
     address: &'static str,
     /// Devices of the link level, netperf's and netserver's.
     link: String,
-    /// Circuits of ATM, netperf's and netserver's.
-    circuits: String,
+    /// ATM interfaces, netperf's and netserver's.
+    atm: [String; 2],
     /// Whether the kernel has everything.
     complete: bool,
     _hosts: Option<TwoHosts>,
@@ -89,7 +89,7 @@ impl Bench {
             server: Netserver::start(&ours(), &hosts.server()),
             address: TwoHosts::SERVER_V4,
             link: format!("{0},{0}", TwoHosts::CABLE),
-            circuits: "0.0.100,1.0.100".to_owned(),
+            atm: ["0".to_owned(), "1".to_owned()],
             complete: false,
             _hosts: Some(hosts),
         })
@@ -97,14 +97,13 @@ impl Bench {
 
     fn in_the_virtual_machine() -> Self {
         let told = |name: &str| environment(name).unwrap_or_else(|| panic!("{name} is not set"));
-        let atm = told("LAB_ATM");
-        let circuits: Vec<String> = atm.split(',').map(|itf| format!("{itf}.0.100")).collect();
+        let atm: Vec<String> = told("LAB_ATM").split(',').map(str::to_owned).collect();
         Self {
             client: Place::Here,
             server: Netserver::start(&ours(), &Place::Here),
             address: "127.0.0.1",
             link: told("LAB_LLC"),
-            circuits: circuits.join(","),
+            atm: atm.try_into().expect("two interfaces"),
             complete: true,
             _hosts: None,
         }
@@ -122,22 +121,38 @@ impl Bench {
             .run()
     }
 
+    /// An access point of its own for every cell: whoever has the same on one interface
+    /// hears the same frames. netperf takes the one behind it.
+    fn access_point(cell: usize) -> usize {
+        4 + cell * 4 % 152
+    }
+
+    /// A circuit of its own for every cell.
+    fn circuits(&self, cell: usize) -> String {
+        let [near, far] = &self.atm;
+        let channel = 100 + cell;
+        format!("{near}.0.{channel},{far}.0.{channel}")
+    }
+
     /// The options that tell a transport where its sockets are.
-    fn place(&self, domain: Domain) -> String {
+    fn place(&self, domain: Domain, cell: usize) -> String {
         match domain {
-            Domain::Link => format!("--device {}", self.link),
-            Domain::Atm => format!("--device {}", self.circuits),
+            Domain::Link => {
+                let sap = Self::access_point(cell);
+                format!("--device {} --sap {sap}", self.link)
+            }
+            Domain::Atm => format!("--device {}", self.circuits(cell)),
             Domain::Inet | Domain::Unix | Domain::Vsock => String::new(),
         }
     }
 
-    fn cell(&self, transport: &TransportRow, flow: Flow, options: &str) -> Cell {
+    fn cell(&self, cell: usize, transport: &TransportRow, flow: Flow, options: &str) -> Cell {
         // Where netserver sends, it is told whole seconds.
         let length = if flow == Flow::RECEIVE { "1s" } else { "400ms" };
         let options = format!(
             "-T {} {options} -k {SELECTION} {}",
             transport.option,
-            self.place(transport.domain)
+            self.place(transport.domain, cell)
         );
         let finished = self.run(length, "-t OMNI", &options);
         self.judge(transport, flow, &finished)
@@ -218,7 +233,8 @@ fn every_transport_does_every_kind_of_test_or_says_what_is_missing() {
         .collect();
     let found = side_by_side(&cells, |(row, kind)| {
         let (_, flow, options) = KINDS[*kind];
-        bench.cell(&TRANSPORTS[*row], flow, options)
+        let cell = row * KINDS.len() + kind;
+        bench.cell(cell, &TRANSPORTS[*row], flow, options)
     });
     note(&table(&found));
     let wrong: Vec<String> = cells
@@ -252,9 +268,13 @@ fn table(cells: &[Cell]) -> String {
 
 /// Options of its own that a test name needs to run here.
 fn own_options(bench: &Bench, test: &TestRow) -> String {
+    let cell = test.id as usize;
     match test.suite {
-        Suite::Dlpi | Suite::Hippi => format!("-D {}", bench.link),
-        Suite::Fore => format!("-d {}", bench.circuits),
+        Suite::Dlpi | Suite::Hippi => {
+            let sap = Bench::access_point(cell);
+            format!("-D {} -s {sap}", bench.link)
+        }
+        Suite::Fore => format!("-d {}", bench.circuits(cell)),
         Suite::Unix
         | Suite::Sctp
         | Suite::Sdp

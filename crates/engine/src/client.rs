@@ -75,6 +75,8 @@ pub struct Run {
     pub tcp_info: Option<TcpInfo>,
     /// Smoothed round trip when the data connection ended.
     pub round_trip: Option<Duration>,
+    /// Whether Multipath TCP fell back to TCP; `None` for every other transport.
+    pub fallback: Option<bool>,
     /// A datagram socket that is still open, to repeat the end mark with.
     pub end_mark: Option<EndMark>,
 }
@@ -285,6 +287,7 @@ fn finished(
         lost,
         tcp_info: facts.tcp,
         round_trip: facts.round_trip,
+        fallback: facts.fallback,
         end_mark: moved.end_mark,
         result: end::result(&plan.local, setup, facts, tally, elapsed, cpu),
     }

@@ -58,6 +58,8 @@ pub struct Asked<'a> {
     pub socket: &'a SocketPlan,
     /// Associations that netperf opens (SCTP one-to-many), as far as it is known.
     pub associations: u32,
+    /// Whether every message is a request or a response.
+    pub exchange: bool,
 }
 
 /// Has `visitor` do its work with the types of a transport.
@@ -92,7 +94,7 @@ pub fn visit<V: Visitor>(transport: TransportId, asked: Asked<'_>, visitor: V) -
 }
 
 fn one_to_many<V: Visitor>(asked: Asked<'_>, visitor: V) -> V::Out {
-    let how = SctpMany::new(asked.socket, asked.associations);
+    let how = SctpMany::new(asked);
     if asked.socket.non_blocking {
         visitor.addressed(NonBlockingly(how))
     } else {

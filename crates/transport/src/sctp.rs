@@ -7,12 +7,14 @@ use std::time::Duration;
 use netperf_model::{Family, SocketPlan, TransportId};
 use netperf_os::io::{self as calls, Source};
 use netperf_os::sctp::{self, AssociationId, Change, NOTIFICATION_LEN, Part};
+use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{self, Deadline, Interest};
 use netperf_os::{SockAddr, Socket, bell};
 
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
 use crate::meeting::{self, Addresses, Connects, GiveUp, Met, Parted, Parting, Parts};
 use crate::non_blocking::Unblock;
+use crate::registry::Asked;
 use crate::socket::{self, Facts};
 use crate::tcp::Tcp;
 
@@ -73,15 +75,17 @@ pub(crate) fn facts(socket: &Socket, association: AssociationId) -> Facts {
 pub struct SctpMany {
     plan: SocketPlan,
     associations: u32,
+    exchange: bool,
 }
 
 impl SctpMany {
     /// The transport, its further sockets prepared like the first.
     #[must_use]
-    pub fn new(plan: &SocketPlan, associations: u32) -> Self {
+    pub fn new(asked: Asked<'_>) -> Self {
         Self {
-            plan: plan.clone(),
-            associations: associations.max(1),
+            plan: asked.socket.clone(),
+            associations: asked.associations.max(1),
+            exchange: asked.exchange,
         }
     }
 
@@ -121,10 +125,14 @@ impl Addresses for SctpMany {
 
     fn answering(&self, socket: Socket) -> io::Result<Answering> {
         sctp::notify_of_changes(socket.as_fd())?;
+        // While one long message arrives in parts, others must be delivered, too: they would
+        // fill the receive buffer, which all share, and leave no room for its rest.
+        sockopt::set(socket.as_fd(), IntOption::SctpFragmentInterleave, 1)?;
         Ok(Answering {
             socket,
             source: Source::unknown(),
             notice: Notice::default(),
+            begun: self.exchange.then(Begun::new),
             expected: self.associations,
             up: 0,
             over: 0,
@@ -165,6 +173,7 @@ fn part_of(part: Part, buf: &[u8]) -> Option<&[u8]> {
 struct End {
     socket: Socket,
     association: AssociationId,
+    segment_size: Option<u32>,
     source: Source,
     notice: Notice,
     over: bool,
@@ -175,9 +184,11 @@ impl End {
         sctp::notify_of_changes(socket.as_fd())?;
         connect(&socket, to)?;
         let association = sctp::only_association(socket.as_fd())?;
+        let status = sctp::status(socket.as_fd(), association).ok();
         Ok(Self {
             socket,
             association,
+            segment_size: status.map(|status| status.fragmentation_point),
             source: Source::unknown(),
             notice: Notice::default(),
             over: false,
@@ -316,6 +327,8 @@ impl Parts for Asking {
         let mut all = self.ends.iter();
         let first = all.next()?;
         let mut sum = facts(&first.socket, first.association);
+        // One that has ended is known no more.
+        sum.segment_size = sum.segment_size.or(first.segment_size);
         for end in all {
             let more = facts(&end.socket, end.association).retransmissions;
             sum.retransmissions = sum
@@ -335,6 +348,41 @@ impl Unblock for Asking {
     }
 }
 
+/// Long requests that have begun to arrive: those of several associations come mixed.
+#[derive(Debug)]
+struct Begun {
+    /// Bytes so far, by the port of the association's other end.
+    parts: Vec<(u16, usize)>,
+    /// Where the rest of a request goes.
+    scrap: Vec<u8>,
+}
+
+impl Begun {
+    fn new() -> Self {
+        Self {
+            parts: Vec::with_capacity(64),
+            scrap: vec![0; 65_536],
+        }
+    }
+
+    /// The length of the request that ends with this part, if one does.
+    fn take(&mut self, port: u16, count: usize, is_last: bool) -> Option<usize> {
+        let known = self.parts.iter().position(|(from, _)| *from == port);
+        match (known, is_last) {
+            (None, true) => Some(count),
+            (Some(index), true) => Some(self.parts.swap_remove(index).1 + count),
+            (None, false) => {
+                self.parts.push((port, count));
+                None
+            }
+            (Some(index), false) => {
+                self.parts[index].1 += count;
+                None
+            }
+        }
+    }
+}
+
 /// netserver's end: answers whoever asks, until every association has ended.
 ///
 /// A netperf of another make ends only the first and keeps the others open. After the
@@ -344,6 +392,8 @@ pub struct Answering {
     socket: Socket,
     source: Source,
     notice: Notice,
+    /// Where every message is a request; otherwise parts are as good as messages.
+    begun: Option<Begun>,
     expected: u32,
     up: u32,
     over: u32,
@@ -352,6 +402,46 @@ pub struct Answering {
 }
 
 impl Answering {
+    /// The next part of a message, or what else there is to say.
+    #[inline]
+    fn next(&mut self, buf: &mut [u8]) -> io::Result<Result<Part, Received>> {
+        loop {
+            match sctp::recv(self.socket.as_fd(), buf, &mut self.source) {
+                Ok(part) if part.is_notification() => {
+                    if self.is_over_with(part, buf)? {
+                        return Ok(Err(Received::End));
+                    }
+                }
+                Ok(part) => {
+                    self.silent = 0;
+                    return Ok(Ok(part));
+                }
+                Err(error) => {
+                    if let Some(outcome) = self.failed(error)? {
+                        return Ok(Err(outcome));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Goes on until a request is whole. One that is longer than what it is to fill counts
+    /// as that much: what ends it is its end, and not its length.
+    #[cold]
+    fn whole(&mut self, first: Part, begun: &mut Begun, room: usize) -> io::Result<Received> {
+        let mut part = first;
+        loop {
+            let port = self.source.port();
+            if let Some(count) = begun.take(port, part.count, part.is_last()) {
+                return received(Ok(count.min(room)));
+            }
+            part = match self.next(&mut begun.scrap)? {
+                Ok(part) => part,
+                Err(outcome) => return Ok(outcome),
+            };
+        }
+    }
+
     /// Whether a notification is of the last end.
     #[cold]
     fn is_over_with(&mut self, part: Part, buf: &[u8]) -> io::Result<bool> {
@@ -383,7 +473,7 @@ impl Answering {
 }
 
 impl Endpoint for Answering {
-    // A long message arrives in parts.
+    // A long message arrives in parts, unless it is a request.
     const KEEPS_BOUNDARIES: bool = false;
 
     #[inline]
@@ -393,24 +483,19 @@ impl Endpoint for Answering {
 
     #[inline]
     fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
-        loop {
-            match sctp::recv(self.socket.as_fd(), buf, &mut self.source) {
-                Ok(part) if part.is_notification() => {
-                    if self.is_over_with(part, buf)? {
-                        return Ok(Received::End);
-                    }
-                }
-                Ok(part) => {
-                    self.silent = 0;
-                    return received(Ok(part.count));
-                }
-                Err(error) => {
-                    if let Some(outcome) = self.failed(error)? {
-                        return Ok(outcome);
-                    }
-                }
-            }
+        let part = match self.next(buf)? {
+            Ok(part) => part,
+            Err(outcome) => return Ok(outcome),
+        };
+        if let Some(begun) = &self.begun
+            && (!part.is_last() || !begun.parts.is_empty())
+            && let Some(mut begun) = self.begun.take()
+        {
+            let got = self.whole(part, &mut begun, buf.len());
+            self.begun = Some(begun);
+            return got;
         }
+        received(Ok(part.count))
     }
 }
 
@@ -459,6 +544,18 @@ mod tests {
         assert_eq!(notice.take(&[7; 300], false), Change::Nothing);
         assert_eq!(notice.take(&[7; 300], true), Change::Nothing);
         assert_eq!(notice.len, 0);
+    }
+
+    #[test]
+    fn requests_that_arrive_mixed_are_put_together_each_for_itself() {
+        let mut begun = Begun::new();
+        assert_eq!(begun.take(1, 100, false), None);
+        assert_eq!(begun.take(2, 50, true), Some(50));
+        assert_eq!(begun.take(2, 10, false), None);
+        assert_eq!(begun.take(1, 100, false), None);
+        assert_eq!(begun.take(1, 5, true), Some(205));
+        assert_eq!(begun.take(2, 1, true), Some(11));
+        assert!(begun.parts.is_empty());
     }
 
     #[test]

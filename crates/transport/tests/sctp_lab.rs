@@ -17,6 +17,7 @@ use netperf_transport::dccp::Dccp;
 use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket, Parted, Parts};
 use netperf_transport::non_blocking::NonBlockingly;
 use netperf_transport::place::{self, Wanted};
+use netperf_transport::registry::Asked;
 use netperf_transport::sctp::{Sctp, SctpMany};
 use netperf_transport::{Endpoint, Received, Sent, meeting, socket, tcp};
 
@@ -167,6 +168,23 @@ fn no_delay_is_set_on_an_association() {
     }
 }
 
+fn many(plan: &SocketPlan, associations: u32) -> SctpMany {
+    SctpMany::new(Asked {
+        socket: plan,
+        associations,
+        exchange: false,
+    })
+}
+
+/// As [`many`], for requests and responses.
+fn many_asking(plan: &SocketPlan, associations: u32) -> SctpMany {
+    SctpMany::new(Asked {
+        socket: plan,
+        associations,
+        exchange: true,
+    })
+}
+
 /// Requests of this size and answers of that, so many times; then the end.
 fn questions_and_answers(
     mut asking: impl Parts,
@@ -210,7 +228,7 @@ fn every_one_of_many_associations_asks_in_turn_and_is_answered() {
     let plan = SocketPlan::default();
     for (host, count) in HOSTS.into_iter().zip([1, 4]) {
         for sizes in [(1, 1), (100_000, 150_000)] {
-            let how = SctpMany::new(&plan, count);
+            let how = many_asking(&plan, count);
             let (server, to) = bound(TransportId::SctpMany, host, &plan);
             let answering = how.answering(server).unwrap();
             let (client, _) = bound(TransportId::SctpMany, host, &plan);
@@ -221,12 +239,48 @@ fn every_one_of_many_associations_asks_in_turn_and_is_answered() {
 }
 
 #[test]
+fn long_requests_of_many_associations_at_once_are_each_answered_whole() {
+    if !in_the_lab() {
+        return;
+    }
+    const LENGTH: usize = 100_000;
+    let plan = SocketPlan::default();
+    let how = many_asking(&plan, 4);
+    let (server, to) = bound(TransportId::SctpMany, "127.0.0.1", &plan);
+    let mut answering = how.answering(server).unwrap();
+    let serving = thread::spawn(move || {
+        // As for a netperf whose requests are longer than it said: a message is a request.
+        let mut question = vec![0; 1000];
+        let mut count = 0;
+        loop {
+            match answering.recv(&mut question).unwrap() {
+                Received::Bytes(1000) => send_whole(&mut answering, &[1; 3000]),
+                Received::End => return count,
+                Received::Interrupted => continue,
+                other @ (Received::Bytes(_) | Received::TimedOut) => panic!("{other:?}"),
+            }
+            count += 1;
+        }
+    });
+    let (client, _) = bound(TransportId::SctpMany, "127.0.0.1", &plan);
+    let mut asking = how.asking(client, to).unwrap();
+    for _ in 0..8 {
+        send_whole(&mut asking, &[2; LENGTH]);
+    }
+    for _ in 0..8 {
+        receive(&mut asking, &mut [0; 3000]);
+    }
+    assert!(asking.part().mark().is_none());
+    assert_eq!(serving.join().unwrap(), 8);
+}
+
+#[test]
 fn associations_that_never_wait_are_answered_all_the_same() {
     if !in_the_lab() {
         return;
     }
     let plan = SocketPlan::default();
-    let how = NonBlockingly(SctpMany::new(&plan, 3));
+    let how = NonBlockingly(many_asking(&plan, 3));
     let (server, to) = bound(TransportId::SctpMany, "127.0.0.1", &plan);
     let answering = how.answering(server).unwrap();
     let (client, _) = bound(TransportId::SctpMany, "127.0.0.1", &plan);
@@ -248,7 +302,7 @@ fn what_many_associations_sent_has_arrived_when_they_have_ended() {
         return;
     }
     let plan = SocketPlan::default();
-    let how = SctpMany::new(&plan, 3);
+    let how = many(&plan, 3);
     let (server, to) = bound(TransportId::SctpMany, "127.0.0.1", &plan);
     let mut answering = how.answering(server).unwrap();
     let receiving = thread::spawn(move || {
@@ -274,8 +328,8 @@ fn a_silence_after_the_first_end_is_the_end_of_the_others_and_does_not_count() {
     let plan = SocketPlan::default();
     let (server, to) = bound(TransportId::SctpMany, "127.0.0.1", &plan);
     // As for a netperf of another make: nothing is known of how many there will be.
-    let mut answering = SctpMany::new(&plan, 1).answering(server).unwrap();
-    let one = SctpMany::new(&plan, 1);
+    let mut answering = many(&plan, 1).answering(server).unwrap();
+    let one = many(&plan, 1);
     let ask = || one.asking(open(TransportId::SctpMany, "127.0.0.1", &plan), to.clone());
     let (mut first, mut second) = (ask().unwrap(), ask().unwrap());
     send_whole(&mut first, &[7; 1000]);
@@ -299,11 +353,11 @@ fn netserver_sends_over_the_association_that_netperf_made_or_makes_it() {
         return;
     }
     let plan = SocketPlan::default();
-    let how = SctpMany::new(&plan, 1);
+    let how = many(&plan, 1);
     let (server, to_server) = bound(TransportId::SctpMany, "127.0.0.1", &plan);
     let (client, to_client) = bound(TransportId::SctpMany, "127.0.0.1", &plan);
     let sending = thread::spawn(move || {
-        let mut end = SctpMany::new(&SocketPlan::default(), 1)
+        let mut end = many(&SocketPlan::default(), 1)
             .asking(server, to_client)
             .unwrap();
         for _ in 0..10 {
@@ -313,6 +367,7 @@ fn netserver_sends_over_the_association_that_netperf_made_or_makes_it() {
     });
     let mut receiving = how.asking(client, to_server).unwrap();
     assert_eq!(receive_to_the_end(&mut receiving), 10 * 65_536);
+    assert!(receiving.facts().unwrap().segment_size.is_some());
     assert!(sending.join().unwrap());
 }
 
@@ -325,7 +380,7 @@ fn nobody_at_the_port_is_said_at_once() {
     let (gone, to) = bound(TransportId::SctpMany, "127.0.0.1", &plan);
     drop(gone);
     let client = open(TransportId::SctpMany, "127.0.0.1", &plan);
-    let error = SctpMany::new(&plan, 1).asking(client, to).unwrap_err();
+    let error = many(&plan, 1).asking(client, to).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
 }
 

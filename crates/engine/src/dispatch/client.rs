@@ -166,6 +166,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         let asked = Asked {
             socket: &plan.local.socket,
             associations: plan.associations,
+            exchange: plan.flow.is_request_response(),
         };
         registry::visit(
             plan.transport,

@@ -125,6 +125,7 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
         let asked = Asked {
             socket: &plan,
             associations: self.work.job.associations,
+            exchange: self.work.job.flow.is_request_response(),
         };
         registry::visit(
             transport,

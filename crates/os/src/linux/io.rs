@@ -160,6 +160,19 @@ impl Source {
     pub const fn is_known(&self) -> bool {
         self.len != 0
     }
+
+    /// Its port; 0 for an address that has none.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        let family = libc::c_int::from(self.storage.ss_family);
+        if family != libc::AF_INET && family != libc::AF_INET6 {
+            return 0;
+        }
+        // SAFETY: the storage is larger than a sockaddr_in, aligned for any address, and
+        // plain data; the port of a sockaddr_in6 is at the same place.
+        let address = unsafe { &*(&raw const self.storage).cast::<libc::sockaddr_in>() };
+        u16::from_be(address.sin_port)
+    }
 }
 
 /// recvfrom(2), leaving the source's address in `source`.
@@ -331,6 +344,7 @@ mod tests {
         let mut source = Source::unknown();
         assert!(!source.is_known());
         assert_eq!(recv_from(server.as_fd(), &mut buf, &mut source).unwrap(), 3);
+        assert_eq!(source.port(), client.local_addr().unwrap().port());
         assert_eq!(send_back(server.as_fd(), b"back", &source).unwrap(), 4);
         assert_eq!(recv(client.as_fd(), &mut buf).unwrap(), 4);
     }

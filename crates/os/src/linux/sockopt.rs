@@ -56,6 +56,8 @@ pub enum IntOption {
     PathMtuV6,
     /// `SCTP_NODELAY` (RFC 6458 section 8.1.5).
     SctpNoDelay,
+    /// `SCTP_FRAGMENT_INTERLEAVE` (RFC 6458 section 8.1.20).
+    SctpFragmentInterleave,
     /// `DCCP_SOCKOPT_QPOLICY_TXQLEN` of Linux: messages in the send queue, 0 for no limit
     /// but the socket buffer.
     DccpQueueLength,
@@ -69,6 +71,7 @@ pub enum IntOption {
 
 // From linux/sctp.h and linux/dccp.h, which libc does not have.
 const SCTP_NODELAY: libc::c_int = 3;
+const SCTP_FRAGMENT_INTERLEAVE: libc::c_int = 18;
 const DCCP_SOCKOPT_GET_CUR_MPS: libc::c_int = 5;
 const DCCP_SOCKOPT_QPOLICY_TXQLEN: libc::c_int = 17;
 
@@ -100,6 +103,7 @@ impl IntOption {
             Self::PathMtuV4 => (libc::IPPROTO_IP, libc::IP_MTU),
             Self::PathMtuV6 => (libc::IPPROTO_IPV6, libc::IPV6_MTU),
             Self::SctpNoDelay => (libc::IPPROTO_SCTP, SCTP_NODELAY),
+            Self::SctpFragmentInterleave => (libc::IPPROTO_SCTP, SCTP_FRAGMENT_INTERLEAVE),
             Self::DccpQueueLength => (libc::SOL_DCCP, DCCP_SOCKOPT_QPOLICY_TXQLEN),
             Self::DccpMessageSize => (libc::SOL_DCCP, DCCP_SOCKOPT_GET_CUR_MPS),
             Self::LlcSendWindow => (SOL_LLC, LLC_OPT_TX_WIN),

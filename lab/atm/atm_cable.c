@@ -3,7 +3,7 @@
 // (VPI, VCI) of one interface is received on the same circuit of the other.
 //
 // The kernel's own pair, atmtcp, cannot open circuits any more: since the
-// stable kernels of August 2025 it refuses the answers of its own daemon
+// stable kernels with the fix named here it refuses the answers of its own daemon
 // ("atm: atmtcp: Prevent arbitrary write in atmtcp_recv_control()").
 //
 // A frame for a circuit nobody has opened, or whose reader is behind, is lost,

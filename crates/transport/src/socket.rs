@@ -367,8 +367,11 @@ pub fn segment_size(transport: TransportId, fd: BorrowedFd<'_>) -> Option<u32> {
     }
 }
 
-/// The largest message that a transport carries, bytes; `None` where only the socket
-/// buffer bounds it. `peer` is the other end's host, where it is known.
+/// The largest message that is sent where no size was asked for, bytes; `None` where
+/// only the socket buffer bounds it. `peer` is the other end's host, where it is known.
+///
+/// SCTP would take one as large as its send buffer, but then holds the next back until
+/// that one is acknowledged.
 #[must_use]
 pub fn largest_message(
     transport: TransportId,
@@ -378,9 +381,8 @@ pub fn largest_message(
     /// The largest UDP payload over IPv4: 65535 less the IP and UDP headers.
     const LARGEST_DATAGRAM: u32 = 65_507;
     match transport.row().kind {
-        SocketKind::Stream => None,
+        SocketKind::Stream if transport != TransportId::Sctp => None,
         SocketKind::Dccp => Some(crate::dccp::largest_message(socket, peer)),
-        SocketKind::SeqPacket if transport == TransportId::SctpMany => None,
         SocketKind::Datagram if transport == TransportId::Packet => {
             frames::largest::<Packet>(socket).ok()
         }
@@ -388,7 +390,9 @@ pub fn largest_message(
             frames::largest::<Llc1>(socket).ok()
         }
         SocketKind::Datagram if transport == TransportId::Atm => Some(atm::LARGEST_MESSAGE.into()),
-        SocketKind::SeqPacket | SocketKind::Datagram => Some(LARGEST_DATAGRAM),
+        SocketKind::Stream | SocketKind::SeqPacket | SocketKind::Datagram => {
+            Some(LARGEST_DATAGRAM)
+        }
     }
 }
 

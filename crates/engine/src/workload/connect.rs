@@ -116,10 +116,16 @@ fn until_closed<E: Endpoint, S: Stop>(
                     return Ok(Some(ended));
                 }
             }
-            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(None),
+            Err(error) if is_closed(&error) => return Ok(None),
             Err(error) => return Err(error),
         }
     }
+}
+
+/// A reset; vsock(7) also says that a connection that the peer closed is none.
+fn is_closed(error: &io::Error) -> bool {
+    let kind = error.kind();
+    kind == io::ErrorKind::ConnectionReset || kind == io::ErrorKind::NotConnected
 }
 
 /// netserver's side: accept, exchange, close first.

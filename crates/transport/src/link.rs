@@ -121,7 +121,7 @@ impl Interface {
 
 fn missing(device: &str, numbered: &str, unit: i32) -> io::Error {
     let text = if device == DEFAULT_DEVICE {
-        format!("no interface of index {unit}: name one (-D)")
+        format!("no interface of index {unit}: name one (--device)")
     } else {
         format!("no interface '{device}' or '{numbered}'")
     };

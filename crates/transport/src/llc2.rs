@@ -1,9 +1,11 @@
 //! Connections of the link level: the kernel's LLC type 2 (IEEE 802.2).
 //!
-//! Its sockets are byte streams that cannot be half-closed, and closing one takes away
-//! what the peer has not received yet. So data goes in records, one to a frame: two bytes
-//! that say how much follows, and the data. A record of nothing is the end, and whoever
-//! sent it waits for the other end to close before closing itself (docs/decisions).
+//! Its sockets are byte streams that cannot be half-closed; closing one takes away what the
+//! peer has not received yet, and a receive buffer that overflows stops a connection for
+//! seconds or for good. So data goes in records, one to a frame: two bytes that say how
+//! much follows, and the data. A record of nothing is the end, and whoever sent it waits
+//! for the other end to close before closing itself. The other end tells how many frames
+//! it has read, and no more than a window of them is on its way (docs/decisions).
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -11,7 +13,7 @@ use std::time::Duration;
 
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::Deadline;
-use netperf_os::{SockAddr, Socket, link, parts};
+use netperf_os::{SockAddr, Socket, io as calls, link, parts};
 
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
 use crate::meeting::{Connects, GiveUp, Met, OnSocket, Parting, accept, connect};
@@ -23,6 +25,19 @@ const HEADER: usize = 2;
 /// Frames in flight where nothing else was asked for: the most that LLC has. The kernel's
 /// own default of 2 makes every second frame wait for an acknowledgement.
 pub const DEFAULT_WINDOW: u32 = 127;
+/// In the length of a record: it has no data and tells how many frames were read.
+const CREDIT: u16 = 0x8000;
+/// Lengths of records are below [`CREDIT`].
+const LARGEST_RECORD: usize = 32_767;
+/// How much may be on its way unread: well below the usual receive buffer, with what the
+/// kernel needs for each frame.
+const WINDOW_BYTES: usize = 65_536;
+/// The most frames of that, however short they are.
+const MOST_FRAMES: u16 = 32;
+/// The fewest frames, however long they are.
+const FEWEST_FRAMES: u16 = 4;
+/// How many windows of data are kept for an end that sends and does not receive.
+const STASHED_WINDOWS: usize = 8;
 /// How long the other end may take to receive the rest and to close.
 const SETTLE: Duration = Duration::from_secs(2);
 /// How often to look whether that time is over.
@@ -46,8 +61,8 @@ impl Connects for Llc2 {
         connect(&socket, to, give_up)?.and_then(|()| {
             // A refused connection that a signal interrupted leaves no error behind.
             socket.peer_addr()?;
-            let largest = largest(&socket)?;
-            Ok(Met::Connected(Records::new(socket, largest)))
+            let window = Window::on(&socket)?;
+            Ok(Met::Connected(Records::new(socket, window)?))
         })
     }
 
@@ -58,7 +73,9 @@ impl Connects for Llc2 {
                 let frames = sockopt::fetch(listener.as_fd(), window)?;
                 sockopt::set(socket.as_fd(), window, frames)?;
             }
-            Ok(Met::Connected(Records::new(socket, largest(listener)?)))
+            socket.set_send_buffer_size(listener.send_buffer_size()? / 2)?;
+            socket.set_recv_buffer_size(listener.recv_buffer_size()? / 2)?;
+            Ok(Met::Connected(Records::new(socket, Window::on(listener)?)?))
         })
     }
 }
@@ -78,31 +95,136 @@ pub fn set_windows(socket: &Socket, sends: Option<u32>, receives: Option<u32>) -
     Ok(())
 }
 
-/// The most data of one record on the interface that a socket is bound to.
-fn largest(socket: &Socket) -> io::Result<usize> {
-    let device = socket.device()?.ok_or(io::ErrorKind::AddrNotAvailable)?;
-    let mtu = link::mtu(&String::from_utf8_lossy(&device))?;
-    let mtu = usize::try_from(mtu)
-        .unwrap_or(usize::MAX)
-        .min(u16::MAX.into());
-    Ok(mtu.saturating_sub(LLC_HEADER + HEADER).max(1))
+/// How much data may be on its way: more than fits into the receive buffer is lost to the
+/// kernel's LLC for good, or for seconds.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    /// The most data of one record, bytes.
+    largest: usize,
+    /// Frames that may be on their way unread.
+    frames: u16,
+}
+
+impl Window {
+    /// What suits frames that carry `mtu` bytes.
+    fn of(mtu: usize) -> Self {
+        let mtu = mtu.min(LARGEST_RECORD);
+        Self {
+            largest: mtu.saturating_sub(LLC_HEADER + HEADER).max(1),
+            frames: u16::try_from(WINDOW_BYTES / mtu.max(1))
+                .unwrap_or(MOST_FRAMES)
+                .clamp(FEWEST_FRAMES, MOST_FRAMES),
+        }
+    }
+
+    /// What suits the interface that a socket is bound to.
+    fn on(socket: &Socket) -> io::Result<Self> {
+        let device = socket.device()?.ok_or(io::ErrorKind::AddrNotAvailable)?;
+        let mtu = link::mtu(&String::from_utf8_lossy(&device))?;
+        Ok(Self::of(usize::try_from(mtu).unwrap_or(usize::MAX)))
+    }
+
+    /// The data of a whole window, bytes.
+    fn bytes(self) -> usize {
+        self.largest * usize::from(self.frames)
+    }
+
+    /// Makes sure that a whole window fits into a socket's receive buffer.
+    fn make_room(self, socket: &Socket) -> io::Result<()> {
+        // The kernel's own part of a frame's memory, and as much again as it is rounded up.
+        let needed = usize::from(self.frames) * 2 * (self.largest + 512);
+        if socket.recv_buffer_size()? < needed {
+            // It doubles what it is told.
+            socket.set_recv_buffer_size(needed / 2)?;
+        }
+        Ok(())
+    }
 }
 
 /// A connection whose bytes go in records.
 #[derive(Debug)]
 pub struct Records {
     socket: Socket,
-    largest: usize,
+    window: Window,
     incoming: Incoming,
+    /// Frames sent that the other end has not said it read.
+    on_the_way: u16,
+    /// Data that came while there was only credit to wait for.
+    stash: Vec<u8>,
+    /// From where on it was not taken out again.
+    stashed_from: usize,
 }
 
 impl Records {
-    fn new(socket: Socket, largest: usize) -> Self {
-        Self {
+    fn new(socket: Socket, window: Window) -> io::Result<Self> {
+        window.make_room(&socket)?;
+        Ok(Self {
             socket,
-            largest,
+            window,
             incoming: Incoming::default(),
+            on_the_way: 0,
+            stash: Vec::with_capacity(STASHED_WINDOWS * window.bytes()),
+            stashed_from: 0,
+        })
+    }
+
+    /// Tells the other end what was read, once that is worth a frame and there is room for
+    /// what may come then.
+    #[inline]
+    fn give_credit(&mut self) -> io::Result<()> {
+        let due = self.incoming.frames >= self.window.frames / 2;
+        if !due || self.stash.len() + self.window.bytes() > self.stash.capacity() {
+            return Ok(());
         }
+        let record = (CREDIT | self.incoming.frames).to_be_bytes();
+        match calls::send(self.socket.as_fd(), &record) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
+            // Who does not listen any more needs no credit.
+            Ok(_) | Err(_) => {
+                self.incoming.frames = 0;
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits until the other end has read some of what is on its way.
+    #[cold]
+    fn wait_for_credit(&mut self) -> io::Result<()> {
+        while self.on_the_way >= self.window.frames {
+            if self.incoming.over {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            self.give_credit()?;
+            let used = self.stash.len();
+            // Within the capacity: nothing is allocated.
+            self.stash.resize(self.stash.capacity(), 0);
+            let got = self.incoming.recv(&self.socket, &mut self.stash[used..]);
+            self.stash
+                .truncate(used + got.as_ref().map_or(0, |data| *data));
+            got?;
+            self.take_credit();
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn take_credit(&mut self) {
+        let credit = std::mem::take(&mut self.incoming.credit);
+        self.on_the_way = self.on_the_way.saturating_sub(credit);
+    }
+
+    /// Takes data out of the stash.
+    #[cold]
+    fn unstash(&mut self, buf: &mut [u8]) -> usize {
+        let stashed = &self.stash[self.stashed_from..];
+        let data = stashed.len().min(buf.len());
+        buf[..data].copy_from_slice(&stashed[..data]);
+        self.stashed_from += data;
+        if self.stashed_from == self.stash.len() {
+            self.stash.clear();
+            self.stashed_from = 0;
+        }
+        data
     }
 }
 
@@ -111,30 +233,36 @@ impl Endpoint for Records {
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
-        let data = &buf[..buf.len().min(self.largest)];
-        stream_sent(send_record(&self.socket, data))
+        if self.on_the_way >= self.window.frames {
+            if let Err(error) = self.wait_for_credit() {
+                return stream_sent(Err(error));
+            }
+        }
+        let data = &buf[..buf.len().min(self.window.largest)];
+        let sent = stream_sent(send_record(&self.socket, data))?;
+        if matches!(sent, Sent::Bytes(_)) {
+            self.on_the_way += 1;
+        }
+        Ok(sent)
     }
 
     #[inline]
     fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
+        if !self.stash.is_empty() {
+            return Ok(Received::Bytes(self.unstash(buf)));
+        }
         loop {
             if self.incoming.over {
                 return Ok(Received::End);
             }
-            let fd = self.socket.as_fd();
-            let header = self.incoming.header_room();
-            let headed = header.len();
-            let count = match parts::recv(fd, header, buf) {
-                Ok(0) => {
-                    self.incoming.over = true;
-                    continue;
-                }
-                Ok(count) => count,
-                Err(error) => return received(Err(error)),
-            };
-            let data = self.incoming.take(count, headed, buf);
-            if data > 0 {
-                return Ok(Received::Bytes(data));
+            if let Err(error) = self.give_credit() {
+                return received(Err(error));
+            }
+            let got = self.incoming.recv(&self.socket, buf);
+            self.take_credit();
+            match got {
+                Ok(0) => {}
+                other => return received(other),
             }
         }
     }
@@ -206,11 +334,27 @@ struct Incoming {
     header: [u8; HEADER],
     /// How far that is.
     have: usize,
+    /// Frames that came since the other end was told.
+    frames: u16,
+    /// Frames that the other end has read since that was looked at.
+    credit: u16,
     /// There is no more.
     over: bool,
 }
 
 impl Incoming {
+    /// Receives once, and leaves only data in `buf`: how much, which may be nothing.
+    #[inline]
+    fn recv(&mut self, socket: &Socket, buf: &mut [u8]) -> io::Result<usize> {
+        let header = self.header_room();
+        let headed = header.len();
+        let count = parts::recv(socket.as_fd(), header, buf)?;
+        if count == 0 {
+            self.over = true;
+        }
+        Ok(self.take(count, headed, buf))
+    }
+
     /// Where the missing part of a record's length goes; empty in the middle of a record.
     #[inline]
     fn header_room(&mut self) -> &mut [u8] {
@@ -241,10 +385,19 @@ impl Incoming {
                     return to;
                 }
                 self.have = 0;
-                self.left = u16::from_be_bytes(self.header).into();
-                if self.left == 0 {
-                    self.over = true;
-                    return to;
+                match u16::from_be_bytes(self.header) {
+                    0 => {
+                        self.over = true;
+                        return to;
+                    }
+                    credit if credit & CREDIT != 0 => {
+                        self.credit += credit & !CREDIT;
+                        continue;
+                    }
+                    length => {
+                        self.left = length.into();
+                        self.frames += 1;
+                    }
                 }
             }
             let data = self.left.min(came - from);
@@ -267,6 +420,10 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixStream;
 
+    fn ends_of(stream: UnixStream, mtu: usize) -> Records {
+        Records::new(Socket::from(stream), Window::of(mtu)).unwrap()
+    }
+
     /// Records of these lengths over a byte stream of another kind, and the reader.
     fn records(lengths: &[u16]) -> (UnixStream, Records) {
         let (mut writer, reader) = UnixStream::pair().unwrap();
@@ -279,7 +436,7 @@ mod tests {
             }
             std::io::Write::write_all(&mut writer, &bytes).unwrap();
         }
-        (writer, Records::new(Socket::from(reader), 1494))
+        (writer, ends_of(reader, 1500))
     }
 
     fn read_all(records: &mut Records, size: usize) -> Vec<u8> {
@@ -311,13 +468,63 @@ mod tests {
     #[test]
     fn what_one_end_sends_the_other_receives_and_settling_ends_with_its_close() {
         let (one, other) = UnixStream::pair().unwrap();
-        let mut one = Records::new(Socket::from(one), 10);
-        let mut other = Records::new(Socket::from(other), 10);
+        let (mut one, mut other) = (ends_of(one, 16), ends_of(other, 16));
         assert_eq!(one.send(&[7; 25]).unwrap(), Sent::Bytes(10));
         assert_eq!(one.send(&[8; 5]).unwrap(), Sent::Bytes(5));
         let reader = std::thread::spawn(move || read_all(&mut other, 100).len());
         one.settle();
         assert!(one.incoming.over, "the other end did not close");
         assert_eq!(reader.join().unwrap(), 15);
+    }
+
+    #[test]
+    fn a_sender_waits_when_a_window_is_unread_and_goes_on_when_it_was_read() {
+        let (one, other) = UnixStream::pair().unwrap();
+        let (mut one, mut other) = (ends_of(one, 1500), ends_of(other, 1500));
+        one.socket.set_read_timeout(Some(LOOK)).unwrap();
+        for _ in 0..32 {
+            assert_eq!(one.send(&[7; 2000]).unwrap(), Sent::Bytes(1494));
+        }
+        let unread = one.send(&[7; 2000]).unwrap_err();
+        assert_eq!(unread.kind(), io::ErrorKind::WouldBlock);
+        let mut buf = [0; 1494];
+        for _ in 0..17 {
+            assert_eq!(other.recv(&mut buf).unwrap(), Received::Bytes(1494));
+        }
+        for _ in 0..16 {
+            assert_eq!(one.send(&[7; 2000]).unwrap(), Sent::Bytes(1494));
+        }
+        assert!(one.send(&[7; 2000]).is_err());
+    }
+
+    #[test]
+    fn what_comes_while_a_sender_waits_is_kept_in_order() {
+        let (one, other) = UnixStream::pair().unwrap();
+        let (mut one, mut other) = (ends_of(one, 1500), ends_of(other, 1500));
+        let peer = std::thread::spawn(move || {
+            // An answer that nobody waits for, before it reads what was asked.
+            for byte in 0..20 {
+                other.send(&[byte; 100]).unwrap();
+            }
+            let mut buf = [0; 1494];
+            for _ in 0..40 {
+                assert_ne!(other.recv(&mut buf).unwrap(), Received::End);
+            }
+            other
+        });
+        for _ in 0..40 {
+            one.send(&[7; 2000]).unwrap();
+        }
+        let mut got = Vec::new();
+        let mut buf = [0; 33];
+        while let Received::Bytes(count) = one.recv(&mut buf).unwrap() {
+            got.extend_from_slice(&buf[..count]);
+            if got.len() >= 2000 {
+                break;
+            }
+        }
+        let expected: Vec<u8> = (0..20).flat_map(|byte| [byte; 100]).collect();
+        assert_eq!(got, expected);
+        drop(peer.join().unwrap());
     }
 }

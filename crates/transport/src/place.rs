@@ -98,7 +98,7 @@ pub fn bind(socket: &Socket, wanted: &Wanted<'_>) -> io::Result<Placed> {
 fn circuit(place: &PlacePlan) -> io::Result<Address> {
     let device = place.device.as_deref().unwrap_or_default();
     parse_circuit(device).ok_or_else(|| {
-        let text = format!("no circuit '{device}': name one as interface.vpi.vci (-d)");
+        let text = format!("no circuit '{device}': name one as interface.vpi.vci (--device)");
         io::Error::new(io::ErrorKind::NotFound, text)
     })
 }

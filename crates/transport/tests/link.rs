@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use netperf_model::{Address, Family, PlacePlan, SocketPlan, TransportId};
 use netperf_os::Socket;
+use netperf_testkit::lab::Lab;
 use netperf_testkit::{environment, require};
 use netperf_transport::atm::Atm;
 use netperf_transport::frames::{Format, Frames, Llc1, Packet};
@@ -174,16 +175,6 @@ fn frames_go_over_a_cable() {
     frames_for_others_stay_away::<Llc1>(TransportId::Llc1, &near);
 }
 
-/// Whether this is the virtual machine of the lab; elsewhere the test is skipped.
-#[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
-fn in_the_machine() -> bool {
-    let here = environment("NETPERF_LAB").as_deref() == Some("vm");
-    if !here {
-        eprintln!("SKIPPED: runs in the lab's virtual machine");
-    }
-    here
-}
-
 fn never() -> impl FnMut() -> bool {
     || panic!("interrupted")
 }
@@ -237,7 +228,7 @@ fn send_some(end: &mut Records) -> usize {
 
 #[test]
 fn every_byte_that_llc_type_2_takes_arrives_before_the_end_in_either_direction() {
-    if !in_the_machine() {
+    if !Lab::Vm.is_here() {
         return;
     }
     let (near, far) = cable().unwrap();
@@ -259,6 +250,15 @@ fn every_byte_that_llc_type_2_takes_arrives_before_the_end_in_either_direction()
             netperf_os::io::recv(socket.as_fd(), &mut [0; 8]).unwrap(),
             0
         );
+        // Nothing is lost when the other end takes its time.
+        let (mut near_end, far_end) = llc2_pair(&listener, &address, &near);
+        let reader = thread::spawn(move || {
+            thread::sleep(AT_ONCE);
+            received_in_all(far_end)
+        });
+        let sent = send_some(&mut near_end);
+        near_end.settle();
+        assert_eq!(reader.join().unwrap(), sent);
         // netserver sends and is the first to close.
         let (near_end, mut far_end) = llc2_pair(&listener, &address, &near);
         let reader = thread::spawn(move || received_in_all(near_end));
@@ -271,7 +271,7 @@ fn every_byte_that_llc_type_2_takes_arrives_before_the_end_in_either_direction()
 
 #[test]
 fn llc_type_2_answers_questions_and_opens_one_connection_after_another() {
-    if !in_the_machine() {
+    if !Lab::Vm.is_here() {
         return;
     }
     let (near, far) = cable().unwrap();
@@ -297,7 +297,7 @@ fn llc_type_2_answers_questions_and_opens_one_connection_after_another() {
 
 #[test]
 fn llc_type_2_over_loopback_is_refused_with_a_reason_and_nobody_listening_is_an_error() {
-    if !in_the_machine() {
+    if !Lab::Vm.is_here() {
         return;
     }
     let opened = socket::open(TransportId::Llc2, Family::V4, &SocketPlan::default()).unwrap();
@@ -317,7 +317,7 @@ fn llc_type_2_over_loopback_is_refused_with_a_reason_and_nobody_listening_is_an_
 
 #[test]
 fn messages_go_over_a_circuit_and_the_end_is_told() {
-    if !in_the_machine() {
+    if !Lab::Vm.is_here() {
         return;
     }
     let interfaces = environment("LAB_ATM").expect("LAB_ATM");

@@ -65,6 +65,8 @@ pub struct Run {
     pub latency: Option<Latency>,
     /// Segment size of the data connection, bytes.
     pub segment_size: Option<u32>,
+    /// What encrypted the data, version and cipher suite.
+    pub cipher: Option<String>,
     /// Whether a signal from outside ended it.
     pub stopped_by_user: bool,
     /// Whether netserver must have noticed the end of the run by now.
@@ -85,6 +87,7 @@ pub(crate) struct Moved {
     pub(crate) ended: Ended,
     pub(crate) facts: Option<Facts>,
     pub(crate) segment_size: Option<u32>,
+    pub(crate) cipher: Option<String>,
     pub(crate) lost: Option<Lost>,
     /// netserver had not closed the connection when we stopped waiting for it.
     pub(crate) still_moving: bool,
@@ -280,6 +283,7 @@ fn finished(
         paused: 0.0,
         latency: None,
         segment_size: moved.segment_size,
+        cipher: moved.cipher,
         stopped_by_user: bell::stopped_by_user(),
         ended_cleanly: moved.ended != Ended::Abandoned && !moved.still_moving,
         lost,

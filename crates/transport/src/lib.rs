@@ -19,6 +19,7 @@ pub mod scripted;
 pub mod sctp;
 pub mod socket;
 pub mod tcp;
+pub mod tls;
 pub mod udp;
 
 pub use endpoint::{Endpoint, Received, Sent};

@@ -14,6 +14,7 @@ use crate::non_blocking::NonBlockingly;
 use crate::sctp::{Sctp, SctpMany};
 use crate::socket;
 use crate::tcp::Tcp;
+use crate::tls::{Ktls, Tls};
 use crate::udp::{Connected, First, ToPeer, Udp};
 
 /// What is done with a transport once its types are known.
@@ -21,8 +22,9 @@ pub trait Visitor {
     /// What comes of it.
     type Out;
 
-    /// A byte stream whose socket can also be written to, spliced from and sent files over.
-    fn stream(self, how: Plain<Tcp>) -> Self::Out;
+    /// A byte stream whose socket can also be written to, spliced from and sent files over:
+    /// any endpoint on that socket will do once the connection stands.
+    fn stream<C: Connects>(self, how: C) -> Self::Out;
 
     /// Any other transport with connections.
     fn connection<C: Connects>(self, how: C) -> Self::Out;
@@ -70,9 +72,9 @@ pub fn visit<V: Visitor>(transport: TransportId, asked: Asked<'_>, visitor: V) -
         | TransportId::Sdp
         | TransportId::UnixStream
         | TransportId::Vsock
-        | TransportId::Tls
-        | TransportId::Ktls
-        | TransportId::XtiTcp => visitor.stream(Plain::new()),
+        | TransportId::XtiTcp => visitor.stream(Plain::<Tcp>::new()),
+        TransportId::Tls => visitor.connection(Tls::new(plan.tls_cipher.as_deref())),
+        TransportId::Ktls => visitor.stream(Ktls::new(plan.tls_cipher.as_deref())),
         TransportId::UnixSeqPacket | TransportId::VsockSeqPacket => {
             visitor.connection(Plain::<Connected>::new())
         }

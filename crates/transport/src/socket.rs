@@ -13,6 +13,8 @@ use netperf_os::{Domain, Protocol, Socket, Type, atm, tcp};
 
 use crate::frames::{self, Llc1, Packet};
 
+use crate::tls;
+
 const IPPROTO_DEFAULT: u16 = 0;
 const IPPROTO_TCP: u16 = 6;
 const IPPROTO_SCTP: u16 = 132;
@@ -137,7 +139,15 @@ fn set_options(
         IPPROTO_DEFAULT | IPPROTO_TCP | IPPROTO_MPTCP => set_tcp_options(socket, plan)?,
         _ => {}
     }
-    set_common_options(socket, plan)
+    set_common_options(socket, plan)?;
+    // Better known now than once the other end has connected.
+    if matches!(transport, TransportId::Tls | TransportId::Ktls) {
+        tls::check(plan.tls_cipher.as_deref())?;
+    }
+    if transport == TransportId::Ktls {
+        tls::probe(socket)?;
+    }
+    Ok(())
 }
 
 fn set_buffers(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
@@ -430,8 +440,10 @@ mod tests {
         for row in netperf_model::catalog::transports::TRANSPORTS {
             for family in [Family::V4, Family::V6] {
                 let opened = open(row.id, family, &SocketPlan::default());
-                let lacking = row.id == TransportId::UdpLite
-                    && matches!(&opened, Err(error) if error.raw_os_error() == Some(93));
+                let refused =
+                    |errno| matches!(&opened, Err(error) if error.raw_os_error() == Some(errno));
+                let lacking = row.id == TransportId::UdpLite && refused(93)
+                    || row.id == TransportId::Ktls && refused(2);
                 assert!(
                     opened.is_ok() || lacking,
                     "{} {family:?}: {opened:?}",

@@ -132,6 +132,25 @@ fn what_is_sent_at_once_after_the_handshake_arrives_whole() {
 }
 
 #[test]
+fn a_first_request_waits_for_no_delayed_acknowledgement() {
+    if !in_the_lab() {
+        return;
+    }
+    // Connections of one request each; what a delayed acknowledgement takes is 40 ms.
+    let mut in_time = 0;
+    for _ in 0..10 {
+        let (mut client, server) = pair(&Ktls::new(None), Ktls::new(None), echo);
+        let waiting = netperf_testkit::Stopwatch::start();
+        send_all(&mut client, &[1; 64]);
+        assert_eq!(client.recv(&mut [0; 64]).unwrap(), Received::Bytes(64));
+        in_time += u32::from(waiting.elapsed() < std::time::Duration::from_millis(35));
+        drop(client);
+        server.join().unwrap();
+    }
+    assert!(in_time >= 7, "{in_time} of 10");
+}
+
+#[test]
 fn a_file_is_sent_and_what_comes_is_spliced_away() {
     if !in_the_lab() {
         return;

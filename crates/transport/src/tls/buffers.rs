@@ -14,7 +14,7 @@ const RECORDS: usize = 4;
 /// The most bytes that one call hands on.
 pub(super) const BATCH: usize = RECORDS * FRAGMENT;
 /// Room for records that carry none of our data: handshakes, keys that change.
-const CONTROL: usize = 4096;
+const CONTROL: usize = 8192;
 const CAPACITY: usize = RECORDS * (FRAGMENT + EXPANSION) + CONTROL;
 
 /// One record of data among what goes out.
@@ -52,6 +52,12 @@ impl Outgoing {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.filled == 0
+    }
+
+    /// Whether there is none of our data in it.
+    #[inline]
+    pub(super) fn has_no_data(&self) -> bool {
+        self.count == 0
     }
 
     /// Where the next bytes are to be written.

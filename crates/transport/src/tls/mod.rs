@@ -157,7 +157,8 @@ impl OnSocket for Encrypted {
         self.socket.as_fd()
     }
 
-    fn into_socket(self) -> Socket {
+    fn into_socket(mut self) -> Socket {
+        self.session.finish(self.socket.as_fd());
         self.socket
     }
 

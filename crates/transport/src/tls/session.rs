@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
+use netperf_os::sockopt::{self, IntOption};
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::ServerName;
 use rustls::server::UnbufferedServerConnection;
@@ -149,14 +150,23 @@ impl Session {
             if step == Step::Again {
                 continue;
             }
-            while !self.out.flush(fd)? {
+            let done = step == Step::Ready && !self.is_handshaking();
+            // Our last word goes with the first data: sent by itself, it would have the data
+            // wait until the peer has acknowledged it (RFC 9293 section 3.7.4, Nagle).
+            let may_wait = done && intake == Intake::Greedy;
+            while !may_wait && !self.out.flush(fd)? {
                 if give_up() {
                     return Ok(Met::GivenUp);
                 }
             }
             self.out.settle();
-            if step == Step::Ready && !self.is_handshaking() {
+            if done {
                 return Ok(Met::Connected(()));
+            }
+            if intake == Intake::RecordByRecord && matches!(self.side, Side::Server(_)) {
+                // The peer's last word stands alone, and its first data may wait until it is
+                // acknowledged: that is to be at once.
+                sockopt::set(fd, IntOption::QuickAck, 1)?;
             }
             match self.incoming.fill(fd, intake) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -178,6 +188,14 @@ impl Session {
         while let Ok((_, Step::Again)) = self.process(&mut []) {}
         // A peer that is gone needs no telling.
         let _gone = self.out.flush(fd);
+    }
+
+    /// Sends what is left of the handshake, but not of data: see [`Self::send`].
+    pub(super) fn finish(&mut self, fd: BorrowedFd<'_>) {
+        if self.out.has_no_data() {
+            // A peer that is gone needs no telling.
+            let _gone = self.out.flush(fd);
+        }
     }
 
     /// The secrets of both directions, once the handshake is over.
@@ -211,7 +229,7 @@ impl Session {
     pub(super) fn send(&mut self, fd: BorrowedFd<'_>, buf: &[u8]) -> io::Result<Sent> {
         let mut done = 0;
         loop {
-            if self.out.is_empty() {
+            if self.out.has_no_data() {
                 if done >= buf.len() {
                     return Ok(Sent::Bytes(done));
                 }
@@ -256,9 +274,13 @@ impl Session {
                 self.over = step == Step::Closed;
             }
             if !self.out.is_empty() {
-                // An answer to keys that changed; if a signal comes first it goes with the
-                // next data.
-                self.out.flush(fd)?;
+                // The end of the handshake, or an answer to keys that changed.
+                if !self.out.flush(fd)? && taken == 0 {
+                    return Ok(Received::Interrupted);
+                }
+                if self.out.has_no_data() {
+                    self.out.settle();
+                }
             }
             if taken > 0 {
                 return Ok(Received::Bytes(taken));

@@ -180,11 +180,36 @@ fn data_that_comes_along_with_the_handshake_is_not_lost() {
 fn each_cipher_can_be_asked_for_and_is_reported_by_both_ends() {
     for name in ciphers() {
         let name: &'static str = name.leak();
-        let (client, server) = with_server(Some(name), |end| end.cipher());
+        let (mut client, server) = with_server(Some(name), |end| end.cipher());
+        assert_eq!(client.recv(&mut [0; 8]).unwrap(), Received::End);
         let expected = Some(format!("TLSv1.3 {name}"));
         assert_eq!(client.cipher(), expected);
         assert_eq!(server.join().unwrap(), expected);
     }
+}
+
+#[test]
+fn a_first_request_does_not_wait_for_the_handshake_to_be_acknowledged() {
+    let (listener, at) = listener();
+    let server = thread::spawn(move || {
+        let tls = Tls::new(None);
+        for _ in 0..20 {
+            let mut end = connected(tls.accept(&listener, &mut patient).unwrap());
+            let mut buf = [0; 8];
+            assert_eq!(end.recv(&mut buf).unwrap(), Received::Bytes(8));
+            send_all(&mut end, &buf);
+        }
+    });
+    let tls = Tls::new(None);
+    let waiting = netperf_testkit::Stopwatch::start();
+    for _ in 0..20 {
+        let mut end = connected(tls.connect(socket(), &at, &mut patient).unwrap());
+        send_all(&mut end, &[1; 8]);
+        assert_eq!(end.recv(&mut [0; 8]).unwrap(), Received::Bytes(8));
+    }
+    // An acknowledgement is delayed by 40 ms at least.
+    assert!(waiting.elapsed() < Duration::from_millis(20 * 40));
+    server.join().unwrap();
 }
 
 #[test]

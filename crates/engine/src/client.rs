@@ -102,6 +102,7 @@ impl<'a> Client<'a> {
     pub fn prepare(plan: &'a TestPlan, hosts: &Hosts) -> Result<Self, EngineError> {
         end::prepare_cpu(&plan.local)?;
         let family = hosts.remote.family();
+        place::check(plan.transport, &plan.local.place).map_err(Operation::Create.failed())?;
         let opened = socket::open(plan.transport, family, &plan.local.socket)
             .map_err(Operation::Create.failed())?;
         let local = local_address(plan, hosts, family);

@@ -21,5 +21,6 @@ pub mod socket;
 pub mod tcp;
 pub mod tls;
 pub mod udp;
+pub mod xti;
 
 pub use endpoint::{Endpoint, Received, Sent};

@@ -16,6 +16,7 @@ use crate::socket;
 use crate::tcp::Tcp;
 use crate::tls::{Ktls, Tls};
 use crate::udp::{Connected, First, ToPeer, Udp};
+use crate::xti::{XtiTcp, XtiUdp};
 
 /// What is done with a transport once its types are known.
 pub trait Visitor {
@@ -71,8 +72,7 @@ pub fn visit<V: Visitor>(transport: TransportId, asked: Asked<'_>, visitor: V) -
         | TransportId::Mptcp
         | TransportId::Sdp
         | TransportId::UnixStream
-        | TransportId::Vsock
-        | TransportId::XtiTcp => visitor.stream(Plain::<Tcp>::new()),
+        | TransportId::Vsock => visitor.stream(Plain::<Tcp>::new()),
         TransportId::Tls => visitor.connection(Tls::new(plan.tls_cipher.as_deref())),
         TransportId::Ktls => visitor.stream(Ktls::new(plan.tls_cipher.as_deref())),
         TransportId::UnixSeqPacket | TransportId::VsockSeqPacket => {
@@ -82,10 +82,11 @@ pub fn visit<V: Visitor>(transport: TransportId, asked: Asked<'_>, visitor: V) -
         TransportId::Sctp if plan.non_blocking => visitor.connection(NonBlockingly(Sctp)),
         TransportId::Sctp => visitor.connection(Sctp),
         TransportId::SctpMany => one_to_many(asked, visitor),
+        TransportId::XtiTcp => visitor.connection(XtiTcp),
+        TransportId::XtiUdp => visitor.addressed(XtiUdp),
         TransportId::Udp
         | TransportId::UdpLite
-        | TransportId::UnixDatagram
-        | TransportId::XtiUdp => datagrams(plan, visitor),
+        | TransportId::UnixDatagram => datagrams(plan, visitor),
         TransportId::Llc1 => visitor.addressed(Frames::<Llc1>::new()),
         TransportId::Packet => visitor.addressed(Frames::<Packet>::new()),
         TransportId::Llc2 => visitor.connection(Llc2),

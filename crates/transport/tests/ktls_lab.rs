@@ -132,6 +132,20 @@ fn what_is_sent_at_once_after_the_handshake_arrives_whole() {
 }
 
 #[test]
+fn what_a_peer_sends_before_it_closes_at_once_is_received() {
+    if !in_the_lab() {
+        return;
+    }
+    for size in [0, 1, 50_000] {
+        let (mut client, server) = pair(&Ktls::new(None), Ktls::new(None), move |mut end| {
+            send_all(&mut end, &pattern(size));
+        });
+        server.join().unwrap();
+        assert!(recv_to_end(&mut client) == pattern(size));
+    }
+}
+
+#[test]
 fn a_first_request_waits_for_no_delayed_acknowledgement() {
     if !in_the_lab() {
         return;

@@ -67,8 +67,7 @@ pub fn wildcard(family: Family) -> IpAddr {
 /// Creates a bare socket of a transport.
 ///
 /// # Errors
-/// `EPROTONOSUPPORT` or `ESOCKTNOSUPPORT` when the kernel lacks the transport, `ENOENT` when
-/// it lacks TLS.
+/// `EPROTONOSUPPORT` or `ESOCKTNOSUPPORT` when the kernel lacks the transport.
 pub fn create(transport: TransportId, family: Family) -> io::Result<Socket> {
     if transport == TransportId::Sdp && !netperf_os::process::has_library("libsdp") {
         return Err(io::Error::from_raw_os_error(netperf_os::io::NO_SUCH_FAMILY));

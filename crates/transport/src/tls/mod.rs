@@ -253,11 +253,15 @@ fn kernels(sequence: u64, secrets: &ConnectionTrafficSecrets) -> io::Result<Secr
 /// Finds out whether the kernel can make records, on a socket that is not connected yet.
 ///
 /// # Errors
-/// `ENOENT` when it cannot: it was built without, or its module is not there.
+/// `EPROTONOSUPPORT` when it cannot: it was built without, or its module is not there. The
+/// kernel says `ENOENT`, which everybody takes for a file.
 pub fn probe(socket: &Socket) -> io::Result<()> {
     match ktls::attach(socket.as_fd()) {
         // All that is missing is the connection.
         Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(io::Error::from_raw_os_error(
+            netperf_os::io::NO_SUCH_PROTOCOL,
+        )),
         other => other,
     }
 }

@@ -27,7 +27,7 @@ mod linux;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    address, atm, bell, filter, io, ktls, link, net, parts, process, resolve, sctp, sockopt, system,
-    tcp, wait,
+    address, atm, bell, filter, io, ktls, link, net, parts, process, resolve, sctp, sockopt,
+    system, tcp, wait,
 };
 pub use socket2::{Domain, Protocol, SockAddr, Socket, Type};

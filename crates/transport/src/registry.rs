@@ -84,9 +84,9 @@ pub fn visit<V: Visitor>(transport: TransportId, asked: Asked<'_>, visitor: V) -
         TransportId::SctpMany => one_to_many(asked, visitor),
         TransportId::XtiTcp => visitor.connection(XtiTcp),
         TransportId::XtiUdp => visitor.addressed(XtiUdp),
-        TransportId::Udp
-        | TransportId::UdpLite
-        | TransportId::UnixDatagram => datagrams(plan, visitor),
+        TransportId::Udp | TransportId::UdpLite | TransportId::UnixDatagram => {
+            datagrams(plan, visitor)
+        }
         TransportId::Llc1 => visitor.addressed(Frames::<Llc1>::new()),
         TransportId::Packet => visitor.addressed(Frames::<Packet>::new()),
         TransportId::Llc2 => visitor.connection(Llc2),

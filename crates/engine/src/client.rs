@@ -65,6 +65,8 @@ pub struct Run {
     pub latency: Option<Latency>,
     /// Segment size of the data connection, bytes.
     pub segment_size: Option<u32>,
+    /// What encrypted the data, version and cipher suite.
+    pub cipher: Option<String>,
     /// Whether a signal from outside ended it.
     pub stopped_by_user: bool,
     /// Whether netserver must have noticed the end of the run by now.
@@ -87,6 +89,7 @@ pub(crate) struct Moved {
     pub(crate) ended: Ended,
     pub(crate) facts: Option<Facts>,
     pub(crate) segment_size: Option<u32>,
+    pub(crate) cipher: Option<String>,
     pub(crate) lost: Option<Lost>,
     /// netserver had not closed the connection when we stopped waiting for it.
     pub(crate) still_moving: bool,
@@ -101,6 +104,7 @@ impl<'a> Client<'a> {
     pub fn prepare(plan: &'a TestPlan, hosts: &Hosts) -> Result<Self, EngineError> {
         end::prepare_cpu(&plan.local)?;
         let family = hosts.remote.family();
+        place::check(plan.transport, &plan.local.place).map_err(Operation::Create.failed())?;
         let opened = socket::open(plan.transport, family, &plan.local.socket)
             .map_err(Operation::Create.failed())?;
         let local = local_address(plan, hosts, family);
@@ -282,6 +286,7 @@ fn finished(
         paused: 0.0,
         latency: None,
         segment_size: moved.segment_size,
+        cipher: moved.cipher,
         stopped_by_user: bell::stopped_by_user(),
         ended_cleanly: moved.ended != Ended::Abandoned && !moved.still_moving,
         lost,

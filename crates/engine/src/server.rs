@@ -59,6 +59,7 @@ impl Server {
     /// When any of that fails; `error.raw_os_error()` is what goes to netperf.
     pub fn prepare(job: ServerJob) -> Result<Self, EngineError> {
         end::prepare_cpu(&job.end)?;
+        place::check(job.transport, &job.end.place).map_err(Operation::Create.failed())?;
         let opened = socket::open(job.transport, job.family, &job.end.socket)
             .map_err(Operation::Create.failed())?;
         let placed = bind(&job, &opened.socket)?;

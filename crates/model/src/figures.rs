@@ -247,6 +247,7 @@ mod tests {
             local,
             remote: Some(remote),
             segment_size: None,
+            cipher: None,
             tcp: None,
         }
     }

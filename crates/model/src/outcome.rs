@@ -100,6 +100,8 @@ pub struct Iteration {
     pub remote: Option<EndResult>,
     /// Segment size of the data connection, bytes; `None` where there is none.
     pub segment_size: Option<u32>,
+    /// What encrypted the data, version and cipher suite; `None` where nothing did.
+    pub cipher: Option<String>,
     /// What TCP knew at netperf's end; `None` where it was not asked.
     pub tcp: Option<TcpFacts>,
 }

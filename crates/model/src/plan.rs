@@ -177,6 +177,9 @@ pub struct SocketPlan {
     pub pacing_rate: Option<u32>,
     /// `O_NONBLOCK`: calls return at once and are made again (sctp suite `-B`).
     pub non_blocking: bool,
+    /// The only cipher suite that TLS may use, by the name that IANA has for it; `None`
+    /// leaves the choice to the ends.
+    pub tls_cipher: Option<String>,
 }
 
 /// The buffers that calls cycle through in one direction.

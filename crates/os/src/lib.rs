@@ -11,6 +11,7 @@
 //! - [`sockopt`]: socket options that `socket2` does not have
 //! - [`tcp`]: what TCP knows about a connection
 //! - [`sctp`]: associations: messages in parts, notifications, what SCTP knows about one
+//! - [`ktls`]: have the kernel make the TLS records of a connection
 //! - [`bell`]: end a run on time by interrupting a blocked call
 //! - [`resolve`]: names to addresses
 //! - [`wait`]: wait for a descriptor, with a deadline
@@ -26,7 +27,7 @@ mod linux;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    address, atm, bell, filter, io, link, net, parts, process, resolve, sctp, sockopt, system, tcp,
-    wait,
+    address, atm, bell, filter, io, ktls, link, net, parts, process, resolve, sctp, sockopt,
+    system, tcp, wait,
 };
 pub use socket2::{Domain, Protocol, SockAddr, Socket, Type};

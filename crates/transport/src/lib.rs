@@ -19,6 +19,8 @@ pub mod scripted;
 pub mod sctp;
 pub mod socket;
 pub mod tcp;
+pub mod tls;
 pub mod udp;
+pub mod xti;
 
 pub use endpoint::{Endpoint, Received, Sent};

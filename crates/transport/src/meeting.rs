@@ -17,6 +17,11 @@ pub trait OnSocket {
     fn fd(&self) -> BorrowedFd<'_>;
     /// Gives the socket back.
     fn into_socket(self) -> Socket;
+
+    /// What encrypts the data: version and cipher suite; `None` where nothing does.
+    fn cipher(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What waiting for a connection came to.

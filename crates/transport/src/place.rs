@@ -9,7 +9,7 @@ use netperf_model::{Address, Domain, PlacePlan, TransportId};
 use netperf_os::{SockAddr, Socket};
 use netperf_os::{address as os_address, atm as os_atm};
 
-use crate::{atm, link, socket};
+use crate::{atm, link, socket, xti};
 
 /// Where a data socket is to be bound.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +56,14 @@ impl Drop for SocketFile {
         // Somebody else may have removed it already.
         let _gone = std::fs::remove_file(&self.0);
     }
+}
+
+/// Finds out whether what was asked for can be a place of this transport at all.
+///
+/// # Errors
+/// `InvalidInput` that names what cannot.
+pub fn check(transport: TransportId, place: &PlacePlan) -> io::Result<()> {
+    xti::check(transport, place.device.as_deref())
 }
 
 /// Binds a socket and says where it is.

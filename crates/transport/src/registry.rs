@@ -14,15 +14,18 @@ use crate::non_blocking::NonBlockingly;
 use crate::sctp::{Sctp, SctpMany};
 use crate::socket;
 use crate::tcp::Tcp;
+use crate::tls::{Ktls, Tls};
 use crate::udp::{Connected, First, ToPeer, Udp};
+use crate::xti::{XtiTcp, XtiUdp};
 
 /// What is done with a transport once its types are known.
 pub trait Visitor {
     /// What comes of it.
     type Out;
 
-    /// A byte stream whose socket can also be written to, spliced from and sent files over.
-    fn stream(self, how: Plain<Tcp>) -> Self::Out;
+    /// A byte stream whose socket can also be written to, spliced from and sent files over:
+    /// any endpoint on that socket will do once the connection stands.
+    fn stream<C: Connects>(self, how: C) -> Self::Out;
 
     /// Any other transport with connections.
     fn connection<C: Connects>(self, how: C) -> Self::Out;
@@ -71,10 +74,9 @@ pub fn visit<V: Visitor>(transport: TransportId, asked: Asked<'_>, visitor: V) -
         | TransportId::Mptcp
         | TransportId::Sdp
         | TransportId::UnixStream
-        | TransportId::Vsock
-        | TransportId::Tls
-        | TransportId::Ktls
-        | TransportId::XtiTcp => visitor.stream(Plain::new()),
+        | TransportId::Vsock => visitor.stream(Plain::<Tcp>::new()),
+        TransportId::Tls => visitor.connection(Tls::new(plan.tls_cipher.as_deref())),
+        TransportId::Ktls => visitor.stream(Ktls::new(plan.tls_cipher.as_deref())),
         TransportId::UnixSeqPacket | TransportId::VsockSeqPacket => {
             visitor.connection(Plain::<Connected>::new())
         }
@@ -82,10 +84,11 @@ pub fn visit<V: Visitor>(transport: TransportId, asked: Asked<'_>, visitor: V) -
         TransportId::Sctp if plan.non_blocking => visitor.connection(NonBlockingly(Sctp)),
         TransportId::Sctp => visitor.connection(Sctp),
         TransportId::SctpMany => one_to_many(asked, visitor),
-        TransportId::Udp
-        | TransportId::UdpLite
-        | TransportId::UnixDatagram
-        | TransportId::XtiUdp => datagrams(plan, visitor),
+        TransportId::XtiTcp => visitor.connection(XtiTcp),
+        TransportId::XtiUdp => visitor.addressed(XtiUdp),
+        TransportId::Udp | TransportId::UdpLite | TransportId::UnixDatagram => {
+            datagrams(plan, visitor)
+        }
         TransportId::Llc1 => visitor.addressed(Frames::<Llc1>::new()),
         TransportId::Packet => visitor.addressed(Frames::<Packet>::new()),
         TransportId::Llc2 => visitor.connection(Llc2),

@@ -13,6 +13,8 @@ use netperf_os::{Domain, Protocol, Socket, Type, atm, tcp};
 
 use crate::frames::{self, Llc1, Packet};
 
+use crate::tls;
+
 const IPPROTO_DEFAULT: u16 = 0;
 const IPPROTO_TCP: u16 = 6;
 const IPPROTO_SCTP: u16 = 132;
@@ -86,7 +88,11 @@ pub fn create(transport: TransportId, family: Family) -> io::Result<Socket> {
         0 => None,
         number => Some(Protocol::from(i32::from(number))),
     };
-    Socket::new(domain(row.domain, row.kind, family), kind, protocol)
+    let socket = Socket::new(domain(row.domain, row.kind, family), kind, protocol)?;
+    if transport == TransportId::Ktls {
+        tls::probe(&socket)?;
+    }
+    Ok(socket)
 }
 
 /// Creates a data socket and sets its options, buffer sizes first: they must be
@@ -137,7 +143,12 @@ fn set_options(
         IPPROTO_DEFAULT | IPPROTO_TCP | IPPROTO_MPTCP => set_tcp_options(socket, plan)?,
         _ => {}
     }
-    set_common_options(socket, plan)
+    set_common_options(socket, plan)?;
+    if matches!(transport, TransportId::Tls | TransportId::Ktls) {
+        // Better known now than once the other end has connected.
+        tls::check(plan.tls_cipher.as_deref())?;
+    }
+    Ok(())
 }
 
 fn set_buffers(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {

@@ -2,14 +2,11 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
 use std::time::Duration;
 
-use netperf_model::{Latency, Limit as LimitPlan, Tally, TestId};
+use netperf_model::{Latency, Limit as LimitPlan, Tally, TestId, TransportId};
 use netperf_os::{SockAddr, Socket, bell};
-use netperf_transport::meeting::{
-    Addresses, Connects, Met, OnSocket, Parted, Parting, Parts, Plain,
-};
+use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket, Parted, Parting, Parts};
 use netperf_transport::registry::{self, Asked, Visitor};
 use netperf_transport::socket;
 use netperf_transport::tcp::{FromFile, Spliced, Tcp, Written};
@@ -38,6 +35,22 @@ struct Going<'a, 'w, 's, R, P> {
     prelude: &'a mut P,
 }
 
+/// What is seen of a connection while it stands.
+#[derive(Default)]
+struct Seen {
+    segment_size: Option<u32>,
+    cipher: Option<String>,
+}
+
+impl Seen {
+    fn of(transport: TransportId, endpoint: &impl OnSocket) -> Self {
+        Self {
+            segment_size: socket::segment_size(transport, endpoint.fd()),
+            cipher: endpoint.cipher(),
+        }
+    }
+}
+
 /// A run and what it runs on, to be matched with the transport's types.
 struct Visiting<'l, 'a, 'w, 's, R, P, L> {
     going: Going<'a, 'w, 's, R, P>,
@@ -48,11 +61,11 @@ struct Visiting<'l, 'a, 'w, 's, R, P, L> {
 impl<R: Recorder, P: Prelude, L: Limit> Visitor for Visiting<'_, '_, '_, '_, R, P, L> {
     type Out = Result<Moved, EngineError>;
 
-    fn stream(self, how: Plain<Tcp>) -> Self::Out {
+    fn stream<C: Connects>(self, how: C) -> Self::Out {
         if self.going.work.plan.flow.connects {
             self.going.connections(&how, self.limit)
         } else {
-            self.going.stream(self.data, self.limit)
+            self.going.stream(&how, self.data, self.limit)
         }
     }
 
@@ -190,19 +203,25 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
             return Ok(Moved::nothing(Ended::Abandoned));
         };
         self.stop.connected(endpoint.fd());
-        let segment_size = socket::segment_size(self.work.plan.transport, endpoint.fd());
+        let seen = Seen::of(self.work.plan.transport, &endpoint);
         let (ended, data) = self.over(endpoint, limit)?;
-        Ok(self.parted(data, ended, C::PARTING, segment_size))
+        Ok(self.parted(data, ended, C::PARTING, seen))
     }
 
     /// Data over one connection, moved in one of the many ways that a byte stream knows.
-    fn stream<L: Limit>(mut self, data: Socket, limit: &L) -> Result<Moved, EngineError> {
-        let Some(Tcp(data)) = self.connect(&Plain::<Tcp>::new(), data)? else {
+    fn stream<C: Connects, L: Limit>(
+        mut self,
+        how: &C,
+        data: Socket,
+        limit: &L,
+    ) -> Result<Moved, EngineError> {
+        let Some(endpoint) = self.connect(how, data)? else {
             return Ok(Moved::nothing(Ended::Abandoned));
         };
-        self.stop.connected(data.as_fd());
+        self.stop.connected(endpoint.fd());
+        let seen = Seen::of(self.work.plan.transport, &endpoint);
+        let data = endpoint.into_socket();
         let plan = self.work.plan;
-        let segment_size = socket::segment_size(plan.transport, data.as_fd());
         let only_receives = plan.flow.receives && !plan.flow.sends;
         let (ended, data) = if plan.test == TestId::TcpMss {
             (Ended::Complete, data)
@@ -218,7 +237,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         } else {
             self.over(Tcp(data), limit)?
         };
-        Ok(self.parted(data, ended, Plain::<Tcp>::PARTING, segment_size))
+        Ok(self.parted(data, ended, C::PARTING, seen))
     }
 
     /// What the plan asks for, over one endpoint.
@@ -238,13 +257,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
     }
 
     /// Brings the connection to its end.
-    fn parted(
-        self,
-        data: Socket,
-        ended: Ended,
-        parting: Parting,
-        segment_size: Option<u32>,
-    ) -> Moved {
+    fn parted(self, data: Socket, ended: Ended, parting: Parting, seen: Seen) -> Moved {
         self.stop.over();
         let plan = self.work.plan;
         let transport = plan.transport;
@@ -259,7 +272,8 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         Moved {
             ended,
             facts: Some(facts),
-            segment_size,
+            segment_size: seen.segment_size,
+            cipher: seen.cipher,
             lost: match drained {
                 Drained::Lost(lost) => Some(lost),
                 Drained::Closed | Drained::StillMoving => None,
@@ -419,7 +433,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
             prelude,
         } = self;
         let plan = work.plan;
-        let mut segment_size = None;
+        let mut seen = None;
         let mut dialler = Dialler::new(work.local, &to, plan.port_range);
         let (family, local, rings) = (work.family, work.local, &mut work.rings);
         let dial = |stop: &mut ByBell<'_>, tally: &Tally| {
@@ -447,8 +461,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
                 }
                 Err(error) => return Err(error),
             };
-            segment_size =
-                segment_size.or_else(|| socket::segment_size(plan.transport, endpoint.fd()));
+            seen.get_or_insert_with(|| Seen::of(plan.transport, &endpoint));
             Ok(Opened::Ready(endpoint))
         };
         let without_netserver = plan.control.is_none();
@@ -476,8 +489,10 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
             },
         )
         .map_err(Operation::Connect.failed())?;
+        let seen = seen.unwrap_or_default();
         Ok(Moved {
-            segment_size,
+            segment_size: seen.segment_size,
+            cipher: seen.cipher,
             ..Moved::nothing(ended)
         })
     }
@@ -489,6 +504,7 @@ impl Moved {
             ended,
             facts: None,
             segment_size: None,
+            cipher: None,
             lost: None,
             still_moving: false,
             end_mark: None,

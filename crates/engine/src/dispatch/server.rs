@@ -6,7 +6,7 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_model::{Ending, Limit as LimitPlan, ServerJob, Tally};
 use netperf_os::{SockAddr, Socket};
-use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket, Parts, Plain};
+use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket, Parts};
 use netperf_transport::registry::{self, Asked, Visitor};
 use netperf_transport::tcp::{Spliced, Tcp};
 use netperf_transport::{Endpoint, Received, Sent};
@@ -41,11 +41,11 @@ struct Visiting<'l, 'a, 's, P, L> {
 impl<P: Prelude, L: Limit> Visitor for Visiting<'_, '_, '_, P, L> {
     type Out = Result<Served, EngineError>;
 
-    fn stream(self, how: Plain<Tcp>) -> Self::Out {
+    fn stream<C: Connects>(self, how: C) -> Self::Out {
         if self.going.work.job.flow.connects {
             self.going.connections(&how, &self.data, self.limit)
         } else {
-            self.going.stream(self.data, self.limit)
+            self.going.stream(&how, self.data, self.limit)
         }
     }
 
@@ -155,9 +155,14 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
     }
 
     /// Data over one connection, moved in one of the ways that a byte stream knows.
-    fn stream<L: Limit>(mut self, listener: Socket, limit: &L) -> Result<Served, EngineError> {
-        let Tcp(data) = match self.accepted(&Plain::<Tcp>::new(), listener)? {
-            Ok(endpoint) => endpoint,
+    fn stream<C: Connects, L: Limit>(
+        mut self,
+        how: &C,
+        listener: Socket,
+        limit: &L,
+    ) -> Result<Served, EngineError> {
+        let data = match self.accepted(how, listener)? {
+            Ok(endpoint) => endpoint.into_socket(),
             Err(ended) => return Ok(Served::without_facts(ended)),
         };
         self.begin()?;

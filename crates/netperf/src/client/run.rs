@@ -274,6 +274,7 @@ impl<'a> Test<'a> {
             local: ran.result,
             remote,
             segment_size: ran.segment_size,
+            cipher: ran.cipher,
             tcp: ran.tcp_info.map(tcp_facts),
         };
         Ok((agreed, iteration, ran.stopped_by_user))

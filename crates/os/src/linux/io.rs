@@ -21,6 +21,9 @@ pub const DESTINATION_REQUIRED: i32 = libc::EDESTADDRREQ;
 /// `EAFNOSUPPORT`: sockets of a family that is not there.
 pub const NO_SUCH_FAMILY: i32 = libc::EAFNOSUPPORT;
 
+/// `EPROTONOSUPPORT`: the kernel lacks the protocol.
+pub const NO_SUCH_PROTOCOL: i32 = libc::EPROTONOSUPPORT;
+
 /// Whether a send failed because a local queue had no room: the datagram is gone,
 /// and the next may pass.
 #[must_use]

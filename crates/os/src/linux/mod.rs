@@ -5,6 +5,7 @@ pub mod atm;
 pub mod bell;
 pub mod filter;
 pub mod io;
+pub mod ktls;
 pub mod link;
 pub mod net;
 pub mod parts;

@@ -44,6 +44,8 @@ pub enum IntOption {
     FastOpen,
     /// `TCP_FASTOPEN_CONNECT`: data goes with the connect.
     FastOpenConnect,
+    /// `TCP_QUICKACK`: acknowledge at once what waits to be acknowledged, and soon after.
+    QuickAck,
     /// `TCP_KEEPIDLE`, seconds.
     KeepIdle,
     /// `TCP_KEEPINTVL`, seconds.
@@ -97,6 +99,7 @@ impl IntOption {
             Self::DeferAccept => (libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT),
             Self::FastOpen => (libc::IPPROTO_TCP, libc::TCP_FASTOPEN),
             Self::FastOpenConnect => (libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT),
+            Self::QuickAck => (libc::IPPROTO_TCP, libc::TCP_QUICKACK),
             Self::KeepIdle => (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE),
             Self::KeepInterval => (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL),
             Self::KeepCount => (libc::IPPROTO_TCP, libc::TCP_KEEPCNT),

@@ -73,6 +73,7 @@ pub(crate) fn outcome(run: &Run, figure: f64) -> Outcome {
             local: end(plan.local.cpu.is_some()),
             remote: has_peer.then(|| end(plan.remote.cpu.is_some())),
             segment_size: None,
+            cipher: None,
             tcp: None,
         }],
         confidence: None,

@@ -85,6 +85,7 @@ impl Figures {
             local,
             remote: has_peer.then_some(remote),
             segment_size: self.segment_size,
+            cipher: None,
             tcp: None,
         };
         let iterations = if transactional(plan, unit) {

@@ -1,0 +1,144 @@
+//! TLS records made by the kernel (Documentation/networking/tls.rst, linux/tls.h).
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// `SOL_TLS`.
+const SOL_TLS: libc::c_int = 282;
+/// `TLS_1_3_VERSION`.
+const TLS_1_3: u16 = 0x0304;
+
+/// Which way records go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// What we send (`TLS_TX`).
+    Send,
+    /// What we receive (`TLS_RX`).
+    Receive,
+}
+
+/// A cipher and its key.
+#[derive(Clone, Copy)]
+pub enum Key {
+    /// AES-GCM with a key of 128 bits.
+    Aes128Gcm([u8; 16]),
+    /// AES-GCM with a key of 256 bits.
+    Aes256Gcm([u8; 32]),
+    /// ChaCha20-Poly1305.
+    ChaCha20Poly1305([u8; 32]),
+}
+
+/// What the kernel must know of one direction of a TLS 1.3 connection.
+#[derive(Clone, Copy)]
+pub struct Secrets {
+    /// The cipher and its key.
+    pub key: Key,
+    /// The initialisation vector (RFC 8446 section 5.3).
+    pub iv: [u8; 12],
+    /// The number of the next record.
+    pub sequence: u64,
+}
+
+// Neither shows what it holds: it is a secret.
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Secrets").finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Aes128Gcm(_) => "Aes128Gcm(..)",
+            Self::Aes256Gcm(_) => "Aes256Gcm(..)",
+            Self::ChaCha20Poly1305(_) => "ChaCha20Poly1305(..)",
+        })
+    }
+}
+
+impl Secrets {
+    /// As `struct tls12_crypto_info_*` has them, whose name stands for TLS 1.3 as well: version,
+    /// cipher, vector, key, salt and record number. The salt is the beginning of the vector
+    /// with AES-GCM, and nothing with ChaCha20.
+    fn crypto_info(&self) -> Vec<u8> {
+        let (salt, short) = self.iv.split_at(4);
+        let (cipher, iv, key, salt): (u16, &[u8], &[u8], &[u8]) = match &self.key {
+            Key::Aes128Gcm(key) => (51, short, key, salt),
+            Key::Aes256Gcm(key) => (52, short, key, salt),
+            Key::ChaCha20Poly1305(key) => (54, &self.iv, key, &[]),
+        };
+        let (version, cipher) = (TLS_1_3.to_ne_bytes(), cipher.to_ne_bytes());
+        let sequence = self.sequence.to_be_bytes();
+        [&version, &cipher, iv, key, salt, &sequence].concat()
+    }
+}
+
+/// Readies a connected TCP socket for [`give`] (`TCP_ULP`).
+///
+/// # Errors
+/// `ENOENT` when the kernel has no TLS or its module is not loaded and cannot be,
+/// `ENOTCONN` before the socket is connected.
+pub fn attach(fd: BorrowedFd<'_>) -> io::Result<()> {
+    set(fd, libc::IPPROTO_TCP, libc::TCP_ULP, b"tls")
+}
+
+/// Has the kernel encrypt what is sent, or decrypt what is received, from now on.
+///
+/// # Errors
+/// Whatever setsockopt(2) reports: `EINVAL` or `ENOENT` for a cipher that the kernel lacks.
+pub fn give(fd: BorrowedFd<'_>, direction: Direction, secrets: &Secrets) -> io::Result<()> {
+    let name = match direction {
+        Direction::Send => 1,
+        Direction::Receive => 2,
+    };
+    set(fd, SOL_TLS, name, &secrets.crypto_info())
+}
+
+fn set(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int, value: &[u8]) -> io::Result<()> {
+    let len = libc::socklen_t::try_from(value.len()).unwrap_or(0);
+    // SAFETY: pointer and length describe `value`, which outlives the call.
+    let result =
+        unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, value.as_ptr().cast(), len) };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn keys_are_laid_out_as_in_the_kernels_header() {
+        let secrets = |key| Secrets {
+            key,
+            iv: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
+            sequence: 0x0102,
+        };
+        let info = secrets(Key::Aes128Gcm([7; 16])).crypto_info();
+        assert_eq!(info.len(), 40);
+        assert_eq!(info[4..12], [5, 6, 7, 8, 9, 10, 11, 12]);
+        assert_eq!(info[12..28], [7; 16]);
+        assert_eq!(info[28..], [1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 1, 2]);
+        assert_eq!(
+            secrets(Key::Aes256Gcm([7; 32])).crypto_info().len(),
+            4 + 8 + 32 + 4 + 8
+        );
+        assert_eq!(
+            secrets(Key::ChaCha20Poly1305([7; 32])).crypto_info().len(),
+            4 + 12 + 32 + 8
+        );
+    }
+
+    #[test]
+    fn a_socket_that_is_not_connected_is_refused_whether_the_kernel_has_tls_or_not() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let error = attach(listener.as_fd()).unwrap_err();
+        let known = [libc::ENOENT, libc::ENOTCONN, libc::ENOPROTOOPT];
+        assert!(known.contains(&error.raw_os_error().unwrap()), "{error}");
+    }
+}

@@ -1,0 +1,382 @@
+//! One TLS connection: rustls does the protocol, this moves its records.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+use netperf_os::sockopt::{self, IntOption};
+use rustls::client::UnbufferedClientConnection;
+use rustls::pki_types::ServerName;
+use rustls::server::UnbufferedServerConnection;
+use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+use rustls::{ClientConfig, ExtractedSecrets, ServerConfig};
+
+use super::buffers::{BATCH, FRAGMENT, Incoming, Intake, Outgoing};
+use super::config;
+use crate::endpoint::{Received, Sent, received};
+use crate::meeting::{GiveUp, Met};
+
+/// rustls' side of the connection.
+enum Side {
+    Client(UnbufferedClientConnection),
+    Server(UnbufferedServerConnection),
+}
+
+/// Does the same with either side.
+macro_rules! either {
+    ($side:expr, $connection:ident => $do:expr) => {
+        match $side {
+            Side::Client($connection) => $do,
+            Side::Server($connection) => $do,
+        }
+    };
+}
+
+/// What rustls wants next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// To be asked again.
+    Again,
+    /// More from the peer.
+    Starved,
+    /// Nothing: data may go out.
+    Ready,
+    /// Nothing any more: the peer has said that it is over.
+    Closed,
+}
+
+/// Takes decrypted data: first into the caller's buffer, then aside.
+struct Taker<'a> {
+    buf: &'a mut [u8],
+    taken: usize,
+    rest: &'a mut Vec<u8>,
+}
+
+impl Taker<'_> {
+    fn take(&mut self, payload: &[u8]) {
+        let now = payload.len().min(self.buf.len() - self.taken);
+        self.buf[self.taken..self.taken + now].copy_from_slice(&payload[..now]);
+        self.taken += now;
+        self.rest.extend_from_slice(&payload[now..]);
+    }
+}
+
+/// A TLS connection over a socket that its owner keeps.
+///
+/// rustls encrypts into and decrypts from buffers of ours, which are as old as the
+/// connection. Inside it allocates one buffer for each record, going out and coming in.
+pub(super) struct Session {
+    side: Side,
+    out: Outgoing,
+    incoming: Incoming,
+    /// Decrypted, but more than the caller had room for.
+    rest: Vec<u8>,
+    /// How much of `rest` the caller has got.
+    given: usize,
+    over: bool,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").finish_non_exhaustive()
+    }
+}
+
+fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+impl Session {
+    pub(super) fn client(config: Arc<ClientConfig>, name: ServerName<'static>) -> io::Result<Self> {
+        let connection = UnbufferedClientConnection::new(config, name).map_err(failed)?;
+        Ok(Self::new(Side::Client(connection)))
+    }
+
+    pub(super) fn server(config: Arc<ServerConfig>) -> io::Result<Self> {
+        let connection = UnbufferedServerConnection::new(config).map_err(failed)?;
+        Ok(Self::new(Side::Server(connection)))
+    }
+
+    fn new(side: Side) -> Self {
+        Self {
+            side,
+            out: Outgoing::new(),
+            incoming: Incoming::new(),
+            rest: Vec::with_capacity(Incoming::CAPACITY),
+            given: 0,
+            over: false,
+        }
+    }
+
+    /// The cipher agreed upon, for a report.
+    pub(super) fn cipher(&self) -> Option<String> {
+        either!(&self.side, connection => connection.negotiated_cipher_suite()).map(config::label)
+    }
+
+    fn is_handshaking(&self) -> bool {
+        either!(&self.side, connection => connection.is_handshaking())
+    }
+
+    /// Lets rustls deal with what has come; the bytes of data that went into `buf`.
+    fn process(&mut self, buf: &mut [u8]) -> io::Result<(usize, Step)> {
+        let mut taker = Taker {
+            buf,
+            taken: 0,
+            rest: &mut self.rest,
+        };
+        let bytes = self.incoming.bytes();
+        let (discard, step) = either!(&mut self.side, connection =>
+            handle(connection.process_tls_records(bytes), &mut self.out, &mut taker));
+        let taken = taker.taken;
+        self.incoming.discard(discard);
+        Ok((taken, step?))
+    }
+
+    /// Brings the handshake to its end; asks `give_up` whenever a signal interrupts.
+    pub(super) fn handshake(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        intake: Intake,
+        give_up: GiveUp<'_>,
+    ) -> io::Result<Met<()>> {
+        loop {
+            let step = match self.process(&mut []) {
+                Ok((_, step)) => step,
+                Err(error) => {
+                    self.say_why(fd);
+                    return Err(error);
+                }
+            };
+            if step == Step::Again {
+                continue;
+            }
+            let done = step == Step::Ready && !self.is_handshaking();
+            // Our last word goes with the first data: sent by itself, it would have the data
+            // wait until the peer has acknowledged it (RFC 9293 section 3.7.4, Nagle).
+            let may_wait = done && intake == Intake::Greedy;
+            while !may_wait && !self.out.flush(fd)? {
+                if give_up() {
+                    return Ok(Met::GivenUp);
+                }
+            }
+            self.out.settle();
+            if done {
+                return Ok(Met::Connected(()));
+            }
+            if intake == Intake::RecordByRecord && matches!(self.side, Side::Server(_)) {
+                // The peer's last word stands alone, and its first data may wait until it is
+                // acknowledged: that is to be at once.
+                sockopt::set(fd, IntOption::QuickAck, 1)?;
+            }
+            match self.incoming.fill(fd, intake) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                    if give_up() {
+                        return Ok(Met::GivenUp);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Sends the alert with which rustls answers a handshake that failed.
+    fn say_why(&mut self, fd: BorrowedFd<'_>) {
+        // What made it fail must not be looked at again.
+        self.incoming.clear();
+        while let Ok((_, Step::Again)) = self.process(&mut []) {}
+        // A peer that is gone needs no telling.
+        let _gone = self.out.flush(fd);
+    }
+
+    /// Sends what is left of the handshake, but not of data: see [`Self::send`].
+    pub(super) fn finish(&mut self, fd: BorrowedFd<'_>) {
+        if self.out.has_no_data() {
+            // A peer that is gone needs no telling.
+            let _gone = self.out.flush(fd);
+        }
+    }
+
+    /// The secrets of both directions, once the handshake is over.
+    ///
+    /// # Errors
+    /// When something was read beyond the handshake: it would be lost.
+    pub(super) fn into_secrets(self) -> io::Result<ExtractedSecrets> {
+        if !self.incoming.is_empty() || !self.rest.is_empty() {
+            return Err(failed("data was read along with the handshake"));
+        }
+        let (secrets, ()) = match self.side {
+            Side::Client(connection) => connection
+                .dangerous_into_kernel_connection()
+                .map(|(secrets, _)| (secrets, ())),
+            Side::Server(connection) => connection
+                .dangerous_into_kernel_connection()
+                .map(|(secrets, _)| (secrets, ())),
+        }
+        .map_err(failed)?;
+        Ok(secrets)
+    }
+
+    /// Encrypts and sends. What is counted is what is in records that the kernel has taken
+    /// whole.
+    ///
+    /// The rest of a record that a signal left half sent goes first when `send` is called
+    /// again, and counts as the beginning of that call's bytes: whoever is told that a send
+    /// was cut short sends the rest again, or nothing more at all. In the latter case the
+    /// peer cannot read that record, and nobody has counted it.
+    #[inline]
+    pub(super) fn send(&mut self, fd: BorrowedFd<'_>, buf: &[u8]) -> io::Result<Sent> {
+        let mut done = 0;
+        loop {
+            if self.out.has_no_data() {
+                if done >= buf.len() {
+                    return Ok(Sent::Bytes(done));
+                }
+                self.encrypt(&buf[done..])?;
+            }
+            let all = self.out.flush(fd)?;
+            done += self.out.settle();
+            if !all {
+                return Ok(if done == 0 {
+                    Sent::Interrupted
+                } else {
+                    Sent::Bytes(done)
+                });
+            }
+        }
+    }
+
+    /// Encrypts as much as goes out in one call.
+    fn encrypt(&mut self, plain: &[u8]) -> io::Result<()> {
+        let batch = &plain[..plain.len().min(BATCH)];
+        loop {
+            let step = either!(&mut self.side, connection =>
+                encrypt(connection.process_tls_records(&mut []), batch, &mut self.out))?;
+            match step {
+                Step::Ready => return Ok(()),
+                Step::Again => {}
+                Step::Starved | Step::Closed => {
+                    return Err(io::ErrorKind::BrokenPipe.into());
+                }
+            }
+        }
+    }
+
+    /// Receives and decrypts: all the records that are here, at least one.
+    #[inline]
+    pub(super) fn recv(&mut self, fd: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<Received> {
+        let mut taken = self.take_rest(buf);
+        loop {
+            while taken < buf.len() && self.incoming.has_record() && !self.over {
+                let (count, step) = self.process(&mut buf[taken..])?;
+                taken += count;
+                self.over = step == Step::Closed;
+            }
+            if !self.out.is_empty() {
+                // The end of the handshake, or an answer to keys that changed.
+                if !self.out.flush(fd)? && taken == 0 {
+                    return Ok(Received::Interrupted);
+                }
+                if self.out.has_no_data() {
+                    self.out.settle();
+                }
+            }
+            if taken > 0 {
+                return Ok(Received::Bytes(taken));
+            }
+            if self.over {
+                return Ok(Received::End);
+            }
+            // An end in the middle of a record is an end as well: see `send`.
+            match received(self.incoming.fill(fd, Intake::Greedy))? {
+                Received::Bytes(_) => {}
+                other @ (Received::End | Received::Interrupted | Received::TimedOut) => {
+                    return Ok(other);
+                }
+            }
+        }
+    }
+
+    /// Gives what the last record held beyond the caller's buffer.
+    #[inline]
+    fn take_rest(&mut self, buf: &mut [u8]) -> usize {
+        if self.rest.is_empty() {
+            return 0;
+        }
+        let left = &self.rest[self.given..];
+        let now = left.len().min(buf.len());
+        buf[..now].copy_from_slice(&left[..now]);
+        self.given += now;
+        if self.given == self.rest.len() {
+            self.rest.clear();
+            self.given = 0;
+        }
+        now
+    }
+}
+
+/// Does what rustls asks for; the bytes that are done with, and what is next.
+fn handle<Data>(
+    status: UnbufferedStatus<'_, '_, Data>,
+    out: &mut Outgoing,
+    taker: &mut Taker<'_>,
+) -> (usize, io::Result<Step>) {
+    let mut discard = status.discard;
+    let step = match status.state {
+        Ok(ConnectionState::ReadTraffic(mut traffic)) => loop {
+            match traffic.next_record() {
+                Some(Ok(record)) => {
+                    discard += record.discard;
+                    taker.take(record.payload);
+                }
+                Some(Err(error)) => break Err(failed(error)),
+                None => break Ok(Step::Again),
+            }
+        },
+        Ok(ConnectionState::EncodeTlsData(mut message)) => {
+            message.encode(out.room()).map_err(failed).map(|count| {
+                out.wrote(count, 0);
+                Step::Again
+            })
+        }
+        Ok(ConnectionState::TransmitTlsData(transmit)) => {
+            // Sent before anything is waited for.
+            transmit.done();
+            Ok(Step::Again)
+        }
+        Ok(ConnectionState::BlockedHandshake) => Ok(Step::Starved),
+        Ok(ConnectionState::WriteTraffic(_)) => Ok(Step::Ready),
+        Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => Ok(Step::Closed),
+        // Early data is off; what later versions may add is unknown here.
+        Ok(_) => Err(failed("an unexpected state of the connection")),
+        Err(error) => Err(failed(error)),
+    };
+    (discard, step)
+}
+
+/// Encrypts `plain` if this is the time; otherwise does what must come first.
+fn encrypt<Data>(
+    status: UnbufferedStatus<'_, '_, Data>,
+    plain: &[u8],
+    out: &mut Outgoing,
+) -> io::Result<Step> {
+    match status.state {
+        Ok(ConnectionState::WriteTraffic(mut traffic)) => {
+            for fragment in plain.chunks(FRAGMENT) {
+                let count = traffic.encrypt(fragment, out.room()).map_err(failed)?;
+                out.wrote(count, fragment.len());
+            }
+            Ok(Step::Ready)
+        }
+        state => {
+            let status = UnbufferedStatus { discard: 0, state };
+            let mut nowhere = Taker {
+                buf: &mut [],
+                taken: 0,
+                rest: &mut Vec::new(),
+            };
+            handle(status, out, &mut nowhere).1
+        }
+    }
+}

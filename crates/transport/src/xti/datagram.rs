@@ -1,0 +1,107 @@
+//! Datagrams by XTI: `t_sndudata` and `t_rcvudata`.
+
+use std::io;
+
+use netperf_os::io::Source;
+use netperf_os::{SockAddr, Socket};
+
+use super::{Provider, Xti};
+use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
+use crate::meeting::{Addresses, Parted, Parts};
+use crate::udp::mark_the_end;
+
+/// UDP behind XTI. Its endpoints are never connected: XTI knows no such datagrams.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct XtiUdp;
+
+/// A bound endpoint.
+fn bound(socket: Socket) -> io::Result<Xti> {
+    let mut endpoint = Xti::t_open(Provider::Udp, socket);
+    endpoint.t_bind(None, 0)?;
+    Ok(endpoint)
+}
+
+/// An endpoint that sends every datagram to one address.
+#[derive(Debug)]
+pub struct Asking {
+    endpoint: Xti,
+    to: SockAddr,
+    /// Where the last datagram came from, which nobody asks.
+    source: Source,
+}
+
+/// An endpoint that answers the source of the last datagram.
+#[derive(Debug)]
+pub struct Answering {
+    endpoint: Xti,
+    source: Source,
+}
+
+impl Addresses for XtiUdp {
+    type Asking = Asking;
+    type Answering = Answering;
+
+    fn asking(&self, socket: Socket, to: SockAddr) -> io::Result<Asking> {
+        Ok(Asking {
+            endpoint: bound(socket)?,
+            to,
+            source: Source::unknown(),
+        })
+    }
+
+    fn answering(&self, socket: Socket) -> io::Result<Answering> {
+        Ok(Answering {
+            endpoint: bound(socket)?,
+            source: Source::unknown(),
+        })
+    }
+}
+
+impl Endpoint for Asking {
+    const KEEPS_BOUNDARIES: bool = true;
+
+    #[inline]
+    fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
+        let sent = self.endpoint.t_sndudata(&self.to, buf);
+        datagram_sent(sent.map_err(io::Error::from))
+    }
+
+    #[inline]
+    fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
+        let got = self.endpoint.t_rcvudata(buf, &mut self.source);
+        received(got.map_err(io::Error::from))
+    }
+}
+
+impl Endpoint for Answering {
+    const KEEPS_BOUNDARIES: bool = true;
+
+    #[inline]
+    fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
+        let sent = self.endpoint.t_sndudata_back(&self.source, buf);
+        datagram_sent(sent.map_err(io::Error::from))
+    }
+
+    #[inline]
+    fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
+        let got = self.endpoint.t_rcvudata(buf, &mut self.source);
+        received(got.map_err(io::Error::from))
+    }
+}
+
+impl Parts for Asking {
+    fn part(mut self) -> Parted {
+        // A peer that is gone needs no telling, here and below.
+        mark_the_end(move || drop(self.send(&[])))
+    }
+}
+
+impl Parts for Answering {
+    fn part(mut self) -> Parted {
+        mark_the_end(move || {
+            if self.source.is_known() {
+                drop(self.send(&[]));
+            }
+        })
+    }
+}

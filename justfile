@@ -29,7 +29,7 @@ lab-netns *suites="lab":
 
 # Test suites in a virtual machine whose kernel has every transport, and netem.
 [no-exit-message]
-lab-vm *suites="lab":
+lab-vm *suites="lab matrix sctp_lab ktls_lab link":
     lab/suites vm {{ suites }}
 
 # Formatting, lints and dependencies.

@@ -289,6 +289,9 @@ impl<'a> Test<'a> {
         let Some(talk) = self.talk.as_mut().filter(|_| needed) else {
             return Ok(());
         };
+        if netperf_transport::registry::missing(transport).is_some() {
+            return Err(failure::unsupported(transport, None));
+        }
         let abilities = talk.greet().map_err(|error| failure::session(&error))?;
         let host = &self.hosts.remote.name;
         match abilities {

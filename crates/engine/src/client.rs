@@ -181,8 +181,8 @@ impl<'a> Client<'a> {
             setup,
         } = self;
         let plan = work.plan;
-        let remote = place::sock_addr(plan.transport, remote)
-            .map_err(Operation::Connect.failed())?;
+        let remote =
+            place::sock_addr(plan.transport, remote).map_err(Operation::Connect.failed())?;
         let bell = Bell::new(Outside::Caught).map_err(Operation::Timer.failed())?;
         let meter = end::meter(&plan.local)?;
         let mut stop = ByBell::new(control, &bell, live, PATIENCE);
@@ -248,7 +248,7 @@ pub(crate) fn placed(
     place::bind(socket, &wanted).map_err(Operation::Bind.failed())
 }
 
-fn schedule(plan: &TestPlan) -> Schedule {
+pub(crate) fn schedule(plan: &TestPlan) -> Schedule {
     let finish_after = match plan.limit {
         LimitPlan::Time(time) => Some(time),
         LimitPlan::Units(_) | LimitPlan::Messages(_) | LimitPlan::UntilStopped => None,

@@ -168,7 +168,7 @@ fn schedule(job: &ServerJob) -> Schedule {
 }
 
 /// How soon a connection must come for the response to count as the beginning.
-const PROMPT: Duration = Duration::from_millis(50);
+pub(crate) const PROMPT: Duration = Duration::from_millis(50);
 
 /// The schedule of a sender once the connection stands.
 ///

@@ -13,7 +13,7 @@ use netperf_transport::tcp::{FromFile, Spliced, Tcp, Written};
 use netperf_transport::{Endpoint, dccp};
 
 use super::{blame, needed};
-use crate::client::{Moved, Work, placed};
+use crate::client::{Moved, Work, placed, schedule};
 use crate::end::Rings;
 use crate::error::{EngineError, Operation};
 use crate::finish::{self, Drained};
@@ -21,6 +21,7 @@ use crate::limit::{AtLeast, Exactly, Limit, Unlimited};
 use crate::prelude::{Chores, Nothing, Prelude};
 use crate::record::{Kept, Off, Recorder};
 use crate::ring::Ring;
+use crate::server::PROMPT;
 use crate::stop::{ByBell, Ended, Stop};
 use crate::workload::connect::{self, Exchange, Opened};
 use crate::workload::{self, rr, stream};
@@ -296,13 +297,29 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
             .connect(data, &self.to, &mut || stop.interrupted(tally).is_some())
             .map_err(Operation::Connect.failed())?;
         match met {
-            Met::Connected(endpoint) => Ok(Some(endpoint)),
+            Met::Connected(endpoint) => {
+                self.begin()?;
+                Ok(Some(endpoint))
+            }
             Met::GivenUp if bell::stopped_by_user() => Ok(None),
             Met::GivenUp => Err(EngineError {
                 operation: Operation::Connect,
                 error: io::ErrorKind::TimedOut.into(),
             }),
         }
+    }
+
+    /// netserver's time begins with the connection where only netserver sends: ours must
+    /// not be over before that, after a long way or a handshake that took a while.
+    fn begin(&self) -> Result<(), EngineError> {
+        let flow = self.work.plan.flow;
+        let only_receives = flow.receives && !flow.sends;
+        if !only_receives || self.stop.elapsed() <= PROMPT {
+            return Ok(());
+        }
+        self.stop
+            .reschedule(schedule(self.work.plan))
+            .map_err(Operation::Timer.failed())
     }
 
     fn send<E: Endpoint + OnSocket, L: Limit>(
@@ -512,10 +529,14 @@ impl Moved {
     }
 }
 
-/// A local port that is still in use or waiting: another will do.
+/// A local port that is still in use or waiting: another will do. LLC says of an access
+/// point whose last connection is not forgotten yet that it is busy.
 fn port_is_taken(error: &io::Error) -> bool {
     let kind = error.kind();
-    kind == io::ErrorKind::AddrInUse || kind == io::ErrorKind::AddrNotAvailable
+    matches!(
+        kind,
+        io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable | io::ErrorKind::ResourceBusy
+    )
 }
 
 /// Walks through local ports, one for each connection, so that none is used again

@@ -22,9 +22,10 @@ use crate::meeting::{Connects, GiveUp, Met, OnSocket, Parting, accept, connect};
 const LLC_HEADER: usize = 4;
 /// The length in front of a record.
 const HEADER: usize = 2;
-/// Frames in flight where nothing else was asked for: the most that LLC has. The kernel's
-/// own default of 2 makes every second frame wait for an acknowledgement.
-pub const DEFAULT_WINDOW: u32 = 127;
+/// Frames that LLC lets be unacknowledged where nothing else was asked for: as many as may
+/// be unread. The kernel's own default of 2 waits for every second frame; with the 127 that
+/// there can be an acknowledgement sometimes waits for its timer of a second.
+pub const DEFAULT_WINDOW: u32 = MOST_FRAMES as u32;
 /// In the length of a record: it has no data and tells how many frames were read.
 const CREDIT: u16 = 0x8000;
 /// Lengths of records are below [`CREDIT`].

@@ -401,9 +401,7 @@ pub fn largest_message(
             frames::largest::<Llc1>(socket).ok()
         }
         SocketKind::Datagram if transport == TransportId::Atm => Some(atm::LARGEST_MESSAGE.into()),
-        SocketKind::Stream | SocketKind::SeqPacket | SocketKind::Datagram => {
-            Some(LARGEST_DATAGRAM)
-        }
+        SocketKind::Stream | SocketKind::SeqPacket | SocketKind::Datagram => Some(LARGEST_DATAGRAM),
     }
 }
 

@@ -12,6 +12,7 @@ pub mod cpu;
 pub mod event;
 pub mod figures;
 pub mod host;
+pub mod io;
 pub mod job;
 pub mod latency;
 pub mod outcome;
@@ -27,6 +28,7 @@ pub use event::Interim;
 pub use host::{
     FactsWanted, HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode,
 };
+pub use io::{Feature, IoCounts, IoMethod, IoPlan};
 pub use job::{Abilities, Ending, ServerJob};
 pub use latency::{Decades, Latency};
 pub use outcome::{Confidence, EndResult, Iteration, Outcome, Span, Tally, TcpFacts, Warning};

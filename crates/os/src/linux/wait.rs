@@ -11,6 +11,8 @@ pub enum Interest {
     Read,
     /// Room to write, or a finished connect.
     Write,
+    /// Something in the error queue, or an error.
+    Error,
 }
 
 /// poll(2) on one descriptor. `Ok(false)` when the time is over or a signal came.
@@ -33,6 +35,8 @@ pub fn any_ready(
     let events = match interest {
         Interest::Read => libc::POLLIN,
         Interest::Write => libc::POLLOUT,
+        // Told of unasked (poll(2)).
+        Interest::Error => 0,
     };
     let mut polled: Vec<libc::pollfd> = fds
         .iter()

@@ -1,6 +1,7 @@
 //! Which code moves the bytes of which transport: the one place that matches on it.
 
-use std::io;
+use std::io::Error;
+
 
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::{Abilities, Family, SocketPlan, TransportId, TransportRow};
@@ -9,6 +10,7 @@ use crate::atm::Atm;
 use crate::dccp::Dccp;
 use crate::frames::{Frames, Llc1, Packet};
 use crate::llc2::Llc2;
+use crate::io;
 use crate::meeting::{Addresses, Connects, Plain};
 use crate::non_blocking::NonBlockingly;
 use crate::sctp::{Sctp, SctpMany};
@@ -40,12 +42,13 @@ pub fn abilities() -> Abilities {
     let opens = |row: &&TransportRow| missing(row.id).is_none();
     Abilities {
         transports: TRANSPORTS.iter().filter(opens).map(|row| row.id).collect(),
+        features: io::features(),
     }
 }
 
 /// Why this host cannot do a transport; `None` when it can.
 #[must_use]
-pub fn missing(transport: TransportId) -> Option<io::Error> {
+pub fn missing(transport: TransportId) -> Option<Error> {
     let families = [Family::V4, Family::V6];
     let mut tries = families
         .iter()

@@ -122,6 +122,14 @@ pub fn discard(fd: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<usize> {
     })
 }
 
+/// Has calls on a socket return at once, or block again (`O_NONBLOCK`).
+///
+/// # Errors
+/// Whatever fcntl(2) reports.
+pub fn set_nonblocking(fd: BorrowedFd<'_>, on: bool) -> io::Result<()> {
+    socket2::SockRef::from(&fd).set_nonblocking(on)
+}
+
 /// shutdown(2) of our direction.
 ///
 /// # Errors

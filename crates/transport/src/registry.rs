@@ -2,7 +2,6 @@
 
 use std::io::Error;
 
-
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::{Abilities, Family, SocketPlan, TransportId, TransportRow};
 
@@ -17,7 +16,7 @@ use crate::sctp::{Sctp, SctpMany};
 use crate::socket;
 use crate::tcp::Tcp;
 use crate::tls::{Ktls, Tls};
-use crate::udp::{Connected, First, ToPeer, Udp};
+use crate::udp::{Aimed, Connected, First, ToPeer, Udp};
 use crate::xti::{XtiTcp, XtiUdp};
 
 /// What is done with a transport once its types are known.
@@ -32,7 +31,10 @@ pub trait Visitor {
     /// Any other transport with connections.
     fn connection<C: Connects>(self, how: C) -> Self::Out;
 
-    /// A transport without connections.
+    /// Datagrams on a socket that can also move many of them in a call.
+    fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out;
+
+    /// Any other transport without connections.
     fn addressed<A: Addresses>(self, how: A) -> Self::Out;
 }
 
@@ -114,8 +116,8 @@ fn datagrams<V: Visitor>(plan: &SocketPlan, visitor: V) -> V::Out {
         answer_from_there: plan.packet_info,
     };
     if plan.connected_datagram {
-        visitor.addressed(Udp::<Connected>::new(first))
+        visitor.datagrams(Udp::<Connected>::new(first))
     } else {
-        visitor.addressed(Udp::<ToPeer>::new(first))
+        visitor.datagrams(Udp::<ToPeer>::new(first))
     }
 }

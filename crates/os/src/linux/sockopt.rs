@@ -73,8 +73,6 @@ pub enum IntOption {
     BusyPoll,
     /// `SO_MARK`.
     Mark,
-    /// `TCP_QUICKACK`.
-    QuickAck,
     /// `TCP_NOTSENT_LOWAT`, bytes.
     NotSentLowAt,
     /// `SO_ZEROCOPY`: allow `MSG_ZEROCOPY`.
@@ -127,7 +125,6 @@ impl IntOption {
             Self::LlcRecvWindow => (SOL_LLC, LLC_OPT_RX_WIN),
             Self::BusyPoll => (libc::SOL_SOCKET, libc::SO_BUSY_POLL),
             Self::Mark => (libc::SOL_SOCKET, libc::SO_MARK),
-            Self::QuickAck => (libc::IPPROTO_TCP, libc::TCP_QUICKACK),
             Self::NotSentLowAt => (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT),
             Self::ZeroCopy => (libc::SOL_SOCKET, libc::SO_ZEROCOPY),
             Self::Segment => (libc::SOL_UDP, libc::UDP_SEGMENT),

@@ -13,6 +13,7 @@ use netperf_os::wait::Countdown;
 
 use crate::endpoint::{Endpoint, Received, Sent};
 use crate::meeting::{OnSocket, Parted, Parts};
+use crate::socket::Facts;
 
 /// What ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -242,6 +243,14 @@ impl<E: Parts + OnSocket, W: Wait> Parts for Again<E, W> {
     fn part(self) -> Parted {
         block(self.inner.fd());
         self.inner.part()
+    }
+
+    fn facts(&self) -> Option<Facts> {
+        self.inner.facts()
+    }
+
+    fn waited_in_vain(&self) -> Duration {
+        self.inner.waited_in_vain()
     }
 }
 

@@ -186,12 +186,9 @@ mod tests {
 
     #[test]
     fn a_transport_that_cannot_do_it_says_so() {
-        let (one, _other) = netperf_os::Socket::pair(
-            netperf_os::Domain::UNIX,
-            netperf_os::Type::STREAM,
-            None,
-        )
-        .unwrap();
+        let (one, _other) =
+            netperf_os::Socket::pair(netperf_os::Domain::UNIX, netperf_os::Type::STREAM, None)
+                .unwrap();
         assert!(ZeroCopy::new(one, 2).is_err());
     }
 }

@@ -32,7 +32,7 @@ use std::io;
 use std::path::Path;
 
 pub use args::{
-    Args, ConfidenceArg, CpuArg, Ends, GlobalArgs, HostArg, InterimArg, IterationsArg, JsonArg,
+    Args, ConfidenceArg, CpuArg, Ends, GlobalArgs, HostArg, InterimArg, IoArgs, IterationsArg, JsonArg,
     Layout, OutputArg, ServerArgs, SocketKindArg, TestArgs, TransportArg, Ways,
 };
 pub use command::{

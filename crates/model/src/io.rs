@@ -66,6 +66,9 @@ pub struct IoPlan {
 }
 
 impl IoPlan {
+    /// The most messages that one call can move (`UIO_MAXIOV`).
+    pub const MOST_MESSAGES: u32 = 1024;
+
     /// Whether one call moves many datagrams.
     #[must_use]
     pub const fn is_batched(&self) -> bool {

@@ -17,6 +17,7 @@ pub mod job;
 pub mod latency;
 pub mod outcome;
 pub mod plan;
+pub mod refusal;
 pub mod units;
 
 pub use address::{Address, BadAddress};
@@ -37,4 +38,5 @@ pub use plan::{
     Flow, Format, Limit, PacePlan, PlacePlan, ReportPlan, RingPlan, Routing, SelectionSource,
     SocketPlan, TestPlan, TouchPlan,
 };
+pub use refusal::{Refusal, refusal};
 pub use units::{Unit, UnitKind};

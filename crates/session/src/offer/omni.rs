@@ -15,7 +15,7 @@ use super::{
     Agreement, LocalEnd, header, or_minus_one, seconds, signed, unusual_method, wire_family,
 };
 use crate::error::SessionError;
-use crate::extension;
+use crate::{extension, paths};
 
 /// The request for one iteration.
 pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
@@ -87,6 +87,7 @@ fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) {
         &plan.remote.place,
         local.socket.as_ref(),
     );
+    paths::ask(&mut asked, &plan.remote);
     if asked != Extension::default() {
         asked.encode_over(Stage::Request, request);
     }
@@ -193,6 +194,9 @@ fn data_socket(
         // A stock netserver does not notice what it was asked for.
         return Err(SessionError::Unsupported(plan.transport));
     }
+    if !plan.remote.features().is_empty() && !paths::confirmed(&told) {
+        return Err(SessionError::NotConfirmed);
+    }
     let address = extension::socket_address(&told);
     let port = response.data_port;
     let known = match row.domain {
@@ -239,6 +243,10 @@ pub(super) fn results(
         recv_buffer_end: u32::try_from(results.recv_buf_size).ok(),
         retransmissions: u32::try_from(results.transport_retrans).ok(),
         congestion: congestion.filter(|name| congestion_is_set && !name.is_empty()),
+        io: Extension::decode(Stage::Results, frame)
+            .ok()
+            .flatten()
+            .and_then(|told| paths::counts(&told)),
     })
 }
 

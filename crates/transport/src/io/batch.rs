@@ -17,8 +17,6 @@ use crate::udp::mark_the_end;
 const MOST_SEGMENTS: usize = 64;
 /// The most bytes of one send: 65535 less the headers of IPv6 and UDP.
 const MOST_BYTES: usize = 65_535 - 48;
-/// The most messages of one call (`UIO_MAXIOV`).
-pub const MOST_MESSAGES: u32 = 1024;
 /// The longest train that a receive may bring.
 const LONGEST_TRAIN: usize = 65_536;
 /// Between two slots, so that their beginnings do not all share one part of the cache.

@@ -37,9 +37,9 @@ struct Way {
 }
 
 fn of_end(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<Refusal> {
-    end.features().into_iter().find_map(|feature| {
-        why_not(plan, end, way, feature).map(|why| Refusal { feature, why })
-    })
+    end.features()
+        .into_iter()
+        .find_map(|feature| why_not(plan, end, way, feature).map(|why| Refusal { feature, why }))
 }
 
 fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option<&'static str> {

@@ -83,7 +83,9 @@ fn data_path(value: &[u8]) -> Option<IoPlan> {
         batch: Some(u32::from_be_bytes([a, b, c, d])).filter(|batch| *batch > 0),
         segments: bits & SEGMENTS != 0,
     };
-    let possible = plan.batch.is_none_or(|batch| batch <= IoPlan::MOST_MESSAGES);
+    let possible = plan
+        .batch
+        .is_none_or(|batch| batch <= IoPlan::MOST_MESSAGES);
     (known && possible).then_some(plan)
 }
 

@@ -238,7 +238,8 @@ pub fn set_extras(socket: &Socket, plan: &SocketPlan) -> Result<(), (Feature, io
     };
     let micros = plan.busy_poll.map(clamp);
     set(Feature::BusyPoll, IntOption::BusyPoll, micros)?;
-    let mark = plan.mark.map(u32::cast_signed);
+    // The bits of the mark, whatever sign they have.
+    let mark = plan.mark.map(|mark| i32::from_ne_bytes(mark.to_ne_bytes()));
     set(Feature::Mark, IntOption::Mark, mark)?;
     let bytes = plan.notsent_lowat.map(clamp);
     set(Feature::NotSentLowAt, IntOption::NotSentLowAt, bytes)?;

@@ -5,8 +5,7 @@ use std::time::Duration;
 use netperf_model::{CpuMethod, Family, Limit, Unit};
 
 use super::{
-    io,
-    PORTS, SIZES, help_row, port_name, set, set_both_ends, set_ends, set_families, set_host,
+    PORTS, SIZES, help_row, io, port_name, set, set_both_ends, set_ends, set_families, set_host,
     set_pair, set_ways,
 };
 use crate::args::{CpuArg, GlobalArgs, InterimArg, IterationsArg, JsonArg};

@@ -136,17 +136,14 @@ pub(super) fn out_of_place(refusal: Refusal) -> Failure {
 /// netserver refused a test over this transport, or the conversation failed.
 pub(super) fn refused(error: &SessionError, plan: &TestPlan, host: &str) -> Failure {
     let (plain, transport) = (session(error), plan.transport);
-    match error {
-        SessionError::Remote(errno) if is_lacking(errno.0) => {
-            let privileged = |feature: &Feature| !feature.needs().is_empty();
-            let asked = plan.remote.features();
-            match asked.into_iter().find(privileged) {
-                Some(feature) => with_hint(plain, unable(feature, Some(host))),
-                None if transport.row().needs.is_empty() => plain,
-                None => with_hint(plain, unsupported(transport, Some(host))),
-            }
-        }
-        _ => plain,
+    if !matches!(error, SessionError::Remote(errno) if is_lacking(errno.0)) {
+        return plain;
+    }
+    let particular = |feature: &Feature| !feature.needs().is_empty();
+    match plan.remote.features().into_iter().find(particular) {
+        Some(feature) => with_hint(plain, unable(feature, Some(host))),
+        None if transport.row().needs.is_empty() => plain,
+        None => with_hint(plain, unsupported(transport, Some(host))),
     }
 }
 

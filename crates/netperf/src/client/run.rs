@@ -10,8 +10,8 @@ use netperf_measure::clock;
 use netperf_measure::confidence::{Series, assess};
 use netperf_measure::cpu;
 use netperf_model::{
-    Address, Agreed, Confidence, CpuUsage, EndResult, Feature, HostFacts, Hosts, Iteration, Latency,
-    Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures,
+    Address, Agreed, Confidence, CpuUsage, EndResult, Feature, HostFacts, Hosts, Iteration,
+    Latency, Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures,
 };
 use netperf_os::bell;
 use netperf_os::tcp::TcpInfo;

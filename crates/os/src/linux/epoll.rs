@@ -3,6 +3,10 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+/// Both directions and the peer's end, by edge. The last is the sign bit.
+#[expect(clippy::cast_sign_loss, reason = "the kernel has the bits unsigned")]
+const EVENTS: u32 = (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET) as u32;
+
 /// Waits until a socket that had nothing to do may have something to do.
 #[derive(Debug)]
 pub struct Epoll(OwnedFd);
@@ -21,9 +25,8 @@ impl Epoll {
         }
         // SAFETY: the descriptor is new and nobody else's.
         let epoll = unsafe { OwnedFd::from_raw_fd(epoll) };
-        let events = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
         let mut event = libc::epoll_event {
-            events: events.cast_unsigned(),
+            events: EVENTS,
             u64: 0,
         };
         // SAFETY: both descriptors are open and `event` outlives the call.

@@ -37,10 +37,8 @@ pub fn completion(fd: BorrowedFd<'_>) -> io::Result<Option<Completed>> {
     let result = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, libc::MSG_ERRQUEUE) };
     if result < 0 {
         let error = io::Error::last_os_error();
-        return match error.kind() {
-            io::ErrorKind::WouldBlock => Ok(None),
-            _ => Err(error),
-        };
+        let empty = error.kind() == io::ErrorKind::WouldBlock;
+        return if empty { Ok(None) } else { Err(error) };
     }
     let Some(said) = extended_error(&message) else {
         return Ok(None);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    Address, CpuPlan, EndPlan, EndResult, Ending, Flow, IoPlan, PacePlan, PlacePlan, Routing, ServerJob,
-    SocketPlan, TransportId,
+    Address, CpuPlan, EndPlan, EndResult, Ending, Flow, IoPlan, PacePlan, PlacePlan, Routing,
+    ServerJob, SocketPlan, TransportId,
 };
 use netperf_wire::messages::{Extension, OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use netperf_model::plan::{ControlPlan, DataAddress};
 use netperf_model::{
-    Abilities, Address, CpuMethod, CpuShares, CpuUsage, Domain, EndPlan, EndResult, EndSetup, Feature,
-    Family, Flow, Limit, ServerJob, Tally, TestId, TestPlan, TransportId,
+    Abilities, Address, CpuMethod, CpuShares, CpuUsage, Domain, EndPlan, EndResult, EndSetup,
+    Family, Feature, Flow, Limit, ServerJob, Tally, TestId, TestPlan, TransportId,
 };
 use netperf_session::dialect::Ready;
 use netperf_session::driver::{Arrival, Host, Link, serve};

@@ -182,19 +182,20 @@ impl<E: Endpoint, W: Wait> Endpoint for Again<E, W> {
     #[inline]
     fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
         // An endpoint takes "would block" for a receive time-out.
-        match self.inner.recv(buf)? {
-            Received::TimedOut => self.wait.begin(),
-            done => return Ok(done),
+        let got = self.inner.recv(buf)?;
+        if got != Received::TimedOut {
+            return Ok(got);
         }
+        self.wait.begin();
         loop {
             match self.wait.wait()? {
                 Waited::Again => {}
                 Waited::Interrupted => return Ok(Received::Interrupted),
                 Waited::TimedOut => return Ok(Received::TimedOut),
             }
-            match self.inner.recv(buf)? {
-                Received::TimedOut => {}
-                done => return Ok(done),
+            let got = self.inner.recv(buf)?;
+            if got != Received::TimedOut {
+                return Ok(got);
             }
         }
     }

@@ -46,7 +46,7 @@ fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option
     match feature {
         Feature::Poll | Feature::Epoll => no_method(plan, end),
         Feature::ZeroCopy => no_zerocopy(plan, end, way),
-        Feature::Discard => no_discard(plan, way),
+        Feature::Discard => no_discard(plan, end, way),
         Feature::Batch | Feature::Segments => no_batch(plan, end, way),
         Feature::QuickAck | Feature::NotSentLowAt => {
             (!is_tcp(plan.transport)).then_some("only TCP has it")
@@ -85,12 +85,14 @@ fn no_zerocopy(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<&'static str>
     (!plain).then_some("it waits for the kernel: not with --io poll or epoll, nor with -I")
 }
 
-fn no_discard(plan: &TestPlan, way: Way) -> Option<&'static str> {
+fn no_discard(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<&'static str> {
     if plan.flow.connects || way.sends || !way.receives {
         return Some(BOTH_WAYS);
     }
-    let able = is_tcp(plan.transport) || plan.transport == TransportId::Udp;
-    (!able).then_some("only over TCP and UDP")
+    if is_udp(plan.transport) {
+        return no_batch(plan, end, way);
+    }
+    (!is_tcp(plan.transport)).then_some("only over TCP and UDP")
 }
 
 fn no_batch(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<&'static str> {
@@ -100,19 +102,20 @@ fn no_batch(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<&'static str> {
     if !is_udp(plan.transport) {
         return Some("only over UDP");
     }
+    let particular = end.socket.connected_datagram || end.socket.packet_info;
+    if way.receives && particular {
+        return Some("a receiver of many takes neither -n and -N nor -B");
+    }
     let paced = end.pace.is_some_and(|pace| pace.burst > 0);
     (way.sends && paced).then_some("not together with -b: it would pace batches")
 }
 
 const fn is_tcp(transport: TransportId) -> bool {
-    matches!(
-        transport,
-        TransportId::Tcp | TransportId::IpDefault | TransportId::XtiTcp
-    )
+    matches!(transport, TransportId::Tcp | TransportId::IpDefault)
 }
 
 const fn is_udp(transport: TransportId) -> bool {
-    matches!(transport, TransportId::Udp | TransportId::XtiUdp)
+    matches!(transport, TransportId::Udp)
 }
 
 const fn is_local(transport: TransportId) -> bool {

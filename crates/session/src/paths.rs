@@ -1,6 +1,6 @@
 //! How netserver is to move its bytes, and what came of it, in the extension block.
 
-use netperf_model::{EndPlan, Feature, IoCounts, IoMethod, IoPlan, SocketPlan};
+use netperf_model::{EndPlan, Feature, IoCounts, IoMethod, IoPlan, SocketPlan, Tally};
 use netperf_wire::messages::{Extension, ItemKind};
 
 /// Bits of the second byte of [`ItemKind::DataPath`].
@@ -123,32 +123,43 @@ pub(crate) fn features(words: &str) -> Vec<Feature> {
     words.split(' ').filter_map(Feature::from_word).collect()
 }
 
-/// Tells what went on underneath the messages.
-pub(crate) fn tell_counts(extension: &mut Extension, counts: &IoCounts) {
+/// Tells what went on underneath the messages, and how many there were: a fast path
+/// outgrows the 32 bits that OMNI has for them within minutes.
+pub(crate) fn tell_counts(extension: &mut Extension, counts: &IoCounts, tally: &Tally) {
     let IoCounts {
         send_calls,
         recv_calls,
         zerocopy_done,
         zerocopy_copied,
     } = *counts;
-    let counts = [send_calls, recv_calls, zerocopy_done, zerocopy_copied];
+    let counts = [
+        send_calls,
+        recv_calls,
+        zerocopy_done,
+        zerocopy_copied,
+        tally.send_calls,
+        tally.recv_calls,
+    ];
     let bytes: Vec<u8> = counts.into_iter().flat_map(u64::to_be_bytes).collect();
     extension.push(ItemKind::PathCounts, &bytes);
 }
 
-/// What went on underneath netserver's messages.
-pub(crate) fn counts(extension: &Extension) -> Option<IoCounts> {
+/// What went on underneath netserver's messages; `tally` gets their whole number.
+pub(crate) fn counts(extension: &Extension, tally: &mut Tally) -> Option<IoCounts> {
     let value = extension.value(ItemKind::PathCounts)?;
     let mut numbers = value
         .chunks(8)
         .filter_map(|bytes| <[u8; 8]>::try_from(bytes).ok())
         .map(u64::from_be_bytes);
-    Some(IoCounts {
+    let counts = IoCounts {
         send_calls: numbers.next()?,
         recv_calls: numbers.next()?,
         zerocopy_done: numbers.next()?,
         zerocopy_copied: numbers.next()?,
-    })
+    };
+    tally.send_calls = numbers.next()?;
+    tally.recv_calls = numbers.next()?;
+    Some(counts)
 }
 
 #[cfg(test)]
@@ -214,8 +225,14 @@ mod tests {
             zerocopy_done: 3,
             zerocopy_copied: 4,
         };
-        let mut extension = Extension::default();
-        tell_counts(&mut extension, &counted);
-        assert_eq!(counts(&extension), Some(counted));
+        let messages = Tally {
+            send_calls: 1 << 40,
+            recv_calls: 7,
+            ..Tally::default()
+        };
+        let (mut extension, mut got) = (Extension::default(), Tally::default());
+        tell_counts(&mut extension, &counted, &messages);
+        assert_eq!(counts(&extension, &mut got), Some(counted));
+        assert_eq!(got, messages);
     }
 }

@@ -408,6 +408,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
                 }
                 Err(error) => return Err(error),
             };
+            socket::set_on_connection(endpoint.fd(), &plan.local.socket)?;
             seen.get_or_insert_with(|| Seen::of(plan.transport, &endpoint));
             Ok(Opened::Ready(endpoint))
         };

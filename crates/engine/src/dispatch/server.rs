@@ -241,6 +241,7 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
             work, stop, tally, ..
         } = self;
         let mut idle = IdleWatch::new();
+        let plan = work.job.end.socket.clone();
         let accept_next = |stop: &mut ByBell<'_>, tally: &Tally| {
             let over = |stop: &mut ByBell<'_>, tally: &Tally| {
                 stop.interrupted(tally).or_else(|| {
@@ -248,7 +249,11 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
                         .then_some(Ended::TimeOver)
                 })
             };
-            accept(how, listener, stop, tally, over)
+            let opened = accept(how, listener, stop, tally, over)?;
+            if let Opened::Ready(endpoint) = &opened {
+                socket::set_on_connection(endpoint.fd(), &plan)?;
+            }
+            Ok(opened)
         };
         let exchange = Exchange {
             send: work.rings.send.as_mut(),

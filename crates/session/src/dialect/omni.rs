@@ -261,7 +261,7 @@ pub(super) fn results(result: &EndResult) -> Frame {
 fn with_counts(mut frame: Frame, result: &EndResult) -> Frame {
     if let Some(counts) = &result.io {
         let mut told = Extension::default();
-        paths::tell_counts(&mut told, counts);
+        paths::tell_counts(&mut told, counts, &result.tally);
         told.encode_over(Stage::Results, &mut frame);
     }
     frame

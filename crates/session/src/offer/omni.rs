@@ -228,25 +228,25 @@ pub(super) fn results(
     let congestion_is_set = plan.remote.socket.routing == Routing::Routed
         && plan.transport.is_connected()
         && !plan.flow.connects;
+    let mut tally = Tally {
+        bytes_sent: results.bytes_sent,
+        bytes_received: results.bytes_received,
+        send_calls: u64::from(results.send_calls),
+        recv_calls: u64::from(results.recv_calls),
+        failed_sends: 0,
+        transactions: u64::from(results.trans_received),
+    };
+    let told = Extension::decode(Stage::Results, frame).ok().flatten();
+    let io = told.and_then(|told| paths::counts(&told, &mut tally));
     Ok(EndResult {
-        tally: Tally {
-            bytes_sent: results.bytes_sent,
-            bytes_received: results.bytes_received,
-            send_calls: u64::from(results.send_calls),
-            recv_calls: u64::from(results.recv_calls),
-            failed_sends: 0,
-            transactions: u64::from(results.trans_received),
-        },
+        tally,
         elapsed: f64::from(results.elapsed_time),
         cpu: cpu.then(|| cpu_usage(&results)),
         send_buffer_end: u32::try_from(results.send_buf_size).ok(),
         recv_buffer_end: u32::try_from(results.recv_buf_size).ok(),
         retransmissions: u32::try_from(results.transport_retrans).ok(),
         congestion: congestion.filter(|name| congestion_is_set && !name.is_empty()),
-        io: Extension::decode(Stage::Results, frame)
-            .ok()
-            .flatten()
-            .and_then(|told| paths::counts(&told)),
+        io,
     })
 }
 

@@ -17,6 +17,8 @@ use crate::udp::mark_the_end;
 const MOST_SEGMENTS: usize = 64;
 /// The most bytes of one send: 65535 less the headers of IPv6 and UDP.
 const MOST_BYTES: usize = 65_535 - 48;
+/// What a kernel means that will not cut datagrams.
+const TOO_LONG: &str = "messages must fit into the path's MTU to be cut by the kernel: give -m";
 /// The longest train that a receive may bring.
 const LONGEST_TRAIN: usize = 65_536;
 /// Between two slots, so that their beginnings do not all share one part of the cache.
@@ -110,6 +112,20 @@ impl BatchedSend {
         })
     }
 
+    /// The kernel says no more than that something is invalid.
+    #[cold]
+    fn explained(&self, error: io::Error) -> io::Error {
+        let too_long = matches!(
+            error.kind(),
+            io::ErrorKind::InvalidInput | io::ErrorKind::ArgumentListTooLong
+        ) || error.raw_os_error() == Some(calls::MESSAGE_TOO_LONG);
+        if self.train > self.datagram && too_long {
+            io::Error::new(io::ErrorKind::InvalidInput, TOO_LONG)
+        } else {
+            error
+        }
+    }
+
     fn send_end_mark(&self) {
         // A peer that is gone needs no telling.
         let _gone = match &self.to {
@@ -124,7 +140,8 @@ impl Endpoint for BatchedSend {
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
-        let sent = datagram_sent(self.batch.send(self.socket.as_fd(), buf, self.train))?;
+        let sent = self.batch.send(self.socket.as_fd(), buf, self.train);
+        let sent = datagram_sent(sent).map_err(|error| self.explained(error))?;
         self.calls += u64::from(matches!(sent, Sent::Bytes(_)));
         Ok(sent)
     }

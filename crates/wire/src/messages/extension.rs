@@ -88,7 +88,7 @@ pub enum ItemKind {
     BindDevice,
     /// Response: all that was asked for by the three before this is in force; no bytes.
     AsAsked,
-    /// Results: what went on underneath netserver's messages, four counts of eight bytes.
+    /// Results: what went on underneath netserver's messages, six counts of eight bytes.
     PathCounts,
 }
 
@@ -184,7 +184,7 @@ impl ItemKind {
             Self::DataPath => 6,
             Self::SocketOptions => 20,
             Self::BindDevice => 15,
-            Self::PathCounts => 32,
+            Self::PathCounts => 48,
         }
     }
 }

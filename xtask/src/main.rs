@@ -6,6 +6,7 @@
     reason = "a tool whose result is what it prints"
 )]
 
+mod bench;
 mod generate;
 mod instructions;
 mod options;
@@ -17,12 +18,16 @@ use options::Options;
 
 const USAGE: &str = "\
 usage: xtask gen [--check]
+       xtask bench [--pairs N] [--seconds N] [--tests A,B] [--check]
        xtask bench-parity [--pairs N] [--seconds N] [--tests A,B] [--mixed] [--check]
        xtask instructions [--check]
 common: [--ours FOLDER] [--stock FOLDER] [--cpus CLIENT,SERVER]
 
 gen            writes the files in docs/ that are made from the tables of options and selectors
   --check      fails if one is not what it should be, and writes nothing
+bench          runs our data paths and what they are held against in turn, pinned
+  --tests      only these of its rows
+  --check      fails if a median ratio is below what is asked of it
 bench-parity   runs ours and the original in turn, pinned, and prints ours/stock
   --mixed      the mixed pairs too, against the original's own
   --check      fails if a median ratio is below 0.98
@@ -37,6 +42,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let run = match words.first().map(String::as_str) {
         Some("gen") => generate::run,
+        Some("bench") => bench::run,
         Some("bench-parity") => parity::run,
         Some("instructions") => instructions::run,
         _ => {

@@ -12,6 +12,7 @@ pub mod error;
 mod finish;
 pub mod limit;
 pub mod live;
+mod paths;
 pub mod prelude;
 pub mod record;
 pub mod ring;

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use crate::address::Address;
 use crate::catalog::transports::TransportId;
 use crate::host::FactsWanted;
+use crate::io::Feature;
 use crate::plan::{EndPlan, Family, Flow, Limit};
 
 /// One test as netserver sees it. [`Flow`] stays netperf's view.
@@ -43,6 +44,8 @@ pub struct ServerJob {
 pub struct Abilities {
     /// The transports that its kernel has.
     pub transports: Vec<TransportId>,
+    /// What it can do besides.
+    pub features: Vec<Feature>,
 }
 
 /// How netserver's end of a run is brought to its end.

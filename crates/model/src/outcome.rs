@@ -6,6 +6,7 @@ use crate::agreed::{Agreed, Hosts};
 use crate::cpu::CpuUsage;
 use crate::event::Interim;
 use crate::host::HostFacts;
+use crate::io::IoCounts;
 use crate::latency::Latency;
 use crate::plan::TestPlan;
 
@@ -58,6 +59,9 @@ pub struct EndResult {
     pub retransmissions: Option<u32>,
     /// Congestion control in force; `None` when no connection was open to ask.
     pub congestion: Option<String>,
+    /// What went on underneath the messages; `None` where each was moved by a call of its
+    /// own, and where nobody told.
+    pub io: Option<IoCounts>,
 }
 
 /// What TCP knew of the data connection at one moment (tcp(7), `TCP_INFO`).

@@ -12,6 +12,8 @@ use netperf_model::{Abilities, Address, CpuMethod, PlacePlan, TransportId};
 use netperf_wire::messages::{Extension, ItemKind, OmniResponse};
 use netperf_wire::{FixedStr, Frame, Message, Stage};
 
+use crate::paths;
+
 /// The bit of [`ItemKind::Wants`] that asks for the facts of netserver's host.
 const WANTS_FACTS: u32 = 1;
 
@@ -37,6 +39,8 @@ pub(crate) fn tell_abilities(abilities: &Abilities, frame: &mut Frame) {
         .collect();
     let mut extension = Extension::default();
     extension.push(ItemKind::Transports, words.join(" ").as_bytes());
+    let features = paths::words(&abilities.features);
+    extension.push(ItemKind::Features, features.as_bytes());
     extension.encode_over(Stage::Response, frame);
 }
 
@@ -46,8 +50,10 @@ pub(crate) fn abilities(frame: &Frame) -> Option<Abilities> {
     let words = text(&extension, ItemKind::Transports)?;
     // A name that is not known here is of a transport that cannot be asked for.
     let transports = words.split(' ').filter_map(TransportId::from_option);
+    let features = text(&extension, ItemKind::Features).unwrap_or_default();
     Some(Abilities {
         transports: transports.collect(),
+        features: paths::features(&features),
     })
 }
 

@@ -10,6 +10,7 @@ pub mod endpoint;
 pub mod frames;
 mod link;
 pub mod llc2;
+pub mod io;
 pub mod meeting;
 pub mod non_blocking;
 pub mod null;

@@ -1,6 +1,7 @@
 //! The option tables: one row per letter, one table per parser.
 
 pub(crate) mod global;
+mod io;
 pub(crate) mod link;
 pub(crate) mod omni;
 pub(crate) mod sctp;

@@ -2,7 +2,9 @@
 
 pub mod address;
 pub mod atm;
+pub mod batch;
 pub mod bell;
+pub mod epoll;
 pub mod filter;
 pub mod io;
 pub mod ktls;
@@ -16,3 +18,4 @@ pub mod sockopt;
 pub mod system;
 pub mod tcp;
 pub mod wait;
+pub mod zerocopy;

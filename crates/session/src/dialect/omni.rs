@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    Address, CpuPlan, EndPlan, EndResult, Ending, Flow, PacePlan, PlacePlan, Routing, ServerJob,
-    SocketPlan, TransportId,
+    Address, CpuPlan, EndPlan, EndResult, Ending, Flow, IoPlan, PacePlan, PlacePlan, Routing,
+    ServerJob, SocketPlan, TransportId,
 };
 use netperf_wire::messages::{Extension, OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{
@@ -14,7 +14,7 @@ use netperf_wire::{
 };
 
 use super::{Ready, from_wire, to_wire};
-use crate::{errno, extension};
+use crate::{errno, extension, paths};
 
 /// What a request asks for, and what one of our own clients asks for beyond OMNI.
 pub(super) fn job(
@@ -37,6 +37,7 @@ pub(super) fn job(
         cpu.method = method;
     }
     end.place = extension::place(&asked);
+    paths::asked(&asked, &mut end).map_err(|_| errno::INVALID)?;
     Ok(ServerJob {
         transport,
         family,
@@ -108,6 +109,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         touch: touch(request),
         copy_avoidance: request.so_rcvavoid == 1,
         place: PlacePlan::default(),
+        io: IoPlan::default(),
     })
 }
 
@@ -206,6 +208,9 @@ pub(super) fn response(request: &OmniRequest, ready: &Ready) -> Frame {
     let mut frame = message.encode(Header::response(RequestKind::Omni));
     let mut told = Extension::default();
     extension::confirm(&mut told, ready.transport, ready.address.as_ref());
+    if ready.as_asked {
+        paths::confirm(&mut told);
+    }
     if let Some(facts) = &ready.host {
         extension::tell(facts, message, &mut told, &mut frame);
     }
@@ -234,7 +239,7 @@ pub(super) fn results(result: &EndResult) -> Frame {
         ..OmniResults::default()
     };
     let Some(cpu) = cpu else {
-        return message.encode(Header::results(RequestKind::Omni));
+        return with_counts(message.encode(Header::results(RequestKind::Omni)), result);
     };
     let message = OmniResults {
         cpu_util: to_wire::float(cpu.busy),
@@ -249,5 +254,15 @@ pub(super) fn results(result: &EndResult) -> Frame {
         peak_cpu_util: to_wire::float(cpu.peak_busy),
         ..message
     };
-    message.encode(Header::results(RequestKind::Omni))
+    with_counts(message.encode(Header::results(RequestKind::Omni)), result)
+}
+
+/// Results with what went on underneath, where netserver was asked for more than usual.
+fn with_counts(mut frame: Frame, result: &EndResult) -> Frame {
+    if let Some(counts) = &result.io {
+        let mut told = Extension::default();
+        paths::tell_counts(&mut told, counts, &result.tally);
+        told.encode_over(Stage::Results, &mut frame);
+    }
+    frame
 }

@@ -37,7 +37,8 @@ pub enum Travels {
 #[must_use]
 pub fn travels(plan: &TestPlan) -> Travels {
     let row = plan.test.row();
-    if row.transport != plan.transport || row.flow != plan.flow {
+    let as_its_name_says = row.transport == plan.transport && row.flow == plan.flow;
+    if !as_its_name_says || !plan.remote.features().is_empty() {
         return Travels::Omni;
     }
     match row.suite {
@@ -58,7 +59,8 @@ pub fn travels(plan: &TestPlan) -> Travels {
 /// from a stock one before it is asked.
 #[must_use]
 pub fn needs_extension(plan: &TestPlan) -> bool {
-    travels(plan) == Travels::Omni && !plan.transport.row().stock
+    let unknown = travels(plan) == Travels::Omni && !plan.transport.row().stock;
+    unknown || !plan.remote.features().is_empty()
 }
 
 /// What the request says beyond the plan: netperf's data socket as it is.

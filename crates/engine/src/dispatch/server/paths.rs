@@ -47,7 +47,8 @@ impl<P: Prelude> Going<'_, '_, P> {
             let endpoint = ZeroCopy::new(data, self.work.setup.send_width);
             self.send(endpoint.map_err(Operation::Send.failed())?, limit)?
         } else {
-            by_method!(io, None, Tcp(data), |endpoint| self.serve(endpoint, limit)?)
+            by_method!(io, None, Tcp(data), |endpoint| self
+                .serve(endpoint, limit)?)
         };
         Ok(self.served(ended, &data))
     }

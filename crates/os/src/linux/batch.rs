@@ -61,11 +61,13 @@ impl Batch {
         batch
     }
 
-    /// Headers for `width` trains that arrive.
+    /// Headers for `width` messages that arrive, which may be trains where the socket was
+    /// asked for them: only then is there something to be told of each.
     #[must_use]
-    pub fn receiving(width: usize) -> Self {
+    pub fn receiving(width: usize, trains: bool) -> Self {
         let mut batch = Self::plain(width);
-        batch.controls = vec![ControlData([0; 64]); batch.headers.len()];
+        let controls = if trains { batch.headers.len() } else { 0 };
+        batch.controls = vec![ControlData([0; 64]); controls];
         for (header, control) in batch.headers.iter_mut().zip(&mut batch.controls) {
             header.msg_hdr.msg_control = control.0.as_mut_ptr().cast();
         }
@@ -128,12 +130,12 @@ impl Batch {
     /// Whatever recvmmsg(2) reports.
     #[inline]
     pub fn recv(&mut self, fd: BorrowedFd<'_>, buf: &mut [u8], slot: usize) -> io::Result<Arrived> {
-        let mut used = 0;
+        let (mut used, room) = (0, self.control_room());
         let slots = self.parts.iter_mut().zip(buf.chunks_mut(slot.max(1)));
         for ((part, bytes), header) in slots.zip(&mut self.headers) {
             part.iov_base = bytes.as_mut_ptr().cast();
             part.iov_len = bytes.len();
-            header.msg_hdr.msg_controllen = size_of::<ControlData>();
+            header.msg_hdr.msg_controllen = room;
             used += 1;
         }
         self.receive(fd, used, 0)
@@ -145,13 +147,18 @@ impl Batch {
     /// Whatever recvmmsg(2) reports.
     #[inline]
     pub fn discard(&mut self, fd: BorrowedFd<'_>) -> io::Result<Arrived> {
-        let mut used = 0;
+        let (mut used, room) = (0, self.control_room());
         for header in &mut self.headers {
             header.msg_hdr.msg_iovlen = 0;
-            header.msg_hdr.msg_controllen = size_of::<ControlData>();
+            header.msg_hdr.msg_controllen = room;
             used += 1;
         }
         self.receive(fd, used, libc::MSG_TRUNC)
+    }
+
+    /// Bytes of control data that each message has room for.
+    fn control_room(&self) -> usize {
+        self.controls.first().map_or(0, size_of_val)
     }
 
     #[inline]
@@ -240,7 +247,7 @@ mod tests {
     fn datagrams_of_a_batch_are_counted_one_by_one_at_both_ends() {
         let (client, to, server) = pair();
         let mut out = Batch::sending(4, Some(to));
-        let mut into = Batch::receiving(8);
+        let mut into = Batch::receiving(8, false);
         assert_eq!(out.send(client.as_fd(), &[1; 35], 10).unwrap(), 35);
         let arrived = into.recv(server.as_fd(), &mut [0; 800], 100).unwrap();
         let whole = Arrived {
@@ -260,7 +267,7 @@ mod tests {
         sockopt::set(client.as_fd(), IntOption::Segment, 100).unwrap();
         sockopt::set(server.as_fd(), IntOption::Reassemble, 1).unwrap();
         let mut out = Batch::sending(1, Some(to));
-        let mut into = Batch::receiving(4);
+        let mut into = Batch::receiving(4, true);
         let (mut datagrams, mut bytes) = (0, 0);
         assert_eq!(out.send(client.as_fd(), &[1; 1950], 1950).unwrap(), 1950);
         while bytes < 1950 {
@@ -275,7 +282,7 @@ mod tests {
     #[test]
     fn an_empty_datagram_among_others_is_seen() {
         let (client, to, server) = pair();
-        let mut into = Batch::receiving(4);
+        let mut into = Batch::receiving(4, false);
         client.send_to(b"abc", to.as_socket().unwrap()).unwrap();
         client.send_to(b"", to.as_socket().unwrap()).unwrap();
         let arrived = into.recv(server.as_fd(), &mut [0; 400], 100).unwrap();

@@ -192,7 +192,7 @@ impl BatchedRecv {
         }
         Ok(Self {
             socket,
-            batch: Batch::receiving(trains.width()),
+            batch: Batch::receiving(trains.width(), trains.segments),
             slot: trains.slot(room),
             discards,
             last: 0,

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
 use assert_no_alloc::{AllocDisabler, assert_no_alloc};
@@ -15,7 +16,10 @@ use netperf_engine::workload::{Run, rr, stream};
 use netperf_model::plan::TouchPlan;
 use netperf_model::{EndPlan, PacePlan, Tally};
 use netperf_os::bell::{Bell, Outside};
+use netperf_transport::io::batch::Trains;
+use netperf_transport::io::{Again, BatchedRecv, BatchedSend, Discarding, ZeroCopy};
 use netperf_transport::null::Null;
+use netperf_transport::{Endpoint, Received, Sent};
 
 #[global_allocator]
 static ALLOCATOR: AllocDisabler = AllocDisabler;
@@ -78,6 +82,57 @@ fn all_loops<R: Recorder, P: Prelude>(recorder: &mut R, prelude: &mut P) -> u64 
     tally.transactions
 }
 
+/// Datagrams by every faster way, to a socket that reads what arrives.
+fn datagrams() -> u64 {
+    let trains = Trains {
+        messages: 4,
+        segments: true,
+    };
+    let there = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = there.local_addr().unwrap();
+    let here = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let send = BatchedSend::new(here.into(), Some(to.into()), trains, 64).unwrap();
+    let recv = BatchedRecv::new(there.into(), trains, 64, false).unwrap();
+    let mut send = Again::sleeping(send, None).unwrap();
+    let mut recv = Again::spinning(recv, None).unwrap();
+    let data = vec![1; trains.send_buffer(64)];
+    let mut buf = vec![0; trains.recv_buffer(64)];
+    assert_no_alloc(|| {
+        let mut datagrams = 0;
+        for _ in 0..100 {
+            if let Ok(Sent::Bytes(_)) = send.send(&data) {
+                if let Ok(Received::Bytes(_)) = recv.recv(&mut buf) {
+                    datagrams += recv.messages_received();
+                }
+            }
+        }
+        datagrams
+    })
+}
+
+/// Sends without a copy, and the wait for their completions.
+fn without_a_copy() -> u64 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let here = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let mut send = ZeroCopy::new(here.into(), 3).unwrap();
+    let mut recv = Discarding(listener.accept().unwrap().0.into());
+    let (data, mut buf) = (vec![1; 20_000], vec![0; 20_000]);
+    assert_no_alloc(|| {
+        for _ in 0..100 {
+            let mut left = data.len();
+            let _whole = send.send(&data);
+            while left > 0 {
+                match recv.recv(&mut buf) {
+                    Ok(Received::Bytes(count)) => left -= count.min(left),
+                    _ => break,
+                }
+            }
+        }
+    });
+    send.reclaim();
+    send.counts().unwrap().zerocopy_done
+}
+
 // One test: the allocator's switch and the bell belong to the process.
 #[test]
 fn no_loop_allocates_whatever_is_kept_or_done_around_it() {
@@ -86,4 +141,6 @@ fn no_loop_allocates_whatever_is_kept_or_done_around_it() {
     assert_eq!(all_loops(&mut kept, &mut Nothing), 10_000);
     assert_eq!(all_loops(&mut kept, &mut chores()), 10_000);
     assert!(kept.latency().count > 40_000);
+    assert!(datagrams() > 1000);
+    assert_eq!(without_a_copy(), 100);
 }

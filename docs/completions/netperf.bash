@@ -68,6 +68,7 @@ _netperf_value() {
     --batch) : ;;
     --segment-offload) _netperf_words '1 0 on off yes no' ;;
     --busy-poll) : ;;
+    --tls-cipher) _netperf_words 'TLS_AES_128_GCM_SHA256 TLS_AES_256_GCM_SHA384 TLS_CHACHA20_POLY1305_SHA256' ;;
     --quickack) _netperf_words '1 0 on off yes no' ;;
     --notsent-lowat) : ;;
     --bind-device) : ;;
@@ -140,7 +141,7 @@ _netserver_value() {
 }
 
 _netperf() {
-    _netperf_complete netperf '--align --associations --async-recv --async-send --avoid-copy --batch --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --cork --count --cpu-count --cpu-method --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --headers --help --host --interim --io --ipv4 --ipv6 --iterations --json --json-stream --keepalive --keyval --latency --link-window --list --local-cpu --local-data-host --local-host --mark --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --pace --pace-interval --pacing-rate --packet-info --passphrase --port --port-range --priority --protocol --provider --quickack --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-dirty --remote-link-window --remote-offset --remote-socket-buffer --request-size --result-only --retry-connect --ring --route --sap --segment-offload --segment-size --send-ring --send-size --socket-buffer --socket-debug --socket-directory --socket-type --test --time --tos --unit --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --zerocopy'
+    _netperf_complete netperf '--align --associations --async-recv --async-send --avoid-copy --batch --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --cork --count --cpu-count --cpu-method --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --headers --help --host --interim --io --ipv4 --ipv6 --iterations --json --json-stream --keepalive --keyval --latency --link-window --list --local-cpu --local-data-host --local-host --mark --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --pace --pace-interval --pacing-rate --packet-info --passphrase --port --port-range --priority --protocol --provider --quickack --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-dirty --remote-link-window --remote-offset --remote-socket-buffer --request-size --result-only --retry-connect --ring --route --sap --segment-offload --segment-size --send-ring --send-size --socket-buffer --socket-debug --socket-directory --socket-type --test --time --tls-cipher --tos --unit --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --zerocopy'
 }
 
 complete -F _netperf netperf

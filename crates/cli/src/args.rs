@@ -169,6 +169,8 @@ pub struct GlobalArgs {
     pub verbosity: Option<i32>,
     /// `-W`: buffers in the rings.
     pub width: Ways<i32>,
+    /// `--tls-cipher`: the only cipher suite.
+    pub tls_cipher: Option<String>,
     /// `-y`: socket priority.
     pub priority: Ends<i32>,
     /// `-Y`: type of service; the inner `None` is a word that means nothing.

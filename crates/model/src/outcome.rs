@@ -130,6 +130,8 @@ pub enum Warning {
     EndedEarly,
     /// The peer went away; the figures cover what happened until then.
     PeerLost(String),
+    /// The connection was to be Multipath TCP, and the other end made plain TCP of it.
+    FellBackToTcp,
 }
 
 /// From when to when, since 1970 by the wall clock.

@@ -54,6 +54,36 @@ fn wrapped(library: &Path, folder: &Path) -> Vec<(String, OsString)> {
     ]
 }
 
+/// A library of another's name that changes nothing: what SDP is preloaded by can no longer
+/// be had, and what netperf asks for is that it is there.
+#[test]
+fn sdp_tests_run_over_tcp_where_a_library_for_sdp_is_preloaded() {
+    let folder = Scratch::new();
+    let source = folder.path().join("nothing.c");
+    std::fs::write(&source, "int netperf_sdp_stand_in;\n").expect("a source");
+    let library = folder.path().join("libsdp.so");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .args([&library, &source])
+        .status();
+    let built = built.is_ok_and(|status| status.success());
+    if !require::require(built, "cc", "install gcc") {
+        return;
+    }
+    let env = vec![("LD_PRELOAD".into(), library.into())];
+    let server = Netserver::start_with(&ours(), &Place::Here, &["-D"], &env);
+    for test in ["SDP_STREAM", "SDP_MAERTS", "SDP_RR", "SDP_CRR", "SDP_CC"] {
+        let finished = Invocation::new(&ours().netperf)
+            .args(["-H", "127.0.0.1", "-p", &server.port().to_string()])
+            .args(["-t", test, "-l", "1", "-P", "0", "-v", "0"])
+            .envs(&env)
+            .run()
+            .expect_clean();
+        let figure: f64 = finished.stdout.trim().parse().expect("a figure");
+        assert!(figure > 0.0, "{}", finished.account());
+    }
+}
+
 #[test]
 fn tests_run_their_full_length_over_a_preloaded_socket_library() {
     let Some(library) = socket_wrapper() else {

@@ -7,7 +7,7 @@ use netperf_model::{EndPlan, IoCounts};
 
 use crate::selectors::{Need, Selector, row};
 use crate::values::{NOT_MEASURED, Value, text};
-use crate::view::End;
+use crate::view::{End, View};
 
 /// Every one, in order.
 #[rustfmt::skip]
@@ -30,7 +30,17 @@ pub(crate) static PATHS: &[Selector] = &[
     row("REMOTE_ZEROCOPY_SHARE", ["Remote", "Zero-copy", "Share", ""], "share from 0 to 1", "%.4f", 0, Need::Nothing,
         |v| share(v.remote()),
         "share of netserver's sends that were really without a copy, last iteration; with --zerocopy"),
+    row("TLS_CIPHER", ["TLS", "Cipher", "Suite", ""], "", "%s", 0, Need::Nothing,
+        cipher,
+        "version and cipher suite that encrypted the data, or none"),
 ];
+
+/// What encrypted the data of the last iteration.
+fn cipher(view: &View<'_>) -> Value {
+    let last = view.outcome.iterations.last();
+    let cipher = last.and_then(|iteration| iteration.cipher.as_deref());
+    text(cipher.unwrap_or("none"))
+}
 
 fn method(end: &EndPlan) -> Value {
     text(end.io.method.label())

@@ -316,6 +316,7 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     io::BATCH,
     io::SEGMENTS,
     io::BUSY_POLL,
+    io::TLS_CIPHER,
     io::QUICKACK,
     io::NOTSENT_LOWAT,
     io::DEVICE,

@@ -145,6 +145,21 @@ pub(super) const DSCP: Opt = Opt::without_letter(
 .long("dscp", Group::Sockets, Kind::twice(&Kind::Within(0, 63)))
 .more("The upper six bits of what --tos sets. One value is for both ends.");
 
+pub(super) const TLS_CIPHER: Opt = Opt::without_letter(
+    "suite",
+    "the only cipher suite that -T tls and ktls may use",
+    Action::Value(|a, text| a.tls_cipher = Some(text.to_owned())),
+)
+.long("tls-cipher", Group::Sockets, Kind::Word(CIPHERS))
+.more("By IANA's name. TLS_CIPHER tells which one was used.");
+
+/// The cipher suites of TLS 1.3 that both ends have (RFC 8446, appendix B.4).
+const CIPHERS: &[&str] = &[
+    "TLS_AES_128_GCM_SHA256",
+    "TLS_AES_256_GCM_SHA384",
+    "TLS_CHACHA20_POLY1305_SHA256",
+];
+
 /// A switch has become a number on its way here.
 fn is_on(text: &str) -> bool {
     text == "1"

@@ -29,6 +29,7 @@ pub(super) fn local(args: &Args) -> EndPlan {
         connected_datagram: typed.connected,
         multicast_ttl: typed.multicast_ttl.and_then(|ttl| u8::try_from(ttl).ok()),
         pacing_rate: positive(typed.pacing_rate),
+        tls_cipher: global.tls_cipher.clone(),
         ..common(args, &typed.buffers)
     };
     EndPlan {

@@ -210,6 +210,16 @@ struct Test<'a> {
     remote_host: Option<HostFacts>,
 }
 
+/// What one iteration came to.
+struct Once {
+    agreed: Agreed,
+    iteration: Iteration,
+    /// Whether the user ended it.
+    stopped: bool,
+    /// Whether Multipath TCP became plain TCP.
+    fell_back: bool,
+}
+
 impl<'a> Test<'a> {
     fn plan(&self) -> &'a TestPlan {
         &self.run.plan
@@ -220,7 +230,12 @@ impl<'a> Test<'a> {
         let unit = figures::unit_in_force(plan, self.run.report.unit);
         let mut warnings = Vec::new();
         loop {
-            let (agreed, iteration, stopped) = self.once(self.done.iterations.len() + 1)?;
+            let Once {
+                agreed,
+                iteration,
+                stopped,
+                fell_back,
+            } = self.once(self.done.iterations.len() + 1)?;
             out(&json::iteration(
                 plan,
                 &self.run.report,
@@ -231,6 +246,10 @@ impl<'a> Test<'a> {
             self.done.iterations.push(iteration);
             if stopped {
                 warnings.push(Warning::EndedEarly);
+            }
+            if fell_back && !warnings.contains(&Warning::FellBackToTcp) {
+                warnings.push(Warning::FellBackToTcp);
+                err(&format!("netperf: {}\n", json::FELL_BACK));
             }
             let confidence = confidence(plan, unit, &self.done.iterations);
             // A signal may have come after the run, too.
@@ -255,8 +274,8 @@ impl<'a> Test<'a> {
         }
     }
 
-    /// One iteration; the last value says whether the user ended it.
-    fn once(&mut self, number: usize) -> Result<(Agreed, Iteration, bool), Failure> {
+    /// One iteration.
+    fn once(&mut self, number: usize) -> Result<Once, Failure> {
         let plan = self.plan();
         let hosts = drawn(plan, &self.hosts);
         let family = hosts.remote.family();
@@ -294,7 +313,12 @@ impl<'a> Test<'a> {
             cipher: ran.cipher,
             tcp: ran.tcp_info.map(tcp_facts),
         };
-        Ok((agreed, iteration, ran.stopped_by_user))
+        Ok(Once {
+            agreed,
+            iteration,
+            stopped: ran.stopped_by_user,
+            fell_back: ran.fallback == Some(true),
+        })
     }
 
     /// Asks netserver for what a stock one cannot do, before it could take that for

@@ -317,11 +317,18 @@ impl<'a> Document<'a> {
     }
 }
 
+/// What is said where Multipath TCP was asked for and TCP was had.
+pub const FELL_BACK: &str = "the connection fell back to plain TCP: the figures are not of MPTCP";
+
 fn doubt(warning: &Warning) -> Doubt<'_> {
     match warning {
         Warning::EndedEarly => Doubt {
             code: "ended_early",
             message: "the run was ended by a signal before its time",
+        },
+        Warning::FellBackToTcp => Doubt {
+            code: "fell_back_to_tcp",
+            message: FELL_BACK,
         },
         Warning::PeerLost(how) => Doubt {
             code: "peer_lost",

@@ -152,7 +152,7 @@ const fn device() -> Opt {
         DEVICE,
     )
     .long("device", Group::Addresses, Kind::twice(&Kind::Text))
-    .more("One name is for both ends. A stock netserver takes the name of a device: /dev/dlpi.")
+    .more("One name is for both ends.")
 }
 
 const fn device_unit() -> Opt {

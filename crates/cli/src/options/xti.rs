@@ -24,7 +24,7 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         Action::Value(|a, text| set_both_ends(&mut a.device, text, str::to_owned)),
     )
     .long("provider", Group::Addresses, Kind::twice(&Kind::Text))
-    .more("One name is for both ends. A stock netserver opens it; ours has sockets behind XTI."),
+    .more("/dev/tcp or /dev/udp, with sockets behind it. One name is for both ends."),
     shared::avoid_copy(),
     shared::send_ring(),
     shared::unused_w(),

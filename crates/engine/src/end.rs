@@ -183,5 +183,6 @@ pub(crate) fn result(
         ),
         retransmissions: facts.retransmissions,
         congestion: facts.congestion,
+        crew: None,
     }
 }

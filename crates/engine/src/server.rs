@@ -14,6 +14,7 @@ use netperf_transport::socket::{self, Facts};
 use crate::dispatch;
 use crate::end::{self, Carries, Rings};
 use crate::error::{EngineError, Operation};
+use crate::flows;
 use crate::live::Live;
 use crate::stop::{ByBell, Ended};
 
@@ -25,15 +26,15 @@ pub(crate) const IDLE: Duration = Duration::from_secs(1);
 /// How often a run without a time looks around.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 /// How long nothing may move in a run without a time.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// netserver's end, ready to run once.
 #[derive(Debug)]
 pub struct Server {
-    work: Work,
-    socket: Socket,
-    placed: Placed,
-    setup: EndSetup,
+    pub(crate) work: Work,
+    pub(crate) socket: Socket,
+    pub(crate) placed: Placed,
+    pub(crate) setup: EndSetup,
 }
 
 /// What the loops need to know of netserver's end.
@@ -111,6 +112,9 @@ impl Server {
     /// # Errors
     /// When the data connection cannot be accepted or breaks.
     pub fn run(self, control: Option<BorrowedFd<'_>>) -> Result<EndResult, EngineError> {
+        if self.work.job.many.is_some() {
+            return flows::server::run(self, control);
+        }
         let Self {
             mut work,
             socket,
@@ -208,7 +212,7 @@ fn may_end_in_silence(job: &ServerJob) -> bool {
     matches!(job.ending, Ending::Silence(_)) && matches!(job.limit, LimitPlan::Time(_))
 }
 
-fn only_sends(job: &ServerJob) -> bool {
+pub(crate) fn only_sends(job: &ServerJob) -> bool {
     job.flow.receives && !job.flow.sends && !job.flow.connects
 }
 

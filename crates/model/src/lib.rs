@@ -14,6 +14,7 @@ pub mod figures;
 pub mod host;
 pub mod job;
 pub mod latency;
+pub mod many;
 pub mod outcome;
 pub mod plan;
 pub mod units;
@@ -29,6 +30,7 @@ pub use host::{
 };
 pub use job::{Abilities, Ending, ServerJob};
 pub use latency::{Decades, Latency};
+pub use many::{Crew, FlowCounts, Flows, Many, Placement, Window, Workers};
 pub use outcome::{Confidence, EndResult, Iteration, Outcome, Span, Tally, TcpFacts, Warning};
 pub use plan::{
     Confidence as ConfidencePlan, ControlPlan, CpuBinding, CpuPlan, DataAddress, EndPlan, Family,

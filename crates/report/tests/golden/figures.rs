@@ -87,6 +87,7 @@ impl Figures {
             segment_size: self.segment_size,
             cipher: None,
             tcp: None,
+            many: None,
         };
         let iterations = if transactional(plan, unit) {
             let demands = [self.local.demand, self.remote.demand];

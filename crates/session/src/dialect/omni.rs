@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    Address, CpuPlan, EndPlan, EndResult, Ending, Flow, PacePlan, PlacePlan, Routing, ServerJob,
-    SocketPlan, TransportId,
+    Address, CpuPlan, CpuUsage, EndPlan, EndResult, Ending, Flow, PacePlan, PlacePlan, Routing,
+    ServerJob, SocketPlan, TransportId,
 };
 use netperf_wire::messages::{Extension, OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{
@@ -54,6 +54,7 @@ pub(super) fn job(
         ending: Ending::Omni,
         associations: 1,
         facts: extension::facts_wanted(&asked),
+        many: extension::flows(&asked).map_err(|_| errno::INVALID)?,
     })
 }
 
@@ -233,10 +234,19 @@ pub(super) fn results(result: &EndResult) -> Frame {
         ),
         ..OmniResults::default()
     };
-    let Some(cpu) = cpu else {
-        return message.encode(Header::results(RequestKind::Omni));
+    let message = match cpu {
+        Some(cpu) => with_cpu(message, cpu),
+        None => message,
     };
-    let message = OmniResults {
+    let mut frame = message.encode(Header::results(RequestKind::Omni));
+    if let Some(crew) = &result.crew {
+        extension::tell_crew(crew, &mut frame);
+    }
+    frame
+}
+
+fn with_cpu(message: OmniResults, cpu: CpuUsage) -> OmniResults {
+    OmniResults {
         cpu_util: to_wire::float(cpu.busy),
         cpu_percent_user: to_wire::float(cpu.shares.user),
         cpu_percent_system: to_wire::float(cpu.shares.system),
@@ -248,6 +258,5 @@ pub(super) fn results(result: &EndResult) -> Frame {
         peak_cpu_id: cpu.peak_id,
         peak_cpu_util: to_wire::float(cpu.peak_busy),
         ..message
-    };
-    message.encode(Header::results(RequestKind::Omni))
+    }
 }

@@ -33,11 +33,13 @@ pub enum Travels {
     Sctp,
 }
 
-/// How a test travels: as its classic request where it is what its name says.
+/// How a test travels: as its classic request where it is what its name says, and has one
+/// flow.
 #[must_use]
 pub fn travels(plan: &TestPlan) -> Travels {
     let row = plan.test.row();
-    if row.transport != plan.transport || row.flow != plan.flow {
+    let as_named = row.transport == plan.transport && row.flow == plan.flow;
+    if !as_named || plan.many.is_some() {
         return Travels::Omni;
     }
     match row.suite {
@@ -58,7 +60,7 @@ pub fn travels(plan: &TestPlan) -> Travels {
 /// from a stock one before it is asked.
 #[must_use]
 pub fn needs_extension(plan: &TestPlan) -> bool {
-    travels(plan) == Travels::Omni && !plan.transport.row().stock
+    plan.many.is_some() || (travels(plan) == Travels::Omni && !plan.transport.row().stock)
 }
 
 /// What the request says beyond the plan: netperf's data socket as it is.
@@ -77,6 +79,8 @@ pub struct LocalEnd {
     /// Where data will go, when the facts of netserver's host are wanted: those of the
     /// interface that has this address.
     pub facts_of: Option<IpAddr>,
+    /// Whether netserver serves all flows of the plan, and not only one.
+    pub all_flows: bool,
 }
 
 /// What netserver agreed to.

@@ -1,5 +1,6 @@
 //! What was measured.
 
+use super::flows::{Flows, Threads};
 use super::{finite, measured};
 use crate::view::View;
 use netperf_model::figures::{self, Figures, count, per_call};
@@ -76,6 +77,7 @@ pub(super) struct Run<'a> {
     demand: Demands,
     segment_size_bytes: Option<u32>,
     tcp: Option<Tcp>,
+    flows: Option<Flows>,
     local: Measured<'a>,
     remote: Option<Measured<'a>>,
 }
@@ -89,6 +91,7 @@ object!(Run<'_> {
     ..demand,
     segment_size_bytes,
     tcp,
+    flows,
     local,
     remote,
 });
@@ -106,6 +109,7 @@ struct Measured<'a> {
     retransmitted_segments: Option<u32>,
     congestion_control: Option<&'a str>,
     cpu: Option<Cpu>,
+    workers: Option<Threads<'a>>,
 }
 
 object!(Measured<'_> {
@@ -119,6 +123,7 @@ object!(Measured<'_> {
     retransmitted_segments,
     congestion_control,
     cpu,
+    workers,
 });
 
 #[derive(Debug)]
@@ -408,6 +413,10 @@ impl<'a> Run<'a> {
             demand: figures.demand(),
             segment_size_bytes: run.segment_size,
             tcp: run.tcp.map(tcp),
+            flows: run
+                .many
+                .as_ref()
+                .map(|flows| Flows::of(plan.flow, run, flows)),
             local: end(&run.local, run.elapsed),
             remote: run.remote.as_ref().map(|remote| end(remote, run.elapsed)),
         }
@@ -427,6 +436,7 @@ fn end(result: &EndResult, elapsed: f64) -> Measured<'_> {
         retransmitted_segments: result.retransmissions,
         congestion_control: result.congestion.as_deref(),
         cpu: result.cpu.map(cpu),
+        workers: result.crew.as_ref().map(Threads::of),
     }
 }
 

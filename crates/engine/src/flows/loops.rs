@@ -380,3 +380,6 @@ pub(super) fn pull<P: Poller, R: Keeps>(
     }
     Ok(Ended::ByPeer)
 }
+
+#[cfg(test)]
+mod tests;

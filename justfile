@@ -69,6 +69,11 @@ bench-parity *options:
     cargo build --release -p netperf
     cargo run --release -q -p xtask -- bench-parity {{ options }}
 
+# Many flows against many processes of netperf 2.7.0, and ten thousand flows.
+bench-flows *options:
+    cargo build --release -p netperf
+    cargo run --release -q -p xtask -- bench-flows {{ options }}
+
 # User-space instructions of the client per transaction and per send, ours and the original's.
 instructions *options:
     cargo build --release -p netperf

@@ -6,6 +6,7 @@
     reason = "a tool whose result is what it prints"
 )]
 
+mod flows;
 mod generate;
 mod instructions;
 mod options;
@@ -18,6 +19,7 @@ use options::Options;
 const USAGE: &str = "\
 usage: xtask gen [--check]
        xtask bench-parity [--pairs N] [--seconds N] [--tests A,B] [--mixed] [--check]
+       xtask bench-flows [--pairs N] [--seconds N] [--check]
        xtask instructions [--check]
 common: [--ours FOLDER] [--stock FOLDER] [--cpus CLIENT,SERVER]
 
@@ -26,6 +28,9 @@ gen            writes the files in docs/ that are made from the tables of option
 bench-parity   runs ours and the original in turn, pinned, and prints ours/stock
   --mixed      the mixed pairs too, against the original's own
   --check      fails if a median ratio is below 0.98
+bench-flows    sixteen flows and sixteen processes of the original, one flow and the plain
+               loop, and what ten thousand flows take
+  --check      fails if it is not 1.1, 0.97, and 4 KiB and a second
 instructions   user-space instructions of the client, by callgrind
   --check      fails unless ours are below the original's";
 
@@ -38,6 +43,7 @@ fn main() -> ExitCode {
     let run = match words.first().map(String::as_str) {
         Some("gen") => generate::run,
         Some("bench-parity") => parity::run,
+        Some("bench-flows") => flows::run,
         Some("instructions") => instructions::run,
         _ => {
             eprintln!("{USAGE}");

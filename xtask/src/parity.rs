@@ -183,13 +183,13 @@ fn report(test: &str, name: &str, rounds: &[(f64, f64)]) -> f64 {
     median(&ratios)
 }
 
-fn sorted(figures: impl Iterator<Item = f64>) -> Vec<f64> {
+pub(crate) fn sorted(figures: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut figures: Vec<f64> = figures.collect();
     figures.sort_by(f64::total_cmp);
     figures
 }
 
-fn median(sorted: &[f64]) -> f64 {
+pub(crate) fn median(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
     let at = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
     if sorted.len() % 2 == 1 {

@@ -1,5 +1,6 @@
 //! netserver's end: prepare it, run it, say what was measured.
 
+use std::io;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -59,6 +60,11 @@ impl Server {
     /// # Errors
     /// When any of that fails; `error.raw_os_error()` is what goes to netperf.
     pub fn prepare(job: ServerJob) -> Result<Self, EngineError> {
+        if job.many.is_some() && !flows::serves(&job) {
+            return Err(Operation::Listen.failed()(
+                io::ErrorKind::InvalidInput.into(),
+            ));
+        }
         end::prepare_cpu(&job.end)?;
         place::check(job.transport, &job.end.place).map_err(Operation::Create.failed())?;
         let opened = socket::open(job.transport, job.family, &job.end.socket)

@@ -124,7 +124,8 @@ impl<'a> Crowd<'a> {
             })
         });
         live.end();
-        let reports = crew::all(reports, conducted.lost.is_some())?;
+        let cut = conducted.lost.is_some() || bell::stopped_by_user();
+        let reports = crew::all(reports, cut)?;
         self.finished(&reports, &conducted, meter, begun)
     }
 

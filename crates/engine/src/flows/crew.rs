@@ -52,10 +52,13 @@ pub(super) struct Common<'a> {
     pub(super) closes: bool,
 }
 
+/// More threads than this are nobody's wish: a peer must not have us start them.
+const MOST_THREADS: u32 = 4096;
+
 /// How many threads serve this many flows.
 pub(super) fn threads(workers: &Workers, flows: u32) -> u32 {
     let wanted = workers.threads.unwrap_or_else(cpu::count);
-    wanted.clamp(1, flows.max(1))
+    wanted.clamp(1, flows.clamp(1, MOST_THREADS))
 }
 
 /// The threads as they were, for the results.
@@ -256,11 +259,11 @@ fn looped<P: Poller, R: Keeps>(
     }
 }
 
-/// The reports, or the error that is the cause of the others. With `lost` an error is no
-/// more than a sign of that.
+/// The reports, or the error that is the cause of the others. Where the run was `cut`, by
+/// the user or by the loss of the peer, an error is no more than a sign of that.
 pub(super) fn all(
     reports: Vec<Result<Report, EngineError>>,
-    lost: bool,
+    cut: bool,
 ) -> Result<Vec<Report>, EngineError> {
     let mut good = Vec::new();
     let mut cause: Option<EngineError> = None;
@@ -277,7 +280,7 @@ pub(super) fn all(
         }
     }
     match cause {
-        Some(error) if !lost => Err(error),
+        Some(error) if !cut => Err(error),
         Some(_) | None => Ok(good),
     }
 }

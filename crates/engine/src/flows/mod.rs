@@ -17,7 +17,7 @@ pub mod server;
 mod shared;
 mod worker;
 
-use netperf_model::{EndPlan, Limit, Many, TestId, TestPlan, TransportId};
+use netperf_model::{EndPlan, Limit, Many, ServerJob, TestId, TestPlan, TransportId};
 
 /// Why a plan cannot have many flows; `None` when it can. The end of a sentence that
 /// begins with "many flows".
@@ -75,6 +75,11 @@ pub fn refusal(plan: &TestPlan) -> Option<&'static str> {
 
 fn timed(plan: &TestPlan) -> bool {
     matches!(plan.limit, Limit::Time(_))
+}
+
+/// Whether netserver can do what it is asked for with many flows.
+pub(crate) fn serves(job: &ServerJob) -> bool {
+    has_loops(job.transport) && !job.flow.connects
 }
 
 /// How many of all units are for the flow of this index.

@@ -1,4 +1,4 @@
-//! Many flows in one process, on a few threads (docs/decisions/0010-flows.md).
+//! Many flows in one process, on a few threads (docs/decisions/0011-flows.md).
 //!
 //! Each thread has flows, a poller, buffers and counters of its own, and runs one of the
 //! loops in [`loops`] over them. The main thread conducts: it opens the gate that releases

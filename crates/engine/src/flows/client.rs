@@ -263,6 +263,7 @@ impl<'a> Crowd<'a> {
             lost,
             tcp_info: None,
             fallback: facts.fallback,
+            cipher: None,
             round_trip: facts.round_trip,
             end_mark: None,
             many: Some(self.flows(reports, begun)),

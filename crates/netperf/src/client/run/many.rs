@@ -146,6 +146,7 @@ impl<'a> Test<'a> {
             remote,
             segment_size: ran.segment_size,
             tcp: ran.tcp_info.map(tcp_facts),
+            cipher: ran.cipher,
             many: ran.many,
         };
         Ok((agreed, iteration, ran.stopped_by_user))

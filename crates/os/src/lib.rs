@@ -15,7 +15,7 @@
 //! - [`bell`]: end a run on time by interrupting a blocked call
 //! - [`resolve`]: names to addresses
 //! - [`wait`]: wait for a descriptor, with a deadline
-//! - [`epoll`]: wait for many descriptors at once
+//! - [`events`]: wait for many descriptors at once
 //! - [`process`]: detach, bind to a CPU, priority, name, descriptor 0
 //! - [`system`]: CPUs online, clock ticks, names of system and machine
 //! - [`net`]: addresses and drivers of interfaces
@@ -28,7 +28,7 @@ mod linux;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    address, atm, bell, epoll, filter, io, ktls, link, net, parts, process, resolve, sctp, sockopt,
+    address, atm, bell, events, filter, io, ktls, link, net, parts, process, resolve, sctp, sockopt,
     system, tcp, wait,
 };
 pub use socket2::{Domain, Protocol, SockAddr, Socket, Type};

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_os::epoll::Watch;
+use netperf_os::events::Watch;
 use netperf_os::{io as calls, tcp};
 
 use super::flow::Flow;

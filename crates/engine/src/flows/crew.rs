@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use netperf_measure::{clock, cpu};
 use netperf_model::{Crew, EndPlan, EndSetup, TransportId, Workers};
 use netperf_os::Socket;
-use netperf_os::epoll::Watch;
+use netperf_os::events::Watch;
 use netperf_transport::socket;
 
 use super::close::close;

@@ -7,7 +7,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use netperf_os::epoll::Watch;
+use netperf_os::events::Watch;
 use netperf_os::io as calls;
 
 use super::flow::Flow;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Family, SocketPlan, TransportId};
-use netperf_os::epoll::{Epoll, Events, Watch};
+use netperf_os::events::{Epoll, Events, Watch};
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::socket;
 

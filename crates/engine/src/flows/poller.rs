@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use netperf_os::Socket;
-use netperf_os::epoll::{Epoll, Events, Watch};
+use netperf_os::events::{Epoll, Events, Watch};
 
 /// How long a worker waits at most before it looks at the stage.
 const NAP: Duration = Duration::from_millis(20);

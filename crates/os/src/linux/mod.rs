@@ -3,7 +3,7 @@
 pub mod address;
 pub mod atm;
 pub mod bell;
-pub mod epoll;
+pub mod events;
 pub mod filter;
 pub mod io;
 pub mod ktls;

@@ -73,6 +73,10 @@ bench-parity *options:
 bench-flows *options:
     cargo build --release -p netperf
     cargo run --release -q -p xtask -- bench-flows {{ options }}
+# Our ways to move bytes against netperf 2.7.0, or against one call a message (--help for options).
+bench *options:
+    cargo build --release -p netperf
+    cargo run --release -q -p xtask -- bench {{ options }}
 
 # User-space instructions of the client per transaction and per send, ours and the original's.
 instructions *options:

@@ -7,6 +7,7 @@
 )]
 
 mod flows;
+mod bench;
 mod generate;
 mod instructions;
 mod options;
@@ -18,6 +19,7 @@ use options::Options;
 
 const USAGE: &str = "\
 usage: xtask gen [--check]
+       xtask bench [--pairs N] [--seconds N] [--tests A,B] [--check]
        xtask bench-parity [--pairs N] [--seconds N] [--tests A,B] [--mixed] [--check]
        xtask bench-flows [--pairs N] [--seconds N] [--check]
        xtask instructions [--check]
@@ -25,6 +27,9 @@ common: [--ours FOLDER] [--stock FOLDER] [--cpus CLIENT,SERVER]
 
 gen            writes the files in docs/ that are made from the tables of options and selectors
   --check      fails if one is not what it should be, and writes nothing
+bench          runs our data paths and what they are held against in turn, pinned
+  --tests      only these of its rows
+  --check      fails if a median ratio is below what is asked of it
 bench-parity   runs ours and the original in turn, pinned, and prints ours/stock
   --mixed      the mixed pairs too, against the original's own
   --check      fails if a median ratio is below 0.98
@@ -42,6 +47,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let run = match words.first().map(String::as_str) {
         Some("gen") => generate::run,
+        Some("bench") => bench::run,
         Some("bench-parity") => parity::run,
         Some("bench-flows") => flows::run,
         Some("instructions") => instructions::run,

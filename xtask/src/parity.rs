@@ -27,14 +27,14 @@ const TESTS: [(&str, bool); 8] = [
 ];
 
 /// A client and a server that is up and pinned.
-struct Contender {
+pub(crate) struct Contender {
     name: &'static str,
     client: Programs,
     server: Netserver,
 }
 
 impl Contender {
-    fn new(
+    pub(crate) fn new(
         name: &'static str,
         client: &Programs,
         server: &Programs,
@@ -49,30 +49,39 @@ impl Contender {
         })
     }
 
+    fn invocation(&self, options: &Options, folder: &Path) -> Invocation {
+        Invocation::new(Path::new("taskset"))
+            .args(["-c", &options.client_cpu.to_string()])
+            .arg(&self.client.netperf)
+            .args(["-4", "-H", "127.0.0.1"])
+            .args(["-p", &self.server.port().to_string()])
+            .args(["-l", &options.seconds.to_string()])
+            .folder(folder)
+            .patience(Duration::from_secs(u64::from(options.seconds) + 20))
+    }
+
+    /// The throughput of a run with these options in front of `--` and behind it.
+    pub(crate) fn throughput(
+        &self,
+        words: &[&str],
+        test_words: &[&str],
+        options: &Options,
+        folder: &Path,
+    ) -> Result<f64, String> {
+        let run = self.invocation(options, folder).args(words);
+        let finished = run.args(["--", "-k", "THROUGHPUT"]).args(test_words).run();
+        finished.clean()?;
+        Ok(finished.values().number("THROUGHPUT"))
+    }
+
     /// One run's figure.
     fn measure(&self, test: (&str, bool), options: &Options, folder: &Path) -> Result<f64, String> {
         let (name, by_selector) = test;
-        let mut run = Invocation::new(Path::new("taskset"))
-            .args(["-c", &options.client_cpu.to_string()])
-            .arg(&self.client.netperf)
-            .args([
-                "-4",
-                "-H",
-                "127.0.0.1",
-                "-p",
-                &self.server.port().to_string(),
-            ])
-            .args(["-t", name, "-l", &options.seconds.to_string()])
-            .folder(folder)
-            .patience(Duration::from_secs(u64::from(options.seconds) + 20));
         if by_selector {
-            run = run.args(["--", "-k", "THROUGHPUT"]);
+            return self.throughput(&["-t", name], &[], options, folder);
         }
-        let finished = run.run();
+        let finished = self.invocation(options, folder).args(["-t", name]).run();
         finished.clean()?;
-        if by_selector {
-            return Ok(finished.values().number("THROUGHPUT"));
-        }
         let row = finished.stdout.lines().nth(6).unwrap_or_default();
         let figure = row
             .split_whitespace()

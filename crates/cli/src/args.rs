@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_model::{CpuMethod, Family, Limit, Placement, Unit};
+use netperf_model::{CpuMethod, Family, IoMethod, Limit, Placement, Unit};
 
 use crate::grammar::Direction;
 
@@ -71,6 +71,31 @@ pub struct InterimArg {
     pub units: Option<i32>,
 }
 
+/// How bytes are moved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IoArgs {
+    /// `--io`.
+    pub method: Ends<IoMethod>,
+    /// `--zerocopy`.
+    pub zerocopy: bool,
+    /// `--discard`.
+    pub discard: bool,
+    /// `--batch`: messages per call.
+    pub batch: Ends<i32>,
+    /// `--segment-offload`.
+    pub segments: Ends<bool>,
+    /// `--busy-poll`: microseconds.
+    pub busy_poll: Ends<i32>,
+    /// `--quickack`.
+    pub quickack: Ends<bool>,
+    /// `--notsent-lowat`: bytes.
+    pub notsent_lowat: Ends<i32>,
+    /// `--bind-device`: name of an interface.
+    pub device: Ends<String>,
+    /// `--mark`.
+    pub mark: Ends<i32>,
+}
+
 /// The options in front of `--`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GlobalArgs {
@@ -114,6 +139,8 @@ pub struct GlobalArgs {
     pub iterations: Option<IterationsArg>,
     /// `-I`: confidence.
     pub confidence: ConfidenceArg,
+    /// How bytes are moved.
+    pub io: IoArgs,
     /// `-j`: keep latency statistics.
     pub latency: bool,
     /// `-k`: bytes dirtied (first) and read (second) at netperf.

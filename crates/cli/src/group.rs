@@ -17,6 +17,8 @@ pub(crate) enum Group {
     Pacing,
     /// The buffers data lies in.
     Buffers,
+    /// How bytes are moved.
+    Paths,
     /// Options of the data sockets.
     Sockets,
     /// What an operation is.
@@ -35,7 +37,7 @@ pub(crate) enum Group {
 
 impl Group {
     /// All, in order.
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Test,
         Self::Hosts,
         Self::Output,
@@ -45,6 +47,7 @@ impl Group {
         Self::Operation,
         Self::Addresses,
         Self::Sockets,
+        Self::Paths,
         Self::Buffers,
         Self::Listening,
         Self::Running,
@@ -63,6 +66,7 @@ impl Group {
             Self::Pacing => "Pacing",
             Self::Buffers => "Buffers",
             Self::Sockets => "Sockets",
+            Self::Paths => "Data paths",
             Self::Operation => "Operations",
             Self::Addresses => "Addresses of the data connection",
             Self::Listening => "Listening",

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{
-    Address, CpuUsage, Domain, EndResult, EndSetup, Family, Flows, Hosts, Latency,
+    Address, CpuUsage, Domain, EndResult, EndSetup, Family, Flows, Hosts, IoCounts, Latency,
     Limit as LimitPlan, Meeting, Tally, TestId, TestPlan,
 };
 use netperf_os::Socket;
@@ -19,8 +19,9 @@ use netperf_transport::socket::{self, Facts};
 
 use crate::dispatch::{self, Keeping};
 use crate::end::{self, Carries, Rings};
-use crate::error::{EngineError, Operation};
+use crate::error::{EngineError, Operation, refused};
 use crate::live::Live;
+use crate::paths;
 use crate::sendfile;
 use crate::stop::{ByBell, Ended, Lost};
 
@@ -37,7 +38,6 @@ pub struct Client<'a> {
     work: Work<'a>,
     socket: Socket,
     placed: Placed,
-    setup: EndSetup,
 }
 
 /// What the loops need to know of netperf's end.
@@ -47,9 +47,11 @@ pub(crate) struct Work<'a> {
     pub(crate) family: Family,
     pub(crate) local: SocketAddr,
     pub(crate) rings: Rings,
-    pub(crate) send_width: u32,
+    pub(crate) setup: EndSetup,
     /// What TCP_SENDFILE sends.
     pub(crate) file: Option<File>,
+    /// What went on underneath the messages.
+    pub(crate) counts: Option<IoCounts>,
 }
 
 /// What a run came to at netperf's end.
@@ -109,6 +111,7 @@ impl<'a> Client<'a> {
         place::check(plan.transport, &plan.local.place).map_err(Operation::Create.failed())?;
         let opened = socket::open(plan.transport, family, &plan.local.socket)
             .map_err(Operation::Create.failed())?;
+        socket::set_extras(&opened.socket, &plan.local.socket).map_err(refused)?;
         let local = local_address(plan, hosts, family);
         // A connection binds by itself; a datagram socket must have a port to be told of.
         if plan.flow.sends && end::drops_silently(plan.transport) {
@@ -136,27 +139,27 @@ impl<'a> Client<'a> {
             .then(|| sendfile::source(plan, &setup))
             .transpose()?;
         let fill = plan.local.fill.as_deref().filter(|_| !from_file);
-        let rings = end::rings(&plan.local, &setup, fill)?;
+        let rings = end::rings(&plan.local, &setup, paths::is_bulk(plan.flow), fill)?;
         let work = Work {
             plan,
             family,
             local,
             rings,
-            send_width: setup.send_width,
+            setup,
             file,
+            counts: None,
         };
         Ok(Self {
             work,
             socket: opened.socket,
             placed,
-            setup,
         })
     }
 
     /// What the socket and the buffers really are.
     #[must_use]
     pub const fn setup(&self) -> &EndSetup {
-        &self.setup
+        &self.work.setup
     }
 
     /// Where the data socket is; `None` while it is not bound.
@@ -180,7 +183,6 @@ impl<'a> Client<'a> {
             mut work,
             socket,
             placed: _placed,
-            setup,
         } = self;
         let plan = work.plan;
         let remote =
@@ -213,7 +215,7 @@ impl<'a> Client<'a> {
         };
         let elapsed = sampled.saturating_sub(in_vain);
         let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
-        let run = finished(plan, &setup, moved, tally, elapsed, cpu);
+        let run = finished(&work, moved, tally, elapsed, cpu);
         Ok(Run {
             latency,
             paused: paused.as_secs_f64(),
@@ -271,8 +273,7 @@ pub(crate) fn schedule(plan: &TestPlan) -> Schedule {
 }
 
 fn finished(
-    plan: &TestPlan,
-    setup: &EndSetup,
+    work: &Work<'_>,
     moved: Moved,
     tally: Tally,
     elapsed: Duration,
@@ -297,7 +298,14 @@ fn finished(
         fallback: facts.fallback,
         end_mark: moved.end_mark,
         many: None,
-        result: end::result(&plan.local, setup, facts, tally, elapsed, cpu),
+        result: end::result(
+            &work.plan.local,
+            &work.setup,
+            facts,
+            tally,
+            elapsed,
+            (cpu, work.counts),
+        ),
     }
 }
 

@@ -1,5 +1,27 @@
 //! The one place that picks a loop: every `match` on what was asked for stands here.
 
+/// Has `$go` done with an endpoint that waits as its plan says.
+macro_rules! by_method {
+    ($io:expr, $patience:expr, $endpoint:expr, |$ready:ident| $go:expr) => {{
+        use netperf_transport::io::Again;
+        let failed = $crate::error::Operation::Create.failed();
+        match $io.method {
+            netperf_model::IoMethod::Blocking => {
+                let $ready = $endpoint;
+                $go
+            }
+            netperf_model::IoMethod::Poll => {
+                let $ready = Again::spinning($endpoint, $patience).map_err(failed)?;
+                $go
+            }
+            netperf_model::IoMethod::Epoll => {
+                let $ready = Again::sleeping($endpoint, $patience).map_err(failed)?;
+                $go
+            }
+        }
+    }};
+}
+
 mod client;
 mod server;
 

@@ -4,10 +4,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use netperf_measure::cpu;
-use netperf_model::{CpuUsage, EndPlan, EndResult, EndSetup, Meeting, Tally, TransportId};
+use netperf_model::{
+    CpuUsage, EndPlan, EndResult, EndSetup, IoCounts, Meeting, Tally, TransportId,
+};
 use netperf_transport::socket::{Facts, Opened};
 
 use crate::error::{EngineError, Operation};
+use crate::paths;
 use crate::ring::{Layout, Ring};
 use crate::sizes;
 
@@ -81,18 +84,25 @@ pub(crate) fn setup(
     };
     setup.send_width = width(sends, &plan.send, opened.send_buffer, setup.send_size);
     setup.recv_width = width(receives, &plan.recv, opened.recv_buffer, setup.recv_size);
+    if plan.io.zerocopy && plan.send.width.is_none() {
+        setup.send_width = paths::zerocopy_width(setup.send_size);
+    }
     setup
 }
 
 /// Makes and fills the buffers.
 ///
 /// `fill` is the file whose contents they get.
+///
+/// `bulk` tells whether data goes one way.
 pub(crate) fn rings(
     plan: &EndPlan,
     setup: &EndSetup,
+    bulk: bool,
     fill: Option<&Path>,
 ) -> Result<Rings, EngineError> {
-    let ring = |size: Option<u32>, width, align, offset| {
+    let (sends, receives) = paths::buffers(plan, setup, bulk);
+    let ring = |(size, width): (Option<u32>, u32), align, offset| {
         let operation = fill.map_or(Operation::Buffers, |path| Operation::Fill(path.into()));
         size.map(|size| {
             Ring::new(
@@ -109,18 +119,8 @@ pub(crate) fn rings(
         .map_err(operation.failed())
     };
     Ok(Rings {
-        send: ring(
-            setup.send_size,
-            setup.send_width,
-            plan.send.align,
-            plan.send.offset,
-        )?,
-        recv: ring(
-            setup.recv_size,
-            setup.recv_width,
-            plan.recv.align,
-            plan.recv.offset,
-        )?,
+        send: ring(sends, plan.send.align, plan.send.offset)?,
+        recv: ring(receives, plan.recv.align, plan.recv.offset)?,
     })
 }
 
@@ -160,7 +160,7 @@ pub(crate) fn result(
     facts: Facts,
     tally: Tally,
     elapsed: Duration,
-    cpu: Option<CpuUsage>,
+    (cpu, io): (Option<CpuUsage>, Option<IoCounts>),
 ) -> EndResult {
     // A size that was asked for, or a connection that is no more, keeps its first value.
     let end = |asked: bool, first: Option<u32>, last: Option<u32>| {
@@ -184,5 +184,6 @@ pub(crate) fn result(
         retransmissions: facts.retransmissions,
         congestion: facts.congestion,
         crew: None,
+        io,
     }
 }

@@ -4,11 +4,15 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use netperf_model::Feature;
+
 /// What was being done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Creating the data socket and setting its options.
     Create,
+    /// Having the kernel do what not every kernel does, or does not do for everybody.
+    Extra(Feature),
     /// Binding the data socket.
     Bind,
     /// Listening for the data connection.
@@ -39,6 +43,7 @@ impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Create => f.write_str("cannot create the data socket"),
+            Self::Extra(feature) => write!(f, "cannot do {}", feature.option()),
             Self::Bind => f.write_str("cannot bind the data socket"),
             Self::Listen => f.write_str("cannot listen for the data connection"),
             Self::Connect => f.write_str("cannot connect the data socket"),
@@ -84,4 +89,9 @@ impl Operation {
             error,
         }
     }
+}
+
+/// Wraps the refusal of something that not every kernel does.
+pub(crate) fn refused((feature, error): (Feature, io::Error)) -> EngineError {
+    Operation::Extra(feature).failed()(error)
 }

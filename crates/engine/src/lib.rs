@@ -13,6 +13,7 @@ mod finish;
 pub mod flows;
 pub mod limit;
 pub mod live;
+mod paths;
 pub mod prelude;
 pub mod record;
 pub mod ring;

@@ -40,18 +40,41 @@ impl Limit for Exactly {
     }
 }
 
-/// At least this many bytes, in whole messages: datagrams are all of one size.
+/// At least this many bytes, in whole messages, which are all of one size.
 #[derive(Clone, Copy, Debug)]
-pub struct AtLeast(pub u64);
+pub struct AtLeast {
+    /// The bytes.
+    pub bytes: u64,
+    /// Bytes of a message, of which a send may hold several.
+    pub message: u32,
+}
 
 impl Limit for AtLeast {
     #[inline]
     fn room(&self, sent: u64, size: usize) -> usize {
-        if sent >= self.0 { 0 } else { size }
+        let left = self.bytes.saturating_sub(sent);
+        let whole = left.next_multiple_of(u64::from(self.message.max(1)));
+        usize::try_from(whole).map_or(size, |whole| whole.min(size))
     }
 
     #[inline]
     fn reached(&self, units: u64) -> bool {
-        units >= self.0
+        units >= self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_send_of_many_messages_has_no_more_of_them_than_are_needed() {
+        let limit = AtLeast {
+            bytes: 1000,
+            message: 64,
+        };
+        assert_eq!(limit.room(0, 640), 640);
+        assert_eq!(limit.room(640, 640), 384);
+        assert_eq!(limit.room(1024, 640), 0);
     }
 }

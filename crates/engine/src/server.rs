@@ -6,7 +6,9 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_model::{Address, EndResult, EndSetup, Ending, Limit as LimitPlan, ServerJob, Tally};
+use netperf_model::{
+    Address, EndResult, EndSetup, Ending, IoCounts, Limit as LimitPlan, ServerJob, Tally,
+};
 use netperf_os::Socket;
 use netperf_os::bell::{self, Bell, Outside, Schedule};
 use netperf_transport::place::{self, Placed, Wanted};
@@ -14,9 +16,10 @@ use netperf_transport::socket::{self, Facts};
 
 use crate::dispatch;
 use crate::end::{self, Carries, Rings};
-use crate::error::{EngineError, Operation};
+use crate::error::{EngineError, Operation, refused};
 use crate::flows;
 use crate::live::Live;
+use crate::paths;
 use crate::stop::{ByBell, Ended};
 
 /// How long netserver waits for netperf's end of the run past the test's length.
@@ -35,7 +38,6 @@ pub struct Server {
     pub(crate) work: Work,
     pub(crate) socket: Socket,
     pub(crate) placed: Placed,
-    pub(crate) setup: EndSetup,
 }
 
 /// What the loops need to know of netserver's end.
@@ -43,6 +45,9 @@ pub struct Server {
 pub(crate) struct Work {
     pub(crate) job: ServerJob,
     pub(crate) rings: Rings,
+    pub(crate) setup: EndSetup,
+    /// What went on underneath the messages.
+    pub(crate) counts: Option<IoCounts>,
 }
 
 /// What moved, before the clock stopped.
@@ -69,6 +74,7 @@ impl Server {
         place::check(job.transport, &job.end.place).map_err(Operation::Create.failed())?;
         let opened = socket::open(job.transport, job.family, &job.end.socket)
             .map_err(Operation::Create.failed())?;
+        socket::set_extras(&opened.socket, &job.end.socket).map_err(refused)?;
         let placed = bind(&job, &opened.socket)?;
         if only_sends(&job) && end::drops_silently(job.transport) {
             socket::report_send_errors(&opened.socket, job.family)
@@ -83,22 +89,31 @@ impl Server {
         };
         let largest = socket::largest_message(job.transport, &opened.socket, peer);
         let setup = end::setup(&job.end, &opened, largest, sends, receives);
-        let rings = end::rings(&job.end, &setup, job.end.fill.as_deref())?;
+        let rings = end::rings(
+            &job.end,
+            &setup,
+            paths::is_bulk(job.flow),
+            job.end.fill.as_deref(),
+        )?;
         if job.transport.is_connected() {
             socket::listen(&opened.socket, &job.end.socket).map_err(Operation::Listen.failed())?;
         }
         Ok(Self {
-            work: Work { job, rings },
+            work: Work {
+                job,
+                rings,
+                setup,
+                counts: None,
+            },
             socket: opened.socket,
             placed,
-            setup,
         })
     }
 
     /// What the socket and the buffers really are.
     #[must_use]
     pub const fn setup(&self) -> &EndSetup {
-        &self.setup
+        &self.work.setup
     }
 
     /// The port that netperf must use, 0 where there is none.
@@ -125,7 +140,6 @@ impl Server {
             mut work,
             socket,
             placed: _placed,
-            setup,
         } = self;
         let bell = Bell::new(Outside::Ignored).map_err(Operation::Timer.failed())?;
         let meter = end::meter(&work.job.end)?;
@@ -146,11 +160,11 @@ impl Server {
         let facts = served.facts.unwrap_or_default();
         Ok(end::result(
             &work.job.end,
-            &setup,
+            &work.setup,
             facts,
             tally,
             elapsed,
-            cpu,
+            (cpu, work.counts),
         ))
     }
 }

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use crate::address::Address;
 use crate::catalog::transports::TransportId;
 use crate::host::FactsWanted;
+use crate::io::Feature;
 use crate::many::Workers;
 use crate::plan::{EndPlan, Family, Flow, Limit};
 
@@ -48,6 +49,8 @@ pub struct Abilities {
     pub transports: Vec<TransportId>,
     /// The most flows at once; `None` where only one is known.
     pub flows: Option<u32>,
+    /// What it can do besides.
+    pub features: Vec<Feature>,
 }
 
 /// How netserver's end of a run is brought to its end.

@@ -12,11 +12,13 @@ pub mod cpu;
 pub mod event;
 pub mod figures;
 pub mod host;
+pub mod io;
 pub mod job;
 pub mod latency;
 pub mod many;
 pub mod outcome;
 pub mod plan;
+pub mod refusal;
 pub mod units;
 
 pub use address::{Address, BadAddress};
@@ -28,6 +30,7 @@ pub use event::Interim;
 pub use host::{
     FactsWanted, HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode,
 };
+pub use io::{Feature, IoCounts, IoMethod, IoPlan};
 pub use job::{Abilities, Ending, ServerJob};
 pub use latency::{Decades, Latency};
 pub use many::{Crew, FlowCounts, Flows, Many, Placement, Window, Workers};
@@ -37,4 +40,5 @@ pub use plan::{
     Flow, Format, Limit, PacePlan, PlacePlan, ReportPlan, RingPlan, Routing, SelectionSource,
     SocketPlan, TestPlan, TouchPlan,
 };
+pub use refusal::{Refusal, refusal};
 pub use units::{Unit, UnitKind};

@@ -6,6 +6,7 @@ use crate::agreed::{Agreed, Hosts};
 use crate::cpu::CpuUsage;
 use crate::event::Interim;
 use crate::host::HostFacts;
+use crate::io::IoCounts;
 use crate::latency::Latency;
 use crate::many::{Crew, Flows, Window};
 use crate::plan::TestPlan;
@@ -75,6 +76,9 @@ pub struct EndResult {
     /// The threads that served many flows; `None` with the plain loop, and from a
     /// netserver that does not say.
     pub crew: Option<Crew>,
+    /// What went on underneath the messages; `None` where each was moved by a call of its
+    /// own, and where nobody told.
+    pub io: Option<IoCounts>,
 }
 
 /// What TCP knew of the data connection at one moment (tcp(7), `TCP_INFO`).

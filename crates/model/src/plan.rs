@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
 use crate::cpu::CpuMethod;
+use crate::io::{Feature, IoMethod, IoPlan};
 use crate::many::Many;
 use crate::units::Unit;
 
@@ -176,6 +177,18 @@ pub struct SocketPlan {
     pub multicast_ttl: Option<u8>,
     /// `SO_MAX_PACING_RATE` in bytes per second.
     pub pacing_rate: Option<u32>,
+    /// `SO_BUSY_POLL` in microseconds: calls look at the device for so long.
+    pub busy_poll: Option<u32>,
+    /// `TCP_QUICKACK`: acknowledge at once, until the kernel thinks better of it.
+    pub quickack: bool,
+    /// `TCP_NOTSENT_LOWAT` in bytes: no more than this waits to be sent.
+    pub notsent_lowat: Option<u32>,
+    /// `SO_BINDTODEVICE`: the interface that data must pass.
+    pub device: Option<String>,
+    /// `SO_MARK`.
+    pub mark: Option<u32>,
+    /// The flow label of packets over IPv6; `None` leaves it to the kernel.
+    pub flow_label: Option<u32>,
     /// `O_NONBLOCK`: calls return at once and are made again (sctp suite `-B`).
     pub non_blocking: bool,
     /// The only cipher suite that TLS may use, by the name that IANA has for it; `None`
@@ -270,6 +283,33 @@ pub struct EndPlan {
     pub copy_avoidance: bool,
     /// Where the data socket is, for transports without IP addresses.
     pub place: PlacePlan,
+    /// How its bytes are moved.
+    pub io: IoPlan,
+}
+
+impl EndPlan {
+    /// What this end is asked for that a netserver of another make cannot be.
+    #[must_use]
+    pub fn features(&self) -> Vec<Feature> {
+        let (io, socket) = (&self.io, &self.socket);
+        let asked = [
+            (Feature::Poll, io.method == IoMethod::Poll),
+            (Feature::Epoll, io.method == IoMethod::Epoll),
+            (Feature::ZeroCopy, io.zerocopy),
+            (Feature::Discard, io.discard),
+            (Feature::Batch, io.batch.is_some()),
+            (Feature::Segments, io.segments),
+            (Feature::BusyPoll, socket.busy_poll.is_some()),
+            (Feature::QuickAck, socket.quickack),
+            (Feature::NotSentLowAt, socket.notsent_lowat.is_some()),
+            (Feature::Device, socket.device.is_some()),
+            (Feature::Mark, socket.mark.is_some()),
+        ];
+        asked
+            .into_iter()
+            .filter_map(|(feature, asked)| asked.then_some(feature))
+            .collect()
+    }
 }
 
 /// Where an end's data socket is, for transports that are not reached at an IP address.

@@ -189,11 +189,10 @@ impl Bench {
 
     /// Whether nothing may be missing for this transport here.
     fn must_work(&self, transport: &TransportRow) -> bool {
-        match transport.id {
-            // What a real one needs no longer exists: tested with a library of our own.
-            TransportId::Sdp => false,
-            _ => self.complete || transport.needs.is_empty() || self.has_rights(transport),
-        }
+        // What a real one needs no longer exists: tested with a library of our own.
+        let possible = transport.id != TransportId::Sdp;
+        let at_hand = transport.needs.is_empty() || self.has_rights(transport);
+        possible && (self.complete || at_hand)
     }
 
     /// Packet sockets take a right and nothing else.

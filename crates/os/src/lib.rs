@@ -8,6 +8,9 @@
 //! - [`filter`]: which messages reach a socket
 //! - [`io`]: move bytes: send, receive, to and from an address, from a file, into nowhere
 //! - [`parts`]: move a header and a payload with one call
+//! - [`batch`]: many datagrams in one call
+//! - [`zerocopy`]: send without a copy, and hear when the bytes are free again
+//! - [`epoll`]: wait for one socket by epoll(7)
 //! - [`sockopt`]: socket options that `socket2` does not have
 //! - [`tcp`]: what TCP knows about a connection
 //! - [`sctp`]: associations: messages in parts, notifications, what SCTP knows about one
@@ -28,7 +31,7 @@ mod linux;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    address, atm, bell, events, filter, io, ktls, link, net, parts, process, resolve, sctp, sockopt,
-    system, tcp, wait,
+    address, atm, batch, bell, epoll, events, filter, io, ktls, link, net, parts, process, resolve,
+    sctp, sockopt, system, tcp, wait, zerocopy,
 };
 pub use socket2::{Domain, Protocol, SockAddr, Socket, Type};

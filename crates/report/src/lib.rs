@@ -14,6 +14,7 @@ pub mod format;
 mod interim;
 pub mod latency;
 pub mod list;
+mod paths;
 pub mod reference;
 pub mod selection;
 pub mod selectors;

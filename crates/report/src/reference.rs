@@ -1,5 +1,6 @@
 //! The manual's reference of selectors, made from the table.
 
+use crate::paths::PATHS;
 use crate::selectors::{FURTHER, SELECTORS, Selector};
 
 /// Where the page is kept, from the root of the repository.
@@ -23,6 +24,16 @@ const BLOCKS: [&str; 4] = [
     "Block 3: each end",
     "Block 4: hosts, pacing, times of operations and the rest",
 ];
+
+const PATHS_TITLE: &str = "
+## Data paths
+
+How each end moved its bytes, which the original has no names for; `all` and `?` leave
+them out.
+
+| name | unit | meaning |
+|---|---|---|
+";
 
 const FAMILY: &str = "
 ## Times of operations
@@ -65,6 +76,8 @@ pub fn page() -> String {
         let rows = SELECTORS.iter().filter(|row| row.block == number);
         out.extend(rows.map(line));
     }
+    out.push_str(PATHS_TITLE);
+    out.extend(PATHS.iter().map(line));
     let further: String = FURTHER.iter().map(line).collect();
     out + &FAMILY.replace("FURTHER\n", &(further + "\n"))
 }
@@ -86,7 +99,7 @@ mod tests {
     #[test]
     fn the_page_has_a_row_for_every_selector() {
         let page = page();
-        for row in SELECTORS.iter().chain(FURTHER) {
+        for row in SELECTORS.iter().chain(FURTHER).chain(PATHS) {
             let cell = format!("| `{}` |", row.name);
             assert_eq!(page.matches(&cell).count(), 1, "{}", row.name);
         }

@@ -5,6 +5,7 @@
 //! selector is a new row; a new value is a function in [`crate::values`].
 
 use crate::latency::{LatencyColumn, Statistic, micros};
+use crate::paths::PATHS;
 use crate::values::*;
 use crate::view::View;
 
@@ -79,12 +80,13 @@ pub fn names() -> Vec<&'static str> {
     SELECTORS.iter().map(|row| row.name).collect()
 }
 
-/// The selector called `name`, in any case.
+/// The selector called `name`, in any case, of the original's table or beyond it.
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static Selector> {
     SELECTORS
         .iter()
         .chain(FURTHER)
+        .chain(PATHS)
         .find(|row| row.name.eq_ignore_ascii_case(name))
 }
 
@@ -92,7 +94,7 @@ pub fn by_name(name: &str) -> Option<&'static Selector> {
     clippy::too_many_arguments,
     reason = "one argument per column of the table"
 )]
-const fn row(
+pub(crate) const fn row(
     name: &'static str,
     header: [&'static str; 4],
     unit: &'static str,

@@ -41,6 +41,8 @@ pub struct Ready {
     pub data_port: u32,
     /// Where its data socket is, where it is not bound by a port alone.
     pub address: Option<Address>,
+    /// Whether it was asked for more than OMNI can say, all of which is in force.
+    pub as_asked: bool,
     /// Its CPU calibration rate, clock ticks per second.
     pub cpu_rate: f32,
     /// The facts of its host, where the job wants them.

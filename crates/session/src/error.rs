@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use netperf_model::TransportId;
+use netperf_model::{Feature, TransportId};
 use netperf_wire::RemoteErrno;
 
 /// What went wrong on the control connection.
@@ -18,6 +18,10 @@ pub enum SessionError {
     },
     /// The peer is a stock netserver, which cannot do this transport.
     Unsupported(TransportId),
+    /// The peer is a stock netserver, which cannot do this.
+    Unable(Feature),
+    /// netserver does not say that it does what it was asked for.
+    NotConfirmed,
     /// No answer within this time.
     NoAnswer(Duration),
     /// The connection broke.
@@ -46,6 +50,13 @@ impl fmt::Display for SessionError {
                 "that netserver is of another make and cannot do {}: start one of this program there",
                 transport.row().label
             ),
+            Self::Unable(feature) => write!(
+                f,
+                "that netserver is of another make and cannot do {}: start one of this program \
+                 there, or ask for it at this end alone",
+                feature.option()
+            ),
+            Self::NotConfirmed => f.write_str("netserver does not do what it was asked for"),
             Self::Broken(why) => write!(f, "the control connection broke: {why}"),
             Self::Malformed(why) => write!(f, "netserver's answer makes no sense: {why}"),
             Self::OutOfTurn { state, input } => write!(f, "{input} is out of turn in {state}"),

@@ -13,6 +13,8 @@ use netperf_model::{Abilities, Address, CpuMethod, PlacePlan, TransportId};
 use netperf_wire::messages::{Extension, ItemKind, OmniResponse};
 use netperf_wire::{FixedStr, Frame, Message, Stage};
 
+use crate::paths;
+
 /// The bit of [`ItemKind::Wants`] that asks for the facts of netserver's host.
 const WANTS_FACTS: u32 = 1;
 
@@ -41,6 +43,8 @@ pub(crate) fn tell_abilities(abilities: &Abilities, frame: &mut Frame) {
     if let Some(flows) = abilities.flows {
         extension.push(ItemKind::MostFlows, &flows.to_be_bytes());
     }
+    let features = paths::words(&abilities.features);
+    extension.push(ItemKind::Features, features.as_bytes());
     extension.encode_over(Stage::Response, frame);
 }
 
@@ -50,9 +54,11 @@ pub(crate) fn abilities(frame: &Frame) -> Option<Abilities> {
     let words = text(&extension, ItemKind::Transports)?;
     // A name that is not known here is of a transport that cannot be asked for.
     let transports = words.split(' ').filter_map(TransportId::from_option);
+    let features = text(&extension, ItemKind::Features).unwrap_or_default();
     Some(Abilities {
         transports: transports.collect(),
         flows: number(&extension, ItemKind::MostFlows),
+        features: paths::features(&features),
     })
 }
 
@@ -169,15 +175,13 @@ pub(crate) fn flows(extension: &Extension) -> Result<Option<(u32, Workers)>, Ite
 }
 
 /// Tells by how many threads flows were served, and where those ran.
-pub(crate) fn tell_crew(crew: &Crew, frame: &mut Frame) {
-    let mut extension = Extension::default();
+pub(crate) fn tell_crew(crew: &Crew, extension: &mut Extension) {
     extension.push(ItemKind::Threads, &crew.threads.to_be_bytes());
     let cpus = cpu_list_text(&crew.cpus);
     // A list that does not fit would be another one when cut.
     if !cpus.is_empty() && cpus.len() <= ItemKind::Cpus.room() {
         extension.push(ItemKind::Cpus, cpus.as_bytes());
     }
-    extension.encode_over(Stage::Results, frame);
 }
 
 /// The threads that results tell of.

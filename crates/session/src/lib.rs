@@ -12,6 +12,7 @@ pub mod errno;
 pub mod error;
 mod extension;
 pub mod offer;
+mod paths;
 pub mod server;
 
 pub use error::SessionError;

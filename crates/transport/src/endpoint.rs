@@ -2,6 +2,8 @@
 
 use std::io;
 
+use netperf_model::IoCounts;
+
 /// What became of a send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
@@ -42,6 +44,28 @@ pub trait Endpoint {
     /// # Errors
     /// Anything that is not an outcome of [`Received`], such as a reset connection.
     fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received>;
+
+    /// How many messages the last send was, which took so many bytes.
+    #[inline]
+    fn messages_sent(&self, bytes: usize) -> u64 {
+        let _one = bytes;
+        1
+    }
+
+    /// How many messages the last receive brought.
+    #[inline]
+    fn messages_received(&self) -> u64 {
+        1
+    }
+
+    /// What went on underneath the messages; `None` where each is a call of its own.
+    fn counts(&self) -> Option<IoCounts> {
+        None
+    }
+
+    /// What was to be sent has been: waits, within a deadline of its own, until the
+    /// kernel needs none of it any more, where it borrows.
+    fn reclaim(&mut self) {}
 
     /// Where closing a connection takes away what the peer has not received yet: waits,
     /// within a deadline of its own, until it has. Called before a close that nothing

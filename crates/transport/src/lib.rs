@@ -8,6 +8,7 @@ pub mod atm;
 pub mod dccp;
 pub mod endpoint;
 pub mod frames;
+pub mod io;
 mod link;
 pub mod llc2;
 pub mod meeting;

@@ -12,7 +12,7 @@ use crate::endpoint::Endpoint;
 use crate::socket::Facts;
 
 /// An endpoint with a socket to look at or to half-close when the run is over.
-pub trait OnSocket {
+pub trait OnSocket: Sized {
     /// The socket.
     fn fd(&self) -> BorrowedFd<'_>;
     /// Gives the socket back.

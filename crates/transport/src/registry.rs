@@ -1,6 +1,6 @@
 //! Which code moves the bytes of which transport: the one place that matches on it.
 
-use std::io;
+use std::io::Error;
 
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::{Abilities, Family, SocketPlan, TransportId, TransportRow};
@@ -8,6 +8,7 @@ use netperf_model::{Abilities, Family, SocketPlan, TransportId, TransportRow};
 use crate::atm::Atm;
 use crate::dccp::Dccp;
 use crate::frames::{Frames, Llc1, Packet};
+use crate::io;
 use crate::llc2::Llc2;
 use crate::meeting::{Addresses, Connects, Plain};
 use crate::non_blocking::NonBlockingly;
@@ -15,7 +16,7 @@ use crate::sctp::{Sctp, SctpMany};
 use crate::socket;
 use crate::tcp::Tcp;
 use crate::tls::{Ktls, Tls};
-use crate::udp::{Connected, First, ToPeer, Udp};
+use crate::udp::{Aimed, Connected, First, ToPeer, Udp};
 use crate::xti::{XtiTcp, XtiUdp};
 
 /// What is done with a transport once its types are known.
@@ -30,7 +31,10 @@ pub trait Visitor {
     /// Any other transport with connections.
     fn connection<C: Connects>(self, how: C) -> Self::Out;
 
-    /// A transport without connections.
+    /// Datagrams on a socket that can also move many of them in a call.
+    fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out;
+
+    /// Any other transport without connections.
     fn addressed<A: Addresses>(self, how: A) -> Self::Out;
 }
 
@@ -41,6 +45,7 @@ pub fn abilities() -> Abilities {
     Abilities {
         transports: TRANSPORTS.iter().filter(opens).map(|row| row.id).collect(),
         flows: most_flows(),
+        features: io::features(),
     }
 }
 
@@ -57,7 +62,7 @@ pub fn most_flows() -> Option<u32> {
 
 /// Why this host cannot do a transport; `None` when it can.
 #[must_use]
-pub fn missing(transport: TransportId) -> Option<io::Error> {
+pub fn missing(transport: TransportId) -> Option<Error> {
     let families = [Family::V4, Family::V6];
     let mut tries = families
         .iter()
@@ -123,8 +128,8 @@ fn datagrams<V: Visitor>(plan: &SocketPlan, visitor: V) -> V::Out {
         answer_from_there: plan.packet_info,
     };
     if plan.connected_datagram {
-        visitor.addressed(Udp::<Connected>::new(first))
+        visitor.datagrams(Udp::<Connected>::new(first))
     } else {
-        visitor.addressed(Udp::<ToPeer>::new(first))
+        visitor.datagrams(Udp::<ToPeer>::new(first))
     }
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use netperf_model::{
-    Domain as AddressDomain, Family, Routing, SocketKind, SocketPlan, TransportId,
+    Domain as AddressDomain, Family, Feature, Routing, SocketKind, SocketPlan, TransportId,
 };
 use netperf_os::sctp::{self, AssociationId};
 use netperf_os::sockopt::{self, IntOption};
@@ -123,6 +123,7 @@ pub fn open(transport: TransportId, family: Family, plan: &SocketPlan) -> io::Re
 pub fn open_again(transport: TransportId, family: Family, plan: &SocketPlan) -> io::Result<Socket> {
     let socket = create(transport, family)?;
     set_options(&socket, transport, family, plan)?;
+    set_extras(&socket, plan).map_err(|(_, error)| error)?;
     set_priority(&socket, plan);
     set_tos(&socket, family, plan);
     Ok(socket)
@@ -221,6 +222,41 @@ fn set_common_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
     }
     if let Some(rate) = plan.pacing_rate {
         sockopt::set(fd, IntOption::MaxPacingRate, clamp(rate))?;
+    }
+    Ok(())
+}
+
+/// Sets the options that not every kernel has, or not everybody may set.
+///
+/// # Errors
+/// Which of them was refused, and why.
+pub fn set_extras(socket: &Socket, plan: &SocketPlan) -> Result<(), (Feature, io::Error)> {
+    let fd = socket.as_fd();
+    let set = |feature, option, value: Option<i32>| match value {
+        Some(value) => sockopt::set(fd, option, value).map_err(|error| (feature, error)),
+        None => Ok(()),
+    };
+    let micros = plan.busy_poll.map(clamp);
+    set(Feature::BusyPoll, IntOption::BusyPoll, micros)?;
+    // The bits of the mark, whatever sign they have.
+    let mark = plan.mark.map(|mark| i32::from_ne_bytes(mark.to_ne_bytes()));
+    set(Feature::Mark, IntOption::Mark, mark)?;
+    let bytes = plan.notsent_lowat.map(clamp);
+    set(Feature::NotSentLowAt, IntOption::NotSentLowAt, bytes)?;
+    if let Some(device) = &plan.device {
+        let bound = socket.bind_device(Some(device.as_bytes()));
+        bound.map_err(|error| (Feature::Device, error))?;
+    }
+    Ok(())
+}
+
+/// Sets what only a connection can have.
+///
+/// # Errors
+/// Whatever setsockopt(2) reports.
+pub fn set_on_connection(fd: BorrowedFd<'_>, plan: &SocketPlan) -> io::Result<()> {
+    if plan.quickack {
+        sockopt::set(fd, IntOption::QuickAck, 1)?;
     }
     Ok(())
 }

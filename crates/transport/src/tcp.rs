@@ -10,7 +10,7 @@ use netperf_os::io as calls;
 use crate::dccp;
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
 use crate::meeting::OnSocket;
-use crate::udp::{Connected, ToPeer};
+use crate::udp::{Answering, Connected, ToPeer};
 
 /// A connection moved by send(2) and recv(2).
 #[derive(Debug)]
@@ -196,6 +196,7 @@ on_socket!(
     FromFile: socket,
     Spliced: socket,
     ToPeer: socket,
+    Answering: socket,
     Connected: 0,
     dccp::Connection: 0,
 );

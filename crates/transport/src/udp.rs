@@ -10,7 +10,7 @@ use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{SockAddr, Socket};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
-use crate::meeting::{Addresses, EndMark, Parted, Parts};
+use crate::meeting::{Addresses, EndMark, OnSocket, Parted, Parts};
 
 /// A socket that sends every datagram to one address, without connecting.
 #[derive(Debug)]
@@ -88,17 +88,24 @@ impl Parts for Answering {
 }
 
 /// A socket that knows where to send.
-pub trait Aimed: Parts + Sized {
+pub trait Aimed: Parts + OnSocket {
     /// Aims a socket at an address.
     ///
     /// # Errors
     /// Whatever connect(2) reports, where that is how it is aimed.
     fn aim(socket: Socket, to: SockAddr) -> io::Result<Self>;
+
+    /// The socket, and where it must be told to send each time.
+    fn into_parts(self) -> (Socket, Option<SockAddr>);
 }
 
 impl Aimed for ToPeer {
     fn aim(socket: Socket, to: SockAddr) -> io::Result<Self> {
         Ok(Self { socket, to })
+    }
+
+    fn into_parts(self) -> (Socket, Option<SockAddr>) {
+        (self.socket, Some(self.to))
     }
 }
 
@@ -106,6 +113,10 @@ impl Aimed for Connected {
     fn aim(socket: Socket, to: SockAddr) -> io::Result<Self> {
         socket.connect(&to)?;
         Ok(Self(socket))
+    }
+
+    fn into_parts(self) -> (Socket, Option<SockAddr>) {
+        (self.0, None)
     }
 }
 
@@ -152,7 +163,7 @@ pub struct First {
 /// A socket that answers the source of the last datagram.
 #[derive(Debug)]
 pub struct Answering {
-    socket: Socket,
+    pub(crate) socket: Socket,
     source: Source,
     first: First,
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use netperf_model::{CpuMethod, Family, Limit, Unit};
 
 use super::{
-    PORTS, SIZES, flows, help_row, port_name, set, set_both_ends, set_ends, set_families, set_host,
-    set_pair, set_ways,
+    PORTS, SIZES, flows, help_row, io, port_name, set, set_both_ends, set_ends, set_families,
+    set_host, set_pair, set_ways,
 };
 use crate::args::{CpuArg, GlobalArgs, InterimArg, IterationsArg, JsonArg};
 use crate::command::{CliError, Notice};
@@ -309,6 +309,17 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
          Numbers may be hexadecimal (0x10) or octal (020). One value is for both ends. \
          Zero is not applied.",
     ),
+    io::DSCP,
+    io::METHOD,
+    io::ZEROCOPY,
+    io::DISCARD,
+    io::BATCH,
+    io::SEGMENTS,
+    io::BUSY_POLL,
+    io::QUICKACK,
+    io::NOTSENT_LOWAT,
+    io::DEVICE,
+    io::MARK,
     Opt::ready(
         'a',
         "send,recv",

@@ -2,6 +2,7 @@
 
 pub(crate) mod flows;
 pub(crate) mod global;
+mod io;
 pub(crate) mod link;
 pub(crate) mod omni;
 pub(crate) mod sctp;

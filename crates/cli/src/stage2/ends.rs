@@ -53,6 +53,7 @@ pub(super) fn local(args: &Args) -> EndPlan {
             unit: non_negative(typed.unit.local),
             ..place(args, &typed.windows)
         },
+        ..EndPlan::default()
     }
 }
 
@@ -94,6 +95,7 @@ pub(super) fn remote(args: &Args) -> EndPlan {
             unit: non_negative(typed.unit.remote),
             ..place(args, &typed.remote_windows)
         },
+        ..EndPlan::default()
     }
 }
 
@@ -214,12 +216,12 @@ fn touch((dirty, clean): (Option<i32>, Option<i32>)) -> TouchPlan {
 }
 
 /// A value of 0 or more.
-fn size(typed: Option<i32>) -> Option<u32> {
+pub(super) fn size(typed: Option<i32>) -> Option<u32> {
     u32::try_from(typed?).ok()
 }
 
 /// A value above 0; 0 is the default.
-fn positive(typed: Option<i32>) -> Option<u32> {
+pub(super) fn positive(typed: Option<i32>) -> Option<u32> {
     size(typed).filter(|&value| value > 0)
 }
 

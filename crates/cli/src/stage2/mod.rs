@@ -3,6 +3,7 @@
 mod ends;
 mod flows;
 mod hosts;
+mod io;
 mod output;
 mod work;
 
@@ -72,8 +73,8 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         associations: typed.associations.unwrap_or(1),
         local_data,
         remote_data,
-        local: ends::local(args),
-        remote: remote_end(args, control.is_some()),
+        local: io::with_paths(&global.io, flow, io::End::Local, ends::local(args)),
+        remote: remote_end(args, flow, control.is_some()),
         control,
         port_range: work::port_range(typed),
         retry_connects: typed.retry_connects,
@@ -89,10 +90,10 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
     })
 }
 
-fn remote_end(args: &Args, controlled: bool) -> EndPlan {
+fn remote_end(args: &Args, flow: Flow, controlled: bool) -> EndPlan {
     let end = ends::remote(args);
     if controlled {
-        end
+        io::with_paths(&args.global.io, flow, io::End::Remote, end)
     } else {
         ends::unreachable(end)
     }

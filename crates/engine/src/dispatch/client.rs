@@ -1,15 +1,17 @@
 //! netperf's loops.
 
+mod paths;
+
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use netperf_model::{Latency, Limit as LimitPlan, Tally, TestId, TransportId};
+use netperf_model::{Latency, Limit as LimitPlan, Tally, TransportId};
 use netperf_os::{SockAddr, Socket, bell};
-use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket, Parted, Parting, Parts};
+use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket, Parting, Parts};
 use netperf_transport::registry::{self, Asked, Visitor};
 use netperf_transport::socket;
-use netperf_transport::tcp::{FromFile, Spliced, Tcp, Written};
+use netperf_transport::udp::{Aimed, Udp};
 use netperf_transport::{Endpoint, dccp};
 
 use super::{blame, needed};
@@ -20,7 +22,6 @@ use crate::finish::{self, Drained};
 use crate::limit::{AtLeast, Exactly, Limit, Unlimited};
 use crate::prelude::{Chores, Nothing, Prelude};
 use crate::record::{Kept, Off, Recorder};
-use crate::ring::Ring;
 use crate::server::PROMPT;
 use crate::stop::{ByBell, Ended, Stop};
 use crate::workload::connect::{self, Exchange, Opened};
@@ -78,8 +79,16 @@ impl<R: Recorder, P: Prelude, L: Limit> Visitor for Visiting<'_, '_, '_, '_, R, 
         }
     }
 
+    fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
+        self.going.datagrams(&how, self.data, self.limit)
+    }
+
     fn addressed<A: Addresses>(self, how: A) -> Self::Out {
-        self.going.addressed(&how, self.data, self.limit)
+        let to = self.going.to.clone();
+        let endpoint = how
+            .asking(self.data, to)
+            .map_err(Operation::Connect.failed())?;
+        self.going.addressed(endpoint, self.limit)
     }
 }
 
@@ -164,12 +173,15 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         let plan = self.work.plan;
         let whole_messages = !plan.flow.counts_transactions() && plan.transport.keeps_boundaries();
         match plan.limit {
-            LimitPlan::Units(units) if whole_messages => self.go(data, &AtLeast(units)),
+            LimitPlan::Units(bytes) if whole_messages => {
+                let message = self.work.setup.send_size.unwrap_or(1);
+                self.go(data, &AtLeast { bytes, message })
+            }
             LimitPlan::Units(units) => self.go(data, &Exactly(units)),
             LimitPlan::Messages(count) => {
-                let size = self.work.rings.send.as_ref().map_or(0, Ring::size);
-                let bytes = count.saturating_mul(u64::try_from(size).unwrap_or(u64::MAX));
-                self.go(data, &AtLeast(bytes))
+                let message = self.work.setup.send_size.unwrap_or(0);
+                let bytes = count.saturating_mul(u64::from(message));
+                self.go(data, &AtLeast { bytes, message })
             }
             LimitPlan::Time(_) | LimitPlan::UntilStopped => self.go(data, &Unlimited),
         }
@@ -203,41 +215,8 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         let Some(endpoint) = self.connect(how, data)? else {
             return Ok(Moved::nothing(Ended::Abandoned));
         };
-        self.stop.connected(endpoint.fd());
-        let seen = Seen::of(self.work.plan.transport, &endpoint);
+        let seen = self.connected(&endpoint)?;
         let (ended, data) = self.over(endpoint, limit)?;
-        Ok(self.parted(data, ended, C::PARTING, seen))
-    }
-
-    /// Data over one connection, moved in one of the many ways that a byte stream knows.
-    fn stream<C: Connects, L: Limit>(
-        mut self,
-        how: &C,
-        data: Socket,
-        limit: &L,
-    ) -> Result<Moved, EngineError> {
-        let Some(endpoint) = self.connect(how, data)? else {
-            return Ok(Moved::nothing(Ended::Abandoned));
-        };
-        self.stop.connected(endpoint.fd());
-        let seen = Seen::of(self.work.plan.transport, &endpoint);
-        let data = endpoint.into_socket();
-        let plan = self.work.plan;
-        let only_receives = plan.flow.receives && !plan.flow.sends;
-        let (ended, data) = if plan.test == TestId::TcpMss {
-            (Ended::Complete, data)
-        } else if let Some(file) = self.work.file.take() {
-            let (offset, width) = (plan.local.send.offset, self.work.send_width);
-            let endpoint = FromFile::new(data, file, u64::from(offset), width);
-            self.send(endpoint, limit)?
-        } else if only_receives && plan.local.copy_avoidance {
-            let spliced = Spliced::new(data).map_err(Operation::Receive.failed())?;
-            self.receive(spliced, limit)?
-        } else if plan.use_write {
-            self.over(Written(data), limit)?
-        } else {
-            self.over(Tcp(data), limit)?
-        };
         Ok(self.parted(data, ended, C::PARTING, seen))
     }
 
@@ -331,6 +310,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         let (rings, run) = self.parts(limit);
         let ring = needed(&mut rings.send)?;
         let ended = stream::send(&mut endpoint, ring, run).map_err(blame(flow))?;
+        self.settled(&mut endpoint);
         Ok((ended, endpoint.into_socket()))
     }
 
@@ -407,39 +387,6 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         }
     }
 
-    fn addressed<A: Addresses, L: Limit>(
-        mut self,
-        how: &A,
-        data: Socket,
-        limit: &L,
-    ) -> Result<Moved, EngineError> {
-        let mut endpoint = how
-            .asking(data, self.to.clone())
-            .map_err(Operation::Connect.failed())?;
-        let flow = self.work.plan.flow;
-        let ended = if flow.is_request_response() {
-            self.request_response(&mut endpoint, limit)?
-        } else {
-            // Messages may be lost, so netperf counts for itself what it receives.
-            let (rings, run) = self.parts(limit);
-            if flow.sends {
-                stream::send(&mut endpoint, needed(&mut rings.send)?, run)
-            } else {
-                stream::receive(&mut endpoint, needed(&mut rings.recv)?, run)
-            }
-            .map_err(blame(flow))?
-        };
-        self.stop.over();
-        let facts = endpoint.facts();
-        let end_mark = flow.sends.then(|| endpoint.part()).and_then(Parted::mark);
-        Ok(Moved {
-            segment_size: facts.as_ref().and_then(|facts| facts.segment_size),
-            facts,
-            end_mark,
-            ..Moved::nothing(ended)
-        })
-    }
-
     fn connections<C: Connects, L: Limit>(self, how: &C, limit: &L) -> Result<Moved, EngineError> {
         let Going {
             work,
@@ -478,6 +425,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
                 }
                 Err(error) => return Err(error),
             };
+            socket::set_on_connection(endpoint.fd(), &plan.local.socket)?;
             seen.get_or_insert_with(|| Seen::of(plan.transport, &endpoint));
             Ok(Opened::Ready(endpoint))
         };

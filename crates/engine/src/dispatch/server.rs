@@ -1,14 +1,16 @@
 //! netserver's loops.
 
+mod paths;
+
 use std::io;
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_model::{Ending, Limit as LimitPlan, ServerJob, Tally};
+use netperf_model::{Limit as LimitPlan, ServerJob, Tally};
 use netperf_os::{SockAddr, Socket};
-use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket, Parts};
+use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket};
 use netperf_transport::registry::{self, Asked, Visitor};
-use netperf_transport::tcp::{Spliced, Tcp};
+use netperf_transport::udp::{Aimed, Udp};
 use netperf_transport::{Endpoint, Received, Sent};
 use netperf_transport::{place, socket};
 
@@ -20,7 +22,7 @@ use crate::record::Off;
 use crate::server::{IDLE, Served, Work, sending_schedule};
 use crate::stop::{ByBell, Ended, Phase, Stop};
 use crate::workload::connect::{self, Exchange, Opened};
-use crate::workload::{self, rr, stream};
+use crate::workload::{self, rr};
 
 /// A run under way.
 struct Going<'a, 's, P> {
@@ -57,8 +59,19 @@ impl<P: Prelude, L: Limit> Visitor for Visiting<'_, '_, '_, P, L> {
         }
     }
 
+    fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
+        self.going.datagrams(&how, self.data, self.limit)
+    }
+
     fn addressed<A: Addresses>(self, how: A) -> Self::Out {
-        self.going.addressed(&how, self.data, self.limit)
+        if self.going.only_sends() {
+            let endpoint = self.going.asking(&how, self.data)?;
+            self.going.sends_only(endpoint, self.limit)
+        } else {
+            let endpoint = how.answering(self.data);
+            let endpoint = endpoint.map_err(Operation::Create.failed())?;
+            self.going.answers(endpoint, self.limit)
+        }
     }
 }
 
@@ -95,7 +108,10 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
         let job = &self.work.job;
         let whole_messages = !job.flow.counts_transactions() && job.transport.keeps_boundaries();
         match job.limit {
-            LimitPlan::Units(units) if whole_messages => self.go(data, &AtLeast(units)),
+            LimitPlan::Units(bytes) if whole_messages => {
+                let message = self.work.setup.send_size.unwrap_or(1);
+                self.go(data, &AtLeast { bytes, message })
+            }
             LimitPlan::Units(units) => self.go(data, &Exactly(units)),
             // Only netperf counts messages: what it sends them to waits for its end.
             LimitPlan::Time(_) | LimitPlan::Messages(_) | LimitPlan::UntilStopped => {
@@ -149,29 +165,8 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
             Ok(endpoint) => endpoint,
             Err(ended) => return Ok(Served::without_facts(ended)),
         };
-        self.begin()?;
+        self.begin(&endpoint)?;
         let (ended, data) = self.serve(endpoint, limit)?;
-        Ok(self.served(ended, &data))
-    }
-
-    /// Data over one connection, moved in one of the ways that a byte stream knows.
-    fn stream<C: Connects, L: Limit>(
-        mut self,
-        how: &C,
-        listener: Socket,
-        limit: &L,
-    ) -> Result<Served, EngineError> {
-        let data = match self.accepted(how, listener)? {
-            Ok(endpoint) => endpoint.into_socket(),
-            Err(ended) => return Ok(Served::without_facts(ended)),
-        };
-        self.begin()?;
-        let (ended, data) = if self.work.job.end.copy_avoidance && self.work.job.flow.sends {
-            let spliced = Spliced::new(data).map_err(Operation::Receive.failed())?;
-            self.serve(spliced, limit)?
-        } else {
-            self.serve(Tcp(data), limit)?
-        };
         Ok(self.served(ended, &data))
     }
 
@@ -196,7 +191,9 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
     }
 
     /// The time of a sender begins with the connection.
-    fn begin(&mut self) -> Result<(), EngineError> {
+    fn begin<S: OnSocket>(&mut self, endpoint: &S) -> Result<(), EngineError> {
+        socket::set_on_connection(endpoint.fd(), &self.work.job.end.socket)
+            .map_err(Operation::Create.failed())?;
         match sending_schedule(&self.work.job, self.stop.elapsed()) {
             Some(schedule) => self
                 .stop
@@ -219,101 +216,19 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
         limit: &L,
     ) -> Result<(Ended, Socket), EngineError> {
         let flow = self.work.job.flow;
-        // netperf ends the connection when it has sent enough.
-        let ended = if flow.sends && !flow.receives {
-            let (work, run) = self.parts(&Unlimited);
-            stream::receive(&mut endpoint, needed(&mut work.rings.recv)?, run)
-        } else {
-            let (work, run) = self.parts(limit);
-            let rings = &mut work.rings;
-            if flow.is_request_response() {
-                let rings = (needed(&mut rings.recv)?, needed(&mut rings.send)?);
-                rr::server(&mut endpoint, rings, run)
+        if !flow.is_request_response() {
+            return if flow.sends {
+                self.receive(endpoint)
             } else {
-                stream::send(&mut endpoint, needed(&mut rings.send)?, run)
-            }
-        };
-        // Over a connection that promises nothing netperf goes when its time is over, and
-        // what is still on its way finds nobody.
-        let unreliable = !self.work.job.transport.row().reliable;
-        let ended = match ended {
-            Err(error) if unreliable && is_gone(&error) => Ended::ByPeer,
-            other => other.map_err(blame(flow))?,
-        };
-        // What netserver closes first must have arrived.
-        endpoint.settle();
+                self.send(endpoint, limit)
+            };
+        }
+        let (work, run) = self.parts(limit);
+        let rings = &mut work.rings;
+        let rings = (needed(&mut rings.recv)?, needed(&mut rings.send)?);
+        let ended = rr::server(&mut endpoint, rings, run).map_err(blame(flow))?;
+        self.settled(&mut endpoint);
         Ok((ended, endpoint.into_socket()))
-    }
-
-    fn addressed<A: Addresses, L: Limit>(
-        self,
-        how: &A,
-        data: Socket,
-        limit: &L,
-    ) -> Result<Served, EngineError> {
-        let flow = self.work.job.flow;
-        if flow.receives && !flow.sends {
-            self.sends_only(how, data, limit)
-        } else {
-            self.answers(how, data, limit)
-        }
-    }
-
-    fn sends_only<A: Addresses, L: Limit>(
-        mut self,
-        how: &A,
-        data: Socket,
-        limit: &L,
-    ) -> Result<Served, EngineError> {
-        let (Work { job, rings, .. }, run) = self.parts(limit);
-        let mut endpoint = how
-            .asking(data, peer(job)?)
-            .map_err(Operation::Connect.failed())?;
-        let ring = needed(&mut rings.send)?;
-        let ended = match stream::send(&mut endpoint, ring, run) {
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ended::ByPeer,
-            other => other.map_err(blame(job.flow))?,
-        };
-        let facts = endpoint.facts();
-        drop(endpoint.part());
-        Ok(Served {
-            facts,
-            ..Served::without_facts(ended)
-        })
-    }
-
-    fn answers<A: Addresses, L: Limit>(
-        mut self,
-        how: &A,
-        data: Socket,
-        limit: &L,
-    ) -> Result<Served, EngineError> {
-        let (Work { job, rings, .. }, run) = self.parts(limit);
-        let answering = how.answering(data).map_err(Operation::Create.failed())?;
-        let mut endpoint = UntilOdd {
-            inner: answering,
-            length: match job.ending {
-                Ending::Omni => None,
-                Ending::OddDatagram(length) => usize::try_from(length).ok(),
-                Ending::Silence(length) => length.and_then(|length| usize::try_from(length).ok()),
-            },
-        };
-        let ended = if job.flow.is_request_response() {
-            let rings = (needed(&mut rings.recv)?, needed(&mut rings.send)?);
-            rr::server(&mut endpoint, rings, run)
-        } else {
-            stream::receive(&mut endpoint, needed(&mut rings.recv)?, run)
-        };
-        let ended = ended.map_err(blame(job.flow))?;
-        let idle = endpoint.inner.waited_in_vain();
-        if ended == Ended::Abandoned {
-            // The client's own end marks never came, so it may be waiting for one.
-            drop(endpoint.inner.part());
-        }
-        Ok(Served {
-            idle,
-            ..Served::without_facts(ended)
-        })
     }
 
     fn connections<C: Connects, L: Limit>(
@@ -326,6 +241,7 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
             work, stop, tally, ..
         } = self;
         let mut idle = IdleWatch::new();
+        let plan = work.job.end.socket.clone();
         let accept_next = |stop: &mut ByBell<'_>, tally: &Tally| {
             let over = |stop: &mut ByBell<'_>, tally: &Tally| {
                 stop.interrupted(tally).or_else(|| {
@@ -333,7 +249,11 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
                         .then_some(Ended::TimeOver)
                 })
             };
-            accept(how, listener, stop, tally, over)
+            let opened = accept(how, listener, stop, tally, over)?;
+            if let Opened::Ready(endpoint) = &opened {
+                socket::set_on_connection(endpoint.fd(), &plan)?;
+            }
+            Ok(opened)
         };
         let exchange = Exchange {
             send: work.rings.send.as_mut(),
@@ -382,14 +302,6 @@ fn accept<'s, C: Connects>(
         Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => Ok(Opened::Again),
         Err(error) => Err(error),
     }
-}
-
-/// Whether the other end has closed the connection.
-fn is_gone(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
-    )
 }
 
 /// Notices that no transaction was completed for a while.

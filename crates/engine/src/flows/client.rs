@@ -250,7 +250,14 @@ impl<'a> Crowd<'a> {
         let lost: Option<Lost> = conducted.lost.or(reports.iter().find_map(drained));
         let cleanly =
             |report: &Report| report.ended != Ended::Abandoned && report.drained == Drained::Closed;
-        let mut result = end::result(&plan.local, &self.setup, facts.clone(), tally, elapsed, cpu);
+        let mut result = end::result(
+            &plan.local,
+            &self.setup,
+            facts.clone(),
+            tally,
+            elapsed,
+            (cpu, None),
+        );
         result.crew = Some(crew::crew(&self.workers, self.threads));
         Ok(Run {
             result,

@@ -148,8 +148,9 @@ impl<'a> Common<'a> {
         if let Some(cpu) = cpu_of(self.workers, index) {
             netperf_os::process::bind_to_cpu(cpu).map_err(Operation::Thread.failed())?;
         }
+        let bulk = matches!(self.work, Work::Push | Work::Pull);
         // Made here, so that they lie in this CPU's memory.
-        let rings = end::rings(self.end, self.setup, self.end.fill.as_deref())?;
+        let rings = end::rings(self.end, self.setup, bulk, self.end.fill.as_deref())?;
         let sockets = sockets()?;
         let counts = usize::try_from(index)
             .ok()

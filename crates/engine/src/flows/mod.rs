@@ -53,6 +53,10 @@ pub fn refusal(plan: &TestPlan) -> Option<&'static str> {
             "are moved by send and recv: leave out -V and -I",
         ),
         (
+            !plan.local.features().is_empty() || !plan.remote.features().is_empty(),
+            "have no data path but the usual one: leave out --io and what goes with it",
+        ),
+        (
             plan.local.socket.fast_open,
             "are connected before they begin: leave out -F",
         ),

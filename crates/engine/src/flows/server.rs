@@ -32,7 +32,7 @@ pub(crate) fn run(
     control: Option<BorrowedFd<'_>>,
 ) -> Result<EndResult, EngineError> {
     let job = &server.work.job;
-    let setup = &server.setup;
+    let setup = server.setup();
     let (flows, workers) = job.many.clone().unwrap_or_default();
     let threads = crew::threads(&workers, flows);
     // As far as it can be: accepting fails where that is not enough.
@@ -82,7 +82,14 @@ pub(crate) fn run(
     reports
         .iter()
         .for_each(|report| tally = tally.plus(&report.tally));
-    let mut result = end::result(&job.end, setup, facts(&reports), tally, elapsed, cpu);
+    let mut result = end::result(
+        &job.end,
+        setup,
+        facts(&reports),
+        tally,
+        elapsed,
+        (cpu, None),
+    );
     result.crew = Some(crew::crew(&workers, threads));
     Ok(result)
 }

@@ -49,7 +49,7 @@ pub fn send<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
                     recorder.end(mark);
                 }
                 tally.bytes_sent += count as u64;
-                tally.send_calls += 1;
+                tally.send_calls += endpoint.messages_sent(count);
                 stop.progress(tally);
             }
             Sent::Dropped => tally.failed_sends += 1,
@@ -92,7 +92,7 @@ pub fn receive<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
             Received::Bytes(count) => {
                 recorder.end(mark);
                 tally.bytes_received += count as u64;
-                tally.recv_calls += 1;
+                tally.recv_calls += endpoint.messages_received();
                 stop.progress(tally);
                 if limit.reached(tally.bytes_received) {
                     return Ok(Ended::Complete);
@@ -163,14 +163,13 @@ mod tests {
     #[test]
     fn datagrams_stay_whole_under_a_byte_limit() {
         let mut wire = Scripted::new([Sent::Bytes(10), Sent::Dropped, Sent::Bytes(10)], []);
+        let limit = AtLeast {
+            bytes: 15,
+            message: 10,
+        };
         let mut tally = Tally::default();
         let mut stop = Manual::patient();
-        let ended = send(
-            &mut wire,
-            &mut ring(),
-            plain(&AtLeast(15), &mut stop, &mut tally),
-        )
-        .unwrap();
+        let ended = send(&mut wire, &mut ring(), plain(&limit, &mut stop, &mut tally)).unwrap();
         assert_eq!(ended, Ended::Complete);
         assert_eq!((tally.bytes_sent, tally.failed_sends), (20, 1));
     }

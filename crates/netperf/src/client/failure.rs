@@ -3,7 +3,7 @@
 use std::io;
 
 use netperf_engine::{EngineError, Lost, Operation};
-use netperf_model::{Family, TransportId};
+use netperf_model::{Family, Feature, Refusal, TestPlan, TransportId};
 use netperf_session::SessionError;
 
 use crate::output::{Failure, system_text};
@@ -37,6 +37,13 @@ pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family
     let text = system_text(&error.error);
     let number = error.error.raw_os_error().unwrap_or(0);
     match &error.operation {
+        Operation::Extra(feature) => {
+            let hint = unable(*feature, None);
+            Failure {
+                stderr: hint.stderr.replace('\n', &format!(": {text}\n")),
+                ..hint
+            }
+        }
         Operation::Create if is_lacking(number) => Failure {
             stdout: format!("{}\n", cannot_create(transport, family, number, &text)),
             ..unsupported(transport, None)
@@ -106,14 +113,43 @@ fn protocol_constant(protocol: u16) -> String {
     }
 }
 
+/// Something that this host, or netserver's, cannot do.
+pub(super) fn unable(feature: Feature, host: Option<&str>) -> Failure {
+    let whose = host.map_or_else(
+        || "this host".to_owned(),
+        |host| format!("netserver on {host}"),
+    );
+    let needs = match feature.needs() {
+        "" => String::new(),
+        needs => format!(": it takes {needs}"),
+    };
+    let option = feature.option();
+    let line = format!("netperf: {whose} cannot do {option}{needs}");
+    Failure::stderr(UNSUPPORTED, &line)
+}
+
+/// Something that a test has no place for.
+pub(super) fn out_of_place(refusal: Refusal) -> Failure {
+    let line = format!("netperf: {}: {}", refusal.feature.option(), refusal.why);
+    Failure::stderr(UNSUPPORTED, &line)
+}
+
 /// netserver refused a test over this transport, or the conversation failed.
-pub(super) fn refused(error: &SessionError, transport: TransportId, host: &str) -> Failure {
-    let plain = session(error);
-    let lacking = matches!(error, SessionError::Remote(errno) if is_lacking(errno.0));
-    if !lacking || transport.row().needs.is_empty() {
+pub(super) fn refused(error: &SessionError, plan: &TestPlan, host: &str) -> Failure {
+    let (plain, transport) = (session(error), plan.transport);
+    if !matches!(error, SessionError::Remote(errno) if is_lacking(errno.0)) {
         return plain;
     }
-    let hint = unsupported(transport, Some(host));
+    let particular = |feature: &Feature| !feature.needs().is_empty();
+    match plan.remote.features().into_iter().find(particular) {
+        Some(feature) => with_hint(plain, unable(feature, Some(host))),
+        None if transport.row().needs.is_empty() => plain,
+        None => with_hint(plain, unsupported(transport, Some(host))),
+    }
+}
+
+/// What happened, and what would help.
+fn with_hint(plain: Failure, hint: Failure) -> Failure {
     Failure {
         stderr: plain.stderr + &hint.stderr,
         exit: hint.exit,
@@ -143,7 +179,9 @@ pub(super) fn session(error: &SessionError) -> Failure {
             }
         }
         SessionError::Closed { .. } => Failure::stderr(FAILED, &format!("recv_response: {error}")),
-        SessionError::Unsupported(_) => Failure::stderr(UNSUPPORTED, &format!("netperf: {error}")),
+        SessionError::Unsupported(_) | SessionError::Unable(_) | SessionError::NotConfirmed => {
+            Failure::stderr(UNSUPPORTED, &format!("netperf: {error}"))
+        }
         SessionError::NoAnswer(_)
         | SessionError::Broken(_)
         | SessionError::Malformed(_)

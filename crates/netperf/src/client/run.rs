@@ -12,8 +12,8 @@ use netperf_measure::clock;
 use netperf_measure::confidence::{Series, assess};
 use netperf_measure::cpu;
 use netperf_model::{
-    Address, Agreed, Confidence, CpuUsage, EndResult, HostFacts, Hosts, Iteration, Latency,
-    Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures,
+    Address, Agreed, Confidence, CpuUsage, EndResult, Feature, HostFacts, Hosts, Iteration,
+    Latency, Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures,
 };
 use netperf_os::bell;
 use netperf_os::tcp::TcpInfo;
@@ -132,6 +132,7 @@ pub(super) fn test(run: &Run, begun: Begun, done: &mut Done) -> Result<(), Failu
         return Err(failure::no_connections(plan.transport));
     }
     many::check(plan)?;
+    can_be(plan)?;
     let trace = Trace::of(run);
     let control = plan.control.as_ref().map(control::establish).transpose()?;
     if let Some(plan) = &plan.control {
@@ -177,6 +178,22 @@ pub(super) fn test(run: &Run, begun: Begun, done: &mut Done) -> Result<(), Failu
         talk.finish(LEAVE);
     }
     Ok(())
+}
+
+/// Whether a test has a place for all that it is asked for, and this host can do its part.
+fn can_be(plan: &TestPlan) -> Result<(), Failure> {
+    if let Some(refusal) = netperf_model::refusal(plan) {
+        return Err(failure::out_of_place(refusal));
+    }
+    let asked = plan.local.features();
+    if asked.is_empty() {
+        return Ok(());
+    }
+    let known = netperf_transport::io::features();
+    match asked.into_iter().find(|feature| !known.contains(feature)) {
+        Some(feature) => Err(failure::unable(feature, None)),
+        None => Ok(()),
+    }
 }
 
 /// What the iterations of a test share.
@@ -311,12 +328,23 @@ impl<'a> Test<'a> {
             self.served = many::served(many, abilities.as_ref(), host)?;
         }
         match abilities {
-            _ if transport.row().stock => Ok(()),
-            None => Err(failure::session(&SessionError::Unsupported(transport))),
+            _ if plan.many.is_some() && transport.row().stock => Ok(()),
+            None => {
+                let unknown = SessionError::Unsupported(transport);
+                let unable = plan.remote.features().first().copied();
+                let error = unable.map_or(unknown, SessionError::Unable);
+                Err(failure::session(&error))
+            }
             Some(abilities) if !abilities.transports.contains(&transport) => {
                 Err(failure::unsupported(transport, Some(host)))
             }
-            Some(_) => Ok(()),
+            Some(abilities) => {
+                let lacks = |feature: &Feature| !abilities.features.contains(feature);
+                match plan.remote.features().into_iter().find(lacks) {
+                    Some(feature) => Err(failure::unable(feature, Some(host))),
+                    None => Ok(()),
+                }
+            }
         }
     }
 
@@ -343,7 +371,7 @@ impl<'a> Test<'a> {
         );
         let mut agreement = talk
             .agree(request)
-            .map_err(|error| failure::refused(&error, plan.transport, &hosts.remote.name))?;
+            .map_err(|error| failure::refused(&error, plan, &hosts.remote.name))?;
         self.trace.say("remote listen done.");
         self.trace
             .say(&format!("remote port is {}", agreement.data_port));

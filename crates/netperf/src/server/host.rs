@@ -71,12 +71,14 @@ impl Host for EngineHost {
         }
         let cpu = job.end.cpu.unwrap_or_default();
         let transport = job.transport;
+        let as_asked = !job.end.features().is_empty();
         let server = Server::prepare(job).map_err(|error| number(&error))?;
         let ready = Ready {
             setup: *server.setup(),
             transport,
             data_port: server.data_port(),
             address: server.address().cloned(),
+            as_asked,
             cpu_rate: self.rate(cpu),
             host: facts,
         };

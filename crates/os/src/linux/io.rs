@@ -89,6 +89,53 @@ pub fn recv(fd: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<usize> {
     counted(unsafe { libc::recv(fd.as_raw_fd(), buf.as_mut_ptr().cast(), buf.len(), 0) })
 }
 
+/// send(2) that leaves the bytes where they are until a completion says otherwise
+/// (`MSG_ZEROCOPY`, [`crate::zerocopy`]); never raises `SIGPIPE`.
+///
+/// # Errors
+/// Whatever send(2) reports; `ENOBUFS` while too much is held.
+#[inline]
+pub fn send_zero_copy(fd: BorrowedFd<'_>, buf: &[u8]) -> io::Result<usize> {
+    // SAFETY: the pointer and length describe `buf`. The kernel holds the pages
+    // themselves, not the mapping: memory that is written or freed meanwhile changes
+    // what is sent, and nothing else.
+    counted(unsafe {
+        libc::send(
+            fd.as_raw_fd(),
+            buf.as_ptr().cast(),
+            buf.len(),
+            libc::MSG_NOSIGNAL | libc::MSG_ZEROCOPY,
+        )
+    })
+}
+
+/// recv(2) of a byte stream, of which the kernel throws away as much as `buf` could hold
+/// (`MSG_TRUNC`, tcp(7)).
+///
+/// # Errors
+/// Whatever recv(2) reports.
+#[inline]
+pub fn discard(fd: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the pointer and length describe `buf`, which nothing else can see during
+    // the call. Linux does not write to it; a stack preloaded in front of it may.
+    counted(unsafe {
+        libc::recv(
+            fd.as_raw_fd(),
+            buf.as_mut_ptr().cast(),
+            buf.len(),
+            libc::MSG_TRUNC,
+        )
+    })
+}
+
+/// Has calls on a socket return at once, or block again (`O_NONBLOCK`).
+///
+/// # Errors
+/// Whatever fcntl(2) reports.
+pub fn set_nonblocking(fd: BorrowedFd<'_>, on: bool) -> io::Result<()> {
+    socket2::SockRef::from(&fd).set_nonblocking(on)
+}
+
 /// shutdown(2) of our direction.
 ///
 /// # Errors
@@ -162,6 +209,16 @@ impl Source {
         // SAFETY: sockaddr_storage is plain data for which all zeros is valid (AF_UNSPEC).
         let storage = unsafe { std::mem::zeroed() };
         Self { storage, len: 0 }
+    }
+
+    /// Where the kernel may write an address of up to [`STORAGE_LEN`] bytes.
+    pub(crate) fn storage(&mut self) -> *mut libc::c_void {
+        (&raw mut self.storage).cast()
+    }
+
+    /// The kernel wrote so many bytes.
+    pub(crate) fn set_len(&mut self, len: libc::socklen_t) {
+        self.len = len;
     }
 
     /// Whether a datagram has been received.

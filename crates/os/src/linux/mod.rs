@@ -2,7 +2,9 @@
 
 pub mod address;
 pub mod atm;
+pub mod batch;
 pub mod bell;
+pub mod epoll;
 pub mod events;
 pub mod filter;
 pub mod io;
@@ -17,3 +19,4 @@ pub mod sockopt;
 pub mod system;
 pub mod tcp;
 pub mod wait;
+pub mod zerocopy;

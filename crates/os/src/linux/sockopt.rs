@@ -69,6 +69,18 @@ pub enum IntOption {
     LlcSendWindow,
     /// `LLC_OPT_RX_WIN`: frames received before one is acknowledged.
     LlcRecvWindow,
+    /// `SO_BUSY_POLL`, microseconds.
+    BusyPoll,
+    /// `SO_MARK`.
+    Mark,
+    /// `TCP_NOTSENT_LOWAT`, bytes.
+    NotSentLowAt,
+    /// `SO_ZEROCOPY`: allow `MSG_ZEROCOPY`.
+    ZeroCopy,
+    /// `UDP_SEGMENT`: cut what is sent into datagrams of so many bytes.
+    Segment,
+    /// `UDP_GRO`: hand over datagrams that belong together in one piece.
+    Reassemble,
 }
 
 // From linux/sctp.h and linux/dccp.h, which libc does not have.
@@ -111,6 +123,12 @@ impl IntOption {
             Self::DccpMessageSize => (libc::SOL_DCCP, DCCP_SOCKOPT_GET_CUR_MPS),
             Self::LlcSendWindow => (SOL_LLC, LLC_OPT_TX_WIN),
             Self::LlcRecvWindow => (SOL_LLC, LLC_OPT_RX_WIN),
+            Self::BusyPoll => (libc::SOL_SOCKET, libc::SO_BUSY_POLL),
+            Self::Mark => (libc::SOL_SOCKET, libc::SO_MARK),
+            Self::NotSentLowAt => (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT),
+            Self::ZeroCopy => (libc::SOL_SOCKET, libc::SO_ZEROCOPY),
+            Self::Segment => (libc::SOL_UDP, libc::UDP_SEGMENT),
+            Self::Reassemble => (libc::SOL_UDP, libc::UDP_GRO),
         }
     }
 }

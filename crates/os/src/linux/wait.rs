@@ -11,6 +11,8 @@ pub enum Interest {
     Read,
     /// Room to write, or a finished connect.
     Write,
+    /// Something in the error queue, or an error.
+    Error,
 }
 
 /// poll(2) on one descriptor. `Ok(false)` when the time is over or a signal came.
@@ -18,7 +20,79 @@ pub enum Interest {
 /// # Errors
 /// Whatever poll(2) reports, `EINTR` aside.
 pub fn ready(fd: BorrowedFd<'_>, interest: Interest, within: Duration) -> io::Result<bool> {
-    Ok(any_ready(&[fd], interest, within)?.is_some())
+    let mut polled = libc::pollfd {
+        fd: fd.as_raw_fd(),
+        events: events(interest),
+        revents: 0,
+    };
+    let found = poll(std::slice::from_mut(&mut polled), within)?;
+    Ok(found && polled.revents != 0)
+}
+
+/// Waits for something in the error queue, whatever comes of it.
+pub fn until_error(fd: BorrowedFd<'_>, within: Duration) {
+    // Whoever looks next sees what happened.
+    drop(ready(fd, Interest::Error, within));
+}
+
+const fn events(interest: Interest) -> libc::c_short {
+    match interest {
+        Interest::Read => libc::POLLIN,
+        Interest::Write => libc::POLLOUT,
+        // Told of unasked (poll(2)).
+        Interest::Error => 0,
+    }
+}
+
+/// poll(2); false when a signal came.
+fn poll(polled: &mut [libc::pollfd], within: Duration) -> io::Result<bool> {
+    let millis = i32::try_from(within.as_millis()).unwrap_or(i32::MAX);
+    let count = libc::nfds_t::try_from(polled.len()).unwrap_or(0);
+    // SAFETY: `polled` holds `count` entries and outlives the call.
+    let result = unsafe { libc::poll(polled.as_mut_ptr(), count, millis) };
+    if result >= 0 {
+        return Ok(true);
+    }
+    let error = io::Error::last_os_error();
+    if error.kind() == io::ErrorKind::Interrupted {
+        Ok(false)
+    } else {
+        Err(error)
+    }
+}
+
+/// A time that runs out, for loops that never sleep.
+#[derive(Clone, Copy, Debug)]
+pub struct Countdown {
+    until: Duration,
+}
+
+impl Countdown {
+    /// It is over after this long.
+    #[must_use]
+    pub fn from_now(time: Duration) -> Self {
+        Self {
+            until: monotonic().saturating_add(time),
+        }
+    }
+
+    /// Whether it is over.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        monotonic() >= self.until
+    }
+}
+
+/// clock_gettime(2) of the monotonic clock.
+fn monotonic() -> Duration {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is valid for writing; this clock is always there.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 /// poll(2) on several descriptors: the index of the first that is ready.
@@ -30,29 +104,16 @@ pub fn any_ready(
     interest: Interest,
     within: Duration,
 ) -> io::Result<Option<usize>> {
-    let events = match interest {
-        Interest::Read => libc::POLLIN,
-        Interest::Write => libc::POLLOUT,
-    };
     let mut polled: Vec<libc::pollfd> = fds
         .iter()
         .map(|fd| libc::pollfd {
             fd: fd.as_raw_fd(),
-            events,
+            events: events(interest),
             revents: 0,
         })
         .collect();
-    let millis = i32::try_from(within.as_millis()).unwrap_or(i32::MAX);
-    let count = libc::nfds_t::try_from(polled.len()).unwrap_or(0);
-    // SAFETY: `polled` holds `count` entries and outlives the call.
-    let result = unsafe { libc::poll(polled.as_mut_ptr(), count, millis) };
-    if result < 0 {
-        let error = io::Error::last_os_error();
-        return if error.kind() == io::ErrorKind::Interrupted {
-            Ok(None)
-        } else {
-            Err(error)
-        };
+    if !poll(&mut polled, within)? {
+        return Ok(None);
     }
     Ok(polled.iter().position(|entry| entry.revents != 0))
 }

@@ -328,6 +328,7 @@ impl EndFigures {
             retransmissions: self.retransmissions,
             congestion: self.congestion.clone(),
             crew: None,
+            io: None,
         }
     }
 }

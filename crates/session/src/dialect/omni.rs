@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    Address, CpuPlan, CpuUsage, EndPlan, EndResult, Ending, Flow, PacePlan, PlacePlan, Routing,
-    ServerJob, SocketPlan, TransportId,
+    Address, CpuPlan, CpuUsage, EndPlan, EndResult, Ending, Flow, IoPlan, PacePlan, PlacePlan,
+    Routing, ServerJob, SocketPlan, TransportId,
 };
 use netperf_wire::messages::{Extension, OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{
@@ -14,7 +14,7 @@ use netperf_wire::{
 };
 
 use super::{Ready, from_wire, to_wire};
-use crate::{errno, extension};
+use crate::{errno, extension, paths};
 
 /// What a request asks for, and what one of our own clients asks for beyond OMNI.
 pub(super) fn job(
@@ -37,6 +37,7 @@ pub(super) fn job(
         cpu.method = method;
     }
     end.place = extension::place(&asked);
+    paths::asked(&asked, &mut end).map_err(|_| errno::INVALID)?;
     Ok(ServerJob {
         transport,
         family,
@@ -109,6 +110,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         touch: touch(request),
         copy_avoidance: request.so_rcvavoid == 1,
         place: PlacePlan::default(),
+        io: IoPlan::default(),
     })
 }
 
@@ -207,6 +209,9 @@ pub(super) fn response(request: &OmniRequest, ready: &Ready) -> Frame {
     let mut frame = message.encode(Header::response(RequestKind::Omni));
     let mut told = Extension::default();
     extension::confirm(&mut told, ready.transport, ready.address.as_ref());
+    if ready.as_asked {
+        paths::confirm(&mut told);
+    }
     if let Some(facts) = &ready.host {
         extension::tell(facts, message, &mut told, &mut frame);
     }
@@ -239,8 +244,16 @@ pub(super) fn results(result: &EndResult) -> Frame {
         None => message,
     };
     let mut frame = message.encode(Header::results(RequestKind::Omni));
+    let mut told = Extension::default();
     if let Some(crew) = &result.crew {
-        extension::tell_crew(crew, &mut frame);
+        extension::tell_crew(crew, &mut told);
+    }
+    // What went on underneath, where netserver was asked for more than usual.
+    if let Some(counts) = &result.io {
+        paths::tell_counts(&mut told, counts, &result.tally);
+    }
+    if told != Extension::default() {
+        told.encode_over(Stage::Results, &mut frame);
     }
     frame
 }

@@ -38,8 +38,8 @@ pub enum Travels {
 #[must_use]
 pub fn travels(plan: &TestPlan) -> Travels {
     let row = plan.test.row();
-    let as_named = row.transport == plan.transport && row.flow == plan.flow;
-    if !as_named || plan.many.is_some() {
+    let as_its_name_says = row.transport == plan.transport && row.flow == plan.flow;
+    if !as_its_name_says || !plan.remote.features().is_empty() || plan.many.is_some() {
         return Travels::Omni;
     }
     match row.suite {
@@ -60,7 +60,8 @@ pub fn travels(plan: &TestPlan) -> Travels {
 /// from a stock one before it is asked.
 #[must_use]
 pub fn needs_extension(plan: &TestPlan) -> bool {
-    plan.many.is_some() || (travels(plan) == Travels::Omni && !plan.transport.row().stock)
+    let unknown = travels(plan) == Travels::Omni && !plan.transport.row().stock;
+    unknown || plan.many.is_some() || !plan.remote.features().is_empty()
 }
 
 /// What the request says beyond the plan: netperf's data socket as it is.

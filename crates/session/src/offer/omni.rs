@@ -17,7 +17,7 @@ use super::{
     Agreement, LocalEnd, header, or_minus_one, seconds, signed, unusual_method, wire_family,
 };
 use crate::error::SessionError;
-use crate::extension;
+use crate::{extension, paths};
 
 /// The request for one iteration.
 pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
@@ -92,6 +92,7 @@ fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) {
     if let Some(many) = plan.many.as_ref().filter(|_| local.all_flows) {
         extension::ask_for_flows(&mut asked, many.flows, &many.remote);
     }
+    paths::ask(&mut asked, &plan.remote);
     if asked != Extension::default() {
         asked.encode_over(Stage::Request, request);
     }
@@ -204,6 +205,9 @@ fn data_socket(
         // A stock netserver does not notice what it was asked for.
         return Err(SessionError::Unsupported(plan.transport));
     }
+    if !plan.remote.features().is_empty() && !paths::confirmed(&told) {
+        return Err(SessionError::NotConfirmed);
+    }
     let address = extension::socket_address(&told);
     let port = response.data_port;
     let known = match row.domain {
@@ -235,15 +239,18 @@ pub(super) fn results(
     let congestion_is_set = plan.remote.socket.routing == Routing::Routed
         && plan.transport.is_connected()
         && !plan.flow.connects;
+    let mut tally = Tally {
+        bytes_sent: results.bytes_sent,
+        bytes_received: results.bytes_received,
+        send_calls: u64::from(results.send_calls),
+        recv_calls: u64::from(results.recv_calls),
+        failed_sends: 0,
+        transactions: u64::from(results.trans_received),
+    };
+    let told = Extension::decode(Stage::Results, frame).ok().flatten();
+    let io = told.and_then(|told| paths::counts(&told, &mut tally));
     Ok(EndResult {
-        tally: Tally {
-            bytes_sent: results.bytes_sent,
-            bytes_received: results.bytes_received,
-            send_calls: u64::from(results.send_calls),
-            recv_calls: u64::from(results.recv_calls),
-            failed_sends: 0,
-            transactions: u64::from(results.trans_received),
-        },
+        tally,
         elapsed: f64::from(results.elapsed_time),
         cpu: cpu.then(|| cpu_usage(&results)),
         send_buffer_end: u32::try_from(results.send_buf_size).ok(),
@@ -251,6 +258,7 @@ pub(super) fn results(
         retransmissions: u32::try_from(results.transport_retrans).ok(),
         congestion: congestion.filter(|name| congestion_is_set && !name.is_empty()),
         crew: extension::crew(frame),
+        io,
     })
 }
 

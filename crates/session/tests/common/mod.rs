@@ -8,7 +8,7 @@ use std::time::Duration;
 use netperf_model::plan::{ControlPlan, DataAddress};
 use netperf_model::{
     Abilities, Address, CpuMethod, CpuShares, CpuUsage, Domain, EndPlan, EndResult, EndSetup,
-    Family, Flow, Limit, ServerJob, Tally, TestId, TestPlan, TransportId,
+    Family, Feature, Flow, Limit, ServerJob, Tally, TestId, TestPlan, TransportId,
 };
 use netperf_session::dialect::Ready;
 use netperf_session::driver::{Arrival, Host, Link, serve};
@@ -100,6 +100,7 @@ pub(crate) fn ready() -> Ready {
         transport: TransportId::Tcp,
         data_port: 4242,
         address: None,
+        as_asked: false,
         cpu_rate: 100.0,
         host: None,
     }
@@ -211,6 +212,7 @@ impl Host for Engine {
         Abilities {
             transports: vec![TransportId::Tcp, TransportId::UnixStream],
             flows: Some(4000),
+            features: vec![Feature::Poll, Feature::Discard],
         }
     }
 

@@ -88,11 +88,23 @@ pub enum ItemKind {
     Cpus,
     /// Request: the rule by which they are placed on CPUs.
     Placement,
+    /// Answer to a greeting: what else netserver and its host can do.
+    Features,
+    /// Request: how netserver is to move its bytes, six bytes.
+    DataPath,
+    /// Request: options of netserver's socket, five bytes each.
+    SocketOptions,
+    /// Request: the interface that netserver's data must pass.
+    BindDevice,
+    /// Response: all that was asked for by the three before this is in force; no bytes.
+    AsAsked,
+    /// Results: what went on underneath netserver's messages, six counts of eight bytes.
+    PathCounts,
 }
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 33] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -120,6 +132,12 @@ impl ItemKind {
         Self::Threads,
         Self::Cpus,
         Self::Placement,
+        Self::Features,
+        Self::DataPath,
+        Self::SocketOptions,
+        Self::BindDevice,
+        Self::AsAsked,
+        Self::PathCounts,
     ];
 
     /// Its number, which never changes.
@@ -153,6 +171,12 @@ impl ItemKind {
             Self::Threads => 0x72,
             Self::Cpus => 0x73,
             Self::Placement => 0x74,
+            Self::Features => 0x51,
+            Self::DataPath => 0x60,
+            Self::SocketOptions => 0x61,
+            Self::BindDevice => 0x62,
+            Self::AsAsked => 0x63,
+            Self::PathCounts => 0x64,
         }
     }
 
@@ -169,7 +193,7 @@ impl ItemKind {
             | Self::Transport
             | Self::Placement => 16,
             Self::CpuMethod | Self::AccessPoint => 1,
-            Self::FieldsSet => 0,
+            Self::FieldsSet | Self::AsAsked => 0,
             Self::Release => 64,
             Self::Version => 72,
             Self::PciIds => 8,
@@ -178,6 +202,11 @@ impl ItemKind {
             Self::SocketAddress => 40,
             Self::Cpus => 128,
             Self::Transports => 255,
+            Self::Features => 128,
+            Self::DataPath => 6,
+            Self::SocketOptions => 20,
+            Self::BindDevice => 15,
+            Self::PathCounts => 48,
         }
     }
 }
@@ -301,7 +330,7 @@ mod tests {
         // The response of a test repeats the transport, has an address and the facts.
         let in_response = |kind: &&ItemKind| {
             let number = kind.number();
-            (0x10..=0x41).contains(&number)
+            matches!(number, 0x10..=0x41 | 0x63)
         };
         let rooms = ItemKind::ALL.iter().filter(in_response);
         let needed: usize = rooms.map(|kind| 2 + kind.room()).sum();

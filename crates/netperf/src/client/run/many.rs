@@ -177,7 +177,7 @@ impl<'a> Test<'a> {
             };
             let agreement = talk
                 .agree(offer::request(&asked, &local))
-                .map_err(|error| failure::refused(&error, plan.transport, &hosts.remote.name))?;
+                .map_err(|error| failure::refused(&error, plan, &hosts.remote.name))?;
             agreements.push(agreement);
         }
         self.trace.say("remote listen done.");

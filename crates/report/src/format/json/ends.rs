@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use netperf_model::{
-    DataAddress, EndPlan, EndSetup, Family, Host, HostFacts, InterfaceFacts, PacePlan, PciIds,
-    RingPlan, Routing, SecurityFacts, SocketPlan,
+    DataAddress, EndPlan, EndSetup, Family, Host, HostFacts, InterfaceFacts, IoPlan, PacePlan,
+    PciIds, RingPlan, Routing, SecurityFacts, SocketPlan,
 };
 /// One end.
 #[derive(Debug)]
@@ -42,6 +42,7 @@ struct Requested<'a> {
     dirty_bytes: u32,
     clean_bytes: u32,
     copy_avoidance: bool,
+    io: Io,
     pace: Option<Pace>,
     send_buffers: Ring,
     recv_buffers: Ring,
@@ -59,10 +60,29 @@ object!(Requested<'_> {
     dirty_bytes,
     clean_bytes,
     copy_avoidance,
+    io,
     pace,
     send_buffers,
     recv_buffers,
     socket,
+});
+
+/// How the end moves its bytes.
+#[derive(Debug)]
+struct Io {
+    method: &'static str,
+    zero_copy: bool,
+    discard: bool,
+    messages_per_call: u32,
+    segment_offload: bool,
+}
+
+object!(Io {
+    method,
+    zero_copy,
+    discard,
+    messages_per_call,
+    segment_offload,
 });
 
 #[derive(Debug)]
@@ -111,6 +131,11 @@ struct Socket<'a> {
     no_fragmentation: bool,
     multicast_ttl_hops: Option<u8>,
     pacing_bytes_per_second: Option<u32>,
+    busy_poll_microseconds: Option<u32>,
+    quickack: bool,
+    notsent_low_bytes: Option<u32>,
+    device: Option<&'a str>,
+    mark: Option<u32>,
 }
 
 object!(Socket<'_> {
@@ -132,6 +157,11 @@ object!(Socket<'_> {
     no_fragmentation,
     multicast_ttl_hops,
     pacing_bytes_per_second,
+    busy_poll_microseconds,
+    quickack,
+    notsent_low_bytes,
+    device,
+    mark,
 });
 
 /// What the end really has.
@@ -289,10 +319,21 @@ fn requested<'a>(plan: &'a EndPlan, data: &'a DataAddress) -> Requested<'a> {
         dirty_bytes: plan.touch.dirty,
         clean_bytes: plan.touch.clean,
         copy_avoidance: plan.copy_avoidance,
+        io: io(&plan.io),
         pace: plan.pace.filter(|pace| pace.burst > 0).map(pace),
         send_buffers: ring(plan.send),
         recv_buffers: ring(plan.recv),
         socket: socket(&plan.socket),
+    }
+}
+
+fn io(plan: &IoPlan) -> Io {
+    Io {
+        method: plan.method.label(),
+        zero_copy: plan.zerocopy,
+        discard: plan.discard,
+        messages_per_call: plan.batch.unwrap_or(1),
+        segment_offload: plan.segments,
     }
 }
 
@@ -332,6 +373,11 @@ fn socket(plan: &SocketPlan) -> Socket<'_> {
         no_fragmentation: plan.no_fragmentation,
         multicast_ttl_hops: plan.multicast_ttl,
         pacing_bytes_per_second: plan.pacing_rate,
+        busy_poll_microseconds: plan.busy_poll,
+        quickack: plan.quickack,
+        notsent_low_bytes: plan.notsent_lowat,
+        device: plan.device.as_deref(),
+        mark: plan.mark,
     }
 }
 

@@ -5,8 +5,8 @@ use super::{finite, measured};
 use crate::view::View;
 use netperf_model::figures::{self, Figures, count, per_call};
 use netperf_model::{
-    Confidence as Reached, CpuUsage, EndResult, Interim, Iteration, Latency as Times, ReportPlan,
-    Tally, TcpFacts, TestPlan, Unit,
+    Confidence as Reached, CpuUsage, EndResult, Interim, IoCounts, Iteration, Latency as Times,
+    ReportPlan, Tally, TcpFacts, TestPlan, Unit,
 };
 
 /// The percentiles that are always given.
@@ -108,6 +108,7 @@ struct Measured<'a> {
     final_recv_buffer_bytes: Option<u32>,
     retransmitted_segments: Option<u32>,
     congestion_control: Option<&'a str>,
+    io: Option<Io>,
     cpu: Option<Cpu>,
     workers: Option<Threads<'a>>,
 }
@@ -122,8 +123,31 @@ object!(Measured<'_> {
     final_recv_buffer_bytes,
     retransmitted_segments,
     congestion_control,
+    io,
     cpu,
     workers,
+});
+
+/// What went on underneath the messages.
+#[derive(Debug)]
+struct Io {
+    send_system_calls: u64,
+    recv_system_calls: u64,
+    messages_per_send_call: Option<f64>,
+    messages_per_recv_call: Option<f64>,
+    zero_copy_sends: u64,
+    zero_copy_copied: u64,
+    zero_copy_share: Option<f64>,
+}
+
+object!(Io {
+    send_system_calls,
+    recv_system_calls,
+    messages_per_send_call,
+    messages_per_recv_call,
+    zero_copy_sends,
+    zero_copy_copied,
+    zero_copy_share,
 });
 
 #[derive(Debug)]
@@ -435,8 +459,21 @@ fn end(result: &EndResult, elapsed: f64) -> Measured<'_> {
         final_recv_buffer_bytes: result.recv_buffer_end,
         retransmitted_segments: result.retransmissions,
         congestion_control: result.congestion.as_deref(),
+        io: result.io.as_ref().map(|counts| io(counts, tally)),
         cpu: result.cpu.map(cpu),
         workers: result.crew.as_ref().map(Threads::of),
+    }
+}
+
+fn io(counts: &IoCounts, tally: &Tally) -> Io {
+    Io {
+        send_system_calls: counts.send_calls,
+        recv_system_calls: counts.recv_calls,
+        messages_per_send_call: calls(tally.send_calls, counts.send_calls),
+        messages_per_recv_call: calls(tally.recv_calls, counts.recv_calls),
+        zero_copy_sends: counts.zerocopy_done,
+        zero_copy_copied: counts.zerocopy_copied,
+        zero_copy_share: counts.zerocopy_share(),
     }
 }
 

@@ -1,0 +1,49 @@
+//! How each end moves its bytes.
+
+use netperf_model::{EndPlan, Flow, IoPlan, SocketPlan};
+
+use super::ends::{positive, size};
+use crate::args::{Ends, IoArgs};
+
+/// Which end is meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// netperf's.
+    Local,
+    /// netserver's.
+    Remote,
+}
+
+impl End {
+    fn of<T: Clone>(self, ends: &Ends<T>) -> Option<T> {
+        match self {
+            Self::Local => ends.local.clone(),
+            Self::Remote => ends.remote.clone(),
+        }
+    }
+}
+
+/// An end with what the options about data paths say of it.
+pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: End, end: EndPlan) -> EndPlan {
+    let (sends, receives) = match which {
+        End::Local => (flow.sends, flow.receives),
+        End::Remote => (flow.receives, flow.sends),
+    };
+    let io = IoPlan {
+        method: which.of(&args.method).unwrap_or_default(),
+        // In a test without data the plan says that it cannot be.
+        zerocopy: args.zerocopy && (sends || !receives),
+        discard: args.discard && (receives || !sends),
+        batch: positive(which.of(&args.batch)).filter(|batch| *batch > 1),
+        segments: which.of(&args.segments).unwrap_or(false),
+    };
+    let socket = SocketPlan {
+        busy_poll: size(which.of(&args.busy_poll)),
+        quickack: which.of(&args.quickack).unwrap_or(false),
+        notsent_lowat: positive(which.of(&args.notsent_lowat)),
+        device: which.of(&args.device).filter(|name| !name.is_empty()),
+        mark: size(which.of(&args.mark)),
+        ..end.socket
+    };
+    EndPlan { socket, io, ..end }
+}

@@ -1,0 +1,174 @@
+//! The ways that byte streams and datagrams know besides one blocking call a message.
+
+use netperf_model::TestId;
+use netperf_os::{SockAddr, Socket};
+use netperf_transport::Endpoint;
+use netperf_transport::io::{BatchedRecv, BatchedSend, Discarding, ZeroCopy};
+use netperf_transport::meeting::{Addresses, Connects, OnSocket, Parted, Parts};
+use netperf_transport::socket;
+use netperf_transport::tcp::{FromFile, Spliced, Tcp, Written};
+use netperf_transport::udp::{Aimed, Udp};
+
+use super::{Going, Seen};
+use crate::client::Moved;
+use crate::dispatch::{blame, needed};
+use crate::error::{EngineError, Operation};
+use crate::limit::Limit;
+use crate::paths;
+use crate::prelude::Prelude;
+use crate::record::Recorder;
+use crate::stop::Ended;
+use crate::workload::stream;
+
+impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
+    /// Data over one connection, moved in one of the many ways that a byte stream knows.
+    pub(super) fn stream<C: Connects, L: Limit>(
+        mut self,
+        how: &C,
+        data: Socket,
+        limit: &L,
+    ) -> Result<Moved, EngineError> {
+        let Some(endpoint) = self.connect(how, data)? else {
+            return Ok(Moved::nothing(Ended::Abandoned));
+        };
+        let seen = self.connected(&endpoint)?;
+        let (plan, data) = (self.work.plan, endpoint.into_socket());
+        let only_receives = plan.flow.receives && !plan.flow.sends;
+        let only_sends = plan.flow.sends && !plan.flow.receives;
+        let (ended, data) = if plan.test == TestId::TcpMss {
+            (Ended::Complete, data)
+        } else if let Some(file) = self.work.file.take() {
+            let (offset, width) = (plan.local.send.offset, self.work.setup.send_width);
+            let endpoint = FromFile::new(data, file, u64::from(offset), width);
+            self.send(endpoint, limit)?
+        } else if only_receives && plan.local.copy_avoidance {
+            let spliced = Spliced::new(data).map_err(Operation::Receive.failed())?;
+            self.receive(spliced, limit)?
+        } else if only_receives && plan.local.io.discard {
+            by_method!(plan.local.io, None, Discarding(data), |endpoint| self
+                .receive(endpoint, limit)?)
+        } else if only_sends && plan.local.io.zerocopy {
+            let endpoint = ZeroCopy::new(data, self.work.setup.send_width);
+            self.send(endpoint.map_err(Operation::Send.failed())?, limit)?
+        } else if plan.use_write {
+            self.over(Written(data), limit)?
+        } else {
+            by_method!(plan.local.io, None, Tcp(data), |endpoint| self
+                .over(endpoint, limit)?)
+        };
+        Ok(self.parted(data, ended, C::PARTING, seen))
+    }
+
+    /// Datagrams to an address, one by one or many in a call.
+    pub(super) fn datagrams<E: Aimed, L: Limit>(
+        self,
+        how: &Udp<E>,
+        data: Socket,
+        limit: &L,
+    ) -> Result<Moved, EngineError> {
+        let plan = self.work.plan;
+        let (io, flow) = (plan.local.io, plan.flow);
+        let connecting = Operation::Connect.failed();
+        let endpoint = how.asking(data, self.to.clone()).map_err(connecting)?;
+        if flow.is_request_response() || !(io.is_batched() || io.discard) {
+            by_method!(io, plan.recv_timeout, endpoint, |endpoint| self
+                .addressed(endpoint, limit))
+        } else if flow.sends {
+            let endpoint = self.batched_send(endpoint.into_parts())?;
+            by_method!(io, None, endpoint, |endpoint| self
+                .send_messages(endpoint, limit))
+        } else {
+            let (socket, _) = endpoint.into_parts();
+            let endpoint = self.batched_recv(socket)?;
+            by_method!(io, None, endpoint, |endpoint| self
+                .receive_messages(endpoint, limit))
+        }
+    }
+
+    fn batched_send(
+        &self,
+        (socket, to): (Socket, Option<SockAddr>),
+    ) -> Result<BatchedSend, EngineError> {
+        let trains = paths::trains(&self.work.plan.local.io);
+        let datagram = paths::size(self.work.setup.send_size);
+        BatchedSend::new(socket, to, trains, datagram).map_err(Operation::Send.failed())
+    }
+
+    fn batched_recv(&self, socket: Socket) -> Result<BatchedRecv, EngineError> {
+        let io = &self.work.plan.local.io;
+        let room = paths::size(self.work.setup.recv_size);
+        BatchedRecv::new(socket, paths::trains(io), room, io.discard)
+            .map_err(Operation::Receive.failed())
+    }
+
+    /// What the plan asks for, over an endpoint that is at an address.
+    pub(super) fn addressed<E: Parts, L: Limit>(
+        mut self,
+        mut endpoint: E,
+        limit: &L,
+    ) -> Result<Moved, EngineError> {
+        let flow = self.work.plan.flow;
+        if !flow.is_request_response() {
+            return if flow.sends {
+                self.send_messages(endpoint, limit)
+            } else {
+                self.receive_messages(endpoint, limit)
+            };
+        }
+        let ended = self.request_response(&mut endpoint, limit)?;
+        Ok(self.parted_from(endpoint, ended))
+    }
+
+    fn send_messages<E: Parts, L: Limit>(
+        mut self,
+        mut endpoint: E,
+        limit: &L,
+    ) -> Result<Moved, EngineError> {
+        let flow = self.work.plan.flow;
+        let (rings, run) = self.parts(limit);
+        let ended = stream::send(&mut endpoint, needed(&mut rings.send)?, run);
+        let ended = ended.map_err(blame(flow))?;
+        Ok(self.parted_from(endpoint, ended))
+    }
+
+    /// Messages may be lost, so netperf counts for itself what it receives.
+    fn receive_messages<E: Parts, L: Limit>(
+        mut self,
+        mut endpoint: E,
+        limit: &L,
+    ) -> Result<Moved, EngineError> {
+        let flow = self.work.plan.flow;
+        let (rings, run) = self.parts(limit);
+        let ended = stream::receive(&mut endpoint, needed(&mut rings.recv)?, run);
+        let ended = ended.map_err(blame(flow))?;
+        Ok(self.parted_from(endpoint, ended))
+    }
+
+    fn parted_from<E: Parts>(self, endpoint: E, ended: Ended) -> Moved {
+        self.stop.over();
+        self.work.counts = endpoint.counts();
+        let sends = self.work.plan.flow.sends;
+        let facts = endpoint.facts();
+        let end_mark = sends.then(|| endpoint.part()).and_then(Parted::mark);
+        Moved {
+            segment_size: facts.as_ref().and_then(|facts| facts.segment_size),
+            facts,
+            end_mark,
+            ..Moved::nothing(ended)
+        }
+    }
+
+    /// The loop is about to use this connection: what is seen of it.
+    pub(super) fn connected<S: OnSocket>(&self, endpoint: &S) -> Result<Seen, EngineError> {
+        self.stop.connected(endpoint.fd());
+        socket::set_on_connection(endpoint.fd(), &self.work.plan.local.socket)
+            .map_err(Operation::Create.failed())?;
+        Ok(Seen::of(self.work.plan.transport, endpoint))
+    }
+
+    /// What went on underneath the messages, once the kernel has what it borrowed.
+    pub(super) fn settled<E: Endpoint>(&mut self, endpoint: &mut E) {
+        endpoint.reclaim();
+        self.work.counts = endpoint.counts();
+    }
+}

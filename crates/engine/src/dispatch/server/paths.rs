@@ -1,0 +1,235 @@
+//! The ways that byte streams and datagrams know besides one blocking call a message.
+
+use std::io;
+
+use netperf_model::Ending;
+use netperf_os::Socket;
+use netperf_transport::Endpoint;
+use netperf_transport::io::{BatchedRecv, BatchedSend, Discarding, ZeroCopy};
+use netperf_transport::meeting::{Addresses, Connects, OnSocket, Parts};
+use netperf_transport::tcp::{Spliced, Tcp};
+use netperf_transport::udp::{Aimed, Udp};
+
+use super::{Going, UntilOdd, peer};
+use crate::dispatch::{blame, needed};
+use crate::error::{EngineError, Operation};
+use crate::limit::{Limit, Unlimited};
+use crate::paths;
+use crate::prelude::Prelude;
+use crate::server::{Served, Work};
+use crate::stop::Ended;
+use crate::workload::{rr, stream};
+
+impl<P: Prelude> Going<'_, '_, P> {
+    /// Data over one connection, moved in one of the ways that a byte stream knows.
+    pub(super) fn stream<C: Connects, L: Limit>(
+        mut self,
+        how: &C,
+        listener: Socket,
+        limit: &L,
+    ) -> Result<Served, EngineError> {
+        let endpoint = match self.accepted(how, listener)? {
+            Ok(endpoint) => endpoint,
+            Err(ended) => return Ok(Served::without_facts(ended)),
+        };
+        self.begin(&endpoint)?;
+        let data = endpoint.into_socket();
+        let flow = self.work.job.flow;
+        let (io, copies) = (self.work.job.end.io, !self.work.job.end.copy_avoidance);
+        let receives_only = flow.sends && !flow.receives;
+        let (ended, data) = if !copies && flow.sends {
+            let spliced = Spliced::new(data).map_err(Operation::Receive.failed())?;
+            self.serve(spliced, limit)?
+        } else if io.discard && receives_only {
+            by_method!(io, None, Discarding(data), |endpoint| self
+                .receive(endpoint)?)
+        } else if io.zerocopy && self.only_sends() {
+            let endpoint = ZeroCopy::new(data, self.work.setup.send_width);
+            self.send(endpoint.map_err(Operation::Send.failed())?, limit)?
+        } else {
+            by_method!(io, None, Tcp(data), |endpoint| self
+                .serve(endpoint, limit)?)
+        };
+        Ok(self.served(ended, &data))
+    }
+
+    /// Receives until netperf ends the connection.
+    pub(super) fn receive<E: Endpoint + OnSocket>(
+        &mut self,
+        mut endpoint: E,
+    ) -> Result<(Ended, Socket), EngineError> {
+        let flow = self.work.job.flow;
+        let (work, run) = self.parts(&Unlimited);
+        let ended = stream::receive(&mut endpoint, needed(&mut work.rings.recv)?, run);
+        let ended = ended.map_err(blame(flow))?;
+        self.settled(&mut endpoint);
+        Ok((ended, endpoint.into_socket()))
+    }
+
+    /// Sends for as long as the request says.
+    pub(super) fn send<E: Endpoint + OnSocket, L: Limit>(
+        &mut self,
+        mut endpoint: E,
+        limit: &L,
+    ) -> Result<(Ended, Socket), EngineError> {
+        let flow = self.work.job.flow;
+        let (work, run) = self.parts(limit);
+        let ended = stream::send(&mut endpoint, needed(&mut work.rings.send)?, run);
+        // Over a connection that promises nothing netperf goes when its time is over, and
+        // what is still on its way finds nobody.
+        let unreliable = !self.work.job.transport.row().reliable;
+        let ended = match ended {
+            Err(error) if unreliable && is_gone(&error) => Ended::ByPeer,
+            other => other.map_err(blame(flow))?,
+        };
+        self.settled(&mut endpoint);
+        Ok((ended, endpoint.into_socket()))
+    }
+
+    /// What went on underneath the messages, once the kernel has given back what it
+    /// borrowed, and what netserver closes first has arrived.
+    pub(super) fn settled<E: Endpoint>(&mut self, endpoint: &mut E) {
+        endpoint.reclaim();
+        endpoint.settle();
+        self.work.counts = endpoint.counts();
+    }
+
+    /// Datagrams, one by one or many in a call.
+    pub(super) fn datagrams<E: Aimed, L: Limit>(
+        self,
+        how: &Udp<E>,
+        data: Socket,
+        limit: &L,
+    ) -> Result<Served, EngineError> {
+        let job = &self.work.job;
+        let io = job.end.io;
+        let one_way = !job.flow.is_request_response() && job.ending == Ending::Omni;
+        let many = one_way && (io.is_batched() || io.discard);
+        if self.only_sends() {
+            let endpoint = self.asking(how, data)?;
+            if many {
+                let endpoint = self.batched_send(endpoint)?;
+                by_method!(io, None, endpoint, |endpoint| self
+                    .sends_only(endpoint, limit))
+            } else {
+                by_method!(io, None, endpoint, |endpoint| self
+                    .sends_only(endpoint, limit))
+            }
+        } else if many {
+            let endpoint = self.batched_recv(data)?;
+            by_method!(io, None, endpoint, |endpoint| self
+                .receives_only(endpoint, limit))
+        } else {
+            let endpoint = how.answering(data).map_err(Operation::Create.failed())?;
+            by_method!(io, None, endpoint, |endpoint| self.answers(endpoint, limit))
+        }
+    }
+
+    pub(super) fn only_sends(&self) -> bool {
+        let flow = self.work.job.flow;
+        flow.receives && !flow.sends
+    }
+
+    /// An end that sends before it was written to.
+    pub(super) fn asking<A: Addresses>(
+        &self,
+        how: &A,
+        data: Socket,
+    ) -> Result<A::Asking, EngineError> {
+        how.asking(data, peer(&self.work.job)?)
+            .map_err(Operation::Connect.failed())
+    }
+
+    fn batched_send<E: Aimed>(&self, endpoint: E) -> Result<BatchedSend, EngineError> {
+        let (socket, to) = endpoint.into_parts();
+        let trains = paths::trains(&self.work.job.end.io);
+        let datagram = paths::size(self.work.setup.send_size);
+        BatchedSend::new(socket, to, trains, datagram).map_err(Operation::Send.failed())
+    }
+
+    fn batched_recv(&self, socket: Socket) -> Result<BatchedRecv, EngineError> {
+        let io = &self.work.job.end.io;
+        let room = paths::size(self.work.setup.recv_size);
+        BatchedRecv::new(socket, paths::trains(io), room, io.discard)
+            .map_err(Operation::Receive.failed())
+    }
+
+    pub(super) fn sends_only<E: Parts, L: Limit>(
+        mut self,
+        mut endpoint: E,
+        limit: &L,
+    ) -> Result<Served, EngineError> {
+        let flow = self.work.job.flow;
+        let (Work { rings, .. }, run) = self.parts(limit);
+        let ring = needed(&mut rings.send)?;
+        let ended = match stream::send(&mut endpoint, ring, run) {
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ended::ByPeer,
+            other => other.map_err(blame(flow))?,
+        };
+        self.work.counts = endpoint.counts();
+        let facts = endpoint.facts();
+        drop(endpoint.part());
+        Ok(Served {
+            facts,
+            ..Served::without_facts(ended)
+        })
+    }
+
+    fn receives_only<E: Parts, L: Limit>(
+        mut self,
+        mut endpoint: E,
+        limit: &L,
+    ) -> Result<Served, EngineError> {
+        let flow = self.work.job.flow;
+        let (Work { rings, .. }, run) = self.parts(limit);
+        let ended = stream::receive(&mut endpoint, needed(&mut rings.recv)?, run);
+        let ended = ended.map_err(blame(flow))?;
+        self.work.counts = endpoint.counts();
+        tell_if_abandoned(endpoint, ended);
+        Ok(Served::without_facts(ended))
+    }
+
+    pub(super) fn answers<E: Parts, L: Limit>(
+        mut self,
+        answering: E,
+        limit: &L,
+    ) -> Result<Served, EngineError> {
+        let (Work { job, rings, .. }, run) = self.parts(limit);
+        let mut endpoint = UntilOdd {
+            inner: answering,
+            length: match job.ending {
+                Ending::Omni => None,
+                Ending::OddDatagram(length) => usize::try_from(length).ok(),
+                Ending::Silence(length) => length.and_then(|length| usize::try_from(length).ok()),
+            },
+        };
+        let ended = if job.flow.is_request_response() {
+            let rings = (needed(&mut rings.recv)?, needed(&mut rings.send)?);
+            rr::server(&mut endpoint, rings, run)
+        } else {
+            stream::receive(&mut endpoint, needed(&mut rings.recv)?, run)
+        };
+        let ended = ended.map_err(blame(job.flow))?;
+        let idle = endpoint.inner.waited_in_vain();
+        tell_if_abandoned(endpoint.inner, ended);
+        Ok(Served {
+            idle,
+            ..Served::without_facts(ended)
+        })
+    }
+}
+
+/// The client's own end marks never came, so it may be waiting for one.
+fn tell_if_abandoned<E: Parts>(endpoint: E, ended: Ended) {
+    if ended == Ended::Abandoned {
+        drop(endpoint.part());
+    }
+}
+
+/// Whether the other end has closed the connection.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
+    )
+}

@@ -1,0 +1,126 @@
+//! What no kernel and no peer can do: ways to move bytes that do not go with a test.
+
+use crate::catalog::tests::TestId;
+use crate::catalog::transports::TransportId;
+use crate::io::{Feature, IoMethod};
+use crate::plan::{EndPlan, TestPlan};
+
+/// A feature that was asked for in a test that has no place for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The feature.
+    pub feature: Feature,
+    /// Why not.
+    pub why: &'static str,
+}
+
+/// The first thing that a plan asks for and that cannot be.
+#[must_use]
+pub fn refusal(plan: &TestPlan) -> Option<Refusal> {
+    let flow = plan.flow;
+    let local = Way {
+        sends: flow.sends,
+        receives: flow.receives,
+    };
+    let remote = Way {
+        sends: flow.receives,
+        receives: flow.sends,
+    };
+    of_end(plan, &plan.local, local).or_else(|| of_end(plan, &plan.remote, remote))
+}
+
+/// What an end does with data.
+#[derive(Clone, Copy)]
+struct Way {
+    sends: bool,
+    receives: bool,
+}
+
+fn of_end(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<Refusal> {
+    end.features()
+        .into_iter()
+        .find_map(|feature| why_not(plan, end, way, feature).map(|why| Refusal { feature, why }))
+}
+
+fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option<&'static str> {
+    match feature {
+        Feature::Poll | Feature::Epoll => no_method(plan, end),
+        Feature::ZeroCopy => no_zerocopy(plan, end, way),
+        Feature::Discard => no_discard(plan, end, way),
+        Feature::Batch | Feature::Segments => no_batch(plan, end, way),
+        Feature::QuickAck | Feature::NotSentLowAt => {
+            (!is_tcp(plan.transport)).then_some("only TCP has it")
+        }
+        Feature::BusyPoll | Feature::Device | Feature::Mark => {
+            (!plan.transport.is_inet()).then_some("only IP has it")
+        }
+    }
+}
+
+const CONNECTS: &str = "not in tests that open a connection for every operation";
+const BOTH_WAYS: &str = "only in tests that send data one way";
+
+fn no_method(plan: &TestPlan, end: &EndPlan) -> Option<&'static str> {
+    if plan.flow.connects {
+        return Some(CONNECTS);
+    }
+    if !(is_tcp(plan.transport) || is_udp(plan.transport) || is_local(plan.transport)) {
+        return Some("only over TCP, UDP, Unix-domain and vsock streams");
+    }
+    if plan.use_write || end.copy_avoidance || plan.test == TestId::TcpSendfile {
+        return Some("only with send and recv, not with -I, -V and TCP_SENDFILE");
+    }
+    (end.io.method == IoMethod::Epoll && end.io.is_batched())
+        .then_some("not together with --batch and --segment-offload")
+}
+
+fn no_zerocopy(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<&'static str> {
+    if plan.flow.connects || way.receives || !way.sends {
+        return Some("only where one end sends and the other receives");
+    }
+    if !is_tcp(plan.transport) || plan.test == TestId::TcpSendfile {
+        return Some("only over TCP, and not with TCP_SENDFILE");
+    }
+    let plain = end.io.method == IoMethod::Blocking && !plan.use_write;
+    (!plain).then_some("it waits for the kernel: not with --io poll or epoll, nor with -I")
+}
+
+fn no_discard(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<&'static str> {
+    if plan.flow.connects || way.sends || !way.receives {
+        return Some(BOTH_WAYS);
+    }
+    if is_udp(plan.transport) {
+        return no_batch(plan, end, way);
+    }
+    (!is_tcp(plan.transport)).then_some("only over TCP and UDP")
+}
+
+fn no_batch(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<&'static str> {
+    if plan.flow.connects || plan.flow.is_request_response() {
+        return Some(BOTH_WAYS);
+    }
+    if !is_udp(plan.transport) {
+        return Some("only over UDP");
+    }
+    let particular = end.socket.connected_datagram || end.socket.packet_info;
+    if way.receives && particular {
+        return Some("a receiver of many takes neither -n and -N nor -B");
+    }
+    let paced = end.pace.is_some_and(|pace| pace.burst > 0);
+    (way.sends && paced).then_some("not together with -b: it would pace batches")
+}
+
+const fn is_tcp(transport: TransportId) -> bool {
+    matches!(transport, TransportId::Tcp | TransportId::IpDefault)
+}
+
+const fn is_udp(transport: TransportId) -> bool {
+    matches!(transport, TransportId::Udp)
+}
+
+const fn is_local(transport: TransportId) -> bool {
+    matches!(
+        transport,
+        TransportId::UnixStream | TransportId::UnixDatagram | TransportId::Vsock
+    )
+}

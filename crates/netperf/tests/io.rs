@@ -1,0 +1,334 @@
+//! The ways to move bytes: whatever way, both ends count the same, and what cannot be is
+//! refused.
+
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Values};
+use serde_json::Value;
+
+/// What every test looks at.
+const SELECTED: &str = "ELAPSED_TIME,THROUGHPUT,TRANSACTION_RATE,\
+                        LOCAL_BYTES_SENT,LOCAL_BYTES_RECVD,LOCAL_SEND_CALLS,LOCAL_RECV_CALLS,\
+                        REMOTE_BYTES_SENT,REMOTE_BYTES_RECVD,REMOTE_SEND_CALLS,\
+                        REMOTE_RECV_CALLS,LOCAL_IO_METHOD,REMOTE_IO_METHOD,\
+                        LOCAL_MESSAGES_PER_CALL,REMOTE_MESSAGES_PER_CALL,\
+                        LOCAL_ZEROCOPY_SHARE,REMOTE_ZEROCOPY_SHARE";
+
+fn ours() -> Programs {
+    Programs::ours(
+        env!("CARGO_BIN_EXE_netperf"),
+        env!("CARGO_BIN_EXE_netserver"),
+    )
+}
+
+fn run(server: &Netserver, words: &[&str]) -> Finished {
+    let port = server.port().to_string();
+    Invocation::new(&ours().netperf)
+        .args(["-H", "127.0.0.1", "-p", &port])
+        .args(words)
+        .run()
+}
+
+/// Values of a run of a second.
+fn measured(server: &Netserver, options: &[&str], test_options: &[&str]) -> Values {
+    let words = [
+        ["-l", "1"].as_slice(),
+        options,
+        &["--", "-k", SELECTED],
+        test_options,
+    ];
+    Values::parse(&run(server, &words.concat()).expect_clean().stdout)
+}
+
+fn agree(values: &Values, here: &str, there: &str) {
+    let (here, there) = (values.number(here), values.number(there));
+    assert!(here > 0.0, "{values:?}");
+    assert!((here - there).abs() < 0.5, "{values:?}");
+}
+
+/// Datagrams of one size: as many calls as there are of them in the bytes.
+fn counts_whole(values: &Values, bytes: &str, calls: &str, size: f64) {
+    let (bytes, calls) = (values.number(bytes), values.number(calls));
+    assert!(bytes > 0.0, "{values:?}");
+    assert!((bytes - calls * size).abs() < 0.5, "{values:?}");
+}
+
+#[test]
+fn both_ends_count_the_same_whatever_they_do_while_there_is_nothing_to_do() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for (method, local, remote) in [
+        ("poll", "poll", "poll"),
+        ("epoll", "epoll", "epoll"),
+        ("epoll,poll", "epoll", "poll"),
+        (",poll", "blocking", "poll"),
+        ("poll,", "poll", "blocking"),
+    ] {
+        for test in ["TCP_STREAM", "TCP_MAERTS", "TCP_RR"] {
+            let values = measured(&server, &["-t", test, "--io", method], &[]);
+            assert_eq!(values.text("LOCAL_IO_METHOD"), local);
+            assert_eq!(values.text("REMOTE_IO_METHOD"), remote);
+            if test != "TCP_MAERTS" {
+                agree(&values, "LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD");
+            }
+            if test != "TCP_STREAM" {
+                agree(&values, "REMOTE_BYTES_SENT", "LOCAL_BYTES_RECVD");
+            }
+        }
+    }
+}
+
+#[test]
+fn datagrams_are_asked_and_answered_by_ends_that_never_sleep_in_a_call() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for method in ["poll", "epoll"] {
+        for connected in [[].as_slice(), &["-n", "-N"]] {
+            let values = measured(&server, &["-t", "UDP_RR", "--io", method], connected);
+            assert!(values.number("TRANSACTION_RATE") > 1.0, "{values:?}");
+            agree(&values, "LOCAL_BYTES_RECVD", "REMOTE_BYTES_SENT");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_counts_is_as_long_as_it_was_told_whoever_spins() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let words = [
+        "-t", "TCP_RR", "-l", "-1000", "--io", "poll", "--", "-k", SELECTED,
+    ];
+    let values = run(&server, &words).expect_clean().values();
+    assert!((values.number("LOCAL_BYTES_SENT") - 1000.0).abs() < 0.5);
+    agree(&values, "LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD");
+}
+
+#[test]
+fn bytes_that_are_thrown_away_are_counted() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for method in ["blocking", "poll", "epoll"] {
+        let options = ["--discard", "--io", method];
+        let values = measured(
+            &server,
+            &[&options, ["-t", "TCP_STREAM"].as_slice()].concat(),
+            &[],
+        );
+        agree(&values, "LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD");
+        let values = measured(
+            &server,
+            &[&options, ["-t", "TCP_MAERTS"].as_slice()].concat(),
+            &[],
+        );
+        agree(&values, "REMOTE_BYTES_SENT", "LOCAL_BYTES_RECVD");
+    }
+}
+
+#[test]
+fn every_send_without_a_copy_is_accounted_for() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let values = measured(&server, &["-t", "TCP_STREAM", "--zerocopy"], &[]);
+    agree(&values, "LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD");
+    // Over loopback the kernel copies; elsewhere it need not.
+    let share = values.number("LOCAL_ZEROCOPY_SHARE");
+    assert!((0.0..=1.0).contains(&share), "{values:?}");
+    assert!(values.number("REMOTE_ZEROCOPY_SHARE") < 0.0, "{values:?}");
+    let values = measured(&server, &["-t", "TCP_MAERTS", "--zerocopy"], &[]);
+    agree(&values, "REMOTE_BYTES_SENT", "LOCAL_BYTES_RECVD");
+    let share = values.number("REMOTE_ZEROCOPY_SHARE");
+    assert!((0.0..=1.0).contains(&share), "{values:?}");
+}
+
+#[test]
+fn many_datagrams_in_a_call_are_counted_one_by_one() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let send = ["-t", "UDP_STREAM"];
+    let paths: [&[&str]; 5] = [
+        &["--batch", "16"],
+        &["--segment-offload", "on"],
+        &["--segment-offload", "on", "--batch", "4"],
+        &["--segment-offload", "on", "--discard"],
+        &["--batch", "16", "--io", "poll"],
+    ];
+    for path in paths {
+        for connected in [[].as_slice(), &["-n"]] {
+            let test = [["-m", "64", "-M", "64"].as_slice(), connected].concat();
+            let values = measured(&server, &[&send, path].concat(), &test);
+            counts_whole(&values, "LOCAL_BYTES_SENT", "LOCAL_SEND_CALLS", 64.0);
+            counts_whole(&values, "REMOTE_BYTES_RECVD", "REMOTE_RECV_CALLS", 64.0);
+            let (sent, got) = (
+                values.number("LOCAL_BYTES_SENT"),
+                values.number("REMOTE_BYTES_RECVD"),
+            );
+            assert!(got <= sent, "{values:?}");
+            assert!(values.number("LOCAL_MESSAGES_PER_CALL") > 1.0, "{values:?}");
+        }
+    }
+}
+
+#[test]
+fn netserver_sends_many_datagrams_in_a_call_too() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let options = ["-t", "OMNI", "--segment-offload", "on", "--batch", "4"];
+    let test = ["-T", "udp", "-d", "recv", "-m", ",1000", "-M", ",1000"];
+    let values = measured(&server, &options, &test);
+    counts_whole(&values, "REMOTE_BYTES_SENT", "REMOTE_SEND_CALLS", 1000.0);
+    counts_whole(&values, "LOCAL_BYTES_RECVD", "LOCAL_RECV_CALLS", 1000.0);
+    assert!(
+        values.number("REMOTE_MESSAGES_PER_CALL") > 1.0,
+        "{values:?}"
+    );
+}
+
+#[test]
+fn a_byte_count_is_met_in_whole_datagrams_and_not_in_whole_calls() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let words = [
+        "-t",
+        "UDP_STREAM",
+        "-l",
+        "-10000",
+        "--batch",
+        "64",
+        "--",
+        "-m",
+        "100",
+        "-k",
+        SELECTED,
+    ];
+    let values = run(&server, &words).expect_clean().values();
+    assert!(
+        (values.number("LOCAL_SEND_CALLS") - 100.0).abs() < 0.5,
+        "{values:?}"
+    );
+}
+
+#[test]
+fn a_stock_netserver_works_with_what_it_has_and_is_asked_for_nothing_else() {
+    let Some(stock) = Programs::stock() else {
+        return;
+    };
+    let server = Netserver::start(&stock, &Place::Here);
+    for (words, option) in [
+        (["-t", "TCP_RR", "--io", "poll"].as_slice(), "--io poll"),
+        (&["-t", "TCP_STREAM", "--discard"], "--discard"),
+        (&["-t", "TCP_MAERTS", "--zerocopy"], "--zerocopy"),
+        (&["-t", "UDP_STREAM", "--batch", "8"], "--batch"),
+        (
+            &["-t", "UDP_STREAM", "--segment-offload", "on"],
+            "--segment-offload",
+        ),
+        (&["-t", "TCP_STREAM", "--quickack", "on"], "--quickack"),
+    ] {
+        let refused = run(&server, words).expect_exit(3);
+        let line = format!(
+            "netperf: that netserver is of another make and cannot do {option}: start one of \
+             this program there, or ask for it at this end alone\n"
+        );
+        assert_eq!(refused.stderr, line);
+    }
+    // What only netperf does is nothing to ask for.
+    let values = measured(&server, &["-t", "TCP_RR", "--io", "poll,"], &[]);
+    agree(&values, "LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD");
+    let values = measured(
+        &server,
+        &["-t", "UDP_STREAM", "--batch", "8,"],
+        &["-m", "64"],
+    );
+    counts_whole(&values, "LOCAL_BYTES_SENT", "LOCAL_SEND_CALLS", 64.0);
+}
+
+#[test]
+fn what_a_test_has_no_place_for_is_refused_with_the_reason() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for (words, line) in [
+        (
+            ["-t", "TCP_RR", "--zerocopy"].as_slice(),
+            "--zerocopy: only where one end sends and the other receives",
+        ),
+        (
+            &["-t", "TCP_CRR", "--io", "poll"],
+            "--io poll: not in tests that open a connection for every operation",
+        ),
+        (
+            &["-t", "TCP_STREAM", "--batch", "8"],
+            "--batch: only over UDP",
+        ),
+        (
+            &["-t", "UDP_RR", "--segment-offload", "on"],
+            "--segment-offload: only in tests that send data one way",
+        ),
+        (
+            &["-t", "UDP_STREAM", "--quickack", "on"],
+            "--quickack: only TCP has it",
+        ),
+        (
+            &["-t", "UDP_STREAM", "--batch", "8", "-b", "4", "-w", "10"],
+            "--batch: not together with -b: it would pace batches",
+        ),
+        (
+            &["-t", "TCP_STREAM", "--zerocopy", "--io", "poll"],
+            "--zerocopy: it waits for the kernel: not with --io poll or epoll, nor with -I",
+        ),
+    ] {
+        let refused = run(&server, words).expect_exit(3);
+        assert_eq!(refused.stderr, format!("netperf: {line}\n"), "{words:?}");
+    }
+}
+
+#[test]
+fn an_interface_that_is_not_there_is_refused_by_the_end_that_lacks_it() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let here = run(&server, &["--bind-device", "no-such-device,"]).expect_exit(3);
+    assert!(
+        here.stderr.contains("this host cannot do --bind-device"),
+        "{}",
+        here.stderr
+    );
+    let there = run(&server, &["--bind-device", ",no-such-device"]).expect_exit(3);
+    assert!(
+        there
+            .stderr
+            .contains("netserver on 127.0.0.1 cannot do --bind-device"),
+        "{}",
+        there.stderr
+    );
+}
+
+#[test]
+fn options_of_the_socket_reach_both_ends() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let options = [
+        "-t",
+        "TCP_STREAM",
+        "--quickack",
+        "on",
+        "--notsent-lowat",
+        "16K",
+    ];
+    let values = measured(
+        &server,
+        &[&options, ["--dscp", "10"].as_slice()].concat(),
+        &[],
+    );
+    agree(&values, "LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD");
+}
+
+#[test]
+fn json_tells_how_each_end_moved_its_bytes() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let words = [
+        "-t",
+        "TCP_STREAM",
+        "-l",
+        "1",
+        "--zerocopy",
+        "--discard",
+        "--json",
+    ];
+    let text = run(&server, &words).expect_clean().stdout;
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    let asked = |end: &str| document[end]["requested"]["io"].clone();
+    assert_eq!(asked("local")["zero_copy"], Value::Bool(true), "{text}");
+    assert_eq!(asked("remote")["discard"], Value::Bool(true), "{text}");
+    let moved = &document["iterations"][0]["local"]["io"];
+    assert!(moved["zero_copy_sends"].as_u64() > Some(0), "{text}");
+    assert_eq!(
+        moved["zero_copy_sends"], moved["send_system_calls"],
+        "{text}"
+    );
+}

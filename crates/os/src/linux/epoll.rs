@@ -1,0 +1,82 @@
+//! epoll(7) on one socket.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// Both directions and the peer's end, by edge. The last is the sign bit.
+#[expect(clippy::cast_sign_loss, reason = "the kernel has the bits unsigned")]
+const EVENTS: u32 = (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET) as u32;
+
+/// Waits until a socket that had nothing to do may have something to do.
+#[derive(Debug)]
+pub struct Epoll(OwnedFd);
+
+impl Epoll {
+    /// Watches a socket for both directions, by edge: whoever waits must have found it
+    /// with nothing to do first.
+    ///
+    /// # Errors
+    /// Whatever epoll_create1(2) and epoll_ctl(2) report.
+    pub fn new(fd: BorrowedFd<'_>) -> io::Result<Self> {
+        // SAFETY: epoll_create1 takes no pointers.
+        let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        if epoll < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor is new and nobody else's.
+        let epoll = unsafe { OwnedFd::from_raw_fd(epoll) };
+        let mut event = libc::epoll_event {
+            events: EVENTS,
+            u64: 0,
+        };
+        // SAFETY: both descriptors are open and `event` outlives the call.
+        let result = unsafe {
+            libc::epoll_ctl(
+                epoll.as_raw_fd(),
+                libc::EPOLL_CTL_ADD,
+                fd.as_raw_fd(),
+                &raw mut event,
+            )
+        };
+        if result == 0 {
+            Ok(Self(epoll))
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+
+    /// epoll_wait(2), until something changes or so many milliseconds are over: false
+    /// when nothing did; -1 waits without end.
+    ///
+    /// # Errors
+    /// Whatever epoll_wait(2) reports, `EINTR` included.
+    #[inline]
+    pub fn wait(&self, milliseconds: i32) -> io::Result<bool> {
+        let mut event = libc::epoll_event { events: 0, u64: 0 };
+        // SAFETY: there is room for the one event that is asked for.
+        let count =
+            unsafe { libc::epoll_wait(self.0.as_raw_fd(), &raw mut event, 1, milliseconds) };
+        if count < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(count > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn a_datagram_ends_the_wait_for_one() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let epoll = Epoll::new(socket.as_fd()).unwrap();
+        // That there is room to send is the first change that is told.
+        assert!(epoll.wait(1000).unwrap());
+        assert!(!epoll.wait(1).unwrap());
+        socket.send_to(b"x", socket.local_addr().unwrap()).unwrap();
+        assert!(epoll.wait(1000).unwrap());
+    }
+}

@@ -1,0 +1,105 @@
+//! Sending without a copy: completions in the error queue (`MSG_ZEROCOPY`, the kernel's
+//! Documentation/networking/msg_zerocopy.rst).
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Sends whose bytes the kernel needs no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completed {
+    /// How many sends.
+    pub sends: u32,
+    /// Whether their bytes were copied after all.
+    pub copied: bool,
+}
+
+/// `SO_EE_ORIGIN_ZEROCOPY` (linux/errqueue.h).
+const ZEROCOPY: u8 = 5;
+/// `SO_EE_CODE_ZEROCOPY_COPIED` (linux/errqueue.h).
+const COPIED: u8 = 1;
+
+/// Room for the control data of a completion, aligned as the kernel wants it.
+#[repr(align(8))]
+struct ControlData([u8; 128]);
+
+/// recvmsg(2) of one message of the error queue; `None` when it is empty. Never blocks.
+///
+/// # Errors
+/// Whatever recvmsg(2) reports, and the error that the message tells of when it is no
+/// completion.
+pub fn completion(fd: BorrowedFd<'_>) -> io::Result<Option<Completed>> {
+    let mut control = ControlData([0; 128]);
+    // SAFETY: msghdr is plain data for which all zeros is valid.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_control = control.0.as_mut_ptr().cast();
+    message.msg_controllen = control.0.len();
+    // SAFETY: every pointer in `message` describes memory that outlives the call.
+    let result = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, libc::MSG_ERRQUEUE) };
+    if result < 0 {
+        let error = io::Error::last_os_error();
+        let empty = error.kind() == io::ErrorKind::WouldBlock;
+        return if empty { Ok(None) } else { Err(error) };
+    }
+    let Some(said) = extended_error(&message) else {
+        return Ok(None);
+    };
+    if said.ee_origin != ZEROCOPY {
+        let number = i32::try_from(said.ee_errno).unwrap_or(0);
+        return Err(io::Error::from_raw_os_error(number));
+    }
+    // A range of sends, both ends included; the numbers wrap.
+    Ok(Some(Completed {
+        sends: said.ee_data.wrapping_sub(said.ee_info).wrapping_add(1),
+        copied: said.ee_code & COPIED != 0,
+    }))
+}
+
+/// What the first control message says, if it is an extended error.
+fn extended_error(message: &libc::msghdr) -> Option<libc::sock_extended_err> {
+    // SAFETY: recvmsg filled in the control data and its length.
+    let first = unsafe { libc::CMSG_FIRSTHDR(message) };
+    // SAFETY: a header that is not null lies inside the control data.
+    let header = unsafe { first.as_ref() }?;
+    let kind = (header.cmsg_level, header.cmsg_type);
+    if kind != (libc::IPPROTO_IP, libc::IP_RECVERR)
+        && kind != (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
+    {
+        return None;
+    }
+    // SAFETY: the data follows the header.
+    let data = unsafe { libc::CMSG_DATA(header) };
+    // SAFETY: data of this type begins with a sock_extended_err, wherever it lies.
+    Some(unsafe { data.cast::<libc::sock_extended_err>().read_unaligned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sockopt::{self, IntOption};
+    use crate::wait::{Interest, ready};
+    use std::io::Read;
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsFd;
+    use std::time::Duration;
+
+    #[test]
+    fn every_send_without_a_copy_is_completed() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut server = listener.accept().unwrap().0;
+        let fd = client.as_fd();
+        sockopt::set(fd, IntOption::ZeroCopy, 1).unwrap();
+        assert_eq!(completion(fd).unwrap(), None);
+        let data = vec![7; 20_000];
+        for _ in 0..2 {
+            assert_eq!(crate::io::send_zero_copy(fd, &data).unwrap(), data.len());
+        }
+        server.read_exact(&mut vec![0; 2 * data.len()]).unwrap();
+        let mut sends = 0;
+        while sends < 2 {
+            assert!(ready(fd, Interest::Error, Duration::from_secs(5)).unwrap());
+            sends += completion(fd).unwrap().map_or(0, |done| done.sends);
+        }
+        assert_eq!(sends, 2);
+    }
+}

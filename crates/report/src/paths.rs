@@ -1,0 +1,59 @@
+//! Selectors that the original does not have: how each end moved its bytes.
+//!
+//! They count wherever names are read; `all` and `?`, which scripts know, leave them out.
+
+use netperf_model::figures::count;
+use netperf_model::{EndPlan, IoCounts};
+
+use crate::selectors::{Need, Selector, row};
+use crate::values::{NOT_MEASURED, Value, text};
+use crate::view::End;
+
+/// Every one, in order.
+#[rustfmt::skip]
+pub(crate) static PATHS: &[Selector] = &[
+    row("LOCAL_IO_METHOD", ["Local", "I/O", "Method", ""], "", "%s", 0, Need::Nothing,
+        |v| method(&v.plan().local),
+        "what netperf does while there is nothing to do: blocking, poll or epoll"),
+    row("REMOTE_IO_METHOD", ["Remote", "I/O", "Method", ""], "", "%s", 0, Need::Nothing,
+        |v| method(&v.plan().remote),
+        "what netserver does while there is nothing to do: blocking, poll or epoll"),
+    row("LOCAL_MESSAGES_PER_CALL", ["Local", "Messages", "per", "Call"], "messages", "%.2f", 0, Need::Nothing,
+        |v| per_call(v.local()),
+        "messages that a system call moved at netperf, last iteration; with --batch or --segment-offload"),
+    row("REMOTE_MESSAGES_PER_CALL", ["Remote", "Messages", "per", "Call"], "messages", "%.2f", 0, Need::Nothing,
+        |v| per_call(v.remote()),
+        "messages that a system call moved at netserver, last iteration; with --batch or --segment-offload"),
+    row("LOCAL_ZEROCOPY_SHARE", ["Local", "Zero-copy", "Share", ""], "share from 0 to 1", "%.4f", 0, Need::Nothing,
+        |v| share(v.local()),
+        "share of netperf's sends that were really without a copy, last iteration; with --zerocopy"),
+    row("REMOTE_ZEROCOPY_SHARE", ["Remote", "Zero-copy", "Share", ""], "share from 0 to 1", "%.4f", 0, Need::Nothing,
+        |v| share(v.remote()),
+        "share of netserver's sends that were really without a copy, last iteration; with --zerocopy"),
+];
+
+fn method(end: &EndPlan) -> Value {
+    text(end.io.method.label())
+}
+
+fn counts(end: End<'_>) -> Option<IoCounts> {
+    end.result?.io
+}
+
+fn share(end: End<'_>) -> Value {
+    let share = counts(end).and_then(|counts| counts.zerocopy_share());
+    share.map_or(NOT_MEASURED, Value::Real)
+}
+
+fn per_call(end: End<'_>) -> Value {
+    let Some((io, result)) = counts(end).zip(end.result) else {
+        return NOT_MEASURED;
+    };
+    let calls = io.send_calls + io.recv_calls;
+    let messages = result.tally.send_calls + result.tally.recv_calls;
+    if calls == 0 {
+        NOT_MEASURED
+    } else {
+        Value::Real(count(messages) / count(calls))
+    }
+}

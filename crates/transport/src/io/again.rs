@@ -1,0 +1,343 @@
+//! Calls that return at once and are made again until there was something to do.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use netperf_model::IoCounts;
+use netperf_os::Socket;
+use netperf_os::bell;
+use netperf_os::epoll::Epoll;
+use netperf_os::io::set_nonblocking;
+use netperf_os::wait::Countdown;
+
+use crate::endpoint::{Endpoint, Received, Sent};
+use crate::meeting::{OnSocket, Parted, Parts};
+use crate::socket::Facts;
+
+/// What ended a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// The call may be made again.
+    Again,
+    /// The bell rang.
+    Interrupted,
+    /// There was nothing to do for so long.
+    TimedOut,
+}
+
+/// How to wait until a call may have something to do.
+pub trait Wait {
+    /// A call had nothing to do.
+    fn begin(&mut self);
+
+    /// Waits, or does not.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn wait(&mut self) -> io::Result<Waited>;
+}
+
+/// Does not wait at all: the next call is made at once.
+#[derive(Debug)]
+pub struct Spin {
+    rings: u32,
+    patience: Option<Duration>,
+    left: Option<Countdown>,
+}
+
+impl Spin {
+    /// Spins; a receive gives up after `patience`.
+    #[must_use]
+    pub fn new(patience: Option<Duration>) -> Self {
+        Self {
+            rings: bell::rings(),
+            patience,
+            left: None,
+        }
+    }
+}
+
+impl Wait for Spin {
+    #[inline]
+    fn begin(&mut self) {
+        if let Some(patience) = self.patience {
+            self.left = Some(Countdown::from_now(patience));
+        }
+    }
+
+    /// A call that never blocks is never interrupted: the bell's own count tells of it.
+    #[inline]
+    fn wait(&mut self) -> io::Result<Waited> {
+        let rings = bell::rings();
+        if rings != self.rings {
+            self.rings = rings;
+            return Ok(Waited::Interrupted);
+        }
+        if self.left.as_ref().is_some_and(Countdown::is_over) {
+            return Ok(Waited::TimedOut);
+        }
+        Ok(Waited::Again)
+    }
+}
+
+/// Sleeps in epoll_wait(2).
+#[derive(Debug)]
+pub struct Sleep {
+    epoll: Epoll,
+    rings: u32,
+    milliseconds: i32,
+}
+
+impl Sleep {
+    /// Waits for a socket; a receive gives up after `patience`.
+    ///
+    /// # Errors
+    /// Whatever epoll_create1(2) and epoll_ctl(2) report.
+    pub fn new(fd: BorrowedFd<'_>, patience: Option<Duration>) -> io::Result<Self> {
+        let milliseconds = patience.map_or(-1, |patience| {
+            i32::try_from(patience.as_millis()).unwrap_or(i32::MAX)
+        });
+        Ok(Self {
+            epoll: Epoll::new(fd)?,
+            rings: bell::rings(),
+            milliseconds,
+        })
+    }
+}
+
+impl Wait for Sleep {
+    #[inline]
+    fn begin(&mut self) {}
+
+    #[inline]
+    fn wait(&mut self) -> io::Result<Waited> {
+        // It may have rung while no call could be interrupted.
+        let rings = bell::rings();
+        if rings != self.rings {
+            self.rings = rings;
+            return Ok(Waited::Interrupted);
+        }
+        match self.epoll.wait(self.milliseconds) {
+            Ok(true) => Ok(Waited::Again),
+            Ok(false) => Ok(Waited::TimedOut),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                self.rings = bell::rings();
+                Ok(Waited::Interrupted)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// An endpoint whose calls return at once, made again until they do something.
+#[derive(Debug)]
+pub struct Again<E, W> {
+    inner: E,
+    wait: W,
+}
+
+impl<E: OnSocket> Again<E, Spin> {
+    /// Spins on an endpoint; a receive gives up after `patience`.
+    ///
+    /// # Errors
+    /// Whatever fcntl(2) reports.
+    pub fn spinning(inner: E, patience: Option<Duration>) -> io::Result<Self> {
+        let wait = Spin::new(patience);
+        set_nonblocking(inner.fd(), true)?;
+        Ok(Self { inner, wait })
+    }
+}
+
+impl<E: OnSocket> Again<E, Sleep> {
+    /// Waits for an endpoint by epoll(7); a receive gives up after `patience`.
+    ///
+    /// # Errors
+    /// Whatever fcntl(2), epoll_create1(2) and epoll_ctl(2) report.
+    pub fn sleeping(inner: E, patience: Option<Duration>) -> io::Result<Self> {
+        let wait = Sleep::new(inner.fd(), patience)?;
+        set_nonblocking(inner.fd(), true)?;
+        Ok(Self { inner, wait })
+    }
+}
+
+impl<E: Endpoint, W: Wait> Endpoint for Again<E, W> {
+    const KEEPS_BOUNDARIES: bool = E::KEEPS_BOUNDARIES;
+
+    #[inline]
+    fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
+        loop {
+            match self.inner.send(buf) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                done => return done,
+            }
+            match self.wait.wait()? {
+                // Nobody set a time for sends.
+                Waited::Again | Waited::TimedOut => {}
+                Waited::Interrupted => return Ok(Sent::Interrupted),
+            }
+        }
+    }
+
+    #[inline]
+    fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
+        // An endpoint takes "would block" for a receive time-out.
+        let got = self.inner.recv(buf)?;
+        if got != Received::TimedOut {
+            return Ok(got);
+        }
+        self.wait.begin();
+        loop {
+            match self.wait.wait()? {
+                Waited::Again => {}
+                Waited::Interrupted => return Ok(Received::Interrupted),
+                Waited::TimedOut => return Ok(Received::TimedOut),
+            }
+            let got = self.inner.recv(buf)?;
+            if got != Received::TimedOut {
+                return Ok(got);
+            }
+        }
+    }
+
+    #[inline]
+    fn messages_sent(&self, bytes: usize) -> u64 {
+        self.inner.messages_sent(bytes)
+    }
+
+    #[inline]
+    fn messages_received(&self) -> u64 {
+        self.inner.messages_received()
+    }
+
+    fn counts(&self) -> Option<IoCounts> {
+        self.inner.counts()
+    }
+
+    fn reclaim(&mut self) {
+        self.inner.reclaim();
+    }
+
+    fn settle(&mut self) {
+        self.inner.settle();
+    }
+}
+
+/// Calls block again; a socket that is gone needs neither.
+fn block(fd: BorrowedFd<'_>) {
+    drop(set_nonblocking(fd, false));
+}
+
+impl<E: OnSocket, W> OnSocket for Again<E, W> {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.inner.fd()
+    }
+
+    fn into_socket(self) -> Socket {
+        block(self.inner.fd());
+        self.inner.into_socket()
+    }
+}
+
+impl<E: Parts + OnSocket, W: Wait> Parts for Again<E, W> {
+    /// An end mark must wait for room in a full queue.
+    fn part(self) -> Parted {
+        block(self.inner.fd());
+        self.inner.part()
+    }
+
+    fn facts(&self) -> Option<Facts> {
+        self.inner.facts()
+    }
+
+    fn waited_in_vain(&self) -> Duration {
+        self.inner.waited_in_vain()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::Tcp;
+    use crate::udp::Connected;
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+    use std::thread;
+
+    fn pair() -> (Tcp, Tcp) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let server = listener.accept().unwrap().0;
+        (Tcp(client.into()), Tcp(server.into()))
+    }
+
+    /// A message each way, the first after a pause, and the end.
+    fn crosses<A: Endpoint, B: Endpoint + Send + 'static>(mut here: A, mut there: B) {
+        let other = thread::spawn(move || {
+            let mut buf = [0; 8];
+            assert_eq!(there.recv(&mut buf).unwrap(), Received::Bytes(3));
+            assert_eq!(there.send(b"de").unwrap(), Sent::Bytes(2));
+        });
+        thread::sleep(Duration::from_millis(20));
+        assert_eq!(here.send(b"abc").unwrap(), Sent::Bytes(3));
+        let mut buf = [0; 8];
+        assert_eq!(here.recv(&mut buf).unwrap(), Received::Bytes(2));
+        other.join().unwrap();
+        assert_eq!(here.recv(&mut buf).unwrap(), Received::End);
+    }
+
+    #[test]
+    fn bytes_cross_whoever_spins_or_sleeps() {
+        let (client, server) = pair();
+        crosses(
+            Again::spinning(client, None).unwrap(),
+            Again::spinning(server, None).unwrap(),
+        );
+        let (client, server) = pair();
+        crosses(
+            Again::sleeping(client, None).unwrap(),
+            Again::sleeping(server, None).unwrap(),
+        );
+    }
+
+    #[test]
+    fn a_full_queue_is_waited_for_and_a_socket_given_back_blocks() {
+        let (client, mut server) = pair();
+        let mut client = Again::sleeping(client, None).unwrap();
+        let reader = thread::spawn(move || {
+            let mut buf = vec![0; 1 << 20];
+            let mut total = 0;
+            while let Received::Bytes(count) = server.recv(&mut buf).unwrap() {
+                total += count;
+                thread::sleep(Duration::from_millis(1));
+            }
+            total
+        });
+        let mut total = 0;
+        for _ in 0..64 {
+            if let Sent::Bytes(count) = client.send(&[0; 1 << 18]).unwrap() {
+                total += count;
+            }
+        }
+        let socket = client.into_socket();
+        assert!(!socket.nonblocking().unwrap());
+        drop(socket);
+        assert_eq!(reader.join().unwrap(), total);
+    }
+
+    #[test]
+    fn a_silent_peer_is_given_up_after_the_time_that_was_set() {
+        let silent = || {
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            socket.connect(socket.local_addr().unwrap()).unwrap();
+            Connected(socket.into())
+        };
+        let soon = Some(Duration::from_millis(5));
+        let mut spinning = Again::spinning(silent(), soon).unwrap();
+        let mut sleeping = Again::sleeping(silent(), soon).unwrap();
+        for _ in 0..2 {
+            assert_eq!(spinning.recv(&mut [0]).unwrap(), Received::TimedOut);
+            // The first wait may end with the news that there is room to send.
+            assert_eq!(sleeping.recv(&mut [0]).unwrap(), Received::TimedOut);
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Many datagrams in one call, one way.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use netperf_model::IoCounts;
+use netperf_os::batch::Batch;
+use netperf_os::io as calls;
+use netperf_os::sockopt::{self, IntOption};
+use netperf_os::{SockAddr, Socket};
+
+use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
+use crate::meeting::{OnSocket, Parted, Parts};
+use crate::udp::mark_the_end;
+
+/// The most datagrams that a kernel of any age cuts out of one send (`UDP_MAX_SEGMENTS`).
+const MOST_SEGMENTS: usize = 64;
+/// The most bytes of one send: 65535 less the headers of IPv6 and UDP.
+const MOST_BYTES: usize = 65_535 - 48;
+/// What a kernel means that will not cut datagrams.
+const TOO_LONG: &str = "messages must fit into the path's MTU to be cut by the kernel: give -m";
+/// The longest train that a receive may bring.
+const LONGEST_TRAIN: usize = 65_536;
+/// Between two slots, so that their beginnings do not all share one part of the cache.
+const SKEW: usize = 192;
+
+/// How many datagrams a call moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trains {
+    /// Messages per call.
+    pub messages: u32,
+    /// Whether each message is a train that the kernel cuts or puts together.
+    pub segments: bool,
+}
+
+impl Trains {
+    /// Bytes of a train of datagrams of so many bytes.
+    #[must_use]
+    pub fn train(self, datagram: usize) -> usize {
+        let datagram = datagram.max(1);
+        let most = if self.segments {
+            (MOST_BYTES / datagram).clamp(1, MOST_SEGMENTS)
+        } else {
+            1
+        };
+        datagram * most
+    }
+
+    /// Bytes of the buffer that one call sends from, datagrams having so many bytes.
+    #[must_use]
+    pub fn send_buffer(self, datagram: usize) -> usize {
+        self.train(datagram) * self.width()
+    }
+
+    /// Bytes from one slot to the next in the buffer that one call receives into, a
+    /// receive having room for so many bytes.
+    #[must_use]
+    pub fn slot(self, room: usize) -> usize {
+        let room = if self.segments {
+            LONGEST_TRAIN
+        } else {
+            // No datagram is longer than a train.
+            room.min(LONGEST_TRAIN)
+        };
+        if self.messages > 1 { room + SKEW } else { room }
+    }
+
+    /// Bytes of the buffer that one call receives into.
+    #[must_use]
+    pub fn recv_buffer(self, room: usize) -> usize {
+        self.slot(room) * self.width()
+    }
+
+    fn width(self) -> usize {
+        usize::try_from(self.messages.max(1)).unwrap_or(1)
+    }
+}
+
+/// A socket that sends many datagrams of one size in a call.
+#[derive(Debug)]
+pub struct BatchedSend {
+    socket: Socket,
+    to: Option<SockAddr>,
+    batch: Batch,
+    train: usize,
+    datagram: usize,
+    calls: u64,
+}
+
+impl BatchedSend {
+    /// Sends to `to`, or to whom the socket is connected to, datagrams of so many bytes.
+    ///
+    /// # Errors
+    /// When the kernel does not cut datagrams, or not into such.
+    pub fn new(
+        socket: Socket,
+        to: Option<SockAddr>,
+        trains: Trains,
+        datagram: usize,
+    ) -> io::Result<Self> {
+        if trains.segments {
+            let size = i32::try_from(datagram).unwrap_or(i32::MAX);
+            sockopt::set(socket.as_fd(), IntOption::Segment, size)?;
+        }
+        Ok(Self {
+            batch: Batch::sending(trains.width(), to.clone()),
+            train: trains.train(datagram),
+            datagram: datagram.max(1),
+            socket,
+            to,
+            calls: 0,
+        })
+    }
+
+    /// The kernel says no more than that something is invalid.
+    #[cold]
+    fn explained(&self, error: io::Error) -> io::Error {
+        let too_long = matches!(
+            error.kind(),
+            io::ErrorKind::InvalidInput | io::ErrorKind::ArgumentListTooLong
+        ) || error.raw_os_error() == Some(calls::MESSAGE_TOO_LONG);
+        if self.train > self.datagram && too_long {
+            io::Error::new(io::ErrorKind::InvalidInput, TOO_LONG)
+        } else {
+            error
+        }
+    }
+
+    fn send_end_mark(&self) {
+        // A peer that is gone needs no telling.
+        let _gone = match &self.to {
+            Some(to) => calls::send_to(self.socket.as_fd(), &[], to),
+            None => calls::send(self.socket.as_fd(), &[]),
+        };
+    }
+}
+
+impl Endpoint for BatchedSend {
+    const KEEPS_BOUNDARIES: bool = true;
+
+    #[inline]
+    fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
+        let sent = self.batch.send(self.socket.as_fd(), buf, self.train);
+        let sent = datagram_sent(sent).map_err(|error| self.explained(error))?;
+        self.calls += u64::from(matches!(sent, Sent::Bytes(_)));
+        Ok(sent)
+    }
+
+    fn recv(&mut self, _buf: &mut [u8]) -> io::Result<Received> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    #[inline]
+    fn messages_sent(&self, bytes: usize) -> u64 {
+        bytes.div_ceil(self.datagram) as u64
+    }
+
+    fn counts(&self) -> Option<IoCounts> {
+        Some(IoCounts {
+            send_calls: self.calls,
+            ..IoCounts::default()
+        })
+    }
+}
+
+impl Parts for BatchedSend {
+    fn part(self) -> Parted {
+        mark_the_end(move || self.send_end_mark())
+    }
+}
+
+/// A socket that receives many datagrams in a call.
+#[derive(Debug)]
+pub struct BatchedRecv {
+    socket: Socket,
+    batch: Batch,
+    slot: usize,
+    discards: bool,
+    last: u64,
+    ended: bool,
+    calls: u64,
+}
+
+impl BatchedRecv {
+    /// Receives with room for so many bytes in each message, or throws away what comes.
+    ///
+    /// # Errors
+    /// When the kernel does not put datagrams together.
+    pub fn new(socket: Socket, trains: Trains, room: usize, discards: bool) -> io::Result<Self> {
+        if trains.segments {
+            sockopt::set(socket.as_fd(), IntOption::Reassemble, 1)?;
+        }
+        Ok(Self {
+            socket,
+            batch: Batch::receiving(trains.width()),
+            slot: trains.slot(room),
+            discards,
+            last: 0,
+            ended: false,
+            calls: 0,
+        })
+    }
+}
+
+impl Endpoint for BatchedRecv {
+    const KEEPS_BOUNDARIES: bool = true;
+
+    fn send(&mut self, _buf: &[u8]) -> io::Result<Sent> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    #[inline]
+    fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
+        if self.ended {
+            return Ok(Received::End);
+        }
+        let fd = self.socket.as_fd();
+        let arrived = if self.discards {
+            self.batch.discard(fd)
+        } else {
+            self.batch.recv(fd, buf, self.slot)
+        };
+        let arrived = match arrived {
+            Ok(arrived) => arrived,
+            Err(error) => return received(Err(error)),
+        };
+        // What came before the end mark is counted first.
+        self.ended = arrived.empty;
+        self.last = arrived.datagrams;
+        self.calls += u64::from(arrived.bytes > 0);
+        received(Ok(arrived.bytes))
+    }
+
+    #[inline]
+    fn messages_received(&self) -> u64 {
+        self.last
+    }
+
+    fn counts(&self) -> Option<IoCounts> {
+        Some(IoCounts {
+            recv_calls: self.calls,
+            ..IoCounts::default()
+        })
+    }
+}
+
+impl Parts for BatchedRecv {
+    fn part(self) -> Parted {
+        mark_the_end(move || {
+            if self.batch.source().is_known() {
+                // A peer that is gone needs no telling.
+                let _gone = calls::send_back(self.socket.as_fd(), &[], self.batch.source());
+            }
+        })
+    }
+}
+
+macro_rules! on_socket {
+    ($($endpoint:ty),+) => {$(
+        impl OnSocket for $endpoint {
+            fn fd(&self) -> BorrowedFd<'_> {
+                self.socket.as_fd()
+            }
+            fn into_socket(self) -> Socket {
+                self.socket
+            }
+        }
+    )+};
+}
+
+on_socket!(BatchedSend, BatchedRecv);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+
+    const PLAIN: Trains = Trains {
+        messages: 8,
+        segments: false,
+    };
+    const CUT: Trains = Trains {
+        messages: 2,
+        segments: true,
+    };
+
+    fn pair() -> (Socket, SockAddr, Socket) {
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let to = server.local_addr().unwrap().into();
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        (client.into(), to, server.into())
+    }
+
+    /// Sends one buffer and the end, receives it all: datagrams sent and received, and bytes.
+    fn moved(trains: Trains, datagram: usize, discards: bool) -> (u64, u64, usize) {
+        let (client, to, server) = pair();
+        let mut client = BatchedSend::new(client, Some(to), trains, datagram).unwrap();
+        let mut server = BatchedRecv::new(server, trains, 2048, discards).unwrap();
+        let data = vec![1; trains.send_buffer(datagram)];
+        let Sent::Bytes(count) = client.send(&data).unwrap() else {
+            panic!("nothing was sent");
+        };
+        assert_eq!(count, data.len());
+        let sent = client.messages_sent(count);
+        drop(client.part());
+        let mut buf = vec![0; trains.recv_buffer(2048)];
+        let (mut datagrams, mut bytes) = (0, 0);
+        while let Received::Bytes(count) = server.recv(&mut buf).unwrap() {
+            bytes += count;
+            datagrams += server.messages_received();
+        }
+        (sent, datagrams, bytes)
+    }
+
+    #[test]
+    fn both_ends_count_the_same_datagrams_and_bytes() {
+        for discards in [false, true] {
+            assert_eq!(moved(PLAIN, 64, discards), (8, 8, 512));
+            assert_eq!(moved(CUT, 64, discards), (128, 128, 8192));
+        }
+    }
+
+    #[test]
+    fn a_train_fits_into_an_ip_packet_and_what_the_kernel_cuts_at_most() {
+        let one = Trains {
+            messages: 1,
+            segments: true,
+        };
+        assert_eq!(one.train(64), 64 * 64);
+        assert_eq!(one.train(1472), 44 * 1472);
+        assert_eq!(one.train(65_507), 65_507);
+        assert_eq!(PLAIN.train(1472), 1472);
+    }
+}

@@ -1,0 +1,60 @@
+//! Receiving a byte stream without looking at it: the kernel counts and frees the bytes.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use netperf_os::Socket;
+use netperf_os::io as calls;
+
+use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
+use crate::meeting::OnSocket;
+
+/// A TCP connection whose received bytes are never copied (`MSG_TRUNC`, tcp(7)).
+#[derive(Debug)]
+pub struct Discarding(pub Socket);
+
+impl Endpoint for Discarding {
+    const KEEPS_BOUNDARIES: bool = false;
+
+    #[inline]
+    fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
+        stream_sent(calls::send(self.0.as_fd(), buf))
+    }
+
+    #[inline]
+    fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
+        received(calls::discard(self.0.as_fd(), buf))
+    }
+}
+
+impl OnSocket for Discarding {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+
+    fn into_socket(self) -> Socket {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::Tcp;
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn discarded_bytes_are_counted_and_never_seen() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut server = Discarding(listener.accept().unwrap().0.into());
+        Tcp(client.into()).send(&[7; 1000]).unwrap();
+        let mut buf = [1; 600];
+        let mut total = 0;
+        while let Received::Bytes(count) = server.recv(&mut buf).unwrap() {
+            total += count;
+        }
+        assert_eq!(total, 1000);
+        assert_eq!(buf, [1; 600]);
+    }
+}

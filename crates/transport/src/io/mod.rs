@@ -1,0 +1,61 @@
+//! Faster ways to move bytes: further endpoints of the same transports, one file for each
+//! mechanism of the kernel.
+
+pub mod again;
+pub mod batch;
+pub mod discard;
+pub mod zerocopy;
+
+pub use again::{Again, Sleep, Spin};
+pub use batch::{BatchedRecv, BatchedSend};
+pub use discard::Discarding;
+pub use zerocopy::ZeroCopy;
+
+use netperf_model::{Family, Feature};
+use netperf_os::Socket;
+use netperf_os::sockopt::{self, IntOption};
+use std::io;
+use std::os::fd::AsFd;
+
+use crate::socket;
+
+/// What this kernel can do, tried on sockets that are never connected.
+#[must_use]
+pub fn features() -> Vec<Feature> {
+    let works = |feature: &Feature| try_out(*feature).is_ok();
+    Feature::ALL.into_iter().filter(works).collect()
+}
+
+/// Tries a feature. What depends on who runs the program, or on values, is only known
+/// when it is asked for: it is refused then.
+fn try_out(feature: Feature) -> io::Result<()> {
+    use netperf_model::TransportId::{Tcp, Udp};
+    let on = |transport, option, value| {
+        let socket = any_socket(transport)?;
+        sockopt::set(socket.as_fd(), option, value)
+    };
+    match feature {
+        Feature::Poll
+        | Feature::Epoll
+        | Feature::Discard
+        | Feature::Batch
+        | Feature::Device
+        | Feature::Mark => Ok(()),
+        Feature::ZeroCopy => on(Tcp, IntOption::ZeroCopy, 1),
+        Feature::Segments => {
+            on(Udp, IntOption::Segment, 1000)?;
+            on(Udp, IntOption::Reassemble, 1)
+        }
+        // Reading it takes no privilege.
+        Feature::BusyPoll => {
+            let socket = any_socket(Udp)?;
+            sockopt::fetch(socket.as_fd(), IntOption::BusyPoll).map(drop)
+        }
+        Feature::QuickAck => on(Tcp, IntOption::QuickAck, 1),
+        Feature::NotSentLowAt => on(Tcp, IntOption::NotSentLowAt, 16_384),
+    }
+}
+
+fn any_socket(transport: netperf_model::TransportId) -> io::Result<Socket> {
+    socket::create(transport, Family::V4).or_else(|_| socket::create(transport, Family::V6))
+}

@@ -1,0 +1,194 @@
+//! Sending a byte stream without a copy, with an account of what the kernel made of it.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use netperf_model::IoCounts;
+use netperf_os::Socket;
+use netperf_os::io as calls;
+use netperf_os::sockopt::{self, IntOption};
+use netperf_os::wait::{Interest, ready};
+use netperf_os::zerocopy::completion;
+
+use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
+use crate::meeting::OnSocket;
+
+/// How long one look for completions lasts once the run is over.
+const LOOK: Duration = Duration::from_millis(50);
+/// Looks without any progress after which nothing more is expected.
+const LOOKS: u32 = 40;
+
+/// A TCP connection that sends by `MSG_ZEROCOPY`.
+///
+/// The bytes of a send belong to the kernel until it says that they do not. No more
+/// sends are under way than there are buffers in the ring, so none is used again early.
+#[derive(Debug)]
+pub struct ZeroCopy {
+    socket: Socket,
+    window: u64,
+    sent: u64,
+    done: u64,
+    copied: u64,
+}
+
+impl ZeroCopy {
+    /// Sends from a ring of `width` buffers.
+    ///
+    /// # Errors
+    /// Where the transport cannot do it.
+    pub fn new(socket: Socket, width: u32) -> io::Result<Self> {
+        sockopt::set(socket.as_fd(), IntOption::ZeroCopy, 1)?;
+        Ok(Self {
+            socket,
+            // The buffer that is about to be sent is none of those under way.
+            window: u64::from(width.saturating_sub(1).max(1)),
+            sent: 0,
+            done: 0,
+            copied: 0,
+        })
+    }
+
+    /// Takes every completion that is there; whether there was one.
+    fn reap(&mut self) -> io::Result<bool> {
+        let before = self.done;
+        while let Some(completed) = completion(self.socket.as_fd())? {
+            self.done += u64::from(completed.sends);
+            if completed.copied {
+                self.copied += u64::from(completed.sends);
+            }
+        }
+        Ok(self.done != before)
+    }
+
+    /// Waits until fewer sends are under way; false when a signal came first.
+    fn wait_for_room(&mut self, at_most: u64) -> io::Result<bool> {
+        while self.sent - self.done > at_most {
+            if self.reap()? {
+                continue;
+            }
+            if !ready(self.socket.as_fd(), Interest::Error, Duration::MAX)? {
+                return Ok(false);
+            }
+            if !self.reap()? {
+                // Woken by the end of the connection.
+                let gone = || io::ErrorKind::ConnectionReset.into();
+                return Err(self.socket.take_error()?.unwrap_or_else(gone));
+            }
+        }
+        Ok(true)
+    }
+
+    /// More is held than the system allows (`net.core.optmem_max`, `RLIMIT_MEMLOCK`).
+    #[cold]
+    fn held_too_much(&mut self, error: io::Error) -> io::Result<Sent> {
+        let under_way = self.sent - self.done;
+        if under_way == 0 {
+            return Err(error);
+        }
+        self.wait_for_room(under_way - 1)?;
+        Ok(Sent::Interrupted)
+    }
+}
+
+impl Endpoint for ZeroCopy {
+    const KEEPS_BOUNDARIES: bool = false;
+
+    #[inline]
+    fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
+        if self.sent - self.done >= self.window && !self.wait_for_room(self.window - 1)? {
+            return Ok(Sent::Interrupted);
+        }
+        let sent = calls::send_zero_copy(self.socket.as_fd(), buf);
+        match sent {
+            Ok(_) => self.sent += 1,
+            Err(error) if calls::is_queue_full(&error) => return self.held_too_much(error),
+            Err(_) => {}
+        }
+        stream_sent(sent)
+    }
+
+    #[inline]
+    fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
+        received(calls::recv(self.socket.as_fd(), buf))
+    }
+
+    fn counts(&self) -> Option<IoCounts> {
+        Some(IoCounts {
+            send_calls: self.sent,
+            recv_calls: 0,
+            zerocopy_done: self.done,
+            zerocopy_copied: self.copied,
+        })
+    }
+
+    /// Ends our direction, and hears of everything that was sent: it completes when the
+    /// peer has acknowledged it.
+    fn reclaim(&mut self) {
+        // A connection that is gone needs no half-close, and tells nothing more.
+        let _gone = calls::half_close(self.socket.as_fd());
+        let mut in_vain = 0;
+        while self.done < self.sent && in_vain < LOOKS {
+            match self.reap() {
+                Ok(true) => in_vain = 0,
+                Ok(false) => {
+                    in_vain += 1;
+                    netperf_os::wait::until_error(self.socket.as_fd(), LOOK);
+                }
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+impl OnSocket for ZeroCopy {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    fn into_socket(self) -> Socket {
+        self.socket
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::net::{TcpListener, TcpStream};
+    use std::thread;
+
+    #[test]
+    fn every_send_is_accounted_for_and_no_more_are_under_way_than_buffers() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut server = listener.accept().unwrap().0;
+        let mut client = ZeroCopy::new(client.into(), 4).unwrap();
+        let reader = thread::spawn(move || {
+            let mut all = Vec::new();
+            server.read_to_end(&mut all).unwrap();
+            all.len() as u64
+        });
+        let data = vec![7; 50_000];
+        let mut total = 0;
+        for _ in 0..100 {
+            if let Sent::Bytes(count) = client.send(&data).unwrap() {
+                total += count as u64;
+            }
+            assert!(client.sent - client.done <= 4);
+        }
+        client.reclaim();
+        let counts = client.counts().unwrap();
+        assert_eq!((counts.send_calls, counts.zerocopy_done), (100, 100));
+        drop(client);
+        assert_eq!(reader.join().unwrap(), total);
+    }
+
+    #[test]
+    fn a_transport_that_cannot_do_it_says_so() {
+        let (one, _other) =
+            netperf_os::Socket::pair(netperf_os::Domain::UNIX, netperf_os::Type::STREAM, None)
+                .unwrap();
+        assert!(ZeroCopy::new(one, 2).is_err());
+    }
+}

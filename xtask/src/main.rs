@@ -6,8 +6,8 @@
     reason = "a tool whose result is what it prints"
 )]
 
-mod flows;
 mod bench;
+mod flows;
 mod generate;
 mod instructions;
 mod options;

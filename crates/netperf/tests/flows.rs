@@ -281,6 +281,7 @@ fn what_many_flows_cannot_do_is_refused_in_one_line() {
         ("-t TCP_SENDFILE --flows 2", "not there for this test"),
         ("-t TCP_STREAM -b 5 -w 10 --flows 2", "not paced"),
         ("-t TCP_RR -l -100 --warmup 1", "where a time ends the test"),
+        ("-t TCP_RR --flows 2 --io poll", "no data path but the usual one"),
         ("-t TCP_RR --cpus 100000", "no CPU 100000"),
         ("-t TCP_RR --place node:4000", "no NUMA node 4000"),
         ("-t TCP_RR --place near-irq", "no interrupts"),

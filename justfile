@@ -69,6 +69,10 @@ bench-parity *options:
     cargo build --release -p netperf
     cargo run --release -q -p xtask -- bench-parity {{ options }}
 
+# Many flows against many processes of netperf 2.7.0, and ten thousand flows.
+bench-flows *options:
+    cargo build --release -p netperf
+    cargo run --release -q -p xtask -- bench-flows {{ options }}
 # Our ways to move bytes against netperf 2.7.0, or against one call a message (--help for options).
 bench *options:
     cargo build --release -p netperf

@@ -79,6 +79,13 @@ _netperf_value() {
     '-O' | --remote-offset) : ;;
     '-W' | --ring) : ;;
     '-F' | --fill-file) _netperf_offer -f ;;
+    --flows) : ;;
+    --threads) : ;;
+    --warmup) : ;;
+    --cooldown) : ;;
+    --cpus) : ;;
+    --remote-cpus) : ;;
+    --place) _netperf_words 'spread pack near-irq' ;;
     '-n' | --cpu-count) : ;;
     '-D' | --interim) : ;;
     '-k' | --dirty) : ;;
@@ -141,7 +148,7 @@ _netserver_value() {
 }
 
 _netperf() {
-    _netperf_complete netperf '--align --associations --async-recv --async-send --avoid-copy --batch --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --cork --count --cpu-count --cpu-method --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --headers --help --host --interim --io --ipv4 --ipv6 --iterations --json --json-stream --keepalive --keyval --latency --link-window --list --local-cpu --local-data-host --local-host --mark --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --pace --pace-interval --pacing-rate --packet-info --passphrase --port --port-range --priority --protocol --provider --quickack --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-dirty --remote-link-window --remote-offset --remote-socket-buffer --request-size --result-only --retry-connect --ring --route --sap --segment-offload --segment-size --send-ring --send-size --socket-buffer --socket-debug --socket-directory --socket-type --test --time --tls-cipher --tos --unit --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --zerocopy'
+    _netperf_complete netperf '--align --associations --async-recv --async-send --avoid-copy --batch --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --cooldown --cork --count --cpu-count --cpu-method --cpus --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --flows --headers --help --host --interim --io --ipv4 --ipv6 --iterations --json --json-stream --keepalive --keyval --latency --link-window --list --local-cpu --local-data-host --local-host --mark --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --pace --pace-interval --pacing-rate --packet-info --passphrase --place --port --port-range --priority --protocol --provider --quickack --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-cpus --remote-dirty --remote-link-window --remote-offset --remote-socket-buffer --request-size --result-only --retry-connect --ring --route --sap --segment-offload --segment-size --send-ring --send-size --socket-buffer --socket-debug --socket-directory --socket-type --test --threads --time --tls-cipher --tos --unit --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --warmup --zerocopy'
 }
 
 complete -F _netperf netperf

@@ -7,6 +7,7 @@
 )]
 
 mod bench;
+mod flows;
 mod generate;
 mod instructions;
 mod options;
@@ -20,6 +21,7 @@ const USAGE: &str = "\
 usage: xtask gen [--check]
        xtask bench [--pairs N] [--seconds N] [--tests A,B] [--check]
        xtask bench-parity [--pairs N] [--seconds N] [--tests A,B] [--mixed] [--check]
+       xtask bench-flows [--pairs N] [--seconds N] [--check]
        xtask instructions [--check]
 common: [--ours FOLDER] [--stock FOLDER] [--cpus CLIENT,SERVER]
 
@@ -31,6 +33,9 @@ bench          runs our data paths and what they are held against in turn, pinne
 bench-parity   runs ours and the original in turn, pinned, and prints ours/stock
   --mixed      the mixed pairs too, against the original's own
   --check      fails if a median ratio is below 0.98
+bench-flows    sixteen flows and sixteen processes of the original, one flow and the plain
+               loop, and what ten thousand flows take
+  --check      fails if it is not 1.1, 0.97, and 4 KiB and a second
 instructions   user-space instructions of the client, by callgrind
   --check      fails unless ours are below the original's";
 
@@ -44,6 +49,7 @@ fn main() -> ExitCode {
         Some("gen") => generate::run,
         Some("bench") => bench::run,
         Some("bench-parity") => parity::run,
+        Some("bench-flows") => flows::run,
         Some("instructions") => instructions::run,
         _ => {
             eprintln!("{USAGE}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_model::{CpuMethod, Family, IoMethod, Limit, Unit};
+use netperf_model::{CpuMethod, Family, IoMethod, Limit, Placement, Unit};
 
 use crate::grammar::Direction;
 
@@ -177,6 +177,25 @@ pub struct GlobalArgs {
     pub tos: Ends<Option<u8>>,
     /// `-Z`: passphrase.
     pub passphrase: Option<String>,
+    /// Many flows at once.
+    pub flows: FlowsArgs,
+}
+
+/// The options about many flows; any of them asks for the engine that has them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowsArgs {
+    /// `--flows`: how many.
+    pub flows: Option<u32>,
+    /// `--threads`: on how many threads.
+    pub threads: Ends<u32>,
+    /// `--cpus` and `--remote-cpus`: on these CPUs.
+    pub cpus: Ends<Vec<u32>>,
+    /// `--place`: placed by this rule, at both ends.
+    pub place: Option<Placement>,
+    /// `--warmup`: time before the flows count.
+    pub warmup: Option<Duration>,
+    /// `--cooldown`: time when they do not count any more.
+    pub cooldown: Option<Duration>,
 }
 
 /// The shape of selector output.

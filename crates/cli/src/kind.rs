@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
+use netperf_model::many::{Placement, cpu_list};
 
 use crate::grammar::{self, DSCP_NAMES};
 use crate::long;
@@ -35,6 +36,8 @@ pub(crate) enum Kind {
     Length,
     /// Seconds, in any unit of time.
     Interval,
+    /// The same from 0.
+    Span,
     /// Seconds without a fraction.
     WholeSeconds,
     /// A pacing interval.
@@ -65,6 +68,10 @@ pub(crate) enum Kind {
     Word(&'static [&'static str]),
     /// Level and width of a confidence interval.
     Confidence,
+    /// Numbers of CPUs and ranges of them.
+    Cpus,
+    /// A rule by which threads are placed on CPUs.
+    Placement,
     /// Two with a comma between, either of which may be left out; one alone is
     /// both or the first, as the option has it.
     Pair(&'static Self, &'static Self),
@@ -97,6 +104,9 @@ impl Kind {
             Self::Port => as_it_is(is_port(text)),
             Self::Length => as_it_is(length(text).is_some()),
             Self::Interval => interval(text).map(Cow::Owned),
+            Self::Span => interval(text)
+                .filter(|_| !text.starts_with('-'))
+                .map(Cow::Owned),
             Self::WholeSeconds => {
                 let digits = text.strip_suffix('s').unwrap_or(text);
                 number(digits).map(|_| Cow::Borrowed(digits))
@@ -121,6 +131,8 @@ impl Kind {
                 choices.into_iter().find(same).map(Cow::Borrowed)
             }
             Self::Confidence => confidence(text).map(Cow::Owned),
+            Self::Cpus => as_it_is(cpu_list(text).is_some()),
+            Self::Placement => as_it_is(Placement::named(text).is_some()),
             Self::Pair(first, second) => pair((first, second), text),
         }
     }
@@ -136,7 +148,7 @@ impl Kind {
             Self::Port => "a port number from 0 to 65535 or the name of a service",
             Self::Test => "the name of a test",
             Self::Length => "a time such as 10, 500ms or 1m30s, or minus an amount such as -1M",
-            Self::Interval => "a time such as 1, 0.5 or 200ms",
+            Self::Interval | Self::Span => "a time such as 1, 0.5 or 200ms",
             Self::WholeSeconds => "a whole number of seconds",
             Self::Tick => "a time such as 10ms, 200us or 1s",
             Self::Number => "a number",
@@ -148,6 +160,8 @@ impl Kind {
             Self::Tos => "a number from 0 to 255 or a name such as ef, cs1 or af11",
             Self::Direction => "send, recv or rr, or several with | between",
             Self::Confidence => "95 or 99, a comma and a width in percent, such as 99,5",
+            Self::Cpus => "a list of CPUs such as 0-3,8",
+            Self::Placement => "spread, pack, near-irq or a node such as node:0",
             Self::Unit | Self::Switch | Self::Protocol | Self::Word(_) => {
                 return format!("one of {}", self.choices().join(", "));
             }
@@ -214,6 +228,7 @@ impl Kind {
             Self::Unit => UNITS.to_vec(),
             Self::Switch => SWITCHES.to_vec(),
             Self::Word(words) => words.to_vec(),
+            Self::Placement => Placement::WORDS.to_vec(),
             Self::Pair(first, _) => first.choices(),
             Self::Nothing
             | Self::Text
@@ -224,6 +239,7 @@ impl Kind {
             | Self::Port
             | Self::Length
             | Self::Interval
+            | Self::Span
             | Self::WholeSeconds
             | Self::Tick
             | Self::Number
@@ -232,7 +248,8 @@ impl Kind {
             | Self::Within(..)
             | Self::Size
             | Self::SizeOrDefault
-            | Self::Confidence => Vec::new(),
+            | Self::Confidence
+            | Self::Cpus => Vec::new(),
         }
     }
 }

@@ -32,8 +32,9 @@ use std::io;
 use std::path::Path;
 
 pub use args::{
-    Args, ConfidenceArg, CpuArg, Ends, GlobalArgs, HostArg, InterimArg, IoArgs, IterationsArg,
-    JsonArg, Layout, OutputArg, ServerArgs, SocketKindArg, TestArgs, TransportArg, Ways,
+    Args, ConfidenceArg, CpuArg, Ends, FlowsArgs, GlobalArgs, HostArg, InterimArg, IoArgs,
+    IterationsArg, JsonArg, Layout, OutputArg, ServerArgs, SocketKindArg, TestArgs, TransportArg,
+    Ways,
 };
 pub use command::{
     CliError, Command, List, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{
-    Address, CpuUsage, Domain, EndResult, EndSetup, Family, Hosts, IoCounts, Latency,
+    Address, CpuUsage, Domain, EndResult, EndSetup, Family, Flows, Hosts, IoCounts, Latency,
     Limit as LimitPlan, Meeting, Tally, TestId, TestPlan,
 };
 use netperf_os::Socket;
@@ -26,11 +26,11 @@ use crate::sendfile;
 use crate::stop::{ByBell, Ended, Lost};
 
 /// How long what was begun may take to finish once the time is over.
-const GRACE: Duration = Duration::from_millis(500);
+pub(crate) const GRACE: Duration = Duration::from_millis(500);
 /// How often a run without a time looks around.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 /// How long nothing may move in a run without a time.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// netperf's end, ready to run once.
 #[derive(Debug)]
@@ -83,6 +83,8 @@ pub struct Run {
     pub fallback: Option<bool>,
     /// A datagram socket that is still open, to repeat the end mark with.
     pub end_mark: Option<EndMark>,
+    /// What each of many flows did.
+    pub many: Option<Flows>,
 }
 
 /// What the data connection left behind, before the clock stopped.
@@ -295,6 +297,7 @@ fn finished(
         round_trip: facts.round_trip,
         fallback: facts.fallback,
         end_mark: moved.end_mark,
+        many: None,
         result: end::result(
             &work.plan.local,
             &work.setup,
@@ -307,7 +310,7 @@ fn finished(
 }
 
 /// Where the data socket is bound: as asked, in the family of the peer.
-fn local_address(plan: &TestPlan, hosts: &Hosts, family: Family) -> SocketAddr {
+pub(crate) fn local_address(plan: &TestPlan, hosts: &Hosts, family: Family) -> SocketAddr {
     let host = &hosts.local;
     if host.family() != family {
         return SocketAddr::new(socket::wildcard(family), host.port);

@@ -36,7 +36,7 @@ use crate::error::{EngineError, Operation};
 use crate::ring::Ring;
 
 /// The ring of a direction that is used; preparing made it.
-fn needed(ring: &mut Option<Ring>) -> Result<&mut Ring, EngineError> {
+pub(crate) fn needed(ring: &mut Option<Ring>) -> Result<&mut Ring, EngineError> {
     ring.as_mut().ok_or_else(|| EngineError {
         operation: Operation::Buffers,
         error: io::Error::other("the direction has no buffers"),

@@ -183,6 +183,7 @@ pub(crate) fn result(
         ),
         retransmissions: facts.retransmissions,
         congestion: facts.congestion,
+        crew: None,
         io,
     }
 }

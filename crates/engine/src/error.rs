@@ -35,6 +35,8 @@ pub enum Operation {
     Timer,
     /// Measuring CPU utilisation.
     Cpu,
+    /// Starting a thread, or putting it on its CPU.
+    Thread,
 }
 
 impl fmt::Display for Operation {
@@ -53,6 +55,7 @@ impl fmt::Display for Operation {
             Self::Buffers => f.write_str("cannot make the buffers"),
             Self::Timer => f.write_str("cannot set the timer of the run"),
             Self::Cpu => f.write_str("cannot measure CPU utilisation"),
+            Self::Thread => f.write_str("cannot run a thread on its CPU"),
         }
     }
 }

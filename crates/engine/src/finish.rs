@@ -15,9 +15,9 @@ use netperf_transport::meeting::Parting;
 use crate::stop::Lost;
 
 /// How long an unchanged send queue may mean no more than a slow peer.
-const NO_PROGRESS: Duration = Duration::from_millis(2000);
+pub(crate) const NO_PROGRESS: Duration = Duration::from_millis(2000);
 /// How long netserver goes on by itself after the time is over, and a little more.
-const AT_MOST: Duration = Duration::from_secs(6);
+pub(crate) const AT_MOST: Duration = Duration::from_secs(6);
 /// How often the send queue is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 /// How often a queue is looked at that nothing tells of.

@@ -10,6 +10,7 @@ mod dispatch;
 mod end;
 pub mod error;
 mod finish;
+pub mod flows;
 pub mod limit;
 pub mod live;
 mod paths;

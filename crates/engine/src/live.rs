@@ -2,19 +2,51 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::Tally;
 use netperf_os::tcp::{self, TcpInfo};
 
-/// Counts that the loop publishes with relaxed stores, on a cache line of their own.
+/// Counts that a loop publishes with relaxed stores, on a cache line of their own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub struct Live {
+pub(crate) struct Counts {
     sent: AtomicU64,
     received: AtomicU64,
     transactions: AtomicU64,
+}
+
+impl Counts {
+    /// Publishes the counts of the loop.
+    #[inline]
+    pub(crate) fn publish(&self, tally: &Tally) {
+        self.sent.store(tally.bytes_sent, Ordering::Relaxed);
+        self.received.store(tally.bytes_received, Ordering::Relaxed);
+        self.transactions
+            .store(tally.transactions, Ordering::Relaxed);
+    }
+
+    fn add_to(&self, tally: &mut Tally) {
+        tally.bytes_sent += self.sent.load(Ordering::Relaxed);
+        tally.bytes_received += self.received.load(Ordering::Relaxed);
+        tally.transactions += self.transactions.load(Ordering::Relaxed);
+    }
+}
+
+/// What several loops have published.
+pub(crate) fn total(counts: &[Counts]) -> Tally {
+    let mut tally = Tally::default();
+    counts.iter().for_each(|counts| counts.add_to(&mut tally));
+    tally
+}
+
+/// The counts of a run, and its data connection, for another thread to look at.
+#[derive(Debug, Default)]
+pub struct Live {
+    counts: Counts,
+    /// Those of the workers of many flows.
+    workers: OnceLock<Arc<[Counts]>>,
     over: OnceLock<Moment>,
     /// Whether the data connection can be looked at meanwhile.
     watches: bool,
@@ -52,10 +84,13 @@ impl Live {
     /// Publishes the counts of the loop.
     #[inline]
     pub(crate) fn publish(&self, tally: &Tally) {
-        self.sent.store(tally.bytes_sent, Ordering::Relaxed);
-        self.received.store(tally.bytes_received, Ordering::Relaxed);
-        self.transactions
-            .store(tally.transactions, Ordering::Relaxed);
+        self.counts.publish(tally);
+    }
+
+    /// The counts of this many workers are published from now on.
+    pub(crate) fn of_workers(&self, number: usize) -> Arc<[Counts]> {
+        let fresh = || (0..number).map(|_| Counts::default()).collect();
+        Arc::clone(self.workers.get_or_init(fresh))
     }
 
     /// The loop is over; what follows only ends the connection, which a second
@@ -83,12 +118,12 @@ impl Live {
     /// operation apart.
     #[must_use]
     pub fn read(&self) -> Tally {
-        Tally {
-            bytes_sent: self.sent.load(Ordering::Relaxed),
-            bytes_received: self.received.load(Ordering::Relaxed),
-            transactions: self.transactions.load(Ordering::Relaxed),
-            ..Tally::default()
-        }
+        let mut tally = self
+            .workers
+            .get()
+            .map_or_else(Tally::default, |workers| total(workers));
+        self.counts.add_to(&mut tally);
+        tally
     }
 
     /// `TCP_INFO` of the data connection: as it is now, or as it was when the loop

@@ -1,5 +1,6 @@
 //! netserver's end: prepare it, run it, say what was measured.
 
+use std::io;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use netperf_transport::socket::{self, Facts};
 use crate::dispatch;
 use crate::end::{self, Carries, Rings};
 use crate::error::{EngineError, Operation, refused};
+use crate::flows;
 use crate::live::Live;
 use crate::paths;
 use crate::stop::{ByBell, Ended};
@@ -28,14 +30,14 @@ pub(crate) const IDLE: Duration = Duration::from_secs(1);
 /// How often a run without a time looks around.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 /// How long nothing may move in a run without a time.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// netserver's end, ready to run once.
 #[derive(Debug)]
 pub struct Server {
-    work: Work,
-    socket: Socket,
-    placed: Placed,
+    pub(crate) work: Work,
+    pub(crate) socket: Socket,
+    pub(crate) placed: Placed,
 }
 
 /// What the loops need to know of netserver's end.
@@ -63,6 +65,11 @@ impl Server {
     /// # Errors
     /// When any of that fails; `error.raw_os_error()` is what goes to netperf.
     pub fn prepare(job: ServerJob) -> Result<Self, EngineError> {
+        if job.many.is_some() && !flows::serves(&job) {
+            return Err(Operation::Listen.failed()(
+                io::ErrorKind::InvalidInput.into(),
+            ));
+        }
         end::prepare_cpu(&job.end)?;
         place::check(job.transport, &job.end.place).map_err(Operation::Create.failed())?;
         let opened = socket::open(job.transport, job.family, &job.end.socket)
@@ -126,6 +133,9 @@ impl Server {
     /// # Errors
     /// When the data connection cannot be accepted or breaks.
     pub fn run(self, control: Option<BorrowedFd<'_>>) -> Result<EndResult, EngineError> {
+        if self.work.job.many.is_some() {
+            return flows::server::run(self, control);
+        }
         let Self {
             mut work,
             socket,
@@ -222,7 +232,7 @@ fn may_end_in_silence(job: &ServerJob) -> bool {
     matches!(job.ending, Ending::Silence(_)) && matches!(job.limit, LimitPlan::Time(_))
 }
 
-fn only_sends(job: &ServerJob) -> bool {
+pub(crate) fn only_sends(job: &ServerJob) -> bool {
     job.flow.receives && !job.flow.sends && !job.flow.connects
 }
 

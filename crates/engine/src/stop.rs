@@ -165,7 +165,7 @@ impl<'a> ByBell<'a> {
 
 /// Whether the other end of the control connection is closed or broken. Data
 /// waiting there is not the end: it may be the next request, or the results.
-fn control_has_ended(control: BorrowedFd<'_>) -> bool {
+pub(crate) fn control_has_ended(control: BorrowedFd<'_>) -> bool {
     if !ready(control.as_fd(), Interest::Read, Duration::ZERO).unwrap_or(true) {
         return false;
     }

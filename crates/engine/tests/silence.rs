@@ -26,6 +26,7 @@ fn job() -> ServerJob {
         associations: 1,
         ending: Ending::Silence(None),
         facts: None,
+        many: None,
     }
 }
 

@@ -3,5 +3,6 @@
 pub mod clock;
 pub mod confidence;
 pub mod cpu;
+pub mod cpus;
 pub mod host;
 pub mod latency;

@@ -54,12 +54,13 @@ pub fn data_unit(unit: Unit) -> Unit {
 /// The amount of work that the headline result counts.
 #[must_use]
 pub fn work(plan: &TestPlan, unit: Unit, run: &Iteration) -> f64 {
-    let local = &run.local.tally;
+    let local = run.counted();
     if plan.test.counts_connections() || unit.kind() == UnitKind::Transactions {
         return count(local.transactions);
     }
     let receive_only = plan.flow.receives && !plan.flow.sends;
-    if receive_only {
+    // What arrived within a window is not known: what was sent in it is.
+    if receive_only || run.window().is_some() {
         return count(local.bytes_sent) + count(local.bytes_received);
     }
     match &run.remote {
@@ -79,8 +80,8 @@ pub fn of_iteration(plan: &TestPlan, unit: Unit, run: &Iteration) -> Figures {
     let remote_cpu = run.remote.as_ref().and_then(|remote| remote.cpu);
     let demand = |cpu: Option<CpuUsage>| service_demand(plan, unit, run, cpu);
     Figures {
-        elapsed: run.elapsed,
-        throughput: rate_unit.rate(work(plan, unit, run), run.elapsed),
+        elapsed: run.timed(),
+        throughput: rate_unit.rate(work(plan, unit, run), run.timed()),
         local_cpu: run.local.cpu.map_or(-1.0, |cpu| cpu.busy),
         remote_cpu: remote_cpu.map_or(-1.0, |cpu| cpu.busy),
         local_demand: demand(run.local.cpu),
@@ -113,7 +114,7 @@ pub fn mean(plan: &TestPlan, unit: Unit, runs: &[Iteration]) -> Figures {
 /// Transactions per second of one iteration.
 #[must_use]
 pub fn transaction_rate(run: &Iteration) -> f64 {
-    Unit::Transactions.rate(count(run.local.tally.transactions), run.elapsed)
+    Unit::Transactions.rate(count(run.counted().transactions), run.timed())
 }
 
 /// Mean round trip in microseconds; `None` without a transaction.
@@ -121,7 +122,8 @@ pub fn transaction_rate(run: &Iteration) -> f64 {
 /// With a burst, as many round trips overlap (RT_LATENCY in the manual).
 #[must_use]
 pub fn round_trip(plan: &TestPlan, run: &Iteration) -> Option<f64> {
-    if !plan.flow.is_request_response() || run.local.tally.transactions == 0 {
+    let transactions = run.counted().transactions;
+    if !plan.flow.is_request_response() || transactions == 0 {
         return None;
     }
     let overlap = if plan.flow.connects {
@@ -129,8 +131,9 @@ pub fn round_trip(plan: &TestPlan, run: &Iteration) -> Option<f64> {
     } else {
         1.0 + f64::from(plan.burst)
     };
-    let busy = run.elapsed - run.paused;
-    Some(busy * 1e6 / count(run.local.tally.transactions) * overlap)
+    let flows = plan.many.as_ref().map_or(1, |many| many.flows);
+    let busy = run.timed() - run.paused;
+    Some(busy * 1e6 / count(transactions) * overlap * f64::from(flows))
 }
 
 /// CPU time per unit of work: microseconds per transaction or per KByte.
@@ -140,17 +143,18 @@ fn service_demand(plan: &TestPlan, unit: Unit, run: &Iteration, cpu: Option<CpuU
     let Some(cpu) = cpu else { return -1.0 };
     let by_transaction = unit.kind() == UnitKind::Transactions || plan.test.counts_connections();
     let (work, divisor) = if by_transaction {
-        (count(run.local.tally.transactions), 1.0)
+        (count(run.counted().transactions), 1.0)
     } else {
+        let local = run.counted();
         (
-            count(run.local.tally.bytes_sent) + count(run.local.tally.bytes_received),
+            count(local.bytes_sent) + count(local.bytes_received),
             1024.0,
         )
     };
-    if work <= 0.0 || run.elapsed <= 0.0 {
+    if work <= 0.0 || run.timed() <= 0.0 {
         return -1.0;
     }
-    let rate = work / run.elapsed / divisor;
+    let rate = work / run.timed() / divisor;
     cpu.busy * 10_000.0 / rate * f64::from(cpu.cpus)
 }
 
@@ -225,6 +229,7 @@ mod tests {
             confidence: None,
             uuid: None,
             dump_tcp_info: false,
+            many: None,
         }
     }
 
@@ -249,6 +254,7 @@ mod tests {
             segment_size: None,
             cipher: None,
             tcp: None,
+            many: None,
         }
     }
 

@@ -6,6 +6,7 @@ use crate::address::Address;
 use crate::catalog::transports::TransportId;
 use crate::host::FactsWanted;
 use crate::io::Feature;
+use crate::many::Workers;
 use crate::plan::{EndPlan, Family, Flow, Limit};
 
 /// One test as netserver sees it. [`Flow`] stays netperf's view.
@@ -37,6 +38,8 @@ pub struct ServerJob {
     pub ending: Ending,
     /// Whether the facts of netserver's host are wanted.
     pub facts: Option<FactsWanted>,
+    /// Many flows at once, on these threads; `None` is one, moved by the plain loop.
+    pub many: Option<(u32, Workers)>,
 }
 
 /// What a netserver of ours can do on its host.
@@ -44,6 +47,8 @@ pub struct ServerJob {
 pub struct Abilities {
     /// The transports that its kernel has.
     pub transports: Vec<TransportId>,
+    /// The most flows at once; `None` where only one is known.
+    pub flows: Option<u32>,
     /// What it can do besides.
     pub features: Vec<Feature>,
 }

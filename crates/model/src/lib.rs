@@ -15,6 +15,7 @@ pub mod host;
 pub mod io;
 pub mod job;
 pub mod latency;
+pub mod many;
 pub mod outcome;
 pub mod plan;
 pub mod refusal;
@@ -32,6 +33,7 @@ pub use host::{
 pub use io::{Feature, IoCounts, IoMethod, IoPlan};
 pub use job::{Abilities, Ending, ServerJob};
 pub use latency::{Decades, Latency};
+pub use many::{Crew, FlowCounts, Flows, Many, Placement, Window, Workers};
 pub use outcome::{Confidence, EndResult, Iteration, Outcome, Span, Tally, TcpFacts, Warning};
 pub use plan::{
     Confidence as ConfidencePlan, ControlPlan, CpuBinding, CpuPlan, DataAddress, EndPlan, Family,

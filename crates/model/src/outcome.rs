@@ -8,6 +8,7 @@ use crate::event::Interim;
 use crate::host::HostFacts;
 use crate::io::IoCounts;
 use crate::latency::Latency;
+use crate::many::{Crew, Flows, Window};
 use crate::plan::TestPlan;
 
 /// Counts kept by the loop of one end.
@@ -28,6 +29,19 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Both together.
+    #[must_use]
+    pub const fn plus(&self, other: &Self) -> Self {
+        Self {
+            bytes_sent: self.bytes_sent.wrapping_add(other.bytes_sent),
+            bytes_received: self.bytes_received.wrapping_add(other.bytes_received),
+            send_calls: self.send_calls.wrapping_add(other.send_calls),
+            recv_calls: self.recv_calls.wrapping_add(other.recv_calls),
+            failed_sends: self.failed_sends.wrapping_add(other.failed_sends),
+            transactions: self.transactions.wrapping_add(other.transactions),
+        }
+    }
+
     /// What was counted since `before`.
     #[must_use]
     pub const fn since(&self, before: &Self) -> Self {
@@ -59,6 +73,9 @@ pub struct EndResult {
     pub retransmissions: Option<u32>,
     /// Congestion control in force; `None` when no connection was open to ask.
     pub congestion: Option<String>,
+    /// The threads that served many flows; `None` with the plain loop, and from a
+    /// netserver that does not say.
+    pub crew: Option<Crew>,
     /// What went on underneath the messages; `None` where each was moved by a call of its
     /// own, and where nobody told.
     pub io: Option<IoCounts>,
@@ -108,6 +125,29 @@ pub struct Iteration {
     pub cipher: Option<String>,
     /// What TCP knew at netperf's end; `None` where it was not asked.
     pub tcp: Option<TcpFacts>,
+    /// What each of many flows did; `None` with the plain loop.
+    pub many: Option<Flows>,
+}
+
+impl Iteration {
+    /// The part of the run that counts, where that is not all of it.
+    #[must_use]
+    pub fn window(&self) -> Option<&Window> {
+        self.many.as_ref()?.window.as_ref()
+    }
+
+    /// netperf's counts in the part of the run that counts.
+    #[must_use]
+    pub fn counted(&self) -> &Tally {
+        self.window()
+            .map_or(&self.local.tally, |window| &window.tally)
+    }
+
+    /// The length of the part of the run that counts, seconds.
+    #[must_use]
+    pub fn timed(&self) -> f64 {
+        self.window().map_or(self.elapsed, |window| window.seconds)
+    }
 }
 
 /// How far confidence got.

@@ -7,6 +7,7 @@ use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
 use crate::cpu::CpuMethod;
 use crate::io::{Feature, IoMethod, IoPlan};
+use crate::many::Many;
 use crate::units::Unit;
 
 /// What moves in which direction, as seen by netperf.
@@ -424,6 +425,8 @@ pub struct TestPlan {
     pub uuid: Option<String>,
     /// Print `tcpi_*` lines when the data connection ends (`DUMP_TCP_INFO`).
     pub dump_tcp_info: bool,
+    /// Many flows at once; `None` is one, moved by the plain loop.
+    pub many: Option<Many>,
 }
 
 /// How the outcome is printed.

@@ -9,6 +9,8 @@ mod list;
 mod private;
 mod run;
 
+pub(crate) use run::many::placed;
+
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;

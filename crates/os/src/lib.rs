@@ -18,6 +18,7 @@
 //! - [`bell`]: end a run on time by interrupting a blocked call
 //! - [`resolve`]: names to addresses
 //! - [`wait`]: wait for a descriptor, with a deadline
+//! - [`events`]: wait for many descriptors at once
 //! - [`process`]: detach, bind to a CPU, priority, name, descriptor 0
 //! - [`system`]: CPUs online, clock ticks, names of system and machine
 //! - [`net`]: addresses and drivers of interfaces
@@ -30,7 +31,7 @@ mod linux;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    address, atm, batch, bell, epoll, filter, io, ktls, link, net, parts, process, resolve, sctp,
-    sockopt, system, tcp, wait, zerocopy,
+    address, atm, batch, bell, epoll, events, filter, io, ktls, link, net, parts, process, resolve,
+    sctp, sockopt, system, tcp, wait, zerocopy,
 };
 pub use socket2::{Domain, Protocol, SockAddr, Socket, Type};

@@ -1,7 +1,7 @@
 //! The manual's reference of selectors, made from the table.
 
 use crate::paths::PATHS;
-use crate::selectors::{SELECTORS, Selector};
+use crate::selectors::{FURTHER, SELECTORS, Selector};
 
 /// Where the page is kept, from the root of the repository.
 pub const PATH: &str = "docs/manual/src/reference/selectors.md";
@@ -49,6 +49,14 @@ With `_NS` behind them the same times are in nanoseconds: `P50_LATENCY_NS`,
 These names count wherever names are read; `all` and `?` leave them out. Any selector of
 times in a list has them kept; a selection file needs `-j` in front of `--`.
 
+## Many flows
+
+These are not of the original, so `all` and `?` leave them out. Without any of the options
+about many flows there is one flow, and the rest is not measured.
+
+| name | unit | meaning |
+|---|---|---|
+FURTHER
 ## In place of a value
 
 | name | meaning |
@@ -70,7 +78,8 @@ pub fn page() -> String {
     }
     out.push_str(PATHS_TITLE);
     out.extend(PATHS.iter().map(line));
-    out + FAMILY
+    let further: String = FURTHER.iter().map(line).collect();
+    out + &FAMILY.replace("FURTHER\n", &(further + "\n"))
 }
 
 fn line(row: &Selector) -> String {
@@ -90,7 +99,7 @@ mod tests {
     #[test]
     fn the_page_has_a_row_for_every_selector() {
         let page = page();
-        for row in SELECTORS.iter().chain(PATHS) {
+        for row in SELECTORS.iter().chain(FURTHER).chain(PATHS) {
             let cell = format!("| `{}` |", row.name);
             assert_eq!(page.matches(&cell).count(), 1, "{}", row.name);
         }

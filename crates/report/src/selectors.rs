@@ -85,6 +85,7 @@ pub fn names() -> Vec<&'static str> {
 pub fn by_name(name: &str) -> Option<&'static Selector> {
     SELECTORS
         .iter()
+        .chain(FURTHER)
         .chain(PATHS)
         .find(|row| row.name.eq_ignore_ascii_case(name))
 }
@@ -115,7 +116,36 @@ pub(crate) const fn row(
     }
 }
 
-/// Every selector, in order.
+/// Selectors that the original does not have: neither `all` nor `?` shows them.
+#[rustfmt::skip]
+pub static FURTHER: &[Selector] = &[
+    row("FLOWS", ["Flows", "", "", ""], "count", "%d", 0, Need::Nothing,
+        |v| Value::Count(v.last.many.as_ref().map_or(1, |many| many.each.len() as u64)),
+        "data connections at the same time"),
+    row("LOCAL_THREADS", ["Local", "Threads", "", ""], "count", "%d", 0, Need::Nothing,
+        |v| optional(v.last.local.crew.as_ref().map(|crew| crew.threads)),
+        "threads that served them at netperf"),
+    row("REMOTE_THREADS", ["Remote", "Threads", "", ""], "count", "%d", 0, Need::Nothing,
+        |v| optional(v.last.remote.as_ref().and_then(|end| end.crew.as_ref()).map(|crew| crew.threads)),
+        "threads that served them at netserver"),
+    row("LOCAL_THREAD_CPUS", ["Local", "Thread", "CPUs", ""], "", "%s", 0, Need::Nothing,
+        |v| thread_cpus(Some(&v.last.local)),
+        "CPUs that netperf's threads were put on, with blanks between them"),
+    row("REMOTE_THREAD_CPUS", ["Remote", "Thread", "CPUs", ""], "", "%s", 0, Need::Nothing,
+        |v| thread_cpus(v.last.remote.as_ref()),
+        "CPUs that netserver's threads were put on, with blanks between them"),
+    row("FAIRNESS", ["Fairness", "Index", "", ""], "1/n to 1", "%.4f", 0, Need::Nothing,
+        |v| many(v, |flows| flows.fairness(v.plan().flow)),
+        "how evenly the flows shared: Jain's index, 1 when all did the same"),
+    row("START_SKEW_USEC", ["Start", "Skew", "Microseconds", ""], "microseconds", "%.0f", 0, Need::Nothing,
+        |v| many(v, |flows| flows.skew.map(|seconds| seconds * 1e6)),
+        "time from the first operation of the first flow to the first one of the last"),
+    row("SETUP_USEC", ["Set-up", "Time", "Microseconds", ""], "microseconds", "%.0f", 0, Need::Nothing,
+        |v| many(v, |flows| Some(flows.setup * 1e6)),
+        "time in which all data connections were opened"),
+];
+
+/// Every selector of the original, in order.
 #[rustfmt::skip]
 pub static SELECTORS: &[Selector] = &[
     row("OUTPUT_NONE", [" ", "", "", ""], "", "%s", 0, Need::Nothing,

@@ -8,6 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use netperf_model::host::{
     FactsWanted, HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode, tidy,
 };
+use netperf_model::many::{Crew, Placement, Workers, cpu_list, cpu_list_text};
 use netperf_model::{Abilities, Address, CpuMethod, PlacePlan, TransportId};
 use netperf_wire::messages::{Extension, ItemKind, OmniResponse};
 use netperf_wire::{FixedStr, Frame, Message, Stage};
@@ -39,6 +40,9 @@ pub(crate) fn tell_abilities(abilities: &Abilities, frame: &mut Frame) {
         .collect();
     let mut extension = Extension::default();
     extension.push(ItemKind::Transports, words.join(" ").as_bytes());
+    if let Some(flows) = abilities.flows {
+        extension.push(ItemKind::MostFlows, &flows.to_be_bytes());
+    }
     let features = paths::words(&abilities.features);
     extension.push(ItemKind::Features, features.as_bytes());
     extension.encode_over(Stage::Response, frame);
@@ -53,6 +57,7 @@ pub(crate) fn abilities(frame: &Frame) -> Option<Abilities> {
     let features = text(&extension, ItemKind::Features).unwrap_or_default();
     Some(Abilities {
         transports: transports.collect(),
+        flows: number(&extension, ItemKind::MostFlows),
         features: paths::features(&features),
     })
 }
@@ -107,16 +112,11 @@ pub(crate) fn socket_address(extension: &Extension) -> Option<Address> {
 
 /// Where netserver's data socket is to be.
 pub(crate) fn place(extension: &Extension) -> PlacePlan {
-    let four = |kind| {
-        extension
-            .value(kind)
-            .and_then(|value| <[u8; 4]>::try_from(value).ok())
-    };
     let (window, recv_window) = windows(extension);
     PlacePlan {
         directory: None,
         device: text(extension, ItemKind::Device),
-        unit: four(ItemKind::Unit).map(i32::from_be_bytes),
+        unit: number(extension, ItemKind::Unit).map(|unit| i32::from_be_bytes(unit.to_be_bytes())),
         sap: match extension.value(ItemKind::AccessPoint) {
             Some([sap]) => Some(*sap),
             Some(_) | None => None,
@@ -134,6 +134,69 @@ fn windows(extension: &Extension) -> (Option<u32>, Option<u32>) {
         frames.ok().filter(|&frames| frames > 0)
     });
     (windows.next().flatten(), windows.next().flatten())
+}
+
+/// Asks for many flows, and for how they are served.
+pub(crate) fn ask_for_flows(extension: &mut Extension, flows: u32, workers: &Workers) {
+    extension.push(ItemKind::Flows, &flows.to_be_bytes());
+    if let Some(threads) = workers.threads {
+        extension.push(ItemKind::Threads, &threads.to_be_bytes());
+    }
+    if !workers.cpus.is_empty() {
+        let text = cpu_list_text(&workers.cpus);
+        extension.push(ItemKind::Cpus, text.as_bytes());
+    }
+    if let Some(place) = workers.place {
+        extension.push(ItemKind::Placement, place.to_string().as_bytes());
+    }
+}
+
+/// Whether many flows are asked for, and how they are served.
+///
+/// # Errors
+/// The item that makes no sense.
+pub(crate) fn flows(extension: &Extension) -> Result<Option<(u32, Workers)>, ItemKind> {
+    let Some(flows) = number(extension, ItemKind::Flows) else {
+        return Ok(None);
+    };
+    if flows == 0 {
+        return Err(ItemKind::Flows);
+    }
+    let word = |kind| text(extension, kind);
+    let cpus = word(ItemKind::Cpus).map(|list| cpu_list(&list).ok_or(ItemKind::Cpus));
+    let place =
+        word(ItemKind::Placement).map(|word| Placement::named(&word).ok_or(ItemKind::Placement));
+    let workers = Workers {
+        threads: number(extension, ItemKind::Threads),
+        cpus: cpus.transpose()?.unwrap_or_default(),
+        place: place.transpose()?,
+    };
+    Ok(Some((flows, workers)))
+}
+
+/// Tells by how many threads flows were served, and where those ran.
+pub(crate) fn tell_crew(crew: &Crew, extension: &mut Extension) {
+    extension.push(ItemKind::Threads, &crew.threads.to_be_bytes());
+    let cpus = cpu_list_text(&crew.cpus);
+    // A list that does not fit would be another one when cut.
+    if !cpus.is_empty() && cpus.len() <= ItemKind::Cpus.room() {
+        extension.push(ItemKind::Cpus, cpus.as_bytes());
+    }
+}
+
+/// The threads that results tell of.
+pub(crate) fn crew(frame: &Frame) -> Option<Crew> {
+    let extension = Extension::decode(Stage::Results, frame).ok().flatten()?;
+    let cpus = text(&extension, ItemKind::Cpus).and_then(|list| cpu_list(&list));
+    Some(Crew {
+        threads: number(&extension, ItemKind::Threads)?,
+        cpus: cpus.unwrap_or_default(),
+    })
+}
+
+fn number(extension: &Extension, kind: ItemKind) -> Option<u32> {
+    let bytes = extension.value(kind)?.try_into().ok()?;
+    Some(u32::from_be_bytes(bytes))
 }
 
 fn text(extension: &Extension, kind: ItemKind) -> Option<String> {
@@ -171,9 +234,7 @@ pub(crate) fn facts_wanted(extension: &Extension) -> Option<FactsWanted> {
 }
 
 fn wants(extension: &Extension) -> u32 {
-    let bits = extension.value(ItemKind::Wants);
-    let bits = bits.and_then(|bits| <[u8; 4]>::try_from(bits).ok());
-    bits.map_or(0, u32::from_be_bytes)
+    number(extension, ItemKind::Wants).unwrap_or(0)
 }
 
 /// The CPU method that is wanted, if it is one that can be.

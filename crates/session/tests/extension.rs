@@ -5,17 +5,20 @@
 mod common;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
 
 use common::{Engine, ScriptedLink, facts, local_end, plan, ready};
 use netperf_model::host::{
     FactsWanted, HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode,
 };
-use netperf_model::{CpuMethod, CpuPlan, TestPlan};
+use netperf_model::{
+    CpuMethod, CpuPlan, Crew, EndResult, Limit, Many, Placement, TestPlan, Workers,
+};
 use netperf_session::dialect::{Dialect, Ready};
 use netperf_session::driver::serve;
 use netperf_session::offer::{self, LocalEnd};
-use netperf_wire::messages::{CpuCalibrateReply, OmniResponse, OmniResults};
-use netperf_wire::{FRAME_LEN, Frame, Header, Message, RequestKind};
+use netperf_wire::messages::{CpuCalibrateReply, Extension, ItemKind, OmniResponse, OmniResults};
+use netperf_wire::{FRAME_LEN, Frame, Header, Message, RequestKind, Stage};
 use proptest::prelude::*;
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
@@ -224,6 +227,116 @@ fn a_calibration_is_of_the_method_that_is_asked_for() {
     };
     assert!((rate_of(&plan()) - 100.0).abs() < f32::EPSILON);
     assert!((rate_of(&looping()) - 5e8).abs() < f32::EPSILON);
+}
+
+/// A plan with many flows, and netserver's threads as asked for.
+fn many(remote: Workers) -> TestPlan {
+    TestPlan {
+        many: Some(Many {
+            flows: 64,
+            warmup: Duration::from_millis(1500),
+            cooldown: Duration::from_secs(1),
+            local: Workers::default(),
+            remote,
+        }),
+        ..plan()
+    }
+}
+
+fn all_flows() -> LocalEnd {
+    LocalEnd {
+        all_flows: true,
+        ..local_end()
+    }
+}
+
+#[test]
+fn many_flows_and_their_threads_reach_netserver() {
+    for remote in [
+        Workers::default(),
+        Workers {
+            threads: Some(3),
+            cpus: vec![0, 1, 2, 5],
+            place: None,
+        },
+        Workers {
+            threads: None,
+            cpus: Vec::new(),
+            place: Some(Placement::Node(1)),
+        },
+    ] {
+        let request = offer::request(&many(remote.clone()), &all_flows());
+        let (_, job) = Dialect::understand(&request, None).unwrap();
+        assert_eq!(job.many, Some((64, remote)));
+    }
+}
+
+#[test]
+fn one_session_of_many_is_asked_for_one_flow_with_the_time_of_all() {
+    let request = offer::request(&many(Workers::default()), &local_end());
+    assert!(request.as_bytes()[208..].iter().all(|byte| *byte == 0));
+    let (_, job) = Dialect::understand(&request, None).unwrap();
+    assert_eq!(job.many, None);
+    let Limit::Time(counted) = plan().limit else {
+        panic!("a test with a time");
+    };
+    // What is warmed up and cooled down comes on top, in whole seconds.
+    assert_eq!(job.limit, Limit::Time(counted + Duration::from_secs(3)));
+}
+
+#[test]
+fn flows_that_make_no_sense_are_refused() {
+    for (kind, value) in [
+        (ItemKind::Flows, [0; 4].as_slice()),
+        (ItemKind::Cpus, b"3-1"),
+        (ItemKind::Placement, b"sideways"),
+    ] {
+        let mut asked = Extension::default();
+        asked.push(kind, value);
+        asked.push(ItemKind::Flows, &[0, 0, 0, 2]);
+        let mut request = offer::request(&plan(), &local_end());
+        asked.encode_over(Stage::Request, &mut request);
+        assert!(Dialect::understand(&request, None).is_err(), "{kind:?}");
+    }
+}
+
+#[test]
+fn results_tell_of_the_threads_and_those_of_a_stock_netserver_do_not() {
+    let crews = [
+        (2, Vec::new()),
+        (3, vec![0, 1, 7]),
+        // A list that does not fit is left out, not cut.
+        (1000, (0..1000).map(|cpu| cpu * 2).collect()),
+    ];
+    let request = offer::request(&many(Workers::default()), &all_flows());
+    let (dialect, _) = Dialect::understand(&request, None).unwrap();
+    for (threads, cpus) in crews {
+        let result = EndResult {
+            crew: Some(Crew {
+                threads,
+                cpus: cpus.clone(),
+            }),
+            ..EndResult::default()
+        };
+        let told = offer::results(&plan(), false, &dialect.results(&result)).unwrap();
+        let crew = told.crew.unwrap();
+        assert_eq!(crew.threads, threads);
+        assert_eq!(crew.cpus, if cpus.len() > 100 { Vec::new() } else { cpus });
+    }
+    let stock = OmniResults::default().encode(Header::results(RequestKind::Omni));
+    assert_eq!(offer::results(&plan(), false, &stock).unwrap().crew, None);
+}
+
+#[test]
+fn a_greeting_is_answered_with_the_most_flows() {
+    let mut link = ScriptedLink::frames([offer::greeting()]);
+    serve(&mut link, &mut Engine::default(), &facts(), None);
+    let answer = Extension::decode(Stage::Response, &link.sent[0]);
+    let answer = answer.unwrap().unwrap();
+    assert_eq!(
+        answer.value(ItemKind::MostFlows),
+        Some(4000_u32.to_be_bytes().as_slice())
+    );
 }
 
 proptest! {

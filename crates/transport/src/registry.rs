@@ -44,8 +44,20 @@ pub fn abilities() -> Abilities {
     let opens = |row: &&TransportRow| missing(row.id).is_none();
     Abilities {
         transports: TRANSPORTS.iter().filter(opens).map(|row| row.id).collect(),
+        flows: most_flows(),
         features: io::features(),
     }
+}
+
+/// Descriptors that flows leave to the rest of the program.
+const OTHER_DESCRIPTORS: u64 = 64;
+
+/// The most flows that one process may have open at once; `None` when that cannot be told.
+#[must_use]
+pub fn most_flows() -> Option<u32> {
+    let limit = netperf_os::process::raise_open_files().ok()?;
+    let left = limit.saturating_sub(OTHER_DESCRIPTORS);
+    Some(u32::try_from(left).unwrap_or(u32::MAX))
 }
 
 /// Why this host cannot do a transport; `None` when it can.

@@ -323,8 +323,9 @@ pub fn send_with_connect(socket: &Socket) -> io::Result<()> {
     sockopt::set(socket.as_fd(), IntOption::FastOpenConnect, 1)
 }
 
-/// Connections, or associations, that wait to be taken.
-pub(crate) const BACKLOG: i32 = 1024;
+/// Connections, or associations, that wait to be taken. The kernel cuts it to what it
+/// allows (net.core.somaxconn).
+pub(crate) const BACKLOG: i32 = 65_535;
 
 /// Makes a listener out of an opened stream socket.
 ///

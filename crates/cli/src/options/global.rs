@@ -5,8 +5,8 @@ use std::time::Duration;
 use netperf_model::{CpuMethod, Family, Limit, Unit};
 
 use super::{
-    PORTS, SIZES, help_row, io, port_name, set, set_both_ends, set_ends, set_families, set_host,
-    set_pair, set_ways,
+    PORTS, SIZES, flows, help_row, io, port_name, set, set_both_ends, set_ends, set_families,
+    set_host, set_pair, set_ways,
 };
 use crate::args::{CpuArg, GlobalArgs, InterimArg, IterationsArg, JsonArg};
 use crate::command::{CliError, Notice};
@@ -374,6 +374,13 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     )
     .long("debug", Group::About, Kind::Nothing)
     .more("On standard output. netserver has a switch of its own."),
+    flows::FLOWS,
+    flows::THREADS,
+    flows::WARMUP,
+    flows::COOLDOWN,
+    flows::CPUS,
+    flows::REMOTE_CPUS,
+    flows::PLACE,
     Opt::ready(
         'n',
         "count",

@@ -170,6 +170,8 @@ fn values(kind: Kind) -> BoxedStrategy<String> {
         Kind::Port => pattern("([1-5]?[0-9]{1,4}|[a-z]{1,9})").boxed(),
         Kind::Length => pattern("([0-9]{1,6}s?|-[1-9][0-9]{0,2}[KMkm]?)").boxed(),
         Kind::Interval => pattern("-?([0-9]{1,3}(\\.[0-9]{1,3})?)").boxed(),
+        Kind::Span => pattern("[0-9]{1,3}(\\.[0-9]{1,3})?").boxed(),
+        Kind::Cpus => pattern("[0-9]{1,3}(-9[0-9]{3})?(,[0-9]{1,3}){0,2}").boxed(),
         Kind::WholeSeconds => pattern("[0-9]{1,5}s?").boxed(),
         Kind::Tick => pattern("[0-9]{1,5}(m|ms|u|us|s)?").boxed(),
         Kind::Number => pattern("[0-9]{1,5}(\\.[0-9]{1,3})?").boxed(),
@@ -182,11 +184,15 @@ fn values(kind: Kind) -> BoxedStrategy<String> {
         Kind::Confidence => pattern("(95|99)?%?,[0-9]{1,2}")
             .prop_filter("a level", |text| Kind::Confidence.read(text).is_some())
             .boxed(),
-        Kind::Test | Kind::Unit | Kind::Tos | Kind::Direction | Kind::Protocol | Kind::Word(_) => {
-            prop::sample::select(kind.choices())
-                .prop_map(str::to_owned)
-                .boxed()
-        }
+        Kind::Test
+        | Kind::Unit
+        | Kind::Tos
+        | Kind::Direction
+        | Kind::Protocol
+        | Kind::Placement
+        | Kind::Word(_) => prop::sample::select(kind.choices())
+            .prop_map(str::to_owned)
+            .boxed(),
         Kind::Pair(first, second) => {
             let halves = (values(*first), values(*second), 0..4);
             let join = |(first, second, form): (String, String, i32)| match form {

@@ -1,6 +1,7 @@
 //! Stage 2: from [`Args`] to plans, every default filled in.
 
 mod ends;
+mod flows;
 mod hosts;
 mod io;
 mod output;
@@ -85,6 +86,7 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         confidence: work::confidence(global).filter(|_| repeats(test)),
         uuid: typed.uuid.clone(),
         dump_tcp_info: around.dump_tcp_info,
+        many: flows::many(&global.flows),
     })
 }
 

@@ -30,6 +30,13 @@ pub fn facts(local_addresses: &[IpAddr]) -> HostFacts {
     collect(Path::new("/"), &kernel, local_addresses)
 }
 
+/// The name of the interface that has an address; `None` when none has.
+#[must_use]
+pub fn interface_of(address: IpAddr) -> Option<String> {
+    let all = net::interface_addresses().unwrap_or_default();
+    interface::name_of(&all, address).map(str::to_owned)
+}
+
 /// What the kernel is asked directly, not through files.
 struct Kernel<'a> {
     names: Names,

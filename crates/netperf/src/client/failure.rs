@@ -84,6 +84,7 @@ pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family
         | Operation::Receive
         | Operation::Buffers
         | Operation::Timer
+        | Operation::Thread
         | Operation::Cpu => {
             Failure::stderr(FAILED, &format!("netperf: {}: {text}", error.operation))
         }

@@ -1,5 +1,7 @@
 //! A test from its beginning to its result.
 
+pub(crate) mod many;
+
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
@@ -129,6 +131,7 @@ pub(super) fn test(run: &Run, begun: Begun, done: &mut Done) -> Result<(), Failu
     if plan.flow.connects && !plan.transport.is_connected() {
         return Err(failure::no_connections(plan.transport));
     }
+    many::check(plan)?;
     can_be(plan)?;
     let trace = Trace::of(run);
     let control = plan.control.as_ref().map(control::establish).transpose()?;
@@ -155,6 +158,8 @@ pub(super) fn test(run: &Run, begun: Begun, done: &mut Done) -> Result<(), Failu
         run,
         hosts,
         talk,
+        beside: Vec::new(),
+        served: many::Served::Together,
         control_local,
         trace,
         begun,
@@ -169,7 +174,7 @@ pub(super) fn test(run: &Run, begun: Begun, done: &mut Done) -> Result<(), Failu
         Failure::stdout(netperf_report::SelectionError::EXIT, &error.to_string())
     })?;
     out(&text);
-    if let Some(talk) = test.talk {
+    for talk in test.talk.into_iter().chain(test.beside) {
         talk.finish(LEAVE);
     }
     Ok(())
@@ -196,6 +201,10 @@ struct Test<'a> {
     run: &'a Run,
     hosts: Hosts,
     talk: Option<Talk<'a>>,
+    /// Further control connections, to a netserver that serves one flow over each.
+    beside: Vec<Talk<'a>>,
+    /// How many flows are served.
+    served: many::Served,
     control_local: Option<IpAddr>,
     trace: Trace,
     /// When the program began.
@@ -277,6 +286,9 @@ impl<'a> Test<'a> {
     /// One iteration.
     fn once(&mut self, number: usize) -> Result<Once, Failure> {
         let plan = self.plan();
+        if let Some(many) = &plan.many {
+            return self.once_many(many, number);
+        }
         let hosts = drawn(plan, &self.hosts);
         let family = hosts.remote.family();
         let failed = |error| failure::engine(&error, plan.transport, family);
@@ -312,6 +324,7 @@ impl<'a> Test<'a> {
             segment_size: ran.segment_size,
             cipher: ran.cipher,
             tcp: ran.tcp_info.map(tcp_facts),
+            many: None,
         };
         Ok(Once {
             agreed,
@@ -335,7 +348,11 @@ impl<'a> Test<'a> {
         }
         let abilities = talk.greet().map_err(|error| failure::session(&error))?;
         let host = &self.hosts.remote.name;
+        if let Some(many) = &plan.many {
+            self.served = many::served(many, abilities.as_ref(), host)?;
+        }
         match abilities {
+            _ if plan.many.is_some() && transport.row().stock => Ok(()),
             None => {
                 let unknown = SessionError::Unsupported(transport);
                 let unable = plan.remote.features().first().copied();
@@ -373,6 +390,7 @@ impl<'a> Test<'a> {
                 data_port: self.data_port.unwrap_or(hosts.remote.port),
                 send_size: client.setup().send_size,
                 facts_of: self.facts.then_some(hosts.remote.address),
+                all_flows: false,
             },
         );
         let mut agreement = talk

@@ -14,6 +14,8 @@ use netperf_session::driver::Host;
 use netperf_session::errno;
 use netperf_wire::RemoteErrno;
 
+use crate::client::placed;
+
 /// Runs what a session asks for.
 pub(super) struct EngineHost {
     control: Rc<Socket>,
@@ -62,7 +64,11 @@ impl Host for EngineHost {
 
     fn prepare(&mut self, job: ServerJob) -> Result<(Server, Ready), RemoteErrno> {
         let facts = job.facts.map(|wanted| Box::new(self.facts(wanted)));
-        let job = self.with_method(job);
+        let mut job = self.with_method(job);
+        if let Some((_, workers)) = &mut job.many {
+            let placed = placed(workers, || self.local);
+            *workers = placed.map_err(|error| cannot_place(&error))?;
+        }
         let cpu = job.end.cpu.unwrap_or_default();
         let transport = job.transport;
         let as_asked = !job.end.features().is_empty();
@@ -101,6 +107,17 @@ impl Host for EngineHost {
         // A CPU that this machine does not have leaves the session where it is, as
         // the original does; the client asked blindly.
         let _no_such_cpu = netperf_os::process::bind_to_cpu(cpu);
+    }
+}
+
+/// The number that tells the client why threads cannot be where it wants them: `ENODEV`
+/// where the machine has no such place.
+fn cannot_place(error: &io::Error) -> RemoteErrno {
+    const NO_SUCH_DEVICE: i32 = 19;
+    if error.kind() == io::ErrorKind::NotFound {
+        RemoteErrno(NO_SUCH_DEVICE)
+    } else {
+        errno::INVALID
     }
 }
 

@@ -24,6 +24,12 @@ pub const NO_SUCH_FAMILY: i32 = libc::EAFNOSUPPORT;
 /// `EPROTONOSUPPORT`: the kernel lacks the protocol.
 pub const NO_SUCH_PROTOCOL: i32 = libc::EPROTONOSUPPORT;
 
+/// Whether a connect that did not wait goes on by itself (connect(2), `EINPROGRESS`).
+#[must_use]
+pub fn goes_on(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EINPROGRESS)
+}
+
 /// Whether a send failed because a local queue had no room: the datagram is gone,
 /// and the next may pass.
 #[must_use]

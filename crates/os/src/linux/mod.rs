@@ -5,6 +5,7 @@ pub mod atm;
 pub mod batch;
 pub mod bell;
 pub mod epoll;
+pub mod events;
 pub mod filter;
 pub mod io;
 pub mod ktls;

@@ -111,6 +111,48 @@ pub fn bind_to_cpu(cpu: u32) -> io::Result<()> {
     }
 }
 
+/// sched_getaffinity(2): the CPUs that this thread may run on, in order.
+///
+/// # Errors
+/// `EINVAL` when the machine has more CPUs than the set has room for.
+pub fn allowed_cpus() -> io::Result<Vec<u32>> {
+    // SAFETY: cpu_set_t is plain bits for which all zeros is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the set outlives the call and its size is given.
+    let result = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let room = u32::try_from(size_of::<libc::cpu_set_t>() * 8).unwrap_or(0);
+    // SAFETY: every number lies inside the set.
+    let allowed = |cpu: &u32| unsafe { libc::CPU_ISSET(*cpu as usize, &set) };
+    Ok((0..room).filter(allowed).collect())
+}
+
+/// setrlimit(2) `RLIMIT_NOFILE`: this process may have as many files open as it is ever
+/// allowed to. Gives that number.
+///
+/// # Errors
+/// Whatever getrlimit(2) or setrlimit(2) report.
+pub fn raise_open_files() -> io::Result<u64> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the limit is valid for writing.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    if limit.rlim_cur < limit.rlim_max {
+        limit.rlim_cur = limit.rlim_max;
+        // SAFETY: the limit outlives the call.
+        if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(limit.rlim_cur)
+}
+
 /// sched_setscheduler(2) `SCHED_IDLE`, setpriority(2): this thread runs only when nothing
 /// else wants its CPU.
 ///
@@ -225,6 +267,25 @@ mod tests {
     #[test]
     fn a_cpu_beyond_the_set_is_refused() {
         assert!(bind_to_cpu(1_000_000).is_err());
+    }
+
+    #[test]
+    fn a_thread_that_is_bound_may_run_on_one_cpu() {
+        let allowed = allowed_cpus().unwrap();
+        let first = *allowed.first().unwrap();
+        let bound = std::thread::spawn(move || {
+            bind_to_cpu(first).unwrap();
+            allowed_cpus().unwrap()
+        });
+        assert_eq!(bound.join().unwrap(), [first]);
+        assert_eq!(allowed_cpus().unwrap(), allowed);
+    }
+
+    #[test]
+    fn the_limit_of_open_files_is_raised_to_the_most_that_is_allowed() {
+        let limit = raise_open_files().unwrap();
+        assert!(limit > 0);
+        assert_eq!(raise_open_files().unwrap(), limit);
     }
 
     #[test]

@@ -75,6 +75,7 @@ pub(crate) fn outcome(run: &Run, figure: f64) -> Outcome {
             segment_size: None,
             cipher: None,
             tcp: None,
+            many: None,
         }],
         confidence: None,
         intervals: Vec::new(),

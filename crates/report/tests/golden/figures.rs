@@ -87,6 +87,7 @@ impl Figures {
             segment_size: self.segment_size,
             cipher: None,
             tcp: None,
+            many: None,
         };
         let iterations = if transactional(plan, unit) {
             let demands = [self.local.demand, self.remote.demand];
@@ -326,6 +327,7 @@ impl EndFigures {
             recv_buffer_end: self.recv_buffer_end,
             retransmissions: self.retransmissions,
             congestion: self.congestion.clone(),
+            crew: None,
             io: None,
         }
     }

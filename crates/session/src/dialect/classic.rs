@@ -204,6 +204,7 @@ impl Said {
             associations: 1,
             ending: Ending::Omni,
             facts: None,
+            many: None,
         }
     }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    Address, CpuPlan, EndPlan, EndResult, Ending, Flow, IoPlan, PacePlan, PlacePlan, Routing,
-    ServerJob, SocketPlan, TransportId,
+    Address, CpuPlan, CpuUsage, EndPlan, EndResult, Ending, Flow, IoPlan, PacePlan, PlacePlan,
+    Routing, ServerJob, SocketPlan, TransportId,
 };
 use netperf_wire::messages::{Extension, OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{
@@ -55,6 +55,7 @@ pub(super) fn job(
         ending: Ending::Omni,
         associations: 1,
         facts: extension::facts_wanted(&asked),
+        many: extension::flows(&asked).map_err(|_| errno::INVALID)?,
     })
 }
 
@@ -238,10 +239,27 @@ pub(super) fn results(result: &EndResult) -> Frame {
         ),
         ..OmniResults::default()
     };
-    let Some(cpu) = cpu else {
-        return with_counts(message.encode(Header::results(RequestKind::Omni)), result);
+    let message = match cpu {
+        Some(cpu) => with_cpu(message, cpu),
+        None => message,
     };
-    let message = OmniResults {
+    let mut frame = message.encode(Header::results(RequestKind::Omni));
+    let mut told = Extension::default();
+    if let Some(crew) = &result.crew {
+        extension::tell_crew(crew, &mut told);
+    }
+    // What went on underneath, where netserver was asked for more than usual.
+    if let Some(counts) = &result.io {
+        paths::tell_counts(&mut told, counts, &result.tally);
+    }
+    if told != Extension::default() {
+        told.encode_over(Stage::Results, &mut frame);
+    }
+    frame
+}
+
+fn with_cpu(message: OmniResults, cpu: CpuUsage) -> OmniResults {
+    OmniResults {
         cpu_util: to_wire::float(cpu.busy),
         cpu_percent_user: to_wire::float(cpu.shares.user),
         cpu_percent_system: to_wire::float(cpu.shares.system),
@@ -253,16 +271,5 @@ pub(super) fn results(result: &EndResult) -> Frame {
         peak_cpu_id: cpu.peak_id,
         peak_cpu_util: to_wire::float(cpu.peak_busy),
         ..message
-    };
-    with_counts(message.encode(Header::results(RequestKind::Omni)), result)
-}
-
-/// Results with what went on underneath, where netserver was asked for more than usual.
-fn with_counts(mut frame: Frame, result: &EndResult) -> Frame {
-    if let Some(counts) = &result.io {
-        let mut told = Extension::default();
-        paths::tell_counts(&mut told, counts, &result.tally);
-        told.encode_over(Stage::Results, &mut frame);
     }
-    frame
 }

@@ -33,12 +33,13 @@ pub enum Travels {
     Sctp,
 }
 
-/// How a test travels: as its classic request where it is what its name says.
+/// How a test travels: as its classic request where it is what its name says, and has one
+/// flow.
 #[must_use]
 pub fn travels(plan: &TestPlan) -> Travels {
     let row = plan.test.row();
     let as_its_name_says = row.transport == plan.transport && row.flow == plan.flow;
-    if !as_its_name_says || !plan.remote.features().is_empty() {
+    if !as_its_name_says || !plan.remote.features().is_empty() || plan.many.is_some() {
         return Travels::Omni;
     }
     match row.suite {
@@ -60,7 +61,7 @@ pub fn travels(plan: &TestPlan) -> Travels {
 #[must_use]
 pub fn needs_extension(plan: &TestPlan) -> bool {
     let unknown = travels(plan) == Travels::Omni && !plan.transport.row().stock;
-    unknown || !plan.remote.features().is_empty()
+    unknown || plan.many.is_some() || !plan.remote.features().is_empty()
 }
 
 /// What the request says beyond the plan: netperf's data socket as it is.
@@ -79,6 +80,8 @@ pub struct LocalEnd {
     /// Where data will go, when the facts of netserver's host are wanted: those of the
     /// interface that has this address.
     pub facts_of: Option<IpAddr>,
+    /// Whether netserver serves all flows of the plan, and not only one.
+    pub all_flows: bool,
 }
 
 /// What netserver agreed to.

@@ -1,6 +1,8 @@
 //! netperf's plan as OMNI messages (control-protocol.md 2.5), with the extension where a
 //! stock netserver would not understand.
 
+use std::time::Duration;
+
 use netperf_model::{
     Address, CpuMethod, CpuShares, CpuUsage, Domain, EndPlan, EndResult, EndSetup, Limit, Routing,
     SocketKind, Tally, TestId, TestPlan,
@@ -87,6 +89,9 @@ fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) {
         &plan.remote.place,
         local.socket.as_ref(),
     );
+    if let Some(many) = plan.many.as_ref().filter(|_| local.all_flows) {
+        extension::ask_for_flows(&mut asked, many.flows, &many.remote);
+    }
     paths::ask(&mut asked, &plan.remote);
     if asked != Extension::default() {
         asked.encode_over(Stage::Request, request);
@@ -111,10 +116,16 @@ fn flags(plan: &TestPlan) -> OmniFlags {
         .with(OmniFlags::KEEP_ALIVE, socket.keepalive)
 }
 
+/// What the flows run longer than what counts.
+fn margins(plan: &TestPlan) -> Duration {
+    let margins = plan.many.as_ref().map(|many| many.warmup + many.cooldown);
+    margins.unwrap_or_default()
+}
+
 /// Seconds, rounded up, or minus the number of units; 0 until a signal.
 fn test_length(plan: &TestPlan) -> i32 {
     match plan.limit {
-        Limit::Time(time) => seconds(time),
+        Limit::Time(time) => seconds(time + margins(plan)),
         // The receiver of messages does not count them: the association's end is its end.
         Limit::Units(units) | Limit::Messages(units) => {
             i32::try_from(units).map_or(i32::MIN, |units| -units)
@@ -246,6 +257,7 @@ pub(super) fn results(
         recv_buffer_end: u32::try_from(results.recv_buf_size).ok(),
         retransmissions: u32::try_from(results.transport_retrans).ok(),
         congestion: congestion.filter(|name| congestion_is_set && !name.is_empty()),
+        crew: extension::crew(frame),
         io,
     })
 }

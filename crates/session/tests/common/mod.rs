@@ -58,6 +58,7 @@ pub(crate) fn plan() -> TestPlan {
         confidence: None,
         uuid: None,
         dump_tcp_info: false,
+        many: None,
     }
 }
 
@@ -80,6 +81,7 @@ pub(crate) fn local_end() -> LocalEnd {
         data_port: 0,
         send_size: None,
         facts_of: None,
+        all_flows: false,
     }
 }
 
@@ -209,6 +211,7 @@ impl Host for Engine {
     fn abilities(&mut self) -> Abilities {
         Abilities {
             transports: vec![TransportId::Tcp, TransportId::UnixStream],
+            flows: Some(4000),
             features: vec![Feature::Poll, Feature::Discard],
         }
     }

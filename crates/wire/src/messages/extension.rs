@@ -78,6 +78,16 @@ pub enum ItemKind {
     /// Answer to a greeting: the transports that netserver's host can do, with blanks
     /// between them.
     Transports,
+    /// Answer to a greeting: the most flows at once, four bytes.
+    MostFlows,
+    /// Request: how many flows come, four bytes.
+    Flows,
+    /// Request: how many threads serve them, four bytes. Results: how many did.
+    Threads,
+    /// Request: the CPUs they run on, as text. Results: those they ran on.
+    Cpus,
+    /// Request: the rule by which they are placed on CPUs.
+    Placement,
     /// Answer to a greeting: what else netserver and its host can do.
     Features,
     /// Request: how netserver is to move its bytes, six bytes.
@@ -94,7 +104,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 33] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -117,6 +127,11 @@ impl ItemKind {
         Self::AccessPoint,
         Self::Window,
         Self::Transports,
+        Self::MostFlows,
+        Self::Flows,
+        Self::Threads,
+        Self::Cpus,
+        Self::Placement,
         Self::Features,
         Self::DataPath,
         Self::SocketOptions,
@@ -151,6 +166,11 @@ impl ItemKind {
             Self::AccessPoint => 0x44,
             Self::Window => 0x45,
             Self::Transports => 0x50,
+            Self::MostFlows => 0x70,
+            Self::Flows => 0x71,
+            Self::Threads => 0x72,
+            Self::Cpus => 0x73,
+            Self::Placement => 0x74,
             Self::Features => 0x51,
             Self::DataPath => 0x60,
             Self::SocketOptions => 0x61,
@@ -164,13 +184,14 @@ impl ItemKind {
     #[must_use]
     pub const fn room(self) -> usize {
         match self {
-            Self::Wants | Self::Unit => 4,
+            Self::Wants | Self::Unit | Self::MostFlows | Self::Flows | Self::Threads => 4,
             Self::Window => 8,
             Self::DataAddress
             | Self::Sysname
             | Self::Machine
             | Self::Interface
-            | Self::Transport => 16,
+            | Self::Transport
+            | Self::Placement => 16,
             Self::CpuMethod | Self::AccessPoint => 1,
             Self::FieldsSet | Self::AsAsked => 0,
             Self::Release => 64,
@@ -179,6 +200,7 @@ impl ItemKind {
             Self::Slot => 24,
             Self::Driver | Self::DriverVersion | Self::Firmware | Self::Bus | Self::Device => 32,
             Self::SocketAddress => 40,
+            Self::Cpus => 128,
             Self::Transports => 255,
             Self::Features => 128,
             Self::DataPath => 6,

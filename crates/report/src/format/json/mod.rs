@@ -8,6 +8,7 @@
 mod object;
 
 mod ends;
+mod flows;
 mod list;
 mod results;
 mod test;

@@ -1,5 +1,6 @@
 //! What was measured.
 
+use super::flows::{Flows, Threads};
 use super::{finite, measured};
 use crate::view::View;
 use netperf_model::figures::{self, Figures, count, per_call};
@@ -77,6 +78,7 @@ pub(super) struct Run<'a> {
     segment_size_bytes: Option<u32>,
     cipher: Option<&'a str>,
     tcp: Option<Tcp>,
+    flows: Option<Flows>,
     local: Measured<'a>,
     remote: Option<Measured<'a>>,
 }
@@ -91,6 +93,7 @@ object!(Run<'_> {
     segment_size_bytes,
     cipher,
     tcp,
+    flows,
     local,
     remote,
 });
@@ -109,6 +112,7 @@ struct Measured<'a> {
     congestion_control: Option<&'a str>,
     io: Option<Io>,
     cpu: Option<Cpu>,
+    workers: Option<Threads<'a>>,
 }
 
 object!(Measured<'_> {
@@ -123,6 +127,7 @@ object!(Measured<'_> {
     congestion_control,
     io,
     cpu,
+    workers,
 });
 
 /// What went on underneath the messages.
@@ -435,6 +440,10 @@ impl<'a> Run<'a> {
             segment_size_bytes: run.segment_size,
             cipher: run.cipher.as_deref(),
             tcp: run.tcp.map(tcp),
+            flows: run
+                .many
+                .as_ref()
+                .map(|flows| Flows::of(plan.flow, run, flows)),
             local: end(&run.local, run.elapsed),
             remote: run.remote.as_ref().map(|remote| end(remote, run.elapsed)),
         }
@@ -455,6 +464,7 @@ fn end(result: &EndResult, elapsed: f64) -> Measured<'_> {
         congestion_control: result.congestion.as_deref(),
         io: result.io.as_ref().map(|counts| io(counts, tally)),
         cpu: result.cpu.map(cpu),
+        workers: result.crew.as_ref().map(Threads::of),
     }
 }
 

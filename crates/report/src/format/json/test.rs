@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::finite;
+use super::flows::Many;
 use netperf_model::{ConfidencePlan, ControlPlan, Flow, Limit, TestPlan};
 
 /// The test.
@@ -29,6 +30,7 @@ pub(super) struct Test<'a> {
     end_local_port: u16,
     retries_connects: bool,
     uses_write: bool,
+    many: Option<Many>,
 }
 
 object!(Test<'_> {
@@ -53,6 +55,7 @@ object!(Test<'_> {
     end_local_port,
     retries_connects,
     uses_write,
+    many,
 });
 
 /// When the run ends.
@@ -136,6 +139,7 @@ impl<'a> Test<'a> {
             end_local_port: plan.port_range.1,
             retries_connects: plan.retry_connects,
             uses_write: plan.use_write,
+            many: plan.many.as_ref().map(Many::of),
         }
     }
 }

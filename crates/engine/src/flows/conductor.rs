@@ -1,0 +1,158 @@
+//! What the main thread does while workers run: it opens the gate, turns the stages, and
+//! watches the control connections. It sleeps in between, so it takes no CPU from them.
+
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use netperf_measure::clock::{self, Moment};
+use netperf_model::Tally;
+use netperf_os::bell;
+
+use super::shared::{Shared, Stage, Until};
+use crate::live::{Counts, total};
+use crate::stop::{Lost, control_has_ended};
+
+/// How long to sleep at most before looking around.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// When the stages of a run begin, and what else ends it.
+#[derive(Debug)]
+pub(super) struct Score {
+    /// Stages and the time from the gate to them, in order.
+    pub(super) stages: Vec<(Duration, Stage)>,
+    /// How long nothing may move in a run without a time; `None` in one with a time.
+    pub(super) patience: Option<Duration>,
+    /// Time from a signal of the user, which ends the run, to where it is abandoned;
+    /// `None` where signals are nobody's wish.
+    pub(super) by_user: Option<Duration>,
+}
+
+/// How a run was conducted.
+#[derive(Debug)]
+pub(super) struct Conducted {
+    /// When the gate was opened.
+    pub(super) opened: Moment,
+    /// When nothing new was begun any more; `None` where that was never said.
+    pub(super) finished: Option<Moment>,
+    /// How the peer was lost.
+    pub(super) lost: Option<Lost>,
+}
+
+/// Conducts a run to its end. `turn` is called when a stage begins, the first one just
+/// before the gate is opened.
+pub(super) fn conduct(
+    shared: &Shared,
+    counts: &[Counts],
+    score: &Score,
+    controls: &[BorrowedFd<'_>],
+    turn: &mut dyn FnMut(Stage),
+) -> Conducted {
+    let mut lost = None;
+    while !shared.wait(Until::Ready, LOOK) {
+        if lost.is_none() && controls.iter().any(|control| control_has_ended(*control)) {
+            lost = Some(Lost::ControlEnded);
+            shared.lose();
+        }
+        if score.by_user.is_some() && bell::stopped_by_user() {
+            shared.enter(Stage::Abandon);
+        }
+    }
+    turn(shared.stage());
+    let opened = clock::now();
+    shared.open();
+    let mut conductor = Conductor {
+        shared,
+        counts,
+        score,
+        next: 0,
+        finished: None,
+        stopped: None,
+        seen: Tally::default(),
+        since: opened,
+    };
+    while !shared.wait(Until::Done, conductor.nap(opened)) {
+        conductor.turn_stages(opened, turn);
+        if lost.is_none() {
+            lost = conductor.look_around(controls);
+            if lost.is_some() {
+                shared.lose();
+            }
+        }
+    }
+    Conducted {
+        opened,
+        finished: conductor.finished,
+        lost,
+    }
+}
+
+struct Conductor<'a> {
+    shared: &'a Shared,
+    counts: &'a [Counts],
+    score: &'a Score,
+    /// The next stage of the score.
+    next: usize,
+    finished: Option<Moment>,
+    /// When the user ended the run.
+    stopped: Option<Moment>,
+    seen: Tally,
+    since: Moment,
+}
+
+impl Conductor<'_> {
+    /// How long to sleep: to the next stage, but not for long.
+    fn nap(&self, opened: Moment) -> Duration {
+        let next = self.score.stages.get(self.next);
+        next.map_or(LOOK, |(at, _)| opened.plus(*at).left().min(LOOK))
+    }
+
+    fn turn_stages(&mut self, opened: Moment, turn: &mut dyn FnMut(Stage)) {
+        while let Some((at, stage)) = self.score.stages.get(self.next) {
+            if !opened.plus(*at).left().is_zero() {
+                break;
+            }
+            self.next += 1;
+            self.enter(*stage, turn);
+        }
+        let Some(grace) = self.score.by_user else {
+            return;
+        };
+        if self.stopped.is_none() && bell::stopped_by_user() {
+            self.stopped = Some(clock::now());
+            self.enter(Stage::Finish, turn);
+        }
+        if self
+            .stopped
+            .is_some_and(|stopped| stopped.elapsed() >= grace)
+        {
+            self.enter(Stage::Abandon, turn);
+        }
+    }
+
+    fn enter(&mut self, stage: Stage, turn: &mut dyn FnMut(Stage)) {
+        let before = self.shared.stage();
+        if stage <= before {
+            return;
+        }
+        self.shared.enter(stage);
+        if stage >= Stage::Finish {
+            self.finished.get_or_insert_with(clock::now);
+        }
+        turn(stage);
+    }
+
+    fn look_around(&mut self, controls: &[BorrowedFd<'_>]) -> Option<Lost> {
+        if controls.iter().any(|control| control_has_ended(*control)) {
+            return Some(Lost::ControlEnded);
+        }
+        let patience = self.score.patience?;
+        let tally = total(self.counts);
+        if tally != self.seen {
+            self.seen = tally;
+            self.since = clock::now();
+        } else if self.since.elapsed() >= patience {
+            return Some(Lost::Stalled(patience));
+        }
+        None
+    }
+}

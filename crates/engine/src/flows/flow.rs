@@ -1,0 +1,118 @@
+//! The state of one flow. Ten thousand of them must stay small.
+
+use netperf_model::FlowCounts;
+use netperf_os::Socket;
+
+/// One flow of a worker.
+#[derive(Debug)]
+pub(super) struct Flow<M> {
+    pub(super) socket: Socket,
+    /// Bytes of the message under way that were sent.
+    pub(super) sent: usize,
+    /// Bytes of the message under way that have come.
+    pub(super) got: usize,
+    /// Units that may still be begun: bytes or transactions.
+    pub(super) left: u64,
+    /// Requests without a response.
+    pub(super) in_flight: usize,
+    /// A message could not be sent whole.
+    pub(super) blocked: bool,
+    /// Nothing more happens on it.
+    pub(super) over: bool,
+    /// When the requests in flight went out, in a ring.
+    marks: Box<[M]>,
+    /// The place of the oldest of them.
+    oldest: usize,
+    pub(super) counts: FlowCounts,
+    /// Counts when the run began to count.
+    pub(super) before: FlowCounts,
+    /// What was counted in the part of the run that counts.
+    pub(super) within: FlowCounts,
+}
+
+impl<M: Copy> Flow<M> {
+    /// A flow with room for this many requests in flight.
+    pub(super) fn new(socket: Socket, left: u64, in_flight: usize, mark: M) -> Self {
+        Self {
+            socket,
+            sent: 0,
+            got: 0,
+            left,
+            in_flight: 0,
+            blocked: false,
+            over: false,
+            marks: vec![mark; in_flight].into_boxed_slice(),
+            oldest: 0,
+            counts: FlowCounts::default(),
+            before: FlowCounts::default(),
+            within: FlowCounts::default(),
+        }
+    }
+
+    /// A request goes out now.
+    #[inline]
+    pub(super) fn asked(&mut self, mark: M) {
+        let room = self.marks.len();
+        let mut at = self.oldest + self.in_flight;
+        if at >= room {
+            at -= room;
+        }
+        if let Some(slot) = self.marks.get_mut(at) {
+            *slot = mark;
+        }
+    }
+
+    /// The oldest request is answered: when it went out.
+    #[inline]
+    pub(super) fn answered(&mut self) -> Option<M> {
+        let mark = self.marks.get(self.oldest).copied();
+        self.in_flight -= 1;
+        self.oldest = if self.oldest + 1 == self.marks.len() {
+            0
+        } else {
+            self.oldest + 1
+        };
+        mark
+    }
+}
+
+/// A share of all units for each of `flows`: as even as can be, all of them together.
+pub(super) fn shares(units: u64, flows: u32) -> impl Fn(u32) -> u64 {
+    let flows = u64::from(flows.max(1));
+    move |index| units / flows + u64::from(u64::from(index) < units % flows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shares_of_all_flows_are_the_whole() {
+        for (units, flows) in [(10, 3), (3, 10), (64, 64), (0, 5)] {
+            let share = shares(units, flows);
+            assert_eq!((0..flows).map(&share).sum::<u64>(), units);
+            assert!((0..flows).all(|index| share(0) - share(index) <= 1));
+        }
+    }
+
+    #[test]
+    fn responses_are_matched_with_requests_in_order() {
+        let (socket, _) =
+            netperf_os::Socket::pair(netperf_os::Domain::UNIX, netperf_os::Type::STREAM, None)
+                .unwrap();
+        let mut flow = Flow::new(socket, u64::MAX, 2, 0);
+        for round in [1, 3, 5] {
+            for number in [round, round + 1] {
+                flow.asked(number);
+                flow.in_flight += 1;
+            }
+            assert_eq!(flow.answered(), Some(round));
+            assert_eq!(flow.answered(), Some(round + 1));
+        }
+    }
+
+    #[test]
+    fn a_flow_is_small() {
+        assert!(size_of::<Flow<netperf_measure::clock::Moment>>() <= 256);
+    }
+}

@@ -1,0 +1,180 @@
+//! The loops over sockets of this process. Inside them nothing is allocated (house, the
+//! timed section): their threads abort where something is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use assert_no_alloc::{AllocDisabler, assert_no_alloc};
+use netperf_model::Tally;
+use netperf_os::{Domain, Socket, Type};
+
+use super::*;
+use crate::flows::flow::shares;
+use crate::flows::poller::{Alone, Together};
+use crate::flows::shared::Shared;
+use crate::flows::worker::Report;
+use crate::live::{Counts, Live};
+use crate::record::{Kept, Off};
+use crate::ring::Layout;
+
+#[global_allocator]
+static ALLOCATOR: AllocDisabler = AllocDisabler;
+
+/// What one end does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Ask { burst: usize },
+    Answer,
+    Push,
+    Pull,
+}
+
+fn ring(size: u32) -> Ring {
+    let layout = Layout {
+        size,
+        width: 2,
+        align: 8,
+        offset: 0,
+    };
+    Ring::new(layout, None).unwrap()
+}
+
+fn pairs(flows: usize) -> (Vec<Socket>, Vec<Socket>) {
+    (0..flows)
+        .map(|_| Socket::pair(Domain::UNIX, Type::STREAM, None).unwrap())
+        .unzip()
+}
+
+/// One end of all flows, its loop between two lines that forbid allocations. netperf's
+/// end closes its sockets afterwards.
+fn end<P: Poller, R: Keeps>(
+    role: Role,
+    sockets: Vec<Socket>,
+    units: Option<u64>,
+    shared: &Shared,
+    counts: &Counts,
+) -> Report {
+    let mut desk: Desk<'_, R> = Desk::new(shared, counts, units.is_none());
+    let mark = desk.recorder().begin();
+    let share = shares(units.unwrap_or(0), u32::try_from(sockets.len()).unwrap());
+    let mut flows: Vec<Flow<R::Mark>> = (0..)
+        .zip(sockets)
+        .map(|(place, socket)| {
+            let left = units.map_or(u64::MAX, |_| share(place));
+            Flow::new(socket, left, 4, mark)
+        })
+        .collect();
+    let watch = if role == Role::Push {
+        Watch::Write
+    } else {
+        Watch::Read
+    };
+    let mut poller = P::new(flows.iter().map(|flow| &flow.socket), watch).unwrap();
+    // Messages that do not fit into a socket at once.
+    let (mut first, mut second) = (ring(300_000), ring(70));
+    desk.begin();
+    let ended = assert_no_alloc(|| {
+        let (flows, poller, desk) = (&mut flows, &mut poller, &mut desk);
+        match role {
+            Role::Ask { burst } => ask(flows, poller, (&mut first, &mut second), burst, desk),
+            Role::Answer => answer(flows, poller, (&mut first, &mut second), desk),
+            Role::Push => push(flows, poller, &mut first, desk),
+            Role::Pull => pull(flows, poller, &mut first, desk),
+        }
+    });
+    desk.report(ended.unwrap(), &mut flows)
+}
+
+/// Both ends of some flows, until `units` are done or, without, until the stages are over.
+fn both<P: Poller, R: Keeps + 'static>(
+    roles: (Role, Role),
+    flows: usize,
+    units: Option<u64>,
+) -> (Report, Report) {
+    let (ours, theirs) = pairs(flows);
+    let first = if units.is_some() {
+        Stage::Count
+    } else {
+        Stage::Warm
+    };
+    let (here, there) = (
+        Arc::new(Shared::new(1, first)),
+        Arc::new(Shared::new(1, Stage::Count)),
+    );
+    let counts = Live::default().of_workers(2);
+    let spawn = |role, sockets, units, shared: &Arc<Shared>, index: usize| {
+        let (shared, counts) = (Arc::clone(shared), Arc::clone(&counts));
+        std::thread::spawn(move || end::<P, R>(role, sockets, units, &shared, &counts[index]))
+    };
+    let asking = spawn(roles.0, ours, units, &here, 0);
+    let answering = spawn(roles.1, theirs, Some(u64::MAX), &there, 1);
+    if units.is_none() {
+        for stage in [Stage::Count, Stage::Cool, Stage::Finish] {
+            std::thread::sleep(Duration::from_millis(60));
+            here.enter(stage);
+        }
+    }
+    (asking.join().unwrap(), answering.join().unwrap())
+}
+
+fn exchanged(report: &Report) -> u64 {
+    report.tally.transactions
+}
+
+#[test]
+fn every_request_is_answered_and_counted_on_its_flow_at_both_ends() {
+    for burst in [0, 3] {
+        let roles = (Role::Ask { burst }, Role::Answer);
+        let (asked, answered) = both::<Together, Kept>(roles, 3, Some(100));
+        assert_eq!((exchanged(&asked), exchanged(&answered)), (100, 100));
+        let each: Vec<u64> = asked.flows.iter().map(|flow| flow.transactions).collect();
+        assert_eq!(each, [34, 33, 33]);
+        assert_eq!(asked.tally.bytes_sent, 30_000_000);
+        assert_eq!(answered.tally.bytes_received, 30_000_000);
+        assert_eq!(asked.latency.unwrap().count, 100);
+        assert_eq!(asked.starts.flows, 3);
+    }
+}
+
+#[test]
+fn a_flow_alone_does_the_same_in_calls_that_wait() {
+    let roles = (Role::Ask { burst: 0 }, Role::Answer);
+    let (asked, answered) = both::<Alone, Off>(roles, 1, Some(20));
+    assert_eq!((exchanged(&asked), exchanged(&answered)), (20, 20));
+    let (pushed, pulled) = both::<Alone, Kept>((Role::Push, Role::Pull), 1, Some(5_000_001));
+    assert_eq!(pushed.tally.bytes_sent, 5_000_001);
+    assert_eq!(pulled.tally.bytes_received, 5_000_001);
+}
+
+#[test]
+fn an_amount_is_sent_exactly_by_all_flows_together() {
+    let (pushed, pulled) = both::<Together, Off>((Role::Push, Role::Pull), 5, Some(9_999_999));
+    assert_eq!(pushed.ended, Ended::Complete);
+    assert_eq!(pushed.tally.bytes_sent, 9_999_999);
+    assert_eq!(pulled.tally.bytes_received, 9_999_999);
+    assert!(
+        pulled
+            .flows
+            .iter()
+            .all(|flow| flow.bytes_received >= 1_999_999)
+    );
+}
+
+#[test]
+fn only_what_happened_between_the_edges_counts() {
+    for roles in [
+        (Role::Ask { burst: 1 }, Role::Answer),
+        (Role::Push, Role::Pull),
+    ] {
+        let (here, there) = both::<Together, Kept>(roles, 4, None);
+        assert_eq!(here.ended, Ended::TimeOver);
+        let (length, window) = here.window.unwrap();
+        assert!(!length.is_zero());
+        let whole = |tally: &Tally| tally.bytes_sent;
+        let each: u64 = here.flows.iter().map(|flow| flow.bytes_sent).sum();
+        assert_eq!(each, whole(&window));
+        assert!(each > 0 && each < whole(&here.tally));
+        assert_eq!(there.tally.bytes_received, here.tally.bytes_sent);
+        assert!(here.latency.unwrap().count < here.tally.send_calls);
+    }
+}

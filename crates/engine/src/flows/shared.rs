@@ -1,0 +1,182 @@
+//! What the threads of a run share: the stage, the gate, and their published counts.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How far the run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stage {
+    /// It goes on, and does not count yet.
+    Warm,
+    /// It goes on and counts.
+    Count,
+    /// It goes on, and does not count any more.
+    Cool,
+    /// Begin nothing new, finish what was begun.
+    Finish,
+    /// Stop where you are.
+    Abandon,
+}
+
+impl Stage {
+    /// Whether operations may still be begun.
+    #[inline]
+    pub(crate) fn goes_on(self) -> bool {
+        self < Self::Finish
+    }
+}
+
+/// The stage, on a cache line that is written a few times in a run.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Said(AtomicU8);
+
+/// What the conductor and the workers share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    stage: Said,
+    lost: AtomicBool,
+    gate: Mutex<Gate>,
+    changed: Condvar,
+    workers: usize,
+}
+
+/// Who has come how far. Locked before the loops and behind them, never in them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Gate {
+    ready: usize,
+    done: usize,
+    open: bool,
+}
+
+/// What the conductor waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// Every worker is ready to begin, or has given up.
+    Ready,
+    /// Every worker is done.
+    Done,
+}
+
+impl Shared {
+    /// For this many workers; the run begins with `stage`.
+    pub(crate) fn new(workers: usize, stage: Stage) -> Self {
+        Self {
+            stage: Said(AtomicU8::new(stage as u8)),
+            lost: AtomicBool::new(false),
+            gate: Mutex::default(),
+            changed: Condvar::new(),
+            workers,
+        }
+    }
+
+    /// The stage: one relaxed load, meant for the timed loops.
+    #[inline]
+    pub(crate) fn stage(&self) -> Stage {
+        match self.stage.0.load(Ordering::Relaxed) {
+            0 => Stage::Warm,
+            1 => Stage::Count,
+            2 => Stage::Cool,
+            3 => Stage::Finish,
+            _ => Stage::Abandon,
+        }
+    }
+
+    /// The run enters a later stage; an earlier one is ignored.
+    pub(crate) fn enter(&self, stage: Stage) {
+        self.stage.0.fetch_max(stage as u8, Ordering::Relaxed);
+    }
+
+    /// The peer is gone: nothing needs to be brought to an end with it.
+    pub(crate) fn lose(&self) {
+        self.lost.store(true, Ordering::Relaxed);
+        self.enter(Stage::Abandon);
+    }
+
+    /// Whether the peer is gone.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// A worker is ready: waits until all are released together. Whether there is
+    /// anything to begin.
+    pub(crate) fn ready(&self) -> bool {
+        let mut gate = self.gate();
+        gate.ready += 1;
+        self.changed.notify_all();
+        while !gate.open {
+            gate = self
+                .changed
+                .wait(gate)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        self.stage() != Stage::Abandon
+    }
+
+    /// A worker is done, or has given up before it was ready.
+    pub(crate) fn done(&self) {
+        self.gate().done += 1;
+        self.changed.notify_all();
+    }
+
+    /// Releases the workers.
+    pub(crate) fn open(&self) {
+        self.gate().open = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits this long for the workers; whether they have come so far.
+    pub(crate) fn wait(&self, until: Until, within: Duration) -> bool {
+        let come = |gate: &Gate| match until {
+            Until::Ready => gate.ready + gate.done >= self.workers,
+            Until::Done => gate.done >= self.workers,
+        };
+        let (gate, _) = self
+            .changed
+            .wait_timeout_while(self.gate(), within, |gate| !come(gate))
+            .unwrap_or_else(PoisonError::into_inner);
+        come(&gate)
+    }
+
+    fn gate(&self) -> MutexGuard<'_, Gate> {
+        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_passes_the_gate_before_it_is_opened_for_all() {
+        let shared = Shared::new(2, Stage::Warm);
+        let passed = AtomicU8::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    assert!(shared.ready());
+                    passed.fetch_add(1, Ordering::Relaxed);
+                    shared.done();
+                });
+            }
+            while !shared.wait(Until::Ready, Duration::from_secs(1)) {}
+            assert_eq!(passed.load(Ordering::Relaxed), 0);
+            assert!(!shared.wait(Until::Done, Duration::from_millis(1)));
+            shared.open();
+            while !shared.wait(Until::Done, Duration::from_secs(1)) {}
+            assert_eq!(passed.load(Ordering::Relaxed), 2);
+        });
+    }
+
+    #[test]
+    fn a_stage_is_never_left_for_an_earlier_one() {
+        let shared = Shared::new(1, Stage::Warm);
+        shared.enter(Stage::Finish);
+        shared.enter(Stage::Count);
+        assert_eq!(shared.stage(), Stage::Finish);
+        shared.lose();
+        assert_eq!(shared.stage(), Stage::Abandon);
+        assert!(shared.is_lost());
+    }
+}

@@ -1,0 +1,236 @@
+//! One thread's part of a run: what its loop needs around it, and what it came to.
+
+use std::time::Duration;
+
+use netperf_measure::clock::{self, Moment};
+use netperf_model::{FlowCounts, Latency, Tally, TransportId};
+use netperf_transport::socket::{self, Facts};
+
+use super::flow::Flow;
+use super::shared::{Shared, Stage};
+use crate::finish::Drained;
+use crate::live::Counts;
+use crate::record::{Kept, Off, Recorder};
+use crate::stop::Ended;
+
+/// A recorder that a worker can make for itself.
+pub(super) trait Keeps: Recorder {
+    /// A fresh one.
+    fn fresh() -> Self;
+
+    /// What was kept; `None` where nothing is.
+    fn kept(&self) -> Option<Latency>;
+}
+
+impl Keeps for Off {
+    fn fresh() -> Self {
+        Self
+    }
+
+    fn kept(&self) -> Option<Latency> {
+        None
+    }
+}
+
+impl Keeps for Kept {
+    fn fresh() -> Self {
+        Self::new(1)
+    }
+
+    fn kept(&self) -> Option<Latency> {
+        Some(self.latency())
+    }
+}
+
+/// What a loop has besides its flows and its buffers.
+#[derive(Debug)]
+pub(super) struct Desk<'a, R> {
+    pub(super) tally: Tally,
+    shared: &'a Shared,
+    counts: &'a Counts,
+    /// For operations before, in and behind the part that counts.
+    recorders: [R; 3],
+    part: usize,
+    /// The stage at the last look.
+    stage: Stage,
+    edges: Edges,
+    starts: Starts,
+}
+
+/// The part of the run that counts, where that is not all of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Edges {
+    wanted: bool,
+    begin: Option<(Moment, Tally)>,
+    end: Option<(Moment, Tally)>,
+}
+
+/// When flows had their first operation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Starts {
+    pub(super) earliest: Option<Moment>,
+    pub(super) latest: Option<Moment>,
+    pub(super) flows: usize,
+}
+
+/// The middle of the three recorders.
+const COUNTED: usize = 1;
+
+impl<'a, R: Keeps> Desk<'a, R> {
+    /// A desk for a run of which only a part counts, or all.
+    pub(super) fn new(shared: &'a Shared, counts: &'a Counts, margins: bool) -> Self {
+        let stage = shared.stage();
+        Self {
+            tally: Tally::default(),
+            shared,
+            counts,
+            recorders: [R::fresh(), R::fresh(), R::fresh()],
+            part: if stage == Stage::Warm { 0 } else { COUNTED },
+            stage,
+            edges: Edges {
+                wanted: margins,
+                ..Edges::default()
+            },
+            starts: Starts::default(),
+        }
+    }
+
+    /// The run begins now.
+    pub(super) fn begin(&mut self) {
+        if self.edges.wanted && self.stage >= Stage::Count {
+            self.edges.begin = Some((clock::now(), self.tally));
+        }
+    }
+
+    /// The stage of the run, asked once in each round.
+    #[inline]
+    pub(super) fn look<M>(&mut self, flows: &mut [Flow<M>]) -> Stage {
+        let stage = self.shared.stage();
+        if stage != self.stage {
+            self.turn(stage, flows);
+        }
+        stage
+    }
+
+    /// Whether operations may be begun.
+    #[inline]
+    pub(super) fn goes_on(&self) -> bool {
+        self.shared.stage().goes_on()
+    }
+
+    /// What keeps the times of operations now.
+    #[inline]
+    pub(super) fn recorder(&mut self) -> &mut R {
+        &mut self.recorders[self.part]
+    }
+
+    /// For others to see how far it has come.
+    #[inline]
+    pub(super) fn publish(&self) {
+        self.counts.publish(&self.tally);
+    }
+
+    /// A flow has its first operation.
+    #[inline]
+    pub(super) fn starts(&mut self) {
+        let now = clock::now();
+        let starts = &mut self.starts;
+        starts.earliest.get_or_insert(now);
+        starts.latest = Some(now);
+        starts.flows += 1;
+    }
+
+    /// Copies the counts at the edges of the part that counts.
+    #[cold]
+    fn turn<M>(&mut self, stage: Stage, flows: &mut [Flow<M>]) {
+        self.stage = stage;
+        if !self.edges.wanted {
+            return;
+        }
+        if stage >= Stage::Count && self.edges.begin.is_none() {
+            self.edges.begin = Some((clock::now(), self.tally));
+            self.part = COUNTED;
+            for flow in &mut *flows {
+                flow.before = flow.counts;
+            }
+        }
+        if stage >= Stage::Cool && self.edges.end.is_none() {
+            self.edges.end = Some((clock::now(), self.tally));
+            self.part = COUNTED + 1;
+            for flow in flows {
+                flow.within = flow.counts.since(&flow.before);
+            }
+        }
+    }
+
+    /// The loop is over: what it came to.
+    pub(super) fn report<M>(mut self, ended: Ended, flows: &mut [Flow<M>]) -> Report {
+        let over = clock::now();
+        // Whatever ended the loop ended the part that counts.
+        self.turn(self.stage.max(Stage::Finish), flows);
+        self.publish();
+        let window = match (self.edges.begin, self.edges.end) {
+            (Some((begin, before)), Some((end, after))) => {
+                Some((end.since(begin), after.since(&before)))
+            }
+            _ => None,
+        };
+        let margins = self.edges.wanted;
+        let count = |flow: &Flow<M>| if margins { flow.within } else { flow.counts };
+        Report {
+            ended,
+            tally: self.tally,
+            window,
+            flows: flows.iter().map(count).collect(),
+            starts: self.starts,
+            latency: self.recorders[COUNTED].kept(),
+            over,
+            closed: over,
+            drained: Drained::Closed,
+            facts: Facts::default(),
+            segment_size: None,
+            connected: over,
+        }
+    }
+}
+
+/// What a worker came to.
+#[derive(Debug)]
+pub(super) struct Report {
+    pub(super) ended: Ended,
+    pub(super) tally: Tally,
+    /// Length and counts of the part that counts, where that is not all.
+    pub(super) window: Option<(Duration, Tally)>,
+    pub(super) flows: Vec<FlowCounts>,
+    pub(super) starts: Starts,
+    pub(super) latency: Option<Latency>,
+    /// When the loop was over.
+    pub(super) over: Moment,
+    /// When its connections were at their end.
+    pub(super) closed: Moment,
+    pub(super) drained: Drained,
+    /// What the first flow's socket knows; retransmissions are those of all flows.
+    pub(super) facts: Facts,
+    pub(super) segment_size: Option<u32>,
+    /// When the last of its connections stood.
+    pub(super) connected: Moment,
+}
+
+/// What sockets know at the end: the first of them, and the retransmissions of all.
+pub(super) fn facts<M>(transport: TransportId, flows: &[Flow<M>]) -> Facts {
+    let Some(first) = flows.first() else {
+        return Facts::default();
+    };
+    let mut known = socket::facts(transport, &first.socket);
+    let others = flows.iter().skip(1);
+    let retransmitted = others.filter_map(|flow| {
+        use std::os::fd::AsFd;
+        let info = netperf_os::tcp::info(flow.socket.as_fd()).ok()?;
+        Some(info.total_retrans)
+    });
+    let others: u32 = retransmitted.fold(0, u32::saturating_add);
+    known.retransmissions = known
+        .retransmissions
+        .map(|first| first.saturating_add(others));
+    known
+}

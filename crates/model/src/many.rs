@@ -1,0 +1,249 @@
+//! Many flows in one process: what is asked for, and what came of it flow by flow.
+
+use std::time::Duration;
+
+use crate::figures::count;
+use crate::outcome::Tally;
+use crate::plan::Flow;
+
+/// Many flows, on as many threads as are asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Many {
+    /// Data connections, all open at the same time.
+    pub flows: u32,
+    /// How long flows run before they count.
+    pub warmup: Duration,
+    /// How long they run on once they do not count any more.
+    pub cooldown: Duration,
+    /// netperf's threads.
+    pub local: Workers,
+    /// netserver's.
+    pub remote: Workers,
+}
+
+impl Many {
+    /// Whether only a part of the run counts.
+    #[must_use]
+    pub const fn has_margins(&self) -> bool {
+        !self.warmup.is_zero() || !self.cooldown.is_zero()
+    }
+}
+
+/// The threads that serve the flows of one end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Workers {
+    /// How many; `None` is one for each CPU, and never more than there are flows.
+    pub threads: Option<u32>,
+    /// The CPUs they run on, in turn; none leaves that to `place`.
+    pub cpus: Vec<u32>,
+    /// How they are placed on CPUs; `None` leaves that to the scheduler.
+    pub place: Option<Placement>,
+}
+
+/// A rule by which threads are placed on CPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// As far from each other as possible: packages in turn, then cores, siblings last.
+    Spread,
+    /// As close to each other as possible: siblings, then cores of one package.
+    Pack,
+    /// On the CPUs that take the interrupts of the data's interface.
+    NearIrq,
+    /// On the CPUs of this NUMA node.
+    Node(u32),
+}
+
+impl Placement {
+    /// The words of the rules that take nothing.
+    pub const WORDS: [&'static str; 3] = ["spread", "pack", "near-irq"];
+
+    /// The rule that a word means: one of [`Placement::WORDS`], or `node:` and a number.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        match word {
+            "spread" => Some(Self::Spread),
+            "pack" => Some(Self::Pack),
+            "near-irq" => Some(Self::NearIrq),
+            other => other.strip_prefix("node:")?.parse().ok().map(Self::Node),
+        }
+    }
+}
+
+impl std::fmt::Display for Placement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Spread => f.write_str("spread"),
+            Self::Pack => f.write_str("pack"),
+            Self::NearIrq => f.write_str("near-irq"),
+            Self::Node(node) => write!(f, "node:{node}"),
+        }
+    }
+}
+
+/// The numbers in a list such as `0-3,8`; `None` for anything else.
+///
+/// The kernel writes lists of CPUs so, too.
+#[must_use]
+pub fn cpu_list(text: &str) -> Option<Vec<u32>> {
+    /// More than any machine has: a mistyped range must not fill the memory.
+    const MOST: usize = 65_536;
+    let mut cpus = Vec::new();
+    for part in text.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        let number = usize::try_from(last.checked_sub(first)?).ok()?;
+        if number >= MOST || cpus.len() + number >= MOST {
+            return None;
+        }
+        cpus.extend(first..=last);
+    }
+    Some(cpus)
+}
+
+/// The list as text, runs of numbers as ranges.
+#[must_use]
+pub fn cpu_list_text(cpus: &[u32]) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for cpu in cpus {
+        match ranges.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(*cpu) => *last = *cpu,
+            Some(_) | None => ranges.push((*cpu, *cpu)),
+        }
+    }
+    let text = |(first, last): &(u32, u32)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    ranges.iter().map(text).collect::<Vec<_>>().join(",")
+}
+
+/// What netperf counted on one flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowCounts {
+    /// Bytes handed to the kernel.
+    pub bytes_sent: u64,
+    /// Bytes got from the kernel.
+    pub bytes_received: u64,
+    /// Transactions or connections completed.
+    pub transactions: u64,
+}
+
+impl FlowCounts {
+    /// What was counted since `before`.
+    #[must_use]
+    pub const fn since(&self, before: &Self) -> Self {
+        Self {
+            bytes_sent: self.bytes_sent.saturating_sub(before.bytes_sent),
+            bytes_received: self.bytes_received.saturating_sub(before.bytes_received),
+            transactions: self.transactions.saturating_sub(before.transactions),
+        }
+    }
+
+    /// What a test of this kind is about: transactions, or the bytes of its direction.
+    #[must_use]
+    pub const fn work(&self, flow: Flow) -> u64 {
+        if flow.counts_transactions() {
+            self.transactions
+        } else if flow.sends {
+            self.bytes_sent
+        } else {
+            self.bytes_received
+        }
+    }
+}
+
+/// The part of a run that counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Window {
+    /// Its length, seconds.
+    pub seconds: f64,
+    /// netperf's counts in it.
+    pub tally: Tally,
+}
+
+/// The threads of one end as they were.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Crew {
+    /// How many.
+    pub threads: u32,
+    /// The CPU of each; none where the scheduler had the choice.
+    pub cpus: Vec<u32>,
+}
+
+/// What many flows came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Flows {
+    /// Every flow, in the order in which they were opened. What it counted is of the
+    /// part of the run that counts.
+    pub each: Vec<FlowCounts>,
+    /// The part that counts; `None` where that is all.
+    pub window: Option<Window>,
+    /// From the first connect to the last connection that stood, seconds.
+    pub setup: f64,
+    /// From the first operation of the first flow to the first of the last, seconds;
+    /// `None` when some flow had none.
+    pub skew: Option<f64>,
+}
+
+impl Flows {
+    /// Jain's fairness index: 1 when all flows did the same, 1/n when one did all. `None`
+    /// when nothing was done.
+    ///
+    /// R. Jain, D. Chiu, W. Hawe: A Quantitative Measure of Fairness and Discrimination
+    /// for Resource Allocation in Shared Computer Systems, 1984.
+    #[must_use]
+    pub fn fairness(&self, flow: Flow) -> Option<f64> {
+        let work = || self.each.iter().map(|counts| count(counts.work(flow)));
+        let (sum, squares) = work().fold((0.0, 0.0), |(sum, squares), work| {
+            (sum + work, squares + work * work)
+        });
+        (squares > 0.0).then(|| sum * sum / (count(self.each.len() as u64) * squares))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flows(work: &[u64]) -> Flows {
+        let each = work.iter().map(|transactions| FlowCounts {
+            transactions: *transactions,
+            ..FlowCounts::default()
+        });
+        Flows {
+            each: each.collect(),
+            ..Flows::default()
+        }
+    }
+
+    #[test]
+    fn fairness_is_one_for_equals_and_one_in_n_for_a_monopoly() {
+        let of = |work: &[u64]| flows(work).fairness(Flow::RR);
+        let close = |a: Option<f64>, b: f64| a.is_some_and(|a| (a - b).abs() < 1e-12);
+        assert!(close(of(&[5, 5, 5, 5]), 1.0));
+        assert!(close(of(&[7, 0, 0, 0]), 0.25));
+        assert!(close(of(&[1, 2, 3]), 36.0 / 42.0));
+        assert_eq!(of(&[0, 0]), None);
+        assert_eq!(flows(&[5, 5]).fairness(Flow::SEND), None);
+    }
+
+    #[test]
+    fn a_list_of_cpus_reads_back_as_it_was_written() {
+        for text in ["0", "0-3", "0-3,8", "5,3,1"] {
+            assert_eq!(cpu_list_text(&cpu_list(text).unwrap()), text);
+        }
+        assert_eq!(cpu_list("0-3,8\n"), Some(vec![0, 1, 2, 3, 8]));
+        for wrong in ["", "a", "3-1", "0-", "1,,2", "0-4294967295"] {
+            assert_eq!(cpu_list(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_placement_is_named_by_the_word_it_prints() {
+        for word in Placement::WORDS.into_iter().chain(["node:1"]) {
+            assert_eq!(Placement::named(word).unwrap().to_string(), word);
+        }
+        assert_eq!(Placement::named("node:"), None);
+        assert_eq!(Placement::named("near"), None);
+    }
+}

@@ -1,0 +1,255 @@
+//! A test with many flows: netperf's end in one process, netserver's in one where it is of
+//! this program, and in as many sessions as there are flows where it is not.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use netperf_engine::flows::client::Crowd;
+use netperf_engine::flows::refusal;
+use netperf_measure::cpus;
+use netperf_model::many::cpu_list_text;
+use netperf_model::{
+    Abilities, Agreed, EndResult, Hosts, Iteration, Limit, Many, TestPlan, Workers,
+};
+use netperf_session::offer::{self, Agreement, LocalEnd};
+use netperf_transport::registry;
+use netperf_wire::messages::ItemKind;
+
+use super::{
+    Talk, Test, data_address, drawn, failure, interim, open, results_within, tcp_facts, wait,
+    with_cpus,
+};
+use crate::client::control;
+use crate::output::Failure;
+
+/// Exit status for what this host, netserver's, or the engine cannot do.
+const UNSUPPORTED: u8 = 3;
+
+/// How netserver serves many flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Served {
+    /// All of them in one process, asked for with one request.
+    Together,
+    /// Each in a session of its own, over a control connection of its own.
+    Apart,
+}
+
+fn unsupported(text: &str) -> Failure {
+    Failure::stderr(UNSUPPORTED, &format!("netperf: {text}"))
+}
+
+/// Refuses beforehand what this end cannot do.
+pub(super) fn check(plan: &TestPlan) -> Result<(), Failure> {
+    let Some(many) = &plan.many else {
+        return Ok(());
+    };
+    if let Some(reason) = refusal(plan) {
+        return Err(unsupported(&format!("many flows {reason}")));
+    }
+    if cpu_list_text(&many.remote.cpus).len() > ItemKind::Cpus.room() {
+        return Err(unsupported("that list of remote CPUs is too long"));
+    }
+    match registry::most_flows() {
+        Some(most) if most < many.flows => Err(unsupported(&format!(
+            "this host lets a program have {most} flows at most: raise its limit of open files \
+             (ulimit -n)"
+        ))),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// How a netserver that can do this serves the flows of a plan.
+pub(super) fn served(
+    many: &Many,
+    abilities: Option<&Abilities>,
+    host: &str,
+) -> Result<Served, Failure> {
+    let remote = &many.remote;
+    match abilities.and_then(|abilities| abilities.flows) {
+        Some(most) if most < many.flows => Err(unsupported(&format!(
+            "netserver on {host} can have {most} flows at most: raise its limit of open files \
+             (ulimit -n)"
+        ))),
+        Some(_) => Ok(Served::Together),
+        None if !remote.cpus.is_empty() || remote.place.is_some() => Err(unsupported(
+            "that netserver is of another make and cannot place threads: start one of this \
+             program there",
+        )),
+        None => Ok(Served::Apart),
+    }
+}
+
+/// netperf's threads, with CPUs where they are to have some.
+fn workers(many: &Many, hosts: &Hosts) -> Result<Workers, Failure> {
+    let from = netperf_os::net::source_address((hosts.remote.address, 9).into()).ok();
+    placed(&many.local, || from)
+        .map_err(|error| unsupported(&format!("cannot place threads: {error}")))
+}
+
+/// Threads with the CPUs that a list or a rule gives them.
+pub(crate) fn placed(
+    workers: &Workers,
+    address: impl FnOnce() -> Option<std::net::IpAddr>,
+) -> io::Result<Workers> {
+    let mut placed = workers.clone();
+    if let Some(rule) = workers.place {
+        placed.cpus = cpus::chosen(rule, address())?;
+    }
+    cpus::check(&placed.cpus)?;
+    Ok(placed)
+}
+
+impl<'a> Test<'a> {
+    /// One iteration with many flows.
+    pub(super) fn once_many(
+        &mut self,
+        many: &'a Many,
+        number: usize,
+    ) -> Result<(Agreed, Iteration, bool), Failure> {
+        let plan = self.plan();
+        let hosts = drawn(plan, &self.hosts);
+        let family = hosts.remote.family();
+        let failed = |error| failure::engine(&error, plan.transport, family);
+        let crowd = Crowd::prepare(plan, many, &hosts, workers(many, &hosts)?).map_err(failed)?;
+        let local = *crowd.setup();
+        let agreements = self.agree_on_flows(many, &hosts)?;
+        wait(plan.wait);
+        self.trace.timer(plan);
+        let address = |agreement: &Agreement| {
+            let port = u16::try_from(agreement.data_port).unwrap_or(0);
+            data_address(Some(agreement), &hosts, port)
+        };
+        let remotes: Vec<_> = agreements.iter().map(address).collect();
+        let live = interim::live(self.run);
+        let talks = self.talk.iter().chain(&self.beside);
+        let controls: Vec<BorrowedFd<'_>> = talks.map(|talk| talk.link().fd()).collect();
+        let ran = interim::beside(self.run, number, &mut self.done.intervals, &live, || {
+            crowd.run(&remotes, &controls, &live)
+        });
+        let mut ran = ran.map_err(failed)?;
+        if let Some(lost) = &ran.lost {
+            return Err(failure::lost(lost, &self.hosts.remote.name));
+        }
+        let remote = self.results_of_flows(&ran)?;
+        self.keep(ran.latency.take());
+        let first = agreements.first();
+        let agreed = Agreed {
+            local,
+            remote: first.map(|agreement| agreement.setup),
+            data_port: first.map_or(0, |agreement| agreement.data_port),
+            remote_cpu: first.is_some_and(|agreement| agreement.measures_cpu),
+        };
+        let iteration = Iteration {
+            elapsed: ran.elapsed,
+            paused: ran.paused,
+            local: ran.result,
+            remote,
+            segment_size: ran.segment_size,
+            tcp: ran.tcp_info.map(tcp_facts),
+            cipher: ran.cipher,
+            many: ran.many,
+        };
+        Ok((agreed, iteration, ran.stopped_by_user))
+    }
+
+    /// Has netserver ready for every flow.
+    fn agree_on_flows(&mut self, many: &Many, hosts: &Hosts) -> Result<Vec<Agreement>, Failure> {
+        let together = self.served == Served::Together;
+        let sessions = if together { 1 } else { many.flows };
+        self.open_beside(sessions)?;
+        let plan = self.plan();
+        let own = self
+            .control_local
+            .filter(|own| own.is_ipv4() == hosts.remote.address.is_ipv4());
+        let bound = Some(hosts.local.address).filter(|address| !address.is_unspecified());
+        let facts_of = self.facts.then_some(hosts.remote.address);
+        let mut agreements = Vec::new();
+        for (index, talk) in (0..).zip(self.talk.iter_mut().chain(&mut self.beside)) {
+            let asked = plan_of(plan, many, index, together);
+            let local = LocalEnd {
+                family: hosts.remote.family(),
+                address: bound.or(own),
+                socket: None,
+                data_port: if index == 0 { hosts.remote.port } else { 0 },
+                send_size: None,
+                facts_of: facts_of.filter(|_| index == 0),
+                all_flows: together,
+            };
+            let agreement = talk
+                .agree(offer::request(&asked, &local))
+                .map_err(|error| failure::refused(&error, plan, &hosts.remote.name))?;
+            agreements.push(agreement);
+        }
+        self.trace.say("remote listen done.");
+        if let Some(first) = agreements.first_mut() {
+            self.trace
+                .say(&format!("remote port is {}", first.data_port));
+            self.remote_host = first.host.take().map(|host| *host);
+        }
+        Ok(agreements)
+    }
+
+    /// Opens as many control connections as there are to be.
+    fn open_beside(&mut self, sessions: u32) -> Result<(), Failure> {
+        let plan = self.plan();
+        let Some(control) = &plan.control else {
+            return Ok(());
+        };
+        while (self.beside.len() as u64) + 1 < u64::from(sessions) {
+            let another: Talk<'a> = open(plan, control::establish(control)?)?;
+            self.beside.push(another);
+        }
+        Ok(())
+    }
+
+    /// The results of every session, put together.
+    fn results_of_flows(
+        &mut self,
+        ran: &netperf_engine::client::Run,
+    ) -> Result<Option<EndResult>, Failure> {
+        let plan = self.plan();
+        let mut all: Option<EndResult> = None;
+        for talk in self.talk.iter_mut().chain(&mut self.beside) {
+            let within = results_within(plan, ran, talk.link());
+            talk.link_mut()
+                .demand_signs_of_life(ran.round_trip.unwrap_or_default());
+            match talk.results(within) {
+                Ok(result) => match &mut all {
+                    Some(all) => add(all, &result),
+                    None => all = Some(with_cpus(result)),
+                },
+                // The user did not wait for the end, so netserver may not have noticed it.
+                Err(_) if ran.stopped_by_user => return Ok(None),
+                Err(error) => return Err(failure::session(&error)),
+            }
+        }
+        self.trace.say("remote results obtained");
+        Ok(all)
+    }
+}
+
+/// The plan that a session is asked for. With a session for each flow, each has its share,
+/// and one of them measures the CPUs of all.
+fn plan_of(plan: &TestPlan, many: &Many, index: u32, together: bool) -> TestPlan {
+    let mut asked = plan.clone();
+    if together {
+        return asked;
+    }
+    if let Limit::Units(units) = plan.limit {
+        asked.limit = Limit::Units(netperf_engine::flows::share(units, many.flows, index));
+    }
+    if index > 0 {
+        asked.remote.cpu = None;
+    }
+    asked
+}
+
+/// Adds the results of another session. What there is one of is the first one's.
+fn add(all: &mut EndResult, other: &EndResult) {
+    all.tally = all.tally.plus(&other.tally);
+    all.elapsed = all.elapsed.max(other.elapsed);
+    all.retransmissions = match (all.retransmissions, other.retransmissions) {
+        (Some(all), Some(other)) => Some(all.saturating_add(other)),
+        (one, another) => one.or(another),
+    };
+}

@@ -1,0 +1,366 @@
+//! Many flows in one process: both ends count the same, results are those of all flows,
+//! and whatever happens ends in time.
+
+use std::time::Duration;
+
+use netperf_testkit::process::signal;
+use netperf_testkit::schema::Schema;
+use netperf_testkit::{
+    Finished, Invocation, Netserver, Place, Programs, Values, eventually, require,
+};
+use serde_json::Value;
+
+/// Exit status for what an end cannot do.
+const UNSUPPORTED: i32 = 3;
+/// More than a stock netserver sends in one call.
+const LARGEST_SEND: i64 = 1 << 20;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const SELECTION: &str = "THROUGHPUT,ELAPSED_TIME,FLOWS,LOCAL_THREADS,REMOTE_THREADS,FAIRNESS,\
+    START_SKEW_USEC,SETUP_USEC,LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD,LOCAL_BYTES_RECVD,\
+    REMOTE_BYTES_SENT,LOCAL_SEND_CALLS,REMOTE_RECV_CALLS";
+
+fn ours() -> Programs {
+    Programs::ours(
+        env!("CARGO_BIN_EXE_netperf"),
+        env!("CARGO_BIN_EXE_netserver"),
+    )
+}
+
+/// netperf of ours against a netserver at an address of this host.
+fn client(server: &Netserver, address: &str, words: &str) -> Invocation {
+    Invocation::new(&ours().netperf)
+        .args(["-H", address, "-p", &server.port().to_string()])
+        .args(words.split_whitespace())
+        .patience(PATIENCE)
+}
+
+fn run(server: &Netserver, words: &str) -> Finished {
+    client(server, "127.0.0.1", words).run()
+}
+
+/// Both ends counted the same bytes, and some.
+fn agree(values: &Values, sends: bool, receives: bool, account: &str) {
+    for (used, sent, received) in [
+        (sends, "LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD"),
+        (receives, "REMOTE_BYTES_SENT", "LOCAL_BYTES_RECVD"),
+    ] {
+        let (sent, received) = (values.count(sent), values.count(received));
+        assert_eq!(sent, received, "{account}");
+        assert_eq!(sent > 0, used, "{account}");
+    }
+}
+
+fn document(finished: &Finished) -> Value {
+    let schema = include_str!("../../../docs/schema/netperf-1.schema.json");
+    let document: Value = serde_json::from_str(&finished.stdout).expect("a document");
+    assert_eq!(
+        Schema::parse(schema).faults(&document),
+        Vec::<String>::new()
+    );
+    document
+}
+
+const TESTS: [(&str, bool, bool); 3] = [
+    ("TCP_STREAM", true, false),
+    ("TCP_MAERTS", false, true),
+    ("TCP_RR", true, true),
+];
+
+#[test]
+fn both_ends_count_the_same_whatever_the_number_of_flows_and_threads() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for (test, sends, receives) in TESTS {
+        for flows in [1, 7, 64] {
+            for threads in [1, 2] {
+                let words =
+                    format!("-t {test} -l 1 --flows {flows} --threads {threads} -- -k {SELECTION}");
+                let finished = run(&server, &words).expect_clean();
+                let (values, account) = (finished.values(), finished.account());
+                agree(&values, sends, receives, &account);
+                assert_eq!(values.count("FLOWS"), flows, "{account}");
+                let threads = threads.min(flows);
+                assert_eq!(values.count("LOCAL_THREADS"), threads, "{account}");
+                assert_eq!(values.count("REMOTE_THREADS"), threads, "{account}");
+                assert!(values.number("THROUGHPUT") > 0.0, "{account}");
+                assert!(values.number("START_SKEW_USEC") >= 0.0, "{account}");
+                let fairness = values.number("FAIRNESS");
+                assert!(fairness > 0.0 && fairness <= 1.0, "{account}");
+            }
+        }
+    }
+}
+
+/// Whether this host has the loopback address of IPv6.
+fn ipv6() -> bool {
+    let present = std::net::UdpSocket::bind("[::1]:0").is_ok();
+    require::require(present, "IPv6", "enable it (net.ipv6.conf.lo.disable_ipv6)")
+}
+
+#[test]
+fn flows_run_over_ipv6_and_over_other_transports_than_tcp() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    if ipv6() {
+        let words = format!("-t TCP_RR -l 1 --flows 5 -- -k {SELECTION}");
+        let finished = client(&server, "::1", &words).run().expect_clean();
+        agree(&finished.values(), true, true, &finished.account());
+    }
+    for transport in ["unix", "unix-seqpacket"] {
+        let words =
+            format!("-t OMNI -l 1 --flows 5 -- -T {transport} -d send|recv -r 8,8 -k {SELECTION}");
+        let finished = run(&server, &words).expect_clean();
+        agree(&finished.values(), true, true, &finished.account());
+    }
+}
+
+#[test]
+fn two_thousand_flows_are_opened_served_and_closed() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for (test, sends, receives) in TESTS {
+        let words = format!("-t {test} -l 1 --flows 2000 -- -k {SELECTION}");
+        let finished = run(&server, &words).expect_clean();
+        agree(&finished.values(), sends, receives, &finished.account());
+        assert_eq!(finished.values().count("FLOWS"), 2000);
+    }
+    let gone = eventually(Duration::from_secs(10), || server.sessions().is_empty());
+    assert!(gone, "{:?}", server.sessions());
+}
+
+#[test]
+fn an_amount_is_for_all_flows_together_and_met_exactly() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let amount = |test: &str, limit: &str| {
+        let words =
+            format!("-t {test} -l {limit} --flows 7 --threads 2 -- -r 10,20 -k {SELECTION}");
+        let finished = run(&server, &words).expect_clean();
+        finished.values()
+    };
+    let rr = amount("TCP_RR", "-1000");
+    assert_eq!(rr.count("LOCAL_BYTES_SENT"), 10_000);
+    assert_eq!(rr.count("REMOTE_BYTES_SENT"), 20_000);
+    let stream = amount("TCP_STREAM", "-1000003");
+    assert_eq!(stream.count("REMOTE_BYTES_RECVD"), 1_000_003);
+    let maerts = amount("TCP_MAERTS", "-1000003");
+    assert_eq!(maerts.count("LOCAL_BYTES_RECVD"), 1_000_003);
+}
+
+#[test]
+fn requests_overlap_on_every_flow_with_a_burst() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let words =
+        format!("-t OMNI -j -l -5000 --flows 4 -- -d send|recv -b 3 -r 2000,3000 -k {SELECTION}");
+    let values = run(&server, &words).expect_clean().values();
+    assert_eq!(values.count("REMOTE_BYTES_RECVD"), 10_000_000);
+    assert_eq!(values.count("LOCAL_BYTES_RECVD"), 15_000_000);
+}
+
+#[test]
+fn a_netserver_of_another_make_serves_each_flow_over_a_control_connection_of_its_own() {
+    let Some(stock) = Programs::stock() else {
+        return;
+    };
+    let server = Netserver::start(&stock, &Place::Here);
+    for (test, sends, receives) in TESTS {
+        for flows in [1, 7] {
+            let words = format!("-t {test} -l 1 --flows {flows} --threads 2 -- -k {SELECTION}");
+            let finished = run(&server, &words).expect_clean();
+            let (values, account) = (finished.values(), finished.account());
+            if sends {
+                agree(&values, sends, receives, &account);
+            } else {
+                // It does not count the part of a send that its end of time cut short.
+                let uncounted =
+                    values.count("LOCAL_BYTES_RECVD") - values.count("REMOTE_BYTES_SENT");
+                let most = flows * LARGEST_SEND;
+                assert!((0..=most).contains(&uncounted), "{account}");
+            }
+            assert_eq!(values.count("FLOWS"), flows, "{account}");
+            assert_eq!(values.count("REMOTE_THREADS"), -1, "{account}");
+        }
+    }
+    let words = format!("-t TCP_RR -l -1000 --flows 7 -- -k {SELECTION}");
+    let values = run(&server, &words).expect_clean().values();
+    assert_eq!(values.count("REMOTE_BYTES_RECVD"), 1000);
+    let refused = run(&server, "-t TCP_RR -l 1 --flows 2 --remote-cpus 0");
+    assert_eq!(
+        refused.status.code(),
+        Some(UNSUPPORTED),
+        "{}",
+        refused.account()
+    );
+    assert!(
+        refused.stderr.contains("another make"),
+        "{}",
+        refused.account()
+    );
+}
+
+#[test]
+fn confidence_repeats_a_test_of_many_flows_over_the_same_control_connections() {
+    let servers = [Some(ours()), Programs::stock()];
+    for programs in servers.iter().flatten() {
+        let server = Netserver::start(programs, &Place::Here);
+        let words = "-t TCP_RR -l 1 --flows 3 -i 3,3 -I 99,1 --json";
+        let finished = run(&server, words).expect_clean();
+        let document = document(&finished);
+        let iterations = document["iterations"].as_array().expect("iterations");
+        assert_eq!(iterations.len(), 3);
+    }
+}
+
+#[test]
+fn json_has_every_flow_and_the_threads_that_served_them() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let words = "-t TCP_RR -j -l 1 --flows 5 --cpus 0 --remote-cpus 0,0 --json -c -C";
+    let document = document(&run(&server, words).expect_clean());
+    let run = &document["iterations"][0];
+    let each = run["flows"]["each"].as_array().expect("flows");
+    assert_eq!(each.len(), 5);
+    let sum: u64 = each
+        .iter()
+        .filter_map(|flow| flow["transactions"].as_u64())
+        .sum();
+    assert_eq!(Some(sum), run["local"]["transactions"].as_u64());
+    assert!(
+        each.iter()
+            .all(|flow| flow["transactions"].as_u64() > Some(0))
+    );
+    assert_eq!(run["local"]["workers"]["threads"], 1);
+    assert_eq!(run["local"]["workers"]["cpus"], serde_json::json!([0]));
+    assert_eq!(run["remote"]["workers"]["threads"], 2);
+    assert_eq!(run["remote"]["workers"]["cpus"], serde_json::json!([0, 0]));
+    assert_eq!(document["latency"]["count"].as_u64(), Some(sum));
+    assert!(run["remote"]["cpu"]["busy_percent"].is_number());
+    assert_eq!(document["test"]["many"]["flows"], 5);
+}
+
+#[test]
+fn only_the_middle_counts_between_warm_up_and_cool_down() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for (test, work) in [
+        ("TCP_RR", "transactions"),
+        ("TCP_STREAM", "sent_bytes"),
+        ("TCP_MAERTS", "received_bytes"),
+    ] {
+        let words = format!("-t {test} -j -l 1 --flows 4 --warmup 500ms --cooldown 0.5 --json");
+        let document = document(&run(&server, &words).expect_clean());
+        let run = &document["iterations"][0];
+        let whole = run["local"][work].as_u64().expect("a count");
+        let each = run["flows"]["each"].as_array().expect("flows");
+        let counted: u64 = each.iter().filter_map(|flow| flow[work].as_u64()).sum();
+        assert!(
+            counted > 0 && counted < whole,
+            "{test}: {counted} of {whole}"
+        );
+        // The length of the middle was asked for, whatever the host did before and after.
+        let seconds = run["flows"]["counted_seconds"].as_f64().expect("a time");
+        assert!((0.5..3.0).contains(&seconds), "{test}: {seconds}");
+        assert!(run["elapsed_seconds"].as_f64() > Some(seconds), "{test}");
+        let rate = document["result"]["throughput"].as_f64();
+        assert!(rate > Some(0.0), "{test}");
+        let (sent, received) = (
+            &run["local"]["sent_bytes"],
+            &run["remote"]["received_bytes"],
+        );
+        assert_eq!(sent, received, "{test}");
+        assert!(
+            document["latency"]["count"].as_u64()
+                < run["local"]["recv_calls"]
+                    .as_u64()
+                    .max(run["local"]["send_calls"].as_u64())
+        );
+    }
+}
+
+#[test]
+fn what_many_flows_cannot_do_is_refused_in_one_line() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for (words, why) in [
+        ("-t UDP_RR --flows 2", "not there for this transport"),
+        ("-t TCP_CRR --flows 2", "connect each time"),
+        ("-t TCP_SENDFILE --flows 2", "not there for this test"),
+        ("-t TCP_STREAM -b 5 -w 10 --flows 2", "not paced"),
+        ("-t TCP_RR -l -100 --warmup 1", "where a time ends the test"),
+        (
+            "-t TCP_RR --flows 2 --io poll",
+            "no data path but the usual one",
+        ),
+        ("-t TCP_RR --cpus 100000", "no CPU 100000"),
+        ("-t TCP_RR --place node:4000", "no NUMA node 4000"),
+        ("-t TCP_RR --place near-irq", "no interrupts"),
+        ("-t TCP_RR --flows 1000000", "limit of open files"),
+    ] {
+        let finished = run(&server, &format!("-l 1 -P 0 {words}"));
+        let account = finished.account();
+        assert_eq!(finished.status.code(), Some(UNSUPPORTED), "{account}");
+        assert!(finished.stderr.contains(why), "{account}");
+        assert_eq!(finished.stderr.lines().count(), 1, "{account}");
+    }
+}
+
+#[test]
+fn a_signal_ends_a_run_early_and_prints_what_was_measured() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for (test, sends, _) in TESTS {
+        let words = format!("-t {test} -l 30 --flows 6 -- -k {SELECTION}");
+        let running = client(&server, "127.0.0.1", &words).spawn();
+        assert!(eventually(Duration::from_secs(10), || !server
+            .sessions()
+            .is_empty()));
+        std::thread::sleep(Duration::from_millis(700));
+        signal(running.pid(), "INT");
+        let finished = running.finish();
+        let account = finished.account();
+        assert!(finished.status.success(), "{account}");
+        let values = finished.values();
+        assert!(values.number("ELAPSED_TIME") < 29.0, "{account}");
+        let moved = if sends {
+            "LOCAL_BYTES_SENT"
+        } else {
+            "LOCAL_BYTES_RECVD"
+        };
+        assert!(values.count(moved) > 0, "{account}");
+        assert!(eventually(Duration::from_secs(10), || server
+            .sessions()
+            .is_empty()));
+    }
+}
+
+#[test]
+fn a_killed_session_ends_the_run_with_a_reason() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for (test, _, _) in TESTS {
+        let words = format!("-t {test} -l 30 --flows 40");
+        let running = client(&server, "127.0.0.1", &words).spawn();
+        assert!(eventually(Duration::from_secs(10), || !server
+            .sessions()
+            .is_empty()));
+        std::thread::sleep(Duration::from_millis(700));
+        server
+            .sessions()
+            .into_iter()
+            .for_each(|session| signal(session, "KILL"));
+        let finished = running.finish();
+        let account = finished.account();
+        assert_eq!(finished.status.code(), Some(1), "{account}");
+        assert!(!finished.stderr.is_empty(), "{account}");
+    }
+}
+
+#[test]
+fn a_killed_client_leaves_no_session_behind() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for (test, _, _) in TESTS {
+        let words = format!("-t {test} -l 30 --flows 40");
+        let running = client(&server, "127.0.0.1", &words).spawn();
+        assert!(eventually(Duration::from_secs(10), || !server
+            .sessions()
+            .is_empty()));
+        std::thread::sleep(Duration::from_millis(700));
+        signal(running.pid(), "KILL");
+        drop(running.finish());
+        assert!(eventually(Duration::from_secs(10), || server
+            .sessions()
+            .is_empty()));
+    }
+}

@@ -1,0 +1,219 @@
+//! Waiting for many descriptors at once (epoll(7)).
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+/// What to wait for at one descriptor. The end of a connection is told in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// Something to read.
+    Read,
+    /// Room to write, or a finished connect.
+    Write,
+    /// Either.
+    Both,
+}
+
+impl Watch {
+    #[expect(
+        clippy::cast_sign_loss,
+        reason = "the constants are bits, which libc has as signed numbers"
+    )]
+    const fn bits(self) -> u32 {
+        (match self {
+            Self::Read => libc::EPOLLIN,
+            Self::Write => libc::EPOLLOUT,
+            Self::Both => libc::EPOLLIN | libc::EPOLLOUT,
+        }) as u32
+    }
+}
+
+/// Descriptors that are waited for together, level-triggered.
+#[derive(Debug)]
+pub struct Epoll(OwnedFd);
+
+impl Epoll {
+    /// epoll_create1(2).
+    ///
+    /// # Errors
+    /// `EMFILE` or `ENFILE` when there are too many open files.
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: epoll_create1 takes no pointers.
+        let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel just handed this descriptor out and nothing else owns it.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// epoll_ctl(2): from now on `fd` is waited for; its events carry `token`.
+    ///
+    /// # Errors
+    /// `ENOSPC` or `ENOMEM` when the kernel has no room.
+    pub fn add(&self, fd: BorrowedFd<'_>, token: u64, watch: Watch) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_ADD, fd, token, watch)
+    }
+
+    /// epoll_ctl(2): something else is waited for at `fd`.
+    ///
+    /// # Errors
+    /// `ENOENT` when it was never added.
+    pub fn change(&self, fd: BorrowedFd<'_>, token: u64, watch: Watch) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_MOD, fd, token, watch)
+    }
+
+    /// epoll_ctl(2): `fd` is not waited for any more.
+    ///
+    /// # Errors
+    /// `ENOENT` when it was never added.
+    pub fn remove(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_DEL, fd, 0, Watch::Read)
+    }
+
+    fn control(
+        &self,
+        operation: libc::c_int,
+        fd: BorrowedFd<'_>,
+        token: u64,
+        watch: Watch,
+    ) -> io::Result<()> {
+        let mut event = libc::epoll_event {
+            events: watch.bits(),
+            u64: token,
+        };
+        // SAFETY: both descriptors are open, and the event outlives the call.
+        let result = unsafe {
+            libc::epoll_ctl(
+                self.0.as_raw_fd(),
+                operation,
+                fd.as_raw_fd(),
+                &raw mut event,
+            )
+        };
+        if result == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+
+    /// epoll_wait(2): fills `events`, and says how many there are. None when the time,
+    /// in whole milliseconds, is over or a signal came.
+    ///
+    /// # Errors
+    /// Whatever epoll_wait(2) reports, `EINTR` aside.
+    #[inline]
+    pub fn wait(&self, events: &mut Events, within: Duration) -> io::Result<usize> {
+        let millis = i32::try_from(within.as_millis()).unwrap_or(i32::MAX);
+        // SAFETY: the pointer and the number describe the list, which nothing else can
+        // see during the call.
+        let count = unsafe {
+            libc::epoll_wait(
+                self.0.as_raw_fd(),
+                events.0.as_mut_ptr(),
+                i32::try_from(events.0.len()).unwrap_or(i32::MAX),
+                millis,
+            )
+        };
+        if let Ok(count) = usize::try_from(count) {
+            return Ok(count);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() == io::ErrorKind::Interrupted {
+            Ok(0)
+        } else {
+            Err(error)
+        }
+    }
+}
+
+/// Room for events.
+pub struct Events(Box<[libc::epoll_event]>);
+
+impl Events {
+    /// Room for this many at once, one at least.
+    #[must_use]
+    pub fn with_room(count: usize) -> Self {
+        Self(vec![libc::epoll_event { events: 0, u64: 0 }; count.max(1)].into_boxed_slice())
+    }
+
+    /// One of the events that the last wait gave.
+    #[inline]
+    #[must_use]
+    pub fn at(&self, index: usize) -> Event {
+        self.0.get(index).map_or(
+            Event {
+                token: 0,
+                readable: false,
+                writable: false,
+            },
+            Event::of,
+        )
+    }
+}
+
+impl std::fmt::Debug for Events {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Events({})", self.0.len())
+    }
+}
+
+/// What happened at one descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// What was given with the descriptor.
+    pub token: u64,
+    /// There is something to read, or an end or an error to be told by reading.
+    pub readable: bool,
+    /// There is room to write, or an error to be told by writing.
+    pub writable: bool,
+}
+
+impl Event {
+    #[inline]
+    fn of(event: &libc::epoll_event) -> Self {
+        const OVER: u32 = (libc::EPOLLHUP | libc::EPOLLERR) as u32;
+        let bits = event.events;
+        Self {
+            token: event.u64,
+            readable: bits & (libc::EPOLLIN as u32 | OVER) != 0,
+            writable: bits & (libc::EPOLLOUT as u32 | OVER) != 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn an_event_carries_the_token_of_its_descriptor() {
+        let (quiet, busy) = (udp(), udp());
+        let epoll = Epoll::new().unwrap();
+        epoll.add(quiet.as_fd(), 7, Watch::Read).unwrap();
+        epoll.add(busy.as_fd(), 9, Watch::Read).unwrap();
+        let mut events = Events::with_room(4);
+        let soon = Duration::from_millis(1);
+        assert_eq!(epoll.wait(&mut events, soon).unwrap(), 0);
+        busy.send_to(b"x", busy.local_addr().unwrap()).unwrap();
+        assert_eq!(epoll.wait(&mut events, Duration::from_secs(5)).unwrap(), 1);
+        let event = events.at(0);
+        assert_eq!(
+            (event.token, event.readable, event.writable),
+            (9, true, false)
+        );
+        epoll.change(busy.as_fd(), 9, Watch::Both).unwrap();
+        epoll.wait(&mut events, soon).unwrap();
+        assert!(events.at(0).writable);
+        epoll.remove(busy.as_fd()).unwrap();
+        assert_eq!(epoll.wait(&mut events, soon).unwrap(), 0);
+    }
+
+    fn udp() -> UdpSocket {
+        UdpSocket::bind("127.0.0.1:0").unwrap()
+    }
+}

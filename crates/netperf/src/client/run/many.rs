@@ -16,7 +16,7 @@ use netperf_transport::registry;
 use netperf_wire::messages::ItemKind;
 
 use super::{
-    Talk, Test, data_address, drawn, failure, interim, open, results_within, tcp_facts, wait,
+    Once, Talk, Test, data_address, drawn, failure, interim, open, results_within, tcp_facts, wait,
     with_cpus,
 };
 use crate::client::control;
@@ -101,11 +101,7 @@ pub(crate) fn placed(
 
 impl<'a> Test<'a> {
     /// One iteration with many flows.
-    pub(super) fn once_many(
-        &mut self,
-        many: &'a Many,
-        number: usize,
-    ) -> Result<(Agreed, Iteration, bool), Failure> {
+    pub(super) fn once_many(&mut self, many: &'a Many, number: usize) -> Result<Once, Failure> {
         let plan = self.plan();
         let hosts = drawn(plan, &self.hosts);
         let family = hosts.remote.family();
@@ -149,7 +145,12 @@ impl<'a> Test<'a> {
             cipher: ran.cipher,
             many: ran.many,
         };
-        Ok((agreed, iteration, ran.stopped_by_user))
+        Ok(Once {
+            agreed,
+            iteration,
+            stopped: ran.stopped_by_user,
+            fell_back: ran.fallback == Some(true),
+        })
     }
 
     /// Has netserver ready for every flow.

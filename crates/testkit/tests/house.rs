@@ -40,6 +40,10 @@ const HOUSE: &[(&str, May)] = &[
         May::Only(&["netperf-model", "netperf-wire"]),
     ),
     ("netperf-report", May::Only(&["netperf-model"])),
+    (
+        "netperf-web",
+        May::Only(&["netperf-model", "netperf-report", "netperf-session"]),
+    ),
     ("netperf", May::All),
     // Development only.
     ("netperf-testkit", May::All),

@@ -3,6 +3,7 @@
 pub(crate) mod global;
 pub(crate) mod link;
 pub(crate) mod omni;
+pub(crate) mod report;
 pub(crate) mod sctp;
 pub(crate) mod sdp;
 pub(crate) mod server;

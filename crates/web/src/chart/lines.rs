@@ -1,0 +1,258 @@
+//! Lines over an axis.
+
+use super::frame::{Axis, Frame, framed};
+use super::legend::{self, Sign};
+use super::scale::{Law, Scale};
+use super::scene::{Ink, Item, Scene};
+use super::{Size, is_drawable};
+use crate::number;
+use crate::unit::{Quantity, Unit};
+
+/// Marks on a line at most, which tell it from others without colour.
+const MARKS: usize = 6;
+
+/// The values of a chart of lines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lines {
+    /// Whether x is a share of all operations, laid out by its nines; seconds otherwise.
+    pub shares: bool,
+    /// What x is.
+    pub x_name: String,
+    /// The unit of y.
+    pub unit: Unit,
+    /// What y is.
+    pub y_name: String,
+    /// Whether y is laid out by its logarithm.
+    pub log: bool,
+    /// The lines.
+    pub lines: Vec<Line>,
+    /// How several points become one where there is no room for all.
+    pub thin: Thin,
+}
+
+/// How several points become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thin {
+    /// Their mean, with the least and the greatest around it.
+    Mean,
+    /// The last of them.
+    Last,
+}
+
+/// A line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// Its name in the legend.
+    pub name: String,
+    /// Which colour.
+    pub colour: usize,
+    /// Which pattern of dashes.
+    pub dash: usize,
+    /// Its points in the order of x.
+    pub points: Vec<Point>,
+}
+
+/// A point of a line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Where it is.
+    pub x: f64,
+    /// Its value.
+    pub y: f64,
+    /// Whether a line leads to it from the one before.
+    pub joined: bool,
+}
+
+/// A point that may stand for several.
+#[derive(Clone, Copy, Debug)]
+struct Drawn {
+    point: Point,
+    low: f64,
+    high: f64,
+    of: usize,
+}
+
+impl Line {
+    /// Its points that can be drawn, and for how many each stands.
+    fn thinned(&self, thin: Thin, most: usize) -> Vec<Drawn> {
+        let points: Vec<Point> = self.usable().collect();
+        let each = points.len().div_ceil(most.max(1)).max(1);
+        let groups = points.chunks(each).filter_map(|group| {
+            let (first, last) = (group.first()?, group.last()?);
+            let count = number::of(group.len());
+            let mean = |of: fn(&Point) -> f64| group.iter().map(|point| of(point) / count).sum();
+            let (x, y) = match thin {
+                Thin::Mean => (mean(|point| point.x), mean(|point| point.y)),
+                Thin::Last => (last.x, last.y),
+            };
+            let values = || group.iter().map(|point| point.y);
+            Some(Drawn {
+                point: Point {
+                    x,
+                    y,
+                    joined: first.joined,
+                },
+                low: values().fold(f64::INFINITY, f64::min),
+                high: values().fold(f64::NEG_INFINITY, f64::max),
+                of: group.len(),
+            })
+        });
+        groups.collect()
+    }
+
+    fn usable(&self) -> impl Iterator<Item = Point> {
+        self.points
+            .iter()
+            .copied()
+            .filter(|point| is_drawable(point.x) && is_drawable(point.y))
+    }
+}
+
+impl Lines {
+    /// How many values are too far out to be drawn.
+    #[must_use]
+    pub fn undrawable(&self) -> usize {
+        let points = self
+            .lines
+            .iter()
+            .map(|line| line.points.len() - line.usable().count());
+        points.sum()
+    }
+
+    pub(super) fn drawn(&self, size: Size) -> Scene {
+        let mut scene = Scene::default();
+        let top = self.legend(&mut scene, size);
+        let all = || self.lines.iter().flat_map(Line::usable);
+        let x_law = if self.shares { Law::Nines } else { Law::Linear };
+        let x_scale = if self.shares {
+            Scale::over(x_law, all().map(|point| point.x), 8)
+        } else {
+            Scale::exactly(0.0, all().map(|point| point.x).fold(0.0, f64::max))
+        };
+        let y_law = if self.log { Law::Log } else { Law::Linear };
+        let x = Axis {
+            scale: x_scale,
+            law: x_law,
+            unit: &Unit::Seconds,
+            name: &self.x_name,
+        };
+        let y = Axis {
+            scale: Scale::over(y_law, all().map(|point| point.y), 5),
+            law: y_law,
+            unit: &self.unit,
+            name: &self.y_name,
+        };
+        let frame = framed(&mut scene, size, top, x, y);
+        for (index, line) in self.lines.iter().enumerate() {
+            self.line(&mut scene, &frame, line, index, size);
+        }
+        scene
+    }
+
+    fn legend(&self, scene: &mut Scene, size: Size) -> f64 {
+        let lonely = self.lines.len() == 1;
+        if lonely && self.lines.iter().all(|line| line.name.is_empty()) {
+            return 0.0;
+        }
+        let entries = self.lines.iter().enumerate().map(|(index, line)| {
+            let sign = Sign::Line {
+                dash: line.dash,
+                shape: index,
+            };
+            (line.name.clone(), Ink::Series(line.colour), sign)
+        });
+        legend::drawn(scene, size.width, &entries.collect::<Vec<_>>())
+    }
+
+    fn line(&self, scene: &mut Scene, frame: &Frame, line: &Line, index: usize, size: Size) {
+        let ink = Ink::Series(line.colour);
+        let points = line.thinned(self.thin, size.points);
+        let at = |x: f64, y: f64| (frame.x.place(x), frame.y.place(y));
+        let place = |drawn: &Drawn| at(drawn.point.x, drawn.point.y);
+        for run in points.chunk_by(|_, next| next.point.joined) {
+            if run.iter().any(|drawn| drawn.of > 1) && self.thin == Thin::Mean {
+                let upper = run.iter().map(|drawn| at(drawn.point.x, drawn.high));
+                let lower = run.iter().rev().map(|drawn| at(drawn.point.x, drawn.low));
+                scene.items.push(Item::Area {
+                    places: upper.chain(lower).collect(),
+                    ink,
+                });
+            }
+            let places: Vec<_> = run.iter().map(place).collect();
+            if let [alone] = places[..] {
+                scene.items.push(Item::Mark {
+                    at: alone,
+                    ink,
+                    shape: index,
+                });
+            } else {
+                scene.items.push(Item::Line {
+                    places,
+                    ink,
+                    dash: line.dash,
+                });
+            }
+        }
+        if self.lines.len() > 1 {
+            // Not all at the same places, so that marks of lines on one another are seen.
+            let every = points.len().div_ceil(MARKS).max(1);
+            let from = every * (index % 4 * 2 + 1) / 8;
+            for drawn in points.iter().skip(from).step_by(every) {
+                scene.items.push(Item::Mark {
+                    at: place(drawn),
+                    ink,
+                    shape: index,
+                });
+            }
+        }
+        let named = self.lines.len() > 1;
+        for drawn in &points {
+            let tip = self.tip(line, drawn, named);
+            scene.items.push(Item::Spot {
+                at: place(drawn),
+                ink,
+                tip,
+            });
+        }
+    }
+
+    fn tip(&self, line: &Line, drawn: &Drawn, named: bool) -> String {
+        let value = Quantity::new(drawn.point.y, self.unit.clone());
+        let place = self.x_text(drawn.point.x);
+        let name = if named {
+            format!("{}: ", line.name)
+        } else {
+            String::new()
+        };
+        let spread = match self.thin {
+            Thin::Mean if drawn.of > 1 => {
+                let of = |value| Quantity::new(value, self.unit.clone());
+                format!(
+                    " (mean of {}, from {} to {})",
+                    drawn.of,
+                    of(drawn.low),
+                    of(drawn.high)
+                )
+            }
+            Thin::Mean | Thin::Last => String::new(),
+        };
+        format!("{name}{value} at {place}{spread}")
+    }
+
+    /// A value of x as it is read.
+    #[must_use]
+    pub fn x_text(&self, x: f64) -> String {
+        if self.shares {
+            percent(x)
+        } else {
+            Quantity::new(x, Unit::Seconds).to_string()
+        }
+    }
+}
+
+/// A share in percent, with as many digits as its nines need.
+fn percent(share: f64) -> String {
+    let left = (1.0 - share).max(1e-12);
+    let decimals = number::index((-left.log10()).max(0.0)).min(10);
+    format!("{:.decimals$} %", share * 100.0)
+}

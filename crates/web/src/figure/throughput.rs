@@ -1,0 +1,26 @@
+//! Throughput over time.
+
+use super::{Figure, missing, over_time, undrawable};
+use crate::record::Record;
+
+pub(super) fn figure(records: &[Record]) -> Figure {
+    let title = "Throughput over time";
+    let charts = over_time(records, "throughput", title, "", |record| &record.rates);
+    let advice = "interim results are measured with -D";
+    let mut missing = missing(
+        records,
+        |record| record.rates.is_empty(),
+        "throughput over time",
+        advice,
+    );
+    missing.extend(undrawable(&charts));
+    Figure {
+        id: "throughput",
+        heading: title,
+        about: "Each point is the mean of an interval, drawn in its middle. Where several \
+                are drawn as one, a band goes from the least to the greatest of them."
+            .to_owned(),
+        charts,
+        missing,
+    }
+}

@@ -28,6 +28,7 @@ pub use read::{Unreadable, read};
 pub use record::Record;
 pub use tables::{csv, markdown};
 
+pub use chart::png::BadFont;
 use chart::{Size, svg};
 
 /// Points of a line in a picture.
@@ -42,6 +43,15 @@ pub struct Picture {
 }
 
 impl Picture {
+    /// As PNG, with letters from `font`, the bytes of a TrueType or OpenType file.
+    ///
+    /// # Errors
+    ///
+    /// When that is not a font.
+    pub fn png(&self, font: &[u8]) -> Result<Vec<u8>, BadFont> {
+        chart::png::file(&self.chart.drawn(Size::wide(POINTS)), &self.chart, font)
+    }
+
     /// As SVG.
     #[must_use]
     pub fn svg(&self) -> String {

@@ -110,6 +110,15 @@ impl Quantity {
     }
 }
 
+impl Quantity {
+    /// What somebody asked for: without digits that say nothing.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        let (factor, sign) = self.unit.scaled(self.value);
+        format!("{}\u{a0}{sign}", short(self.value / factor))
+    }
+}
+
 impl std::fmt::Display for Quantity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (factor, sign) = self.unit.scaled(self.value);
@@ -234,7 +243,7 @@ mod tests {
         assert_eq!(said(0.000_012_211_5, Unit::Seconds), "12.21 µs");
         assert_eq!(said(5e-13, Unit::Seconds), "0.0005 ns");
         assert_eq!(said(0.0, Unit::Seconds), "0 s");
-        assert_eq!(said(1_047_728.0, Unit::Bytes), "1 023 KiB");
+        assert_eq!(said(1_047_728.0, Unit::Bytes), "1023 KiB");
         assert_eq!(said(f64::NAN, Unit::Bytes), "not a number B");
         assert_eq!(said(-1e300, Unit::Percent), "-1.000e300 %");
     }

@@ -13,10 +13,9 @@ pub(crate) fn summary(record: &Record) -> Vec<String> {
 }
 
 fn measured(record: &Record) -> String {
-    let test = record
-        .test
-        .as_deref()
-        .unwrap_or("A test that the file does not name");
+    let Some(test) = record.test.as_deref() else {
+        return "The file names no test.".to_owned();
+    };
     let mut text = test.to_owned();
     if let Some(protocol) = record
         .protocol
@@ -56,8 +55,10 @@ fn place(end: &End) -> String {
             .as_deref()
             .filter(|address| !known.contains(address)),
     );
+    // What a socket that may have any address says of itself.
+    known.retain(|address| !["0.0.0.0", "::"].contains(address));
     match known.is_empty() {
-        true => format!("{role} (no address known)"),
+        true => role.to_owned(),
         false => format!("{role} ({})", known.join(", ")),
     }
 }
@@ -152,18 +153,15 @@ fn of_record(record: &Record) -> Vec<(String, String)> {
     }
     if let [spread] = &record.spreads[..] {
         let seconds = |value: Option<f64>| value.map(|value| Quantity::new(value, Unit::Seconds));
-        push("time of an operation, mean", seconds(spread.mean));
-        push(
-            "time of an operation, standard deviation",
-            seconds(spread.deviation),
-        );
+        push("latency, mean", seconds(spread.mean));
+        push("latency, standard deviation", seconds(spread.deviation));
         for (percent, name) in crate::figure::PERCENTILES {
             push(
-                &format!("time of an operation, {name}"),
+                &format!("latency, {name}"),
                 seconds(spread.percentile(percent)),
             );
         }
-        push("time of an operation, longest", seconds(spread.longest));
+        push("latency, longest", seconds(spread.longest));
         rows.push(("operations timed".to_owned(), whole(spread.count())));
     }
     rows

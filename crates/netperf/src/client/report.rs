@@ -1,5 +1,7 @@
 //! `netperf report`: files with results in, a page and tables out.
 
+mod font;
+
 use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::Path;
@@ -76,11 +78,30 @@ fn make(args: &ReportArgs, records: &[Record]) -> Result<(), Failure> {
     if let Some(path) = &args.csv {
         write(path, netperf_web::csv(records).as_bytes())?;
     }
+    pictures(args, records)
+}
+
+fn pictures(args: &ReportArgs, records: &[Record]) -> Result<(), Failure> {
+    if args.svg.is_none() && args.png.is_none() {
+        return Ok(());
+    }
+    let pictures = netperf_web::pictures(records);
     if let Some(folder) = &args.svg {
         make_folder(folder)?;
-        for picture in netperf_web::pictures(records) {
+        for picture in &pictures {
             let path = folder.join(format!("{}.svg", picture.name));
             write(&path, picture.svg().as_bytes())?;
+        }
+    }
+    if let Some(folder) = &args.png {
+        let (name, font) = font::any().ok_or_else(|| failure(UNWRITABLE, font::MISSING))?;
+        make_folder(folder)?;
+        for picture in &pictures {
+            let path = folder.join(format!("{}.png", picture.name));
+            let bytes = picture
+                .png(&font)
+                .map_err(|error| failure(UNWRITABLE, &format!("{}: {error}", name.display())))?;
+            write(&path, &bytes)?;
         }
     }
     Ok(())

@@ -45,7 +45,7 @@ impl Bars {
         let top = legend::drawn(&mut scene, size.width, &entries.collect::<Vec<_>>());
         let ends = self.bars.iter().map(|bar| bar.total).chain([self.reach]);
         let right = size.width - 14.0;
-        let scale = Scale::over(Law::Linear, ends, 5).between(1.0, right);
+        let scale = Scale::over(Law::Linear, &self.unit, ends).between(1.0, right);
         let row = LINE + THICK + 12.0;
         let bottom = top + row * crate::number::of(self.bars.len()) + 4.0;
         self.axis(&mut scene, &scale, top, bottom, size);
@@ -122,6 +122,10 @@ impl Bars {
             } else {
                 Ink::Part(*colour)
             };
+            // Less than can be seen has no colour of its own.
+            if to - from < 0.4 {
+                continue;
+            }
             // Parts are told apart by a gap, too.
             let gap = if self.parts.is_empty() { 0.0 } else { 1.0 };
             scene.items.push(Item::Rect {

@@ -56,6 +56,7 @@ impl Axis<'_> {
 pub(super) fn framed(scene: &mut Scene, size: Size, top: f64, x: Axis<'_>, y: Axis<'_>) -> Frame {
     let (x_title, y_title) = (x.title(), y.title());
     let (x_unit, y_unit) = (x.unit, y.unit);
+    let nines = x.law == Law::Nines;
     let rows = 5;
     let measured = y.scale.clone().between(0.0, 1.0).ticks(rows, y_unit);
     let widest = measured
@@ -96,6 +97,14 @@ pub(super) fn framed(scene: &mut Scene, size: Size, top: f64, x: Axis<'_>, y: Ax
     }
     let wanted = if size.width < 500.0 { 4 } else { 8 };
     for tick in apart(frame.x.ticks(wanted, x_unit)) {
+        if nines {
+            let places = vec![(tick.at, frame.top), (tick.at, frame.bottom)];
+            scene.items.push(Item::Line {
+                places,
+                ink: Ink::Grid,
+                dash: 0,
+            });
+        }
         let places = vec![(tick.at, frame.bottom), (tick.at, frame.bottom + 5.0)];
         scene.items.push(Item::Line {
             places,

@@ -45,7 +45,7 @@ impl HeatMap {
             name: "time",
         };
         let y = Axis {
-            scale: Scale::over(Law::Log, middles(), 5),
+            scale: Scale::over(Law::Log, &Unit::Seconds, middles()),
             law: Law::Log,
             unit: &Unit::Seconds,
             name: "time of an operation",

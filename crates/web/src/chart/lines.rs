@@ -3,7 +3,7 @@
 use super::frame::{Axis, Frame, framed};
 use super::legend::{self, Sign};
 use super::scale::{Law, Scale};
-use super::scene::{Ink, Item, Scene};
+use super::scene::{Ink, Item, Place, Scene};
 use super::{Size, is_drawable};
 use crate::number;
 use crate::unit::{Quantity, Unit};
@@ -72,6 +72,23 @@ struct Drawn {
     of: usize,
 }
 
+impl Drawn {
+    fn place(&self, frame: &Frame) -> Place {
+        (frame.x.place(self.point.x), frame.y.place(self.point.y))
+    }
+}
+
+/// A few marks on a line, not at the same places as those of the next.
+fn marks(scene: &mut Scene, frame: &Frame, drawn: &[Drawn], look: (usize, &Line)) {
+    let (shape, line) = look;
+    let every = drawn.len().div_ceil(MARKS).max(1);
+    let from = every * (shape % 4 * 2 + 1) / 8;
+    for drawn in drawn.iter().skip(from).step_by(every) {
+        let (at, ink) = (drawn.place(frame), Ink::Series(line.colour));
+        scene.items.push(Item::Mark { at, ink, shape });
+    }
+}
+
 impl Line {
     /// Its points that can be drawn, and for how many each stands.
     fn thinned(&self, thin: Thin, most: usize) -> Vec<Drawn> {
@@ -125,7 +142,7 @@ impl Lines {
         let all = || self.lines.iter().flat_map(Line::usable);
         let x_law = if self.shares { Law::Nines } else { Law::Linear };
         let x_scale = if self.shares {
-            Scale::over(x_law, all().map(|point| point.x), 8)
+            Scale::over(x_law, &Unit::Percent, all().map(|point| point.x))
         } else {
             Scale::exactly(0.0, all().map(|point| point.x).fold(0.0, f64::max))
         };
@@ -137,14 +154,27 @@ impl Lines {
             name: &self.x_name,
         };
         let y = Axis {
-            scale: Scale::over(y_law, all().map(|point| point.y), 5),
+            scale: Scale::over(y_law, &self.unit, all().map(|point| point.y)),
             law: y_law,
             unit: &self.unit,
             name: &self.y_name,
         };
         let frame = framed(&mut scene, size, top, x, y);
-        for (index, line) in self.lines.iter().enumerate() {
-            self.line(&mut scene, &frame, line, index, size);
+        let thinned: Vec<_> = self
+            .lines
+            .iter()
+            .map(|line| line.thinned(self.thin, size.points))
+            .collect();
+        let all = || thinned.iter().zip(&self.lines).enumerate();
+        for (index, (drawn, line)) in all() {
+            self.stroke(&mut scene, &frame, drawn, (index, line));
+        }
+        // Over all lines, so that those on one another are told apart.
+        for (index, (drawn, line)) in all().filter(|_| self.lines.len() > 1) {
+            marks(&mut scene, &frame, drawn, (index, line));
+        }
+        for (_, (drawn, line)) in all() {
+            self.spots(&mut scene, &frame, drawn, line);
         }
         scene
     }
@@ -164,56 +194,34 @@ impl Lines {
         legend::drawn(scene, size.width, &entries.collect::<Vec<_>>())
     }
 
-    fn line(&self, scene: &mut Scene, frame: &Frame, line: &Line, index: usize, size: Size) {
+    /// The line itself, and a band where a point stands for several.
+    fn stroke(&self, scene: &mut Scene, frame: &Frame, drawn: &[Drawn], look: (usize, &Line)) {
+        let (shape, line) = look;
         let ink = Ink::Series(line.colour);
-        let points = line.thinned(self.thin, size.points);
         let at = |x: f64, y: f64| (frame.x.place(x), frame.y.place(y));
-        let place = |drawn: &Drawn| at(drawn.point.x, drawn.point.y);
-        for run in points.chunk_by(|_, next| next.point.joined) {
+        for run in drawn.chunk_by(|_, next| next.point.joined) {
             if run.iter().any(|drawn| drawn.of > 1) && self.thin == Thin::Mean {
                 let upper = run.iter().map(|drawn| at(drawn.point.x, drawn.high));
                 let lower = run.iter().rev().map(|drawn| at(drawn.point.x, drawn.low));
-                scene.items.push(Item::Area {
-                    places: upper.chain(lower).collect(),
-                    ink,
-                });
+                let places = upper.chain(lower).collect();
+                scene.items.push(Item::Area { places, ink });
             }
-            let places: Vec<_> = run.iter().map(place).collect();
-            if let [alone] = places[..] {
-                scene.items.push(Item::Mark {
-                    at: alone,
-                    ink,
-                    shape: index,
-                });
-            } else {
-                scene.items.push(Item::Line {
-                    places,
-                    ink,
-                    dash: line.dash,
-                });
-            }
-        }
-        if self.lines.len() > 1 {
-            // Not all at the same places, so that marks of lines on one another are seen.
-            let every = points.len().div_ceil(MARKS).max(1);
-            let from = every * (index % 4 * 2 + 1) / 8;
-            for drawn in points.iter().skip(from).step_by(every) {
-                scene.items.push(Item::Mark {
-                    at: place(drawn),
-                    ink,
-                    shape: index,
-                });
-            }
-        }
-        let named = self.lines.len() > 1;
-        for drawn in &points {
-            let tip = self.tip(line, drawn, named);
-            scene.items.push(Item::Spot {
-                at: place(drawn),
-                ink,
-                tip,
+            let places: Vec<_> = run.iter().map(|drawn| drawn.place(frame)).collect();
+            let dash = line.dash;
+            scene.items.push(match places[..] {
+                [at] => Item::Mark { at, ink, shape },
+                _ => Item::Line { places, ink, dash },
             });
         }
+    }
+
+    fn spots(&self, scene: &mut Scene, frame: &Frame, drawn: &[Drawn], line: &Line) {
+        let named = self.lines.len() > 1;
+        scene.items.extend(drawn.iter().map(|drawn| Item::Spot {
+            at: drawn.place(frame),
+            ink: Ink::Series(line.colour),
+            tip: self.tip(line, drawn, named),
+        }));
     }
 
     fn tip(&self, line: &Line, drawn: &Drawn, named: bool) -> String {

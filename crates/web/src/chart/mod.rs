@@ -6,6 +6,7 @@ mod heat;
 mod legend;
 mod lines;
 pub mod palette;
+pub mod png;
 pub(crate) mod scale;
 pub mod scene;
 pub mod svg;

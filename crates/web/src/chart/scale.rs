@@ -33,8 +33,8 @@ pub(crate) struct Tick {
 }
 
 impl Scale {
-    /// An axis for all of `values`, from pixel to pixel. A linear one begins at 0.
-    pub(crate) fn over(law: Law, values: impl Iterator<Item = f64>, wanted: usize) -> Self {
+    /// An axis for all of `values`. A linear one has 0 on it and ends at round numbers.
+    pub(crate) fn over(law: Law, unit: &Unit, values: impl Iterator<Item = f64>) -> Self {
         let usable = |value: &f64| super::is_drawable(*value) && (law != Law::Log || *value > 0.0);
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.filter(usable) {
@@ -44,7 +44,7 @@ impl Scale {
         let ends = (0.0, 1.0);
         let (low, high) = match law {
             Law::Linear if low > high => (0.0, 1.0),
-            Law::Linear => linear_ends(low.min(0.0), high.max(0.0), wanted),
+            Law::Linear => linear_ends(low.min(0.0), high.max(0.0), unit),
             Law::Log if low > high => (1.0, 10.0),
             Law::Log => log_ends(low, high),
             Law::Nines => (0.0, high.clamp(0.99, 1.0 - 1e-12)),
@@ -136,7 +136,7 @@ impl Scale {
     fn linear_ticks(&self, wanted: usize, unit: &Unit) -> Vec<Tick> {
         let (factor, _) = self.unit(unit);
         let (low, high) = (self.low / factor, self.high / factor);
-        let step = step(high - low, wanted);
+        let step = step(high - low, wanted, unit);
         let decimals = decimals(step);
         let first = (low / step - 1e-9).ceil();
         (0..40_u32)
@@ -151,8 +151,10 @@ impl Scale {
         let decades = high - low;
         let digits: &[f64] = if decades <= 1.5 {
             &[1.0, 2.0, 3.0, 5.0, 7.0]
-        } else if decades <= 3.0 {
+        } else if decades <= 2.5 {
             &[1.0, 2.0, 5.0]
+        } else if decades <= 4.5 {
+            &[1.0, 3.0]
         } else {
             &[1.0]
         };
@@ -191,7 +193,7 @@ impl Scale {
 }
 
 /// A step of 1, 2, 2.5 or 5 at some power of ten that makes about `wanted` of a length.
-fn step(length: f64, wanted: usize) -> f64 {
+fn step(length: f64, wanted: usize, unit: &Unit) -> f64 {
     let rough = length / crate::number::of(wanted.max(1));
     if !(rough.is_finite() && rough > 0.0) {
         return 1.0;
@@ -201,7 +203,13 @@ fn step(length: f64, wanted: usize) -> f64 {
     let factor = fits
         .into_iter()
         .find(|factor| factor * power >= rough * 0.999);
-    factor.unwrap_or(10.0) * power
+    let step = factor.unwrap_or(10.0) * power;
+    // There is no half of a thing.
+    if matches!(unit, Unit::Count(_)) {
+        step.max(1.0)
+    } else {
+        step
+    }
 }
 
 fn decimals(step: f64) -> usize {
@@ -230,12 +238,16 @@ fn written(value: f64, decimals: usize) -> String {
     crate::unit::apart(&text)
 }
 
-/// Ends at steps.
-fn linear_ends(low: f64, high: f64, wanted: usize) -> (f64, f64) {
+/// Steps of an axis, about.
+const STEPS: usize = 5;
+
+/// Ends at steps of the numbers that are written.
+fn linear_ends(low: f64, high: f64, unit: &Unit) -> (f64, f64) {
     if low == high {
         return (0.0, 1.0);
     }
-    let step = step(high - low, wanted);
+    let (factor, _) = unit.scaled(high.abs().max(low.abs()));
+    let step = step((high - low) / factor, STEPS, unit) * factor;
     (
         (low / step + 1e-9).floor() * step,
         (high / step - 1e-9).ceil() * step,
@@ -265,24 +277,29 @@ mod tests {
 
     #[test]
     fn ticks_are_round_numbers_of_the_prefix_that_fits() {
-        let scale = Scale::over(Law::Linear, [3.1e9, 51.4e9].into_iter(), 5);
+        let scale = Scale::over(
+            Law::Linear,
+            &Unit::BitsPerSecond,
+            [3.1e9, 51.4e9].into_iter(),
+        );
         assert_eq!(texts(&scale, &Unit::BitsPerSecond), ["0", "20", "40", "60"]);
         assert_eq!(scale.unit(&Unit::BitsPerSecond).1, "Gbit/s");
-        let scale = Scale::over(Law::Linear, [0.3].into_iter(), 5);
+        let scale = Scale::over(Law::Linear, &Unit::Percent, [0.3].into_iter());
         assert_eq!(texts(&scale, &Unit::Percent), ["0", "0.1", "0.2", "0.3"]);
     }
 
     #[test]
     fn logarithmic_ticks_have_a_unit_each() {
-        let scale = Scale::over(Law::Log, [12e-6, 4e-3].into_iter(), 5);
+        let scale = Scale::over(Law::Log, &Unit::Seconds, [12e-6, 4e-2].into_iter());
         let said = texts(&scale, &Unit::Seconds);
-        assert_eq!(said.first().map(String::as_str), Some("20 µs"));
-        assert_eq!(said.last().map(String::as_str), Some("2 ms"));
+        assert_eq!(said.first().map(String::as_str), Some("30 µs"));
+        assert_eq!(said.last().map(String::as_str), Some("30 ms"));
     }
 
     #[test]
     fn nines_are_as_far_apart() {
-        let scale = Scale::over(Law::Nines, [0.9995].into_iter(), 6).between(0.0, 300.0);
+        let scale =
+            Scale::over(Law::Nines, &Unit::Percent, [0.9995].into_iter()).between(0.0, 300.0);
         let ticks = scale.ticks(6, &Unit::Percent);
         let texts: Vec<&str> = ticks.iter().map(|tick| tick.text.as_str()).collect();
         assert_eq!(texts, ["0 %", "50 %", "90 %", "99 %", "99.9 %"]);
@@ -300,7 +317,8 @@ mod tests {
             vec![1e-300],
         ] {
             for law in [Law::Linear, Law::Log, Law::Nines] {
-                let scale = Scale::over(law, values.iter().copied(), 5).between(10.0, 90.0);
+                let scale =
+                    Scale::over(law, &Unit::Seconds, values.iter().copied()).between(10.0, 90.0);
                 for value in [0.0, -1.0, 1e300, f64::NAN, 1e-300] {
                     let place = scale.place(value);
                     assert!(

@@ -189,19 +189,25 @@ fn missing(
     what: &str,
     advice: &str,
 ) -> Vec<String> {
-    let without = records.iter().filter(|record| lacks(record));
-    let mut said: Vec<String> = Vec::new();
-    for record in without {
-        let of = if records.len() == 1 {
-            String::new()
-        } else {
-            format!(" in {}", record.label)
-        };
-        let advice = match record.origin {
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for record in records
+        .iter()
+        .filter(|record| record.error.is_none() && lacks(record))
+    {
+        let reason = match record.origin {
             origin if origin.starts_with("netperf") => advice.to_owned(),
-            origin => format!("{origin} does not tell"),
+            origin => format!("this file of {origin} does not tell"),
         };
-        said.push(format!("No {what}{of}: {advice}."));
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, labels)) => labels.push(&record.label),
+            None => reasons.push((reason, vec![&record.label])),
+        }
     }
-    said
+    let said = reasons
+        .into_iter()
+        .map(|(reason, labels)| match labels.len() {
+            all if all == records.len() => format!("No {what}: {reason}."),
+            _ => format!("No {what} in {}: {reason}.", labels.join(", ")),
+        });
+    said.collect()
 }

@@ -66,9 +66,10 @@ fn written(records: &[Record], figures: &[Figure], points: usize) -> String {
     header(&mut text, &title, records, figures);
     text.push_str("<main id=\"main\">\n");
     summary(&mut text, records);
-    for figure in figures {
+    for figure in figures.iter().filter(|figure| !figure.charts.is_empty()) {
         section(&mut text, figure, points);
     }
+    not_here(&mut text, figures);
     hosts(&mut text, records);
     text.push_str("</main>\n");
     footer(&mut text);
@@ -210,9 +211,7 @@ fn card(text: &mut String, index: usize, record: &Record) {
 fn section(text: &mut String, figure: &Figure, points: usize) {
     let (id, heading) = (figure.id, figure.heading);
     _ = writeln!(text, "<section id=\"{id}\"><h2>{heading}</h2>");
-    if !figure.charts.is_empty() {
-        _ = writeln!(text, "<p class=\"about\">{}</p>", markup(&figure.about));
-    }
+    _ = writeln!(text, "<p class=\"about\">{}</p>", markup(&figure.about));
     for (chart, table) in &figure.charts {
         drawing(text, chart, table, points);
     }
@@ -220,6 +219,19 @@ fn section(text: &mut String, figure: &Figure, points: usize) {
         _ = writeln!(text, "<p class=\"missing\">{}</p>", markup(line));
     }
     text.push_str("</section>\n");
+}
+
+/// Figures without any chart, and why.
+fn not_here(text: &mut String, figures: &[Figure]) {
+    let empty = || figures.iter().filter(|figure| figure.charts.is_empty());
+    if empty().next().is_none() {
+        return;
+    }
+    text.push_str("<section id=\"not-here\"><h2>What is not here</h2><ul class=\"missing\">");
+    for line in empty().flat_map(|figure| &figure.missing) {
+        _ = write!(text, "<li>{}</li>", markup(line));
+    }
+    text.push_str("</ul></section>\n");
 }
 
 /// A chart for wide and for narrow pages, and the table of the same.

@@ -28,7 +28,7 @@ pub(super) fn document(document: &Value) -> Result<Record, String> {
         started: text(meta, "TIME").as_deref().and_then(unix_time),
         test: text(meta, "NAME"),
         limit: number(meta, "LENGTH")
-            .map(|length| format!("for {}", Quantity::new(length, Unit::Seconds))),
+            .map(|length| format!("for {}", Quantity::new(length, Unit::Seconds).brief())),
         length: number(meta, "TOTAL_LENGTH"),
         local: End {
             role: "flent's host",
@@ -173,6 +173,10 @@ fn add(record: &mut Record, series: &Series<'_>) {
             .extend(track(series, Unit::Seconds, 1e-3)),
         (name, _) if name.starts_with("tcp_") => {}
         (_, "Mbits/s") => {
+            if let Some(mean) = series.mean.filter(|_| computed) {
+                let mean = Quantity::new(mean * 1e6, Unit::BitsPerSecond);
+                record.figures.push((series.name.to_owned(), mean));
+            }
             if !computed {
                 flow(record, series);
             }
@@ -276,19 +280,21 @@ fn heat(name: &str, singles: &[(f64, f64)]) -> Option<Heat> {
 
 /// Sums, where flent made them, stand for their parts.
 fn totals(record: &mut Record) {
-    let flows = record
-        .rates
-        .iter()
-        .filter(|track| record.flows.iter().any(|(name, _)| *name == track.name));
-    let single = flows.count() == 1;
-    let is_sum = |track: &Track| track.name.ends_with(" sum") || track.name.ends_with(" totals");
-    if record.rates.iter().any(is_sum) {
-        record.rates.retain(is_sum);
+    let is_sum = |name: &str| name.ends_with(" sum") || name.ends_with(" totals");
+    if record.rates.iter().any(|track| is_sum(&track.name)) {
+        record.rates.retain(|track| is_sum(&track.name));
     } else {
         record.rates.retain(|track| !track.name.ends_with(" avg"));
     }
-    if single {
-        record.headline = record.flows.first().map(|(_, rate)| rate.clone());
+    let sums = || record.figures.iter().filter(|(name, _)| is_sum(name));
+    let total = sums().find(|(name, _)| name.ends_with(" totals"));
+    let only = sums().next().filter(|_| sums().count() == 1);
+    record.headline = total.or(only).map(|(_, rate)| rate.clone());
+    if record.flows.len() == 1 {
+        record.headline = record
+            .headline
+            .take()
+            .or(record.flows.first().map(|flow| flow.1.clone()));
         record.flows.clear();
     }
 }

@@ -67,10 +67,13 @@ fn limit(document: &Value) -> Option<String> {
     let test = at(document, "start.test_start")?;
     let positive = |name| number(test, name).filter(|amount| *amount > 0.0);
     if let Some(seconds) = positive("duration") {
-        return Some(format!("for {}", Quantity::new(seconds, Unit::Seconds)));
+        return Some(format!(
+            "for {}",
+            Quantity::new(seconds, Unit::Seconds).brief()
+        ));
     }
     if let Some(bytes) = positive("bytes") {
-        return Some(format!("for {}", Quantity::new(bytes, Unit::Bytes)));
+        return Some(format!("for {}", Quantity::new(bytes, Unit::Bytes).brief()));
     }
     positive("blocks").map(|blocks| format!("for {} blocks", crate::unit::whole(blocks)))
 }

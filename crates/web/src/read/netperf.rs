@@ -134,7 +134,7 @@ fn limit(document: &Value) -> Option<String> {
     match kind.as_str() {
         "time" => {
             let seconds = Quantity::new(number(limit, "seconds")?, Unit::Seconds);
-            Some(format!("for {seconds}"))
+            Some(format!("for {}", seconds.brief()))
         }
         "signal" => Some("until a signal".to_owned()),
         _ => {

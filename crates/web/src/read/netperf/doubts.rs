@@ -21,7 +21,8 @@ pub(super) fn add(document: &Value, record: &mut Record) {
         doubts.push("The confidence that was asked for was not reached.".to_owned());
     }
     doubts.extend(lost(document));
-    for end in [&record.local, &record.remote] {
+    let both = if on_one_host(record) { 1 } else { 2 };
+    for end in [&record.local, &record.remote].into_iter().take(both) {
         let peak = end.cpu.as_ref().and_then(|cpu| cpu.peak);
         if let Some((cpu, busy)) = peak.filter(|(_, busy)| *busy >= FULL) {
             let (role, busy) = (end.role, figure(busy));

@@ -5,6 +5,7 @@
 //! Nothing here is shipped. A helper that
 //! cannot do its work panics: that is how a test fails.
 
+pub mod browser;
 pub mod net;
 pub mod peers;
 pub mod place;
@@ -16,6 +17,7 @@ pub mod scratch;
 pub mod server;
 pub mod values;
 
+pub use browser::Browser;
 pub use net::{LoopbackOnly, TwoHosts};
 pub use peers::Programs;
 pub use place::Place;

@@ -39,7 +39,7 @@ impl Unit {
     pub fn quantity(&self) -> &'static str {
         match self {
             Self::BitsPerSecond => "throughput",
-            Self::TransactionsPerSecond => "transactions per second",
+            Self::TransactionsPerSecond => "rate",
             Self::Seconds => "time",
             Self::Bytes => "size",
             Self::Percent => "share",

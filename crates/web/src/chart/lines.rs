@@ -114,7 +114,21 @@ impl Line {
                 of: group.len(),
             })
         });
-        groups.collect()
+        let mut drawn: Vec<Drawn> = groups.collect();
+        // A line begins where it begins, also when the last of each group stands for it.
+        if let Some(point) = points.first().filter(|_| thin == Thin::Last && each > 1) {
+            let alone = Drawn {
+                point: *point,
+                low: point.y,
+                high: point.y,
+                of: 1,
+            };
+            if let Some(next) = drawn.first_mut() {
+                next.point.joined = true;
+            }
+            drawn.insert(0, alone);
+        }
+        drawn
     }
 
     fn usable(&self) -> impl Iterator<Item = Point> {

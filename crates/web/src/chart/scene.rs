@@ -118,14 +118,15 @@ pub enum Ink {
 /// Pixels that a letter takes on average at the one size of letters.
 const LETTER: f64 = 6.7;
 
-/// About how wide a text is.
+/// About how wide a text is; rather too wide than too narrow, as fonts differ.
 #[must_use]
 pub fn width_of(text: &str) -> f64 {
     let letters = text.chars().map(|letter| match letter {
         '.' | ',' | ':' | ';' | 'i' | 'l' | 'j' | '|' | '\'' | '\u{202f}' | '\u{a0}' | ' '
         | '/' => 0.6,
-        'm' | 'w' | 'M' | 'W' | '%' | 'G' | '_' => 1.4,
-        letter if letter.is_ascii() => 1.05,
+        'm' | 'w' | 'M' | 'W' | '%' | 'G' | '_' | '@' => 1.7,
+        letter if letter.is_ascii_digit() => 1.15,
+        letter if letter.is_ascii() => 1.08,
         // Letters of other scripts may be as wide as high.
         letter if u32::from(letter) >= 0x1100 => 2.0,
         _ => 1.1,

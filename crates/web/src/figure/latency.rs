@@ -82,7 +82,8 @@ pub(super) fn spectrum(records: &[Record]) -> Figure {
 }
 
 /// The spectrum: after each range the share of operations seen by then. That of the last
-/// would be 1, which is nowhere on the axis, so it stands where all but one were seen.
+/// would be 1, which is nowhere on the axis, so it stands where half of one is left, as
+/// Hazen's plotting positions have it.
 fn points(spread: &Spread) -> Vec<Point> {
     let count = spread.count();
     let mut seen = 0.0;
@@ -96,7 +97,7 @@ fn points(spread: &Spread) -> Vec<Point> {
             push(0.0, spread.shortest.unwrap_or(range.from));
         }
         seen += range.count;
-        let share = (seen / count).min(1.0 - 1.0 / (count + 1.0));
+        let share = (seen / count).min(1.0 - 0.5 / count);
         push(share, range.middle());
     }
     if let Some((last, longest)) = points.last_mut().zip(spread.longest) {

@@ -179,7 +179,7 @@ fn the_page_is_used_by_keyboard_and_its_colours_are_chosen_there() {
             "const e = document.activeElement; return e.id || e.getAttribute('aria-label') || e.textContent",
         );
         reached.push(what.as_str().unwrap_or_default().to_owned());
-        if what == "Throughput over time"
+        if what == "Transactions over time"
             && browser.script("return document.activeElement.tagName") == "svg"
         {
             break;
@@ -189,7 +189,7 @@ fn the_page_is_used_by_keyboard_and_its_colours_are_chosen_there() {
         "To the results",
         "theme-system",
         "Summary",
-        "Throughput over time",
+        "Transactions over time",
     ] {
         assert!(
             reached.iter().any(|what| what == wanted),

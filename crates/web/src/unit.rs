@@ -122,6 +122,9 @@ impl Quantity {
 impl std::fmt::Display for Quantity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (factor, sign) = self.unit.scaled(self.value);
+        if matches!(self.unit, Unit::Count(_)) && self.value.fract() == 0.0 {
+            return write!(f, "{}\u{a0}{sign}", whole(self.value));
+        }
         write!(f, "{}\u{a0}{sign}", figure(self.value / factor))
     }
 }

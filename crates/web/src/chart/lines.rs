@@ -4,7 +4,7 @@ use super::frame::{Axis, Frame, framed};
 use super::legend::{self, Sign};
 use super::scale::{Law, Scale};
 use super::scene::{Ink, Item, Place, Scene};
-use super::{Size, is_drawable};
+use super::{Size, is_drawable, simplify};
 use crate::number;
 use crate::unit::{Quantity, Unit};
 
@@ -35,8 +35,8 @@ pub struct Lines {
 pub enum Thin {
     /// Their mean, with the least and the greatest around it.
     Mean,
-    /// The last of them.
-    Last,
+    /// Nothing: points that the line looks the same without are left out.
+    Shape,
 }
 
 /// A line.
@@ -78,57 +78,79 @@ impl Drawn {
     }
 }
 
-/// A few marks on a line, not at the same places as those of the next.
+/// Means of as many neighbours as must become one.
+fn means(points: &[Point], most: usize) -> Vec<Drawn> {
+    let each = points.len().div_ceil(most.max(1)).max(1);
+    let groups = points.chunks(each).filter_map(|group| {
+        let count = number::of(group.len());
+        let mean = |of: fn(&Point) -> f64| group.iter().map(|point| of(point) / count).sum();
+        let values = || group.iter().map(|point| point.y);
+        Some(Drawn {
+            point: Point {
+                x: mean(|point| point.x),
+                y: mean(|point| point.y),
+                joined: group.first()?.joined,
+            },
+            low: values().fold(f64::INFINITY, f64::min),
+            high: values().fold(f64::NEG_INFINITY, f64::max),
+            of: group.len(),
+        })
+    });
+    groups.collect()
+}
+
+/// The points that give the line its shape.
+fn shape(points: &[Point], most: usize, frame: &Frame) -> Vec<Drawn> {
+    let alone = |point: &Point| Drawn {
+        point: *point,
+        low: point.y,
+        high: point.y,
+        of: 1,
+    };
+    let runs = points.chunk_by(|_, next| next.joined);
+    let drawn = runs.flat_map(|run| {
+        let places: Vec<Place> = run.iter().map(|point| alone(point).place(frame)).collect();
+        let room = (most * run.len()).div_ceil(points.len()).max(2);
+        let kept = simplify::kept(&places, room);
+        kept.into_iter()
+            .filter_map(|index| run.get(index))
+            .map(alone)
+            .collect::<Vec<_>>()
+    });
+    drawn.collect()
+}
+
+/// A few marks on a line, evenly, but not at the same places as those of the next.
 fn marks(scene: &mut Scene, frame: &Frame, drawn: &[Drawn], look: (usize, &Line)) {
     let (shape, line) = look;
-    let every = drawn.len().div_ceil(MARKS).max(1);
-    let from = every * (shape % 4 * 2 + 1) / 8;
-    for drawn in drawn.iter().skip(from).step_by(every) {
-        let (at, ink) = (drawn.place(frame), Ink::Series(line.colour));
-        scene.items.push(Item::Mark { at, ink, shape });
+    let places = || drawn.iter().map(|drawn| drawn.place(frame));
+    let (Some(first), Some(last)) = (places().next(), places().last()) else {
+        return;
+    };
+    let gap = (last.0 - first.0) / number::of(MARKS);
+    let begin = first.0 + gap * number::of(shape % 4 * 2 + 1) / 8.0;
+    let ink = Ink::Series(line.colour);
+    let mut before = None;
+    for mark in 0..MARKS {
+        let wanted = begin + gap * number::of(mark);
+        let off = |place: &Place| (place.0 - wanted).abs();
+        let nearest = places().min_by(|one, other| off(one).total_cmp(&off(other)));
+        // Where there is no point for long, there is no mark either.
+        if let Some(at) = nearest.filter(|at| off(at) <= gap / 2.0 && before != Some(*at)) {
+            scene.items.push(Item::Mark { at, ink, shape });
+            before = Some(at);
+        }
     }
 }
 
 impl Line {
-    /// Its points that can be drawn, and for how many each stands.
-    fn thinned(&self, thin: Thin, most: usize) -> Vec<Drawn> {
+    /// Its points as they are drawn, `most` or little more.
+    fn thinned(&self, thin: Thin, most: usize, frame: &Frame) -> Vec<Drawn> {
         let points: Vec<Point> = self.usable().collect();
-        let each = points.len().div_ceil(most.max(1)).max(1);
-        let groups = points.chunks(each).filter_map(|group| {
-            let (first, last) = (group.first()?, group.last()?);
-            let count = number::of(group.len());
-            let mean = |of: fn(&Point) -> f64| group.iter().map(|point| of(point) / count).sum();
-            let (x, y) = match thin {
-                Thin::Mean => (mean(|point| point.x), mean(|point| point.y)),
-                Thin::Last => (last.x, last.y),
-            };
-            let values = || group.iter().map(|point| point.y);
-            Some(Drawn {
-                point: Point {
-                    x,
-                    y,
-                    joined: first.joined,
-                },
-                low: values().fold(f64::INFINITY, f64::min),
-                high: values().fold(f64::NEG_INFINITY, f64::max),
-                of: group.len(),
-            })
-        });
-        let mut drawn: Vec<Drawn> = groups.collect();
-        // A line begins where it begins, also when the last of each group stands for it.
-        if let Some(point) = points.first().filter(|_| thin == Thin::Last && each > 1) {
-            let alone = Drawn {
-                point: *point,
-                low: point.y,
-                high: point.y,
-                of: 1,
-            };
-            if let Some(next) = drawn.first_mut() {
-                next.point.joined = true;
-            }
-            drawn.insert(0, alone);
+        match thin {
+            Thin::Mean => means(&points, most),
+            Thin::Shape => shape(&points, most, frame),
         }
-        drawn
     }
 
     fn usable(&self) -> impl Iterator<Item = Point> {
@@ -177,7 +199,7 @@ impl Lines {
         let thinned: Vec<_> = self
             .lines
             .iter()
-            .map(|line| line.thinned(self.thin, size.points))
+            .map(|line| line.thinned(self.thin, size.points, &frame))
             .collect();
         let all = || thinned.iter().zip(&self.lines).enumerate();
         for (index, (drawn, line)) in all() {
@@ -256,7 +278,7 @@ impl Lines {
                     of(drawn.high)
                 )
             }
-            Thin::Mean | Thin::Last => String::new(),
+            Thin::Mean | Thin::Shape => String::new(),
         };
         format!("{name}{value} at {place}{spread}")
     }

@@ -9,6 +9,7 @@ pub mod palette;
 pub mod png;
 pub(crate) mod scale;
 pub mod scene;
+mod simplify;
 pub mod svg;
 
 pub use bars::{Bar, Bars};

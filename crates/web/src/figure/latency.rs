@@ -74,19 +74,19 @@ pub(super) fn spectrum(records: &[Record]) -> Figure {
         y_name: "time of an operation".to_owned(),
         log,
         lines,
-        thin: Thin::Last,
+        thin: Thin::Shape,
     };
     let (chart, _) = chart("latency".to_owned(), "Latency by percentile", lines);
     figure.charts.push((chart, table(records)));
     figure
 }
 
-/// The spectrum: after each range the share of operations seen by then. That of the last
-/// would be 1, which is nowhere on the axis, so it stands where half of one is left, as
-/// Hazen's plotting positions have it.
+/// The spectrum: a step for each range, from the share of operations seen before it to
+/// that seen after it. The last would end at 1, which is nowhere on the axis, so it ends
+/// where half of one is left, as Hazen's plotting positions have it.
 fn points(spread: &Spread) -> Vec<Point> {
     let count = spread.count();
-    let mut seen = 0.0;
+    let (mut seen, mut before) = (0.0, 0.0);
     let mut points: Vec<Point> = Vec::new();
     let mut push = |x: f64, y: f64| {
         let joined = !points.is_empty();
@@ -97,31 +97,14 @@ fn points(spread: &Spread) -> Vec<Point> {
             push(0.0, spread.shortest.unwrap_or(range.from));
         }
         seen += range.count;
-        let share = (seen / count).min(1.0 - 0.5 / count);
-        push(share, range.middle());
+        push(before, range.middle());
+        before = (seen / count).min(1.0 - 0.5 / count);
+        push(before, range.middle());
     }
     if let Some((last, longest)) = points.last_mut().zip(spread.longest) {
         last.y = longest.max(last.y);
     }
-    rising(points)
-}
-
-/// The points without those that hide behind the next in a picture: a line of a million
-/// times is seen as well through a few hundred.
-fn rising(points: Vec<Point>) -> Vec<Point> {
-    const STEP: f64 = 0.006;
-    let along = |point: &Point| -(1.0 - point.x).log10();
-    let mut kept: Vec<Point> = Vec::new();
-    for point in points {
-        let close = kept
-            .last()
-            .is_some_and(|last| along(&point) - along(last) < STEP && point.y < last.y * 1.02);
-        if close && kept.len() > 1 {
-            kept.pop();
-        }
-        kept.push(point);
-    }
-    kept
+    points
 }
 
 fn table(records: &[Record]) -> Table {

@@ -79,7 +79,7 @@ fn resent(records: &[Record]) -> (crate::chart::Chart, crate::table::Table) {
         y_name: "sent again so far".to_owned(),
         log: false,
         lines: lines.collect(),
-        thin: Thin::Last,
+        thin: Thin::Shape,
     };
     chart("tcp-sent-again".to_owned(), "Segments sent again", lines)
 }

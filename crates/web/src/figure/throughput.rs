@@ -1,11 +1,22 @@
 //! Throughput over time.
 
 use super::{Figure, missing, over_time, undrawable};
+use crate::chart::Body;
 use crate::record::Record;
+use crate::unit::Unit;
 
 pub(super) fn figure(records: &[Record]) -> Figure {
     let title = "Throughput over time";
-    let charts = over_time(records, "throughput", title, "", |record| &record.rates);
+    let mut charts = over_time(records, "throughput", title, "", |record| &record.rates);
+    for (chart, table) in &mut charts {
+        let transactions =
+            matches!(&chart.body, Body::Lines(lines) if lines.unit == Unit::TransactionsPerSecond);
+        if transactions {
+            let text = "Transactions over time";
+            table.caption = table.caption.replacen(title, text, 1);
+            chart.title = text.to_owned();
+        }
+    }
     let advice = "interim results are measured with -D";
     let mut missing = missing(
         records,

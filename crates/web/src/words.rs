@@ -65,16 +65,17 @@ fn place(end: &End) -> String {
 
 fn steadiness(record: &Record) -> Option<String> {
     let track = record.rates.first().filter(|_| record.rates.len() == 1)?;
-    let values = || track.samples.iter().map(|sample| sample.value);
+    let samples = crate::figure::settled(&track.samples);
+    let values = || samples.iter().map(|sample| sample.value);
     let (low, high) = (
         values().fold(f64::INFINITY, f64::min),
         values().fold(f64::NEG_INFINITY, f64::max),
     );
     let of = |value| Quantity::new(value, track.unit.clone());
-    (track.samples.len() > 1).then(|| {
+    (samples.len() > 1).then(|| {
         format!(
             "Its {} intervals were between {} and {}.",
-            track.samples.len(),
+            samples.len(),
             of(low),
             of(high)
         )

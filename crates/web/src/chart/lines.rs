@@ -124,7 +124,7 @@ fn shape(points: &[Point], most: usize, frame: &Frame) -> Vec<Drawn> {
 fn marks(scene: &mut Scene, frame: &Frame, drawn: &[Drawn], look: (usize, &Line)) {
     let (shape, line) = look;
     let places = || drawn.iter().map(|drawn| drawn.place(frame));
-    let (Some(first), Some(last)) = (places().next(), places().last()) else {
+    let (Some(first), Some(last)) = (places().next(), places().next_back()) else {
         return;
     };
     let gap = (last.0 - first.0) / number::of(MARKS);

@@ -29,7 +29,8 @@ pub(super) fn figure(records: &[Record]) -> Figure {
         id: "throughput",
         heading: title,
         about: "Each point is the mean of an interval, drawn in its middle. Where several \
-                are drawn as one, a band goes from the least to the greatest of them."
+                are drawn as one, a band goes from the least to the greatest of them. An interval that the end of the run cut short is taken \
+                together with the one before."
             .to_owned(),
         charts,
         missing,

@@ -268,8 +268,13 @@ fn stream_samples(intervals: &[Value], socket: u64, field: &str, factor: f64) ->
     let samples = own
         .enumerate()
         .filter_map(|(index, stream)| sample(stream, field, factor, index > 0));
-    // What it writes for an end that does not send.
-    samples.filter(|sample| sample.value > 0.0).collect()
+    // 0 is what it writes for an end that does not send. TCP is asked at the end of an
+    // interval.
+    let instants = samples.map(|sample| Sample {
+        span: 0.0,
+        ..sample
+    });
+    instants.filter(|sample| sample.value > 0.0).collect()
 }
 
 fn doubts(document: &Value, record: &mut Record) {

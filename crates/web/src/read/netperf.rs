@@ -310,16 +310,15 @@ fn series(document: &Value, record: &mut Record) {
         };
         let window = number(info, "congestion_window_segments");
         let segment = number(info, "send_segment_bytes");
-        tcp[0].extend(
-            window
-                .zip(segment)
-                .map(|(window, size)| sample(window * size)),
-        );
-        let trip = number(info, "round_trip_microseconds");
-        tcp[1].extend(trip.map(|trip| Sample {
+        // What TCP says is so at the end of an interval, not in all of it.
+        let instant = |value| Sample {
             span: 0.0,
-            ..sample(trip * 1e-6)
-        }));
+            ..sample(value)
+        };
+        let window = window.zip(segment);
+        tcp[0].extend(window.map(|(window, size)| instant(window * size)));
+        let trip = number(info, "round_trip_microseconds");
+        tcp[1].extend(trip.map(|trip| instant(trip * 1e-6)));
         if let Some(resent) = number(info, "retransmitted_segments") {
             // A counter that went back belongs to another connection.
             let since = if resent >= resent_before {

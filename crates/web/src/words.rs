@@ -107,7 +107,7 @@ fn times(record: &Record) -> Vec<String> {
 fn cpu(record: &Record) -> Option<String> {
     let busy = |end: &End| {
         let busy = end.cpu.as_ref()?.busy?;
-        Some(format!("{} % at {}", figure(busy), end.role))
+        Some(format!("{}\u{a0}% at {}", figure(busy), end.role))
     };
     let both: Vec<String> = [&record.local, &record.remote]
         .into_iter()

@@ -135,7 +135,11 @@ fn iperf3_over_udp_shows_what_arrived_and_doubts_what_was_lost() {
     let record = read("iperf3-udp.json");
     assert_eq!(said(record.headline.as_ref()), "41.46 Mbit/s");
     assert_eq!(figure(&record, "jitter"), "151.6 µs");
-    assert!(record.doubts[0].contains("16.80 %"), "{:?}", record.doubts);
+    assert!(
+        record.doubts[0].contains("16.80\u{a0}%"),
+        "{:?}",
+        record.doubts
+    );
     assert_eq!(
         read("iperf3-err.json").error.as_deref(),
         Some("iperf3: unable to connect to server: Connection refused")

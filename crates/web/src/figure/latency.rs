@@ -9,12 +9,12 @@ use crate::unit::{Quantity, Unit, whole};
 /// Percentiles of the table.
 pub(crate) const PERCENTILES: [(f64, &str); 7] = [
     (50.0, "median"),
-    (90.0, "90 %"),
-    (95.0, "95 %"),
-    (99.0, "99 %"),
-    (99.9, "99.9 %"),
-    (99.99, "99.99 %"),
-    (99.999, "99.999 %"),
+    (90.0, "90\u{a0}%"),
+    (95.0, "95\u{a0}%"),
+    (99.0, "99\u{a0}%"),
+    (99.9, "99.9\u{a0}%"),
+    (99.99, "99.99\u{a0}%"),
+    (99.999, "99.999\u{a0}%"),
 ];
 
 /// From how many times the shortest on the longest is drawn by logarithms.

@@ -282,7 +282,7 @@ fn doubts(document: &Value, record: &mut Record) {
         let lost = figure(lost);
         record
             .doubts
-            .push(format!("{lost} % of the datagrams were lost."));
+            .push(format!("{lost}\u{a0}% of the datagrams were lost."));
     }
     let loopback = record
         .remote

@@ -27,7 +27,7 @@ pub(super) fn add(document: &Value, record: &mut Record) {
         if let Some((cpu, busy)) = peak.filter(|(_, busy)| *busy >= FULL) {
             let (role, busy) = (end.role, figure(busy));
             doubts.push(format!(
-                "CPU {cpu} at {role} was {busy} % busy: it, not the network, may have been the limit."
+                "CPU {cpu} at {role} was {busy}\u{a0}% busy: it, not the network, may have been the limit."
             ));
         }
     }
@@ -61,7 +61,7 @@ fn lost(document: &Value) -> Option<String> {
     (sent > 0.0 && percent > LOST).then(|| {
         let size = Quantity::new(missing, Unit::Bytes);
         let percent = figure(percent);
-        format!("{percent} % of what was sent ({size}) did not arrive.")
+        format!("{percent}\u{a0}% of what was sent ({size}) did not arrive.")
     })
 }
 

@@ -82,3 +82,13 @@ bench *options:
 instructions *options:
     cargo build --release -p netperf
     cargo run --release -q -p xtask -- instructions {{ options }}
+
+# A page of real runs, with its pictures and tables, to look at.
+report-sample folder="target/report-sample":
+    mkdir -p {{ folder }}
+    cargo run --release -q -p netperf -- -t TCP_RR -l 5 -D 0.1 -c -C -j --json >{{ folder }}/rr.json
+    cargo run --release -q -p netperf -- -t TCP_RR -l 5 -D 0.1 -c -C -j --json -- -r 1,16K >{{ folder }}/rr-16k.json
+    cargo run --release -q -p netperf -- -t TCP_STREAM -l 5 -D 0.1 -c -C -j --json >{{ folder }}/stream.json
+    cargo run --release -q -p netperf -- report {{ folder }}/*.json -o {{ folder }}/report.html \
+        --svg {{ folder }} --markdown {{ folder }}/report.md --csv {{ folder }}/report.csv
+    @echo "{{ folder }}/report.html"

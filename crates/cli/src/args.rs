@@ -1,5 +1,6 @@
 //! Stage 1: what was typed, letter by letter. No look at the machine.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use netperf_model::{CpuMethod, Family, IoMethod, Limit, Placement, Unit};
@@ -356,6 +357,23 @@ pub struct Args {
     pub global: GlobalArgs,
     /// Behind it.
     pub test: TestArgs,
+}
+
+/// The options of `netperf report`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReportArgs {
+    /// Files with results, in order.
+    pub files: Vec<String>,
+    /// `-o`: where the page goes.
+    pub page: Option<PathBuf>,
+    /// `--svg`: a folder for charts.
+    pub svg: Option<PathBuf>,
+    /// `--png`: a folder for charts.
+    pub png: Option<PathBuf>,
+    /// `--markdown`: where the tables go.
+    pub markdown: Option<PathBuf>,
+    /// `--csv`: where the numbers go.
+    pub csv: Option<PathBuf>,
 }
 
 /// The options of netserver.

@@ -3,7 +3,7 @@
 use crate::getopt::Argument;
 use crate::group::Group;
 use crate::kind::Kind;
-use crate::options::{SuiteOptions, global, omni, server};
+use crate::options::{SuiteOptions, global, omni, report, server};
 use crate::table::Row;
 
 /// One option as it is described.
@@ -63,6 +63,11 @@ pub(crate) fn global() -> Vec<Entry> {
 /// Those behind it, for a suite.
 pub(crate) fn suite(suite: &SuiteOptions) -> Vec<Entry> {
     suite.table.iter().map(Entry::new).collect()
+}
+
+/// The options of `netperf report`.
+pub(crate) fn report() -> Vec<Entry> {
+    report::TABLE.iter().map(Entry::new).collect()
 }
 
 /// netserver's options.

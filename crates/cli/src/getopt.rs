@@ -58,12 +58,22 @@ enum Word<'a> {
 pub(crate) struct Getopt<'a> {
     words: &'a [String],
     cluster: &'a str,
+    skipped: Vec<&'a str>,
 }
 
 impl<'a> Getopt<'a> {
     /// Starts at the first of `words`, which follow the program's name.
     pub(crate) const fn new(words: &'a [String]) -> Self {
-        Self { words, cluster: "" }
+        Self {
+            words,
+            cluster: "",
+            skipped: Vec::new(),
+        }
+    }
+
+    /// The words so far that are neither options nor arguments of one.
+    pub(crate) fn skipped(&self) -> &[&'a str] {
+        &self.skipped
     }
 
     /// The words behind the `--` that ended the options; empty when there was none.
@@ -111,7 +121,7 @@ impl<'a> Getopt<'a> {
             }
             match word.strip_prefix('-') {
                 Some(letters) if !letters.is_empty() => return Some(Word::Letters(letters)),
-                Some(_) | None => {}
+                Some(_) | None => self.skipped.push(word),
             }
         }
     }

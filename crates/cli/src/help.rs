@@ -57,6 +57,22 @@ pub(crate) fn test(test: TestId) -> String {
     text
 }
 
+/// Everything about `netperf report`.
+pub(crate) fn report() -> String {
+    let mut text = "\
+Usage: netperf report file [file ...] [options]
+
+Makes a page of results, one drawn over the other: what netperf --json and
+--json-stream, iperf3 -J and flent wrote. The page is one file.
+
+  netperf report result.json -o report.html
+  netperf report before.json after.json --svg charts --markdown result.md
+"
+    .to_owned();
+    groups(&mut text, &entry::report());
+    text
+}
+
 /// Everything about netserver.
 pub(crate) fn netserver() -> String {
     let mut text = "\

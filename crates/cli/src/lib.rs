@@ -22,6 +22,7 @@ mod help;
 mod kind;
 mod long;
 mod options;
+mod report;
 mod stage1;
 mod stage2;
 mod table;
@@ -33,14 +34,15 @@ use std::path::Path;
 
 pub use args::{
     Args, ConfidenceArg, CpuArg, Ends, FlowsArgs, GlobalArgs, HostArg, InterimArg, IoArgs,
-    IterationsArg, JsonArg, Layout, OutputArg, ServerArgs, SocketKindArg, TestArgs, TransportArg,
-    Ways,
+    IterationsArg, JsonArg, Layout, OutputArg, ReportArgs, ServerArgs, SocketKindArg, TestArgs,
+    TransportArg, Ways,
 };
 pub use command::{
     CliError, Command, List, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,
 };
 pub use grammar::Direction;
 pub use long::{Misuse, Problem};
+pub use report::{ReportCommand, is_report, report};
 
 /// netserver's port unless `-p` says otherwise.
 pub const DEFAULT_PORT: &str = "12865";

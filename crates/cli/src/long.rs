@@ -28,6 +28,10 @@ pub(crate) trait Elsewhere {
         notices: &mut Vec<Notice>,
     ) -> Result<Option<Halt>, CliError>;
 
+    /// Takes the words that are neither options nor arguments of one. The tests have no use
+    /// for such words, and ignore them as the original does.
+    fn plain(&mut self, _words: &[&str]) {}
+
     /// What is wrong with a name that nobody has; `own` are those of the table.
     fn unknown(&self, program: &str, name: &str, own: Vec<&'static str>) -> CliError;
 }

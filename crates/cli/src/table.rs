@@ -127,6 +127,7 @@ impl<A, E: Elsewhere> Reader<'_, A, E> {
                 Err(error) => return Ending::Failed(error),
             }
         }
+        self.elsewhere.plain(getopt.skipped());
         Ending::Done(getopt.rest())
     }
 

@@ -7,6 +7,7 @@ mod hosts;
 mod interim;
 mod list;
 mod private;
+mod report;
 mod run;
 
 pub(crate) use run::many::placed;
@@ -29,6 +30,9 @@ use crate::output::{self, Failure, out};
 #[must_use]
 pub fn main(argv: &[OsString]) -> ExitCode {
     netperf_os::process::set_name(c"netperf");
+    if netperf_cli::is_report(argv) {
+        return report::main(argv);
+    }
     let selectors = names();
     let around = Surroundings {
         read_file: &|path: &Path| std::fs::read_to_string(path),

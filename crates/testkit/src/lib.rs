@@ -5,6 +5,7 @@
 //! Nothing here is shipped. A helper that
 //! cannot do its work panics: that is how a test fails.
 
+pub mod browser;
 pub mod lab;
 pub mod net;
 pub mod peers;
@@ -17,6 +18,7 @@ pub mod scratch;
 pub mod server;
 pub mod values;
 
+pub use browser::Browser;
 pub use lab::Lab;
 pub use net::{LoopbackOnly, TwoHosts};
 pub use peers::Programs;

@@ -40,6 +40,10 @@ const HOUSE: &[(&str, May)] = &[
         May::Only(&["netperf-model", "netperf-wire"]),
     ),
     ("netperf-report", May::Only(&["netperf-model"])),
+    (
+        "netperf-web",
+        May::Only(&["netperf-model", "netperf-report", "netperf-session"]),
+    ),
     ("netperf", May::All),
     // Development only.
     ("netperf-testkit", May::All),
@@ -47,7 +51,7 @@ const HOUSE: &[(&str, May)] = &[
 ];
 
 /// Every package is somebody's to read and trust; a new one raises this by hand.
-const MOST_LOCKED_PACKAGES: usize = 100;
+const MOST_LOCKED_PACKAGES: usize = 106;
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))

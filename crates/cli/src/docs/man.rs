@@ -52,6 +52,46 @@ pub(super) fn netperf() -> String {
     page.text
 }
 
+/// `netperf-report.1`.
+pub(super) fn report() -> String {
+    let mut page = Man::new(
+        "NETPERF\\-REPORT",
+        "netperf\\-report",
+        "make a page of results of network benchmarks",
+    );
+    page.synopsis(".B netperf report\n.IR file \" ...\"\n.RI [ options ]\n");
+    page.section("DESCRIPTION");
+    page.text(
+        "netperf report reads results and writes one page of them, in which several are \
+         drawn one over the other: a summary in words, throughput over time, the \
+         distribution of latency, flows, CPU utilisation, what TCP knew, and facts about \
+         the hosts. The page has everything in itself, for day and night, for a desk and \
+         a hand. What a file does not tell is said to be missing.",
+    );
+    page.text(
+        "A file is what netperf(1) printed with --json or --json-stream, what iperf3(1) \
+         printed with -J, or what flent(1) wrote, with gzip or without. Options and files \
+         may stand in any order; behind -- all words are files.",
+    );
+    page.section("OPTIONS");
+    page.options(&entry::report());
+    page.section("EXIT STATUS");
+    page.item("0", "Everything was written.");
+    page.item("1", "Something could not be written.");
+    page.item(
+        "2",
+        "The command line was wrong, or a file cannot be read or is no result; one line \
+         on standard error says which and why. Nothing is written then.",
+    );
+    page.section("EXAMPLES");
+    page.example("netperf -H server -D 0.1 -c -C -j --json > result.json");
+    page.example("netperf report result.json -o report.html");
+    page.example("netperf report before.json after.json --svg charts --markdown result.md");
+    page.section("SEE ALSO");
+    page.text("netperf(1)");
+    page.text
+}
+
 /// `netserver.1`.
 pub(super) fn netserver() -> String {
     let mut page = Man::new(
@@ -158,7 +198,7 @@ fn ending(page: &mut Man) {
     page.example("netperf --host server --test tcp_rr --request-size 1,64K");
     page.example("netperf -H server -t TCP_RR -l 5 -- -r 1,64K -k THROUGHPUT,P99_LATENCY");
     page.section("SEE ALSO");
-    page.text("netserver(1)");
+    page.text("netserver(1), netperf-report(1)");
 }
 
 /// A page as it grows.

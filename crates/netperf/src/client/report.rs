@@ -1,0 +1,125 @@
+//! `netperf report`: files with results in, a page and tables out.
+
+mod font;
+
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use netperf_cli::{ReportArgs, ReportCommand};
+use netperf_web::Record;
+
+use crate::output::{self, Failure, out, system_text};
+
+/// The exit status when a file is no result.
+const UNREADABLE: u8 = 2;
+/// The exit status when something cannot be written.
+const UNWRITABLE: u8 = 1;
+/// Where the page goes when nothing is asked for.
+const PAGE: &str = "report.html";
+
+/// Runs `netperf report`.
+pub(super) fn main(argv: &[OsString]) -> ExitCode {
+    let args = match netperf_cli::report(argv) {
+        Ok(ReportCommand::Make(args)) => args,
+        Ok(ReportCommand::Usage(usage)) => {
+            output::say(usage.stream, &usage.text);
+            return ExitCode::from(usage.exit);
+        }
+        Err(error) => return super::cli_failure(&error),
+    };
+    match records(&args.files).and_then(|records| make(&args, &records)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn failure(exit: u8, problem: &str) -> Failure {
+    Failure::stderr(exit, &format!("netperf report: {problem}"))
+}
+
+/// Reads all files before anything is written.
+fn records(files: &[String]) -> Result<Vec<Record>, Failure> {
+    let read = files.iter().map(|name| {
+        let bytes = bytes(name).map_err(|error| {
+            let name = netperf_web::escape::line(name);
+            failure(UNREADABLE, &format!("{name}: {}", system_text(&error)))
+        })?;
+        netperf_web::read(name, &bytes).map_err(|error| failure(UNREADABLE, &error.to_string()))
+    });
+    let mut records: Vec<Record> = read.collect::<Result<_, _>>()?;
+    netperf_web::tell_apart(&mut records);
+    Ok(records)
+}
+
+/// What a file holds; `-` is standard input.
+fn bytes(name: &str) -> std::io::Result<Vec<u8>> {
+    if name != "-" {
+        return std::fs::read(name);
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn make(args: &ReportArgs, records: &[Record]) -> Result<(), Failure> {
+    let others = [&args.svg, &args.png, &args.markdown, &args.csv];
+    let only_page = others.iter().all(|other| other.is_none());
+    let usual = Path::new(PAGE);
+    if let Some(path) = args.page.as_deref().or(only_page.then_some(usual)) {
+        let page =
+            netperf_web::page(records).map_err(|error| failure(UNWRITABLE, &error.to_string()))?;
+        write(path, page.as_bytes())?;
+    }
+    if let Some(path) = &args.markdown {
+        write(path, netperf_web::markdown(records).as_bytes())?;
+    }
+    if let Some(path) = &args.csv {
+        write(path, netperf_web::csv(records).as_bytes())?;
+    }
+    pictures(args, records)
+}
+
+fn pictures(args: &ReportArgs, records: &[Record]) -> Result<(), Failure> {
+    if args.svg.is_none() && args.png.is_none() {
+        return Ok(());
+    }
+    let pictures = netperf_web::pictures(records);
+    if let Some(folder) = &args.svg {
+        make_folder(folder)?;
+        for picture in &pictures {
+            let path = folder.join(format!("{}.svg", picture.name));
+            write(&path, picture.svg().as_bytes())?;
+        }
+    }
+    if let Some(folder) = &args.png {
+        let (name, font) = font::any().ok_or_else(|| failure(UNWRITABLE, font::MISSING))?;
+        make_folder(folder)?;
+        for picture in &pictures {
+            let path = folder.join(format!("{}.png", picture.name));
+            let bytes = picture
+                .png(&font)
+                .map_err(|error| failure(UNWRITABLE, &format!("{}: {error}", name.display())))?;
+            write(&path, &bytes)?;
+        }
+    }
+    Ok(())
+}
+
+fn make_folder(folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        out(&String::from_utf8_lossy(bytes));
+        return Ok(());
+    }
+    std::fs::write(path, bytes).map_err(|error| unwritable(path, &error))
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    let name = netperf_web::escape::line(&path.to_string_lossy());
+    failure(UNWRITABLE, &format!("{name}: {}", system_text(error)))
+}

@@ -1,0 +1,379 @@
+//! `netperf report` of real runs, and its page in a real browser.
+
+use std::path::{Path, PathBuf};
+
+use netperf_testkit::{Browser, Finished, Invocation, Netserver, Place, Programs, Scratch};
+use serde_json::{Value, json};
+
+fn ours() -> Programs {
+    Programs::ours(
+        env!("CARGO_BIN_EXE_netperf"),
+        env!("CARGO_BIN_EXE_netserver"),
+    )
+}
+
+fn samples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../web/tests/samples")
+}
+
+/// `netperf report` in a folder.
+fn report(folder: &Scratch, words: &[&str]) -> Invocation {
+    let command = Invocation::new(&ours().netperf).arg("report").args(words);
+    command.folder(folder.path())
+}
+
+/// Results of two real runs in a folder: `rr.json` and `stream.jsonl`.
+fn two_runs(folder: &Scratch) {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let port = server.port().to_string();
+    for (name, words) in [
+        ("rr.json", "-t TCP_RR -c -C -j --json"),
+        ("stream.jsonl", "-t TCP_STREAM -c -C -j --json-stream"),
+    ] {
+        let finished = Invocation::new(&ours().netperf)
+            .args(["-H", "127.0.0.1", "-p", &port, "-l", "2", "-D", "0.1"])
+            .args(words.split(' '))
+            .run()
+            .expect_clean();
+        std::fs::write(folder.path().join(name), finished.stdout).expect("a result");
+    }
+}
+
+/// Keeps a screenshot where continuous integration finds it.
+fn keep(name: &str, picture: &[u8]) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join(name), picture).expect("a picture");
+}
+
+/// Texts of charts that are seen and run into one another or out of the chart, and
+/// charts without numbers and units at their axes.
+const FAULTS: &str = r#"
+const faults = [];
+const seen = [...document.querySelectorAll("svg.chart")].filter((chart) => chart.getBoundingClientRect().width > 0);
+if (seen.length !== document.querySelectorAll("figure").length) faults.push("charts that are seen: " + seen.length);
+for (const chart of seen) {
+  const name = chart.getAttribute("aria-label");
+  const own = chart.getBoundingClientRect();
+  const texts = [...chart.querySelectorAll("text")].map((text) => [text.textContent, text.getBoundingClientRect()]);
+  for (const [text, box] of texts) {
+    if (box.left < own.left - 1 || box.right > own.right + 1 || box.bottom > own.bottom + 1)
+      faults.push(name + ": " + text + " is outside");
+    if (box.height < 11) faults.push(name + ": " + text + " is too small to be read");
+    for (const [other, at] of texts)
+      if (box !== at && box.left < at.right - 1 && at.left < box.right - 1 && box.top < at.bottom - 3 && at.top < box.bottom - 3)
+        faults.push(name + ": " + text + " is on " + other);
+  }
+  if (chart.querySelectorAll(".tick").length < 4) faults.push(name + ": no numbers at its axes");
+  if (!chart.querySelector(".name")) faults.push(name + ": its axes have no names");
+}
+if (document.documentElement.scrollWidth > innerWidth) faults.push("wider than the window");
+return faults;
+"#;
+
+const BACKGROUND: &str = "return getComputedStyle(document.body).backgroundColor";
+const LIGHT: &str = "rgb(255, 255, 255)";
+const DARK: &str = "rgb(21, 25, 31)";
+
+#[test]
+fn the_page_of_real_runs_is_in_order_by_day_by_night_and_in_a_hand() {
+    let folder = Scratch::new();
+    two_runs(&folder);
+    report(&folder, &["rr.json", "stream.jsonl", "-o", "page.html"])
+        .run()
+        .expect_clean();
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    let address = format!("file://{}/page.html", folder.path().display());
+    for (name, width, dark) in [
+        ("light", 1000, false),
+        ("dark", 1000, true),
+        ("narrow-light", 360, false),
+        ("narrow-dark", 360, true),
+    ] {
+        browser.screen(width, dark);
+        browser.visit(&address);
+        assert_eq!(browser.script(FAULTS), json!([]), "{name}");
+        let background = browser.script(BACKGROUND);
+        assert_eq!(background, if dark { DARK } else { LIGHT }, "{name}");
+        let legends = browser.script(
+            "return [...document.querySelectorAll('svg.chart .label')].map((text) => text.textContent)",
+        );
+        for label in ["rr", "stream", "user", "system"] {
+            let labels = legends.as_array().expect("a list");
+            assert!(
+                labels.contains(&json!(label)),
+                "{name}: {label} in {labels:?}"
+            );
+        }
+        keep(&format!("{name}.png"), &browser.picture());
+        assert_eq!(browser.console(), [""; 0], "{name}");
+        assert_eq!(browser.requests(), [address.as_str()], "{name}");
+    }
+}
+
+#[test]
+fn every_kind_of_file_makes_a_page_in_which_nothing_overlaps() {
+    let folder = Scratch::new();
+    let samples = samples();
+    let all: Vec<String> = [
+        "tcp_rr.json",
+        "tcp_stream.jsonl",
+        "failed.json",
+        "iperf3-tcp.json",
+        "iperf3-bidir.json",
+        "iperf3-udp.json",
+        "two_up.flent.gz",
+    ]
+    .iter()
+    .map(|name| samples.join(name).to_string_lossy().into_owned())
+    .collect();
+    let mut words: Vec<&str> = all.iter().map(String::as_str).collect();
+    words.extend(["-o", "many.html"]);
+    report(&folder, &words).run().expect_clean();
+    report(&folder, &[&all[6], "-o", "flent.html"])
+        .run()
+        .expect_clean();
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    for page in ["many", "flent"] {
+        for (width, dark) in [(1000, false), (360, true)] {
+            browser.screen(width, dark);
+            let address = format!("file://{}/{page}.html", folder.path().display());
+            browser.visit(&address);
+            assert_eq!(browser.script(FAULTS), json!([]), "{page} {width}");
+            assert_eq!(browser.console(), [""; 0], "{page} {width}");
+            assert_eq!(browser.requests(), [address.as_str()], "{page} {width}");
+            keep(&format!("{page}-{width}.png"), &browser.picture());
+        }
+    }
+}
+
+#[test]
+fn the_page_is_used_by_keyboard_and_its_colours_are_chosen_there() {
+    let folder = Scratch::new();
+    let sample = samples().join("tcp_rr.json");
+    report(&folder, &[&sample.to_string_lossy(), "-o", "page.html"])
+        .run()
+        .expect_clean();
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    browser.screen(1000, false);
+    browser.visit(&format!("file://{}/page.html", folder.path().display()));
+    let press = |key: &str, code: u32| {
+        for kind in ["rawKeyDown", "keyUp"] {
+            let event =
+                json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code });
+            browser.own("Input.dispatchKeyEvent", &event);
+        }
+    };
+    // By the tabulator alone a reader gets to the choice of colours, to the chart and on
+    // to its table.
+    let mut reached = Vec::new();
+    for _ in 0..20 {
+        press("Tab", 9);
+        let what = browser.script(
+            "const e = document.activeElement; return e.id || e.getAttribute('aria-label') || e.textContent",
+        );
+        reached.push(what.as_str().unwrap_or_default().to_owned());
+        if what == "Transactions over time"
+            && browser.script("return document.activeElement.tagName") == "svg"
+        {
+            break;
+        }
+    }
+    for wanted in [
+        "To the results",
+        "theme-system",
+        "Summary",
+        "Transactions over time",
+    ] {
+        assert!(
+            reached.iter().any(|what| what == wanted),
+            "{wanted} in {reached:?}"
+        );
+    }
+    press("ArrowRight", 39);
+    press("ArrowRight", 39);
+    let tip = browser.script("return document.getElementById('tip').textContent");
+    let tip = tip.as_str().unwrap_or_default();
+    assert!(tip.contains("trans/s at"), "{tip}");
+    press("Escape", 27);
+    assert_eq!(
+        browser.script("return document.getElementById('tip').hidden"),
+        true
+    );
+    browser.script("document.querySelector('label[for=theme-dark]').click()");
+    assert_eq!(browser.script(BACKGROUND), DARK);
+    browser.script("document.querySelector('label[for=theme-light]').click()");
+    assert_eq!(browser.script(BACKGROUND), LIGHT);
+    assert_eq!(browser.console(), [""; 0]);
+}
+
+#[test]
+fn what_a_file_says_is_never_run() {
+    let folder = Scratch::new();
+    let text = std::fs::read_to_string(samples().join("tcp_rr.json")).expect("a sample");
+    let mut document: Value = serde_json::from_str(&text).expect("JSON");
+    let hostile = "</script><script>document.title = 'run'</script><img src=x onerror=\"document.title='run'\">";
+    for place in [
+        "/command_line",
+        "/brand",
+        "/test/name",
+        "/local/name",
+        "/remote/host/release",
+        "/uuid",
+    ] {
+        *document.pointer_mut(place).expect(place) = json!(hostile);
+    }
+    let name = "<img src=x onerror=alert(1)>.json";
+    std::fs::write(folder.path().join(name), document.to_string()).expect("a file");
+    report(&folder, &[name, "-o", "page.html"])
+        .run()
+        .expect_clean();
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    let address = format!("file://{}/page.html", folder.path().display());
+    browser.visit(&address);
+    assert_eq!(
+        browser.script("return document.images.length + document.scripts.length"),
+        1
+    );
+    assert_eq!(browser.console(), [""; 0]);
+    assert_eq!(browser.requests(), [address]);
+    // Even a script that got into the page would not be let run.
+    browser.script("const s = document.createElement('script'); s.textContent = 'document.title=\"run\"'; document.body.append(s)");
+    assert_ne!(browser.script("return document.title"), "run");
+}
+
+#[test]
+fn pictures_and_tables_are_written_where_they_are_asked_for() {
+    let folder = Scratch::new();
+    let sample = samples().join("tcp_rr.json");
+    let sample = sample.to_string_lossy();
+    let words = [
+        &sample,
+        "--svg",
+        "a/svg",
+        "--png=png",
+        "--markdown",
+        "all.md",
+        "--csv",
+        "all.csv",
+    ];
+    report(&folder, &words).run().expect_clean();
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap_or_default();
+    for name in [
+        "throughput",
+        "latency",
+        "cpu",
+        "tcp-window",
+        "tcp-round-trip",
+        "tcp-sent-again",
+    ] {
+        assert!(
+            read(&format!("a/svg/{name}.svg")).starts_with(b"<svg xmlns="),
+            "{name}"
+        );
+        let png = read(&format!("png/{name}.png"));
+        assert!(
+            png.starts_with(b"\x89PNG\r\n\x1a\n") && png.len() > 5000,
+            "{name}"
+        );
+        keep(&format!("{name}.png"), &png);
+    }
+    assert!(read("all.md").starts_with(b"# Results\n"));
+    assert!(read("all.csv").starts_with(b"result,figure,series,"));
+    // The page was not asked for.
+    assert!(!folder.path().join("report.html").exists());
+}
+
+#[test]
+fn pictures_are_what_a_browser_can_show() {
+    let folder = Scratch::new();
+    let sample = samples().join("two_up.flent.gz");
+    report(
+        &folder,
+        &[&sample.to_string_lossy(), "--svg", ".", "--png", "."],
+    )
+    .run()
+    .expect_clean();
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    for name in ["throughput", "latency", "latency-over-time", "flows"] {
+        let at = |ending: &str| format!("file://{}/{name}.{ending}", folder.path().display());
+        browser.visit(&at("svg"));
+        assert_eq!(
+            browser.script("return document.documentElement.tagName"),
+            "svg",
+            "{name}"
+        );
+        assert_eq!(
+            browser.script("return document.querySelector('parsererror')"),
+            Value::Null
+        );
+        browser.visit(&at("png"));
+        let size = browser
+            .script("return [document.images[0].naturalWidth, document.images[0].naturalHeight]");
+        assert!(
+            size[0] == 1688 && size[1].as_f64() > Some(200.0),
+            "{name}: {size}"
+        );
+        assert_eq!(browser.console(), [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn the_page_goes_to_report_html_to_a_file_or_to_standard_output() {
+    let folder = Scratch::new();
+    let sample = samples().join("iperf3-tcp.json");
+    let sample = sample.to_string_lossy();
+    report(&folder, &[&sample]).run().expect_clean();
+    let page = std::fs::read_to_string(folder.path().join("report.html")).expect("the page");
+    let printed = report(&folder, &["-o-", &sample]).run().expect_clean();
+    assert_eq!(printed.stdout, page);
+    let file = std::fs::File::open(&*sample).expect("a sample");
+    let piped = report(&folder, &["-", "--output", "-"])
+        .stdin(file)
+        .run()
+        .expect_clean();
+    assert!(piped.stdout.contains("<h1>standard input</h1>"));
+}
+
+#[track_caller]
+fn one_line(finished: &Finished, wanted: &str) {
+    let said = &finished.stderr;
+    assert!(
+        said.contains(wanted) && said.lines().count() == 1,
+        "{}",
+        finished.account()
+    );
+    assert_eq!(finished.stdout, "");
+}
+
+#[test]
+fn a_file_that_is_no_result_is_named_and_nothing_is_written() {
+    let folder = Scratch::new();
+    let good = samples().join("tcp_rr.json");
+    let good = good.to_string_lossy();
+    std::fs::write(folder.path().join("bad.json"), "{\"answer\": 42}").expect("a file");
+    let finished = report(&folder, &[&good, "bad.json"]).run().expect_exit(2);
+    one_line(
+        &finished,
+        "bad.json: JSON, but no result; expected what netperf --json",
+    );
+    let finished = report(&folder, &[&good, "none.json"]).run().expect_exit(2);
+    one_line(&finished, "none.json: No such file or directory");
+    assert!(!folder.path().join("report.html").exists());
+    let finished = report(&folder, &[&good, "-o", "none/page.html"])
+        .run()
+        .expect_exit(1);
+    one_line(&finished, "none/page.html: No such file or directory");
+    report(&folder, &[]).run().expect_exit(2);
+    report(&folder, &["--no-such", &good]).run().expect_exit(2);
+}

@@ -1,0 +1,149 @@
+//! What is around a plot: axes, their numbers and names, lines behind.
+
+use super::Size;
+use super::scale::{Law, Scale, Tick};
+use super::scene::{Anchor, Ink, Item, Role, Scene, width_of};
+use crate::unit::Unit;
+
+/// Height of a line of text.
+pub(super) const LINE: f64 = 18.0;
+
+/// Where things are within a frame.
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    /// The axis that lies.
+    pub(super) x: Scale,
+    /// The axis that stands.
+    pub(super) y: Scale,
+    /// Edges of the plot.
+    pub(super) left: f64,
+    pub(super) right: f64,
+    pub(super) top: f64,
+    pub(super) bottom: f64,
+}
+
+/// An axis before it has a place.
+pub(super) struct Axis<'a> {
+    /// Its values.
+    pub(super) scale: Scale,
+    /// Their law.
+    pub(super) law: Law,
+    /// Their unit.
+    pub(super) unit: &'a Unit,
+    /// What they are.
+    pub(super) name: &'a str,
+}
+
+impl Axis<'_> {
+    /// Its name with the unit of its numbers, where they have one in common.
+    fn title(&self) -> String {
+        match self.law {
+            Law::Linear => {
+                let (_, sign) = self.scale.unit(self.unit);
+                if self.name.is_empty() {
+                    sign
+                } else {
+                    format!("{}, {sign}", self.name)
+                }
+            }
+            Law::Log => format!("{}, logarithmic", self.name),
+            Law::Nines => self.name.to_owned(),
+        }
+    }
+}
+
+/// Draws axes below `top`, and says where they are.
+pub(super) fn framed(scene: &mut Scene, size: Size, top: f64, x: Axis<'_>, y: Axis<'_>) -> Frame {
+    let (x_title, y_title) = (x.title(), y.title());
+    let (x_unit, y_unit) = (x.unit, y.unit);
+    let nines = x.law == Law::Nines;
+    let rows = 5;
+    let measured = y.scale.clone().between(0.0, 1.0).ticks(rows, y_unit);
+    let widest = measured
+        .iter()
+        .map(|tick| width_of(&tick.text))
+        .fold(0.0, f64::max);
+    let top = top + LINE + 6.0;
+    let frame = Frame {
+        left: widest + 10.0,
+        right: size.width - 14.0,
+        top,
+        bottom: top + size.height,
+        x: x.scale.between(widest + 10.0, size.width - 14.0),
+        y: y.scale.between(top + size.height, top),
+    };
+    scene.width = size.width;
+    scene.height = frame.bottom + 2.0 * LINE + 8.0;
+    let text = |at, anchor, role, text: &str| Item::Text {
+        at,
+        anchor,
+        role,
+        text: text.to_owned(),
+    };
+    scene
+        .items
+        .push(text((0.0, top - 10.0), Anchor::Start, Role::Axis, &y_title));
+    for tick in frame.y.ticks(rows, y_unit) {
+        let places = vec![(frame.left, tick.at), (frame.right, tick.at)];
+        scene.items.push(Item::Line {
+            places,
+            ink: Ink::Grid,
+            dash: 0,
+        });
+        let at = (frame.left - 7.0, tick.at + 4.0);
+        scene
+            .items
+            .push(text(at, Anchor::End, Role::Tick, &tick.text));
+    }
+    let wanted = if size.width < 500.0 { 4 } else { 8 };
+    for tick in apart(frame.x.ticks(wanted, x_unit)) {
+        if nines {
+            let places = vec![(tick.at, frame.top), (tick.at, frame.bottom)];
+            scene.items.push(Item::Line {
+                places,
+                ink: Ink::Grid,
+                dash: 0,
+            });
+        }
+        let places = vec![(tick.at, frame.bottom), (tick.at, frame.bottom + 5.0)];
+        scene.items.push(Item::Line {
+            places,
+            ink: Ink::Axis,
+            dash: 0,
+        });
+        // A text at an edge stays within the picture.
+        let half = width_of(&tick.text) / 2.0;
+        let middle = tick.at.min(size.width - half).max(half);
+        scene.items.push(text(
+            (middle, frame.bottom + LINE),
+            Anchor::Middle,
+            Role::Tick,
+            &tick.text,
+        ));
+    }
+    let places = vec![(frame.left, frame.bottom), (frame.right, frame.bottom)];
+    scene.items.push(Item::Line {
+        places,
+        ink: Ink::Axis,
+        dash: 0,
+    });
+    let at = (frame.right, frame.bottom + 2.0 * LINE + 2.0);
+    scene
+        .items
+        .push(text(at, Anchor::End, Role::Axis, &x_title));
+    frame
+}
+
+/// Ticks whose texts do not run into one another.
+fn apart(ticks: Vec<Tick>) -> Vec<Tick> {
+    let mut kept: Vec<Tick> = Vec::new();
+    for tick in ticks {
+        let room = |before: &Tick| {
+            tick.at - before.at >= (width_of(&tick.text) + width_of(&before.text)) / 2.0 + 8.0
+        };
+        if kept.last().is_none_or(room) {
+            kept.push(tick);
+        }
+    }
+    kept
+}

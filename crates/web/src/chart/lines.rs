@@ -1,0 +1,302 @@
+//! Lines over an axis.
+
+use super::frame::{Axis, Frame, framed};
+use super::legend::{self, Sign};
+use super::scale::{Law, Scale};
+use super::scene::{Ink, Item, Place, Scene};
+use super::{Size, is_drawable, simplify};
+use crate::number;
+use crate::unit::{Quantity, Unit};
+
+/// Marks on a line at most, which tell it from others without colour.
+const MARKS: usize = 6;
+
+/// The values of a chart of lines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lines {
+    /// Whether x is a share of all operations, laid out by its nines; seconds otherwise.
+    pub shares: bool,
+    /// What x is.
+    pub x_name: String,
+    /// The unit of y.
+    pub unit: Unit,
+    /// What y is.
+    pub y_name: String,
+    /// Whether y is laid out by its logarithm.
+    pub log: bool,
+    /// The lines.
+    pub lines: Vec<Line>,
+    /// How several points become one where there is no room for all.
+    pub thin: Thin,
+}
+
+/// How several points become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thin {
+    /// Their mean, with the least and the greatest around it.
+    Mean,
+    /// Nothing: points that the line looks the same without are left out.
+    Shape,
+}
+
+/// A line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// Its name in the legend.
+    pub name: String,
+    /// Which colour.
+    pub colour: usize,
+    /// Which pattern of dashes.
+    pub dash: usize,
+    /// Its points in the order of x.
+    pub points: Vec<Point>,
+}
+
+/// A point of a line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Where it is.
+    pub x: f64,
+    /// Its value.
+    pub y: f64,
+    /// Whether a line leads to it from the one before.
+    pub joined: bool,
+}
+
+/// A point that may stand for several.
+#[derive(Clone, Copy, Debug)]
+struct Drawn {
+    point: Point,
+    low: f64,
+    high: f64,
+    of: usize,
+}
+
+impl Drawn {
+    fn place(&self, frame: &Frame) -> Place {
+        (frame.x.place(self.point.x), frame.y.place(self.point.y))
+    }
+}
+
+/// Means of as many neighbours as must become one.
+fn means(points: &[Point], most: usize) -> Vec<Drawn> {
+    let each = points.len().div_ceil(most.max(1)).max(1);
+    let groups = points.chunks(each).filter_map(|group| {
+        let count = number::of(group.len());
+        let mean = |of: fn(&Point) -> f64| group.iter().map(|point| of(point) / count).sum();
+        let values = || group.iter().map(|point| point.y);
+        Some(Drawn {
+            point: Point {
+                x: mean(|point| point.x),
+                y: mean(|point| point.y),
+                joined: group.first()?.joined,
+            },
+            low: values().fold(f64::INFINITY, f64::min),
+            high: values().fold(f64::NEG_INFINITY, f64::max),
+            of: group.len(),
+        })
+    });
+    groups.collect()
+}
+
+/// The points that give the line its shape.
+fn shape(points: &[Point], most: usize, frame: &Frame) -> Vec<Drawn> {
+    let alone = |point: &Point| Drawn {
+        point: *point,
+        low: point.y,
+        high: point.y,
+        of: 1,
+    };
+    let runs = points.chunk_by(|_, next| next.joined);
+    let drawn = runs.flat_map(|run| {
+        let places: Vec<Place> = run.iter().map(|point| alone(point).place(frame)).collect();
+        let room = (most * run.len()).div_ceil(points.len()).max(2);
+        let kept = simplify::kept(&places, room);
+        kept.into_iter()
+            .filter_map(|index| run.get(index))
+            .map(alone)
+            .collect::<Vec<_>>()
+    });
+    drawn.collect()
+}
+
+/// A few marks on a line, evenly, but not at the same places as those of the next.
+fn marks(scene: &mut Scene, frame: &Frame, drawn: &[Drawn], look: (usize, &Line)) {
+    let (shape, line) = look;
+    let places = || drawn.iter().map(|drawn| drawn.place(frame));
+    let (Some(first), Some(last)) = (places().next(), places().next_back()) else {
+        return;
+    };
+    let gap = (last.0 - first.0) / number::of(MARKS);
+    let begin = first.0 + gap * number::of(shape % 4 * 2 + 1) / 8.0;
+    let ink = Ink::Series(line.colour);
+    let mut before = None;
+    for mark in 0..MARKS {
+        let wanted = begin + gap * number::of(mark);
+        let off = |place: &Place| (place.0 - wanted).abs();
+        let nearest = places().min_by(|one, other| off(one).total_cmp(&off(other)));
+        // Where there is no point for long, there is no mark either.
+        if let Some(at) = nearest.filter(|at| off(at) <= gap / 2.0 && before != Some(*at)) {
+            scene.items.push(Item::Mark { at, ink, shape });
+            before = Some(at);
+        }
+    }
+}
+
+impl Line {
+    /// Its points as they are drawn, `most` or little more.
+    fn thinned(&self, thin: Thin, most: usize, frame: &Frame) -> Vec<Drawn> {
+        let points: Vec<Point> = self.usable().collect();
+        match thin {
+            Thin::Mean => means(&points, most),
+            Thin::Shape => shape(&points, most, frame),
+        }
+    }
+
+    fn usable(&self) -> impl Iterator<Item = Point> {
+        self.points
+            .iter()
+            .copied()
+            .filter(|point| is_drawable(point.x) && is_drawable(point.y))
+    }
+}
+
+impl Lines {
+    /// How many values are too far out to be drawn.
+    #[must_use]
+    pub fn undrawable(&self) -> usize {
+        let points = self
+            .lines
+            .iter()
+            .map(|line| line.points.len() - line.usable().count());
+        points.sum()
+    }
+
+    pub(super) fn drawn(&self, size: Size) -> Scene {
+        let mut scene = Scene::default();
+        let top = self.legend(&mut scene, size);
+        let all = || self.lines.iter().flat_map(Line::usable);
+        let x_law = if self.shares { Law::Nines } else { Law::Linear };
+        let x_scale = if self.shares {
+            Scale::over(x_law, &Unit::Percent, all().map(|point| point.x))
+        } else {
+            Scale::exactly(0.0, all().map(|point| point.x).fold(0.0, f64::max))
+        };
+        let y_law = if self.log { Law::Log } else { Law::Linear };
+        let x = Axis {
+            scale: x_scale,
+            law: x_law,
+            unit: &Unit::Seconds,
+            name: &self.x_name,
+        };
+        let y = Axis {
+            scale: Scale::over(y_law, &self.unit, all().map(|point| point.y)),
+            law: y_law,
+            unit: &self.unit,
+            name: &self.y_name,
+        };
+        let frame = framed(&mut scene, size, top, x, y);
+        let thinned: Vec<_> = self
+            .lines
+            .iter()
+            .map(|line| line.thinned(self.thin, size.points, &frame))
+            .collect();
+        let all = || thinned.iter().zip(&self.lines).enumerate();
+        for (index, (drawn, line)) in all() {
+            self.stroke(&mut scene, &frame, drawn, (index, line));
+        }
+        // Over all lines, so that those on one another are told apart.
+        for (index, (drawn, line)) in all().filter(|_| self.lines.len() > 1) {
+            marks(&mut scene, &frame, drawn, (index, line));
+        }
+        for (_, (drawn, line)) in all() {
+            self.spots(&mut scene, &frame, drawn, line);
+        }
+        scene
+    }
+
+    fn legend(&self, scene: &mut Scene, size: Size) -> f64 {
+        let lonely = self.lines.len() == 1;
+        if lonely && self.lines.iter().all(|line| line.name.is_empty()) {
+            return 0.0;
+        }
+        let entries = self.lines.iter().enumerate().map(|(index, line)| {
+            let sign = Sign::Line {
+                dash: line.dash,
+                shape: index,
+            };
+            (line.name.clone(), Ink::Series(line.colour), sign)
+        });
+        legend::drawn(scene, size.width, &entries.collect::<Vec<_>>())
+    }
+
+    /// The line itself, and a band where a point stands for several.
+    fn stroke(&self, scene: &mut Scene, frame: &Frame, drawn: &[Drawn], look: (usize, &Line)) {
+        let (shape, line) = look;
+        let ink = Ink::Series(line.colour);
+        let at = |x: f64, y: f64| (frame.x.place(x), frame.y.place(y));
+        for run in drawn.chunk_by(|_, next| next.point.joined) {
+            if run.iter().any(|drawn| drawn.of > 1) && self.thin == Thin::Mean {
+                let upper = run.iter().map(|drawn| at(drawn.point.x, drawn.high));
+                let lower = run.iter().rev().map(|drawn| at(drawn.point.x, drawn.low));
+                let places = upper.chain(lower).collect();
+                scene.items.push(Item::Area { places, ink });
+            }
+            let places: Vec<_> = run.iter().map(|drawn| drawn.place(frame)).collect();
+            let dash = line.dash;
+            scene.items.push(match places[..] {
+                [at] => Item::Mark { at, ink, shape },
+                _ => Item::Line { places, ink, dash },
+            });
+        }
+    }
+
+    fn spots(&self, scene: &mut Scene, frame: &Frame, drawn: &[Drawn], line: &Line) {
+        let named = self.lines.len() > 1;
+        scene.items.extend(drawn.iter().map(|drawn| Item::Spot {
+            at: drawn.place(frame),
+            ink: Ink::Series(line.colour),
+            tip: self.tip(line, drawn, named),
+        }));
+    }
+
+    fn tip(&self, line: &Line, drawn: &Drawn, named: bool) -> String {
+        let value = Quantity::new(drawn.point.y, self.unit.clone());
+        let place = self.x_text(drawn.point.x);
+        let name = if named {
+            format!("{}: ", line.name)
+        } else {
+            String::new()
+        };
+        let spread = match self.thin {
+            Thin::Mean if drawn.of > 1 => {
+                let of = |value| Quantity::new(value, self.unit.clone());
+                format!(
+                    " (mean of {}, from {} to {})",
+                    drawn.of,
+                    of(drawn.low),
+                    of(drawn.high)
+                )
+            }
+            Thin::Mean | Thin::Shape => String::new(),
+        };
+        format!("{name}{value} at {place}{spread}")
+    }
+
+    /// A value of x as it is read.
+    #[must_use]
+    pub fn x_text(&self, x: f64) -> String {
+        if self.shares {
+            percent(x)
+        } else {
+            Quantity::new(x, Unit::Seconds).to_string()
+        }
+    }
+}
+
+/// A share in percent, with as many digits as its nines need.
+fn percent(share: f64) -> String {
+    let left = (1.0 - share).max(1e-12);
+    let decimals = number::index((-left.log10()).max(0.0)).min(10);
+    format!("{:.decimals$} %", share * 100.0)
+}

@@ -1,0 +1,192 @@
+//! Scenes as SVG: within a page, where style sheets have the colours, or as a file.
+
+use std::fmt::Write as _;
+
+use super::Chart;
+use super::palette::{DARK, DASHES, LIGHT, Theme, hex};
+use super::scene::{Anchor, Ink, Item, Place, Role, Scene};
+use crate::escape::markup;
+
+/// Places to one decimal, without what says nothing.
+fn number(value: f64) -> String {
+    let text = format!("{value:.1}");
+    let text = text.strip_suffix(".0").unwrap_or(&text);
+    if text == "-0" {
+        "0".to_owned()
+    } else {
+        text.to_owned()
+    }
+}
+
+fn ink_class(ink: Ink) -> String {
+    match ink {
+        Ink::Grid => "grid".to_owned(),
+        Ink::Axis => "axis".to_owned(),
+        Ink::Series(which) | Ink::Part(which) => format!("s{}", which % 6),
+        Ink::Heat(level) => format!("h{}", level.min(5)),
+    }
+}
+
+/// A scene within a page. `class` is what the style sheet calls it.
+#[must_use]
+pub fn inline(scene: &Scene, chart: &Chart, class: &str) -> String {
+    let (width, height) = (number(scene.width), number(scene.height));
+    let label = markup(&chart.title);
+    let mut text = format!(
+        "<svg class=\"chart {class}\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+         height=\"{height}\" role=\"img\" aria-roledescription=\"chart\" aria-label=\"{label}\" \
+         tabindex=\"0\">"
+    );
+    shapes(&mut text, scene);
+    text.push_str("</svg>");
+    text
+}
+
+/// A scene as a file of its own, with its colours by day and by night.
+#[must_use]
+pub fn file(scene: &Scene, chart: &Chart) -> String {
+    let (width, height) = (number(scene.width + 24.0), number(scene.height + 50.0));
+    let title = markup(&chart.title);
+    let mut text = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"-12 -38 {width} {height}\" \
+         width=\"{width}\" height=\"{height}\" role=\"img\" aria-labelledby=\"title\">\n\
+         <title id=\"title\">{title}</title>\n<style>\n{}</style>\n\
+         <rect class=\"ground\" x=\"-12\" y=\"-38\" width=\"{width}\" height=\"{height}\"/>\n\
+         <text class=\"heading\" x=\"0\" y=\"-16\">{title}</text>\n",
+        style()
+    );
+    shapes(&mut text, scene);
+    text.push_str("</svg>\n");
+    text
+}
+
+/// The rules that both need: shapes by their classes, colours by their names.
+pub(crate) const RULES: &str = include_str!("chart.css");
+
+fn style() -> String {
+    let colours = |theme: &Theme| {
+        let named = theme.named();
+        let parts = named
+            .iter()
+            .map(|(name, colour)| format!("--{name}:{}", hex(*colour)));
+        parts.collect::<Vec<_>>().join(";")
+    };
+    format!(
+        ":root{{{}}}\n@media (prefers-color-scheme:dark){{:root{{{}}}}}\n\
+         text{{font:12px/1 system-ui,sans-serif}}\n.heading{{font-size:15px;font-weight:600;fill:var(--text)}}\n\
+         .ground{{fill:var(--ground)}}\n{RULES}",
+        colours(&LIGHT),
+        colours(&DARK)
+    )
+}
+
+fn shapes(text: &mut String, scene: &Scene) {
+    for item in &scene.items {
+        shape(text, item);
+    }
+}
+
+fn shape(text: &mut String, item: &Item) {
+    // Writing to a string cannot fail.
+    _ = match item {
+        Item::Line { places, ink, dash } => {
+            let pattern = if *dash % DASHES.len() == 0 {
+                String::new()
+            } else {
+                format!(" d{}", dash % DASHES.len())
+            };
+            write!(
+                text,
+                "<path class=\"l {}{pattern}\" d=\"{}\"/>",
+                ink_class(*ink),
+                path(places)
+            )
+        }
+        Item::Area { places, ink } => {
+            write!(
+                text,
+                "<path class=\"a {}\" d=\"{}Z\"/>",
+                ink_class(*ink),
+                path(places)
+            )
+        }
+        Item::Rect { at, size, ink, tip } => {
+            let (x, y, width, height) =
+                (number(at.0), number(at.1), number(size.0), number(size.1));
+            let class = ink_class(*ink);
+            let begin = format!("<rect class=\"r {class}");
+            let rest = format!("x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"");
+            match tip {
+                Some(tip) => write!(
+                    text,
+                    "{begin} m\" {rest}><title>{}</title></rect>",
+                    markup(tip)
+                ),
+                None => write!(text, "{begin}\" {rest}/>"),
+            }
+        }
+        Item::Spot { at, ink, tip } => write!(
+            text,
+            "<circle class=\"m {}\" cx=\"{}\" cy=\"{}\" r=\"5\"><title>{}</title></circle>",
+            ink_class(*ink),
+            number(at.0),
+            number(at.1),
+            markup(tip)
+        ),
+        Item::Mark { at, ink, shape } => {
+            write!(
+                text,
+                "<path class=\"k {}\" d=\"{}Z\"/>",
+                ink_class(*ink),
+                path(&mark(*at, *shape))
+            )
+        }
+        Item::Text {
+            at,
+            anchor,
+            role,
+            text: words,
+        } => {
+            let anchor = match anchor {
+                Anchor::Start => "",
+                Anchor::Middle => " mid",
+                Anchor::End => " end",
+            };
+            let role = match role {
+                Role::Tick => "tick",
+                Role::Axis => "name",
+                Role::Label => "label",
+                Role::Value => "value",
+            };
+            let (x, y) = (number(at.0), number(at.1));
+            write!(
+                text,
+                "<text class=\"{role}{anchor}\" x=\"{x}\" y=\"{y}\">{}</text>",
+                markup(words)
+            )
+        }
+    };
+}
+
+fn path(places: &[Place]) -> String {
+    let mut text = String::new();
+    for (index, (x, y)) in places.iter().enumerate() {
+        let letter = if index == 0 { 'M' } else { 'L' };
+        _ = write!(text, "{letter}{} {}", number(*x), number(*y));
+    }
+    text
+}
+
+/// The corners of a mark: a square, a diamond and two triangles in turn.
+pub(super) fn mark((x, y): Place, shape: usize) -> Vec<Place> {
+    let corners: &[Place] = match shape % 4 {
+        0 => &[(-3.5, -3.5), (3.5, -3.5), (3.5, 3.5), (-3.5, 3.5)],
+        1 => &[(0.0, -5.0), (5.0, 0.0), (0.0, 5.0), (-5.0, 0.0)],
+        2 => &[(0.0, -4.8), (4.8, 3.8), (-4.8, 3.8)],
+        _ => &[(0.0, 4.8), (4.8, -3.8), (-4.8, -3.8)],
+    };
+    corners
+        .iter()
+        .map(|(right, down)| (x + right, y + down))
+        .collect()
+}

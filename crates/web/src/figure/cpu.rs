@@ -1,0 +1,121 @@
+//! CPU utilisation of both ends.
+
+use super::{Figure, missing};
+use crate::chart::{Bar, Bars, Body, Chart};
+use crate::record::{Cpu, Record};
+use crate::table::Table;
+use crate::unit::{Quantity, Unit};
+
+/// What is busy in no part that is told apart.
+const REST: &str = "other";
+
+pub(super) fn figure(records: &[Record]) -> Figure {
+    let mut bars = Vec::new();
+    let mut kinds: Vec<&str> = Vec::new();
+    let title = "CPU utilisation of both ends";
+    let head = [
+        "of",
+        "in percent of",
+        "busy",
+        "user",
+        "system",
+        "interrupts",
+        "soft interrupts",
+        REST,
+        "busiest CPU",
+    ];
+    let mut table = Table::new(title, 2, &head);
+    for record in records {
+        for end in [&record.local, &record.remote] {
+            let Some(cpu) = &end.cpu else { continue };
+            let name = super::name(records, record, end.role);
+            bars.push(bar(name.clone(), cpu));
+            table.rows.push(row(name, cpu));
+            if !kinds.contains(&cpu.of) {
+                kinds.push(cpu.of);
+            }
+        }
+    }
+    let advice = "it is measured with -c and -C";
+    let lacks = |record: &Record| record.local.cpu.is_none() && record.remote.cpu.is_none();
+    let mut missing = missing(records, lacks, "CPU utilisation", advice);
+    for record in records.iter().filter(|record| !lacks(record)) {
+        for end in [&record.local, &record.remote] {
+            if end.cpu.is_none() {
+                missing.push(format!(
+                    "No CPU utilisation of {} in {}.",
+                    end.role, record.label
+                ));
+            }
+        }
+    }
+    let mut charts = Vec::new();
+    if !bars.is_empty() {
+        let parts = Cpu::PARTS
+            .iter()
+            .chain([&REST])
+            .map(|&part| part.to_owned());
+        let bars = Bars {
+            unit: Unit::Percent,
+            parts: parts.collect(),
+            bars,
+            reach: 100.0,
+        };
+        let chart = Chart {
+            id: "cpu".to_owned(),
+            title: title.to_owned(),
+            body: Body::Bars(bars),
+        };
+        charts.push((chart, table));
+    }
+    let of = if kinds.is_empty() {
+        "all CPUs".to_owned()
+    } else {
+        kinds.join("; or of ")
+    };
+    Figure {
+        id: "cpu",
+        heading: "CPU",
+        about: format!(
+            "In percent of {of}. What no part accounts for is \"{REST}\": nice, stolen, or not told apart."
+        ),
+        charts,
+        missing,
+    }
+}
+
+fn bar(name: String, cpu: &Cpu) -> Bar {
+    let known = cpu.parts.iter().enumerate();
+    let mut parts: Vec<(usize, f64)> = known
+        .filter_map(|(index, part)| Some((index, (*part)?)))
+        .collect();
+    let rest = cpu.rest().or(cpu.busy);
+    parts.extend(rest.map(|rest| (Cpu::PARTS.len(), rest)));
+    let sum = parts.iter().map(|(_, share)| share).sum();
+    Bar {
+        name,
+        parts,
+        total: cpu.busy.unwrap_or(sum),
+    }
+}
+
+fn row(name: String, cpu: &Cpu) -> Vec<String> {
+    let percent = |value: Option<f64>| {
+        value.map_or_else(
+            || "–".to_owned(),
+            |value| Quantity::new(value, Unit::Percent).to_string(),
+        )
+    };
+    let of = match cpu.cpus {
+        Some(count) => format!("{} ({count})", cpu.of),
+        None => cpu.of.to_owned(),
+    };
+    let mut row = vec![name, of, percent(cpu.busy)];
+    row.extend(cpu.parts.map(percent));
+    row.push(percent(cpu.rest()));
+    let peak = cpu
+        .peak
+        .map(|(which, busy)| format!("CPU {which}, {}", percent(Some(busy))));
+    row.push(peak.unwrap_or_else(|| "–".to_owned()));
+    row
+}

@@ -1,0 +1,77 @@
+//! What each of several flows came to.
+
+use super::{Figure, look, name};
+use crate::chart::{Bar, Bars, Body, Chart};
+use crate::record::Record;
+use crate::table::Table;
+use crate::unit::{Quantity, Unit};
+
+pub(super) fn figure(records: &[Record]) -> Figure {
+    let mut units: Vec<&Unit> = Vec::new();
+    for (_, rate) in records.iter().flat_map(|record| &record.flows) {
+        if !units.contains(&&rate.unit) {
+            units.push(&rate.unit);
+        }
+    }
+    let charts = units.iter().enumerate().map(|(index, unit)| {
+        let number = if index == 0 {
+            String::new()
+        } else {
+            format!("-{}", index + 1)
+        };
+        one(records, unit, format!("flows{number}"))
+    });
+    let charts: Vec<_> = charts.collect();
+    let missing = if charts.is_empty() {
+        vec!["No file tells several flows apart.".to_owned()]
+    } else {
+        Vec::new()
+    };
+    Figure {
+        id: "flows",
+        heading: "Flows",
+        about: "What each flow came to over the whole run, and its share of the sum.".to_owned(),
+        charts,
+        missing,
+    }
+}
+
+fn one(records: &[Record], unit: &Unit, id: String) -> (Chart, Table) {
+    let mut bars = Vec::new();
+    let mut table = Table::new("Flows", 1, &["flow", "rate", "share"]);
+    for (number, record) in records.iter().enumerate() {
+        let own = || record.flows.iter().filter(|(_, rate)| rate.unit == *unit);
+        let sum: f64 = own().map(|(_, rate)| rate.value).sum();
+        for (flow, rate) in own() {
+            let (colour, _) = look(records, number, 0);
+            let name = name(records, record, flow);
+            let share = if sum > 0.0 {
+                rate.value / sum * 100.0
+            } else {
+                0.0
+            };
+            let share = Quantity::new(share, Unit::Percent).to_string();
+            table.rows.push(vec![name.clone(), rate.to_string(), share]);
+            bars.push(Bar {
+                name,
+                parts: vec![(colour, rate.value)],
+                total: rate.value,
+            });
+        }
+    }
+    let bars = Bars {
+        unit: unit.clone(),
+        parts: Vec::new(),
+        bars,
+        reach: 0.0,
+    };
+    let title = "Flows".to_owned();
+    (
+        Chart {
+            id,
+            title,
+            body: Body::Bars(bars),
+        },
+        table,
+    )
+}

@@ -1,0 +1,213 @@
+//! How long operations took: by percentiles, and over time.
+
+use super::{Figure, chart, look, missing, name};
+use crate::chart::{Body, Chart, HeatMap, Line, Lines, Point, Thin};
+use crate::record::{Record, Spread};
+use crate::table::Table;
+use crate::unit::{Quantity, Unit, whole};
+
+/// Percentiles of the table.
+pub(crate) const PERCENTILES: [(f64, &str); 7] = [
+    (50.0, "median"),
+    (90.0, "90\u{a0}%"),
+    (95.0, "95\u{a0}%"),
+    (99.0, "99\u{a0}%"),
+    (99.9, "99.9\u{a0}%"),
+    (99.99, "99.99\u{a0}%"),
+    (99.999, "99.999\u{a0}%"),
+];
+
+/// From how many times the shortest on the longest is drawn by logarithms.
+const WIDE: f64 = 8.0;
+
+const ADVICE: &str = "netperf keeps the times of operations with -j";
+
+pub(super) fn spectrum(records: &[Record]) -> Figure {
+    let mut figure = Figure {
+        id: "latency",
+        heading: "Latency distribution",
+        about: "How long operations took, the fastest on the left. Each step to the right \
+                shows ten times rarer ones: 99 % is one of a hundred, 99.9 % one of a \
+                thousand."
+            .to_owned(),
+        charts: Vec::new(),
+        missing: missing(
+            records,
+            |record| record.spreads.is_empty(),
+            "times of operations",
+            ADVICE,
+        ),
+    };
+    let lines = records.iter().enumerate().flat_map(|(number, record)| {
+        record
+            .spreads
+            .iter()
+            .enumerate()
+            .map(move |(index, spread)| {
+                let (colour, dash) = look(records, number, index);
+                Line {
+                    name: name(records, record, &spread.name),
+                    colour,
+                    dash,
+                    points: points(spread),
+                }
+            })
+    });
+    let lines: Vec<Line> = lines.filter(|line| !line.points.is_empty()).collect();
+    if lines.is_empty() {
+        return figure;
+    }
+    let values = || {
+        lines
+            .iter()
+            .flat_map(|line| &line.points)
+            .map(|point| point.y)
+    };
+    let least = values()
+        .filter(|value| *value > 0.0)
+        .fold(f64::INFINITY, f64::min);
+    let log = values().fold(0.0, f64::max) / least > WIDE && values().all(|value| value > 0.0);
+    let lines = Lines {
+        shares: true,
+        x_name: "share of operations that took no longer".to_owned(),
+        unit: Unit::Seconds,
+        y_name: "time of an operation".to_owned(),
+        log,
+        lines,
+        thin: Thin::Shape,
+    };
+    let (chart, _) = chart("latency".to_owned(), "Latency by percentile", lines);
+    figure.charts.push((chart, table(records)));
+    figure
+}
+
+/// The spectrum: a step for each range, from the share of operations seen before it to
+/// that seen after it. The last would end at 1, which is nowhere on the axis, so it ends
+/// where half of one is left, as Hazen's plotting positions have it.
+fn points(spread: &Spread) -> Vec<Point> {
+    let count = spread.count();
+    let (mut seen, mut before) = (0.0, 0.0);
+    let mut points: Vec<Point> = Vec::new();
+    let mut push = |x: f64, y: f64| {
+        let joined = !points.is_empty();
+        points.push(Point { x, y, joined });
+    };
+    for range in &spread.ranges {
+        if seen == 0.0 {
+            push(0.0, spread.shortest.unwrap_or(range.from));
+        }
+        seen += range.count;
+        push(before, range.middle());
+        before = (seen / count).min(1.0 - 0.5 / count);
+        push(before, range.middle());
+    }
+    if let Some((last, longest)) = points.last_mut().zip(spread.longest) {
+        last.y = longest.max(last.y);
+    }
+    points
+}
+
+fn table(records: &[Record]) -> Table {
+    let mut head = vec!["of", "operations", "shortest", "mean"];
+    head.extend(PERCENTILES.map(|(_, name)| name));
+    head.push("longest");
+    let mut table = Table::new("Latency by percentile", 1, &head);
+    for record in records {
+        for spread in &record.spreads {
+            let seconds = |value: Option<f64>| {
+                value.map_or_else(
+                    || "–".to_owned(),
+                    |value| Quantity::new(value, Unit::Seconds).to_string(),
+                )
+            };
+            let own = name(records, record, &spread.name);
+            let mut row = vec![if own.is_empty() {
+                "result".to_owned()
+            } else {
+                own
+            }];
+            row.push(whole(spread.count()));
+            row.push(seconds(spread.shortest));
+            row.push(seconds(spread.mean));
+            row.extend(PERCENTILES.map(|(percent, _)| seconds(spread.percentile(percent))));
+            row.push(seconds(spread.longest));
+            table.rows.push(row);
+        }
+    }
+    table
+}
+
+pub(super) fn heat(records: &[Record]) -> Figure {
+    let mut charts = Vec::new();
+    for record in records {
+        for heat in &record.heat {
+            let own = name(records, record, &heat.name);
+            let of = if own.is_empty() {
+                String::new()
+            } else {
+                format!(": {own}")
+            };
+            let number = if charts.is_empty() {
+                String::new()
+            } else {
+                format!("-{}", charts.len() + 1)
+            };
+            let chart = Chart {
+                id: format!("latency-over-time{number}"),
+                title: format!("Latency over time{of}"),
+                body: Body::Heat(HeatMap {
+                    columns: heat.columns.clone(),
+                }),
+            };
+            let table = heat_table(&chart.title, heat);
+            charts.push((chart, table));
+        }
+    }
+    let advice = "its intervals have no histograms";
+    Figure {
+        id: "latency-over-time",
+        heading: "Latency over time",
+        about: "Each column is a stretch of time; the darker a field by day, or the lighter \
+                by night, the more operations took so long then."
+            .to_owned(),
+        charts,
+        missing: missing(
+            records,
+            |record| record.heat.is_empty(),
+            "times of operations over time",
+            advice,
+        ),
+    }
+}
+
+fn heat_table(title: &str, heat: &crate::record::Heat) -> Table {
+    let every = heat.columns.len().div_ceil(super::ROWS).max(1);
+    let mut table = Table::new(title, 1, &["until", "operations", "median", "longest"]);
+    for group in heat.columns.chunks(every) {
+        let mut ranges: Vec<_> = group
+            .iter()
+            .flat_map(|column| column.2.iter().copied())
+            .collect();
+        ranges.sort_by(|one, other| one.from.total_cmp(&other.from));
+        let longest = ranges.last().map(|range| range.to);
+        let spread = Spread {
+            ranges,
+            ..Spread::default()
+        };
+        let seconds = |value: Option<f64>| {
+            value.map_or_else(
+                || "–".to_owned(),
+                |value| Quantity::new(value, Unit::Seconds).to_string(),
+            )
+        };
+        let end = group.last().map(|column| column.1);
+        let median = spread.percentile(50.0);
+        table.rows.push(vec![
+            seconds(end),
+            whole(spread.count()),
+            seconds(median),
+            seconds(longest),
+        ]);
+    }
+    table
+}

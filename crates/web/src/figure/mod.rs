@@ -1,0 +1,261 @@
+//! What the page shows, figure by figure: charts, the same as tables, and what is missing.
+
+mod cpu;
+mod flows;
+mod latency;
+mod tcp;
+mod throughput;
+
+pub(crate) use latency::PERCENTILES;
+
+use crate::chart::{Body, Chart, Line, Lines, Point, Thin};
+use crate::number;
+use crate::record::{Record, Sample, Track};
+use crate::table::Table;
+use crate::unit::{Quantity, Unit};
+
+/// Rows of a table for one line at most.
+const ROWS: usize = 40;
+
+/// A part of the page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Its name in addresses.
+    pub id: &'static str,
+    /// Its heading.
+    pub heading: &'static str,
+    /// How it is to be read.
+    pub about: String,
+    /// Its charts, each with a table of the same.
+    pub charts: Vec<(Chart, Table)>,
+    /// What is not there, and why.
+    pub missing: Vec<String>,
+}
+
+/// All figures of some records.
+#[must_use]
+pub fn figures(records: &[Record]) -> Vec<Figure> {
+    vec![
+        throughput::figure(records),
+        latency::spectrum(records),
+        latency::heat(records),
+        flows::figure(records),
+        cpu::figure(records),
+        tcp::figure(records),
+    ]
+}
+
+/// What a line of one record is called among the lines of all.
+fn name(records: &[Record], record: &Record, own: &str) -> String {
+    match (records.len(), own) {
+        (1, own) => own.to_owned(),
+        (_, "") => record.label.clone(),
+        (_, own) => format!("{}: {own}", record.label),
+    }
+}
+
+/// Colour and dashes of a line: several records are told apart by colour, and what one
+/// of them has several of by dashes; a single record has the colours for that.
+fn look(records: &[Record], record: usize, own: usize) -> (usize, usize) {
+    if records.len() == 1 {
+        (own % 6, own / 6)
+    } else {
+        (record % 6, own + record / 6)
+    }
+}
+
+/// One chart for each unit among the tracks that `pick` gives.
+fn over_time(
+    records: &[Record],
+    id: &str,
+    title: &str,
+    y_name: &str,
+    pick: fn(&Record) -> &[Track],
+) -> Vec<(Chart, Table)> {
+    let mut units: Vec<&Unit> = Vec::new();
+    for track in records.iter().flat_map(pick) {
+        if !units.contains(&&track.unit) {
+            units.push(&track.unit);
+        }
+    }
+    let charts = units.iter().enumerate().map(|(index, unit)| {
+        let lines = records.iter().enumerate().flat_map(|(number, record)| {
+            let own = pick(record).iter().filter(|track| track.unit == **unit);
+            let own = own
+                .enumerate()
+                .map(move |(index, track)| (number, record, index, track));
+            own.map(|(number, record, index, track)| {
+                let (colour, dash) = look(records, number, index);
+                Line {
+                    name: name(records, record, &track.name),
+                    colour,
+                    dash,
+                    points: settled(&track.samples).iter().map(point).collect(),
+                }
+            })
+        });
+        let number = if index == 0 {
+            String::new()
+        } else {
+            format!("-{}", index + 1)
+        };
+        let y_name = if y_name.is_empty() {
+            unit.quantity()
+        } else {
+            y_name
+        };
+        let lines = Lines {
+            shares: false,
+            x_name: "time".to_owned(),
+            unit: (*unit).clone(),
+            y_name: y_name.to_owned(),
+            log: false,
+            lines: lines.collect(),
+            thin: Thin::Mean,
+        };
+        chart(format!("{id}{number}"), title, lines)
+    });
+    charts.collect()
+}
+
+/// Intervals, of which one that the end of the run cut short is taken together with the
+/// one before: what was done in a tenth of a millisecond is no rate.
+pub(crate) fn settled(samples: &[Sample]) -> Vec<Sample> {
+    let mut settled: Vec<Sample> = Vec::new();
+    for (index, sample) in samples.iter().enumerate() {
+        let last = samples.get(index + 1).is_none_or(|next| !next.joined);
+        match settled.last_mut() {
+            Some(before) if last && sample.joined && sample.span < before.span / 2.0 => {
+                let span = before.span + sample.span;
+                let sum = before.value * before.span + sample.value * sample.span;
+                before.value = sum / span;
+                before.span = span;
+                before.at = sample.at;
+            }
+            Some(_) | None => settled.push(*sample),
+        }
+    }
+    settled
+}
+
+/// A mean over an interval is drawn in its middle.
+fn point(sample: &Sample) -> Point {
+    Point {
+        x: sample.at - sample.span / 2.0,
+        y: sample.value,
+        joined: sample.joined,
+    }
+}
+
+fn chart(id: String, title: &str, lines: Lines) -> (Chart, Table) {
+    let table = table(title, &lines);
+    let title = title.to_owned();
+    (
+        Chart {
+            id,
+            title,
+            body: Body::Lines(lines),
+        },
+        table,
+    )
+}
+
+/// The points of all lines, thinned where there are many.
+fn table(title: &str, lines: &Lines) -> Table {
+    let longest = lines
+        .lines
+        .iter()
+        .map(|line| line.points.len())
+        .max()
+        .unwrap_or(0);
+    let every = longest.div_ceil(ROWS).max(1);
+    let caption = if every == 1 {
+        title.to_owned()
+    } else {
+        format!("{title}: one value of {every}")
+    };
+    let mut table = Table::new(&caption, 1, &["of", "time", &lines.y_name]);
+    for line in &lines.lines {
+        let named = if line.name.is_empty() {
+            "result"
+        } else {
+            &line.name
+        };
+        for point in line.points.iter().step_by(every) {
+            let value = Quantity::new(point.y, lines.unit.clone());
+            let row = [named.to_owned(), lines.x_text(point.x), value.to_string()];
+            table.rows.push(row.to_vec());
+        }
+    }
+    table
+}
+
+/// What is said of values that no chart can show.
+fn undrawable(charts: &[(Chart, Table)]) -> Option<String> {
+    let lines = charts.iter().filter_map(|(chart, _)| match &chart.body {
+        Body::Lines(lines) => Some(lines.undrawable()),
+        Body::Bars(_) | Body::Heat(_) => None,
+    });
+    let count: usize = lines.sum();
+    let whole = crate::unit::whole(number::of(count));
+    (count > 0).then(|| format!("{whole} values are too large to be drawn; the tables have them."))
+}
+
+/// What is said of records without something: which, and how each program is made to
+/// tell. `advice` is for netperf's own.
+fn missing(
+    records: &[Record],
+    lacks: impl Fn(&Record) -> bool,
+    what: &str,
+    advice: &str,
+) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for record in records
+        .iter()
+        .filter(|record| record.error.is_none() && lacks(record))
+    {
+        let reason = match record.origin {
+            origin if origin.starts_with("netperf") => advice.to_owned(),
+            origin => format!("this file of {origin} does not tell"),
+        };
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, labels)) => labels.push(&record.label),
+            None => reasons.push((reason, vec![&record.label])),
+        }
+    }
+    let said = reasons
+        .into_iter()
+        .map(|(reason, labels)| match labels.len() {
+            all if all == records.len() => format!("No {what}: {reason}."),
+            _ => format!("No {what} in {}: {reason}.", labels.join(", ")),
+        });
+    said.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_cut_short_is_part_of_the_one_before() {
+        let sample = |at, span, value, joined| Sample {
+            at,
+            span,
+            value,
+            joined,
+        };
+        let samples = [
+            sample(1.0, 1.0, 10.0, false),
+            sample(2.0, 1.0, 20.0, true),
+            sample(2.25, 0.25, 100.0, true),
+            sample(5.0, 1.0, 7.0, false),
+        ];
+        let wanted = [
+            sample(1.0, 1.0, 10.0, false),
+            sample(2.25, 1.25, 36.0, true),
+            sample(5.0, 1.0, 7.0, false),
+        ];
+        assert_eq!(settled(&samples), wanted);
+        assert_eq!(settled(&samples[2..]), samples[2..]);
+    }
+}

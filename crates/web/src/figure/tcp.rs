@@ -1,0 +1,85 @@
+//! What TCP knew of the connection, over time.
+
+use super::{Figure, chart, look, missing, name, over_time, undrawable};
+use crate::chart::{Line, Lines, Point, Thin};
+use crate::record::Record;
+use crate::unit::Unit;
+
+pub(super) fn figure(records: &[Record]) -> Figure {
+    let mut charts = over_time(
+        records,
+        "tcp-window",
+        "Congestion window",
+        "window",
+        |record| &record.windows,
+    );
+    charts.extend(over_time(
+        records,
+        "tcp-round-trip",
+        "Round trip as TCP sees it",
+        "smoothed round trip",
+        |record| &record.round_trips,
+    ));
+    if records
+        .iter()
+        .any(|record| !record.retransmissions.is_empty())
+    {
+        charts.push(resent(records));
+    }
+    let silent = |record: &Record| {
+        record.windows.is_empty()
+            && record.round_trips.is_empty()
+            && record.retransmissions.is_empty()
+    };
+    let advice =
+        "they are asked for with every interim result (-D) of a test with one TCP connection";
+    let mut missing = missing(records, silent, "values of TCP_INFO", advice);
+    missing.extend(undrawable(&charts));
+    Figure {
+        id: "tcp",
+        heading: "TCP",
+        about: "What TCP at the end that asked for the test knew when an interval was over \
+                (TCP_INFO of tcp(7)). The window is in bytes: its segments times their size."
+            .to_owned(),
+        charts,
+        missing,
+    }
+}
+
+/// Segments sent again since the beginning, so that several points can be drawn as one.
+fn resent(records: &[Record]) -> (crate::chart::Chart, crate::table::Table) {
+    let lines = records.iter().enumerate().flat_map(|(number, record)| {
+        record
+            .retransmissions
+            .iter()
+            .enumerate()
+            .map(move |(index, track)| {
+                let (colour, dash) = look(records, number, index);
+                let mut total = 0.0;
+                let points = track.samples.iter().map(|sample| {
+                    total += sample.value;
+                    Point {
+                        x: sample.at,
+                        y: total,
+                        joined: sample.joined,
+                    }
+                });
+                Line {
+                    name: name(records, record, &track.name),
+                    colour,
+                    dash,
+                    points: points.collect(),
+                }
+            })
+    });
+    let lines = Lines {
+        shares: false,
+        x_name: "time".to_owned(),
+        unit: Unit::Count("segments"),
+        y_name: "sent again so far".to_owned(),
+        log: false,
+        lines: lines.collect(),
+        thin: Thin::Shape,
+    };
+    chart("tcp-sent-again".to_owned(), "Segments sent again", lines)
+}

@@ -1,0 +1,87 @@
+//! Results as people look at them: a page, pictures, and tables.
+//!
+//! [`read`] makes a [`Record`] of a file that netperf, iperf3 or flent wrote, whatever
+//! the file holds; [`figures`] draws charts of several records, one over the other;
+//! [`page`], [`markdown`], [`csv`] and [`pictures`] write them. Nothing here touches files,
+//! and nothing is shown that a record does not have.
+
+#![cfg_attr(
+    test,
+    allow(clippy::float_cmp, reason = "tests compare what was written down")
+)]
+
+pub mod chart;
+pub mod escape;
+pub mod figure;
+mod number;
+mod page;
+mod read;
+pub mod record;
+pub mod table;
+mod tables;
+pub mod unit;
+mod words;
+
+pub use figure::{Figure, figures};
+pub use page::{TooLarge, page};
+pub use read::{Unreadable, read};
+pub use record::Record;
+pub use tables::{csv, markdown};
+
+pub use chart::png::BadFont;
+use chart::{Size, svg};
+
+/// Points of a line in a picture.
+const POINTS: usize = 400;
+
+/// A picture as a file: its name without an ending, and its scene with its title.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// The name of the file, without an ending.
+    pub name: String,
+    chart: chart::Chart,
+}
+
+impl Picture {
+    /// As PNG, with letters from `font`, the bytes of a TrueType or OpenType file.
+    ///
+    /// # Errors
+    ///
+    /// When that is not a font.
+    pub fn png(&self, font: &[u8]) -> Result<Vec<u8>, BadFont> {
+        chart::png::file(&self.chart.drawn(Size::wide(POINTS)), &self.chart, font)
+    }
+
+    /// As SVG.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        svg::file(&self.chart.drawn(Size::wide(POINTS)), &self.chart)
+    }
+}
+
+/// All charts of some records, each as a picture.
+#[must_use]
+pub fn pictures(records: &[Record]) -> Vec<Picture> {
+    let charts = figures(records)
+        .into_iter()
+        .flat_map(|figure| figure.charts);
+    let pictures = charts.map(|(chart, _)| Picture {
+        name: chart.id.clone(),
+        chart,
+    });
+    pictures.collect()
+}
+
+/// Gives every record a label of its own: those of one name are numbered.
+pub fn tell_apart(records: &mut [Record]) {
+    let mut taken: Vec<String> = Vec::new();
+    for record in records {
+        let name = record.label.clone();
+        let mut number = 1;
+        while taken.contains(&record.label) {
+            number += 1;
+            record.label = format!("{name} ({number})");
+        }
+        taken.push(record.label.clone());
+    }
+}

@@ -1,0 +1,312 @@
+//! One page with everything in it: no picture, letter or program comes from elsewhere.
+
+use std::fmt;
+use std::fmt::Write as _;
+
+use crate::chart::palette::{DARK, LIGHT, Theme, hex};
+use crate::chart::{Chart, Size, svg};
+use crate::escape::markup;
+use crate::figure::{Figure, figures};
+use crate::record::{End, Record};
+use crate::table::Table;
+use crate::{tables, words};
+
+/// The most that a page may weigh.
+const LARGEST: usize = 1_000_000;
+/// Points of a line: as many of these as let the page stay that small.
+const POINTS: [usize; 6] = [160, 100, 60, 40, 24, 12];
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+/// The SHA-256 of the script, by which the page lets this one run and no other.
+const SCRIPT_HASH: &str = include_str!("page.js.sha256");
+
+/// There are more results than one page can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLarge {
+    /// Bytes that the page would have.
+    pub bytes: usize,
+}
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.bytes;
+        write!(
+            f,
+            "the page would have {bytes} bytes, more than {LARGEST}: report fewer results at once"
+        )
+    }
+}
+
+impl std::error::Error for TooLarge {}
+
+/// The page.
+///
+/// # Errors
+///
+/// When it would have more than a million bytes, however few points its lines have.
+pub fn page(records: &[Record]) -> Result<String, TooLarge> {
+    let figures = figures(records);
+    let mut bytes = 0;
+    for points in POINTS {
+        let page = written(records, &figures, points);
+        if page.len() <= LARGEST {
+            return Ok(page);
+        }
+        bytes = page.len();
+    }
+    Err(TooLarge { bytes })
+}
+
+fn written(records: &[Record], figures: &[Figure], points: usize) -> String {
+    let title = title(records);
+    let mut text = String::new();
+    head(&mut text, &title);
+    text.push_str("<body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n");
+    header(&mut text, &title, records, figures);
+    text.push_str("<main id=\"main\">\n");
+    summary(&mut text, records);
+    for figure in figures.iter().filter(|figure| !figure.charts.is_empty()) {
+        section(&mut text, figure, points);
+    }
+    not_here(&mut text, figures);
+    hosts(&mut text, records);
+    text.push_str("</main>\n");
+    footer(&mut text);
+    _ = writeln!(text, "<script>{SCRIPT}</script>\n</body>\n</html>");
+    text
+}
+
+fn title(records: &[Record]) -> String {
+    match records {
+        [record] => record.title.clone().unwrap_or_else(|| record.label.clone()),
+        [first, second] => format!("{} and {}", first.label, second.label),
+        _ => format!("{} results", records.len()),
+    }
+}
+
+fn head(text: &mut String, title: &str) {
+    let hash = SCRIPT_HASH.trim();
+    _ = write!(
+        text,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         style-src 'unsafe-inline'; script-src 'sha256-{hash}'; img-src data:; \
+         base-uri 'none'; form-action 'none'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n\
+         <title>{} – netperf report</title>\n<style>\n{}{STYLE}{}</style>\n</head>\n",
+        markup(title),
+        colours(),
+        svg::RULES
+    );
+}
+
+/// Both themes: that of the system, unless one of the two is chosen on the page.
+fn colours() -> String {
+    let all = |theme: &Theme| {
+        let named = theme.named();
+        let parts = named
+            .iter()
+            .map(|(name, colour)| format!("--{name}:{}", hex(*colour)));
+        parts.collect::<Vec<_>>().join(";")
+    };
+    let (light, dark) = (all(&LIGHT), all(&DARK));
+    format!(
+        ":root{{color-scheme:light;{light}}}\n\
+         @media (prefers-color-scheme:dark){{:root{{color-scheme:dark;{dark}}}}}\n\
+         :root:has(#theme-light:checked){{color-scheme:light;{light}}}\n\
+         :root:has(#theme-dark:checked){{color-scheme:dark;{dark}}}\n"
+    )
+}
+
+fn header(text: &mut String, title: &str, records: &[Record], figures: &[Figure]) {
+    let count = match records.len() {
+        1 => "One result".to_owned(),
+        count => format!("{count} results"),
+    };
+    _ = write!(
+        text,
+        "<header><div class=\"top\"><div><p class=\"kind\">netperf report</p><h1>{}</h1>\
+         <p class=\"quiet\">{count}</p></div>\n<fieldset class=\"theme\"><legend>Colours</legend>",
+        markup(title)
+    );
+    for (id, name, checked) in [
+        ("system", "System", " checked"),
+        ("light", "Light", ""),
+        ("dark", "Dark", ""),
+    ] {
+        _ = write!(
+            text,
+            "<input type=\"radio\" name=\"theme\" id=\"theme-{id}\"{checked}><label for=\"theme-{id}\">{name}</label>"
+        );
+    }
+    text.push_str(
+        "</fieldset></div>\n<nav aria-label=\"Parts of the page\"><a href=\"#summary\">Summary</a>",
+    );
+    for figure in figures.iter().filter(|figure| !figure.charts.is_empty()) {
+        _ = write!(text, "<a href=\"#{}\">{}</a>", figure.id, figure.heading);
+    }
+    text.push_str("<a href=\"#hosts\">Hosts and commands</a></nav></header>\n");
+}
+
+fn summary(text: &mut String, records: &[Record]) {
+    text.push_str("<section id=\"summary\"><h2>Summary</h2>\n<div class=\"cards\">\n");
+    for (index, record) in records.iter().enumerate() {
+        card(text, index, record);
+    }
+    text.push_str("</div>\n");
+    let table = tables::key_table(records);
+    if table.rows.is_empty() {
+        text.push_str("<p class=\"missing\">No file has a figure.</p>");
+    } else {
+        text.push_str(&table.html());
+    }
+    text.push_str("</section>\n");
+}
+
+fn card(text: &mut String, index: usize, record: &Record) {
+    let colour = index % 6;
+    _ = write!(
+        text,
+        "<article class=\"card c{colour}\"><h3>{}</h3>",
+        markup(&record.label)
+    );
+    match (&record.headline, &record.error) {
+        (Some(rate), _) => {
+            let rate = rate.to_string();
+            let (value, unit) = rate.rsplit_once('\u{a0}').unwrap_or((&rate, ""));
+            _ = write!(
+                text,
+                "<p class=\"headline\">{} <span class=\"unit\">{}</span></p>",
+                markup(value),
+                markup(unit)
+            );
+        }
+        (None, Some(_)) => text.push_str("<p class=\"headline none\">failed</p>"),
+        (None, None) => text.push_str("<p class=\"headline none\">no single figure</p>"),
+    }
+    for line in words::summary(record) {
+        _ = write!(text, "<p>{}</p>", markup(&line));
+    }
+    if let Some(error) = &record.error {
+        _ = write!(
+            text,
+            "<div class=\"doubts failed\"><h4>Why it failed</h4><pre>{}</pre></div>",
+            markup(error)
+        );
+    }
+    if !record.doubts.is_empty() {
+        text.push_str("<div class=\"doubts\"><h4>Doubts</h4><ul>");
+        for doubt in &record.doubts {
+            _ = write!(text, "<li>{}</li>", markup(doubt));
+        }
+        text.push_str("</ul></div>");
+    }
+    text.push_str("</article>\n");
+}
+
+fn section(text: &mut String, figure: &Figure, points: usize) {
+    let (id, heading) = (figure.id, figure.heading);
+    _ = writeln!(text, "<section id=\"{id}\"><h2>{heading}</h2>");
+    _ = writeln!(text, "<p class=\"about\">{}</p>", markup(&figure.about));
+    for (chart, table) in &figure.charts {
+        drawing(text, chart, table, points);
+    }
+    for line in &figure.missing {
+        _ = writeln!(text, "<p class=\"missing\">{}</p>", markup(line));
+    }
+    text.push_str("</section>\n");
+}
+
+/// Figures without any chart, and why.
+fn not_here(text: &mut String, figures: &[Figure]) {
+    let empty = || figures.iter().filter(|figure| figure.charts.is_empty());
+    if empty().next().is_none() {
+        return;
+    }
+    text.push_str("<section id=\"not-here\"><h2>What is not here</h2><ul class=\"missing\">");
+    for line in empty().flat_map(|figure| &figure.missing) {
+        _ = write!(text, "<li>{}</li>", markup(line));
+    }
+    text.push_str("</ul></section>\n");
+}
+
+/// A chart for wide and for narrow pages, and the table of the same.
+fn drawing(text: &mut String, chart: &Chart, table: &Table, points: usize) {
+    let wide = svg::inline(&chart.drawn(Size::wide(points)), chart, "wide");
+    let narrow = svg::inline(&chart.drawn(Size::narrow(points)), chart, "narrow");
+    _ = writeln!(
+        text,
+        "<figure id=\"{}\"><figcaption>{}</figcaption>\n{wide}\n{narrow}\n\
+         <details><summary>The same as a table</summary>{}</details></figure>",
+        markup(&format!("chart-{}", chart.id)),
+        markup(&chart.title),
+        table.html()
+    );
+}
+
+fn hosts(text: &mut String, records: &[Record]) {
+    text.push_str("<section id=\"hosts\"><h2>Hosts and commands</h2>\n");
+    let open = if records.len() == 1 { " open" } else { "" };
+    for (index, record) in records.iter().enumerate() {
+        let (colour, label) = (index % 6, markup(&record.label));
+        _ = write!(
+            text,
+            "<details class=\"run c{colour}\"{open}><summary>{label}</summary>"
+        );
+        if record.commands.is_empty() {
+            text.push_str("<p class=\"missing\">The file does not have its command.</p>");
+        }
+        for (of, command) in &record.commands {
+            if !of.is_empty() {
+                _ = write!(text, "<p class=\"of\">{}</p>", markup(of));
+            }
+            _ = write!(
+                text,
+                "<pre class=\"command\" tabindex=\"0\">{}</pre>",
+                markup(command)
+            );
+        }
+        text.push_str("<div class=\"facts\">");
+        facts(text, "The run", &tables::run_facts(record));
+        for end in [&record.local, &record.remote] {
+            facts(text, &heading(end), &tables::end_facts(end));
+        }
+        text.push_str("</div></details>\n");
+    }
+    text.push_str("</section>\n");
+}
+
+/// The name of an end with a capital in front.
+fn heading(end: &End) -> String {
+    let mut letters = end.role.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+fn facts(text: &mut String, heading: &str, facts: &[(String, String)]) {
+    _ = write!(text, "<div><h4>{}</h4>", markup(heading));
+    if facts.is_empty() {
+        text.push_str("<p class=\"missing\">Nothing is known of it.</p>");
+    }
+    text.push_str("<dl>");
+    for (name, value) in facts {
+        _ = write!(text, "<dt>{}</dt><dd>{}</dd>", markup(name), markup(value));
+    }
+    text.push_str("</dl></div>");
+}
+
+fn footer(text: &mut String) {
+    let version = env!("CARGO_PKG_VERSION");
+    _ = writeln!(
+        text,
+        "<footer><p>Made by <code>netperf report</code> {version}. Everything is in this file; \
+         it asks no other.</p></footer>\n<div id=\"tip\" role=\"status\" aria-live=\"polite\" hidden></div>"
+    );
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+use std::process::{Command, Stdio};
+
+use super::*;
+use crate::record::{Sample, Track};
+use crate::unit::{Quantity, Unit};
+
+/// A result with a little of most things.
+fn small() -> Record {
+    let sample = |at: f64, value: f64| Sample {
+        at,
+        span: 1.0,
+        value,
+        joined: at > 1.0,
+    };
+    Record {
+        label: "small".to_owned(),
+        origin: "netperf --json",
+        commands: vec![(String::new(), "netperf -t TCP_STREAM".to_owned())],
+        test: Some("TCP_STREAM".to_owned()),
+        headline: Some(Quantity::new(1e9, Unit::BitsPerSecond)),
+        rates: vec![Track {
+            name: String::new(),
+            unit: Unit::BitsPerSecond,
+            samples: vec![sample(1.0, 9e8), sample(2.0, 1.1e9)],
+        }],
+        doubts: vec!["A doubt.".to_owned()],
+        local: End {
+            role: "netperf's end",
+            ..End::default()
+        },
+        remote: End {
+            role: "netserver's end",
+            ..End::default()
+        },
+        ..Record::default()
+    }
+}
+
+/// The tags of a page, one in a line, without what is drawn and styled.
+fn outline(page: &str) -> String {
+    let mut lines = String::new();
+    let mut rest = page;
+    let mut deep: usize = 0;
+    while let Some((_, after)) = rest.split_once('<') {
+        let (tag, after) = after.split_once('>').unwrap_or((after, ""));
+        rest = after;
+        let name = tag.split([' ', '\n']).next().unwrap_or_default();
+        let drawn = [
+            "path", "text", "circle", "rect", "title", "tr", "td", "th", "dt", "dd",
+        ];
+        if name.starts_with('!') || drawn.contains(&name.trim_start_matches('/')) {
+            continue;
+        }
+        if name.starts_with('/') {
+            deep = deep.saturating_sub(1);
+            continue;
+        }
+        let marks = ["id=", "class=", "role=", "aria-label=", "href="];
+        let kept = tag
+            .split("\" ")
+            .filter(|part| marks.iter().any(|mark| part.contains(mark)));
+        let kept: Vec<&str> = kept.collect();
+        let words = after.split('<').next().unwrap_or_default();
+        let words = if ["style", "script"].contains(&name) {
+            ""
+        } else {
+            words.trim()
+        };
+        let kept = kept.join("\" ");
+        let kept = kept.strip_prefix(name).unwrap_or(&kept).trim();
+        let line = format!("{name} {kept} {words}");
+        lines.push_str(&format!("{}{}\n", "  ".repeat(deep), line.trim_end()));
+        if !["meta", "link", "input", "path"].contains(&name) && !tag.ends_with('/') {
+            deep += 1;
+        }
+    }
+    lines
+}
+
+#[test]
+fn the_page_has_its_parts_in_order() {
+    insta::assert_snapshot!(outline(&page(&[small()]).unwrap()));
+}
+
+#[test]
+fn the_page_lets_its_own_script_run_and_nothing_else() {
+    let page = page(&[small()]).unwrap();
+    let policy = page
+        .split("Content-Security-Policy\" content=\"")
+        .nth(1)
+        .unwrap();
+    let policy = policy.split('"').next().unwrap();
+    assert!(policy.starts_with("default-src 'none';"), "{policy}");
+    for outside in [
+        "http:",
+        "https:",
+        "//",
+        "url(",
+        "@import",
+        "<iframe",
+        "<object",
+        " src=",
+        "javascript:",
+    ] {
+        let found = page.split(outside).count() - 1;
+        assert_eq!(found, 0, "{outside}");
+    }
+    let mut sum = Command::new("sha256sum")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut sum.stdin.take().unwrap(), SCRIPT.as_bytes()).unwrap();
+    let said = sum.wait_with_output().unwrap().stdout;
+    let hash = String::from_utf8(said).unwrap();
+    assert_eq!(
+        base64(hash.split(' ').next().unwrap()),
+        SCRIPT_HASH.trim(),
+        "page.js changed: write the SHA-256 of it, in base64, into page.js.sha256"
+    );
+}
+
+/// Base64 (RFC 4648) of bytes given in hexadecimal.
+fn base64(hex: &str) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let bits: String = hex
+        .chars()
+        .map(|digit| format!("{:04b}", digit.to_digit(16).unwrap()))
+        .collect();
+    let letters = bits.as_bytes().chunks(6).map(|six| {
+        let six = format!("{:0<6}", std::str::from_utf8(six).unwrap());
+        char::from(LETTERS[usize::from_str_radix(&six, 2).unwrap()])
+    });
+    let mut text: String = letters.collect();
+    while text.len() % 4 > 0 {
+        text.push('=');
+    }
+    text
+}
+
+#[test]
+fn axes_units_and_legends_are_there() {
+    let mut other = small();
+    other.label = "other".to_owned();
+    let page = page(&[small(), other]).unwrap();
+    for text in [
+        ">throughput, Gbit/s<",
+        ">time, s<",
+        ">small<",
+        ">other<",
+        ">0.5<",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    // Once for desks and once for hands.
+    assert_eq!(page.matches(">throughput, Gbit/s<").count(), 2);
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let page = page(&[small()]).unwrap();
+    for text in [
+        "No times of operations",
+        "No CPU utilisation",
+        "No values of TCP_INFO",
+        "No file tells several flows apart",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    let empty = super::page(&[Record::default()]).unwrap();
+    assert!(empty.contains("The file names no test.") && empty.contains("no single figure"));
+    assert!(super::page(&[]).is_ok());
+}

@@ -1,0 +1,305 @@
+//! What `iperf3 -J` writes. It keeps no command line and no times of operations.
+
+use serde_json::Value;
+
+use super::field::{at, facts, list, number, text, truth, whole};
+use crate::record::{Cpu, End, Record, Sample, Track};
+use crate::unit::{Quantity, Unit, figure};
+
+/// The sums of an interval and of the end, with what each is called.
+const WAYS: [(&str, &str); 2] = [("sum", ""), ("sum_bidir_reverse", "reverse")];
+
+/// A document, whole or of a run that failed.
+pub(super) fn document(document: &Value) -> Record {
+    let mut record = Record {
+        origin: "iperf3 -J",
+        title: text(document, "title"),
+        program: text(document, "start.version"),
+        started: number(document, "start.timestamp.timesecs"),
+        test: test(document),
+        protocol: text(document, "start.test_start.protocol"),
+        direction: direction(document),
+        limit: limit(document),
+        headline: headline(document),
+        figures: figures(document),
+        length: number(document, "end.sum_sent.seconds").or(number(document, "end.sum.seconds")),
+        local: end(document, "host", "iperf3's client"),
+        remote: end(document, "remote", "iperf3's server"),
+        flows: flows(document),
+        error: text(document, "error").map(|error| format!("iperf3: {error}")),
+        facts: facts(
+            document,
+            &[
+                ("start.test_start.num_streams", "flows in each direction"),
+                ("start.test_start.blksize", "block, bytes"),
+                ("start.test_start.omit", "seconds left out at the beginning"),
+                ("start.target_bitrate", "bit/s asked for, 0 for any"),
+                ("start.tcp_mss_default", "segment, bytes"),
+                ("start.cookie", "identifier"),
+            ],
+        ),
+        ..Record::default()
+    };
+    series(document, &mut record);
+    doubts(document, &mut record);
+    record
+}
+
+fn test(document: &Value) -> Option<String> {
+    let protocol = text(document, "start.test_start.protocol")?;
+    Some(format!("iperf3 over {protocol}"))
+}
+
+fn direction(document: &Value) -> Option<String> {
+    let test = at(document, "start.test_start")?;
+    // The second is in documents of newer versions alone, so the sums tell, too.
+    let both =
+        number(test, "bidir") == Some(1.0) || at(document, "end.sum_sent_bidir_reverse").is_some();
+    let words = match (both, number(test, "reverse")) {
+        (true, _) => "both ways at once",
+        (false, Some(reverse)) if reverse > 0.0 => "from server to client",
+        (false, _) => "from client to server",
+    };
+    Some(words.to_owned())
+}
+
+fn limit(document: &Value) -> Option<String> {
+    let test = at(document, "start.test_start")?;
+    let positive = |name| number(test, name).filter(|amount| *amount > 0.0);
+    if let Some(seconds) = positive("duration") {
+        return Some(format!(
+            "for {}",
+            Quantity::new(seconds, Unit::Seconds).brief()
+        ));
+    }
+    if let Some(bytes) = positive("bytes") {
+        return Some(format!("for {}", Quantity::new(bytes, Unit::Bytes).brief()));
+    }
+    positive("blocks").map(|blocks| format!("for {} blocks", crate::unit::whole(blocks)))
+}
+
+/// What arrived; what was sent where only that is known.
+fn headline(document: &Value) -> Option<Quantity> {
+    let sums = ["sum_received", "sum", "sum_sent"];
+    let rates = sums
+        .iter()
+        .filter_map(|sum| number(document, &format!("end.{sum}.bits_per_second")));
+    let rate = rates.into_iter().find(|rate| *rate > 0.0)?;
+    Some(Quantity::new(rate, Unit::BitsPerSecond))
+}
+
+fn figures(document: &Value) -> Vec<(String, Quantity)> {
+    let segments = Unit::Count("segments");
+    let rows = [
+        ("sum_sent.bits_per_second", "sent", Unit::BitsPerSecond, 1.0),
+        (
+            "sum_received_bidir_reverse.bits_per_second",
+            "received, other way",
+            Unit::BitsPerSecond,
+            1.0,
+        ),
+        (
+            "sum_sent.retransmits",
+            "segments sent again",
+            segments.clone(),
+            1.0,
+        ),
+        (
+            "sum_sent_bidir_reverse.retransmits",
+            "segments sent again, other way",
+            segments,
+            1.0,
+        ),
+        ("sum.jitter_ms", "jitter", Unit::Seconds, 1e-3),
+        (
+            "sum.lost_packets",
+            "datagrams lost",
+            Unit::Count("datagrams"),
+            1.0,
+        ),
+        (
+            "sum.lost_percent",
+            "datagrams lost, share",
+            Unit::Percent,
+            1.0,
+        ),
+    ];
+    let known = rows.into_iter().filter_map(|(field, name, unit, factor)| {
+        let value = number(document, &format!("end.{field}"))?;
+        Some((name.to_owned(), Quantity::new(value * factor, unit)))
+    });
+    known.collect()
+}
+
+fn end(document: &Value, side: &str, role: &'static str) -> End {
+    let first = list(document, "start.connected")
+        .first()
+        .unwrap_or(&Value::Null);
+    let (address, congestion) = if side == "host" {
+        ("local_host", "sender_tcp_congestion")
+    } else {
+        ("remote_host", "receiver_tcp_congestion")
+    };
+    let mut facts = facts(&document["end"], &[(congestion, "congestion control")]);
+    if side == "host" {
+        facts.extend(self::facts(
+            &document["start"],
+            &[
+                ("system_info", "system"),
+                ("sndbuf_actual", "send socket buffer, bytes"),
+                ("rcvbuf_actual", "receive socket buffer, bytes"),
+            ],
+        ));
+    }
+    let share = |part: &str| {
+        number(
+            document,
+            &format!("end.cpu_utilization_percent.{side}_{part}"),
+        )
+    };
+    End {
+        role,
+        name: (side == "remote")
+            .then(|| text(document, "start.connecting_to.host"))
+            .flatten(),
+        address: text(first, address),
+        facts,
+        cpu: share("total").map(|busy| Cpu {
+            of: "one CPU, iperf3 alone",
+            cpus: None,
+            busy: Some(busy),
+            parts: [share("user"), share("system"), None, None],
+            peak: None,
+        }),
+    }
+}
+
+fn flows(document: &Value) -> Vec<(String, Quantity)> {
+    let streams = list(document, "end.streams");
+    if streams.len() < 2 {
+        return Vec::new();
+    }
+    let rates = streams.iter().enumerate().filter_map(|(index, stream)| {
+        let ends = ["receiver", "udp", "sender"];
+        let mut rates = ends
+            .iter()
+            .filter_map(|end| number(stream, &format!("{end}.bits_per_second")));
+        let backwards = truth(stream, "sender.sender") == Some(false);
+        let way = if backwards { ", reverse" } else { "" };
+        let rate = Quantity::new(rates.next()?, Unit::BitsPerSecond);
+        Some((format!("flow {}{way}", index + 1), rate))
+    });
+    rates.collect()
+}
+
+fn series(document: &Value, record: &mut Record) {
+    let intervals = list(document, "intervals");
+    for (sum, name) in WAYS {
+        let samples = samples(intervals, sum, "bits_per_second", 1.0);
+        record
+            .rates
+            .extend(track(name, Unit::BitsPerSecond, samples));
+        let resent = samples_of_count(intervals, sum);
+        record
+            .retransmissions
+            .extend(track(name, Unit::Count("segments"), resent));
+    }
+    let mut sockets: Vec<u64> = Vec::new();
+    for stream in intervals
+        .iter()
+        .flat_map(|interval| list(interval, "streams"))
+    {
+        let socket = whole(stream, "socket");
+        sockets.extend(socket.filter(|socket| !sockets.contains(socket)));
+    }
+    let several = sockets.len() > 1;
+    for (index, socket) in sockets.into_iter().enumerate() {
+        let name = if several {
+            format!("flow {}", index + 1)
+        } else {
+            String::new()
+        };
+        let windows = stream_samples(intervals, socket, "snd_cwnd", 1.0);
+        record.windows.extend(track(&name, Unit::Bytes, windows));
+        let trips = stream_samples(intervals, socket, "rtt", 1e-6);
+        record
+            .round_trips
+            .extend(track(&name, Unit::Seconds, trips));
+    }
+}
+
+fn track(name: &str, unit: Unit, samples: Vec<Sample>) -> Option<Track> {
+    let name = name.to_owned();
+    (!samples.is_empty()).then_some(Track {
+        name,
+        unit,
+        samples,
+    })
+}
+
+/// The sample of an interval's sum or stream; `joined` is for the caller to know.
+fn sample(part: &Value, field: &str, factor: f64, joined: bool) -> Option<Sample> {
+    let end = number(part, "end")?;
+    Some(Sample {
+        at: end,
+        span: end - number(part, "start")?,
+        value: number(part, field)? * factor,
+        joined,
+    })
+}
+
+fn samples(intervals: &[Value], sum: &str, field: &str, factor: f64) -> Vec<Sample> {
+    let parts = intervals.iter().filter_map(|interval| at(interval, sum));
+    let samples = parts
+        .enumerate()
+        .filter_map(|(index, part)| sample(part, field, factor, index > 0));
+    samples.collect()
+}
+
+fn samples_of_count(intervals: &[Value], sum: &str) -> Vec<Sample> {
+    samples(intervals, sum, "retransmits", 1.0)
+}
+
+fn stream_samples(intervals: &[Value], socket: u64, field: &str, factor: f64) -> Vec<Sample> {
+    let streams = intervals
+        .iter()
+        .flat_map(|interval| list(interval, "streams"));
+    let own = streams.filter(|stream| whole(stream, "socket") == Some(socket));
+    let samples = own
+        .enumerate()
+        .filter_map(|(index, stream)| sample(stream, field, factor, index > 0));
+    // 0 is what it writes for an end that does not send. TCP is asked at the end of an
+    // interval.
+    let instants = samples.map(|sample| Sample {
+        span: 0.0,
+        ..sample
+    });
+    instants.filter(|sample| sample.value > 0.0).collect()
+}
+
+fn doubts(document: &Value, record: &mut Record) {
+    if let Some(lost) = number(document, "end.sum.lost_percent").filter(|lost| *lost > 0.1) {
+        let lost = figure(lost);
+        record
+            .doubts
+            .push(format!("{lost}\u{a0}% of the datagrams were lost."));
+    }
+    let loopback = record
+        .remote
+        .address
+        .as_deref()
+        .and_then(|text| text.parse::<std::net::IpAddr>().ok());
+    if loopback.is_some_and(|address| address.is_loopback()) {
+        record
+            .doubts
+            .push("Both ends are on one host: this says nothing of a network.".to_owned());
+    }
+    let omitted = list(document, "intervals")
+        .iter()
+        .any(|interval| truth(interval, "sum.omitted") == Some(true));
+    if omitted {
+        record
+            .doubts
+            .push("The first intervals are drawn, but are not in the result.".to_owned());
+    }
+}

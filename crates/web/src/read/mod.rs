@@ -1,0 +1,137 @@
+//! Files of several programs, each made a [`Record`] of.
+
+mod field;
+mod flent;
+mod iperf3;
+mod netperf;
+
+use std::fmt;
+use std::io::Read;
+
+use flate2::read::MultiGzDecoder;
+use serde_json::Value;
+
+use crate::record::Record;
+
+/// The most that a compressed file may hold. A day of flent's points is a few megabytes.
+const LARGEST: u64 = 256 << 20;
+
+/// A file that is no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The file, as it was named.
+    pub name: String,
+    /// What it is instead.
+    pub problem: String,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, problem) = (crate::escape::line(&self.name), &self.problem);
+        write!(
+            f,
+            "{name}: {problem}; expected what netperf --json or --json-stream, iperf3 -J or \
+             flent (.flent.gz) wrote"
+        )
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+/// Reads a file's bytes; `name` is what the file is called.
+///
+/// # Errors
+///
+/// When it was written by none of the programs that are known.
+pub fn read(name: &str, bytes: &[u8]) -> Result<Record, Unreadable> {
+    let mut record = understood(bytes).map_err(|problem| Unreadable {
+        name: name.to_owned(),
+        problem,
+    })?;
+    record.label = label(name);
+    Ok(record)
+}
+
+/// The file's name without its folders and the usual endings.
+fn label(name: &str) -> String {
+    if name == "-" {
+        return "standard input".to_owned();
+    }
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let endings = [".flent.gz", ".json.gz", ".flent", ".jsonl", ".json"];
+    let stripped = endings.iter().find_map(|ending| last.strip_suffix(ending));
+    stripped
+        .filter(|rest| !rest.is_empty())
+        .unwrap_or(last)
+        .to_owned()
+}
+
+fn understood(bytes: &[u8]) -> Result<Record, String> {
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        let plain = unpacked(bytes)?;
+        return understood_plain(&plain);
+    }
+    understood_plain(bytes)
+}
+
+fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
+    let mut plain = Vec::new();
+    let read = MultiGzDecoder::new(bytes)
+        .take(LARGEST + 1)
+        .read_to_end(&mut plain);
+    if let Err(error) = read {
+        return Err(format!("its compression is damaged ({error})"));
+    }
+    if u64::try_from(plain.len()).is_ok_and(|length| length > LARGEST) {
+        return Err("it holds more than 256 MiB".to_owned());
+    }
+    Ok(plain)
+}
+
+fn understood_plain(bytes: &[u8]) -> Result<Record, String> {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Err("not text".to_owned());
+    };
+    if text.trim().is_empty() {
+        return Err("empty".to_owned());
+    }
+    let whole = serde_json::from_str::<Value>(text);
+    if let Ok(document) = &whole {
+        if document.get("event").is_none() {
+            return of_document(document);
+        }
+    }
+    let mut events = Vec::new();
+    let mut broken = false;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        match serde_json::from_str::<Value>(line) {
+            Ok(event) if event.get("event").is_some_and(Value::is_string) => events.push(event),
+            // A run that was killed leaves half a line; what came before is good.
+            Ok(_) | Err(_) => {
+                broken = true;
+                break;
+            }
+        }
+    }
+    if let Some(record) = netperf::stream(&events, broken) {
+        return Ok(record);
+    }
+    Err(match whole {
+        Ok(_) => "JSON, but no result".to_owned(),
+        Err(error) => format!("not JSON ({error})"),
+    })
+}
+
+fn of_document(document: &Value) -> Result<Record, String> {
+    let has = |name: &str| document.get(name).is_some();
+    if has("schema") {
+        return netperf::document(document);
+    }
+    if has("start") && has("intervals") && has("end") {
+        return Ok(iperf3::document(document));
+    }
+    if has("metadata") && has("results") {
+        return flent::document(document);
+    }
+    Err("JSON, but no result".to_owned())
+}

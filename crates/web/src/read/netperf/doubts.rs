@@ -1,0 +1,77 @@
+//! Why the figures of a run of netperf may be doubted.
+
+use serde_json::Value;
+
+use super::super::field::{list, number, text, truth};
+use crate::record::Record;
+use crate::unit::{Quantity, Unit, figure};
+
+/// A share of a CPU from which on it may be what held the rest up, in percent.
+const FULL: f64 = 95.0;
+/// A share of the data that may be lost at the end of a test without a word, in percent.
+const LOST: f64 = 0.1;
+
+/// Adds the document's own warnings, and what its figures say by themselves.
+pub(super) fn add(document: &Value, record: &mut Record) {
+    let mut doubts: Vec<String> = list(document, "warnings")
+        .iter()
+        .filter_map(|warning| text(warning, "message"))
+        .collect();
+    if truth(document, "confidence.met") == Some(false) {
+        doubts.push("The confidence that was asked for was not reached.".to_owned());
+    }
+    doubts.extend(lost(document));
+    let both = if on_one_host(record) { 1 } else { 2 };
+    for end in [&record.local, &record.remote].into_iter().take(both) {
+        let peak = end.cpu.as_ref().and_then(|cpu| cpu.peak);
+        if let Some((cpu, busy)) = peak.filter(|(_, busy)| *busy >= FULL) {
+            let (role, busy) = (end.role, figure(busy));
+            doubts.push(format!(
+                "CPU {cpu} at {role} was {busy}\u{a0}% busy: it, not the network, may have been the limit."
+            ));
+        }
+    }
+    if on_one_host(record) {
+        doubts.push(
+            "Both ends are on one host: this says nothing of a network, and the CPU \
+             utilisation of either end is that of both."
+                .to_owned(),
+        );
+    }
+    record.doubts.extend(doubts);
+}
+
+/// Data that was sent in one direction and did not arrive.
+fn lost(document: &Value) -> Option<String> {
+    if truth(document, "test.sends")? == truth(document, "test.receives")? {
+        return None;
+    }
+    let (from, to) = if truth(document, "test.sends")? {
+        ("local", "remote")
+    } else {
+        ("remote", "local")
+    };
+    let sum = |field: String| -> Option<f64> {
+        let iterations = list(document, "iterations").iter();
+        iterations.map(|iteration| number(iteration, &field)).sum()
+    };
+    let sent = sum(format!("{from}.sent_bytes"))?;
+    let missing = sent - sum(format!("{to}.received_bytes"))?;
+    let percent = missing / sent * 100.0;
+    (sent > 0.0 && percent > LOST).then(|| {
+        let size = Quantity::new(missing, Unit::Bytes);
+        let percent = figure(percent);
+        format!("{percent}\u{a0}% of what was sent ({size}) did not arrive.")
+    })
+}
+
+fn on_one_host(record: &Record) -> bool {
+    let loopback = |address: &Option<String>| {
+        let address = address
+            .as_deref()
+            .and_then(|text| text.parse::<std::net::IpAddr>().ok());
+        address.is_some_and(|address| address.is_loopback())
+    };
+    let same = record.local.address.is_some() && record.local.address == record.remote.address;
+    same || loopback(&record.remote.address)
+}

@@ -1,0 +1,235 @@
+//! The same as a page, as Markdown and as CSV.
+
+use std::fmt::Write as _;
+
+use crate::chart::Body;
+use crate::escape::{csv as cell, markdown as escaped};
+use crate::record::{End, Record, Track};
+use crate::table::Table;
+use crate::{figures, words};
+
+/// Everything that the page says, as Markdown.
+#[must_use]
+pub fn markdown(records: &[Record]) -> String {
+    let mut text = "# Results\n".to_owned();
+    for record in records {
+        _ = write!(text, "\n## {}\n\n", escaped(&record.label));
+        for line in words::summary(record) {
+            _ = writeln!(text, "{}", escaped(&line));
+        }
+        for (head, lines) in [
+            ("Failed", record.error.as_slice()),
+            ("Doubt", &record.doubts[..]),
+        ] {
+            for line in lines {
+                _ = write!(text, "\n**{head}:** {}\n", escaped(line));
+            }
+        }
+    }
+    text.push_str("\n## Figures\n\n");
+    text.push_str(&key_table(records).markdown());
+    for figure in figures(records) {
+        _ = write!(text, "\n## {}\n", figure.heading);
+        for (chart, table) in &figure.charts {
+            _ = write!(
+                text,
+                "\n### {}\n\n{}",
+                escaped(&chart.title),
+                table.markdown()
+            );
+        }
+        for missing in &figure.missing {
+            _ = write!(text, "\n{}\n", escaped(missing));
+        }
+    }
+    text.push_str("\n## Hosts and commands\n");
+    for record in records {
+        _ = write!(
+            text,
+            "\n### {}\n\n{}",
+            escaped(&record.label),
+            facts_table(record).markdown()
+        );
+    }
+    text
+}
+
+/// Figures of all records side by side.
+pub(crate) fn key_table(records: &[Record]) -> Table {
+    let mut head = vec!["figure"];
+    head.extend(records.iter().map(|record| record.label.as_str()));
+    let mut table = Table::new("Figures", 1, &head);
+    for (name, values) in words::key_figures(records) {
+        let mut row = vec![name];
+        row.extend(values);
+        table.rows.push(row);
+    }
+    table
+}
+
+/// Where a record comes from, and facts about its hosts.
+pub(crate) fn facts_table(record: &Record) -> Table {
+    let mut table = Table::new("Hosts and commands", 3, &["of", "fact", "value"]);
+    let mut push = |of: &str, name: &str, value: &str| {
+        table
+            .rows
+            .push(vec![of.to_owned(), name.to_owned(), value.to_owned()]);
+    };
+    for (name, value) in run_facts(record) {
+        push("run", &name, &value);
+    }
+    for (of, command) in &record.commands {
+        let name = if of.is_empty() {
+            "command".to_owned()
+        } else {
+            format!("command of {of}")
+        };
+        push("run", &name, command);
+    }
+    if record.commands.is_empty() {
+        push("run", "command", "not in the file");
+    }
+    for end in [&record.local, &record.remote] {
+        for (name, value) in end_facts(end) {
+            push(end.role, &name, &value);
+        }
+    }
+    table
+}
+
+/// Facts about a run that are neither end's.
+pub(crate) fn run_facts(record: &Record) -> Vec<(String, String)> {
+    let known = [
+        ("title", record.title.clone()),
+        ("written by", Some(record.origin.to_owned())),
+        ("program", record.program.clone()),
+        ("began", record.started.and_then(crate::unit::date)),
+    ];
+    let known = known
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    known.chain(record.facts.iter().cloned()).collect()
+}
+
+/// Facts about an end.
+pub(crate) fn end_facts(end: &End) -> Vec<(String, String)> {
+    let known = [("host", end.name.clone()), ("address", end.address.clone())];
+    let known = known
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    known.chain(end.facts.iter().cloned()).collect()
+}
+
+/// Every number of every figure as CSV, in one long table: which result, which figure,
+/// which line of it, the place on the axis and the value, each with its unit.
+#[must_use]
+pub fn csv(records: &[Record]) -> String {
+    let mut text = "result,figure,series,x,x_unit,value,unit\r\n".to_owned();
+    for record in records {
+        let mut rows = Rows {
+            record,
+            text: &mut text,
+        };
+        rows.figures();
+        for (figure, tracks) in [
+            ("throughput", &record.rates),
+            ("congestion window", &record.windows),
+            ("round trip of TCP", &record.round_trips),
+            ("segments sent again", &record.retransmissions),
+        ] {
+            rows.tracks(figure, tracks);
+        }
+        rows.spreads();
+        rows.flows();
+        rows.cpu();
+    }
+    text
+}
+
+struct Rows<'a> {
+    record: &'a Record,
+    text: &'a mut String,
+}
+
+impl Rows<'_> {
+    fn row(&mut self, figure: &str, series: &str, x: (&str, &str), value: (f64, &str)) {
+        let label = cell(&self.record.label);
+        let (series, unit) = (cell(series), cell(value.1));
+        _ = write!(
+            self.text,
+            "{label},{},{series},{},{},{},{unit}\r\n",
+            cell(figure),
+            x.0,
+            cell(x.1),
+            value.0
+        );
+    }
+
+    fn figures(&mut self) {
+        let record = self.record;
+        let headline = record.headline.iter().map(|value| ("result", value));
+        let named = record
+            .figures
+            .iter()
+            .map(|(name, value)| (name.as_str(), value));
+        for (name, value) in headline.chain(named) {
+            self.row("figures", name, ("", ""), (value.value, value.unit.sign()));
+        }
+    }
+
+    fn tracks(&mut self, figure: &str, tracks: &[Track]) {
+        for track in tracks {
+            for sample in &track.samples {
+                let at = sample.at.to_string();
+                self.row(
+                    figure,
+                    &track.name,
+                    (&at, "s"),
+                    (sample.value, track.unit.sign()),
+                );
+            }
+        }
+    }
+
+    fn spreads(&mut self) {
+        let record = self.record;
+        for spread in &record.spreads {
+            let count = spread.count();
+            let mut seen = 0.0;
+            for range in &spread.ranges {
+                seen += range.count;
+                let share = (seen / count * 100.0).to_string();
+                self.row(
+                    "latency",
+                    &spread.name,
+                    (&share, "%"),
+                    (range.middle(), "s"),
+                );
+            }
+        }
+    }
+
+    fn flows(&mut self) {
+        let record = self.record;
+        for (name, rate) in &record.flows {
+            self.row("flows", name, ("", ""), (rate.value, rate.unit.sign()));
+        }
+    }
+
+    fn cpu(&mut self) {
+        for figure in figures(std::slice::from_ref(self.record)) {
+            for (chart, _) in figure.charts.iter().filter(|_| figure.id == "cpu") {
+                let Body::Bars(bars) = &chart.body else {
+                    continue;
+                };
+                for bar in &bars.bars {
+                    for (part, value) in &bar.parts {
+                        let part = bars.parts.get(*part).map_or("", String::as_str);
+                        let series = format!("{}, {part}", bar.name);
+                        self.row("cpu", &series, ("", ""), (*value, "%"));
+                    }
+                }
+            }
+        }
+    }
+}

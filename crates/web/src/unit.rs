@@ -1,0 +1,269 @@
+//! Units, and numbers as people read them.
+
+/// What a number counts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// bit/s.
+    BitsPerSecond,
+    /// Transactions or connections per second.
+    TransactionsPerSecond,
+    /// Seconds.
+    Seconds,
+    /// Bytes.
+    Bytes,
+    /// Hundredths.
+    Percent,
+    /// Things that are counted, by their name.
+    Count(&'static str),
+    /// As the file has it.
+    Other(String),
+}
+
+impl Unit {
+    /// Its sign, without a prefix.
+    #[must_use]
+    pub fn sign(&self) -> &str {
+        match self {
+            Self::BitsPerSecond => "bit/s",
+            Self::TransactionsPerSecond => "trans/s",
+            Self::Seconds => "s",
+            Self::Bytes => "B",
+            Self::Percent => "%",
+            Self::Count(name) => name,
+            Self::Other(name) => name,
+        }
+    }
+
+    /// What it measures, for the title of an axis.
+    #[must_use]
+    pub fn quantity(&self) -> &'static str {
+        match self {
+            Self::BitsPerSecond => "throughput",
+            Self::TransactionsPerSecond => "rate",
+            Self::Seconds => "time",
+            Self::Bytes => "size",
+            Self::Percent => "share",
+            Self::Count(_) => "number",
+            Self::Other(_) => "value",
+        }
+    }
+
+    fn prefixes(&self) -> &'static [(f64, &'static str)] {
+        const LARGE: &[(f64, &str)] = &[
+            (1e15, "P"),
+            (1e12, "T"),
+            (1e9, "G"),
+            (1e6, "M"),
+            (1e3, "k"),
+            (1.0, ""),
+        ];
+        const BINARY: &[(f64, &str)] = &[
+            (1_099_511_627_776.0, "Ti"),
+            (1_073_741_824.0, "Gi"),
+            (1_048_576.0, "Mi"),
+            (1024.0, "Ki"),
+            (1.0, ""),
+        ];
+        const SMALL: &[(f64, &str)] = &[(1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")];
+        const NONE: &[(f64, &str)] = &[(1.0, "")];
+        match self {
+            Self::BitsPerSecond => LARGE,
+            Self::Bytes => BINARY,
+            Self::Seconds => SMALL,
+            Self::TransactionsPerSecond | Self::Percent | Self::Count(_) | Self::Other(_) => NONE,
+        }
+    }
+
+    /// The factor and the sign in which `size` reads best.
+    #[must_use]
+    pub fn scaled(&self, size: f64) -> (f64, String) {
+        let prefixes = self.prefixes();
+        let fits = prefixes
+            .iter()
+            .find(|(factor, _)| size.abs() >= factor * 0.9995);
+        // Nothing at all has no prefix; what is smaller than the smallest has that.
+        let unit = (1.0, "");
+        let least = if size == 0.0 {
+            unit
+        } else {
+            *prefixes.last().unwrap_or(&unit)
+        };
+        let (factor, prefix) = *fits.unwrap_or(&least);
+        (factor, format!("{prefix}{}", self.sign()))
+    }
+}
+
+/// A number with its unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantity {
+    /// The number.
+    pub value: f64,
+    /// What it counts.
+    pub unit: Unit,
+}
+
+impl Quantity {
+    /// A number of a unit.
+    #[must_use]
+    pub fn new(value: f64, unit: Unit) -> Self {
+        Self { value, unit }
+    }
+}
+
+impl Quantity {
+    /// What somebody asked for: without digits that say nothing.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        let (factor, sign) = self.unit.scaled(self.value);
+        format!("{}\u{a0}{sign}", short(self.value / factor))
+    }
+}
+
+impl std::fmt::Display for Quantity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (factor, sign) = self.unit.scaled(self.value);
+        if matches!(self.unit, Unit::Count(_)) && self.value.fract() == 0.0 {
+            return write!(f, "{}\u{a0}{sign}", whole(self.value));
+        }
+        write!(f, "{}\u{a0}{sign}", figure(self.value / factor))
+    }
+}
+
+/// Four digits that count, thousands set apart by narrow blanks.
+#[must_use]
+pub fn figure(value: f64) -> String {
+    if !value.is_finite() {
+        return "not a number".to_owned();
+    }
+    let size = value.abs();
+    let text = match size {
+        _ if size == 0.0 => return "0".to_owned(),
+        _ if !(1e-4..1e15).contains(&size) => return format!("{value:.3e}"),
+        _ if size >= 999.95 => format!("{value:.0}"),
+        _ if size >= 99.995 => format!("{value:.1}"),
+        _ if size >= 9.9995 => format!("{value:.2}"),
+        _ if size >= 0.99995 => format!("{value:.3}"),
+        _ => format!("{value:.4}"),
+    };
+    apart(&text)
+}
+
+/// A whole number in full.
+#[must_use]
+pub fn whole(value: f64) -> String {
+    if value.abs() < 1e15 {
+        apart(&format!("{value:.0}"))
+    } else {
+        figure(value)
+    }
+}
+
+/// A round number, as short as it can be written.
+#[must_use]
+pub(crate) fn short(value: f64) -> String {
+    let size = value.abs();
+    if size >= 1e6 || (size < 1e-3 && size > 0.0) {
+        return format!("{value:e}");
+    }
+    let text = format!("{value:.4}");
+    apart(text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// Digits in front of the point in groups of three, from five on.
+pub(crate) fn apart(text: &str) -> String {
+    let (sign, digits) = text
+        .strip_prefix('-')
+        .map_or(("", text), |rest| ("-", rest));
+    let (before, after) = digits.split_once('.').unwrap_or((digits, ""));
+    let mut grouped = String::from(sign);
+    for (index, digit) in before.chars().enumerate() {
+        let left = before.len() - index;
+        if index > 0 && left % 3 == 0 && before.len() > 4 {
+            grouped.push('\u{202f}');
+        }
+        grouped.push(digit);
+    }
+    if !after.is_empty() {
+        grouped.push('.');
+        grouped.push_str(after);
+    }
+    grouped
+}
+
+/// A date and time of day in UTC, from seconds since 1970; `None` outside the years that
+/// four digits write.
+#[must_use]
+pub fn date(unix: f64) -> Option<String> {
+    if !(0.0..253_402_300_800.0).contains(&unix) {
+        return None;
+    }
+    let seconds = crate::number::floor(unix);
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = civil(days);
+    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+    Some(format!(
+        "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC"
+    ))
+}
+
+/// Year, month and day of a number of days since 1970, by counting in eras of 400 years
+/// that begin in March, so that the leap day ends a year.
+fn civil(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let era = shifted / 146_097;
+    let of_era = shifted % 146_097;
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 {
+        from_march + 3
+    } else {
+        from_march - 9
+    };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(value: f64, unit: Unit) -> String {
+        Quantity::new(value, unit)
+            .to_string()
+            .replace(['\u{a0}', '\u{202f}'], " ")
+    }
+
+    #[test]
+    fn numbers_have_four_digits_and_the_prefix_that_fits() {
+        assert_eq!(said(51_433_971_552.6, Unit::BitsPerSecond), "51.43 Gbit/s");
+        assert_eq!(said(999_999.0, Unit::BitsPerSecond), "1.000 Mbit/s");
+        assert_eq!(
+            said(82_944.76, Unit::TransactionsPerSecond),
+            "82 945 trans/s"
+        );
+        assert_eq!(said(0.000_012_211_5, Unit::Seconds), "12.21 µs");
+        assert_eq!(said(5e-13, Unit::Seconds), "0.0005 ns");
+        assert_eq!(said(0.0, Unit::Seconds), "0 s");
+        assert_eq!(said(1_047_728.0, Unit::Bytes), "1023 KiB");
+        assert_eq!(said(f64::NAN, Unit::Bytes), "not a number B");
+        assert_eq!(said(-1e300, Unit::Percent), "-1.000e300 %");
+    }
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        assert_eq!(date(0.0).as_deref(), Some("1970-01-01 00:00:00 UTC"));
+        assert_eq!(
+            date(951_782_400.5).as_deref(),
+            Some("2000-02-29 00:00:00 UTC")
+        );
+        assert_eq!(
+            date(4_102_444_799.0).as_deref(),
+            Some("2099-12-31 23:59:59 UTC")
+        );
+        assert_eq!(date(-1.0), None);
+        assert_eq!(date(f64::NAN), None);
+        assert_eq!(date(1e300), None);
+    }
+}

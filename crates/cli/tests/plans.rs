@@ -153,6 +153,9 @@ fn sizes_of_request_and_response_exist_only_where_both_ways_carry_data() {
 fn the_transport_comes_from_the_test_and_from_big_and_small_t() {
     for (options, transport) in [
         ("-t OMNI -- -T UDP", TransportId::Udp),
+        ("-H vsock:3 -t OMNI", TransportId::Vsock),
+        ("-H vsock:3 -t OMNI -- -H server", TransportId::Tcp),
+        ("-H vsock:3 -t OMNI -- -T unix", TransportId::UnixStream),
         ("-t OMNI -- -T udplite", TransportId::UdpLite),
         ("-t OMNI -- -T bogus", TransportId::IpDefault),
         ("-t OMNI -- -t dgram -T udp", TransportId::Udp),

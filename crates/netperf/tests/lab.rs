@@ -324,3 +324,48 @@ mod routed {
         }
     }
 }
+
+/// A host that is reached without a network.
+mod machines {
+    use super::*;
+
+    fn server() -> Option<Netserver> {
+        let options = ["-D", "-L", "vsock:any"];
+        Lab::Vm
+            .is_here()
+            .then(|| Netserver::start_with(&ours(), &Place::Here, &options, &[]))
+    }
+
+    #[test]
+    fn control_and_data_go_over_vsock() {
+        let Some(server) = server() else { return };
+        for kind in ["vsock", "vsock-seqpacket"] {
+            let options = format!(
+                "-t OMNI -l 1 -- -T {kind} -d send \
+                 -k PROTOCOL,LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD"
+            );
+            let values = measure(&Place::Here, &server, "vsock:1", &options).values();
+            assert_eq!(values.text("PROTOCOL"), "vsock");
+            expect_all_arrived(&values);
+        }
+        let plain = measure(
+            &Place::Here,
+            &server,
+            "vsock:1",
+            "-t OMNI -l 1 -- -k PROTOCOL",
+        );
+        assert_eq!(plain.values().text("PROTOCOL"), "vsock");
+    }
+
+    #[test]
+    fn a_transport_that_does_not_lead_there_is_refused() {
+        let Some(server) = server() else { return };
+        let finished = Invocation::new(&ours().netperf)
+            .args(["-H", "vsock:1", "-p", &server.port().to_string()])
+            .args(["-t", "TCP_STREAM", "-l", "1"])
+            .patience(PATIENCE)
+            .run()
+            .expect_exit(3);
+        assert!(finished.stderr.contains("TCP does not lead to vsock:1"));
+    }
+}

@@ -46,7 +46,8 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     .more(
         "Used for the control connection and, unless --data-host says otherwise, for \
          the data. localhost unless given. The family is 4 or 6 (inet, inet6, unspec); \
-         `,6` alone changes only the family.",
+         `,6` alone changes only the family. vsock:3 is the host or virtual machine with \
+         context id 3.",
     ),
     Opt::ready(
         'p',

@@ -52,7 +52,7 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
     .long("listen", Group::Listening, Kind::Host)
     .more(
         "A host, a family behind a comma, or both. Every address of both families \
-         unless given.",
+         unless given. vsock:any or vsock:CID listens for virtual machines, or for their host.",
     ),
     Opt::ready(
         'p',

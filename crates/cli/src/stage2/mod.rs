@@ -64,7 +64,7 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
     }
     Ok(TestPlan {
         test,
-        transport: work::transport(&args.program, test, typed)?,
+        transport: work::transport(args, test)?,
         flow,
         limit: work::limit(args, test, flow),
         request,

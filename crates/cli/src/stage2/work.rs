@@ -109,15 +109,22 @@ pub(super) fn request_response(
     (size(args.request.0, usual.0), size(args.request.1, usual.1))
 }
 
+/// Whether a host is reached by vsock(7).
+fn is_vsock(host: &str) -> bool {
+    host.starts_with("vsock:")
+}
+
 /// What data travels over.
-pub(super) fn transport(
-    program: &str,
-    test: TestId,
-    args: &TestArgs,
-) -> Result<TransportId, CliError> {
-    let usual = test.row().transport;
+pub(super) fn transport(all: &Args, test: TestId) -> Result<TransportId, CliError> {
+    let (program, args) = (&all.program, &all.test);
+    let over_vsock = all.global.remote.host.as_deref().is_some_and(is_vsock);
+    let usual = match test {
+        // Nothing else leads to such a host.
+        TestId::Omni if over_vsock && args.remote.host.is_none() => TransportId::Vsock,
+        _ => test.row().transport,
+    };
     let unsupported = |wanted: &str| CliError::Transport {
-        program: program.to_owned(),
+        program: program.clone(),
         wanted: wanted.to_owned(),
     };
     let asked = match args.transport.protocol.as_deref() {
@@ -134,7 +141,7 @@ pub(super) fn transport(
         Some(SocketKindArg::SeqPacket) => SocketKind::SeqPacket,
         Some(SocketKindArg::Unknown(word)) => {
             return Err(CliError::SocketKind {
-                program: program.to_owned(),
+                program: program.clone(),
                 word: word.clone(),
             });
         }

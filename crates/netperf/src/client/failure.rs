@@ -208,6 +208,16 @@ pub(super) fn unsupported(transport: TransportId, host: Option<&str>) -> Failure
     Failure::stderr(UNSUPPORTED, &line)
 }
 
+/// A host that is reached by vsock(7), and a transport that is one of IP.
+pub(super) fn only_vsock(host: &str, transport: TransportId) -> Failure {
+    let label = transport.row().label;
+    let line = format!(
+        "netperf: {label} does not lead to {host}: run -t OMNI -- -T vsock, or name a host for \
+         the data with --data-host"
+    );
+    Failure::stderr(UNSUPPORTED, &line)
+}
+
 /// The peer was lost during the test.
 pub(super) fn lost(lost: &Lost, host: &str) -> Failure {
     Failure::stderr(

@@ -143,6 +143,9 @@ pub(super) fn test(run: &Run, begun: Begun, done: &mut Done) -> Result<(), Failu
     }
     let hosts = data_hosts(plan, control.as_ref())?;
     trace.hosts(plan, &hosts);
+    if hosts.remote.vsock.is_some() && plan.transport.is_inet() {
+        return Err(failure::only_vsock(&hosts.remote.name, plan.transport));
+    }
     // Whoever reads the banner may send a signal at once.
     bell::catch_signals()
         .map_err(|error| Failure::stderr(1, &format!("netperf: cannot catch signals: {error}")))?;

@@ -230,6 +230,6 @@ fn tell_if_abandoned<E: Parts>(endpoint: E, ended: Ended) {
 fn is_gone(error: &io::Error) -> bool {
     matches!(
         error.kind(),
-        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::NotConnected
     )
 }

@@ -178,7 +178,7 @@ impl Records {
             return Ok(());
         }
         let record = (CREDIT | self.incoming.frames).to_be_bytes();
-        match calls::send(self.socket.as_fd(), &record) {
+        match calls::send(self.socket.as_fd(), &record).map_err(again) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
             // Who does not listen any more needs no credit.
             Ok(_) | Err(_) => {
@@ -318,11 +318,21 @@ pub fn send_end(socket: &Socket) -> io::Result<()> {
 #[inline]
 fn send_record(socket: &Socket, data: &[u8]) -> io::Result<usize> {
     let length = u16::try_from(data.len()).map_err(io::Error::other)?;
-    let count = parts::send(socket.as_fd(), &length.to_be_bytes(), data)?;
+    let count = parts::send(socket.as_fd(), &length.to_be_bytes(), data).map_err(again)?;
     if count == HEADER + data.len() {
         Ok(data.len())
     } else {
         Err(io::Error::other("a frame was cut"))
+    }
+}
+
+/// The kernel's LLC says that it is busy when its state changes under a send that has
+/// waited for its turn: nothing was sent, and the call is to be made again.
+fn again(error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::ResourceBusy {
+        io::ErrorKind::Interrupted.into()
+    } else {
+        error
     }
 }
 

@@ -118,10 +118,11 @@ fn is_vsock(host: &str) -> bool {
 pub(super) fn transport(all: &Args, test: TestId) -> Result<TransportId, CliError> {
     let (program, args) = (&all.program, &all.test);
     let over_vsock = all.global.remote.host.as_deref().is_some_and(is_vsock);
-    let usual = match test {
-        // Nothing else leads to such a host.
-        TestId::Omni if over_vsock && args.remote.host.is_none() => TransportId::Vsock,
-        _ => test.row().transport,
+    // Nothing else leads to such a host.
+    let usual = if test == TestId::Omni && over_vsock && args.remote.host.is_none() {
+        TransportId::Vsock
+    } else {
+        test.row().transport
     };
     let unsupported = |wanted: &str| CliError::Transport {
         program: program.clone(),

@@ -178,6 +178,22 @@ macro_rules! said {
 }
 pub(super) use said;
 
+/// Gives a job the buffers of a classic request/response request, and its sizes unless the
+/// connections carry nothing: all these requests have the fields, under the same names.
+macro_rules! exchange {
+    ($job:ident, $request:expr) => {
+        $job.end.send =
+            $crate::dialect::classic::ring(0, $request.send_alignment, $request.send_offset)?;
+        $job.end.recv =
+            $crate::dialect::classic::ring(0, $request.recv_alignment, $request.recv_offset)?;
+        if $job.flow.is_request_response() {
+            $job.request = Some($crate::dialect::classic::message($request.request_size)?);
+            $job.response = Some($crate::dialect::classic::message($request.response_size)?);
+        }
+    };
+}
+pub(super) use exchange;
+
 impl Said {
     /// The job as far as it follows from here.
     ///

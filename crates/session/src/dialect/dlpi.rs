@@ -9,7 +9,7 @@ use netperf_wire::messages::{
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind, SwappedBytes};
 
 use super::classic::{
-    Cpu, Request, Said, both_directions, device, message, ring, said, time_only, touch,
+    Cpu, Request, Said, both_directions, device, exchange, message, ring, said, time_only, touch,
 };
 use super::{Ready, to_wire};
 use crate::errno;
@@ -109,10 +109,7 @@ impl Request for DlpiCoRrRequest {
         let mut job = said.job(TransportId::Llc2, Flow::RR, Family::Unspecified);
         let name = self.dlpi_device.as_bytes();
         job.end.place = place(name, self.ppa, self.sap, said.windows)?;
-        job.end.send = ring(0, self.send_alignment, self.send_offset)?;
-        job.end.recv = ring(0, self.recv_alignment, self.recv_offset)?;
-        job.request = Some(message(self.request_size)?);
-        job.response = Some(message(self.response_size)?);
+        exchange!(job, self);
         job.ending = Ending::Silence(None);
         Ok(job)
     }
@@ -214,10 +211,7 @@ impl Request for DlpiClRrRequest {
         let mut job = said.job(TransportId::Llc1, Flow::RR, Family::Unspecified);
         let name = self.dlpi_device.as_bytes();
         job.end.place = place(name, self.ppa, self.sap, said.windows)?;
-        job.end.send = ring(0, self.send_alignment, self.send_offset)?;
-        job.end.recv = ring(0, self.recv_alignment, self.recv_offset)?;
-        job.request = Some(message(self.request_size)?);
-        job.response = Some(message(self.response_size)?);
+        exchange!(job, self);
         job.ending = Ending::Silence(None);
         Ok(job)
     }

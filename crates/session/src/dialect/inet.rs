@@ -9,7 +9,7 @@ use netperf_wire::messages::{
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind, WireFamily};
 
 use super::classic::{
-    Cpu, Request, Said, both_directions, message, port, ring, said, socket, touch,
+    Cpu, Request, Said, both_directions, exchange, message, port, ring, said, socket, touch,
 };
 use super::{Ready, from_wire, to_wire};
 
@@ -137,12 +137,7 @@ impl Request for RrRequest {
         let mut job = self.said().job(transport, flow, family);
         job.port = port(self.port)?;
         job.end.socket = socket(self.send_buf_size, self.recv_buf_size, no_delay)?;
-        job.end.send = ring(0, self.send_alignment, self.send_offset)?;
-        job.end.recv = ring(0, self.recv_alignment, self.recv_offset)?;
-        if flow != Flow::CC {
-            job.request = Some(message(self.request_size)?);
-            job.response = Some(message(self.response_size)?);
-        }
+        exchange!(job, self);
         Ok(job)
     }
 

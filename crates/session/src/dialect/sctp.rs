@@ -8,7 +8,7 @@ use netperf_wire::messages::{
 };
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind, WireFamily};
 
-use super::classic::{Cpu, Request, Said, message, port, ring, said, socket, touch};
+use super::classic::{Cpu, Request, Said, exchange, port, ring, said, socket, touch};
 use super::inet::family_of_sdp;
 use super::{Ready, from_wire, to_wire};
 
@@ -104,12 +104,7 @@ impl Request for SctpRrRequest {
         job.port = port(self.port)?;
         job.end.socket = socket(self.send_buf_size, self.recv_buf_size, self.no_delay)?;
         job.end.socket.non_blocking = self.non_blocking != 0;
-        job.end.send = ring(0, self.send_alignment, self.send_offset)?;
-        job.end.recv = ring(0, self.recv_alignment, self.recv_offset)?;
-        if flow != Flow::CC {
-            job.request = Some(message(self.request_size)?);
-            job.response = Some(message(self.response_size)?);
-        }
+        exchange!(job, self);
         if !is_sdp(kind) {
             // What a stock client does at the end was never seen; its server goes by the time.
             job.ending = Ending::Silence(None);

@@ -14,7 +14,9 @@ use netperf_wire::messages::{
 };
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind, SwappedStr};
 
-use super::classic::{Cpu, Request, Said, both_directions, message, ring, said, time_only, touch};
+use super::classic::{
+    Cpu, Request, Said, both_directions, exchange, message, ring, said, time_only, touch,
+};
 use super::{Ready, from_wire, to_wire};
 
 /// Buffers of 0 are those that nobody asked for.
@@ -91,10 +93,7 @@ impl Request for StreamRrRequest {
         let said = self.said();
         let mut job = said.job(TransportId::UnixStream, Flow::RR, Family::Unspecified);
         job.end.socket = buffers(self.send_buf_size, self.recv_buf_size)?;
-        job.end.send = ring(0, self.send_alignment, self.send_offset)?;
-        job.end.recv = ring(0, self.recv_alignment, self.recv_offset)?;
-        job.request = Some(message(self.request_size)?);
-        job.response = Some(message(self.response_size)?);
+        exchange!(job, self);
         // A stock client keeps its socket open while it waits for the results.
         job.ending = Ending::Silence(None);
         Ok(job)
@@ -183,10 +182,7 @@ impl Request for DgRrRequest {
         let said = self.said();
         let mut job = said.job(TransportId::UnixDatagram, Flow::RR, Family::Unspecified);
         job.end.socket = buffers(self.send_buf_size, self.recv_buf_size)?;
-        job.end.send = ring(0, self.send_alignment, self.send_offset)?;
-        job.end.recv = ring(0, self.recv_alignment, self.recv_offset)?;
-        job.request = Some(message(self.request_size)?);
-        job.response = Some(message(self.response_size)?);
+        exchange!(job, self);
         // Shutting a datagram socket down, as a stock client does, tells nobody.
         job.ending = Ending::Silence(None);
         Ok(job)

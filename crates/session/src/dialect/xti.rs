@@ -10,7 +10,7 @@ use netperf_wire::messages::{
 };
 use netperf_wire::{Frame, Header, LowWordFirst, Message, RemoteErrno, RequestKind};
 
-use super::classic::{Cpu, Request, Said, device, message, ring, said, socket, touch};
+use super::classic::{Cpu, Request, Said, device, exchange, message, ring, said, socket, touch};
 use super::{Ready, to_wire};
 
 impl Request for XtiTcpStreamRequest {
@@ -63,11 +63,8 @@ impl Request for XtiRrRequest {
         };
         let mut job = self.said().job(transport, flow, Family::V4);
         job.end.socket = socket(self.send_buf_size, self.recv_buf_size, no_delay)?;
-        job.end.send = ring(0, self.send_alignment, self.send_offset)?;
-        job.end.recv = ring(0, self.recv_alignment, self.recv_offset)?;
+        exchange!(job, self);
         job.end.place.device = device(self.xti_device.as_bytes());
-        job.request = Some(message(self.request_size)?);
-        job.response = Some(message(self.response_size)?);
         Ok(job)
     }
 

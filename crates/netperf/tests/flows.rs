@@ -6,7 +6,7 @@ use std::time::Duration;
 use netperf_testkit::process::signal;
 use netperf_testkit::schema::Schema;
 use netperf_testkit::{
-    Finished, Invocation, Netserver, Place, Programs, Values, eventually, require,
+    Finished, Invocation, Netserver, Place, Programs, Running, Values, eventually, require,
 };
 use serde_json::Value;
 
@@ -37,6 +37,21 @@ fn client(server: &Netserver, address: &str, words: &str) -> Invocation {
 
 fn run(server: &Netserver, words: &str) -> Finished {
     client(server, "127.0.0.1", words).run()
+}
+
+/// A run that netserver has a session for, and that had time to move something.
+fn under_way(server: &Netserver, words: &str) -> Running {
+    let running = client(server, "127.0.0.1", words).spawn();
+    assert!(eventually(Duration::from_secs(10), || !server
+        .sessions()
+        .is_empty()));
+    std::thread::sleep(Duration::from_millis(700));
+    running
+}
+
+/// Whether the sessions of a netserver have ended, or do so soon.
+fn nobody_is_served(server: &Netserver) -> bool {
+    eventually(Duration::from_secs(10), || server.sessions().is_empty())
 }
 
 /// Both ends counted the same bytes, and some.
@@ -303,11 +318,7 @@ fn a_signal_ends_a_run_early_and_prints_what_was_measured() {
     let server = Netserver::start(&ours(), &Place::Here);
     for (test, sends, _) in TESTS {
         let words = format!("-t {test} -l 30 --flows 6 -- -k {SELECTION}");
-        let running = client(&server, "127.0.0.1", &words).spawn();
-        assert!(eventually(Duration::from_secs(10), || !server
-            .sessions()
-            .is_empty()));
-        std::thread::sleep(Duration::from_millis(700));
+        let running = under_way(&server, &words);
         signal(running.pid(), "INT");
         let finished = running.finish();
         let account = finished.account();
@@ -320,9 +331,7 @@ fn a_signal_ends_a_run_early_and_prints_what_was_measured() {
             "LOCAL_BYTES_RECVD"
         };
         assert!(values.count(moved) > 0, "{account}");
-        assert!(eventually(Duration::from_secs(10), || server
-            .sessions()
-            .is_empty()));
+        assert!(nobody_is_served(&server));
     }
 }
 
@@ -331,11 +340,7 @@ fn a_killed_session_ends_the_run_with_a_reason() {
     let server = Netserver::start(&ours(), &Place::Here);
     for (test, _, _) in TESTS {
         let words = format!("-t {test} -l 30 --flows 40");
-        let running = client(&server, "127.0.0.1", &words).spawn();
-        assert!(eventually(Duration::from_secs(10), || !server
-            .sessions()
-            .is_empty()));
-        std::thread::sleep(Duration::from_millis(700));
+        let running = under_way(&server, &words);
         server
             .sessions()
             .into_iter()
@@ -352,15 +357,9 @@ fn a_killed_client_leaves_no_session_behind() {
     let server = Netserver::start(&ours(), &Place::Here);
     for (test, _, _) in TESTS {
         let words = format!("-t {test} -l 30 --flows 40");
-        let running = client(&server, "127.0.0.1", &words).spawn();
-        assert!(eventually(Duration::from_secs(10), || !server
-            .sessions()
-            .is_empty()));
-        std::thread::sleep(Duration::from_millis(700));
+        let running = under_way(&server, &words);
         signal(running.pid(), "KILL");
         drop(running.finish());
-        assert!(eventually(Duration::from_secs(10), || server
-            .sessions()
-            .is_empty()));
+        assert!(nobody_is_served(&server));
     }
 }

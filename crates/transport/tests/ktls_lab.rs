@@ -10,20 +10,11 @@ use std::thread::{self, JoinHandle};
 
 use netperf_model::{Family, SocketPlan, TransportId};
 use netperf_os::Socket;
+use netperf_testkit::{Lab, Stopwatch};
 use netperf_transport::meeting::{Connects, Met, OnSocket};
 use netperf_transport::tcp::{FromFile, Spliced};
 use netperf_transport::tls::{Ktls, Tls, ciphers};
 use netperf_transport::{Endpoint, Received, Sent, socket};
-
-/// Whether this is the lab; says so where it is not.
-#[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
-fn in_the_lab() -> bool {
-    let here = netperf_testkit::environment("NETPERF_LAB").as_deref() == Some("vm");
-    if !here {
-        eprintln!("SKIPPED: runs in the lab's virtual machine, whose kernel has TLS");
-    }
-    here
-}
 
 fn connected<E>(met: Met<E>) -> E {
     match met {
@@ -104,7 +95,7 @@ fn converse<C: Connects, S: Connects + Send + 'static>(how: &C, other: S, cipher
 
 #[test]
 fn the_kernel_speaks_with_itself_and_with_rustls_by_every_cipher() {
-    if !in_the_lab() {
+    if !Lab::Vm.is_here() {
         return;
     }
     for name in ciphers() {
@@ -117,7 +108,7 @@ fn the_kernel_speaks_with_itself_and_with_rustls_by_every_cipher() {
 
 #[test]
 fn what_is_sent_at_once_after_the_handshake_arrives_whole() {
-    if !in_the_lab() {
+    if !Lab::Vm.is_here() {
         return;
     }
     let data = pattern(20_000_000);
@@ -133,7 +124,7 @@ fn what_is_sent_at_once_after_the_handshake_arrives_whole() {
 
 #[test]
 fn what_a_peer_sends_before_it_closes_at_once_is_received() {
-    if !in_the_lab() {
+    if !Lab::Vm.is_here() {
         return;
     }
     for size in [0, 1, 50_000] {
@@ -147,14 +138,14 @@ fn what_a_peer_sends_before_it_closes_at_once_is_received() {
 
 #[test]
 fn a_first_request_waits_for_no_delayed_acknowledgement() {
-    if !in_the_lab() {
+    if !Lab::Vm.is_here() {
         return;
     }
     // Connections of one request each; what a delayed acknowledgement takes is 40 ms.
     let mut in_time = 0;
     for _ in 0..10 {
         let (mut client, server) = pair(&Ktls::new(None), Ktls::new(None), echo);
-        let waiting = netperf_testkit::Stopwatch::start();
+        let waiting = Stopwatch::start();
         send_all(&mut client, &[1; 64]);
         assert_eq!(client.recv(&mut [0; 64]).unwrap(), Received::Bytes(64));
         in_time += u32::from(waiting.elapsed() < std::time::Duration::from_millis(35));
@@ -166,7 +157,7 @@ fn a_first_request_waits_for_no_delayed_acknowledgement() {
 
 #[test]
 fn a_file_is_sent_and_what_comes_is_spliced_away() {
-    if !in_the_lab() {
+    if !Lab::Vm.is_here() {
         return;
     }
     let path = std::env::temp_dir().join(format!("netperf-ktls-{}", std::process::id()));

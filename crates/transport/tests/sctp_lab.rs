@@ -12,7 +12,7 @@ use std::time::Duration;
 use netperf_model::{Address, Family, PlacePlan, SocketPlan, TransportId};
 use netperf_os::io::MESSAGE_TOO_LONG;
 use netperf_os::{SockAddr, Socket};
-use netperf_testkit::{Stopwatch, environment};
+use netperf_testkit::{Lab, Stopwatch};
 use netperf_transport::dccp::Dccp;
 use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket, Parted, Parts};
 use netperf_transport::non_blocking::NonBlockingly;
@@ -20,16 +20,6 @@ use netperf_transport::place::{self, Wanted};
 use netperf_transport::registry::Asked;
 use netperf_transport::sctp::{Sctp, SctpMany};
 use netperf_transport::{Endpoint, Received, Sent, meeting, socket, tcp};
-
-/// Whether this is the place for these tests.
-#[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
-fn in_the_lab() -> bool {
-    let here = environment("NETPERF_LAB").as_deref() == Some("vm");
-    if !here {
-        eprintln!("SKIPPED: needs the virtual machine of lab/vm");
-    }
-    here
-}
 
 const HOSTS: [&str; 2] = ["127.0.0.1", "::1"];
 
@@ -121,7 +111,7 @@ fn receive(endpoint: &mut impl Endpoint, buf: &mut [u8]) {
 
 #[test]
 fn an_association_carries_messages_as_large_as_the_send_buffer_and_ends_whole() {
-    if !in_the_lab() {
+    if !Lab::Vm.is_here() {
         return;
     }
     for host in HOSTS {
@@ -151,7 +141,7 @@ fn an_association_carries_messages_as_large_as_the_send_buffer_and_ends_whole() 
 
 #[test]
 fn no_delay_is_set_on_an_association() {
-    if !in_the_lab() {
+    if !Lab::Vm.is_here() {
         return;
     }
     let plan = SocketPlan {
@@ -222,7 +212,7 @@ fn questions_and_answers(
 
 #[test]
 fn every_one_of_many_associations_asks_in_turn_and_is_answered() {
-    if !in_the_lab() {
+    if !Lab::Vm.is_here() {
         return;
     }
     let plan = SocketPlan::default();
@@ -240,7 +230,7 @@ fn every_one_of_many_associations_asks_in_turn_and_is_answered() {
 
 #[test]
 fn long_requests_of_many_associations_at_once_are_each_answered_whole() {
-    if !in_the_lab() {
+    if !Lab::Vm.is_here() {
         return;
     }
     const LENGTH: usize = 100_000;
@@ -276,7 +266,7 @@ fn long_requests_of_many_associations_at_once_are_each_answered_whole() {
 
 #[test]
 fn associations_that_never_wait_are_answered_all_the_same() {
-    if !in_the_lab() {
+    if !Lab::Vm.is_here() {
         return;
     }
     let plan = SocketPlan::default();
@@ -298,7 +288,7 @@ fn associations_that_never_wait_are_answered_all_the_same() {
 
 #[test]
 fn what_many_associations_sent_has_arrived_when_they_have_ended() {
-    if !in_the_lab() {
+    if !Lab::Vm.is_here() {
         return;
     }
     let plan = SocketPlan::default();
@@ -322,7 +312,7 @@ fn what_many_associations_sent_has_arrived_when_they_have_ended() {
 
 #[test]
 fn a_silence_after_the_first_end_is_the_end_of_the_others_and_does_not_count() {
-    if !in_the_lab() {
+    if !Lab::Vm.is_here() {
         return;
     }
     let plan = SocketPlan::default();
@@ -349,7 +339,7 @@ fn a_silence_after_the_first_end_is_the_end_of_the_others_and_does_not_count() {
 
 #[test]
 fn netserver_sends_over_the_association_that_netperf_made_or_makes_it() {
-    if !in_the_lab() {
+    if !Lab::Vm.is_here() {
         return;
     }
     let plan = SocketPlan::default();
@@ -373,7 +363,7 @@ fn netserver_sends_over_the_association_that_netperf_made_or_makes_it() {
 
 #[test]
 fn nobody_at_the_port_is_said_at_once() {
-    if !in_the_lab() {
+    if !Lab::Vm.is_here() {
         return;
     }
     let plan = SocketPlan::default();
@@ -386,7 +376,7 @@ fn nobody_at_the_port_is_said_at_once() {
 
 #[test]
 fn a_dccp_sender_waits_for_room_and_its_end_is_heard() {
-    if !in_the_lab() {
+    if !Lab::Vm.is_here() {
         return;
     }
     for host in HOSTS {
@@ -417,7 +407,7 @@ fn a_dccp_sender_waits_for_room_and_its_end_is_heard() {
 
 #[test]
 fn before_it_is_connected_a_dccp_message_is_as_large_as_every_path_takes() {
-    if !in_the_lab() {
+    if !Lab::Vm.is_here() {
         return;
     }
     let socket = open(TransportId::Dccp, "127.0.0.1", &SocketPlan::default());
@@ -430,7 +420,7 @@ fn before_it_is_connected_a_dccp_message_is_as_large_as_every_path_takes() {
 
 #[test]
 fn mptcp_says_whether_it_fell_back() {
-    if !in_the_lab() {
+    if !Lab::Vm.is_here() {
         return;
     }
     let transport = TransportId::Mptcp;

@@ -202,7 +202,7 @@ impl ItemKind {
             Self::SocketAddress => 40,
             Self::Cpus => 128,
             Self::Transports => 255,
-            Self::Features => 128,
+            Self::Features => 160,
             Self::DataPath => 6,
             Self::SocketOptions => 20,
             Self::BindDevice => 15,

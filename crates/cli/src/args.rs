@@ -180,6 +180,17 @@ pub struct GlobalArgs {
     pub passphrase: Option<String>,
     /// Many flows at once.
     pub flows: FlowsArgs,
+    /// What is written down over time.
+    pub series: SeriesArgs,
+}
+
+/// What is written down over time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SeriesArgs {
+    /// `--series`: how often; never where it is zero.
+    pub every: Ends<Duration>,
+    /// `--series-flows`: of how many connections.
+    pub flows: Option<u32>,
 }
 
 /// The options about many flows; any of them asks for the engine that has them.

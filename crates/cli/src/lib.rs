@@ -34,7 +34,7 @@ use std::path::Path;
 
 pub use args::{
     Args, ConfidenceArg, CpuArg, Ends, FlowsArgs, GlobalArgs, HostArg, InterimArg, IoArgs,
-    IterationsArg, JsonArg, Layout, OutputArg, ReportArgs, ServerArgs, SocketKindArg, TestArgs,
+    IterationsArg, JsonArg, Layout, OutputArg, ReportArgs, SeriesArgs, ServerArgs, SocketKindArg, TestArgs,
     TransportArg, Ways,
 };
 pub use command::{

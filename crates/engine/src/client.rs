@@ -23,6 +23,7 @@ use crate::error::{EngineError, Operation, refused};
 use crate::live::Live;
 use crate::paths;
 use crate::sendfile;
+use crate::series::{self, Watched};
 use crate::stop::{ByBell, Ended, Lost};
 
 /// How long what was begun may take to finish once the time is over.
@@ -201,7 +202,10 @@ impl<'a> Client<'a> {
             latency: &mut latency,
             paused: &mut paused,
         };
-        let moved = dispatch::client(&mut work, socket, remote, keeping);
+        let watched = live.watch(plan.local.series, true);
+        let moved = series::beside(watched, || {
+            dispatch::client(&mut work, socket, remote, keeping)
+        })?;
         live.end();
         let moved = moved?;
         bell.stop();
@@ -215,7 +219,8 @@ impl<'a> Client<'a> {
         };
         let elapsed = sampled.saturating_sub(in_vain);
         let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
-        let run = finished(&work, moved, tally, elapsed, cpu);
+        let mut run = finished(&work, moved, tally, elapsed, cpu);
+        run.result.series = watched.map(Watched::series);
         Ok(Run {
             latency,
             paused: paused.as_secs_f64(),

@@ -19,6 +19,7 @@ pub mod record;
 pub mod ring;
 mod sendfile;
 pub mod server;
+mod series;
 pub mod sizes;
 pub mod stop;
 pub mod workload;

@@ -20,6 +20,7 @@ use crate::error::{EngineError, Operation, refused};
 use crate::flows;
 use crate::live::Live;
 use crate::paths;
+use crate::series::{self, Watched};
 use crate::stop::{ByBell, Ended};
 
 /// How long netserver waits for netperf's end of the run past the test's length.
@@ -152,20 +153,25 @@ impl Server {
         let start = clock::now();
         bell.start(schedule(&work.job))
             .map_err(Operation::Timer.failed())?;
-        let served = dispatch::server(&mut work, socket, &mut stop, &mut tally)?;
+        let watched = live.watch(work.job.end.series, false);
+        let served = series::beside(watched, || {
+            dispatch::server(&mut work, socket, &mut stop, &mut tally)
+        })??;
         bell.stop();
         let sampled = start.elapsed();
         let elapsed = sampled.saturating_sub(waited_in_vain(&work.job, &served));
         let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
         let facts = served.facts.unwrap_or_default();
-        Ok(end::result(
+        let mut result = end::result(
             &work.job.end,
             &work.setup,
             facts,
             tally,
             elapsed,
             (cpu, work.counts),
-        ))
+        );
+        result.series = watched.map(Watched::series);
+        Ok(result)
     }
 }
 

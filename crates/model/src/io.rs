@@ -126,11 +126,15 @@ pub enum Feature {
     Device,
     /// `SO_MARK`.
     Mark,
+    /// Handing over, when a run is over, what its results have no room for.
+    Pages,
+    /// [`EndPlan::series`](crate::plan::EndPlan::series).
+    Series,
 }
 
 impl Feature {
     /// Every feature.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Poll,
         Self::Epoll,
         Self::ZeroCopy,
@@ -142,6 +146,8 @@ impl Feature {
         Self::NotSentLowAt,
         Self::Device,
         Self::Mark,
+        Self::Pages,
+        Self::Series,
     ];
 
     /// Its name between our ends, which never changes.
@@ -159,6 +165,8 @@ impl Feature {
             Self::NotSentLowAt => "notsent-lowat",
             Self::Device => "device",
             Self::Mark => "mark",
+            Self::Pages => "pages",
+            Self::Series => "series",
         }
     }
 
@@ -183,6 +191,7 @@ impl Feature {
             Self::NotSentLowAt => "--notsent-lowat",
             Self::Device => "--bind-device",
             Self::Mark => "--mark",
+            Self::Pages | Self::Series => "--series",
         }
     }
 
@@ -190,7 +199,13 @@ impl Feature {
     #[must_use]
     pub const fn needs(self) -> &'static str {
         match self {
-            Self::Poll | Self::Epoll | Self::Discard | Self::Batch | Self::QuickAck => "",
+            Self::Poll
+            | Self::Epoll
+            | Self::Discard
+            | Self::Batch
+            | Self::QuickAck
+            | Self::Pages
+            | Self::Series => "",
             Self::ZeroCopy => "Linux 4.14",
             Self::Segments => "Linux 5.0",
             Self::BusyPoll => "a kernel with CONFIG_NET_RX_BUSY_POLL, and CAP_NET_ADMIN",

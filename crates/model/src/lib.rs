@@ -19,6 +19,7 @@ pub mod many;
 pub mod outcome;
 pub mod plan;
 pub mod refusal;
+pub mod series;
 pub mod units;
 
 pub use address::{Address, BadAddress};
@@ -41,4 +42,5 @@ pub use plan::{
     SocketPlan, TestPlan, TouchPlan,
 };
 pub use refusal::{Refusal, refusal};
+pub use series::{FlowSeries, Series, SeriesPlan, TcpSample};
 pub use units::{Unit, UnitKind};

@@ -8,6 +8,7 @@ use crate::catalog::transports::TransportId;
 use crate::cpu::CpuMethod;
 use crate::io::{Feature, IoMethod, IoPlan};
 use crate::many::Many;
+use crate::series::SeriesPlan;
 use crate::units::Unit;
 
 /// What moves in which direction, as seen by netperf.
@@ -285,6 +286,8 @@ pub struct EndPlan {
     pub place: PlacePlan,
     /// How its bytes are moved.
     pub io: IoPlan,
+    /// How often what TCP knows of its connections is written down; `None` does not.
+    pub series: Option<SeriesPlan>,
 }
 
 impl EndPlan {
@@ -304,6 +307,8 @@ impl EndPlan {
             (Feature::NotSentLowAt, socket.notsent_lowat.is_some()),
             (Feature::Device, socket.device.is_some()),
             (Feature::Mark, socket.mark.is_some()),
+            (Feature::Pages, self.series.is_some()),
+            (Feature::Series, self.series.is_some()),
         ];
         asked
             .into_iter()

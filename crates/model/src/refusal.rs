@@ -51,10 +51,27 @@ fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option
         Feature::QuickAck | Feature::NotSentLowAt => {
             (!is_tcp(plan.transport)).then_some("only TCP has it")
         }
+        Feature::Pages | Feature::Series => no_series(plan),
         Feature::BusyPoll | Feature::Device | Feature::Mark => {
             (!plan.transport.is_inet()).then_some("only IP has it")
         }
     }
+}
+
+/// A second look at one connection takes one that stays, and TCP underneath.
+fn no_series(plan: &TestPlan) -> Option<&'static str> {
+    if plan.flow.connects || plan.test == TestId::TcpMss {
+        return Some(CONNECTS);
+    }
+    let tells = matches!(
+        plan.transport,
+        TransportId::Tcp
+            | TransportId::IpDefault
+            | TransportId::Mptcp
+            | TransportId::Tls
+            | TransportId::Ktls
+    );
+    (!tells).then_some("only TCP tells (TCP_INFO)")
 }
 
 const CONNECTS: &str = "not in tests that open a connection for every operation";

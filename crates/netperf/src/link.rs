@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use netperf_engine::client::EndMark;
-use netperf_measure::clock;
+use netperf_measure::clock::{self, Moment};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, tcp};
@@ -24,6 +24,8 @@ const REPEAT: Duration = Duration::from_millis(50);
 pub(crate) struct ControlLink {
     socket: Rc<Socket>,
     end_mark: Option<EndMark>,
+    /// When everything must be over, where that is said.
+    by: Option<Moment>,
 }
 
 impl ControlLink {
@@ -33,11 +35,18 @@ impl ControlLink {
         Self {
             socket,
             end_mark: None,
+            by: None,
         }
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_ref().as_fd()
+    }
+
+    /// When a message must be over that has this much time by itself.
+    fn deadline(&self, within: Duration) -> Moment {
+        let own = clock::now().plus(within);
+        self.by.map_or(own, |by| by.min(own))
     }
 
     /// While waiting, repeats the datagram that tells netserver of the end.
@@ -70,7 +79,7 @@ impl ControlLink {
 
 impl Link for ControlLink {
     fn send(&mut self, frame: &Frame) -> io::Result<()> {
-        let deadline = clock::now().plus(SEND_WITHIN);
+        let deadline = self.deadline(SEND_WITHIN);
         let mut rest: &[u8] = frame.as_bytes();
         while !rest.is_empty() {
             if deadline.left().is_zero() {
@@ -93,7 +102,7 @@ impl Link for ControlLink {
     }
 
     fn receive(&mut self, within: Duration) -> io::Result<Arrival> {
-        let deadline = clock::now().plus(within);
+        let deadline = self.deadline(within);
         let mut bytes = [0; FRAME_LEN];
         let mut got = 0;
         while got < FRAME_LEN {
@@ -125,6 +134,10 @@ impl Link for ControlLink {
             }
         }
         Ok(Arrival::Frame(Box::new(Frame::from_bytes(bytes))))
+    }
+
+    fn hurry(&mut self, within: Option<Duration>) {
+        self.by = within.map(|within| clock::now().plus(within));
     }
 
     fn half_close(&mut self) {

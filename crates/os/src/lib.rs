@@ -34,4 +34,4 @@ pub use linux::{
     address, atm, batch, bell, epoll, events, filter, io, ktls, link, net, parts, process, resolve,
     sctp, sockopt, system, tcp, wait, zerocopy,
 };
-pub use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+pub use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};

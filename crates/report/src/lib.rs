@@ -18,6 +18,7 @@ mod paths;
 pub mod reference;
 pub mod selection;
 pub mod selectors;
+mod series;
 pub mod values;
 pub mod view;
 

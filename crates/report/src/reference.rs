@@ -2,6 +2,7 @@
 
 use crate::paths::PATHS;
 use crate::selectors::{FURTHER, SELECTORS, Selector};
+use crate::series::OVER_TIME;
 
 /// Where the page is kept, from the root of the repository.
 pub const PATH: &str = "docs/manual/src/reference/selectors.md";
@@ -30,6 +31,16 @@ const PATHS_TITLE: &str = "
 
 How each end moved its bytes, which the original has no names for; `all` and `?` leave
 them out.
+
+| name | unit | meaning |
+|---|---|---|
+";
+
+const OVER_TIME_TITLE: &str = "
+## Over time
+
+What `--series` wrote down, summed up, which the original has no names for; `all` and `?`
+leave them out.
 
 | name | unit | meaning |
 |---|---|---|
@@ -78,6 +89,8 @@ pub fn page() -> String {
     }
     out.push_str(PATHS_TITLE);
     out.extend(PATHS.iter().map(line));
+    out.push_str(OVER_TIME_TITLE);
+    out.extend(OVER_TIME.iter().map(line));
     let further: String = FURTHER.iter().map(line).collect();
     out + &FAMILY.replace("FURTHER\n", &(further + "\n"))
 }
@@ -99,7 +112,7 @@ mod tests {
     #[test]
     fn the_page_has_a_row_for_every_selector() {
         let page = page();
-        for row in SELECTORS.iter().chain(FURTHER).chain(PATHS) {
+        for row in SELECTORS.iter().chain(FURTHER).chain(PATHS).chain(OVER_TIME) {
             let cell = format!("| `{}` |", row.name);
             assert_eq!(page.matches(&cell).count(), 1, "{}", row.name);
         }

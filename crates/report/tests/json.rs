@@ -157,6 +157,13 @@ fn full(run: &Run, figure: f64) -> Outcome {
     first.tcp = Some(TcpFacts::default());
     first.segment_size = Some(1448);
     first.local.tally = most();
+    first.local.series = Some(Series {
+        flows: vec![FlowSeries {
+            samples: vec![TcpSample::default()],
+            ..FlowSeries::default()
+        }],
+        ..Series::default()
+    });
     first.local.retransmissions = Some(u32::MAX);
     first.local.congestion = Some("cubic".to_owned());
     if let Some(cpu) = &mut first.local.cpu {

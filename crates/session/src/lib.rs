@@ -5,6 +5,7 @@
 //! netperf's plan and the OMNI messages, [`dialect`] between whatever a client
 //! sends and what netserver's engine is to do.
 
+pub mod appendix;
 pub mod client;
 pub mod dialect;
 pub mod driver;
@@ -13,6 +14,7 @@ pub mod error;
 mod extension;
 pub mod offer;
 mod paths;
+mod series;
 pub mod server;
 
 pub use error::SessionError;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use netperf_model::{CpuMethod, Family, Limit, Unit};
 
 use super::{
-    PORTS, SIZES, flows, help_row, io, port_name, set, set_both_ends, set_ends, set_families,
+    PORTS, SIZES, flows, help_row, io, port_name, series, set, set_both_ends, set_ends, set_families,
     set_host, set_pair, set_ways,
 };
 use crate::args::{CpuArg, GlobalArgs, InterimArg, IterationsArg, JsonArg};
@@ -401,6 +401,8 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
          is accepted as its absolute value. The second value is a first guess of the \
          work in an interval and is not needed.",
     ),
+    series::SERIES,
+    series::FLOWS,
     Opt::without_letter(
         "",
         "print everything that is known of the run as one JSON document",

@@ -7,6 +7,7 @@ pub(crate) mod link;
 pub(crate) mod omni;
 pub(crate) mod report;
 pub(crate) mod sctp;
+pub(crate) mod series;
 pub(crate) mod sdp;
 pub(crate) mod server;
 mod shared;

@@ -194,6 +194,7 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
     fn begin<S: OnSocket>(&mut self, endpoint: &S) -> Result<(), EngineError> {
         socket::set_on_connection(endpoint.fd(), &self.work.job.end.socket)
             .map_err(Operation::Create.failed())?;
+        self.stop.connected(endpoint.fd());
         match sending_schedule(&self.work.job, self.stop.elapsed()) {
             Some(schedule) => self
                 .stop

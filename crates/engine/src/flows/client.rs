@@ -26,6 +26,7 @@ use crate::end::{self, Carries};
 use crate::error::{EngineError, Operation};
 use crate::finish::Drained;
 use crate::live::Live;
+use crate::series::{self, Watched};
 use crate::stop::{Ended, Lost};
 
 /// How long after its time netserver may send.
@@ -107,7 +108,8 @@ impl<'a> Crowd<'a> {
         };
         let shared = Shared::new(to_usize(self.threads), first);
         let counts = live.of_workers(to_usize(self.threads));
-        let common = self.common(&shared, &counts);
+        let watched = live.watch(self.plan.local.series, true);
+        let common = self.common(&shared, &counts, watched);
         let (flows, threads) = (self.many.flows, self.threads);
         let how = self.how();
         let sockets = |index: u32| {
@@ -118,18 +120,28 @@ impl<'a> Crowd<'a> {
         let share = self.share();
         let mut meter = CpuMeter::new(&self);
         let begun = clock::now();
-        let (reports, conducted) = common.run(sockets, share, || {
-            conduct(&shared, &counts, &self.score(), controls, &mut |stage| {
-                meter.turn(stage);
+        let (reports, conducted) = series::beside(watched, || {
+            common.run(sockets, share, || {
+                conduct(&shared, &counts, &self.score(), controls, &mut |stage| {
+                    common.begin_series();
+                    meter.turn(stage);
+                })
             })
-        });
+        })?;
         live.end();
         let cut = conducted.lost.is_some() || bell::stopped_by_user();
         let reports = crew::all(reports, cut)?;
-        self.finished(&reports, &conducted, meter, begun)
+        let mut run = self.finished(&reports, &conducted, meter, begun)?;
+        run.result.series = watched.map(Watched::series);
+        Ok(run)
     }
 
-    fn common<'r>(&'r self, shared: &'r Shared, counts: &'r [crate::live::Counts]) -> Common<'r> {
+    fn common<'r>(
+        &'r self,
+        shared: &'r Shared,
+        counts: &'r [crate::live::Counts],
+        series: Option<&'r Watched>,
+    ) -> Common<'r> {
         let flow = self.plan.flow;
         let work = if flow.is_request_response() {
             Work::Ask {
@@ -151,6 +163,7 @@ impl<'a> Crowd<'a> {
             margins: self.many.has_margins(),
             latency: self.plan.latency,
             closes: flow.sends,
+            series,
         }
     }
 

@@ -19,6 +19,7 @@ use crate::error::{EngineError, Operation};
 use crate::live::Counts;
 use crate::record::{Kept, Off};
 use crate::ring::Ring;
+use crate::series::Watched;
 use crate::stop::{Ended, Lost};
 
 /// What the threads of an end do.
@@ -50,6 +51,8 @@ pub(super) struct Common<'a> {
     pub(super) latency: bool,
     /// Whether this end brings connections to their end once its loop is over.
     pub(super) closes: bool,
+    /// Where connections are watched.
+    pub(super) series: Option<&'a Watched>,
 }
 
 /// More threads than this are nobody's wish: a peer must not have us start them.
@@ -136,6 +139,27 @@ impl<'a> Common<'a> {
         })
     }
 
+    /// The gate is about to be opened: the time of a series begins.
+    pub(super) fn begin_series(&self) {
+        if let Some(watched) = self.series {
+            watched.begin();
+        }
+    }
+
+    /// Has the connections of a thread watched, where that is wanted.
+    fn show<M>(&self, thread: u32, flows: &[Flow<M>]) {
+        let Some(watched) = self.series else {
+            return;
+        };
+        let threads = u32::try_from(self.counts.len()).unwrap_or(1);
+        let flows = (0..).zip(flows).map(|(place, flow): (u32, _)| {
+            // Only netperf knows in which order they were opened.
+            let number = thread + place * threads + 1;
+            (Some(number), flow.socket.as_fd())
+        });
+        watched.offer(thread, flows);
+    }
+
     /// What one thread does.
     fn part(
         self,
@@ -164,6 +188,7 @@ impl<'a> Common<'a> {
             sockets,
             rings,
             counts,
+            index,
         };
         match (self.latency, part.sockets.len()) {
             (true, 1) => part.run::<Alone, Kept>(share),
@@ -183,6 +208,8 @@ struct Part<'a> {
     sockets: Vec<Socket>,
     rings: Rings,
     counts: &'a Counts,
+    /// Which thread it is.
+    index: u32,
 }
 
 impl Part<'_> {
@@ -192,6 +219,7 @@ impl Part<'_> {
             sockets,
             mut rings,
             counts,
+            index,
         } = self;
         let connected = clock::now();
         let shared = common.shared;
@@ -214,12 +242,16 @@ impl Part<'_> {
         };
         let mut poller = P::new(flows.iter().map(|flow| &flow.socket), watch)
             .map_err(Operation::Create.failed())?;
+        common.show(index, &flows);
         if !shared.ready() {
             return Ok(desk.report(Ended::Lost(Lost::ControlEnded), &mut flows));
         }
         desk.begin();
         let ended = looped(common.work, &mut flows, &mut poller, &mut rings, &mut desk)?;
         drop(poller);
+        if let Some(watched) = common.series {
+            watched.release(index);
+        }
         let mut report = desk.report(ended, &mut flows);
         if common.closes && !shared.is_lost() {
             report.drained = close(&mut flows, shared).map_err(Operation::Receive.failed())?;

@@ -17,7 +17,7 @@ pub mod server;
 mod shared;
 mod worker;
 
-use netperf_model::{EndPlan, Limit, Many, ServerJob, TestId, TestPlan, TransportId};
+use netperf_model::{EndPlan, Feature, Limit, Many, ServerJob, TestId, TestPlan, TransportId};
 
 /// Why a plan cannot have many flows; `None` when it can. The end of a sentence that
 /// begins with "many flows".
@@ -53,7 +53,7 @@ pub fn refusal(plan: &TestPlan) -> Option<&'static str> {
             "are moved by send and recv: leave out -V and -I",
         ),
         (
-            !plan.local.features().is_empty() || !plan.remote.features().is_empty(),
+            has_paths(&plan.local) || has_paths(&plan.remote),
             "have no data path but the usual one: leave out --io and what goes with it",
         ),
         (
@@ -75,6 +75,12 @@ pub fn refusal(plan: &TestPlan) -> Option<&'static str> {
     ];
     let found = reasons.into_iter().find(|(applies, _)| *applies);
     found.map(|(_, reason)| reason)
+}
+
+/// Whether an end is asked for more than the loops can do.
+fn has_paths(end: &EndPlan) -> bool {
+    let beside = |feature: &Feature| matches!(feature, Feature::Pages | Feature::Series);
+    !end.features().iter().all(beside)
 }
 
 fn timed(plan: &TestPlan) -> bool {

@@ -18,6 +18,7 @@ use super::shared::{Shared, Stage};
 use crate::end;
 use crate::error::{EngineError, Operation};
 use crate::live::Live;
+use crate::series::{self, Watched};
 use crate::server::{PAD, PATIENCE, Server, only_sends};
 use crate::stop::{Ended, control_has_ended};
 
@@ -54,17 +55,21 @@ pub(crate) fn run(
         margins: false,
         latency: false,
         closes: false,
+        series: live.watch(job.end.series, false),
     };
     let sockets = |index: u32| Ok(take(&parts, index));
     let mut meter = Ok(None);
     let controls: Vec<BorrowedFd<'_>> = control.into_iter().collect();
-    let (reports, conducted) = common.run(sockets, share(job, flows), || {
-        conduct(&shared, &counts, &score(job), &controls, &mut |stage| {
-            if stage == Stage::Count {
-                meter = end::meter(&job.end);
-            }
+    let (reports, conducted) = series::beside(common.series, || {
+        common.run(sockets, share(job, flows), || {
+            conduct(&shared, &counts, &score(job), &controls, &mut |stage| {
+                common.begin_series();
+                if stage == Stage::Count {
+                    meter = end::meter(&job.end);
+                }
+            })
         })
-    });
+    })?;
     let sampled = conducted.opened.elapsed();
     let reports = crew::all(reports, conducted.lost.is_some())?;
     let abandoned = reports
@@ -91,6 +96,7 @@ pub(crate) fn run(
         (cpu, None),
     );
     result.crew = Some(crew::crew(&workers, threads));
+    result.series = common.series.map(Watched::series);
     Ok(result)
 }
 

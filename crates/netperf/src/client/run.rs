@@ -312,6 +312,7 @@ impl<'a> Test<'a> {
         .map_err(failed)?;
         dump_tcp_info(plan, &ran);
         let (mut ran, remote) = self.collect(ran)?;
+        let remote = numbered(&ran.result, remote);
         self.keep(ran.latency.take());
         let agreed = Agreed {
             local,
@@ -355,7 +356,12 @@ impl<'a> Test<'a> {
             self.served = many::served(many, abilities.as_ref(), host)?;
         }
         match abilities {
-            _ if plan.many.is_some() && transport.row().stock => Ok(()),
+            None if plan.many.is_some()
+                && transport.row().stock
+                && plan.remote.features().is_empty() =>
+            {
+                Ok(())
+            }
             None => {
                 let unknown = SessionError::Unsupported(transport);
                 let unable = plan.remote.features().first().copied();
@@ -450,6 +456,15 @@ fn data_address(agreement: Option<&Agreement>, hosts: &Hosts, port: u16) -> Addr
         (Some(address), _) => address,
         (None, _) => Address::Inet(socket_address(&hosts.remote, port)),
     }
+}
+
+/// netserver's result with its connections numbered as ours are.
+fn numbered(own: &EndResult, remote: Option<EndResult>) -> Option<EndResult> {
+    let mut remote = remote?;
+    if let (Some(theirs), Some(ours)) = (&mut remote.series, &own.series) {
+        theirs.number_as_in(ours);
+    }
+    Some(remote)
 }
 
 /// The pause before the traffic, which a signal ends.

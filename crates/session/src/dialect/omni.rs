@@ -14,7 +14,8 @@ use netperf_wire::{
 };
 
 use super::{Ready, from_wire, to_wire};
-use crate::{errno, extension, paths};
+use crate::appendix::Appendices;
+use crate::{errno, extension, paths, series};
 
 /// What a request asks for, and what one of our own clients asks for beyond OMNI.
 pub(super) fn job(
@@ -38,6 +39,7 @@ pub(super) fn job(
     }
     end.place = extension::place(&asked);
     paths::asked(&asked, &mut end).map_err(|_| errno::INVALID)?;
+    end.series = series::asked(&asked).map_err(|_| errno::INVALID)?;
     Ok(ServerJob {
         transport,
         family,
@@ -111,6 +113,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         copy_avoidance: request.so_rcvavoid == 1,
         place: PlacePlan::default(),
         io: IoPlan::default(),
+        series: None,
     })
 }
 
@@ -252,6 +255,7 @@ pub(super) fn results(result: &EndResult) -> Frame {
     if let Some(counts) = &result.io {
         paths::tell_counts(&mut told, counts, &result.tally);
     }
+    Appendices::of(result).announce(&mut told);
     if told != Extension::default() {
         told.encode_over(Stage::Results, &mut frame);
     }

@@ -40,7 +40,9 @@ fn try_out(feature: Feature) -> io::Result<()> {
         | Feature::Discard
         | Feature::Batch
         | Feature::Device
-        | Feature::Mark => Ok(()),
+        | Feature::Mark
+        | Feature::Pages
+        | Feature::Series => Ok(()),
         Feature::ZeroCopy => on(Tcp, IntOption::ZeroCopy, 1),
         Feature::Segments => {
             on(Udp, IntOption::Segment, 1000)?;

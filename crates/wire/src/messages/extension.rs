@@ -100,11 +100,19 @@ pub enum ItemKind {
     AsAsked,
     /// Results: what went on underneath netserver's messages, six counts of eight bytes.
     PathCounts,
+    /// Results: what can be had besides in pages, five bytes for each: its kind, and how
+    /// many bytes it has.
+    Appendices,
+    /// Request for pages: the kind, the first page and how many, seven bytes.
+    PagesWanted,
+    /// Request: microseconds from one sample of a connection to the next, and how many
+    /// connections at most, four bytes each.
+    Series,
 }
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 36] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -138,6 +146,9 @@ impl ItemKind {
         Self::BindDevice,
         Self::AsAsked,
         Self::PathCounts,
+        Self::Appendices,
+        Self::PagesWanted,
+        Self::Series,
     ];
 
     /// Its number, which never changes.
@@ -177,6 +188,9 @@ impl ItemKind {
             Self::BindDevice => 0x62,
             Self::AsAsked => 0x63,
             Self::PathCounts => 0x64,
+            Self::Appendices => 0x90,
+            Self::PagesWanted => 0x91,
+            Self::Series => 0x92,
         }
     }
 
@@ -185,7 +199,7 @@ impl ItemKind {
     pub const fn room(self) -> usize {
         match self {
             Self::Wants | Self::Unit | Self::MostFlows | Self::Flows | Self::Threads => 4,
-            Self::Window => 8,
+            Self::Window | Self::Series => 8,
             Self::DataAddress
             | Self::Sysname
             | Self::Machine
@@ -207,6 +221,8 @@ impl ItemKind {
             Self::SocketOptions => 20,
             Self::BindDevice => 15,
             Self::PathCounts => 48,
+            Self::Appendices => 40,
+            Self::PagesWanted => 7,
         }
     }
 }

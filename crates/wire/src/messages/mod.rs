@@ -5,6 +5,7 @@ mod dlpi;
 mod extension;
 mod maerts;
 mod omni;
+mod page;
 mod rr;
 mod sctp;
 mod stream;
@@ -20,6 +21,7 @@ pub use dlpi::{
 };
 pub use extension::{Extension, ItemKind};
 pub use maerts::{MaertsRequest, MaertsResponse, MaertsResults};
+pub use page::Page;
 pub use omni::{OmniRequest, OmniResponse, OmniResults};
 pub use rr::{RrRequest, RrResponse, RrResults};
 pub use sctp::{

@@ -16,7 +16,7 @@ use netperf_transport::registry;
 use netperf_wire::messages::ItemKind;
 
 use super::{
-    Once, Talk, Test, data_address, drawn, failure, interim, open, results_within, tcp_facts, wait,
+    Once, Talk, Test, data_address, drawn, failure, interim, numbered, open, results_within, tcp_facts, wait,
     with_cpus,
 };
 use crate::client::control;
@@ -126,7 +126,7 @@ impl<'a> Test<'a> {
         if let Some(lost) = &ran.lost {
             return Err(failure::lost(lost, &self.hosts.remote.name));
         }
-        let remote = self.results_of_flows(&ran)?;
+        let remote = numbered(&ran.result, self.results_of_flows(&ran)?);
         self.keep(ran.latency.take());
         let first = agreements.first();
         let agreed = Agreed {

@@ -6,6 +6,9 @@ use netperf_model::{
     DataAddress, EndPlan, EndSetup, Family, Host, HostFacts, InterfaceFacts, IoPlan, PacePlan,
     PciIds, RingPlan, Routing, SecurityFacts, SocketPlan,
 };
+
+use super::series::Watch;
+
 /// One end.
 #[derive(Debug)]
 pub(super) struct End<'a> {
@@ -43,6 +46,7 @@ struct Requested<'a> {
     clean_bytes: u32,
     copy_avoidance: bool,
     io: Io,
+    series: Option<Watch>,
     pace: Option<Pace>,
     send_buffers: Ring,
     recv_buffers: Ring,
@@ -61,6 +65,7 @@ object!(Requested<'_> {
     clean_bytes,
     copy_avoidance,
     io,
+    series,
     pace,
     send_buffers,
     recv_buffers,
@@ -320,6 +325,7 @@ fn requested<'a>(plan: &'a EndPlan, data: &'a DataAddress) -> Requested<'a> {
         clean_bytes: plan.touch.clean,
         copy_avoidance: plan.copy_avoidance,
         io: io(&plan.io),
+        series: plan.series.as_ref().map(Watch::of),
         pace: plan.pace.filter(|pace| pace.burst > 0).map(pace),
         send_buffers: ring(plan.send),
         recv_buffers: ring(plan.recv),

@@ -11,6 +11,7 @@ mod ends;
 mod flows;
 mod list;
 mod results;
+mod series;
 mod test;
 
 use std::time::Duration;

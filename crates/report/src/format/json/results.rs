@@ -1,6 +1,7 @@
 //! What was measured.
 
 use super::flows::{Flows, Threads};
+use super::series::Series;
 use super::{finite, measured};
 use crate::view::View;
 use netperf_model::figures::{self, Figures, count, per_call};
@@ -113,6 +114,7 @@ struct Measured<'a> {
     io: Option<Io>,
     cpu: Option<Cpu>,
     workers: Option<Threads<'a>>,
+    series: Option<Series>,
 }
 
 object!(Measured<'_> {
@@ -128,6 +130,7 @@ object!(Measured<'_> {
     io,
     cpu,
     workers,
+    series,
 });
 
 /// What went on underneath the messages.
@@ -465,6 +468,7 @@ fn end(result: &EndResult, elapsed: f64) -> Measured<'_> {
         io: result.io.as_ref().map(|counts| io(counts, tally)),
         cpu: result.cpu.map(cpu),
         workers: result.crew.as_ref().map(Threads::of),
+        series: result.series.as_ref().map(Series::of),
     }
 }
 

@@ -44,13 +44,7 @@ impl LogFormat {
 impl LogLevel {
     /// Their words.
     pub(crate) const WORDS: &'static [&'static str] = &["none", "error", "warn", "info", "debug"];
-    const ALL: [Self; 5] = [
-        Self::None,
-        Self::Error,
-        Self::Warn,
-        Self::Info,
-        Self::Debug,
-    ];
+    const ALL: [Self; 5] = [Self::None, Self::Error, Self::Warn, Self::Info, Self::Debug];
 
     /// Its word.
     #[must_use]

@@ -81,7 +81,10 @@ fn each_session_is_one_line_of_json_with_peer_test_result_and_end() {
     measures(&server, &["-t", "TCP_RR", "-l", "-50"]);
     let line = event(&server, "session", |_| true);
     assert!(line["peer"].as_str().unwrap().starts_with("127.0.0.1:"));
-    assert_eq!((&line["tests"], &line["test"]), (&1.into(), &"tcp_rr".into()));
+    assert_eq!(
+        (&line["tests"], &line["test"]),
+        (&1.into(), &"tcp_rr".into())
+    );
     assert_eq!(line["unit"], "transactions/s");
     assert!(line["result"].as_f64().unwrap() > 0.0, "{line}");
     assert_eq!(line["bytes_received"], 50);
@@ -106,7 +109,10 @@ fn a_session_that_dies_is_logged_as_such() {
     assert!(eventually(seconds(10), || !server.sessions().is_empty()));
     signal(server.sessions()[0], "KILL");
     let line = event(&server, "session", |_| true);
-    assert_eq!((&line["end"], &line["signal"]), (&"killed".into(), &"9".into()));
+    assert_eq!(
+        (&line["end"], &line["signal"]),
+        (&"killed".into(), &"9".into())
+    );
     assert_eq!(line["level"], "warn");
     assert!(!running.finish().status.success());
 }
@@ -118,7 +124,9 @@ fn a_log_file_that_was_moved_away_is_opened_anew_on_sighup() {
     let server = server(&["--log-file", file.to_str().unwrap()]);
     let lines = |file: &Path| {
         let text = std::fs::read_to_string(file).unwrap_or_default();
-        text.lines().filter(|line| line.contains(" session ")).count()
+        text.lines()
+            .filter(|line| line.contains(" session "))
+            .count()
     };
     measures(&server, &["-t", "TCP_RR", "-l", "-50"]);
     assert!(eventually(seconds(10), || lines(&file) == 1));

@@ -73,11 +73,7 @@ impl<'a> Hall<'a> {
     ///
     /// # Errors
     /// When signals cannot be watched or a listener cannot be made non-blocking.
-    pub(super) fn open(
-        args: &'a ServerArgs,
-        listeners: Vec<Socket>,
-        log: Log,
-    ) -> io::Result<Self> {
+    pub(super) fn open(args: &'a ServerArgs, listeners: Vec<Socket>, log: Log) -> io::Result<Self> {
         for listener in &listeners {
             // A connection that goes away between poll and accept must not block the rest.
             listener.set_nonblocking(true)?;
@@ -149,7 +145,8 @@ impl<'a> Hall<'a> {
         let mut ready = ready.into_iter().skip(1);
         let mut hits = |count: usize| -> Vec<usize> {
             let some = ready.by_ref().take(count).enumerate();
-            some.filter_map(|(index, hit)| hit.then_some(index)).collect()
+            some.filter_map(|(index, hit)| hit.then_some(index))
+                .collect()
         };
         let listeners = hits(listeners.len());
         let waiting = hits(waiting().count());
@@ -244,7 +241,10 @@ impl<'a> Hall<'a> {
             return self.serve_here(control, peer);
         }
         if netperf_os::io::peek(control.as_fd()).ok() == Some(0) {
-            let fields = [("peer", Value::Text(peer)), ("end", Value::from("finished"))];
+            let fields = [
+                ("peer", Value::Text(peer)),
+                ("end", Value::from("finished")),
+            ];
             return self.log.say(LogLevel::Debug, "unspoken", &fields);
         }
         match Running::start(control, peer, self.args) {

@@ -67,7 +67,9 @@ pub(super) fn run(args: &ServerArgs, around: &Around) -> ExitCode {
 pub(super) fn no_log(args: &ServerArgs, error: &io::Error) -> ExitCode {
     let file = args.operations.log_file.as_deref().unwrap_or(Path::new(""));
     let file = file.display();
-    err(&format!("netserver: cannot write the log to {file}: {error}\n"));
+    err(&format!(
+        "netserver: cannot write the log to {file}: {error}\n"
+    ));
     ExitCode::FAILURE
 }
 

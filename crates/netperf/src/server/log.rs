@@ -61,7 +61,11 @@ impl Log {
         let file = path.as_deref().map(append).transpose()?;
         let asked = args.operations.log.is_some() || file.is_some();
         // Who asks for no log gets what is wrong, as ever.
-        let usual = if asked { LogLevel::Info } else { LogLevel::Warn };
+        let usual = if asked {
+            LogLevel::Info
+        } else {
+            LogLevel::Warn
+        };
         Ok(Self {
             format: args.operations.log.unwrap_or_default(),
             level: args.operations.log_level.unwrap_or(usual),

@@ -109,10 +109,7 @@ impl Ran {
                 "transactions/s",
             )
         } else {
-            (
-                real(self.bytes()) * 8.0 / 1e6 / self.elapsed,
-                "10^6bits/s",
-            )
+            (real(self.bytes()) * 8.0 / 1e6 / self.elapsed, "10^6bits/s")
         })
     }
 }
@@ -145,7 +142,15 @@ impl Record {
     pub(super) fn parse(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split(' ').collect();
         match words.as_slice() {
-            ["ran", transport, flow, sent, received, transactions, elapsed] => {
+            [
+                "ran",
+                transport,
+                flow,
+                sent,
+                received,
+                transactions,
+                elapsed,
+            ] => {
                 let flow = FLOWS.iter().find(|(word, _)| word == flow);
                 let elapsed: f64 = elapsed.parse().ok()?;
                 Some(Self::Ran(Ran {

@@ -60,12 +60,8 @@ pub fn watch(signals: &[Signal]) -> io::Result<Signals> {
     for end in [&reader, &writer] {
         super::io::set_nonblocking(std::os::fd::AsFd::as_fd(end), true)?;
     }
-    let unset = WRITER.compare_exchange(
-        -1,
-        writer.as_raw_fd(),
-        Ordering::Relaxed,
-        Ordering::Relaxed,
-    );
+    let unset =
+        WRITER.compare_exchange(-1, writer.as_raw_fd(), Ordering::Relaxed, Ordering::Relaxed);
     if unset.is_err() {
         return Err(io::Error::from_raw_os_error(libc::EBUSY));
     }

@@ -88,6 +88,8 @@ _netperf_value() {
     --place) _netperf_words 'spread pack near-irq' ;;
     '-n' | --cpu-count) : ;;
     '-D' | --interim) : ;;
+    --series) : ;;
+    --series-flows) : ;;
     '-k' | --dirty) : ;;
     '-K' | --remote-dirty) : ;;
     '-b' | --pace) : ;;
@@ -141,6 +143,10 @@ _netserver_value() {
     '-p' | --port) : ;;
     '-Z' | --passphrase) : ;;
     --cpu-method) _netperf_words 'procstat looper' ;;
+    --log) _netperf_words 'text json' ;;
+    --log-file) : ;;
+    --log-level) _netperf_words 'none error warn info debug' ;;
+    --drain) : ;;
     '-n' | --cpu-count) : ;;
     '-v' | --verbosity) : ;;
     *) return 1 ;;
@@ -148,13 +154,13 @@ _netserver_value() {
 }
 
 _netperf() {
-    _netperf_complete netperf '--align --associations --async-recv --async-send --avoid-copy --batch --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --cooldown --cork --count --cpu-count --cpu-method --cpus --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --flows --headers --help --host --interim --io --ipv4 --ipv6 --iterations --json --json-stream --keepalive --keyval --latency --link-window --list --local-cpu --local-data-host --local-host --mark --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --pace --pace-interval --pacing-rate --packet-info --passphrase --place --port --port-range --priority --protocol --provider --quickack --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-cpus --remote-dirty --remote-link-window --remote-offset --remote-socket-buffer --request-size --result-only --retry-connect --ring --route --sap --segment-offload --segment-size --send-ring --send-size --socket-buffer --socket-debug --socket-directory --socket-type --test --threads --time --tls-cipher --tos --unit --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --warmup --zerocopy'
+    _netperf_complete netperf '--align --associations --async-recv --async-send --avoid-copy --batch --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --cooldown --cork --count --cpu-count --cpu-method --cpus --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --flows --headers --help --host --interim --io --ipv4 --ipv6 --iterations --json --json-stream --keepalive --keyval --latency --link-window --list --local-cpu --local-data-host --local-host --mark --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --pace --pace-interval --pacing-rate --packet-info --passphrase --place --port --port-range --priority --protocol --provider --quickack --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-cpus --remote-dirty --remote-link-window --remote-offset --remote-socket-buffer --request-size --result-only --retry-connect --ring --route --sap --segment-offload --segment-size --send-ring --send-size --series --series-flows --socket-buffer --socket-debug --socket-directory --socket-type --test --threads --time --tls-cipher --tos --unit --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --warmup --zerocopy'
 }
 
 complete -F _netperf netperf
 
 _netserver() {
-    _netperf_complete netserver '--cpu-count --cpu-method --debug --foreground --help --ipv4 --ipv6 --listen --no-debug --no-fork --passphrase --port --verbosity --version'
+    _netperf_complete netserver '--cpu-count --cpu-method --debug --drain --foreground --help --ipv4 --ipv6 --listen --log --log-file --log-level --no-debug --no-fork --passphrase --port --verbosity --version'
 }
 
 complete -F _netserver netserver

@@ -21,6 +21,7 @@ mod group;
 mod help;
 mod kind;
 mod long;
+mod operations;
 mod options;
 mod report;
 mod stage1;
@@ -34,14 +35,15 @@ use std::path::Path;
 
 pub use args::{
     Args, ConfidenceArg, CpuArg, Ends, FlowsArgs, GlobalArgs, HostArg, InterimArg, IoArgs,
-    IterationsArg, JsonArg, Layout, OutputArg, ReportArgs, SeriesArgs, ServerArgs, SocketKindArg, TestArgs,
-    TransportArg, Ways,
+    IterationsArg, JsonArg, Layout, OutputArg, ReportArgs, SeriesArgs, ServerArgs, SocketKindArg,
+    TestArgs, TransportArg, Ways,
 };
 pub use command::{
     CliError, Command, List, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,
 };
 pub use grammar::Direction;
 pub use long::{Misuse, Problem};
+pub use operations::{LogFormat, LogLevel, Operations};
 pub use report::{ReportCommand, is_report, report};
 
 /// netserver's port unless `-p` says otherwise.

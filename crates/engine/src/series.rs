@@ -372,7 +372,13 @@ mod tests {
         seen.release(1);
         drop(second);
         assert_eq!(other.read(&mut [0]).unwrap(), 0);
-        let held = |inner: &Inner| inner.flows.iter().filter(|seen| seen.socket.is_some()).count();
+        let held = |inner: &Inner| {
+            inner
+                .flows
+                .iter()
+                .filter(|seen| seen.socket.is_some())
+                .count()
+        };
         assert_eq!(held(&seen.inner()), 1);
     }
 

@@ -78,7 +78,10 @@ fn both_ends_write_down_the_same_connection_from_its_beginning_to_its_end() {
         let sender = if test == "TCP_MAERTS" { remote } else { local };
         let last = samples(sender).last().expect("a sample");
         assert!(last["round_trip_microseconds"].as_u64() > Some(0), "{last}");
-        assert!(last["delivery_bytes_per_second"].as_u64() > Some(0), "{last}");
+        assert!(
+            last["delivery_bytes_per_second"].as_u64() > Some(0),
+            "{last}"
+        );
         let asked = &document["remote"]["requested"]["series"];
         assert_eq!(asked["interval_seconds"], 0.02);
     }
@@ -100,7 +103,8 @@ fn either_end_alone_writes_down_its_own() {
 fn of_many_flows_both_ends_take_the_same() {
     let server = Netserver::start(&ours(), &Place::Here);
     for test in ["TCP_STREAM", "TCP_MAERTS", "TCP_RR"] {
-        let words = format!("-t {test} --flows 7 --threads 2 --series 20ms --series-flows 3 --json");
+        let words =
+            format!("-t {test} --flows 7 --threads 2 --series 20ms --series-flows 3 --json");
         let document = document(&run(&server, &words).expect_clean());
         let (local, remote) = (flows(&document, "local"), flows(&document, "remote"));
         assert_eq!(local.len(), 3, "{test}");
@@ -157,8 +161,17 @@ fn what_has_no_series_is_refused_by_name() {
         ("-t TCP_CRR --series 20ms", "for every operation"),
     ] {
         let finished = run(&server, words);
-        assert_eq!(finished.status.code(), Some(UNSUPPORTED), "{}", finished.account());
-        assert!(finished.stderr.contains("--series"), "{}", finished.account());
+        assert_eq!(
+            finished.status.code(),
+            Some(UNSUPPORTED),
+            "{}",
+            finished.account()
+        );
+        assert!(
+            finished.stderr.contains("--series"),
+            "{}",
+            finished.account()
+        );
         assert!(finished.stderr.contains(reason), "{}", finished.account());
         assert_eq!(finished.stderr.lines().count(), 1, "{}", finished.account());
     }
@@ -172,10 +185,22 @@ fn a_stock_netserver_is_not_asked_and_this_end_alone_works_with_it() {
         return;
     };
     let server = Netserver::start(&stock, &Place::Here);
-    for words in ["-t TCP_RR --series 20ms", "-t TCP_RR --flows 2 --series 20ms"] {
+    for words in [
+        "-t TCP_RR --series 20ms",
+        "-t TCP_RR --flows 2 --series 20ms",
+    ] {
         let finished = run(&server, words);
-        assert_eq!(finished.status.code(), Some(UNSUPPORTED), "{}", finished.account());
-        assert!(finished.stderr.contains("--series"), "{}", finished.account());
+        assert_eq!(
+            finished.status.code(),
+            Some(UNSUPPORTED),
+            "{}",
+            finished.account()
+        );
+        assert!(
+            finished.stderr.contains("--series"),
+            "{}",
+            finished.account()
+        );
     }
     // It reckons in whole seconds.
     for words in ["-t TCP_RR", "-t TCP_RR --flows 2"] {

@@ -112,7 +112,12 @@ mod tests {
     #[test]
     fn the_page_has_a_row_for_every_selector() {
         let page = page();
-        for row in SELECTORS.iter().chain(FURTHER).chain(PATHS).chain(OVER_TIME) {
+        for row in SELECTORS
+            .iter()
+            .chain(FURTHER)
+            .chain(PATHS)
+            .chain(OVER_TIME)
+        {
             let cell = format!("| `{}` |", row.name);
             assert_eq!(page.matches(&cell).count(), 1, "{}", row.name);
         }

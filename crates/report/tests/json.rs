@@ -9,8 +9,8 @@ use common::{outcome, run};
 use netperf_cli::Run;
 use netperf_model::latency::Bucket;
 use netperf_model::{
-    Confidence, CpuShares, Decades, EndSetup, HostFacts, Interim, Latency, Outcome, PciIds,
-    SecurityKind, SecurityMode, Span, Tally, TcpFacts, Warning,
+    Confidence, CpuShares, Decades, EndSetup, FlowSeries, HostFacts, Interim, Latency, Outcome,
+    PciIds, SecurityKind, SecurityMode, Series, Span, Tally, TcpFacts, TcpSample, Warning,
 };
 use netperf_report::control::Whose;
 use netperf_report::format::json::{self, Answer, Frame, Problem, SoFar};

@@ -229,10 +229,7 @@ impl Fetching {
             return Err(SessionError::Remote(frame.errno()));
         }
         let malformed = || SessionError::Malformed("not the page that was asked for".to_owned());
-        let page = Page::decode(frame)
-            .ok()
-            .flatten()
-            .ok_or_else(malformed)?;
+        let page = Page::decode(frame).ok().flatten().ok_or_else(malformed)?;
         let (kind, length) = *self.left.last().ok_or_else(malformed)?;
         let missing = length.saturating_sub(self.got.len());
         let number = u32::try_from(self.got.len() / Page::ROOM).unwrap_or(u32::MAX);

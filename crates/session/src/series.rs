@@ -26,10 +26,13 @@ pub(crate) fn asked(extension: &Extension) -> Result<Option<SeriesPlan>, ItemKin
         return Ok(None);
     };
     let mut bytes = Bytes(value);
-    let plan = bytes.word().zip(bytes.word()).map(|(micros, flows)| SeriesPlan {
-        every: Duration::from_micros(micros.into()),
-        flows,
-    });
+    let plan = bytes
+        .word()
+        .zip(bytes.word())
+        .map(|(micros, flows)| SeriesPlan {
+            every: Duration::from_micros(micros.into()),
+            flows,
+        });
     let plan = plan.filter(SeriesPlan::is_possible);
     plan.map(Some).ok_or(ItemKind::Series)
 }
@@ -133,8 +136,23 @@ fn get(mut bytes: Bytes<'_>) -> Option<TcpSample> {
         *long = Some(bytes.long()?).filter(|long| *long != u64::MAX);
     }
     let [trip, variation, least, recv, window, threshold, ..] = words;
-    let [.., segment, flight, lost, resent, reordering, waiting, offered] = words;
-    let [pacing_rate, delivery_rate, busy, window_limited, buffer_limited] = longs;
+    let [
+        ..,
+        segment,
+        flight,
+        lost,
+        resent,
+        reordering,
+        waiting,
+        offered,
+    ] = words;
+    let [
+        pacing_rate,
+        delivery_rate,
+        busy,
+        window_limited,
+        buffer_limited,
+    ] = longs;
     Some(TcpSample {
         at_micros,
         round_trip_micros: trip,

@@ -1,6 +1,10 @@
 //! Handing over what results have no room for.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a test looks for the one effect it is about"
+)]
 
 mod common;
 
@@ -128,7 +132,13 @@ fn a_session_keeps_it_until_the_next_test_and_no_longer() {
     .0
     .unwrap();
     let pages = pages.unwrap();
-    let frames = [test.clone(), pages.clone(), pages.clone(), offer::greeting(), pages];
+    let frames = [
+        test.clone(),
+        pages.clone(),
+        pages.clone(),
+        offer::greeting(),
+        pages,
+    ];
     let mut link = ScriptedLink::frames(frames);
     let mut engine = Engine {
         ran: Some(all.clone()),

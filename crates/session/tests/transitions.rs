@@ -1,6 +1,10 @@
 //! The whole transition table of both state machines, as a snapshot.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a test looks for the one effect it is about"
+)]
 
 mod common;
 
@@ -236,10 +240,7 @@ fn server_inputs() -> Vec<(&'static str, server::Input)> {
         ("Abilities", server::Input::Abilities(Abilities::default())),
         ("greeting", frame(offer::greeting())),
         ("Ran", server::Input::Ran(Box::new(result()))),
-        (
-            "Ran, and more",
-            server::Input::Ran(Box::new(long_result())),
-        ),
+        ("Ran, and more", server::Input::Ran(Box::new(long_result()))),
         ("Failed", server::Input::Failed(RemoteErrno(104))),
         ("Gone", server::Input::Gone),
     ]

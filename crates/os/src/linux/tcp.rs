@@ -269,7 +269,10 @@ mod tests {
     fn an_old_kernel_leaves_unknown_what_it_does_not_have() {
         let old = read(&[1; 104]);
         assert_eq!(old.total_retrans, Some(0x0101_0101));
-        assert_eq!((old.pacing_rate, old.notsent, old.snd_wnd), (None, None, None));
+        assert_eq!(
+            (old.pacing_rate, old.notsent, old.snd_wnd),
+            (None, None, None)
+        );
         assert_eq!(read(&[]), TcpDetail::default());
     }
 

@@ -327,8 +327,7 @@ impl EndFigures {
             recv_buffer_end: self.recv_buffer_end,
             retransmissions: self.retransmissions,
             congestion: self.congestion.clone(),
-            crew: None,
-            io: None,
+            ..EndResult::default()
         }
     }
 }

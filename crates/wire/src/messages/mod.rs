@@ -21,8 +21,8 @@ pub use dlpi::{
 };
 pub use extension::{Extension, ItemKind};
 pub use maerts::{MaertsRequest, MaertsResponse, MaertsResults};
-pub use page::Page;
 pub use omni::{OmniRequest, OmniResponse, OmniResults};
+pub use page::Page;
 pub use rr::{RrRequest, RrResponse, RrResults};
 pub use sctp::{
     SctpRrRequest, SctpRrResponse, SctpStreamRequest, SctpStreamResponse, SctpStreamResults,

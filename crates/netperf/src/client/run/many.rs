@@ -16,8 +16,8 @@ use netperf_transport::registry;
 use netperf_wire::messages::ItemKind;
 
 use super::{
-    Once, Talk, Test, data_address, drawn, failure, interim, numbered, open, results_within, tcp_facts, wait,
-    with_cpus,
+    Once, Talk, Test, data_address, drawn, failure, interim, numbered, open, results_within,
+    tcp_facts, wait, with_cpus,
 };
 use crate::client::control;
 use crate::output::Failure;

@@ -100,6 +100,8 @@ pub struct IoArgs {
     pub mark: Ends<i32>,
     /// `--flow-label`.
     pub flow_label: Ends<i32>,
+    /// `--sequence`.
+    pub sequence: bool,
 }
 
 /// The options in front of `--`.

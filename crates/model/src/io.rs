@@ -138,11 +138,13 @@ pub enum Feature {
     Splice,
     /// `IPV6_FLOWLABEL_MGR`.
     FlowLabel,
+    /// Numbers in datagrams, and what they tell of loss, order and delay.
+    Sequence,
 }
 
 impl Feature {
     /// Every feature.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Poll,
         Self::Epoll,
         Self::Uring,
@@ -157,6 +159,7 @@ impl Feature {
         Self::Mark,
         Self::Splice,
         Self::FlowLabel,
+        Self::Sequence,
     ];
 
     /// Its name between our ends, which never changes.
@@ -177,6 +180,7 @@ impl Feature {
             Self::Mark => "mark",
             Self::Splice => "splice",
             Self::FlowLabel => "flow-label",
+            Self::Sequence => "sequence",
         }
     }
 
@@ -204,7 +208,14 @@ impl Feature {
             Self::Mark => "--mark",
             Self::Splice => "--splice",
             Self::FlowLabel => "--flow-label",
+            Self::Sequence => "--sequence",
         }
+    }
+
+    /// Whether it is nothing that one end can do alone.
+    #[must_use]
+    pub const fn takes_both(self) -> bool {
+        matches!(self, Self::Sequence)
     }
 
     /// What a host needs for it; empty where every Linux of today has it.
@@ -216,7 +227,8 @@ impl Feature {
             | Self::Discard
             | Self::Batch
             | Self::QuickAck
-            | Self::Splice => "",
+            | Self::Splice
+            | Self::Sequence => "",
             Self::Uring => "Linux 6.1 that lets this user have io_uring (kernel.io_uring_disabled)",
             Self::ZeroCopy => "Linux 4.14",
             Self::Segments => "Linux 5.0",

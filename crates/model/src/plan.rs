@@ -290,6 +290,8 @@ pub struct EndPlan {
     pub place: PlacePlan,
     /// How its bytes are moved.
     pub io: IoPlan,
+    /// Whether datagrams carry numbers, and what these tell is kept.
+    pub sequence: bool,
 }
 
 impl EndPlan {
@@ -312,6 +314,7 @@ impl EndPlan {
             (Feature::Mark, socket.mark.is_some()),
             (Feature::Splice, io.splice),
             (Feature::FlowLabel, socket.flow_label.is_some()),
+            (Feature::Sequence, self.sequence),
         ];
         asked
             .into_iter()

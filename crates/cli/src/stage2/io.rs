@@ -47,5 +47,10 @@ pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: End, end: EndPlan) ->
         flow_label: positive(which.of(&args.flow_label)),
         ..end.socket
     };
-    EndPlan { socket, io, ..end }
+    EndPlan {
+        socket,
+        io,
+        sequence: args.sequence,
+        ..end
+    }
 }

@@ -44,7 +44,8 @@ fn try_out(feature: Feature) -> io::Result<()> {
         | Feature::Batch
         | Feature::Device
         | Feature::Mark
-        | Feature::Splice => Ok(()),
+        | Feature::Splice
+        | Feature::Sequence => Ok(()),
         Feature::Uring => Uring::new(1, None).map(drop),
         Feature::FlowLabel => socket::create(Udp, Family::V6).map(drop),
         Feature::ZeroCopy => on(Tcp, IntOption::ZeroCopy, 1),

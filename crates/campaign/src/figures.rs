@@ -27,9 +27,10 @@ pub(crate) struct Figure {
 pub(crate) fn of(record: &Record) -> Vec<Figure> {
     let mut figures = Vec::new();
     if let Some(headline) = &record.headline {
-        let name = match headline.unit {
-            Unit::TransactionsPerSecond => "transaction rate",
-            _ => "throughput",
+        let name = if headline.unit == Unit::TransactionsPerSecond {
+            "transaction rate"
+        } else {
+            "throughput"
         };
         figures.push(figure(name.to_owned(), Better::More, headline.clone()));
     }

@@ -75,8 +75,10 @@ impl Comparison {
                 format!("No difference of {limit} % or more that chance does not explain.")
             }
             Outcome::Better if worse.is_empty() => format!("B is better: {}.", better.join(", ")),
-            _ if better.is_empty() => format!("B is worse: {}.", worse.join(", ")),
-            _ => format!(
+            Outcome::Better | Outcome::Worse if better.is_empty() => {
+                format!("B is worse: {}.", worse.join(", "))
+            }
+            Outcome::Better | Outcome::Worse => format!(
                 "B is worse: {}; but better: {}.",
                 worse.join(", "),
                 better.join(", ")

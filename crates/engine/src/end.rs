@@ -186,5 +186,6 @@ pub(crate) fn result(
         crew: None,
         io,
         series: None,
+        quality: None,
     }
 }

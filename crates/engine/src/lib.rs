@@ -18,6 +18,7 @@ pub mod prelude;
 pub mod record;
 pub mod ring;
 mod sendfile;
+mod sequence;
 mod series;
 pub mod server;
 pub mod sizes;

@@ -197,6 +197,11 @@ pub struct SocketPlan {
     pub tls_cipher: Option<String>,
 }
 
+impl SocketPlan {
+    /// The largest flow label: it has 20 bits (RFC 8200).
+    pub const MOST_FLOW_LABEL: u32 = 0xf_ffff;
+}
+
 /// The buffers that calls cycle through in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingPlan {
@@ -288,6 +293,10 @@ pub struct EndPlan {
     pub io: IoPlan,
     /// How often what TCP knows of its connections is written down; `None` does not.
     pub series: Option<SeriesPlan>,
+    /// The method is the one that trials pick, or have picked.
+    pub auto_io: bool,
+    /// Whether datagrams carry numbers, and what these tell is kept.
+    pub sequence: bool,
 }
 
 impl EndPlan {
@@ -298,6 +307,7 @@ impl EndPlan {
         let asked = [
             (Feature::Poll, io.method == IoMethod::Poll),
             (Feature::Epoll, io.method == IoMethod::Epoll),
+            (Feature::Uring, io.method == IoMethod::Uring),
             (Feature::ZeroCopy, io.zerocopy),
             (Feature::Discard, io.discard),
             (Feature::Batch, io.batch.is_some()),
@@ -309,6 +319,9 @@ impl EndPlan {
             (Feature::Mark, socket.mark.is_some()),
             (Feature::Pages, self.series.is_some()),
             (Feature::Series, self.series.is_some()),
+            (Feature::Splice, io.splice),
+            (Feature::FlowLabel, socket.flow_label.is_some()),
+            (Feature::Sequence, self.sequence),
         ];
         asked
             .into_iter()

@@ -1,6 +1,7 @@
 //! The manual's reference of selectors, made from the table.
 
 use crate::paths::PATHS;
+use crate::quality::QUALITY;
 use crate::selectors::{FURTHER, SELECTORS, Selector};
 use crate::series::OVER_TIME;
 
@@ -41,6 +42,16 @@ const OVER_TIME_TITLE: &str = "
 
 What `--series` wrote down, summed up, which the original has no names for; `all` and `?`
 leave them out.
+
+| name | unit | meaning |
+|---|---|---|
+";
+
+const QUALITY_TITLE: &str = "
+## Numbered datagrams
+
+What `--sequence` is for; `all` and `?` leave them out. The names without an end are those
+of netserver where it receives, else of netperf.
 
 | name | unit | meaning |
 |---|---|---|
@@ -91,6 +102,8 @@ pub fn page() -> String {
     out.extend(PATHS.iter().map(line));
     out.push_str(OVER_TIME_TITLE);
     out.extend(OVER_TIME.iter().map(line));
+    out.push_str(QUALITY_TITLE);
+    out.extend(QUALITY.iter().map(line));
     let further: String = FURTHER.iter().map(line).collect();
     out + &FAMILY.replace("FURTHER\n", &(further + "\n"))
 }
@@ -116,6 +129,7 @@ mod tests {
             .iter()
             .chain(FURTHER)
             .chain(PATHS)
+            .chain(QUALITY)
             .chain(OVER_TIME)
         {
             let cell = format!("| `{}` |", row.name);

@@ -40,9 +40,20 @@ const HOUSE: &[(&str, May)] = &[
         May::Only(&["netperf-model", "netperf-wire"]),
     ),
     ("netperf-report", May::Only(&["netperf-model"])),
+    ("netperf-stats", May::Only(&[])),
     (
         "netperf-web",
         May::Only(&["netperf-model", "netperf-report", "netperf-session"]),
+    ),
+    (
+        "netperf-campaign",
+        May::Only(&[
+            "netperf-model",
+            "netperf-report",
+            "netperf-session",
+            "netperf-stats",
+            "netperf-web",
+        ]),
     ),
     ("netperf", May::All),
     // Development only.

@@ -1,10 +1,12 @@
 //! The option tables: one row per letter, one table per parser.
 
+pub(crate) mod compare;
 pub(crate) mod flows;
 pub(crate) mod global;
 mod io;
 pub(crate) mod link;
 pub(crate) mod omni;
+mod quality;
 pub(crate) mod report;
 pub(crate) mod sctp;
 pub(crate) mod sdp;

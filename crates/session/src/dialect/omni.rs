@@ -15,7 +15,7 @@ use netperf_wire::{
 
 use super::{Ready, from_wire, to_wire};
 use crate::appendix::Appendices;
-use crate::{errno, extension, paths, series};
+use crate::{errno, extension, paths, quality, series};
 
 /// What a request asks for, and what one of our own clients asks for beyond OMNI.
 pub(super) fn job(
@@ -40,6 +40,7 @@ pub(super) fn job(
     end.place = extension::place(&asked);
     paths::asked(&asked, &mut end).map_err(|_| errno::INVALID)?;
     end.series = series::asked(&asked).map_err(|_| errno::INVALID)?;
+    end.sequence = quality::asked(&asked).map_err(|_| errno::INVALID)?;
     Ok(ServerJob {
         transport,
         family,
@@ -114,6 +115,8 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         place: PlacePlan::default(),
         io: IoPlan::default(),
         series: None,
+        auto_io: false,
+        sequence: false,
     })
 }
 
@@ -256,6 +259,9 @@ pub(super) fn results(result: &EndResult) -> Frame {
         paths::tell_counts(&mut told, counts, &result.tally);
     }
     Appendices::of(result).announce(&mut told);
+    if let Some(found) = &result.quality {
+        quality::tell(&mut told, found);
+    }
     if told != Extension::default() {
         told.encode_over(Stage::Results, &mut frame);
     }

@@ -17,7 +17,7 @@ use super::{
     Agreement, LocalEnd, header, or_minus_one, seconds, signed, unusual_method, wire_family,
 };
 use crate::error::SessionError;
-use crate::{extension, paths, series};
+use crate::{extension, paths, quality, series};
 
 /// The request for one iteration.
 pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
@@ -96,6 +96,7 @@ fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) {
     if let Some(plan) = plan.remote.series {
         series::ask(&mut asked, plan);
     }
+    quality::ask(&mut asked, &plan.remote);
     if asked != Extension::default() {
         asked.encode_over(Stage::Request, request);
     }
@@ -263,6 +264,7 @@ pub(super) fn results(
         crew: extension::crew(frame),
         io,
         series: None,
+        quality: quality::told(frame),
     })
 }
 

@@ -108,11 +108,15 @@ pub enum ItemKind {
     /// Request: microseconds from one sample of a connection to the next, and how many
     /// connections at most, four bytes each.
     Series,
+    /// Request: datagrams carry numbers; one byte, the version of their layout.
+    Sequence,
+    /// Results: what the numbers told, twelve numbers of eight bytes.
+    Quality,
 }
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 38] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -149,6 +153,8 @@ impl ItemKind {
         Self::Appendices,
         Self::PagesWanted,
         Self::Series,
+        Self::Sequence,
+        Self::Quality,
     ];
 
     /// Its number, which never changes.
@@ -191,6 +197,8 @@ impl ItemKind {
             Self::Appendices => 0x90,
             Self::PagesWanted => 0x91,
             Self::Series => 0x92,
+            Self::Sequence => 0x84,
+            Self::Quality => 0x85,
         }
     }
 
@@ -206,7 +214,7 @@ impl ItemKind {
             | Self::Interface
             | Self::Transport
             | Self::Placement => 16,
-            Self::CpuMethod | Self::AccessPoint => 1,
+            Self::CpuMethod | Self::AccessPoint | Self::Sequence => 1,
             Self::FieldsSet | Self::AsAsked => 0,
             Self::Release => 64,
             Self::Version => 72,
@@ -215,14 +223,15 @@ impl ItemKind {
             Self::Driver | Self::DriverVersion | Self::Firmware | Self::Bus | Self::Device => 32,
             Self::SocketAddress => 40,
             Self::Cpus => 128,
-            Self::Transports => 255,
-            Self::Features => 160,
+            Self::Transports => 180,
+            Self::Features => 230,
             Self::DataPath => 6,
-            Self::SocketOptions => 20,
+            Self::SocketOptions => 25,
             Self::BindDevice => 15,
             Self::PathCounts => 48,
             Self::Appendices => 40,
             Self::PagesWanted => 7,
+            Self::Quality => 96,
         }
     }
 }

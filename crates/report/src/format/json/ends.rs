@@ -45,6 +45,7 @@ struct Requested<'a> {
     dirty_bytes: u32,
     clean_bytes: u32,
     copy_avoidance: bool,
+    numbers_datagrams: bool,
     io: Io,
     series: Option<Watch>,
     pace: Option<Pace>,
@@ -64,6 +65,7 @@ object!(Requested<'_> {
     dirty_bytes,
     clean_bytes,
     copy_avoidance,
+    numbers_datagrams,
     io,
     series,
     pace,
@@ -76,18 +78,22 @@ object!(Requested<'_> {
 #[derive(Debug)]
 struct Io {
     method: &'static str,
+    chosen_by_trial: bool,
     zero_copy: bool,
     discard: bool,
     messages_per_call: u32,
     segment_offload: bool,
+    splice: bool,
 }
 
 object!(Io {
     method,
+    chosen_by_trial,
     zero_copy,
     discard,
     messages_per_call,
     segment_offload,
+    splice,
 });
 
 #[derive(Debug)]
@@ -141,6 +147,7 @@ struct Socket<'a> {
     notsent_low_bytes: Option<u32>,
     device: Option<&'a str>,
     mark: Option<u32>,
+    flow_label: Option<u32>,
 }
 
 object!(Socket<'_> {
@@ -167,6 +174,7 @@ object!(Socket<'_> {
     notsent_low_bytes,
     device,
     mark,
+    flow_label,
 });
 
 /// What the end really has.
@@ -324,7 +332,8 @@ fn requested<'a>(plan: &'a EndPlan, data: &'a DataAddress) -> Requested<'a> {
         dirty_bytes: plan.touch.dirty,
         clean_bytes: plan.touch.clean,
         copy_avoidance: plan.copy_avoidance,
-        io: io(&plan.io),
+        numbers_datagrams: plan.sequence,
+        io: io(plan),
         series: plan.series.as_ref().map(Watch::of),
         pace: plan.pace.filter(|pace| pace.burst > 0).map(pace),
         send_buffers: ring(plan.send),
@@ -333,13 +342,16 @@ fn requested<'a>(plan: &'a EndPlan, data: &'a DataAddress) -> Requested<'a> {
     }
 }
 
-fn io(plan: &IoPlan) -> Io {
+fn io(end: &EndPlan) -> Io {
+    let plan: &IoPlan = &end.io;
     Io {
         method: plan.method.label(),
+        chosen_by_trial: end.auto_io,
         zero_copy: plan.zerocopy,
         discard: plan.discard,
         messages_per_call: plan.batch.unwrap_or(1),
         segment_offload: plan.segments,
+        splice: plan.splice,
     }
 }
 
@@ -384,6 +396,7 @@ fn socket(plan: &SocketPlan) -> Socket<'_> {
         notsent_low_bytes: plan.notsent_lowat,
         device: plan.device.as_deref(),
         mark: plan.mark,
+        flow_label: plan.flow_label,
     }
 }
 

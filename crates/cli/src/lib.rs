@@ -22,6 +22,7 @@ mod help;
 mod kind;
 mod long;
 mod options;
+mod places;
 mod report;
 mod stage1;
 mod stage2;

@@ -9,7 +9,7 @@ use netperf_model::{EndPlan, PacePlan, Tally};
 use crate::stop::{Ended, Phase, Stop};
 
 /// How much of the time that a paced loop lost it makes up for.
-const MADE_UP: Duration = Duration::from_secs(1);
+pub(crate) const MADE_UP: Duration = Duration::from_secs(1);
 
 /// Done by a loop before each operation.
 pub trait Prelude {

@@ -8,8 +8,9 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Family, SocketPlan, TransportId};
 use netperf_os::events::{Epoll, Events, Watch};
-use netperf_os::{SockAddr, Socket};
-use netperf_transport::socket;
+use netperf_os::{SockAddr, Socket, io as calls};
+use netperf_transport::meeting::{Connects, Met, OnSocket};
+use netperf_transport::{Endpoint, socket};
 
 use super::shared::{Shared, Stage};
 use crate::error::{EngineError, Operation};
@@ -32,6 +33,50 @@ pub(super) struct How<'a> {
     pub(super) options: &'a SocketPlan,
     /// Where they come from; `None` leaves that to the kernel.
     pub(super) from: Option<SocketAddr>,
+}
+
+impl How<'_> {
+    /// A socket that is where it is to be.
+    pub(super) fn socket(&self) -> Result<Socket, EngineError> {
+        let socket = socket::open_again(self.transport, self.family, self.options)
+            .map_err(Operation::Create.failed())?;
+        if let Some(from) = self.from {
+            socket::bind(&socket, from).map_err(Operation::Bind.failed())?;
+        }
+        Ok(socket)
+    }
+}
+
+/// Opens a connection to each of `targets`, one after the other.
+///
+/// # Errors
+/// When one of them cannot be opened in time.
+pub(super) fn open_each<'t, C: Connects>(
+    opened: How<'_>,
+    how: &C,
+    targets: impl Iterator<Item = &'t SockAddr>,
+    shared: &Shared,
+) -> Result<Vec<C::Endpoint>, EngineError> {
+    let deadline = clock::now().plus(WITHIN);
+    let one = |target: &SockAddr| {
+        let socket = opened.socket()?;
+        let connected = calls::set_patience(socket.as_fd(), Some(deadline.left().max(LOOK)))
+            .and_then(|()| {
+                let mut give_up = || {
+                    deadline.left().is_zero() || shared.stage() == Stage::Abandon
+                };
+                how.connect(socket, target, &mut give_up)
+            });
+        match connected.map_err(Operation::Connect.failed())? {
+            Met::Connected(mut endpoint) => {
+                endpoint.begin();
+                calls::set_patience(endpoint.fd(), None).map_err(Operation::Connect.failed())?;
+                Ok(endpoint)
+            }
+            Met::GivenUp => Err(Operation::Connect.failed()(io::ErrorKind::TimedOut.into())),
+        }
+    };
+    targets.map(one).collect()
 }
 
 /// Connections under way.
@@ -84,17 +129,7 @@ impl Dialling<'_> {
         token: u64,
         shared: &Shared,
     ) -> Result<Socket, EngineError> {
-        let How {
-            transport,
-            family,
-            options,
-            from,
-        } = self.how;
-        let socket =
-            socket::open_again(transport, family, options).map_err(Operation::Create.failed())?;
-        if let Some(from) = from {
-            socket::bind(&socket, from).map_err(Operation::Bind.failed())?;
-        }
+        let socket = self.how.socket()?;
         self.connect(&socket, target, token, shared)
             .map_err(Operation::Connect.failed())?;
         Ok(socket)

@@ -21,6 +21,7 @@ mod group;
 mod help;
 mod kind;
 mod long;
+mod operations;
 mod options;
 mod places;
 mod report;
@@ -43,6 +44,7 @@ pub use command::{
 };
 pub use grammar::Direction;
 pub use long::{Misuse, Problem};
+pub use operations::{LogFormat, LogLevel, Operations};
 pub use report::{ReportCommand, is_report, report};
 
 /// netserver's port unless `-p` says otherwise.

@@ -94,7 +94,10 @@ fn calls_that_wait_take_a_thread_for_each_flow() {
     };
     assert_eq!(threads("--flows 8 --io blocking"), (Some(8), Some(8)));
     assert_eq!(threads("--flows 8 --io blocking,epoll"), (Some(8), None));
-    assert_eq!(threads("--flows 8 --io poll --threads 2"), (Some(2), Some(2)));
+    assert_eq!(
+        threads("--flows 8 --io poll --threads 2"),
+        (Some(2), Some(2))
+    );
     assert_eq!(threads("--flows 2 --io blocking --threads 4").0, Some(4));
     let error = error("--flows 8 --io blocking --threads 2").to_string();
     assert!(error.contains("--threads 8"), "{error}");

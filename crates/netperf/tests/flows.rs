@@ -296,7 +296,10 @@ fn the_report_draws_every_flow_and_verbosity_2_has_a_line_for_each() {
     for flow in 1..=5 {
         assert!(table.contains(&format!("flow {flow}")), "{table}");
     }
-    for (flows, wanted) in [(3, ["\n1 ", "\n2 ", "\n3 "]), (70, ["slowest", "median", "fastest"])] {
+    for (flows, wanted) in [
+        (3, ["\n1 ", "\n2 ", "\n3 "]),
+        (70, ["slowest", "median", "fastest"]),
+    ] {
         let words = format!("-t TCP_RR --time 300ms --flows {flows} -v 2");
         let finished = run(&server, &words).expect_clean();
         for word in wanted {
@@ -433,10 +436,7 @@ fn only_the_middle_counts_between_warm_up_and_cool_down() {
 fn what_many_flows_cannot_do_is_refused_in_one_line() {
     let server = Netserver::start(&ours(), &Place::Here);
     for (words, why) in [
-        (
-            "-t TCP_STREAM --zerocopy --flows 2",
-            "leave out --zerocopy",
-        ),
+        ("-t TCP_STREAM --zerocopy --flows 2", "leave out --zerocopy"),
         ("-t UDP_STREAM --batch 8 --flows 2", "leave out --batch"),
         ("-t TCP_RR -l -100 --warmup 1", "where a time ends the test"),
         ("-t TCP_RR --cpus 100000", "no CPU 100000"),

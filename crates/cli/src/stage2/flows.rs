@@ -9,10 +9,7 @@ use crate::command::CliError;
 ///
 /// # Errors
 /// When each flow is to have a thread, and there are to be fewer.
-pub(super) fn many(
-    typed: &FlowsArgs,
-    io: &Ends<IoMethod>,
-) -> Result<Option<Many>, CliError> {
+pub(super) fn many(typed: &FlowsArgs, io: &Ends<IoMethod>) -> Result<Option<Many>, CliError> {
     if *typed == FlowsArgs::default() {
         return Ok(None);
     }

@@ -26,7 +26,7 @@ use super::ends::{Connections, Datagrams};
 use super::flow::shares;
 use super::loops::Moves;
 use super::no_flows;
-use super::open::{How, open, open_each};
+use super::open::{How, Opening, open, open_each};
 use super::shared::{Shared, Stage};
 use super::transactions::{Dialling, asks};
 use super::worker::Report;
@@ -244,10 +244,8 @@ impl<'a> Crowd<'a> {
     fn elapsed(&self, reports: &[Report], conducted: &Conducted) -> Duration {
         let flow = self.plan.flow;
         // What may be lost is never known to have arrived.
-        let sends_only = flow.sends
-            && !flow.receives
-            && !flow.connects
-            && self.plan.transport.row().reliable;
+        let sends_only =
+            flow.sends && !flow.receives && !flow.connects && self.plan.transport.row().reliable;
         let over = |report: &Report| {
             if sends_only {
                 report.closed
@@ -475,28 +473,30 @@ impl<'r, T, F: FnOnce() -> T> Visiting<'r, F> {
         Ok((reports, conducted))
     }
 
-    /// Opens the connections of a worker: at the same time where it takes no more than
-    /// connect(2), and one after the other where ends have to agree on something.
+    /// Opens the connections: at the same time where it takes no more than connect(2), and
+    /// one after the other where ends have to agree on something.
     fn opener<C: Connects + Sync>(
         &self,
         how: &'r C,
     ) -> impl Fn(u32) -> Result<Vec<C::Endpoint>, EngineError> + Sync + use<'r, C, T, F> {
         let (crowd, targets, shared) = (self.crowd, self.targets, self.common.shared);
-        move |index| {
-            let mine = crowd.targets_of(index, targets);
-            let endpoints = match C::OF_SOCKET {
+        let opening = Opening::new();
+        let all = move || {
+            let to = || (0..to_usize(crowd.many.flows)).map(|flow| &targets[flow % targets.len()]);
+            let endpoints: Vec<C::Endpoint> = match C::OF_SOCKET {
                 Some(make) => {
-                    let sockets = open(crowd.how(), mine, shared)?;
+                    let sockets = open(crowd.how(), to(), shared)?;
                     sockets.into_iter().map(make).collect()
                 }
-                None => open_each(crowd.how(), how, mine, shared)?,
+                None => open_each(crowd.how(), how, to(), shared)?,
             };
             for endpoint in &endpoints {
-                socket::set_on_connection(C::Endpoint::fd(endpoint), &crowd.plan.local.socket)
+                socket::set_on_connection(endpoint.fd(), &crowd.plan.local.socket)
                     .map_err(Operation::Create.failed())?;
             }
             Ok(endpoints)
-        }
+        };
+        move |index| opening.part(index, crowd.threads, all)
     }
 
     /// Has the bytes of connections moved by other endpoints on their sockets.

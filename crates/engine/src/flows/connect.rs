@@ -259,10 +259,7 @@ fn take<E: Moves, R: Keeps>(
         return Ok(Far::Done);
     };
     let message = ring.advance();
-    while let Some(rest) = message
-        .get_mut(flow.got..)
-        .filter(|rest| !rest.is_empty())
-    {
+    while let Some(rest) = message.get_mut(flow.got..).filter(|rest| !rest.is_empty()) {
         match received(connection.recv(rest)) {
             Ok(Step::Moved(count)) => {
                 flow.got += count;
@@ -353,7 +350,11 @@ fn accept_all<E: Moves, P: Poller, R: Keeps>(
             connection: Some((counter.make)(socket)),
             doing: Doing::Receiving,
         };
-        go_on((&mut *flows, token), &mut (&mut *counter, &mut *exchange), desk);
+        go_on(
+            (&mut *flows, token),
+            &mut (&mut *counter, &mut *exchange),
+            desk,
+        );
     }
     Ok(())
 }

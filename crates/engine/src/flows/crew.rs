@@ -261,8 +261,7 @@ impl<E: Moves> Part<'_, E> {
             Work::Ask { .. } | Work::Answer | Work::Pull => Watch::Read,
         };
         let fds = flows.iter().map(|flow| flow.endpoint.fd());
-        let mut poller =
-            P::new(fds, watch, &shared.chime).map_err(Operation::Create.failed())?;
+        let mut poller = P::new(fds, watch, &shared.chime).map_err(Operation::Create.failed())?;
         if !shared.ready() {
             return Ok(desk.report(Ended::Lost(Lost::ControlEnded), &mut flows));
         }

@@ -112,6 +112,8 @@ mod tests {
 
     #[test]
     fn a_flow_is_small() {
-        assert!(size_of::<Flow<netperf_transport::tcp::Tcp, netperf_measure::clock::Moment>>() <= 256);
+        assert!(
+            size_of::<Flow<netperf_transport::tcp::Tcp, netperf_measure::clock::Moment>>() <= 256
+        );
     }
 }

@@ -7,8 +7,8 @@
 
 pub mod client;
 mod close;
-mod connect;
 mod conductor;
+mod connect;
 mod crew;
 mod ends;
 mod flow;
@@ -124,10 +124,7 @@ fn of_kind(plan: &TestPlan, kind: Kind) -> Option<&'static str> {
             datagrams && plan.recv_timeout.is_some(),
             "wait for every response: leave out -e",
         ),
-        (
-            plan.test == TestId::TcpMss,
-            "are not there for this test",
-        ),
+        (plan.test == TestId::TcpMss, "are not there for this test"),
         (
             plan.local.socket.fast_open,
             "are connected before they begin: leave out -F",

@@ -25,9 +25,10 @@ use super::ends::{Connections, Datagrams, Ends};
 use super::flow::shares;
 use super::loops::Moves;
 use super::no_flows;
-use super::worker::Report;
+use super::open::deal;
 use super::shared::{Shared, Stage};
 use super::transactions::answers;
+use super::worker::Report;
 use crate::end;
 use crate::error::{EngineError, Operation};
 use crate::live::Live;
@@ -230,7 +231,10 @@ impl<T, F: FnOnce() -> T> Visitor for Visiting<'_, F> {
     }
 
     fn datagrams<E: Aimed>(mut self, how: Udp<E>) -> Self::Out {
-        let first = self.listener.try_clone().map_err(Operation::Create.failed())?;
+        let first = self
+            .listener
+            .try_clone()
+            .map_err(Operation::Create.failed())?;
         let sockets = std::iter::once(first).chain(std::mem::take(&mut self.further));
         let endpoints = sockets.map(|socket| how.answering(socket));
         let endpoints: io::Result<Vec<_>> = endpoints.collect();
@@ -259,6 +263,7 @@ impl<T, F: FnOnce() -> T> Visiting<'_, F> {
     /// Serves flows that are open, dealt out to threads as netperf does.
     fn serve<E: Moves + Send>(self, open: Vec<E>, ends: &(impl Ends<E> + Sync)) -> Conduct<T> {
         let parts = deal(open, self.common.threads());
+        let parts: Vec<_> = parts.into_iter().map(Mutex::new).collect();
         let endpoints = |index: u32| Ok(take(&parts, index));
         let share = share(self.job, self.flows);
         Ok(self.common.run(endpoints, share, ends, self.conduct))
@@ -391,18 +396,6 @@ pub(crate) fn further(
 pub(super) fn is_passing(error: &io::Error) -> bool {
     let kind = error.kind();
     kind == io::ErrorKind::Interrupted || kind == io::ErrorKind::ConnectionAborted
-}
-
-/// Deals the flows out to threads, as netperf does.
-fn deal<E>(accepted: Vec<E>, threads: u32) -> Vec<Mutex<Vec<E>>> {
-    let mut parts: Vec<Vec<E>> = (0..threads).map(|_| Vec::new()).collect();
-    let count = parts.len().max(1);
-    for (index, socket) in accepted.into_iter().enumerate() {
-        if let Some(part) = parts.get_mut(index % count) {
-            part.push(socket);
-        }
-    }
-    parts.into_iter().map(Mutex::new).collect()
 }
 
 fn take<E>(parts: &[Mutex<Vec<E>>], index: u32) -> Vec<E> {

@@ -59,7 +59,16 @@ pub(super) fn asks<E: Moves>(
     dialling: &Dialling<'_, E>,
     shares: &[u64],
 ) -> Result<Report, EngineError> {
-    part(common, index, shares, Asks { dialling, index, threads: common.threads() })
+    part(
+        common,
+        index,
+        shares,
+        Asks {
+            dialling,
+            index,
+            threads: common.threads(),
+        },
+    )
 }
 
 /// netserver's part: with room for so many connections at the same time.
@@ -100,9 +109,7 @@ fn with_poller<E: Moves, R: Keeps>(
 ) -> Result<Report, EngineError> {
     match common.end.io.method {
         IoMethod::Poll => run::<E, Spinning, R>(common, index, shares, does),
-        IoMethod::Blocking | IoMethod::Epoll => {
-            run::<E, Together, R>(common, index, shares, does)
-        }
+        IoMethod::Blocking | IoMethod::Epoll => run::<E, Together, R>(common, index, shares, does),
     }
 }
 
@@ -245,7 +252,9 @@ mod tests {
 
     #[test]
     fn the_ports_of_all_threads_are_the_ports_of_the_test() {
-        let parts: Vec<_> = (0..3).map(|index| part_of((5000, 65_535), index, 3)).collect();
+        let parts: Vec<_> = (0..3)
+            .map(|index| part_of((5000, 65_535), index, 3))
+            .collect();
         assert_eq!((parts[0].0, parts[2].1), (5000, 65_535));
         assert!(parts.windows(2).all(|two| two[0].1 == two[1].0));
         assert_eq!(part_of((7, 8), 4, 9), (7, 8));

@@ -38,17 +38,19 @@ pub(super) fn paced(plan: &EndPlan) -> Option<PacePlan> {
 impl Turns {
     /// For so many flows; without a pace it is always everybody's turn.
     pub(super) fn new(pace: Option<PacePlan>, flows: usize) -> Self {
-        Self(pace.map(|plan| Paced {
-            plan,
-            flows: vec![
-                Grid {
-                    left: plan.burst,
-                    next: None,
-                };
-                flows
-            ]
-            .into_boxed_slice(),
-            waiting: BinaryHeap::with_capacity(flows),
+        Self(pace.map(|plan| {
+            Paced {
+                plan,
+                flows: vec![
+                    Grid {
+                        left: plan.burst,
+                        next: None,
+                    };
+                    flows
+                ]
+                .into_boxed_slice(),
+                waiting: BinaryHeap::with_capacity(flows),
+            }
         }))
     }
 

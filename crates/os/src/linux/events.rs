@@ -122,7 +122,10 @@ impl Epoll {
             self.sleep(within)?;
             return self.wait_millis(events, 0);
         }
-        self.wait_millis(events, i32::try_from(within.as_millis()).unwrap_or(i32::MAX))
+        self.wait_millis(
+            events,
+            i32::try_from(within.as_millis()).unwrap_or(i32::MAX),
+        )
     }
 
     /// As [`Epoll::wait`], until there is something or a signal comes.
@@ -142,13 +145,9 @@ impl Epoll {
             events: libc::POLLIN,
             revents: 0,
         };
-        let time = libc::timespec {
-            tv_sec: libc::time_t::try_from(within.as_secs()).unwrap_or(libc::time_t::MAX),
-            tv_nsec: libc::c_long::from(within.subsec_nanos().cast_signed()),
-        };
+        let time = super::bell::timespec(within);
         // SAFETY: both pointers are to values that outlive the call, and there is no mask.
-        let result =
-            unsafe { libc::ppoll(&raw mut polled, 1, &raw const time, std::ptr::null()) };
+        let result = unsafe { libc::ppoll(&raw mut polled, 1, &raw const time, std::ptr::null()) };
         let error = io::Error::last_os_error();
         if result < 0 && error.kind() != io::ErrorKind::Interrupted {
             return Err(error);

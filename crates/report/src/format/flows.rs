@@ -18,7 +18,11 @@ pub(super) fn print(view: &View<'_>) -> String {
     };
     let length = view.last.timed();
     let transactions = view.plan().flow.counts_transactions();
-    let unit = if transactions { "trans/s" } else { "10^6bits/s" };
+    let unit = if transactions {
+        "trans/s"
+    } else {
+        "10^6bits/s"
+    };
     let mut out = format!(
         "\n{:<12} {:>16} {:>16} {:>14} {unit:>12}\n",
         "Flow", "Bytes sent", "Bytes received", "Transactions"
@@ -42,10 +46,7 @@ pub(super) fn print(view: &View<'_>) -> String {
 
 /// The flows that are shown, with their names: all of them in their order, or those that
 /// stand for the others.
-fn shown(
-    each: &[FlowCounts],
-    work: impl Fn(&FlowCounts) -> u64,
-) -> Vec<(String, FlowCounts)> {
+fn shown(each: &[FlowCounts], work: impl Fn(&FlowCounts) -> u64) -> Vec<(String, FlowCounts)> {
     if each.len() <= EACH {
         let named = |(index, counts): (usize, &FlowCounts)| ((index + 1).to_string(), *counts);
         return each.iter().enumerate().map(named).collect();
@@ -54,9 +55,8 @@ fn shown(
     sorted.sort_by_key(work);
     let last = sorted.len() - 1;
     let places = [("slowest", 0), ("median", last / 2), ("fastest", last)];
-    let named = |(name, place): (&str, usize)| {
-        sorted.get(place).map(|counts| (name.to_owned(), *counts))
-    };
+    let named =
+        |(name, place): (&str, usize)| sorted.get(place).map(|counts| (name.to_owned(), *counts));
     places.into_iter().filter_map(named).collect()
 }
 

@@ -125,7 +125,6 @@ impl BatchedSend {
             error
         }
     }
-
 }
 
 impl Endpoint for BatchedSend {

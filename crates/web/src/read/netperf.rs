@@ -416,9 +416,8 @@ fn named_flows(mut rates: Vec<Quantity>) -> Vec<(String, Quantity)> {
         ("a quarter is faster", last - last / 4),
         ("fastest flow", last),
     ];
-    let named = |(name, place): (&str, usize)| {
-        rates.get(place).map(|rate| (name.to_owned(), rate.clone()))
-    };
+    let named =
+        |(name, place): (&str, usize)| rates.get(place).map(|rate| (name.to_owned(), rate.clone()));
     places.into_iter().filter_map(named).collect()
 }
 

@@ -225,7 +225,9 @@ impl<E: Moves> Part<'_, E> {
             IoMethod::Poll if alone => self.run::<Alone<true>, R>(share, ends),
             IoMethod::Poll => self.run::<Spinning, R>(share, ends),
             IoMethod::Blocking if alone => self.run::<Alone<false>, R>(share, ends),
-            IoMethod::Blocking | IoMethod::Epoll => self.run::<Together, R>(share, ends),
+            IoMethod::Blocking | IoMethod::Epoll | IoMethod::Uring => {
+                self.run::<Together, R>(share, ends)
+            }
         }
     }
 

@@ -22,7 +22,9 @@ mod turns;
 mod worker;
 
 use netperf_model::plan::TouchPlan;
-use netperf_model::{EndPlan, Limit, Many, ServerJob, TestId, TestPlan, TransportId, Workers};
+use netperf_model::{
+    EndPlan, Feature, Limit, Many, ServerJob, TestId, TestPlan, TransportId, Workers,
+};
 
 use crate::error::{EngineError, Operation};
 
@@ -75,7 +77,7 @@ pub fn refusal(plan: &TestPlan) -> Option<String> {
     };
     let reason = of_threads(plan, kind)
         .or_else(|| of_kind(plan, kind).map(str::to_owned))
-        .or_else(|| of_ways(plan).map(str::to_owned));
+        .or_else(|| of_ways(plan));
     reason
 }
 
@@ -146,9 +148,28 @@ fn of_kind(plan: &TestPlan, kind: Kind) -> Option<&'static str> {
     found.map(|(_, reason)| reason)
 }
 
+/// What flows can be asked for besides, at either end.
+const KNOWN: [Feature; 8] = [
+    Feature::Poll,
+    Feature::Epoll,
+    Feature::Discard,
+    Feature::BusyPoll,
+    Feature::QuickAck,
+    Feature::NotSentLowAt,
+    Feature::Device,
+    Feature::Mark,
+];
+
 /// Ways to move bytes that flows do not know.
-fn of_ways(plan: &TestPlan) -> Option<&'static str> {
+fn of_ways(plan: &TestPlan) -> Option<String> {
     let ends = [&plan.local, &plan.remote];
+    let mut features = ends.into_iter().flat_map(EndPlan::features);
+    if let Some(feature) = features.find(|feature| !KNOWN.contains(feature)) {
+        return Some(format!(
+            "are moved by the usual calls: leave out {}",
+            feature.option()
+        ));
+    }
     let any = |is: fn(&EndPlan) -> bool| ends.into_iter().any(is);
     let reasons = [
         (
@@ -160,20 +181,12 @@ fn of_ways(plan: &TestPlan) -> Option<&'static str> {
             "are received with a copy: leave out -V",
         ),
         (
-            any(|end| end.io.zerocopy),
-            "are sent with a copy: leave out --zerocopy",
-        ),
-        (
-            any(|end| end.io.is_batched()),
-            "have a call for each message: leave out --batch and --segment-offload",
-        ),
-        (
             any(|end| end.io.discard) && plan.transport != TransportId::Tcp,
             "are thrown away in the kernel over TCP only: leave out --discard",
         ),
     ];
     let found = reasons.into_iter().find(|(applies, _)| *applies);
-    found.map(|(_, reason)| reason)
+    found.map(|(_, reason)| reason.to_owned())
 }
 
 fn timed(plan: &TestPlan) -> bool {
@@ -186,9 +199,13 @@ pub(crate) fn serves(job: &ServerJob) -> bool {
         return false;
     };
     let sends = kind == Kind::Datagrams && !job.flow.sends;
-    let io = job.end.io;
     let connects = !job.flow.connects || connects(job.transport);
-    connects && !sends && !io.zerocopy && !io.is_batched() && !job.end.copy_avoidance
+    let known = job
+        .end
+        .features()
+        .iter()
+        .all(|feature| KNOWN.contains(feature));
+    connects && !sends && known && !job.end.copy_avoidance
 }
 
 /// How many of all units are for the flow of this index.

@@ -109,7 +109,9 @@ fn with_poller<E: Moves, R: Keeps>(
 ) -> Result<Report, EngineError> {
     match common.end.io.method {
         IoMethod::Poll => run::<E, Spinning, R>(common, index, shares, does),
-        IoMethod::Blocking | IoMethod::Epoll => run::<E, Together, R>(common, index, shares, does),
+        IoMethod::Blocking | IoMethod::Epoll | IoMethod::Uring => {
+            run::<E, Together, R>(common, index, shares, does)
+        }
     }
 }
 

@@ -103,11 +103,15 @@ pub enum ItemKind {
     AsAsked,
     /// Results: what went on underneath netserver's messages, six counts of eight bytes.
     PathCounts,
+    /// Request: datagrams carry numbers; one byte, the version of their layout.
+    Sequence,
+    /// Results: what the numbers told, twelve numbers of eight bytes.
+    Quality,
 }
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 36] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -142,6 +146,8 @@ impl ItemKind {
         Self::BindDevice,
         Self::AsAsked,
         Self::PathCounts,
+        Self::Sequence,
+        Self::Quality,
     ];
 
     /// Its number, which never changes.
@@ -182,6 +188,8 @@ impl ItemKind {
             Self::BindDevice => 0x62,
             Self::AsAsked => 0x63,
             Self::PathCounts => 0x64,
+            Self::Sequence => 0x84,
+            Self::Quality => 0x85,
         }
     }
 
@@ -197,7 +205,7 @@ impl ItemKind {
             | Self::Interface
             | Self::Transport
             | Self::Placement => 16,
-            Self::CpuMethod | Self::AccessPoint => 1,
+            Self::CpuMethod | Self::AccessPoint | Self::Sequence => 1,
             Self::FieldsSet | Self::AsAsked => 0,
             Self::Release => 64,
             Self::Version => 72,
@@ -210,9 +218,10 @@ impl ItemKind {
             Self::Features => 160,
             Self::Ports => 240,
             Self::DataPath => 6,
-            Self::SocketOptions => 20,
+            Self::SocketOptions => 25,
             Self::BindDevice => 15,
             Self::PathCounts => 48,
+            Self::Quality => 96,
         }
     }
 }

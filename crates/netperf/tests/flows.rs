@@ -448,7 +448,7 @@ fn what_many_flows_cannot_do_is_refused_in_one_line() {
             "no datagrams that only netserver sends",
         ),
         (
-            "-t OMNI --flows 2 -- -T unix-datagram -d send",
+            "-t OMNI --flows 2 -- -T unix-dgram -d send",
             "not there for this transport",
         ),
         (

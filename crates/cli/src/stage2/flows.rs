@@ -18,7 +18,8 @@ pub(super) fn many(typed: &FlowsArgs, io: &Ends<IoMethod>) -> Result<Option<Many
         // Calls that wait are of one flow.
         _ if io != Some(IoMethod::Blocking) || flows == 1 => Ok(wanted),
         Some(threads) if threads < flows => Err(CliError::ThreadForEach(flows)),
-        Some(_) | None => Ok(Some(flows)),
+        Some(_) => Ok(wanted),
+        None => Ok(Some(flows)),
     };
     let workers = |threads: Option<u32>, cpus: Option<&Vec<u32>>| {
         let cpus = cpus.cloned().unwrap_or_default();

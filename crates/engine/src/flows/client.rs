@@ -77,7 +77,8 @@ impl<'a> Crowd<'a> {
         let receives = Carries::of(plan.flow.receives, plan.response);
         let peer = Some(hosts.remote.address);
         let largest = socket::largest_message(plan.transport, &opened.socket, peer);
-        socket::set_extras(&opened.socket, &plan.local.socket).map_err(refused)?;
+        socket::set_extras(&opened.socket, &plan.local.socket, socket::Side::Asks)
+            .map_err(refused)?;
         let setup = end::setup(&plan.local, &opened, largest, sends, receives);
         let local = local_address(plan, hosts, family);
         let chosen = plan.transport.is_inet() && !local.ip().is_unspecified();

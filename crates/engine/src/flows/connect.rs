@@ -15,6 +15,7 @@ use super::poller::Poller;
 use super::shared::Stage;
 use super::turns::Turns;
 use super::worker::{Desk, Keeps};
+use crate::record::Recorder;
 use crate::stop::Ended;
 use crate::workload::connect::Exchange;
 
@@ -47,6 +48,9 @@ impl<E> Slot<E> {
         }
     }
 }
+
+/// The flows of a thread.
+type Connections<'f, E, R> = &'f mut [Flow<Slot<E>, <R as Recorder>::Mark>];
 
 /// What an attempt to connect came to.
 #[derive(Debug)]
@@ -362,7 +366,7 @@ fn accept_all<E: Moves, P: Poller, R: Keeps>(
 /// Goes on with a connection of netserver's as far as it goes, and closes it then.
 #[inline]
 fn go_on<E: Moves, R: Keeps>(
-    (flows, token): (&mut [Flow<Slot<E>, R::Mark>], usize),
+    (flows, token): (Connections<'_, E, R>, usize),
     (counter, exchange): &mut (&mut Counter<'_, E>, &mut Exchange<'_>),
     desk: &mut Desk<'_, R>,
 ) {

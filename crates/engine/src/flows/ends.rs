@@ -57,7 +57,10 @@ impl<E: Endpoint + OnSocket> Ends<E> for Connections {
         match self.parting {
             _ if !tells => {}
             Parting::HalfClose => left.drained = Some(close(&sockets, shared)?),
-            parting => left.drained = Some(each(&sockets, parting)),
+            parting @ (Parting::Shutdown
+            | Parting::Close
+            | Parting::EmptyMessages
+            | Parting::EndRecord) => left.drained = Some(each(&sockets, parting)),
         }
         left.facts = early.unwrap_or_else(|| facts(self.transport, &sockets));
         if tells && self.parting == Parting::EmptyMessages {

@@ -75,10 +75,9 @@ pub fn refusal(plan: &TestPlan) -> Option<String> {
     let Some(kind) = Kind::of(plan.transport) else {
         return Some("are not there for this transport".to_owned());
     };
-    let reason = of_threads(plan, kind)
+    of_threads(plan, kind)
         .or_else(|| of_kind(plan, kind).map(str::to_owned))
-        .or_else(|| of_ways(plan));
-    reason
+        .or_else(|| of_ways(plan))
 }
 
 /// Whether there are too few threads.

@@ -14,7 +14,7 @@ use netperf_transport::io::Discarding;
 use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket};
 use netperf_transport::place::Placed;
 use netperf_transport::registry::{self, Asked, Visitor};
-use netperf_transport::socket;
+use netperf_transport::socket::{self, Side};
 use netperf_transport::tcp::Tcp;
 use netperf_transport::udp::{Aimed, Udp};
 
@@ -30,7 +30,7 @@ use super::shared::{Shared, Stage};
 use super::transactions::answers;
 use super::worker::Report;
 use crate::end;
-use crate::error::{EngineError, Operation};
+use crate::error::{EngineError, Operation, refused};
 use crate::live::Live;
 use crate::server::{IDLE, PAD, PATIENCE, Server, only_sends};
 use crate::stop::{Ended, control_has_ended};
@@ -374,8 +374,9 @@ pub(crate) fn further(
     while (ports.len() as u64) < u64::from(*flows) {
         let none_left = || Operation::Bind.failed()(io::ErrorKind::AddrNotAvailable.into());
         let port = candidates.next().ok_or_else(none_left)?;
-        let socket = socket::open_again(job.transport, job.family, &job.end.socket)
-            .map_err(Operation::Create.failed())?;
+        let opened = socket::open(job.transport, job.family, &job.end.socket);
+        let socket = opened.map_err(Operation::Create.failed())?.socket;
+        socket::set_extras(&socket, &job.end.socket, Side::Answers).map_err(refused)?;
         // Each is to be this program's alone.
         socket
             .set_reuse_address(false)

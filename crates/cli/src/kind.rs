@@ -69,6 +69,8 @@ pub(crate) enum Kind {
     Word(&'static [&'static str]),
     /// Level and width of a confidence interval.
     Confidence,
+    /// A percentage, perhaps with its sign.
+    Percent,
     /// Numbers of CPUs and ranges of them.
     Cpus,
     /// A CPU for each end, or lists of CPUs for the threads of each.
@@ -78,6 +80,13 @@ pub(crate) enum Kind {
     /// Two with a comma between, either of which may be left out; one alone is
     /// both or the first, as the option has it.
     Pair(&'static Self, &'static Self),
+}
+
+/// A percentage as a share: 0.01 of 1%.
+pub(crate) fn percent(text: &str) -> Option<f64> {
+    let digits = text.strip_suffix('%').unwrap_or(text);
+    let percent: f64 = digits.parse().ok().filter(|_| is_decimal(digits))?;
+    (0.0..=100.0).contains(&percent).then_some(percent / 100.0)
 }
 
 /// Families by the names that mean the same to the letters' grammar.
@@ -134,6 +143,7 @@ impl Kind {
                 choices.into_iter().find(same).map(Cow::Borrowed)
             }
             Self::Confidence => confidence(text).map(Cow::Owned),
+            Self::Percent => as_it_is(percent(text).is_some()),
             Self::Cpus => as_it_is(cpu_list(text).is_some()),
             Self::CpusOfEnds => match places(text) {
                 Places::Processes => pair((&Self::Count, &Self::Count), text),
@@ -168,6 +178,7 @@ impl Kind {
             Self::Tos => "a number from 0 to 255 or a name such as ef, cs1 or af11",
             Self::Direction => "send, recv or rr, or several with | between",
             Self::Confidence => "95 or 99, a comma and a width in percent, such as 99,5",
+            Self::Percent => "a percentage from 0 to 100 such as 1% or 0.5",
             Self::Cpus => "a list of CPUs such as 0-3,8",
             Self::CpusOfEnds => {
                 "a CPU for each end such as 0,1, or lists with a colon between the ends such as \
@@ -261,6 +272,7 @@ impl Kind {
             | Self::Size
             | Self::SizeOrDefault
             | Self::Confidence
+            | Self::Percent
             | Self::Cpus
             | Self::CpusOfEnds => Vec::new(),
         }

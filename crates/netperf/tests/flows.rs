@@ -438,6 +438,8 @@ fn what_many_flows_cannot_do_is_refused_in_one_line() {
     for (words, why) in [
         ("-t TCP_STREAM --zerocopy --flows 2", "leave out --zerocopy"),
         ("-t UDP_STREAM --batch 8 --flows 2", "leave out --batch"),
+        ("-t TCP_RR --io uring --flows 2", "leave out --io uring"),
+        ("-t TCP_RR --io auto --flows 2", "leave out --io auto"),
         ("-t TCP_RR -l -100 --warmup 1", "where a time ends the test"),
         ("-t TCP_RR --cpus 100000", "no CPU 100000"),
         ("-t TCP_RR --place node:4000", "no NUMA node 4000"),

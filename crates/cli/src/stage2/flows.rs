@@ -9,14 +9,14 @@ use crate::command::CliError;
 ///
 /// # Errors
 /// When each flow is to have a thread, and there are to be fewer.
-pub(super) fn many(typed: &FlowsArgs, io: &Ends<IoMethod>) -> Result<Option<Many>, CliError> {
+pub(super) fn many(typed: &FlowsArgs, io: &Ends<Option<IoMethod>>) -> Result<Option<Many>, CliError> {
     if *typed == FlowsArgs::default() {
         return Ok(None);
     }
     let flows = typed.flows.unwrap_or(1);
-    let threads = |wanted: Option<u32>, io: Option<IoMethod>| match wanted {
+    let threads = |wanted: Option<u32>, io: Option<Option<IoMethod>>| match wanted {
         // Calls that wait are of one flow.
-        _ if io != Some(IoMethod::Blocking) || flows == 1 => Ok(wanted),
+        _ if io != Some(Some(IoMethod::Blocking)) || flows == 1 => Ok(wanted),
         Some(threads) if threads < flows => Err(CliError::ThreadForEach(flows)),
         Some(_) => Ok(wanted),
         None => Ok(Some(flows)),

@@ -176,6 +176,10 @@ fn of_ways(plan: &TestPlan) -> Option<String> {
             "do not touch their buffers: leave out -k and -K",
         ),
         (
+            any(|end| end.auto_io),
+            "have no trials before them: leave out --io auto",
+        ),
+        (
             plan.local.copy_avoidance,
             "are received with a copy: leave out -V",
         ),

@@ -9,7 +9,10 @@ use crate::command::CliError;
 ///
 /// # Errors
 /// When each flow is to have a thread, and there are to be fewer.
-pub(super) fn many(typed: &FlowsArgs, io: &Ends<Option<IoMethod>>) -> Result<Option<Many>, CliError> {
+pub(super) fn many(
+    typed: &FlowsArgs,
+    io: &Ends<Option<IoMethod>>,
+) -> Result<Option<Many>, CliError> {
     if *typed == FlowsArgs::default() {
         return Ok(None);
     }

@@ -40,7 +40,7 @@ fn unsupported(text: &str) -> Failure {
 }
 
 /// Refuses beforehand what this end cannot do.
-pub(super) fn check(plan: &TestPlan) -> Result<(), Failure> {
+pub(crate) fn check(plan: &TestPlan) -> Result<(), Failure> {
     let Some(many) = &plan.many else {
         return Ok(());
     };

@@ -209,6 +209,8 @@ pub enum CliError {
         /// The word.
         word: String,
     },
+    /// Settings of netserver that are wrong, or do not go together: whole lines.
+    Config(String),
     /// A transport that is not in the catalogue.
     Transport {
         /// argv\[0\].
@@ -233,6 +235,7 @@ impl CliError {
             | Self::LongOption(_)
             | Self::RemoteFillName
             | Self::SocketKind { .. }
+            | Self::Config(_)
             | Self::Transport { .. } => Stream::Stderr,
         }
     }
@@ -248,7 +251,7 @@ impl CliError {
             | Self::NoDefaultPort { .. }
             | Self::NeedsControl { .. } => 255,
             Self::NotUtf8 { .. } | Self::LongOption(_) | Self::SocketKind { .. } => 2,
-            Self::Transport { .. } | Self::Associations => 1,
+            Self::Transport { .. } | Self::Associations | Self::Config(_) => 1,
         }
     }
 }
@@ -285,6 +288,7 @@ impl fmt::Display for CliError {
                 f,
                 "{program}: socket type '{word}' is unknown, use stream, dgram or seqpacket"
             ),
+            Self::Config(lines) => f.write_str(lines),
             Self::Transport { program, wanted } => {
                 write!(f, "{program}: transport {wanted} is not supported")
             }

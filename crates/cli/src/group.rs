@@ -27,6 +27,8 @@ pub(crate) enum Group {
     Addresses,
     /// Where netserver listens.
     Listening,
+    /// Who may use netserver, and for what.
+    Access,
     /// How netserver runs.
     Running,
     /// About the program itself.
@@ -37,7 +39,7 @@ pub(crate) enum Group {
 
 impl Group {
     /// All, in order.
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Test,
         Self::Hosts,
         Self::Output,
@@ -50,6 +52,7 @@ impl Group {
         Self::Paths,
         Self::Buffers,
         Self::Listening,
+        Self::Access,
         Self::Running,
         Self::About,
         Self::Compatibility,
@@ -70,6 +73,7 @@ impl Group {
             Self::Operation => "Operations",
             Self::Addresses => "Addresses of the data connection",
             Self::Listening => "Listening",
+            Self::Access => "Access and limits",
             Self::Running => "Running",
             Self::About => "About the program",
             Self::Compatibility => "Kept for old scripts",

@@ -9,6 +9,7 @@ use netperf_measure::clock;
 use netperf_model::{EndResult, Limit as LimitPlan, ServerJob, Tally};
 use netperf_os::Socket;
 use netperf_os::wait::{Interest, any_ready};
+use netperf_transport::meeting::Gate;
 
 use super::client::facts;
 use super::conductor::{Score, conduct};
@@ -37,7 +38,11 @@ pub(crate) fn run(
     let threads = crew::threads(&workers, flows);
     // As far as it can be: accepting fails where that is not enough.
     let _limit = netperf_os::process::raise_open_files();
-    let accepted = accept(&server.socket, flows, control).map_err(Operation::Accept.failed())?;
+    let gate = Gate {
+        listener: &server.socket,
+        sources: Some(&job.sources),
+    };
+    let accepted = accept(gate, flows, control).map_err(Operation::Accept.failed())?;
     let parts = deal(accepted, threads);
     let count = usize::try_from(threads).unwrap_or(1);
     let shared = Shared::new(count, Stage::Count);
@@ -137,16 +142,14 @@ fn score(job: &ServerJob) -> Score {
 }
 
 /// Accepts this many connections. Their time begins when the last has come.
-fn accept(
-    listener: &Socket,
-    flows: u32,
-    control: Option<BorrowedFd<'_>>,
-) -> io::Result<Vec<Socket>> {
+fn accept(gate: Gate<'_>, flows: u32, control: Option<BorrowedFd<'_>>) -> io::Result<Vec<Socket>> {
+    let listener = gate.listener;
     listener.set_nonblocking(true)?;
     let mut accepted = Vec::new();
     let mut since = clock::now();
     while (accepted.len() as u64) < u64::from(flows) {
         match listener.accept() {
+            Ok((_stranger, from)) if !gate.admits(&from) => {}
             Ok((socket, _)) => {
                 accepted.push(socket);
                 since = clock::now();

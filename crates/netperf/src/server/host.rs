@@ -7,29 +7,39 @@ use std::rc::Rc;
 
 use netperf_engine::EngineError;
 use netperf_engine::server::Server;
-use netperf_model::{Abilities, CpuMethod, CpuPlan, EndResult, FactsWanted, HostFacts, ServerJob};
+use netperf_model::{
+    Abilities, CpuMethod, CpuPlan, Denied, EndResult, FactsWanted, HostFacts, ServerJob,
+};
 use netperf_os::Socket;
 use netperf_session::dialect::Ready;
 use netperf_session::driver::Host;
 use netperf_session::errno;
 use netperf_wire::RemoteErrno;
 
+use super::door::named;
+use super::note::note;
 use crate::client::placed;
 
 /// Runs what a session asks for.
 pub(super) struct EngineHost {
     control: Rc<Socket>,
     local: Option<IpAddr>,
+    peer: Option<IpAddr>,
     cpu_method: CpuMethod,
 }
 
 impl EngineHost {
     /// `control` is watched while a test runs: when it ends, so does the test. `local`
-    /// is its address here.
-    pub(super) fn new(control: Rc<Socket>, local: Option<IpAddr>, cpu_method: CpuMethod) -> Self {
+    /// is its address here, `peer` the client's.
+    pub(super) fn new(
+        control: Rc<Socket>,
+        (local, peer): (Option<IpAddr>, Option<IpAddr>),
+        cpu_method: CpuMethod,
+    ) -> Self {
         Self {
             control,
             local,
+            peer,
             cpu_method,
         }
     }
@@ -101,6 +111,10 @@ impl Host for EngineHost {
 
     fn abilities(&mut self) -> Abilities {
         netperf_transport::registry::abilities()
+    }
+
+    fn note(&mut self, denied: &Denied) {
+        note(&format!("refused a test of {}: {denied}", named(self.peer)));
     }
 
     fn bind_to_cpu(&mut self, cpu: u32) {

@@ -14,6 +14,7 @@ use netperf_os::resolve::{Want, resolve};
 use netperf_os::wait::{Interest, any_ready};
 use netperf_os::{Domain, Protocol, Socket, Type, address};
 
+use super::door::{self, Door};
 use super::session;
 use crate::output::{err, out};
 
@@ -54,7 +55,6 @@ pub(super) fn run(args: &ServerArgs) -> ExitCode {
     if args.debug > 0 {
         out("accept_connections: enter\n");
     }
-    process::ignore_children();
     accept_for_ever(&listeners, args)
 }
 
@@ -137,7 +137,7 @@ fn detach() -> io::Result<Forked> {
 }
 
 fn accept_for_ever(listeners: &[Socket], args: &ServerArgs) -> ExitCode {
-    let fds: Vec<BorrowedFd<'_>> = listeners.iter().map(AsFd::as_fd).collect();
+    let mut door = Door::new(args.policy());
     for listener in listeners {
         // A connection that goes away between poll and accept must not block the rest.
         if let Err(error) = listener.set_nonblocking(true) {
@@ -146,7 +146,9 @@ fn accept_for_ever(listeners: &[Socket], args: &ServerArgs) -> ExitCode {
         }
     }
     loop {
-        let ready = match any_ready(&fds, Interest::Read, LOOK) {
+        let fds: Vec<BorrowedFd<'_>> = listeners.iter().map(AsFd::as_fd).collect();
+        let fds: Vec<BorrowedFd<'_>> = fds.into_iter().chain(door.leaving()).collect();
+        let ready = match any_ready(&fds, Interest::Read, door.patience(LOOK)) {
             Ok(ready) => ready,
             Err(error) => {
                 err(&format!(
@@ -156,10 +158,11 @@ fn accept_for_ever(listeners: &[Socket], args: &ServerArgs) -> ExitCode {
             }
         };
         let Some(listener) = ready.and_then(|index| listeners.get(index)) else {
+            door.look();
             continue;
         };
         match listener.accept() {
-            Ok((control, _)) => serve(control, args),
+            Ok((control, _)) => serve(control, args, &mut door),
             Err(error) => survive(&error),
         }
     }
@@ -177,7 +180,10 @@ fn survive(error: &io::Error) {
     }
 }
 
-fn serve(control: Socket, args: &ServerArgs) {
+fn serve(control: Socket, args: &ServerArgs, door: &mut Door) {
+    let Some(control) = door.knock(control) else {
+        return;
+    };
     if control.set_nonblocking(false).is_err() {
         return;
     }
@@ -187,27 +193,24 @@ fn serve(control: Socket, args: &ServerArgs) {
         let _panicked = std::panic::catch_unwind(served);
         return;
     }
-    if let Err(error) = start_session(control, args) {
-        err(&format!("netserver: cannot start a session: {error}\n"));
+    let peer = door::peer_of(&control);
+    match start_session(control, args) {
+        Ok(process) => door.enters(process, peer),
+        Err(error) => err(&format!("netserver: cannot start a session: {error}\n")),
     }
 }
 
 /// Starts this program again with the connection as its standard input, as inetd would.
-fn start_session(control: Socket, args: &ServerArgs) -> io::Result<()> {
-    let mut command = Command::new("/proc/self/exe");
-    command.arg0("netserver");
-    if let Some(phrase) = &args.passphrase {
-        command.arg("-Z").arg(phrase);
-    }
-    if let Some(method) = args.cpu_method {
-        command.arg("--cpu-method").arg(method.name());
-    }
-    let child = command
+/// Gives its number.
+fn start_session(control: Socket, args: &ServerArgs) -> io::Result<u32> {
+    let child = Command::new("/proc/self/exe")
+        .arg0("netserver")
+        .args(args.session_words())
         .stdin(Stdio::from(OwnedFd::from(control)))
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        // For what it notes; it is the null device unless netserver stays in the foreground.
+        .stderr(Stdio::inherit())
         .spawn()?;
-    // Nobody waits for it: ended children are removed by the kernel.
-    drop(child);
-    Ok(())
+    // The door sees when it has ended.
+    Ok(child.id())
 }

@@ -198,10 +198,13 @@ pub fn set_name(name: &CStr) {
     unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
 }
 
-/// Children that end are not waited for: the kernel removes them at once.
-pub fn ignore_children() {
-    // SAFETY: SIG_IGN is a valid disposition and no handler code is involved.
-    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+/// waitpid(2) without waiting: a child that has ended, which is gone then.
+#[must_use]
+pub fn reap() -> Option<u32> {
+    let mut status = 0;
+    // SAFETY: the status is valid for writing.
+    let process = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
+    u32::try_from(process).ok().filter(|process| *process > 0)
 }
 
 /// pipe2(2), closed on exec: the reading end, then the writing end.

@@ -100,11 +100,15 @@ pub enum ItemKind {
     AsAsked,
     /// Results: what went on underneath netserver's messages, six counts of eight bytes.
     PathCounts,
+    /// Both: the connection is to be, or will be, encrypted, in this way, one byte.
+    Secure,
+    /// Response: why netserver refuses, as text.
+    Refusal,
 }
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 35] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -138,6 +142,8 @@ impl ItemKind {
         Self::BindDevice,
         Self::AsAsked,
         Self::PathCounts,
+        Self::Secure,
+        Self::Refusal,
     ];
 
     /// Its number, which never changes.
@@ -177,6 +183,8 @@ impl ItemKind {
             Self::BindDevice => 0x62,
             Self::AsAsked => 0x63,
             Self::PathCounts => 0x64,
+            Self::Secure => 0xa0,
+            Self::Refusal => 0xa1,
         }
     }
 
@@ -192,7 +200,7 @@ impl ItemKind {
             | Self::Interface
             | Self::Transport
             | Self::Placement => 16,
-            Self::CpuMethod | Self::AccessPoint => 1,
+            Self::CpuMethod | Self::AccessPoint | Self::Secure => 1,
             Self::FieldsSet | Self::AsAsked => 0,
             Self::Release => 64,
             Self::Version => 72,
@@ -207,6 +215,7 @@ impl ItemKind {
             Self::SocketOptions => 20,
             Self::BindDevice => 15,
             Self::PathCounts => 48,
+            Self::Refusal => 200,
         }
     }
 }

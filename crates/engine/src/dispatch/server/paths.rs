@@ -120,7 +120,8 @@ impl<P: Prelude> Going<'_, '_, P> {
             by_method!(io, None, endpoint, |endpoint| self
                 .receives_only(endpoint, limit))
         } else {
-            let endpoint = how.answering(data).map_err(Operation::Create.failed())?;
+            let mut endpoint = how.answering(data).map_err(Operation::Create.failed())?;
+            endpoint.take_only_from(&self.work.job.sources);
             by_method!(io, None, endpoint, |endpoint| self.answers(endpoint, limit))
         }
     }

@@ -125,8 +125,8 @@ fn what_netserver_sends_is_held_to_the_rate() {
         words.extend(["-k", "REMOTE_BYTES_SENT"]);
         let run = client(&server, &words).run().expect_clean();
         let sent = run.values().number("REMOTE_BYTES_SENT");
-        // A million bytes in a second, and what may be queued before the pace is kept.
-        assert!(sent > 0.0 && sent < 4e6, "{}", run.account());
+        // A million bytes in a second, and what the sockets queue; it would be billions.
+        assert!(sent > 0.0 && sent < 2e7, "{}", run.account());
     }
 }
 

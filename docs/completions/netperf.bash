@@ -152,6 +152,10 @@ _netserver_value() {
     --config) : ;;
     --check-config) : ;;
     --cpu-method) _netperf_words 'procstat looper' ;;
+    --log) _netperf_words 'text json' ;;
+    --log-file) : ;;
+    --log-level) _netperf_words 'none error warn info debug' ;;
+    --drain) : ;;
     '-n' | --cpu-count) : ;;
     '-v' | --verbosity) : ;;
     *) return 1 ;;
@@ -165,7 +169,7 @@ _netperf() {
 complete -F _netperf netperf
 
 _netserver() {
-    _netperf_complete netserver '--allow --check-config --config --cpu-count --cpu-method --data-peers --debug --deny --foreground --help --idle-time --ipv4 --ipv6 --listen --max-peer-sessions --max-send-rate --max-sessions --max-test-time --no-debug --no-fork --passphrase --port --require --verbosity --version'
+    _netperf_complete netserver '--allow --check-config --config --cpu-count --cpu-method --data-peers --debug --deny --drain --foreground --help --idle-time --ipv4 --ipv6 --listen --log --log-file --log-level --max-peer-sessions --max-send-rate --max-sessions --max-test-time --no-debug --no-fork --passphrase --port --require --verbosity --version'
 }
 
 complete -F _netserver netserver

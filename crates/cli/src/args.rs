@@ -9,6 +9,7 @@ use netperf_model::{
 };
 
 use crate::grammar::Direction;
+use crate::operations::Operations;
 
 /// A value for netperf's end and one for netserver's; `None` was not typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -406,6 +407,8 @@ pub struct ServerArgs {
     pub check_config: Option<PathBuf>,
     /// Who may use it, and for what.
     pub access: AccessArgs,
+    /// How it is operated.
+    pub operations: Operations,
     /// Whether one of `-D -f -L -p` was given: then stdin is not an inetd connection.
     pub standalone: bool,
 }

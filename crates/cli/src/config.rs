@@ -93,20 +93,22 @@ impl Reader<'_> {
     fn set(&mut self, row: &'static Row<ServerArgs>, at: Range<usize>, value: &DeValue<'_>) {
         let flag = row.action.argument() == Argument::Nothing;
         let repeats = row.long == "allow" || row.long == "deny";
-        match value {
-            DeValue::Boolean(on) if flag => {
-                if *on {
-                    self.apply(row, at, None);
-                }
+        if flag {
+            let DeValue::Boolean(on) = value else {
+                return self.fault(Some(at), Some(row.long), "is true or false".to_owned());
+            };
+            if *on {
+                self.apply(row, at, None);
             }
-            _ if flag => self.fault(Some(at), Some(row.long), "is true or false".to_owned()),
-            DeValue::Array(values) if repeats => {
-                for each in values {
-                    self.single(row, each.span(), each.get_ref());
-                }
-            }
-            single => self.single(row, at, single),
+            return;
         }
+        if let (true, DeValue::Array(values)) = (repeats, value) {
+            for each in values {
+                self.single(row, each.span(), each.get_ref());
+            }
+            return;
+        }
+        self.single(row, at, value);
     }
 
     fn single(&mut self, row: &'static Row<ServerArgs>, at: Range<usize>, value: &DeValue<'_>) {
@@ -129,9 +131,10 @@ impl Reader<'_> {
     fn apply(&mut self, row: &'static Row<ServerArgs>, at: Range<usize>, word: Option<&str>) {
         let mut notices: Vec<Notice> = Vec::new();
         if let Err(error) = row.apply_long("", self.args, word, &mut notices) {
-            let text = match &error {
-                CliError::LongOption(misuse) => misuse.problem.to_string(),
-                other => other.to_string(),
+            let text = if let CliError::LongOption(misuse) = &error {
+                misuse.problem.to_string()
+            } else {
+                error.to_string()
             };
             let text = text.trim_start_matches([':', ' ']).to_owned();
             self.fault(Some(at), Some(row.long), text);

@@ -31,6 +31,8 @@ pub(crate) enum Group {
     Access,
     /// How netserver runs.
     Running,
+    /// Logs, limits and privileges.
+    Operations,
     /// About the program itself.
     About,
     /// Kept for old scripts.
@@ -39,7 +41,7 @@ pub(crate) enum Group {
 
 impl Group {
     /// All, in order.
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::Test,
         Self::Hosts,
         Self::Output,
@@ -54,6 +56,7 @@ impl Group {
         Self::Listening,
         Self::Access,
         Self::Running,
+        Self::Operations,
         Self::About,
         Self::Compatibility,
     ];
@@ -75,6 +78,7 @@ impl Group {
             Self::Listening => "Listening",
             Self::Access => "Access and limits",
             Self::Running => "Running",
+            Self::Operations => "Operation as a service",
             Self::About => "About the program",
             Self::Compatibility => "Kept for old scripts",
         }

@@ -199,6 +199,8 @@ pub enum Denied {
     PeerSessions(u32),
     /// It has to have the key.
     KeyRequired,
+    /// It does not have the key.
+    WrongKey,
     /// The test takes longer than this.
     TestTime(Duration),
     /// The test has no time to compare with this.
@@ -212,6 +214,33 @@ pub enum Denied {
 }
 
 impl Denied {
+    /// The words for each, for logs and metrics.
+    pub const WORDS: &'static [&'static str] = &[
+        "network",
+        "sessions",
+        "peer-sessions",
+        "key-required",
+        "wrong-key",
+        "test-time",
+        "data-peer",
+        "send-rate",
+    ];
+
+    /// The word for it, one of [`Self::WORDS`].
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Network => "network",
+            Self::Sessions(_) => "sessions",
+            Self::PeerSessions(_) => "peer-sessions",
+            Self::KeyRequired => "key-required",
+            Self::WrongKey => "wrong-key",
+            Self::TestTime(_) | Self::TestWithoutTime(_) => "test-time",
+            Self::DataPeer(_) | Self::DataPeerUnknown => "data-peer",
+            Self::SendRate(_) => "send-rate",
+        }
+    }
+
     /// The error number that says so to a client that reads nothing else (Linux's).
     #[must_use]
     pub const fn errno(&self) -> i32 {
@@ -220,11 +249,13 @@ impl Denied {
         const EUSERS: i32 = 87;
         const EDQUOT: i32 = 122;
         const ENOKEY: i32 = 126;
+        const EKEYREJECTED: i32 = 129;
         match self {
             Self::Network | Self::DataPeer(_) | Self::DataPeerUnknown => EACCES,
             Self::Sessions(_) => EUSERS,
             Self::PeerSessions(_) | Self::SendRate(_) => EDQUOT,
             Self::KeyRequired => ENOKEY,
+            Self::WrongKey => EKEYREJECTED,
             Self::TestTime(_) | Self::TestWithoutTime(_) => ERANGE,
         }
     }
@@ -247,6 +278,7 @@ impl fmt::Display for Denied {
             Self::KeyRequired => {
                 f.write_str("it serves only who has its key (--require): use --key-file")
             }
+            Self::WrongKey => f.write_str("that is not its key (--key-file)"),
             Self::TestTime(most) => {
                 write!(
                     f,

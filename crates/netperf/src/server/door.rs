@@ -1,31 +1,26 @@
-//! The door of the listener: who comes in, who is told why not, and who is inside.
+//! The door of the listener: who may come in, and those who are told why not.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::net::{IpAddr, Shutdown};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{Crowd, Denied, Policy};
-use netperf_os::{Socket, io, process};
+use netperf_model::{Denied, Policy};
+use netperf_os::{Socket, io};
 use netperf_session::access;
 use netperf_wire::RequestKind;
-
-use super::note::note;
 
 /// How long a client that was turned away has to read why.
 const READS: Duration = Duration::from_secs(5);
 /// How many of them there may be at the same time: more have to read faster.
 const READERS: usize = 64;
-/// How often is looked who has left.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// The door.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Door {
     policy: Policy,
-    /// Sessions by their process, and whose they are.
-    inside: HashMap<u32, Option<IpAddr>>,
+    /// In the order of their ends.
     turned_away: VecDeque<(Socket, Moment)>,
 }
 
@@ -35,51 +30,21 @@ pub(super) fn peer_of(control: &Socket) -> Option<IpAddr> {
     Some(peer.ip().to_canonical())
 }
 
-/// A client for a line.
-pub(super) fn named(peer: Option<IpAddr>) -> String {
-    peer.map_or_else(
-        || "a client without an IP address".to_owned(),
-        |peer| peer.to_string(),
-    )
-}
-
 impl Door {
-    pub(super) fn new(policy: Policy) -> Self {
+    pub(super) const fn new(policy: Policy) -> Self {
         Self {
             policy,
-            ..Self::default()
+            turned_away: VecDeque::new(),
         }
     }
 
-    /// Lets a client in, or tells it why not.
-    pub(super) fn knock(&mut self, control: Socket) -> Option<Socket> {
-        self.look();
-        let peer = peer_of(&control);
-        let crowd = Crowd {
-            all: count(self.inside.len()),
-            of_peer: count(
-                self.inside
-                    .values()
-                    .filter(|inside| **inside == peer)
-                    .count(),
-            ),
-        };
-        match self.policy.admit(peer, crowd) {
-            Ok(()) => Some(control),
-            Err(denied) => {
-                self.turn_away(control, peer, &denied);
-                None
-            }
-        }
+    /// Who may come in, and for what.
+    pub(super) const fn policy(&self) -> &Policy {
+        &self.policy
     }
 
-    /// A session has begun.
-    pub(super) fn enters(&mut self, process: u32, peer: Option<IpAddr>) {
-        self.inside.insert(process, peer);
-    }
-
-    fn turn_away(&mut self, control: Socket, peer: Option<IpAddr>, denied: &Denied) {
-        note(&format!("refused {}: {denied}", named(peer)));
+    /// Tells a client why it cannot come in.
+    pub(super) fn turn_away(&mut self, control: Socket, denied: &Denied) {
         if !tell(&control, denied) {
             return;
         }
@@ -90,13 +55,9 @@ impl Door {
             .push_back((control, clock::now().plus(READS)));
     }
 
-    /// How long there is nothing to look at, as far as time goes.
-    pub(super) fn patience(&self, otherwise: Duration) -> Duration {
-        if self.inside.is_empty() && self.turned_away.is_empty() {
-            otherwise
-        } else {
-            LOOK
-        }
+    /// When the next of them has had time enough.
+    pub(super) fn next(&self) -> Option<Moment> {
+        self.turned_away.front().map(|(_, until)| *until)
     }
 
     /// Those who are on their way out, to be waited for.
@@ -106,9 +67,6 @@ impl Door {
 
     /// Sees who has left.
     pub(super) fn look(&mut self) {
-        while let Some(process) = process::reap() {
-            self.inside.remove(&process);
-        }
         self.turned_away
             .retain(|(socket, until)| !until.left().is_zero() && still_there(socket));
     }
@@ -126,17 +84,13 @@ pub(super) fn tell(control: &Socket, denied: &Denied) -> bool {
 
 /// Whether a client that was turned away still has to read: what it says meanwhile is taken
 /// and forgotten, or it would not get the answer (RFC 9293 section 3.10.7.1, a reset).
-fn still_there(control: &Socket) -> bool {
+pub(super) fn still_there(control: &Socket) -> bool {
     let mut forgotten = [0; 2048];
     match io::recv(control.as_fd(), &mut forgotten) {
         Ok(0) => false,
         Ok(_) => true,
         Err(error) => error.kind() == std::io::ErrorKind::WouldBlock,
     }
-}
-
-fn count(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -152,17 +106,11 @@ mod tests {
         (client, listener.accept().unwrap().0.into())
     }
 
-    fn closed() -> Door {
-        let mut policy = Policy::default();
-        policy.limits.sessions = Some(0);
-        Door::new(policy)
-    }
-
     #[test]
     fn who_is_turned_away_reads_why_whatever_it_says_first() {
-        let mut door = closed();
+        let mut door = Door::new(Policy::default());
         let (mut client, served) = pair();
-        assert!(door.knock(served).is_none());
+        door.turn_away(served, &Denied::Network);
         client.write_all(&[7; 5000]).unwrap();
         door.look();
         let mut answer = Vec::new();
@@ -173,34 +121,20 @@ mod tests {
             door.look();
             door.leaving().count() == 0
         });
-        assert!(gone);
+        assert!(gone && door.next().is_none());
     }
 
     #[test]
     fn no_more_of_them_are_kept_than_there_is_room_for() {
-        let mut door = closed();
+        let mut door = Door::new(Policy::default());
         let clients: Vec<TcpStream> = (0..READERS + 9)
             .map(|_| {
                 let (client, served) = pair();
-                assert!(door.knock(served).is_none());
+                door.turn_away(served, &Denied::Network);
                 client
             })
             .collect();
         assert_eq!(door.leaving().count(), READERS);
         drop(clients);
-    }
-
-    #[test]
-    fn a_session_takes_a_place_until_its_process_ends() {
-        let mut policy = Policy::default();
-        policy.limits.peer_sessions = Some(1);
-        let mut door = Door::new(policy);
-        let (_one, served) = pair();
-        let served = door.knock(served).unwrap();
-        // No process of ours has this number, so nobody takes it out.
-        door.enters(u32::MAX, peer_of(&served));
-        let (_two, served) = pair();
-        assert!(door.knock(served).is_none());
-        assert_eq!(named(None), "a client without an IP address");
     }
 }

@@ -1,6 +1,6 @@
 //! One control connection, served to its end.
 
-use std::net::IpAddr;
+use std::io;
 use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::time::Duration;
@@ -10,20 +10,23 @@ use netperf_measure::clock;
 use netperf_model::{CpuMethod, Denied};
 use netperf_os::Socket;
 use netperf_os::wait::{Interest, ready};
-use netperf_session::{driver, server};
+use netperf_session::driver::{self, Arrival, Link};
+use netperf_session::server;
+use netperf_wire::Frame;
 
 use super::door;
 use super::host::EngineHost;
-use super::note::note;
+use super::record::{Ending, Record};
 use crate::link::ControlLink;
 
-pub(super) fn serve(control: Socket, args: &ServerArgs) {
+/// Serves it, and tells of each test and of the end.
+pub(super) fn serve(control: Socket, args: &ServerArgs, tell: &mut dyn FnMut(Record)) {
     let cpu_method = args.cpu_method.unwrap_or(CpuMethod::ProcStat);
     let peer = door::peer_of(&control);
     let policy = args.policy();
     // Whoever accepted the connection may have asked nobody, as inetd does not.
     if !policy.admits(peer) {
-        turn_away(&control, peer);
+        turn_away(&control, &Denied::Network, tell);
         return;
     }
     let facts = server::Facts {
@@ -40,13 +43,45 @@ pub(super) fn serve(control: Socket, args: &ServerArgs) {
         .map(|address| address.ip());
     // Shared rather than duplicated: preloaded stacks do not know a duplicate.
     let control = Rc::new(control);
-    let mut host = EngineHost::new(Rc::clone(&control), (local, peer), cpu_method);
-    driver::serve(
-        &mut ControlLink::new(control),
-        &mut host,
-        &facts,
-        args.passphrase.clone(),
-    );
+    let mut host = EngineHost::new(Rc::clone(&control), local, cpu_method, tell);
+    let mut link = Witness {
+        inner: ControlLink::new(control),
+        // Unless the connection says otherwise, it was us who had enough.
+        ending: Ending::Broken,
+    };
+    driver::serve(&mut link, &mut host, &facts, args.passphrase.clone());
+    tell(Record::Ended(link.ending));
+}
+
+/// A control connection, and what became of it.
+struct Witness<L> {
+    inner: L,
+    ending: Ending,
+}
+
+impl<L: Link> Link for Witness<L> {
+    fn send(&mut self, frame: &Frame) -> io::Result<()> {
+        let sent = self.inner.send(frame);
+        if sent.is_err() {
+            self.ending = Ending::Cut;
+        }
+        sent
+    }
+
+    fn receive(&mut self, within: Duration) -> io::Result<Arrival> {
+        let arrival = self.inner.receive(within);
+        match &arrival {
+            Ok(Arrival::Frame(_)) => {}
+            Ok(Arrival::Closed(0)) => self.ending = Ending::Finished,
+            Ok(Arrival::Closed(_)) | Err(_) => self.ending = Ending::Cut,
+            Ok(Arrival::TimedOut) => self.ending = Ending::Silent,
+        }
+        arrival
+    }
+
+    fn half_close(&mut self) {
+        self.inner.half_close();
+    }
 }
 
 #[expect(
@@ -60,24 +95,16 @@ fn clock_ticks() -> f32 {
 /// How long a client that was turned away has to read why.
 const READS: Duration = Duration::from_secs(5);
 
-fn turn_away(control: &Socket, peer: Option<IpAddr>) {
-    let denied = Denied::Network;
-    note(&format!("refused {}: {denied}", door::named(peer)));
-    if !door::tell(control, &denied) {
+/// Tells a client why it is not served, and waits until it knows.
+fn turn_away(control: &Socket, denied: &Denied, tell: &mut dyn FnMut(Record)) {
+    tell(Record::Denied(denied.errno(), denied.word()));
+    if !door::tell(control, denied) {
         return;
     }
     let until = clock::now().plus(READS);
-    let mut forgotten = [0; 2048];
-    while !until.left().is_zero() {
-        let fd = control.as_fd();
-        let ended = ready(fd, Interest::Read, until.left())
-            .and_then(|ready| match ready {
-                true => netperf_os::io::recv(fd, &mut forgotten).map(|count| count == 0),
-                false => Ok(false),
-            })
-            .unwrap_or(true);
-        if ended {
-            return;
-        }
+    while !until.left().is_zero() && door::still_there(control) {
+        // Whatever comes of it is looked at above.
+        let wait = until.left() + Duration::from_millis(1);
+        let _ready = ready(control.as_fd(), Interest::Read, wait);
     }
 }

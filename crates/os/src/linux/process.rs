@@ -74,6 +74,13 @@ pub fn standard_input_is_socket() -> bool {
     socket2::SockRef::from(&stdin).r#type().is_ok()
 }
 
+/// Whether descriptor 2 is a socket: a client's, where inetd started this process.
+#[must_use]
+pub fn standard_error_is_socket() -> bool {
+    let stderr = std::io::stderr();
+    socket2::SockRef::from(&stderr).r#type().is_ok()
+}
+
 /// Descriptor 0, to own. It is not duplicated: preloaded socket stacks do not see
 /// that, and would not know the duplicate.
 ///
@@ -196,15 +203,6 @@ pub fn set_name(name: &CStr) {
     // SAFETY: the name is NUL-terminated and outlives the call. A failure would
     // only leave the old name.
     unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
-}
-
-/// waitpid(2) without waiting: a child that has ended, which is gone then.
-#[must_use]
-pub fn reap() -> Option<u32> {
-    let mut status = 0;
-    // SAFETY: the status is valid for writing.
-    let process = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
-    u32::try_from(process).ok().filter(|process| *process > 0)
 }
 
 /// pipe2(2), closed on exec: the reading end, then the writing end.

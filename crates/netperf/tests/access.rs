@@ -47,8 +47,8 @@ fn is_refused(finished: &Finished, why: &str) {
 /// A session that holds its place until it is dropped.
 fn idle(server: &Netserver) -> TcpStream {
     let before = server.sessions().len();
-    let mut connected = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
-    connected.write_all(&[0]).unwrap();
+    let mut connected = TcpStream::connect(("127.0.0.1", server.port())).expect("a connection");
+    connected.write_all(&[0]).expect("a connection");
     let begun = eventually(Duration::from_secs(5), || server.sessions().len() > before);
     assert!(begun, "{:?}", server.said());
     connected

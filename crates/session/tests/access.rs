@@ -1,5 +1,7 @@
 //! Requests that the policy refuses.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 mod common;
 
 use std::time::Duration;

@@ -99,6 +99,8 @@ pub struct IoArgs {
     pub device: Ends<String>,
     /// `--mark`.
     pub mark: Ends<i32>,
+    /// `--sequence`.
+    pub sequence: bool,
 }
 
 /// The options in front of `--`.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_model::{
     Address, CpuUsage, Domain, EndResult, EndSetup, Family, Flows, Hosts, IoCounts, Latency,
-    Limit as LimitPlan, Meeting, Tally, TestId, TestPlan,
+    Limit as LimitPlan, Meeting, Quality, Tally, TestId, TestPlan,
 };
 use netperf_os::Socket;
 use netperf_os::bell::{self, Bell, Outside, Schedule};
@@ -52,6 +52,8 @@ pub(crate) struct Work<'a> {
     pub(crate) file: Option<File>,
     /// What went on underneath the messages.
     pub(crate) counts: Option<IoCounts>,
+    /// What the numbers in datagrams told.
+    pub(crate) quality: Option<Quality>,
 }
 
 /// What a run came to at netperf's end.
@@ -148,6 +150,7 @@ impl<'a> Client<'a> {
             setup,
             file,
             counts: None,
+            quality: None,
         };
         Ok(Self {
             work,
@@ -298,14 +301,17 @@ fn finished(
         fallback: facts.fallback,
         end_mark: moved.end_mark,
         many: None,
-        result: end::result(
-            &work.plan.local,
-            &work.setup,
-            facts,
-            tally,
-            elapsed,
-            (cpu, work.counts),
-        ),
+        result: EndResult {
+            quality: work.quality,
+            ..end::result(
+                &work.plan.local,
+                &work.setup,
+                facts,
+                tally,
+                elapsed,
+                (cpu, work.counts),
+            )
+        },
     }
 }
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{
-    Address, EndResult, EndSetup, Ending, IoCounts, Limit as LimitPlan, PacePlan, ServerJob, Tally,
+    Address, EndResult, EndSetup, Ending, IoCounts, Limit as LimitPlan, PacePlan, Quality,
+    ServerJob, Tally,
 };
 use netperf_os::Socket;
 use netperf_os::bell::{self, Bell, Outside, Schedule};
@@ -48,6 +49,8 @@ pub(crate) struct Work {
     pub(crate) setup: EndSetup,
     /// What went on underneath the messages.
     pub(crate) counts: Option<IoCounts>,
+    /// What the numbers in datagrams told.
+    pub(crate) quality: Option<Quality>,
 }
 
 /// What moved, before the clock stopped.
@@ -105,6 +108,7 @@ impl Server {
                 rings,
                 setup,
                 counts: None,
+                quality: None,
             },
             socket: opened.socket,
             placed,
@@ -159,14 +163,17 @@ impl Server {
         let elapsed = sampled.saturating_sub(waited_in_vain(&work.job, &served));
         let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
         let facts = served.facts.unwrap_or_default();
-        Ok(end::result(
-            &work.job.end,
-            &work.setup,
-            facts,
-            tally,
-            elapsed,
-            (cpu, work.counts),
-        ))
+        Ok(EndResult {
+            quality: work.quality,
+            ..end::result(
+                &work.job.end,
+                &work.setup,
+                facts,
+                tally,
+                elapsed,
+                (cpu, work.counts),
+            )
+        })
     }
 }
 

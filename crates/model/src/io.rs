@@ -126,11 +126,13 @@ pub enum Feature {
     Device,
     /// `SO_MARK`.
     Mark,
+    /// Numbers in datagrams, and what they tell of loss, order and delay.
+    Sequence,
 }
 
 impl Feature {
     /// Every feature.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Poll,
         Self::Epoll,
         Self::ZeroCopy,
@@ -142,6 +144,7 @@ impl Feature {
         Self::NotSentLowAt,
         Self::Device,
         Self::Mark,
+        Self::Sequence,
     ];
 
     /// Its name between our ends, which never changes.
@@ -159,6 +162,7 @@ impl Feature {
             Self::NotSentLowAt => "notsent-lowat",
             Self::Device => "device",
             Self::Mark => "mark",
+            Self::Sequence => "sequence",
         }
     }
 
@@ -183,14 +187,26 @@ impl Feature {
             Self::NotSentLowAt => "--notsent-lowat",
             Self::Device => "--bind-device",
             Self::Mark => "--mark",
+            Self::Sequence => "--sequence",
         }
+    }
+
+    /// Whether it is nothing that one end can do alone.
+    #[must_use]
+    pub const fn takes_both(self) -> bool {
+        matches!(self, Self::Sequence)
     }
 
     /// What a host needs for it; empty where every Linux of today has it.
     #[must_use]
     pub const fn needs(self) -> &'static str {
         match self {
-            Self::Poll | Self::Epoll | Self::Discard | Self::Batch | Self::QuickAck => "",
+            Self::Poll
+            | Self::Epoll
+            | Self::Discard
+            | Self::Batch
+            | Self::QuickAck
+            | Self::Sequence => "",
             Self::ZeroCopy => "Linux 4.14",
             Self::Segments => "Linux 5.0",
             Self::BusyPoll => "a kernel with CONFIG_NET_RX_BUSY_POLL, and CAP_NET_ADMIN",

@@ -19,6 +19,7 @@ pub mod many;
 pub mod outcome;
 pub mod plan;
 pub mod policy;
+pub mod quality;
 pub mod refusal;
 pub mod units;
 
@@ -42,5 +43,6 @@ pub use plan::{
     SocketPlan, TestPlan, TouchPlan,
 };
 pub use policy::{BadNetwork, Crowd, DataPeers, Denied, Limits, Network, Policy, Require, Sources};
+pub use quality::{NUMBER_BYTES, Quality};
 pub use refusal::{Refusal, refusal};
 pub use units::{Unit, UnitKind};

@@ -285,6 +285,8 @@ pub struct EndPlan {
     pub place: PlacePlan,
     /// How its bytes are moved.
     pub io: IoPlan,
+    /// Whether datagrams carry numbers, and what these tell is kept.
+    pub sequence: bool,
 }
 
 impl EndPlan {
@@ -304,6 +306,7 @@ impl EndPlan {
             (Feature::NotSentLowAt, socket.notsent_lowat.is_some()),
             (Feature::Device, socket.device.is_some()),
             (Feature::Mark, socket.mark.is_some()),
+            (Feature::Sequence, self.sequence),
         ];
         asked
             .into_iter()

@@ -3,7 +3,8 @@
 use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
 use crate::io::{Feature, IoMethod};
-use crate::plan::{EndPlan, TestPlan};
+use crate::plan::{EndPlan, RingPlan, TestPlan};
+use crate::quality::NUMBER_BYTES;
 
 /// A feature that was asked for in a test that has no place for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,7 @@ fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option
         Feature::BusyPoll | Feature::Device | Feature::Mark => {
             (!plan.transport.is_inet()).then_some("only IP has it")
         }
+        Feature::Sequence => no_sequence(plan, end, way),
     }
 }
 
@@ -108,6 +110,32 @@ fn no_batch(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<&'static str> {
     }
     let paced = end.pace.is_some_and(|pace| pace.burst > 0);
     (way.sends && paced).then_some("not together with -b: it would pace batches")
+}
+
+fn no_sequence(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<&'static str> {
+    let counts = plan.flow.connects || plan.flow.is_request_response();
+    if counts || !is_datagram(plan.transport) {
+        return Some("only in stream tests over UDP, UDP-Lite, DCCP and Unix-domain datagrams");
+    }
+    if plan.many.is_some() {
+        return Some("not together with options about many flows");
+    }
+    if plan.control.is_none() {
+        return Some("only with a netserver");
+    }
+    if end.io.discard {
+        return Some("not together with --discard: the numbers would be thrown away, too");
+    }
+    let too_short = |ring: &RingPlan| ring.size.is_some_and(|size| size < NUMBER_BYTES);
+    let short = (way.sends && too_short(&end.send)) || (way.receives && too_short(&end.recv));
+    short.then_some("a number takes 24 bytes of a message: give -m and -M of 24 or more")
+}
+
+const fn is_datagram(transport: TransportId) -> bool {
+    matches!(
+        transport,
+        TransportId::Udp | TransportId::UdpLite | TransportId::Dccp | TransportId::UnixDatagram
+    )
 }
 
 const fn is_tcp(transport: TransportId) -> bool {

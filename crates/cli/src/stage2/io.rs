@@ -45,5 +45,10 @@ pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: End, end: EndPlan) ->
         mark: size(which.of(&args.mark)),
         ..end.socket
     };
-    EndPlan { socket, io, ..end }
+    EndPlan {
+        socket,
+        io,
+        sequence: args.sequence,
+        ..end
+    }
 }

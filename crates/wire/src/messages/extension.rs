@@ -104,11 +104,15 @@ pub enum ItemKind {
     Secure,
     /// Response: why netserver refuses, as text.
     Refusal,
+    /// Request: datagrams carry numbers; one byte, the version of their layout.
+    Sequence,
+    /// Results: what the numbers told, twelve numbers of eight bytes.
+    Quality,
 }
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 37] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -144,6 +148,8 @@ impl ItemKind {
         Self::PathCounts,
         Self::Secure,
         Self::Refusal,
+        Self::Sequence,
+        Self::Quality,
     ];
 
     /// Its number, which never changes.
@@ -185,6 +191,8 @@ impl ItemKind {
             Self::PathCounts => 0x64,
             Self::Secure => 0xa0,
             Self::Refusal => 0xa1,
+            Self::Sequence => 0x84,
+            Self::Quality => 0x85,
         }
     }
 
@@ -200,7 +208,7 @@ impl ItemKind {
             | Self::Interface
             | Self::Transport
             | Self::Placement => 16,
-            Self::CpuMethod | Self::AccessPoint | Self::Secure => 1,
+            Self::CpuMethod | Self::AccessPoint | Self::Secure | Self::Sequence => 1,
             Self::FieldsSet | Self::AsAsked => 0,
             Self::Release => 64,
             Self::Version => 72,
@@ -216,6 +224,7 @@ impl ItemKind {
             Self::BindDevice => 15,
             Self::PathCounts => 48,
             Self::Refusal => 200,
+            Self::Quality => 96,
         }
     }
 }

@@ -77,6 +77,7 @@ struct Io {
     discard: bool,
     messages_per_call: u32,
     segment_offload: bool,
+    splice: bool,
 }
 
 object!(Io {
@@ -85,6 +86,7 @@ object!(Io {
     discard,
     messages_per_call,
     segment_offload,
+    splice,
 });
 
 #[derive(Debug)]
@@ -138,6 +140,7 @@ struct Socket<'a> {
     notsent_low_bytes: Option<u32>,
     device: Option<&'a str>,
     mark: Option<u32>,
+    flow_label: Option<u32>,
 }
 
 object!(Socket<'_> {
@@ -164,6 +167,7 @@ object!(Socket<'_> {
     notsent_low_bytes,
     device,
     mark,
+    flow_label,
 });
 
 /// What the end really has.
@@ -337,6 +341,7 @@ fn io(plan: &IoPlan) -> Io {
         discard: plan.discard,
         messages_per_call: plan.batch.unwrap_or(1),
         segment_offload: plan.segments,
+        splice: plan.splice,
     }
 }
 
@@ -381,6 +386,7 @@ fn socket(plan: &SocketPlan) -> Socket<'_> {
         notsent_low_bytes: plan.notsent_lowat,
         device: plan.device.as_deref(),
         mark: plan.mark,
+        flow_label: plan.flow_label,
     }
 }
 

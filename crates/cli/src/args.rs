@@ -79,8 +79,8 @@ pub struct InterimArg {
 /// How bytes are moved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IoArgs {
-    /// `--io`.
-    pub method: Ends<IoMethod>,
+    /// `--io`; `None` inside is `auto`.
+    pub method: Ends<Option<IoMethod>>,
     /// `--zerocopy`.
     pub zerocopy: bool,
     /// `--discard`.

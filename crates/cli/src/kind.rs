@@ -13,6 +13,7 @@ use netperf_model::{BadNetwork, DataPeers, Network};
 
 use crate::grammar::{self, DSCP_NAMES};
 use crate::long;
+use crate::places::{Places, places};
 
 /// A kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +70,12 @@ pub(crate) enum Kind {
     Word(&'static [&'static str]),
     /// Level and width of a confidence interval.
     Confidence,
+    /// A percentage, perhaps with its sign.
+    Percent,
     /// Numbers of CPUs and ranges of them.
     Cpus,
+    /// A CPU for each end, or lists of CPUs for the threads of each.
+    CpusOfEnds,
     /// A rule by which threads are placed on CPUs.
     Placement,
     /// Networks with commas between.
@@ -82,6 +87,13 @@ pub(crate) enum Kind {
     /// Two with a comma between, either of which may be left out; one alone is
     /// both or the first, as the option has it.
     Pair(&'static Self, &'static Self),
+}
+
+/// A percentage as a share: 0.01 of 1%.
+pub(crate) fn percent(text: &str) -> Option<f64> {
+    let digits = text.strip_suffix('%').unwrap_or(text);
+    let percent: f64 = digits.parse().ok().filter(|_| is_decimal(digits))?;
+    (0.0..=100.0).contains(&percent).then_some(percent / 100.0)
 }
 
 /// Families by the names that mean the same to the letters' grammar.
@@ -138,7 +150,13 @@ impl Kind {
                 choices.into_iter().find(same).map(Cow::Borrowed)
             }
             Self::Confidence => confidence(text).map(Cow::Owned),
+            Self::Percent => as_it_is(percent(text).is_some()),
             Self::Cpus => as_it_is(cpu_list(text).is_some()),
+            Self::CpusOfEnds => match places(text) {
+                Places::Processes => pair((&Self::Count, &Self::Count), text),
+                Places::Threads(_) => as_it_is(true),
+                Places::Unclear => None,
+            },
             Self::Placement => as_it_is(Placement::named(text).is_some()),
             Self::Networks => as_it_is(Network::list(text).is_ok()),
             Self::DataPeers => as_it_is(text.parse::<DataPeers>().is_ok()),
@@ -170,10 +188,15 @@ impl Kind {
             Self::Tos => "a number from 0 to 255 or a name such as ef, cs1 or af11",
             Self::Direction => "send, recv or rr, or several with | between",
             Self::Confidence => "95 or 99, a comma and a width in percent, such as 99,5",
+            Self::Percent => "a percentage from 0 to 100 such as 1% or 0.5",
             Self::Cpus => "a list of CPUs such as 0-3,8",
             Self::Networks => "networks such as 10.0.0.0/8,2001:db8::/32",
             Self::DataPeers => "same, any, or networks such as 10.0.0.0/8,2001:db8::/32",
             Self::BitRate => "a rate in bits per second such as 100M or 2.5G",
+            Self::CpusOfEnds => {
+                "a CPU for each end such as 0,1, or lists with a colon between the ends such as \
+                 0-3:4-7"
+            }
             Self::Placement => "spread, pack, near-irq or a node such as node:0",
             Self::Unit | Self::Switch | Self::Protocol | Self::Word(_) => {
                 return format!("one of {}", self.choices().join(", "));
@@ -265,7 +288,9 @@ impl Kind {
             | Self::Size
             | Self::SizeOrDefault
             | Self::Confidence
+            | Self::Percent
             | Self::Cpus
+            | Self::CpusOfEnds
             | Self::Networks
             | Self::DataPeers
             | Self::BitRate => Vec::new(),

@@ -13,6 +13,7 @@
 
 mod args;
 mod command;
+mod compare;
 mod config;
 pub mod docs;
 mod entry;
@@ -24,9 +25,11 @@ mod kind;
 mod long;
 mod operations;
 mod options;
+mod places;
 mod report;
 mod stage1;
 mod stage2;
+mod subcommand;
 mod table;
 mod usage;
 
@@ -35,13 +38,14 @@ use std::io;
 use std::path::Path;
 
 pub use args::{
-    AccessArgs, Args, ConfidenceArg, CpuArg, Ends, FlowsArgs, GlobalArgs, HostArg, InterimArg,
-    IoArgs, IterationsArg, JsonArg, Layout, Networks, OutputArg, ReportArgs, ServerArgs,
-    SocketKindArg, TestArgs, TransportArg, Ways,
+    AccessArgs, Args, CompareArgs, ComparisonArgs, ConfidenceArg, CpuArg, Ends, FlowsArgs,
+    GlobalArgs, HostArg, InterimArg, IoArgs, IterationsArg, JsonArg, Layout, Networks, OutputArg,
+    ReportArgs, ServerArgs, SocketKindArg, TestArgs, TransportArg, VersusArgs, Ways,
 };
 pub use command::{
     CliError, Command, List, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,
 };
+pub use compare::{CompareCommand, VersusCommand, compare, is_compare, is_versus, versus};
 pub use config::Fault;
 pub use grammar::Direction;
 pub use long::{Misuse, Problem};

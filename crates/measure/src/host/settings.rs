@@ -58,7 +58,26 @@ const FILES: &[(&str, &str)] = &[
     ),
     ("cpu_smt", "sys/devices/system/cpu/smt/control"),
     ("cpus_online", "sys/devices/system/cpu/online"),
-    ("kernel_command_line", "proc/cmdline"),
+];
+
+/// What of the kernel's command line decides how fast it is. The rest stays where it is:
+/// there may be secrets in it.
+const BOOT_WORDS: &[&str] = &[
+    "clocksource",
+    "cpuidle.governor",
+    "idle",
+    "intel_idle.max_cstate",
+    "intel_pstate",
+    "iommu",
+    "isolcpus",
+    "mitigations",
+    "nohz",
+    "nohz_full",
+    "nosmt",
+    "preempt",
+    "processor.max_cstate",
+    "rcu_nocbs",
+    "tsc",
 ];
 
 /// Files of an interface, and what their contents are called.
@@ -83,6 +102,7 @@ pub(super) fn of(
     });
     let files = FILES.iter().map(|(name, path)| (*name, text(root, path)));
     let mut settings: Vec<(&'static str, Option<String>)> = sysctls.chain(files).collect();
+    settings.push(("boot_options", boot_options(root)));
     if let Some(interface) = interface {
         let class = root.join("sys/class/net").join(interface);
         settings.extend(
@@ -97,6 +117,17 @@ pub(super) fn of(
     }
     let known = |(name, value): (&'static str, Option<String>)| Some((name.to_owned(), value?));
     settings.into_iter().filter_map(known).collect()
+}
+
+/// The words of the kernel's command line that are told.
+fn boot_options(root: &Path) -> Option<String> {
+    let line = text(root, "proc/cmdline")?;
+    let told = |word: &&str| {
+        let name = word.split('=').next().unwrap_or_default();
+        BOOT_WORDS.contains(&name)
+    };
+    let words: Vec<&str> = line.split(' ').filter(told).collect();
+    tidy(&words.join(" "))
 }
 
 /// How many queues an interface has in each direction.

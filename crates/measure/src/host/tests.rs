@@ -264,6 +264,10 @@ fn settings_are_those_that_the_host_has() {
             "sys/devices/system/clocksource/clocksource0/current_clocksource",
             "tsc\n",
         ),
+        (
+            "proc/cmdline",
+            "root=/dev/vda token=secret mitigations=off isolcpus=1\n",
+        ),
         ("sys/class/net/eth0/mtu", "1500\n"),
         ("sys/class/net/eth0/queues/rx-0/rps_cpus", "0"),
         ("sys/class/net/eth0/queues/tx-0/xps_cpus", "0"),
@@ -280,6 +284,7 @@ fn settings_are_those_that_the_host_has() {
             "net.core.rmem_max=212992",
             "net.ipv4.tcp_rmem=4096 131072 6291456",
             "clock_source=tsc",
+            "boot_options=mitigations=off isolcpus=1",
             "interface_mtu=1500",
             "interface_queues=rx 1, tx 2",
             "interface_offloads=tso gro",

@@ -111,6 +111,10 @@ pub enum ItemKind {
     /// Request: microseconds from one sample of a connection to the next, and how many
     /// connections at most, four bytes each.
     Series,
+    /// Both: the connection is to be, or will be, encrypted, in this way, one byte.
+    Secure,
+    /// Response: why netserver refuses, as text.
+    Refusal,
     /// Request: datagrams carry numbers; one byte, the version of their layout.
     Sequence,
     /// Results: what the numbers told, twelve numbers of eight bytes.
@@ -119,7 +123,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 39] = [
+    pub const ALL: [Self; 41] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -157,6 +161,8 @@ impl ItemKind {
         Self::Appendices,
         Self::PagesWanted,
         Self::Series,
+        Self::Secure,
+        Self::Refusal,
         Self::Sequence,
         Self::Quality,
     ];
@@ -202,6 +208,8 @@ impl ItemKind {
             Self::Appendices => 0x90,
             Self::PagesWanted => 0x91,
             Self::Series => 0x92,
+            Self::Secure => 0xa0,
+            Self::Refusal => 0xa1,
             Self::Sequence => 0x84,
             Self::Quality => 0x85,
         }
@@ -219,7 +227,7 @@ impl ItemKind {
             | Self::Interface
             | Self::Transport
             | Self::Placement => 16,
-            Self::CpuMethod | Self::AccessPoint | Self::Sequence => 1,
+            Self::CpuMethod | Self::AccessPoint | Self::Secure | Self::Sequence => 1,
             Self::FieldsSet | Self::AsAsked => 0,
             Self::Release => 64,
             Self::Version => 72,
@@ -237,6 +245,7 @@ impl ItemKind {
             Self::PathCounts => 48,
             Self::Appendices => 40,
             Self::PagesWanted => 7,
+            Self::Refusal => 200,
             Self::Quality => 96,
         }
     }

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{
-    Address, EndResult, EndSetup, Ending, IoCounts, Limit as LimitPlan, Quality, ServerJob, Tally,
+    Address, EndResult, EndSetup, Ending, IoCounts, Limit as LimitPlan, Quality, ServerJob, Stamps,
+    Tally,
 };
 use netperf_os::Socket;
 use netperf_os::bell::{self, Bell, Outside, Schedule};
@@ -51,6 +52,8 @@ pub(crate) struct Work {
     pub(crate) counts: Option<IoCounts>,
     /// What the numbers in datagrams told.
     pub(crate) quality: Option<Quality>,
+    /// The moments of transactions.
+    pub(crate) stamps: Option<Stamps>,
 }
 
 /// What moved, before the clock stopped.
@@ -108,6 +111,7 @@ impl Server {
                 setup,
                 counts: None,
                 quality: None,
+                stamps: None,
             },
             socket: opened.socket,
             placed,
@@ -168,6 +172,7 @@ impl Server {
         Ok(EndResult {
             quality: work.quality,
             series: watched.map(Watched::series),
+            stamps: work.stamps,
             ..end::result(
                 &work.job.end,
                 &work.setup,

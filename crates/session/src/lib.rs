@@ -17,5 +17,6 @@ mod paths;
 mod quality;
 mod series;
 pub mod server;
+mod stamps;
 
 pub use error::SessionError;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use netperf_model::IoCounts;
+use netperf_model::{IoCounts, Stamps};
 
 /// What became of a send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +66,12 @@ pub trait Endpoint {
 
     /// What went on underneath the messages; `None` where each is a call of its own.
     fn counts(&self) -> Option<IoCounts> {
+        None
+    }
+
+    /// The moments of the transactions so far, which are forgotten with that; `None` where
+    /// nobody stamps them.
+    fn stamps(&mut self) -> Option<Stamps> {
         None
     }
 

@@ -108,6 +108,8 @@ pub enum ItemKind {
     /// Request: microseconds from one sample of a connection to the next, and how many
     /// connections at most, four bytes each.
     Series,
+    /// Request: stamp the messages of transactions; one byte, by which clock.
+    Timestamps,
     /// Request: datagrams carry numbers; one byte, the version of their layout.
     Sequence,
     /// Results: what the numbers told, twelve numbers of eight bytes.
@@ -116,7 +118,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 39] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -153,6 +155,7 @@ impl ItemKind {
         Self::Appendices,
         Self::PagesWanted,
         Self::Series,
+        Self::Timestamps,
         Self::Sequence,
         Self::Quality,
     ];
@@ -197,6 +200,7 @@ impl ItemKind {
             Self::Appendices => 0x90,
             Self::PagesWanted => 0x91,
             Self::Series => 0x92,
+            Self::Timestamps => 0x93,
             Self::Sequence => 0x84,
             Self::Quality => 0x85,
         }
@@ -214,7 +218,7 @@ impl ItemKind {
             | Self::Interface
             | Self::Transport
             | Self::Placement => 16,
-            Self::CpuMethod | Self::AccessPoint | Self::Sequence => 1,
+            Self::Timestamps | Self::CpuMethod | Self::AccessPoint | Self::Sequence => 1,
             Self::FieldsSet | Self::AsAsked => 0,
             Self::Release => 64,
             Self::Version => 72,

@@ -201,6 +201,8 @@ pub struct SeriesArgs {
     pub every: Ends<Duration>,
     /// `--series-flows`: of how many connections.
     pub flows: Option<u32>,
+    /// `--timestamps software`.
+    pub stamps: bool,
 }
 
 /// The options about many flows; any of them asks for the engine that has them.

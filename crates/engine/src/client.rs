@@ -8,7 +8,7 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_model::{
     Address, CpuUsage, Domain, EndResult, EndSetup, Family, Flows, Hosts, IoCounts, Latency,
-    Limit as LimitPlan, Meeting, Quality, Tally, TestId, TestPlan,
+    Limit as LimitPlan, Meeting, Quality, Stamps, Tally, TestId, TestPlan,
 };
 use netperf_os::Socket;
 use netperf_os::bell::{self, Bell, Outside, Schedule};
@@ -55,6 +55,8 @@ pub(crate) struct Work<'a> {
     pub(crate) counts: Option<IoCounts>,
     /// What the numbers in datagrams told.
     pub(crate) quality: Option<Quality>,
+    /// The moments of transactions.
+    pub(crate) stamps: Option<Stamps>,
 }
 
 /// What a run came to at netperf's end.
@@ -152,6 +154,7 @@ impl<'a> Client<'a> {
             file,
             counts: None,
             quality: None,
+            stamps: None,
         };
         Ok(Self {
             work,
@@ -225,6 +228,7 @@ impl<'a> Client<'a> {
         let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
         let mut run = finished(&work, moved, tally, elapsed, cpu);
         run.result.series = watched.map(Watched::series);
+        run.result.stamps = work.stamps;
         Ok(Run {
             latency,
             paused: paused.as_secs_f64(),

@@ -186,6 +186,7 @@ pub(crate) fn result(
         crew: None,
         io,
         series: None,
+        stamps: None,
         quality: None,
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_model::{
     Address, EndResult, EndSetup, Ending, IoCounts, Limit as LimitPlan, PacePlan, Quality,
-    ServerJob, Tally,
+    ServerJob, Stamps, Tally,
 };
 use netperf_os::Socket;
 use netperf_os::bell::{self, Bell, Outside, Schedule};
@@ -55,6 +55,8 @@ pub(crate) struct Work {
     pub(crate) counts: Option<IoCounts>,
     /// What the numbers in datagrams told.
     pub(crate) quality: Option<Quality>,
+    /// The moments of transactions.
+    pub(crate) stamps: Option<Stamps>,
 }
 
 /// What moved, before the clock stopped.
@@ -114,6 +116,7 @@ impl Server {
                 setup,
                 counts: None,
                 quality: None,
+                stamps: None,
             },
             socket: opened.socket,
             placed,
@@ -183,6 +186,7 @@ impl Server {
         Ok(EndResult {
             quality: work.quality,
             series: watched.map(Watched::series),
+            stamps: work.stamps,
             ..end::result(
                 &work.job.end,
                 &work.setup,

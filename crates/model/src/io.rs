@@ -149,6 +149,8 @@ pub enum Feature {
     Pages,
     /// [`EndPlan::series`](crate::plan::EndPlan::series).
     Series,
+    /// [`EndPlan::stamps`](crate::plan::EndPlan::stamps).
+    Timestamps,
     /// [`IoPlan::splice`].
     Splice,
     /// `IPV6_FLOWLABEL_MGR`.
@@ -159,7 +161,7 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Poll,
         Self::Epoll,
         Self::Uring,
@@ -174,6 +176,7 @@ impl Feature {
         Self::Mark,
         Self::Pages,
         Self::Series,
+        Self::Timestamps,
         Self::Splice,
         Self::FlowLabel,
         Self::Sequence,
@@ -197,6 +200,7 @@ impl Feature {
             Self::Mark => "mark",
             Self::Pages => "pages",
             Self::Series => "series",
+            Self::Timestamps => "timestamps",
             Self::Splice => "splice",
             Self::FlowLabel => "flow-label",
             Self::Sequence => "sequence",
@@ -226,6 +230,7 @@ impl Feature {
             Self::Device => "--bind-device",
             Self::Mark => "--mark",
             Self::Pages | Self::Series => "--series",
+            Self::Timestamps => "--timestamps",
             Self::Splice => "--splice",
             Self::FlowLabel => "--flow-label",
             Self::Sequence => "--sequence",
@@ -254,6 +259,7 @@ impl Feature {
             Self::Uring => "Linux 6.1 that lets this user have io_uring (kernel.io_uring_disabled)",
             Self::ZeroCopy => "Linux 4.14",
             Self::Segments => "Linux 5.0",
+            Self::Timestamps => "Linux 4.6",
             Self::BusyPoll => "a kernel with CONFIG_NET_RX_BUSY_POLL, and CAP_NET_ADMIN",
             Self::NotSentLowAt => "Linux 3.12",
             Self::Device => "an interface of that name, and CAP_NET_RAW",

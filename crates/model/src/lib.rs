@@ -16,6 +16,7 @@ pub mod io;
 pub mod job;
 pub mod latency;
 pub mod many;
+pub mod one_way;
 pub mod outcome;
 pub mod plan;
 pub mod policy;
@@ -37,6 +38,7 @@ pub use io::{Feature, IoCounts, IoMethod, IoPlan};
 pub use job::{Abilities, Ending, ServerJob};
 pub use latency::{Decades, Latency};
 pub use many::{Crew, FlowCounts, Flows, Many, Placement, Window, Workers};
+pub use one_way::{ClockOffset, OneWay, Part, Spread, Stamp, Stamps};
 pub use outcome::{Confidence, EndResult, Iteration, Outcome, Span, Tally, TcpFacts, Warning};
 pub use plan::{
     Confidence as ConfidencePlan, ControlPlan, CpuBinding, CpuPlan, DataAddress, EndPlan, Family,

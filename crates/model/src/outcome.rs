@@ -9,6 +9,7 @@ use crate::host::HostFacts;
 use crate::io::IoCounts;
 use crate::latency::Latency;
 use crate::many::{Crew, Flows, Window};
+use crate::one_way::{OneWay, Stamps};
 use crate::plan::TestPlan;
 use crate::quality::Quality;
 use crate::series::Series;
@@ -83,6 +84,8 @@ pub struct EndResult {
     pub io: Option<IoCounts>,
     /// What TCP knew of its connections meanwhile; `None` where nobody asked.
     pub series: Option<Series>,
+    /// The moments of its transactions; `None` where nobody asked.
+    pub stamps: Option<Stamps>,
     /// What the numbers in datagrams told; `None` where they had none.
     pub quality: Option<Quality>,
 }
@@ -133,6 +136,9 @@ pub struct Iteration {
     pub tcp: Option<TcpFacts>,
     /// What each of many flows did; `None` with the plain loop.
     pub many: Option<Flows>,
+    /// Where the time of transactions went; `None` where that was not asked, and where no
+    /// transaction was seen whole by both ends.
+    pub one_way: Option<OneWay>,
 }
 
 impl Iteration {

@@ -293,6 +293,8 @@ pub struct EndPlan {
     pub io: IoPlan,
     /// How often what TCP knows of its connections is written down; `None` does not.
     pub series: Option<SeriesPlan>,
+    /// Whether the kernel stamps the messages of transactions.
+    pub stamps: bool,
     /// The method is the one that trials pick, or have picked.
     pub auto_io: bool,
     /// Whether datagrams carry numbers, and what these tell is kept.
@@ -317,7 +319,8 @@ impl EndPlan {
             (Feature::NotSentLowAt, socket.notsent_lowat.is_some()),
             (Feature::Device, socket.device.is_some()),
             (Feature::Mark, socket.mark.is_some()),
-            (Feature::Pages, self.series.is_some()),
+            (Feature::Timestamps, self.stamps),
+            (Feature::Pages, self.series.is_some() || self.stamps),
             (Feature::Series, self.series.is_some()),
             (Feature::Splice, io.splice),
             (Feature::FlowLabel, socket.flow_label.is_some()),

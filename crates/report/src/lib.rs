@@ -14,6 +14,7 @@ pub mod format;
 mod interim;
 pub mod latency;
 pub mod list;
+mod one_way;
 mod paths;
 mod quality;
 pub mod reference;

@@ -1,5 +1,6 @@
 //! The manual's reference of selectors, made from the table.
 
+use crate::one_way::ONE_WAY;
 use crate::paths::PATHS;
 use crate::quality::QUALITY;
 use crate::selectors::{FURTHER, SELECTORS, Selector};
@@ -57,6 +58,15 @@ of netserver where it receives, else of netperf.
 |---|---|---|
 ";
 
+const ONE_WAY_TITLE: &str = "
+## One way
+
+Where the time of transactions went, with `--timestamps`; `all` and `?` leave them out.
+
+| name | unit | meaning |
+|---|---|---|
+";
+
 const FAMILY: &str = "
 ## Times of operations
 
@@ -102,6 +112,8 @@ pub fn page() -> String {
     out.extend(PATHS.iter().map(line));
     out.push_str(OVER_TIME_TITLE);
     out.extend(OVER_TIME.iter().map(line));
+    out.push_str(ONE_WAY_TITLE);
+    out.extend(ONE_WAY.iter().map(line));
     out.push_str(QUALITY_TITLE);
     out.extend(QUALITY.iter().map(line));
     let further: String = FURTHER.iter().map(line).collect();
@@ -131,6 +143,7 @@ mod tests {
             .chain(PATHS)
             .chain(QUALITY)
             .chain(OVER_TIME)
+            .chain(ONE_WAY)
         {
             let cell = format!("| `{}` |", row.name);
             assert_eq!(page.matches(&cell).count(), 1, "{}", row.name);

@@ -5,6 +5,7 @@
 //! selector is a new row; a new value is a function in [`crate::values`].
 
 use crate::latency::{LatencyColumn, Statistic, micros};
+use crate::one_way::ONE_WAY;
 use crate::paths::PATHS;
 use crate::quality::QUALITY;
 use crate::series::OVER_TIME;
@@ -90,6 +91,7 @@ pub fn by_name(name: &str) -> Option<&'static Selector> {
         .chain(FURTHER)
         .chain(PATHS)
         .chain(OVER_TIME)
+        .chain(ONE_WAY)
         .chain(QUALITY)
         .find(|row| row.name.eq_ignore_ascii_case(name))
 }

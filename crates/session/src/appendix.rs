@@ -11,7 +11,7 @@ use netperf_wire::messages::{Extension, HeaderOnly, ItemKind, Page};
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind, Stage};
 
 use crate::error::SessionError;
-use crate::series;
+use crate::{series, stamps};
 
 /// The most bytes that one appendix can have.
 pub const MOST_BYTES: usize = 4 << 20;
@@ -27,16 +27,19 @@ pub const NO_SUCH_PAGES: RemoteErrno = RemoteErrno(61);
 pub enum AppendixKind {
     /// [`EndResult::series`].
     Series,
+    /// [`EndResult::stamps`].
+    Stamps,
 }
 
 impl AppendixKind {
-    const ALL: [Self; 1] = [Self::Series];
+    const ALL: [Self; 2] = [Self::Series, Self::Stamps];
 
     /// Its number, which never changes.
     #[must_use]
     pub const fn number(self) -> u8 {
         match self {
             Self::Series => 1,
+            Self::Stamps => 2,
         }
     }
 
@@ -48,6 +51,7 @@ impl AppendixKind {
     fn is_wanted(self, plan: &TestPlan) -> bool {
         match self {
             Self::Series => plan.remote.series.is_some(),
+            Self::Stamps => plan.remote.stamps,
         }
     }
 
@@ -55,6 +59,7 @@ impl AppendixKind {
     fn of(self, result: &EndResult) -> Option<Vec<u8>> {
         match self {
             Self::Series => result.series.as_ref().map(series::encode),
+            Self::Stamps => result.stamps.as_ref().map(stamps::encode),
         }
     }
 
@@ -65,6 +70,11 @@ impl AppendixKind {
                 let series = series::decode(bytes)
                     .ok_or_else(|| SessionError::Malformed("the series is cut".to_owned()))?;
                 result.series = Some(series);
+            }
+            Self::Stamps => {
+                let stamps = stamps::decode(bytes)
+                    .ok_or_else(|| SessionError::Malformed("the stamps are cut".to_owned()))?;
+                result.stamps = Some(stamps);
             }
         }
         Ok(())

@@ -18,5 +18,6 @@ mod paths;
 mod quality;
 mod series;
 pub mod server;
+mod stamps;
 
 pub use error::SessionError;

@@ -407,6 +407,7 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     ),
     series::SERIES,
     series::FLOWS,
+    series::TIMESTAMPS,
     Opt::without_letter(
         "",
         "print everything that is known of the run as one JSON document",

@@ -38,6 +38,19 @@ pub(super) const FLOWS: Opt = Opt::without_letter(
 .long("series-flows", Group::Output, Kind::Within(1, MOST_FLOWS))
 .more("8 unless given. Both ends take the same: those with the smallest ports of netperf.");
 
+pub(super) const TIMESTAMPS: Opt = Opt::without_letter(
+    "clock",
+    "software: split transactions into stack and wire, each way",
+    Action::Value(|a, text| a.series.stamps = text == "software"),
+)
+.long("timestamps", Group::Output, Kind::Word(&["software"]))
+.more(
+    "In TCP_RR and UDP_RR with one transaction at a time. The kernels of both ends stamp \
+     what leaves and what arrives (SO_TIMESTAMPING); the offset of their clocks is estimated \
+     from the fastest round trips, and shown with its error. --json, -v 2 and selectors such \
+     as WIRE_THERE_USEC tell where the time went. Both ends must be of this program.",
+);
+
 /// Seconds, as the kind of the option hands them on.
 fn time(text: &str) -> Duration {
     let seconds = text.parse().unwrap_or(0.0);

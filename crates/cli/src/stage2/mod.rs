@@ -75,6 +75,7 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         remote_data,
         local: EndPlan {
             series: io::series(&global.series, io::End::Local),
+            stamps: global.series.stamps,
             ..io::with_paths(&global.io, flow, io::End::Local, ends::local(args))
         },
         remote: remote_end(args, flow, control.is_some()),
@@ -98,6 +99,7 @@ fn remote_end(args: &Args, flow: Flow, controlled: bool) -> EndPlan {
     if controlled {
         EndPlan {
             series: io::series(&args.global.series, io::End::Remote),
+            stamps: args.global.series.stamps,
             ..io::with_paths(&args.global.io, flow, io::End::Remote, end)
         }
     } else {

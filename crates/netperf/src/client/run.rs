@@ -14,7 +14,7 @@ use netperf_measure::confidence::{Series, assess};
 use netperf_measure::cpu;
 use netperf_model::{
     Address, Agreed, Confidence, CpuUsage, EndResult, Feature, HostFacts, Hosts, Iteration,
-    Latency, Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures,
+    Latency, OneWay, Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures,
 };
 use netperf_os::bell;
 use netperf_os::tcp::TcpInfo;
@@ -321,7 +321,9 @@ impl<'a> Test<'a> {
             data_port: agreement.map_or(data_port.into(), |agreement| agreement.data_port),
             remote_cpu: agreement.is_some_and(|agreement| agreement.measures_cpu),
         };
+        let one_way = one_way(&ran.result, remote.as_ref());
         let iteration = Iteration {
+            one_way,
             elapsed: ran.elapsed,
             paused: ran.paused,
             local: ran.result,
@@ -457,6 +459,11 @@ fn data_address(agreement: Option<&Agreement>, hosts: &Hosts, port: u16) -> Addr
         (Some(address), _) => address,
         (None, _) => Address::Inet(socket_address(&hosts.remote, port)),
     }
+}
+
+/// Where the time of transactions went, where both ends stamped them.
+fn one_way(own: &EndResult, remote: Option<&EndResult>) -> Option<OneWay> {
+    OneWay::of(own.stamps.as_ref()?, remote?.stamps.as_ref()?)
 }
 
 /// netserver's result with its connections numbered as ours are.

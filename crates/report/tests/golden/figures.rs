@@ -80,6 +80,7 @@ impl Figures {
         let local = self.local.result(elapsed, work, transactions);
         let remote = self.remote.result(elapsed, work, transactions);
         let iteration = Iteration {
+            one_way: None,
             elapsed,
             paused: 0.0,
             local,

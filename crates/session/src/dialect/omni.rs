@@ -15,7 +15,7 @@ use netperf_wire::{
 
 use super::{Ready, from_wire, to_wire};
 use crate::appendix::Appendices;
-use crate::{errno, extension, paths, quality, series};
+use crate::{errno, extension, paths, quality, series, stamps};
 
 /// What a request asks for, and what one of our own clients asks for beyond OMNI.
 pub(super) fn job(
@@ -39,6 +39,7 @@ pub(super) fn job(
     }
     end.place = extension::place(&asked);
     paths::asked(&asked, &mut end).map_err(|_| errno::INVALID)?;
+    end.stamps = stamps::asked(&asked).map_err(|_| errno::INVALID)?;
     end.series = series::asked(&asked).map_err(|_| errno::INVALID)?;
     end.sequence = quality::asked(&asked).map_err(|_| errno::INVALID)?;
     Ok(ServerJob {
@@ -117,6 +118,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         place: PlacePlan::default(),
         io: IoPlan::default(),
         series: None,
+        stamps: false,
         auto_io: false,
         sequence: false,
     })

@@ -17,7 +17,7 @@ use super::{
     Agreement, LocalEnd, header, or_minus_one, seconds, signed, unusual_method, wire_family,
 };
 use crate::error::SessionError;
-use crate::{extension, paths, quality, series};
+use crate::{extension, paths, quality, series, stamps};
 
 /// The request for one iteration.
 pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
@@ -93,6 +93,9 @@ fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) {
         extension::ask_for_flows(&mut asked, many.flows, &many.remote);
     }
     paths::ask(&mut asked, &plan.remote);
+    if plan.remote.stamps {
+        stamps::ask(&mut asked);
+    }
     if let Some(plan) = plan.remote.series {
         series::ask(&mut asked, plan);
     }
@@ -265,6 +268,7 @@ pub(super) fn results(
         crew: extension::crew(frame),
         io,
         series: None,
+        stamps: None,
         quality: quality::told(frame),
     })
 }

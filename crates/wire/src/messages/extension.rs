@@ -115,6 +115,8 @@ pub enum ItemKind {
     Secure,
     /// Response: why netserver refuses, as text.
     Refusal,
+    /// Request: stamp the messages of transactions; one byte, by which clock.
+    Timestamps,
     /// Request: datagrams carry numbers; one byte, the version of their layout.
     Sequence,
     /// Results: what the numbers told, twelve numbers of eight bytes.
@@ -123,7 +125,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 41] = [
+    pub const ALL: [Self; 42] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -163,6 +165,7 @@ impl ItemKind {
         Self::Series,
         Self::Secure,
         Self::Refusal,
+        Self::Timestamps,
         Self::Sequence,
         Self::Quality,
     ];
@@ -210,6 +213,7 @@ impl ItemKind {
             Self::Series => 0x92,
             Self::Secure => 0xa0,
             Self::Refusal => 0xa1,
+            Self::Timestamps => 0x93,
             Self::Sequence => 0x84,
             Self::Quality => 0x85,
         }
@@ -227,7 +231,7 @@ impl ItemKind {
             | Self::Interface
             | Self::Transport
             | Self::Placement => 16,
-            Self::CpuMethod | Self::AccessPoint | Self::Secure | Self::Sequence => 1,
+            Self::Timestamps | Self::CpuMethod | Self::AccessPoint | Self::Secure | Self::Sequence => 1,
             Self::FieldsSet | Self::AsAsked => 0,
             Self::Release => 64,
             Self::Version => 72,

@@ -143,6 +143,7 @@ impl<'a> Test<'a> {
             remote_cpu: first.is_some_and(|agreement| agreement.measures_cpu),
         };
         let iteration = Iteration {
+            one_way: None,
             elapsed: ran.elapsed,
             paused: ran.paused,
             local: ran.result,

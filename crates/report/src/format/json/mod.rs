@@ -11,6 +11,7 @@ mod datagrams;
 mod ends;
 mod flows;
 mod list;
+mod one_way;
 mod results;
 mod series;
 mod test;

@@ -2,6 +2,7 @@
 
 use super::datagrams::{Datagrams, sent};
 use super::flows::{Flows, Threads};
+use super::one_way::OneWay;
 use super::series::Series;
 use super::{finite, measured};
 use crate::view::View;
@@ -80,6 +81,7 @@ pub(super) struct Run<'a> {
     segment_size_bytes: Option<u32>,
     cipher: Option<&'a str>,
     tcp: Option<Tcp>,
+    one_way: Option<OneWay>,
     flows: Option<Flows>,
     local: Measured<'a>,
     remote: Option<Measured<'a>>,
@@ -95,6 +97,7 @@ object!(Run<'_> {
     segment_size_bytes,
     cipher,
     tcp,
+    one_way,
     flows,
     local,
     remote,
@@ -446,6 +449,7 @@ impl<'a> Run<'a> {
             segment_size_bytes: run.segment_size,
             cipher: run.cipher.as_deref(),
             tcp: run.tcp.map(tcp),
+            one_way: run.one_way.as_ref().map(OneWay::of),
             flows: run
                 .many
                 .as_ref()

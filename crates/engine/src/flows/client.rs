@@ -35,8 +35,8 @@ use crate::end::{self, Carries};
 use crate::error::{EngineError, Operation, refused};
 use crate::finish::Drained;
 use crate::live::Live;
-use crate::series::{self, Watched};
 use crate::sendfile;
+use crate::series::{self, Watched};
 use crate::stop::{Ended, Lost};
 
 /// How long after its time netserver may send.

@@ -111,8 +111,10 @@ pub fn send(fd: BorrowedFd<'_>, buf: &[u8], peer: &Peer<'_>, stamped: bool) -> i
 
 /// Asks for the stamp of one message.
 fn ask(message: &mut libc::msghdr, control: &mut Control<32>) {
-    // SAFETY: these two only compute with numbers.
-    let (space, length) = unsafe { (libc::CMSG_SPACE(LEN_OF_FLAGS), libc::CMSG_LEN(LEN_OF_FLAGS)) };
+    // SAFETY: this only computes with numbers.
+    let space = unsafe { libc::CMSG_SPACE(LEN_OF_FLAGS) };
+    // SAFETY: as above.
+    let length = unsafe { libc::CMSG_LEN(LEN_OF_FLAGS) };
     message.msg_control = control.0.as_mut_ptr().cast();
     message.msg_controllen = usize::try_from(space).unwrap_or(0);
     // SAFETY: the control data has room for a header.

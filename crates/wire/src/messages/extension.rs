@@ -231,7 +231,11 @@ impl ItemKind {
             | Self::Interface
             | Self::Transport
             | Self::Placement => 16,
-            Self::Timestamps | Self::CpuMethod | Self::AccessPoint | Self::Secure | Self::Sequence => 1,
+            Self::Timestamps
+            | Self::CpuMethod
+            | Self::AccessPoint
+            | Self::Secure
+            | Self::Sequence => 1,
             Self::FieldsSet | Self::AsAsked => 0,
             Self::Release => 64,
             Self::Version => 72,

@@ -22,6 +22,7 @@ pub mod plan;
 pub mod policy;
 pub mod quality;
 pub mod refusal;
+pub mod secret;
 pub mod series;
 pub mod units;
 
@@ -48,5 +49,6 @@ pub use plan::{
 pub use policy::{BadNetwork, Crowd, DataPeers, Denied, Limits, Network, Policy, Require, Sources};
 pub use quality::{NUMBER_BYTES, Quality};
 pub use refusal::{Refusal, refusal};
+pub use secret::{Secret, WeakSecret};
 pub use series::{FlowSeries, Series, SeriesPlan, TcpSample};
 pub use units::{Unit, UnitKind};

@@ -51,6 +51,7 @@ fn text(length: usize) -> Option<String> {
 
 fn known(length: usize) -> HostFacts {
     HostFacts {
+        settings: None,
         sysname: text(length),
         release: text(length),
         version: text(length),
@@ -77,7 +78,6 @@ fn known(length: usize) -> HostFacts {
             mode: Some(SecurityMode::Enforcing),
             specific: text(length),
         },
-        settings: None,
     }
 }
 

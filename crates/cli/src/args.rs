@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use netperf_model::{CpuMethod, Family, IoMethod, Limit, Placement, Unit};
+use netperf_model::{CpuMethod, Duplex, Family, IoMethod, Limit, Placement, Unit};
 
 use crate::grammar::Direction;
 use crate::operations::Operations;
@@ -143,6 +143,8 @@ pub struct GlobalArgs {
     pub iterations: Option<IterationsArg>,
     /// `-I`: confidence.
     pub confidence: ConfidenceArg,
+    /// `--bidirectional`.
+    pub bidirectional: Option<Duplex>,
     /// How bytes are moved.
     pub io: IoArgs,
     /// `-j`: keep latency statistics.

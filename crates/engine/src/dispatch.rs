@@ -26,6 +26,7 @@ mod client;
 mod server;
 
 pub(crate) use client::{Keeping, client};
+
 pub(crate) use server::server;
 
 use std::io;

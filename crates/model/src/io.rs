@@ -128,11 +128,13 @@ pub enum Feature {
     Mark,
     /// Numbers in datagrams, and what they tell of loss, order and delay.
     Sequence,
+    /// Bulk data both ways at once over one connection or socket.
+    Duplex,
 }
 
 impl Feature {
     /// Every feature.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Poll,
         Self::Epoll,
         Self::ZeroCopy,
@@ -145,6 +147,7 @@ impl Feature {
         Self::Device,
         Self::Mark,
         Self::Sequence,
+        Self::Duplex,
     ];
 
     /// Its name between our ends, which never changes.
@@ -163,6 +166,7 @@ impl Feature {
             Self::Device => "device",
             Self::Mark => "mark",
             Self::Sequence => "sequence",
+            Self::Duplex => "duplex",
         }
     }
 
@@ -188,13 +192,14 @@ impl Feature {
             Self::Device => "--bind-device",
             Self::Mark => "--mark",
             Self::Sequence => "--sequence",
+            Self::Duplex => "--bidirectional",
         }
     }
 
     /// Whether it is nothing that one end can do alone.
     #[must_use]
     pub const fn takes_both(self) -> bool {
-        matches!(self, Self::Sequence)
+        matches!(self, Self::Sequence | Self::Duplex)
     }
 
     /// What a host needs for it; empty where every Linux of today has it.
@@ -206,7 +211,8 @@ impl Feature {
             | Self::Discard
             | Self::Batch
             | Self::QuickAck
-            | Self::Sequence => "",
+            | Self::Sequence
+            | Self::Duplex => "",
             Self::ZeroCopy => "Linux 4.14",
             Self::Segments => "Linux 5.0",
             Self::BusyPoll => "a kernel with CONFIG_NET_RX_BUSY_POLL, and CAP_NET_ADMIN",

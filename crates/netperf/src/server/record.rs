@@ -160,6 +160,7 @@ impl Record {
                             sends: false,
                             receives: false,
                             connects: false,
+                            duplex: None,
                         },
                         |(_, flow)| *flow,
                     ),

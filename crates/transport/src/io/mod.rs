@@ -41,7 +41,8 @@ fn try_out(feature: Feature) -> io::Result<()> {
         | Feature::Batch
         | Feature::Device
         | Feature::Mark
-        | Feature::Sequence => Ok(()),
+        | Feature::Sequence
+        | Feature::Duplex => Ok(()),
         Feature::ZeroCopy => on(Tcp, IntOption::ZeroCopy, 1),
         Feature::Segments => {
             on(Udp, IntOption::Segment, 1000)?;

@@ -104,11 +104,13 @@ pub enum ItemKind {
     Sequence,
     /// Results: what the numbers told, twelve numbers of eight bytes.
     Quality,
+    /// Request: the data socket carries bulk data both ways at once; no bytes.
+    Duplex,
 }
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 36] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -144,6 +146,7 @@ impl ItemKind {
         Self::PathCounts,
         Self::Sequence,
         Self::Quality,
+        Self::Duplex,
     ];
 
     /// Its number, which never changes.
@@ -185,6 +188,7 @@ impl ItemKind {
             Self::PathCounts => 0x64,
             Self::Sequence => 0x84,
             Self::Quality => 0x85,
+            Self::Duplex => 0x86,
         }
     }
 
@@ -201,7 +205,7 @@ impl ItemKind {
             | Self::Transport
             | Self::Placement => 16,
             Self::CpuMethod | Self::AccessPoint | Self::Sequence => 1,
-            Self::FieldsSet | Self::AsAsked => 0,
+            Self::FieldsSet | Self::AsAsked | Self::Duplex => 0,
             Self::Release => 64,
             Self::Version => 72,
             Self::PciIds => 8,

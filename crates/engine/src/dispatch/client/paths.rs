@@ -144,7 +144,7 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         Ok(self.parted_from(endpoint, ended))
     }
 
-    fn parted_from<E: Parts>(self, endpoint: E, ended: Ended) -> Moved {
+    pub(super) fn parted_from<E: Parts>(self, endpoint: E, ended: Ended) -> Moved {
         self.stop.over();
         self.work.counts = endpoint.counts();
         let sends = self.work.plan.flow.sends;

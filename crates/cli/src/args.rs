@@ -76,8 +76,8 @@ pub struct InterimArg {
 /// How bytes are moved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IoArgs {
-    /// `--io`.
-    pub method: Ends<IoMethod>,
+    /// `--io`; `None` inside is `auto`.
+    pub method: Ends<Option<IoMethod>>,
     /// `--zerocopy`.
     pub zerocopy: bool,
     /// `--discard`.
@@ -86,6 +86,8 @@ pub struct IoArgs {
     pub batch: Ends<i32>,
     /// `--segment-offload`.
     pub segments: Ends<bool>,
+    /// `--splice`.
+    pub splice: bool,
     /// `--busy-poll`: microseconds.
     pub busy_poll: Ends<i32>,
     /// `--quickack`.
@@ -96,6 +98,8 @@ pub struct IoArgs {
     pub device: Ends<String>,
     /// `--mark`.
     pub mark: Ends<i32>,
+    /// `--flow-label`.
+    pub flow_label: Ends<i32>,
     /// `--sequence`.
     pub sequence: bool,
 }

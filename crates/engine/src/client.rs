@@ -15,7 +15,7 @@ use netperf_os::tcp::TcpInfo;
 use netperf_os::{SockAddr, Socket};
 pub use netperf_transport::meeting::EndMark;
 use netperf_transport::place::{self, Placed, Wanted};
-use netperf_transport::socket::{self, Facts};
+use netperf_transport::socket::{self, Facts, Side};
 
 use crate::dispatch::{self, Keeping};
 use crate::end::{self, Carries, Rings};
@@ -125,7 +125,7 @@ impl<'a> Client<'a> {
         place::check(plan.transport, &plan.local.place).map_err(Operation::Create.failed())?;
         let opened = socket::open(plan.transport, family, &plan.local.socket)
             .map_err(Operation::Create.failed())?;
-        socket::set_extras(&opened.socket, &plan.local.socket).map_err(refused)?;
+        socket::set_extras(&opened.socket, &plan.local.socket, Side::Asks).map_err(refused)?;
         let local = local_address(plan, hosts, family);
         // A connection binds by itself; a datagram socket must have a port to be told of.
         if plan.flow.sends && end::drops_silently(plan.transport) {
@@ -219,7 +219,9 @@ impl<'a> Client<'a> {
         } = self;
         let plan = work.plan;
         let at = |remote: &Address| {
-            place::sock_addr(plan.transport, remote).map_err(Operation::Connect.failed())
+            place::sock_addr(plan.transport, remote)
+                .map(|remote| socket::labelled(remote, &plan.local.socket))
+                .map_err(Operation::Connect.failed())
         };
         // What the binding left in the file system stays until the end.
         let (beside, _placed_beside) = match beside {
@@ -277,7 +279,7 @@ impl<'a> Client<'a> {
 fn beside(plan: &TestPlan, family: Family, mut local: SocketAddr) -> Result<Beside, EngineError> {
     let opened = socket::open(plan.transport, family, &plan.local.socket)
         .map_err(Operation::Create.failed())?;
-    socket::set_extras(&opened.socket, &plan.local.socket).map_err(refused)?;
+    socket::set_extras(&opened.socket, &plan.local.socket, Side::Asks).map_err(refused)?;
     // The other one has the port that was asked for.
     local.set_port(0);
     Ok(Beside {

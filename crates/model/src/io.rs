@@ -10,11 +10,13 @@ pub enum IoMethod {
     Poll,
     /// It sleeps in epoll_wait(2).
     Epoll,
+    /// It hands calls to io_uring(7) and sleeps there, in one system call.
+    Uring,
 }
 
 impl IoMethod {
     /// Every method.
-    pub const ALL: [Self; 3] = [Self::Blocking, Self::Poll, Self::Epoll];
+    pub const ALL: [Self; 4] = [Self::Blocking, Self::Poll, Self::Epoll, Self::Uring];
 
     /// Its name in options and output.
     #[must_use]
@@ -23,6 +25,7 @@ impl IoMethod {
             Self::Blocking => "blocking",
             Self::Poll => "poll",
             Self::Epoll => "epoll",
+            Self::Uring => "uring",
         }
     }
 
@@ -32,6 +35,17 @@ impl IoMethod {
         Self::ALL.into_iter().find(|method| method.label() == name)
     }
 
+    /// What it takes of a host; `None` for blocking calls, which every one makes.
+    #[must_use]
+    pub const fn feature(self) -> Option<Feature> {
+        match self {
+            Self::Blocking => None,
+            Self::Poll => Some(Feature::Poll),
+            Self::Epoll => Some(Feature::Epoll),
+            Self::Uring => Some(Feature::Uring),
+        }
+    }
+
     /// Its number in messages, which never changes.
     #[must_use]
     pub const fn code(self) -> u8 {
@@ -39,6 +53,7 @@ impl IoMethod {
             Self::Blocking => 0,
             Self::Poll => 1,
             Self::Epoll => 2,
+            Self::Uring => 3,
         }
     }
 
@@ -63,6 +78,8 @@ pub struct IoPlan {
     /// The kernel cuts one long datagram into many and puts many together again
     /// (`UDP_SEGMENT`, `UDP_GRO`).
     pub segments: bool,
+    /// What is received goes through a pipe into the null device (splice(2)).
+    pub splice: bool,
 }
 
 impl IoPlan {
@@ -108,6 +125,8 @@ pub enum Feature {
     Poll,
     /// [`IoMethod::Epoll`].
     Epoll,
+    /// [`IoMethod::Uring`].
+    Uring,
     /// [`IoPlan::zerocopy`].
     ZeroCopy,
     /// [`IoPlan::discard`].
@@ -126,6 +145,10 @@ pub enum Feature {
     Device,
     /// `SO_MARK`.
     Mark,
+    /// [`IoPlan::splice`].
+    Splice,
+    /// `IPV6_FLOWLABEL_MGR`.
+    FlowLabel,
     /// Numbers in datagrams, and what they tell of loss, order and delay.
     Sequence,
     /// Bulk data both ways at once over one connection or socket.
@@ -134,9 +157,10 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 16] = [
         Self::Poll,
         Self::Epoll,
+        Self::Uring,
         Self::ZeroCopy,
         Self::Discard,
         Self::Batch,
@@ -146,6 +170,8 @@ impl Feature {
         Self::NotSentLowAt,
         Self::Device,
         Self::Mark,
+        Self::Splice,
+        Self::FlowLabel,
         Self::Sequence,
         Self::Duplex,
     ];
@@ -156,6 +182,7 @@ impl Feature {
         match self {
             Self::Poll => "poll",
             Self::Epoll => "epoll",
+            Self::Uring => "uring",
             Self::ZeroCopy => "zerocopy",
             Self::Discard => "discard",
             Self::Batch => "batch",
@@ -165,6 +192,8 @@ impl Feature {
             Self::NotSentLowAt => "notsent-lowat",
             Self::Device => "device",
             Self::Mark => "mark",
+            Self::Splice => "splice",
+            Self::FlowLabel => "flow-label",
             Self::Sequence => "sequence",
             Self::Duplex => "duplex",
         }
@@ -182,6 +211,7 @@ impl Feature {
         match self {
             Self::Poll => "--io poll",
             Self::Epoll => "--io epoll",
+            Self::Uring => "--io uring",
             Self::ZeroCopy => "--zerocopy",
             Self::Discard => "--discard",
             Self::Batch => "--batch",
@@ -191,6 +221,8 @@ impl Feature {
             Self::NotSentLowAt => "--notsent-lowat",
             Self::Device => "--bind-device",
             Self::Mark => "--mark",
+            Self::Splice => "--splice",
+            Self::FlowLabel => "--flow-label",
             Self::Sequence => "--sequence",
             Self::Duplex => "--bidirectional",
         }
@@ -211,14 +243,19 @@ impl Feature {
             | Self::Discard
             | Self::Batch
             | Self::QuickAck
+            | Self::Splice
             | Self::Sequence
             | Self::Duplex => "",
+            Self::Uring => "Linux 6.1 that lets this user have io_uring (kernel.io_uring_disabled)",
             Self::ZeroCopy => "Linux 4.14",
             Self::Segments => "Linux 5.0",
             Self::BusyPoll => "a kernel with CONFIG_NET_RX_BUSY_POLL, and CAP_NET_ADMIN",
             Self::NotSentLowAt => "Linux 3.12",
             Self::Device => "an interface of that name, and CAP_NET_RAW",
             Self::Mark => "CAP_NET_ADMIN",
+            Self::FlowLabel => {
+                "IPv6, and at netserver's end of TCP net.ipv6.flowlabel_consistency = 0"
+            }
         }
     }
 }

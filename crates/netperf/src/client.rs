@@ -163,8 +163,9 @@ fn measure(run: &mut Run, begun: Begun, done: &mut Done) -> Result<(), Failure> 
         Failure::stdout(netperf_report::SelectionError::EXIT, &error.to_string())
     })?;
     run.plan.latency |= needs.latency;
-    out(&json::start(begun.frame(run)));
     bind_to_cpu(run);
+    run::trial::settle(run, begun)?;
+    out(&json::start(begun.frame(run)));
     if run.plan.test.moves_data() {
         run::test(run, begun, done)
     } else {

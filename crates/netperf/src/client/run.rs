@@ -2,6 +2,7 @@
 
 mod both;
 pub(crate) mod many;
+pub(super) mod trial;
 
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;

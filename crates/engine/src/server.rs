@@ -228,7 +228,9 @@ fn waited_in_vain(job: &ServerJob, served: &Served) -> Duration {
         return served.idle;
     }
     match served.ended {
-        Ended::Abandoned if may_end_in_silence(job) => bell::overtime(),
+        Ended::Abandoned if may_end_in_silence(job) || job.flow.duplex.is_some() => {
+            bell::overtime()
+        }
         Ended::Abandoned => bell::overtime() + PAD,
         Ended::Complete | Ended::ByPeer | Ended::TimeOver | Ended::Lost(_) => served.idle,
     }

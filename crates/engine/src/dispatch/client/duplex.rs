@@ -163,8 +163,8 @@ pub(crate) fn blamed(failed: Failed) -> EngineError {
 
 /// A connection whose end never came.
 fn lost(ended: Ended) -> Ended {
-    match ended {
-        Ended::Abandoned if !netperf_os::bell::stopped_by_user() => Ended::Lost(Lost::NotClosed),
-        other => other,
+    if ended == Ended::Abandoned && !netperf_os::bell::stopped_by_user() {
+        return Ended::Lost(Lost::NotClosed);
     }
+    ended
 }

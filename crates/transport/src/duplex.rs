@@ -4,10 +4,12 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use netperf_model::Sources;
 use netperf_os::SockAddr;
-use netperf_os::io as calls;
+use netperf_os::io::{self as calls, Source};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received, stream_sent};
+use crate::udp::is_strange;
 
 /// A direction of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +36,8 @@ pub struct DatagramHalf<'a> {
     pub socket: BorrowedFd<'a>,
     /// Where datagrams go.
     pub to: &'a SockAddr,
+    /// From where they may come; `None` is from anywhere.
+    pub sources: Option<&'a Sources>,
 }
 
 impl DatagramHalf<'_> {
@@ -56,6 +60,49 @@ impl Endpoint for DatagramHalf<'_> {
 
     #[inline]
     fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
-        received(calls::recv(self.socket, buf))
+        let Some(sources) = self.sources else {
+            return received(calls::recv(self.socket, buf));
+        };
+        let mut source = Source::unknown();
+        let got = received(calls::recv_from(self.socket, buf, &mut source))?;
+        // What comes from a stranger is nothing.
+        Ok(if is_strange(&source, sources) {
+            Received::Interrupted
+        } else {
+            got
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netperf_model::Policy;
+    use std::net::UdpSocket;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn one_direction_sends_while_the_other_takes_what_no_stranger_sent() {
+        let (here, there) = (UdpSocket::bind("127.0.0.1:0"), UdpSocket::bind("127.0.0.1:0"));
+        let (here, there) = (here.unwrap(), there.unwrap());
+        let to = SockAddr::from(there.local_addr().unwrap());
+        let only = |peer: &str| Policy::default().sources(Some(peer.parse().unwrap()));
+        let (strange, known) = (only("192.0.2.1"), only("127.0.0.1"));
+        for (sources, taken) in [
+            (None, Received::Bytes(3)),
+            (Some(&known), Received::Bytes(3)),
+            (Some(&strange), Received::Interrupted),
+        ] {
+            let mut out = DatagramHalf {
+                socket: here.as_fd(),
+                to: &to,
+                sources: None,
+            };
+            let mut inward = DatagramHalf { sources, ..out };
+            assert_eq!(out.send(b"abcd").unwrap(), Sent::Bytes(4));
+            assert_eq!(there.recv(&mut [0; 8]).unwrap(), 4);
+            there.send_to(b"abc", here.local_addr().unwrap()).unwrap();
+            assert_eq!(inward.recv(&mut [0; 8]).unwrap(), taken);
+        }
     }
 }

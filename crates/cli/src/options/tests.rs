@@ -172,6 +172,12 @@ fn values(kind: Kind) -> BoxedStrategy<String> {
         Kind::Interval => pattern("-?([0-9]{1,3}(\\.[0-9]{1,3})?)").boxed(),
         Kind::Span => pattern("[0-9]{1,3}(\\.[0-9]{1,3})?").boxed(),
         Kind::Cpus => pattern("[0-9]{1,3}(-9[0-9]{3})?(,[0-9]{1,3}){0,2}").boxed(),
+        Kind::CpusOfEnds => pattern(
+            "([0-9]{1,5}(,[0-9]{1,5})?|[0-9]{1,5},|,[0-9]{1,5}|[0-9]{1,2}-9[0-9]{3}|\
+             [0-9]{0,3}:[0-9]{1,3}(,[0-9]{1,3}){0,2})",
+        )
+        .boxed(),
+        Kind::Percent => pattern("[0-9]{1,2}(\\.[0-9])?%?").boxed(),
         Kind::WholeSeconds => pattern("[0-9]{1,5}s?").boxed(),
         Kind::Tick => pattern("[0-9]{1,5}(m|ms|u|us|s)?").boxed(),
         Kind::Number => pattern("[0-9]{1,5}(\\.[0-9]{1,3})?").boxed(),
@@ -193,6 +199,9 @@ fn values(kind: Kind) -> BoxedStrategy<String> {
         | Kind::Word(_) => prop::sample::select(kind.choices())
             .prop_map(str::to_owned)
             .boxed(),
+        Kind::Networks => pattern("10\\.0\\.0\\.0/8(,192\\.168\\.[0-9]\\.0/24)?").boxed(),
+        Kind::DataPeers => pattern("(same|any|10\\.0\\.0\\.0/8)").boxed(),
+        Kind::BitRate => pattern("[1-9][0-9]{0,3}[KMGkmg]?").boxed(),
         Kind::Pair(first, second) => {
             let halves = (values(*first), values(*second), 0..4);
             let join = |(first, second, form): (String, String, i32)| match form {

@@ -30,6 +30,19 @@ pub fn goes_on(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EINPROGRESS)
 }
 
+/// What came of a connect that did not wait, once it is told of (connect(2),
+/// `EINPROGRESS`).
+///
+/// # Errors
+/// Why it failed.
+pub fn connect_result(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let socket = socket2::SockRef::from(&fd);
+    match socket.take_error()? {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
+}
+
 /// Whether a send failed because a local queue had no room: the datagram is gone,
 /// and the next may pass.
 #[must_use]
@@ -136,6 +149,17 @@ pub fn set_nonblocking(fd: BorrowedFd<'_>, on: bool) -> io::Result<()> {
     socket2::SockRef::from(&fd).set_nonblocking(on)
 }
 
+/// `SO_RCVTIMEO` and `SO_SNDTIMEO`: a call that waits for longer fails as one that does not
+/// wait; `None` waits without end.
+///
+/// # Errors
+/// Whatever setsockopt(2) reports.
+pub fn set_patience(fd: BorrowedFd<'_>, patience: Option<std::time::Duration>) -> io::Result<()> {
+    let socket = socket2::SockRef::from(&fd);
+    socket.set_read_timeout(patience)?;
+    socket.set_write_timeout(patience)
+}
+
 /// shutdown(2) of our direction.
 ///
 /// # Errors
@@ -188,7 +212,7 @@ pub fn send_to(fd: BorrowedFd<'_>, buf: &[u8], to: &SockAddr) -> io::Result<usiz
 }
 
 /// A datagram's source, filled in place so that a receive loop allocates nothing.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Source {
     pub(super) storage: libc::sockaddr_storage,
     pub(super) len: libc::socklen_t,
@@ -225,6 +249,27 @@ impl Source {
     #[must_use]
     pub const fn is_known(&self) -> bool {
         self.len != 0
+    }
+
+    /// Its IP address; `None` for an address that has none.
+    #[must_use]
+    pub fn ip(&self) -> Option<std::net::IpAddr> {
+        match libc::c_int::from(self.storage.ss_family) {
+            _ if !self.is_known() => None,
+            libc::AF_INET => {
+                // SAFETY: the storage is larger than a sockaddr_in, aligned for any address,
+                // and plain data.
+                let address = unsafe { &*(&raw const self.storage).cast::<libc::sockaddr_in>() };
+                Some(std::net::Ipv4Addr::from_bits(u32::from_be(address.sin_addr.s_addr)).into())
+            }
+            libc::AF_INET6 => {
+                // SAFETY: the storage is larger than a sockaddr_in6, aligned for any address,
+                // and plain data.
+                let address = unsafe { &*(&raw const self.storage).cast::<libc::sockaddr_in6>() };
+                Some(std::net::Ipv6Addr::from(address.sin6_addr.s6_addr).into())
+            }
+            _ => None,
+        }
     }
 
     /// Gives an address of IPv6 a flow label ([`crate::flow_label::flow_info`]); any other

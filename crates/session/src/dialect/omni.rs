@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    Address, CpuPlan, CpuUsage, Duplex, EndPlan, EndResult, Ending, Flow, IoPlan, PacePlan,
-    PlacePlan, Routing, ServerJob, SocketPlan, TransportId,
+    Address, CpuPlan, CpuUsage, Duplex, EndPlan, EndResult, Ending, Flow, IoPlan, PacePlan, PlacePlan,
+    Routing, ServerJob, SocketPlan, Sources, TransportId,
 };
 use netperf_wire::messages::{Extension, OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{
@@ -59,6 +59,8 @@ pub(super) fn job(
         associations: 1,
         facts: extension::facts_wanted(&asked),
         many: extension::flows(&asked).map_err(|_| errno::INVALID)?,
+        sources: Sources::default(),
+        most_bits: None,
     })
 }
 
@@ -219,6 +221,7 @@ pub(super) fn response(request: &OmniRequest, ready: &Ready) -> Frame {
     let mut frame = message.encode(Header::response(RequestKind::Omni));
     let mut told = Extension::default();
     extension::confirm(&mut told, ready.transport, ready.address.as_ref());
+    extension::tell_ports(&ready.ports, &mut told);
     if ready.as_asked {
         paths::confirm(&mut told);
     }

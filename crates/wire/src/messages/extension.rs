@@ -88,6 +88,9 @@ pub enum ItemKind {
     Cpus,
     /// Request: the rule by which they are placed on CPUs.
     Placement,
+    /// Response: the ports of the data sockets of many flows, in order, two bytes for the
+    /// first of some that follow each other and two for their number.
+    Ports,
     /// Answer to a greeting: what else netserver and its host can do.
     Features,
     /// Request: how netserver is to move its bytes, six bytes.
@@ -100,6 +103,10 @@ pub enum ItemKind {
     AsAsked,
     /// Results: what went on underneath netserver's messages, six counts of eight bytes.
     PathCounts,
+    /// Both: the connection is to be, or will be, encrypted, in this way, one byte.
+    Secure,
+    /// Response: why netserver refuses, as text.
+    Refusal,
     /// Request: datagrams carry numbers; one byte, the version of their layout.
     Sequence,
     /// Results: what the numbers told, twelve numbers of eight bytes.
@@ -110,7 +117,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 39] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -138,12 +145,15 @@ impl ItemKind {
         Self::Threads,
         Self::Cpus,
         Self::Placement,
+        Self::Ports,
         Self::Features,
         Self::DataPath,
         Self::SocketOptions,
         Self::BindDevice,
         Self::AsAsked,
         Self::PathCounts,
+        Self::Secure,
+        Self::Refusal,
         Self::Sequence,
         Self::Quality,
         Self::Duplex,
@@ -180,12 +190,15 @@ impl ItemKind {
             Self::Threads => 0x72,
             Self::Cpus => 0x73,
             Self::Placement => 0x74,
+            Self::Ports => 0x75,
             Self::Features => 0x51,
             Self::DataPath => 0x60,
             Self::SocketOptions => 0x61,
             Self::BindDevice => 0x62,
             Self::AsAsked => 0x63,
             Self::PathCounts => 0x64,
+            Self::Secure => 0xa0,
+            Self::Refusal => 0xa1,
             Self::Sequence => 0x84,
             Self::Quality => 0x85,
             Self::Duplex => 0x86,
@@ -204,7 +217,7 @@ impl ItemKind {
             | Self::Interface
             | Self::Transport
             | Self::Placement => 16,
-            Self::CpuMethod | Self::AccessPoint | Self::Sequence => 1,
+            Self::CpuMethod | Self::AccessPoint | Self::Secure | Self::Sequence => 1,
             Self::FieldsSet | Self::AsAsked | Self::Duplex => 0,
             Self::Release => 64,
             Self::Version => 72,
@@ -215,10 +228,12 @@ impl ItemKind {
             Self::Cpus => 128,
             Self::Transports => 255,
             Self::Features => 160,
+            Self::Ports => 240,
             Self::DataPath => 6,
             Self::SocketOptions => 25,
             Self::BindDevice => 15,
             Self::PathCounts => 48,
+            Self::Refusal => 200,
             Self::Quality => 96,
         }
     }

@@ -80,7 +80,11 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         let (outward, _) = endpoint.into_parts();
         let receives = inward.as_ref().unwrap_or(&outward);
         wake_up(receives)?;
-        let half = |socket| DatagramHalf { socket, to: &to };
+        let half = |socket| DatagramHalf {
+            socket,
+            to: &to,
+            sources: None,
+        };
         let halves = (half(outward.as_fd()), half(receives.as_fd()));
         // Its end may be lost, like anything else.
         let patience = self.patience(GRACE, GRACE);

@@ -53,9 +53,11 @@ impl<P: Prelude> Going<'_, '_, P> {
         }
         self.begin_on(data.as_fd())?;
         wake_up(data)?;
+        let sources = self.work.job.sources.clone();
         let half = DatagramHalf {
             socket: data.as_fd(),
             to: &to,
+            sources: (!sources.is_anybody()).then_some(&sources),
         };
         let ended = self.both((half, half), limit, |half| half.mark_the_end())?;
         Ok(Served::without_facts(ended.receiving))

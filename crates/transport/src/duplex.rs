@@ -86,7 +86,11 @@ mod tests {
         let (here, there) = (UdpSocket::bind("127.0.0.1:0"), UdpSocket::bind("127.0.0.1:0"));
         let (here, there) = (here.unwrap(), there.unwrap());
         let to = SockAddr::from(there.local_addr().unwrap());
-        let only = |peer: &str| Policy::default().sources(Some(peer.parse().unwrap()));
+        let policy = Policy {
+            data_peers: "same".parse().unwrap(),
+            ..Policy::default()
+        };
+        let only = |peer: &str| policy.sources(Some(peer.parse().unwrap()));
         let (strange, known) = (only("192.0.2.1"), only("127.0.0.1"));
         for (sources, taken) in [
             (None, Received::Bytes(3)),

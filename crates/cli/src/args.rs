@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use netperf_model::{
-    CpuMethod, DataPeers, Duplex, Family, IoMethod, Limit, Limits, Network, Placement, Policy, Require,
-    Secret, Unit,
+    CpuMethod, DataPeers, Duplex, Family, IoMethod, Limit, Limits, Network, Placement, Policy,
+    Require, Secret, Unit,
 };
 
 use crate::grammar::Direction;

@@ -83,7 +83,10 @@ mod tests {
 
     #[test]
     fn one_direction_sends_while_the_other_takes_what_no_stranger_sent() {
-        let (here, there) = (UdpSocket::bind("127.0.0.1:0"), UdpSocket::bind("127.0.0.1:0"));
+        let (here, there) = (
+            UdpSocket::bind("127.0.0.1:0"),
+            UdpSocket::bind("127.0.0.1:0"),
+        );
         let (here, there) = (here.unwrap(), there.unwrap());
         let to = SockAddr::from(there.local_addr().unwrap());
         let policy = Policy {

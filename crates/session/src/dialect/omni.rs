@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    Address, CpuPlan, CpuUsage, Duplex, EndPlan, EndResult, Ending, Flow, IoPlan, PacePlan, PlacePlan,
-    Routing, ServerJob, SocketPlan, Sources, TransportId,
+    Address, CpuPlan, CpuUsage, Duplex, EndPlan, EndResult, Ending, Flow, IoPlan, PacePlan,
+    PlacePlan, Routing, ServerJob, SocketPlan, Sources, TransportId,
 };
 use netperf_wire::messages::{Extension, OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{

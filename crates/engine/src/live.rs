@@ -84,7 +84,7 @@ impl Live {
             self.data().socket = data.try_clone_to_owned().ok();
         }
         if let Some(watched) = self.series.get() {
-            watched.offer(0, std::iter::once((Some(1), data)));
+            watched.offer(0, std::iter::once((Some(watched.next()), data)));
             watched.begin();
         }
     }

@@ -99,6 +99,11 @@ impl Watched {
         }
     }
 
+    /// The number of the next connection of a plain loop.
+    pub(crate) fn next(&self) -> u32 {
+        u32::try_from(self.inner().flows.len()).map_or(1, |known| known.saturating_add(1))
+    }
+
     fn most(&self) -> usize {
         usize::try_from(self.plan.flows).unwrap_or(usize::MAX)
     }

@@ -157,11 +157,13 @@ pub enum Feature {
     FlowLabel,
     /// Numbers in datagrams, and what they tell of loss, order and delay.
     Sequence,
+    /// Bulk data both ways at once over one connection or socket.
+    Duplex,
 }
 
 impl Feature {
     /// Every feature.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Poll,
         Self::Epoll,
         Self::Uring,
@@ -180,6 +182,7 @@ impl Feature {
         Self::Splice,
         Self::FlowLabel,
         Self::Sequence,
+        Self::Duplex,
     ];
 
     /// Its name between our ends, which never changes.
@@ -204,6 +207,7 @@ impl Feature {
             Self::Splice => "splice",
             Self::FlowLabel => "flow-label",
             Self::Sequence => "sequence",
+            Self::Duplex => "duplex",
         }
     }
 
@@ -234,13 +238,14 @@ impl Feature {
             Self::Splice => "--splice",
             Self::FlowLabel => "--flow-label",
             Self::Sequence => "--sequence",
+            Self::Duplex => "--bidirectional",
         }
     }
 
     /// Whether it is nothing that one end can do alone.
     #[must_use]
     pub const fn takes_both(self) -> bool {
-        matches!(self, Self::Sequence)
+        matches!(self, Self::Sequence | Self::Duplex)
     }
 
     /// What a host needs for it; empty where every Linux of today has it.
@@ -255,7 +260,8 @@ impl Feature {
             | Self::Pages
             | Self::Series
             | Self::Splice
-            | Self::Sequence => "",
+            | Self::Sequence
+            | Self::Duplex => "",
             Self::Uring => "Linux 6.1 that lets this user have io_uring (kernel.io_uring_disabled)",
             Self::ZeroCopy => "Linux 4.14",
             Self::Segments => "Linux 5.0",

@@ -121,11 +121,13 @@ pub enum ItemKind {
     Sequence,
     /// Results: what the numbers told, twelve numbers of eight bytes.
     Quality,
+    /// Request: the data socket carries bulk data both ways at once; no bytes.
+    Duplex,
 }
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 42] = [
+    pub const ALL: [Self; 43] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -168,6 +170,7 @@ impl ItemKind {
         Self::Timestamps,
         Self::Sequence,
         Self::Quality,
+        Self::Duplex,
     ];
 
     /// Its number, which never changes.
@@ -216,6 +219,7 @@ impl ItemKind {
             Self::Timestamps => 0x93,
             Self::Sequence => 0x84,
             Self::Quality => 0x85,
+            Self::Duplex => 0x86,
         }
     }
 
@@ -236,7 +240,7 @@ impl ItemKind {
             | Self::AccessPoint
             | Self::Secure
             | Self::Sequence => 1,
-            Self::FieldsSet | Self::AsAsked => 0,
+            Self::FieldsSet | Self::AsAsked | Self::Duplex => 0,
             Self::Release => 64,
             Self::Version => 72,
             Self::PciIds => 8,

@@ -67,6 +67,8 @@ pub(crate) struct Work<'a> {
     pub(crate) quality: Option<Quality>,
     /// The moments of transactions.
     pub(crate) stamps: Option<Stamps>,
+    /// What keeps the kernel stamping.
+    pub(crate) stamping: Option<std::net::UdpSocket>,
     /// The socket of data that comes, where it has one of its own, and where it connects to.
     pub(crate) beside: Option<(Socket, SockAddr)>,
 }
@@ -167,6 +169,7 @@ impl<'a> Client<'a> {
             counts: None,
             quality: None,
             stamps: None,
+            stamping: end::stamping(&plan.local),
             beside: None,
         };
         let separate = plan.flow.duplex == Some(Duplex::Separate);
@@ -260,6 +263,7 @@ impl<'a> Client<'a> {
             dispatch::client(&mut work, socket, remote, keeping)
         })?;
         live.end();
+        drop(work.stamping.take());
         let moved = moved?;
         bell.stop();
         let sampled = start.elapsed();

@@ -57,6 +57,8 @@ pub(crate) struct Work {
     pub(crate) quality: Option<Quality>,
     /// The moments of transactions.
     pub(crate) stamps: Option<Stamps>,
+    /// What keeps the kernel stamping.
+    pub(crate) stamping: Option<std::net::UdpSocket>,
 }
 
 /// What moved, before the clock stopped.
@@ -112,6 +114,7 @@ impl Server {
         let (further, ports) = flows::server::further(&job, &placed)?;
         Ok(Self {
             work: Work {
+                stamping: end::stamping(&job.end),
                 job,
                 rings,
                 setup,
@@ -180,6 +183,7 @@ impl Server {
             dispatch::server(&mut work, socket, &mut stop, &mut tally)
         })??;
         bell.stop();
+        drop(work.stamping.take());
         let sampled = start.elapsed();
         let elapsed = sampled.saturating_sub(waited_in_vain(&work.job, &served));
         let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;

@@ -73,6 +73,29 @@ pub fn enable(fd: BorrowedFd<'_>) -> io::Result<()> {
     }
 }
 
+/// Waits until the kernel stamps arrivals: it begins with that a while after the first
+/// socket asked for it, and ends when the last such socket is closed. So the socket that is
+/// given back is to be kept.
+///
+/// # Errors
+/// When this host cannot send to itself, or its kernel does not stamp within the time.
+pub fn begin(within: std::time::Duration) -> io::Result<std::net::UdpSocket> {
+    use std::os::fd::AsFd;
+    let probe = std::net::UdpSocket::bind((std::net::Ipv4Addr::LOCALHOST, 0))?;
+    probe.connect(probe.local_addr()?)?;
+    probe.set_read_timeout(Some(within))?;
+    enable(probe.as_fd())?;
+    let until = now().saturating_add(u64::try_from(within.as_nanos()).unwrap_or(u64::MAX));
+    while now() < until {
+        probe.send(&[0])?;
+        if recv(probe.as_fd(), &mut [0], None)?.1.is_some() {
+            return Ok(probe);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    Err(io::ErrorKind::TimedOut.into())
+}
+
 /// Bytes of the flags.
 const LEN_OF_FLAGS: libc::socklen_t = 4;
 

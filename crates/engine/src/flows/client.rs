@@ -26,6 +26,7 @@ use crate::end::{self, Carries};
 use crate::error::{EngineError, Operation};
 use crate::finish::Drained;
 use crate::live::Live;
+use crate::record;
 use crate::stop::{Ended, Lost};
 
 /// How long after its time netserver may send.
@@ -56,6 +57,7 @@ impl<'a> Crowd<'a> {
         workers: Workers,
     ) -> Result<Self, EngineError> {
         end::prepare_cpu(&plan.local)?;
+        record::prepare(plan.latency);
         let family = hosts.remote.family();
         let opened = socket::open(plan.transport, family, &plan.local.socket)
             .map_err(Operation::Create.failed())?;

@@ -18,5 +18,6 @@ pub mod sctp;
 pub mod sockopt;
 pub mod system;
 pub mod tcp;
+pub mod ticks;
 pub mod wait;
 pub mod zerocopy;

@@ -7,6 +7,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use netperf_testkit::peers::Make;
 use netperf_testkit::{Invocation, Netserver, Place, Programs, Scratch};
 
 use crate::options::Options;
@@ -37,11 +38,14 @@ const STEPS: [Step; 6] = [
 ];
 
 /// Steps in the shorter run; the longer has twice as many.
-const SHORT: u64 = 5000;
+const SHORT: u64 = 20_000;
 
 /// Counts and prints.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
-    let (ours, stock) = (options.ours()?, options.stock()?);
+    let (ours, stock) = (
+        options.programs(Make::Ours)?,
+        options.programs(Make::Stock)?,
+    );
     // One server for both: only the client is counted.
     let server = Netserver::start(&stock, &Place::Here);
     println!(

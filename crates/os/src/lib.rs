@@ -21,6 +21,7 @@
 //! - [`events`]: wait for many descriptors at once
 //! - [`process`]: detach, bind to a CPU, priority, name, descriptor 0
 //! - [`ticks`]: the counter of the processor, and the monotonic clock
+//! - [`signals`]: signals as something to read
 //! - [`system`]: CPUs online, clock ticks, names of system and machine
 //! - [`net`]: addresses and drivers of interfaces
 //!
@@ -33,6 +34,6 @@ mod linux;
 #[cfg(target_os = "linux")]
 pub use linux::{
     address, atm, batch, bell, epoll, events, filter, io, ktls, link, net, parts, process, resolve,
-    sctp, sockopt, system, tcp, ticks, wait, zerocopy,
+    sctp, signals, sockopt, system, tcp, ticks, wait, zerocopy,
 };
 pub use socket2::{Domain, Protocol, SockAddr, Socket, Type};

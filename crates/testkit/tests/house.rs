@@ -40,6 +40,7 @@ const HOUSE: &[(&str, May)] = &[
         May::Only(&["netperf-model", "netperf-wire"]),
     ),
     ("netperf-report", May::Only(&["netperf-model"])),
+    ("netperf-stats", May::Only(&[])),
     (
         "netperf-web",
         May::Only(&["netperf-model", "netperf-report", "netperf-session"]),

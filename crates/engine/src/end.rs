@@ -185,5 +185,6 @@ pub(crate) fn result(
         congestion: facts.congestion,
         crew: None,
         io,
+        quality: None,
     }
 }

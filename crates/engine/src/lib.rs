@@ -18,6 +18,7 @@ pub mod prelude;
 pub mod record;
 pub mod ring;
 mod sendfile;
+mod sequence;
 pub mod server;
 pub mod sizes;
 pub mod stop;

@@ -1,17 +1,20 @@
-//! What is done before each operation: waiting for its turn, touching its buffer.
+//! What is done around each operation: waiting for its turn, touching its buffer, writing
+//! and reading numbers.
 
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::plan::TouchPlan;
-use netperf_model::{EndPlan, PacePlan, Tally};
+use netperf_model::{EndPlan, EndSetup, PacePlan, Quality, Tally};
+use netperf_transport::Endpoint;
 
+use crate::sequence::Sequence;
 use crate::stop::{Ended, Phase, Stop};
 
 /// How much of the time that a paced loop lost it makes up for.
 const MADE_UP: Duration = Duration::from_secs(1);
 
-/// Done by a loop before each operation.
+/// Done by a loop around each operation.
 pub trait Prelude {
     /// Whether it may take time.
     const TAKES_TIME: bool = true;
@@ -20,8 +23,21 @@ pub trait Prelude {
     /// the wait brought one.
     fn before<S: Stop>(&mut self, buffer: &mut [u8], stop: &mut S, tally: &Tally) -> Option<Ended>;
 
+    /// A receive left so many bytes in a buffer.
+    #[inline]
+    fn arrived<E: Endpoint>(&mut self, endpoint: &E, buffer: &[u8], bytes: usize) {
+        let _nobody_looks = (endpoint, buffer, bytes);
+    }
+
     /// The time spent waiting so far.
     fn paused(&self) -> Duration;
+
+    /// What the numbers in datagrams told, where they had some; `tally` and `ended` are of
+    /// the loop.
+    fn quality(&self, tally: &Tally, ended: Ended) -> Option<Quality> {
+        let _no_numbers = (tally, ended);
+        None
+    }
 }
 
 /// Nothing.
@@ -41,12 +57,13 @@ impl Prelude for Nothing {
     }
 }
 
-/// Pacing, touching, or both.
-#[derive(Clone, Copy, Debug)]
+/// Any of pacing, touching and numbering.
+#[derive(Debug, Default)]
 pub struct Chores {
     pace: Option<Pace>,
     touch: TouchPlan,
     paused: Duration,
+    sequence: Option<Sequence>,
 }
 
 impl Chores {
@@ -63,7 +80,20 @@ impl Chores {
         Some(Self {
             pace: pace.map(Pace::new),
             touch,
-            paused: Duration::ZERO,
+            ..Self::default()
+        })
+    }
+
+    /// The same and numbers in datagrams, at an end that sends or at one that receives.
+    #[must_use]
+    pub fn of_end(plan: &EndPlan, setup: &EndSetup, sends: bool) -> Option<Self> {
+        let chores = Self::of(plan);
+        if !plan.sequence {
+            return chores;
+        }
+        Some(Self {
+            sequence: Some(Sequence::of(setup, sends)),
+            ..chores.unwrap_or_default()
         })
     }
 }
@@ -72,15 +102,42 @@ impl Prelude for Chores {
     #[inline]
     fn before<S: Stop>(&mut self, buffer: &mut [u8], stop: &mut S, tally: &Tally) -> Option<Ended> {
         touch(self.touch, buffer);
-        let pace = self.pace.as_mut()?;
-        let start = clock::now();
-        let ended = pace.wait(start, stop, tally);
-        self.paused += start.elapsed();
-        ended
+        if let Some(pace) = &mut self.pace {
+            let start = clock::now();
+            let ended = pace.wait(start, stop, tally);
+            self.paused += start.elapsed();
+            if ended.is_some() {
+                return ended;
+            }
+        }
+        if let Some(Sequence::Writes(numbers)) = &self.sequence {
+            numbers.write(buffer, tally.send_calls);
+        }
+        None
+    }
+
+    #[inline]
+    fn arrived<E: Endpoint>(&mut self, endpoint: &E, buffer: &[u8], bytes: usize) {
+        if let Some(Sequence::Reads(track)) = &mut self.sequence {
+            track.arrived(endpoint, buffer, bytes);
+        }
     }
 
     fn paused(&self) -> Duration {
         self.paused
+    }
+
+    fn quality(&self, tally: &Tally, ended: Ended) -> Option<Quality> {
+        match self.sequence.as_ref()? {
+            Sequence::Writes(_) => Some(Quality {
+                sent: tally.send_calls,
+                ..Quality::default()
+            }),
+            Sequence::Reads(track) => Some(Quality {
+                ended: ended == Ended::ByPeer,
+                ..track.quality()
+            }),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use crate::io::IoCounts;
 use crate::latency::Latency;
 use crate::many::{Crew, Flows, Window};
 use crate::plan::TestPlan;
+use crate::quality::Quality;
 
 /// Counts kept by the loop of one end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,6 +80,8 @@ pub struct EndResult {
     /// What went on underneath the messages; `None` where each was moved by a call of its
     /// own, and where nobody told.
     pub io: Option<IoCounts>,
+    /// What the numbers in datagrams told; `None` where they had none.
+    pub quality: Option<Quality>,
 }
 
 /// What TCP knew of the data connection at one moment (tcp(7), `TCP_INFO`).

@@ -1,6 +1,7 @@
 //! The manual's reference of selectors, made from the table.
 
 use crate::paths::PATHS;
+use crate::quality::QUALITY;
 use crate::selectors::{FURTHER, SELECTORS, Selector};
 
 /// Where the page is kept, from the root of the repository.
@@ -30,6 +31,16 @@ const PATHS_TITLE: &str = "
 
 How each end moved its bytes, which the original has no names for; `all` and `?` leave
 them out.
+
+| name | unit | meaning |
+|---|---|---|
+";
+
+const QUALITY_TITLE: &str = "
+## Numbered datagrams
+
+What `--sequence` is for; `all` and `?` leave them out. The names without an end are those
+of netserver where it receives, else of netperf.
 
 | name | unit | meaning |
 |---|---|---|
@@ -78,6 +89,8 @@ pub fn page() -> String {
     }
     out.push_str(PATHS_TITLE);
     out.extend(PATHS.iter().map(line));
+    out.push_str(QUALITY_TITLE);
+    out.extend(QUALITY.iter().map(line));
     let further: String = FURTHER.iter().map(line).collect();
     out + &FAMILY.replace("FURTHER\n", &(further + "\n"))
 }
@@ -99,7 +112,7 @@ mod tests {
     #[test]
     fn the_page_has_a_row_for_every_selector() {
         let page = page();
-        for row in SELECTORS.iter().chain(FURTHER).chain(PATHS) {
+        for row in SELECTORS.iter().chain(FURTHER).chain(PATHS).chain(QUALITY) {
             let cell = format!("| `{}` |", row.name);
             assert_eq!(page.matches(&cell).count(), 1, "{}", row.name);
         }

@@ -142,17 +142,20 @@ fn with_prelude<R: Recorder>(
     recorder: &mut R,
     paused: &mut Duration,
 ) -> Result<Moved, EngineError> {
-    if let Some(mut prelude) = Chores::of(&work.plan.local) {
+    let sends = work.plan.flow.sends;
+    if let Some(mut prelude) = Chores::of_end(&work.plan.local, &work.setup, sends) {
         let going = Going {
-            work,
+            work: &mut *work,
             to,
             stop,
-            tally,
+            tally: &mut *tally,
             recorder,
             prelude: &mut prelude,
         };
         let moved = going.with_limit(data);
         *paused = prelude.paused();
+        let ended = moved.as_ref().map(|moved| moved.ended);
+        work.quality = ended.ok().and_then(|ended| prelude.quality(tally, ended));
         moved
     } else {
         let prelude = &mut Nothing;
@@ -338,6 +341,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         limit: &L,
     ) -> Result<(Ended, Socket), EngineError> {
         let ended = self.request_response(&mut endpoint, limit)?;
+        self.settled(&mut endpoint);
         Ok((ended, endpoint.into_socket()))
     }
 

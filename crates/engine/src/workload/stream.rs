@@ -105,6 +105,7 @@ pub fn receive<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
             Received::Bytes(count) => {
                 mark = recorder.end(mark);
                 stale = false;
+                prelude.arrived(endpoint, buffer, count);
                 tally.bytes_received += count as u64;
                 tally.recv_calls += endpoint.messages_received();
                 stop.progress(tally);

@@ -14,7 +14,7 @@ use netperf_wire::{
 };
 
 use super::{Ready, from_wire, to_wire};
-use crate::{errno, extension, paths};
+use crate::{errno, extension, paths, quality};
 
 /// What a request asks for, and what one of our own clients asks for beyond OMNI.
 pub(super) fn job(
@@ -38,6 +38,7 @@ pub(super) fn job(
     }
     end.place = extension::place(&asked);
     paths::asked(&asked, &mut end).map_err(|_| errno::INVALID)?;
+    end.sequence = quality::asked(&asked).map_err(|_| errno::INVALID)?;
     Ok(ServerJob {
         transport,
         family,
@@ -111,6 +112,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         copy_avoidance: request.so_rcvavoid == 1,
         place: PlacePlan::default(),
         io: IoPlan::default(),
+        sequence: false,
     })
 }
 
@@ -251,6 +253,9 @@ pub(super) fn results(result: &EndResult) -> Frame {
     // What went on underneath, where netserver was asked for more than usual.
     if let Some(counts) = &result.io {
         paths::tell_counts(&mut told, counts, &result.tally);
+    }
+    if let Some(found) = &result.quality {
+        quality::tell(&mut told, found);
     }
     if told != Extension::default() {
         told.encode_over(Stage::Results, &mut frame);

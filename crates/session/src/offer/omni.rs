@@ -17,7 +17,7 @@ use super::{
     Agreement, LocalEnd, header, or_minus_one, seconds, signed, unusual_method, wire_family,
 };
 use crate::error::SessionError;
-use crate::{extension, paths};
+use crate::{extension, paths, quality};
 
 /// The request for one iteration.
 pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
@@ -93,6 +93,7 @@ fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) {
         extension::ask_for_flows(&mut asked, many.flows, &many.remote);
     }
     paths::ask(&mut asked, &plan.remote);
+    quality::ask(&mut asked, &plan.remote);
     if asked != Extension::default() {
         asked.encode_over(Stage::Request, request);
     }
@@ -259,6 +260,7 @@ pub(super) fn results(
         congestion: congestion.filter(|name| congestion_is_set && !name.is_empty()),
         crew: extension::crew(frame),
         io,
+        quality: quality::told(frame),
     })
 }
 

@@ -100,11 +100,15 @@ pub enum ItemKind {
     AsAsked,
     /// Results: what went on underneath netserver's messages, six counts of eight bytes.
     PathCounts,
+    /// Request: datagrams carry numbers; one byte, the version of their layout.
+    Sequence,
+    /// Results: what the numbers told, twelve numbers of eight bytes.
+    Quality,
 }
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 35] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -138,6 +142,8 @@ impl ItemKind {
         Self::BindDevice,
         Self::AsAsked,
         Self::PathCounts,
+        Self::Sequence,
+        Self::Quality,
     ];
 
     /// Its number, which never changes.
@@ -177,6 +183,8 @@ impl ItemKind {
             Self::BindDevice => 0x62,
             Self::AsAsked => 0x63,
             Self::PathCounts => 0x64,
+            Self::Sequence => 0x84,
+            Self::Quality => 0x85,
         }
     }
 
@@ -192,7 +200,7 @@ impl ItemKind {
             | Self::Interface
             | Self::Transport
             | Self::Placement => 16,
-            Self::CpuMethod | Self::AccessPoint => 1,
+            Self::CpuMethod | Self::AccessPoint | Self::Sequence => 1,
             Self::FieldsSet | Self::AsAsked => 0,
             Self::Release => 64,
             Self::Version => 72,
@@ -204,9 +212,10 @@ impl ItemKind {
             Self::Transports => 255,
             Self::Features => 160,
             Self::DataPath => 6,
-            Self::SocketOptions => 20,
+            Self::SocketOptions => 25,
             Self::BindDevice => 15,
             Self::PathCounts => 48,
+            Self::Quality => 96,
         }
     }
 }

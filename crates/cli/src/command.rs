@@ -209,6 +209,13 @@ pub enum CliError {
         /// The word.
         word: String,
     },
+    /// An option for something that the test does not have.
+    OutOfPlace {
+        /// The option.
+        option: &'static str,
+        /// Why not, and the way out.
+        why: &'static str,
+    },
     /// A transport that is not in the catalogue.
     Transport {
         /// argv\[0\].
@@ -233,6 +240,7 @@ impl CliError {
             | Self::LongOption(_)
             | Self::RemoteFillName
             | Self::SocketKind { .. }
+            | Self::OutOfPlace { .. }
             | Self::Transport { .. } => Stream::Stderr,
         }
     }
@@ -249,6 +257,7 @@ impl CliError {
             | Self::NeedsControl { .. } => 255,
             Self::NotUtf8 { .. } | Self::LongOption(_) | Self::SocketKind { .. } => 2,
             Self::Transport { .. } | Self::Associations => 1,
+            Self::OutOfPlace { .. } => 3,
         }
     }
 }
@@ -285,6 +294,7 @@ impl fmt::Display for CliError {
                 f,
                 "{program}: socket type '{word}' is unknown, use stream, dgram or seqpacket"
             ),
+            Self::OutOfPlace { option, why } => write!(f, "netperf: {option}: {why}"),
             Self::Transport { program, wanted } => {
                 write!(f, "{program}: transport {wanted} is not supported")
             }

@@ -356,6 +356,9 @@ impl<'a> Test<'a> {
         }
         let abilities = talk.greet().map_err(|error| failure::session(&error))?;
         let host = &self.hosts.remote.name;
+        if let (None, Some(method)) = (&abilities, offer::unusual_method(plan)) {
+            return Err(failure::session(&SessionError::CpuMethod(method)));
+        }
         if let Some(many) = &plan.many {
             self.served = many::served(many, abilities.as_ref(), host)?;
         }

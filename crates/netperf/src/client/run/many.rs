@@ -178,7 +178,9 @@ impl<'a> Test<'a> {
             };
             let agreement = talk
                 .agree(offer::request(&asked, &local))
-                .map_err(|error| failure::refused(&error, plan, &hosts.remote.name))?;
+                .map_err(|error| {
+                    failure::flows_refused(&error, plan, &many.remote, &hosts.remote.name)
+                })?;
             agreements.push(agreement);
         }
         self.trace.say("remote listen done.");

@@ -290,6 +290,8 @@ pub struct EndPlan {
     pub place: PlacePlan,
     /// How its bytes are moved.
     pub io: IoPlan,
+    /// The method is the one that trials pick, or have picked.
+    pub auto_io: bool,
     /// Whether datagrams carry numbers, and what these tell is kept.
     pub sequence: bool,
 }

@@ -107,17 +107,6 @@ const NOBODY_LACKS: &[(&str, &str)] = &[
     ("list", "runs no test: it tells what can be run"),
 ];
 
-/// Options whose lack shows under another name, and which.
-const SAID_OTHERWISE: &[(&str, &str)] = &[
-    ("cooldown", "many flows"),
-    ("cpus", "place threads"),
-    ("flows", "flows"),
-    ("place", "place threads"),
-    ("remote-cpus", "place threads"),
-    ("threads", "many flows"),
-    ("warmup", "many flows"),
-];
-
 fn ours() -> Programs {
     Programs::ours(
         env!("CARGO_BIN_EXE_netperf"),
@@ -168,15 +157,12 @@ fn is_refused((option, lacks, words, says): Row, port: u16) -> Result<(), String
         Test | Peer | Kernel => Invocation::new(&ours().netperf).args(&all).run(),
     };
     let name = format!("--{option}");
-    let otherwise = SAID_OTHERWISE.iter().find(|(other, _)| *other == option);
-    let named = finished.stderr.contains(&name)
-        || otherwise.is_some_and(|(_, words)| finished.stderr.contains(words));
     let right = finished.status.code() == Some(UNSUPPORTED)
         && finished.stdout.is_empty()
         && finished.stderr.lines().count() == 1
         && finished.stderr.starts_with("netperf: ")
         && finished.stderr.contains(says)
-        && named;
+        && finished.stderr.contains(&name);
     if right {
         Ok(())
     } else {

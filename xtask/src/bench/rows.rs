@@ -342,10 +342,30 @@ impl Row {
         }
     }
 
-    /// Whether a word on the command line means it: its group, its name, or how that begins.
+    /// Whether a word on the command line means it: its group, its name, or how that begins,
+    /// up to a dash. Mixed rows want their group or the whole name.
     pub(crate) fn is_meant(&self, word: &str) -> bool {
-        let begins = self.name.strip_prefix(word);
-        self.group.name() == word
-            || begins.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        let rest = self.name.strip_prefix(word);
+        let begins = rest.is_some_and(|rest| rest.starts_with('-'));
+        self.group.name() == word || rest == Some("") || (begins && self.group != Group::Mixed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_a_name_of_its_own_and_words_mean_what_they_begin() {
+        let mut names: Vec<String> = all().into_iter().map(|row| row.name).collect();
+        let rows = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), rows);
+        let meant = |word: &str| all().into_iter().filter(|row| row.is_meant(word)).count();
+        assert_eq!(meant("parity"), 16);
+        assert_eq!(meant("tcp_cc"), 2);
+        assert_eq!(meant("tcp_cc-to-stock"), 1);
+        assert_eq!(meant("tcp"), 0);
     }
 }

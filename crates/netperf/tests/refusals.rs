@@ -28,6 +28,7 @@ use Lacks::{Kernel, Peer, Rights, Test};
 /// besides the option's name.
 type Row = (&'static str, Lacks, &'static str, &'static str);
 
+const NO_FLOWS: &str = "not there for this transport";
 const ANOTHER_MAKE: &str = "of another make";
 
 #[rustfmt::skip]
@@ -41,10 +42,10 @@ const ROWS: &[Row] = &[
     ("busy-poll", Test, "-t STREAM_STREAM --busy-poll 50", "only IP"),
     ("busy-poll", Peer, "-t TCP_RR --busy-poll 50", ANOTHER_MAKE),
     ("busy-poll", Rights, "-t TCP_RR --busy-poll 50000,", "this host cannot"),
-    ("cooldown", Test, "-t TCP_CRR --cooldown 1", "connect each time"),
+    ("cooldown", Test, "-t OMNI --cooldown 1 -- -T unix-dgram -d send", NO_FLOWS),
     ("cooldown", Test, "-t TCP_RR --count 5 --cooldown 1", "where a time ends the test"),
     ("cpu-method", Peer, "-t TCP_RR -C --cpu-method looper", ANOTHER_MAKE),
-    ("cpus", Test, "-t TCP_CRR --cpus 0", "connect each time"),
+    ("cpus", Test, "-t OMNI --cpus 0 -- -T unix-dgram -d send", NO_FLOWS),
     ("cpus", Kernel, "-t TCP_RR --cpus 100000", "no CPU 100000"),
     ("device", Test, "-t TCP_RR --device lo", "only LLC and ATM"),
     ("device-unit", Test, "-t TCP_RR --device-unit 3", "only LLC and ATM"),
@@ -55,8 +56,7 @@ const ROWS: &[Row] = &[
     ("flow-label", Test, "-t STREAM_STREAM --flow-label 5", "only over TCP and UDP"),
     ("flow-label", Peer, "-t TCP_RR --flow-label 5", ANOTHER_MAKE),
     ("flow-label", Kernel, "-t TCP_RR --flow-label 5,", "it takes IPv6"),
-    ("flows", Test, "-t UDP_RR --flows 2", "not there for this transport"),
-    ("flows", Test, "-t TCP_CRR --flows 2", "connect each time"),
+    ("flows", Test, "-t OMNI --flows 2 -- -T unix-dgram -d send", NO_FLOWS),
     ("flows", Kernel, "-t TCP_RR --flows 1000000", "limit of open files"),
     ("io", Test, "-t TCP_CRR --io poll", "for every operation"),
     ("io", Test, "-t TCP_CRR --io epoll", "for every operation"),
@@ -69,12 +69,12 @@ const ROWS: &[Row] = &[
     ("mark", Rights, "-t TCP_RR --mark 5,", "this host cannot"),
     ("notsent-lowat", Test, "-t UDP_STREAM --notsent-lowat 5000", "only TCP"),
     ("notsent-lowat", Peer, "-t TCP_STREAM --notsent-lowat 5000", ANOTHER_MAKE),
-    ("place", Test, "-t TCP_CRR --place spread", "connect each time"),
+    ("place", Test, "-t OMNI --place spread -- -T unix-dgram -d send", NO_FLOWS),
     ("place", Peer, "-t TCP_RR --place spread", ANOTHER_MAKE),
     ("place", Kernel, "-t TCP_RR --place node:4000", "no NUMA node 4000"),
     ("quickack", Test, "-t UDP_STREAM --quickack on", "only TCP"),
     ("quickack", Peer, "-t TCP_STREAM --quickack on", ANOTHER_MAKE),
-    ("remote-cpus", Test, "-t TCP_CRR --remote-cpus 0", "connect each time"),
+    ("remote-cpus", Test, "-t OMNI --remote-cpus 0 -- -T unix-dgram -d send", NO_FLOWS),
     ("remote-cpus", Peer, "-t TCP_RR --remote-cpus 0", ANOTHER_MAKE),
     ("remote-cpus", Kernel, "-t TCP_RR --remote-cpus 100000", "cannot place threads"),
     ("sap", Test, "-t TCP_RR --sap 4", "only LLC"),
@@ -84,9 +84,9 @@ const ROWS: &[Row] = &[
     ("sequence", Peer, "-t UDP_STREAM --sequence", ANOTHER_MAKE),
     ("splice", Test, "-t UDP_STREAM --splice", "only over TCP"),
     ("splice", Peer, "-t TCP_STREAM --splice", ANOTHER_MAKE),
-    ("threads", Test, "-t TCP_CRR --threads 2", "connect each time"),
+    ("threads", Test, "-t OMNI --threads 2 -- -T unix-dgram -d send", NO_FLOWS),
     ("tls-cipher", Test, "-t TCP_STREAM --tls-cipher TLS_AES_128_GCM_SHA256", "only TLS"),
-    ("warmup", Test, "-t TCP_CRR --warmup 1", "connect each time"),
+    ("warmup", Test, "-t OMNI --warmup 1 -- -T unix-dgram -d send", NO_FLOWS),
     ("warmup", Test, "-t TCP_RR --count 5 --warmup 1", "where a time ends the test"),
     ("zerocopy", Test, "-t TCP_RR --zerocopy", "only where one end sends"),
     ("zerocopy", Test, "-t UDP_STREAM --zerocopy", "only over TCP"),

@@ -117,6 +117,10 @@ fn everything_is_there(rows: &[Row], options: &Options) -> Result<(), String> {
             ));
         }
     }
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    if cpus < 2 {
+        return Err("the benchmark takes two processors, one for each end".to_owned());
+    }
     if rows
         .iter()
         .any(|row| row.ours.is_stock() || row.theirs.is_stock())

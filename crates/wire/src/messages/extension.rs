@@ -120,7 +120,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,

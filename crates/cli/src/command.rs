@@ -220,6 +220,8 @@ pub enum CliError {
         /// Why not, and the way out.
         why: &'static str,
     },
+    /// Settings of netserver that are wrong, or do not go together: whole lines.
+    Config(String),
     /// A transport that is not in the catalogue.
     Transport {
         /// argv\[0\].
@@ -247,6 +249,7 @@ impl CliError {
             | Self::ThreadForEach(_)
             | Self::SocketKind { .. }
             | Self::OutOfPlace { .. }
+            | Self::Config(_)
             | Self::Transport { .. } => Stream::Stderr,
         }
     }
@@ -266,7 +269,7 @@ impl CliError {
             | Self::UnclearCpus(_)
             | Self::ThreadForEach(_)
             | Self::SocketKind { .. } => 2,
-            Self::Transport { .. } | Self::Associations => 1,
+            Self::Transport { .. } | Self::Associations | Self::Config(_) => 1,
             Self::OutOfPlace { .. } => 3,
         }
     }
@@ -314,6 +317,7 @@ impl fmt::Display for CliError {
                 "{program}: socket type '{word}' is unknown, use stream, dgram or seqpacket"
             ),
             Self::OutOfPlace { option, why } => write!(f, "netperf: {option}: {why}"),
+            Self::Config(lines) => f.write_str(lines),
             Self::Transport { program, wanted } => {
                 write!(f, "{program}: transport {wanted} is not supported")
             }

@@ -41,7 +41,6 @@ const ROWS: &[Row] = &[
     ("bind-device", Kernel, "-t TCP_RR --bind-device no-such-device,", "this host cannot"),
     ("busy-poll", Test, "-t STREAM_STREAM --busy-poll 50", "only IP"),
     ("busy-poll", Peer, "-t TCP_RR --busy-poll 50", ANOTHER_MAKE),
-    ("busy-poll", Rights, "-t TCP_RR --busy-poll 50000,", "this host cannot"),
     ("cooldown", Test, "-t OMNI --cooldown 1 -- -T unix-dgram -d send", NO_FLOWS),
     ("cooldown", Test, "-t TCP_RR --count 5 --cooldown 1", "where a time ends the test"),
     ("cpu-method", Peer, "-t TCP_RR -C --cpu-method looper", ANOTHER_MAKE),

@@ -156,16 +156,17 @@ pub(super) fn flows_refused(
     host: &str,
 ) -> Failure {
     let placed = !workers.cpus.is_empty() || workers.place.is_some();
-    match error {
-        SessionError::Remote(errno) if placed && NOT_PLACED.contains(&errno.0) => Failure::stderr(
-            UNSUPPORTED,
-            &format!(
-                "netperf: netserver on {host} cannot place threads as --remote-cpus or --place \
-                 says: name CPUs that its host has"
-            ),
-        ),
-        _ => refused(error, plan, host),
+    let not_placed = matches!(error, SessionError::Remote(errno) if NOT_PLACED.contains(&errno.0));
+    if !(placed && not_placed) {
+        return refused(error, plan, host);
     }
+    Failure::stderr(
+        UNSUPPORTED,
+        &format!(
+            "netperf: netserver on {host} cannot place threads as --remote-cpus or --place \
+             says: name CPUs that its host has"
+        ),
+    )
 }
 
 /// What netserver answers where its host cannot follow a list of CPUs or a rule: EINVAL

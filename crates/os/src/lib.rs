@@ -25,7 +25,8 @@
 //! - [`ticks`]: the counter of the processor, and the monotonic clock
 //! - [`signals`]: signals as something to read
 //! - [`system`]: CPUs online, clock ticks, names of system and machine
-//! - [`net`]: addresses and drivers of interfaces
+//! - [`net`]: addresses, drivers and offloads of interfaces
+//! - [`qdisc`]: queueing disciplines
 //!
 //! Calls go through libc symbols, so that socket stacks preloaded in front of
 //! libc see every one of them.
@@ -36,6 +37,6 @@ mod linux;
 #[cfg(target_os = "linux")]
 pub use linux::{
     address, atm, batch, bell, epoll, events, filter, flow_label, io, ktls, link, net, parts,
-    process, resolve, sctp, signals, sockopt, system, tcp, ticks, uring, wait, zerocopy,
+    process, qdisc, resolve, sctp, signals, sockopt, system, tcp, ticks, uring, wait, zerocopy,
 };
 pub use socket2::{Domain, Protocol, SockAddr, Socket, Type};

@@ -21,6 +21,7 @@ pub mod plan;
 pub mod policy;
 pub mod quality;
 pub mod refusal;
+pub mod secret;
 pub mod units;
 
 pub use address::{Address, BadAddress};
@@ -45,4 +46,5 @@ pub use plan::{
 pub use policy::{BadNetwork, Crowd, DataPeers, Denied, Limits, Network, Policy, Require, Sources};
 pub use quality::{NUMBER_BYTES, Quality};
 pub use refusal::{Refusal, refusal};
+pub use secret::{Secret, WeakSecret};
 pub use units::{Unit, UnitKind};

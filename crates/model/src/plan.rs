@@ -8,6 +8,7 @@ use crate::catalog::transports::TransportId;
 use crate::cpu::CpuMethod;
 use crate::io::{Feature, IoMethod, IoPlan};
 use crate::many::Many;
+use crate::secret::Secret;
 use crate::units::Unit;
 
 /// What moves in which direction, as seen by netperf.
@@ -372,6 +373,10 @@ pub struct ControlPlan {
     pub explicit: bool,
     /// Sent first when given (`-Z`).
     pub passphrase: Option<String>,
+    /// The file with the key that netserver has to have (`--key-file`).
+    pub key_file: Option<PathBuf>,
+    /// The key itself, once it has been read.
+    pub secret: Option<Secret>,
 }
 
 /// Confidence intervals (global `-i`, `-I`, `-r`).

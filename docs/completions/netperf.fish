@@ -131,6 +131,9 @@ complete -c netperf -n __netperf_behind -a '--fill-file' -d 'fill buffers from t
 complete -c netperf -n '__netperf_behind_value --fill-file' -F
 complete -c netperf -s d -l debug -d 'print debug text, more for each time given'
 complete -c netperf -n __netperf_behind -a '--debug' -d 'print debug text, more for each time given'
+complete -c netperf -l bidirectional -x -a 'same separate' -d 'bulk data both ways at once'
+complete -c netperf -n __netperf_behind -a '--bidirectional' -d 'bulk data both ways at once'
+complete -c netperf -n '__netperf_behind_value --bidirectional' -x -a 'same separate'
 complete -c netperf -l sequence -d 'number datagrams: loss, duplicates, order, jitter'
 complete -c netperf -n __netperf_behind -a '--sequence' -d 'number datagrams: loss, duplicates, order, jitter'
 complete -c netperf -l flows -x -d 'this many data connections at the same time'

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use netperf_model::{
-    CpuMethod, DataPeers, Family, IoMethod, Limit, Limits, Network, Placement, Policy, Require,
-    Secret, Unit,
+    CpuMethod, DataPeers, Duplex, Family, IoMethod, Limit, Limits, Network, Placement, Policy,
+    Require, Secret, Unit,
 };
 
 use crate::grammar::Direction;
@@ -150,6 +150,8 @@ pub struct GlobalArgs {
     pub iterations: Option<IterationsArg>,
     /// `-I`: confidence.
     pub confidence: ConfidenceArg,
+    /// `--bidirectional`.
+    pub bidirectional: Option<Duplex>,
     /// How bytes are moved.
     pub io: IoArgs,
     /// `-j`: keep latency statistics.

@@ -6,6 +6,7 @@
 
 pub mod atm;
 pub mod dccp;
+pub mod duplex;
 pub mod endpoint;
 pub mod frames;
 pub mod io;

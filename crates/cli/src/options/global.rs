@@ -390,6 +390,7 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     )
     .long("debug", Group::About, Kind::Nothing)
     .more("On standard output. netserver has a switch of its own."),
+    quality::BIDIRECTIONAL,
     quality::SEQUENCE,
     flows::FLOWS,
     flows::THREADS,

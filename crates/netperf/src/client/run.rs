@@ -1,5 +1,6 @@
 //! A test from its beginning to its result.
 
+mod both;
 pub(crate) mod many;
 pub(super) mod trial;
 
@@ -305,15 +306,19 @@ impl<'a> Test<'a> {
         let hosts = drawn(plan, &self.hosts);
         let family = hosts.remote.family();
         let failed = |error| failure::engine(&error, plan.transport, family);
-        let client = Client::prepare(plan, &hosts).map_err(failed)?;
+        let mut client = Client::prepare(plan, &hosts).map_err(failed)?;
         let local = *client.setup();
         let agreement = self.agree(&client, &hosts)?;
         let agreement = agreement.as_ref();
+        let beside = self.agree_beside(&client, &hosts)?;
         self.data_port = agreement.and_then(|agreement| u16::try_from(agreement.data_port).ok());
         let data_port = self.data_port.unwrap_or(hosts.remote.port);
         wait(plan.wait);
         self.trace.timer(plan);
         let remote = data_address(agreement, &hosts, data_port);
+        if let Some(beside) = &beside {
+            client.comes_from(both::address(beside, &hosts));
+        }
         let live = interim::live(self.run);
         let control = self.talk.as_ref().map(|talk| talk.link().fd());
         let ran = interim::beside(self.run, number, &mut self.done.intervals, &live, || {
@@ -325,7 +330,7 @@ impl<'a> Test<'a> {
         self.keep(ran.latency.take());
         let agreed = Agreed {
             local,
-            remote: agreement.map(|agreement| agreement.setup),
+            remote: agreement.map(|agreement| both::setup(agreement, beside.as_ref())),
             data_port: agreement.map_or(data_port.into(), |agreement| agreement.data_port),
             remote_cpu: agreement.is_some_and(|agreement| agreement.measures_cpu),
         };
@@ -398,7 +403,7 @@ impl<'a> Test<'a> {
         };
         let bound = Some(hosts.local.address).filter(|address| !address.is_unspecified());
         let request = offer::request(
-            plan,
+            &both::asked(plan, both::Way::There),
             &LocalEnd {
                 family: hosts.remote.family(),
                 address: bound.or(own),
@@ -445,6 +450,7 @@ impl<'a> Test<'a> {
             Ok(result) => {
                 self.trace.say("remote results obtained");
                 let result = offer::reconciled(plan, &ran.result.tally, result);
+                let result = self.with_results_beside(result, &ran)?;
                 Ok((ran, Some(with_cpus(result))))
             }
             // The user did not wait for the end, so netserver may not have noticed it.

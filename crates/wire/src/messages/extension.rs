@@ -117,6 +117,8 @@ pub enum ItemKind {
     Sequence,
     /// Results: what the numbers told, twelve numbers of eight bytes.
     Quality,
+    /// Request: the data socket carries bulk data both ways at once; no bytes.
+    Duplex,
     /// Response: the kinds of the request that are kept for a coordinator, which this
     /// netserver does not serve; one byte each.
     NotOffered,
@@ -124,7 +126,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 39] = [
+    pub const ALL: [Self; 40] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -163,6 +165,7 @@ impl ItemKind {
         Self::Refusal,
         Self::Sequence,
         Self::Quality,
+        Self::Duplex,
         Self::NotOffered,
     ];
 
@@ -208,6 +211,7 @@ impl ItemKind {
             Self::Refusal => 0xa1,
             Self::Sequence => 0x84,
             Self::Quality => 0x85,
+            Self::Duplex => 0x86,
             Self::NotOffered => 0xef,
         }
     }
@@ -226,7 +230,7 @@ impl ItemKind {
             | Self::Placement
             | Self::NotOffered => 16,
             Self::CpuMethod | Self::AccessPoint | Self::Secure | Self::Sequence => 1,
-            Self::FieldsSet | Self::AsAsked => 0,
+            Self::FieldsSet | Self::AsAsked | Self::Duplex => 0,
             Self::Release => 64,
             Self::Version => 72,
             Self::PciIds => 8,

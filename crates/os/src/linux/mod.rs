@@ -22,6 +22,7 @@ pub mod sockopt;
 pub mod stamps;
 pub mod system;
 pub mod tcp;
+pub mod ticks;
 pub mod uring;
 pub mod wait;
 pub mod zerocopy;

@@ -43,7 +43,7 @@ pub use command::{
 };
 pub use grammar::Direction;
 pub use long::{Misuse, Problem};
-pub use operations::{LogFormat, LogLevel, Operations};
+pub use operations::{LogFormat, LogLevel, Operations, SandboxArg};
 pub use report::{ReportCommand, is_report, report};
 
 /// netserver's port unless `-p` says otherwise.

@@ -21,6 +21,8 @@
 //! - [`events`]: wait for many descriptors at once
 //! - [`process`]: detach, bind to a CPU, priority, name, descriptor 0
 //! - [`signals`]: signals as something to read
+//! - [`privileges`]: users, capabilities, limits
+//! - [`landlock`], [`seccomp`]: what a session may still do
 //! - [`system`]: CPUs online, clock ticks, names of system and machine
 //! - [`net`]: addresses and drivers of interfaces
 //!
@@ -32,7 +34,7 @@ mod linux;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    address, atm, batch, bell, epoll, events, filter, io, ktls, link, net, parts, process, resolve,
-    sctp, signals, sockopt, system, tcp, wait, zerocopy,
+    address, atm, batch, bell, epoll, events, filter, io, ktls, landlock, link, net, parts,
+    privileges, process, resolve, sctp, seccomp, signals, sockopt, system, tcp, wait, zerocopy,
 };
 pub use socket2::{Domain, Protocol, SockAddr, Socket, Type};

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use netperf_cli::{LogLevel, ServerArgs};
+use netperf_cli::{LogLevel, SandboxArg, ServerArgs};
 use netperf_measure::clock::{self, Moment};
 use netperf_os::signals::{self, Signal, Signals};
 use netperf_os::wait::all_ready;
@@ -18,9 +18,13 @@ use netperf_os::{Socket, process};
 use netperf_session::server::{NEXT_REQUEST, PASSPHRASE};
 
 use super::account::{Account, End};
+use super::desk::Desk;
 use super::log::{Log, Value};
+use super::metrics::{Metrics, Now};
 use super::running::Running;
+use super::sandbox::Means;
 use super::session;
+use super::supervisor::Supervisor;
 
 /// How long to leave accept(2) alone when it fails for want of descriptors or memory.
 const BREATHER: Duration = Duration::from_millis(100);
@@ -54,6 +58,8 @@ pub(super) struct Hall<'a> {
     most_waiting: usize,
     sessions: Vec<Running>,
     log: Log,
+    metrics: Metrics,
+    desk: Option<Desk>,
     /// accept(2) is left alone until then.
     paused: Option<Moment>,
     /// Set when it was told to end: until then sessions may go on.
@@ -66,6 +72,7 @@ struct Found {
     listeners: Vec<usize>,
     waiting: Vec<usize>,
     sessions: Vec<usize>,
+    desk: bool,
 }
 
 impl<'a> Hall<'a> {
@@ -73,7 +80,12 @@ impl<'a> Hall<'a> {
     ///
     /// # Errors
     /// When signals cannot be watched or a listener cannot be made non-blocking.
-    pub(super) fn open(args: &'a ServerArgs, listeners: Vec<Socket>, log: Log) -> io::Result<Self> {
+    pub(super) fn open(
+        args: &'a ServerArgs,
+        listeners: Vec<Socket>,
+        log: Log,
+        desk: Option<Desk>,
+    ) -> io::Result<Self> {
         for listener in &listeners {
             // A connection that goes away between poll and accept must not block the rest.
             listener.set_nonblocking(true)?;
@@ -96,13 +108,25 @@ impl<'a> Hall<'a> {
             most_waiting: room.unwrap_or(MOST_WAITING).clamp(1, MOST_WAITING),
             sessions: Vec::new(),
             log,
+            metrics: Metrics::default(),
+            desk,
             paused: None,
             draining: None,
         })
     }
 
     /// Serves until a signal ends it.
-    pub(super) fn serve(mut self) -> ExitCode {
+    pub(super) fn serve(mut self, supervisor: &Supervisor) -> ExitCode {
+        let walls = match self.args.operations.sandbox {
+            _ if self.args.no_fork => "off: all sessions are in this process".to_owned(),
+            SandboxArg::Off => "off".to_owned(),
+            SandboxArg::Auto | SandboxArg::Require => Means::find().described(),
+        };
+        let fields = [
+            ("port", Value::from(self.args.port())),
+            ("sandbox", Value::Text(walls)),
+        ];
+        self.log.say(LogLevel::Info, "listening", &fields);
         loop {
             match self.look() {
                 Ok(found) => self.act(&found),
@@ -114,6 +138,9 @@ impl<'a> Hall<'a> {
             }
             while let Some(signal) = self.signals.next() {
                 self.obey(signal);
+                if self.draining.is_some() {
+                    supervisor.tell("STOPPING=1\nSTATUS=sessions may finish");
+                }
             }
             self.reap();
             self.expire();
@@ -142,6 +169,7 @@ impl<'a> Hall<'a> {
         fds.extend(listeners.iter().map(AsFd::as_fd));
         fds.extend(waiting().map(|one| one.control.as_fd()));
         fds.extend(with_records().map(|(_, fd)| fd));
+        fds.extend(self.desk.iter().flat_map(Desk::fds));
         let ready = all_ready(&fds, self.patience())?;
         let mut ready = ready.into_iter().skip(1);
         let mut hits = |count: usize| -> Vec<usize> {
@@ -154,10 +182,12 @@ impl<'a> Hall<'a> {
         let sessions: Vec<usize> = with_records().map(|(index, _)| index).collect();
         let hit = hits(sessions.len());
         let sessions = hit.into_iter().filter_map(|at| sessions.get(at).copied());
+        let sessions = sessions.collect();
         Ok(Found {
             listeners,
             waiting,
-            sessions: sessions.collect(),
+            sessions,
+            desk: ready.any(|hit| hit),
         })
     }
 
@@ -167,6 +197,7 @@ impl<'a> Hall<'a> {
             self.paused,
             self.draining,
             self.waiting.front().map(|one| one.until),
+            self.desk.as_ref().and_then(Desk::until),
         ];
         let next = moments.into_iter().flatten().min();
         // Rounded up: a wait of less than a millisecond must not become a busy loop.
@@ -188,6 +219,27 @@ impl<'a> Hall<'a> {
         for &index in &found.listeners {
             self.welcome(index);
         }
+        if found.desk {
+            self.answer();
+        }
+    }
+
+    /// Answers those who ask how things are.
+    fn answer(&mut self) {
+        let now = Now {
+            sessions: self.sessions.len(),
+            waiting: self.waiting.len(),
+            draining: self.draining.is_some(),
+            lines_lost: self.log.lost(),
+        };
+        let Self { desk, metrics, .. } = self;
+        let Some(desk) = desk else { return };
+        desk.serve(|path| match path {
+            "/metrics" => ("200 OK", metrics.text(now)),
+            "/health" if now.draining => ("503 Service Unavailable", "draining\n".to_owned()),
+            "/health" => ("200 OK", "serving\n".to_owned()),
+            _ => ("404 Not Found", "/metrics or /health\n".to_owned()),
+        });
     }
 
     /// Accepts what came to a listener, some of it.
@@ -230,9 +282,15 @@ impl<'a> Hall<'a> {
     /// Lets go of the connection that has waited longest.
     fn show_out(&mut self, why: &str) {
         if let Some(one) = self.waiting.pop_front() {
-            let fields = [("peer", Value::Text(one.peer)), ("end", Value::from(why))];
-            self.log.say(LogLevel::Debug, "unspoken", &fields);
+            self.unspoken(one.peer, why);
         }
+    }
+
+    /// A client that said nothing is gone.
+    fn unspoken(&mut self, peer: String, why: &str) {
+        self.metrics.unspoken(why);
+        let fields = [("peer", Value::Text(peer)), ("end", Value::from(why))];
+        self.log.say(LogLevel::Debug, "unspoken", &fields);
     }
 
     /// The first bytes of a client are there, or its end.
@@ -242,11 +300,7 @@ impl<'a> Hall<'a> {
             return self.serve_here(control, peer);
         }
         if netperf_os::io::peek(control.as_fd()).ok() == Some(0) {
-            let fields = [
-                ("peer", Value::Text(peer)),
-                ("end", Value::from("finished")),
-            ];
-            return self.log.say(LogLevel::Debug, "unspoken", &fields);
+            return self.unspoken(peer, "finished");
         }
         match Running::start(control, peer, self.args) {
             Ok(session) => self.sessions.push(session),
@@ -265,6 +319,7 @@ impl<'a> Hall<'a> {
             Err(_) => End::Exit(101),
         };
         account.write(end, &mut self.log);
+        self.metrics.enter(&account, end);
     }
 
     /// No failure of accept(2) ends the server.
@@ -324,6 +379,7 @@ impl<'a> Hall<'a> {
         let mut session = self.sessions.swap_remove(index);
         session.read();
         session.account.write(end, &mut self.log);
+        self.metrics.enter(&session.account, end);
     }
 
     /// Ends what has lasted long enough.
@@ -334,6 +390,9 @@ impl<'a> Hall<'a> {
         }
         while self.waiting.front().is_some_and(|one| over(one.until)) {
             self.show_out("silent");
+        }
+        if self.desk.as_ref().and_then(Desk::until).is_some_and(over) {
+            self.answer();
         }
         if self.draining.is_some_and(over) {
             while let Some(session) = self.sessions.last_mut() {
@@ -348,6 +407,7 @@ impl<'a> Hall<'a> {
     }
 
     fn complain(&mut self, what: &str, error: &io::Error) {
+        self.metrics.failed(what);
         let fields = [("error", Value::Text(error.to_string()))];
         self.log.say(LogLevel::Error, what, &fields);
     }

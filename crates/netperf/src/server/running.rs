@@ -11,6 +11,7 @@ use netperf_os::{Socket, process};
 
 use super::account::{Account, End};
 use super::record::Record;
+use super::supervisor;
 
 /// Set for a session: its standard output takes records.
 pub(super) const RECORDS: &str = "NETSERVER_RECORDS";
@@ -43,6 +44,14 @@ impl Running {
         }
         if let Some(method) = args.cpu_method {
             command.arg("--cpu-method").arg(method.name());
+        }
+        let operations = &args.operations;
+        command.arg("--sandbox").arg(operations.sandbox.word());
+        if let Some(files) = &operations.files {
+            command.arg("--files").arg(files);
+        }
+        for name in supervisor::VARIABLES {
+            command.env_remove(name);
         }
         let child = command
             .env(RECORDS, "1")

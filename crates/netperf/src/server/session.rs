@@ -35,7 +35,8 @@ pub(super) fn serve(control: Socket, args: &ServerArgs, tell: &mut dyn FnMut(Rec
         .map(|address| address.ip());
     // Shared rather than duplicated: preloaded stacks do not know a duplicate.
     let control = Rc::new(control);
-    let mut host = EngineHost::new(Rc::clone(&control), local, cpu_method, tell);
+    let files = args.operations.files.clone();
+    let mut host = EngineHost::new(Rc::clone(&control), local, cpu_method, (files, tell));
     let mut link = Witness {
         inner: ControlLink::new(control),
         // Unless the connection says otherwise, it was us who had enough.

@@ -68,6 +68,8 @@ pub(crate) enum Kind {
     Word(&'static [&'static str]),
     /// Level and width of a confidence interval.
     Confidence,
+    /// A percentage, perhaps with its sign.
+    Percent,
     /// Numbers of CPUs and ranges of them.
     Cpus,
     /// A rule by which threads are placed on CPUs.
@@ -75,6 +77,13 @@ pub(crate) enum Kind {
     /// Two with a comma between, either of which may be left out; one alone is
     /// both or the first, as the option has it.
     Pair(&'static Self, &'static Self),
+}
+
+/// A percentage as a share: 0.01 of 1%.
+pub(crate) fn percent(text: &str) -> Option<f64> {
+    let digits = text.strip_suffix('%').unwrap_or(text);
+    let percent: f64 = digits.parse().ok().filter(|_| is_decimal(digits))?;
+    (0.0..=100.0).contains(&percent).then_some(percent / 100.0)
 }
 
 /// Families by the names that mean the same to the letters' grammar.
@@ -131,6 +140,7 @@ impl Kind {
                 choices.into_iter().find(same).map(Cow::Borrowed)
             }
             Self::Confidence => confidence(text).map(Cow::Owned),
+            Self::Percent => as_it_is(percent(text).is_some()),
             Self::Cpus => as_it_is(cpu_list(text).is_some()),
             Self::Placement => as_it_is(Placement::named(text).is_some()),
             Self::Pair(first, second) => pair((first, second), text),
@@ -160,6 +170,7 @@ impl Kind {
             Self::Tos => "a number from 0 to 255 or a name such as ef, cs1 or af11",
             Self::Direction => "send, recv or rr, or several with | between",
             Self::Confidence => "95 or 99, a comma and a width in percent, such as 99,5",
+            Self::Percent => "a percentage from 0 to 100 such as 1% or 0.5",
             Self::Cpus => "a list of CPUs such as 0-3,8",
             Self::Placement => "spread, pack, near-irq or a node such as node:0",
             Self::Unit | Self::Switch | Self::Protocol | Self::Word(_) => {
@@ -249,6 +260,7 @@ impl Kind {
             | Self::Size
             | Self::SizeOrDefault
             | Self::Confidence
+            | Self::Percent
             | Self::Cpus => Vec::new(),
         }
     }

@@ -15,7 +15,7 @@ use netperf_os::bell::{self, Bell, Outside, Schedule};
 use netperf_os::tcp::TcpInfo;
 pub use netperf_transport::meeting::EndMark;
 use netperf_transport::place::{self, Placed, Wanted};
-use netperf_transport::socket::{self, Facts};
+use netperf_transport::socket::{self, Facts, Side};
 
 use crate::dispatch::{self, Keeping};
 use crate::end::{self, Carries, Rings};
@@ -113,7 +113,7 @@ impl<'a> Client<'a> {
         place::check(plan.transport, &plan.local.place).map_err(Operation::Create.failed())?;
         let opened = socket::open(plan.transport, family, &plan.local.socket)
             .map_err(Operation::Create.failed())?;
-        socket::set_extras(&opened.socket, &plan.local.socket).map_err(refused)?;
+        socket::set_extras(&opened.socket, &plan.local.socket, Side::Asks).map_err(refused)?;
         let local = local_address(plan, hosts, family);
         // A connection binds by itself; a datagram socket must have a port to be told of.
         if plan.flow.sends && end::drops_silently(plan.transport) {
@@ -190,6 +190,7 @@ impl<'a> Client<'a> {
         let plan = work.plan;
         let remote =
             place::sock_addr(plan.transport, remote).map_err(Operation::Connect.failed())?;
+        let remote = socket::labelled(remote, &plan.local.socket);
         let bell = Bell::new(Outside::Caught).map_err(Operation::Timer.failed())?;
         let meter = end::meter(&plan.local)?;
         let mut stop = ByBell::new(control, &bell, live, PATIENCE);

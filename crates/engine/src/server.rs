@@ -12,7 +12,7 @@ use netperf_model::{
 use netperf_os::Socket;
 use netperf_os::bell::{self, Bell, Outside, Schedule};
 use netperf_transport::place::{self, Placed, Wanted};
-use netperf_transport::socket::{self, Facts};
+use netperf_transport::socket::{self, Facts, Side};
 
 use crate::dispatch;
 use crate::end::{self, Carries, Rings};
@@ -76,7 +76,7 @@ impl Server {
         place::check(job.transport, &job.end.place).map_err(Operation::Create.failed())?;
         let opened = socket::open(job.transport, job.family, &job.end.socket)
             .map_err(Operation::Create.failed())?;
-        socket::set_extras(&opened.socket, &job.end.socket).map_err(refused)?;
+        socket::set_extras(&opened.socket, &job.end.socket, Side::Answers).map_err(refused)?;
         let placed = bind(&job, &opened.socket)?;
         if only_sends(&job) && end::drops_silently(job.transport) {
             socket::report_send_errors(&opened.socket, job.family)

@@ -10,11 +10,13 @@ pub enum IoMethod {
     Poll,
     /// It sleeps in epoll_wait(2).
     Epoll,
+    /// It hands calls to io_uring(7) and sleeps there, in one system call.
+    Uring,
 }
 
 impl IoMethod {
     /// Every method.
-    pub const ALL: [Self; 3] = [Self::Blocking, Self::Poll, Self::Epoll];
+    pub const ALL: [Self; 4] = [Self::Blocking, Self::Poll, Self::Epoll, Self::Uring];
 
     /// Its name in options and output.
     #[must_use]
@@ -23,6 +25,7 @@ impl IoMethod {
             Self::Blocking => "blocking",
             Self::Poll => "poll",
             Self::Epoll => "epoll",
+            Self::Uring => "uring",
         }
     }
 
@@ -32,6 +35,17 @@ impl IoMethod {
         Self::ALL.into_iter().find(|method| method.label() == name)
     }
 
+    /// What it takes of a host; `None` for blocking calls, which every one makes.
+    #[must_use]
+    pub const fn feature(self) -> Option<Feature> {
+        match self {
+            Self::Blocking => None,
+            Self::Poll => Some(Feature::Poll),
+            Self::Epoll => Some(Feature::Epoll),
+            Self::Uring => Some(Feature::Uring),
+        }
+    }
+
     /// Its number in messages, which never changes.
     #[must_use]
     pub const fn code(self) -> u8 {
@@ -39,6 +53,7 @@ impl IoMethod {
             Self::Blocking => 0,
             Self::Poll => 1,
             Self::Epoll => 2,
+            Self::Uring => 3,
         }
     }
 
@@ -63,6 +78,8 @@ pub struct IoPlan {
     /// The kernel cuts one long datagram into many and puts many together again
     /// (`UDP_SEGMENT`, `UDP_GRO`).
     pub segments: bool,
+    /// What is received goes through a pipe into the null device (splice(2)).
+    pub splice: bool,
 }
 
 impl IoPlan {
@@ -108,6 +125,8 @@ pub enum Feature {
     Poll,
     /// [`IoMethod::Epoll`].
     Epoll,
+    /// [`IoMethod::Uring`].
+    Uring,
     /// [`IoPlan::zerocopy`].
     ZeroCopy,
     /// [`IoPlan::discard`].
@@ -126,15 +145,20 @@ pub enum Feature {
     Device,
     /// `SO_MARK`.
     Mark,
+    /// [`IoPlan::splice`].
+    Splice,
+    /// `IPV6_FLOWLABEL_MGR`.
+    FlowLabel,
     /// Numbers in datagrams, and what they tell of loss, order and delay.
     Sequence,
 }
 
 impl Feature {
     /// Every feature.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Poll,
         Self::Epoll,
+        Self::Uring,
         Self::ZeroCopy,
         Self::Discard,
         Self::Batch,
@@ -144,6 +168,8 @@ impl Feature {
         Self::NotSentLowAt,
         Self::Device,
         Self::Mark,
+        Self::Splice,
+        Self::FlowLabel,
         Self::Sequence,
     ];
 
@@ -153,6 +179,7 @@ impl Feature {
         match self {
             Self::Poll => "poll",
             Self::Epoll => "epoll",
+            Self::Uring => "uring",
             Self::ZeroCopy => "zerocopy",
             Self::Discard => "discard",
             Self::Batch => "batch",
@@ -162,6 +189,8 @@ impl Feature {
             Self::NotSentLowAt => "notsent-lowat",
             Self::Device => "device",
             Self::Mark => "mark",
+            Self::Splice => "splice",
+            Self::FlowLabel => "flow-label",
             Self::Sequence => "sequence",
         }
     }
@@ -178,6 +207,7 @@ impl Feature {
         match self {
             Self::Poll => "--io poll",
             Self::Epoll => "--io epoll",
+            Self::Uring => "--io uring",
             Self::ZeroCopy => "--zerocopy",
             Self::Discard => "--discard",
             Self::Batch => "--batch",
@@ -187,6 +217,8 @@ impl Feature {
             Self::NotSentLowAt => "--notsent-lowat",
             Self::Device => "--bind-device",
             Self::Mark => "--mark",
+            Self::Splice => "--splice",
+            Self::FlowLabel => "--flow-label",
             Self::Sequence => "--sequence",
         }
     }
@@ -206,13 +238,18 @@ impl Feature {
             | Self::Discard
             | Self::Batch
             | Self::QuickAck
+            | Self::Splice
             | Self::Sequence => "",
+            Self::Uring => "Linux 6.1 that lets this user have io_uring (kernel.io_uring_disabled)",
             Self::ZeroCopy => "Linux 4.14",
             Self::Segments => "Linux 5.0",
             Self::BusyPoll => "a kernel with CONFIG_NET_RX_BUSY_POLL, and CAP_NET_ADMIN",
             Self::NotSentLowAt => "Linux 3.12",
             Self::Device => "an interface of that name, and CAP_NET_RAW",
             Self::Mark => "CAP_NET_ADMIN",
+            Self::FlowLabel => {
+                "IPv6, and at netserver's end of TCP net.ipv6.flowlabel_consistency = 0"
+            }
         }
     }
 }

@@ -196,6 +196,11 @@ pub struct SocketPlan {
     pub tls_cipher: Option<String>,
 }
 
+impl SocketPlan {
+    /// The largest flow label: it has 20 bits (RFC 8200).
+    pub const MOST_FLOW_LABEL: u32 = 0xf_ffff;
+}
+
 /// The buffers that calls cycle through in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingPlan {
@@ -285,6 +290,8 @@ pub struct EndPlan {
     pub place: PlacePlan,
     /// How its bytes are moved.
     pub io: IoPlan,
+    /// The method is the one that trials pick, or have picked.
+    pub auto_io: bool,
     /// Whether datagrams carry numbers, and what these tell is kept.
     pub sequence: bool,
 }
@@ -297,6 +304,7 @@ impl EndPlan {
         let asked = [
             (Feature::Poll, io.method == IoMethod::Poll),
             (Feature::Epoll, io.method == IoMethod::Epoll),
+            (Feature::Uring, io.method == IoMethod::Uring),
             (Feature::ZeroCopy, io.zerocopy),
             (Feature::Discard, io.discard),
             (Feature::Batch, io.batch.is_some()),
@@ -306,6 +314,8 @@ impl EndPlan {
             (Feature::NotSentLowAt, socket.notsent_lowat.is_some()),
             (Feature::Device, socket.device.is_some()),
             (Feature::Mark, socket.mark.is_some()),
+            (Feature::Splice, io.splice),
+            (Feature::FlowLabel, socket.flow_label.is_some()),
             (Feature::Sequence, self.sequence),
         ];
         asked

@@ -29,13 +29,15 @@ pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: End, end: EndPlan) ->
         End::Local => (flow.sends, flow.receives),
         End::Remote => (flow.receives, flow.sends),
     };
+    let method = which.of(&args.method);
     let io = IoPlan {
-        method: which.of(&args.method).unwrap_or_default(),
+        method: method.flatten().unwrap_or_default(),
         // In a test without data the plan says that it cannot be.
         zerocopy: args.zerocopy && (sends || !receives),
         discard: args.discard && (receives || !sends),
         batch: positive(which.of(&args.batch)).filter(|batch| *batch > 1),
         segments: which.of(&args.segments).unwrap_or(false),
+        splice: args.splice && (receives || !sends),
     };
     let socket = SocketPlan {
         busy_poll: size(which.of(&args.busy_poll)),
@@ -43,11 +45,13 @@ pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: End, end: EndPlan) ->
         notsent_lowat: positive(which.of(&args.notsent_lowat)),
         device: which.of(&args.device).filter(|name| !name.is_empty()),
         mark: size(which.of(&args.mark)),
+        flow_label: positive(which.of(&args.flow_label)),
         ..end.socket
     };
     EndPlan {
         socket,
         io,
+        auto_io: method == Some(None),
         sequence: args.sequence,
         ..end
     }

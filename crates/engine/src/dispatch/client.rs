@@ -341,6 +341,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         limit: &L,
     ) -> Result<(Ended, Socket), EngineError> {
         let ended = self.request_response(&mut endpoint, limit)?;
+        self.settled(&mut endpoint);
         Ok((ended, endpoint.into_socket()))
     }
 

@@ -338,6 +338,7 @@ fn peer(job: &ServerJob) -> Result<SockAddr, EngineError> {
         .as_ref()
         .ok_or_else(|| io::Error::from_raw_os_error(netperf_os::io::DESTINATION_REQUIRED));
     peer.and_then(|peer| place::sock_addr(job.transport, peer))
+        .map(|to| socket::labelled(to, &job.end.socket))
         .map_err(Operation::Send.failed())
 }
 

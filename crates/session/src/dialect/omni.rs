@@ -112,6 +112,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         copy_avoidance: request.so_rcvavoid == 1,
         place: PlacePlan::default(),
         io: IoPlan::default(),
+        auto_io: false,
         sequence: false,
     })
 }

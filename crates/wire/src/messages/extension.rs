@@ -212,7 +212,7 @@ impl ItemKind {
             Self::Transports => 255,
             Self::Features => 160,
             Self::DataPath => 6,
-            Self::SocketOptions => 20,
+            Self::SocketOptions => 25,
             Self::BindDevice => 15,
             Self::PathCounts => 48,
             Self::Quality => 96,

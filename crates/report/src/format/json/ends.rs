@@ -73,18 +73,22 @@ object!(Requested<'_> {
 #[derive(Debug)]
 struct Io {
     method: &'static str,
+    chosen_by_trial: bool,
     zero_copy: bool,
     discard: bool,
     messages_per_call: u32,
     segment_offload: bool,
+    splice: bool,
 }
 
 object!(Io {
     method,
+    chosen_by_trial,
     zero_copy,
     discard,
     messages_per_call,
     segment_offload,
+    splice,
 });
 
 #[derive(Debug)]
@@ -138,6 +142,7 @@ struct Socket<'a> {
     notsent_low_bytes: Option<u32>,
     device: Option<&'a str>,
     mark: Option<u32>,
+    flow_label: Option<u32>,
 }
 
 object!(Socket<'_> {
@@ -164,6 +169,7 @@ object!(Socket<'_> {
     notsent_low_bytes,
     device,
     mark,
+    flow_label,
 });
 
 /// What the end really has.
@@ -322,7 +328,7 @@ fn requested<'a>(plan: &'a EndPlan, data: &'a DataAddress) -> Requested<'a> {
         clean_bytes: plan.touch.clean,
         copy_avoidance: plan.copy_avoidance,
         numbers_datagrams: plan.sequence,
-        io: io(&plan.io),
+        io: io(plan),
         pace: plan.pace.filter(|pace| pace.burst > 0).map(pace),
         send_buffers: ring(plan.send),
         recv_buffers: ring(plan.recv),
@@ -330,13 +336,16 @@ fn requested<'a>(plan: &'a EndPlan, data: &'a DataAddress) -> Requested<'a> {
     }
 }
 
-fn io(plan: &IoPlan) -> Io {
+fn io(end: &EndPlan) -> Io {
+    let plan: &IoPlan = &end.io;
     Io {
         method: plan.method.label(),
+        chosen_by_trial: end.auto_io,
         zero_copy: plan.zerocopy,
         discard: plan.discard,
         messages_per_call: plan.batch.unwrap_or(1),
         segment_offload: plan.segments,
+        splice: plan.splice,
     }
 }
 
@@ -381,6 +390,7 @@ fn socket(plan: &SocketPlan) -> Socket<'_> {
         notsent_low_bytes: plan.notsent_lowat,
         device: plan.device.as_deref(),
         mark: plan.mark,
+        flow_label: plan.flow_label,
     }
 }
 

@@ -70,6 +70,11 @@ bench-parity *options:
 bench-flows *options:
     cargo build --release -p netperf
     cargo run --release -q -p xtask -- bench-flows {{ options }}
+# What an honest client loses while others mean harm (--help for options).
+bench-hostile *options:
+    cargo build --release -p netperf
+    cargo run --release -q -p xtask -- bench-hostile {{ options }}
+
 # Our ways to move bytes against netperf 2.7.0, or against one call a message (--help for options).
 bench *options:
     cargo build --release -p netperf

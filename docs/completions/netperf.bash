@@ -148,6 +148,8 @@ _netserver_value() {
     --log) _netperf_words 'text json' ;;
     --log-file) : ;;
     --log-level) _netperf_words 'none error warn info debug' ;;
+    --metrics) : ;;
+    --health) : ;;
     --drain) : ;;
     '-n' | --cpu-count) : ;;
     '-v' | --verbosity) : ;;
@@ -162,7 +164,7 @@ _netperf() {
 complete -F _netperf netperf
 
 _netserver() {
-    _netperf_complete netserver '--cpu-count --cpu-method --debug --drain --files --foreground --help --ipv4 --ipv6 --listen --log --log-file --log-level --no-debug --no-fork --passphrase --port --sandbox --user --verbosity --version'
+    _netperf_complete netserver '--cpu-count --cpu-method --debug --drain --files --foreground --health --help --ipv4 --ipv6 --listen --log --log-file --log-level --metrics --no-debug --no-fork --passphrase --port --sandbox --user --verbosity --version'
 }
 
 complete -F _netserver netserver

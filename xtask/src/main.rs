@@ -9,6 +9,7 @@
 mod bench;
 mod flows;
 mod generate;
+mod hostile;
 mod instructions;
 mod options;
 mod parity;
@@ -22,6 +23,7 @@ usage: xtask gen [--check]
        xtask bench [--pairs N] [--seconds N] [--tests A,B] [--check]
        xtask bench-parity [--pairs N] [--seconds N] [--tests A,B] [--mixed] [--check]
        xtask bench-flows [--pairs N] [--seconds N] [--check]
+       xtask bench-hostile [--pairs N] [--seconds N] [--check]
        xtask instructions [--check]
 common: [--ours FOLDER] [--stock FOLDER] [--cpus CLIENT,SERVER]
 
@@ -36,6 +38,8 @@ bench-parity   runs ours and the original in turn, pinned, and prints ours/stock
 bench-flows    sixteen flows and sixteen processes of the original, one flow and the plain
                loop, and what ten thousand flows take
   --check      fails if it is not 1.1, 0.97, and 4 KiB and a second
+bench-hostile  an honest client's rate beside 2,000 silent clients, with and without an attack
+  --check      fails if the attack costs more than 5 %
 instructions   user-space instructions of the client, by callgrind
   --check      fails unless ours are below the original's";
 
@@ -50,6 +54,7 @@ fn main() -> ExitCode {
         Some("bench") => bench::run,
         Some("bench-parity") => parity::run,
         Some("bench-flows") => flows::run,
+        Some("bench-hostile") => hostile::run,
         Some("instructions") => instructions::run,
         _ => {
             eprintln!("{USAGE}");

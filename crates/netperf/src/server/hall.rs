@@ -142,7 +142,6 @@ impl<'a> Hall<'a> {
                     supervisor.tell("STOPPING=1\nSTATUS=sessions may finish");
                 }
             }
-            self.reap();
             self.expire();
             if self.is_over() {
                 let lost = [("lines_lost", Value::Count(self.log.lost()))];
@@ -338,8 +337,7 @@ impl<'a> Hall<'a> {
 
     fn obey(&mut self, signal: Signal) {
         match signal {
-            // Looked after in every round.
-            Signal::Child => {}
+            Signal::Child => self.reap(),
             Signal::HangUp => {
                 self.log.reopen();
                 self.log.say(LogLevel::Info, "reloaded", &[]);

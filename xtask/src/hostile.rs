@@ -41,8 +41,14 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     }
     let of = |pick: fn(&(f64, f64)) -> f64| median(&sorted(pairs.iter().map(pick)));
     let ratio = of(|(calm, attacked)| attacked / calm);
-    println!("{SILENT} silent clients: {:.0} transactions/s", of(|pair| pair.0));
-    println!("and an attack:       {:.0} transactions/s, {ratio:.3} of it", of(|pair| pair.1));
+    println!(
+        "{SILENT} silent clients: {:.0} transactions/s",
+        of(|pair| pair.0)
+    );
+    println!(
+        "and an attack:       {:.0} transactions/s, {ratio:.3} of it",
+        of(|pair| pair.1)
+    );
     if options.check && ratio < KEPT {
         return Err(format!("not good enough: {ratio:.3}, and {KEPT} is asked"));
     }
@@ -59,7 +65,10 @@ fn rate(programs: &Programs, server: &Netserver, options: &Options) -> Result<f6
         .args(["-4", "-H", "127.0.0.1", "-p", &server.port().to_string()])
         .args(["-t", "TCP_RR", "-P", "0", "-v", "0"])
         .args(["-l", &options.seconds.to_string()])
-        .args(["-T", &format!("{},{}", options.client_cpu, options.server_cpu)])
+        .args([
+            "-T",
+            &format!("{},{}", options.client_cpu, options.server_cpu),
+        ])
         .patience(Duration::from_secs(u64::from(options.seconds) + 60))
         .run();
     finished.clean()?;

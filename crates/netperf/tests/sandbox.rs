@@ -142,9 +142,11 @@ fn calls_files_and_addresses_that_no_test_needs_are_out_of_reach_from_inside() {
     if !has_walls() {
         return;
     }
-    let scratch = Scratch::new();
-    let folder = scratch.path();
-    fs::create_dir(folder.join("files")).unwrap();
+    // Not where temporary files are: there, sockets of tests are made and removed.
+    let name = format!("walls-{}", std::process::id());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let folder = folder.as_path();
+    fs::create_dir_all(folder.join("files")).unwrap();
     fs::write(folder.join("files/fill"), "fill").unwrap();
     fs::write(folder.join("victim"), "x").unwrap();
     let listener = TcpListener::bind("[::]:0").unwrap();
@@ -169,6 +171,7 @@ fn calls_files_and_addresses_that_no_test_needs_are_out_of_reach_from_inside() {
         finished.account()
     );
     assert!(folder.join("victim").exists());
+    fs::remove_dir_all(folder).unwrap();
 }
 
 /// A line of `/proc/PID/status`.

@@ -12,6 +12,7 @@ use netperf_model::many::{Placement, cpu_list};
 
 use crate::grammar::{self, DSCP_NAMES};
 use crate::long;
+use crate::places::{Places, places};
 
 /// A kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +73,8 @@ pub(crate) enum Kind {
     Percent,
     /// Numbers of CPUs and ranges of them.
     Cpus,
+    /// A CPU for each end, or lists of CPUs for the threads of each.
+    CpusOfEnds,
     /// A rule by which threads are placed on CPUs.
     Placement,
     /// Two with a comma between, either of which may be left out; one alone is
@@ -142,6 +145,11 @@ impl Kind {
             Self::Confidence => confidence(text).map(Cow::Owned),
             Self::Percent => as_it_is(percent(text).is_some()),
             Self::Cpus => as_it_is(cpu_list(text).is_some()),
+            Self::CpusOfEnds => match places(text) {
+                Places::Processes => pair((&Self::Count, &Self::Count), text),
+                Places::Threads(_) => as_it_is(true),
+                Places::Unclear => None,
+            },
             Self::Placement => as_it_is(Placement::named(text).is_some()),
             Self::Pair(first, second) => pair((first, second), text),
         }
@@ -172,6 +180,10 @@ impl Kind {
             Self::Confidence => "95 or 99, a comma and a width in percent, such as 99,5",
             Self::Percent => "a percentage from 0 to 100 such as 1% or 0.5",
             Self::Cpus => "a list of CPUs such as 0-3,8",
+            Self::CpusOfEnds => {
+                "a CPU for each end such as 0,1, or lists with a colon between the ends such as \
+                 0-3:4-7"
+            }
             Self::Placement => "spread, pack, near-irq or a node such as node:0",
             Self::Unit | Self::Switch | Self::Protocol | Self::Word(_) => {
                 return format!("one of {}", self.choices().join(", "));
@@ -261,7 +273,8 @@ impl Kind {
             | Self::SizeOrDefault
             | Self::Confidence
             | Self::Percent
-            | Self::Cpus => Vec::new(),
+            | Self::Cpus
+            | Self::CpusOfEnds => Vec::new(),
         }
     }
 }

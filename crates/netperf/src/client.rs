@@ -172,6 +172,7 @@ fn measure(run: &mut Run, begun: Begun, done: &mut Done) -> Result<(), Failure> 
     })?;
     run.plan.latency |= needs.latency;
     bind_to_cpu(run);
+    run::many::check(&run.plan)?;
     run::trial::settle(run, begun)?;
     out(&json::start(begun.frame(run)));
     if run.plan.test.moves_data() {

@@ -4,9 +4,11 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::Path;
 use std::time::Duration;
 
 use netperf_os::Socket;
+use netperf_testkit::server::free_port;
 use netperf_testkit::{
     Finished, Invocation, Netserver, Place, Programs, Stopwatch, eventually, note, procfs,
 };
@@ -367,4 +369,38 @@ fn a_client_that_never_reads_is_left_to_itself_when_the_time_is_over() {
     target.serves();
     drop(deaf);
     target.is_as_before();
+}
+
+#[test]
+fn a_netserver_short_of_descriptors_goes_on_serving() {
+    let port = free_port().to_string();
+    let mut running = Invocation::new(Path::new("/bin/sh"))
+        .args(["-c", "ulimit -n 24 && exec \"$0\" \"$@\""])
+        .arg(&ours().netserver)
+        .args(["-D", "-p", &port])
+        .spawn();
+    assert!(running.prints("Starting netserver", seconds(10)));
+    let connect = || TcpStream::connect(format!("127.0.0.1:{port}")).expect("it listens");
+    // Each of these wants a process, and there are not descriptors enough.
+    let crowd: Vec<TcpStream> = (0..60)
+        .map(|_| {
+            let mut stream = connect();
+            // It may have been let go already.
+            let _refused = stream.write_all(&[0]);
+            stream
+        })
+        .collect();
+    let short = eventually(seconds(20), || {
+        running.stderr().contains("Too many open files")
+    });
+    assert!(short, "{}", running.stderr());
+    assert!(!running.ended(), "{}", running.stderr());
+    drop(crowd);
+    let served = eventually(seconds(20), || {
+        let honest = Invocation::new(&ours().netperf)
+            .args(["-H", "127.0.0.1", "-p", &port])
+            .args(["-t", "TCP_RR", "-l", "-50", "-P", "0", "-v", "0"]);
+        honest.run().status.success()
+    });
+    assert!(served, "{}", running.stderr());
 }

@@ -147,6 +147,7 @@ fn calls_files_and_addresses_that_no_test_needs_are_out_of_reach_from_inside() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let folder = folder.as_path();
     fs::create_dir_all(folder.join("files")).unwrap();
+    fs::create_dir(folder.join("tmp")).unwrap();
     fs::write(folder.join("files/fill"), "fill").unwrap();
     fs::write(folder.join("victim"), "x").unwrap();
     let listener = TcpListener::bind("[::]:0").unwrap();
@@ -163,6 +164,7 @@ fn calls_files_and_addresses_that_no_test_needs_are_out_of_reach_from_inside() {
     let finished = Invocation::new(&me)
         .args(["inside", "--exact", "--nocapture"])
         .env(FOLDER, folder)
+        .env("TMPDIR", folder.join("tmp"))
         .run()
         .expect_exit(0);
     assert!(

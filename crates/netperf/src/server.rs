@@ -2,6 +2,7 @@
 
 mod account;
 mod desk;
+mod door;
 mod hall;
 mod host;
 mod listen;
@@ -31,7 +32,7 @@ use crate::output::{self, err, out};
 #[must_use]
 pub fn main(argv: &[OsString]) -> ExitCode {
     netperf_os::process::set_name(c"netserver");
-    let parsed = netperf_cli::netserver(argv);
+    let parsed = netperf_cli::netserver(argv, &|path| std::fs::read_to_string(path));
     output::notices(&parsed.notices, false);
     match parsed.command {
         Ok(ServerCommand::Serve(mut args)) => {

@@ -26,7 +26,8 @@
 //! - [`privileges`]: users, capabilities, limits
 //! - [`landlock`], [`seccomp`]: what a session may still do
 //! - [`system`]: CPUs online, clock ticks, names of system and machine
-//! - [`net`]: addresses and drivers of interfaces
+//! - [`net`]: addresses, drivers and offloads of interfaces
+//! - [`qdisc`]: queueing disciplines
 //!
 //! Calls go through libc symbols, so that socket stacks preloaded in front of
 //! libc see every one of them.
@@ -37,7 +38,7 @@ mod linux;
 #[cfg(target_os = "linux")]
 pub use linux::{
     address, atm, batch, bell, epoll, events, filter, flow_label, io, ktls, landlock, link, net,
-    parts, privileges, process, resolve, sctp, seccomp, signals, sockopt, system, tcp, uring, wait,
-    zerocopy,
+    parts, privileges, process, qdisc, resolve, sctp, seccomp, signals, sockopt, system, tcp,
+    uring, wait, zerocopy,
 };
 pub use socket2::{Domain, Protocol, SockAddr, Socket, Type};

@@ -6,19 +6,22 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs};
 use netperf_measure::clock::{self, Moment};
+use netperf_model::{Crowd, Denied};
 use netperf_os::signals::{self, Signal, Signals};
 use netperf_os::wait::all_ready;
 use netperf_os::{Socket, process};
-use netperf_session::server::{NEXT_REQUEST, PASSPHRASE};
+use netperf_session::server::PASSPHRASE;
 
 use super::account::{Account, End};
 use super::desk::Desk;
+use super::door::{self, Door};
 use super::log::{Log, Value};
 use super::metrics::{Metrics, Now};
 use super::running::Running;
@@ -57,6 +60,7 @@ pub(super) struct Hall<'a> {
     waiting: VecDeque<Waiting>,
     most_waiting: usize,
     sessions: Vec<Running>,
+    door: Door,
     log: Log,
     metrics: Metrics,
     desk: Option<Desk>,
@@ -107,6 +111,7 @@ impl<'a> Hall<'a> {
             waiting: VecDeque::new(),
             most_waiting: room.unwrap_or(MOST_WAITING).clamp(1, MOST_WAITING),
             sessions: Vec::new(),
+            door: Door::new(args.policy()),
             log,
             metrics: Metrics::default(),
             desk,
@@ -143,6 +148,7 @@ impl<'a> Hall<'a> {
                 }
             }
             self.expire();
+            self.door.look();
             if self.is_over() {
                 let lost = [("lines_lost", Value::Count(self.log.lost()))];
                 self.log.say(LogLevel::Info, "stopped", &lost);
@@ -169,6 +175,8 @@ impl<'a> Hall<'a> {
         fds.extend(waiting().map(|one| one.control.as_fd()));
         fds.extend(with_records().map(|(_, fd)| fd));
         fds.extend(self.desk.iter().flat_map(Desk::fds));
+        // Last: they are looked at in every round.
+        fds.extend(self.door.leaving());
         let ready = all_ready(&fds, self.patience())?;
         let mut ready = ready.into_iter().skip(1);
         let mut hits = |count: usize| -> Vec<usize> {
@@ -182,11 +190,13 @@ impl<'a> Hall<'a> {
         let hit = hits(sessions.len());
         let sessions = hit.into_iter().filter_map(|at| sessions.get(at).copied());
         let sessions = sessions.collect();
+        let desk = self.desk.iter().flat_map(Desk::fds).count();
+        let desk = !hits(desk).is_empty();
         Ok(Found {
             listeners,
             waiting,
             sessions,
-            desk: ready.any(|hit| hit),
+            desk,
         })
     }
 
@@ -197,6 +207,7 @@ impl<'a> Hall<'a> {
             self.draining,
             self.waiting.front().map(|one| one.until),
             self.desk.as_ref().and_then(Desk::until),
+            self.door.next(),
         ];
         let next = moments.into_iter().flatten().min();
         // Rounded up: a wait of less than a millisecond must not become a busy loop.
@@ -261,21 +272,59 @@ impl<'a> Hall<'a> {
         if control.set_nonblocking(false).is_err() {
             return;
         }
+        let policy = self.door.policy();
+        if !policy.admits(door::peer_of(&control)) {
+            return self.turn_away(control, described(peer), &Denied::Network);
+        }
+        let idle_time = policy.limits.idle_time;
         if self.waiting.len() >= self.most_waiting {
-            // Whoever has been silent longest goes: one that means to be served speaks at
-            // once.
-            self.show_out("crowded");
+            self.make_room();
         }
         let silence = if self.args.passphrase.is_some() {
             PASSPHRASE
         } else {
-            NEXT_REQUEST
+            idle_time
         };
         self.waiting.push_back(Waiting {
             control,
             peer: described(peer),
             until: clock::now().plus(silence),
         });
+    }
+
+    /// Tells a client why it cannot come in, and the log.
+    fn turn_away(&mut self, control: Socket, peer: String, denied: &Denied) {
+        let fields = [
+            ("peer", Value::Text(peer)),
+            ("denied", Value::from(denied.word())),
+            ("reason", Value::Text(denied.to_string())),
+        ];
+        self.metrics.denied(denied.word());
+        self.log.say(LogLevel::Info, "denied", &fields);
+        self.door.turn_away(control, denied);
+    }
+
+    /// The sessions that a client at this address meets.
+    fn crowd(&self, peer: Option<IpAddr>) -> Crowd {
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let own = self.sessions.iter().filter(|one| one.address == peer);
+        Crowd {
+            all: number(self.sessions.len()),
+            of_peer: number(own.count()),
+        }
+    }
+
+    /// Whoever has been silent longest goes: one that means to be served speaks at once.
+    fn make_room(&mut self) {
+        let Some(first) = self.waiting.pop_front() else {
+            return;
+        };
+        let spoken = netperf_os::io::peek(first.control.as_fd());
+        if spoken.is_ok_and(|count| count > 0) && self.sessions.len() < MOST_SESSIONS {
+            self.begin(first);
+        } else {
+            self.unspoken(first.peer, "crowded");
+        }
     }
 
     /// Lets go of the connection that has waited longest.
@@ -300,6 +349,10 @@ impl<'a> Hall<'a> {
         }
         if netperf_os::io::peek(control.as_fd()).ok() == Some(0) {
             return self.unspoken(peer, "finished");
+        }
+        let address = door::peer_of(&control);
+        if let Err(denied) = self.door.policy().admit(address, self.crowd(address)) {
+            return self.turn_away(control, peer, &denied);
         }
         match Running::start(control, peer, self.args) {
             Ok(session) => self.sessions.push(session),

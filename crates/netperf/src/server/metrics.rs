@@ -16,6 +16,8 @@ pub(super) struct Metrics {
     bytes: (u64, u64),
     /// Connections that never became a session, by reason.
     unspoken: BTreeMap<String, u64>,
+    /// Clients that the policy turned away, by reason.
+    denied: BTreeMap<String, u64>,
     /// Failures of our own, by what failed.
     errors: BTreeMap<String, u64>,
 }
@@ -50,6 +52,11 @@ impl Metrics {
     /// A connection ended before its client said anything.
     pub(super) fn unspoken(&mut self, why: &str) {
         count(self.unspoken.entry(why.to_owned()).or_default(), 1);
+    }
+
+    /// The policy turned a client away.
+    pub(super) fn denied(&mut self, why: &str) {
+        count(self.denied.entry(why.to_owned()).or_default(), 1);
     }
 
     /// Something of ours failed.
@@ -95,6 +102,11 @@ impl Metrics {
             "Connections that ended before a word was said.",
         );
         for (why, number) in &self.unspoken {
+            page.line(name, &[("reason", why)], *number);
+        }
+        let name = "netserver_connections_denied_total";
+        page.family(name, "counter", "Clients that the policy turned away.");
+        for (why, number) in &self.denied {
             page.line(name, &[("reason", why)], *number);
         }
         page.family(

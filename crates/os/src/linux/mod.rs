@@ -16,6 +16,7 @@ pub mod net;
 pub mod parts;
 pub mod privileges;
 pub mod process;
+pub mod qdisc;
 pub mod resolve;
 pub mod sctp;
 pub mod seccomp;

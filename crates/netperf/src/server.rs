@@ -39,7 +39,7 @@ pub fn main(argv: &[OsString]) -> ExitCode {
             // In the background the current folder is another one.
             let files = args.operations.files.take();
             args.operations.files = files.and_then(|files| std::path::absolute(files).ok());
-            serve(&args)
+            serve(&args, argv)
         }
         Ok(ServerCommand::Usage(usage)) => {
             output::say(usage.stream, &usage.text);
@@ -56,6 +56,8 @@ pub fn main(argv: &[OsString]) -> ExitCode {
 /// What the environment says.
 #[derive(Debug)]
 struct Around {
+    /// Our own words.
+    argv: Vec<OsString>,
     /// Whether standard error leads to the journal of systemd.
     journal: bool,
     /// Whether standard output takes the records of a session.
@@ -68,9 +70,10 @@ struct Around {
 
 impl Around {
     #[expect(clippy::disallowed_methods, reason = "the mains read the environment")]
-    fn look() -> Self {
+    fn look(argv: &[OsString]) -> Self {
         let has = |name: &str| std::env::var_os(name).is_some();
         Self {
+            argv: argv.to_vec(),
             journal: has("JOURNAL_STREAM"),
             records: has(running::RECORDS),
             preloaded: has("LD_PRELOAD"),
@@ -81,8 +84,8 @@ impl Around {
 
 /// One way in for a session: descriptor 0 is its control connection, whether inetd
 /// or a listener of ours started it.
-fn serve(args: &ServerArgs) -> ExitCode {
-    let around = Around::look();
+fn serve(args: &ServerArgs, argv: &[OsString]) -> ExitCode {
+    let around = Around::look(argv);
     let trace = |line: &str| {
         if args.debug > 0 {
             out(&format!("{line}: enter\n"));

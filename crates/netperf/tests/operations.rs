@@ -318,3 +318,26 @@ fn a_socket_that_a_supervisor_opened_is_served_and_it_hears_of_it() {
     assert!(heard().starts_with("STOPPING=1\n"));
     assert!(eventually(seconds(10), || running.ended()));
 }
+
+#[test]
+fn sighup_reads_the_policy_again_and_a_wrong_one_changes_nothing() {
+    let folder = Scratch::new();
+    let file = folder.path().join("netserver.toml");
+    std::fs::write(&file, "max-sessions = 7\n").unwrap();
+    let server = server(&["--log", "json", "--config", file.to_str().unwrap()]);
+    measures(&server, &["-t", "TCP_RR", "-l", "-50"]);
+    std::fs::write(&file, "max-sessions = \"many\"\n").unwrap();
+    signal(server.pid(), "HUP");
+    let wrong = event(&server, "reload", |_| true);
+    assert!(
+        wrong["error"].as_str().unwrap().contains("max-sessions"),
+        "{wrong}"
+    );
+    measures(&server, &["-t", "TCP_RR", "-l", "-50"]);
+    std::fs::write(&file, "deny = [\"127.0.0.0/8\"]\n").unwrap();
+    signal(server.pid(), "HUP");
+    event(&server, "reloaded", |_| true);
+    let refused = client(&server, &["-t", "TCP_RR", "-l", "-50"]).finish();
+    assert!(!refused.status.success(), "{}", refused.account());
+    event(&server, "denied", |_| true);
+}

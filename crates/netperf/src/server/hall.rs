@@ -5,13 +5,14 @@
 //! connections, processes, and the time that either lasts.
 
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use netperf_cli::{LogLevel, SandboxArg, ServerArgs};
+use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Crowd, Denied};
 use netperf_os::signals::{self, Signal, Signals};
@@ -52,8 +53,10 @@ struct Waiting {
 
 /// Everything the listener has in its hands.
 #[derive(Debug)]
-pub(super) struct Hall<'a> {
-    args: &'a ServerArgs,
+pub(super) struct Hall {
+    /// As they were typed, to read the file of settings again.
+    argv: Vec<OsString>,
+    args: ServerArgs,
     listeners: Vec<Socket>,
     signals: Signals,
     /// In the order of their arrival, and so of their ends.
@@ -79,16 +82,16 @@ struct Found {
     desk: bool,
 }
 
-impl<'a> Hall<'a> {
+impl Hall {
     /// Opens the doors.
     ///
     /// # Errors
     /// When signals cannot be watched or a listener cannot be made non-blocking.
     pub(super) fn open(
-        args: &'a ServerArgs,
+        argv: &[OsString],
+        args: &ServerArgs,
         listeners: Vec<Socket>,
-        log: Log,
-        desk: Option<Desk>,
+        (log, desk): (Log, Option<Desk>),
     ) -> io::Result<Self> {
         for listener in &listeners {
             // A connection that goes away between poll and accept must not block the rest.
@@ -105,7 +108,8 @@ impl<'a> Hall<'a> {
         let descriptors = process::raise_open_files().unwrap_or(1024);
         let room = usize::try_from(descriptors.saturating_sub(DESCRIPTORS_KEPT) / 2);
         Ok(Self {
-            args,
+            argv: argv.to_vec(),
+            args: args.clone(),
             listeners,
             signals,
             waiting: VecDeque::new(),
@@ -354,7 +358,7 @@ impl<'a> Hall<'a> {
         if let Err(denied) = self.door.policy().admit(address, self.crowd(address)) {
             return self.turn_away(control, peer, &denied);
         }
-        match Running::start(control, peer, self.args) {
+        match Running::start(control, peer, &self.args) {
             Ok(session) => self.sessions.push(session),
             Err(error) => self.complain("session", &error),
         }
@@ -364,7 +368,7 @@ impl<'a> Hall<'a> {
     fn serve_here(&mut self, control: Socket, peer: String) {
         let mut account = Account::new(peer);
         let served = std::panic::AssertUnwindSafe(|| {
-            session::serve(control, self.args, &mut |record| account.enter(record));
+            session::serve(control, &self.args, &mut |record| account.enter(record));
         });
         let end = match std::panic::catch_unwind(served) {
             Ok(()) => End::Exit(0),
@@ -393,13 +397,33 @@ impl<'a> Hall<'a> {
             Signal::Child => self.reap(),
             Signal::HangUp => {
                 self.log.reopen();
-                self.log.say(LogLevel::Info, "reloaded", &[]);
+                self.reload();
             }
             // Who says it twice does not want to wait.
             Signal::Interrupt | Signal::Terminate if self.draining.is_some() => {
                 self.draining = Some(clock::now())
             }
             Signal::Interrupt | Signal::Terminate => self.drain(),
+        }
+    }
+
+    /// Reads the file of settings again: who may use netserver, and for what. Where it is
+    /// wrong everything stays as it is. Ports and users stay in any case.
+    fn reload(&mut self) {
+        let read = |path: &std::path::Path| std::fs::read_to_string(path);
+        match netperf_cli::netserver(&self.argv, &read).command {
+            Ok(ServerCommand::Serve(read)) => {
+                self.door.change(read.policy());
+                let old = std::mem::replace(&mut self.args, *read);
+                self.args.operations = old.operations;
+                self.log.say(LogLevel::Info, "reloaded", &[]);
+            }
+            // No other command serves.
+            Ok(ServerCommand::Usage(_) | ServerCommand::Version(_)) => {}
+            Err(error) => {
+                let fields = [("error", Value::Text(error.to_string()))];
+                self.log.say(LogLevel::Error, "reload", &fields);
+            }
         }
     }
 

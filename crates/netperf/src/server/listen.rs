@@ -83,7 +83,7 @@ pub(super) fn run(args: &ServerArgs, around: &Around) -> ExitCode {
     if args.debug > 0 {
         out("accept_connections: enter\n");
     }
-    match Hall::open(args, listeners, log, desk) {
+    match Hall::open(&around.argv, args, listeners, (log, desk)) {
         Ok(hall) => {
             around.supervisor.tell("READY=1\nSTATUS=serving");
             hall.serve(&around.supervisor)

@@ -11,6 +11,7 @@ mod metrics;
 mod record;
 mod running;
 pub mod sandbox;
+mod secure;
 mod session;
 mod supervisor;
 
@@ -21,11 +22,13 @@ use std::process::ExitCode;
 use account::{Account, End};
 use log::{Log, Value};
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
+use netperf_model::{Require, Secret};
 use netperf_os::Socket;
 use record::{Ending, Record};
 use sandbox::Means;
 use supervisor::Supervisor;
 
+use crate::key;
 use crate::output::{self, err, out};
 
 /// Runs netserver.
@@ -39,7 +42,7 @@ pub fn main(argv: &[OsString]) -> ExitCode {
             // In the background the current folder is another one.
             let files = args.operations.files.take();
             args.operations.files = files.and_then(|files| std::path::absolute(files).ok());
-            serve(&args, argv)
+            with_key(*args, argv)
         }
         Ok(ServerCommand::Usage(usage)) => {
             output::say(usage.stream, &usage.text);
@@ -80,6 +83,28 @@ impl Around {
             supervisor: Supervisor::new(|name| std::env::var_os(name)),
         }
     }
+}
+
+/// Serves with the key, if there is to be one.
+fn with_key(mut args: ServerArgs, argv: &[OsString]) -> ExitCode {
+    let secret = if key::variable(running::RECORDS).is_some() {
+        // Our listener has read it.
+        Ok(key::variable(running::SECRET).and_then(|digits| Secret::from_hex(&digits)))
+    } else {
+        key::load(args.access.key_file.as_deref())
+    };
+    match secret {
+        Ok(secret) => args.access.secret = secret,
+        Err(line) => {
+            output::err(&format!("netserver: {line}\n"));
+            return ExitCode::FAILURE;
+        }
+    }
+    if args.require() == Require::Key && args.access.secret.is_none() {
+        output::err("netserver: require is key, and there is none: give one with key-file\n");
+        return ExitCode::FAILURE;
+    }
+    serve(&args, argv)
 }
 
 /// One way in for a session: descriptor 0 is its control connection, whether inetd

@@ -2,6 +2,7 @@
 
 use netperf_cli::LogLevel;
 use netperf_measure::clock::{self, Moment};
+use netperf_model::Denied;
 
 use super::log::{Field, Log, Value};
 use super::record::{Ending, Ran, Record};
@@ -100,8 +101,9 @@ impl Account {
     /// looks for it.
     pub(super) fn write(&self, end: End, log: &mut Log) {
         let tests = self.ran + self.refused + self.failed;
-        let unusual =
-            matches!(end, End::Signal(_)) || matches!(self.word(end), "crashed" | "unconfined");
+        let unusual = matches!(end, End::Signal(_))
+            || matches!(self.word(end), "crashed" | "unconfined")
+            || self.denied == Some(Denied::WrongKey.word());
         let level = if unusual {
             LogLevel::Warn
         } else if tests == 0 && end != End::Drained {

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{Crowd, Denied};
+use netperf_model::{Crowd, Denied, Require};
 use netperf_os::signals::{self, Signal, Signals};
 use netperf_os::wait::all_ready;
 use netperf_os::{Socket, process};
@@ -284,7 +284,7 @@ impl Hall {
         if self.waiting.len() >= self.most_waiting {
             self.make_room();
         }
-        let silence = if self.args.passphrase.is_some() {
+        let silence = if self.args.require() != Require::None {
             PASSPHRASE
         } else {
             idle_time

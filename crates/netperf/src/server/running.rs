@@ -14,9 +14,12 @@ use super::account::{Account, End};
 use super::door;
 use super::record::Record;
 use super::supervisor;
+use crate::key;
 
 /// Set for a session: its standard output takes records.
 pub(super) const RECORDS: &str = "NETSERVER_RECORDS";
+/// The key of a session, in hexadecimal digits.
+pub(super) const SECRET: &str = "NETSERVER_SECRET";
 /// No record is as long as this.
 const LONGEST: usize = 512;
 
@@ -42,6 +45,9 @@ impl Running {
         let address = door::peer_of(&control);
         let (reader, writer) = process::pipe()?;
         netperf_os::io::set_nonblocking(reader.as_fd(), true)?;
+        // Arguments can be seen by everybody, and by then the file may not be readable.
+        let secret = args.access.secret.as_ref();
+        let secret = secret.map(|secret| (SECRET, secret.to_hex()));
         let mut command = Command::new("/proc/self/exe");
         command.arg0("netserver").args(args.session_words());
         let operations = &args.operations;
@@ -54,6 +60,9 @@ impl Running {
         }
         let child = command
             .env(RECORDS, "1")
+            .env_remove(key::FILE)
+            .env_remove(key::KEY)
+            .envs(secret)
             .stdin(Stdio::from(OwnedFd::from(control)))
             .stdout(Stdio::from(writer))
             .stderr(Stdio::null())

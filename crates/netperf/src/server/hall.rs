@@ -412,12 +412,7 @@ impl Hall {
     fn reload(&mut self) {
         let read = |path: &std::path::Path| std::fs::read_to_string(path);
         match netperf_cli::netserver(&self.argv, &read).command {
-            Ok(ServerCommand::Serve(read)) => {
-                self.door.change(read.policy());
-                let old = std::mem::replace(&mut self.args, *read);
-                self.args.operations = old.operations;
-                self.log.say(LogLevel::Info, "reloaded", &[]);
-            }
+            Ok(ServerCommand::Serve(read)) => self.take(*read),
             // No other command serves.
             Ok(ServerCommand::Usage(_) | ServerCommand::Version(_)) => {}
             Err(error) => {
@@ -425,6 +420,21 @@ impl Hall {
                 self.log.say(LogLevel::Error, "reload", &fields);
             }
         }
+    }
+
+    /// Goes by these settings from now on, as far as they can be changed.
+    fn take(&mut self, mut read: ServerArgs) {
+        // The key was read with the rights of the beginning.
+        read.access.secret = self.args.access.secret.take();
+        read.operations = std::mem::take(&mut self.args.operations);
+        if read.require() == Require::Key && read.access.secret.is_none() {
+            self.args.operations = read.operations;
+            let fields = [("error", Value::from("a key is required, and there is none"))];
+            return self.log.say(LogLevel::Error, "reload", &fields);
+        }
+        self.door.change(read.policy());
+        self.args = read;
+        self.log.say(LogLevel::Info, "reloaded", &[]);
     }
 
     /// No new clients; who is being served may finish.

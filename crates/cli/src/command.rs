@@ -213,6 +213,8 @@ pub enum CliError {
         /// The word.
         word: String,
     },
+    /// Settings of netserver that are wrong, or do not go together: whole lines.
+    Config(String),
     /// A transport that is not in the catalogue.
     Transport {
         /// argv\[0\].
@@ -239,6 +241,7 @@ impl CliError {
             | Self::UnclearCpus(_)
             | Self::ThreadForEach(_)
             | Self::SocketKind { .. }
+            | Self::Config(_)
             | Self::Transport { .. } => Stream::Stderr,
         }
     }
@@ -258,7 +261,7 @@ impl CliError {
             | Self::UnclearCpus(_)
             | Self::ThreadForEach(_)
             | Self::SocketKind { .. } => 2,
-            Self::Transport { .. } | Self::Associations => 1,
+            Self::Transport { .. } | Self::Associations | Self::Config(_) => 1,
         }
     }
 }
@@ -304,6 +307,7 @@ impl fmt::Display for CliError {
                 f,
                 "{program}: socket type '{word}' is unknown, use stream, dgram or seqpacket"
             ),
+            Self::Config(lines) => f.write_str(lines),
             Self::Transport { program, wanted } => {
                 write!(f, "{program}: transport {wanted} is not supported")
             }

@@ -103,6 +103,10 @@ pub enum ItemKind {
     AsAsked,
     /// Results: what went on underneath netserver's messages, six counts of eight bytes.
     PathCounts,
+    /// Both: the connection is to be, or will be, encrypted, in this way, one byte.
+    Secure,
+    /// Response: why netserver refuses, as text.
+    Refusal,
     /// Request: datagrams carry numbers; one byte, the version of their layout.
     Sequence,
     /// Results: what the numbers told, twelve numbers of eight bytes.
@@ -111,7 +115,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 38] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -146,6 +150,8 @@ impl ItemKind {
         Self::BindDevice,
         Self::AsAsked,
         Self::PathCounts,
+        Self::Secure,
+        Self::Refusal,
         Self::Sequence,
         Self::Quality,
     ];
@@ -188,6 +194,8 @@ impl ItemKind {
             Self::BindDevice => 0x62,
             Self::AsAsked => 0x63,
             Self::PathCounts => 0x64,
+            Self::Secure => 0xa0,
+            Self::Refusal => 0xa1,
             Self::Sequence => 0x84,
             Self::Quality => 0x85,
         }
@@ -205,7 +213,7 @@ impl ItemKind {
             | Self::Interface
             | Self::Transport
             | Self::Placement => 16,
-            Self::CpuMethod | Self::AccessPoint | Self::Sequence => 1,
+            Self::CpuMethod | Self::AccessPoint | Self::Secure | Self::Sequence => 1,
             Self::FieldsSet | Self::AsAsked => 0,
             Self::Release => 64,
             Self::Version => 72,
@@ -221,6 +229,7 @@ impl ItemKind {
             Self::SocketOptions => 25,
             Self::BindDevice => 15,
             Self::PathCounts => 48,
+            Self::Refusal => 200,
             Self::Quality => 96,
         }
     }

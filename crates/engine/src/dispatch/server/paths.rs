@@ -140,7 +140,8 @@ impl<P: Prelude> Going<'_, '_, P> {
             let endpoint = self.batched_recv(data)?;
             by_polling!(io, endpoint, |endpoint| self.receives_only(endpoint, limit))
         } else {
-            let endpoint = how.answering(data).map_err(Operation::Create.failed())?;
+            let mut endpoint = how.answering(data).map_err(Operation::Create.failed())?;
+            endpoint.take_only_from(&job.sources);
             let pairs = paths::pairs(job.flow, &job.end);
             by_method!(io, None, pairs, endpoint, |endpoint| self
                 .answers(endpoint, limit))

@@ -91,7 +91,7 @@ fn answers<P: Poller>(
     let mut turns = Turns::new(None, flows.len());
     let (mut recv, mut send) = messages(direction, (70_000, 300));
     let counter = Counter {
-        listener,
+        gate: Gate::open(listener),
         make: Tcp::from,
         direction,
         free: (0..flows.len()).collect(),

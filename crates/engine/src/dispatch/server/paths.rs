@@ -53,7 +53,7 @@ impl<P: Prelude> Going<'_, '_, P> {
             let endpoint = self.ring_send(data, None)?;
             self.send(endpoint, limit)?
         } else if io.discard && receives_only {
-            by_method!(io, None, Discarding(data), |endpoint| self
+            by_method!(io, None, Discarding::gathering(data), |endpoint| self
                 .receive(endpoint)?)
         } else if io.zerocopy && self.only_sends() && io.method == IoMethod::Uring {
             let endpoint = RingZeroCopy::new(data, self.work.setup.send_width);

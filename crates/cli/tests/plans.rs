@@ -89,6 +89,7 @@ fn the_direction_of_omni_comes_from_d_or_from_what_sizes_imply() {
         sends: false,
         receives: false,
         connects: true,
+        duplex: None,
     };
     for (options, flow) in [
         ("", Flow::SEND),

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{
-    Address, CpuUsage, Domain, EndResult, EndSetup, Family, Flows, Hosts, IoCounts, Latency,
-    Limit as LimitPlan, Meeting, Quality, Tally, TestId, TestPlan,
+    Address, CpuUsage, Domain, Duplex, EndResult, EndSetup, Family, Flows, Hosts, IoCounts,
+    Latency, Limit as LimitPlan, Meeting, Quality, Tally, TestId, TestPlan,
 };
-use netperf_os::Socket;
 use netperf_os::bell::{self, Bell, Outside, Schedule};
 use netperf_os::tcp::TcpInfo;
+use netperf_os::{SockAddr, Socket};
 pub use netperf_transport::meeting::EndMark;
 use netperf_transport::place::{self, Placed, Wanted};
 use netperf_transport::socket::{self, Facts, Side};
@@ -38,6 +38,16 @@ pub struct Client<'a> {
     work: Work<'a>,
     socket: Socket,
     placed: Placed,
+    /// Where data that comes has a socket of its own.
+    beside: Option<Beside>,
+}
+
+/// A second data socket, and where it is to connect to.
+#[derive(Debug)]
+struct Beside {
+    socket: Socket,
+    placed: Placed,
+    remote: Option<Address>,
 }
 
 /// What the loops need to know of netperf's end.
@@ -54,6 +64,8 @@ pub(crate) struct Work<'a> {
     pub(crate) counts: Option<IoCounts>,
     /// What the numbers in datagrams told.
     pub(crate) quality: Option<Quality>,
+    /// The socket of data that comes, where it has one of its own, and where it connects to.
+    pub(crate) beside: Option<(Socket, SockAddr)>,
 }
 
 /// What a run came to at netperf's end.
@@ -151,11 +163,15 @@ impl<'a> Client<'a> {
             file,
             counts: None,
             quality: None,
+            beside: None,
         };
+        let separate = plan.flow.duplex == Some(Duplex::Separate);
+        let beside = separate.then(|| beside(plan, family, local)).transpose()?;
         Ok(Self {
             work,
             socket: opened.socket,
             placed,
+            beside,
         })
     }
 
@@ -169,6 +185,19 @@ impl<'a> Client<'a> {
     #[must_use]
     pub const fn address(&self) -> Option<&Address> {
         self.placed.address.as_ref()
+    }
+
+    /// Where the socket of data that comes is, where it has one of its own and is bound.
+    #[must_use]
+    pub fn address_beside(&self) -> Option<&Address> {
+        self.beside.as_ref()?.placed.address.as_ref()
+    }
+
+    /// Data that comes has a socket of its own at the other end, too.
+    pub fn comes_from(&mut self, remote: Address) {
+        if let Some(beside) = &mut self.beside {
+            beside.remote = Some(remote);
+        }
     }
 
     /// Runs the test against the data socket at `remote`; `live` can be read
@@ -186,11 +215,28 @@ impl<'a> Client<'a> {
             mut work,
             socket,
             placed: _placed,
+            beside,
         } = self;
         let plan = work.plan;
-        let remote =
-            place::sock_addr(plan.transport, remote).map_err(Operation::Connect.failed())?;
-        let remote = socket::labelled(remote, &plan.local.socket);
+        let at = |remote: &Address| {
+            place::sock_addr(plan.transport, remote)
+                .map(|remote| socket::labelled(remote, &plan.local.socket))
+                .map_err(Operation::Connect.failed())
+        };
+        // What the binding left in the file system stays until the end.
+        let (beside, _placed_beside) = match beside {
+            Some(Beside {
+                socket,
+                placed,
+                remote: from,
+            }) => (
+                Some((socket, at(from.as_ref().unwrap_or(remote))?)),
+                Some(placed),
+            ),
+            None => (None, None),
+        };
+        work.beside = beside;
+        let remote = at(remote)?;
         let bell = Bell::new(Outside::Caught).map_err(Operation::Timer.failed())?;
         let meter = end::meter(&plan.local)?;
         let mut stop = ByBell::new(control, &bell, live, PATIENCE);
@@ -211,7 +257,8 @@ impl<'a> Client<'a> {
         bell.stop();
         let sampled = start.elapsed();
         // A transaction that did not finish took time but was not counted.
-        let unfinished = moved.ended == Ended::Abandoned && plan.flow.counts_transactions();
+        let begun = plan.flow.counts_transactions() || plan.flow.duplex.is_some();
+        let unfinished = moved.ended == Ended::Abandoned && begun;
         let in_vain = if unfinished {
             bell::overtime()
         } else {
@@ -226,6 +273,20 @@ impl<'a> Client<'a> {
             ..run
         })
     }
+}
+
+/// The socket of data that comes, beside that of data that goes.
+fn beside(plan: &TestPlan, family: Family, mut local: SocketAddr) -> Result<Beside, EngineError> {
+    let opened = socket::open(plan.transport, family, &plan.local.socket)
+        .map_err(Operation::Create.failed())?;
+    socket::set_extras(&opened.socket, &plan.local.socket, Side::Asks).map_err(refused)?;
+    // The other one has the port that was asked for.
+    local.set_port(0);
+    Ok(Beside {
+        placed: placed(plan, local, &opened.socket)?,
+        socket: opened.socket,
+        remote: None,
+    })
 }
 
 /// Binds the data socket where it must be: a connection binds by itself, unless it is to

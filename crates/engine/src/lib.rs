@@ -7,6 +7,7 @@
 
 pub mod client;
 mod dispatch;
+mod duplex;
 mod end;
 pub mod error;
 mod finish;

@@ -82,7 +82,8 @@ impl Server {
             .map_err(Operation::Create.failed())?;
         socket::set_extras(&opened.socket, &job.end.socket, Side::Answers).map_err(refused)?;
         let placed = bind(&job, &opened.socket)?;
-        if only_sends(&job) && end::drops_silently(job.transport) {
+        let sends = only_sends(&job) || job.flow.duplex.is_some();
+        if sends && end::drops_silently(job.transport) {
             socket::report_send_errors(&opened.socket, job.family)
                 .map_err(Operation::Create.failed())?;
         }
@@ -229,7 +230,7 @@ pub(crate) fn sending_schedule(job: &ServerJob, waited: Duration) -> Option<Sche
     } else {
         length.saturating_sub(waited)
     };
-    only_sends(job).then_some(Schedule {
+    (only_sends(job) || job.flow.duplex.is_some()).then_some(Schedule {
         finish_after: Some(finish_after),
         grace: Duration::ZERO,
         heartbeat: HEARTBEAT,
@@ -242,7 +243,9 @@ fn waited_in_vain(job: &ServerJob, served: &Served) -> Duration {
         return served.idle;
     }
     match served.ended {
-        Ended::Abandoned if may_end_in_silence(job) => bell::overtime(),
+        Ended::Abandoned if may_end_in_silence(job) || job.flow.duplex.is_some() => {
+            bell::overtime()
+        }
         Ended::Abandoned => bell::overtime() + PAD,
         Ended::Complete | Ended::ByPeer | Ended::TimeOver | Ended::Lost(_) => served.idle,
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
@@ -11,7 +12,7 @@ pub use netperf_os::bell::Phase;
 use netperf_os::bell::{self, Bell, Schedule};
 use netperf_os::wait::{Interest, ready};
 
-use crate::live::Live;
+use crate::live::{Counts, Live};
 
 /// How a loop came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +117,16 @@ impl<'a> ByBell<'a> {
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// The control connection.
+    pub(crate) const fn control(&self) -> Option<BorrowedFd<'a>> {
+        self.control
+    }
+
+    /// The counts of a thread beside the loop.
+    pub(crate) fn counts_beside(&self) -> Arc<[Counts]> {
+        self.live.of_workers(1)
     }
 
     /// The loop is about to use this connection.

@@ -58,6 +58,12 @@ pub fn work(plan: &TestPlan, unit: Unit, run: &Iteration) -> f64 {
     if plan.test.counts_connections() || unit.kind() == UnitKind::Transactions {
         return count(local.transactions);
     }
+    // Each direction as its receiver saw it.
+    if plan.flow.duplex.is_some() {
+        let remote = run.remote.as_ref();
+        let there = remote.map_or(local.bytes_sent, |remote| remote.tally.bytes_received);
+        return count(there) + count(local.bytes_received);
+    }
     let receive_only = plan.flow.receives && !plan.flow.sends;
     // What arrived within a window is not known: what was sent in it is.
     if receive_only || run.window().is_some() {
@@ -214,6 +220,8 @@ mod tests {
                 local: address.clone(),
                 explicit: true,
                 passphrase: None,
+                key_file: None,
+                secret: None,
             }),
             local_data: address.clone(),
             remote_data: address,

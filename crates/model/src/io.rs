@@ -151,11 +151,13 @@ pub enum Feature {
     FlowLabel,
     /// Numbers in datagrams, and what they tell of loss, order and delay.
     Sequence,
+    /// Bulk data both ways at once over one connection or socket.
+    Duplex,
 }
 
 impl Feature {
     /// Every feature.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Poll,
         Self::Epoll,
         Self::Uring,
@@ -171,6 +173,7 @@ impl Feature {
         Self::Splice,
         Self::FlowLabel,
         Self::Sequence,
+        Self::Duplex,
     ];
 
     /// Its name between our ends, which never changes.
@@ -192,6 +195,7 @@ impl Feature {
             Self::Splice => "splice",
             Self::FlowLabel => "flow-label",
             Self::Sequence => "sequence",
+            Self::Duplex => "duplex",
         }
     }
 
@@ -220,13 +224,14 @@ impl Feature {
             Self::Splice => "--splice",
             Self::FlowLabel => "--flow-label",
             Self::Sequence => "--sequence",
+            Self::Duplex => "--bidirectional",
         }
     }
 
     /// Whether it is nothing that one end can do alone.
     #[must_use]
     pub const fn takes_both(self) -> bool {
-        matches!(self, Self::Sequence)
+        matches!(self, Self::Sequence | Self::Duplex)
     }
 
     /// What a host needs for it; empty where every Linux of today has it.
@@ -239,7 +244,8 @@ impl Feature {
             | Self::Batch
             | Self::QuickAck
             | Self::Splice
-            | Self::Sequence => "",
+            | Self::Sequence
+            | Self::Duplex => "",
             Self::Uring => "Linux 6.1 that lets this user have io_uring (kernel.io_uring_disabled)",
             Self::ZeroCopy => "Linux 4.14",
             Self::Segments => "Linux 5.0",

@@ -21,6 +21,7 @@ pub mod plan;
 pub mod policy;
 pub mod quality;
 pub mod refusal;
+pub mod secret;
 pub mod units;
 
 pub use address::{Address, BadAddress};
@@ -38,11 +39,12 @@ pub use latency::{Decades, Latency};
 pub use many::{Crew, FlowCounts, Flows, Many, Placement, Window, Workers};
 pub use outcome::{Confidence, EndResult, Iteration, Outcome, Span, Tally, TcpFacts, Warning};
 pub use plan::{
-    Confidence as ConfidencePlan, ControlPlan, CpuBinding, CpuPlan, DataAddress, EndPlan, Family,
-    Flow, Format, Limit, PacePlan, PlacePlan, ReportPlan, RingPlan, Routing, SelectionSource,
-    SocketPlan, TestPlan, TouchPlan,
+    Confidence as ConfidencePlan, ControlPlan, CpuBinding, CpuPlan, DataAddress, Duplex, EndPlan,
+    Family, Flow, Format, Limit, PacePlan, PlacePlan, ReportPlan, RingPlan, Routing,
+    SelectionSource, SocketPlan, TestPlan, TouchPlan,
 };
 pub use policy::{BadNetwork, Crowd, DataPeers, Denied, Limits, Network, Policy, Require, Sources};
 pub use quality::{NUMBER_BYTES, Quality};
 pub use refusal::{Refusal, refusal};
+pub use secret::{Secret, WeakSecret};
 pub use units::{Unit, UnitKind};

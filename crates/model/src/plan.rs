@@ -8,6 +8,7 @@ use crate::catalog::transports::TransportId;
 use crate::cpu::CpuMethod;
 use crate::io::{Feature, IoMethod, IoPlan};
 use crate::many::Many;
+use crate::secret::Secret;
 use crate::units::Unit;
 
 /// What moves in which direction, as seen by netperf.
@@ -19,6 +20,37 @@ pub struct Flow {
     pub receives: bool,
     /// Every operation opens and closes a connection of its own.
     pub connects: bool,
+    /// Bulk data goes both ways at once, over this.
+    pub duplex: Option<Duplex>,
+}
+
+/// What carries the two directions of bulk data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Duplex {
+    /// One connection, or one socket at each end, for both.
+    Same,
+    /// One for each.
+    Separate,
+}
+
+impl Duplex {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Same, Self::Separate];
+
+    /// Its name in options and output.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Separate => "separate",
+        }
+    }
+
+    /// What has this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|duplex| duplex.label() == name)
+    }
 }
 
 impl Flow {
@@ -27,36 +59,52 @@ impl Flow {
         sends: true,
         receives: false,
         connects: false,
+        duplex: None,
     };
     /// Bulk data from netserver.
     pub const RECEIVE: Self = Self {
         sends: false,
         receives: true,
         connects: false,
+        duplex: None,
     };
     /// Request/response.
     pub const RR: Self = Self {
         sends: true,
         receives: true,
         connects: false,
+        duplex: None,
     };
     /// Connect, request, response, close.
     pub const CRR: Self = Self {
         sends: true,
         receives: true,
         connects: true,
+        duplex: None,
     };
     /// Connect, close.
     pub const CC: Self = Self {
         sends: false,
         receives: false,
         connects: true,
+        duplex: None,
     };
 
-    /// Whether both directions carry data.
+    /// Bulk data both ways at once.
+    #[must_use]
+    pub const fn both_ways(over: Duplex) -> Self {
+        Self {
+            sends: true,
+            receives: true,
+            connects: false,
+            duplex: Some(over),
+        }
+    }
+
+    /// Whether data goes one way and is answered the other.
     #[must_use]
     pub const fn is_request_response(self) -> bool {
-        self.sends && self.receives
+        self.sends && self.receives && self.duplex.is_none()
     }
 
     /// Whether an operation is a transaction rather than a number of bytes.
@@ -69,6 +117,7 @@ impl Flow {
     #[must_use]
     pub const fn label(self) -> &'static str {
         match (self.connects, self.sends, self.receives) {
+            _ if self.duplex.is_some() => "Both",
             (false, true, false) => "Send",
             (false, false, true) => "Receive",
             (false, true, true) => "Send|Recv",
@@ -294,6 +343,8 @@ pub struct EndPlan {
     pub auto_io: bool,
     /// Whether datagrams carry numbers, and what these tell is kept.
     pub sequence: bool,
+    /// Whether its one data socket carries bulk data both ways at once.
+    pub duplex: bool,
 }
 
 impl EndPlan {
@@ -317,6 +368,7 @@ impl EndPlan {
             (Feature::Splice, io.splice),
             (Feature::FlowLabel, socket.flow_label.is_some()),
             (Feature::Sequence, self.sequence),
+            (Feature::Duplex, self.duplex),
         ];
         asked
             .into_iter()
@@ -372,6 +424,10 @@ pub struct ControlPlan {
     pub explicit: bool,
     /// Sent first when given (`-Z`).
     pub passphrase: Option<String>,
+    /// The file with the key that netserver has to have (`--key-file`).
+    pub key_file: Option<PathBuf>,
+    /// The key itself, once it has been read.
+    pub secret: Option<Secret>,
 }
 
 /// Confidence intervals (global `-i`, `-I`, `-r`).

@@ -2,8 +2,8 @@
 
 use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
-use crate::io::{Feature, IoMethod};
-use crate::plan::{EndPlan, RingPlan, TestPlan, TouchPlan};
+use crate::io::{Feature, IoMethod, IoPlan};
+use crate::plan::{Duplex, EndPlan, RingPlan, TestPlan, TouchPlan};
 use crate::quality::NUMBER_BYTES;
 
 /// A feature that was asked for in a test that has no place for it.
@@ -19,6 +19,11 @@ pub struct Refusal {
 #[must_use]
 pub fn refusal(plan: &TestPlan) -> Option<Refusal> {
     let flow = plan.flow;
+    // Over two connections it is no feature of an end, but has its limits all the same.
+    if let Some(why) = flow.duplex.and_then(|over| no_duplex(plan, over)) {
+        let feature = Feature::Duplex;
+        return Some(Refusal { feature, why });
+    }
     let local = Way {
         sends: flow.sends,
         receives: flow.receives,
@@ -60,6 +65,8 @@ fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option
             (!plan.transport.is_inet()).then_some("only IP has it")
         }
         Feature::Sequence => no_sequence(plan, end, way),
+        // Seen to before.
+        Feature::Duplex => None,
     }
 }
 
@@ -115,6 +122,47 @@ fn no_batch(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<&'static str> {
     }
     let paced = end.pace.is_some_and(|pace| pace.burst > 0);
     (way.sends && paced).then_some("not together with -b: it would pace batches")
+}
+
+fn no_duplex(plan: &TestPlan, over: Duplex) -> Option<&'static str> {
+    let (test, transport) = (plan.test, plan.transport);
+    let usual = test == TestId::Omni || !test.row().flow.counts_transactions();
+    if plan.flow.connects || !usual || test == TestId::TcpSendfile {
+        return Some("only in stream tests, and not with TCP_SENDFILE");
+    }
+    if !(is_tcp(transport) || carries_both(transport)) {
+        return Some("only over TCP, Multipath TCP, UDP, UDP-Lite, Unix-domain and vsock streams");
+    }
+    if plan.many.is_some() {
+        return Some("not together with options about many flows");
+    }
+    if plan.control.is_none() {
+        return Some("only with a netserver");
+    }
+    if plan.use_write || plan.local.copy_avoidance || plan.local.socket.fast_open {
+        return Some("not together with -I, -V and -F");
+    }
+    let ends = [&plan.local, &plan.remote];
+    if ends.iter().any(|end| end.io != IoPlan::default()) {
+        return Some("not together with --io and the other options about data paths");
+    }
+    let particular = |end: &&EndPlan| end.socket.connected_datagram || end.socket.packet_info;
+    if ends.iter().any(particular) {
+        return Some("not together with -n, -N and -B");
+    }
+    (over == Duplex::Separate && plan.remote.sequence)
+        .then_some("separate is not together with --sequence: give same")
+}
+
+const fn carries_both(transport: TransportId) -> bool {
+    matches!(
+        transport,
+        TransportId::Mptcp
+            | TransportId::Udp
+            | TransportId::UdpLite
+            | TransportId::UnixStream
+            | TransportId::Vsock
+    )
 }
 
 fn no_segments(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<&'static str> {

@@ -27,6 +27,9 @@ pub fn interim_work(plan: &TestPlan, unit: Unit, before: &Tally, after: &Tally) 
         let size = |size: Option<u32>| f64::from(size.unwrap_or(0));
         return transactions * (size(plan.request) + size(plan.response));
     }
+    if plan.flow.duplex.is_some() {
+        return since(|tally| tally.bytes_sent) + since(|tally| tally.bytes_received);
+    }
     if plan.flow.receives {
         return since(|tally| tally.bytes_received);
     }

@@ -3,7 +3,7 @@
 //! They count wherever names are read; `all` and `?`, which scripts know, leave them out.
 
 use netperf_model::figures::count;
-use netperf_model::{EndPlan, IoCounts};
+use netperf_model::{Duplex, EndPlan, IoCounts};
 
 use crate::selectors::{Need, Selector, row};
 use crate::values::{NOT_MEASURED, Value, text};
@@ -30,6 +30,9 @@ pub(crate) static PATHS: &[Selector] = &[
     row("REMOTE_ZEROCOPY_SHARE", ["Remote", "Zero-copy", "Share", ""], "share from 0 to 1", "%.4f", 0, Need::Nothing,
         |v| share(v.remote()),
         "share of netserver's sends that were really without a copy, last iteration; with --zerocopy"),
+    row("BIDIRECTIONAL", ["Both", "Ways", "", ""], "", "%s", 0, Need::Nothing,
+        |v| text(v.plan().flow.duplex.map_or("no", Duplex::label)),
+        "what carried data both ways at once: same connection, separate ones, or no when it went one way"),
     row("TLS_CIPHER", ["TLS", "Cipher", "Suite", ""], "", "%s", 0, Need::Nothing,
         cipher,
         "version and cipher suite that encrypted the data, or none"),

@@ -260,6 +260,8 @@ impl Selection {
     pub fn default_for(plan: &TestPlan) -> Self {
         let names = if plan.flow.counts_transactions() {
             TRANSACTIONS
+        } else if plan.flow.duplex.is_some() {
+            BOTH_WAYS
         } else if plan.flow.receives {
             RECEIVE
         } else {
@@ -343,6 +345,16 @@ const RECEIVE: &[&str] = &[
     "LSR_SIZE_END",
     "REMOTE_SEND_SIZE",
     "ELAPSED_TIME",
+    "THROUGHPUT",
+    "THROUGHPUT_UNITS",
+];
+
+const BOTH_WAYS: &[&str] = &[
+    "LOCAL_SEND_SIZE",
+    "REMOTE_SEND_SIZE",
+    "ELAPSED_TIME",
+    "REMOTE_RECV_THROUGHPUT",
+    "LOCAL_RECV_THROUGHPUT",
     "THROUGHPUT",
     "THROUGHPUT_UNITS",
 ];

@@ -1,4 +1,4 @@
-//! Numbers in datagrams, and what they told, in the extension block.
+//! Numbers in datagrams, what they told, and data both ways, in the extension block.
 
 use netperf_model::{EndPlan, Quality};
 use netperf_wire::messages::{Extension, ItemKind};
@@ -9,10 +9,13 @@ use crate::paths::NotUnderstood;
 /// The layout of numbers that this program writes and reads.
 const LAYOUT: u8 = 1;
 
-/// Asks for numbers in datagrams.
+/// Asks for numbers in datagrams, and for data both ways over one socket.
 pub(crate) fn ask(extension: &mut Extension, end: &EndPlan) {
     if end.sequence {
         extension.push(ItemKind::Sequence, &[LAYOUT]);
+    }
+    if end.duplex {
+        extension.push(ItemKind::Duplex, &[]);
     }
 }
 
@@ -26,6 +29,11 @@ pub(crate) fn asked(extension: &Extension) -> Result<bool, NotUnderstood> {
         Some([LAYOUT]) => Ok(true),
         Some(_) => Err(NotUnderstood),
     }
+}
+
+/// Whether the data socket is to carry bulk data both ways at once.
+pub(crate) fn both_ways(extension: &Extension) -> bool {
+    extension.value(ItemKind::Duplex).is_some()
 }
 
 /// Tells what the numbers told this end.

@@ -6,6 +6,7 @@
 
 pub mod atm;
 pub mod dccp;
+pub mod duplex;
 pub mod endpoint;
 pub mod frames;
 pub mod io;
@@ -18,6 +19,7 @@ pub mod place;
 pub mod registry;
 pub mod scripted;
 pub mod sctp;
+pub mod secure;
 pub mod socket;
 pub mod tcp;
 pub mod tls;

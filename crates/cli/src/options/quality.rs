@@ -1,4 +1,6 @@
-//! The options about what becomes of single datagrams on their way.
+//! The options about streams that go both ways, and about single datagrams.
+
+use netperf_model::Duplex;
 
 use crate::args::GlobalArgs;
 use crate::group::Group;
@@ -19,4 +21,23 @@ pub(super) const SEQUENCE: Opt = Opt::without_letter(
      comes twice or late, and follows the jitter: UDP_LOST, UDP_DUPLICATED, UDP_REORDERED, \
      UDP_JITTER_USEC and further selectors, --json, and -v 2 show it. Both ends must be of \
      this program.",
+);
+
+pub(super) const BIDIRECTIONAL: Opt = Opt::without_letter(
+    "same|separate",
+    "bulk data both ways at once",
+    Action::Value(|a, text| a.bidirectional = Duplex::named(text)),
+)
+.long(
+    "bidirectional",
+    Group::Test,
+    Kind::Word(&["same", "separate"]),
+)
+.more(
+    "In stream tests, whichever way they go otherwise. same: both directions share one \
+     connection, or one socket at each end, with a thread for each; netserver must be of this \
+     program. separate: each direction has a connection of its own, and netserver may be any. \
+     The throughput is the sum of what both receivers got; REMOTE_RECV_THROUGHPUT and \
+     LOCAL_RECV_THROUGHPUT are those of each direction. Over TCP, Multipath TCP, UDP, UDP-Lite, \
+     Unix-domain streams and vsock.",
 );

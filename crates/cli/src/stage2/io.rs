@@ -1,6 +1,6 @@
 //! How each end moves its bytes.
 
-use netperf_model::{EndPlan, Flow, IoPlan, SocketPlan};
+use netperf_model::{Duplex, EndPlan, Flow, IoPlan, SocketPlan};
 
 use super::ends::{positive, size};
 use crate::args::{Ends, IoArgs};
@@ -53,6 +53,7 @@ pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: End, end: EndPlan) ->
         io,
         auto_io: method == Some(None),
         sequence: args.sequence,
+        duplex: flow.duplex == Some(Duplex::Same),
         ..end
     }
 }

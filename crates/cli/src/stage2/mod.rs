@@ -51,7 +51,7 @@ pub(crate) fn command(
 /// What `args` ask for.
 fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan, CliError> {
     let (global, typed) = (&args.global, &args.test);
-    let flow = work::flow(test, typed);
+    let flow = work::both_ways(work::flow(test, typed), global);
     let control = hosts::control(global);
     if control.is_none() {
         can_do_without_control(test)?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_model::{ConfidencePlan, Flow, Limit, SocketKind, Suite, TestId, TransportId};
+use netperf_model::{ConfidencePlan, Duplex, Flow, Limit, SocketKind, Suite, TestId, TransportId};
 
 use super::is_rr;
 use crate::args::{Args, GlobalArgs, SocketKindArg, TestArgs};
@@ -39,7 +39,7 @@ pub(super) fn limit(args: &Args, test: TestId, flow: Flow) -> Limit {
     }
     let limit = args.global.length.unwrap_or(Limit::Time(DEFAULT_LENGTH));
     match limit {
-        Limit::Time(time) if flow.receives && !flow.sends => {
+        Limit::Time(time) if netserver_keeps_time(flow) => {
             let begun = u64::from(time.subsec_nanos() > 0);
             Limit::Time(Duration::from_secs(time.as_secs() + begun))
         }
@@ -48,6 +48,11 @@ pub(super) fn limit(args: &Args, test: TestId, flow: Flow) -> Limit {
         }
         Limit::Time(_) | Limit::Units(_) | Limit::Messages(_) | Limit::UntilStopped => limit,
     }
+}
+
+/// Whether netserver sends until its own time is over.
+fn netserver_keeps_time(flow: Flow) -> bool {
+    (flow.receives && !flow.sends) || flow.duplex == Some(Duplex::Separate)
 }
 
 /// Seconds, unless there are none or fewer.
@@ -76,11 +81,23 @@ pub(super) fn flow(test: TestId, args: &TestArgs) -> Flow {
         sends: direction.sends,
         receives: direction.receives,
         connects: direction.connects || args.connect,
+        duplex: None,
     };
     if asked.sends || asked.receives || asked.connects {
         asked
     } else {
         usual
+    }
+}
+
+/// The same with data both ways at once, where that is asked for.
+pub(super) fn both_ways(flow: Flow, args: &GlobalArgs) -> Flow {
+    match args.bidirectional {
+        None => flow,
+        Some(over) => Flow {
+            connects: flow.connects,
+            ..Flow::both_ways(over)
+        },
     }
 }
 

@@ -1,12 +1,15 @@
 //! netperf's loops.
 
+mod duplex;
 mod paths;
+
+pub(crate) use duplex::{blamed, of_both, wake_up};
 
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use netperf_model::{Latency, Limit as LimitPlan, Tally, TransportId};
+use netperf_model::{Duplex, Latency, Limit as LimitPlan, Tally, TransportId};
 use netperf_os::{SockAddr, Socket, bell};
 use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket, Parting, Parts};
 use netperf_transport::registry::{self, Asked, Visitor};
@@ -64,8 +67,11 @@ impl<R: Recorder, P: Prelude, L: Limit> Visitor for Visiting<'_, '_, '_, '_, R, 
     type Out = Result<Moved, EngineError>;
 
     fn stream<C: Connects>(self, how: C) -> Self::Out {
-        if self.going.work.plan.flow.connects {
+        let flow = self.going.work.plan.flow;
+        if flow.connects {
             self.going.connections(&how, self.limit)
+        } else if flow.duplex.is_some() {
+            self.going.both_ways(&how, self.data, self.limit)
         } else {
             self.going.stream(&how, self.data, self.limit)
         }
@@ -80,6 +86,10 @@ impl<R: Recorder, P: Prelude, L: Limit> Visitor for Visiting<'_, '_, '_, '_, R, 
     }
 
     fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
+        if self.going.work.plan.flow.duplex.is_some() {
+            let going = self.going;
+            return going.both_ways_in_datagrams(&how, self.data, self.limit);
+        }
         self.going.datagrams(&how, self.data, self.limit)
     }
 
@@ -155,7 +165,8 @@ fn with_prelude<R: Recorder>(
         let moved = going.with_limit(data);
         *paused = prelude.paused();
         let ended = moved.as_ref().map(|moved| moved.ended);
-        work.quality = ended.ok().and_then(|ended| prelude.quality(tally, ended));
+        let own = ended.ok().and_then(|ended| prelude.quality(tally, ended));
+        work.quality = of_both(own, work.quality);
         moved
     } else {
         let prelude = &mut Nothing;
@@ -376,6 +387,9 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         let plan = self.work.plan;
         if ended == Ended::ByPeer {
             return Drained::Closed;
+        }
+        if let (Some(Duplex::Same), Ended::Lost(lost)) = (plan.flow.duplex, ended) {
+            return Drained::Lost(lost);
         }
         let only_receives = plan.flow.receives && !plan.flow.sends;
         if only_receives && (plan.control.is_none() || bell::stopped_by_user()) {

@@ -1,8 +1,10 @@
 //! netserver's loops.
 
+mod duplex;
 mod paths;
 
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_measure::clock;
@@ -14,6 +16,7 @@ use netperf_transport::udp::{Aimed, Udp};
 use netperf_transport::{Endpoint, Received, Sent};
 use netperf_transport::{place, socket};
 
+use super::client::of_both;
 use super::{blame, needed};
 use crate::error::{EngineError, Operation};
 use crate::limit::{AtLeast, Exactly, Limit, Unlimited};
@@ -44,8 +47,11 @@ impl<P: Prelude, L: Limit> Visitor for Visiting<'_, '_, '_, P, L> {
     type Out = Result<Served, EngineError>;
 
     fn stream<C: Connects>(self, how: C) -> Self::Out {
-        if self.going.work.job.flow.connects {
+        let flow = self.going.work.job.flow;
+        if flow.connects {
             self.going.connections(&how, &self.data, self.limit)
+        } else if flow.duplex.is_some() {
+            self.going.both_ways(&how, self.data, self.limit)
         } else {
             self.going.stream(&how, self.data, self.limit)
         }
@@ -60,6 +66,9 @@ impl<P: Prelude, L: Limit> Visitor for Visiting<'_, '_, '_, P, L> {
     }
 
     fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
+        if self.going.work.job.flow.duplex.is_some() {
+            return self.going.both_ways_in_datagrams(&self.data, self.limit);
+        }
         self.going.datagrams(&how, self.data, self.limit)
     }
 
@@ -83,7 +92,7 @@ pub(crate) fn server(
     stop: &mut ByBell<'_>,
     tally: &mut Tally,
 ) -> Result<Served, EngineError> {
-    let sends = !work.job.flow.sends;
+    let sends = work.job.flow.receives;
     if let Some(mut chores) = Chores::of_end(&work.job.end, &work.setup, sends) {
         let going = Going {
             work: &mut *work,
@@ -94,7 +103,8 @@ pub(crate) fn server(
         };
         let served = going.with_limit(data);
         let ended = served.as_ref().map(|served| served.ended);
-        work.quality = ended.ok().and_then(|ended| chores.quality(tally, ended));
+        let own = ended.ok().and_then(|ended| chores.quality(tally, ended));
+        work.quality = of_both(own, work.quality);
         served
     } else {
         Going {
@@ -198,7 +208,11 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
 
     /// The time of a sender begins with the connection.
     fn begin<S: OnSocket>(&mut self, endpoint: &S) -> Result<(), EngineError> {
-        socket::set_on_connection(endpoint.fd(), &self.work.job.end.socket)
+        self.begin_on(endpoint.fd())
+    }
+
+    fn begin_on(&mut self, data: BorrowedFd<'_>) -> Result<(), EngineError> {
+        socket::set_on_connection(data, &self.work.job.end.socket)
             .map_err(Operation::Create.failed())?;
         match sending_schedule(&self.work.job, self.stop.elapsed()) {
             Some(schedule) => self

@@ -48,7 +48,9 @@ impl Root {
             offload: &|_, which| match which {
                 Offload::Tso | Offload::Gro => Ok(true),
                 Offload::Gso => Ok(false),
-                _ => Err(io::ErrorKind::Unsupported.into()),
+                Offload::RxChecksum | Offload::TxChecksum | Offload::ScatterGather => {
+                    Err(io::ErrorKind::Unsupported.into())
+                }
             },
             qdisc: &|name| Ok(format!("fq_codel of {name}")),
         };

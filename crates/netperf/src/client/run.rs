@@ -1,5 +1,6 @@
 //! A test from its beginning to its result.
 
+mod both;
 pub(crate) mod many;
 pub(super) mod trial;
 
@@ -26,7 +27,7 @@ use netperf_session::offer::{self, Agreement, LocalEnd};
 
 use super::control::{self, Control};
 use super::hosts::{data_hosts, drawn, socket_address};
-use super::{Begun, Done, facts, failure, hosts, interim};
+use super::{Begun, Done, facts, failure, hosts, interim, secure};
 use crate::link::ControlLink;
 use crate::output::{Failure, err, out, system_text};
 
@@ -42,12 +43,16 @@ pub(super) const LEAVE: Duration = Duration::from_secs(2);
 pub(super) type Talk<'a> = Conversation<'a, ControlLink>;
 
 pub(super) fn open<'a>(plan: &'a TestPlan, control: Control) -> Result<Talk<'a>, Failure> {
-    let passphrase = plan
-        .control
-        .as_ref()
-        .and_then(|control| control.passphrase.clone());
-    Conversation::open(plan, ControlLink::new(Rc::new(control.socket)), passphrase)
-        .map_err(|error| failure::session(&error))
+    let asked = plan.control.as_ref();
+    let passphrase = asked.and_then(|asked| asked.passphrase.clone());
+    let private = control.private;
+    let mut link = ControlLink::new(Rc::new(control.socket));
+    if let Some(asked) = asked.filter(|_| !private) {
+        if let Some(secret) = &asked.secret {
+            secure::enter(&mut link, secret, &asked.remote.host)?;
+        }
+    }
+    Conversation::open(plan, link, passphrase).map_err(|error| failure::session(&error))
 }
 
 /// LOC_CPU, REM_CPU and UUID: a control connection and no data.
@@ -296,15 +301,19 @@ impl<'a> Test<'a> {
         let hosts = drawn(plan, &self.hosts);
         let family = hosts.remote.family();
         let failed = |error| failure::engine(&error, plan.transport, family);
-        let client = Client::prepare(plan, &hosts).map_err(failed)?;
+        let mut client = Client::prepare(plan, &hosts).map_err(failed)?;
         let local = *client.setup();
         let agreement = self.agree(&client, &hosts)?;
         let agreement = agreement.as_ref();
+        let beside = self.agree_beside(&client, &hosts)?;
         self.data_port = agreement.and_then(|agreement| u16::try_from(agreement.data_port).ok());
         let data_port = self.data_port.unwrap_or(hosts.remote.port);
         wait(plan.wait);
         self.trace.timer(plan);
         let remote = data_address(agreement, &hosts, data_port);
+        if let Some(beside) = &beside {
+            client.comes_from(both::address(beside, &hosts));
+        }
         let live = interim::live(self.run);
         let control = self.talk.as_ref().map(|talk| talk.link().fd());
         let ran = interim::beside(self.run, number, &mut self.done.intervals, &live, || {
@@ -316,7 +325,7 @@ impl<'a> Test<'a> {
         self.keep(ran.latency.take());
         let agreed = Agreed {
             local,
-            remote: agreement.map(|agreement| agreement.setup),
+            remote: agreement.map(|agreement| both::setup(agreement, beside.as_ref())),
             data_port: agreement.map_or(data_port.into(), |agreement| agreement.data_port),
             remote_cpu: agreement.is_some_and(|agreement| agreement.measures_cpu),
         };
@@ -386,7 +395,7 @@ impl<'a> Test<'a> {
         };
         let bound = Some(hosts.local.address).filter(|address| !address.is_unspecified());
         let request = offer::request(
-            plan,
+            &both::asked(plan, both::Way::There),
             &LocalEnd {
                 family: hosts.remote.family(),
                 address: bound.or(own),
@@ -433,6 +442,7 @@ impl<'a> Test<'a> {
             Ok(result) => {
                 self.trace.say("remote results obtained");
                 let result = offer::reconciled(plan, &ran.result.tally, result);
+                let result = self.with_results_beside(result, &ran)?;
                 Ok((ran, Some(with_cpus(result))))
             }
             // The user did not wait for the end, so netserver may not have noticed it.

@@ -62,7 +62,8 @@ impl Ending {
 }
 
 /// Flows and their words.
-const FLOWS: [(&str, Flow); 7] = [
+const FLOWS: [(&str, Flow); 8] = [
+    ("both", Flow::both_ways(netperf_model::Duplex::Same)),
     ("stream", Flow::SEND),
     ("maerts", Flow::RECEIVE),
     ("rr", Flow::RR),
@@ -164,6 +165,7 @@ impl Record {
                             sends: false,
                             receives: false,
                             connects: false,
+                            duplex: None,
                         },
                         |(_, flow)| *flow,
                     ),

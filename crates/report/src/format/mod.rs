@@ -61,6 +61,8 @@ pub(crate) fn shows_histogram(plan: &TestPlan, report: &ReportPlan) -> bool {
 /// What the heading of a histogram calls an operation.
 const fn operation(flow: Flow) -> &'static str {
     match (flow.connects, flow.sends, flow.receives) {
+        // netperf keeps the times of its sends.
+        _ if flow.duplex.is_some() => "send",
         (true, false, false) => "connect/close",
         (true, _, _) => "connect/request/response/close",
         (false, true, true) => "request/response",

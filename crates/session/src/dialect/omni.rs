@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    Address, CpuPlan, CpuUsage, EndPlan, EndResult, Ending, Flow, IoPlan, PacePlan, PlacePlan,
-    Routing, ServerJob, SocketPlan, Sources, TransportId,
+    Address, CpuPlan, CpuUsage, Duplex, EndPlan, EndResult, Ending, Flow, IoPlan, PacePlan,
+    PlacePlan, Routing, ServerJob, SocketPlan, Sources, TransportId,
 };
 use netperf_wire::messages::{Extension, OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{
@@ -28,7 +28,8 @@ pub(super) fn job(
         None => from_wire::transport(request.socket_type, request.protocol)?,
     };
     let family = from_wire::family(request.ipfamily)?;
-    let flow = flow(request)?;
+    let both_ways = quality::both_ways(&asked);
+    let flow = flow(request, both_ways)?;
     let bind = words_to_ip(request.netserver_ip, request.ipfamily)
         .filter(|address| !address.is_unspecified());
     let (request_size, response_size) = message_sizes(request)?;
@@ -39,6 +40,7 @@ pub(super) fn job(
     end.place = extension::place(&asked);
     paths::asked(&asked, &mut end).map_err(|_| errno::INVALID)?;
     end.sequence = quality::asked(&asked).map_err(|_| errno::INVALID)?;
+    end.duplex = both_ways;
     Ok(ServerJob {
         transport,
         family,
@@ -63,11 +65,15 @@ pub(super) fn job(
 }
 
 /// The request has netserver's view of the direction, a job netperf's.
-fn flow(request: &OmniRequest) -> Result<Flow, RemoteErrno> {
+fn flow(request: &OmniRequest, both_ways: bool) -> Result<Flow, RemoteErrno> {
+    if both_ways {
+        return Ok(Flow::both_ways(Duplex::Same));
+    }
     let flow = Flow {
         sends: request.direction.receives(),
         receives: request.direction.transmits(),
         connects: request.flags.contains(OmniFlags::CONNECTION_TEST),
+        duplex: None,
     };
     if flow.sends || flow.receives || flow.connects {
         Ok(flow)
@@ -116,6 +122,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         io: IoPlan::default(),
         auto_io: false,
         sequence: false,
+        duplex: false,
     })
 }
 

@@ -45,7 +45,8 @@ fn try_out(feature: Feature) -> io::Result<()> {
         | Feature::Device
         | Feature::Mark
         | Feature::Splice
-        | Feature::Sequence => Ok(()),
+        | Feature::Sequence
+        | Feature::Duplex => Ok(()),
         Feature::Uring => Uring::new(1, None).map(drop),
         Feature::FlowLabel => socket::create(Udp, Family::V6).map(drop),
         Feature::ZeroCopy => on(Tcp, IntOption::ZeroCopy, 1),

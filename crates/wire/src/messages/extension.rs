@@ -111,11 +111,13 @@ pub enum ItemKind {
     Sequence,
     /// Results: what the numbers told, twelve numbers of eight bytes.
     Quality,
+    /// Request: the data socket carries bulk data both ways at once; no bytes.
+    Duplex,
 }
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 39] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -154,6 +156,7 @@ impl ItemKind {
         Self::Refusal,
         Self::Sequence,
         Self::Quality,
+        Self::Duplex,
     ];
 
     /// Its number, which never changes.
@@ -198,6 +201,7 @@ impl ItemKind {
             Self::Refusal => 0xa1,
             Self::Sequence => 0x84,
             Self::Quality => 0x85,
+            Self::Duplex => 0x86,
         }
     }
 
@@ -214,7 +218,7 @@ impl ItemKind {
             | Self::Transport
             | Self::Placement => 16,
             Self::CpuMethod | Self::AccessPoint | Self::Secure | Self::Sequence => 1,
-            Self::FieldsSet | Self::AsAsked => 0,
+            Self::FieldsSet | Self::AsAsked | Self::Duplex => 0,
             Self::Release => 64,
             Self::Version => 72,
             Self::PciIds => 8,

@@ -184,7 +184,7 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         Ok(self.parted_from(endpoint, ended))
     }
 
-    fn parted_from<E: Parts>(self, mut endpoint: E, ended: Ended) -> Moved {
+    pub(super) fn parted_from<E: Parts>(self, mut endpoint: E, ended: Ended) -> Moved {
         self.stop.over();
         endpoint.reclaim();
         self.work.counts = endpoint.counts();

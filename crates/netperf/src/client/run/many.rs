@@ -205,7 +205,7 @@ impl<'a> Test<'a> {
     }
 
     /// Opens as many control connections as there are to be.
-    fn open_beside(&mut self, sessions: u32) -> Result<(), Failure> {
+    pub(super) fn open_beside(&mut self, sessions: u32) -> Result<(), Failure> {
         let plan = self.plan();
         let Some(control) = &plan.control else {
             return Ok(());

@@ -2,6 +2,7 @@
 
 pub mod rows;
 
+mod both;
 mod connect;
 mod link;
 mod mss;
@@ -58,7 +59,7 @@ struct Ahead {
 /// The titles that follow the banner at once; nothing for tests that have them behind
 /// the run.
 pub(crate) fn titles_in_front(plan: &TestPlan, report: &ReportPlan) -> String {
-    let Some(Titles::InFront(titles)) = layout(plan.test).map(|layout| layout.titles) else {
+    let Some(Titles::InFront(titles)) = layout_of(plan).map(|layout| layout.titles) else {
         return String::new();
     };
     titles(Ahead {
@@ -71,6 +72,14 @@ pub(crate) fn titles_in_front(plan: &TestPlan, report: &ReportPlan) -> String {
 /// netserver: as they promise.
 const fn asks_for_cpu(plan: &TestPlan) -> bool {
     plan.local.cpu.is_some() || plan.remote.cpu.is_some()
+}
+
+/// The layout of a plan; `None` where nothing is printed this way.
+const fn layout_of(plan: &TestPlan) -> Option<&'static Layout> {
+    match plan.flow.duplex {
+        Some(_) => Some(&both::BOTH),
+        None => layout(plan.test),
+    }
 }
 
 /// The layout of a test; `None` for tests that never print this way.
@@ -113,7 +122,7 @@ pub(super) fn has_histogram(test: TestId) -> bool {
 /// Everything after the run. Above verbosity 2 the rows give way to the extra part.
 pub(crate) fn print(view: &View<'_>) -> String {
     let verbosity = view.report.verbosity;
-    let Some(layout) = layout(view.plan().test) else {
+    let Some(layout) = layout_of(view.plan()) else {
         return String::new();
     };
     if verbosity < 0 {

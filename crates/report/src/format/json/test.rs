@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::finite;
 use super::flows::Many;
-use netperf_model::{ConfidencePlan, ControlPlan, Flow, Limit, TestPlan};
+use netperf_model::{ConfidencePlan, ControlPlan, Duplex, Flow, Limit, TestPlan};
 
 /// The test.
 #[derive(Debug)]
@@ -16,6 +16,7 @@ pub(super) struct Test<'a> {
     sends: bool,
     receives: bool,
     connects: bool,
+    bidirectional: Option<&'static str>,
     limit: End,
     request_bytes: Option<u32>,
     response_bytes: Option<u32>,
@@ -41,6 +42,7 @@ object!(Test<'_> {
     sends,
     receives,
     connects,
+    bidirectional,
     limit,
     request_bytes,
     response_bytes,
@@ -116,6 +118,7 @@ impl<'a> Test<'a> {
             sends,
             receives,
             connects,
+            duplex,
         } = plan.flow;
         Self {
             name: plan.test.row().name,
@@ -125,6 +128,7 @@ impl<'a> Test<'a> {
             sends,
             receives,
             connects,
+            bidirectional: duplex.map(Duplex::label),
             limit: limit(plan),
             request_bytes: plan.request,
             response_bytes: plan.response,

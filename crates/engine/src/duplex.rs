@@ -1,0 +1,258 @@
+//! Bulk data both ways at once: a thread for each direction of an end (decision 0015).
+//!
+//! The thread that the bell rings for sends; the other one receives, wakes up by a
+//! time-out on its socket, and goes by the bell's phase and its own patience.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use netperf_measure::clock::{self, Moment};
+use netperf_model::{EndPlan, EndSetup, Quality, Tally};
+use netperf_os::bell;
+use netperf_transport::Endpoint;
+
+use crate::limit::{Limit, Unlimited};
+use crate::live::Counts;
+use crate::prelude::{Chores, Prelude};
+use crate::record::{Off, Recorder};
+use crate::ring::Ring;
+use crate::stop::{ByBell, Ended, Lost, Phase, Stop, control_has_ended};
+use crate::workload::{Run, stream};
+
+/// How often a receiver to which nothing comes looks around.
+pub(crate) const LOOK: Duration = Duration::from_millis(50);
+
+/// How long a receiver waits for the end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// Without anything, in a run that no time ends.
+    pub(crate) untimed: Option<Duration>,
+    /// Without anything, once the time is over.
+    pub(crate) silence: Duration,
+    /// In all, once the time is over.
+    pub(crate) at_most: Duration,
+    /// In all, once a signal from outside ended the run.
+    pub(crate) impatience: Duration,
+}
+
+/// What the threads of an end tell each other.
+#[derive(Debug, Default)]
+struct Between {
+    /// There is nothing more to send for.
+    enough: AtomicBool,
+    /// Nothing more can come.
+    in_vain: AtomicBool,
+}
+
+/// What ends a sender besides the bell.
+#[derive(Debug)]
+struct Sending<'a, 's> {
+    bell: &'a mut ByBell<'s>,
+    between: &'a Between,
+}
+
+impl Stop for Sending<'_, '_> {
+    #[inline]
+    fn phase(&self) -> Phase {
+        if self.between.enough.load(Ordering::Relaxed) {
+            return Phase::Finish;
+        }
+        self.bell.phase()
+    }
+
+    #[inline]
+    fn progress(&self, tally: &Tally) {
+        self.bell.progress(tally);
+    }
+
+    fn interrupted(&mut self, tally: &Tally) -> Option<Ended> {
+        self.bell.interrupted(tally)
+    }
+}
+
+/// What ends a receiver.
+#[derive(Debug)]
+struct Receiving<'a> {
+    between: &'a Between,
+    control: Option<BorrowedFd<'a>>,
+    counts: Arc<[Counts]>,
+    patience: Patience,
+    seen: Tally,
+    since: Moment,
+}
+
+impl Receiving<'_> {
+    fn is_too_late(&self) -> bool {
+        let over = bell::overtime();
+        let most = if bell::stopped_by_user() {
+            self.patience.impatience
+        } else {
+            self.patience.at_most
+        };
+        !over.is_zero() && over >= most
+    }
+}
+
+impl Stop for Receiving<'_> {
+    #[inline]
+    fn phase(&self) -> Phase {
+        // A sender that never pauses never lets a receive time out.
+        let in_vain = self.between.in_vain.load(Ordering::Relaxed);
+        if in_vain || (bell::phase() != Phase::Running && self.is_too_late()) {
+            return Phase::Abandon;
+        }
+        Phase::Running
+    }
+
+    #[inline]
+    fn progress(&self, tally: &Tally) {
+        if let [counts] = &*self.counts {
+            counts.publish(tally);
+        }
+    }
+
+    #[cold]
+    fn interrupted(&mut self, tally: &Tally) -> Option<Ended> {
+        if *tally != self.seen {
+            (self.seen, self.since) = (*tally, clock::now());
+        }
+        let silent = self.since.elapsed();
+        if bell::phase() != Phase::Running {
+            let silent = silent.min(bell::overtime());
+            return (silent >= self.patience.silence).then_some(Ended::Abandoned);
+        }
+        if self.control.is_some_and(control_has_ended) {
+            return Some(Ended::Lost(Lost::ControlEnded));
+        }
+        let untimed = self.patience.untimed.filter(|longest| silent >= *longest);
+        untimed.map(|longest| Ended::Lost(Lost::Stalled(longest)))
+    }
+}
+
+/// How an end receives.
+pub(crate) struct Inward<'a, E> {
+    /// What moves the bytes.
+    pub(crate) endpoint: E,
+    pub(crate) ring: &'a mut Ring,
+    pub(crate) plan: &'a EndPlan,
+    pub(crate) setup: &'a EndSetup,
+    pub(crate) patience: Patience,
+    /// Whether the end of what comes is the end of what is sent, too.
+    pub(crate) ends_both: bool,
+}
+
+/// How both directions came to their end.
+#[derive(Debug)]
+pub(crate) struct BothEnded {
+    pub(crate) sending: Ended,
+    pub(crate) receiving: Ended,
+    /// What the numbers in datagrams that came told.
+    pub(crate) quality: Option<Quality>,
+}
+
+/// What went wrong, and in which direction.
+#[derive(Debug)]
+pub(crate) enum Failed {
+    Sending(io::Error),
+    Receiving(io::Error),
+}
+
+/// Moves data both ways until each is over. `tell` tells the other end, once there is
+/// nothing more to send, where it is to be told.
+pub(crate) fn both<O, I, L, R, P>(
+    (outward, ring): (&mut O, &mut Ring),
+    inward: Inward<'_, I>,
+    run: Run<'_, L, ByBell<'_>, R, P>,
+    tell: impl FnOnce(&O),
+) -> Result<BothEnded, Failed>
+where
+    O: Endpoint,
+    I: Endpoint + Send,
+    L: Limit,
+    R: Recorder,
+    P: Prelude,
+{
+    let Run {
+        limit,
+        stop,
+        tally,
+        recorder,
+        prelude,
+    } = run;
+    let between = Between::default();
+    let receiving = Receiving {
+        between: &between,
+        control: stop.control(),
+        counts: stop.counts_beside(),
+        patience: inward.patience,
+        seen: Tally::default(),
+        since: clock::now(),
+    };
+    let (sent, got) = thread::scope(|scope| {
+        let receiver = thread::Builder::new()
+            .name("receive".to_owned())
+            .spawn_scoped(scope, || receive(inward, receiving))
+            .map_err(Failed::Receiving)?;
+        let mut sending = Sending {
+            bell: stop,
+            between: &between,
+        };
+        let run = Run {
+            limit,
+            stop: &mut sending,
+            tally: &mut *tally,
+            recorder,
+            prelude,
+        };
+        let sent = stream::send(outward, ring, run);
+        if matches!(sent, Err(_) | Ok(Ended::Lost(_))) {
+            between.in_vain.store(true, Ordering::Relaxed);
+        } else {
+            tell(outward);
+        }
+        let panicked = || Failed::Receiving(io::Error::other("the receiving thread panicked"));
+        let got = receiver.join().map_err(|_| panicked())?;
+        Ok((sent, got))
+    })?;
+    let sending = sent.map_err(Failed::Sending)?;
+    let (receiving, got, quality) = got.map_err(Failed::Receiving)?;
+    *tally = tally.plus(&got);
+    Ok(BothEnded {
+        sending,
+        receiving,
+        quality,
+    })
+}
+
+type Got = (Ended, Tally, Option<Quality>);
+
+/// The receiving thread.
+fn receive<I: Endpoint>(inward: Inward<'_, I>, mut stop: Receiving<'_>) -> io::Result<Got> {
+    let mut endpoint = inward.endpoint;
+    let plan = EndPlan {
+        pace: None,
+        ..inward.plan.clone()
+    };
+    let mut chores = Chores::of_end(&plan, inward.setup, false).unwrap_or_default();
+    let mut tally = Tally::default();
+    let between = stop.between;
+    let run = Run {
+        limit: &Unlimited,
+        stop: &mut stop,
+        tally: &mut tally,
+        recorder: &mut Off,
+        prelude: &mut chores,
+    };
+    let ended = stream::receive(&mut endpoint, inward.ring, run);
+    let goes_on = matches!(ended, Ok(Ended::ByPeer | Ended::Abandoned)) && !inward.ends_both;
+    if !goes_on {
+        between.enough.store(true, Ordering::Relaxed);
+    }
+    let ended = ended?;
+    let quality = chores.quality(&tally, ended);
+    Ok((ended, tally, quality))
+}

@@ -1,0 +1,127 @@
+//! Data both ways over two connections: a session with netserver for each direction.
+
+use std::borrow::Cow;
+
+use netperf_engine::client::{Client, Run as Ran};
+use netperf_model::{Address, Duplex, EndPlan, EndResult, EndSetup, Flow, Hosts, TestId, TestPlan};
+use netperf_session::offer::{self, Agreement, LocalEnd};
+
+use super::{Test, data_address, failure, results_within};
+use crate::output::Failure;
+
+/// A direction, as netperf sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// To netserver.
+    There,
+    /// From it.
+    Back,
+}
+
+/// What a session is asked for: the whole test, or one direction of it. The session of the
+/// direction there measures the CPUs for both.
+pub(super) fn asked(plan: &TestPlan, way: Way) -> Cow<'_, TestPlan> {
+    if plan.flow.duplex != Some(Duplex::Separate) {
+        return Cow::Borrowed(plan);
+    }
+    let mut plan = plan.clone();
+    // Whatever the test: no classic request has this direction, too.
+    plan.test = TestId::Omni;
+    match way {
+        Way::There => plan.flow = Flow::SEND,
+        Way::Back => {
+            plan.flow = Flow::RECEIVE;
+            plan.remote = EndPlan {
+                cpu: None,
+                ..plan.remote
+            };
+        }
+    }
+    Cow::Owned(plan)
+}
+
+/// Where netserver sends from.
+pub(super) fn address(agreement: &Agreement, hosts: &Hosts) -> Address {
+    let port = u16::try_from(agreement.data_port).unwrap_or(0);
+    data_address(Some(agreement), hosts, port)
+}
+
+/// netserver's end as both sessions have it.
+pub(super) fn setup(there: &Agreement, back: Option<&Agreement>) -> EndSetup {
+    match back {
+        None => there.setup,
+        Some(back) => EndSetup {
+            send_buffer: back.setup.send_buffer,
+            send_size: back.setup.send_size,
+            send_width: back.setup.send_width,
+            ..there.setup
+        },
+    }
+}
+
+impl Test<'_> {
+    /// Has netserver ready for the direction back, where that has a session of its own.
+    pub(super) fn agree_beside(
+        &mut self,
+        client: &Client<'_>,
+        hosts: &Hosts,
+    ) -> Result<Option<Agreement>, Failure> {
+        let plan = self.plan();
+        if plan.flow.duplex != Some(Duplex::Separate) {
+            return Ok(None);
+        }
+        self.open_beside(2)?;
+        let own = self
+            .control_local
+            .filter(|own| own.is_ipv4() == hosts.remote.address.is_ipv4());
+        let bound = Some(hosts.local.address).filter(|address| !address.is_unspecified());
+        let local = LocalEnd {
+            family: hosts.remote.family(),
+            address: bound.or(own),
+            socket: client.address_beside().cloned(),
+            data_port: 0,
+            send_size: None,
+            facts_of: None,
+            all_flows: false,
+        };
+        let request = offer::request(&asked(plan, Way::Back), &local);
+        let Some(talk) = self.beside.first_mut() else {
+            return Ok(None);
+        };
+        let agreed = talk.agree(request);
+        agreed
+            .map(Some)
+            .map_err(|error| failure::refused(&error, plan, &hosts.remote.name))
+    }
+
+    /// The results of both sessions, where there are two.
+    pub(super) fn with_results_beside(
+        &mut self,
+        there: EndResult,
+        ran: &Ran,
+    ) -> Result<EndResult, Failure> {
+        let plan = self.plan();
+        if plan.flow.duplex != Some(Duplex::Separate) {
+            return Ok(there);
+        }
+        let Some(talk) = self.beside.first_mut() else {
+            return Ok(there);
+        };
+        let within = results_within(plan, ran, talk.link());
+        talk.link_mut()
+            .demand_signs_of_life(ran.round_trip.unwrap_or_default());
+        match talk.results(within) {
+            Ok(back) => Ok(EndResult {
+                tally: there.tally.plus(&back.tally),
+                elapsed: there.elapsed.max(back.elapsed),
+                send_buffer_end: back.send_buffer_end,
+                retransmissions: back.retransmissions,
+                congestion: back.congestion,
+                ..there
+            }),
+            // The user did not wait for the end, so netserver may not have noticed it.
+            Err(_) if ran.stopped_by_user => Ok(there),
+            Err(error) => Err(failure::session(&error)),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Bulk data both ways at once: both ends count the same in each direction, and what cannot
+//! be is refused.
+
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Values};
+
+/// What every test looks at.
+const SELECTED: &str = "THROUGHPUT,ELAPSED_TIME,BIDIRECTIONAL,\
+                        LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD,REMOTE_BYTES_SENT,\
+                        LOCAL_BYTES_RECVD,REMOTE_RECV_THROUGHPUT,LOCAL_RECV_THROUGHPUT,\
+                        LOCAL_CPU_UTIL,REMOTE_CPU_UTIL,LOCAL_UDP_RECEIVED,LOCAL_UDP_LOST,\
+                        REMOTE_UDP_RECEIVED,REMOTE_UDP_LOST,LOCAL_SEND_CALLS,\
+                        REMOTE_SEND_CALLS,LOCAL_RECV_CALLS,REMOTE_RECV_CALLS";
+
+fn ours() -> Programs {
+    Programs::ours(
+        env!("CARGO_BIN_EXE_netperf"),
+        env!("CARGO_BIN_EXE_netserver"),
+    )
+}
+
+fn invocation(server: &Netserver, over: &str, words: &str) -> Invocation {
+    let port = server.port().to_string();
+    Invocation::new(&ours().netperf)
+        .args(["-H", "127.0.0.1", "-p", &port, "--bidirectional", over])
+        .args(words.split_whitespace())
+}
+
+fn run(server: &Netserver, over: &str, words: &str) -> Finished {
+    invocation(server, over, words).run()
+}
+
+/// Values of a run, with options in front of `--` and behind it.
+fn measured(server: &Netserver, over: &str, options: &str) -> Values {
+    let (front, behind) = options.split_once(" -- ").unwrap_or((options, ""));
+    let words = format!("{front} -- -k {SELECTED} {behind}");
+    run(server, over, &words).expect_clean().values()
+}
+
+/// In each direction something was sent, and all of it arrived.
+#[track_caller]
+fn all_arrived(values: &Values) {
+    for (sent, received) in [
+        ("LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD"),
+        ("REMOTE_BYTES_SENT", "LOCAL_BYTES_RECVD"),
+    ] {
+        assert!(values.count(sent) > 0, "{sent}: {values:?}");
+        assert_eq!(values.count(sent), values.count(received), "{values:?}");
+    }
+    the_sum_is_of_both(values);
+}
+
+#[track_caller]
+fn the_sum_is_of_both(values: &Values) {
+    let parts = values.number("REMOTE_RECV_THROUGHPUT") + values.number("LOCAL_RECV_THROUGHPUT");
+    let sum = values.number("THROUGHPUT");
+    assert!((sum - parts).abs() <= 0.02 + sum * 1e-6, "{values:?}");
+}
+
+#[test]
+fn both_ends_count_the_same_in_each_direction_of_one_connection() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for options in [
+        "-t TCP_STREAM --time 300ms -c -C",
+        "-t TCP_MAERTS --time 300ms",
+        "-t TCP_STREAM --time 300ms -- -m 100 -M 1000",
+        "-t OMNI --time 300ms",
+        "-t TCP_STREAM --time 300ms -b 3 -w 1ms",
+        "-t STREAM_STREAM --time 300ms",
+    ] {
+        // The Unix-domain tests have no selectors.
+        if options.contains("STREAM_STREAM") {
+            let words = "-t OMNI --time 300ms -- -T unix";
+            all_arrived(&measured(&server, "same", words));
+            let text = run(&server, "same", options).expect_clean().stdout;
+            assert!(text.contains("from netserver"), "{text}");
+            continue;
+        }
+        let values = measured(&server, "same", options);
+        assert_eq!(values.text("BIDIRECTIONAL"), "same");
+        all_arrived(&values);
+        if options.contains("-c -C") {
+            assert!(values.number("LOCAL_CPU_UTIL") >= 0.0);
+            assert!(values.number("REMOTE_CPU_UTIL") >= 0.0);
+        }
+    }
+}
+
+#[test]
+fn an_amount_is_met_in_each_direction() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for over in ["same", "separate"] {
+        let values = measured(&server, over, "-t TCP_STREAM --count 5000001");
+        all_arrived(&values);
+        assert_eq!(values.count("LOCAL_BYTES_SENT"), 5_000_001);
+        assert_eq!(values.count("REMOTE_BYTES_SENT"), 5_000_001);
+    }
+}
+
+#[test]
+fn each_direction_may_have_a_connection_of_its_own() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let values = measured(&server, "separate", "-t TCP_STREAM --time 1 -c -C");
+    assert_eq!(values.text("BIDIRECTIONAL"), "separate");
+    all_arrived(&values);
+    let values = measured(&server, "separate", "-t UDP_STREAM --time 1 -- -m 1000");
+    assert!(values.count("REMOTE_BYTES_RECVD") > 0, "{values:?}");
+    assert!(values.count("LOCAL_BYTES_RECVD") > 0, "{values:?}");
+    the_sum_is_of_both(&values);
+}
+
+#[test]
+fn datagrams_go_both_ways_over_one_socket_and_what_is_lost_is_told_for_each() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let options = "-t UDP_STREAM --time 300ms --sequence -- -m 1000";
+    let values = measured(&server, "same", options);
+    for (sender, receiver) in [("LOCAL", "REMOTE"), ("REMOTE", "LOCAL")] {
+        let count = |end: &str, name: &str| values.count(&format!("{end}_{name}"));
+        let received = count(receiver, "UDP_RECEIVED");
+        assert!(received > 0, "{values:?}");
+        assert_eq!(received, count(receiver, "RECV_CALLS"), "{values:?}");
+        let all = received + count(receiver, "UDP_LOST");
+        // An end that did not see the other's end knows of none behind its last.
+        assert!(all <= count(sender, "SEND_CALLS"), "{values:?}");
+    }
+    the_sum_is_of_both(&values);
+}
+
+#[test]
+fn a_signal_ends_both_directions_in_an_orderly_way() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let words = format!("-t TCP_STREAM -l 60 -D 0.05 -- -k {SELECTED}");
+    let mut running = invocation(&server, "same", &words).spawn();
+    let patience = netperf_testkit::process::PATIENCE;
+    assert!(running.prints("INTERIM_RESULT", patience));
+    running.signal("INT");
+    let finished = running.finish();
+    let values = Values::parse(&finished.stdout);
+    all_arrived(&values);
+    assert!(values.number("ELAPSED_TIME") < 59.0, "{values:?}");
+}
+
+#[test]
+fn what_cannot_go_both_ways_is_refused() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for (options, reason) in [
+        ("-t TCP_RR", "only in stream tests"),
+        ("-t TCP_CRR", "only in stream tests"),
+        ("-t TCP_SENDFILE", "only in stream tests"),
+        ("-t DG_STREAM", "only over TCP"),
+        ("-t TCP_STREAM --flows 2", "many flows"),
+        ("-t TCP_STREAM --io poll", "data paths"),
+        ("-t UDP_STREAM -- -n", "not together with -n"),
+        ("-t TCP_STREAM -N", "only with a netserver"),
+    ] {
+        for over in ["same", "separate"] {
+            let refused = run(&server, over, options).expect_exit(3);
+            let said = &refused.stderr;
+            assert!(said.contains(reason), "{options}: {said}");
+        }
+    }
+    let refused = run(&server, "separate", "-t UDP_STREAM --sequence").expect_exit(3);
+    assert!(refused.stderr.contains("give same"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_stock_netserver_takes_two_connections_and_is_not_asked_for_one() {
+    let Some(stock) = Programs::stock() else {
+        return;
+    };
+    let server = Netserver::start(&stock, &Place::Here);
+    let refused = run(&server, "same", "-t TCP_STREAM").expect_exit(3);
+    assert!(
+        refused.stderr.contains("--bidirectional"),
+        "{}",
+        refused.stderr
+    );
+    let values = measured(&server, "separate", "-t TCP_STREAM --time 1");
+    let count = |name| values.count(name);
+    assert_eq!(count("LOCAL_BYTES_SENT"), count("REMOTE_BYTES_RECVD"));
+    // It does not count a send that the end of time cuts short (decision 0004).
+    let uncounted = count("LOCAL_BYTES_RECVD") - count("REMOTE_BYTES_SENT");
+    assert!((0..1 << 20).contains(&uncounted), "{values:?}");
+    the_sum_is_of_both(&values);
+}

@@ -1,0 +1,115 @@
+//! One direction of a socket that carries two, each moved by a thread of its own: neither
+//! owns the socket, and neither waits for the other.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use netperf_model::Sources;
+use netperf_os::SockAddr;
+use netperf_os::io::{self as calls, Source};
+
+use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received, stream_sent};
+use crate::udp::is_strange;
+
+/// A direction of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamHalf<'a>(pub BorrowedFd<'a>);
+
+impl Endpoint for StreamHalf<'_> {
+    const KEEPS_BOUNDARIES: bool = false;
+
+    #[inline]
+    fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
+        stream_sent(calls::send(self.0, buf))
+    }
+
+    #[inline]
+    fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
+        received(calls::recv(self.0, buf))
+    }
+}
+
+/// A direction of a datagram socket.
+#[derive(Clone, Copy, Debug)]
+pub struct DatagramHalf<'a> {
+    /// The socket.
+    pub socket: BorrowedFd<'a>,
+    /// Where datagrams go.
+    pub to: &'a SockAddr,
+    /// From where they may come; `None` is from anywhere.
+    pub sources: Option<&'a Sources>,
+}
+
+impl DatagramHalf<'_> {
+    /// Empty datagrams that tell the other end that there is no more: one may be lost.
+    pub fn mark_the_end(&self) {
+        for _ in 0..crate::udp::END_MARKS {
+            // A peer that is gone needs no telling.
+            let _gone = calls::send_to(self.socket, &[], self.to);
+        }
+    }
+}
+
+impl Endpoint for DatagramHalf<'_> {
+    const KEEPS_BOUNDARIES: bool = true;
+
+    #[inline]
+    fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
+        datagram_sent(calls::send_to(self.socket, buf, self.to))
+    }
+
+    #[inline]
+    fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
+        let Some(sources) = self.sources else {
+            return received(calls::recv(self.socket, buf));
+        };
+        let mut source = Source::unknown();
+        let got = received(calls::recv_from(self.socket, buf, &mut source))?;
+        // What comes from a stranger is nothing.
+        Ok(if is_strange(&source, sources) {
+            Received::Interrupted
+        } else {
+            got
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netperf_model::Policy;
+    use std::net::UdpSocket;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn one_direction_sends_while_the_other_takes_what_no_stranger_sent() {
+        let (here, there) = (
+            UdpSocket::bind("127.0.0.1:0"),
+            UdpSocket::bind("127.0.0.1:0"),
+        );
+        let (here, there) = (here.unwrap(), there.unwrap());
+        let to = SockAddr::from(there.local_addr().unwrap());
+        let policy = Policy {
+            data_peers: "same".parse().unwrap(),
+            ..Policy::default()
+        };
+        let only = |peer: &str| policy.sources(Some(peer.parse().unwrap()));
+        let (strange, known) = (only("192.0.2.1"), only("127.0.0.1"));
+        for (sources, taken) in [
+            (None, Received::Bytes(3)),
+            (Some(&known), Received::Bytes(3)),
+            (Some(&strange), Received::Interrupted),
+        ] {
+            let mut out = DatagramHalf {
+                socket: here.as_fd(),
+                to: &to,
+                sources: None,
+            };
+            let mut inward = DatagramHalf { sources, ..out };
+            assert_eq!(out.send(b"abcd").unwrap(), Sent::Bytes(4));
+            assert_eq!(there.recv(&mut [0; 8]).unwrap(), 4);
+            there.send_to(b"abc", here.local_addr().unwrap()).unwrap();
+            assert_eq!(inward.recv(&mut [0; 8]).unwrap(), taken);
+        }
+    }
+}

@@ -185,6 +185,8 @@ pub(crate) fn result(
         congestion: facts.congestion,
         crew: None,
         io,
+        series: None,
+        stamps: None,
         quality: None,
     }
 }

@@ -188,12 +188,27 @@ pub struct GlobalArgs {
     pub priority: Ends<i32>,
     /// `-Y`: type of service; the inner `None` is a word that means nothing.
     pub tos: Ends<Option<u8>>,
+    /// `--dscp`: that it was given by this name, which promises more than the letter.
+    pub dscp: bool,
     /// `-Z`: passphrase.
     pub passphrase: Option<String>,
     /// `--key-file`: the file with the key that netserver has to have.
     pub key_file: Option<PathBuf>,
     /// Many flows at once.
     pub flows: FlowsArgs,
+    /// What is written down over time.
+    pub series: SeriesArgs,
+}
+
+/// What is written down over time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SeriesArgs {
+    /// `--series`: how often; never where it is zero.
+    pub every: Ends<Duration>,
+    /// `--series-flows`: of how many connections.
+    pub flows: Option<u32>,
+    /// `--timestamps software`.
+    pub stamps: bool,
 }
 
 /// The options about many flows; any of them asks for the engine that has them.

@@ -22,7 +22,9 @@
 //! - [`wait`]: wait for a descriptor, with a deadline
 //! - [`events`]: wait for many descriptors at once
 //! - [`process`]: detach, bind to a CPU, priority, name, descriptor 0
+//! - [`ticks`]: the counter of the processor, and the monotonic clock
 //! - [`signals`]: signals as something to read
+//! - [`stamps`]: when the kernel sent and received
 //! - [`system`]: CPUs online, clock ticks, names of system and machine
 //! - [`net`]: addresses, drivers and offloads of interfaces
 //! - [`qdisc`]: queueing disciplines
@@ -36,6 +38,7 @@ mod linux;
 #[cfg(target_os = "linux")]
 pub use linux::{
     address, atm, batch, bell, epoll, events, filter, flow_label, io, ktls, link, net, parts,
-    process, qdisc, resolve, sctp, signals, sockopt, system, tcp, uring, wait, zerocopy,
+    process, qdisc, resolve, sctp, signals, sockopt, stamps, system, tcp, ticks, uring, wait,
+    zerocopy,
 };
-pub use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+pub use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};

@@ -3,6 +3,7 @@
 mod ends;
 mod flows;
 mod hosts;
+mod idle;
 mod io;
 mod output;
 mod work;
@@ -62,9 +63,11 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         remote_data.port = hosts::default_service(test, flow)?.to_owned();
         response = response.and(request);
     }
+    let transport = work::transport(args, test)?;
+    idle::refuse(args, transport)?;
     Ok(TestPlan {
         test,
-        transport: work::transport(args, test)?,
+        transport,
         flow,
         limit: work::limit(args, test, flow),
         request,
@@ -73,7 +76,11 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         associations: typed.associations.unwrap_or(1),
         local_data,
         remote_data,
-        local: io::with_paths(&global.io, flow, io::End::Local, ends::local(args)),
+        local: EndPlan {
+            series: io::series(&global.series, io::End::Local),
+            stamps: global.series.stamps,
+            ..io::with_paths(&global.io, flow, io::End::Local, ends::local(args))
+        },
         remote: remote_end(args, flow, control.is_some()),
         control,
         port_range: work::port_range(typed),
@@ -93,7 +100,11 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
 fn remote_end(args: &Args, flow: Flow, controlled: bool) -> EndPlan {
     let end = ends::remote(args);
     if controlled {
-        io::with_paths(&args.global.io, flow, io::End::Remote, end)
+        EndPlan {
+            series: io::series(&args.global.series, io::End::Remote),
+            stamps: args.global.series.stamps,
+            ..io::with_paths(&args.global.io, flow, io::End::Remote, end)
+        }
     } else {
         ends::unreachable(end)
     }

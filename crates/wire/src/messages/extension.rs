@@ -6,6 +6,8 @@
 //! NUL in the middle, which no residue of a text can, and differs between request and
 //! answer, so that no echo is taken for one.
 
+use std::ops::RangeInclusive;
+
 use crate::codec::{DecodeError, Reader, Writer};
 use crate::frame::Frame;
 use crate::kind::Stage;
@@ -17,6 +19,10 @@ const HEAD: usize = 12;
 /// The longest value that an item can have.
 #[cfg(test)]
 const LONGEST: usize = u8::MAX as usize;
+
+/// Kinds that are kept for a coordinator, who is neither end: none may be skipped by a
+/// reader that does not know it.
+const COORDINATION: RangeInclusive<u8> = 0xe0..=0xef;
 
 /// The items behind a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,21 +109,34 @@ pub enum ItemKind {
     AsAsked,
     /// Results: what went on underneath netserver's messages, six counts of eight bytes.
     PathCounts,
+    /// Results: what can be had besides in pages, five bytes for each: its kind, and how
+    /// many bytes it has.
+    Appendices,
+    /// Request for pages: the kind, the first page and how many, seven bytes.
+    PagesWanted,
+    /// Request: microseconds from one sample of a connection to the next, and how many
+    /// connections at most, four bytes each.
+    Series,
     /// Both: the connection is to be, or will be, encrypted, in this way, one byte.
     Secure,
     /// Response: why netserver refuses, as text.
     Refusal,
+    /// Request: stamp the messages of transactions; one byte, by which clock.
+    Timestamps,
     /// Request: datagrams carry numbers; one byte, the version of their layout.
     Sequence,
     /// Results: what the numbers told, twelve numbers of eight bytes.
     Quality,
     /// Request: the data socket carries bulk data both ways at once; no bytes.
     Duplex,
+    /// Response: the kinds of the request that are kept for a coordinator, which this
+    /// netserver does not serve; one byte each.
+    NotOffered,
 }
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 39] = [
+    pub const ALL: [Self; 44] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -152,11 +171,16 @@ impl ItemKind {
         Self::BindDevice,
         Self::AsAsked,
         Self::PathCounts,
+        Self::Appendices,
+        Self::PagesWanted,
+        Self::Series,
         Self::Secure,
         Self::Refusal,
+        Self::Timestamps,
         Self::Sequence,
         Self::Quality,
         Self::Duplex,
+        Self::NotOffered,
     ];
 
     /// Its number, which never changes.
@@ -197,11 +221,16 @@ impl ItemKind {
             Self::BindDevice => 0x62,
             Self::AsAsked => 0x63,
             Self::PathCounts => 0x64,
+            Self::Appendices => 0x90,
+            Self::PagesWanted => 0x91,
+            Self::Series => 0x92,
             Self::Secure => 0xa0,
             Self::Refusal => 0xa1,
+            Self::Timestamps => 0x93,
             Self::Sequence => 0x84,
             Self::Quality => 0x85,
             Self::Duplex => 0x86,
+            Self::NotOffered => 0xef,
         }
     }
 
@@ -210,14 +239,19 @@ impl ItemKind {
     pub const fn room(self) -> usize {
         match self {
             Self::Wants | Self::Unit | Self::MostFlows | Self::Flows | Self::Threads => 4,
-            Self::Window => 8,
+            Self::Window | Self::Series => 8,
             Self::DataAddress
             | Self::Sysname
             | Self::Machine
             | Self::Interface
             | Self::Transport
-            | Self::Placement => 16,
-            Self::CpuMethod | Self::AccessPoint | Self::Secure | Self::Sequence => 1,
+            | Self::Placement
+            | Self::NotOffered => 16,
+            Self::Timestamps
+            | Self::CpuMethod
+            | Self::AccessPoint
+            | Self::Secure
+            | Self::Sequence => 1,
             Self::FieldsSet | Self::AsAsked | Self::Duplex => 0,
             Self::Release => 64,
             Self::Version => 72,
@@ -226,13 +260,15 @@ impl ItemKind {
             Self::Driver | Self::DriverVersion | Self::Firmware | Self::Bus | Self::Device => 32,
             Self::SocketAddress => 40,
             Self::Cpus => 128,
-            Self::Transports => 255,
-            Self::Features => 160,
+            Self::Transports => 180,
+            Self::Features => 230,
             Self::Ports => 240,
             Self::DataPath => 6,
             Self::SocketOptions => 25,
             Self::BindDevice => 15,
             Self::PathCounts => 48,
+            Self::Appendices => 40,
+            Self::PagesWanted => 7,
             Self::Refusal => 200,
             Self::Quality => 96,
         }
@@ -294,6 +330,15 @@ impl Extension {
     pub fn value(&self, kind: ItemKind) -> Option<&[u8]> {
         let found = self.0.iter().find(|item| item.kind == kind.number());
         found.map(|item| item.value.as_slice())
+    }
+}
+
+impl Extension {
+    /// The kinds among its items that are kept for a coordinator.
+    #[must_use]
+    pub fn coordination(&self) -> Vec<u8> {
+        let kinds = self.0.iter().map(|item| item.kind);
+        kinds.filter(|kind| COORDINATION.contains(kind)).collect()
     }
 }
 

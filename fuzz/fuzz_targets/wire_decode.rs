@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use netperf_wire::messages::Extension;
+use netperf_wire::messages::{Extension, Page};
 use netperf_wire::{FRAME_LEN, Frame, Stage, messages};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -16,6 +16,9 @@ fuzz_target!(|bytes: &[u8]| {
     }
     for stage in [Stage::Request, Stage::Response, Stage::Results] {
         check_extension(stage, &frame);
+    }
+    if let Ok(Some(page)) = Page::decode(&frame) {
+        assert_eq!(Page::decode(&page.encode(frame.header())), Ok(Some(page)));
     }
 });
 

@@ -194,6 +194,19 @@ pub struct GlobalArgs {
     pub key_file: Option<PathBuf>,
     /// Many flows at once.
     pub flows: FlowsArgs,
+    /// What is written down over time.
+    pub series: SeriesArgs,
+}
+
+/// What is written down over time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SeriesArgs {
+    /// `--series`: how often; never where it is zero.
+    pub every: Ends<Duration>,
+    /// `--series-flows`: of how many connections.
+    pub flows: Option<u32>,
+    /// `--timestamps software`.
+    pub stamps: bool,
 }
 
 /// The options about many flows; any of them asks for the engine that has them.

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use netperf_model::SeriesPlan;
 use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::many::{Placement, cpu_list};
@@ -40,6 +41,8 @@ pub(crate) enum Kind {
     Interval,
     /// The same from 0.
     Span,
+    /// The same, either 0 or as long as a sampling interval can be.
+    Period,
     /// Seconds without a fraction.
     WholeSeconds,
     /// A pacing interval.
@@ -126,6 +129,9 @@ impl Kind {
             Self::Span => interval(text)
                 .filter(|_| !text.starts_with('-'))
                 .map(Cow::Owned),
+            Self::Period => interval(text)
+                .filter(|seconds| is_period(seconds))
+                .map(Cow::Owned),
             Self::WholeSeconds => {
                 let digits = text.strip_suffix('s').unwrap_or(text);
                 number(digits).map(|_| Cow::Borrowed(digits))
@@ -177,6 +183,7 @@ impl Kind {
             Self::Test => "the name of a test",
             Self::Length => "a time such as 10, 500ms or 1m30s, or minus an amount such as -1M",
             Self::Interval | Self::Span => "a time such as 1, 0.5 or 200ms",
+            Self::Period => "a time from 1ms to 1h, or 0",
             Self::WholeSeconds => "a whole number of seconds",
             Self::Tick => "a time such as 10ms, 200us or 1s",
             Self::Number => "a number",
@@ -279,6 +286,7 @@ impl Kind {
             | Self::Length
             | Self::Interval
             | Self::Span
+            | Self::Period
             | Self::WholeSeconds
             | Self::Tick
             | Self::Number
@@ -439,6 +447,13 @@ fn is_decimal(text: &str) -> bool {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     digits(whole) && digits(fraction) && whole.len() + fraction.len() > 0 && text.len() < 20
+}
+
+/// Seconds that a sampling interval can have, or none.
+fn is_period(seconds: &str) -> bool {
+    let period = seconds.parse().ok().map(Duration::try_from_secs_f64);
+    let possible = SeriesPlan::SHORTEST..=SeriesPlan::LONGEST;
+    matches!(period, Some(Ok(period)) if period.is_zero() || possible.contains(&period))
 }
 
 fn is_tick(text: &str) -> bool {

@@ -40,7 +40,7 @@ use std::path::Path;
 pub use args::{
     AccessArgs, Args, CompareArgs, ComparisonArgs, ConfidenceArg, CpuArg, Ends, FlowsArgs,
     GlobalArgs, HostArg, InterimArg, IoArgs, IterationsArg, JsonArg, Layout, Networks, OutputArg,
-    ReportArgs, ServerArgs, SocketKindArg, TestArgs, TransportArg, VersusArgs, Ways,
+    ReportArgs, SeriesArgs, ServerArgs, SocketKindArg, TestArgs, TransportArg, VersusArgs, Ways,
 };
 pub use command::{
     CliError, Command, List, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,

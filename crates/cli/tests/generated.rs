@@ -139,7 +139,7 @@ fn bash_offers_names_and_values_on_both_sides_of_the_dashes() {
         return;
     }
     for (line, wanted) in [
-        ("netperf --ti", "--time"),
+        ("netperf --ti", "--time --timestamps"),
         ("netperf --tes", "--test"),
         ("netperf -t TCP_S", "TCP_STREAM TCP_SENDFILE"),
         ("netperf --test tcp_c", "tcp_crr tcp_cc"),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_model::{
     Address, CpuUsage, Domain, Duplex, EndResult, EndSetup, Family, Flows, Hosts, IoCounts,
-    Latency, Limit as LimitPlan, Meeting, Quality, Tally, TestId, TestPlan,
+    Latency, Limit as LimitPlan, Meeting, Quality, Stamps, Tally, TestId, TestPlan,
 };
 use netperf_os::bell::{self, Bell, Outside, Schedule};
 use netperf_os::tcp::TcpInfo;
@@ -23,6 +23,7 @@ use crate::error::{EngineError, Operation, refused};
 use crate::live::Live;
 use crate::paths;
 use crate::sendfile;
+use crate::series::{self, Watched};
 use crate::stop::{ByBell, Ended, Lost};
 
 /// How long what was begun may take to finish once the time is over.
@@ -64,6 +65,10 @@ pub(crate) struct Work<'a> {
     pub(crate) counts: Option<IoCounts>,
     /// What the numbers in datagrams told.
     pub(crate) quality: Option<Quality>,
+    /// The moments of transactions.
+    pub(crate) stamps: Option<Stamps>,
+    /// What keeps the kernel stamping.
+    pub(crate) stamping: Option<std::net::UdpSocket>,
     /// The socket of data that comes, where it has one of its own, and where it connects to.
     pub(crate) beside: Option<(Socket, SockAddr)>,
 }
@@ -163,6 +168,8 @@ impl<'a> Client<'a> {
             file,
             counts: None,
             quality: None,
+            stamps: None,
+            stamping: end::stamping(&plan.local),
             beside: None,
         };
         let separate = plan.flow.duplex == Some(Duplex::Separate);
@@ -251,8 +258,12 @@ impl<'a> Client<'a> {
             latency: &mut latency,
             paused: &mut paused,
         };
-        let moved = dispatch::client(&mut work, socket, remote, keeping);
+        let watched = live.watch(plan.local.series, true);
+        let moved = series::beside(watched, || {
+            dispatch::client(&mut work, socket, remote, keeping)
+        })?;
         live.end();
+        drop(work.stamping.take());
         let moved = moved?;
         bell.stop();
         let sampled = start.elapsed();
@@ -266,7 +277,9 @@ impl<'a> Client<'a> {
         };
         let elapsed = sampled.saturating_sub(in_vain);
         let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
-        let run = finished(&work, moved, tally, elapsed, cpu);
+        let mut run = finished(&work, moved, tally, elapsed, cpu);
+        run.result.series = watched.map(Watched::series);
+        run.result.stamps = work.stamps;
         Ok(Run {
             latency,
             paused: paused.as_secs_f64(),

@@ -132,6 +132,14 @@ pub(crate) fn prepare_cpu(plan: &EndPlan) -> Result<(), EngineError> {
         .map_err(Operation::Cpu.failed())
 }
 
+/// Has the kernel stamp arrivals from now on, where that is wanted. Where that cannot be
+/// waited for the first transactions have no stamps, which the result counts.
+pub(crate) fn stamping(plan: &EndPlan) -> Option<std::net::UdpSocket> {
+    const WITHIN: Duration = Duration::from_secs(2);
+    let wanted = plan.stamps.then(|| netperf_os::stamps::begin(WITHIN));
+    wanted.and_then(Result::ok)
+}
+
 /// Begins to measure CPU utilisation, if that is wanted.
 pub(crate) fn meter(plan: &EndPlan) -> Result<Option<cpu::Meter>, EngineError> {
     plan.cpu
@@ -185,6 +193,8 @@ pub(crate) fn result(
         congestion: facts.congestion,
         crew: None,
         io,
+        series: None,
+        stamps: None,
         quality: None,
     }
 }

@@ -20,6 +20,7 @@ pub mod record;
 pub mod ring;
 mod sendfile;
 mod sequence;
+mod series;
 pub mod server;
 pub mod sizes;
 pub mod stop;

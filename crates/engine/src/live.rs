@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use netperf_measure::clock::{self, Moment};
-use netperf_model::Tally;
+use netperf_model::{SeriesPlan, Tally};
 use netperf_os::tcp::{self, TcpInfo};
+
+use crate::series::Watched;
 
 /// Counts that a loop publishes with relaxed stores, on a cache line of their own.
 #[derive(Debug, Default)]
@@ -51,6 +53,8 @@ pub struct Live {
     /// Whether the data connection can be looked at meanwhile.
     watches: bool,
     data: Mutex<Data>,
+    /// The data connections of which a series is wanted.
+    series: OnceLock<Watched>,
 }
 
 /// The data connection of a run, for another thread to look at. Locked before the
@@ -79,6 +83,16 @@ impl Live {
             // Without a second descriptor there is nothing to tell of it.
             self.data().socket = data.try_clone_to_owned().ok();
         }
+        if let Some(watched) = self.series.get() {
+            watched.offer(0, std::iter::once((Some(watched.next()), data)));
+            watched.begin();
+        }
+    }
+
+    /// Has the connections of a run watched, if that is wanted; `asking` says that this
+    /// is netperf's end.
+    pub(crate) fn watch(&self, plan: Option<SeriesPlan>, asking: bool) -> Option<&Watched> {
+        plan.map(|plan| self.series.get_or_init(|| Watched::new(plan, asking)))
     }
 
     /// Publishes the counts of the loop.
@@ -98,6 +112,9 @@ impl Live {
     pub(crate) fn end(&self) {
         // A second end would change nothing.
         let _first = self.over.set(clock::now());
+        if let Some(watched) = self.series.get() {
+            watched.finish();
+        }
         let mut data = self.data();
         if let Some(socket) = data.socket.take() {
             data.last = tcp::info(socket.as_fd()).ok();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_model::{
     Address, EndResult, EndSetup, Ending, IoCounts, Limit as LimitPlan, PacePlan, Quality,
-    ServerJob, Tally,
+    ServerJob, Stamps, Tally,
 };
 use netperf_os::Socket;
 use netperf_os::bell::{self, Bell, Outside, Schedule};
@@ -21,6 +21,7 @@ use crate::error::{EngineError, Operation, refused};
 use crate::flows;
 use crate::live::Live;
 use crate::paths;
+use crate::series::{self, Watched};
 use crate::stop::{ByBell, Ended};
 
 /// How long netserver waits for netperf's end of the run past the test's length.
@@ -54,6 +55,10 @@ pub(crate) struct Work {
     pub(crate) counts: Option<IoCounts>,
     /// What the numbers in datagrams told.
     pub(crate) quality: Option<Quality>,
+    /// The moments of transactions.
+    pub(crate) stamps: Option<Stamps>,
+    /// What keeps the kernel stamping.
+    pub(crate) stamping: Option<std::net::UdpSocket>,
 }
 
 /// What moved, before the clock stopped.
@@ -109,11 +114,13 @@ impl Server {
         let (further, ports) = flows::server::further(&job, &placed)?;
         Ok(Self {
             work: Work {
+                stamping: end::stamping(&job.end),
                 job,
                 rings,
                 setup,
                 counts: None,
                 quality: None,
+                stamps: None,
             },
             socket: opened.socket,
             placed,
@@ -171,14 +178,20 @@ impl Server {
         let start = clock::now();
         bell.start(schedule(&work.job))
             .map_err(Operation::Timer.failed())?;
-        let served = dispatch::server(&mut work, socket, &mut stop, &mut tally)?;
+        let watched = live.watch(work.job.end.series, false);
+        let served = series::beside(watched, || {
+            dispatch::server(&mut work, socket, &mut stop, &mut tally)
+        })??;
         bell.stop();
+        drop(work.stamping.take());
         let sampled = start.elapsed();
         let elapsed = sampled.saturating_sub(waited_in_vain(&work.job, &served));
         let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
         let facts = served.facts.unwrap_or_default();
         Ok(EndResult {
             quality: work.quality,
+            series: watched.map(Watched::series),
+            stamps: work.stamps,
             ..end::result(
                 &work.job.end,
                 &work.setup,

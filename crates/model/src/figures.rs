@@ -255,6 +255,7 @@ mod tests {
 
     fn run(elapsed: f64, local: EndResult, remote: EndResult) -> Iteration {
         Iteration {
+            one_way: None,
             elapsed,
             paused: 0.0,
             local,

@@ -145,6 +145,12 @@ pub enum Feature {
     Device,
     /// `SO_MARK`.
     Mark,
+    /// Handing over, when a run is over, what its results have no room for.
+    Pages,
+    /// [`EndPlan::series`](crate::plan::EndPlan::series).
+    Series,
+    /// [`EndPlan::stamps`](crate::plan::EndPlan::stamps).
+    Timestamps,
     /// [`IoPlan::splice`].
     Splice,
     /// `IPV6_FLOWLABEL_MGR`.
@@ -157,7 +163,7 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 19] = [
         Self::Poll,
         Self::Epoll,
         Self::Uring,
@@ -170,6 +176,9 @@ impl Feature {
         Self::NotSentLowAt,
         Self::Device,
         Self::Mark,
+        Self::Pages,
+        Self::Series,
+        Self::Timestamps,
         Self::Splice,
         Self::FlowLabel,
         Self::Sequence,
@@ -192,6 +201,9 @@ impl Feature {
             Self::NotSentLowAt => "notsent-lowat",
             Self::Device => "device",
             Self::Mark => "mark",
+            Self::Pages => "pages",
+            Self::Series => "series",
+            Self::Timestamps => "timestamps",
             Self::Splice => "splice",
             Self::FlowLabel => "flow-label",
             Self::Sequence => "sequence",
@@ -221,6 +233,8 @@ impl Feature {
             Self::NotSentLowAt => "--notsent-lowat",
             Self::Device => "--bind-device",
             Self::Mark => "--mark",
+            Self::Pages | Self::Series => "--series",
+            Self::Timestamps => "--timestamps",
             Self::Splice => "--splice",
             Self::FlowLabel => "--flow-label",
             Self::Sequence => "--sequence",
@@ -243,12 +257,15 @@ impl Feature {
             | Self::Discard
             | Self::Batch
             | Self::QuickAck
+            | Self::Pages
+            | Self::Series
             | Self::Splice
             | Self::Sequence
             | Self::Duplex => "",
             Self::Uring => "Linux 6.1 that lets this user have io_uring (kernel.io_uring_disabled)",
             Self::ZeroCopy => "Linux 4.14",
             Self::Segments => "Linux 5.0",
+            Self::Timestamps => "Linux 4.6",
             Self::BusyPoll => "a kernel with CONFIG_NET_RX_BUSY_POLL, and CAP_NET_ADMIN",
             Self::NotSentLowAt => "Linux 3.12",
             Self::Device => "an interface of that name, and CAP_NET_RAW",

@@ -16,12 +16,14 @@ pub mod io;
 pub mod job;
 pub mod latency;
 pub mod many;
+pub mod one_way;
 pub mod outcome;
 pub mod plan;
 pub mod policy;
 pub mod quality;
 pub mod refusal;
 pub mod secret;
+pub mod series;
 pub mod units;
 
 pub use address::{Address, BadAddress};
@@ -37,6 +39,7 @@ pub use io::{Feature, IoCounts, IoMethod, IoPlan};
 pub use job::{Abilities, Ending, ServerJob};
 pub use latency::{Decades, Latency};
 pub use many::{Crew, FlowCounts, Flows, Many, Placement, Window, Workers};
+pub use one_way::{ClockOffset, OneWay, Part, Spread, Stamp, Stamps};
 pub use outcome::{Confidence, EndResult, Iteration, Outcome, Span, Tally, TcpFacts, Warning};
 pub use plan::{
     Confidence as ConfidencePlan, ControlPlan, CpuBinding, CpuPlan, DataAddress, Duplex, EndPlan,
@@ -47,4 +50,5 @@ pub use policy::{BadNetwork, Crowd, DataPeers, Denied, Limits, Network, Policy, 
 pub use quality::{NUMBER_BYTES, Quality};
 pub use refusal::{Refusal, refusal};
 pub use secret::{Secret, WeakSecret};
+pub use series::{FlowSeries, Series, SeriesPlan, TcpSample};
 pub use units::{Unit, UnitKind};

@@ -9,8 +9,10 @@ use crate::host::HostFacts;
 use crate::io::IoCounts;
 use crate::latency::Latency;
 use crate::many::{Crew, Flows, Window};
+use crate::one_way::{OneWay, Stamps};
 use crate::plan::TestPlan;
 use crate::quality::Quality;
+use crate::series::Series;
 
 /// Counts kept by the loop of one end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,6 +82,10 @@ pub struct EndResult {
     /// What went on underneath the messages; `None` where each was moved by a call of its
     /// own, and where nobody told.
     pub io: Option<IoCounts>,
+    /// What TCP knew of its connections meanwhile; `None` where nobody asked.
+    pub series: Option<Series>,
+    /// The moments of its transactions; `None` where nobody asked.
+    pub stamps: Option<Stamps>,
     /// What the numbers in datagrams told; `None` where they had none.
     pub quality: Option<Quality>,
 }
@@ -130,6 +136,9 @@ pub struct Iteration {
     pub tcp: Option<TcpFacts>,
     /// What each of many flows did; `None` with the plain loop.
     pub many: Option<Flows>,
+    /// Where the time of transactions went; `None` where that was not asked, and where no
+    /// transaction was seen whole by both ends.
+    pub one_way: Option<OneWay>,
 }
 
 impl Iteration {

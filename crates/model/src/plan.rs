@@ -9,6 +9,7 @@ use crate::cpu::CpuMethod;
 use crate::io::{Feature, IoMethod, IoPlan};
 use crate::many::Many;
 use crate::secret::Secret;
+use crate::series::SeriesPlan;
 use crate::units::Unit;
 
 /// What moves in which direction, as seen by netperf.
@@ -339,6 +340,10 @@ pub struct EndPlan {
     pub place: PlacePlan,
     /// How its bytes are moved.
     pub io: IoPlan,
+    /// How often what TCP knows of its connections is written down; `None` does not.
+    pub series: Option<SeriesPlan>,
+    /// Whether the kernel stamps the messages of transactions.
+    pub stamps: bool,
     /// The method is the one that trials pick, or have picked.
     pub auto_io: bool,
     /// Whether datagrams carry numbers, and what these tell is kept.
@@ -365,6 +370,9 @@ impl EndPlan {
             (Feature::NotSentLowAt, socket.notsent_lowat.is_some()),
             (Feature::Device, socket.device.is_some()),
             (Feature::Mark, socket.mark.is_some()),
+            (Feature::Timestamps, self.stamps),
+            (Feature::Pages, self.series.is_some() || self.stamps),
+            (Feature::Series, self.series.is_some()),
             (Feature::Splice, io.splice),
             (Feature::FlowLabel, socket.flow_label.is_some()),
             (Feature::Sequence, self.sequence),

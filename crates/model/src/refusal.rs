@@ -61,6 +61,9 @@ fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option
         Feature::QuickAck | Feature::NotSentLowAt => {
             (!is_tcp(plan.transport)).then_some("only TCP has it")
         }
+        Feature::Timestamps => no_stamps(plan, end),
+        Feature::Pages if end.series.is_none() => None,
+        Feature::Pages | Feature::Series => no_series(plan),
         Feature::BusyPoll | Feature::Device | Feature::Mark => {
             (!plan.transport.is_inet()).then_some("only IP has it")
         }
@@ -68,6 +71,45 @@ fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option
         // Seen to before.
         Feature::Duplex => None,
     }
+}
+
+/// A transaction is told from others by there being one at a time, at one socket.
+fn no_stamps(plan: &TestPlan, end: &EndPlan) -> Option<&'static str> {
+    let single = plan.flow.is_request_response() && !plan.flow.connects;
+    if !single || !(is_tcp(plan.transport) || is_udp(plan.transport)) {
+        return Some("only in request/response tests over TCP and UDP, on one socket");
+    }
+    if plan.control.is_none() {
+        return Some("both ends stamp: only with a netserver");
+    }
+    if plan.many.is_some() || plan.burst > 0 {
+        return Some("not with several transactions at the same time");
+    }
+    if plan.recv_timeout.is_some() {
+        return Some("not together with -e: requests that were lost would be counted differently");
+    }
+    let socket = &end.socket;
+    if socket.connected_datagram || socket.packet_info || socket.fast_open {
+        return Some("not together with -n, -N, -B and -F");
+    }
+    let plain = end.io == IoPlan::default() && !plan.use_write && !end.copy_avoidance;
+    (!plain).then_some("only with plain calls: not with --io, -I and -V")
+}
+
+/// A second look at one connection takes one that stays, and TCP underneath.
+fn no_series(plan: &TestPlan) -> Option<&'static str> {
+    if plan.flow.connects || plan.test == TestId::TcpMss {
+        return Some(CONNECTS);
+    }
+    let tells = matches!(
+        plan.transport,
+        TransportId::Tcp
+            | TransportId::IpDefault
+            | TransportId::Mptcp
+            | TransportId::Tls
+            | TransportId::Ktls
+    );
+    (!tells).then_some("only TCP tells (TCP_INFO)")
 }
 
 const CONNECTS: &str = "not in tests that open a connection for every operation";

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use netperf_engine::client::EndMark;
-use netperf_measure::clock;
+use netperf_measure::clock::{self, Moment};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, tcp};
@@ -27,6 +27,8 @@ const REPEAT: Duration = Duration::from_millis(50);
 pub(crate) struct ControlLink {
     socket: Rc<Socket>,
     end_mark: Option<EndMark>,
+    /// When everything must be over, where that is said.
+    by: Option<Moment>,
     /// What encrypts it, if anything does.
     channel: Option<Channel>,
     /// Received, and not for whoever received it.
@@ -40,6 +42,7 @@ impl ControlLink {
         Self {
             socket,
             end_mark: None,
+            by: None,
             channel: None,
             unread: None,
         }
@@ -47,6 +50,12 @@ impl ControlLink {
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_ref().as_fd()
+    }
+
+    /// When a message must be over that has this much time by itself.
+    fn deadline(&self, within: Duration) -> Moment {
+        let own = clock::now().plus(within);
+        self.by.map_or(own, |by| by.min(own))
     }
 
     /// Encrypts it from now on.
@@ -130,11 +139,11 @@ impl ControlLink {
 
 impl Link for ControlLink {
     fn send(&mut self, frame: &Frame) -> io::Result<()> {
+        let deadline = self.deadline(SEND_WITHIN);
         if let Some(channel) = &mut self.channel {
             let fd = self.socket.as_ref().as_fd();
-            return channel.send(fd, frame.as_bytes(), SEND_WITHIN);
+            return channel.send(fd, frame.as_bytes(), deadline.left());
         }
-        let deadline = clock::now().plus(SEND_WITHIN);
         let mut rest: &[u8] = frame.as_bytes();
         while !rest.is_empty() {
             if deadline.left().is_zero() {
@@ -160,7 +169,7 @@ impl Link for ControlLink {
         if let Some(frame) = self.unread.take() {
             return Ok(Arrival::Frame(frame));
         }
-        let mut deadline = clock::now().plus(within);
+        let mut deadline = self.deadline(within);
         let mut bytes = [0; FRAME_LEN];
         let mut got = 0;
         while got < FRAME_LEN {
@@ -190,6 +199,10 @@ impl Link for ControlLink {
             }
         }
         Ok(Arrival::Frame(Box::new(Frame::from_bytes(bytes))))
+    }
+
+    fn hurry(&mut self, within: Option<Duration>) {
+        self.by = within.map(|within| clock::now().plus(within));
     }
 
     fn half_close(&mut self) {

@@ -23,6 +23,7 @@
 //! - [`events`]: wait for many descriptors at once
 //! - [`process`]: detach, bind to a CPU, priority, name, descriptor 0
 //! - [`signals`]: signals as something to read
+//! - [`stamps`]: when the kernel sent and received
 //! - [`system`]: CPUs online, clock ticks, names of system and machine
 //! - [`net`]: addresses, drivers and offloads of interfaces
 //! - [`qdisc`]: queueing disciplines
@@ -36,6 +37,6 @@ mod linux;
 #[cfg(target_os = "linux")]
 pub use linux::{
     address, atm, batch, bell, epoll, events, filter, flow_label, io, ktls, link, net, parts,
-    process, qdisc, resolve, sctp, signals, sockopt, system, tcp, uring, wait, zerocopy,
+    process, qdisc, resolve, sctp, signals, sockopt, stamps, system, tcp, uring, wait, zerocopy,
 };
-pub use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+pub use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};

@@ -14,11 +14,13 @@ pub mod format;
 mod interim;
 pub mod latency;
 pub mod list;
+mod one_way;
 mod paths;
 mod quality;
 pub mod reference;
 pub mod selection;
 pub mod selectors;
+mod series;
 pub mod values;
 pub mod view;
 

@@ -1,8 +1,10 @@
 //! The manual's reference of selectors, made from the table.
 
+use crate::one_way::ONE_WAY;
 use crate::paths::PATHS;
 use crate::quality::QUALITY;
 use crate::selectors::{FURTHER, SELECTORS, Selector};
+use crate::series::OVER_TIME;
 
 /// Where the page is kept, from the root of the repository.
 pub const PATH: &str = "docs/manual/src/reference/selectors.md";
@@ -36,11 +38,30 @@ them out.
 |---|---|---|
 ";
 
+const OVER_TIME_TITLE: &str = "
+## Over time
+
+What `--series` wrote down, summed up, which the original has no names for; `all` and `?`
+leave them out.
+
+| name | unit | meaning |
+|---|---|---|
+";
+
 const QUALITY_TITLE: &str = "
 ## Numbered datagrams
 
 What `--sequence` is for; `all` and `?` leave them out. The names without an end are those
 of netserver where it receives, else of netperf.
+
+| name | unit | meaning |
+|---|---|---|
+";
+
+const ONE_WAY_TITLE: &str = "
+## One way
+
+Where the time of transactions went, with `--timestamps`; `all` and `?` leave them out.
 
 | name | unit | meaning |
 |---|---|---|
@@ -89,6 +110,10 @@ pub fn page() -> String {
     }
     out.push_str(PATHS_TITLE);
     out.extend(PATHS.iter().map(line));
+    out.push_str(OVER_TIME_TITLE);
+    out.extend(OVER_TIME.iter().map(line));
+    out.push_str(ONE_WAY_TITLE);
+    out.extend(ONE_WAY.iter().map(line));
     out.push_str(QUALITY_TITLE);
     out.extend(QUALITY.iter().map(line));
     let further: String = FURTHER.iter().map(line).collect();
@@ -112,7 +137,14 @@ mod tests {
     #[test]
     fn the_page_has_a_row_for_every_selector() {
         let page = page();
-        for row in SELECTORS.iter().chain(FURTHER).chain(PATHS).chain(QUALITY) {
+        for row in SELECTORS
+            .iter()
+            .chain(FURTHER)
+            .chain(PATHS)
+            .chain(QUALITY)
+            .chain(OVER_TIME)
+            .chain(ONE_WAY)
+        {
             let cell = format!("| `{}` |", row.name);
             assert_eq!(page.matches(&cell).count(), 1, "{}", row.name);
         }

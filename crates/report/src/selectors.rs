@@ -5,8 +5,10 @@
 //! selector is a new row; a new value is a function in [`crate::values`].
 
 use crate::latency::{LatencyColumn, Statistic, micros};
+use crate::one_way::ONE_WAY;
 use crate::paths::PATHS;
 use crate::quality::QUALITY;
+use crate::series::OVER_TIME;
 use crate::values::*;
 use crate::view::View;
 
@@ -88,6 +90,8 @@ pub fn by_name(name: &str) -> Option<&'static Selector> {
         .iter()
         .chain(FURTHER)
         .chain(PATHS)
+        .chain(OVER_TIME)
+        .chain(ONE_WAY)
         .chain(QUALITY)
         .find(|row| row.name.eq_ignore_ascii_case(name))
 }

@@ -9,8 +9,8 @@ use common::{outcome, run};
 use netperf_cli::Run;
 use netperf_model::latency::Bucket;
 use netperf_model::{
-    Confidence, CpuShares, Decades, EndSetup, HostFacts, Interim, Latency, Outcome, PciIds,
-    SecurityKind, SecurityMode, Span, Tally, TcpFacts, Warning,
+    Confidence, CpuShares, Decades, EndSetup, FlowSeries, HostFacts, Interim, Latency, Outcome,
+    PciIds, SecurityKind, SecurityMode, Series, Span, Tally, TcpFacts, TcpSample, Warning,
 };
 use netperf_report::control::Whose;
 use netperf_report::format::json::{self, Answer, Frame, Problem, SoFar};
@@ -158,6 +158,13 @@ fn full(run: &Run, figure: f64) -> Outcome {
     first.tcp = Some(TcpFacts::default());
     first.segment_size = Some(1448);
     first.local.tally = most();
+    first.local.series = Some(Series {
+        flows: vec![FlowSeries {
+            samples: vec![TcpSample::default()],
+            ..FlowSeries::default()
+        }],
+        ..Series::default()
+    });
     first.local.retransmissions = Some(u32::MAX);
     first.local.congestion = Some("cubic".to_owned());
     if let Some(cpu) = &mut first.local.cpu {

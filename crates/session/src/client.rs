@@ -7,6 +7,7 @@ use netperf_wire::messages::{CpuCalibrateReply, Passphrase};
 use netperf_wire::{FixedStr, Frame, Header, Message, RequestKind};
 
 use crate::access;
+use crate::appendix::{self, Fetching, HANDING_OVER, Next};
 use crate::error::SessionError;
 use crate::extension;
 use crate::offer::{self, Agreement};
@@ -31,6 +32,8 @@ pub enum State {
     Running(Agreement),
     /// The run is over at our end and netserver's results are due.
     AwaitingResults(Agreement),
+    /// The results are here; what they have no room for is on its way.
+    Fetching(Box<Fetching>),
     /// The conversation is over.
     Closed,
 }
@@ -65,6 +68,9 @@ pub enum Effect {
     Send(Box<Frame>),
     /// Wait for a message, this long.
     Expect(Duration),
+    /// All that is sent and awaited from now on, until the next of this kind, has this
+    /// much time; `None` gives it up again.
+    Hurry(Option<Duration>),
     /// netserver is ready.
     Agreed(Agreement),
     /// netserver measured this.
@@ -112,6 +118,7 @@ pub fn step(plan: &TestPlan, state: State, input: Input) -> (State, Vec<Effect>)
         (State::AwaitingResults(agreement), Input::Frame(frame)) => {
             measured(plan, &agreement, &frame)
         }
+        (State::Fetching(fetching), Input::Frame(frame)) => fetched(fetching.take(&frame)),
         (State::Running(_), Input::Finish) => (State::Closed, vec![Effect::HalfClose]),
         (state, input) => fail(&state, &input),
     }
@@ -177,7 +184,33 @@ fn measured(plan: &TestPlan, agreement: &Agreement, frame: &Frame) -> (State, Ve
         return closed(SessionError::Remote(frame.errno()));
     }
     match offer::results(plan, agreement.measures_cpu, frame) {
-        Ok(result) => (State::Idle, vec![Effect::Results(Box::new(result))]),
+        Ok(result) => match appendix::begin(plan, result, frame) {
+            Ok(Next::Done(result)) => (State::Idle, vec![Effect::Results(Box::new(result))]),
+            more => {
+                let (state, mut effects) = fetched(more);
+                effects.insert(0, Effect::Hurry(Some(HANDING_OVER)));
+                (state, effects)
+            }
+        },
+        Err(error) => closed(error),
+    }
+}
+
+/// What comes of one more page.
+fn fetched(next: Result<Next, SessionError>) -> (State, Vec<Effect>) {
+    match next {
+        Ok(Next::Ask(request, fetching)) => (
+            State::Fetching(Box::new(fetching)),
+            vec![Effect::Send(request), Effect::Expect(ANSWER)],
+        ),
+        Ok(Next::Wait(fetching)) => (
+            State::Fetching(Box::new(fetching)),
+            vec![Effect::Expect(ANSWER)],
+        ),
+        Ok(Next::Done(result)) => (
+            State::Idle,
+            vec![Effect::Hurry(None), Effect::Results(Box::new(result))],
+        ),
         Err(error) => closed(error),
     }
 }
@@ -215,6 +248,7 @@ impl State {
             Self::Offered => "Offered",
             Self::Running(_) => "Running",
             Self::AwaitingResults(_) => "AwaitingResults",
+            Self::Fetching(_) => "Fetching",
             Self::Closed => "Closed",
         }
     }

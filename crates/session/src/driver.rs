@@ -36,6 +36,10 @@ pub trait Link {
     /// When the connection is broken.
     fn receive(&mut self, within: Duration) -> std::io::Result<Arrival>;
 
+    /// Gives all that is sent and received from now on this much time in all, whatever
+    /// time each message has by itself; `None` ends that.
+    fn hurry(&mut self, within: Option<Duration>);
+
     /// Ends our direction.
     fn half_close(&mut self);
 }
@@ -159,6 +163,7 @@ impl<'a, L: Link> Conversation<'a, L> {
             for effect in effects {
                 match effect {
                     client::Effect::Send(frame) => self.link.send(&frame).map_err(broken)?,
+                    client::Effect::Hurry(within) => self.link.hurry(within),
                     client::Effect::Expect(within) => input = Some(self.expect(within)?),
                     client::Effect::Agreed(agreement) => outcome = Outcome::Agreed(agreement),
                     client::Effect::Results(result) => outcome = Outcome::Results(result),
@@ -254,6 +259,7 @@ fn carry_out<L: Link, H: Host>(
     for effect in effects {
         match effect {
             Effect::Expect(within) => next = Some(awaited(link, within)),
+            Effect::Hurry(within) => link.hurry(within),
             Effect::BindToCpu(cpu) => host.bind_to_cpu(cpu),
             Effect::Note(denied) => host.note(&denied),
             Effect::FindAbilities => next = Some(Input::Abilities(host.abilities())),

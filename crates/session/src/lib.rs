@@ -6,6 +6,7 @@
 //! sends and what netserver's engine is to do.
 
 pub mod access;
+pub mod appendix;
 pub mod client;
 pub mod dialect;
 pub mod driver;
@@ -15,6 +16,8 @@ mod extension;
 pub mod offer;
 mod paths;
 mod quality;
+mod series;
 pub mod server;
+mod stamps;
 
 pub use error::SessionError;

@@ -8,6 +8,7 @@ use netperf_wire::messages::{CpuCalibrateReply, HeaderOnly, Passphrase, SysInfoR
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind};
 
 use crate::access;
+use crate::appendix::{Appendices, HANDING_OVER, Wanted};
 use crate::dialect::{Dialect, Ready};
 use crate::extension;
 
@@ -19,8 +20,9 @@ pub const PASSPHRASE: Duration = Duration::from_secs(20);
 pub enum State {
     /// Nothing counts before this passphrase.
     Locked(String),
-    /// The next request is awaited.
-    Idle,
+    /// The next request is awaited: it may be one for what the last results had no room
+    /// for.
+    Idle(Appendices),
     /// The engine prepares what the request asks for.
     Preparing(Dialect),
     /// The calibration of a CPU method runs.
@@ -81,6 +83,9 @@ pub enum Input {
 pub enum Effect {
     /// Wait for a message, this long.
     Expect(Duration),
+    /// All that is sent from now on, until the next of this kind, has this much time;
+    /// `None` gives it up again.
+    Hurry(Option<Duration>),
     /// Run on this CPU from now on.
     BindToCpu(u32),
     /// Calibrate a CPU method.
@@ -104,7 +109,7 @@ pub enum Effect {
 pub fn start(facts: &Facts, passphrase: Option<String>) -> (State, Vec<Effect>) {
     match passphrase {
         Some(phrase) => (State::Locked(phrase), vec![Effect::Expect(PASSPHRASE)]),
-        None => (State::Idle, vec![Effect::Expect(facts.idle_time())]),
+        None => idle(facts, None),
     }
 }
 
@@ -115,7 +120,10 @@ pub fn step(facts: &Facts, state: State, input: Input) -> (State, Vec<Effect>) {
         (State::Locked(phrase), Input::Frame(frame)) if unlocks(&phrase, &frame) => {
             idle(facts, None)
         }
-        (State::Idle, Input::Frame(frame)) => request(facts, &frame),
+        (State::Idle(kept), Input::Frame(frame)) => match wanted(&frame) {
+            Some(pages) => hand_over(facts, kept, pages),
+            None => request(facts, &frame),
+        },
         (State::Preparing(dialect), Input::Prepared(ready)) => {
             let response = dialect.response(&ready);
             (
@@ -134,7 +142,8 @@ pub fn step(facts: &Facts, state: State, input: Input) -> (State, Vec<Effect>) {
             idle(facts, Some(reply))
         }
         (State::Running(dialect), Input::Ran(result)) => {
-            idle(facts, Some(dialect.results(&result)))
+            let (_, effects) = idle(facts, Some(dialect.results(&result)));
+            (State::Idle(Appendices::of(&result)), effects)
         }
         (State::Running(dialect), Input::Failed(errno)) => idle(
             facts,
@@ -254,7 +263,25 @@ fn idle(facts: &Facts, reply: Option<Frame>) -> (State, Vec<Effect>) {
         .into_iter()
         .collect();
     effects.push(Effect::Expect(facts.idle_time()));
-    (State::Idle, effects)
+    (State::Idle(Appendices::default()), effects)
+}
+
+/// The pages that a request asks for, if it asks for some.
+fn wanted(frame: &Frame) -> Option<Wanted> {
+    if frame.request() != RequestKind::CpuCalibrate {
+        return None;
+    }
+    Wanted::read(&extension::of_request(frame)?)
+}
+
+/// Sends pages of what the last results had no room for, and keeps it: netperf asks for
+/// the rest.
+fn hand_over(facts: &Facts, kept: Appendices, wanted: Wanted) -> (State, Vec<Effect>) {
+    let replies = kept.answer(wanted).into_iter().map(Box::new);
+    let mut effects = vec![Effect::Hurry(Some(HANDING_OVER))];
+    effects.extend(replies.map(Effect::Reply));
+    effects.extend([Effect::Hurry(None), Effect::Expect(facts.idle_time())]);
+    (State::Idle(kept), effects)
 }
 
 impl State {
@@ -263,7 +290,7 @@ impl State {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Locked(_) => "Locked",
-            Self::Idle => "Idle",
+            Self::Idle(_) => "Idle",
             Self::Calibrating => "Calibrating",
             Self::Greeted => "Greeted",
             Self::Preparing(_) => "Preparing",
@@ -279,6 +306,7 @@ impl Effect {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Expect(_) => "Expect",
+            Self::Hurry(_) => "Hurry",
             Self::BindToCpu(_) => "BindToCpu",
             Self::Calibrate(_) => "Calibrate",
             Self::FindAbilities => "FindAbilities",

@@ -1,6 +1,10 @@
 //! The whole transition table of both state machines, as a snapshot.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a test looks for the one effect it is about"
+)]
 
 mod common;
 
@@ -8,7 +12,10 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use common::{facts, local_end, plan, ready, result};
-use netperf_model::{Abilities, CpuMethod, CpuPlan};
+use netperf_model::{
+    Abilities, CpuMethod, CpuPlan, EndResult, FlowSeries, Series, SeriesPlan, TcpSample, TestPlan,
+};
+use netperf_session::appendix::Appendices;
 use netperf_session::dialect::Dialect;
 use netperf_session::{client, offer, server};
 use netperf_wire::messages::{HeaderOnly, OmniResults, StreamRrRequest};
@@ -30,9 +37,71 @@ fn client_states() -> Vec<client::State> {
         client::State::Greeting,
         client::State::Offered,
         client::State::Running(agreement.clone()),
-        client::State::AwaitingResults(agreement),
+        client::State::AwaitingResults(agreement.clone()),
+        fetching(agreement),
         client::State::Closed,
     ]
+}
+
+/// A plan that asks netserver for a series.
+fn series_plan() -> TestPlan {
+    let mut plan = plan();
+    plan.remote.series = Some(SeriesPlan {
+        every: Duration::from_millis(100),
+        flows: 1,
+    });
+    plan
+}
+
+/// A run whose results have no room for what was written down: two pages of it.
+fn long_result() -> EndResult {
+    let samples = vec![TcpSample::default(); 10];
+    let flow = FlowSeries {
+        samples,
+        ..FlowSeries::default()
+    };
+    EndResult {
+        series: Some(Series {
+            flows: vec![flow],
+            ..Series::default()
+        }),
+        ..result()
+    }
+}
+
+fn long_results() -> Frame {
+    dialect().results(&long_result())
+}
+
+/// A page that is asked for in [`fetching`].
+fn page(number: usize) -> Frame {
+    let kept = server::State::Idle(Appendices::of(&long_result()));
+    let input = server::Input::Frame(Box::new(pages_wanted()));
+    let replies = server::step(&facts(), kept, input).1.into_iter();
+    let mut pages = replies.filter_map(|effect| match effect {
+        server::Effect::Reply(page) => Some(*page),
+        _ => None,
+    });
+    pages.nth(number).unwrap()
+}
+
+/// The request for the pages of [`long_results`].
+fn pages_wanted() -> Frame {
+    let agreement = offer::agreement(&plan(), &dialect().response(&ready())).unwrap();
+    let state = client::State::AwaitingResults(agreement);
+    let input = client::Input::Frame(Box::new(long_results()));
+    let sent = client::step(&series_plan(), state, input).1.into_iter();
+    let mut sent = sent.filter_map(|effect| match effect {
+        client::Effect::Send(frame) => Some(*frame),
+        _ => None,
+    });
+    sent.next().unwrap()
+}
+
+fn fetching(agreement: offer::Agreement) -> client::State {
+    let state = client::State::AwaitingResults(agreement);
+    let input = client::Input::Frame(Box::new(long_results()));
+    client::step(&series_plan(), state, input).0
 }
 
 fn client_inputs() -> Vec<(&'static str, client::Input)> {
@@ -53,6 +122,12 @@ fn client_inputs() -> Vec<(&'static str, client::Input)> {
             client::Input::Frame(Box::new(dialect().response(&ready()))),
         ),
         ("results", client::Input::Frame(Box::new(results))),
+        (
+            "results and more",
+            client::Input::Frame(Box::new(long_results())),
+        ),
+        ("first page", client::Input::Frame(Box::new(page(0)))),
+        ("second page", client::Input::Frame(Box::new(page(1)))),
         ("error 95", client::Input::Frame(Box::new(error))),
         ("Closed", client::Input::Closed(3)),
         ("TimedOut", client::Input::TimedOut(Duration::from_secs(60))),
@@ -60,10 +135,15 @@ fn client_inputs() -> Vec<(&'static str, client::Input)> {
     ]
 }
 
+fn hurry(within: Option<Duration>) -> String {
+    within.map_or_else(|| "No hurry".into(), |within| format!("Hurry {within:?}"))
+}
+
 fn client_effect(effect: &client::Effect) -> String {
     match effect {
         client::Effect::Send(frame) => format!("Send {}", frame.request()),
         client::Effect::Expect(within) => format!("Expect within {within:?}"),
+        client::Effect::Hurry(within) => hurry(*within),
         client::Effect::Agreed(_) => "Agreed".into(),
         client::Effect::Results(_) => "Results".into(),
         client::Effect::Calibrated { .. } => "Calibrated".into(),
@@ -80,7 +160,7 @@ fn every_state_of_the_client_answers_every_input() {
     for state in client_states() {
         writeln!(table, "{}", state.name()).unwrap();
         for (name, input) in client_inputs() {
-            let (next, effects) = client::step(&plan(), state.clone(), input);
+            let (next, effects) = client::step(&series_plan(), state.clone(), input);
             let effects: Vec<String> = effects.iter().map(client_effect).collect();
             writeln!(
                 table,
@@ -97,7 +177,8 @@ fn every_state_of_the_client_answers_every_input() {
 fn server_states() -> Vec<server::State> {
     vec![
         server::State::Locked("sesame".into()),
-        server::State::Idle,
+        server::State::Idle(Appendices::default()),
+        server::State::Idle(Appendices::of(&long_result())),
         server::State::Calibrating,
         server::State::Greeted,
         server::State::Preparing(dialect()),
@@ -145,6 +226,7 @@ fn server_inputs() -> Vec<(&'static str, server::Input)> {
         ("OMNI", frame(request())),
         ("CPU_CALIBRATE", frame(plain(RequestKind::CpuCalibrate))),
         ("CALIBRATE, looper", frame(calibrate_looper())),
+        ("pages, please", frame(pages_wanted())),
         ("DEBUG_ON", frame(plain(RequestKind::DebugOn))),
         ("SYSINFO", frame(plain(RequestKind::SysInfo))),
         ("NODE_IDENTIFY", frame(plain(RequestKind::NodeIdentify))),
@@ -158,6 +240,7 @@ fn server_inputs() -> Vec<(&'static str, server::Input)> {
         ("Abilities", server::Input::Abilities(Abilities::default())),
         ("greeting", frame(offer::greeting())),
         ("Ran", server::Input::Ran(Box::new(result()))),
+        ("Ran, and more", server::Input::Ran(Box::new(long_result()))),
         ("Failed", server::Input::Failed(RemoteErrno(104))),
         ("Gone", server::Input::Gone),
     ]
@@ -173,6 +256,7 @@ fn server_effect(effect: &server::Effect) -> String {
             )
         }
         server::Effect::Expect(within) => format!("Expect within {within:?}"),
+        server::Effect::Hurry(within) => hurry(*within),
         server::Effect::Note(denied) => format!("Note: {denied}"),
         server::Effect::BindToCpu(_)
         | server::Effect::Calibrate(_)
@@ -183,11 +267,21 @@ fn server_effect(effect: &server::Effect) -> String {
     }
 }
 
+/// Its name, and whether it keeps something.
+fn server_state(state: &server::State) -> String {
+    match state {
+        server::State::Idle(kept) if *kept != Appendices::default() => {
+            "Idle with more to hand over".into()
+        }
+        other => other.name().into(),
+    }
+}
+
 #[test]
 fn every_state_of_the_server_answers_every_input() {
     let mut table = String::new();
     for state in server_states() {
-        writeln!(table, "{}", state.name()).unwrap();
+        writeln!(table, "{}", server_state(&state)).unwrap();
         for (name, input) in server_inputs() {
             let (next, effects) = server::step(&facts(), state.clone(), input);
             let effects: Vec<String> = effects.iter().map(server_effect).collect();

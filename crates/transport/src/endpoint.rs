@@ -2,7 +2,7 @@
 
 use std::io;
 
-use netperf_model::IoCounts;
+use netperf_model::{IoCounts, Stamps};
 
 /// What became of a send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +72,12 @@ pub trait Endpoint {
     /// Sends now what the beginning of a connection was to send along with the first data:
     /// data may be a while.
     fn begin(&mut self) {}
+
+    /// The moments of the transactions so far, which are forgotten with that; `None` where
+    /// nobody stamps them.
+    fn stamps(&mut self) -> Option<Stamps> {
+        None
+    }
 
     /// What was to be sent has been: waits, within a deadline of its own, until the
     /// kernel needs none of it any more, where it borrows.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use netperf_model::{CpuMethod, Family, Limit, Unit};
 
 use super::{
-    PORTS, SIZES, flows, help_row, io, port_name, quality, set, set_both_ends, set_ends,
+    PORTS, SIZES, flows, help_row, io, port_name, quality, series, set, set_both_ends, set_ends,
     set_families, set_host, set_pair, set_ways,
 };
 use crate::args::{CpuArg, Ends, GlobalArgs, InterimArg, IterationsArg, JsonArg};
@@ -418,6 +418,9 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
          is accepted as its absolute value. The second value is a first guess of the \
          work in an interval and is not needed.",
     ),
+    series::SERIES,
+    series::FLOWS,
+    series::TIMESTAMPS,
     Opt::without_letter(
         "",
         "print everything that is known of the run as one JSON document",

@@ -11,6 +11,7 @@ mod quality;
 pub(crate) mod report;
 pub(crate) mod sctp;
 pub(crate) mod sdp;
+pub(crate) mod series;
 pub(crate) mod server;
 mod shared;
 pub(crate) mod sockets;

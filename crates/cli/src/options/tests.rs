@@ -170,6 +170,7 @@ fn values(kind: Kind) -> BoxedStrategy<String> {
         Kind::Port => pattern("([1-5]?[0-9]{1,4}|[a-z]{1,9})").boxed(),
         Kind::Length => pattern("([0-9]{1,6}s?|-[1-9][0-9]{0,2}[KMkm]?)").boxed(),
         Kind::Interval => pattern("-?([0-9]{1,3}(\\.[0-9]{1,3})?)").boxed(),
+        Kind::Period => pattern("(0|0\\.[1-9]|[1-9][0-9]{0,2})").boxed(),
         Kind::Span => pattern("[0-9]{1,3}(\\.[0-9]{1,3})?").boxed(),
         Kind::Cpus => pattern("[0-9]{1,3}(-9[0-9]{3})?(,[0-9]{1,3}){0,2}").boxed(),
         Kind::CpusOfEnds => pattern(

@@ -1,9 +1,9 @@
 //! How each end moves its bytes.
 
-use netperf_model::{Duplex, EndPlan, Flow, IoPlan, SocketPlan};
+use netperf_model::{Duplex, EndPlan, Flow, IoPlan, SeriesPlan, SocketPlan};
 
 use super::ends::{positive, size};
-use crate::args::{Ends, IoArgs};
+use crate::args::{Ends, IoArgs, SeriesArgs};
 
 /// Which end is meant.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,4 +56,13 @@ pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: End, end: EndPlan) ->
         duplex: flow.duplex == Some(Duplex::Same),
         ..end
     }
+}
+
+/// What an end writes down over time, where it does.
+pub(super) fn series(args: &SeriesArgs, which: End) -> Option<SeriesPlan> {
+    let every = which.of(&args.every).filter(|every| !every.is_zero())?;
+    Some(SeriesPlan {
+        every,
+        flows: args.flows.unwrap_or(SeriesPlan::FLOWS),
+    })
 }

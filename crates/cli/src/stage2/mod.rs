@@ -73,7 +73,11 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         associations: typed.associations.unwrap_or(1),
         local_data,
         remote_data,
-        local: io::with_paths(&global.io, flow, io::End::Local, ends::local(args)),
+        local: EndPlan {
+            series: io::series(&global.series, io::End::Local),
+            stamps: global.series.stamps,
+            ..io::with_paths(&global.io, flow, io::End::Local, ends::local(args))
+        },
         remote: remote_end(args, flow, control.is_some()),
         control,
         port_range: work::port_range(typed),
@@ -93,7 +97,11 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
 fn remote_end(args: &Args, flow: Flow, controlled: bool) -> EndPlan {
     let end = ends::remote(args);
     if controlled {
-        io::with_paths(&args.global.io, flow, io::End::Remote, end)
+        EndPlan {
+            series: io::series(&args.global.series, io::End::Remote),
+            stamps: args.global.series.stamps,
+            ..io::with_paths(&args.global.io, flow, io::End::Remote, end)
+        }
     } else {
         ends::unreachable(end)
     }

@@ -214,6 +214,7 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
     fn begin_on(&mut self, data: BorrowedFd<'_>) -> Result<(), EngineError> {
         socket::set_on_connection(data, &self.work.job.end.socket)
             .map_err(Operation::Create.failed())?;
+        self.stop.connected(data);
         match sending_schedule(&self.work.job, self.stop.elapsed()) {
             Some(schedule) => self
                 .stop

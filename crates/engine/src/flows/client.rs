@@ -36,6 +36,7 @@ use crate::error::{EngineError, Operation, refused};
 use crate::finish::Drained;
 use crate::live::Live;
 use crate::sendfile;
+use crate::series::{self, Watched};
 use crate::stop::{Ended, Lost};
 
 /// How long after its time netserver may send.
@@ -128,6 +129,8 @@ impl<'a> Crowd<'a> {
         let shared = Shared::new(to_usize(self.threads), first);
         let shared = shared.map_err(Operation::Create.failed())?;
         let counts = live.of_workers(to_usize(self.threads));
+        let watched = live.watch(self.plan.local.series, true);
+        let common = self.common(&shared, &counts, watched);
         let mut meter = CpuMeter::new(&self);
         let begun = clock::now();
         let asked = Asked {
@@ -138,21 +141,30 @@ impl<'a> Crowd<'a> {
         let visiting = Visiting {
             crowd: &self,
             targets: &targets,
-            common: self.common(&shared, &counts),
+            common,
             conduct: || {
                 conduct(&shared, &counts, &self.score(), controls, &mut |stage| {
+                    common.begin_series();
                     meter.turn(stage);
                 })
             },
         };
-        let (reports, conducted) = registry::visit(plan.transport, asked, visiting)?;
+        let run = || registry::visit(plan.transport, asked, visiting);
+        let (reports, conducted) = series::beside(watched, run)??;
         live.end();
         let cut = conducted.lost.is_some() || bell::stopped_by_user();
         let reports = crew::all(reports, cut)?;
-        self.finished(reports, &conducted, meter, begun)
+        let mut run = self.finished(reports, &conducted, meter, begun)?;
+        run.result.series = watched.map(Watched::series);
+        Ok(run)
     }
 
-    fn common<'r>(&'r self, shared: &'r Shared, counts: &'r [crate::live::Counts]) -> Common<'r> {
+    fn common<'r>(
+        &'r self,
+        shared: &'r Shared,
+        counts: &'r [crate::live::Counts],
+        series: Option<&'r Watched>,
+    ) -> Common<'r> {
         let flow = self.plan.flow;
         let work = if flow.is_request_response() {
             Work::Ask {
@@ -174,6 +186,7 @@ impl<'a> Crowd<'a> {
             margins: self.many.has_margins(),
             latency: self.plan.latency,
             closes: flow.sends,
+            series,
         }
     }
 

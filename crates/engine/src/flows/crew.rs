@@ -20,6 +20,7 @@ use crate::finish::Drained;
 use crate::live::Counts;
 use crate::record::{Kept, Off};
 use crate::ring::Ring;
+use crate::series::Watched;
 use crate::stop::{Ended, Lost};
 
 /// What the threads of an end do.
@@ -51,6 +52,8 @@ pub(super) struct Common<'a> {
     pub(super) latency: bool,
     /// Whether this end brings connections to their end once its loop is over.
     pub(super) closes: bool,
+    /// Where connections are watched.
+    pub(super) series: Option<&'a Watched>,
 }
 
 /// More threads than this are nobody's wish: a peer must not have us start them.
@@ -115,6 +118,7 @@ impl<'a> Common<'a> {
                 rings: self.rings()?,
                 endpoints: endpoints(index)?,
                 counts: desk,
+                index,
             };
             part.with_recorder(|place| share(index + place * threads), ends)
         };
@@ -167,6 +171,27 @@ impl<'a> Common<'a> {
         })
     }
 
+    /// The gate is about to be opened: the time of a series begins.
+    pub(super) fn begin_series(self) {
+        if let Some(watched) = self.series {
+            watched.begin();
+        }
+    }
+
+    /// Has the connections of a thread watched, where that is wanted.
+    fn show<E: Moves, M>(self, thread: u32, flows: &[Flow<E, M>]) {
+        let Some(watched) = self.series else {
+            return;
+        };
+        let threads = self.threads();
+        let flows = (0..).zip(flows).map(|(place, flow): (u32, _)| {
+            // Only netperf knows in which order they were opened.
+            let number = thread + place * threads + 1;
+            (Some(number), flow.endpoint.fd())
+        });
+        watched.offer(thread, flows);
+    }
+
     /// A thread takes its place: its CPU, and its counters.
     pub(super) fn moved_in(self, index: u32) -> Result<&'a Counts, EngineError> {
         // Signals are the main thread's.
@@ -199,6 +224,8 @@ struct Part<'a, E> {
     endpoints: Vec<E>,
     rings: Rings,
     counts: &'a Counts,
+    /// Which thread it is.
+    index: u32,
 }
 
 impl<E: Moves> Part<'_, E> {
@@ -241,6 +268,7 @@ impl<E: Moves> Part<'_, E> {
             endpoints,
             mut rings,
             counts,
+            index,
         } = self;
         let connected = clock::now();
         let shared = common.shared;
@@ -264,6 +292,7 @@ impl<E: Moves> Part<'_, E> {
         };
         let fds = flows.iter().map(|flow| flow.endpoint.fd());
         let mut poller = P::new(fds, watch, &shared.chime).map_err(Operation::Create.failed())?;
+        common.show(index, &flows);
         if !shared.ready() {
             return Ok(desk.report(Ended::Lost(Lost::ControlEnded), &mut flows));
         }
@@ -275,6 +304,9 @@ impl<E: Moves> Part<'_, E> {
         desk.begin();
         let ended = looped(common.work, &mut flows, by, &mut rings, &mut desk)?;
         drop(poller);
+        if let Some(watched) = common.series {
+            watched.release(index);
+        }
         let mut report = desk.report(ended, &mut flows);
         let endpoints = flows.into_iter().map(|flow| flow.endpoint).collect();
         let tells = common.closes && !shared.is_lost();

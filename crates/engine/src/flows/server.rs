@@ -32,6 +32,7 @@ use super::worker::Report;
 use crate::end;
 use crate::error::{EngineError, Operation, refused};
 use crate::live::Live;
+use crate::series::{self, Watched};
 use crate::server::{IDLE, PAD, PATIENCE, Server, only_sends};
 use crate::stop::{Ended, control_has_ended};
 
@@ -68,6 +69,7 @@ pub(crate) fn run(
         margins: false,
         latency: false,
         closes: false,
+        series: live.watch(job.end.series, false),
     };
     let mut meter = Ok(None);
     let controls: Vec<BorrowedFd<'_>> = control.into_iter().collect();
@@ -85,13 +87,15 @@ pub(crate) fn run(
         common,
         conduct: || {
             conduct(&shared, &counts, &score(job), &controls, &mut |stage| {
+                common.begin_series();
                 if stage == Stage::Count {
                     meter = end::meter(&job.end);
                 }
             })
         },
     };
-    let (reports, conducted) = registry::visit(job.transport, asked, visiting)?;
+    let run = || registry::visit(job.transport, asked, visiting);
+    let (reports, conducted) = series::beside(common.series, run)??;
     let sampled = conducted.opened.elapsed();
     let reports = crew::all(reports, conducted.lost.is_some())?;
     let abandoned = reports
@@ -120,6 +124,7 @@ pub(crate) fn run(
         (cpu, None),
     );
     result.crew = Some(crew::crew(&workers, threads));
+    result.series = common.series.map(Watched::series);
     Ok(result)
 }
 

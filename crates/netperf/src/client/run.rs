@@ -15,7 +15,7 @@ use netperf_measure::confidence::{Series, assess};
 use netperf_measure::cpu;
 use netperf_model::{
     Address, Agreed, Confidence, CpuUsage, EndResult, Feature, HostFacts, Hosts, Iteration,
-    Latency, Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures,
+    Latency, OneWay, Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures,
 };
 use netperf_os::bell;
 use netperf_os::tcp::TcpInfo;
@@ -322,6 +322,7 @@ impl<'a> Test<'a> {
         .map_err(failed)?;
         dump_tcp_info(plan, &ran);
         let (mut ran, remote) = self.collect(ran)?;
+        let remote = numbered(&ran.result, remote);
         self.keep(ran.latency.take());
         let agreed = Agreed {
             local,
@@ -329,7 +330,9 @@ impl<'a> Test<'a> {
             data_port: agreement.map_or(data_port.into(), |agreement| agreement.data_port),
             remote_cpu: agreement.is_some_and(|agreement| agreement.measures_cpu),
         };
+        let one_way = one_way(&ran.result, remote.as_ref());
         let iteration = Iteration {
+            one_way,
             elapsed: ran.elapsed,
             paused: ran.paused,
             local: ran.result,
@@ -365,7 +368,12 @@ impl<'a> Test<'a> {
             self.served = many::served(many, abilities.as_ref(), host)?;
         }
         match abilities {
-            _ if plan.many.is_some() && transport.row().stock => Ok(()),
+            None if plan.many.is_some()
+                && transport.row().stock
+                && plan.remote.features().is_empty() =>
+            {
+                Ok(())
+            }
             None => {
                 let unknown = SessionError::Unsupported(transport);
                 let unable = plan.remote.features().first().copied();
@@ -461,6 +469,20 @@ fn data_address(agreement: Option<&Agreement>, hosts: &Hosts, port: u16) -> Addr
         (Some(address), _) => address,
         (None, _) => Address::Inet(socket_address(&hosts.remote, port)),
     }
+}
+
+/// Where the time of transactions went, where both ends stamped them.
+fn one_way(own: &EndResult, remote: Option<&EndResult>) -> Option<OneWay> {
+    OneWay::of(own.stamps.as_ref()?, remote?.stamps.as_ref()?)
+}
+
+/// netserver's result with its connections numbered as ours are.
+fn numbered(own: &EndResult, remote: Option<EndResult>) -> Option<EndResult> {
+    let mut remote = remote?;
+    if let (Some(theirs), Some(ours)) = (&mut remote.series, &own.series) {
+        theirs.number_as_in(ours);
+    }
+    Some(remote)
 }
 
 /// The pause before the traffic, which a signal ends.

@@ -105,6 +105,10 @@ impl<L: Link> Link for Witness<L> {
         arrival
     }
 
+    fn hurry(&mut self, within: Option<Duration>) {
+        self.inner.hurry(within);
+    }
+
     fn half_close(&mut self) {
         self.inner.half_close();
     }

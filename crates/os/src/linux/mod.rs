@@ -19,6 +19,7 @@ pub mod resolve;
 pub mod sctp;
 pub mod signals;
 pub mod sockopt;
+pub mod stamps;
 pub mod system;
 pub mod tcp;
 pub mod uring;

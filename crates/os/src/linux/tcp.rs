@@ -76,6 +76,126 @@ pub fn info(fd: BorrowedFd<'_>) -> io::Result<TcpInfo> {
     })
 }
 
+/// More of what `TCP_INFO` says than [`TcpInfo`]. What this kernel is too old for, and what
+/// TCP does not know yet, is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpDetail {
+    /// Smoothed round trip, microseconds.
+    pub rtt: Option<u32>,
+    /// Its variation, microseconds.
+    pub rttvar: Option<u32>,
+    /// The smallest round trip in the kernel's window for it, microseconds.
+    pub min_rtt: Option<u32>,
+    /// The round trip as a receiver estimates it, microseconds.
+    pub rcv_rtt: Option<u32>,
+    /// Congestion window, segments.
+    pub snd_cwnd: Option<u32>,
+    /// Send slow-start threshold, segments; `None` while it is infinite.
+    pub snd_ssthresh: Option<u32>,
+    /// Send segment size, bytes.
+    pub snd_mss: Option<u32>,
+    /// Segments sent and not acknowledged.
+    pub unacked: Option<u32>,
+    /// Segments known to have arrived out of order.
+    pub sacked: Option<u32>,
+    /// Segments taken for lost.
+    pub lost: Option<u32>,
+    /// Segments sent again and not acknowledged.
+    pub retrans: Option<u32>,
+    /// Segments sent again since the connection was made.
+    pub total_retrans: Option<u32>,
+    /// Reordering seen, segments.
+    pub reordering: Option<u32>,
+    /// Bytes that wait to be sent for the first time.
+    pub notsent: Option<u32>,
+    /// The window that the peer offers, bytes.
+    pub snd_wnd: Option<u32>,
+    /// The rate that TCP would pace to, or does, bytes per second; `None` without a bound.
+    pub pacing_rate: Option<u64>,
+    /// Delivery rate, bytes per second; `None` while nothing was delivered.
+    pub delivery_rate: Option<u64>,
+    /// Time with something to send, microseconds.
+    pub busy: Option<u64>,
+    /// Time limited by the peer's window, microseconds.
+    pub rwnd_limited: Option<u64>,
+    /// Time limited by the send buffer, microseconds.
+    pub sndbuf_limited: Option<u64>,
+}
+
+impl TcpDetail {
+    /// Segments on their way, as the kernel counts them (`tcp_packets_in_flight`).
+    #[must_use]
+    pub fn in_flight(&self) -> Option<u32> {
+        let gone = self.sacked?.saturating_add(self.lost?);
+        Some(self.unacked?.saturating_sub(gone) + self.retrans?)
+    }
+}
+
+/// Bytes of `struct tcp_info` that are read (linux/tcp.h); later kernels have more.
+const INFO_LEN: usize = 232;
+
+/// getsockopt(2) of `TCP_INFO`, with the fields that libc's structure does not have. They
+/// are at the same places on every architecture.
+///
+/// # Errors
+/// `EOPNOTSUPP` or `ENOPROTOOPT` on sockets that are not TCP.
+pub fn detail(fd: BorrowedFd<'_>) -> io::Result<TcpDetail> {
+    let mut raw = [0_u8; INFO_LEN];
+    let mut len = libc::socklen_t::try_from(INFO_LEN).unwrap_or(0);
+    // SAFETY: `raw` has room for `len` bytes and both outlive the call.
+    let result = unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            raw.as_mut_ptr().cast(),
+            &raw mut len,
+        )
+    };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let known = usize::try_from(len).unwrap_or(0);
+    Ok(read(raw.get(..known).unwrap_or(&raw)))
+}
+
+/// What the bytes of `struct tcp_info` say, as far as there are some.
+fn read(raw: &[u8]) -> TcpDetail {
+    let word = |at: usize| {
+        let bytes = raw.get(at..)?.first_chunk::<4>()?;
+        Some(u32::from_ne_bytes(*bytes))
+    };
+    let long = |at: usize| {
+        let bytes = raw.get(at..)?.first_chunk::<8>()?;
+        Some(u64::from_ne_bytes(*bytes))
+    };
+    /// What the kernel has for "as much as you like" (TCP_INFINITE_SSTHRESH).
+    const INFINITE: u32 = 0x7fff_ffff;
+    let measured = |at| word(at).filter(|micros| *micros > 0);
+    TcpDetail {
+        rtt: measured(68),
+        rttvar: measured(72),
+        min_rtt: measured(148).filter(|micros| *micros < u32::MAX),
+        rcv_rtt: measured(92),
+        snd_cwnd: word(80),
+        snd_ssthresh: word(76).filter(|segments| *segments < INFINITE),
+        snd_mss: word(16),
+        unacked: word(24),
+        sacked: word(28),
+        lost: word(32),
+        retrans: word(36),
+        total_retrans: word(100),
+        reordering: word(88),
+        notsent: word(144),
+        snd_wnd: word(228),
+        pacing_rate: long(104).filter(|rate| (1..u64::MAX).contains(rate)),
+        delivery_rate: long(160).filter(|rate| *rate > 0),
+        busy: long(168),
+        rwnd_limited: long(176),
+        sndbuf_limited: long(184),
+    }
+}
+
 /// Bytes in the send queue that the peer has not acknowledged (`SIOCOUTQ`).
 ///
 /// # Errors
@@ -128,6 +248,33 @@ mod tests {
     use super::*;
     use std::net::{TcpListener, TcpStream};
     use std::os::fd::AsFd;
+
+    #[test]
+    fn both_ways_of_reading_say_the_same() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (few, more) = (
+            info(client.as_fd()).unwrap(),
+            detail(client.as_fd()).unwrap(),
+        );
+        assert_eq!(more.snd_mss, Some(few.snd_mss));
+        assert_eq!(more.snd_cwnd, Some(few.snd_cwnd));
+        assert_eq!(more.rtt, Some(few.rtt));
+        assert_eq!(more.rttvar, Some(few.rttvar));
+        assert_eq!(more.total_retrans, Some(0));
+        assert_eq!(more.in_flight(), Some(0));
+    }
+
+    #[test]
+    fn an_old_kernel_leaves_unknown_what_it_does_not_have() {
+        let old = read(&[1; 104]);
+        assert_eq!(old.total_retrans, Some(0x0101_0101));
+        assert_eq!(
+            (old.pacing_rate, old.notsent, old.snd_wnd),
+            (None, None, None)
+        );
+        assert_eq!(read(&[]), TcpDetail::default());
+    }
 
     #[test]
     fn a_fresh_connection_has_a_segment_size_and_nothing_queued() {

@@ -35,6 +35,7 @@ pub(crate) fn print(view: &View<'_>) -> Result<String, SelectionError> {
     };
     let mut out = printer(view, &selection);
     if view.report.verbosity >= HISTOGRAM {
+        out.push_str(&crate::one_way::print(view));
         let heading = format!("\nHistogram of {} times", operation(view.plan().flow));
         out.push_str(&histogram::print(view, &heading));
     }

@@ -76,6 +76,7 @@ pub(crate) fn outcome(run: &Run, figure: f64) -> Outcome {
             cipher: None,
             tcp: None,
             many: None,
+            one_way: None,
         }],
         confidence: None,
         intervals: Vec::new(),

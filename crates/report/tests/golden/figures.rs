@@ -80,6 +80,7 @@ impl Figures {
         let local = self.local.result(elapsed, work, transactions);
         let remote = self.remote.result(elapsed, work, transactions);
         let iteration = Iteration {
+            one_way: None,
             elapsed,
             paused: 0.0,
             local,
@@ -327,9 +328,7 @@ impl EndFigures {
             recv_buffer_end: self.recv_buffer_end,
             retransmissions: self.retransmissions,
             congestion: self.congestion.clone(),
-            crew: None,
-            io: None,
-            quality: None,
+            ..EndResult::default()
         }
     }
 }

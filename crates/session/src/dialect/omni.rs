@@ -14,7 +14,8 @@ use netperf_wire::{
 };
 
 use super::{Ready, from_wire, to_wire};
-use crate::{errno, extension, paths, quality};
+use crate::appendix::Appendices;
+use crate::{errno, extension, paths, quality, series, stamps};
 
 /// What a request asks for, and what one of our own clients asks for beyond OMNI.
 pub(super) fn job(
@@ -39,6 +40,8 @@ pub(super) fn job(
     }
     end.place = extension::place(&asked);
     paths::asked(&asked, &mut end).map_err(|_| errno::INVALID)?;
+    end.stamps = stamps::asked(&asked).map_err(|_| errno::INVALID)?;
+    end.series = series::asked(&asked).map_err(|_| errno::INVALID)?;
     end.sequence = quality::asked(&asked).map_err(|_| errno::INVALID)?;
     end.duplex = both_ways;
     Ok(ServerJob {
@@ -120,6 +123,8 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         copy_avoidance: request.so_rcvavoid == 1,
         place: PlacePlan::default(),
         io: IoPlan::default(),
+        series: None,
+        stamps: false,
         auto_io: false,
         sequence: false,
         duplex: false,
@@ -265,6 +270,7 @@ pub(super) fn results(result: &EndResult) -> Frame {
     if let Some(counts) = &result.io {
         paths::tell_counts(&mut told, counts, &result.tally);
     }
+    Appendices::of(result).announce(&mut told);
     if let Some(found) = &result.quality {
         quality::tell(&mut told, found);
     }

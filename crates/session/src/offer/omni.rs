@@ -17,7 +17,7 @@ use super::{
     Agreement, LocalEnd, header, or_minus_one, seconds, signed, unusual_method, wire_family,
 };
 use crate::error::SessionError;
-use crate::{extension, paths, quality};
+use crate::{extension, paths, quality, series, stamps};
 
 /// The request for one iteration.
 pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
@@ -93,6 +93,12 @@ fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) {
         extension::ask_for_flows(&mut asked, many.flows, &many.remote);
     }
     paths::ask(&mut asked, &plan.remote);
+    if plan.remote.stamps {
+        stamps::ask(&mut asked);
+    }
+    if let Some(plan) = plan.remote.series {
+        series::ask(&mut asked, plan);
+    }
     quality::ask(&mut asked, &plan.remote);
     if asked != Extension::default() {
         asked.encode_over(Stage::Request, request);
@@ -261,6 +267,8 @@ pub(super) fn results(
         congestion: congestion.filter(|name| congestion_is_set && !name.is_empty()),
         crew: extension::crew(frame),
         io,
+        series: None,
+        stamps: None,
         quality: quality::told(frame),
     })
 }

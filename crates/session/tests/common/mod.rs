@@ -148,6 +148,7 @@ pub(crate) struct ScriptedLink {
     pub(crate) sent: Vec<Frame>,
     pub(crate) broken: bool,
     pub(crate) half_closed: bool,
+    pub(crate) hurried: Vec<Option<Duration>>,
 }
 
 impl ScriptedLink {
@@ -174,6 +175,10 @@ impl Link for ScriptedLink {
 
     fn receive(&mut self, _within: Duration) -> io::Result<Arrival> {
         Ok(self.arriving.pop_front().unwrap_or(Arrival::Closed(0)))
+    }
+
+    fn hurry(&mut self, within: Option<Duration>) {
+        self.hurried.push(within);
     }
 
     fn half_close(&mut self) {

@@ -4,12 +4,14 @@
 pub mod again;
 pub mod batch;
 pub mod discard;
+pub mod stamped;
 pub mod uring;
 pub mod zerocopy;
 
 pub use again::{Again, Sleep, Spin};
 pub use batch::{BatchedRecv, BatchedSend};
 pub use discard::Discarding;
+pub use stamped::Stamped;
 pub use uring::{ByRing, OnRing, RingRecv, RingSend, RingZeroCopy};
 pub use zerocopy::ZeroCopy;
 
@@ -44,9 +46,12 @@ fn try_out(feature: Feature) -> io::Result<()> {
         | Feature::Batch
         | Feature::Device
         | Feature::Mark
+        | Feature::Pages
+        | Feature::Series
         | Feature::Splice
         | Feature::Sequence
         | Feature::Duplex => Ok(()),
+        Feature::Timestamps => netperf_os::stamps::enable(any_socket(Udp)?.as_fd()),
         Feature::Uring => Uring::new(1, None).map(drop),
         Feature::FlowLabel => socket::create(Udp, Family::V6).map(drop),
         Feature::ZeroCopy => on(Tcp, IntOption::ZeroCopy, 1),

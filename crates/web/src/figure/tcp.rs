@@ -31,16 +31,18 @@ pub(super) fn figure(records: &[Record]) -> Figure {
             && record.round_trips.is_empty()
             && record.retransmissions.is_empty()
     };
-    let advice =
-        "they are asked for with every interim result (-D) of a test with one TCP connection";
+    let advice = "they are asked for with --series over TCP, or with every interim result (-D) of a test \
+         with one TCP connection";
     let mut missing = missing(records, silent, "values of TCP_INFO", advice);
     missing.extend(undrawable(&charts));
     Figure {
         id: "tcp",
         heading: "TCP",
-        about: "What TCP at the end that asked for the test knew when an interval was over \
-                (TCP_INFO of tcp(7)). The window is in bytes: its segments times their size."
-            .to_owned(),
+        about:
+            "What TCP knew of its connections (TCP_INFO of tcp(7)): at both ends where --series \
+                was asked for, else at the end that asked for the test when an interval was \
+                over. The window is in bytes: its segments times their size."
+                .to_owned(),
         charts,
         missing,
     }

@@ -2,6 +2,7 @@
 
 mod doubts;
 mod ends;
+mod series;
 mod times;
 
 use serde_json::{Map, Value, json};
@@ -106,7 +107,8 @@ fn made(document: &Value) -> Record {
     if let Some(line) = text(document, "command_line") {
         record.commands.push((String::new(), line));
     }
-    series(document, &mut record);
+    over_time(document, &mut record);
+    series::add(document, begin(list(document, "intervals")), &mut record);
     times::add(document, &mut record);
     flows(document, &mut record);
     doubts::add(document, &mut record);
@@ -274,7 +276,7 @@ fn facts(document: &Value) -> Vec<(String, String)> {
 }
 
 /// What the intervals say, over time.
-fn series(document: &Value, record: &mut Record) {
+fn over_time(document: &Value, record: &mut Record) {
     let intervals = list(document, "intervals");
     let Some(begin) = begin(intervals) else {
         return;

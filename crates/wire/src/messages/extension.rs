@@ -103,10 +103,20 @@ pub enum ItemKind {
     AsAsked,
     /// Results: what went on underneath netserver's messages, six counts of eight bytes.
     PathCounts,
+    /// Results: what can be had besides in pages, five bytes for each: its kind, and how
+    /// many bytes it has.
+    Appendices,
+    /// Request for pages: the kind, the first page and how many, seven bytes.
+    PagesWanted,
+    /// Request: microseconds from one sample of a connection to the next, and how many
+    /// connections at most, four bytes each.
+    Series,
     /// Both: the connection is to be, or will be, encrypted, in this way, one byte.
     Secure,
     /// Response: why netserver refuses, as text.
     Refusal,
+    /// Request: stamp the messages of transactions; one byte, by which clock.
+    Timestamps,
     /// Request: datagrams carry numbers; one byte, the version of their layout.
     Sequence,
     /// Results: what the numbers told, twelve numbers of eight bytes.
@@ -117,7 +127,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 39] = [
+    pub const ALL: [Self; 43] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -152,8 +162,12 @@ impl ItemKind {
         Self::BindDevice,
         Self::AsAsked,
         Self::PathCounts,
+        Self::Appendices,
+        Self::PagesWanted,
+        Self::Series,
         Self::Secure,
         Self::Refusal,
+        Self::Timestamps,
         Self::Sequence,
         Self::Quality,
         Self::Duplex,
@@ -197,8 +211,12 @@ impl ItemKind {
             Self::BindDevice => 0x62,
             Self::AsAsked => 0x63,
             Self::PathCounts => 0x64,
+            Self::Appendices => 0x90,
+            Self::PagesWanted => 0x91,
+            Self::Series => 0x92,
             Self::Secure => 0xa0,
             Self::Refusal => 0xa1,
+            Self::Timestamps => 0x93,
             Self::Sequence => 0x84,
             Self::Quality => 0x85,
             Self::Duplex => 0x86,
@@ -210,14 +228,18 @@ impl ItemKind {
     pub const fn room(self) -> usize {
         match self {
             Self::Wants | Self::Unit | Self::MostFlows | Self::Flows | Self::Threads => 4,
-            Self::Window => 8,
+            Self::Window | Self::Series => 8,
             Self::DataAddress
             | Self::Sysname
             | Self::Machine
             | Self::Interface
             | Self::Transport
             | Self::Placement => 16,
-            Self::CpuMethod | Self::AccessPoint | Self::Secure | Self::Sequence => 1,
+            Self::Timestamps
+            | Self::CpuMethod
+            | Self::AccessPoint
+            | Self::Secure
+            | Self::Sequence => 1,
             Self::FieldsSet | Self::AsAsked | Self::Duplex => 0,
             Self::Release => 64,
             Self::Version => 72,
@@ -226,13 +248,15 @@ impl ItemKind {
             Self::Driver | Self::DriverVersion | Self::Firmware | Self::Bus | Self::Device => 32,
             Self::SocketAddress => 40,
             Self::Cpus => 128,
-            Self::Transports => 255,
-            Self::Features => 160,
+            Self::Transports => 180,
+            Self::Features => 230,
             Self::Ports => 240,
             Self::DataPath => 6,
             Self::SocketOptions => 25,
             Self::BindDevice => 15,
             Self::PathCounts => 48,
+            Self::Appendices => 40,
+            Self::PagesWanted => 7,
             Self::Refusal => 200,
             Self::Quality => 96,
         }

@@ -5,6 +5,7 @@ mod dlpi;
 mod extension;
 mod maerts;
 mod omni;
+mod page;
 mod rr;
 mod sctp;
 mod stream;
@@ -21,6 +22,7 @@ pub use dlpi::{
 pub use extension::{Extension, ItemKind};
 pub use maerts::{MaertsRequest, MaertsResponse, MaertsResults};
 pub use omni::{OmniRequest, OmniResponse, OmniResults};
+pub use page::Page;
 pub use rr::{RrRequest, RrResponse, RrResults};
 pub use sctp::{
     SctpRrRequest, SctpRrResponse, SctpStreamRequest, SctpStreamResponse, SctpStreamResults,

@@ -4,7 +4,7 @@ use netperf_model::{Feature, IoMethod, TestId};
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::Endpoint;
 use netperf_transport::io::{
-    BatchedRecv, BatchedSend, Discarding, RingRecv, RingSend, RingZeroCopy, ZeroCopy,
+    BatchedRecv, BatchedSend, Discarding, RingRecv, RingSend, RingZeroCopy, Stamped, ZeroCopy,
 };
 use netperf_transport::meeting::{Addresses, Connects, OnSocket, Parted, Parts};
 use netperf_transport::socket;
@@ -68,6 +68,9 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         } else if only_sends && plan.local.io.zerocopy {
             let endpoint = ZeroCopy::new(data, self.work.setup.send_width);
             self.send(endpoint.map_err(Operation::Send.failed())?, limit)?
+        } else if plan.local.stamps {
+            let endpoint = Stamped::stream(data, true).map_err(no_stamps())?;
+            self.over(endpoint, limit)?
         } else if plan.use_write {
             self.over(Written(data), limit)?
         } else {
@@ -89,7 +92,11 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         let (io, flow) = (plan.local.io, plan.flow);
         let connecting = Operation::Connect.failed();
         let endpoint = how.asking(data, self.to.clone()).map_err(connecting)?;
-        if flow.is_request_response() || !(io.is_batched() || io.discard) {
+        if plan.local.stamps {
+            let (socket, to) = endpoint.into_parts();
+            let endpoint = Stamped::asking(socket, to).map_err(no_stamps())?;
+            self.addressed(endpoint, limit)
+        } else if flow.is_request_response() || !(io.is_batched() || io.discard) {
             let pairs = paths::pairs(flow, &plan.local);
             by_method!(io, plan.recv_timeout, pairs, endpoint, |endpoint| self
                 .addressed(endpoint, limit))
@@ -188,6 +195,7 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         self.stop.over();
         endpoint.reclaim();
         self.work.counts = endpoint.counts();
+        self.work.stamps = endpoint.stamps();
         let sends = self.work.plan.flow.sends;
         let facts = endpoint.facts();
         let end_mark = sends.then(|| endpoint.part()).and_then(Parted::mark);
@@ -211,7 +219,13 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
     pub(super) fn settled<E: Endpoint>(&mut self, endpoint: &mut E) {
         endpoint.reclaim();
         self.work.counts = endpoint.counts();
+        self.work.stamps = endpoint.stamps();
     }
+}
+
+/// Wraps the refusal of stamps.
+fn no_stamps() -> impl FnOnce(std::io::Error) -> EngineError {
+    Operation::Extra(Feature::Timestamps).failed()
 }
 
 /// Wraps the refusal of a ring.

@@ -6,7 +6,7 @@ use netperf_model::{Ending, Feature, IoMethod};
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::Endpoint;
 use netperf_transport::io::{
-    BatchedRecv, BatchedSend, Discarding, RingRecv, RingSend, RingZeroCopy, ZeroCopy,
+    BatchedRecv, BatchedSend, Discarding, RingRecv, RingSend, RingZeroCopy, Stamped, ZeroCopy,
 };
 use netperf_transport::meeting::{Addresses, Connects, OnSocket, Parts};
 use netperf_transport::tcp::{Spliced, Tcp};
@@ -61,6 +61,9 @@ impl<P: Prelude> Going<'_, '_, P> {
         } else if io.zerocopy && self.only_sends() {
             let endpoint = ZeroCopy::new(data, self.work.setup.send_width);
             self.send(endpoint.map_err(Operation::Send.failed())?, limit)?
+        } else if self.work.job.end.stamps {
+            let endpoint = Stamped::stream(data, false).map_err(no_stamps())?;
+            self.serve(endpoint, limit)?
         } else {
             by_method!(io, None, pairs, Tcp(data), |endpoint| self
                 .serve(endpoint, limit)?)
@@ -107,6 +110,7 @@ impl<P: Prelude> Going<'_, '_, P> {
         endpoint.reclaim();
         endpoint.settle();
         self.work.counts = endpoint.counts();
+        self.work.stamps = endpoint.stamps();
     }
 
     /// Datagrams, one by one or many in a call.
@@ -139,6 +143,9 @@ impl<P: Prelude> Going<'_, '_, P> {
         } else if many {
             let endpoint = self.batched_recv(data)?;
             by_polling!(io, endpoint, |endpoint| self.receives_only(endpoint, limit))
+        } else if job.end.stamps {
+            let endpoint = Stamped::answering(data).map_err(no_stamps())?;
+            self.answers(endpoint, limit)
         } else {
             let mut endpoint = how.answering(data).map_err(Operation::Create.failed())?;
             endpoint.take_only_from(&job.sources);
@@ -247,9 +254,11 @@ impl<P: Prelude> Going<'_, '_, P> {
         let ended = ended.map_err(blame(job.flow))?;
         endpoint.inner.reclaim();
         let counts = endpoint.inner.counts();
+        let stamps = endpoint.inner.stamps();
         let idle = endpoint.inner.waited_in_vain();
         tell_if_abandoned(endpoint.inner, ended);
         self.work.counts = counts;
+        self.work.stamps = stamps;
         Ok(Served {
             idle,
             ..Served::without_facts(ended)
@@ -262,6 +271,11 @@ fn tell_if_abandoned<E: Parts>(endpoint: E, ended: Ended) {
     if ended == Ended::Abandoned {
         drop(endpoint.part());
     }
+}
+
+/// Wraps the refusal of stamps.
+fn no_stamps() -> impl FnOnce(io::Error) -> EngineError {
+    Operation::Extra(Feature::Timestamps).failed()
 }
 
 /// Wraps the refusal of a ring.

@@ -17,8 +17,8 @@ use netperf_transport::registry;
 use netperf_wire::messages::ItemKind;
 
 use super::{
-    Once, Talk, Test, data_address, drawn, failure, interim, open, results_within, tcp_facts, wait,
-    with_cpus,
+    Once, Talk, Test, data_address, drawn, failure, interim, numbered, open, results_within,
+    tcp_facts, wait, with_cpus,
 };
 use crate::client::control;
 use crate::output::Failure;
@@ -133,7 +133,7 @@ impl<'a> Test<'a> {
             return Err(failure::lost(lost, &self.hosts.remote.name));
         }
         let end_mark = ran.end_mark.take();
-        let remote = self.results_of_flows(&ran, end_mark)?;
+        let remote = numbered(&ran.result, self.results_of_flows(&ran, end_mark)?);
         self.keep(ran.latency.take());
         let first = agreements.first();
         let agreed = Agreed {
@@ -143,6 +143,7 @@ impl<'a> Test<'a> {
             remote_cpu: first.is_some_and(|agreement| agreement.measures_cpu),
         };
         let iteration = Iteration {
+            one_way: None,
             elapsed: ran.elapsed,
             paused: ran.paused,
             local: ran.result,

@@ -17,6 +17,7 @@ use netperf_model::{ReportPlan, Suite, TestId, TestPlan, figures};
 
 use super::histogram;
 use crate::fmt::{Arg, printf};
+use crate::one_way;
 use crate::quality;
 use crate::view::{End, View, or_minus_one};
 use rows::Row;
@@ -142,6 +143,7 @@ pub(crate) fn print(view: &View<'_>) -> String {
     if verbosity >= 2 {
         out.push_str(&(layout.extra)(view));
         out.push_str(&quality::print(view));
+        out.push_str(&one_way::print(view));
         if let Some(heading) = layout.histogram {
             out.push_str(&histogram::print(view, heading));
         }

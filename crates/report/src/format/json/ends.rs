@@ -6,6 +6,9 @@ use netperf_model::{
     DataAddress, EndPlan, EndSetup, Family, Host, HostFacts, InterfaceFacts, IoPlan, PacePlan,
     PciIds, RingPlan, Routing, SecurityFacts, SocketPlan,
 };
+
+use super::series::Watch;
+
 /// One end.
 #[derive(Debug)]
 pub(super) struct End<'a> {
@@ -44,6 +47,8 @@ struct Requested<'a> {
     copy_avoidance: bool,
     numbers_datagrams: bool,
     io: Io,
+    series: Option<Watch>,
+    timestamps: Option<&'static str>,
     pace: Option<Pace>,
     send_buffers: Ring,
     recv_buffers: Ring,
@@ -63,6 +68,8 @@ object!(Requested<'_> {
     copy_avoidance,
     numbers_datagrams,
     io,
+    series,
+    timestamps,
     pace,
     send_buffers,
     recv_buffers,
@@ -341,6 +348,8 @@ fn requested<'a>(plan: &'a EndPlan, data: &'a DataAddress) -> Requested<'a> {
         copy_avoidance: plan.copy_avoidance,
         numbers_datagrams: plan.sequence,
         io: io(plan),
+        series: plan.series.as_ref().map(Watch::of),
+        timestamps: plan.stamps.then_some("software"),
         pace: plan.pace.filter(|pace| pace.burst > 0).map(pace),
         send_buffers: ring(plan.send),
         recv_buffers: ring(plan.recv),

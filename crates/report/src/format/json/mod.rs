@@ -11,7 +11,9 @@ mod datagrams;
 mod ends;
 mod flows;
 mod list;
+mod one_way;
 mod results;
+mod series;
 mod test;
 
 use std::time::Duration;

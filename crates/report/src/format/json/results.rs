@@ -2,6 +2,8 @@
 
 use super::datagrams::{Datagrams, sent};
 use super::flows::{Flows, Threads};
+use super::one_way::OneWay;
+use super::series::Series;
 use super::{finite, measured};
 use crate::view::View;
 use netperf_model::figures::{self, Figures, count, per_call};
@@ -79,6 +81,7 @@ pub(super) struct Run<'a> {
     segment_size_bytes: Option<u32>,
     cipher: Option<&'a str>,
     tcp: Option<Tcp>,
+    one_way: Option<OneWay>,
     flows: Option<Flows>,
     local: Measured<'a>,
     remote: Option<Measured<'a>>,
@@ -94,6 +97,7 @@ object!(Run<'_> {
     segment_size_bytes,
     cipher,
     tcp,
+    one_way,
     flows,
     local,
     remote,
@@ -115,6 +119,7 @@ struct Measured<'a> {
     datagrams: Option<Datagrams>,
     cpu: Option<Cpu>,
     workers: Option<Threads<'a>>,
+    series: Option<Series>,
 }
 
 object!(Measured<'_> {
@@ -131,6 +136,7 @@ object!(Measured<'_> {
     datagrams,
     cpu,
     workers,
+    series,
 });
 
 /// What went on underneath the messages.
@@ -443,6 +449,7 @@ impl<'a> Run<'a> {
             segment_size_bytes: run.segment_size,
             cipher: run.cipher.as_deref(),
             tcp: run.tcp.map(tcp),
+            one_way: run.one_way.as_ref().map(OneWay::of),
             flows: run
                 .many
                 .as_ref()
@@ -475,6 +482,7 @@ fn end(result: &EndResult, elapsed: f64, sent_to: Option<u64>) -> Measured<'_> {
             .map(|quality| Datagrams::of(quality, sent_to)),
         cpu: result.cpu.map(cpu),
         workers: result.crew.as_ref().map(Threads::of),
+        series: result.series.as_ref().map(Series::of),
     }
 }
 

@@ -1,0 +1,58 @@
+//! The options about what is written down over time, which have names only.
+
+use std::time::Duration;
+
+use super::set_both_ends;
+use crate::args::GlobalArgs;
+use crate::group::Group;
+use crate::kind::Kind;
+use crate::table::{Action, Row};
+
+type Opt = Row<GlobalArgs>;
+
+/// One time or two.
+const PERIODS: Kind = Kind::twice(&Kind::Period);
+/// The most connections that can be watched.
+const MOST_FLOWS: u32 = netperf_model::SeriesPlan::MOST_FLOWS;
+
+pub(super) const SERIES: Opt = Opt::without_letter(
+    "local,remote",
+    "write down what TCP knows of its connections, this often",
+    Action::Value(|a, text| set_both_ends(&mut a.series.every, text, time)),
+)
+.long("series", Group::Output, PERIODS)
+.more(
+    "Round trip, congestion window, retransmissions, pacing and delivery rate and more \
+     (TCP_INFO), from the beginning to the end of the connection, by a thread beside the \
+     one that moves the data. JSON has all of it, `netperf report` draws it, and selectors \
+     such as LOCAL_TCP_RTT_MAX sum it up. One value is for both ends, 0 for neither: \
+     `--series 100ms,0` leaves out netserver, which must be of this program otherwise. From \
+     1ms to 1h; where there would be more than 16384 samples every second one is dropped.",
+);
+
+pub(super) const FLOWS: Opt = Opt::without_letter(
+    "number",
+    "of many flows, watch this many",
+    Action::Value(|a, text| a.series.flows = text.parse().ok()),
+)
+.long("series-flows", Group::Output, Kind::Within(1, MOST_FLOWS))
+.more("8 unless given. Both ends take the same: those with the smallest ports of netperf.");
+
+pub(super) const TIMESTAMPS: Opt = Opt::without_letter(
+    "clock",
+    "software: split transactions into stack and wire, each way",
+    Action::Value(|a, text| a.series.stamps = text == "software"),
+)
+.long("timestamps", Group::Output, Kind::Word(&["software"]))
+.more(
+    "In TCP_RR and UDP_RR with one transaction at a time. The kernels of both ends stamp \
+     what leaves and what arrives (SO_TIMESTAMPING); the offset of their clocks is estimated \
+     from the fastest round trips, and shown with its error. --json, -v 2 and selectors such \
+     as WIRE_THERE_USEC tell where the time went. Both ends must be of this program.",
+);
+
+/// Seconds, as the kind of the option hands them on.
+fn time(text: &str) -> Duration {
+    let seconds = text.parse().unwrap_or(0.0);
+    Duration::try_from_secs_f64(seconds).unwrap_or_default()
+}

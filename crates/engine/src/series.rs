@@ -1,0 +1,397 @@
+//! What TCP knows of connections over time, written down by a thread beside the loops.
+//!
+//! The loops know nothing of it: a connection is handed in before its loop and let go
+//! behind it, as a descriptor of our own that would keep the connection open otherwise.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use netperf_measure::clock::{self, Moment};
+use netperf_model::{FlowSeries, Series, SeriesPlan, TcpSample};
+use netperf_os::tcp::{self, TcpDetail};
+
+use crate::error::{EngineError, Operation};
+
+/// The most samples that are kept, of all connections together: under 3 MiB.
+const MOST_SAMPLES: usize = 16_384;
+/// The stack of the thread, bytes.
+const STACK: usize = 128 * 1024;
+/// How long to wait for a beginning or an end that is announced in any case.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Connections that are looked at, and what was seen.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    plan: SeriesPlan,
+    /// Whether this is netperf's end.
+    asking: bool,
+    inner: Mutex<Inner>,
+    /// Told of the beginning and of the end.
+    turned: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    flows: Vec<Seen>,
+    /// The beginning by both clocks.
+    begun: Option<(Moment, Duration)>,
+    /// The time from one sample to the next, now.
+    every: Duration,
+    samples: usize,
+    over: bool,
+}
+
+/// One connection.
+#[derive(Debug)]
+struct Seen {
+    /// The thread that moves its data.
+    owner: u32,
+    /// `None` once its loop is over.
+    socket: Option<OwnedFd>,
+    series: FlowSeries,
+}
+
+impl Watched {
+    pub(crate) fn new(plan: SeriesPlan, asking: bool) -> Self {
+        Self {
+            plan,
+            asking,
+            inner: Mutex::new(Inner {
+                every: plan.every,
+                ..Inner::default()
+            }),
+            turned: Condvar::new(),
+        }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Connections of one thread, each with its number where that is known. Of more than
+    /// are wanted, those with the smallest port of netperf's are taken, so that both ends
+    /// take the same.
+    pub(crate) fn offer<'f>(
+        &self,
+        owner: u32,
+        flows: impl Iterator<Item = (Option<u32>, BorrowedFd<'f>)>,
+    ) {
+        let mut known: Vec<_> = flows
+            .map(|(flow, socket)| (port(socket, self.asking), flow, socket))
+            .collect();
+        known.sort_by_key(|(port, ..)| *port);
+        known.truncate(self.most());
+        let mut inner = self.inner();
+        for (port, flow, socket) in known {
+            // Without a second descriptor there is nothing to tell of it.
+            if let Ok(socket) = socket.try_clone_to_owned() {
+                inner.flows.push(Seen {
+                    owner,
+                    socket: Some(socket),
+                    series: FlowSeries {
+                        flow,
+                        port,
+                        samples: Vec::new(),
+                    },
+                });
+            }
+        }
+    }
+
+    /// The number of the next connection of a plain loop.
+    pub(crate) fn next(&self) -> u32 {
+        u32::try_from(self.inner().flows.len()).map_or(1, |known| known.saturating_add(1))
+    }
+
+    fn most(&self) -> usize {
+        usize::try_from(self.plan.flows).unwrap_or(usize::MAX)
+    }
+
+    /// All connections stand: time begins.
+    pub(crate) fn begin(&self) {
+        let mut inner = self.inner();
+        if inner.begun.is_none() {
+            let most = self.most();
+            inner.flows.sort_by_key(|seen| seen.series.port);
+            inner.flows.truncate(most);
+            inner.begun = Some((clock::now(), clock::since_epoch()));
+            inner.sample(|_| true);
+        }
+        self.turned.notify_all();
+    }
+
+    /// The loop over the connections of this thread is over: what they are like now is the
+    /// last that is seen of them.
+    pub(crate) fn release(&self, owner: u32) {
+        let mut inner = self.inner();
+        inner.sample(|seen| seen.owner == owner);
+        let mine = inner.flows.iter_mut().filter(|seen| seen.owner == owner);
+        mine.for_each(|seen| seen.socket = None);
+    }
+
+    /// The run is over.
+    pub(crate) fn finish(&self) {
+        let mut inner = self.inner();
+        if !inner.over {
+            inner.sample(|_| true);
+            inner.flows.iter_mut().for_each(|seen| seen.socket = None);
+            inner.over = true;
+        }
+        self.turned.notify_all();
+    }
+
+    /// Writes down what is seen until the run is over, on a grid that keeps its phase.
+    fn watch(&self) {
+        let mut inner = self.inner();
+        let mut due: Option<Moment> = None;
+        while !inner.over {
+            let first = || inner.begun.map(|(begun, _)| begun.plus(inner.every));
+            let next = due.or_else(first);
+            let nap = next.map_or(LOOK, Moment::left);
+            if let Some(at) = next.filter(|_| nap.is_zero()) {
+                inner.sample(|_| true);
+                let following = at.plus(inner.every);
+                let late = following.left().is_zero();
+                due = Some(if late {
+                    clock::now().plus(inner.every)
+                } else {
+                    following
+                });
+            } else {
+                let waited = self.turned.wait_timeout(inner, nap);
+                inner = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+        }
+    }
+
+    /// What was seen.
+    pub(crate) fn series(&self) -> Series {
+        let mut inner = self.inner();
+        let flows = std::mem::take(&mut inner.flows);
+        Series {
+            started: inner.begun.map_or(Duration::ZERO, |(_, started)| started),
+            every: inner.every,
+            flows: flows.into_iter().map(|seen| seen.series).collect(),
+        }
+    }
+}
+
+impl Inner {
+    /// Looks at the connections that are still used and are `wanted`.
+    fn sample(&mut self, wanted: impl Fn(&Seen) -> bool) {
+        let Some((begun, _)) = self.begun else {
+            return;
+        };
+        for seen in self.flows.iter_mut().filter(|seen| wanted(seen)) {
+            let detail = seen
+                .socket
+                .as_ref()
+                .and_then(|socket| tcp::detail(socket.as_fd()).ok());
+            if let Some(detail) = detail {
+                let at = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+                seen.series.samples.push(sample(at, &detail));
+                self.samples += 1;
+            }
+        }
+        if self.samples >= MOST_SAMPLES {
+            self.thin_out();
+        }
+    }
+
+    /// Forgets every second sample, and takes half as many from now on.
+    fn thin_out(&mut self) {
+        self.samples = 0;
+        for seen in &mut self.flows {
+            let mut keep = false;
+            seen.series.samples.retain(|_| {
+                keep = !keep;
+                keep
+            });
+            self.samples += seen.series.samples.len();
+        }
+        self.every *= 2;
+    }
+}
+
+/// netperf's port of a connection, 0 where there is none.
+fn port(socket: BorrowedFd<'_>, asking: bool) -> u16 {
+    let socket = netperf_os::SockRef::from(&socket);
+    let address = if asking {
+        socket.local_addr()
+    } else {
+        socket.peer_addr()
+    };
+    let address = address.ok().and_then(|address| address.as_socket());
+    address.map_or(0, |address| address.port())
+}
+
+fn sample(at_micros: u64, detail: &TcpDetail) -> TcpSample {
+    TcpSample {
+        at_micros,
+        round_trip_micros: detail.rtt,
+        round_trip_variation_micros: detail.rttvar,
+        min_round_trip_micros: detail.min_rtt,
+        recv_round_trip_micros: detail.rcv_rtt,
+        congestion_window_segments: detail.snd_cwnd,
+        send_threshold_segments: detail.snd_ssthresh,
+        send_segment_bytes: detail.snd_mss,
+        in_flight_segments: detail.in_flight(),
+        lost_segments: detail.lost,
+        retransmitted_segments: detail.total_retrans,
+        reordering_segments: detail.reordering,
+        not_sent_bytes: detail.notsent,
+        send_window_bytes: detail.snd_wnd,
+        pacing_rate: detail.pacing_rate,
+        delivery_rate: detail.delivery_rate,
+        busy_micros: detail.busy,
+        window_limited_micros: detail.rwnd_limited,
+        buffer_limited_micros: detail.sndbuf_limited,
+    }
+}
+
+/// Ends the watch whatever becomes of the run.
+struct Ending<'a>(&'a Watched);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.finish();
+    }
+}
+
+/// Runs `work` with a thread beside it that looks at connections, if any are to be watched.
+///
+/// # Errors
+/// When the thread cannot be started; `work` is not begun then.
+pub(crate) fn beside<T>(
+    watched: Option<&Watched>,
+    work: impl FnOnce() -> T,
+) -> Result<T, EngineError> {
+    let Some(watched) = watched else {
+        return Ok(work());
+    };
+    std::thread::scope(|scope| {
+        let watching = std::thread::Builder::new()
+            .name("series".to_owned())
+            .stack_size(STACK);
+        let started = watching.spawn_scoped(scope, || {
+            // Signals are the main thread's. Without this one may be late, and not lost.
+            let _best_effort = netperf_os::process::block_signals();
+            watched.watch();
+        });
+        started.map_err(Operation::Thread.failed())?;
+        let _ending = Ending(watched);
+        Ok(work())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::net::{TcpListener, TcpStream};
+
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (client, listener.accept().unwrap().0)
+    }
+
+    fn watched(flows: u32) -> Watched {
+        watched_by(true, flows)
+    }
+
+    fn watched_by(asking: bool, flows: u32) -> Watched {
+        let every = Duration::from_millis(1);
+        Watched::new(SeriesPlan { every, flows }, asking)
+    }
+
+    #[test]
+    fn a_connection_is_seen_at_its_beginning_its_end_and_in_between() {
+        let (client, mut server) = pair();
+        let seen = watched(1);
+        beside(Some(&seen), || {
+            seen.offer(0, std::iter::once((Some(1), client.as_fd())));
+            seen.begin();
+            while seen.inner().samples < 4 {
+                std::thread::yield_now();
+            }
+        })
+        .unwrap();
+        // Its descriptor is gone with the run: the connection ends when its owner ends it.
+        let local = client.local_addr().unwrap().port();
+        drop(client);
+        assert_eq!(server.read(&mut [0]).unwrap(), 0);
+        let series = seen.series();
+        let [flow] = series.flows.as_slice() else {
+            panic!("{series:?}")
+        };
+        assert_eq!((flow.flow, flow.port), (Some(1), local));
+        assert!(flow.samples.len() >= 5);
+        let times: Vec<u64> = flow.samples.iter().map(|sample| sample.at_micros).collect();
+        assert!(times.is_sorted(), "{times:?}");
+        let known = |sample: &TcpSample| sample.congestion_window_segments.is_some();
+        assert!(flow.samples.iter().all(known));
+    }
+
+    #[test]
+    fn both_ends_take_the_same_of_many_connections() {
+        let pairs: Vec<_> = (0..5).map(|_| pair()).collect();
+        let (ours, theirs) = (watched(3), watched_by(false, 3));
+        // Two threads here and one there, in different orders.
+        let client = |index: usize| (None, pairs[index].0.as_fd());
+        ours.offer(0, [4, 2].into_iter().map(client));
+        ours.offer(1, [0, 1, 3].into_iter().map(client));
+        theirs.offer(0, pairs.iter().rev().map(|(_, end)| (None, end.as_fd())));
+        let ports = |watched: Watched| -> Vec<u16> {
+            watched.begin();
+            let flows = watched.series().flows;
+            flows.iter().map(|flow| flow.port).collect()
+        };
+        let ours = ports(ours);
+        assert_eq!(ours.len(), 3);
+        assert_eq!(ours, ports(theirs));
+    }
+
+    #[test]
+    fn too_many_samples_become_half_as_many_at_twice_the_distance() {
+        let (client, _server) = pair();
+        let seen = watched(1);
+        seen.offer(0, std::iter::once((None, client.as_fd())));
+        seen.begin();
+        for _ in 1..MOST_SAMPLES {
+            seen.inner().sample(|_| true);
+        }
+        let series = seen.series();
+        assert_eq!(series.every, Duration::from_millis(2));
+        assert_eq!(series.flows[0].samples.len(), MOST_SAMPLES / 2);
+    }
+
+    #[test]
+    fn a_thread_lets_go_of_its_own_connections_alone() {
+        let ((first, _a), (second, mut other)) = (pair(), pair());
+        let seen = watched(8);
+        seen.offer(0, std::iter::once((None, first.as_fd())));
+        seen.offer(1, std::iter::once((None, second.as_fd())));
+        seen.begin();
+        seen.release(1);
+        drop(second);
+        assert_eq!(other.read(&mut [0]).unwrap(), 0);
+        let held = |inner: &Inner| {
+            inner
+                .flows
+                .iter()
+                .filter(|seen| seen.socket.is_some())
+                .count()
+        };
+        assert_eq!(held(&seen.inner()), 1);
+    }
+
+    #[test]
+    fn a_run_that_panics_ends_the_watch() {
+        let seen = watched(1);
+        let run = std::panic::AssertUnwindSafe(|| beside(Some(&seen), || panic!("as it should")));
+        assert!(std::panic::catch_unwind(run).is_err());
+        assert!(seen.inner().over);
+    }
+}

@@ -1,0 +1,472 @@
+//! Where the time of a transaction goes: in the stack of each end, and on the wire each way.
+//!
+//! Four moments at each end split a transaction: just before the send call, when the kernel
+//! handed the packet to the device, when it got one from the device, and just behind the
+//! receive call. What lies between two moments of one end takes one clock. What lies between
+//! the ends takes the offset of the clocks, which is estimated as NTP does (RFC 5905,
+//! section 8), with the bound that goes with it.
+
+/// The four moments of one transaction at one end, nanoseconds since 1970 by the clock of
+/// that end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// Which transaction, from 1: the same one has the same number at both ends.
+    pub number: u32,
+    /// Just before the send call.
+    pub sending: u64,
+    /// The kernel handed the packet to the device.
+    pub sent: u64,
+    /// The kernel got the packet from the device.
+    pub arrived: u64,
+    /// Just behind the receive call.
+    pub received: u64,
+}
+
+/// What one end saw.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stamps {
+    /// One transaction in so many was looked at, in the end.
+    pub every: u32,
+    /// Transactions that were looked at, but of which a moment is missing.
+    pub incomplete: u32,
+    /// Transactions, in order.
+    pub each: Vec<Stamp>,
+}
+
+/// A part of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// From netperf's send call to its device.
+    ClientSend,
+    /// From netperf's device to netserver's.
+    WireThere,
+    /// From netserver's device to behind its receive call.
+    ServerReceive,
+    /// From there to its send call.
+    ServerTurn,
+    /// From netserver's send call to its device.
+    ServerSend,
+    /// From netserver's device to netperf's.
+    WireBack,
+    /// From netperf's device to behind its receive call.
+    ClientReceive,
+}
+
+impl Part {
+    /// All, in the order of time.
+    pub const ALL: [Self; 7] = [
+        Self::ClientSend,
+        Self::WireThere,
+        Self::ServerReceive,
+        Self::ServerTurn,
+        Self::ServerSend,
+        Self::WireBack,
+        Self::ClientReceive,
+    ];
+
+    /// What it is called, for people.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::ClientSend => "netperf's stack, sending",
+            Self::WireThere => "wire to netserver",
+            Self::ServerReceive => "netserver's stack, receiving",
+            Self::ServerTurn => "netserver's answer",
+            Self::ServerSend => "netserver's stack, sending",
+            Self::WireBack => "wire to netperf",
+            Self::ClientReceive => "netperf's stack, receiving",
+        }
+    }
+}
+
+/// How long a part took, nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spread {
+    /// The shortest.
+    pub min: f64,
+    /// The mean.
+    pub mean: f64,
+    /// Half took no longer.
+    pub median: f64,
+    /// 99 of 100 took no longer.
+    pub p99: f64,
+    /// The longest.
+    pub max: f64,
+}
+
+/// How far netserver's clock is ahead of netperf's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClockOffset {
+    /// At the middle of the run, nanoseconds.
+    pub nanos: i64,
+    /// It is not further from the truth than this, nanoseconds, as long as the clocks run
+    /// evenly.
+    pub error: f64,
+    /// How much faster netserver's clock runs, parts per billion; `None` where that is less
+    /// than can be told.
+    pub drift: Option<f64>,
+    /// The drift is not further from the truth than this, or no more than this where it
+    /// cannot be told, parts per billion.
+    pub drift_error: f64,
+}
+
+/// Where the time of transactions went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OneWay {
+    /// Transactions that both ends saw whole.
+    pub transactions: usize,
+    /// Those that an end looked at and that could not be used.
+    pub discarded: usize,
+    /// One transaction in so many was looked at, in the end.
+    pub every: u32,
+    /// The clocks.
+    pub clock: ClockOffset,
+    /// The parts, in the order of [`Part::ALL`].
+    pub parts: [Spread; 7],
+}
+
+/// One transaction that both ends saw: differences of moments, nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    client: Stamp,
+    server: Stamp,
+    /// When, since the first one.
+    at: f64,
+    /// On the wire, both ways together.
+    delay: i64,
+    /// netserver's clock ahead of netperf's, if both ways took the same; in halves, so that
+    /// nothing is rounded.
+    twice_offset: i128,
+}
+
+/// `later - earlier` of two clocks' readings.
+const fn between(earlier: u64, later: u64) -> i128 {
+    later as i128 - earlier as i128
+}
+
+impl Pair {
+    /// `None` where a clock was set meanwhile, or the numbers are of two transactions.
+    fn of(client: Stamp, server: Stamp, first: u64) -> Option<Self> {
+        let forward = client.sending <= client.sent
+            && client.sent <= client.arrived
+            && client.arrived <= client.received
+            && server.arrived <= server.received
+            && server.received <= server.sending
+            && server.sending <= server.sent;
+        let there = between(client.sent, server.arrived);
+        let back = between(server.sent, client.arrived);
+        let delay = i64::try_from(there + back).ok()?;
+        (forward && delay >= 0).then_some(Self {
+            client,
+            server,
+            at: real(between(first, client.sent)),
+            delay,
+            twice_offset: there - back,
+        })
+    }
+
+    /// Half the delay: the offset that this pair tells is no further from the truth.
+    fn error(&self) -> f64 {
+        real(self.delay.into()) / 2.0
+    }
+
+    /// The offset it tells, from `base`.
+    fn offset(&self, base: i64) -> f64 {
+        real(self.twice_offset - 2 * i128::from(base)) / 2.0
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "differences of a run, not of eras"
+)]
+const fn real(nanos: i128) -> f64 {
+    nanos as f64
+}
+
+impl OneWay {
+    /// What the stamps of both ends say; `None` where no transaction was seen whole by both.
+    #[must_use]
+    pub fn of(client: &Stamps, server: &Stamps) -> Option<Self> {
+        let first = client.each.first()?.sent;
+        let mut others = server.each.iter().peekable();
+        let mut pairs = Vec::new();
+        let mut looked_at = 0;
+        for own in &client.each {
+            while others.next_if(|other| other.number < own.number).is_some() {}
+            let Some(other) = others.next_if(|other| other.number == own.number) else {
+                continue;
+            };
+            looked_at += 1;
+            pairs.extend(Pair::of(*own, *other, first));
+        }
+        let best = best(&pairs)?;
+        let base = i64::try_from(best.twice_offset.div_euclid(2)).ok()?;
+        let line = Line::through(&pairs, base)?;
+        let middle = pairs.last().map_or(0.0, |last| last.at) / 2.0;
+        let incomplete = usize::try_from(client.incomplete.max(server.incomplete)).unwrap_or(0);
+        Some(Self {
+            transactions: pairs.len(),
+            discarded: looked_at - pairs.len() + incomplete,
+            every: client.every.max(server.every),
+            clock: line.clock(base, middle),
+            parts: Part::ALL.map(|part| {
+                let times = pairs.iter().map(|pair| took(pair, part, &line, base));
+                spread(times.collect())
+            }),
+        })
+    }
+
+    /// How long a part took.
+    #[must_use]
+    pub fn part(&self, part: Part) -> Spread {
+        let at = Part::ALL.iter().position(|other| *other == part);
+        at.and_then(|at| self.parts.get(at).copied())
+            .unwrap_or_default()
+    }
+}
+
+/// The pair with the shortest time on the wire: the least of it can have been waiting.
+fn best<'p>(pairs: impl IntoIterator<Item = &'p Pair>) -> Option<&'p Pair> {
+    pairs.into_iter().min_by_key(|pair| pair.delay)
+}
+
+/// The offset of the clocks over time: a straight line.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    /// When it is known best: before and behind the middle.
+    at: [f64; 2],
+    /// The offset then, from the base.
+    offset: [f64; 2],
+    error: [f64; 2],
+}
+
+impl Line {
+    /// Through the best pair of each half of the run; level where that is within their
+    /// errors.
+    fn through(pairs: &[Pair], base: i64) -> Option<Self> {
+        let middle = pairs.last()?.at / 2.0;
+        let all = best(pairs)?;
+        let one = best(pairs.iter().filter(|pair| pair.at <= middle)).unwrap_or(all);
+        let other = best(pairs.iter().filter(|pair| pair.at > middle)).unwrap_or(all);
+        Some(Self {
+            at: [one.at, other.at],
+            offset: [one.offset(base), other.offset(base)],
+            error: [one.error(), other.error()],
+        })
+    }
+
+    fn span(&self) -> f64 {
+        self.at[1] - self.at[0]
+    }
+
+    fn rise(&self) -> f64 {
+        self.offset[1] - self.offset[0]
+    }
+
+    /// Whether the clocks drift by more than can be an error.
+    fn is_steep(&self) -> bool {
+        self.span() > 0.0 && self.rise().abs() > self.error[0] + self.error[1]
+    }
+
+    /// The better known of both ends.
+    fn better(&self) -> usize {
+        usize::from(self.error[1] < self.error[0])
+    }
+
+    /// The offset at a time, from the base.
+    fn offset_at(&self, at: f64) -> f64 {
+        if self.is_steep() {
+            self.offset[0] + self.rise() * (at - self.at[0]) / self.span()
+        } else {
+            self.offset[self.better()]
+        }
+    }
+
+    fn error_at(&self, at: f64) -> f64 {
+        if !self.is_steep() {
+            return self.error[self.better()];
+        }
+        let behind = (at - self.at[0]) / self.span();
+        (1.0 - behind).abs() * self.error[0] + behind.abs() * self.error[1]
+    }
+
+    fn clock(&self, base: i64, middle: f64) -> ClockOffset {
+        const BILLION: f64 = 1e9;
+        let errors = self.error[0] + self.error[1];
+        let per_billion = |nanos: f64| {
+            if self.span() > 0.0 {
+                nanos / self.span() * BILLION
+            } else {
+                f64::INFINITY
+            }
+        };
+        let steep = self.is_steep();
+        ClockOffset {
+            nanos: base.saturating_add(whole(self.offset_at(middle))),
+            error: self.error_at(middle),
+            drift: steep.then(|| per_billion(self.rise())),
+            drift_error: per_billion(if steep {
+                errors
+            } else {
+                self.rise().abs() + errors
+            }),
+        }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "rounded, and saturating")]
+fn whole(nanos: f64) -> i64 {
+    nanos.round() as i64
+}
+
+/// How long a part of a transaction took.
+fn took(pair: &Pair, part: Part, line: &Line, base: i64) -> f64 {
+    let (client, server) = (&pair.client, &pair.server);
+    let over = |nanos: i128, sign: f64| real(nanos) - sign * line.offset_at(pair.at);
+    let base = i128::from(base);
+    match part {
+        Part::ClientSend => real(between(client.sending, client.sent)),
+        Part::WireThere => over(between(client.sent, server.arrived) - base, 1.0),
+        Part::ServerReceive => real(between(server.arrived, server.received)),
+        Part::ServerTurn => real(between(server.received, server.sending)),
+        Part::ServerSend => real(between(server.sending, server.sent)),
+        Part::WireBack => over(between(server.sent, client.arrived) + base, -1.0),
+        Part::ClientReceive => real(between(client.arrived, client.received)),
+    }
+}
+
+fn spread(mut times: Vec<f64>) -> Spread {
+    times.sort_by(f64::total_cmp);
+    let count = times.len();
+    let quantile = |hundredths: usize| {
+        let rank = (count * hundredths).div_ceil(100).max(1);
+        times.get(rank - 1).copied().unwrap_or_default()
+    };
+    Spread {
+        min: quantile(0),
+        mean: times.iter().sum::<f64>() / crate::figures::count(count.max(1) as u64),
+        median: quantile(50),
+        p99: quantile(99),
+        max: quantile(100),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Transactions a millisecond apart, each with stack times of 1, 2, 3 and 4 µs, an
+    /// answer of 5 µs, and the given times on the wire; netserver's clock is ahead by what
+    /// `clock` says for the true time.
+    fn seen(wire: &[(u64, u64)], clock: impl Fn(u64) -> i64) -> (Stamps, Stamps) {
+        const ERA: u64 = 1_700_000_000_000_000_000;
+        let ahead = |time: u64| (ERA + time).checked_add_signed(clock(time)).unwrap();
+        let (mut client, mut server) = (Stamps::default(), Stamps::default());
+        for (number, (there, back)) in (1..).zip(wire) {
+            let start = u64::from(number) * 1_000_000;
+            let arrived = start + 1_000 + there;
+            let answered = arrived + 2_000 + 5_000 + 3_000;
+            client.each.push(Stamp {
+                number,
+                sending: ERA + start,
+                sent: ERA + start + 1_000,
+                arrived: ERA + answered + back,
+                received: ERA + answered + back + 4_000,
+            });
+            server.each.push(Stamp {
+                number,
+                arrived: ahead(arrived),
+                received: ahead(arrived + 2_000),
+                sending: ahead(arrived + 7_000),
+                sent: ahead(answered),
+            });
+        }
+        (client, server)
+    }
+
+    /// Both ways mostly wait, differently, and once in a while do not.
+    fn busy() -> Vec<(u64, u64)> {
+        let wait = |index: u64, most: u64| (index * 7919) % most;
+        (0..200)
+            .map(|index| {
+                (
+                    30_000 + wait(index, 90_000),
+                    30_000 + wait(index + 3, 40_000),
+                )
+            })
+            .collect()
+    }
+
+    fn close(a: f64, b: f64, within: f64) {
+        assert!((a - b).abs() <= within, "{a} is not {b}");
+    }
+
+    #[test]
+    fn an_offset_of_the_clocks_is_found_within_its_error() {
+        for ahead in [0, 1, -250_000, 3_600_000_000_000, -86_400_000_000_001] {
+            let (client, server) = seen(&busy(), |_| ahead);
+            let all = OneWay::of(&client, &server).unwrap();
+            let found = all.clock;
+            close(real((found.nanos - ahead).into()), 0.0, found.error);
+            assert!(found.error < 40_000.0, "{found:?}");
+            assert_eq!(found.drift, None);
+            assert_eq!((all.transactions, all.discarded), (200, 0));
+        }
+    }
+
+    #[test]
+    fn a_wire_that_takes_the_same_both_ways_is_split_exactly() {
+        let (client, server) = seen(&[(30_000, 30_000); 5], |_| 777_777);
+        let all = OneWay::of(&client, &server).unwrap();
+        let took = Part::ALL.map(|part| all.part(part).mean);
+        let truth = [
+            1_000.0, 30_000.0, 2_000.0, 5_000.0, 3_000.0, 30_000.0, 4_000.0,
+        ];
+        for (took, truth) in took.into_iter().zip(truth) {
+            close(took, truth, 1.0);
+        }
+        assert_eq!(all.clock.nanos, 777_777);
+    }
+
+    #[test]
+    fn a_wait_in_one_direction_is_seen_in_that_direction() {
+        let mut wire = vec![(30_000, 30_000); 50];
+        for transaction in wire.iter_mut().skip(1).step_by(2) {
+            transaction.0 += 400_000;
+        }
+        let (client, server) = seen(&wire, |_| -5_000_000);
+        let all = OneWay::of(&client, &server).unwrap();
+        close(all.part(Part::WireThere).max, 430_000.0, 1.0);
+        close(all.part(Part::WireThere).min, 30_000.0, 1.0);
+        close(all.part(Part::WireBack).max, 30_000.0, 1.0);
+    }
+
+    #[test]
+    fn a_clock_that_runs_faster_is_followed() {
+        // 500 parts per million, over a fifth of a second: 100 µs.
+        let drifting = |time: u64| 2_000_000 + i64::try_from(time / 2_000).unwrap();
+        let (client, server) = seen(&[(10_000, 10_000); 200], drifting);
+        let all = OneWay::of(&client, &server).unwrap();
+        let drift = all.clock.drift.expect("a drift");
+        close(drift, 500_000.0, all.clock.drift_error);
+        close(all.part(Part::WireThere).max, 10_000.0, 200.0);
+        close(all.part(Part::WireBack).min, 10_000.0, 200.0);
+        close(real(all.clock.nanos.into()), 2_050_500.0, all.clock.error);
+    }
+
+    #[test]
+    fn only_what_both_ends_saw_whole_is_used() {
+        let (mut client, mut server) = seen(&busy(), |_| 0);
+        client.each.remove(10);
+        server.each.truncate(150);
+        server.each.remove(20);
+        // A clock was set back in the middle of one.
+        client.each[30].received = 0;
+        server.incomplete = 4;
+        let all = OneWay::of(&client, &server).unwrap();
+        assert_eq!((all.transactions, all.discarded), (147, 5));
+        server.each.clear();
+        assert_eq!(OneWay::of(&client, &server), None);
+    }
+}

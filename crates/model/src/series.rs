@@ -1,0 +1,187 @@
+//! What TCP knew of connections, again and again while they were used.
+
+use std::time::Duration;
+
+/// How connections are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeriesPlan {
+    /// The time from one sample of a connection to the next.
+    pub every: Duration,
+    /// Watch this many connections at most.
+    pub flows: u32,
+}
+
+impl SeriesPlan {
+    /// Connections that are watched unless something else is asked for.
+    pub const FLOWS: u32 = 8;
+    /// The most connections that can be watched.
+    pub const MOST_FLOWS: u32 = 1024;
+    /// The shortest time from one sample to the next.
+    pub const SHORTEST: Duration = Duration::from_millis(1);
+    /// The longest.
+    pub const LONGEST: Duration = Duration::from_secs(3600);
+
+    /// Whether this can be done at all.
+    #[must_use]
+    pub fn is_possible(&self) -> bool {
+        let flows = (1..=Self::MOST_FLOWS).contains(&self.flows);
+        flows && (Self::SHORTEST..=Self::LONGEST).contains(&self.every)
+    }
+}
+
+/// What TCP knew of a connection at one moment (tcp(7), `TCP_INFO`; linux/tcp.h). What
+/// the kernel does not know, or does not tell, is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpSample {
+    /// When, since the beginning of the series, microseconds.
+    pub at_micros: u64,
+    /// Smoothed round trip, microseconds.
+    pub round_trip_micros: Option<u32>,
+    /// Its variation, microseconds.
+    pub round_trip_variation_micros: Option<u32>,
+    /// The smallest round trip seen lately, microseconds.
+    pub min_round_trip_micros: Option<u32>,
+    /// The round trip as a receiver estimates it, microseconds.
+    pub recv_round_trip_micros: Option<u32>,
+    /// Congestion window, segments.
+    pub congestion_window_segments: Option<u32>,
+    /// Send slow-start threshold, segments; `None` while there is none.
+    pub send_threshold_segments: Option<u32>,
+    /// Send segment size, bytes.
+    pub send_segment_bytes: Option<u32>,
+    /// Segments on their way: sent and neither acknowledged nor known to be lost.
+    pub in_flight_segments: Option<u32>,
+    /// Segments taken for lost.
+    pub lost_segments: Option<u32>,
+    /// Segments sent again since the connection was made.
+    pub retransmitted_segments: Option<u32>,
+    /// Reordering seen, segments.
+    pub reordering_segments: Option<u32>,
+    /// Bytes that wait to be sent for the first time.
+    pub not_sent_bytes: Option<u32>,
+    /// The window that the peer offers, bytes.
+    pub send_window_bytes: Option<u32>,
+    /// The rate that TCP would pace to, or does, bytes per second.
+    pub pacing_rate: Option<u64>,
+    /// The latest rate at which data arrived at the peer, bytes per second.
+    pub delivery_rate: Option<u64>,
+    /// Time since the connection was made in which there was something to send, microseconds.
+    pub busy_micros: Option<u64>,
+    /// Of that, time limited by the peer's window, microseconds.
+    pub window_limited_micros: Option<u64>,
+    /// Of that, time limited by the send buffer, microseconds.
+    pub buffer_limited_micros: Option<u64>,
+}
+
+impl TcpSample {
+    /// Bytes on their way: the segments times their size.
+    #[must_use]
+    pub fn in_flight_bytes(&self) -> Option<u64> {
+        let (segments, size) = (self.in_flight_segments?, self.send_segment_bytes?);
+        Some(u64::from(segments) * u64::from(size))
+    }
+
+    /// The congestion window in bytes: its segments times their size.
+    #[must_use]
+    pub fn congestion_window_bytes(&self) -> Option<u64> {
+        let (segments, size) = (self.congestion_window_segments?, self.send_segment_bytes?);
+        Some(u64::from(segments) * u64::from(size))
+    }
+}
+
+/// The samples of one connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowSeries {
+    /// Which of netperf's connections it is, from 1 in the order in which they were
+    /// opened; `None` where an end cannot tell.
+    pub flow: Option<u32>,
+    /// netperf's port: the same at both ends, unless something on the way translates.
+    pub port: u16,
+    /// The samples in the order of time.
+    pub samples: Vec<TcpSample>,
+}
+
+/// The samples of one end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Series {
+    /// The beginning, by the wall clock of that end, since 1970. It is when the connection
+    /// stood at that end, or the last of many.
+    pub started: Duration,
+    /// The time from one sample to the next: twice as long as asked for, or more, where
+    /// there would have been too many.
+    pub every: Duration,
+    /// The connections.
+    pub flows: Vec<FlowSeries>,
+}
+
+impl Series {
+    fn samples(&self) -> impl Iterator<Item = &TcpSample> {
+        self.flows.iter().flat_map(|flow| &flow.samples)
+    }
+
+    /// The largest value that `pick` finds in any sample.
+    #[must_use]
+    pub fn largest<T: Ord>(&self, pick: impl Fn(&TcpSample) -> Option<T>) -> Option<T> {
+        self.samples().filter_map(pick).max()
+    }
+
+    /// The smallest value that `pick` finds in any sample.
+    #[must_use]
+    pub fn smallest<T: Ord>(&self, pick: impl Fn(&TcpSample) -> Option<T>) -> Option<T> {
+        self.samples().filter_map(pick).min()
+    }
+
+    /// Gives connections the numbers that the same ones have in `other`, by their port.
+    pub fn number_as_in(&mut self, other: &Self) {
+        if let ([own], [known]) = (self.flows.as_mut_slice(), other.flows.as_slice()) {
+            // A port that was translated on the way makes no other connection of it.
+            own.flow = known.flow;
+            return;
+        }
+        for flow in &mut self.flows {
+            let same = other.flows.iter().find(|known| known.port == flow.port);
+            flow.flow = same.and_then(|known| known.flow).or(flow.flow);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(flows: &[(Option<u32>, u16, &[u32])]) -> Series {
+        let sample = |trip: &u32| TcpSample {
+            round_trip_micros: Some(*trip),
+            ..TcpSample::default()
+        };
+        let flow = |(flow, port, trips): &(Option<u32>, u16, &[u32])| FlowSeries {
+            flow: *flow,
+            port: *port,
+            samples: trips.iter().map(sample).collect(),
+        };
+        Series {
+            flows: flows.iter().map(flow).collect(),
+            ..Series::default()
+        }
+    }
+
+    #[test]
+    fn extremes_are_those_of_all_connections_and_none_without_samples() {
+        let both = series(&[(None, 1, &[5, 9]), (None, 2, &[7, 3])]);
+        assert_eq!(both.largest(|sample| sample.round_trip_micros), Some(9));
+        assert_eq!(both.smallest(|sample| sample.round_trip_micros), Some(3));
+        assert_eq!(both.largest(|sample| sample.pacing_rate), None);
+    }
+
+    #[test]
+    fn a_connection_has_the_number_that_the_other_end_knows_its_port_by() {
+        let ours = series(&[(Some(1), 40_001, &[]), (Some(2), 40_002, &[])]);
+        let mut theirs = series(&[(None, 40_002, &[]), (None, 50_000, &[])]);
+        theirs.number_as_in(&ours);
+        let numbers: Vec<_> = theirs.flows.iter().map(|flow| flow.flow).collect();
+        assert_eq!(numbers, [Some(2), None]);
+        let mut only = series(&[(None, 50_000, &[])]);
+        only.number_as_in(&series(&[(Some(1), 40_001, &[])]));
+        assert_eq!(only.flows[0].flow, Some(1));
+    }
+}

@@ -1,0 +1,144 @@
+//! What `--timestamps` tells of transactions between two ends with one clock, and where it
+//! cannot.
+
+use netperf_testkit::schema::Schema;
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Values};
+use serde_json::Value;
+
+/// Exit status for what an end cannot do.
+const UNSUPPORTED: i32 = 3;
+
+/// The parts of a transaction, in the order of time.
+const PARTS: [&str; 7] = [
+    "local_send",
+    "wire_there",
+    "remote_recv",
+    "remote_turnaround",
+    "remote_send",
+    "wire_back",
+    "local_recv",
+];
+
+fn ours() -> Programs {
+    Programs::ours(
+        env!("CARGO_BIN_EXE_netperf"),
+        env!("CARGO_BIN_EXE_netserver"),
+    )
+}
+
+fn run(server: &Netserver, words: &str) -> Finished {
+    let port = server.port().to_string();
+    Invocation::new(&ours().netperf)
+        .args(["-H", "127.0.0.1", "-p", &port, "--time", "300ms"])
+        .args(words.split_whitespace())
+        .run()
+}
+
+fn document(finished: &Finished) -> Value {
+    let schema = include_str!("../../../docs/schema/netperf-1.schema.json");
+    let document: Value = serde_json::from_str(&finished.stdout).expect("a document");
+    assert_eq!(Schema::parse(schema).faults(&document), [""; 0]);
+    document
+}
+
+fn number(value: &Value, name: &str) -> f64 {
+    let number = value[name].as_f64();
+    number.unwrap_or_else(|| panic!("{name} is not in {value}"))
+}
+
+#[test]
+fn between_ends_with_one_clock_the_true_offset_is_within_the_error() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for words in [
+        "-t TCP_RR",
+        "-t UDP_RR",
+        "-t TCP_RR -- -r 4000,100000",
+        "-t UDP_RR -- -r 1000,2000",
+    ] {
+        let finished = run(&server, &format!("--timestamps software --json {words}"));
+        let document = document(&finished.expect_clean());
+        let found = &document["iterations"][0]["one_way"];
+        assert!(number(found, "transactions") >= 2.0, "{words}: {found}");
+        let offset = number(found, "clock_offset_nanoseconds");
+        let error = number(found, "clock_offset_error_nanoseconds");
+        assert!(offset.abs() <= error + 1.0, "{words}: {found}");
+        for part in PARTS {
+            let times = &found[part];
+            let order = ["min", "median", "p99", "max"];
+            let times = order.map(|which| number(times, &format!("{which}_nanoseconds")));
+            assert!(times.is_sorted(), "{words}, {part}: {found}");
+            // The clock goes one way within an end; on the wire the offset may be wrong.
+            let least = if part.starts_with("wire") {
+                -error - 1.0
+            } else {
+                0.0
+            };
+            assert!(times[0] >= least, "{words}, {part}: {found}");
+        }
+    }
+}
+
+#[test]
+fn the_table_and_the_selectors_tell_the_same() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let finished = run(&server, "-t TCP_RR --timestamps software -v 2").expect_clean();
+    for line in [
+        "wire to netserver",
+        "netserver's answer",
+        "clock is ahead by",
+    ] {
+        assert!(finished.stdout.contains(line), "{}", finished.account());
+    }
+    let names = "LOCAL_SEND_STACK_USEC,WIRE_THERE_USEC,REMOTE_RECV_STACK_USEC,\
+                 REMOTE_TURNAROUND_USEC,REMOTE_SEND_STACK_USEC,WIRE_BACK_USEC,\
+                 LOCAL_RECV_STACK_USEC,CLOCK_OFFSET_ERROR_USEC";
+    let words = format!("-t TCP_RR --timestamps software -- -k {names}");
+    let values = Values::parse(&run(&server, &words).expect_clean().stdout);
+    for name in [
+        "REMOTE_TURNAROUND_USEC",
+        "LOCAL_RECV_STACK_USEC",
+        "CLOCK_OFFSET_ERROR_USEC",
+    ] {
+        assert!(values.number(name) >= 0.0, "{values:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_stamped_is_refused_by_name() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for (words, reason) in [
+        ("-t TCP_STREAM", "request/response"),
+        ("-t TCP_CRR", "request/response"),
+        ("-t STREAM_RR", "over TCP and UDP"),
+        ("-t TCP_RR --io poll", "plain calls"),
+        ("-t TCP_RR -- -b 4", "several transactions"),
+        ("-t UDP_RR -- -e 1", "-e"),
+    ] {
+        let words = format!("--timestamps software {words}");
+        let finished = run(&server, &words).expect_exit(UNSUPPORTED);
+        assert!(
+            finished.stderr.contains("--timestamps"),
+            "{}",
+            finished.account()
+        );
+        assert!(finished.stderr.contains(reason), "{}", finished.account());
+        assert_eq!(finished.stderr.lines().count(), 1, "{}", finished.account());
+    }
+    // Flows say for themselves what they do not know.
+    run(&server, "-t TCP_RR --timestamps software --flows 2").expect_exit(UNSUPPORTED);
+    run(&server, "-t TCP_RR --timestamps hardware").expect_exit(2);
+}
+
+#[test]
+fn a_stock_netserver_is_not_asked() {
+    let Some(stock) = Programs::stock() else {
+        return;
+    };
+    let server = Netserver::start(&stock, &Place::Here);
+    let finished = run(&server, "-t TCP_RR --timestamps software").expect_exit(UNSUPPORTED);
+    assert!(
+        finished.stderr.contains("--timestamps"),
+        "{}",
+        finished.account()
+    );
+}

@@ -1,0 +1,330 @@
+//! When the kernel sent and received (`SO_TIMESTAMPING`, the kernel's
+//! Documentation/networking/timestamping.rst). Times are nanoseconds since 1970 by the
+//! system's clock.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use socket2::SockAddr;
+
+use super::io::{STORAGE_LEN, Source, counted};
+
+/// Where a message goes, or came from.
+#[derive(Debug)]
+pub enum Peer<'a> {
+    /// Whoever the socket is connected to.
+    Connected,
+    /// An address.
+    At(&'a SockAddr),
+    /// The source of a message before.
+    Source(&'a Source),
+}
+
+/// When a message left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// Which one. In a byte stream, the number of its last byte since stamps were switched
+    /// on, from 0; else, the number of those that were to be stamped, from 0.
+    pub id: u32,
+    /// When the kernel handed it to the device.
+    pub nanos: u64,
+}
+
+/// Room for control data, aligned as the kernel wants it.
+#[repr(align(8))]
+struct Control<const N: usize>([u8; N]);
+
+/// The clock by which the kernel stamps (`CLOCK_REALTIME`), nanoseconds since 1970.
+#[inline]
+#[must_use]
+pub fn now() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` outlives the call. It cannot fail with this clock.
+    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut time) };
+    nanos(time).unwrap_or(0)
+}
+
+/// Has every arrival stamped, and those departures that [`send`] asks for.
+///
+/// # Errors
+/// Whatever setsockopt(2) reports.
+pub fn enable(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let flags = libc::SOF_TIMESTAMPING_SOFTWARE
+        | libc::SOF_TIMESTAMPING_RX_SOFTWARE
+        | libc::SOF_TIMESTAMPING_OPT_ID
+        | libc::SOF_TIMESTAMPING_OPT_TSONLY;
+    // SAFETY: `flags` is an int's worth of bytes and outlives the call.
+    let result = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_TIMESTAMPING,
+            (&raw const flags).cast(),
+            LEN_OF_FLAGS,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Waits until the kernel stamps arrivals: it begins with that a while after the first
+/// socket asked for it, and ends when the last such socket is closed. So the socket that is
+/// given back is to be kept.
+///
+/// # Errors
+/// When this host cannot send to itself, or its kernel does not stamp within the time.
+pub fn begin(within: std::time::Duration) -> io::Result<std::net::UdpSocket> {
+    use std::os::fd::AsFd;
+    let probe = std::net::UdpSocket::bind((std::net::Ipv4Addr::LOCALHOST, 0))?;
+    probe.connect(probe.local_addr()?)?;
+    probe.set_read_timeout(Some(within))?;
+    enable(probe.as_fd())?;
+    let until = now().saturating_add(u64::try_from(within.as_nanos()).unwrap_or(u64::MAX));
+    while now() < until {
+        probe.send(&[0])?;
+        if recv(probe.as_fd(), &mut [0], None)?.1.is_some() {
+            return Ok(probe);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    Err(io::ErrorKind::TimedOut.into())
+}
+
+/// Bytes of the flags.
+const LEN_OF_FLAGS: libc::socklen_t = 4;
+
+/// sendmsg(2), never raising `SIGPIPE`; `stamped` asks for a departure.
+///
+/// # Errors
+/// Whatever sendmsg(2) reports.
+pub fn send(fd: BorrowedFd<'_>, buf: &[u8], peer: &Peer<'_>, stamped: bool) -> io::Result<usize> {
+    let mut part = libc::iovec {
+        iov_base: buf.as_ptr().cast_mut().cast(),
+        iov_len: buf.len(),
+    };
+    // SAFETY: msghdr is plain data for which all zeros is valid.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    match peer {
+        Peer::Connected => {}
+        Peer::At(address) => {
+            message.msg_name = address.as_ptr().cast_mut().cast();
+            message.msg_namelen = address.len();
+        }
+        Peer::Source(source) => {
+            message.msg_name = (&raw const source.storage).cast_mut().cast();
+            message.msg_namelen = source.len;
+        }
+    }
+    let mut control = Control([0; 32]);
+    if stamped {
+        ask(&mut message, &mut control);
+    }
+    // SAFETY: every pointer in `message` describes memory that outlives the call, which
+    // the kernel only reads.
+    counted(unsafe { libc::sendmsg(fd.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) })
+}
+
+/// Asks for the stamp of one message.
+fn ask(message: &mut libc::msghdr, control: &mut Control<32>) {
+    // SAFETY: this only computes with numbers.
+    let space = unsafe { libc::CMSG_SPACE(LEN_OF_FLAGS) };
+    // SAFETY: as above.
+    let length = unsafe { libc::CMSG_LEN(LEN_OF_FLAGS) };
+    message.msg_control = control.0.as_mut_ptr().cast();
+    message.msg_controllen = usize::try_from(space).unwrap_or(0);
+    // SAFETY: the control data has room for a header.
+    let first = unsafe { libc::CMSG_FIRSTHDR(message) };
+    // SAFETY: a header that is not null lies inside the control data, which is aligned for it.
+    let Some(header) = (unsafe { first.as_mut() }) else {
+        return;
+    };
+    header.cmsg_level = libc::SOL_SOCKET;
+    header.cmsg_type = libc::SO_TIMESTAMPING;
+    header.cmsg_len = usize::try_from(length).unwrap_or(0);
+    // SAFETY: the data follows the header.
+    let data = unsafe { libc::CMSG_DATA(header) };
+    // SAFETY: there is room for the flags behind the header.
+    unsafe {
+        data.cast::<u32>()
+            .write_unaligned(libc::SOF_TIMESTAMPING_TX_SOFTWARE)
+    };
+}
+
+/// recvmsg(2), with the arrival of the last packet of what was received, where the kernel
+/// tells; `source`, if wanted, gets the sender.
+///
+/// # Errors
+/// Whatever recvmsg(2) reports.
+pub fn recv(
+    fd: BorrowedFd<'_>,
+    buf: &mut [u8],
+    source: Option<&mut Source>,
+) -> io::Result<(usize, Option<u64>)> {
+    let mut part = libc::iovec {
+        iov_base: buf.as_mut_ptr().cast(),
+        iov_len: buf.len(),
+    };
+    let mut control = Control([0; 128]);
+    // SAFETY: msghdr is plain data for which all zeros is valid.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.0.as_mut_ptr().cast();
+    message.msg_controllen = control.0.len();
+    let mut source = source;
+    if let Some(source) = &mut source {
+        message.msg_name = source.storage();
+        message.msg_namelen = STORAGE_LEN;
+    }
+    // SAFETY: every pointer in `message` describes memory that nothing else can see during
+    // the call.
+    let count = counted(unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, 0) })?;
+    if let Some(source) = source {
+        source.set_len(message.msg_namelen);
+    }
+    Ok((count, said(&message).nanos))
+}
+
+/// The next departure in the error queue; `None` when there is none. Never blocks. What
+/// else is in that queue is thrown away.
+///
+/// # Errors
+/// Whatever recvmsg(2) reports.
+pub fn departure(fd: BorrowedFd<'_>) -> io::Result<Option<Departure>> {
+    loop {
+        let mut control = Control([0; 256]);
+        // SAFETY: msghdr is plain data for which all zeros is valid.
+        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        message.msg_control = control.0.as_mut_ptr().cast();
+        message.msg_controllen = control.0.len();
+        let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
+        // SAFETY: every pointer in `message` describes memory that outlives the call.
+        let result = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, flags) };
+        if result < 0 {
+            let error = io::Error::last_os_error();
+            let empty = error.kind() == io::ErrorKind::WouldBlock;
+            return if empty { Ok(None) } else { Err(error) };
+        }
+        if let Said {
+            nanos: Some(nanos),
+            id: Some(id),
+        } = said(&message)
+        {
+            return Ok(Some(Departure { id, nanos }));
+        }
+    }
+}
+
+/// What control data says.
+#[derive(Default)]
+struct Said {
+    nanos: Option<u64>,
+    id: Option<u32>,
+}
+
+fn said(message: &libc::msghdr) -> Said {
+    let mut said = Said::default();
+    // SAFETY: recvmsg filled in the control data and its length.
+    let mut next = unsafe { libc::CMSG_FIRSTHDR(message) };
+    // SAFETY: a header that is not null lies inside the control data.
+    while let Some(header) = unsafe { next.as_ref() } {
+        // SAFETY: the data follows the header.
+        let data = unsafe { libc::CMSG_DATA(header) };
+        match (header.cmsg_level, header.cmsg_type) {
+            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => {
+                // SAFETY: data of this type is three times, of which the first is the system's.
+                let time = unsafe { data.cast::<libc::timespec>().read_unaligned() };
+                said.nanos = nanos(time);
+            }
+            (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => {
+                // SAFETY: data of this type begins with a sock_extended_err.
+                let error = unsafe { data.cast::<libc::sock_extended_err>().read_unaligned() };
+                if error.ee_origin == libc::SO_EE_ORIGIN_TIMESTAMPING {
+                    said.id = Some(error.ee_data);
+                }
+            }
+            _ => {}
+        }
+        // SAFETY: `header` is one of this message's.
+        next = unsafe { libc::CMSG_NXTHDR(message, header) };
+    }
+    said
+}
+
+/// Nanoseconds since 1970; `None` for a time that nobody filled in.
+fn nanos(time: libc::timespec) -> Option<u64> {
+    let seconds = u64::try_from(time.tv_sec).ok()?;
+    let nanos = u64::try_from(time.tv_nsec).ok()?;
+    let all = seconds.checked_mul(1_000_000_000)?.checked_add(nanos)?;
+    (all > 0).then_some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+    use std::os::fd::AsFd;
+
+    fn departed(fd: BorrowedFd<'_>) -> Departure {
+        let begun = now();
+        loop {
+            if let Some(departure) = departure(fd).unwrap() {
+                return departure;
+            }
+            assert!(now() - begun < 10_000_000_000, "no stamp");
+        }
+    }
+
+    #[test]
+    fn a_byte_stream_is_stamped_at_both_ends_and_counts_its_bytes() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let server = listener.accept().unwrap().0;
+        enable(client.as_fd()).unwrap();
+        enable(server.as_fd()).unwrap();
+        let before = now();
+        send(client.as_fd(), &[1; 10], &Peer::Connected, false).unwrap();
+        send(client.as_fd(), &[2; 5], &Peer::Connected, true).unwrap();
+        let left = departed(client.as_fd());
+        assert_eq!(left.id, 14);
+        assert_eq!(departure(client.as_fd()).unwrap(), None);
+        let mut got = 0;
+        let mut arrived = None;
+        while got < 15 {
+            let (count, stamp) = recv(server.as_fd(), &mut [0; 64], None).unwrap();
+            got += count;
+            arrived = stamp;
+        }
+        assert!((before..=now()).contains(&left.nanos));
+        // The kernel begins to stamp arrivals a moment after it was asked to.
+        if let Some(arrived) = arrived {
+            assert!((left.nanos..=now()).contains(&arrived));
+        }
+    }
+
+    #[test]
+    fn datagrams_are_stamped_and_their_sender_is_known() {
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let to = SockAddr::from(server.local_addr().unwrap());
+        enable(client.as_fd()).unwrap();
+        for id in 0..2 {
+            send(client.as_fd(), b"ask", &Peer::At(&to), false).unwrap();
+            send(client.as_fd(), b"ask", &Peer::At(&to), true).unwrap();
+            assert_eq!(departed(client.as_fd()).id, id);
+        }
+        let mut source = Source::unknown();
+        let (count, stamp) = recv(server.as_fd(), &mut [0; 8], Some(&mut source)).unwrap();
+        assert_eq!((count, stamp), (3, None));
+        send(server.as_fd(), b"answer", &Peer::Source(&source), false).unwrap();
+        assert_eq!(client.recv(&mut [0; 8]).unwrap(), 6);
+    }
+}

@@ -1,0 +1,92 @@
+//! Where the time of transactions went: selectors that the original does not have, and the
+//! table of verbosity 2.
+//!
+//! The selectors count wherever names are read; `all` and `?`, which scripts know, leave
+//! them out.
+
+use netperf_model::{ClockOffset, OneWay, Part};
+
+use crate::selectors::{Need, Selector, row};
+use crate::values::{NOT_MEASURED, Value};
+use crate::view::View;
+
+/// Every one, in order.
+#[rustfmt::skip]
+pub(crate) static ONE_WAY: &[Selector] = &[
+    row("LOCAL_SEND_STACK_USEC", ["Local", "Send Stack", "", ""], "usec", "%.3f", 0, Need::Nothing,
+        |v| median(v, Part::ClientSend),
+        "median time from netperf's send call to its device, last iteration; with --timestamps"),
+    row("WIRE_THERE_USEC", ["Wire", "There", "", ""], "usec", "%.3f", 0, Need::Nothing,
+        |v| median(v, Part::WireThere),
+        "median time from netperf's device to netserver's, last iteration; with --timestamps"),
+    row("REMOTE_RECV_STACK_USEC", ["Remote", "Recv Stack", "", ""], "usec", "%.3f", 0, Need::Nothing,
+        |v| median(v, Part::ServerReceive),
+        "median time from netserver's device to behind its receive call, last iteration; with --timestamps"),
+    row("REMOTE_TURNAROUND_USEC", ["Remote", "Turnaround", "", ""], "usec", "%.3f", 0, Need::Nothing,
+        |v| median(v, Part::ServerTurn),
+        "median time from netserver's receive call to its send call, last iteration; with --timestamps"),
+    row("REMOTE_SEND_STACK_USEC", ["Remote", "Send Stack", "", ""], "usec", "%.3f", 0, Need::Nothing,
+        |v| median(v, Part::ServerSend),
+        "median time from netserver's send call to its device, last iteration; with --timestamps"),
+    row("WIRE_BACK_USEC", ["Wire", "Back", "", ""], "usec", "%.3f", 0, Need::Nothing,
+        |v| median(v, Part::WireBack),
+        "median time from netserver's device to netperf's, last iteration; with --timestamps"),
+    row("LOCAL_RECV_STACK_USEC", ["Local", "Recv Stack", "", ""], "usec", "%.3f", 0, Need::Nothing,
+        |v| median(v, Part::ClientReceive),
+        "median time from netperf's device to behind its receive call, last iteration; with --timestamps"),
+    row("CLOCK_OFFSET_USEC", ["Clock", "Offset", "", ""], "usec", "%.3f", 0, Need::Nothing,
+        |v| clock(v, |clock| micros_of(clock.nanos)),
+        "how far netserver's clock is ahead of netperf's, last iteration; with --timestamps; -1 also without"),
+    row("CLOCK_OFFSET_ERROR_USEC", ["Clock", "Offset", "Error", ""], "usec", "%.3f", 0, Need::Nothing,
+        |v| clock(v, |clock| clock.error / 1e3),
+        "how far CLOCK_OFFSET_USEC can be from the truth; with --timestamps"),
+];
+
+fn last<'v>(view: &View<'v>) -> Option<&'v OneWay> {
+    view.outcome.iterations.last()?.one_way.as_ref()
+}
+
+fn median(view: &View<'_>, part: Part) -> Value {
+    let time = last(view).map(|all| all.part(part).median / 1e3);
+    time.map_or(NOT_MEASURED, Value::Real)
+}
+
+fn clock(view: &View<'_>, pick: fn(&ClockOffset) -> f64) -> Value {
+    let figure = last(view).map(|all| pick(&all.clock));
+    figure.map_or(NOT_MEASURED, Value::Real)
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "an offset of years needs no nanoseconds"
+)]
+fn micros_of(nanos: i64) -> f64 {
+    nanos as f64 / 1e3
+}
+
+/// The table of verbosity 2, or nothing.
+pub(crate) fn print(view: &View<'_>) -> String {
+    let Some(all) = last(view) else {
+        return String::new();
+    };
+    let mut out = format!(
+        "\nWhere the time of {} transactions went, microseconds\n{:30}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
+        all.transactions, "", "min", "mean", "median", "99%", "max"
+    );
+    for part in Part::ALL {
+        let took = all.part(part);
+        let times = [took.min, took.mean, took.median, took.p99, took.max];
+        let times = times.map(|nanos| format!("{:>10.3}", nanos / 1e3)).concat();
+        out.push_str(&format!("{:30}{times}\n", part.label()));
+    }
+    let clock = &all.clock;
+    let drift = match clock.drift {
+        Some(drift) => format!("drifts by {:.3} ppm", drift / 1e3),
+        None => "no drift to be seen".to_owned(),
+    };
+    out + &format!(
+        "netserver's clock is ahead by {:.3} +- {:.3}; {drift}\n",
+        micros_of(clock.nanos),
+        clock.error / 1e3
+    )
+}

@@ -1,0 +1,51 @@
+//! Selectors that the original does not have: what was written down over time, summed up.
+//!
+//! They count wherever names are read; `all` and `?`, which scripts know, leave them out.
+
+use netperf_model::Series;
+
+use crate::selectors::{Need, Selector, row};
+use crate::values::{NOT_MEASURED, Value};
+use crate::view::End;
+
+/// Every one, in order.
+#[rustfmt::skip]
+pub(crate) static OVER_TIME: &[Selector] = &[
+    row("LOCAL_TCP_RTT_MIN", ["Local", "TCP RTT", "Min", ""], "usec", "%d", 0, Need::Nothing,
+        |v| of(v.local(), least_trip),
+        "smallest round trip that TCP saw at netperf, last iteration; with --series"),
+    row("REMOTE_TCP_RTT_MIN", ["Remote", "TCP RTT", "Min", ""], "usec", "%d", 0, Need::Nothing,
+        |v| of(v.remote(), least_trip),
+        "smallest round trip that TCP saw at netserver, last iteration; with --series"),
+    row("LOCAL_TCP_RTT_MAX", ["Local", "TCP RTT", "Max", ""], "usec", "%d", 0, Need::Nothing,
+        |v| of(v.local(), largest_trip),
+        "largest smoothed round trip in the samples of netperf's connections, last iteration; with --series"),
+    row("REMOTE_TCP_RTT_MAX", ["Remote", "TCP RTT", "Max", ""], "usec", "%d", 0, Need::Nothing,
+        |v| of(v.remote(), largest_trip),
+        "largest smoothed round trip in the samples of netserver's connections, last iteration; with --series"),
+    row("LOCAL_TCP_CWND_MAX", ["Local", "TCP Window", "Max", ""], "segments", "%d", 0, Need::Nothing,
+        |v| of(v.local(), largest_window),
+        "largest congestion window in the samples of netperf's connections, last iteration; with --series"),
+    row("REMOTE_TCP_CWND_MAX", ["Remote", "TCP Window", "Max", ""], "segments", "%d", 0, Need::Nothing,
+        |v| of(v.remote(), largest_window),
+        "largest congestion window in the samples of netserver's connections, last iteration; with --series"),
+];
+
+fn of(end: End<'_>, pick: fn(&Series) -> Option<u32>) -> Value {
+    let series = end.result.and_then(|result| result.series.as_ref());
+    let value = series.and_then(pick);
+    value.map_or(NOT_MEASURED, |value| Value::Count(value.into()))
+}
+
+/// The smallest round trip: TCP's own, which it forgets after a while.
+fn least_trip(series: &Series) -> Option<u32> {
+    series.smallest(|sample| sample.min_round_trip_micros)
+}
+
+fn largest_trip(series: &Series) -> Option<u32> {
+    series.largest(|sample| sample.round_trip_micros)
+}
+
+fn largest_window(series: &Series) -> Option<u32> {
+    series.largest(|sample| sample.congestion_window_segments)
+}

@@ -1,0 +1,276 @@
+//! What netserver measured and its results have no room for, handed over in pages.
+//!
+//! The results say what there is and how many bytes of it; netperf asks for pages, many
+//! with one request, and puts them together. Both ends know beforehand how much that can
+//! be at most (docs/spec/extension.md, "Appendices").
+
+use std::time::Duration;
+
+use netperf_model::{EndResult, TestPlan};
+use netperf_wire::messages::{Extension, HeaderOnly, ItemKind, Page};
+use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind, Stage};
+
+use crate::error::SessionError;
+use crate::{series, stamps};
+
+/// The most bytes that one appendix can have.
+pub const MOST_BYTES: usize = 4 << 20;
+/// The most pages that are asked for, and sent, at once.
+pub const AT_ONCE: u16 = 512;
+/// How long handing over all of a run's appendices may take.
+pub const HANDING_OVER: Duration = Duration::from_secs(60);
+/// What netserver answers when it does not have the pages that are asked for (`ENODATA`).
+pub const NO_SUCH_PAGES: RemoteErrno = RemoteErrno(61);
+
+/// What an appendix is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppendixKind {
+    /// [`EndResult::series`].
+    Series,
+    /// [`EndResult::stamps`].
+    Stamps,
+}
+
+impl AppendixKind {
+    const ALL: [Self; 2] = [Self::Series, Self::Stamps];
+
+    /// Its number, which never changes.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Series => 1,
+            Self::Stamps => 2,
+        }
+    }
+
+    fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.number() == number)
+    }
+
+    /// Whether a plan asks netserver for it.
+    fn is_wanted(self, plan: &TestPlan) -> bool {
+        match self {
+            Self::Series => plan.remote.series.is_some(),
+            Self::Stamps => plan.remote.stamps,
+        }
+    }
+
+    /// Its bytes; `None` where there is none.
+    fn of(self, result: &EndResult) -> Option<Vec<u8>> {
+        match self {
+            Self::Series => result.series.as_ref().map(series::encode),
+            Self::Stamps => result.stamps.as_ref().map(stamps::encode),
+        }
+    }
+
+    /// Puts what its bytes say where it belongs.
+    fn put(self, bytes: &[u8], result: &mut EndResult) -> Result<(), SessionError> {
+        match self {
+            Self::Series => {
+                let series = series::decode(bytes)
+                    .ok_or_else(|| SessionError::Malformed("the series is cut".to_owned()))?;
+                result.series = Some(series);
+            }
+            Self::Stamps => {
+                let stamps = stamps::decode(bytes)
+                    .ok_or_else(|| SessionError::Malformed("the stamps are cut".to_owned()))?;
+                result.stamps = Some(stamps);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The appendices of a run, at netserver, until the next one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Appendices(Vec<(AppendixKind, Vec<u8>)>);
+
+impl Appendices {
+    /// What is in a result beyond its record.
+    #[must_use]
+    pub fn of(result: &EndResult) -> Self {
+        let kinds = AppendixKind::ALL.into_iter();
+        let all = kinds.filter_map(|kind| Some((kind, kind.of(result)?)));
+        Self(all.filter(|(_, bytes)| bytes.len() <= MOST_BYTES).collect())
+    }
+
+    /// Says what there is.
+    pub(crate) fn announce(&self, told: &mut Extension) {
+        let each = self.0.iter().flat_map(|(kind, bytes)| {
+            let length = u32::try_from(bytes.len()).unwrap_or(0).to_be_bytes();
+            [kind.number()].into_iter().chain(length)
+        });
+        let value: Vec<u8> = each.collect();
+        if !value.is_empty() {
+            told.push(ItemKind::Appendices, &value);
+        }
+    }
+
+    /// The pages that a request asks for; an error number where there are none of them.
+    #[must_use]
+    pub fn answer(&self, wanted: Wanted) -> Vec<Frame> {
+        let pages = self.pages(wanted).unwrap_or_default();
+        let header = Header::response(RequestKind::CpuCalibrate);
+        if pages.is_empty() {
+            return vec![HeaderOnly.encode(header.with_errno(NO_SUCH_PAGES))];
+        }
+        pages.iter().map(|page| page.encode(header)).collect()
+    }
+
+    fn pages(&self, wanted: Wanted) -> Option<Vec<Page>> {
+        let kind = AppendixKind::from_number(wanted.kind)?;
+        let (_, bytes) = self.0.iter().find(|(other, _)| *other == kind)?;
+        let first = usize::try_from(wanted.first).ok()?;
+        let rest = bytes.get(first.checked_mul(Page::ROOM)?..)?;
+        let numbers = wanted.first..=u32::MAX;
+        let pages = numbers.zip(rest.chunks(Page::ROOM));
+        let pages = pages.take(usize::from(wanted.count.min(AT_ONCE)));
+        let page = |(number, bytes): (u32, &[u8])| Page {
+            kind: wanted.kind,
+            number,
+            bytes: bytes.to_vec(),
+        };
+        Some(pages.map(page).collect())
+    }
+}
+
+/// Pages that are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    kind: u8,
+    first: u32,
+    count: u16,
+}
+
+impl Wanted {
+    /// What a request asks for; `None` where it asks for no pages.
+    pub(crate) fn read(asked: &Extension) -> Option<Self> {
+        let value = asked.value(ItemKind::PagesWanted)?;
+        let [kind, a, b, c, d, e, f] = <[u8; 7]>::try_from(value).ok()?;
+        Some(Self {
+            kind,
+            first: u32::from_be_bytes([a, b, c, d]),
+            count: u16::from_be_bytes([e, f]),
+        })
+    }
+
+    fn request(self) -> Frame {
+        let mut value = vec![self.kind];
+        value.extend(self.first.to_be_bytes());
+        value.extend(self.count.to_be_bytes());
+        let mut asked = Extension::default();
+        asked.push(ItemKind::PagesWanted, &value);
+        let mut frame = HeaderOnly.encode(Header::request(RequestKind::CpuCalibrate));
+        asked.encode_over(Stage::Request, &mut frame);
+        frame
+    }
+}
+
+/// Appendices on their way to netperf.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fetching {
+    result: EndResult,
+    /// What is still to be had: its kind and how many bytes; the last is on its way.
+    left: Vec<(AppendixKind, usize)>,
+    got: Vec<u8>,
+    /// Pages that were asked for and have not come.
+    awaited: u16,
+}
+
+/// What to do about appendices.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Next {
+    /// Ask for more pages.
+    Ask(Box<Frame>, Fetching),
+    /// Wait for the next page.
+    Wait(Fetching),
+    /// The result is complete.
+    Done(EndResult),
+}
+
+/// What is to be done once the results are here.
+///
+/// # Errors
+/// When netserver announces more than an appendix can be.
+pub(crate) fn begin(
+    plan: &TestPlan,
+    result: EndResult,
+    frame: &Frame,
+) -> Result<Next, SessionError> {
+    let fetching = Fetching {
+        result,
+        left: announced(plan, frame)?,
+        got: Vec::new(),
+        awaited: 0,
+    };
+    fetching.next()
+}
+
+fn announced(plan: &TestPlan, frame: &Frame) -> Result<Vec<(AppendixKind, usize)>, SessionError> {
+    let told = Extension::decode(Stage::Results, frame).ok().flatten();
+    let told = told.unwrap_or_default();
+    let value = told.value(ItemKind::Appendices).unwrap_or_default();
+    let mut left: Vec<(AppendixKind, usize)> = Vec::new();
+    for entry in value.chunks_exact(5) {
+        let [number, a, b, c, d] = <[u8; 5]>::try_from(entry).unwrap_or_default();
+        // What nobody asked for, or nobody here knows, stays where it is.
+        let kind = AppendixKind::from_number(number).filter(|kind| kind.is_wanted(plan));
+        let twice = |kind: &AppendixKind| left.iter().any(|(other, _)| other == kind);
+        let Some(kind) = kind.filter(|kind| !twice(kind)) else {
+            continue;
+        };
+        let length = usize::try_from(u32::from_be_bytes([a, b, c, d])).unwrap_or(usize::MAX);
+        if length > MOST_BYTES {
+            let text = format!("{length} bytes of appendix {number} are announced");
+            return Err(SessionError::Malformed(text));
+        }
+        left.push((kind, length));
+    }
+    Ok(left)
+}
+
+impl Fetching {
+    /// Takes in a page.
+    ///
+    /// # Errors
+    /// When it is not the one that is awaited, or not as long as it must be.
+    pub(crate) fn take(mut self, frame: &Frame) -> Result<Next, SessionError> {
+        if !frame.errno().is_ok() {
+            return Err(SessionError::Remote(frame.errno()));
+        }
+        let malformed = || SessionError::Malformed("not the page that was asked for".to_owned());
+        let page = Page::decode(frame).ok().flatten().ok_or_else(malformed)?;
+        let (kind, length) = *self.left.last().ok_or_else(malformed)?;
+        let missing = length.saturating_sub(self.got.len());
+        let number = u32::try_from(self.got.len() / Page::ROOM).unwrap_or(u32::MAX);
+        let is_it = page.kind == kind.number() && page.number == number;
+        if !is_it || page.bytes.len() != missing.min(Page::ROOM) {
+            return Err(malformed());
+        }
+        self.got.extend(page.bytes);
+        self.awaited = self.awaited.saturating_sub(1);
+        self.next()
+    }
+
+    fn next(mut self) -> Result<Next, SessionError> {
+        while let Some((kind, length)) = self.left.last().copied() {
+            if self.awaited > 0 {
+                return Ok(Next::Wait(self));
+            }
+            let missing = length.saturating_sub(self.got.len());
+            if missing > 0 {
+                let pages = missing.div_ceil(Page::ROOM).min(usize::from(AT_ONCE));
+                self.awaited = u16::try_from(pages).unwrap_or(AT_ONCE);
+                let wanted = Wanted {
+                    kind: kind.number(),
+                    first: u32::try_from(self.got.len() / Page::ROOM).unwrap_or(u32::MAX),
+                    count: self.awaited,
+                };
+                return Ok(Next::Ask(Box::new(wanted.request()), self));
+            }
+            kind.put(&std::mem::take(&mut self.got), &mut self.result)?;
+            self.left.pop();
+        }
+        Ok(Next::Done(self.result))
+    }
+}

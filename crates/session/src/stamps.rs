@@ -1,0 +1,130 @@
+//! The moments of transactions as the bytes of an appendix (docs/spec/extension.md, "Time
+//! stamps").
+
+use netperf_model::{Stamp, Stamps};
+use netperf_wire::messages::{Extension, ItemKind};
+
+use crate::series::Bytes;
+
+/// The version that is written; stamps of another one cannot be read.
+const VERSION: u8 = 1;
+/// Bytes of a transaction. A reader skips what a later netserver has behind them.
+const STAMP: u16 = 36;
+/// Stamps by the kernel, in its own time.
+const SOFTWARE: u8 = 1;
+
+/// Asks netserver to stamp.
+pub(crate) fn ask(extension: &mut Extension) {
+    extension.push(ItemKind::Timestamps, &[SOFTWARE]);
+}
+
+/// Whether netperf asks for stamps.
+///
+/// # Errors
+/// When it asks for some that are not known here.
+pub(crate) fn asked(extension: &Extension) -> Result<bool, ItemKind> {
+    match extension.value(ItemKind::Timestamps) {
+        None => Ok(false),
+        Some([SOFTWARE]) => Ok(true),
+        Some(_) => Err(ItemKind::Timestamps),
+    }
+}
+
+/// The bytes of stamps.
+pub(crate) fn encode(stamps: &Stamps) -> Vec<u8> {
+    let mut bytes = vec![VERSION, 0];
+    bytes.extend(STAMP.to_be_bytes());
+    let count = u32::try_from(stamps.each.len()).unwrap_or(u32::MAX);
+    for word in [stamps.every, stamps.incomplete, count] {
+        bytes.extend(word.to_be_bytes());
+    }
+    for stamp in &stamps.each {
+        bytes.extend(stamp.number.to_be_bytes());
+        for moment in [stamp.sending, stamp.sent, stamp.arrived, stamp.received] {
+            bytes.extend(moment.to_be_bytes());
+        }
+    }
+    bytes
+}
+
+/// The stamps in these bytes; `None` where they are none.
+pub(crate) fn decode(bytes: &[u8]) -> Option<Stamps> {
+    let mut bytes = Bytes(bytes);
+    if bytes.take::<2>()? != [VERSION, 0] {
+        return None;
+    }
+    let size = usize::from(u16::from_be_bytes(bytes.take()?));
+    let (every, incomplete) = (bytes.word()?, bytes.word()?);
+    let length = size.checked_mul(usize::try_from(bytes.word()?).ok()?)?;
+    if size < usize::from(STAMP) {
+        return None;
+    }
+    let stamps = bytes.part(length)?.chunks_exact(size);
+    let each: Option<Vec<Stamp>> = stamps.map(|stamp| get(Bytes(stamp))).collect();
+    Some(Stamps {
+        every,
+        incomplete,
+        each: each?,
+    })
+}
+
+fn get(mut bytes: Bytes<'_>) -> Option<Stamp> {
+    Some(Stamp {
+        number: bytes.word()?,
+        sending: bytes.long()?,
+        sent: bytes.long()?,
+        arrived: bytes.long()?,
+        received: bytes.long()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamps() -> Stamps {
+        let stamp = |number: u32| Stamp {
+            number,
+            sending: u64::MAX - 3,
+            sent: 1 << 60,
+            arrived: u64::from(number),
+            received: 7,
+        };
+        Stamps {
+            every: 4,
+            incomplete: 2,
+            each: (1..4).map(stamp).collect(),
+        }
+    }
+
+    #[test]
+    fn stamps_cross_whole() {
+        assert_eq!(decode(&encode(&stamps())), Some(stamps()));
+        assert_eq!(decode(&encode(&Stamps::default())), Some(Stamps::default()));
+    }
+
+    #[test]
+    fn no_part_of_stamps_is_taken_for_some_and_no_number_of_them_is_believed() {
+        let whole = encode(&stamps());
+        for length in 0..whole.len() {
+            assert_eq!(decode(&whole[..length]), None, "{length}");
+        }
+        let mut much = whole.clone();
+        much[12..16].copy_from_slice(&[0xff; 4]);
+        assert_eq!(decode(&much), None);
+        let mut short = whole;
+        short[2..4].copy_from_slice(&[0, 35]);
+        assert_eq!(decode(&short), None);
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused_and_not_left_out() {
+        let mut extension = Extension::default();
+        assert_eq!(asked(&extension), Ok(false));
+        ask(&mut extension);
+        assert_eq!(asked(&extension), Ok(true));
+        let mut extension = Extension::default();
+        extension.push(ItemKind::Timestamps, &[2]);
+        assert_eq!(asked(&extension), Err(ItemKind::Timestamps));
+    }
+}

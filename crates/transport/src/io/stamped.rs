@@ -1,0 +1,269 @@
+//! Requests and responses whose departure and arrival the kernel stamps: where the time of
+//! a transaction goes at this end.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use netperf_model::{Stamp, Stamps};
+use netperf_os::io::Source;
+use netperf_os::stamps::{self, Peer, now};
+use netperf_os::{SockAddr, Socket};
+
+use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received, stream_sent};
+use crate::meeting::{OnSocket, Parted, Parts};
+use crate::udp::mark_the_end;
+
+/// The most transactions that are kept.
+const MOST: u32 = 8192;
+
+/// Where messages go.
+#[derive(Debug)]
+enum Way {
+    /// Over a connection that has no boundaries.
+    Stream,
+    /// To whom the socket is connected.
+    Connected,
+    /// To this address.
+    To(SockAddr),
+    /// To whoever asked.
+    Back(Source),
+}
+
+/// A socket on which transactions are stamped; `WHOLE` says that it keeps boundaries.
+#[derive(Debug)]
+pub struct Stamped<const WHOLE: bool> {
+    socket: Socket,
+    way: Way,
+    log: Log,
+    /// What the next departure that is asked for will be called, or the bytes so far.
+    next_id: u32,
+}
+
+impl Stamped<false> {
+    /// A connection; `asking` at netperf's end.
+    ///
+    /// # Errors
+    /// When the kernel does not stamp.
+    pub fn stream(socket: Socket, asking: bool) -> io::Result<Self> {
+        Self::new(socket, Way::Stream, asking)
+    }
+}
+
+impl Stamped<true> {
+    /// netperf's datagrams: to an address, or to whom the socket is connected.
+    ///
+    /// # Errors
+    /// When the kernel does not stamp.
+    pub fn asking(socket: Socket, to: Option<SockAddr>) -> io::Result<Self> {
+        Self::new(socket, to.map_or(Way::Connected, Way::To), true)
+    }
+
+    /// netserver's datagrams, back to whoever asked.
+    ///
+    /// # Errors
+    /// When the kernel does not stamp.
+    pub fn answering(socket: Socket) -> io::Result<Self> {
+        Self::new(socket, Way::Back(Source::unknown()), false)
+    }
+}
+
+impl<const WHOLE: bool> Stamped<WHOLE> {
+    fn new(socket: Socket, way: Way, asking: bool) -> io::Result<Self> {
+        stamps::enable(socket.as_fd())?;
+        Ok(Self {
+            socket,
+            way,
+            log: Log::new(asking),
+            next_id: 0,
+        })
+    }
+
+    fn call(&mut self, buf: &[u8], stamped: bool) -> io::Result<usize> {
+        let peer = match &self.way {
+            Way::Stream | Way::Connected => Peer::Connected,
+            Way::To(address) => Peer::At(address),
+            Way::Back(source) => Peer::Source(source),
+        };
+        stamps::send(self.socket.as_fd(), buf, &peer, stamped)
+    }
+
+    /// What the departure of a message is called that was just sent.
+    fn id_of(&mut self, bytes: usize, stamped: bool) -> u32 {
+        if matches!(self.way, Way::Stream) {
+            let bytes = u32::try_from(bytes).unwrap_or(0);
+            self.next_id = self.next_id.wrapping_add(bytes);
+            return self.next_id.wrapping_sub(1);
+        }
+        let id = self.next_id;
+        self.next_id = id.wrapping_add(u32::from(stamped));
+        id
+    }
+}
+
+impl<const WHOLE: bool> Endpoint for Stamped<WHOLE> {
+    const KEEPS_BOUNDARIES: bool = WHOLE;
+
+    #[inline]
+    fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
+        let stamped = self.log.before_send(&self.socket);
+        let result = self.call(buf, stamped);
+        if let Ok(bytes) = result {
+            let id = self.id_of(bytes, stamped);
+            self.log.sent(id);
+        }
+        match self.way {
+            Way::Stream => stream_sent(result),
+            Way::Connected | Way::To(_) | Way::Back(_) => datagram_sent(result),
+        }
+    }
+
+    #[inline]
+    fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
+        let source = match &mut self.way {
+            Way::Back(source) => Some(source),
+            Way::Stream | Way::Connected | Way::To(_) => None,
+        };
+        match stamps::recv(self.socket.as_fd(), buf, source) {
+            Ok((bytes, arrived)) => {
+                if bytes > 0 {
+                    self.log.got(arrived, &self.socket);
+                }
+                received(Ok(bytes))
+            }
+            Err(error) => received(Err(error)),
+        }
+    }
+
+    fn stamps(&mut self) -> Option<Stamps> {
+        Some(self.log.finish(&self.socket))
+    }
+}
+
+impl<const WHOLE: bool> OnSocket for Stamped<WHOLE> {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    fn into_socket(self) -> Socket {
+        self.socket
+    }
+}
+
+impl Parts for Stamped<true> {
+    fn part(mut self) -> Parted {
+        // A peer that is gone needs no telling.
+        let known = !matches!(&self.way, Way::Back(source) if !source.is_known());
+        mark_the_end(move || {
+            if known {
+                drop(self.call(&[], false));
+            }
+        })
+    }
+}
+
+/// The transactions that were looked at.
+#[derive(Debug)]
+struct Log {
+    asking: bool,
+    every: u32,
+    incomplete: u32,
+    each: Vec<Stamp>,
+    /// Which transaction this is, from 1.
+    number: u32,
+    /// Whether the last thing that happened is a send; `None` at the beginning.
+    sending: Option<bool>,
+    /// The transaction under way, where it is looked at.
+    open: Option<Stamp>,
+    /// What its departure is called.
+    id: u32,
+}
+
+impl Log {
+    fn new(asking: bool) -> Self {
+        Self {
+            asking,
+            every: 1,
+            incomplete: 0,
+            each: Vec::with_capacity(usize::try_from(MOST).unwrap_or(0)),
+            number: 0,
+            sending: None,
+            open: None,
+            id: 0,
+        }
+    }
+
+    /// A message is about to be sent; whether it is to be stamped.
+    #[inline]
+    fn before_send(&mut self, socket: &Socket) -> bool {
+        let begins = self.sending != Some(true);
+        if begins && self.asking {
+            self.next(socket);
+        }
+        self.sending = Some(true);
+        if let Some(open) = self.open.as_mut().filter(|_| begins) {
+            open.sending = now();
+        }
+        self.open.is_some()
+    }
+
+    #[inline]
+    fn sent(&mut self, id: u32) {
+        self.id = id;
+    }
+
+    /// Something was received.
+    #[inline]
+    fn got(&mut self, arrived: Option<u64>, socket: &Socket) {
+        if self.sending != Some(false) && !self.asking {
+            self.next(socket);
+        }
+        self.sending = Some(false);
+        if let Some(open) = &mut self.open {
+            open.received = now();
+            open.arrived = arrived.unwrap_or(0);
+        }
+    }
+
+    /// The next transaction begins. Both ends forget every second one when they have come
+    /// to the same number, and so keep the same.
+    fn next(&mut self, socket: &Socket) {
+        self.close(socket);
+        self.number = self.number.wrapping_add(1);
+        if self.number / self.every >= MOST {
+            self.every = self.every.saturating_mul(2);
+            let every = self.every;
+            self.each.retain(|stamp| stamp.number % every == 0);
+        }
+        self.open = (self.number % self.every == 0).then_some(Stamp {
+            number: self.number,
+            ..Stamp::default()
+        });
+    }
+
+    /// The transaction under way is over.
+    fn close(&mut self, socket: &Socket) {
+        let Some(mut open) = self.open.take() else {
+            return;
+        };
+        // A stamp that cannot be had is one that is missing.
+        while let Ok(Some(departure)) = stamps::departure(socket.as_fd()) {
+            if departure.id == self.id {
+                open.sent = departure.nanos;
+            }
+        }
+        if open.sent > 0 && open.arrived > 0 && open.sending > 0 && open.received > 0 {
+            self.each.push(open);
+        } else {
+            self.incomplete += 1;
+        }
+    }
+
+    fn finish(&mut self, socket: &Socket) -> Stamps {
+        self.close(socket);
+        Stamps {
+            every: self.every,
+            incomplete: self.incomplete,
+            each: std::mem::take(&mut self.each),
+        }
+    }
+}

@@ -14,7 +14,7 @@ use crate::flows::poller::{Spinning, Together};
 use crate::flows::shared::Shared;
 use crate::flows::worker::Report;
 use crate::live::{Counts, Live};
-use crate::record::Kept;
+use crate::record::{Kept, Recorder};
 use crate::ring::{Layout, Ring};
 
 fn ring(size: u32) -> Ring {
@@ -36,8 +36,8 @@ fn messages(direction: Direction, sizes: (u32, u32)) -> (Option<Ring>, Option<Ri
 fn slots(
     flows: usize,
     share: impl Fn(u32) -> u64,
-) -> Vec<Flow<Slot<Tcp>, netperf_measure::clock::Moment>> {
-    let mark = netperf_measure::clock::now();
+) -> Vec<Flow<Slot<Tcp>, <Kept as Recorder>::Mark>> {
+    let mark = Kept::new(1).begin();
     let flows = u32::try_from(flows).unwrap();
     (0..flows)
         .map(|flow| Flow::new(Slot::empty(), share(flow), 1, mark))

@@ -149,13 +149,15 @@ pub enum Feature {
     Splice,
     /// `IPV6_FLOWLABEL_MGR`.
     FlowLabel,
+    /// `SO_MAX_PACING_RATE`.
+    Pacing,
     /// Numbers in datagrams, and what they tell of loss, order and delay.
     Sequence,
 }
 
 impl Feature {
     /// Every feature.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Poll,
         Self::Epoll,
         Self::Uring,
@@ -170,6 +172,7 @@ impl Feature {
         Self::Mark,
         Self::Splice,
         Self::FlowLabel,
+        Self::Pacing,
         Self::Sequence,
     ];
 
@@ -191,6 +194,7 @@ impl Feature {
             Self::Mark => "mark",
             Self::Splice => "splice",
             Self::FlowLabel => "flow-label",
+            Self::Pacing => "pacing",
             Self::Sequence => "sequence",
         }
     }
@@ -219,6 +223,7 @@ impl Feature {
             Self::Mark => "--mark",
             Self::Splice => "--splice",
             Self::FlowLabel => "--flow-label",
+            Self::Pacing => "--remote-pacing-rate",
             Self::Sequence => "--sequence",
         }
     }
@@ -239,6 +244,7 @@ impl Feature {
             | Self::Batch
             | Self::QuickAck
             | Self::Splice
+            | Self::Pacing
             | Self::Sequence => "",
             Self::Uring => "Linux 6.1 that lets this user have io_uring (kernel.io_uring_disabled)",
             Self::ZeroCopy => "Linux 4.14",

@@ -316,6 +316,7 @@ impl EndPlan {
             (Feature::Mark, socket.mark.is_some()),
             (Feature::Splice, io.splice),
             (Feature::FlowLabel, socket.flow_label.is_some()),
+            (Feature::Pacing, socket.pacing_rate.is_some()),
             (Feature::Sequence, self.sequence),
         ];
         asked

@@ -148,7 +148,7 @@ fn of_kind(plan: &TestPlan, kind: Kind) -> Option<&'static str> {
 }
 
 /// What flows can be asked for besides, at either end.
-const KNOWN: [Feature; 8] = [
+const KNOWN: [Feature; 9] = [
     Feature::Poll,
     Feature::Epoll,
     Feature::Discard,
@@ -157,6 +157,7 @@ const KNOWN: [Feature; 8] = [
     Feature::NotSentLowAt,
     Feature::Device,
     Feature::Mark,
+    Feature::Pacing,
 ];
 
 /// Ways to move bytes that flows do not know.

@@ -45,6 +45,7 @@ fn try_out(feature: Feature) -> io::Result<()> {
         | Feature::Device
         | Feature::Mark
         | Feature::Splice
+        | Feature::Pacing
         | Feature::Sequence => Ok(()),
         Feature::Uring => Uring::new(1, None).map(drop),
         Feature::FlowLabel => socket::create(Udp, Family::V6).map(drop),

@@ -226,7 +226,7 @@ impl ItemKind {
             Self::Features => 160,
             Self::Ports => 240,
             Self::DataPath => 6,
-            Self::SocketOptions => 25,
+            Self::SocketOptions => 30,
             Self::BindDevice => 15,
             Self::PathCounts => 48,
             Self::Refusal => 200,

@@ -103,6 +103,8 @@ pub struct IoArgs {
     pub mark: Ends<i32>,
     /// `--flow-label`.
     pub flow_label: Ends<i32>,
+    /// `--remote-pacing-rate`: bytes per second.
+    pub remote_pacing: Option<i32>,
     /// `--sequence`.
     pub sequence: bool,
 }

@@ -155,6 +155,8 @@ pub enum Feature {
     Splice,
     /// `IPV6_FLOWLABEL_MGR`.
     FlowLabel,
+    /// `SO_MAX_PACING_RATE`.
+    Pacing,
     /// Numbers in datagrams, and what they tell of loss, order and delay.
     Sequence,
     /// Bulk data both ways at once over one connection or socket.
@@ -163,7 +165,7 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Poll,
         Self::Epoll,
         Self::Uring,
@@ -181,6 +183,7 @@ impl Feature {
         Self::Timestamps,
         Self::Splice,
         Self::FlowLabel,
+        Self::Pacing,
         Self::Sequence,
         Self::Duplex,
     ];
@@ -206,6 +209,7 @@ impl Feature {
             Self::Timestamps => "timestamps",
             Self::Splice => "splice",
             Self::FlowLabel => "flow-label",
+            Self::Pacing => "pacing",
             Self::Sequence => "sequence",
             Self::Duplex => "duplex",
         }
@@ -237,6 +241,7 @@ impl Feature {
             Self::Timestamps => "--timestamps",
             Self::Splice => "--splice",
             Self::FlowLabel => "--flow-label",
+            Self::Pacing => "--remote-pacing-rate",
             Self::Sequence => "--sequence",
             Self::Duplex => "--bidirectional",
         }
@@ -260,6 +265,7 @@ impl Feature {
             | Self::Pages
             | Self::Series
             | Self::Splice
+            | Self::Pacing
             | Self::Sequence
             | Self::Duplex => "",
             Self::Uring => "Linux 6.1 that lets this user have io_uring (kernel.io_uring_disabled)",

@@ -375,6 +375,7 @@ impl EndPlan {
             (Feature::Series, self.series.is_some()),
             (Feature::Splice, io.splice),
             (Feature::FlowLabel, socket.flow_label.is_some()),
+            (Feature::Pacing, socket.pacing_rate.is_some()),
             (Feature::Sequence, self.sequence),
             (Feature::Duplex, self.duplex),
         ];

@@ -58,6 +58,8 @@ fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option
         Feature::Segments => no_segments(plan, end, way),
         Feature::Splice => no_splice(plan, end, way),
         Feature::FlowLabel => no_flow_label(plan),
+        // Every socket takes it, and TCP and the queue fq heed it.
+        Feature::Pacing => None,
         Feature::QuickAck | Feature::NotSentLowAt => {
             (!is_tcp(plan.transport)).then_some("only TCP has it")
         }

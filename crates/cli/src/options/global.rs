@@ -337,6 +337,7 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     io::DEVICE,
     io::MARK,
     io::FLOW_LABEL,
+    io::REMOTE_PACING,
     Opt::ready(
         'a',
         "send,recv",

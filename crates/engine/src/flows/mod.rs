@@ -148,7 +148,7 @@ fn of_kind(plan: &TestPlan, kind: Kind) -> Option<&'static str> {
 }
 
 /// What flows can be asked for besides, at either end.
-const KNOWN: [Feature; 10] = [
+const KNOWN: [Feature; 11] = [
     Feature::Poll,
     Feature::Epoll,
     Feature::Discard,
@@ -159,6 +159,7 @@ const KNOWN: [Feature; 10] = [
     Feature::Mark,
     Feature::Pages,
     Feature::Series,
+    Feature::Pacing,
 ];
 
 /// Ways to move bytes that flows do not know.

@@ -49,6 +49,7 @@ fn try_out(feature: Feature) -> io::Result<()> {
         | Feature::Pages
         | Feature::Series
         | Feature::Splice
+        | Feature::Pacing
         | Feature::Sequence
         | Feature::Duplex => Ok(()),
         Feature::Timestamps => netperf_os::stamps::enable(any_socket(Udp)?.as_fd()),

@@ -264,7 +264,7 @@ impl ItemKind {
             Self::Features => 230,
             Self::Ports => 240,
             Self::DataPath => 6,
-            Self::SocketOptions => 25,
+            Self::SocketOptions => 30,
             Self::BindDevice => 15,
             Self::PathCounts => 48,
             Self::Appendices => 40,

@@ -61,6 +61,11 @@ fuzz:
 fuzz-one target seconds:
     RUSTC_BOOTSTRAP=1 cargo fuzz run {{ target }} -- -max_total_time={{ seconds }}
 
+# What an honest client loses while others mean harm (--help for options).
+bench-hostile *options:
+    cargo build --release -p netperf
+    cargo run --release -q -p xtask -- bench-hostile {{ options }}
+
 # Ours against netperf 2.7.0, iperf3, iperf and sockperf, in turn (--help for options).
 bench *options:
     cargo build --release -p netperf

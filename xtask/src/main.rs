@@ -8,6 +8,7 @@
 
 mod bench;
 mod generate;
+mod hostile;
 mod instructions;
 mod options;
 
@@ -19,6 +20,7 @@ const USAGE: &str = "\
 usage: xtask gen [--check]
        xtask bench [ROW or GROUP ...] [--pairs N] [--seconds N] [--without A,B]
                    [--out FOLDER] [--list] [--check]
+       xtask bench-hostile [--pairs N] [--seconds N] [--check]
        xtask instructions [--check]
 common: [--ours FOLDER] [--stock FOLDER] [--cpus CLIENT,SERVER]
 
@@ -33,6 +35,8 @@ bench          runs ours and what it is held against in turn, pinned, and prints
   --out        where bench.md and bench.json go (target/bench)
   --list       prints the names of all rows
   --check      fails if a row misses what is asked of it
+bench-hostile  an honest client's rate beside 2,000 silent clients, with and without an attack
+  --check      fails if the attack costs more than 5 %
 instructions   user-space instructions of the client, by callgrind
   --check      fails unless ours are few enough, and below the original's";
 
@@ -45,6 +49,7 @@ fn main() -> ExitCode {
     let run = match words.first().map(String::as_str) {
         Some("gen") => generate::run,
         Some("bench") => bench::run,
+        Some("bench-hostile") => hostile::run,
         Some("instructions") => instructions::run,
         _ => {
             eprintln!("{USAGE}");

@@ -7,7 +7,7 @@
 mod many;
 mod peers;
 mod rows;
-mod stats;
+pub(crate) mod stats;
 mod table;
 
 use netperf_testkit::{Invocation, Scratch};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use netperf_model::{CpuMethod, Family, IoMethod, Limit, Placement, Unit};
+use netperf_model::{Arrival, CpuMethod, Family, IoMethod, Limit, Placement, Unit};
 
 use crate::grammar::Direction;
 
@@ -180,6 +180,28 @@ pub struct GlobalArgs {
     pub passphrase: Option<String>,
     /// Many flows at once.
     pub flows: FlowsArgs,
+    /// A rate to keep to.
+    pub rate: RateArgs,
+}
+
+/// The options about a rate to keep to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RateArgs {
+    /// `--rate`.
+    pub rate: Option<RateArg>,
+    /// `--arrival`.
+    pub arrival: Option<Arrival>,
+    /// `--seed`.
+    pub seed: Option<u64>,
+}
+
+/// So much a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateArg {
+    /// The number, above 0.
+    pub per_second: f64,
+    /// Whether it counts packets; otherwise requests or bits, as the test has it.
+    pub packets: bool,
 }
 
 /// The options about many flows; any of them asks for the engine that has them.

@@ -209,6 +209,13 @@ pub enum CliError {
         /// The word.
         word: String,
     },
+    /// An option that says more of a rate, without one.
+    NeedsRate {
+        /// argv\[0\].
+        program: String,
+        /// The option, without its dashes.
+        option: &'static str,
+    },
     /// A transport that is not in the catalogue.
     Transport {
         /// argv\[0\].
@@ -233,6 +240,7 @@ impl CliError {
             | Self::LongOption(_)
             | Self::RemoteFillName
             | Self::SocketKind { .. }
+            | Self::NeedsRate { .. }
             | Self::Transport { .. } => Stream::Stderr,
         }
     }
@@ -247,7 +255,10 @@ impl CliError {
             | Self::SelectionName { .. }
             | Self::NoDefaultPort { .. }
             | Self::NeedsControl { .. } => 255,
-            Self::NotUtf8 { .. } | Self::LongOption(_) | Self::SocketKind { .. } => 2,
+            Self::NotUtf8 { .. }
+            | Self::LongOption(_)
+            | Self::SocketKind { .. }
+            | Self::NeedsRate { .. } => 2,
             Self::Transport { .. } | Self::Associations => 1,
         }
     }
@@ -285,6 +296,12 @@ impl fmt::Display for CliError {
                 f,
                 "{program}: socket type '{word}' is unknown, use stream, dgram or seqpacket"
             ),
+            Self::NeedsRate { program, option } => {
+                write!(
+                    f,
+                    "{program}: --{option} is for tests at a rate: give --rate as well"
+                )
+            }
             Self::Transport { program, wanted } => {
                 write!(f, "{program}: transport {wanted} is not supported")
             }

@@ -70,6 +70,10 @@ pub(crate) enum Kind {
     Confidence,
     /// Numbers of CPUs and ranges of them.
     Cpus,
+    /// So much a second.
+    Rate,
+    /// A whole number of up to 64 bits.
+    Seed,
     /// A rule by which threads are placed on CPUs.
     Placement,
     /// Two with a comma between, either of which may be left out; one alone is
@@ -132,6 +136,8 @@ impl Kind {
             }
             Self::Confidence => confidence(text).map(Cow::Owned),
             Self::Cpus => as_it_is(cpu_list(text).is_some()),
+            Self::Rate => as_it_is(grammar::rate(text).is_some()),
+            Self::Seed => as_it_is(is_seed(text)),
             Self::Placement => as_it_is(Placement::named(text).is_some()),
             Self::Pair(first, second) => pair((first, second), text),
         }
@@ -161,6 +167,8 @@ impl Kind {
             Self::Direction => "send, recv or rr, or several with | between",
             Self::Confidence => "95 or 99, a comma and a width in percent, such as 99,5",
             Self::Cpus => "a list of CPUs such as 0-3,8",
+            Self::Rate => "a rate such as 50k, 2.5M or 20kpps, above 0",
+            Self::Seed => "a whole number of at most 64 bits",
             Self::Placement => "spread, pack, near-irq or a node such as node:0",
             Self::Unit | Self::Switch | Self::Protocol | Self::Word(_) => {
                 return format!("one of {}", self.choices().join(", "));
@@ -249,6 +257,8 @@ impl Kind {
             | Self::Size
             | Self::SizeOrDefault
             | Self::Confidence
+            | Self::Rate
+            | Self::Seed
             | Self::Cpus => Vec::new(),
         }
     }
@@ -362,6 +372,10 @@ fn size(text: &str) -> Option<i32> {
         .unwrap_or(text);
     let factor = i64::from(grammar::size(&format!("1{}", text.get(digits.len()..)?)));
     i32::try_from(number(digits)?.checked_mul(factor)?).ok()
+}
+
+fn is_seed(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u64>().is_ok()
 }
 
 fn is_decimal(text: &str) -> bool {

@@ -34,8 +34,8 @@ use std::path::Path;
 
 pub use args::{
     Args, ConfidenceArg, CpuArg, Ends, FlowsArgs, GlobalArgs, HostArg, InterimArg, IoArgs,
-    IterationsArg, JsonArg, Layout, OutputArg, ReportArgs, ServerArgs, SocketKindArg, TestArgs,
-    TransportArg, Ways,
+    IterationsArg, JsonArg, Layout, OutputArg, RateArg, RateArgs, ReportArgs, ServerArgs,
+    SocketKindArg, TestArgs, TransportArg, Ways,
 };
 pub use command::{
     CliError, Command, List, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_model::{
     Address, CpuUsage, Domain, EndResult, EndSetup, Family, Flows, Hosts, IoCounts, Latency,
-    Limit as LimitPlan, Meeting, Tally, TestId, TestPlan,
+    Limit as LimitPlan, Meeting, Paced, Tally, TestId, TestPlan,
 };
 use netperf_os::Socket;
 use netperf_os::bell::{self, Bell, Outside, Schedule};
@@ -17,6 +17,7 @@ pub use netperf_transport::meeting::EndMark;
 use netperf_transport::place::{self, Placed, Wanted};
 use netperf_transport::socket::{self, Facts};
 
+use crate::book::Book;
 use crate::dispatch::{self, Keeping};
 use crate::end::{self, Carries, Rings};
 use crate::error::{EngineError, Operation, refused};
@@ -52,6 +53,10 @@ pub(crate) struct Work<'a> {
     pub(crate) file: Option<File>,
     /// What went on underneath the messages.
     pub(crate) counts: Option<IoCounts>,
+    /// The account of requests that are sent at times of their own.
+    pub(crate) book: Option<Book>,
+    /// What keeping to a rate came to.
+    pub(crate) paced: Option<Paced>,
 }
 
 /// What a run came to at netperf's end.
@@ -148,6 +153,8 @@ impl<'a> Client<'a> {
             setup,
             file,
             counts: None,
+            book: paths::has_times_of_its_own(plan).then(Book::new),
+            paced: None,
         };
         Ok(Self {
             work,
@@ -215,7 +222,12 @@ impl<'a> Client<'a> {
         };
         let elapsed = sampled.saturating_sub(in_vain);
         let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
-        let run = finished(&work, moved, tally, elapsed, cpu);
+        if let Some((from_due, paced)) = work.book.take().map(Book::balance) {
+            latency = Some(from_due);
+            work.paced = Some(paced);
+        }
+        let mut run = finished(&work, moved, tally, elapsed, cpu);
+        run.result.paced = work.paced.take();
         Ok(Run {
             latency,
             paused: paused.as_secs_f64(),

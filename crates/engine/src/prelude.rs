@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::plan::TouchPlan;
-use netperf_model::{EndPlan, PacePlan, Tally};
+use netperf_model::{EndPlan, PacePlan, Paced, Tally};
 
+use crate::rated::Rated;
 use crate::stop::{Ended, Phase, Stop};
 
 /// How much of the time that a paced loop lost it makes up for.
@@ -19,6 +20,15 @@ pub trait Prelude {
 
     /// The time spent waiting so far.
     fn paused(&self) -> Duration;
+
+    /// The loop is over.
+    fn over(&mut self) {}
+
+    /// What keeping to a rate came to; `None` where there was none.
+    fn paced(&self, tally: &Tally) -> Option<Paced> {
+        let _unpaced = tally;
+        None
+    }
 }
 
 /// Nothing.
@@ -37,9 +47,10 @@ impl Prelude for Nothing {
 }
 
 /// Pacing, touching, or both.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Chores {
     pace: Option<Pace>,
+    rate: Option<Box<Rated>>,
     touch: TouchPlan,
     paused: Duration,
 }
@@ -52,11 +63,13 @@ impl Chores {
             .pace
             .filter(|pace| pace.burst > 0 && !pace.interval.is_zero());
         let touch = plan.touch;
-        if pace.is_none() && touch == TouchPlan::default() {
+        let rate = Rated::of(plan);
+        if pace.is_none() && rate.is_none() && touch == TouchPlan::default() {
             return None;
         }
         Some(Self {
             pace: pace.map(Pace::new),
+            rate: rate.map(Box::new),
             touch,
             paused: Duration::ZERO,
         })
@@ -67,15 +80,30 @@ impl Prelude for Chores {
     #[inline]
     fn before<S: Stop>(&mut self, buffer: &mut [u8], stop: &mut S, tally: &Tally) -> Option<Ended> {
         touch(self.touch, buffer);
-        let pace = self.pace.as_mut()?;
+        if self.pace.is_none() && self.rate.is_none() {
+            return None;
+        }
         let start = clock::now();
-        let ended = pace.wait(start, stop, tally);
+        let paced = self.pace.as_mut();
+        let ended = paced.and_then(|pace| pace.wait(start, stop, tally));
+        let rated = self.rate.as_mut().filter(|_| ended.is_none());
+        let ended = rated.map_or(ended, |rate| rate.wait(buffer.len(), stop, tally));
         self.paused += start.elapsed();
         ended
     }
 
     fn paused(&self) -> Duration {
         self.paused
+    }
+
+    fn over(&mut self) {
+        if let Some(rate) = &mut self.rate {
+            rate.over();
+        }
+    }
+
+    fn paced(&self, tally: &Tally) -> Option<Paced> {
+        self.rate.as_ref().map(|rate| rate.paced(tally))
     }
 }
 

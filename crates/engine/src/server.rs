@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{
-    Address, EndResult, EndSetup, Ending, IoCounts, Limit as LimitPlan, ServerJob, Tally,
+    Address, EndResult, EndSetup, Ending, IoCounts, Limit as LimitPlan, Paced, ServerJob, Tally,
 };
 use netperf_os::Socket;
 use netperf_os::bell::{self, Bell, Outside, Schedule};
@@ -48,6 +48,8 @@ pub(crate) struct Work {
     pub(crate) setup: EndSetup,
     /// What went on underneath the messages.
     pub(crate) counts: Option<IoCounts>,
+    /// What keeping to a rate came to.
+    pub(crate) paced: Option<Paced>,
 }
 
 /// What moved, before the clock stopped.
@@ -104,6 +106,7 @@ impl Server {
                 rings,
                 setup,
                 counts: None,
+                paced: None,
             },
             socket: opened.socket,
             placed,
@@ -158,14 +161,18 @@ impl Server {
         let elapsed = sampled.saturating_sub(waited_in_vain(&work.job, &served));
         let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
         let facts = served.facts.unwrap_or_default();
-        Ok(end::result(
+        let result = end::result(
             &work.job.end,
             &work.setup,
             facts,
             tally,
             elapsed,
             (cpu, work.counts),
-        ))
+        );
+        Ok(EndResult {
+            paced: work.paced,
+            ..result
+        })
     }
 }
 

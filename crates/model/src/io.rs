@@ -126,11 +126,13 @@ pub enum Feature {
     Device,
     /// `SO_MARK`.
     Mark,
+    /// [`EndPlan::rate`](crate::EndPlan::rate).
+    Rate,
 }
 
 impl Feature {
     /// Every feature.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Poll,
         Self::Epoll,
         Self::ZeroCopy,
@@ -142,6 +144,7 @@ impl Feature {
         Self::NotSentLowAt,
         Self::Device,
         Self::Mark,
+        Self::Rate,
     ];
 
     /// Its name between our ends, which never changes.
@@ -159,6 +162,7 @@ impl Feature {
             Self::NotSentLowAt => "notsent-lowat",
             Self::Device => "device",
             Self::Mark => "mark",
+            Self::Rate => "rate",
         }
     }
 
@@ -183,6 +187,7 @@ impl Feature {
             Self::NotSentLowAt => "--notsent-lowat",
             Self::Device => "--bind-device",
             Self::Mark => "--mark",
+            Self::Rate => "--rate",
         }
     }
 
@@ -190,7 +195,12 @@ impl Feature {
     #[must_use]
     pub const fn needs(self) -> &'static str {
         match self {
-            Self::Poll | Self::Epoll | Self::Discard | Self::Batch | Self::QuickAck => "",
+            Self::Poll
+            | Self::Epoll
+            | Self::Discard
+            | Self::Batch
+            | Self::QuickAck
+            | Self::Rate => "",
             Self::ZeroCopy => "Linux 4.14",
             Self::Segments => "Linux 5.0",
             Self::BusyPoll => "a kernel with CONFIG_NET_RX_BUSY_POLL, and CAP_NET_ADMIN",

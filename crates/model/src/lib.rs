@@ -18,6 +18,7 @@ pub mod latency;
 pub mod many;
 pub mod outcome;
 pub mod plan;
+pub mod rate;
 pub mod refusal;
 pub mod units;
 
@@ -40,5 +41,6 @@ pub use plan::{
     Flow, Format, Limit, PacePlan, PlacePlan, ReportPlan, RingPlan, Routing, SelectionSource,
     SocketPlan, TestPlan, TouchPlan,
 };
+pub use rate::{Arrival, Lateness, Paced, RatePlan, RateUnit};
 pub use refusal::{Refusal, refusal};
 pub use units::{Unit, UnitKind};

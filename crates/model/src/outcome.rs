@@ -10,6 +10,7 @@ use crate::io::IoCounts;
 use crate::latency::Latency;
 use crate::many::{Crew, Flows, Window};
 use crate::plan::TestPlan;
+use crate::rate::Paced;
 
 /// Counts kept by the loop of one end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,6 +80,8 @@ pub struct EndResult {
     /// What went on underneath the messages; `None` where each was moved by a call of its
     /// own, and where nobody told.
     pub io: Option<IoCounts>,
+    /// What keeping to a rate came to; `None` where there was none, or nobody told.
+    pub paced: Option<Paced>,
 }
 
 /// What TCP knew of the data connection at one moment (tcp(7), `TCP_INFO`).
@@ -172,6 +175,12 @@ pub enum Warning {
     PeerLost(String),
     /// The connection was to be Multipath TCP, and the other end made plain TCP of it.
     FellBackToTcp,
+    /// netperf sent requests so late that the latency has it in it.
+    GeneratorLate(String),
+    /// Less was sent than the rate asked for.
+    RateMissed(String),
+    /// Requests without a response, which no figure of latency has in it.
+    Unanswered(String),
 }
 
 /// From when to when, since 1970 by the wall clock.

@@ -8,6 +8,7 @@ use crate::catalog::transports::TransportId;
 use crate::cpu::CpuMethod;
 use crate::io::{Feature, IoMethod, IoPlan};
 use crate::many::Many;
+use crate::rate::RatePlan;
 use crate::units::Unit;
 
 /// What moves in which direction, as seen by netperf.
@@ -285,6 +286,8 @@ pub struct EndPlan {
     pub place: PlacePlan,
     /// How its bytes are moved.
     pub io: IoPlan,
+    /// The rate that it keeps to when it sends; `None` is as fast as it goes.
+    pub rate: Option<RatePlan>,
 }
 
 impl EndPlan {
@@ -304,6 +307,7 @@ impl EndPlan {
             (Feature::NotSentLowAt, socket.notsent_lowat.is_some()),
             (Feature::Device, socket.device.is_some()),
             (Feature::Mark, socket.mark.is_some()),
+            (Feature::Rate, self.rate.is_some()),
         ];
         asked
             .into_iter()

@@ -15,6 +15,7 @@ mod interim;
 pub mod latency;
 pub mod list;
 mod paths;
+mod rate;
 pub mod reference;
 pub mod selection;
 pub mod selectors;

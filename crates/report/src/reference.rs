@@ -1,6 +1,7 @@
 //! The manual's reference of selectors, made from the table.
 
 use crate::paths::PATHS;
+use crate::rate::RATE;
 use crate::selectors::{FURTHER, SELECTORS, Selector};
 
 /// Where the page is kept, from the root of the repository.
@@ -30,6 +31,19 @@ const PATHS_TITLE: &str = "
 
 How each end moved its bytes, which the original has no names for; `all` and `?` leave
 them out.
+
+| name | unit | meaning |
+|---|---|---|
+";
+
+const RATE_TITLE: &str = "
+## Keeping to a rate
+
+With `--rate`; `all` and `?` leave them out, as the original has none. Beside them stand
+the families `P<number>_LATENESS`, `MIN_`, `MAX_`, `MEAN_` and `STDDEV_LATENESS`, and the
+same with `SERVICE_TIME`, in microseconds, or in nanoseconds with `_NS` behind them:
+`P99.9_LATENESS`, `MAX_LATENESS_NS`, `P99_SERVICE_TIME`. Of a netserver that kept to the
+rate the mean, the maximum and the percentiles 50, 90, 99 and 99.9 are known.
 
 | name | unit | meaning |
 |---|---|---|
@@ -78,6 +92,8 @@ pub fn page() -> String {
     }
     out.push_str(PATHS_TITLE);
     out.extend(PATHS.iter().map(line));
+    out.push_str(RATE_TITLE);
+    out.extend(RATE.iter().map(line));
     let further: String = FURTHER.iter().map(line).collect();
     out + &FAMILY.replace("FURTHER\n", &(further + "\n"))
 }
@@ -99,7 +115,7 @@ mod tests {
     #[test]
     fn the_page_has_a_row_for_every_selector() {
         let page = page();
-        for row in SELECTORS.iter().chain(FURTHER).chain(PATHS) {
+        for row in SELECTORS.iter().chain(FURTHER).chain(PATHS).chain(RATE) {
             let cell = format!("| `{}` |", row.name);
             assert_eq!(page.matches(&cell).count(), 1, "{}", row.name);
         }

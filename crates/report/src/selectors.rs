@@ -6,6 +6,7 @@
 
 use crate::latency::{LatencyColumn, Statistic, micros};
 use crate::paths::PATHS;
+use crate::rate::RATE;
 use crate::values::*;
 use crate::view::View;
 
@@ -87,6 +88,7 @@ pub fn by_name(name: &str) -> Option<&'static Selector> {
         .iter()
         .chain(FURTHER)
         .chain(PATHS)
+        .chain(RATE)
         .find(|row| row.name.eq_ignore_ascii_case(name))
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use netperf_model::{CpuMethod, Family, Limit, Unit};
 
 use super::{
-    PORTS, SIZES, flows, help_row, io, port_name, set, set_both_ends, set_ends, set_families,
+    PORTS, SIZES, flows, help_row, io, port_name, rate, set, set_both_ends, set_ends, set_families,
     set_host, set_pair, set_ways,
 };
 use crate::args::{CpuArg, GlobalArgs, InterimArg, IterationsArg, JsonArg};
@@ -375,6 +375,9 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     )
     .long("debug", Group::About, Kind::Nothing)
     .more("On standard output. netserver has a switch of its own."),
+    rate::RATE,
+    rate::ARRIVAL,
+    rate::SEED,
     flows::FLOWS,
     flows::THREADS,
     flows::WARMUP,

@@ -171,6 +171,8 @@ fn values(kind: Kind) -> BoxedStrategy<String> {
         Kind::Length => pattern("([0-9]{1,6}s?|-[1-9][0-9]{0,2}[KMkm]?)").boxed(),
         Kind::Interval => pattern("-?([0-9]{1,3}(\\.[0-9]{1,3})?)").boxed(),
         Kind::Span => pattern("[0-9]{1,3}(\\.[0-9]{1,3})?").boxed(),
+        Kind::Rate => pattern("[1-9][0-9]{0,3}(\\.[0-9]{1,3})?[kMG]?(pps)?").boxed(),
+        Kind::Seed => pattern("[0-9]{1,19}").boxed(),
         Kind::Cpus => pattern("[0-9]{1,3}(-9[0-9]{3})?(,[0-9]{1,3}){0,2}").boxed(),
         Kind::WholeSeconds => pattern("[0-9]{1,5}s?").boxed(),
         Kind::Tick => pattern("[0-9]{1,5}(m|ms|u|us|s)?").boxed(),

@@ -5,6 +5,7 @@ mod flows;
 mod hosts;
 mod io;
 mod output;
+mod rate;
 mod work;
 
 use std::time::Duration;
@@ -62,6 +63,7 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         remote_data.port = hosts::default_service(test, flow)?.to_owned();
         response = response.and(request);
     }
+    let rate = rate::asked(args, flow)?;
     Ok(TestPlan {
         test,
         transport: work::transport(args, test)?,
@@ -73,8 +75,11 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         associations: typed.associations.unwrap_or(1),
         local_data,
         remote_data,
-        local: io::with_paths(&global.io, flow, io::End::Local, ends::local(args)),
-        remote: remote_end(args, flow, control.is_some()),
+        local: rate::at(
+            rate.filter(|_| flow.sends || !flow.receives),
+            io::with_paths(&global.io, flow, io::End::Local, ends::local(args)),
+        ),
+        remote: rate::facing(rate, flow, remote_end(args, flow, control.is_some())),
         control,
         port_range: work::port_range(typed),
         retry_connects: typed.retry_connects,

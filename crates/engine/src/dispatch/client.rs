@@ -1,5 +1,6 @@
 //! netperf's loops.
 
+mod open;
 mod paths;
 
 use std::io;
@@ -144,15 +145,16 @@ fn with_prelude<R: Recorder>(
 ) -> Result<Moved, EngineError> {
     if let Some(mut prelude) = Chores::of(&work.plan.local) {
         let going = Going {
-            work,
+            work: &mut *work,
             to,
             stop,
-            tally,
+            tally: &mut *tally,
             recorder,
             prelude: &mut prelude,
         };
         let moved = going.with_limit(data);
         *paused = prelude.paused();
+        work.paced = prelude.paced(tally);
         moved
     } else {
         let prelude = &mut Nothing;
@@ -227,7 +229,9 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         limit: &L,
     ) -> Result<(Ended, Socket), EngineError> {
         let flow = self.work.plan.flow;
-        if flow.is_request_response() {
+        if self.work.book.is_some() {
+            self.open_loop(endpoint, limit)
+        } else if flow.is_request_response() {
             self.exchange(endpoint, limit)
         } else if flow.receives {
             self.receive(endpoint, limit)
@@ -310,6 +314,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         let (rings, run) = self.parts(limit);
         let ring = needed(&mut rings.send)?;
         let ended = stream::send(&mut endpoint, ring, run).map_err(blame(flow))?;
+        self.prelude.over();
         self.settled(&mut endpoint);
         Ok((ended, endpoint.into_socket()))
     }

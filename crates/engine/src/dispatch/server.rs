@@ -83,14 +83,16 @@ pub(crate) fn server(
     tally: &mut Tally,
 ) -> Result<Served, EngineError> {
     if let Some(mut chores) = Chores::of(&work.job.end) {
-        Going {
-            work,
+        let served = Going {
+            work: &mut *work,
             stop,
-            tally,
+            tally: &mut *tally,
             recorder: &mut Off,
             prelude: &mut chores,
         }
-        .with_limit(data)
+        .with_limit(data);
+        work.paced = chores.paced(tally);
+        served
     } else {
         Going {
             work,

@@ -49,6 +49,10 @@ pub fn refusal(plan: &TestPlan) -> Option<&'static str> {
             "do not touch their buffers: leave out -k and -K",
         ),
         (
+            netperf_model::rate::asked(plan).is_some(),
+            "keep to no rate: leave out --rate",
+        ),
+        (
             plan.local.copy_avoidance || plan.use_write,
             "are moved by send and recv: leave out -V and -I",
         ),

@@ -329,6 +329,7 @@ impl EndFigures {
             congestion: self.congestion.clone(),
             crew: None,
             io: None,
+            paced: None,
         }
     }
 }

@@ -14,7 +14,7 @@ use netperf_wire::{
 };
 
 use super::{Ready, from_wire, to_wire};
-use crate::{errno, extension, paths};
+use crate::{errno, extension, paths, rate};
 
 /// What a request asks for, and what one of our own clients asks for beyond OMNI.
 pub(super) fn job(
@@ -38,6 +38,11 @@ pub(super) fn job(
     }
     end.place = extension::place(&asked);
     paths::asked(&asked, &mut end).map_err(|_| errno::INVALID)?;
+    end.rate = rate::asked(&asked).map_err(|_| errno::INVALID)?;
+    // Only who sends alone has a rate of its own to keep to.
+    if end.rate.is_some() && flow != Flow::RECEIVE {
+        return Err(errno::INVALID);
+    }
     Ok(ServerJob {
         transport,
         family,
@@ -111,6 +116,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         copy_avoidance: request.so_rcvavoid == 1,
         place: PlacePlan::default(),
         io: IoPlan::default(),
+        rate: None,
     })
 }
 
@@ -251,6 +257,9 @@ pub(super) fn results(result: &EndResult) -> Frame {
     // What went on underneath, where netserver was asked for more than usual.
     if let Some(counts) = &result.io {
         paths::tell_counts(&mut told, counts, &result.tally);
+    }
+    if let Some(paced) = &result.paced {
+        rate::tell(&mut told, paced);
     }
     if told != Extension::default() {
         told.encode_over(Stage::Results, &mut frame);

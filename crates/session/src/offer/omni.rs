@@ -17,7 +17,7 @@ use super::{
     Agreement, LocalEnd, header, or_minus_one, seconds, signed, unusual_method, wire_family,
 };
 use crate::error::SessionError;
-use crate::{extension, paths};
+use crate::{extension, paths, rate};
 
 /// The request for one iteration.
 pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
@@ -93,6 +93,7 @@ fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) {
         extension::ask_for_flows(&mut asked, many.flows, &many.remote);
     }
     paths::ask(&mut asked, &plan.remote);
+    rate::ask(&mut asked, &plan.remote);
     if asked != Extension::default() {
         asked.encode_over(Stage::Request, request);
     }
@@ -248,7 +249,9 @@ pub(super) fn results(
         transactions: u64::from(results.trans_received),
     };
     let told = Extension::decode(Stage::Results, frame).ok().flatten();
-    let io = told.and_then(|told| paths::counts(&told, &mut tally));
+    let io = told
+        .as_ref()
+        .and_then(|told| paths::counts(told, &mut tally));
     Ok(EndResult {
         tally,
         elapsed: f64::from(results.elapsed_time),
@@ -259,6 +262,7 @@ pub(super) fn results(
         congestion: congestion.filter(|name| congestion_is_set && !name.is_empty()),
         crew: extension::crew(frame),
         io,
+        paced: told.as_ref().and_then(rate::told),
     })
 }
 

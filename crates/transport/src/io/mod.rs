@@ -40,7 +40,8 @@ fn try_out(feature: Feature) -> io::Result<()> {
         | Feature::Discard
         | Feature::Batch
         | Feature::Device
-        | Feature::Mark => Ok(()),
+        | Feature::Mark
+        | Feature::Rate => Ok(()),
         Feature::ZeroCopy => on(Tcp, IntOption::ZeroCopy, 1),
         Feature::Segments => {
             on(Udp, IntOption::Segment, 1000)?;

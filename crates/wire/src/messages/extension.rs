@@ -100,11 +100,15 @@ pub enum ItemKind {
     AsAsked,
     /// Results: what went on underneath netserver's messages, six counts of eight bytes.
     PathCounts,
+    /// Request: the rate that netserver is to keep to when it sends, nine bytes.
+    Rate,
+    /// Results: what keeping to it came to, ten numbers of eight bytes.
+    Paced,
 }
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 35] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -138,6 +142,8 @@ impl ItemKind {
         Self::BindDevice,
         Self::AsAsked,
         Self::PathCounts,
+        Self::Rate,
+        Self::Paced,
     ];
 
     /// Its number, which never changes.
@@ -177,6 +183,8 @@ impl ItemKind {
             Self::BindDevice => 0x62,
             Self::AsAsked => 0x63,
             Self::PathCounts => 0x64,
+            Self::Rate => 0x80,
+            Self::Paced => 0x81,
         }
     }
 
@@ -207,6 +215,8 @@ impl ItemKind {
             Self::SocketOptions => 20,
             Self::BindDevice => 15,
             Self::PathCounts => 48,
+            Self::Rate => 9,
+            Self::Paced => 80,
         }
     }
 }

@@ -50,6 +50,8 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         } else if only_sends && plan.local.io.zerocopy {
             let endpoint = ZeroCopy::new(data, self.work.setup.send_width);
             self.send(endpoint.map_err(Operation::Send.failed())?, limit)?
+        } else if self.work.book.is_some() && !plan.use_write {
+            self.open_loop(Tcp(data), limit)?
         } else if plan.use_write {
             self.over(Written(data), limit)?
         } else {
@@ -70,7 +72,9 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         let (io, flow) = (plan.local.io, plan.flow);
         let connecting = Operation::Connect.failed();
         let endpoint = how.asking(data, self.to.clone()).map_err(connecting)?;
-        if flow.is_request_response() || !(io.is_batched() || io.discard) {
+        if self.work.book.is_some() {
+            self.open_messages(endpoint, limit)
+        } else if flow.is_request_response() || !(io.is_batched() || io.discard) {
             by_method!(io, plan.recv_timeout, endpoint, |endpoint| self
                 .addressed(endpoint, limit))
         } else if flow.sends {
@@ -128,6 +132,7 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         let (rings, run) = self.parts(limit);
         let ended = stream::send(&mut endpoint, needed(&mut rings.send)?, run);
         let ended = ended.map_err(blame(flow))?;
+        self.prelude.over();
         Ok(self.parted_from(endpoint, ended))
     }
 
@@ -144,7 +149,7 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         Ok(self.parted_from(endpoint, ended))
     }
 
-    fn parted_from<E: Parts>(self, endpoint: E, ended: Ended) -> Moved {
+    pub(super) fn parted_from<E: Parts>(self, endpoint: E, ended: Ended) -> Moved {
         self.stop.over();
         self.work.counts = endpoint.counts();
         let sends = self.work.plan.flow.sends;

@@ -10,6 +10,7 @@ mod object;
 mod ends;
 mod flows;
 mod list;
+mod rate;
 mod results;
 mod test;
 
@@ -24,6 +25,7 @@ use crate::control::Whose;
 use crate::view::View;
 use ends::End;
 pub(crate) use list::list;
+use rate::{Rate, Rated};
 use results::{Confidence, Interval, Latency, Mean, Run};
 use test::Test;
 
@@ -142,6 +144,9 @@ struct Document<'a> {
     iterations: Vec<Run<'a>>,
     intervals: Vec<Interval>,
     latency: Option<Latency>,
+    service_time: Option<Latency>,
+    lateness: Option<Latency>,
+    rate: Option<Rate>,
     confidence: Option<Confidence>,
     calibration: Option<Calibration>,
     warnings: Vec<Doubt<'a>>,
@@ -164,6 +169,9 @@ object!(Document<'_> {
     iterations,
     intervals,
     latency,
+    service_time,
+    lateness,
+    rate,
     confidence,
     calibration,
     warnings,
@@ -261,6 +269,9 @@ impl<'a> Document<'a> {
             iterations: Vec::new(),
             intervals: Vec::new(),
             latency: None,
+            service_time: None,
+            lateness: None,
+            rate: None,
             confidence: None,
             calibration: None,
             warnings: Vec::new(),
@@ -315,11 +326,21 @@ impl<'a> Document<'a> {
             .map(|(interval, number)| Interval::of(plan, report, number, interval))
             .collect();
         self.latency = so_far.latency.map(Latency::of);
+        let rated = Rated::of(plan, so_far.iterations);
+        self.rate = rated.rate;
+        self.service_time = rated.service_time;
+        self.lateness = rated.lateness;
     }
 }
 
 /// What is said where Multipath TCP was asked for and TCP was had.
 pub const FELL_BACK: &str = "the connection fell back to plain TCP: the figures are not of MPTCP";
+
+/// What a warning says.
+#[must_use]
+pub fn words(warning: &Warning) -> &str {
+    doubt(warning).message
+}
 
 fn doubt(warning: &Warning) -> Doubt<'_> {
     match warning {
@@ -330,6 +351,18 @@ fn doubt(warning: &Warning) -> Doubt<'_> {
         Warning::FellBackToTcp => Doubt {
             code: "fell_back_to_tcp",
             message: FELL_BACK,
+        },
+        Warning::GeneratorLate(how) => Doubt {
+            code: "generator_late",
+            message: how,
+        },
+        Warning::RateMissed(how) => Doubt {
+            code: "rate_missed",
+            message: how,
+        },
+        Warning::Unanswered(how) => Doubt {
+            code: "unanswered",
+            message: how,
         },
         Warning::PeerLost(how) => Doubt {
             code: "peer_lost",

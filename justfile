@@ -13,13 +13,10 @@ default:
 measure *options:
     cargo run --release -- {{ options }}
 
-# All tests, by cargo alone.
-test:
-    cargo test --workspace
-
-# All tests by nextest, in the profile named.
+# All tests; `cargo test --workspace` runs the same ones after each other.
 [no-exit-message]
-nextest profile="default":
+test profile="default":
+    cargo test --quiet --workspace --doc
     cargo nextest run --workspace --profile {{ profile }}
 
 # Test suites between hosts with a slow router, made of namespaces; as root.

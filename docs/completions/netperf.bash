@@ -144,6 +144,10 @@ _netserver_value() {
     '-p' | --port) : ;;
     '-Z' | --passphrase) : ;;
     --cpu-method) _netperf_words 'procstat looper' ;;
+    --log) _netperf_words 'text json' ;;
+    --log-file) : ;;
+    --log-level) _netperf_words 'none error warn info debug' ;;
+    --drain) : ;;
     '-n' | --cpu-count) : ;;
     '-v' | --verbosity) : ;;
     *) return 1 ;;
@@ -157,7 +161,7 @@ _netperf() {
 complete -F _netperf netperf
 
 _netserver() {
-    _netperf_complete netserver '--cpu-count --cpu-method --debug --foreground --help --ipv4 --ipv6 --listen --no-debug --no-fork --passphrase --port --verbosity --version'
+    _netperf_complete netserver '--cpu-count --cpu-method --debug --drain --foreground --help --ipv4 --ipv6 --listen --log --log-file --log-level --no-debug --no-fork --passphrase --port --verbosity --version'
 }
 
 complete -F _netserver netserver

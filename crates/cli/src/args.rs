@@ -6,6 +6,7 @@ use std::time::Duration;
 use netperf_model::{Arrival, CpuMethod, Family, IoMethod, Limit, Placement, Unit};
 
 use crate::grammar::Direction;
+use crate::operations::Operations;
 
 /// A value for netperf's end and one for netserver's; `None` was not typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -419,6 +420,8 @@ pub struct ServerArgs {
     pub passphrase: Option<String>,
     /// `--cpu-method`: how to measure CPU utilisation unless the client asks otherwise.
     pub cpu_method: Option<CpuMethod>,
+    /// How it is operated.
+    pub operations: Operations,
     /// Whether one of `-D -f -L -p` was given: then stdin is not an inetd connection.
     pub standalone: bool,
 }

@@ -29,6 +29,8 @@ pub(crate) enum Group {
     Listening,
     /// How netserver runs.
     Running,
+    /// Logs, limits and privileges.
+    Operations,
     /// About the program itself.
     About,
     /// Kept for old scripts.
@@ -37,7 +39,7 @@ pub(crate) enum Group {
 
 impl Group {
     /// All, in order.
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Test,
         Self::Hosts,
         Self::Output,
@@ -51,6 +53,7 @@ impl Group {
         Self::Buffers,
         Self::Listening,
         Self::Running,
+        Self::Operations,
         Self::About,
         Self::Compatibility,
     ];
@@ -71,6 +74,7 @@ impl Group {
             Self::Addresses => "Addresses of the data connection",
             Self::Listening => "Listening",
             Self::Running => "Running",
+            Self::Operations => "Operation as a service",
             Self::About => "About the program",
             Self::Compatibility => "Kept for old scripts",
         }

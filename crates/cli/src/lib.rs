@@ -21,6 +21,7 @@ mod group;
 mod help;
 mod kind;
 mod long;
+mod operations;
 mod options;
 mod report;
 mod stage1;
@@ -42,6 +43,7 @@ pub use command::{
 };
 pub use grammar::Direction;
 pub use long::{Misuse, Problem};
+pub use operations::{LogFormat, LogLevel, Operations};
 pub use report::{ReportCommand, is_report, report};
 
 /// netserver's port unless `-p` says otherwise.

@@ -16,6 +16,8 @@ use netperf_wire::{FRAME_LEN, Frame};
 
 /// How long a peer may take to accept one message.
 const SEND_WITHIN: Duration = Duration::from_secs(20);
+/// How long a message that has begun may take to be complete.
+const WHOLE_WITHIN: Duration = Duration::from_secs(20);
 /// How often an end mark is repeated while netserver has not answered.
 const REPEAT: Duration = Duration::from_millis(50);
 
@@ -93,7 +95,7 @@ impl Link for ControlLink {
     }
 
     fn receive(&mut self, within: Duration) -> io::Result<Arrival> {
-        let deadline = clock::now().plus(within);
+        let mut deadline = clock::now().plus(within);
         let mut bytes = [0; FRAME_LEN];
         let mut got = 0;
         while got < FRAME_LEN {
@@ -119,7 +121,12 @@ impl Link for ControlLink {
             }
             match netperf_os::io::recv(self.socket.as_ref().as_fd(), &mut bytes[got..]) {
                 Ok(0) => return Ok(Arrival::Closed(got)),
-                Ok(count) => got += count,
+                Ok(count) => {
+                    if got == 0 {
+                        deadline = deadline.min(clock::now().plus(WHOLE_WITHIN));
+                    }
+                    got += count;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }

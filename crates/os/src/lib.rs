@@ -20,6 +20,7 @@
 //! - [`wait`]: wait for a descriptor, with a deadline
 //! - [`events`]: wait for many descriptors at once
 //! - [`process`]: detach, bind to a CPU, priority, name, descriptor 0
+//! - [`signals`]: signals as something to read
 //! - [`system`]: CPUs online, clock ticks, names of system and machine
 //! - [`net`]: addresses and drivers of interfaces
 //!
@@ -32,6 +33,6 @@ mod linux;
 #[cfg(target_os = "linux")]
 pub use linux::{
     address, atm, batch, bell, epoll, events, filter, io, ktls, link, net, parts, process, resolve,
-    sctp, sockopt, system, tcp, wait, zerocopy,
+    sctp, signals, sockopt, system, tcp, wait, zerocopy,
 };
 pub use socket2::{Domain, Protocol, SockAddr, Socket, Type};

@@ -40,6 +40,7 @@ const HOUSE: &[(&str, May)] = &[
         May::Only(&["netperf-model", "netperf-wire"]),
     ),
     ("netperf-report", May::Only(&["netperf-model"])),
+    ("netperf-stats", May::Only(&[])),
     (
         "netperf-web",
         May::Only(&["netperf-model", "netperf-report", "netperf-session"]),
@@ -148,7 +149,7 @@ fn the_number_of_locked_packages_stays_small() {
 fn the_two_commands_of_the_readme_are_the_ones_the_recipes_run() {
     let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
     let (readme, justfile) = (read("README.md"), read("justfile"));
-    for command in ["cargo run --release", "cargo test --workspace"] {
+    for command in ["cargo run --release", "cargo nextest run --workspace"] {
         let shown = readme.lines().filter(|line| line.trim() == command);
         assert_eq!(shown.count(), 1, "{command} in the README");
         assert!(

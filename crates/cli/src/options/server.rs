@@ -1,5 +1,7 @@
 //! The options of netserver.
 
+use std::time::Duration;
+
 use netperf_model::{CpuMethod, Family};
 
 use super::{help_row, set_host};
@@ -7,6 +9,7 @@ use crate::args::ServerArgs;
 use crate::grammar::int;
 use crate::group::Group;
 use crate::kind::Kind;
+use crate::operations::{LogFormat, LogLevel};
 use crate::table::{Action, Halt, Row};
 
 type Opt = Row<ServerArgs>;
@@ -105,6 +108,43 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
         "procstat, the usual one, takes the counters of the kernel; looper counts what a \
          loop of the lowest priority on each CPU gets round to.",
     ),
+    Opt::without_letter(
+        "format",
+        "log each session, as text or as JSON",
+        Action::Value(|a, text| a.operations.log = LogFormat::named(text)),
+    )
+    .long("log", Group::Operations, Kind::Word(LogFormat::WORDS))
+    .more(
+        "One line for each session, on standard error unless --log-file says otherwise: who, \
+         how many tests, the last one and its result, bytes, time, and how it ended.",
+    ),
+    Opt::without_letter(
+        "file",
+        "append the log to this file",
+        Action::Value(|a, text| a.operations.log_file = Some(text.into())),
+    )
+    .long("log-file", Group::Operations, Kind::File)
+    .more("SIGHUP opens it anew, for those who move it away."),
+    Opt::without_letter(
+        "level",
+        "how much is logged",
+        Action::Value(|a, text| a.operations.log_level = LogLevel::named(text)),
+    )
+    .long("log-level", Group::Operations, Kind::Word(LogLevel::WORDS))
+    .more(
+        "info, with a line for each session, where --log or --log-file is given; warn, with \
+         what is unusual, otherwise. debug adds connections that asked for nothing.",
+    ),
+    Opt::without_letter(
+        "time",
+        "how long sessions may go on after SIGTERM, 30 seconds unless given",
+        Action::Value(|a, text| a.operations.drain = seconds(text)),
+    )
+    .long("drain", Group::Operations, Kind::Span)
+    .more(
+        "SIGTERM closes the port and lets sessions finish; those that have not by then are \
+         ended, as they all are by a second SIGTERM.",
+    ),
     Opt::ready(
         'd',
         "",
@@ -144,3 +184,8 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
     )
     .long("version", Group::About, Kind::Nothing),
 ];
+
+/// The long form gives seconds, with a fraction.
+fn seconds(text: &str) -> Option<Duration> {
+    Duration::try_from_secs_f64(text.parse().ok()?).ok()
+}

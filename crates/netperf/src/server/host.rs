@@ -7,30 +7,47 @@ use std::rc::Rc;
 
 use netperf_engine::EngineError;
 use netperf_engine::server::Server;
-use netperf_model::{Abilities, CpuMethod, CpuPlan, EndResult, FactsWanted, HostFacts, ServerJob};
+use netperf_model::{
+    Abilities, CpuMethod, CpuPlan, EndResult, FactsWanted, Flow, HostFacts, ServerJob, TransportId,
+};
 use netperf_os::Socket;
 use netperf_session::dialect::Ready;
 use netperf_session::driver::Host;
 use netperf_session::errno;
 use netperf_wire::RemoteErrno;
 
+use super::record::{Ran, Record};
 use crate::client::placed;
 
 /// Runs what a session asks for.
-pub(super) struct EngineHost {
+pub(super) struct EngineHost<'a> {
     control: Rc<Socket>,
     local: Option<IpAddr>,
     cpu_method: CpuMethod,
+    tell: &'a mut dyn FnMut(Record),
 }
 
-impl EngineHost {
+/// An end that is prepared, and what to call its run.
+pub(super) struct Prepared {
+    server: Server,
+    transport: TransportId,
+    flow: Flow,
+}
+
+impl<'a> EngineHost<'a> {
     /// `control` is watched while a test runs: when it ends, so does the test. `local`
-    /// is its address here.
-    pub(super) fn new(control: Rc<Socket>, local: Option<IpAddr>, cpu_method: CpuMethod) -> Self {
+    /// is its address here. `tell` hears what became of each test.
+    pub(super) fn new(
+        control: Rc<Socket>,
+        local: Option<IpAddr>,
+        cpu_method: CpuMethod,
+        tell: &'a mut dyn FnMut(Record),
+    ) -> Self {
         Self {
             control,
             local,
             cpu_method,
+            tell,
         }
     }
 
@@ -57,12 +74,8 @@ impl EngineHost {
         let addresses: Vec<IpAddr> = wanted.reached_at.into_iter().chain(self.local).collect();
         netperf_measure::host::facts(&addresses)
     }
-}
 
-impl Host for EngineHost {
-    type Prepared = Server;
-
-    fn prepare(&mut self, job: ServerJob) -> Result<(Server, Ready), RemoteErrno> {
+    fn make_ready(&mut self, job: ServerJob) -> Result<(Prepared, Ready), RemoteErrno> {
         let facts = job.facts.map(|wanted| Box::new(self.facts(wanted)));
         let mut job = self.with_method(job);
         if let Some((_, workers)) = &mut job.many {
@@ -70,7 +83,7 @@ impl Host for EngineHost {
             *workers = placed.map_err(|error| cannot_place(&error))?;
         }
         let cpu = job.end.cpu.unwrap_or_default();
-        let transport = job.transport;
+        let (transport, flow) = (job.transport, job.flow);
         let as_asked = !job.end.features().is_empty();
         let server = Server::prepare(job).map_err(|error| number(&error))?;
         let ready = Ready {
@@ -82,13 +95,45 @@ impl Host for EngineHost {
             cpu_rate: self.rate(cpu),
             host: facts,
         };
-        Ok((server, ready))
+        let prepared = Prepared {
+            server,
+            transport,
+            flow,
+        };
+        Ok((prepared, ready))
+    }
+}
+
+impl Host for EngineHost<'_> {
+    type Prepared = Prepared;
+
+    fn prepare(&mut self, job: ServerJob) -> Result<(Prepared, Ready), RemoteErrno> {
+        let ready = self.make_ready(job);
+        if let Err(errno) = &ready {
+            (self.tell)(Record::Refused(errno.0));
+        }
+        ready
     }
 
-    fn run(&mut self, prepared: Server) -> Result<EndResult, RemoteErrno> {
-        prepared
+    fn run(&mut self, prepared: Prepared) -> Result<EndResult, RemoteErrno> {
+        let Prepared {
+            server,
+            transport,
+            flow,
+        } = prepared;
+        let result = server
             .run(Some(self.control.as_ref().as_fd()))
-            .map_err(|error| number(&error))
+            .map_err(|error| number(&error));
+        (self.tell)(match &result {
+            Ok(result) => Record::Ran(Ran {
+                transport,
+                flow,
+                tally: result.tally,
+                elapsed: result.elapsed,
+            }),
+            Err(errno) => Record::Failed(errno.0),
+        });
+        result
     }
 
     #[expect(

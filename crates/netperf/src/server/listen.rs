@@ -2,30 +2,30 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitCode, Stdio};
-use std::time::Duration;
+use std::path::Path;
+use std::process::ExitCode;
 
 use netperf_cli::ServerArgs;
 use netperf_model::Family;
 use netperf_os::process::{self, Forked};
 use netperf_os::resolve::{Want, resolve};
-use netperf_os::wait::{Interest, any_ready};
 use netperf_os::{Domain, Protocol, Socket, Type, address};
 
-use super::session;
+use super::Around;
+use super::hall::Hall;
+use super::log::Log;
 use crate::output::{err, out};
 
 /// What the starting line says when no address was given.
 const ANY_HOST: &str = "IN(6)ADDR_ANY";
 const BACKLOG: i32 = 1024;
-/// How long to leave accept(2) alone when it fails for want of descriptors or memory.
-const BREATHER: Duration = Duration::from_millis(100);
-/// poll(2) returns at least this often; nothing depends on it.
-const LOOK: Duration = Duration::from_secs(3600);
 
-pub(super) fn run(args: &ServerArgs) -> ExitCode {
+/// Listens as asked, and serves until a signal ends it.
+pub(super) fn run(args: &ServerArgs, around: &Around) -> ExitCode {
+    let log = match Log::open(args, around.journal) {
+        Ok(log) => log,
+        Err(error) => return no_log(args, &error),
+    };
     let host = args.listen.host.as_deref();
     let described = format!(
         "'{}' port '{}' and family {}",
@@ -54,8 +54,23 @@ pub(super) fn run(args: &ServerArgs) -> ExitCode {
     if args.debug > 0 {
         out("accept_connections: enter\n");
     }
-    process::ignore_children();
-    accept_for_ever(&listeners, args)
+    match Hall::open(args, listeners, log) {
+        Ok(hall) => hall.serve(),
+        Err(error) => {
+            err(&format!("netserver: cannot listen: {error}\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The log cannot be written where it should be.
+pub(super) fn no_log(args: &ServerArgs, error: &io::Error) -> ExitCode {
+    let file = args.operations.log_file.as_deref().unwrap_or(Path::new(""));
+    let file = file.display();
+    err(&format!(
+        "netserver: cannot write the log to {file}: {error}\n"
+    ));
+    ExitCode::FAILURE
 }
 
 /// Every listener that could be made: on each address of the host, or on the
@@ -134,80 +149,4 @@ fn detach() -> io::Result<Forked> {
         process::close_standard_streams()?;
     }
     Ok(side)
-}
-
-fn accept_for_ever(listeners: &[Socket], args: &ServerArgs) -> ExitCode {
-    let fds: Vec<BorrowedFd<'_>> = listeners.iter().map(AsFd::as_fd).collect();
-    for listener in listeners {
-        // A connection that goes away between poll and accept must not block the rest.
-        if let Err(error) = listener.set_nonblocking(true) {
-            err(&format!("netserver: cannot listen: {error}\n"));
-            return ExitCode::FAILURE;
-        }
-    }
-    loop {
-        let ready = match any_ready(&fds, Interest::Read, LOOK) {
-            Ok(ready) => ready,
-            Err(error) => {
-                err(&format!(
-                    "netserver: cannot wait for connections: {error}\n"
-                ));
-                return ExitCode::FAILURE;
-            }
-        };
-        let Some(listener) = ready.and_then(|index| listeners.get(index)) else {
-            continue;
-        };
-        match listener.accept() {
-            Ok((control, _)) => serve(control, args),
-            Err(error) => survive(&error),
-        }
-    }
-}
-
-/// No failure of accept(2) ends the server.
-fn survive(error: &io::Error) {
-    let kind = error.kind();
-    let passing = kind == io::ErrorKind::WouldBlock
-        || kind == io::ErrorKind::Interrupted
-        || kind == io::ErrorKind::ConnectionAborted;
-    if !passing {
-        err(&format!("netserver: cannot accept a connection: {error}\n"));
-        std::thread::sleep(BREATHER);
-    }
-}
-
-fn serve(control: Socket, args: &ServerArgs) {
-    if control.set_nonblocking(false).is_err() {
-        return;
-    }
-    if args.no_fork {
-        // One broken session must not end the server that serves all of them.
-        let served = std::panic::AssertUnwindSafe(|| session::serve(control, args));
-        let _panicked = std::panic::catch_unwind(served);
-        return;
-    }
-    if let Err(error) = start_session(control, args) {
-        err(&format!("netserver: cannot start a session: {error}\n"));
-    }
-}
-
-/// Starts this program again with the connection as its standard input, as inetd would.
-fn start_session(control: Socket, args: &ServerArgs) -> io::Result<()> {
-    let mut command = Command::new("/proc/self/exe");
-    command.arg0("netserver");
-    if let Some(phrase) = &args.passphrase {
-        command.arg("-Z").arg(phrase);
-    }
-    if let Some(method) = args.cpu_method {
-        command.arg("--cpu-method").arg(method.name());
-    }
-    let child = command
-        .stdin(Stdio::from(OwnedFd::from(control)))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?;
-    // Nobody waits for it: ended children are removed by the kernel.
-    drop(child);
-    Ok(())
 }

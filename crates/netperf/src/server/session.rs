@@ -1,16 +1,22 @@
 //! One control connection, served to its end.
 
+use std::io;
 use std::rc::Rc;
+use std::time::Duration;
 
 use netperf_cli::ServerArgs;
 use netperf_model::CpuMethod;
 use netperf_os::Socket;
-use netperf_session::{driver, server};
+use netperf_session::driver::{self, Arrival, Link};
+use netperf_session::server;
+use netperf_wire::Frame;
 
 use super::host::EngineHost;
+use super::record::{Ending, Record};
 use crate::link::ControlLink;
 
-pub(super) fn serve(control: Socket, args: &ServerArgs) {
+/// Serves it, and tells of each test and of the end.
+pub(super) fn serve(control: Socket, args: &ServerArgs, tell: &mut dyn FnMut(Record)) {
     let cpu_method = args.cpu_method.unwrap_or(CpuMethod::ProcStat);
     let peer = control
         .peer_addr()
@@ -29,13 +35,45 @@ pub(super) fn serve(control: Socket, args: &ServerArgs) {
         .map(|address| address.ip());
     // Shared rather than duplicated: preloaded stacks do not know a duplicate.
     let control = Rc::new(control);
-    let mut host = EngineHost::new(Rc::clone(&control), local, cpu_method);
-    driver::serve(
-        &mut ControlLink::new(control),
-        &mut host,
-        &facts,
-        args.passphrase.clone(),
-    );
+    let mut host = EngineHost::new(Rc::clone(&control), local, cpu_method, tell);
+    let mut link = Witness {
+        inner: ControlLink::new(control),
+        // Unless the connection says otherwise, it was us who had enough.
+        ending: Ending::Broken,
+    };
+    driver::serve(&mut link, &mut host, &facts, args.passphrase.clone());
+    tell(Record::Ended(link.ending));
+}
+
+/// A control connection, and what became of it.
+struct Witness<L> {
+    inner: L,
+    ending: Ending,
+}
+
+impl<L: Link> Link for Witness<L> {
+    fn send(&mut self, frame: &Frame) -> io::Result<()> {
+        let sent = self.inner.send(frame);
+        if sent.is_err() {
+            self.ending = Ending::Cut;
+        }
+        sent
+    }
+
+    fn receive(&mut self, within: Duration) -> io::Result<Arrival> {
+        let arrival = self.inner.receive(within);
+        match &arrival {
+            Ok(Arrival::Frame(_)) => {}
+            Ok(Arrival::Closed(0)) => self.ending = Ending::Finished,
+            Ok(Arrival::Closed(_)) | Err(_) => self.ending = Ending::Cut,
+            Ok(Arrival::TimedOut) => self.ending = Ending::Silent,
+        }
+        arrival
+    }
+
+    fn half_close(&mut self) {
+        self.inner.half_close();
+    }
 }
 
 #[expect(

@@ -1,5 +1,6 @@
 //! The programs as processes: names, signals, exit statuses, servers.
 
+use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -189,12 +190,11 @@ fn i30_a_passphrase_is_for_both_programs() {
 #[test]
 fn i30_a_silent_stranger_is_dropped_within_20_seconds() {
     let guarded = Netserver::start_with(&ours(), &Place::Here, &["-D", "-Z", "pass"], &[]);
-    let silent = TcpStream::connect(("127.0.0.1", guarded.port())).expect("a connection");
-    session_begins(&guarded);
+    let mut silent = TcpStream::connect(("127.0.0.1", guarded.port())).expect("a connection");
     // Two more for a machine that is busy.
-    let gone = eventually(seconds(22), || guarded.sessions().is_empty());
-    assert!(gone, "{:?}", guarded.sessions());
-    drop(silent);
+    silent.set_read_timeout(Some(seconds(22))).expect("a limit");
+    assert_eq!(silent.read(&mut [0]).expect("its end in time"), 0);
+    assert!(guarded.sessions().is_empty(), "a process for nothing");
 }
 
 #[test]

@@ -15,6 +15,7 @@ pub mod parts;
 pub mod process;
 pub mod resolve;
 pub mod sctp;
+pub mod signals;
 pub mod sockopt;
 pub mod system;
 pub mod tcp;

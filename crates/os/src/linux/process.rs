@@ -74,6 +74,13 @@ pub fn standard_input_is_socket() -> bool {
     socket2::SockRef::from(&stdin).r#type().is_ok()
 }
 
+/// Whether descriptor 2 is a socket: a client's, where inetd started this process.
+#[must_use]
+pub fn standard_error_is_socket() -> bool {
+    let stderr = std::io::stderr();
+    socket2::SockRef::from(&stderr).r#type().is_ok()
+}
+
 /// Descriptor 0, to own. It is not duplicated: preloaded socket stacks do not see
 /// that, and would not know the duplicate.
 ///
@@ -196,12 +203,6 @@ pub fn set_name(name: &CStr) {
     // SAFETY: the name is NUL-terminated and outlives the call. A failure would
     // only leave the old name.
     unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
-}
-
-/// Children that end are not waited for: the kernel removes them at once.
-pub fn ignore_children() {
-    // SAFETY: SIG_IGN is a valid disposition and no handler code is involved.
-    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
 }
 
 /// pipe2(2), closed on exec: the reading end, then the writing end.

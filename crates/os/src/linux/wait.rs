@@ -155,6 +155,26 @@ pub fn any_ready(
     Ok(polled.iter().position(|entry| entry.revents != 0))
 }
 
+/// poll(2) on several descriptors for something to read: for each whether it is ready, or
+/// nothing when the time is over or a signal came.
+///
+/// # Errors
+/// Whatever poll(2) reports, `EINTR` aside.
+pub fn all_ready(fds: &[BorrowedFd<'_>], within: Duration) -> io::Result<Vec<bool>> {
+    let mut polled: Vec<libc::pollfd> = fds
+        .iter()
+        .map(|fd| libc::pollfd {
+            fd: fd.as_raw_fd(),
+            events: events(Interest::Read),
+            revents: 0,
+        })
+        .collect();
+    if !poll(&mut polled, within)? {
+        return Ok(vec![false; fds.len()]);
+    }
+    Ok(polled.iter().map(|entry| entry.revents != 0).collect())
+}
+
 /// nanosleep(2): sleeps until the time is over or a signal comes.
 pub fn sleep(time: Duration) {
     let request = libc::timespec {

@@ -1,0 +1,85 @@
+//! What an operator asks of netserver.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How lines of the log are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Words, for people.
+    #[default]
+    Text,
+    /// An object of JSON in each line.
+    Json,
+}
+
+/// How much is logged; each level includes those above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogLevel {
+    /// Nothing.
+    None,
+    /// What keeps netserver from its work.
+    Error,
+    /// What is unusual.
+    Warn,
+    /// Each session.
+    Info,
+    /// Each connection.
+    Debug,
+}
+
+impl LogFormat {
+    /// Their words.
+    pub(crate) const WORDS: &'static [&'static str] = &["text", "json"];
+
+    pub(crate) fn named(word: &str) -> Option<Self> {
+        match word {
+            "text" => Some(Self::Text),
+            "json" => Some(Self::Json),
+            _ => None,
+        }
+    }
+}
+
+impl LogLevel {
+    /// Their words.
+    pub(crate) const WORDS: &'static [&'static str] = &["none", "error", "warn", "info", "debug"];
+    const ALL: [Self; 5] = [Self::None, Self::Error, Self::Warn, Self::Info, Self::Debug];
+
+    /// Its word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+        }
+    }
+
+    pub(crate) fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.word() == word)
+    }
+}
+
+/// How netserver is operated.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Operations {
+    /// `--log`: the format; a log of what is usual, too, is wanted.
+    pub log: Option<LogFormat>,
+    /// `--log-file`: where the log goes, standard error unless given.
+    pub log_file: Option<PathBuf>,
+    /// `--log-level`.
+    pub log_level: Option<LogLevel>,
+    /// `--drain`.
+    pub drain: Option<Duration>,
+}
+
+impl Operations {
+    /// How long sessions may go on when netserver is told to end.
+    #[must_use]
+    pub fn drain(&self) -> Duration {
+        self.drain.unwrap_or(Duration::from_secs(30))
+    }
+}

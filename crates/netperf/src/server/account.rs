@@ -1,0 +1,136 @@
+//! What is known of a session: what its line in the log says.
+
+use netperf_cli::LogLevel;
+use netperf_measure::clock::{self, Moment};
+
+use super::log::{Field, Log, Value};
+use super::record::{Ending, Ran, Record};
+
+/// A session's account.
+#[derive(Debug)]
+pub(super) struct Account {
+    peer: String,
+    since: Moment,
+    /// Tests that ran to their end.
+    pub(super) ran: u64,
+    /// Tests that could not be prepared.
+    pub(super) refused: u64,
+    /// Tests that failed.
+    pub(super) failed: u64,
+    /// Bytes sent by us and received by us.
+    pub(super) bytes: (u64, u64),
+    last: Option<Ran>,
+    errno: Option<i32>,
+    ending: Option<Ending>,
+}
+
+/// How a session ended, as its listener sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// By itself, with this exit status.
+    Exit(i32),
+    /// A signal killed it.
+    Signal(i32),
+    /// The listener ended it when it had to end itself.
+    Drained,
+}
+
+impl Account {
+    /// A session that begins now.
+    pub(super) fn new(peer: String) -> Self {
+        Self {
+            peer,
+            since: clock::now(),
+            ran: 0,
+            refused: 0,
+            failed: 0,
+            bytes: (0, 0),
+            last: None,
+            errno: None,
+            ending: None,
+        }
+    }
+
+    /// Enters what the session says.
+    pub(super) fn enter(&mut self, record: Record) {
+        match record {
+            Record::Ran(ran) => {
+                self.ran = self.ran.saturating_add(1);
+                self.bytes.0 = self.bytes.0.saturating_add(ran.tally.bytes_sent);
+                self.bytes.1 = self.bytes.1.saturating_add(ran.tally.bytes_received);
+                self.last = Some(ran);
+            }
+            Record::Refused(errno) => {
+                self.refused = self.refused.saturating_add(1);
+                self.errno = Some(errno);
+            }
+            Record::Failed(errno) => {
+                self.failed = self.failed.saturating_add(1);
+                self.errno = Some(errno);
+            }
+            Record::Ended(ending) => self.ending = Some(ending),
+        }
+    }
+
+    /// The word for how it ended.
+    pub(super) const fn word(&self, end: End) -> &'static str {
+        match (end, self.ending) {
+            (End::Drained, _) => "drained",
+            (End::Signal(_), _) => "killed",
+            (End::Exit(0), Some(ending)) => ending.word(),
+            (End::Exit(_), _) => "crashed",
+        }
+    }
+
+    /// Writes its line. A connection that asked for nothing is worth one only to whoever
+    /// looks for it.
+    pub(super) fn write(&self, end: End, log: &mut Log) {
+        let tests = self.ran + self.refused + self.failed;
+        let unusual = matches!(end, End::Signal(_)) || self.word(end) == "crashed";
+        let level = if unusual {
+            LogLevel::Warn
+        } else if tests == 0 && end != End::Drained {
+            LogLevel::Debug
+        } else {
+            LogLevel::Info
+        };
+        log.say(level, "session", &self.fields(end));
+    }
+
+    fn fields(&self, end: End) -> Vec<Field> {
+        let mut fields = vec![
+            ("peer", Value::Text(self.peer.clone())),
+            ("tests", Value::Count(self.ran)),
+        ];
+        if let Some(last) = &self.last {
+            fields.push(("test", Value::Text(last.name())));
+            if let Some((result, unit)) = last.result() {
+                fields.push(("result", Value::Number(result)));
+                fields.push(("unit", Value::from(unit)));
+            }
+        }
+        for (name, count) in [("refused", self.refused), ("failed", self.failed)] {
+            if count > 0 {
+                fields.push((name, Value::Count(count)));
+            }
+        }
+        if let Some(errno) = self.errno {
+            let text = std::io::Error::from_raw_os_error(errno).to_string();
+            fields.push(("error", Value::Text(text)));
+        }
+        fields.extend([
+            ("bytes_sent", Value::Count(self.bytes.0)),
+            ("bytes_received", Value::Count(self.bytes.1)),
+            ("seconds", Value::Number(self.since.elapsed().as_secs_f64())),
+            ("end", Value::from(self.word(end))),
+        ]);
+        match end {
+            End::Signal(number) => fields.push(("signal", Value::Text(number.to_string()))),
+            End::Exit(status) if status != 0 => {
+                fields.push(("status", Value::Text(status.to_string())));
+            }
+            End::Exit(_) | End::Drained => {}
+        }
+        fields
+    }
+}

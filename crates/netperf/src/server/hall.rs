@@ -1,0 +1,369 @@
+//! Where clients arrive: accepts control connections, keeps those that have said nothing
+//! yet, and has a process started for each that has.
+//!
+//! One thread that never waits for a client. What strangers can use up is bounded: waiting
+//! connections, processes, and the time that either lasts.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use netperf_cli::{LogLevel, ServerArgs};
+use netperf_measure::clock::{self, Moment};
+use netperf_os::signals::{self, Signal, Signals};
+use netperf_os::wait::all_ready;
+use netperf_os::{Socket, process};
+use netperf_session::server::{NEXT_REQUEST, PASSPHRASE};
+
+use super::account::{Account, End};
+use super::log::{Log, Value};
+use super::running::Running;
+use super::session;
+
+/// How long to leave accept(2) alone when it fails for want of descriptors or memory.
+const BREATHER: Duration = Duration::from_millis(100);
+/// poll(2) returns at least this often; nothing depends on it.
+const LOOK: Duration = Duration::from_secs(3600);
+/// Connections accepted in one round, so that a flood does not starve the rest.
+const AT_ONCE: usize = 64;
+/// The most sessions at once; further clients wait for a place.
+const MOST_SESSIONS: usize = 1000;
+/// The most connections that have said nothing yet.
+const MOST_WAITING: usize = 4096;
+/// Descriptors that are not for those who wait: listeners, pipes, standard streams.
+const DESCRIPTORS_KEPT: u64 = 2 * MOST_SESSIONS as u64 / 8;
+
+/// A connection whose client has said nothing yet.
+#[derive(Debug)]
+struct Waiting {
+    control: Socket,
+    peer: String,
+    until: Moment,
+}
+
+/// Everything the listener has in its hands.
+#[derive(Debug)]
+pub(super) struct Hall<'a> {
+    args: &'a ServerArgs,
+    listeners: Vec<Socket>,
+    signals: Signals,
+    /// In the order of their arrival, and so of their ends.
+    waiting: VecDeque<Waiting>,
+    most_waiting: usize,
+    sessions: Vec<Running>,
+    log: Log,
+    /// accept(2) is left alone until then.
+    paused: Option<Moment>,
+    /// Set when it was told to end: until then sessions may go on.
+    draining: Option<Moment>,
+}
+
+/// What poll(2) found.
+#[derive(Debug, Default)]
+struct Found {
+    listeners: Vec<usize>,
+    waiting: Vec<usize>,
+    sessions: Vec<usize>,
+}
+
+impl<'a> Hall<'a> {
+    /// Opens the doors.
+    ///
+    /// # Errors
+    /// When signals cannot be watched or a listener cannot be made non-blocking.
+    pub(super) fn open(args: &'a ServerArgs, listeners: Vec<Socket>, log: Log) -> io::Result<Self> {
+        for listener in &listeners {
+            // A connection that goes away between poll and accept must not block the rest.
+            listener.set_nonblocking(true)?;
+        }
+        // A session in this very process cannot be left to itself: a termination ends
+        // both at once, as ever.
+        let watched: &[Signal] = if args.no_fork {
+            &[Signal::HangUp]
+        } else {
+            &[Signal::Terminate, Signal::HangUp, Signal::Child]
+        };
+        let signals = signals::watch(watched)?;
+        let descriptors = process::raise_open_files().unwrap_or(1024);
+        let room = usize::try_from(descriptors.saturating_sub(DESCRIPTORS_KEPT) / 2);
+        Ok(Self {
+            args,
+            listeners,
+            signals,
+            waiting: VecDeque::new(),
+            most_waiting: room.unwrap_or(MOST_WAITING).clamp(1, MOST_WAITING),
+            sessions: Vec::new(),
+            log,
+            paused: None,
+            draining: None,
+        })
+    }
+
+    /// Serves until a signal ends it.
+    pub(super) fn serve(mut self) -> ExitCode {
+        loop {
+            match self.look() {
+                Ok(found) => self.act(&found),
+                // Without descriptors or memory to wait: later, perhaps.
+                Err(error) => {
+                    self.complain("poll", &error);
+                    std::thread::sleep(BREATHER);
+                }
+            }
+            while let Some(signal) = self.signals.next() {
+                self.obey(signal);
+            }
+            self.reap();
+            self.expire();
+            if self.is_over() {
+                let lost = [("lines_lost", Value::Count(self.log.lost()))];
+                self.log.say(LogLevel::Info, "stopped", &lost);
+                return ExitCode::SUCCESS;
+            }
+        }
+    }
+
+    /// Waits for whatever comes next.
+    fn look(&self) -> io::Result<Found> {
+        let listeners: &[Socket] = match self.paused {
+            Some(_) => &[],
+            None => &self.listeners,
+        };
+        let full = self.sessions.len() >= MOST_SESSIONS;
+        let waiting = || self.waiting.iter().filter(|_| !full);
+        let with_records = || {
+            let numbered = self.sessions.iter().enumerate();
+            numbered.filter_map(|(index, session)| Some((index, session.fd()?)))
+        };
+        let mut fds: Vec<BorrowedFd<'_>> = vec![self.signals.as_fd()];
+        fds.extend(listeners.iter().map(AsFd::as_fd));
+        fds.extend(waiting().map(|one| one.control.as_fd()));
+        fds.extend(with_records().map(|(_, fd)| fd));
+        let ready = all_ready(&fds, self.patience())?;
+        let mut ready = ready.into_iter().skip(1);
+        let mut hits = |count: usize| -> Vec<usize> {
+            let some = ready.by_ref().take(count).enumerate();
+            some.filter_map(|(index, hit)| hit.then_some(index))
+                .collect()
+        };
+        let listeners = hits(listeners.len());
+        let waiting = hits(waiting().count());
+        let sessions: Vec<usize> = with_records().map(|(index, _)| index).collect();
+        let hit = hits(sessions.len());
+        let sessions = hit.into_iter().filter_map(|at| sessions.get(at).copied());
+        Ok(Found {
+            listeners,
+            waiting,
+            sessions: sessions.collect(),
+        })
+    }
+
+    /// How long nothing needs to happen by itself.
+    fn patience(&self) -> Duration {
+        let moments = [
+            self.paused,
+            self.draining,
+            self.waiting.front().map(|one| one.until),
+        ];
+        let next = moments.into_iter().flatten().min();
+        // Rounded up: a wait of less than a millisecond must not become a busy loop.
+        next.map_or(LOOK, |next| next.left() + Duration::from_millis(1))
+    }
+
+    fn act(&mut self, found: &Found) {
+        for &index in &found.sessions {
+            if let Some(session) = self.sessions.get_mut(index) {
+                session.read();
+            }
+        }
+        // From the last, so that the others keep their places.
+        for &index in found.waiting.iter().rev() {
+            if let Some(one) = self.waiting.remove(index) {
+                self.begin(one);
+            }
+        }
+        for &index in &found.listeners {
+            self.welcome(index);
+        }
+    }
+
+    /// Accepts what came to a listener, some of it.
+    fn welcome(&mut self, index: usize) {
+        for _ in 0..AT_ONCE {
+            let Some(listener) = self.listeners.get(index) else {
+                return;
+            };
+            match listener.accept() {
+                Ok((control, peer)) => self.seat(control, &peer),
+                Err(error) => {
+                    self.survive(&error);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn seat(&mut self, control: Socket, peer: &netperf_os::SockAddr) {
+        if control.set_nonblocking(false).is_err() {
+            return;
+        }
+        if self.waiting.len() >= self.most_waiting {
+            // Whoever has been silent longest goes: one that means to be served speaks at
+            // once.
+            self.show_out("crowded");
+        }
+        let silence = if self.args.passphrase.is_some() {
+            PASSPHRASE
+        } else {
+            NEXT_REQUEST
+        };
+        self.waiting.push_back(Waiting {
+            control,
+            peer: described(peer),
+            until: clock::now().plus(silence),
+        });
+    }
+
+    /// Lets go of the connection that has waited longest.
+    fn show_out(&mut self, why: &str) {
+        if let Some(one) = self.waiting.pop_front() {
+            let fields = [("peer", Value::Text(one.peer)), ("end", Value::from(why))];
+            self.log.say(LogLevel::Debug, "unspoken", &fields);
+        }
+    }
+
+    /// The first bytes of a client are there, or its end.
+    fn begin(&mut self, one: Waiting) {
+        let Waiting { control, peer, .. } = one;
+        if self.args.no_fork {
+            return self.serve_here(control, peer);
+        }
+        if netperf_os::io::peek(control.as_fd()).ok() == Some(0) {
+            let fields = [
+                ("peer", Value::Text(peer)),
+                ("end", Value::from("finished")),
+            ];
+            return self.log.say(LogLevel::Debug, "unspoken", &fields);
+        }
+        match Running::start(control, peer, self.args) {
+            Ok(session) => self.sessions.push(session),
+            Err(error) => self.complain("session", &error),
+        }
+    }
+
+    /// One broken session must not end the server that serves all of them.
+    fn serve_here(&mut self, control: Socket, peer: String) {
+        let mut account = Account::new(peer);
+        let served = std::panic::AssertUnwindSafe(|| {
+            session::serve(control, self.args, &mut |record| account.enter(record));
+        });
+        let end = match std::panic::catch_unwind(served) {
+            Ok(()) => End::Exit(0),
+            Err(_) => End::Exit(101),
+        };
+        account.write(end, &mut self.log);
+    }
+
+    /// No failure of accept(2) ends the server.
+    fn survive(&mut self, error: &io::Error) {
+        let kind = error.kind();
+        let passing = kind == io::ErrorKind::WouldBlock
+            || kind == io::ErrorKind::Interrupted
+            || kind == io::ErrorKind::ConnectionAborted;
+        if !passing {
+            self.complain("accept", error);
+            self.paused = Some(clock::now().plus(BREATHER));
+            // It may be descriptors that are wanting.
+            self.show_out("crowded");
+        }
+    }
+
+    fn obey(&mut self, signal: Signal) {
+        match signal {
+            // Looked after in every round.
+            Signal::Child => {}
+            Signal::HangUp => {
+                self.log.reopen();
+                self.log.say(LogLevel::Info, "reloaded", &[]);
+            }
+            // Who says it twice does not want to wait.
+            Signal::Terminate if self.draining.is_some() => self.draining = Some(clock::now()),
+            Signal::Terminate => self.drain(),
+        }
+    }
+
+    /// No new clients; who is being served may finish.
+    fn drain(&mut self) {
+        self.listeners.clear();
+        self.waiting.clear();
+        let patience = self.args.operations.drain();
+        self.draining = Some(clock::now().plus(patience));
+        let fields = [
+            ("sessions", count(self.sessions.len())),
+            ("seconds", Value::Number(patience.as_secs_f64())),
+        ];
+        self.log.say(LogLevel::Info, "draining", &fields);
+    }
+
+    /// Writes the accounts of sessions that are over.
+    fn reap(&mut self) {
+        let mut index = 0;
+        while let Some(session) = self.sessions.get_mut(index) {
+            if let Some(end) = session.ended() {
+                self.close(index, end);
+            } else {
+                index += 1;
+            }
+        }
+    }
+
+    fn close(&mut self, index: usize, end: End) {
+        let mut session = self.sessions.swap_remove(index);
+        session.read();
+        session.account.write(end, &mut self.log);
+    }
+
+    /// Ends what has lasted long enough.
+    fn expire(&mut self) {
+        let over = |moment: Moment| moment.left().is_zero();
+        if self.paused.is_some_and(over) {
+            self.paused = None;
+        }
+        while self.waiting.front().is_some_and(|one| over(one.until)) {
+            self.show_out("silent");
+        }
+        if self.draining.is_some_and(over) {
+            while let Some(session) = self.sessions.last_mut() {
+                let end = session.kill();
+                self.close(self.sessions.len() - 1, end);
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.draining.is_some() && self.sessions.is_empty()
+    }
+
+    fn complain(&mut self, what: &str, error: &io::Error) {
+        let fields = [("error", Value::Text(error.to_string()))];
+        self.log.say(LogLevel::Error, what, &fields);
+    }
+}
+
+fn count(number: usize) -> Value {
+    Value::Count(u64::try_from(number).unwrap_or(u64::MAX))
+}
+
+/// An address as a log has it.
+pub(super) fn described(peer: &netperf_os::SockAddr) -> String {
+    if let Some(address) = peer.as_socket() {
+        let canonical = address.ip().to_canonical();
+        return std::net::SocketAddr::new(canonical, address.port()).to_string();
+    }
+    match netperf_os::address::as_vsock(peer) {
+        Some((cid, port)) => format!("vsock:{cid}:{port}"),
+        None => "unknown".to_owned(),
+    }
+}

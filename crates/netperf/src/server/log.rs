@@ -1,0 +1,247 @@
+//! The log: one event, one line, as text or as JSON; to standard error or a file.
+//!
+//! Nothing waits for a log: a line that standard error does not take at once is counted
+//! and left out.
+
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use netperf_cli::{LogFormat, LogLevel, ServerArgs};
+use netperf_measure::clock;
+use netperf_os::wait::{Interest, ready};
+
+/// A pipe takes this much at once or says that it does not (pipe(7), `PIPE_BUF`).
+const LONGEST: usize = 4096;
+
+/// What a field of an event holds.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    /// Text, perhaps from a stranger.
+    Text(String),
+    /// A number.
+    Number(f64),
+    /// A count.
+    Count(u64),
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+/// A field: its name and what it holds.
+pub(super) type Field = (&'static str, Value);
+
+/// Where events go.
+#[derive(Debug)]
+pub(super) struct Log {
+    format: LogFormat,
+    level: LogLevel,
+    path: Option<PathBuf>,
+    file: Option<File>,
+    /// Whether standard error leads to the journal, which reads levels off a prefix
+    /// (sd-daemon(3)).
+    journal: bool,
+    lost: u64,
+}
+
+impl Log {
+    /// The log that the command line asks for.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub(super) fn open(args: &ServerArgs, journal: bool) -> io::Result<Self> {
+        let path = args.operations.log_file.clone();
+        let path = path.map(std::path::absolute).transpose()?;
+        let file = path.as_deref().map(append).transpose()?;
+        let asked = args.operations.log.is_some() || file.is_some();
+        // Who asks for no log gets what is wrong, as ever.
+        let usual = if asked {
+            LogLevel::Info
+        } else {
+            LogLevel::Warn
+        };
+        Ok(Self {
+            format: args.operations.log.unwrap_or_default(),
+            level: args.operations.log_level.unwrap_or(usual),
+            path,
+            file,
+            journal,
+            lost: 0,
+        })
+    }
+
+    /// The same, saying nothing.
+    pub(super) fn silent(mut self) -> Self {
+        self.level = LogLevel::None;
+        self
+    }
+
+    /// Opens the file anew, as whoever moved it away wants it.
+    pub(super) fn reopen(&mut self) {
+        let Some(path) = &self.path else { return };
+        match append(path) {
+            Ok(file) => self.file = Some(file),
+            Err(error) => {
+                let path = path.display().to_string();
+                self.say(
+                    LogLevel::Error,
+                    "log-file",
+                    &[
+                        ("file", Value::Text(path)),
+                        ("error", Value::Text(error.to_string())),
+                    ],
+                );
+            }
+        }
+    }
+
+    /// Writes an event, if its level is wanted.
+    pub(super) fn say(&mut self, level: LogLevel, event: &str, fields: &[Field]) {
+        if level > self.level {
+            return;
+        }
+        let mut line = match self.format {
+            LogFormat::Text => text(level, event, fields),
+            LogFormat::Json => json(level, event, fields),
+        };
+        line.retain(|letter| letter != '\n');
+        if line.len() >= LONGEST {
+            // Nothing here is that long but what a stranger made so.
+            line = line.chars().take(LONGEST / 8).collect();
+        }
+        line.push('\n');
+        self.write(level, &line);
+    }
+
+    fn write(&mut self, level: LogLevel, line: &str) {
+        let written = match &mut self.file {
+            Some(file) => file.write_all(line.as_bytes()).is_ok(),
+            None if self.journal && self.format == LogFormat::Text => {
+                to_stderr(&format!("<{}>{line}", priority(level)))
+            }
+            None => to_stderr(line),
+        };
+        if !written {
+            self.lost = self.lost.saturating_add(1);
+        }
+    }
+
+    /// How many lines nobody took.
+    pub(super) const fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+fn append(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).open(path)
+}
+
+/// Whether standard error took the line.
+fn to_stderr(line: &str) -> bool {
+    let mut stderr = io::stderr().lock();
+    matches!(
+        ready(stderr.as_fd(), Interest::Write, Duration::ZERO),
+        Ok(true)
+    ) && stderr.write_all(line.as_bytes()).is_ok()
+}
+
+/// The levels of syslog(3).
+const fn priority(level: LogLevel) -> u8 {
+    match level {
+        LogLevel::None | LogLevel::Error => 3,
+        LogLevel::Warn => 4,
+        LogLevel::Info => 6,
+        LogLevel::Debug => 7,
+    }
+}
+
+/// The wall clock as RFC 3339 has it, to the millisecond.
+fn time() -> String {
+    let now = clock::since_epoch();
+    let date = netperf_web::unit::date(now.as_secs_f64()).unwrap_or_default();
+    let date = date.trim_end_matches(" UTC").replace(' ', "T");
+    format!("{date}.{:03}Z", now.subsec_millis())
+}
+
+fn text(level: LogLevel, event: &str, fields: &[Field]) -> String {
+    let mut line = format!("{} {} {event}", time(), level.word());
+    for (name, value) in fields {
+        let written = match value {
+            Value::Text(text) if plain(text) => write!(line, " {name}={text}"),
+            // Quoted, with everything escaped that is no letter.
+            Value::Text(text) => write!(line, " {name}={text:?}"),
+            Value::Number(number) => write!(line, " {name}={number:.3}"),
+            Value::Count(count) => write!(line, " {name}={count}"),
+        };
+        // A string takes everything.
+        debug_assert!(written.is_ok());
+    }
+    line
+}
+
+/// Whether a word needs no quotes.
+fn plain(text: &str) -> bool {
+    let plain = |letter: char| letter.is_ascii_graphic() && letter != '"' && letter != '=';
+    !text.is_empty() && text.chars().all(plain)
+}
+
+fn json(level: LogLevel, event: &str, fields: &[Field]) -> String {
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let mut line = format!(
+        "{{\"time\":{},\"level\":{},\"event\":{}",
+        quoted(&time()),
+        quoted(level.word()),
+        quoted(event)
+    );
+    for (name, value) in fields {
+        let value = match value {
+            Value::Text(text) => quoted(text),
+            // JSON has no word for what is no number.
+            Value::Number(number) => serde_json::Value::from(*number).to_string(),
+            Value::Count(count) => count.to_string(),
+        };
+        let written = write!(line, ",{}:{value}", quoted(name));
+        debug_assert!(written.is_ok());
+    }
+    line.push('}');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIELDS: [(&str, &str); 2] = [("peer", "192.0.2.1:7"), ("error", "a \"b\"\n\u{1b}[31m")];
+
+    fn fields() -> Vec<Field> {
+        FIELDS
+            .iter()
+            .map(|(name, text)| (*name, Value::from(*text)))
+            .collect()
+    }
+
+    #[test]
+    fn text_of_a_stranger_stays_in_its_quotes() {
+        let line = text(LogLevel::Warn, "accept", &fields());
+        assert!(
+            line.ends_with(r#" warn accept peer=192.0.2.1:7 error="a \"b\"\n\u{1b}[31m""#),
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn a_line_of_json_says_the_same() {
+        let line = json(LogLevel::Info, "session", &fields());
+        let read: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(read["event"], "session");
+        assert_eq!(read["error"], "a \"b\"\n\u{1b}[31m");
+        let time = read["time"].as_str().unwrap();
+        assert_eq!(time.len(), "2026-01-02T03:04:05.678Z".len(), "{time}");
+    }
+}

@@ -1,0 +1,230 @@
+//! What a session tells its listener: lines on its standard output, which is a pipe.
+//!
+//! A session talks to strangers, so the listener believes nothing but the few words and
+//! numbers that are here.
+
+use netperf_model::{Flow, Tally, TransportId};
+
+/// Something that happened in a session.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Record {
+    /// A test ran to its end.
+    Ran(Ran),
+    /// A test could not be prepared; the error number that the client was told.
+    Refused(i32),
+    /// A test failed while it ran; the error number that the client was told.
+    Failed(i32),
+    /// The session is over.
+    Ended(Ending),
+}
+
+/// A test, as netserver's end saw it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Ran {
+    /// What data travelled over.
+    pub(super) transport: TransportId,
+    /// In which direction, as seen by netperf.
+    pub(super) flow: Flow,
+    /// What was counted.
+    pub(super) tally: Tally,
+    /// Seconds.
+    pub(super) elapsed: f64,
+}
+
+/// Why a session ended, as it sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Ending {
+    /// The client closed the connection between two messages.
+    Finished,
+    /// The client said nothing for too long.
+    Silent,
+    /// The connection broke, or ended in the middle of a message.
+    Cut,
+    /// The client broke the protocol, or did not know the passphrase.
+    Broken,
+}
+
+impl Ending {
+    const ALL: [Self; 4] = [Self::Finished, Self::Silent, Self::Cut, Self::Broken];
+
+    /// Its word in logs and metrics.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Silent => "silent",
+            Self::Cut => "cut",
+            Self::Broken => "broken",
+        }
+    }
+}
+
+/// Flows and their words.
+const FLOWS: [(&str, Flow); 7] = [
+    ("stream", Flow::SEND),
+    ("maerts", Flow::RECEIVE),
+    ("rr", Flow::RR),
+    ("crr", Flow::CRR),
+    ("cc", Flow::CC),
+    (
+        "connect-stream",
+        Flow {
+            connects: true,
+            ..Flow::SEND
+        },
+    ),
+    (
+        "connect-maerts",
+        Flow {
+            connects: true,
+            ..Flow::RECEIVE
+        },
+    ),
+];
+
+fn flow_word(flow: Flow) -> &'static str {
+    let row = FLOWS.iter().find(|(_, one)| *one == flow);
+    row.map_or("none", |(word, _)| word)
+}
+
+impl Ran {
+    /// Its name: transport and direction, such as `tcp_rr`.
+    pub(super) fn name(&self) -> String {
+        format!("{}_{}", self.transport.row().option, flow_word(self.flow))
+    }
+
+    /// Bytes in both directions.
+    pub(super) const fn bytes(&self) -> u64 {
+        let tally = &self.tally;
+        tally.bytes_sent.saturating_add(tally.bytes_received)
+    }
+
+    /// The result and its unit; nothing where no time was measured.
+    pub(super) fn result(&self) -> Option<(f64, &'static str)> {
+        if !(self.elapsed.is_finite() && self.elapsed > 0.0) {
+            return None;
+        }
+        Some(if self.flow.counts_transactions() {
+            (
+                real(self.tally.transactions) / self.elapsed,
+                "transactions/s",
+            )
+        } else {
+            (real(self.bytes()) * 8.0 / 1e6 / self.elapsed, "10^6bits/s")
+        })
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate needs no 64 bits")]
+fn real(count: u64) -> f64 {
+    count as f64
+}
+
+impl Record {
+    /// The line, newline included.
+    pub(super) fn line(&self) -> String {
+        match self {
+            Self::Ran(ran) => format!(
+                "ran {} {} {} {} {} {:.6}\n",
+                ran.transport.row().option,
+                flow_word(ran.flow),
+                ran.tally.bytes_sent,
+                ran.tally.bytes_received,
+                ran.tally.transactions,
+                ran.elapsed
+            ),
+            Self::Refused(errno) => format!("refused {errno}\n"),
+            Self::Failed(errno) => format!("failed {errno}\n"),
+            Self::Ended(ending) => format!("ended {}\n", ending.word()),
+        }
+    }
+
+    /// A line without its newline; `None` for one that no session of ours writes.
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words.as_slice() {
+            [
+                "ran",
+                transport,
+                flow,
+                sent,
+                received,
+                transactions,
+                elapsed,
+            ] => {
+                let flow = FLOWS.iter().find(|(word, _)| word == flow);
+                let elapsed: f64 = elapsed.parse().ok()?;
+                Some(Self::Ran(Ran {
+                    transport: TransportId::from_option(transport)?,
+                    flow: flow.map_or(
+                        Flow {
+                            sends: false,
+                            receives: false,
+                            connects: false,
+                        },
+                        |(_, flow)| *flow,
+                    ),
+                    tally: Tally {
+                        bytes_sent: sent.parse().ok()?,
+                        bytes_received: received.parse().ok()?,
+                        transactions: transactions.parse().ok()?,
+                        ..Tally::default()
+                    },
+                    elapsed: Some(elapsed).filter(|elapsed| elapsed.is_finite())?,
+                }))
+            }
+            ["refused", errno] => Some(Self::Refused(errno.parse().ok()?)),
+            ["failed", errno] => Some(Self::Failed(errno.parse().ok()?)),
+            ["ended", word] => Ending::ALL
+                .into_iter()
+                .find(|ending| ending.word() == *word)
+                .map(Self::Ended),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_session_writes_is_what_the_listener_reads() {
+        let ran = Ran {
+            transport: TransportId::Udp,
+            flow: Flow::RR,
+            tally: Tally {
+                bytes_sent: u64::MAX,
+                bytes_received: 0,
+                transactions: 7,
+                ..Tally::default()
+            },
+            elapsed: 1.5,
+        };
+        let mut records = vec![Record::Ran(ran), Record::Refused(22), Record::Failed(-1)];
+        records.extend(Ending::ALL.map(Record::Ended));
+        for record in records {
+            let line = record.line();
+            let read = Record::parse(line.trim_end_matches('\n'));
+            assert_eq!(read, Some(record), "{line}");
+        }
+        assert_eq!(ran.name(), "udp_rr");
+    }
+
+    #[test]
+    fn what_no_session_writes_is_not_believed() {
+        for line in [
+            "",
+            "ran",
+            "ended",
+            "ended well",
+            "ran tcp rr 1 2 3 nan",
+            "ran tcp rr 1 2 3 inf",
+            "ran tcp rr -1 2 3 1.0",
+            "ran tcp\u{1b}[31m rr 1 2 3 1.0",
+            "refused 99999999999",
+            "ended finished\r",
+        ] {
+            assert_eq!(Record::parse(line), None, "{line}");
+        }
+    }
+}

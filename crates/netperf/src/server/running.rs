@@ -1,0 +1,120 @@
+//! A session in a process of its own, as its listener sees it.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use netperf_cli::ServerArgs;
+use netperf_os::{Socket, process};
+
+use super::account::{Account, End};
+use super::record::Record;
+
+/// Set for a session: its standard output takes records.
+pub(super) const RECORDS: &str = "NETSERVER_RECORDS";
+/// No record is as long as this.
+const LONGEST: usize = 512;
+
+/// A session that runs.
+#[derive(Debug)]
+pub(super) struct Running {
+    child: Child,
+    /// `None` once the session closed it.
+    records: Option<File>,
+    text: Vec<u8>,
+    /// What is known of it.
+    pub(super) account: Account,
+}
+
+impl Running {
+    /// Starts this program again with the connection as its standard input, as inetd would.
+    ///
+    /// # Errors
+    /// When there are too many processes or open files.
+    pub(super) fn start(control: Socket, peer: String, args: &ServerArgs) -> io::Result<Self> {
+        let (reader, writer) = process::pipe()?;
+        netperf_os::io::set_nonblocking(reader.as_fd(), true)?;
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0("netserver");
+        if let Some(phrase) = &args.passphrase {
+            command.arg("-Z").arg(phrase);
+        }
+        if let Some(method) = args.cpu_method {
+            command.arg("--cpu-method").arg(method.name());
+        }
+        let child = command
+            .env(RECORDS, "1")
+            .stdin(Stdio::from(OwnedFd::from(control)))
+            .stdout(Stdio::from(writer))
+            .stderr(Stdio::null())
+            .spawn()?;
+        Ok(Self {
+            child,
+            records: Some(File::from(reader)),
+            text: Vec::new(),
+            account: Account::new(peer),
+        })
+    }
+
+    /// Where its records come from, while they may.
+    pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.records.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Enters what it has written.
+    pub(super) fn read(&mut self) {
+        let mut chunk = [0; LONGEST];
+        while let Some(records) = &mut self.records {
+            match records.read(&mut chunk) {
+                Ok(0) => self.records = None,
+                Ok(count) => self.take(chunk.get(..count).unwrap_or_default()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(_) => self.records = None,
+            }
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            if byte == b'\n' {
+                let line = std::mem::take(&mut self.text);
+                let line = String::from_utf8(line).ok();
+                if let Some(record) = line.as_deref().and_then(Record::parse) {
+                    self.account.enter(record);
+                }
+            } else if self.text.len() < LONGEST {
+                self.text.push(byte);
+            }
+        }
+    }
+
+    /// How it ended, if it has.
+    pub(super) fn ended(&mut self) -> Option<End> {
+        match self.child.try_wait() {
+            Ok(status) => status.map(end_of),
+            // Nobody else waits for our children.
+            Err(_) => Some(End::Exit(-1)),
+        }
+    }
+
+    /// Kills it and gives its end.
+    pub(super) fn kill(&mut self) -> End {
+        if let Some(end) = self.ended() {
+            return end;
+        }
+        // One that ended meanwhile is waited for all the same.
+        let _gone = self.child.kill();
+        let _status = self.child.wait();
+        End::Drained
+    }
+}
+
+fn end_of(status: ExitStatus) -> End {
+    match status.signal() {
+        Some(signal) => End::Signal(signal),
+        None => End::Exit(status.code().unwrap_or(-1)),
+    }
+}

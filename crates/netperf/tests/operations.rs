@@ -1,0 +1,216 @@
+//! netserver as an operator meets it: its log, its end, and what it does about clients
+//! that say nothing.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::time::Duration;
+
+use netperf_testkit::process::signal;
+use netperf_testkit::{
+    Finished, Invocation, Netserver, Place, Programs, Running, Scratch, eventually, procfs,
+};
+use serde_json::Value;
+
+fn ours() -> Programs {
+    Programs::ours(
+        env!("CARGO_BIN_EXE_netperf"),
+        env!("CARGO_BIN_EXE_netserver"),
+    )
+}
+
+const fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+fn server(options: &[&str]) -> Netserver {
+    let options: Vec<&str> = ["-D"].into_iter().chain(options.iter().copied()).collect();
+    Netserver::start_with(&ours(), &Place::Here, &options, &[])
+}
+
+fn client(server: &Netserver, words: &[&str]) -> Running {
+    Invocation::new(&ours().netperf)
+        .args(["-H", "127.0.0.1", "-p", &server.port().to_string()])
+        .args(["-P", "0", "-v", "0"])
+        .args(words)
+        .spawn()
+}
+
+fn measures(server: &Netserver, words: &[&str]) -> Finished {
+    client(server, words).finish().expect_clean()
+}
+
+/// The events in a log of JSON, complete lines only.
+fn events(text: &str) -> Vec<Value> {
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    whole
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}")))
+        .collect()
+}
+
+/// Waits for an event of this name on standard error that `fits`.
+#[track_caller]
+fn event(server: &Netserver, name: &str, fits: impl Fn(&Value) -> bool) -> Value {
+    let mut found = None;
+    eventually(seconds(10), || {
+        let events = events(&server.said().1);
+        found = events
+            .into_iter()
+            .find(|event| event["event"] == name && fits(event));
+        found.is_some()
+    });
+    found.unwrap_or_else(|| panic!("no {name} in {}", server.said().1))
+}
+
+fn connect(server: &Netserver) -> TcpStream {
+    let stream = TcpStream::connect(("127.0.0.1", server.port())).expect("a connection");
+    stream.set_read_timeout(Some(seconds(10))).expect("a limit");
+    stream
+}
+
+/// Whether the other end has closed the connection.
+fn is_closed(stream: &mut TcpStream) -> bool {
+    // Closed with something unread is a reset.
+    stream.read(&mut [0; 16]).map_or(true, |count| count == 0)
+}
+
+#[test]
+fn each_session_is_one_line_of_json_with_peer_test_result_and_end() {
+    let server = server(&["--log", "json"]);
+    measures(&server, &["-t", "TCP_RR", "-l", "-50"]);
+    let line = event(&server, "session", |_| true);
+    assert!(line["peer"].as_str().unwrap().starts_with("127.0.0.1:"));
+    assert_eq!(
+        (&line["tests"], &line["test"]),
+        (&1.into(), &"tcp_rr".into())
+    );
+    assert_eq!(line["unit"], "transactions/s");
+    assert!(line["result"].as_f64().unwrap() > 0.0, "{line}");
+    assert_eq!(line["bytes_received"], 50);
+    assert_eq!(line["end"], "finished");
+    measures(&server, &["-t", "UDP_STREAM", "--time", "200ms"]);
+    let line = event(&server, "session", |line| line["test"] == "udp_stream");
+    assert_eq!(line["unit"], "10^6bits/s");
+}
+
+#[test]
+fn without_an_option_a_log_says_nothing_of_what_is_usual() {
+    let server = server(&[]);
+    measures(&server, &["-t", "TCP_RR", "-l", "-50"]);
+    assert!(eventually(seconds(5), || server.sessions().is_empty()));
+    assert_eq!(server.said().1, "");
+}
+
+#[test]
+fn a_session_that_dies_is_logged_as_such() {
+    let server = server(&["--log", "json"]);
+    let running = client(&server, &["-t", "TCP_RR", "-l", "30"]);
+    assert!(eventually(seconds(10), || !server.sessions().is_empty()));
+    signal(server.sessions()[0], "KILL");
+    let line = event(&server, "session", |_| true);
+    assert_eq!(
+        (&line["end"], &line["signal"]),
+        (&"killed".into(), &"9".into())
+    );
+    assert_eq!(line["level"], "warn");
+    assert!(!running.finish().status.success());
+}
+
+#[test]
+fn a_log_file_that_was_moved_away_is_opened_anew_on_sighup() {
+    let folder = Scratch::new();
+    let (file, moved) = (folder.path().join("log"), folder.path().join("log.1"));
+    let server = server(&["--log-file", file.to_str().unwrap()]);
+    let lines = |file: &Path| {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        text.lines()
+            .filter(|line| line.contains(" session "))
+            .count()
+    };
+    measures(&server, &["-t", "TCP_RR", "-l", "-50"]);
+    assert!(eventually(seconds(10), || lines(&file) == 1));
+    std::fs::rename(&file, &moved).unwrap();
+    signal(server.pid(), "HUP");
+    assert!(eventually(seconds(10), || file.exists()));
+    measures(&server, &["-t", "TCP_RR", "-l", "-50"]);
+    assert!(eventually(seconds(10), || lines(&file) == 1));
+    assert_eq!(lines(&moved), 1);
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_said_before_anything_begins() {
+    let finished = Invocation::new(&ours().netserver)
+        .args(["-D", "--log-file", "/nonexistent/log"])
+        .run()
+        .expect_exit(1);
+    let why = "netserver: cannot write the log to /nonexistent/log: No such file or directory";
+    assert!(finished.stderr.starts_with(why), "{}", finished.account());
+}
+
+#[test]
+fn a_termination_lets_sessions_finish_and_takes_no_new_ones() {
+    let server = server(&["--log", "json"]);
+    let running = client(&server, &["-t", "TCP_RR", "-l", "1"]);
+    assert!(eventually(seconds(10), || !server.sessions().is_empty()));
+    signal(server.pid(), "TERM");
+    event(&server, "draining", |line| line["sessions"] == 1);
+    assert!(TcpStream::connect(("127.0.0.1", server.port())).is_err());
+    running.finish().expect_clean();
+    let line = event(&server, "session", |_| true);
+    assert_eq!(line["end"], "finished");
+    event(&server, "stopped", |_| true);
+    assert!(eventually(seconds(5), || !server.alive()));
+}
+
+#[test]
+fn sessions_that_outlast_the_drain_are_ended() {
+    let server = server(&["--log", "json", "--drain", "300ms"]);
+    let running = client(&server, &["-t", "TCP_RR", "-l", "60"]);
+    assert!(eventually(seconds(10), || !server.sessions().is_empty()));
+    signal(server.pid(), "TERM");
+    let line = event(&server, "session", |_| true);
+    assert_eq!(line["end"], "drained");
+    assert!(eventually(seconds(5), || !server.alive()));
+    assert!(!running.finish().status.success());
+}
+
+#[test]
+fn a_second_termination_ends_everything_at_once() {
+    let server = server(&["--log", "json", "--drain", "1h"]);
+    let running = client(&server, &["-t", "TCP_RR", "-l", "60"]);
+    assert!(eventually(seconds(10), || !server.sessions().is_empty()));
+    signal(server.pid(), "TERM");
+    event(&server, "draining", |_| true);
+    signal(server.pid(), "TERM");
+    assert!(eventually(seconds(5), || !server.alive()));
+    assert!(!running.finish().status.success());
+}
+
+#[test]
+fn a_client_that_says_nothing_gets_no_process() {
+    let server = server(&["--log", "json", "--log-level", "debug"]);
+    let silent: Vec<TcpStream> = (0..20).map(|_| connect(&server)).collect();
+    measures(&server, &["-t", "TCP_RR", "-l", "-50"]);
+    assert!(eventually(seconds(5), || server.sessions().is_empty()));
+    // One that goes without a word is let go without a process, too.
+    drop(silent);
+    event(&server, "unspoken", |line| line["end"] == "finished");
+    assert!(procfs::children(server.pid()).is_empty());
+}
+
+#[test]
+fn a_client_that_speaks_out_of_turn_is_hung_up_on() {
+    let server = server(&["--log", "json", "-Z", "sesame"]);
+    let mut stream = connect(&server);
+    stream.write_all(&[0; 656]).expect("room for a message");
+    assert!(is_closed(&mut stream));
+    let log = event_of_debug(&server);
+    assert_eq!(log, "", "asked for nothing, so nothing is said: {log}");
+}
+
+/// What the log holds once the session is gone.
+fn event_of_debug(server: &Netserver) -> String {
+    assert!(eventually(seconds(5), || server.sessions().is_empty()));
+    server.said().1
+}

@@ -1,0 +1,131 @@
+//! The interval that holds the true mean of a series whose values depend on each other.
+
+use crate::moments::{batches, count, lag_one, mean, t_quantile, variance};
+
+/// With fewer batches than this their spread is known too badly to be of use.
+const FEWEST_BATCHES: usize = 15;
+/// Batches that are related less than this are as good as independent.
+const UNRELATED: f64 = 0.05;
+/// What the correlation of batches is taken for at most: beyond it there is too little
+/// of the series to say anything.
+const MOST_RELATED: f64 = 0.8;
+
+/// A mean, and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// Half the width of the interval around it, in its unit.
+    pub half_width: f64,
+    /// The standard error of the mean.
+    pub error: f64,
+    /// Values taken together, so that they are no longer related.
+    pub batch: usize,
+    /// How many such batches there were.
+    pub batches: usize,
+}
+
+impl Estimate {
+    /// Half the width as a share of the mean; infinite around 0.
+    #[must_use]
+    pub fn relative(&self) -> f64 {
+        if self.mean == 0.0 {
+            f64::INFINITY
+        } else {
+            self.half_width / self.mean.abs()
+        }
+    }
+
+    /// Whether the interval holds a value.
+    #[must_use]
+    pub fn holds(&self, value: f64) -> bool {
+        (value - self.mean).abs() <= self.half_width
+    }
+}
+
+/// The mean and its interval at a level such as 0.95; `None` for a series too short.
+///
+/// Values are put together in batches of growing size until batches are hardly related
+/// (nonoverlapping batch means); what relation is left widens the interval as in a
+/// first-order autoregression, and fewer degrees of freedom remain (A. Tafazzoli,
+/// J. R. Wilson: Skart, 2011, whose correction this is).
+#[must_use]
+pub fn of_mean(values: &[f64], level: f64) -> Option<Estimate> {
+    let batch = unrelated_batch(values)?;
+    let means = batches(values, batch);
+    let k = count(means.len());
+    let related = corrected(lag_one(&means), k).clamp(0.0, MOST_RELATED);
+    let widened = (1.0 + related) / (1.0 - related);
+    let spread = (variance(&means)? * widened / k).sqrt();
+    let freedom = (k - 1.0) * (1.0 - related);
+    Some(Estimate {
+        mean: mean(values)?,
+        half_width: t_quantile(level, freedom) * spread,
+        error: spread,
+        batch,
+        batches: means.len(),
+    })
+}
+
+/// The interval of a figure that is no mean, such as a percentile, from its values in
+/// batches of the series and its value over all of it (sectioning; S. Asmussen,
+/// P. W. Glynn: Stochastic Simulation, 2007, III.5a).
+#[must_use]
+pub fn of_sections(sections: &[f64], overall: f64, level: f64) -> Option<Estimate> {
+    let k = count(sections.len());
+    if sections.len() < FEWEST_BATCHES / 2 {
+        return None;
+    }
+    let squares: f64 = sections.iter().map(|value| (value - overall).powi(2)).sum();
+    let related = corrected(lag_one(sections), k).clamp(0.0, MOST_RELATED);
+    let widened = (1.0 + related) / (1.0 - related);
+    let spread = (squares * widened / (k * (k - 1.0))).sqrt();
+    Some(Estimate {
+        mean: overall,
+        half_width: t_quantile(level, (k - 1.0) * (1.0 - related)) * spread,
+        error: spread,
+        batch: 1,
+        batches: sections.len(),
+    })
+}
+
+/// The smallest batch, by doubling, whose means are hardly related, or the largest that
+/// leaves enough of them.
+fn unrelated_batch(values: &[f64]) -> Option<usize> {
+    if values.len() < FEWEST_BATCHES {
+        return None;
+    }
+    let mut batch = 1;
+    while values.len() / (batch * 2) >= FEWEST_BATCHES {
+        let means = batches(values, batch);
+        if corrected(lag_one(&means), count(means.len())) < UNRELATED && batch > 1 {
+            break;
+        }
+        batch *= 2;
+    }
+    Some(batch)
+}
+
+/// The correlation without the bias that it has in a short series of `k` values.
+fn corrected(lag_one: f64, k: f64) -> f64 {
+    (lag_one * k + 1.0) / (k - 3.0).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_series_says_nothing() {
+        assert_eq!(of_mean(&[1.0; 14], 0.95), None);
+        assert_eq!(of_sections(&[1.0; 5], 1.0, 0.95), None);
+    }
+
+    #[test]
+    fn a_constant_series_is_certain() {
+        let found = of_mean(&[7.0; 100], 0.95).unwrap();
+        assert!(found.half_width.abs() < 1e-12);
+        assert!(found.holds(7.0));
+        assert!(of_mean(&[0.0; 100], 0.95).unwrap().relative().is_infinite());
+    }
+}

@@ -4,8 +4,9 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use netperf_measure::clock::{self, Moment};
 use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs};
 use serde_json::Value;
 
@@ -83,14 +84,17 @@ fn serve(mut data: TcpStream) -> Served {
         .expect("a time-out");
     let mut served = Served::default();
     let mut buffer = [0; 65_536];
-    let mut last: Option<Instant> = None;
+    let mut last: Option<Moment> = None;
     let mut next = None;
     let mut stalled = None;
     loop {
-        let now = Instant::now();
+        let now = clock::now();
         if next.is_some_and(|next| next <= now) {
-            stalled = Some(last.filter(|last| now - *last > UNNOTICED).unwrap_or(now));
-            next = next.map(|next| next + EVERY);
+            stalled = Some(
+                last.filter(|last| now.since(*last) > UNNOTICED)
+                    .unwrap_or(now),
+            );
+            next = next.map(|next: Moment| next.plus(EVERY));
             thread::sleep(STALL);
         }
         let count = match data.read(&mut buffer) {
@@ -99,14 +103,14 @@ fn serve(mut data: TcpStream) -> Served {
             Err(error) if error.kind() == ErrorKind::WouldBlock => continue,
             Err(error) => panic!("{error}"),
         };
-        let before = Instant::now();
+        let before = clock::now();
         data.write_all(&buffer[..count]).expect("an answer");
-        let done = Instant::now();
-        next = next.or(Some(done + FIRST));
+        let done = clock::now();
+        next = next.or(Some(done.plus(FIRST)));
         let since = stalled.take().or(last).unwrap_or(done);
-        if done - since > 2 * UNNOTICED {
-            served.stalls.push(done - since);
-            served.doubt = served.doubt.max(done - before);
+        if done.since(since) > 2 * UNNOTICED {
+            served.stalls.push(done.since(since));
+            served.doubt = served.doubt.max(done.since(before));
         }
         last = Some(done);
     }
@@ -306,12 +310,12 @@ fn data_that_goes_one_way_is_spaced_by_the_end_that_sends() {
         ),
         ("UDP_STREAM", "1pps", 1.0, "packets", "local", &["-m", "64"]),
         (
-            "UDP_MAERTS",
+            "OMNI",
             "500pps",
             500.0,
             "packets",
             "remote",
-            &["-M", "64,64", "-m", "64,64"],
+            &["-d", "recv", "-T", "udp", "-m", "64,64", "-M", "64,64"],
         ),
     ] {
         let always = [

@@ -64,9 +64,11 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         response = response.and(request);
     }
     let rate = rate::asked(args, flow)?;
+    let transport = work::transport(args, test)?;
+    let delays = transport.is_inet() && transport.is_connected();
     Ok(TestPlan {
         test,
-        transport: work::transport(args, test)?,
+        transport,
         flow,
         limit: work::limit(args, test, flow),
         request,
@@ -75,11 +77,18 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         associations: typed.associations.unwrap_or(1),
         local_data,
         remote_data,
-        local: rate::at(
-            rate.filter(|_| flow.sends || !flow.receives),
+        local: rate::here(
+            rate,
+            flow,
+            delays,
             io::with_paths(&global.io, flow, io::End::Local, ends::local(args)),
         ),
-        remote: rate::facing(rate, flow, remote_end(args, flow, control.is_some())),
+        remote: rate::there(
+            rate,
+            flow,
+            delays,
+            remote_end(args, flow, control.is_some()),
+        ),
         control,
         port_range: work::port_range(typed),
         retry_connects: typed.retry_connects,

@@ -32,29 +32,30 @@ pub(super) fn asked(args: &Args, flow: Flow) -> Result<Option<RatePlan>, CliErro
     }))
 }
 
-/// netperf's end at a rate of its own.
-pub(super) fn at(rate: Option<RatePlan>, end: EndPlan) -> EndPlan {
-    let requests = rate.is_some_and(|rate| rate.unit == RateUnit::Transactions);
+/// netperf's end in a test at a rate, over a transport that may keep data back or not.
+pub(super) fn here(rate: Option<RatePlan>, flow: Flow, delays: bool, end: EndPlan) -> EndPlan {
+    let only_receives = flow.receives && !flow.sends;
     EndPlan {
-        rate,
-        ..not_delaying(requests, end)
+        rate: rate.filter(|_| !only_receives),
+        ..not_delaying(rate, delays, end)
     }
 }
 
-/// netserver's end in a test at a rate.
-pub(super) fn facing(rate: Option<RatePlan>, flow: Flow, end: EndPlan) -> EndPlan {
-    let requests = rate.is_some_and(|rate| rate.unit == RateUnit::Transactions);
+/// netserver's end in one.
+pub(super) fn there(rate: Option<RatePlan>, flow: Flow, delays: bool, end: EndPlan) -> EndPlan {
+    let only_receives = flow.receives && !flow.sends;
     EndPlan {
-        rate: rate.filter(|_| flow.receives && !flow.sends),
-        ..not_delaying(requests, end)
+        rate: rate.filter(|_| only_receives),
+        ..not_delaying(rate, delays, end)
     }
 }
 
 /// Requests that do not wait for each other must not wait in the kernel: it would keep back
 /// all but the first until that one is acknowledged (RFC 896).
-fn not_delaying(requests: bool, end: EndPlan) -> EndPlan {
+fn not_delaying(rate: Option<RatePlan>, delays: bool, end: EndPlan) -> EndPlan {
+    let requests = rate.is_some_and(|rate| rate.unit == RateUnit::Transactions);
     let socket = SocketPlan {
-        nodelay: end.socket.nodelay || requests,
+        nodelay: end.socket.nodelay || (requests && delays),
         ..end.socket
     };
     EndPlan { socket, ..end }

@@ -64,7 +64,7 @@ _netperf_value() {
     '-y' | --priority) : ;;
     '-Y' | --tos) _netperf_words 'af11 af12 af13 af21 af22 af23 af31 af32 af33 af41 af42 af43 cs0 cs1 cs2 cs3 cs4 cs5 cs6 cs7 ef lowdelay throughput reliability' ;;
     --dscp) : ;;
-    --io) _netperf_words 'blocking poll epoll' ;;
+    --io) _netperf_words 'blocking poll epoll uring' ;;
     --batch) : ;;
     --segment-offload) _netperf_words '1 0 on off yes no' ;;
     --busy-poll) : ;;
@@ -73,6 +73,7 @@ _netperf_value() {
     --notsent-lowat) : ;;
     --bind-device) : ;;
     --mark) : ;;
+    --flow-label) : ;;
     '-a' | --align) : ;;
     '-A' | --remote-align) : ;;
     '-o' | --offset) : ;;
@@ -155,7 +156,7 @@ _netserver_value() {
 }
 
 _netperf() {
-    _netperf_complete netperf '--align --arrival --associations --async-recv --async-send --avoid-copy --batch --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --cooldown --cork --count --cpu-count --cpu-method --cpus --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --flows --headers --help --host --interim --io --ipv4 --ipv6 --iterations --json --json-stream --keepalive --keyval --latency --link-window --list --local-cpu --local-data-host --local-host --mark --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --pace --pace-interval --pacing-rate --packet-info --passphrase --place --port --port-range --priority --protocol --provider --quickack --rate --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-cpus --remote-dirty --remote-link-window --remote-offset --remote-socket-buffer --request-size --result-only --retry-connect --ring --route --sap --seed --segment-offload --segment-size --send-ring --send-size --socket-buffer --socket-debug --socket-directory --socket-type --test --threads --time --tls-cipher --tos --unit --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --warmup --zerocopy'
+    _netperf_complete netperf '--align --associations --async-recv --async-send --avoid-copy --batch --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --cooldown --cork --count --cpu-count --cpu-method --cpus --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --flow-label --flows --headers --help --host --interim --io --ipv4 --ipv6 --iterations --json --json-stream --keepalive --keyval --latency --link-window --list --local-cpu --local-data-host --local-host --mark --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --pace --pace-interval --pacing-rate --packet-info --passphrase --place --port --port-range --priority --protocol --provider --quickack --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-cpus --remote-dirty --remote-link-window --remote-offset --remote-socket-buffer --request-size --result-only --retry-connect --ring --route --sap --segment-offload --segment-size --send-ring --send-size --sequence --socket-buffer --socket-debug --socket-directory --socket-type --splice --test --threads --time --tls-cipher --tos --unit --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --warmup --zerocopy'
 }
 
 complete -F _netperf netperf

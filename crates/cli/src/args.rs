@@ -86,6 +86,8 @@ pub struct IoArgs {
     pub batch: Ends<i32>,
     /// `--segment-offload`.
     pub segments: Ends<bool>,
+    /// `--splice`.
+    pub splice: bool,
     /// `--busy-poll`: microseconds.
     pub busy_poll: Ends<i32>,
     /// `--quickack`.
@@ -96,6 +98,10 @@ pub struct IoArgs {
     pub device: Ends<String>,
     /// `--mark`.
     pub mark: Ends<i32>,
+    /// `--flow-label`.
+    pub flow_label: Ends<i32>,
+    /// `--sequence`.
+    pub sequence: bool,
 }
 
 /// The options in front of `--`.

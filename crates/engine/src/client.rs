@@ -8,14 +8,14 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_model::{
     Address, CpuUsage, Domain, EndResult, EndSetup, Family, Flows, Hosts, IoCounts, Latency,
-    Limit as LimitPlan, Meeting, Paced, Tally, TestId, TestPlan,
+    Limit as LimitPlan, Meeting, Paced, Quality, Tally, TestId, TestPlan,
 };
 use netperf_os::Socket;
 use netperf_os::bell::{self, Bell, Outside, Schedule};
 use netperf_os::tcp::TcpInfo;
 pub use netperf_transport::meeting::EndMark;
 use netperf_transport::place::{self, Placed, Wanted};
-use netperf_transport::socket::{self, Facts};
+use netperf_transport::socket::{self, Facts, Side};
 
 use crate::book::Book;
 use crate::dispatch::{self, Keeping};
@@ -57,6 +57,8 @@ pub(crate) struct Work<'a> {
     pub(crate) book: Option<Book>,
     /// What keeping to a rate came to.
     pub(crate) paced: Option<Paced>,
+    /// What the numbers in datagrams told.
+    pub(crate) quality: Option<Quality>,
 }
 
 /// What a run came to at netperf's end.
@@ -116,7 +118,7 @@ impl<'a> Client<'a> {
         place::check(plan.transport, &plan.local.place).map_err(Operation::Create.failed())?;
         let opened = socket::open(plan.transport, family, &plan.local.socket)
             .map_err(Operation::Create.failed())?;
-        socket::set_extras(&opened.socket, &plan.local.socket).map_err(refused)?;
+        socket::set_extras(&opened.socket, &plan.local.socket, Side::Asks).map_err(refused)?;
         let local = local_address(plan, hosts, family);
         // A connection binds by itself; a datagram socket must have a port to be told of.
         if plan.flow.sends && end::drops_silently(plan.transport) {
@@ -155,6 +157,7 @@ impl<'a> Client<'a> {
             counts: None,
             book: paths::has_times_of_its_own(plan).then(Book::new),
             paced: None,
+            quality: None,
         };
         Ok(Self {
             work,
@@ -194,6 +197,7 @@ impl<'a> Client<'a> {
         let plan = work.plan;
         let remote =
             place::sock_addr(plan.transport, remote).map_err(Operation::Connect.failed())?;
+        let remote = socket::labelled(remote, &plan.local.socket);
         let bell = Bell::new(Outside::Caught).map_err(Operation::Timer.failed())?;
         let meter = end::meter(&plan.local)?;
         let mut stop = ByBell::new(control, &bell, live, PATIENCE);
@@ -310,14 +314,17 @@ fn finished(
         fallback: facts.fallback,
         end_mark: moved.end_mark,
         many: None,
-        result: end::result(
-            &work.plan.local,
-            &work.setup,
-            facts,
-            tally,
-            elapsed,
-            (cpu, work.counts),
-        ),
+        result: EndResult {
+            quality: work.quality,
+            ..end::result(
+                &work.plan.local,
+                &work.setup,
+                facts,
+                tally,
+                elapsed,
+                (cpu, work.counts),
+            )
+        },
     }
 }
 

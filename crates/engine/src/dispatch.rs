@@ -2,8 +2,12 @@
 
 /// Has `$go` done with an endpoint that waits as its plan says.
 macro_rules! by_method {
-    ($io:expr, $patience:expr, $endpoint:expr, |$ready:ident| $go:expr) => {{
-        use netperf_transport::io::Again;
+    ($io:expr, $patience:expr, $endpoint:expr, |$ready:ident| $go:expr) => {
+        by_method!($io, $patience, false, $endpoint, |$ready| $go)
+    };
+    // A receive follows every send at once, where the third is true.
+    ($io:expr, $patience:expr, $pairs:expr, $endpoint:expr, |$ready:ident| $go:expr) => {{
+        use netperf_transport::io::{Again, ByRing};
         let failed = $crate::error::Operation::Create.failed();
         match $io.method {
             netperf_model::IoMethod::Blocking => {
@@ -16,6 +20,35 @@ macro_rules! by_method {
             }
             netperf_model::IoMethod::Epoll => {
                 let $ready = Again::sleeping($endpoint, $patience).map_err(failed)?;
+                $go
+            }
+            netperf_model::IoMethod::Uring => {
+                let ridden = ByRing::new($endpoint, $patience, $pairs);
+                let $ready = ridden.map_err(
+                    $crate::error::Operation::Extra(netperf_model::Feature::Uring).failed(),
+                )?;
+                $go
+            }
+        }
+    }};
+}
+
+/// The same for an endpoint that no ring rides.
+macro_rules! by_polling {
+    ($io:expr, $endpoint:expr, |$ready:ident| $go:expr) => {{
+        use netperf_transport::io::Again;
+        let failed = $crate::error::Operation::Create.failed();
+        match $io.method {
+            netperf_model::IoMethod::Blocking | netperf_model::IoMethod::Uring => {
+                let $ready = $endpoint;
+                $go
+            }
+            netperf_model::IoMethod::Poll => {
+                let $ready = Again::spinning($endpoint, None).map_err(failed)?;
+                $go
+            }
+            netperf_model::IoMethod::Epoll => {
+                let $ready = Again::sleeping($endpoint, None).map_err(failed)?;
                 $go
             }
         }

@@ -208,5 +208,6 @@ pub(crate) fn result(
         crew: None,
         io,
         paced: None,
+        quality: None,
     }
 }

@@ -21,6 +21,7 @@ mod rated;
 pub mod record;
 pub mod ring;
 mod sendfile;
+mod sequence;
 pub mod server;
 pub mod sizes;
 pub mod stop;

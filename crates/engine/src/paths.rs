@@ -1,6 +1,6 @@
 //! What the faster ways to move bytes mean for sizes and buffers.
 
-use netperf_model::{EndPlan, EndSetup, Flow, IoPlan, TestPlan};
+use netperf_model::{EndPlan, EndSetup, Flow, IoMethod, IoPlan, TestPlan};
 use netperf_transport::io::batch::Trains;
 
 /// Bytes that are under way without a copy unless `-W` says otherwise, at most.
@@ -53,6 +53,7 @@ pub(crate) fn buffers(
         return (send, recv);
     }
     let trains = trains(&plan.io);
+    let by_ring = plan.io.method == IoMethod::Uring;
     let larger = |(size, width): (Option<u32>, u32), grown: fn(Trains, usize) -> usize| {
         let Some(size) = size else {
             return (None, width);
@@ -64,8 +65,28 @@ pub(crate) fn buffers(
     };
     (
         larger(send, Trains::send_buffer),
-        larger(recv, Trains::recv_buffer),
+        // A ring keeps what it receives in buffers of its own.
+        if by_ring {
+            recv
+        } else {
+            larger(recv, Trains::recv_buffer)
+        },
     )
+}
+
+/// Whether a ring moves many messages at a time.
+pub(crate) fn by_ring(io: &IoPlan) -> bool {
+    io.method == IoMethod::Uring && io.batch.is_some()
+}
+
+/// How many messages a ring has under way at the same time.
+pub(crate) fn width(io: &IoPlan) -> usize {
+    size(io.batch).max(1)
+}
+
+/// Whether an end that answers receives right after every send: nothing waits in between.
+pub(crate) fn pairs(flow: Flow, end: &EndPlan) -> bool {
+    flow.is_request_response() && end.pace.is_none_or(|pace| pace.burst == 0)
 }
 
 #[cfg(test)]

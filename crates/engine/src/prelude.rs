@@ -1,22 +1,31 @@
-//! What is done before each operation: waiting for its turn, touching its buffer.
+//! What is done around each operation: waiting for its turn, touching its buffer, writing
+//! and reading numbers.
 
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::plan::TouchPlan;
-use netperf_model::{EndPlan, PacePlan, Paced, Tally};
+use netperf_model::{EndPlan, EndSetup, PacePlan, Paced, Quality, Tally};
+use netperf_transport::Endpoint;
 
 use crate::rated::Rated;
+use crate::sequence::Sequence;
 use crate::stop::{Ended, Phase, Stop};
 
 /// How much of the time that a paced loop lost it makes up for.
 const MADE_UP: Duration = Duration::from_secs(1);
 
-/// Done by a loop before each operation.
+/// Done by a loop around each operation.
 pub trait Prelude {
     /// Waits for the operation's turn and touches its buffer; the reason to end if
     /// the wait brought one.
     fn before<S: Stop>(&mut self, buffer: &mut [u8], stop: &mut S, tally: &Tally) -> Option<Ended>;
+
+    /// A receive left so many bytes in a buffer.
+    #[inline]
+    fn arrived<E: Endpoint>(&mut self, endpoint: &E, buffer: &[u8], bytes: usize) {
+        let _nobody_looks = (endpoint, buffer, bytes);
+    }
 
     /// The time spent waiting so far.
     fn paused(&self) -> Duration;
@@ -27,6 +36,13 @@ pub trait Prelude {
     /// What keeping to a rate came to; `None` where there was none.
     fn paced(&self, tally: &Tally) -> Option<Paced> {
         let _unpaced = tally;
+        None
+    }
+
+    /// What the numbers in datagrams told, where they had some; `tally` and `ended` are of
+    /// the loop.
+    fn quality(&self, tally: &Tally, ended: Ended) -> Option<Quality> {
+        let _no_numbers = (tally, ended);
         None
     }
 }
@@ -46,13 +62,14 @@ impl Prelude for Nothing {
     }
 }
 
-/// Pacing, touching, or both.
-#[derive(Clone, Debug)]
+/// Any of pacing, touching and numbering.
+#[derive(Debug, Default)]
 pub struct Chores {
     pace: Option<Pace>,
     rate: Option<Box<Rated>>,
     touch: TouchPlan,
     paused: Duration,
+    sequence: Option<Sequence>,
 }
 
 impl Chores {
@@ -71,7 +88,20 @@ impl Chores {
             pace: pace.map(Pace::new),
             rate: rate.map(Box::new),
             touch,
-            paused: Duration::ZERO,
+            ..Self::default()
+        })
+    }
+
+    /// The same and numbers in datagrams, at an end that sends or at one that receives.
+    #[must_use]
+    pub fn of_end(plan: &EndPlan, setup: &EndSetup, sends: bool) -> Option<Self> {
+        let chores = Self::of(plan);
+        if !plan.sequence {
+            return chores;
+        }
+        Some(Self {
+            sequence: Some(Sequence::of(setup, sends)),
+            ..chores.unwrap_or_default()
         })
     }
 }
@@ -80,16 +110,28 @@ impl Prelude for Chores {
     #[inline]
     fn before<S: Stop>(&mut self, buffer: &mut [u8], stop: &mut S, tally: &Tally) -> Option<Ended> {
         touch(self.touch, buffer);
-        if self.pace.is_none() && self.rate.is_none() {
-            return None;
+        if self.pace.is_some() || self.rate.is_some() {
+            let start = clock::now();
+            let paced = self.pace.as_mut();
+            let ended = paced.and_then(|pace| pace.wait(start, stop, tally));
+            let rated = self.rate.as_mut().filter(|_| ended.is_none());
+            let ended = rated.map_or(ended, |rate| rate.wait(buffer.len(), stop, tally));
+            self.paused += start.elapsed();
+            if ended.is_some() {
+                return ended;
+            }
         }
-        let start = clock::now();
-        let paced = self.pace.as_mut();
-        let ended = paced.and_then(|pace| pace.wait(start, stop, tally));
-        let rated = self.rate.as_mut().filter(|_| ended.is_none());
-        let ended = rated.map_or(ended, |rate| rate.wait(buffer.len(), stop, tally));
-        self.paused += start.elapsed();
-        ended
+        if let Some(Sequence::Writes(numbers)) = &self.sequence {
+            numbers.write(buffer, tally.send_calls);
+        }
+        None
+    }
+
+    #[inline]
+    fn arrived<E: Endpoint>(&mut self, endpoint: &E, buffer: &[u8], bytes: usize) {
+        if let Some(Sequence::Reads(track)) = &mut self.sequence {
+            track.arrived(endpoint, buffer, bytes);
+        }
     }
 
     fn paused(&self) -> Duration {
@@ -104,6 +146,19 @@ impl Prelude for Chores {
 
     fn paced(&self, tally: &Tally) -> Option<Paced> {
         self.rate.as_ref().map(|rate| rate.paced(tally))
+    }
+
+    fn quality(&self, tally: &Tally, ended: Ended) -> Option<Quality> {
+        match self.sequence.as_ref()? {
+            Sequence::Writes(_) => Some(Quality {
+                sent: tally.send_calls,
+                ..Quality::default()
+            }),
+            Sequence::Reads(track) => Some(Quality {
+                ended: ended == Ended::ByPeer,
+                ..track.quality()
+            }),
+        }
     }
 }
 

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{
-    Address, EndResult, EndSetup, Ending, IoCounts, Limit as LimitPlan, Paced, ServerJob, Tally,
+    Address, EndResult, EndSetup, Ending, IoCounts, Limit as LimitPlan, Paced, Quality, ServerJob,
+    Tally,
 };
 use netperf_os::Socket;
 use netperf_os::bell::{self, Bell, Outside, Schedule};
 use netperf_transport::place::{self, Placed, Wanted};
-use netperf_transport::socket::{self, Facts};
+use netperf_transport::socket::{self, Facts, Side};
 
 use crate::dispatch;
 use crate::end::{self, Carries, Rings};
@@ -50,6 +51,8 @@ pub(crate) struct Work {
     pub(crate) counts: Option<IoCounts>,
     /// What keeping to a rate came to.
     pub(crate) paced: Option<Paced>,
+    /// What the numbers in datagrams told.
+    pub(crate) quality: Option<Quality>,
 }
 
 /// What moved, before the clock stopped.
@@ -76,7 +79,7 @@ impl Server {
         place::check(job.transport, &job.end.place).map_err(Operation::Create.failed())?;
         let opened = socket::open(job.transport, job.family, &job.end.socket)
             .map_err(Operation::Create.failed())?;
-        socket::set_extras(&opened.socket, &job.end.socket).map_err(refused)?;
+        socket::set_extras(&opened.socket, &job.end.socket, Side::Answers).map_err(refused)?;
         let placed = bind(&job, &opened.socket)?;
         if only_sends(&job) && end::drops_silently(job.transport) {
             socket::report_send_errors(&opened.socket, job.family)
@@ -107,6 +110,7 @@ impl Server {
                 setup,
                 counts: None,
                 paced: None,
+                quality: None,
             },
             socket: opened.socket,
             placed,
@@ -161,17 +165,17 @@ impl Server {
         let elapsed = sampled.saturating_sub(waited_in_vain(&work.job, &served));
         let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
         let facts = served.facts.unwrap_or_default();
-        let result = end::result(
-            &work.job.end,
-            &work.setup,
-            facts,
-            tally,
-            elapsed,
-            (cpu, work.counts),
-        );
         Ok(EndResult {
+            quality: work.quality,
             paced: work.paced,
-            ..result
+            ..end::result(
+                &work.job.end,
+                &work.setup,
+                facts,
+                tally,
+                elapsed,
+                (cpu, work.counts),
+            )
         })
     }
 }

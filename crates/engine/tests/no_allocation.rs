@@ -18,7 +18,7 @@ use netperf_engine::stop::{ByBell, Ended};
 use netperf_engine::workload::open::{self, Ticker};
 use netperf_engine::workload::{Run, rr, stream};
 use netperf_model::plan::TouchPlan;
-use netperf_model::{Arrival, EndPlan, PacePlan, RatePlan, RateUnit, Tally};
+use netperf_model::{Arrival, EndPlan, EndSetup, PacePlan, RatePlan, RateUnit, Tally};
 use netperf_os::bell::{Bell, Outside};
 use netperf_transport::io::batch::Trains;
 use netperf_transport::io::{Again, BatchedRecv, BatchedSend, Discarding, ZeroCopy};
@@ -58,6 +58,19 @@ fn chores() -> Chores {
         ..EndPlan::default()
     };
     Chores::of(&plan).unwrap()
+}
+
+/// Numbers, written or read.
+fn numbers(sends: bool) -> Chores {
+    let plan = EndPlan {
+        sequence: true,
+        ..EndPlan::default()
+    };
+    let setup = EndSetup {
+        send_size: Some(64),
+        ..EndSetup::default()
+    };
+    Chores::of_end(&plan, &setup, sends).unwrap()
 }
 
 /// Every loop, with everything that can stand around it, between two lines.
@@ -197,6 +210,8 @@ fn no_loop_allocates_whatever_is_kept_or_done_around_it() {
     assert_eq!(all_loops(&mut off, &mut Nothing), 10_000);
     assert_eq!(all_loops(&mut kept, &mut Nothing), 10_000);
     assert_eq!(all_loops(&mut kept, &mut chores()), 10_000);
+    assert_eq!(all_loops(&mut off, &mut numbers(true)), 10_000);
+    assert_eq!(all_loops(&mut off, &mut numbers(false)), 10_000);
     assert!(kept.latency().count > 40_000);
     assert_eq!(open_loop(), 10_000);
     assert!(datagrams() > 1000);

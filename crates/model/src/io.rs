@@ -10,11 +10,13 @@ pub enum IoMethod {
     Poll,
     /// It sleeps in epoll_wait(2).
     Epoll,
+    /// It hands calls to io_uring(7) and sleeps there, in one system call.
+    Uring,
 }
 
 impl IoMethod {
     /// Every method.
-    pub const ALL: [Self; 3] = [Self::Blocking, Self::Poll, Self::Epoll];
+    pub const ALL: [Self; 4] = [Self::Blocking, Self::Poll, Self::Epoll, Self::Uring];
 
     /// Its name in options and output.
     #[must_use]
@@ -23,6 +25,7 @@ impl IoMethod {
             Self::Blocking => "blocking",
             Self::Poll => "poll",
             Self::Epoll => "epoll",
+            Self::Uring => "uring",
         }
     }
 
@@ -39,6 +42,7 @@ impl IoMethod {
             Self::Blocking => 0,
             Self::Poll => 1,
             Self::Epoll => 2,
+            Self::Uring => 3,
         }
     }
 
@@ -63,6 +67,8 @@ pub struct IoPlan {
     /// The kernel cuts one long datagram into many and puts many together again
     /// (`UDP_SEGMENT`, `UDP_GRO`).
     pub segments: bool,
+    /// What is received goes through a pipe into the null device (splice(2)).
+    pub splice: bool,
 }
 
 impl IoPlan {
@@ -108,6 +114,8 @@ pub enum Feature {
     Poll,
     /// [`IoMethod::Epoll`].
     Epoll,
+    /// [`IoMethod::Uring`].
+    Uring,
     /// [`IoPlan::zerocopy`].
     ZeroCopy,
     /// [`IoPlan::discard`].
@@ -128,13 +136,20 @@ pub enum Feature {
     Mark,
     /// [`EndPlan::rate`](crate::EndPlan::rate).
     Rate,
+    /// [`IoPlan::splice`].
+    Splice,
+    /// `IPV6_FLOWLABEL_MGR`.
+    FlowLabel,
+    /// Numbers in datagrams, and what they tell of loss, order and delay.
+    Sequence,
 }
 
 impl Feature {
     /// Every feature.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 16] = [
         Self::Poll,
         Self::Epoll,
+        Self::Uring,
         Self::ZeroCopy,
         Self::Discard,
         Self::Batch,
@@ -145,6 +160,9 @@ impl Feature {
         Self::Device,
         Self::Mark,
         Self::Rate,
+        Self::Splice,
+        Self::FlowLabel,
+        Self::Sequence,
     ];
 
     /// Its name between our ends, which never changes.
@@ -153,6 +171,7 @@ impl Feature {
         match self {
             Self::Poll => "poll",
             Self::Epoll => "epoll",
+            Self::Uring => "uring",
             Self::ZeroCopy => "zerocopy",
             Self::Discard => "discard",
             Self::Batch => "batch",
@@ -163,6 +182,9 @@ impl Feature {
             Self::Device => "device",
             Self::Mark => "mark",
             Self::Rate => "rate",
+            Self::Splice => "splice",
+            Self::FlowLabel => "flow-label",
+            Self::Sequence => "sequence",
         }
     }
 
@@ -178,6 +200,7 @@ impl Feature {
         match self {
             Self::Poll => "--io poll",
             Self::Epoll => "--io epoll",
+            Self::Uring => "--io uring",
             Self::ZeroCopy => "--zerocopy",
             Self::Discard => "--discard",
             Self::Batch => "--batch",
@@ -188,7 +211,16 @@ impl Feature {
             Self::Device => "--bind-device",
             Self::Mark => "--mark",
             Self::Rate => "--rate",
+            Self::Splice => "--splice",
+            Self::FlowLabel => "--flow-label",
+            Self::Sequence => "--sequence",
         }
+    }
+
+    /// Whether it is nothing that one end can do alone.
+    #[must_use]
+    pub const fn takes_both(self) -> bool {
+        matches!(self, Self::Sequence)
     }
 
     /// What a host needs for it; empty where every Linux of today has it.
@@ -200,13 +232,19 @@ impl Feature {
             | Self::Discard
             | Self::Batch
             | Self::QuickAck
-            | Self::Rate => "",
+            | Self::Rate
+            | Self::Splice
+            | Self::Sequence => "",
+            Self::Uring => "Linux 6.1 that lets this user have io_uring (kernel.io_uring_disabled)",
             Self::ZeroCopy => "Linux 4.14",
             Self::Segments => "Linux 5.0",
             Self::BusyPoll => "a kernel with CONFIG_NET_RX_BUSY_POLL, and CAP_NET_ADMIN",
             Self::NotSentLowAt => "Linux 3.12",
             Self::Device => "an interface of that name, and CAP_NET_RAW",
             Self::Mark => "CAP_NET_ADMIN",
+            Self::FlowLabel => {
+                "IPv6, and at netserver's end of TCP net.ipv6.flowlabel_consistency = 0"
+            }
         }
     }
 }

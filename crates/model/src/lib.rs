@@ -18,6 +18,7 @@ pub mod latency;
 pub mod many;
 pub mod outcome;
 pub mod plan;
+pub mod quality;
 pub mod rate;
 pub mod refusal;
 pub mod units;
@@ -41,6 +42,7 @@ pub use plan::{
     Flow, Format, Limit, PacePlan, PlacePlan, ReportPlan, RingPlan, Routing, SelectionSource,
     SocketPlan, TestPlan, TouchPlan,
 };
+pub use quality::{NUMBER_BYTES, Quality};
 pub use rate::{Arrival, Lateness, Paced, RatePlan, RateUnit};
 pub use refusal::{Refusal, refusal};
 pub use units::{Unit, UnitKind};

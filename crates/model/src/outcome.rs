@@ -10,6 +10,7 @@ use crate::io::IoCounts;
 use crate::latency::Latency;
 use crate::many::{Crew, Flows, Window};
 use crate::plan::TestPlan;
+use crate::quality::Quality;
 use crate::rate::Paced;
 
 /// Counts kept by the loop of one end.
@@ -82,6 +83,8 @@ pub struct EndResult {
     pub io: Option<IoCounts>,
     /// What keeping to a rate came to; `None` where there was none, or nobody told.
     pub paced: Option<Paced>,
+    /// What the numbers in datagrams told; `None` where they had none.
+    pub quality: Option<Quality>,
 }
 
 /// What TCP knew of the data connection at one moment (tcp(7), `TCP_INFO`).

@@ -197,6 +197,11 @@ pub struct SocketPlan {
     pub tls_cipher: Option<String>,
 }
 
+impl SocketPlan {
+    /// The largest flow label: it has 20 bits (RFC 8200).
+    pub const MOST_FLOW_LABEL: u32 = 0xf_ffff;
+}
+
 /// The buffers that calls cycle through in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingPlan {
@@ -288,6 +293,8 @@ pub struct EndPlan {
     pub io: IoPlan,
     /// The rate that it keeps to when it sends; `None` is as fast as it goes.
     pub rate: Option<RatePlan>,
+    /// Whether datagrams carry numbers, and what these tell is kept.
+    pub sequence: bool,
 }
 
 impl EndPlan {
@@ -298,6 +305,7 @@ impl EndPlan {
         let asked = [
             (Feature::Poll, io.method == IoMethod::Poll),
             (Feature::Epoll, io.method == IoMethod::Epoll),
+            (Feature::Uring, io.method == IoMethod::Uring),
             (Feature::ZeroCopy, io.zerocopy),
             (Feature::Discard, io.discard),
             (Feature::Batch, io.batch.is_some()),
@@ -308,6 +316,9 @@ impl EndPlan {
             (Feature::Device, socket.device.is_some()),
             (Feature::Mark, socket.mark.is_some()),
             (Feature::Rate, self.rate.is_some()),
+            (Feature::Splice, io.splice),
+            (Feature::FlowLabel, socket.flow_label.is_some()),
+            (Feature::Sequence, self.sequence),
         ];
         asked
             .into_iter()

@@ -3,7 +3,8 @@
 use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
 use crate::io::{Feature, IoMethod};
-use crate::plan::{EndPlan, TestPlan};
+use crate::plan::{EndPlan, RingPlan, TestPlan, TouchPlan};
+use crate::quality::NUMBER_BYTES;
 use crate::rate::{Arrival, RatePlan, RateUnit};
 
 /// A feature that was asked for in a test that has no place for it.
@@ -46,9 +47,13 @@ fn of_end(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<Refusal> {
 fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option<&'static str> {
     match feature {
         Feature::Poll | Feature::Epoll => no_method(plan, end),
+        Feature::Uring => no_uring(plan, end, way),
         Feature::ZeroCopy => no_zerocopy(plan, end, way),
         Feature::Discard => no_discard(plan, end, way),
-        Feature::Batch | Feature::Segments => no_batch(plan, end, way),
+        Feature::Batch => no_batch(plan, end, way),
+        Feature::Segments => no_segments(plan, end, way),
+        Feature::Splice => no_splice(plan, end, way),
+        Feature::FlowLabel => no_flow_label(plan),
         Feature::QuickAck | Feature::NotSentLowAt => {
             (!is_tcp(plan.transport)).then_some("only TCP has it")
         }
@@ -56,6 +61,7 @@ fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option
         Feature::BusyPoll | Feature::Device | Feature::Mark => {
             (!plan.transport.is_inet()).then_some("only IP has it")
         }
+        Feature::Sequence => no_sequence(plan, end, way),
     }
 }
 
@@ -83,8 +89,8 @@ fn no_zerocopy(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<&'static str>
     if !is_tcp(plan.transport) || plan.test == TestId::TcpSendfile {
         return Some("only over TCP, and not with TCP_SENDFILE");
     }
-    let plain = end.io.method == IoMethod::Blocking && !plan.use_write;
-    (!plain).then_some("it waits for the kernel: not with --io poll or epoll, nor with -I")
+    let waits = matches!(end.io.method, IoMethod::Blocking | IoMethod::Uring) && !plan.use_write;
+    (!waits).then_some("it waits for the kernel: not with --io poll or epoll, nor with -I")
 }
 
 fn no_discard(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<&'static str> {
@@ -102,7 +108,8 @@ fn no_batch(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<&'static str> {
         return Some(BOTH_WAYS);
     }
     if !is_udp(plan.transport) {
-        return Some("only over UDP");
+        let many_at_once = end.io.method == IoMethod::Uring && is_tcp(plan.transport);
+        return (!many_at_once).then_some("only over UDP");
     }
     let particular = end.socket.connected_datagram || end.socket.packet_info;
     if way.receives && particular {
@@ -203,6 +210,80 @@ const fn sends_at_once(transport: TransportId) -> bool {
             | TransportId::Udp
             | TransportId::UdpLite
             | TransportId::UnixDatagram
+    )
+}
+
+fn no_segments(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<&'static str> {
+    if !is_udp(plan.transport) && !plan.flow.connects && !plan.flow.is_request_response() {
+        return Some("only over UDP");
+    }
+    no_batch(plan, end, way)
+}
+
+/// A ring takes calls as they are, many at a time, and none of the other ways.
+fn no_uring(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<&'static str> {
+    if let Some(why) = no_method(plan, end) {
+        return Some(why);
+    }
+    let io = &end.io;
+    if io.segments {
+        return Some("not together with --segment-offload");
+    }
+    if io.discard && (io.batch.is_some() || is_udp(plan.transport)) {
+        return Some("with --discard only over TCP and without --batch");
+    }
+    if io.zerocopy && io.batch.is_some() {
+        return Some("not together with --zerocopy and --batch");
+    }
+    // What arrives many at a time lies in memory that the kernel chooses from.
+    let looks = end.touch != TouchPlan::default() || end.sequence;
+    let elsewhere = io.batch.is_some() && way.receives && looks;
+    elsewhere
+        .then_some("with --batch nobody looks at what arrives: leave out -k, -K and --sequence")
+}
+
+fn no_splice(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<&'static str> {
+    if plan.flow.connects || way.sends || !way.receives {
+        return Some(BOTH_WAYS);
+    }
+    if !is_tcp(plan.transport) || end.io.discard || end.io.method == IoMethod::Uring {
+        return Some("only over TCP, and not together with --discard and --io uring");
+    }
+    None
+}
+
+fn no_flow_label(plan: &TestPlan) -> Option<&'static str> {
+    if !(is_tcp(plan.transport) || is_udp(plan.transport)) {
+        return Some("only over TCP and UDP");
+    }
+    let (local, remote) = (&plan.local.socket, &plan.remote.socket);
+    let another = remote.flow_label.is_some() && remote.flow_label != local.flow_label;
+    another.then_some("netserver can only repeat netperf's: give one for both, or netperf's alone")
+}
+
+fn no_sequence(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<&'static str> {
+    let counts = plan.flow.connects || plan.flow.is_request_response();
+    if counts || !is_datagram(plan.transport) {
+        return Some("only in stream tests over UDP, UDP-Lite, DCCP and Unix-domain datagrams");
+    }
+    if plan.many.is_some() {
+        return Some("not together with options about many flows");
+    }
+    if plan.control.is_none() {
+        return Some("only with a netserver");
+    }
+    if end.io.discard {
+        return Some("not together with --discard: the numbers would be thrown away, too");
+    }
+    let too_short = |ring: &RingPlan| ring.size.is_some_and(|size| size < NUMBER_BYTES);
+    let short = (way.sends && too_short(&end.send)) || (way.receives && too_short(&end.recv));
+    short.then_some("a number takes 24 bytes of a message: give -m and -M of 24 or more")
+}
+
+const fn is_datagram(transport: TransportId) -> bool {
+    matches!(
+        transport,
+        TransportId::Udp | TransportId::UdpLite | TransportId::Dccp | TransportId::UnixDatagram
     )
 }
 

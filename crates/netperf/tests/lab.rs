@@ -154,6 +154,40 @@ mod emulated {
         }
     }
 
+    #[test]
+    fn what_becomes_of_numbered_datagrams_is_what_the_kernel_says() {
+        let Some(bench) = Bench::new() else { return };
+        let hosts = &bench.hosts;
+        let arrived = || i64::try_from(hosts.server_counter("UdpInDatagrams")).expect("few");
+        let numbered = |path: &[&str]| {
+            hosts.emulate_upstream(path);
+            let (before, read) = (Missed::so_far(hosts), arrived());
+            let values = bench.measure(
+                "-t UDP_STREAM -l 3 -b 2 -w 1ms --sequence -- -m 200 -k LOCAL_SEND_CALLS,\
+                 UDP_RECEIVED,UDP_LOST,UDP_DUPLICATED,UDP_REORDERED,UDP_REORDER_EXTENT",
+            );
+            let after = Missed::so_far(hosts);
+            let count = |name| values.count(name);
+            let (received, twice) = (count("UDP_RECEIVED"), count("UDP_DUPLICATED"));
+            assert_eq!(received + count("UDP_LOST"), count("LOCAL_SEND_CALLS"));
+            // And the empty one that ends the test.
+            assert_eq!(received + twice + 1, arrived() - read);
+            let gone = after.dropped + after.overflowed - before.dropped - before.overflowed;
+            (values, twice, gone)
+        };
+        let (values, twice, _) = numbered(&["loss", "5%"]);
+        let sent = values.count("LOCAL_SEND_CALLS");
+        expect_loss(sent, values.count("UDP_LOST"), 0.05);
+        assert_eq!((twice, values.count("UDP_REORDERED")), (0, 0));
+        let (values, twice, gone) = numbered(&["duplicate", "5%"]);
+        expect_loss(values.count("LOCAL_SEND_CALLS"), twice, 0.05);
+        assert!((gone - values.count("UDP_LOST")).abs() <= 3, "{values:?}");
+        let (values, twice, _) = numbered(&["delay", "10ms", "reorder", "20%"]);
+        assert!(values.count("UDP_REORDERED") > 100, "{values:?}");
+        assert!(values.count("UDP_REORDER_EXTENT") > 0, "{values:?}");
+        assert_eq!((twice, values.count("UDP_LOST")), (0, 0));
+    }
+
     /// Where the kernel says that packets went.
     struct Missed {
         /// Lost in the network.

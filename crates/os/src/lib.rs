@@ -11,6 +11,8 @@
 //! - [`batch`]: many datagrams in one call
 //! - [`zerocopy`]: send without a copy, and hear when the bytes are free again
 //! - [`epoll`]: wait for one socket by epoll(7)
+//! - [`uring`]: have the kernel make calls that are written down in shared memory
+//! - [`flow_label`]: labels of packets over IPv6
 //! - [`sockopt`]: socket options that `socket2` does not have
 //! - [`tcp`]: what TCP knows about a connection
 //! - [`sctp`]: associations: messages in parts, notifications, what SCTP knows about one
@@ -32,7 +34,7 @@ mod linux;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    address, atm, batch, bell, epoll, events, filter, io, ktls, link, net, parts, process, resolve,
-    sctp, signals, sockopt, system, tcp, wait, zerocopy,
+    address, atm, batch, bell, epoll, events, filter, flow_label, io, ktls, link, net, parts,
+    process, resolve, sctp, signals, sockopt, system, tcp, uring, wait, zerocopy,
 };
 pub use socket2::{Domain, Protocol, SockAddr, Socket, Type};

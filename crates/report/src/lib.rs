@@ -15,6 +15,7 @@ mod interim;
 pub mod latency;
 pub mod list;
 mod paths;
+mod quality;
 mod rate;
 pub mod reference;
 pub mod selection;

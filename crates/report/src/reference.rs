@@ -1,6 +1,7 @@
 //! The manual's reference of selectors, made from the table.
 
 use crate::paths::PATHS;
+use crate::quality::QUALITY;
 use crate::rate::RATE;
 use crate::selectors::{FURTHER, SELECTORS, Selector};
 
@@ -44,6 +45,16 @@ the families `P<number>_LATENESS`, `MIN_`, `MAX_`, `MEAN_` and `STDDEV_LATENESS`
 same with `SERVICE_TIME`, in microseconds, or in nanoseconds with `_NS` behind them:
 `P99.9_LATENESS`, `MAX_LATENESS_NS`, `P99_SERVICE_TIME`. Of a netserver that kept to the
 rate the mean, the maximum and the percentiles 50, 90, 99 and 99.9 are known.
+
+| name | unit | meaning |
+|---|---|---|
+";
+
+const QUALITY_TITLE: &str = "
+## Numbered datagrams
+
+What `--sequence` is for; `all` and `?` leave them out. The names without an end are those
+of netserver where it receives, else of netperf.
 
 | name | unit | meaning |
 |---|---|---|
@@ -94,6 +105,8 @@ pub fn page() -> String {
     out.extend(PATHS.iter().map(line));
     out.push_str(RATE_TITLE);
     out.extend(RATE.iter().map(line));
+    out.push_str(QUALITY_TITLE);
+    out.extend(QUALITY.iter().map(line));
     let further: String = FURTHER.iter().map(line).collect();
     out + &FAMILY.replace("FURTHER\n", &(further + "\n"))
 }
@@ -115,7 +128,8 @@ mod tests {
     #[test]
     fn the_page_has_a_row_for_every_selector() {
         let page = page();
-        for row in SELECTORS.iter().chain(FURTHER).chain(PATHS).chain(RATE) {
+        let ours = PATHS.iter().chain(QUALITY).chain(RATE);
+        for row in SELECTORS.iter().chain(FURTHER).chain(ours) {
             let cell = format!("| `{}` |", row.name);
             assert_eq!(page.matches(&cell).count(), 1, "{}", row.name);
         }

@@ -6,6 +6,7 @@
 
 use crate::latency::{LatencyColumn, Statistic, micros};
 use crate::paths::PATHS;
+use crate::quality::QUALITY;
 use crate::rate::RATE;
 use crate::values::*;
 use crate::view::View;
@@ -89,6 +90,7 @@ pub fn by_name(name: &str) -> Option<&'static Selector> {
         .chain(FURTHER)
         .chain(PATHS)
         .chain(RATE)
+        .chain(QUALITY)
         .find(|row| row.name.eq_ignore_ascii_case(name))
 }
 

@@ -50,6 +50,11 @@ impl fmt::Display for SessionError {
                 "that netserver is of another make and cannot do {}: start one of this program there",
                 transport.row().label
             ),
+            Self::Unable(feature) if feature.takes_both() => write!(
+                f,
+                "that netserver is of another make and cannot do {}: start one of this program there",
+                feature.option()
+            ),
             Self::Unable(feature) => write!(
                 f,
                 "that netserver is of another make and cannot do {}: start one of this program \

@@ -13,6 +13,7 @@ pub mod error;
 mod extension;
 pub mod offer;
 mod paths;
+mod quality;
 mod rate;
 pub mod server;
 

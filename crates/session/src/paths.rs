@@ -7,12 +7,14 @@ use netperf_wire::messages::{Extension, ItemKind};
 const ZEROCOPY: u8 = 1;
 const DISCARD: u8 = 2;
 const SEGMENTS: u8 = 4;
+const SPLICE: u8 = 8;
 
 /// Numbers of the options in [`ItemKind::SocketOptions`].
 const BUSY_POLL: u8 = 1;
 const QUICK_ACK: u8 = 2;
 const NOT_SENT_LOW_AT: u8 = 3;
 const MARK: u8 = 4;
+const FLOW_LABEL: u8 = 5;
 
 /// A request that this end does not understand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +28,7 @@ pub(crate) fn ask(extension: &mut Extension, end: &EndPlan) {
             (io.zerocopy, ZEROCOPY),
             (io.discard, DISCARD),
             (io.segments, SEGMENTS),
+            (io.splice, SPLICE),
         ];
         let bits = bits.into_iter().filter(|(asked, _)| *asked);
         let bits = bits.fold(0, |bits, (_, bit)| bits | bit);
@@ -39,6 +42,7 @@ pub(crate) fn ask(extension: &mut Extension, end: &EndPlan) {
         (QUICK_ACK, socket.quickack.then_some(1)),
         (NOT_SENT_LOW_AT, socket.notsent_lowat),
         (MARK, socket.mark),
+        (FLOW_LABEL, socket.flow_label),
     ];
     let asked = options
         .into_iter()
@@ -75,13 +79,14 @@ pub(crate) fn asked(extension: &Extension, end: &mut EndPlan) -> Result<(), NotU
 
 fn data_path(value: &[u8]) -> Option<IoPlan> {
     let [method, bits, a, b, c, d] = <[u8; 6]>::try_from(value).ok()?;
-    let known = bits & !(ZEROCOPY | DISCARD | SEGMENTS) == 0;
+    let known = bits & !(ZEROCOPY | DISCARD | SEGMENTS | SPLICE) == 0;
     let plan = IoPlan {
         method: IoMethod::from_code(method)?,
         zerocopy: bits & ZEROCOPY != 0,
         discard: bits & DISCARD != 0,
         batch: Some(u32::from_be_bytes([a, b, c, d])).filter(|batch| *batch > 0),
         segments: bits & SEGMENTS != 0,
+        splice: bits & SPLICE != 0,
     };
     let possible = plan
         .batch
@@ -97,6 +102,7 @@ fn set_option(socket: &mut SocketPlan, option: &[u8]) -> Option<()> {
         QUICK_ACK => socket.quickack = value != 0,
         NOT_SENT_LOW_AT => socket.notsent_lowat = Some(value),
         MARK => socket.mark = Some(value),
+        FLOW_LABEL if value <= SocketPlan::MOST_FLOW_LABEL => socket.flow_label = Some(value),
         _ => return None,
     }
     Some(())
@@ -170,17 +176,19 @@ mod tests {
     fn what_is_asked_for_arrives() {
         let end = EndPlan {
             io: IoPlan {
-                method: IoMethod::Poll,
+                method: IoMethod::Uring,
                 zerocopy: true,
                 discard: true,
                 batch: Some(64),
                 segments: true,
+                splice: true,
             },
             socket: SocketPlan {
                 busy_poll: Some(50),
                 quickack: true,
                 notsent_lowat: Some(16_384),
                 mark: Some(7),
+                flow_label: Some(0xf_ffff),
                 device: Some("eth0".to_owned()),
                 ..SocketPlan::default()
             },

@@ -58,6 +58,12 @@ pub trait Endpoint {
         1
     }
 
+    /// Shows each message of the last receive, which left so many bytes in `buf`.
+    #[inline]
+    fn each_received(&self, buf: &[u8], bytes: usize, mut see: impl FnMut(&[u8])) {
+        see(buf.get(..bytes).unwrap_or(buf));
+    }
+
     /// What went on underneath the messages; `None` where each is a call of its own.
     fn counts(&self) -> Option<IoCounts> {
         None

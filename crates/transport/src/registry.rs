@@ -128,8 +128,8 @@ fn datagrams<V: Visitor>(plan: &SocketPlan, visitor: V) -> V::Out {
         answer_from_there: plan.packet_info,
     };
     if plan.connected_datagram {
-        visitor.datagrams(Udp::<Connected>::new(first))
+        visitor.datagrams(Udp::<Connected>::new(first).labelled(plan.flow_label))
     } else {
-        visitor.datagrams(Udp::<ToPeer>::new(first))
+        visitor.datagrams(Udp::<ToPeer>::new(first).labelled(plan.flow_label))
     }
 }

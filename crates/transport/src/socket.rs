@@ -9,7 +9,7 @@ use netperf_model::{
 };
 use netperf_os::sctp::{self, AssociationId};
 use netperf_os::sockopt::{self, IntOption};
-use netperf_os::{Domain, Protocol, Socket, Type, atm, tcp};
+use netperf_os::{Domain, Protocol, SockAddr, Socket, Type, atm, flow_label, tcp};
 
 use crate::frames::{self, Llc1, Packet};
 
@@ -123,7 +123,7 @@ pub fn open(transport: TransportId, family: Family, plan: &SocketPlan) -> io::Re
 pub fn open_again(transport: TransportId, family: Family, plan: &SocketPlan) -> io::Result<Socket> {
     let socket = create(transport, family)?;
     set_options(&socket, transport, family, plan)?;
-    set_extras(&socket, plan).map_err(|(_, error)| error)?;
+    set_extras(&socket, plan, Side::Asks).map_err(|(_, error)| error)?;
     set_priority(&socket, plan);
     set_tos(&socket, family, plan);
     Ok(socket)
@@ -226,11 +226,24 @@ fn set_common_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
     Ok(())
 }
 
+/// Which side of a test a socket is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// It sends first, or connects.
+    Asks,
+    /// It is connected to, or answers.
+    Answers,
+}
+
 /// Sets the options that not every kernel has, or not everybody may set.
 ///
 /// # Errors
 /// Which of them was refused, and why.
-pub fn set_extras(socket: &Socket, plan: &SocketPlan) -> Result<(), (Feature, io::Error)> {
+pub fn set_extras(
+    socket: &Socket,
+    plan: &SocketPlan,
+    side: Side,
+) -> Result<(), (Feature, io::Error)> {
     let fd = socket.as_fd();
     let set = |feature, option, value: Option<i32>| match value {
         Some(value) => sockopt::set(fd, option, value).map_err(|error| (feature, error)),
@@ -247,7 +260,29 @@ pub fn set_extras(socket: &Socket, plan: &SocketPlan) -> Result<(), (Feature, io
         let bound = socket.bind_device(Some(device.as_bytes()));
         bound.map_err(|error| (Feature::Device, error))?;
     }
+    if let Some(label) = plan.flow_label {
+        // A connection that is accepted has no address to write a label to.
+        let repeats = side == Side::Answers && socket.r#type().is_ok_and(|t| t == Type::STREAM);
+        let labelled = if repeats {
+            flow_label::reflect(fd)
+        } else {
+            flow_label::lease(fd, label)
+        };
+        labelled.map_err(|error| (Feature::FlowLabel, error))?;
+    }
     Ok(())
+}
+
+/// An address whose packets have the flow label of a plan.
+#[must_use]
+pub fn labelled(to: SockAddr, plan: &SocketPlan) -> SockAddr {
+    match (plan.flow_label, to.as_socket_ipv6()) {
+        (Some(label), Some(mut v6)) => {
+            v6.set_flowinfo(flow_label::flow_info(label));
+            SocketAddr::V6(v6).into()
+        }
+        _ => to,
+    }
 }
 
 /// Sets what only a connection can have.

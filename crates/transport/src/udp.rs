@@ -5,11 +5,13 @@ use std::marker::PhantomData;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
+use netperf_os::flow_label::flow_info;
 use netperf_os::io::{self as calls, Source};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{SockAddr, Socket};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
+use crate::io::OnRing;
 use crate::meeting::{Addresses, EndMark, OnSocket, Parted, Parts};
 
 /// A socket that sends every datagram to one address, without connecting.
@@ -88,7 +90,7 @@ impl Parts for Answering {
 }
 
 /// A socket that knows where to send.
-pub trait Aimed: Parts + OnSocket {
+pub trait Aimed: Parts + OnSocket + OnRing {
     /// Aims a socket at an address.
     ///
     /// # Errors
@@ -124,6 +126,7 @@ impl Aimed for Connected {
 #[derive(Clone, Copy, Debug)]
 pub struct Udp<E> {
     first: First,
+    flow_info: u32,
     aimed: PhantomData<E>,
 }
 
@@ -133,8 +136,19 @@ impl<E> Udp<E> {
     pub const fn new(first: First) -> Self {
         Self {
             first,
+            flow_info: 0,
             aimed: PhantomData,
         }
+    }
+
+    /// The same, whose answers have a flow label.
+    #[must_use]
+    pub const fn labelled(self, label: Option<u32>) -> Self {
+        let flow_info = match label {
+            Some(label) => flow_info(label),
+            None => 0,
+        };
+        Self { flow_info, ..self }
     }
 }
 
@@ -147,7 +161,9 @@ impl<E: Aimed> Addresses for Udp<E> {
     }
 
     fn answering(&self, socket: Socket) -> io::Result<Answering> {
-        Answering::new(socket, self.first)
+        let mut answering = Answering::new(socket, self.first)?;
+        answering.flow_info = self.flow_info;
+        Ok(answering)
     }
 }
 
@@ -166,6 +182,8 @@ pub struct Answering {
     pub(crate) socket: Socket,
     source: Source,
     first: First,
+    /// What the addresses of answers have, 0 for none.
+    flow_info: u32,
 }
 
 impl Answering {
@@ -187,7 +205,29 @@ impl Answering {
             socket,
             source: Source::unknown(),
             first,
+            flow_info: 0,
         })
+    }
+
+    /// Whether there is something to be done about the first datagram.
+    #[inline]
+    pub(crate) fn is_new(&self) -> bool {
+        self.first != First::default()
+    }
+
+    /// The socket, and where the source of a datagram belongs.
+    #[inline]
+    pub(crate) fn asked_by(&mut self) -> (&Socket, &mut Source) {
+        (&self.socket, &mut self.source)
+    }
+
+    /// The socket, and where an answer goes.
+    #[inline]
+    pub(crate) fn answers_to(&mut self) -> (&Socket, &Source) {
+        if self.flow_info != 0 {
+            self.source.set_flow_info(self.flow_info);
+        }
+        (&self.socket, &self.source)
     }
 
     /// Receives the first datagram and does what is to be done about it.
@@ -205,6 +245,7 @@ impl Answering {
             self.move_to(address)?;
         }
         if self.first.connect {
+            self.source.set_flow_info(self.flow_info);
             calls::connect_back(self.socket.as_fd(), &self.source)?;
         }
         self.first = First::default();
@@ -243,12 +284,13 @@ impl Endpoint for Answering {
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
-        datagram_sent(calls::send_back(self.socket.as_fd(), buf, &self.source))
+        let (socket, source) = self.answers_to();
+        datagram_sent(calls::send_back(socket.as_fd(), buf, source))
     }
 
     #[inline]
     fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
-        if self.first != First::default() {
+        if self.is_new() {
             return self.recv_first(buf);
         }
         let fd = self.socket.as_fd();

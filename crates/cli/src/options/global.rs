@@ -5,8 +5,8 @@ use std::time::Duration;
 use netperf_model::{CpuMethod, Family, Limit, Unit};
 
 use super::{
-    PORTS, SIZES, flows, help_row, io, port_name, rate, set, set_both_ends, set_ends, set_families,
-    set_host, set_pair, set_ways,
+    PORTS, SIZES, flows, help_row, io, port_name, quality, rate, set, set_both_ends, set_ends,
+    set_families, set_host, set_pair, set_ways,
 };
 use crate::args::{CpuArg, GlobalArgs, InterimArg, IterationsArg, JsonArg};
 use crate::command::{CliError, Notice};
@@ -316,12 +316,14 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     io::DISCARD,
     io::BATCH,
     io::SEGMENTS,
+    io::SPLICE,
     io::BUSY_POLL,
     io::TLS_CIPHER,
     io::QUICKACK,
     io::NOTSENT_LOWAT,
     io::DEVICE,
     io::MARK,
+    io::FLOW_LABEL,
     Opt::ready(
         'a',
         "send,recv",
@@ -378,6 +380,7 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     rate::RATE,
     rate::ARRIVAL,
     rate::SEED,
+    quality::SEQUENCE,
     flows::FLOWS,
     flows::THREADS,
     flows::WARMUP,

@@ -13,17 +13,19 @@ use crate::table::{Action, Row};
 type Opt = Row<GlobalArgs>;
 
 /// One method or two.
-const METHODS: Kind = Kind::twice(&Kind::Word(&["blocking", "poll", "epoll"]));
+const METHODS: Kind = Kind::twice(&Kind::Word(&["blocking", "poll", "epoll", "uring"]));
 /// One number of messages or two.
 const MESSAGES: Kind = Kind::twice(&Kind::Within(1, 1024));
 /// One switch or two.
 const SWITCHES: Kind = Kind::twice(&Kind::Switch);
+/// One flow label or two.
+const LABELS: Kind = Kind::twice(&Kind::Within(1, 0xf_ffff));
 /// One number or two.
 const COUNTS: Kind = Kind::twice(&Kind::Count);
 
 pub(super) const METHOD: Opt = Opt::without_letter(
     "local,remote",
-    "what an end does while there is nothing to do: blocking, poll or epoll",
+    "how an end waits: blocking, poll, epoll or uring",
     Action::Value(|a, text| {
         set_both_ends(&mut a.io.method, text, |name| {
             IoMethod::named(name).unwrap_or_default()
@@ -34,8 +36,11 @@ pub(super) const METHOD: Opt = Opt::without_letter(
 .more(
     "blocking sleeps in the call, as netperf always did. poll never sleeps: calls return at \
      once and are made again, which takes a whole CPU at that end and shows what the \
-     network takes without the waking up. epoll sleeps in epoll_wait. One value is for \
-     both ends; netserver must be of this program unless its end is blocking. Not for \
+     network takes without the waking up. epoll sleeps in epoll_wait. uring hands its calls \
+     to io_uring and sleeps there, in one system call; a message of up to 1024 bytes that \
+     is answered goes in the same call as the wait for the next. io_uring cannot be \
+     preloaded: a library put in front of the socket calls does not see what it moves. It \
+     takes Linux 6.1. One value is for both ends; netserver must be of this program unless its end is blocking. Not for \
      tests that open a connection for every operation.",
 );
 
@@ -66,13 +71,14 @@ pub(super) const DISCARD: Opt = Opt::without_letter(
 
 pub(super) const BATCH: Opt = Opt::without_letter(
     "local,remote",
-    "datagrams per system call",
+    "messages per system call",
     Action::Value(|a, text| set_both_ends(&mut a.io.batch, text, size)),
 )
 .long("batch", Group::Paths, MESSAGES)
 .more(
-    "By sendmmsg and recvmmsg, in tests that send one way over UDP. One value is for both \
-     ends; 1 is as ever. Sends and receives are counted in datagrams all the same.",
+    "By sendmmsg and recvmmsg, in tests that send one way over UDP; with --io uring over TCP, \
+     too: as many sends in one call, and as many buffers for what arrives. One value is for \
+     both ends; 1 is as ever. Sends and receives are counted in messages all the same.",
 );
 
 pub(super) const SEGMENTS: Opt = Opt::without_letter(
@@ -86,6 +92,31 @@ pub(super) const SEGMENTS: Opt = Opt::without_letter(
      one way over UDP; takes Linux 5.0, and messages that fit into the path's MTU. One call \
      then carries up to 64 datagrams. One value is for both ends. Sends and receives are \
      counted in datagrams all the same.",
+);
+
+pub(super) const SPLICE: Opt = Opt::without_letter(
+    "",
+    "send what arrives through a pipe into the null device",
+    Action::Flag(|a| a.io.splice = true),
+)
+.long("splice", Group::Paths, Kind::Nothing)
+.more(
+    "By splice(2), at the end that receives, in tests that send one way over TCP: pages \
+     move, and bytes are not copied where the driver lets them lie in pages. Where netserver \
+     receives it must be of this program. TCP_SENDFILE is its like for sending; -V asks for \
+     the same, of netperf 2.7, too.",
+);
+
+pub(super) const FLOW_LABEL: Opt = Opt::without_letter(
+    "local,remote",
+    "flow label of packets over IPv6",
+    Action::Value(|a, text| set_both_ends(&mut a.io.flow_label, text, size)),
+)
+.long("flow-label", Group::Sockets, LABELS)
+.more(
+    "A number from 1 to 1048575, over TCP and UDP; IPV6_FLOWLABEL_MGR. One value is for both \
+     ends: netserver's then repeats netperf's, which over TCP takes \
+     net.ipv6.flowlabel_consistency = 0 there; `7,` is for netperf alone. Refused over IPv4.",
 );
 
 pub(super) const BUSY_POLL: Opt = Opt::without_letter(

@@ -5,6 +5,7 @@ pub(crate) mod global;
 mod io;
 pub(crate) mod link;
 pub(crate) mod omni;
+mod quality;
 mod rate;
 pub(crate) mod report;
 pub(crate) mod sctp;

@@ -36,6 +36,7 @@ pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: End, end: EndPlan) ->
         discard: args.discard && (receives || !sends),
         batch: positive(which.of(&args.batch)).filter(|batch| *batch > 1),
         segments: which.of(&args.segments).unwrap_or(false),
+        splice: args.splice && (receives || !sends),
     };
     let socket = SocketPlan {
         busy_poll: size(which.of(&args.busy_poll)),
@@ -43,7 +44,13 @@ pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: End, end: EndPlan) ->
         notsent_lowat: positive(which.of(&args.notsent_lowat)),
         device: which.of(&args.device).filter(|name| !name.is_empty()),
         mark: size(which.of(&args.mark)),
+        flow_label: positive(which.of(&args.flow_label)),
         ..end.socket
     };
-    EndPlan { socket, io, ..end }
+    EndPlan {
+        socket,
+        io,
+        sequence: args.sequence,
+        ..end
+    }
 }

@@ -143,7 +143,8 @@ fn with_prelude<R: Recorder>(
     recorder: &mut R,
     paused: &mut Duration,
 ) -> Result<Moved, EngineError> {
-    if let Some(mut prelude) = Chores::of(&work.plan.local) {
+    let sends = work.plan.flow.sends;
+    if let Some(mut prelude) = Chores::of_end(&work.plan.local, &work.setup, sends) {
         let going = Going {
             work: &mut *work,
             to,
@@ -155,6 +156,8 @@ fn with_prelude<R: Recorder>(
         let moved = going.with_limit(data);
         *paused = prelude.paused();
         work.paced = prelude.paced(tally);
+        let ended = moved.as_ref().map(|moved| moved.ended);
+        work.quality = ended.ok().and_then(|ended| prelude.quality(tally, ended));
         moved
     } else {
         let prelude = &mut Nothing;
@@ -343,6 +346,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         limit: &L,
     ) -> Result<(Ended, Socket), EngineError> {
         let ended = self.request_response(&mut endpoint, limit)?;
+        self.settled(&mut endpoint);
         Ok((ended, endpoint.into_socket()))
     }
 

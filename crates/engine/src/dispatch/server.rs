@@ -82,16 +82,19 @@ pub(crate) fn server(
     stop: &mut ByBell<'_>,
     tally: &mut Tally,
 ) -> Result<Served, EngineError> {
-    if let Some(mut chores) = Chores::of(&work.job.end) {
-        let served = Going {
+    let sends = !work.job.flow.sends;
+    if let Some(mut chores) = Chores::of_end(&work.job.end, &work.setup, sends) {
+        let going = Going {
             work: &mut *work,
             stop,
             tally: &mut *tally,
             recorder: &mut Off,
             prelude: &mut chores,
-        }
-        .with_limit(data);
+        };
+        let served = going.with_limit(data);
         work.paced = chores.paced(tally);
+        let ended = served.as_ref().map(|served| served.ended);
+        work.quality = ended.ok().and_then(|ended| chores.quality(tally, ended));
         served
     } else {
         Going {
@@ -336,6 +339,7 @@ fn peer(job: &ServerJob) -> Result<SockAddr, EngineError> {
         .as_ref()
         .ok_or_else(|| io::Error::from_raw_os_error(netperf_os::io::DESTINATION_REQUIRED));
     peer.and_then(|peer| place::sock_addr(job.transport, peer))
+        .map(|to| socket::labelled(to, &job.end.socket))
         .map_err(Operation::Send.failed())
 }
 

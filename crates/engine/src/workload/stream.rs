@@ -91,6 +91,7 @@ pub fn receive<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
         match endpoint.recv(buffer)? {
             Received::Bytes(count) => {
                 recorder.end(mark);
+                prelude.arrived(endpoint, buffer, count);
                 tally.bytes_received += count as u64;
                 tally.recv_calls += endpoint.messages_received();
                 stop.progress(tally);

@@ -120,6 +120,7 @@ impl<'a> Hall<'a> {
             if self.is_over() {
                 let lost = [("lines_lost", Value::Count(self.log.lost()))];
                 self.log.say(LogLevel::Info, "stopped", &lost);
+                signals::end_of(Signal::Terminate);
                 return ExitCode::SUCCESS;
             }
         }

@@ -24,6 +24,8 @@ pub struct Batch {
     _to: Option<Box<SockAddr>>,
     /// What the first header points to while it receives.
     source: Box<Source>,
+    /// Headers that the last receive filled in.
+    got: usize,
 }
 
 /// What a receive brought.
@@ -93,6 +95,7 @@ impl Batch {
             controls: Vec::new(),
             _to: None,
             source: Box::new(Source::unknown()),
+            got: 0,
         }
     }
 
@@ -178,6 +181,7 @@ impl Batch {
             )
         };
         let got = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
+        self.got = got;
         if let Some(first) = self.headers.first() {
             self.source.set_len(first.msg_hdr.msg_namelen);
         }
@@ -192,6 +196,19 @@ impl Batch {
             }
         }
         Ok(arrived)
+    }
+
+    /// Shows each datagram that the last receive left in `buf`, empty ones not; `slot` is
+    /// what that receive was told.
+    #[inline]
+    pub fn each(&self, buf: &[u8], slot: usize, mut see: impl FnMut(&[u8])) {
+        let headers = self.headers.iter().take(self.got);
+        for (header, bytes) in headers.zip(buf.chunks(slot.max(1))) {
+            let whole = length(header);
+            let bytes = bytes.get(..whole).unwrap_or(bytes);
+            let each = segment_size(&header.msg_hdr).unwrap_or(whole);
+            bytes.chunks(each.max(1)).for_each(&mut see);
+        }
     }
 
     /// Where the first train of the last receive came from.

@@ -227,6 +227,18 @@ impl Source {
         self.len != 0
     }
 
+    /// Gives an address of IPv6 a flow label ([`crate::flow_label::flow_info`]); any other
+    /// has none.
+    #[inline]
+    pub fn set_flow_info(&mut self, flow_info: u32) {
+        if libc::c_int::from(self.storage.ss_family) == libc::AF_INET6 {
+            // SAFETY: the storage is larger than a sockaddr_in6, aligned for any address,
+            // and plain data.
+            let address = unsafe { &mut *(&raw mut self.storage).cast::<libc::sockaddr_in6>() };
+            address.sin6_flowinfo = flow_info;
+        }
+    }
+
     /// Its port; 0 for an address that has none.
     #[must_use]
     pub fn port(&self) -> u16 {

@@ -88,6 +88,15 @@ fn install(number: libc::c_int) -> io::Result<()> {
     }
 }
 
+/// Ends this process as the signal would have, had it not been watched: whoever waits for
+/// it sees what it ended of.
+pub fn end_of(signal: Signal) {
+    // SAFETY: the usual disposition involves no code of ours.
+    unsafe { libc::signal(signal.number(), libc::SIG_DFL) };
+    // SAFETY: raise takes a number only.
+    unsafe { libc::raise(signal.number()) };
+}
+
 impl Signals {
     /// The next signal that came, without waiting.
     #[must_use]

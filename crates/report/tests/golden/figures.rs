@@ -330,6 +330,7 @@ impl EndFigures {
             crew: None,
             io: None,
             paced: None,
+            quality: None,
         }
     }
 }

@@ -14,7 +14,7 @@ use netperf_wire::{
 };
 
 use super::{Ready, from_wire, to_wire};
-use crate::{errno, extension, paths, rate};
+use crate::{errno, extension, paths, quality, rate};
 
 /// What a request asks for, and what one of our own clients asks for beyond OMNI.
 pub(super) fn job(
@@ -43,6 +43,7 @@ pub(super) fn job(
     if end.rate.is_some() && flow != Flow::RECEIVE {
         return Err(errno::INVALID);
     }
+    end.sequence = quality::asked(&asked).map_err(|_| errno::INVALID)?;
     Ok(ServerJob {
         transport,
         family,
@@ -117,6 +118,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         place: PlacePlan::default(),
         io: IoPlan::default(),
         rate: None,
+        sequence: false,
     })
 }
 
@@ -260,6 +262,9 @@ pub(super) fn results(result: &EndResult) -> Frame {
     }
     if let Some(paced) = &result.paced {
         rate::tell(&mut told, paced);
+    }
+    if let Some(found) = &result.quality {
+        quality::tell(&mut told, found);
     }
     if told != Extension::default() {
         told.encode_over(Stage::Results, &mut frame);

@@ -17,7 +17,7 @@ use super::{
     Agreement, LocalEnd, header, or_minus_one, seconds, signed, unusual_method, wire_family,
 };
 use crate::error::SessionError;
-use crate::{extension, paths, rate};
+use crate::{extension, paths, quality, rate};
 
 /// The request for one iteration.
 pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
@@ -94,6 +94,7 @@ fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) {
     }
     paths::ask(&mut asked, &plan.remote);
     rate::ask(&mut asked, &plan.remote);
+    quality::ask(&mut asked, &plan.remote);
     if asked != Extension::default() {
         asked.encode_over(Stage::Request, request);
     }
@@ -263,6 +264,7 @@ pub(super) fn results(
         crew: extension::crew(frame),
         io,
         paced: told.as_ref().and_then(rate::told),
+        quality: quality::told(frame),
     })
 }
 

@@ -206,6 +206,11 @@ impl<E: Endpoint, W: Wait> Endpoint for Again<E, W> {
     }
 
     #[inline]
+    fn each_received(&self, buf: &[u8], bytes: usize, see: impl FnMut(&[u8])) {
+        self.inner.each_received(buf, bytes, see);
+    }
+
+    #[inline]
     fn messages_received(&self) -> u64 {
         self.inner.messages_received()
     }

@@ -232,6 +232,11 @@ impl Endpoint for BatchedRecv {
     }
 
     #[inline]
+    fn each_received(&self, buf: &[u8], _bytes: usize, see: impl FnMut(&[u8])) {
+        self.batch.each(buf, self.slot, see);
+    }
+
+    #[inline]
     fn messages_received(&self) -> u64 {
         self.last
     }

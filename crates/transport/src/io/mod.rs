@@ -4,16 +4,19 @@
 pub mod again;
 pub mod batch;
 pub mod discard;
+pub mod uring;
 pub mod zerocopy;
 
 pub use again::{Again, Sleep, Spin};
 pub use batch::{BatchedRecv, BatchedSend};
 pub use discard::Discarding;
+pub use uring::{ByRing, OnRing, RingRecv, RingSend, RingZeroCopy};
 pub use zerocopy::ZeroCopy;
 
 use netperf_model::{Family, Feature};
 use netperf_os::Socket;
 use netperf_os::sockopt::{self, IntOption};
+use netperf_os::uring::Uring;
 use std::io;
 use std::os::fd::AsFd;
 
@@ -41,7 +44,11 @@ fn try_out(feature: Feature) -> io::Result<()> {
         | Feature::Batch
         | Feature::Device
         | Feature::Mark
-        | Feature::Rate => Ok(()),
+        | Feature::Rate
+        | Feature::Splice
+        | Feature::Sequence => Ok(()),
+        Feature::Uring => Uring::new(1, None).map(drop),
+        Feature::FlowLabel => socket::create(Udp, Family::V6).map(drop),
         Feature::ZeroCopy => on(Tcp, IntOption::ZeroCopy, 1),
         Feature::Segments => {
             on(Udp, IntOption::Segment, 1000)?;

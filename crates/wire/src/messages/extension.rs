@@ -104,11 +104,15 @@ pub enum ItemKind {
     Rate,
     /// Results: what keeping to it came to, ten numbers of eight bytes.
     Paced,
+    /// Request: datagrams carry numbers; one byte, the version of their layout.
+    Sequence,
+    /// Results: what the numbers told, twelve numbers of eight bytes.
+    Quality,
 }
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 37] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -144,6 +148,8 @@ impl ItemKind {
         Self::PathCounts,
         Self::Rate,
         Self::Paced,
+        Self::Sequence,
+        Self::Quality,
     ];
 
     /// Its number, which never changes.
@@ -185,6 +191,8 @@ impl ItemKind {
             Self::PathCounts => 0x64,
             Self::Rate => 0x80,
             Self::Paced => 0x81,
+            Self::Sequence => 0x84,
+            Self::Quality => 0x85,
         }
     }
 
@@ -200,7 +208,7 @@ impl ItemKind {
             | Self::Interface
             | Self::Transport
             | Self::Placement => 16,
-            Self::CpuMethod | Self::AccessPoint => 1,
+            Self::CpuMethod | Self::AccessPoint | Self::Sequence => 1,
             Self::FieldsSet | Self::AsAsked => 0,
             Self::Release => 64,
             Self::Version => 72,
@@ -212,11 +220,12 @@ impl ItemKind {
             Self::Transports => 255,
             Self::Features => 160,
             Self::DataPath => 6,
-            Self::SocketOptions => 20,
+            Self::SocketOptions => 25,
             Self::BindDevice => 15,
             Self::PathCounts => 48,
             Self::Rate => 9,
             Self::Paced => 80,
+            Self::Quality => 96,
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The ways that byte streams and datagrams know besides one blocking call a message.
 
-use netperf_model::TestId;
+use netperf_model::{Feature, IoMethod, TestId};
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::Endpoint;
-use netperf_transport::io::{BatchedRecv, BatchedSend, Discarding, ZeroCopy};
+use netperf_transport::io::{
+    BatchedRecv, BatchedSend, Discarding, RingRecv, RingSend, RingZeroCopy, ZeroCopy,
+};
 use netperf_transport::meeting::{Addresses, Connects, OnSocket, Parted, Parts};
 use netperf_transport::socket;
 use netperf_transport::tcp::{FromFile, Spliced, Tcp, Written};
@@ -41,12 +43,22 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
             let (offset, width) = (plan.local.send.offset, self.work.setup.send_width);
             let endpoint = FromFile::new(data, file, u64::from(offset), width);
             self.send(endpoint, limit)?
-        } else if only_receives && plan.local.copy_avoidance {
+        } else if only_receives && (plan.local.copy_avoidance || plan.local.io.splice) {
             let spliced = Spliced::new(data).map_err(Operation::Receive.failed())?;
-            self.receive(spliced, limit)?
+            by_polling!(plan.local.io, spliced, |endpoint| self
+                .receive(endpoint, limit)?)
+        } else if only_receives && paths::by_ring(&plan.local.io) {
+            let endpoint = self.ring_recv(data, false)?;
+            self.receive(endpoint, limit)?
+        } else if only_sends && paths::by_ring(&plan.local.io) {
+            let endpoint = self.ring_send(data, None)?;
+            self.send(endpoint, limit)?
         } else if only_receives && plan.local.io.discard {
             by_method!(plan.local.io, None, Discarding(data), |endpoint| self
                 .receive(endpoint, limit)?)
+        } else if only_sends && plan.local.io.zerocopy && plan.local.io.method == IoMethod::Uring {
+            let endpoint = RingZeroCopy::new(data, self.work.setup.send_width);
+            self.send(endpoint.map_err(no_ring())?, limit)?
         } else if only_sends && plan.local.io.zerocopy {
             let endpoint = ZeroCopy::new(data, self.work.setup.send_width);
             self.send(endpoint.map_err(Operation::Send.failed())?, limit)?
@@ -55,7 +67,8 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         } else if plan.use_write {
             self.over(Written(data), limit)?
         } else {
-            by_method!(plan.local.io, None, Tcp(data), |endpoint| self
+            let pairs = paths::pairs(plan.flow, &plan.local);
+            by_method!(plan.local.io, None, pairs, Tcp(data), |endpoint| self
                 .over(endpoint, limit)?)
         };
         Ok(self.parted(data, ended, C::PARTING, seen))
@@ -75,18 +88,39 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         if self.work.book.is_some() {
             self.open_messages(endpoint, limit)
         } else if flow.is_request_response() || !(io.is_batched() || io.discard) {
-            by_method!(io, plan.recv_timeout, endpoint, |endpoint| self
+            let pairs = paths::pairs(flow, &plan.local);
+            by_method!(io, plan.recv_timeout, pairs, endpoint, |endpoint| self
                 .addressed(endpoint, limit))
+        } else if paths::by_ring(&io) {
+            let (socket, to) = endpoint.into_parts();
+            if flow.sends {
+                let endpoint = self.ring_send(socket, to)?;
+                self.send_messages(endpoint, limit)
+            } else {
+                let endpoint = self.ring_recv(socket, true)?;
+                self.receive_messages(endpoint, limit)
+            }
         } else if flow.sends {
             let endpoint = self.batched_send(endpoint.into_parts())?;
-            by_method!(io, None, endpoint, |endpoint| self
-                .send_messages(endpoint, limit))
+            by_polling!(io, endpoint, |endpoint| self.send_messages(endpoint, limit))
         } else {
             let (socket, _) = endpoint.into_parts();
             let endpoint = self.batched_recv(socket)?;
-            by_method!(io, None, endpoint, |endpoint| self
+            by_polling!(io, endpoint, |endpoint| self
                 .receive_messages(endpoint, limit))
         }
+    }
+
+    fn ring_send(&self, socket: Socket, to: Option<SockAddr>) -> Result<RingSend, EngineError> {
+        let size = paths::size(self.work.setup.send_size);
+        let width = paths::width(&self.work.plan.local.io);
+        RingSend::new(socket, to, width, size).map_err(no_ring())
+    }
+
+    fn ring_recv(&self, socket: Socket, tells: bool) -> Result<RingRecv, EngineError> {
+        let io = &self.work.plan.local.io;
+        let room = paths::trains(io).slot(paths::size(self.work.setup.recv_size));
+        RingRecv::new(socket, paths::width(io), room, tells).map_err(no_ring())
     }
 
     fn batched_send(
@@ -149,8 +183,9 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         Ok(self.parted_from(endpoint, ended))
     }
 
-    pub(super) fn parted_from<E: Parts>(self, endpoint: E, ended: Ended) -> Moved {
+    pub(super) fn parted_from<E: Parts>(self, mut endpoint: E, ended: Ended) -> Moved {
         self.stop.over();
+        endpoint.reclaim();
         self.work.counts = endpoint.counts();
         let sends = self.work.plan.flow.sends;
         let facts = endpoint.facts();
@@ -176,4 +211,9 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         endpoint.reclaim();
         self.work.counts = endpoint.counts();
     }
+}
+
+/// Wraps the refusal of a ring.
+fn no_ring() -> impl FnOnce(std::io::Error) -> EngineError {
+    Operation::Extra(Feature::Uring).failed()
 }

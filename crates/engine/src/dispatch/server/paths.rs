@@ -2,10 +2,12 @@
 
 use std::io;
 
-use netperf_model::Ending;
-use netperf_os::Socket;
+use netperf_model::{Ending, Feature, IoMethod};
+use netperf_os::{SockAddr, Socket};
 use netperf_transport::Endpoint;
-use netperf_transport::io::{BatchedRecv, BatchedSend, Discarding, ZeroCopy};
+use netperf_transport::io::{
+    BatchedRecv, BatchedSend, Discarding, RingRecv, RingSend, RingZeroCopy, ZeroCopy,
+};
 use netperf_transport::meeting::{Addresses, Connects, OnSocket, Parts};
 use netperf_transport::tcp::{Spliced, Tcp};
 use netperf_transport::udp::{Aimed, Udp};
@@ -37,17 +39,30 @@ impl<P: Prelude> Going<'_, '_, P> {
         let flow = self.work.job.flow;
         let (io, copies) = (self.work.job.end.io, !self.work.job.end.copy_avoidance);
         let receives_only = flow.sends && !flow.receives;
+        let pairs = paths::pairs(flow, &self.work.job.end);
         let (ended, data) = if !copies && flow.sends {
             let spliced = Spliced::new(data).map_err(Operation::Receive.failed())?;
             self.serve(spliced, limit)?
+        } else if io.splice && receives_only {
+            let spliced = Spliced::new(data).map_err(Operation::Receive.failed())?;
+            by_polling!(io, spliced, |endpoint| self.receive(endpoint)?)
+        } else if paths::by_ring(&io) && receives_only {
+            let endpoint = self.ring_recv(data, false)?;
+            self.receive(endpoint)?
+        } else if paths::by_ring(&io) && self.only_sends() {
+            let endpoint = self.ring_send(data, None)?;
+            self.send(endpoint, limit)?
         } else if io.discard && receives_only {
             by_method!(io, None, Discarding(data), |endpoint| self
                 .receive(endpoint)?)
+        } else if io.zerocopy && self.only_sends() && io.method == IoMethod::Uring {
+            let endpoint = RingZeroCopy::new(data, self.work.setup.send_width);
+            self.send(endpoint.map_err(no_ring())?, limit)?
         } else if io.zerocopy && self.only_sends() {
             let endpoint = ZeroCopy::new(data, self.work.setup.send_width);
             self.send(endpoint.map_err(Operation::Send.failed())?, limit)?
         } else {
-            by_method!(io, None, Tcp(data), |endpoint| self
+            by_method!(io, None, pairs, Tcp(data), |endpoint| self
                 .serve(endpoint, limit)?)
         };
         Ok(self.served(ended, &data))
@@ -108,21 +123,28 @@ impl<P: Prelude> Going<'_, '_, P> {
         let many = one_way && (io.is_batched() || io.discard);
         if self.only_sends() {
             let endpoint = self.asking(how, data)?;
-            if many {
+            if many && paths::by_ring(&io) {
+                let (socket, to) = endpoint.into_parts();
+                let endpoint = self.ring_send(socket, to)?;
+                self.sends_only(endpoint, limit)
+            } else if many {
                 let endpoint = self.batched_send(endpoint)?;
-                by_method!(io, None, endpoint, |endpoint| self
-                    .sends_only(endpoint, limit))
+                by_polling!(io, endpoint, |endpoint| self.sends_only(endpoint, limit))
             } else {
                 by_method!(io, None, endpoint, |endpoint| self
                     .sends_only(endpoint, limit))
             }
+        } else if many && paths::by_ring(&io) {
+            let endpoint = self.ring_recv(data, true)?;
+            self.receives_only(endpoint, limit)
         } else if many {
             let endpoint = self.batched_recv(data)?;
-            by_method!(io, None, endpoint, |endpoint| self
-                .receives_only(endpoint, limit))
+            by_polling!(io, endpoint, |endpoint| self.receives_only(endpoint, limit))
         } else {
             let endpoint = how.answering(data).map_err(Operation::Create.failed())?;
-            by_method!(io, None, endpoint, |endpoint| self.answers(endpoint, limit))
+            let pairs = paths::pairs(job.flow, &job.end);
+            by_method!(io, None, pairs, endpoint, |endpoint| self
+                .answers(endpoint, limit))
         }
     }
 
@@ -139,6 +161,18 @@ impl<P: Prelude> Going<'_, '_, P> {
     ) -> Result<A::Asking, EngineError> {
         how.asking(data, peer(&self.work.job)?)
             .map_err(Operation::Connect.failed())
+    }
+
+    fn ring_send(&self, socket: Socket, to: Option<SockAddr>) -> Result<RingSend, EngineError> {
+        let size = paths::size(self.work.setup.send_size);
+        let width = paths::width(&self.work.job.end.io);
+        RingSend::new(socket, to, width, size).map_err(no_ring())
+    }
+
+    fn ring_recv(&self, socket: Socket, tells: bool) -> Result<RingRecv, EngineError> {
+        let io = &self.work.job.end.io;
+        let room = paths::trains(io).slot(paths::size(self.work.setup.recv_size));
+        RingRecv::new(socket, paths::width(io), room, tells).map_err(no_ring())
     }
 
     fn batched_send<E: Aimed>(&self, endpoint: E) -> Result<BatchedSend, EngineError> {
@@ -212,8 +246,11 @@ impl<P: Prelude> Going<'_, '_, P> {
             stream::receive(&mut endpoint, needed(&mut rings.recv)?, run)
         };
         let ended = ended.map_err(blame(job.flow))?;
+        endpoint.inner.reclaim();
+        let counts = endpoint.inner.counts();
         let idle = endpoint.inner.waited_in_vain();
         tell_if_abandoned(endpoint.inner, ended);
+        self.work.counts = counts;
         Ok(Served {
             idle,
             ..Served::without_facts(ended)
@@ -226,6 +263,11 @@ fn tell_if_abandoned<E: Parts>(endpoint: E, ended: Ended) {
     if ended == Ended::Abandoned {
         drop(endpoint.part());
     }
+}
+
+/// Wraps the refusal of a ring.
+fn no_ring() -> impl FnOnce(io::Error) -> EngineError {
+    Operation::Extra(Feature::Uring).failed()
 }
 
 /// Whether the other end has closed the connection.

@@ -16,6 +16,7 @@ use netperf_model::{ReportPlan, Suite, TestId, TestPlan, figures};
 
 use super::histogram;
 use crate::fmt::{Arg, printf};
+use crate::quality;
 use crate::view::{End, View, or_minus_one};
 use rows::Row;
 
@@ -131,6 +132,7 @@ pub(crate) fn print(view: &View<'_>) -> String {
     }
     if verbosity >= 2 {
         out.push_str(&(layout.extra)(view));
+        out.push_str(&quality::print(view));
         if let Some(heading) = layout.histogram {
             out.push_str(&histogram::print(view, heading));
         }

@@ -42,6 +42,7 @@ struct Requested<'a> {
     dirty_bytes: u32,
     clean_bytes: u32,
     copy_avoidance: bool,
+    numbers_datagrams: bool,
     io: Io,
     pace: Option<Pace>,
     send_buffers: Ring,
@@ -60,6 +61,7 @@ object!(Requested<'_> {
     dirty_bytes,
     clean_bytes,
     copy_avoidance,
+    numbers_datagrams,
     io,
     pace,
     send_buffers,
@@ -75,6 +77,7 @@ struct Io {
     discard: bool,
     messages_per_call: u32,
     segment_offload: bool,
+    splice: bool,
 }
 
 object!(Io {
@@ -83,6 +86,7 @@ object!(Io {
     discard,
     messages_per_call,
     segment_offload,
+    splice,
 });
 
 #[derive(Debug)]
@@ -136,6 +140,7 @@ struct Socket<'a> {
     notsent_low_bytes: Option<u32>,
     device: Option<&'a str>,
     mark: Option<u32>,
+    flow_label: Option<u32>,
 }
 
 object!(Socket<'_> {
@@ -162,6 +167,7 @@ object!(Socket<'_> {
     notsent_low_bytes,
     device,
     mark,
+    flow_label,
 });
 
 /// What the end really has.
@@ -319,6 +325,7 @@ fn requested<'a>(plan: &'a EndPlan, data: &'a DataAddress) -> Requested<'a> {
         dirty_bytes: plan.touch.dirty,
         clean_bytes: plan.touch.clean,
         copy_avoidance: plan.copy_avoidance,
+        numbers_datagrams: plan.sequence,
         io: io(&plan.io),
         pace: plan.pace.filter(|pace| pace.burst > 0).map(pace),
         send_buffers: ring(plan.send),
@@ -334,6 +341,7 @@ fn io(plan: &IoPlan) -> Io {
         discard: plan.discard,
         messages_per_call: plan.batch.unwrap_or(1),
         segment_offload: plan.segments,
+        splice: plan.splice,
     }
 }
 
@@ -378,6 +386,7 @@ fn socket(plan: &SocketPlan) -> Socket<'_> {
         notsent_low_bytes: plan.notsent_lowat,
         device: plan.device.as_deref(),
         mark: plan.mark,
+        flow_label: plan.flow_label,
     }
 }
 

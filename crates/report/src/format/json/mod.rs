@@ -7,6 +7,7 @@
 #[macro_use]
 mod object;
 
+mod datagrams;
 mod ends;
 mod flows;
 mod list;

@@ -1,5 +1,6 @@
 //! What was measured.
 
+use super::datagrams::{Datagrams, sent};
 use super::flows::{Flows, Threads};
 use super::{finite, measured};
 use crate::view::View;
@@ -111,6 +112,7 @@ struct Measured<'a> {
     retransmitted_segments: Option<u32>,
     congestion_control: Option<&'a str>,
     io: Option<Io>,
+    datagrams: Option<Datagrams>,
     cpu: Option<Cpu>,
     workers: Option<Threads<'a>>,
 }
@@ -126,6 +128,7 @@ object!(Measured<'_> {
     retransmitted_segments,
     congestion_control,
     io,
+    datagrams,
     cpu,
     workers,
 });
@@ -444,13 +447,17 @@ impl<'a> Run<'a> {
                 .many
                 .as_ref()
                 .map(|flows| Flows::of(plan.flow, run, flows)),
-            local: end(&run.local, run.elapsed),
-            remote: run.remote.as_ref().map(|remote| end(remote, run.elapsed)),
+            local: end(&run.local, run.elapsed, run.remote.as_ref().and_then(sent)),
+            remote: run
+                .remote
+                .as_ref()
+                .map(|remote| end(remote, run.elapsed, sent(&run.local))),
         }
     }
 }
 
-fn end(result: &EndResult, elapsed: f64) -> Measured<'_> {
+/// What one end measured; `sent_to` is how many numbered datagrams the other one sent.
+fn end(result: &EndResult, elapsed: f64, sent_to: Option<u64>) -> Measured<'_> {
     let tally = &result.tally;
     Measured {
         elapsed_seconds: measured(result.elapsed),
@@ -463,6 +470,9 @@ fn end(result: &EndResult, elapsed: f64) -> Measured<'_> {
         retransmitted_segments: result.retransmissions,
         congestion_control: result.congestion.as_deref(),
         io: result.io.as_ref().map(|counts| io(counts, tally)),
+        datagrams: result
+            .quality
+            .map(|quality| Datagrams::of(quality, sent_to)),
         cpu: result.cpu.map(cpu),
         workers: result.crew.as_ref().map(Threads::of),
     }

@@ -1,0 +1,132 @@
+//! What numbers in datagrams tell of the way that they took.
+
+/// Bytes that a numbered datagram begins with: what marks it, its number, and when it
+/// was sent.
+pub const NUMBER_BYTES: u32 = 24;
+
+/// What the receiver of numbered datagrams saw, or how many its sender sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Quality {
+    /// Numbered datagrams that this end sent.
+    pub sent: u64,
+    /// Different datagrams that arrived.
+    pub received: u64,
+    /// One more than the highest number that arrived.
+    pub expected: u64,
+    /// Datagrams that had arrived before (RFC 5560).
+    pub duplicated: u64,
+    /// Datagrams that arrived behind one with a higher number (RFC 4737 section 3.3).
+    pub reordered: u64,
+    /// The largest extent of reordering: so many datagrams arrived from the first with a
+    /// higher number to the one that was late (RFC 4737 section 4.2.1).
+    pub extent: u64,
+    /// Datagrams so late that nobody knew any more whether they had arrived before. They
+    /// count nowhere else.
+    pub too_late: u64,
+    /// Datagrams that had no number.
+    pub unnumbered: u64,
+    /// Interarrival jitter at the end (RFC 3550 section 6.4.1), nanoseconds.
+    pub jitter: u64,
+    /// How much longer than the quickest datagram the average one took, nanoseconds.
+    pub mean_variation: u64,
+    /// How much longer the slowest took, nanoseconds.
+    pub most_variation: u64,
+    /// Whether the end of the data was seen.
+    pub ended: bool,
+}
+
+impl Quality {
+    /// How many numbers an end writes out.
+    pub const NUMBERS: usize = 12;
+
+    /// Every number, in the order in which ends tell them to each other.
+    #[must_use]
+    pub const fn numbers(&self) -> [u64; Self::NUMBERS] {
+        [
+            self.sent,
+            self.received,
+            self.expected,
+            self.duplicated,
+            self.reordered,
+            self.extent,
+            self.too_late,
+            self.unnumbered,
+            self.jitter,
+            self.mean_variation,
+            self.most_variation,
+            self.ended as u64,
+        ]
+    }
+
+    /// From the numbers in this order.
+    #[must_use]
+    pub const fn from_numbers(numbers: [u64; Self::NUMBERS]) -> Self {
+        let [
+            sent,
+            received,
+            expected,
+            duplicated,
+            reordered,
+            extent,
+            too_late,
+            unnumbered,
+            jitter,
+            mean_variation,
+            most_variation,
+            ended,
+        ] = numbers;
+        Self {
+            sent,
+            received,
+            expected,
+            duplicated,
+            reordered,
+            extent,
+            too_late,
+            unnumbered,
+            jitter,
+            mean_variation,
+            most_variation,
+            ended: ended != 0,
+        }
+    }
+
+    /// How many of the datagrams should have arrived that a sender sent so many of.
+    ///
+    /// A receiver that did not wait for the end cannot know of those behind the last
+    /// that it got.
+    #[must_use]
+    pub fn due(&self, sent: Option<u64>) -> u64 {
+        sent.filter(|_| self.ended).unwrap_or(0).max(self.expected)
+    }
+
+    /// How many of these never arrived.
+    #[must_use]
+    pub fn lost(&self, sent: Option<u64>) -> u64 {
+        self.due(sent).saturating_sub(self.received)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_lead_back_to_what_they_are_of() {
+        let numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1];
+        assert_eq!(Quality::from_numbers(numbers).numbers(), numbers);
+    }
+
+    #[test]
+    fn what_was_sent_behind_the_last_is_lost_only_where_the_end_was_seen() {
+        let mut quality = Quality {
+            received: 7,
+            expected: 8,
+            ..Quality::default()
+        };
+        assert_eq!(quality.lost(Some(10)), 1);
+        assert_eq!(quality.lost(None), 1);
+        quality.ended = true;
+        assert_eq!(quality.lost(Some(10)), 3);
+    }
+}

@@ -1,0 +1,283 @@
+//! One request that receives again and again, into buffers that the kernel chooses from
+//! (io_uring_prep_recv_multishot(3), io_uring_register_buf_ring(3)).
+
+use std::fmt;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
+
+use io_uring::types::{BufRingEntry, Fd};
+use io_uring::{cqueue, opcode};
+
+use super::{MULTISHOT, Uring, failed};
+use crate::io::Source;
+
+/// The group of buffers; a ring has one.
+const GROUP: u16 = 0;
+/// The most buffers of a group that is of use.
+const MOST: usize = 1024;
+/// How long one look for the end of the request lasts, and how many there are.
+const LOOK: Duration = Duration::from_millis(50);
+const LOOKS: u32 = 20;
+
+/// What the completions of the request said.
+#[derive(Debug, Default)]
+pub(super) struct Shots {
+    arrived: Arrived,
+    /// Buffers that were filled.
+    filled: Vec<u16>,
+    error: Option<i32>,
+    /// The request goes on.
+    armed: bool,
+}
+
+impl Shots {
+    pub(super) fn completed(&mut self, result: i32, flags: u32) {
+        self.armed = cqueue::more(flags);
+        self.filled.extend(cqueue::buffer_select(flags));
+        match usize::try_from(result) {
+            Ok(0) => self.arrived.empty = true,
+            Ok(count) => {
+                self.arrived.bytes += count;
+                self.arrived.messages += 1;
+            }
+            // All buffers are full: they are free again when this has been looked at.
+            Err(_) if result == -libc::ENOBUFS || result == -libc::ECANCELED => {}
+            Err(_) => {
+                self.error.get_or_insert(result);
+            }
+        }
+    }
+}
+
+/// What a receive brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrived {
+    /// Bytes of all messages.
+    pub bytes: usize,
+    /// Messages, empty ones not counted.
+    pub messages: u64,
+    /// Whether one was empty: the end.
+    pub empty: bool,
+}
+
+/// A page of descriptions of buffers.
+#[repr(C, align(4096))]
+#[derive(Clone)]
+struct Page([u8; 4096]);
+
+/// A ring that receives into memory of its own.
+pub struct Multishot {
+    ring: Uring,
+    entries: Vec<Page>,
+    memory: Vec<u8>,
+    size: usize,
+    mask: u16,
+    tail: u16,
+}
+
+impl fmt::Debug for Multishot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Multishot")
+            .field("ring", &self.ring)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Multishot {
+    /// Room for `width` messages of `size` bytes at the same time.
+    ///
+    /// # Errors
+    /// As [`Uring::new`].
+    pub fn new(width: usize, size: usize) -> io::Result<Self> {
+        let (width, size) = (width.clamp(1, MOST).next_power_of_two(), size.max(1));
+        let bytes = width * size_of::<BufRingEntry>();
+        let count = u16::try_from(width).unwrap_or(1);
+        let mut all = Self {
+            ring: Uring::new(width, None)?,
+            entries: vec![Page([0; 4096]); bytes.div_ceil(size_of::<Page>())],
+            memory: vec![0; width * size],
+            size,
+            mask: count - 1,
+            tail: 0,
+        };
+        all.ring.shots.filled.reserve(width);
+        // SAFETY: there is room for `count` entries, which outlive the ring: it is dropped
+        // first, and they are kept for ever where a request may still use them.
+        unsafe {
+            let at = all.entries.as_ptr() as u64;
+            all.ring
+                .ring
+                .submitter()
+                .register_buf_ring_with_flags(at, count, GROUP, 0)
+        }?;
+        for number in 0..count {
+            all.offer(number);
+        }
+        all.publish();
+        Ok(all)
+    }
+
+    /// How often io_uring_enter(2) was called.
+    #[must_use]
+    pub const fn enters(&self) -> u64 {
+        self.ring.enters
+    }
+
+    /// Waits for a message and takes as many more as are there.
+    ///
+    /// # Errors
+    /// What recv(2) reports; `EINTR` when a signal came first.
+    pub fn recv(&mut self, fd: BorrowedFd<'_>) -> io::Result<Arrived> {
+        loop {
+            let fresh = !self.ring.shots.armed;
+            if fresh {
+                let entry = opcode::RecvMulti::new(Fd(fd.as_raw_fd()), GROUP)
+                    .build()
+                    .user_data(MULTISHOT);
+                // SAFETY: it points to nothing but the buffers that were offered, which
+                // are kept until it is over.
+                unsafe { self.ring.push(&entry) }?;
+                self.ring.shots.armed = true;
+            }
+            self.ring.enter(1, None)?;
+            self.give_back();
+            let shots = &mut self.ring.shots;
+            let arrived = std::mem::take(&mut shots.arrived);
+            if arrived != Arrived::default() {
+                return Ok(arrived);
+            }
+            if let Some(error) = shots.error.take() {
+                return Err(failed(error));
+            }
+            // The request ended for want of buffers, or else a signal came.
+            if shots.armed {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+        }
+    }
+
+    /// The first message, as recvfrom(2) receives it, so that its source is known.
+    ///
+    /// # Errors
+    /// As [`Uring::recv_from`].
+    pub fn recv_first(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        buf: &mut [u8],
+        source: &mut Source,
+    ) -> io::Result<usize> {
+        self.ring.recv_from(fd, buf, source)
+    }
+
+    /// Gives the buffers that were filled to the kernel again.
+    fn give_back(&mut self) {
+        let mut filled = std::mem::take(&mut self.ring.shots.filled);
+        for number in filled.drain(..) {
+            self.offer(number);
+        }
+        self.ring.shots.filled = filled;
+        self.publish();
+    }
+
+    /// Describes a buffer in the next entry.
+    fn offer(&mut self, number: u16) {
+        let at = usize::from(number) * self.size;
+        let Some(buffer) = self.memory.get_mut(at..at + self.size) else {
+            return;
+        };
+        let index = usize::from(self.tail & self.mask);
+        let entries = self.entries.as_mut_ptr().cast::<BufRingEntry>();
+        // SAFETY: there is room for one entry more than the mask says.
+        let entry = unsafe { entries.add(index) };
+        // SAFETY: nothing else refers to it; the kernel does not look at it before the tail
+        // has passed it.
+        let entry = unsafe { &mut *entry };
+        entry.set_addr(buffer.as_mut_ptr() as u64);
+        entry.set_len(u32::try_from(buffer.len()).unwrap_or(u32::MAX));
+        entry.set_bid(number);
+        self.tail = self.tail.wrapping_add(1);
+    }
+
+    /// Tells the kernel how far the entries go.
+    fn publish(&mut self) {
+        let entries = self.entries.as_mut_ptr().cast::<BufRingEntry>();
+        // SAFETY: it is the first entry of the ring, which begins a page.
+        let tail = unsafe { BufRingEntry::tail(entries) };
+        // SAFETY: the tail is aligned, and the kernel accesses it atomically.
+        let tail = unsafe { AtomicU16::from_ptr(tail.cast_mut()) };
+        tail.store(self.tail, Ordering::Release);
+    }
+}
+
+impl Drop for Multishot {
+    fn drop(&mut self) {
+        if self.ring.shots.armed {
+            let mut looks = 0;
+            let asked = self.ring.cancel(MULTISHOT).is_ok();
+            while asked && self.ring.shots.armed && looks < LOOKS {
+                if self.ring.enter(1, Some(LOOK)).is_err() {
+                    break;
+                }
+                looks += 1;
+            }
+        }
+        if self.ring.shots.armed {
+            // The kernel may still write to them.
+            std::mem::forget(std::mem::take(&mut self.memory));
+            std::mem::forget(std::mem::take(&mut self.entries));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn datagrams_are_counted_one_by_one_and_an_empty_one_is_the_end() {
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        client.connect(server.local_addr().unwrap()).unwrap();
+        let mut ring = Multishot::new(4, 2048).unwrap();
+        let (mut buf, mut source) = ([0; 64], Source::unknown());
+        // More than there are buffers, so that the request runs out of them.
+        for _ in 0..21 {
+            client.send(&[1; 100]).unwrap();
+        }
+        client.send(&[]).unwrap();
+        let first = ring.recv_first(server.as_fd(), &mut buf, &mut source);
+        assert_eq!(first.unwrap(), 64);
+        let mut all = Arrived::default();
+        while !all.empty {
+            let arrived = ring.recv(server.as_fd()).unwrap();
+            all.bytes += arrived.bytes;
+            all.messages += arrived.messages;
+            all.empty = arrived.empty;
+        }
+        assert_eq!((all.bytes, all.messages), (2000, 20));
+    }
+
+    #[test]
+    fn a_stream_is_received_to_its_end() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let server = listener.accept().unwrap().0;
+        let writer = std::thread::spawn(move || client.write_all(&vec![7; 1 << 20]).unwrap());
+        let mut ring = Multishot::new(8, 4096).unwrap();
+        let mut bytes = 0;
+        loop {
+            let arrived = ring.recv(server.as_fd()).unwrap();
+            bytes += arrived.bytes;
+            if arrived.empty {
+                break;
+            }
+        }
+        assert_eq!(bytes, 1 << 20);
+        writer.join().unwrap();
+    }
+}

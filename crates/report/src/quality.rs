@@ -1,0 +1,158 @@
+//! What numbers in datagrams told: selectors that the original does not have, and the
+//! lines of verbosity 2.
+//!
+//! The selectors count wherever names are read; `all` and `?`, which scripts know, leave
+//! them out.
+
+use netperf_model::Quality;
+use netperf_model::figures::count;
+
+use crate::selectors::{Need, Selector, row};
+use crate::values::{NOT_MEASURED, Value};
+use crate::view::View;
+
+/// Whose reception is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Receiver {
+    /// netperf.
+    Local,
+    /// netserver.
+    Remote,
+    /// netserver where it receives, else netperf.
+    Any,
+}
+
+/// What one end received of what the other one sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reception {
+    pub(crate) quality: Quality,
+    /// How many the other end sent, where it told.
+    pub(crate) sent: Option<u64>,
+}
+
+impl Reception {
+    pub(crate) fn lost(&self) -> u64 {
+        self.quality.lost(self.sent)
+    }
+
+    /// The share of what should have arrived that did not, percent.
+    pub(crate) fn lost_percent(&self) -> Option<f64> {
+        let due = self.quality.due(self.sent);
+        (due > 0).then(|| count(self.lost()) * 100.0 / count(due))
+    }
+}
+
+/// What an end received in the last iteration; `None` where it was not to, or its numbers
+/// are not known.
+pub(crate) fn reception(view: &View<'_>, receiver: Receiver) -> Option<Reception> {
+    let flow = view.plan().flow;
+    let (of_local, of_remote) = (view.local(), view.remote());
+    let (end, peer) = match receiver {
+        Receiver::Remote => (flow.sends.then_some(of_remote)?, of_local),
+        Receiver::Local => (flow.receives.then_some(of_local)?, of_remote),
+        Receiver::Any => {
+            return reception(view, Receiver::Remote).or_else(|| reception(view, Receiver::Local));
+        }
+    };
+    Some(Reception {
+        quality: end.result?.quality?,
+        sent: peer
+            .result
+            .and_then(|result| result.quality)
+            .map(|quality| quality.sent),
+    })
+}
+
+/// Rows for whoever receives, for netperf and for netserver.
+macro_rules! of_each_receiver {
+    ($(($name:literal, $head:literal, $unit:literal, $format:literal, $value:expr, $meaning:literal),)+) => {
+        &[$(
+            row(concat!("UDP_", $name), ["Datagrams", $head, "", ""], $unit, $format, 0, Need::Nothing,
+                |v| value(v, Receiver::Any, $value),
+                concat!($meaning, ", at the end that receives, last iteration; with --sequence")),
+            row(concat!("LOCAL_UDP_", $name), ["Local", "Datagrams", $head, ""], $unit, $format, 0, Need::Nothing,
+                |v| value(v, Receiver::Local, $value),
+                concat!($meaning, ", at netperf, last iteration; with --sequence")),
+            row(concat!("REMOTE_UDP_", $name), ["Remote", "Datagrams", $head, ""], $unit, $format, 0, Need::Nothing,
+                |v| value(v, Receiver::Remote, $value),
+                concat!($meaning, ", at netserver, last iteration; with --sequence")),
+        )+]
+    };
+}
+
+/// Every one, in order.
+#[rustfmt::skip]
+pub(crate) static QUALITY: &[Selector] = of_each_receiver![
+    ("RECEIVED", "Received", "datagrams", "%lld", |got| Value::Count(got.quality.received),
+        "different datagrams that arrived"),
+    ("LOST", "Lost", "datagrams", "%lld", |got| Value::Count(got.lost()),
+        "datagrams that were sent and never arrived"),
+    ("LOST_PERCENT", "Lost %", "%", "%.4f", |got| got.lost_percent().map_or(NOT_MEASURED, Value::Real),
+        "share of the datagrams that never arrived"),
+    ("DUPLICATED", "Duplicated", "datagrams", "%lld", |got| Value::Count(got.quality.duplicated),
+        "datagrams that arrived once more"),
+    ("REORDERED", "Reordered", "datagrams", "%lld", |got| Value::Count(got.quality.reordered),
+        "datagrams that arrived behind a later one"),
+    ("REORDER_EXTENT", "Reorder Extent", "datagrams", "%lld", |got| Value::Count(got.quality.extent),
+        "the most datagrams that one was late by"),
+    ("TOO_LATE", "Too Late", "datagrams", "%lld", |got| Value::Count(got.quality.too_late),
+        "datagrams so late that they count as lost"),
+    ("JITTER_USEC", "Jitter us", "microseconds", "%.3f", |got| micros(got.quality.jitter),
+        "interarrival jitter (RFC 3550)"),
+    ("DELAY_VARIATION_USEC", "Mean Delay Variation us", "microseconds", "%.3f", |got| micros(got.quality.mean_variation),
+        "how much longer than the quickest the average datagram took"),
+    ("MAX_DELAY_VARIATION_USEC", "Max Delay Variation us", "microseconds", "%.3f", |got| micros(got.quality.most_variation),
+        "how much longer than the quickest the slowest datagram took"),
+];
+
+fn value(view: &View<'_>, receiver: Receiver, of: fn(&Reception) -> Value) -> Value {
+    reception(view, receiver).map_or(NOT_MEASURED, |got| of(&got))
+}
+
+fn micros(nanoseconds: u64) -> Value {
+    Value::Real(count(nanoseconds) / 1e3)
+}
+
+/// What verbosity 2 adds; nothing where datagrams had no numbers.
+pub(crate) fn print(view: &View<'_>) -> String {
+    let ends = [
+        (Receiver::Remote, "to netserver"),
+        (Receiver::Local, "to netperf"),
+    ];
+    let lines = ends.into_iter().filter_map(|(receiver, way)| {
+        let got = reception(view, receiver)?;
+        Some(line(way, &got))
+    });
+    let lines: String = lines.collect();
+    if lines.is_empty() || !view.report.headers {
+        return lines;
+    }
+    TITLES.to_owned() + &lines
+}
+
+const TITLES: &str = concat!(
+    "\n",
+    "Datagrams                                                              Jitter  Delay variation\n",
+    "Way           Sent        Received    Lost      Lost     Dupl. Reord.  RFC3550 mean      max\n",
+    "              #           #           #         %        #     #       us      us        us\n",
+    "\n",
+);
+
+fn line(way: &str, got: &Reception) -> String {
+    let quality = &got.quality;
+    let sent = got
+        .sent
+        .map_or_else(|| "?".to_owned(), |sent| sent.to_string());
+    let micros = |nanoseconds: u64| count(nanoseconds) / 1e3;
+    format!(
+        "{way:<13} {sent:<11} {:<11} {:<9} {:<8.4} {:<5} {:<7} {:<7.1} {:<9.1} {:.1}\n",
+        quality.received,
+        got.lost(),
+        got.lost_percent().unwrap_or(0.0),
+        quality.duplicated,
+        quality.reordered,
+        micros(quality.jitter),
+        micros(quality.mean_variation),
+        micros(quality.most_variation),
+    )
+}

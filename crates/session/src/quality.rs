@@ -1,0 +1,78 @@
+//! Numbers in datagrams, and what they told, in the extension block.
+
+use netperf_model::{EndPlan, Quality};
+use netperf_wire::messages::{Extension, ItemKind};
+use netperf_wire::{Frame, Stage};
+
+use crate::paths::NotUnderstood;
+
+/// The layout of numbers that this program writes and reads.
+const LAYOUT: u8 = 1;
+
+/// Asks for numbers in datagrams.
+pub(crate) fn ask(extension: &mut Extension, end: &EndPlan) {
+    if end.sequence {
+        extension.push(ItemKind::Sequence, &[LAYOUT]);
+    }
+}
+
+/// Whether netperf asks for numbers.
+///
+/// # Errors
+/// When it asks for a layout that is not known here.
+pub(crate) fn asked(extension: &Extension) -> Result<bool, NotUnderstood> {
+    match extension.value(ItemKind::Sequence) {
+        None => Ok(false),
+        Some([LAYOUT]) => Ok(true),
+        Some(_) => Err(NotUnderstood),
+    }
+}
+
+/// Tells what the numbers told this end.
+pub(crate) fn tell(extension: &mut Extension, quality: &Quality) {
+    let numbers = quality.numbers().map(u64::to_be_bytes);
+    extension.push(ItemKind::Quality, numbers.as_flattened());
+}
+
+/// What the numbers told netserver.
+pub(crate) fn told(frame: &Frame) -> Option<Quality> {
+    let extension = Extension::decode(Stage::Results, frame).ok().flatten()?;
+    let mut numbers = [0; Quality::NUMBERS];
+    let bytes = extension.value(ItemKind::Quality)?;
+    let chunks = bytes.chunks(8).map(<[u8; 8]>::try_from);
+    for (number, chunk) in numbers.iter_mut().zip(chunks) {
+        *number = u64::from_be_bytes(chunk.ok()?);
+    }
+    let whole = bytes.len() == Quality::NUMBERS * 8;
+    whole.then(|| Quality::from_numbers(numbers))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netperf_wire::Header;
+
+    #[test]
+    fn what_the_numbers_told_crosses_whole() {
+        let quality = Quality::from_numbers([u64::MAX, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1]);
+        let mut extension = Extension::default();
+        tell(&mut extension, &quality);
+        let mut frame = Frame::new(Header::default());
+        extension.encode_over(Stage::Results, &mut frame);
+        assert_eq!(told(&frame), Some(quality));
+        assert_eq!(told(&Frame::new(Header::default())), None);
+    }
+
+    #[test]
+    fn another_layout_is_refused() {
+        let with = |value: &[u8]| {
+            let mut extension = Extension::default();
+            extension.push(ItemKind::Sequence, value);
+            asked(&extension)
+        };
+        assert_eq!(with(&[1]), Ok(true));
+        assert_eq!(with(&[2]), Err(NotUnderstood));
+        assert_eq!(with(&[]), Err(NotUnderstood));
+        assert_eq!(asked(&Extension::default()), Ok(false));
+    }
+}

@@ -129,6 +129,13 @@ complete -c netperf -n __netperf_behind -a '--fill-file' -d 'fill buffers from t
 complete -c netperf -n '__netperf_behind_value --fill-file' -F
 complete -c netperf -s d -l debug -d 'print debug text, more for each time given'
 complete -c netperf -n __netperf_behind -a '--debug' -d 'print debug text, more for each time given'
+complete -c netperf -l rate -x -d 'send at this rate: requests per second, or bits per second'
+complete -c netperf -n __netperf_behind -a '--rate' -d 'send at this rate: requests per second, or bits per second'
+complete -c netperf -l arrival -x -a 'constant poisson' -d 'how requests at a rate are spread: constant or poisson'
+complete -c netperf -n __netperf_behind -a '--arrival' -d 'how requests at a rate are spread: constant or poisson'
+complete -c netperf -n '__netperf_behind_value --arrival' -x -a 'constant poisson'
+complete -c netperf -l seed -x -d 'where the random times of --arrival poisson start from'
+complete -c netperf -n __netperf_behind -a '--seed' -d 'where the random times of --arrival poisson start from'
 complete -c netperf -l sequence -d 'number datagrams: loss, duplicates, order, jitter'
 complete -c netperf -n __netperf_behind -a '--sequence' -d 'number datagrams: loss, duplicates, order, jitter'
 complete -c netperf -l flows -x -d 'this many data connections at the same time'

@@ -64,7 +64,7 @@ _netperf_value() {
     '-y' | --priority) : ;;
     '-Y' | --tos) _netperf_words 'af11 af12 af13 af21 af22 af23 af31 af32 af33 af41 af42 af43 cs0 cs1 cs2 cs3 cs4 cs5 cs6 cs7 ef lowdelay throughput reliability' ;;
     --dscp) : ;;
-    --io) _netperf_words 'blocking poll epoll uring' ;;
+    --io) _netperf_words 'blocking poll epoll uring auto' ;;
     --batch) : ;;
     --segment-offload) _netperf_words '1 0 on off yes no' ;;
     --busy-poll) : ;;

@@ -76,8 +76,8 @@ pub struct InterimArg {
 /// How bytes are moved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IoArgs {
-    /// `--io`.
-    pub method: Ends<IoMethod>,
+    /// `--io`; `None` inside is `auto`.
+    pub method: Ends<Option<IoMethod>>,
     /// `--zerocopy`.
     pub zerocopy: bool,
     /// `--discard`.
@@ -403,6 +403,48 @@ pub struct ReportArgs {
     pub markdown: Option<PathBuf>,
     /// `--csv`: where the numbers go.
     pub csv: Option<PathBuf>,
+}
+
+/// How two sets of runs are compared, and how that is printed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ComparisonArgs {
+    /// `--false-alarms`: the chance of one, as a share; `None` is the usual one.
+    pub chance: Option<f64>,
+    /// `--threshold`: the smallest change that matters, as a share; `None` is the usual
+    /// one.
+    pub threshold: Option<f64>,
+    /// `--json`: print a document.
+    pub json: bool,
+    /// `--markdown`: print a table of Markdown.
+    pub markdown: bool,
+}
+
+/// The options of `netperf compare`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CompareArgs {
+    /// Files and folders of the first set.
+    pub first: Vec<String>,
+    /// Those of the second.
+    pub second: Vec<String>,
+    /// `--paired`: runs belong together one by one, in the order of their files.
+    pub paired: bool,
+    /// How they are compared.
+    pub comparison: ComparisonArgs,
+}
+
+/// The options of `netperf run`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VersusArgs {
+    /// What follows `netperf` on the first command line.
+    pub first: Vec<String>,
+    /// On the second.
+    pub second: Vec<String>,
+    /// `--pairs`: how many runs of each; `None` is the usual number.
+    pub pairs: Option<u32>,
+    /// `--keep`: a folder for the results.
+    pub keep: Option<PathBuf>,
+    /// How they are compared.
+    pub comparison: ComparisonArgs,
 }
 
 /// The options of netserver.

@@ -3,7 +3,7 @@
 use crate::getopt::Argument;
 use crate::group::Group;
 use crate::kind::Kind;
-use crate::options::{SuiteOptions, global, omni, report, server};
+use crate::options::{SuiteOptions, compare, global, omni, report, server};
 use crate::table::Row;
 
 /// One option as it is described.
@@ -68,6 +68,16 @@ pub(crate) fn suite(suite: &SuiteOptions) -> Vec<Entry> {
 /// The options of `netperf report`.
 pub(crate) fn report() -> Vec<Entry> {
     report::TABLE.iter().map(Entry::new).collect()
+}
+
+/// The options of `netperf compare`.
+pub(crate) fn compare() -> Vec<Entry> {
+    compare::COMPARE.iter().map(Entry::new).collect()
+}
+
+/// The options of `netperf run`.
+pub(crate) fn versus() -> Vec<Entry> {
+    compare::VERSUS.iter().map(Entry::new).collect()
 }
 
 /// netserver's options.

@@ -73,6 +73,46 @@ Makes a page of results, one drawn over the other: what netperf --json and
     text
 }
 
+/// Everything about `netperf compare`.
+pub(crate) fn compare() -> String {
+    let mut text = "\
+Usage: netperf compare A B [options]
+       netperf compare A [A ...] vs B [B ...] [options]
+
+Tells whether two sets of runs of one test differ, figure by figure: by how much,
+how sure that is, and what it means. A and B are files, or folders of files, that
+netperf --json, iperf3 -J or flent wrote; each file is a run.
+
+  netperf compare before/ after/
+  netperf compare old-*.json vs new-*.json --threshold 2%
+
+Exit status: 0 nothing got worse, 4 something did, 5 too few runs to tell.
+"
+    .to_owned();
+    groups(&mut text, &entry::compare());
+    text
+}
+
+/// Everything about `netperf run`.
+pub(crate) fn versus() -> String {
+    let mut text = "\
+Usage: netperf run [options] -- A-options --vs B-options
+
+Runs two configurations of netperf in turn, A B A B and so on, and compares them
+pair by pair. A-options and B-options are complete command lines of netperf; both
+may have a `--` of their own.
+
+  netperf run -- -H db1 -t TCP_RR --vs -H db1 -t TCP_RR -- -D
+  netperf run --pairs 40 --keep runs -- -H db1 -l 2 --vs -H db1 -l 2 -- -K bbr
+
+Exit status: 0 B got no worse, 4 it did, 5 too few runs to tell; that of a run
+that failed.
+"
+    .to_owned();
+    groups(&mut text, &entry::versus());
+    text
+}
+
 /// Everything about netserver.
 pub(crate) fn netserver() -> String {
     let mut text = "\

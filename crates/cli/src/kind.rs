@@ -68,6 +68,8 @@ pub(crate) enum Kind {
     Word(&'static [&'static str]),
     /// Level and width of a confidence interval.
     Confidence,
+    /// A percentage, perhaps with its sign.
+    Percent,
     /// Numbers of CPUs and ranges of them.
     Cpus,
     /// So much a second.
@@ -79,6 +81,13 @@ pub(crate) enum Kind {
     /// Two with a comma between, either of which may be left out; one alone is
     /// both or the first, as the option has it.
     Pair(&'static Self, &'static Self),
+}
+
+/// A percentage as a share: 0.01 of 1%.
+pub(crate) fn percent(text: &str) -> Option<f64> {
+    let digits = text.strip_suffix('%').unwrap_or(text);
+    let percent: f64 = digits.parse().ok().filter(|_| is_decimal(digits))?;
+    (0.0..=100.0).contains(&percent).then_some(percent / 100.0)
 }
 
 /// Families by the names that mean the same to the letters' grammar.
@@ -135,6 +144,7 @@ impl Kind {
                 choices.into_iter().find(same).map(Cow::Borrowed)
             }
             Self::Confidence => confidence(text).map(Cow::Owned),
+            Self::Percent => as_it_is(percent(text).is_some()),
             Self::Cpus => as_it_is(cpu_list(text).is_some()),
             Self::Rate => as_it_is(grammar::rate(text).is_some()),
             Self::Seed => as_it_is(is_seed(text)),
@@ -166,6 +176,7 @@ impl Kind {
             Self::Tos => "a number from 0 to 255 or a name such as ef, cs1 or af11",
             Self::Direction => "send, recv or rr, or several with | between",
             Self::Confidence => "95 or 99, a comma and a width in percent, such as 99,5",
+            Self::Percent => "a percentage from 0 to 100 such as 1% or 0.5",
             Self::Cpus => "a list of CPUs such as 0-3,8",
             Self::Rate => "a rate such as 50k, 2.5M or 20kpps, above 0",
             Self::Seed => "a whole number of at most 64 bits",
@@ -259,6 +270,7 @@ impl Kind {
             | Self::Confidence
             | Self::Rate
             | Self::Seed
+            | Self::Percent
             | Self::Cpus => Vec::new(),
         }
     }

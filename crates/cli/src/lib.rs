@@ -13,6 +13,7 @@
 
 mod args;
 mod command;
+mod compare;
 pub mod docs;
 mod entry;
 mod getopt;
@@ -26,6 +27,7 @@ mod options;
 mod report;
 mod stage1;
 mod stage2;
+mod subcommand;
 mod table;
 mod usage;
 
@@ -34,13 +36,14 @@ use std::io;
 use std::path::Path;
 
 pub use args::{
-    Args, ConfidenceArg, CpuArg, Ends, FlowsArgs, GlobalArgs, HostArg, InterimArg, IoArgs,
-    IterationsArg, JsonArg, Layout, OutputArg, RateArg, RateArgs, ReportArgs, ServerArgs,
-    SocketKindArg, TestArgs, TransportArg, Ways,
+    Args, CompareArgs, ComparisonArgs, ConfidenceArg, CpuArg, Ends, FlowsArgs, GlobalArgs, HostArg,
+    InterimArg, IoArgs, IterationsArg, JsonArg, Layout, OutputArg, RateArg, RateArgs, ReportArgs,
+    ServerArgs, SocketKindArg, TestArgs, TransportArg, VersusArgs, Ways,
 };
 pub use command::{
     CliError, Command, List, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,
 };
+pub use compare::{CompareCommand, VersusCommand, compare, is_compare, is_versus, versus};
 pub use grammar::Direction;
 pub use long::{Misuse, Problem};
 pub use operations::{LogFormat, LogLevel, Operations};

@@ -3,11 +3,10 @@
 use std::ffi::OsString;
 
 use crate::args::ReportArgs;
-use crate::command::{CliError, Notice, Stream, Usage};
+use crate::command::{CliError, Usage};
 use crate::help;
-use crate::long::{Elsewhere, Problem, misuse};
 use crate::options::report::TABLE;
-use crate::table::{Ending, Halt, OnComplaint, Reader, Shape};
+use crate::subcommand::{Subcommand, Words};
 
 /// What `netperf report` is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,14 +17,17 @@ pub enum ReportCommand {
     Usage(Usage),
 }
 
-/// What it is called in messages.
-const PROGRAM: &str = "netperf report";
+const COMMAND: Subcommand<ReportArgs> = Subcommand {
+    word: "report",
+    program: "netperf report",
+    table: TABLE,
+    help: help::report,
+};
 
-/// Whether argv asks for a report: its first word is `report`. No test is called so, and
-/// the original has nothing to do with words that are no options.
+/// Whether argv asks for a report.
 #[must_use]
 pub fn is_report(argv: &[OsString]) -> bool {
-    argv.get(1).is_some_and(|word| word == "report")
+    COMMAND.is_asked(argv)
 }
 
 /// Reads the command line of `netperf report`, argv\[0\] and `report` included.
@@ -34,73 +36,16 @@ pub fn is_report(argv: &[OsString]) -> bool {
 ///
 /// When a word is no text, or an option's name or value is wrong.
 pub fn report(argv: &[OsString]) -> Result<ReportCommand, CliError> {
-    let words = crate::words(argv, PROGRAM)?;
-    let words = words.get(2..).unwrap_or_default();
-    let mut args = ReportArgs::default();
-    let mut reader = Reader {
-        table: TABLE,
-        program: PROGRAM,
-        on_complaint: OnComplaint::Stop,
-        elsewhere: Files::default(),
+    let (mut args, files) = match COMMAND.read(argv)? {
+        Words::Read(args, files) => (args, files),
+        Words::Usage(usage) => return Ok(ReportCommand::Usage(usage)),
     };
-    match reader.read(words, &mut args, &mut Vec::new()) {
-        Ending::Done(behind) => {
-            args.files = reader.elsewhere.0;
-            args.files.extend_from_slice(behind);
-        }
-        Ending::Halted(_) => return Ok(ReportCommand::Usage(asked())),
-        Ending::Complaint(line) => return Ok(ReportCommand::Usage(wrong(&line))),
-        Ending::Failed(error) => return Err(error),
+    if files.is_empty() {
+        let line = "netperf report: no file to report";
+        return Ok(ReportCommand::Usage(COMMAND.wrong(line)));
     }
-    if args.files.is_empty() {
-        let line = format!("{PROGRAM}: no file to report");
-        return Ok(ReportCommand::Usage(wrong(&line)));
-    }
+    args.files = files;
     Ok(ReportCommand::Make(Box::new(args)))
-}
-
-/// There are no other options; words that are none are files.
-#[derive(Debug, Default)]
-struct Files(Vec<String>);
-
-impl Elsewhere for Files {
-    fn shape(&self, _name: &str) -> Option<Shape> {
-        None
-    }
-
-    fn take(
-        &mut self,
-        _program: &str,
-        _name: &str,
-        _word: Option<&str>,
-        _notices: &mut Vec<Notice>,
-    ) -> Result<Option<Halt>, CliError> {
-        Ok(None)
-    }
-
-    fn plain(&mut self, words: &[&str]) {
-        self.0.extend(words.iter().map(|&word| word.to_owned()));
-    }
-
-    fn unknown(&self, program: &str, name: &str, own: Vec<&'static str>) -> CliError {
-        misuse(program, name, Problem::unknown(name, own))
-    }
-}
-
-fn asked() -> Usage {
-    Usage {
-        stream: Stream::Stdout,
-        text: help::report(),
-        exit: 0,
-    }
-}
-
-fn wrong(line: &str) -> Usage {
-    Usage {
-        stream: Stream::Stderr,
-        text: format!("{line}\n`netperf report --help` shows what it takes.\n"),
-        exit: 2,
-    }
 }
 
 #[cfg(test)]

@@ -35,6 +35,17 @@ impl IoMethod {
         Self::ALL.into_iter().find(|method| method.label() == name)
     }
 
+    /// What it takes of a host; `None` for blocking calls, which every one makes.
+    #[must_use]
+    pub const fn feature(self) -> Option<Feature> {
+        match self {
+            Self::Blocking => None,
+            Self::Poll => Some(Feature::Poll),
+            Self::Epoll => Some(Feature::Epoll),
+            Self::Uring => Some(Feature::Uring),
+        }
+    }
+
     /// Its number in messages, which never changes.
     #[must_use]
     pub const fn code(self) -> u8 {

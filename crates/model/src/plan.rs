@@ -293,6 +293,8 @@ pub struct EndPlan {
     pub io: IoPlan,
     /// The rate that it keeps to when it sends; `None` is as fast as it goes.
     pub rate: Option<RatePlan>,
+    /// The method is the one that trials pick, or have picked.
+    pub auto_io: bool,
     /// Whether datagrams carry numbers, and what these tell is kept.
     pub sequence: bool,
 }

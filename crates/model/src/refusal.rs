@@ -128,6 +128,9 @@ fn no_rate(plan: &TestPlan, end: &EndPlan, rate: &RatePlan) -> Option<&'static s
             "not with --flows, --threads and what goes with them: one flow keeps to a rate",
         );
     }
+    if plan.local.auto_io || plan.remote.auto_io {
+        return Some("at a rate every way to move bytes moves as much: not with --io auto");
+    }
     if end.pace.is_some_and(|pace| pace.burst > 0) {
         return Some("not together with the other way to pace, -b");
     }

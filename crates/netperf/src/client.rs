@@ -1,5 +1,6 @@
 //! The netperf program.
 
+mod compare;
 mod control;
 mod facts;
 mod failure;
@@ -9,6 +10,7 @@ mod list;
 mod private;
 mod report;
 mod run;
+mod versus;
 
 pub(crate) use run::many::placed;
 
@@ -32,6 +34,12 @@ pub fn main(argv: &[OsString]) -> ExitCode {
     netperf_os::process::set_name(c"netperf");
     if netperf_cli::is_report(argv) {
         return report::main(argv);
+    }
+    if netperf_cli::is_compare(argv) {
+        return compare::main(argv);
+    }
+    if netperf_cli::is_versus(argv) {
+        return versus::main(argv);
     }
     let selectors = names();
     let around = Surroundings {
@@ -164,8 +172,9 @@ fn measure(run: &mut Run, begun: Begun, done: &mut Done) -> Result<(), Failure> 
     })?;
     run.plan.latency |= needs.latency;
     draw_seed(&mut run.plan);
-    out(&json::start(begun.frame(run)));
     bind_to_cpu(run);
+    run::trial::settle(run, begun)?;
+    out(&json::start(begun.frame(run)));
     if run.plan.test.moves_data() {
         run::test(run, begun, done)
     } else {

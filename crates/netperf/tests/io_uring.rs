@@ -269,3 +269,64 @@ fn a_stock_netserver_is_asked_for_none_of_it() {
     let values = measured(&server, HERE, &["-t", "TCP_RR", "--io", "uring,"], &[]);
     agree(&values, "LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD");
 }
+
+#[test]
+fn trials_pick_a_method_for_each_end_and_the_output_says_which() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let methods = ["blocking", "poll", "epoll", "uring"];
+    for test in ["TCP_RR", "TCP_MAERTS", "UDP_STREAM"] {
+        let values = measured(&server, HERE, &["-t", test, "--io", "auto"], &[]);
+        for end in ["LOCAL_IO_METHOD", "REMOTE_IO_METHOD"] {
+            assert!(methods.contains(&values.text(end)), "{values:?}");
+        }
+    }
+    let values = measured(&server, HERE, &["-t", "TCP_RR", "--io", "auto,epoll"], &[]);
+    assert_eq!(values.text("REMOTE_IO_METHOD"), "epoll");
+    let words = ["--time", "200ms", "-t", "TCP_RR", "--io", "auto", "-v", "2"];
+    let said = run(&server, HERE, &words).expect_clean().stdout;
+    assert!(said.starts_with("netperf: --io auto: "), "{said}");
+    assert!(
+        said.contains(" at netserver, after 4 trials\n") || said.contains(" after 6 trials\n"),
+        "{said}"
+    );
+    let json = [
+        "--time",
+        "200ms",
+        "-t",
+        "TCP_RR",
+        "--io",
+        "auto,poll",
+        "--json",
+    ];
+    let text = run(&server, HERE, &json).expect_clean().stdout;
+    let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let asked = |end: &str| document[end]["requested"]["io"]["chosen_by_trial"].clone();
+    assert_eq!(
+        (asked("local"), asked("remote")),
+        (true.into(), false.into())
+    );
+}
+
+#[test]
+fn without_a_choice_nothing_is_tried() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let words = [
+        "--time", "200ms", "-t", "TCP_CRR", "--io", "auto", "-v", "2",
+    ];
+    let said = run(&server, HERE, &words).expect_clean().stdout;
+    let line = "netperf: --io auto: blocking at netperf, blocking at netserver, after 0 trials\n";
+    assert!(said.starts_with(line), "{said}");
+    let words = ["-t", "TCP_RR", "-N", "--io", "auto"];
+    let refused = run(&server, HERE, &words).expect_exit(3);
+    assert!(
+        refused.stderr.contains("--io auto: only with a netserver"),
+        "{}",
+        refused.stderr
+    );
+    let Some(stock) = Programs::stock() else {
+        return;
+    };
+    let server = Netserver::start(&stock, &Place::Here);
+    let values = measured(&server, HERE, &["-t", "TCP_RR", "--io", "auto"], &[]);
+    assert_eq!(values.text("REMOTE_IO_METHOD"), "blocking");
+}

@@ -371,6 +371,7 @@ fn what_cannot_keep_to_a_rate_is_refused() {
             &["-t", "TCP_RR", "--io", "epoll"],
             "with --io blocking or poll at this end",
         ),
+        (&["-t", "TCP_RR", "--io", "auto"], "not with --io auto"),
         (&["-t", "TCP_RR", "--rate", "5pps"], "leave out pps"),
         (&["-t", "TCP_RR", "--rate", "0.01"], "every ten seconds"),
         (

@@ -45,6 +45,16 @@ const HOUSE: &[(&str, May)] = &[
         "netperf-web",
         May::Only(&["netperf-model", "netperf-report", "netperf-session"]),
     ),
+    (
+        "netperf-campaign",
+        May::Only(&[
+            "netperf-model",
+            "netperf-report",
+            "netperf-session",
+            "netperf-stats",
+            "netperf-web",
+        ]),
+    ),
     ("netperf", May::All),
     // Development only.
     ("netperf-testkit", May::All),

@@ -29,8 +29,9 @@ pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: End, end: EndPlan) ->
         End::Local => (flow.sends, flow.receives),
         End::Remote => (flow.receives, flow.sends),
     };
+    let method = which.of(&args.method);
     let io = IoPlan {
-        method: which.of(&args.method).unwrap_or_default(),
+        method: method.flatten().unwrap_or_default(),
         // In a test without data the plan says that it cannot be.
         zerocopy: args.zerocopy && (sends || !receives),
         discard: args.discard && (receives || !sends),
@@ -50,6 +51,7 @@ pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: End, end: EndPlan) ->
     EndPlan {
         socket,
         io,
+        auto_io: method == Some(None),
         sequence: args.sequence,
         ..end
     }

@@ -54,7 +54,7 @@ fn records(files: &[String]) -> Result<Vec<Record>, Failure> {
 }
 
 /// What a file holds; `-` is standard input.
-fn bytes(name: &str) -> std::io::Result<Vec<u8>> {
+pub(super) fn bytes(name: &str) -> std::io::Result<Vec<u8>> {
     if name != "-" {
         return std::fs::read(name);
     }

@@ -1,6 +1,7 @@
 //! A test from its beginning to its result.
 
 pub(crate) mod many;
+pub(super) mod trial;
 
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;

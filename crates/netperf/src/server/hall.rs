@@ -290,8 +290,10 @@ impl<'a> Hall<'a> {
                 self.log.say(LogLevel::Info, "reloaded", &[]);
             }
             // Who says it twice does not want to wait.
-            Signal::Terminate if self.draining.is_some() => self.draining = Some(clock::now()),
-            Signal::Terminate => self.drain(),
+            Signal::Interrupt | Signal::Terminate if self.draining.is_some() => {
+                self.draining = Some(clock::now())
+            }
+            Signal::Interrupt | Signal::Terminate => self.drain(),
         }
     }
 

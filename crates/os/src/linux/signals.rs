@@ -9,6 +9,8 @@ use super::process::pipe;
 /// A signal that can be watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
+    /// `SIGINT`: end, says whoever sits in front.
+    Interrupt,
     /// `SIGTERM`: end.
     Terminate,
     /// `SIGHUP`: read the configuration again.
@@ -18,10 +20,11 @@ pub enum Signal {
 }
 
 impl Signal {
-    const ALL: [Self; 3] = [Self::Terminate, Self::HangUp, Self::Child];
+    const ALL: [Self; 4] = [Self::Interrupt, Self::Terminate, Self::HangUp, Self::Child];
 
     const fn number(self) -> libc::c_int {
         match self {
+            Self::Interrupt => libc::SIGINT,
             Self::Terminate => libc::SIGTERM,
             Self::HangUp => libc::SIGHUP,
             Self::Child => libc::SIGCHLD,

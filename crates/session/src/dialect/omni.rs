@@ -118,6 +118,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         place: PlacePlan::default(),
         io: IoPlan::default(),
         rate: None,
+        auto_io: false,
         sequence: false,
     })
 }

@@ -73,6 +73,7 @@ object!(Requested<'_> {
 #[derive(Debug)]
 struct Io {
     method: &'static str,
+    chosen_by_trial: bool,
     zero_copy: bool,
     discard: bool,
     messages_per_call: u32,
@@ -82,6 +83,7 @@ struct Io {
 
 object!(Io {
     method,
+    chosen_by_trial,
     zero_copy,
     discard,
     messages_per_call,
@@ -326,7 +328,7 @@ fn requested<'a>(plan: &'a EndPlan, data: &'a DataAddress) -> Requested<'a> {
         clean_bytes: plan.touch.clean,
         copy_avoidance: plan.copy_avoidance,
         numbers_datagrams: plan.sequence,
-        io: io(&plan.io),
+        io: io(plan),
         pace: plan.pace.filter(|pace| pace.burst > 0).map(pace),
         send_buffers: ring(plan.send),
         recv_buffers: ring(plan.recv),
@@ -334,9 +336,11 @@ fn requested<'a>(plan: &'a EndPlan, data: &'a DataAddress) -> Requested<'a> {
     }
 }
 
-fn io(plan: &IoPlan) -> Io {
+fn io(end: &EndPlan) -> Io {
+    let plan: &IoPlan = &end.io;
     Io {
         method: plan.method.label(),
+        chosen_by_trial: end.auto_io,
         zero_copy: plan.zerocopy,
         discard: plan.discard,
         messages_per_call: plan.batch.unwrap_or(1),

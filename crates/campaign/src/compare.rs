@@ -1,0 +1,269 @@
+//! Two sets of runs of one test, figure by figure.
+
+use std::fmt;
+
+use netperf_stats::compare::{Change, Design, Judgement, Verdict, change, judge};
+use netperf_web::Record;
+use netperf_web::unit::Unit;
+use serde_json::{Value, json};
+
+use crate::figures::{self, Better, Figure};
+
+/// How to compare.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wish {
+    /// Whether runs belong together one by one, or sets as a whole.
+    pub design: Design,
+    /// When a change counts.
+    pub judgement: Judgement,
+}
+
+impl Wish {
+    /// The chance of a false alarm when nothing else is asked for.
+    pub const CHANCE: f64 = 0.01;
+    /// The smallest change that matters when nothing else is asked for.
+    pub const THRESHOLD: f64 = 0.005;
+}
+
+/// Runs of one kind.
+#[derive(Clone, Debug)]
+pub struct Set {
+    /// What it is called.
+    pub name: String,
+    /// Its runs, in the order in which they were made.
+    pub runs: Vec<Record>,
+}
+
+/// Why two sets cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Incomparable {
+    /// A set without a run.
+    Empty(String),
+    /// A run without a result, and why.
+    Failed(String, String),
+    /// Runs of different tests.
+    Tests(String, String),
+    /// Pairs are asked for, and the sets have different numbers of runs.
+    Unpaired(usize, usize),
+    /// There is no figure that all runs have.
+    Nothing,
+}
+
+impl fmt::Display for Incomparable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty(set) => write!(f, "{set} has no run"),
+            Self::Failed(run, reason) => write!(f, "{run} has no result: {reason}"),
+            Self::Tests(one, other) => write!(
+                f,
+                "runs of different tests cannot be compared: {one} and {other}"
+            ),
+            Self::Unpaired(one, other) => write!(
+                f,
+                "--paired needs as many runs on both sides, not {one} and {other}"
+            ),
+            Self::Nothing => f.write_str("there is no figure that all runs have"),
+        }
+    }
+}
+
+impl std::error::Error for Incomparable {}
+
+/// What became of a figure from one set to the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It got better.
+    Better,
+    /// It got worse.
+    Worse,
+    /// No difference was found.
+    Same,
+    /// So few runs cannot tell.
+    Unknown,
+}
+
+/// A figure of both sets.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// Its unit.
+    pub unit: Unit,
+    /// Which way it should go.
+    pub better: Better,
+    /// How it changed.
+    pub change: Change,
+    /// The probability of such a change by chance, corrected for how many are looked at.
+    pub probability: f64,
+    /// What that means.
+    pub outcome: Outcome,
+}
+
+/// Two sets, compared.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The names of the sets.
+    pub names: (String, String),
+    /// The test they are of.
+    pub test: String,
+    /// How they were compared.
+    pub wish: Wish,
+    /// Every figure that all runs have.
+    pub rows: Vec<Row>,
+}
+
+/// Compares two sets of runs.
+///
+/// # Errors
+/// When there is nothing to compare; see [`Incomparable`].
+pub fn compare(a: &Set, b: &Set, wish: Wish) -> Result<Comparison, Incomparable> {
+    let test = one_test(a, b)?;
+    if wish.design == Design::Paired && a.runs.len() != b.runs.len() {
+        return Err(Incomparable::Unpaired(a.runs.len(), b.runs.len()));
+    }
+    let (a_runs, b_runs) = (all_figures(a), all_figures(b));
+    let level = 1.0 - wish.judgement.chance;
+    let first = a_runs.first().map(Vec::as_slice).unwrap_or_default();
+    let (names, changes): (Vec<&Figure>, Vec<Change>) = first
+        .iter()
+        .filter_map(|figure| {
+            let values = (series(&a_runs, figure)?, series(&b_runs, figure)?);
+            let change = change(&values.0, &values.1, wish.design, level)?;
+            Some((figure, change))
+        })
+        .unzip();
+    if names.is_empty() {
+        return Err(Incomparable::Nothing);
+    }
+    let judged = judge(&changes, wish.judgement);
+    let rows = names.iter().zip(changes).zip(judged);
+    Ok(Comparison {
+        names: (a.name.clone(), b.name.clone()),
+        test,
+        wish,
+        rows: rows
+            .map(|((figure, change), judged)| row(figure, change, judged))
+            .collect(),
+    })
+}
+
+/// The name of the test that all runs are of.
+fn one_test(a: &Set, b: &Set) -> Result<String, Incomparable> {
+    let mut test = None;
+    for set in [a, b] {
+        if set.runs.is_empty() {
+            return Err(Incomparable::Empty(set.name.clone()));
+        }
+        for run in &set.runs {
+            if let (Some(reason), None) = (&run.error, &run.headline) {
+                return Err(Incomparable::Failed(run.label.clone(), reason.clone()));
+            }
+            let name = run.test.clone().unwrap_or_else(|| run.origin.to_owned());
+            let known: &String = test.get_or_insert_with(|| name.clone());
+            if *known != name {
+                return Err(Incomparable::Tests(known.clone(), name));
+            }
+        }
+    }
+    Ok(test.unwrap_or_default())
+}
+
+fn all_figures(set: &Set) -> Vec<Vec<Figure>> {
+    set.runs.iter().map(figures::of).collect()
+}
+
+/// The values of a figure in every run; `None` when one has it not, or in another unit.
+fn series(runs: &[Vec<Figure>], wanted: &Figure) -> Option<Vec<f64>> {
+    let of = |run: &Vec<Figure>| {
+        let found = run.iter().find(|figure| figure.name == wanted.name)?;
+        (found.quantity.unit == wanted.quantity.unit).then_some(found.quantity.value)
+    };
+    runs.iter().map(of).collect()
+}
+
+fn row(figure: &Figure, change: Change, (probability, verdict): (f64, Verdict)) -> Row {
+    let outcome = match (verdict, figure.better) {
+        (Verdict::Higher, Better::More) | (Verdict::Lower, Better::Less) => Outcome::Better,
+        (Verdict::Higher, Better::Less) | (Verdict::Lower, Better::More) => Outcome::Worse,
+        (Verdict::NoDifference, _) => Outcome::Same,
+        (Verdict::TooFewRuns, _) => Outcome::Unknown,
+    };
+    Row {
+        name: figure.name.clone(),
+        unit: figure.quantity.unit.clone(),
+        better: figure.better,
+        change,
+        probability,
+        outcome,
+    }
+}
+
+impl Comparison {
+    /// What all figures together come to: one that got worse outweighs those that got
+    /// better, and the first, the result itself, decides whether runs were too few.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        let any = |outcome: Outcome| self.rows.iter().any(|row| row.outcome == outcome);
+        if any(Outcome::Worse) {
+            Outcome::Worse
+        } else if any(Outcome::Better) {
+            Outcome::Better
+        } else if any(Outcome::Unknown) {
+            Outcome::Unknown
+        } else {
+            Outcome::Same
+        }
+    }
+
+    /// As a document.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let rows: Vec<Value> = self.rows.iter().map(Row::json).collect();
+        json!({
+            "schema": "netperf-compare-1",
+            "test": self.test,
+            "first": self.names.0,
+            "second": self.names.1,
+            "paired": self.wish.design == Design::Paired,
+            "false_alarm_chance": self.wish.judgement.chance,
+            "threshold_ratio": self.wish.judgement.threshold,
+            "outcome": self.outcome().word(),
+            "figures": rows,
+        })
+    }
+}
+
+impl Row {
+    fn json(&self) -> Value {
+        let change = &self.change;
+        json!({
+            "name": self.name,
+            "unit": self.unit.sign(),
+            "better_when": match self.better { Better::More => "higher", Better::Less => "lower" },
+            "first_runs": change.runs.0,
+            "second_runs": change.runs.1,
+            "first_median": change.medians.0,
+            "second_median": change.medians.1,
+            "ratio": change.ratio,
+            "ratio_low": change.interval.map(|interval| interval.0),
+            "ratio_high": change.interval.map(|interval| interval.1),
+            "effect_size": change.effect,
+            "probability": change.probability,
+            "corrected_probability": self.probability,
+            "outcome": self.outcome.word(),
+        })
+    }
+}
+
+impl Outcome {
+    /// Its word in documents and tables.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Same => "no difference",
+            Self::Unknown => "too few runs",
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Many runs together: sets of results, compared.
+
+mod figures;
+mod text;
+
+pub mod compare;
+
+pub use compare::{Comparison, Incomparable, Outcome, Row, Set, Wish, compare};
+pub use figures::Better;
+pub use netperf_stats::compare::{Design, Judgement};

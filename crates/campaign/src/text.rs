@@ -1,0 +1,148 @@
+//! Comparisons as people read them.
+
+use netperf_stats::compare::Design;
+use netperf_web::unit::Quantity;
+
+use crate::compare::{Comparison, Outcome, Row};
+
+impl Comparison {
+    /// A table and a verdict in words.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let (one, other) = self.rows.first().map_or((0, 0), |row| row.change.runs);
+        let runs = match self.wish.design {
+            Design::Paired => format!("{one} pairs of runs"),
+            Design::Apart => format!("{one} and {other} runs"),
+        };
+        let (a, b) = &self.names;
+        let mut text = format!("{}: {a} (A) and {b} (B), {runs}\n\n", self.test);
+        let level = 100.0 * (1.0 - self.wish.judgement.chance);
+        let head = [
+            "",
+            "A",
+            "B",
+            "change",
+            &format!("{level} % interval"),
+            "p",
+            "",
+        ];
+        let head = head.map(str::to_owned).to_vec();
+        let rows = std::iter::once(head).chain(self.rows.iter().map(Row::cells));
+        text.push_str(&aligned(&rows.collect::<Vec<_>>()));
+        text.push('\n');
+        text.push_str(&self.verdict());
+        text.push('\n');
+        text
+    }
+
+    /// The same as a table of Markdown.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let mut text = format!(
+            "| {} | {} | {} | change | interval | p | |\n|---|--:|--:|--:|--:|--:|---|\n",
+            self.test,
+            netperf_web::escape::line(&self.names.0),
+            netperf_web::escape::line(&self.names.1)
+        );
+        for row in &self.rows {
+            text.push_str(&format!("| {} |\n", row.cells().join(" | ")));
+        }
+        text.push('\n');
+        text.push_str(&self.verdict());
+        text.push('\n');
+        text
+    }
+
+    /// What it all comes to, in sentences.
+    #[must_use]
+    pub fn verdict(&self) -> String {
+        let named = |outcome: Outcome| -> Vec<String> {
+            let of = self.rows.iter().filter(|row| row.outcome == outcome);
+            of.map(|row| format!("{} {}", row.name, percent(row.change.ratio)))
+                .collect()
+        };
+        let (better, worse) = (named(Outcome::Better), named(Outcome::Worse));
+        let chance = 100.0 * self.wish.judgement.chance;
+        match self.outcome() {
+            Outcome::Unknown => {
+                let rows = self.rows.len();
+                format!(
+                    "Too few runs: with {rows} figures to look at, no difference could be told from chance at {chance} %. Add runs."
+                )
+            }
+            Outcome::Same => {
+                let limit = 100.0 * self.wish.judgement.threshold;
+                format!("No difference of {limit} % or more that chance does not explain.")
+            }
+            Outcome::Better if worse.is_empty() => format!("B is better: {}.", better.join(", ")),
+            Outcome::Better | Outcome::Worse if better.is_empty() => {
+                format!("B is worse: {}.", worse.join(", "))
+            }
+            Outcome::Better | Outcome::Worse => format!(
+                "B is worse: {}; but better: {}.",
+                worse.join(", "),
+                better.join(", ")
+            ),
+        }
+    }
+}
+
+impl Row {
+    fn cells(&self) -> Vec<String> {
+        let change = &self.change;
+        let value = |value: f64| Quantity::new(value, self.unit.clone()).to_string();
+        let interval = change.interval.map_or_else(
+            || "not known".to_owned(),
+            |(low, high)| format!("{} to {}", percent(low), percent(high)),
+        );
+        vec![
+            self.name.clone(),
+            value(change.medians.0),
+            value(change.medians.1),
+            percent(change.ratio),
+            interval,
+            probability(self.probability),
+            self.outcome.word().to_owned(),
+        ]
+    }
+}
+
+fn percent(ratio: f64) -> String {
+    format!("{:+.2} %", 100.0 * (ratio - 1.0))
+}
+
+fn probability(value: f64) -> String {
+    if value < 0.0001 {
+        "< 0.0001".to_owned()
+    } else {
+        format!("{value:.4}")
+    }
+}
+
+/// Cells in columns: names to the left, numbers to the right.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let widths: Vec<usize> = (0..columns)
+        .map(|at| {
+            let cells = rows.iter().filter_map(|row| row.get(at));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        })
+        .collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(at, (cell, width))| {
+                if at == 0 || at + 1 == columns {
+                    format!("{cell:<width$}")
+                } else {
+                    format!("{cell:>width$}")
+                }
+            });
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,86 @@
+//! The options of `netperf compare` and `netperf run`.
+
+use std::path::PathBuf;
+
+use super::help_row;
+use crate::args::{CompareArgs, ComparisonArgs, VersusArgs};
+use crate::group::Group;
+use crate::kind::{Kind, percent};
+use crate::table::{Action, Row};
+
+/// The rows of how sets are compared, for arguments that have [`ComparisonArgs`].
+macro_rules! comparison {
+    ($args:ty, $($own:expr),* $(,)?) => {
+        &[
+            $($own,)*
+            Row::<$args>::without_letter(
+                "percent",
+                "chance of a false alarm, over all figures together",
+                Action::Value(|a, text| {
+                    let of: &mut ComparisonArgs = &mut a.comparison;
+                    of.chance = percent(text);
+                }),
+            )
+            .long("false-alarms", Group::Statistics, Kind::Percent)
+            .more("1% when nothing is asked for; the lower, the more runs it takes."),
+            Row::<$args>::without_letter(
+                "percent",
+                "the smallest change that matters",
+                Action::Value(|a, text| a.comparison.threshold = percent(text)),
+            )
+            .long("threshold", Group::Statistics, Kind::Percent)
+            .more("0.5% when nothing is asked for; 0 takes every change that chance does not explain."),
+            Row::<$args>::without_letter(
+                "",
+                "print the comparison as JSON",
+                Action::Flag(|a| a.comparison.json = true),
+            )
+            .long("json", Group::Output, Kind::Nothing),
+            Row::<$args>::without_letter(
+                "",
+                "print the comparison as a table of Markdown",
+                Action::Flag(|a| a.comparison.markdown = true),
+            )
+            .long("markdown", Group::Output, Kind::Nothing),
+            Row {
+                kind: Kind::Nothing,
+                help: "show this help and exit",
+                more: "",
+                ..help_row()
+            },
+        ]
+    };
+}
+
+/// Every option of `netperf compare`.
+pub(crate) static COMPARE: &[Row<CompareArgs>] = comparison![
+    CompareArgs,
+    Row::<CompareArgs>::without_letter(
+        "",
+        "runs belong together one by one, in the order of their names",
+        Action::Flag(|a| a.paired = true),
+    )
+    .long("paired", Group::Statistics, Kind::Nothing)
+    .more("For runs that were made in turn: what drifts hits both of a pair."),
+];
+
+/// Every option of `netperf run`.
+pub(crate) static VERSUS: &[Row<VersusArgs>] = comparison![
+    VersusArgs,
+    Row::<VersusArgs>::without_letter(
+        "number",
+        "how many runs of each",
+        Action::Value(|a, text| a.pairs = text.parse().ok()),
+    )
+    .long("pairs", Group::Test, Kind::Within(1, 10_000))
+    .more("20 when nothing is asked for: enough to find 2 % where runs differ by 1.2 %."),
+    Row::<VersusArgs>::without_letter(
+        "folder",
+        "keep every result in this folder",
+        Action::Value(|a, text| a.keep = Some(PathBuf::from(text))),
+    )
+    .long("keep", Group::Output, Kind::File)
+    .more(
+        "As a-001.json, b-001.json and so on, for `netperf compare --paired` and `netperf report`."
+    ),
+];

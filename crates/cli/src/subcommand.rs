@@ -1,0 +1,102 @@
+//! Commands such as `netperf report`: a word, and then files and options in any order.
+
+use std::ffi::OsString;
+
+use crate::command::{CliError, Notice, Stream, Usage};
+use crate::long::{Elsewhere, Problem, misuse};
+use crate::table::{Ending, Halt, OnComplaint, Reader, Row, Shape};
+
+/// A command and its options.
+#[derive(Debug)]
+pub(crate) struct Subcommand<A: 'static> {
+    /// The word that names it, which is no test and which the original has no use for.
+    pub(crate) word: &'static str,
+    /// What it is called in messages.
+    pub(crate) program: &'static str,
+    /// Its options.
+    pub(crate) table: &'static [Row<A>],
+    /// Its help.
+    pub(crate) help: fn() -> String,
+}
+
+/// What a command line of such a command came to.
+#[derive(Debug)]
+pub(crate) enum Words<A> {
+    /// Options, and the words that are none.
+    Read(A, Vec<String>),
+    /// Print help.
+    Usage(Usage),
+}
+
+impl<A: Default> Subcommand<A> {
+    /// Whether argv asks for it.
+    pub(crate) fn is_asked(&self, argv: &[OsString]) -> bool {
+        argv.get(1).is_some_and(|word| word == self.word)
+    }
+
+    /// Reads a command line, argv\[0\] and the word included. Words behind `--` are no
+    /// options.
+    pub(crate) fn read(&self, argv: &[OsString]) -> Result<Words<A>, CliError> {
+        let words = crate::words(argv, self.program)?;
+        let words = words.get(2..).unwrap_or_default();
+        let mut args = A::default();
+        let mut reader = Reader {
+            table: self.table,
+            program: self.program,
+            on_complaint: OnComplaint::Stop,
+            elsewhere: Plain::default(),
+        };
+        match reader.read(words, &mut args, &mut Vec::new()) {
+            Ending::Done(behind) => {
+                let mut plain = reader.elsewhere.0;
+                plain.extend_from_slice(behind);
+                Ok(Words::Read(args, plain))
+            }
+            Ending::Halted(_) => Ok(Words::Usage(Usage {
+                stream: Stream::Stdout,
+                text: (self.help)(),
+                exit: 0,
+            })),
+            Ending::Complaint(line) => Ok(Words::Usage(self.wrong(&line))),
+            Ending::Failed(error) => Err(error),
+        }
+    }
+
+    /// A command line that cannot be followed, and where to look.
+    pub(crate) fn wrong(&self, line: &str) -> Usage {
+        let program = self.program;
+        Usage {
+            stream: Stream::Stderr,
+            text: format!("{line}\n`{program} --help` shows what it takes.\n"),
+            exit: 2,
+        }
+    }
+}
+
+/// There are no other options; words that are none are kept.
+#[derive(Debug, Default)]
+struct Plain(Vec<String>);
+
+impl Elsewhere for Plain {
+    fn shape(&self, _name: &str) -> Option<Shape> {
+        None
+    }
+
+    fn take(
+        &mut self,
+        _program: &str,
+        _name: &str,
+        _word: Option<&str>,
+        _notices: &mut Vec<Notice>,
+    ) -> Result<Option<Halt>, CliError> {
+        Ok(None)
+    }
+
+    fn plain(&mut self, words: &[&str]) {
+        self.0.extend(words.iter().map(|&word| word.to_owned()));
+    }
+
+    fn unknown(&self, program: &str, name: &str, own: Vec<&'static str>) -> CliError {
+        misuse(program, name, Problem::unknown(name, own))
+    }
+}

@@ -1,0 +1,341 @@
+//! `--io auto`: short trials over connections of their own, to the same netserver and with
+//! the same sizes, pick how each end moves its bytes (docs/decisions/0012-io-uring.md).
+
+use std::time::Duration;
+
+use netperf_cli::Run;
+use netperf_model::{Feature, IoMethod, Iteration, Limit, TestPlan};
+use netperf_os::bell;
+
+use super::{LEAVE, Test, Trace, control, data_hosts, failure, many, open};
+use crate::client::{Begun, Done};
+use crate::output::{Failure, out};
+
+/// How long a trial lasts, at least and at most.
+const LENGTHS: (Duration, Duration) = (Duration::from_millis(60), Duration::from_millis(300));
+/// Round trips that a trial lasts.
+const ROUND_TRIPS: u32 = 20;
+/// How much more than blocking calls another method must move to be picked.
+const WORTH: f64 = 1.05;
+/// What netserver sends in the first trial, where an amount ends it, and at most.
+const AMOUNTS: (u64, u64) = (1 << 20, 1 << 33);
+/// Exit status for what cannot be.
+const UNSUPPORTED: u8 = 3;
+
+/// A method for each end.
+type Pair = (IoMethod, IoMethod);
+
+/// Replaces `auto` by the methods that trials pick, and says so where somebody listens.
+pub(crate) fn settle(run: &mut Run, begun: Begun) -> Result<(), Failure> {
+    let plan = &run.plan;
+    let autos = (plan.local.auto_io, plan.remote.auto_io);
+    if autos == (false, false) {
+        return Ok(());
+    }
+    if plan.control.is_none() {
+        let line = "netperf: --io auto: only with a netserver, for which trials are nothing odd";
+        return Err(Failure::stderr(UNSUPPORTED, line));
+    }
+    let trace = Trace::of(run);
+    let (candidates, round_trip) = candidates(plan)?;
+    let (mut best, mut tried) = (candidates.only(), 0);
+    if best.is_none() {
+        let mut trials = Trials {
+            run,
+            begun,
+            trace: &trace,
+            length: (round_trip * ROUND_TRIPS).clamp(LENGTHS.0, LENGTHS.1),
+            amount: None,
+            rates: Vec::new(),
+        };
+        trials.all(&candidates)?;
+        tried = trials.rates.len();
+        best = Some(trials.best());
+    }
+    let (local, remote) = best.unwrap_or_default();
+    run.plan.local.io.method = local;
+    run.plan.remote.io.method = remote;
+    let line = format!(
+        "netperf: --io auto: {} at netperf, {} at netserver, after {tried} trials",
+        local.label(),
+        remote.label()
+    );
+    if run.debug_level > 0 {
+        trace.say(&line);
+    } else if run.report.verbosity > 1 && !run.report.format.is_json() {
+        out(&format!("{line}\n"));
+    }
+    Ok(())
+}
+
+/// The methods that each end can have.
+struct Candidates {
+    local: Vec<IoMethod>,
+    remote: Vec<IoMethod>,
+}
+
+impl Candidates {
+    /// The only pair there is.
+    fn only(&self) -> Option<Pair> {
+        match (self.local.as_slice(), self.remote.as_slice()) {
+            ([local], [remote]) => Some((*local, *remote)),
+            _ => None,
+        }
+    }
+
+    /// The pairs to try first: the same method at both ends, or each at the end that has
+    /// a choice. Blocking calls, which every end has, come first.
+    fn first(&self) -> Vec<Pair> {
+        match (self.local.as_slice(), self.remote.as_slice()) {
+            ([local], remote) => remote.iter().map(|remote| (*local, *remote)).collect(),
+            (local, [remote]) => local.iter().map(|local| (*local, *remote)).collect(),
+            (local, remote) => {
+                let both = local.iter().filter(|method| remote.contains(method));
+                both.map(|method| (*method, *method)).collect()
+            }
+        }
+    }
+}
+
+/// What both ends can do, and how long the way between them is.
+fn candidates(plan: &TestPlan) -> Result<(Candidates, Duration), Failure> {
+    let Some(control) = &plan.control else {
+        return Err(Failure::stderr(
+            UNSUPPORTED,
+            "netperf: --io auto: no netserver",
+        ));
+    };
+    let mut talk = open(plan, control::establish(control)?)?;
+    let round_trip = talk.link().round_trip();
+    let remote = if plan.remote.auto_io {
+        let abilities = talk.greet().map_err(|error| failure::session(&error))?;
+        // Of another make: it does as it ever did.
+        let known = abilities.map(|abilities| abilities.features);
+        possible(plan, &known.unwrap_or_default(), |plan, method| {
+            plan.remote.io.method = method;
+        })
+    } else {
+        vec![plan.remote.io.method]
+    };
+    talk.finish(LEAVE);
+    let local = if plan.local.auto_io {
+        possible(plan, &netperf_transport::io::features(), |plan, method| {
+            plan.local.io.method = method;
+        })
+    } else {
+        vec![plan.local.io.method]
+    };
+    Ok((Candidates { local, remote }, round_trip))
+}
+
+/// The methods that an end knows and for which the test has a place.
+fn possible(
+    plan: &TestPlan,
+    known: &[Feature],
+    set: impl Fn(&mut TestPlan, IoMethod),
+) -> Vec<IoMethod> {
+    let fits = |method: &IoMethod| {
+        let Some(feature) = method.feature() else {
+            return true;
+        };
+        let mut with = plan.clone();
+        set(&mut with, *method);
+        plan.many.is_none() && known.contains(&feature) && netperf_model::refusal(&with).is_none()
+    };
+    IoMethod::ALL.into_iter().filter(fits).collect()
+}
+
+/// The trials of a test.
+struct Trials<'a> {
+    run: &'a Run,
+    begun: Begun,
+    trace: &'a Trace,
+    length: Duration,
+    /// Bytes that netserver sends in each, where it sends for whole seconds otherwise.
+    amount: Option<u64>,
+    rates: Vec<(Pair, f64)>,
+}
+
+impl Trials<'_> {
+    fn all(&mut self, candidates: &Candidates) -> Result<(), Failure> {
+        let flow = self.run.plan.flow;
+        if flow.receives && !flow.sends {
+            self.find_amount(candidates)?;
+        }
+        for pair in candidates.first() {
+            self.one(pair)?;
+        }
+        let (local, remote) = self.best();
+        let both_choose = candidates.local.len() > 1 && candidates.remote.len() > 1;
+        if both_choose && local != IoMethod::Blocking {
+            // One end may do as well without.
+            self.one((local, IoMethod::Blocking))?;
+            self.one((IoMethod::Blocking, remote))?;
+        }
+        Ok(())
+    }
+
+    /// An amount that takes about as long as a trial is to last.
+    fn find_amount(&mut self, candidates: &Candidates) -> Result<(), Failure> {
+        let Some(first) = candidates.first().first().copied() else {
+            return Ok(());
+        };
+        let mut amount = AMOUNTS.0;
+        while amount < AMOUNTS.1 {
+            self.amount = Some(amount);
+            let took = self.measured(first)?.elapsed.max(1e-4);
+            if took * 2.0 >= self.length.as_secs_f64() {
+                return Ok(());
+            }
+            let times = (self.length.as_secs_f64() / took).ceil().clamp(2.0, 64.0);
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "from 2 to 64"
+            )]
+            let times = times as u64;
+            amount *= times;
+        }
+        Ok(())
+    }
+
+    /// Tries a pair of methods and keeps what it moved in a second.
+    fn one(&mut self, pair: Pair) -> Result<(), Failure> {
+        let rate = rate(&self.run.plan, &self.measured(pair)?);
+        self.trace.say(&format!(
+            "netperf: trial: {} at netperf, {} at netserver: {rate:.0}/s",
+            pair.0.label(),
+            pair.1.label()
+        ));
+        self.rates.push((pair, rate));
+        Ok(())
+    }
+
+    /// One trial.
+    fn measured(&self, (local, remote): Pair) -> Result<Iteration, Failure> {
+        if bell::stopped_by_user() {
+            return Err(Failure::stderr(
+                1,
+                "netperf: ended by a signal before the test began",
+            ));
+        }
+        let mut run = self.run.clone();
+        let plan = &mut run.plan;
+        plan.local.io.method = local;
+        plan.remote.io.method = remote;
+        plan.limit = self.amount.map_or(Limit::Time(self.length), Limit::Units);
+        (plan.confidence, plan.interim, plan.latency) = (None, None, false);
+        (plan.local.cpu, plan.remote.cpu) = (None, None);
+        (plan.wait, plan.dump_tcp_info) = (Duration::ZERO, false);
+        once(&run, self.begun)
+    }
+
+    /// The pair that moved most, where that is worth it: one of blocking calls otherwise,
+    /// or the first.
+    fn best(&self) -> Pair {
+        let most = |best: &(Pair, f64), next: &(Pair, f64)| {
+            let worth = if best.0 == self.plainest() {
+                WORTH
+            } else {
+                1.0
+            };
+            if next.1 > best.1 * worth {
+                *next
+            } else {
+                *best
+            }
+        };
+        let first = self.rates.first().copied().unwrap_or_default();
+        self.rates
+            .iter()
+            .fold(first, |best, next| most(&best, next))
+            .0
+    }
+
+    /// The pair that comes first.
+    fn plainest(&self) -> Pair {
+        self.rates
+            .first()
+            .map(|(pair, _)| *pair)
+            .unwrap_or_default()
+    }
+}
+
+/// Runs a plan once, over a session of its own.
+fn once(run: &Run, begun: Begun) -> Result<Iteration, Failure> {
+    let plan = &run.plan;
+    let control = plan.control.as_ref().map(control::establish).transpose()?;
+    let hosts = data_hosts(plan, control.as_ref())?;
+    bell::catch_signals()
+        .map_err(|error| Failure::stderr(1, &format!("netperf: cannot catch signals: {error}")))?;
+    let local = control.as_ref().and_then(|control| control.local);
+    let mut test = Test {
+        run,
+        hosts,
+        talk: control.map(|control| open(plan, control)).transpose()?,
+        beside: Vec::new(),
+        served: many::Served::Together,
+        control_local: local.map(|local| local.ip()),
+        trace: Trace(None),
+        begun,
+        done: &mut Done::default(),
+        data_port: None,
+        facts: false,
+        remote_host: None,
+    };
+    test.greet()?;
+    let ran = test.once(1)?;
+    if let Some(talk) = test.talk {
+        talk.finish(LEAVE);
+    }
+    Ok(ran.iteration)
+}
+
+/// What arrived in a second: transactions, or bytes at whichever end receives.
+fn rate(plan: &TestPlan, ran: &Iteration) -> f64 {
+    let local = &ran.local.tally;
+    let moved = if plan.flow.counts_transactions() {
+        local.transactions
+    } else {
+        let there = ran
+            .remote
+            .as_ref()
+            .map_or(local.bytes_sent, |remote| remote.tally.bytes_received);
+        local.bytes_received + if plan.flow.sends { there } else { 0 }
+    };
+    netperf_model::figures::count(moved) / ran.elapsed.max(1e-9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [IoMethod; 4] = IoMethod::ALL;
+
+    #[test]
+    fn both_ends_are_tried_alike_and_one_that_has_a_choice_by_itself() {
+        let both = Candidates {
+            local: ALL.to_vec(),
+            remote: ALL.to_vec(),
+        };
+        assert_eq!(both.only(), None);
+        let same: Vec<Pair> = ALL.into_iter().map(|method| (method, method)).collect();
+        assert_eq!(both.first(), same);
+        let one = Candidates {
+            local: vec![IoMethod::Blocking, IoMethod::Poll],
+            remote: vec![IoMethod::Epoll],
+        };
+        assert_eq!(
+            one.first(),
+            [
+                (IoMethod::Blocking, IoMethod::Epoll),
+                (IoMethod::Poll, IoMethod::Epoll)
+            ]
+        );
+        let none = Candidates {
+            local: vec![IoMethod::Blocking],
+            remote: vec![IoMethod::Poll],
+        };
+        assert_eq!(none.only(), Some((IoMethod::Blocking, IoMethod::Poll)));
+    }
+}

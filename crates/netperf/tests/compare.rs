@@ -1,0 +1,158 @@
+//! `netperf compare` and `netperf run`, as they are typed.
+
+use netperf_testkit::{Finished, Invocation, Programs, Scratch};
+use serde_json::{Value, json};
+
+fn ours() -> Programs {
+    Programs::ours(
+        env!("CARGO_BIN_EXE_netperf"),
+        env!("CARGO_BIN_EXE_netserver"),
+    )
+}
+
+fn netperf(folder: &Scratch, words: &[&str]) -> Finished {
+    let command = Invocation::new(&ours().netperf).args(words);
+    command.folder(folder.path()).run()
+}
+
+/// A set of results in a folder, with these rates.
+fn results(scratch: &Scratch, folder: &str, rates: &[f64]) {
+    let folder = scratch.path().join(folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for (at, rate) in rates.iter().enumerate() {
+        let document = json!({
+            "schema": "netperf-1",
+            "test": {"name": "TCP_RR"},
+            "result": {"transactions_per_second": rate},
+        });
+        let file = folder.join(format!("{at:03}.json"));
+        std::fs::write(file, document.to_string()).expect("a result");
+    }
+}
+
+/// Twelve rates around one, a little apart.
+fn around(rate: f64) -> Vec<f64> {
+    (0..12).map(|at| rate + f64::from(at * 7 % 12)).collect()
+}
+
+#[test]
+fn a_rate_that_fell_is_worse_and_the_status_says_so() {
+    let scratch = Scratch::new();
+    results(&scratch, "before", &around(1000.0));
+    results(&scratch, "after", &around(900.0));
+    let found = netperf(&scratch, &["compare", "before", "after"]);
+    assert_eq!(found.status.code(), Some(4), "{}", found.stdout);
+    assert!(
+        found.stdout.contains("B is worse: transaction rate -"),
+        "{}",
+        found.stdout
+    );
+    let found = netperf(&scratch, &["compare", "after", "before"]);
+    assert_eq!(found.status.code(), Some(0), "{}", found.stdout);
+    assert!(
+        found.stdout.contains("B is better: transaction rate +"),
+        "{}",
+        found.stdout
+    );
+}
+
+#[test]
+fn sets_of_one_kind_do_not_differ() {
+    let scratch = Scratch::new();
+    results(&scratch, "a", &around(1000.0));
+    results(&scratch, "b", &around(1000.5));
+    for words in [
+        &["compare", "a", "b"][..],
+        &["compare", "--paired", "a", "b"],
+    ] {
+        let found = netperf(&scratch, words);
+        assert_eq!(found.status.code(), Some(0), "{}", found.stdout);
+        assert!(found.stdout.contains("No difference"), "{}", found.stdout);
+    }
+}
+
+#[test]
+fn the_document_has_what_the_table_shows() {
+    let scratch = Scratch::new();
+    results(&scratch, "a", &around(1000.0));
+    results(&scratch, "b", &around(1100.0));
+    let found = netperf(&scratch, &["compare", "a", "b", "--json"]);
+    let document: Value = serde_json::from_str(&found.stdout).expect("a document");
+    assert_eq!(document["schema"], "netperf-compare-1");
+    assert_eq!(document["outcome"], "better");
+    let figure = &document["figures"][0];
+    assert_eq!(figure["name"], "transaction rate");
+    let (low, high) = (&figure["ratio_low"], &figure["ratio_high"]);
+    assert!(low.as_f64().expect("a ratio") > 1.08, "{figure}");
+    assert!(high.as_f64().expect("a ratio") < 1.12, "{figure}");
+    let found = netperf(&scratch, &["compare", "a", "b", "--markdown"]);
+    assert!(
+        found.stdout.starts_with("| TCP_RR | a | b |"),
+        "{}",
+        found.stdout
+    );
+}
+
+#[test]
+fn what_cannot_be_compared_is_named() {
+    let scratch = Scratch::new();
+    results(&scratch, "a", &around(1000.0));
+    results(&scratch, "few", &[1000.0, 1001.0]);
+    std::fs::create_dir(scratch.path().join("none")).expect("a folder");
+    std::fs::write(scratch.path().join("text.json"), "hello").expect("a file");
+    for (words, exit, said) in [
+        (&["compare", "a", "none"][..], 2, "none has no run"),
+        (&["compare", "a", "missing.json"], 2, "missing.json"),
+        (&["compare", "a", "text.json"], 2, "text.json"),
+        (
+            &["compare", "a", "few", "--paired"],
+            2,
+            "as many runs on both sides",
+        ),
+        (&["compare", "a"], 2, "two files or folders"),
+    ] {
+        let found = netperf(&scratch, words);
+        assert_eq!(
+            found.status.code(),
+            Some(exit),
+            "{words:?}: {}",
+            found.stderr
+        );
+        assert!(found.stderr.contains(said), "{words:?}: {}", found.stderr);
+        assert_eq!(found.stdout, "", "{words:?}");
+    }
+    let found = netperf(&scratch, &["compare", "few", "few"]);
+    assert_eq!(found.status.code(), Some(5), "{}", found.stdout);
+    assert!(found.stdout.contains("Too few runs"), "{}", found.stdout);
+}
+
+#[test]
+fn two_configurations_run_in_turn_and_are_kept() {
+    let scratch = Scratch::new();
+    let found = netperf(
+        &scratch,
+        &[
+            "run", "--pairs", "2", "--keep", "runs", "--", "-t", "TCP_RR", "--time", "50ms",
+            "--vs", "-t", "TCP_RR", "--time", "50ms", "--", "-r", "2,2",
+        ],
+    );
+    assert_eq!(
+        found.status.code(),
+        Some(5),
+        "{}{}",
+        found.stdout,
+        found.stderr
+    );
+    assert!(found.stdout.contains("2 pairs of runs"), "{}", found.stdout);
+    let runs = scratch.path().join("runs");
+    for name in ["a-001.json", "b-001.json", "a-002.json", "b-002.json"] {
+        assert!(runs.join(name).is_file(), "{name}");
+    }
+    let found = netperf(&scratch, &["run", "--", "-l", "1", "--vs", "-t", "NO_TEST"]);
+    assert_eq!(found.status.code(), Some(1), "{}", found.stderr);
+    assert!(
+        found.stderr.contains("b-001.json failed"),
+        "{}",
+        found.stderr
+    );
+}

@@ -172,6 +172,8 @@ pub enum CliError {
     LongOption(Box<Misuse>),
     /// `-I` with a level other than 95 or 99.
     ConfidenceLevel,
+    /// `-T` with lists of CPUs that may mean two things, or are none.
+    UnclearCpus(String),
     /// `-F` with a remote name that does not fit into the request.
     RemoteFillName,
     /// A selection file that cannot be read.
@@ -188,6 +190,8 @@ pub enum CliError {
         /// Characters of the file so far, plus one.
         column: usize,
     },
+    /// `--io blocking` with fewer threads than flows, which are so many.
+    ThreadForEach(u32),
     /// `-N` with a test that has no customary service.
     NoDefaultPort {
         /// The test's name.
@@ -239,6 +243,8 @@ impl CliError {
             Self::NotUtf8 { .. }
             | Self::LongOption(_)
             | Self::RemoteFillName
+            | Self::UnclearCpus(_)
+            | Self::ThreadForEach(_)
             | Self::SocketKind { .. }
             | Self::NeedsRate { .. }
             | Self::Transport { .. } => Stream::Stderr,
@@ -257,8 +263,10 @@ impl CliError {
             | Self::NeedsControl { .. } => 255,
             Self::NotUtf8 { .. }
             | Self::LongOption(_)
-            | Self::SocketKind { .. }
-            | Self::NeedsRate { .. } => 2,
+            | Self::UnclearCpus(_)
+            | Self::ThreadForEach(_)
+            | Self::NeedsRate { .. }
+            | Self::SocketKind { .. } => 2,
             Self::Transport { .. } | Self::Associations => 1,
         }
     }
@@ -272,6 +280,15 @@ impl fmt::Display for CliError {
             }
             Self::LongOption(misuse) => misuse.fmt(f),
             Self::ConfidenceLevel => f.write_str("Only 95% and 99% confidence level is supported"),
+            Self::UnclearCpus(text) => write!(
+                f,
+                "netperf: -T '{text}' is not clear: separate the ends by a colon, as in 0-3:4-7"
+            ),
+            Self::ThreadForEach(flows) => write!(
+                f,
+                "netperf: --io blocking takes a thread for each flow: use --threads {flows}, or \
+                 another --io"
+            ),
             Self::RemoteFillName => {
                 f.write_str("Remote fill file name must be less than 32 characters")
             }

@@ -12,6 +12,7 @@ use netperf_model::many::{Placement, cpu_list};
 
 use crate::grammar::{self, DSCP_NAMES};
 use crate::long;
+use crate::places::{Places, places};
 
 /// A kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +77,8 @@ pub(crate) enum Kind {
     Rate,
     /// A whole number of up to 64 bits.
     Seed,
+    /// A CPU for each end, or lists of CPUs for the threads of each.
+    CpusOfEnds,
     /// A rule by which threads are placed on CPUs.
     Placement,
     /// Two with a comma between, either of which may be left out; one alone is
@@ -148,6 +151,11 @@ impl Kind {
             Self::Cpus => as_it_is(cpu_list(text).is_some()),
             Self::Rate => as_it_is(grammar::rate(text).is_some()),
             Self::Seed => as_it_is(is_seed(text)),
+            Self::CpusOfEnds => match places(text) {
+                Places::Processes => pair((&Self::Count, &Self::Count), text),
+                Places::Threads(_) => as_it_is(true),
+                Places::Unclear => None,
+            },
             Self::Placement => as_it_is(Placement::named(text).is_some()),
             Self::Pair(first, second) => pair((first, second), text),
         }
@@ -180,6 +188,10 @@ impl Kind {
             Self::Cpus => "a list of CPUs such as 0-3,8",
             Self::Rate => "a rate such as 50k, 2.5M or 20kpps, above 0",
             Self::Seed => "a whole number of at most 64 bits",
+            Self::CpusOfEnds => {
+                "a CPU for each end such as 0,1, or lists with a colon between the ends such as \
+                 0-3:4-7"
+            }
             Self::Placement => "spread, pack, near-irq or a node such as node:0",
             Self::Unit | Self::Switch | Self::Protocol | Self::Word(_) => {
                 return format!("one of {}", self.choices().join(", "));
@@ -271,7 +283,8 @@ impl Kind {
             | Self::Rate
             | Self::Seed
             | Self::Percent
-            | Self::Cpus => Vec::new(),
+            | Self::Cpus
+            | Self::CpusOfEnds => Vec::new(),
         }
     }
 }

@@ -24,6 +24,7 @@ mod kind;
 mod long;
 mod operations;
 mod options;
+mod places;
 mod report;
 mod stage1;
 mod stage2;

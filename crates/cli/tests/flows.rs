@@ -67,6 +67,43 @@ fn a_list_of_cpus_goes_before_the_rule_and_tells_the_number_of_threads() {
 }
 
 #[test]
+fn the_letter_for_cpus_takes_lists_for_threads_besides_what_it_always_took() {
+    for classic in ["-T 1", "-T 0,1", "-T 0,", "-T ,1"] {
+        assert_eq!(run(classic).plan.many, None, "{classic}");
+    }
+    let cpus = |line: &str| {
+        let many = many(line);
+        (many.local.cpus, many.remote.cpus)
+    };
+    assert_eq!(cpus("-T 0-2"), (vec![0, 1, 2], vec![0, 1, 2]));
+    assert_eq!(cpus("-T 0-1:2,4"), (vec![0, 1], vec![2, 4]));
+    assert_eq!(cpus("--bind-cpu :3"), (vec![], vec![3]));
+    assert_eq!(many("--flows 8 -T 0-1").local.threads, Some(2));
+    assert_eq!(run("-T 0-1").plan.local.bind, None);
+    let unclear = error("-T 0-3,4-7").to_string();
+    assert!(unclear.contains("0-3:4-7"), "{unclear}");
+    let unclear = error("--bind-cpu 0-3,4-7").to_string();
+    assert!(unclear.contains("is not"), "{unclear}");
+}
+
+#[test]
+fn calls_that_wait_take_a_thread_for_each_flow() {
+    let threads = |line: &str| {
+        let many = many(line);
+        (many.local.threads, many.remote.threads)
+    };
+    assert_eq!(threads("--flows 8 --io blocking"), (Some(8), Some(8)));
+    assert_eq!(threads("--flows 8 --io blocking,epoll"), (Some(8), None));
+    assert_eq!(
+        threads("--flows 8 --io poll --threads 2"),
+        (Some(2), Some(2))
+    );
+    assert_eq!(threads("--flows 2 --io blocking --threads 4").0, Some(4));
+    let error = error("--flows 8 --io blocking --threads 2").to_string();
+    assert!(error.contains("--threads 8"), "{error}");
+}
+
+#[test]
 fn a_value_that_makes_no_sense_is_refused() {
     for line in [
         "--flows 0",

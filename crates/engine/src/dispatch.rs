@@ -58,7 +58,7 @@ macro_rules! by_polling {
 mod client;
 mod server;
 
-pub(crate) use client::{Keeping, client};
+pub(crate) use client::{Dialler, Keeping, client, port_is_taken};
 pub(crate) use server::server;
 
 use std::io;

@@ -13,7 +13,7 @@ use crate::sequence::Sequence;
 use crate::stop::{Ended, Phase, Stop};
 
 /// How much of the time that a paced loop lost it makes up for.
-const MADE_UP: Duration = Duration::from_secs(1);
+pub(crate) const MADE_UP: Duration = Duration::from_secs(1);
 
 /// Done by a loop around each operation.
 pub trait Prelude {

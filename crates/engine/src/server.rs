@@ -39,6 +39,9 @@ pub struct Server {
     pub(crate) work: Work,
     pub(crate) socket: Socket,
     pub(crate) placed: Placed,
+    /// Sockets of further flows, where each has one of its own, and the ports of all.
+    pub(crate) further: Vec<Socket>,
+    ports: Vec<u16>,
 }
 
 /// What the loops need to know of netserver's end.
@@ -103,6 +106,7 @@ impl Server {
         if job.transport.is_connected() {
             socket::listen(&opened.socket, &job.end.socket).map_err(Operation::Listen.failed())?;
         }
+        let (further, ports) = flows::server::further(&job, &placed)?;
         Ok(Self {
             work: Work {
                 job,
@@ -114,7 +118,15 @@ impl Server {
             },
             socket: opened.socket,
             placed,
+            further,
+            ports,
         })
+    }
+
+    /// The ports of all data sockets, where each flow has one of its own.
+    #[must_use]
+    pub fn ports(&self) -> &[u16] {
+        &self.ports
     }
 
     /// What the socket and the buffers really are.
@@ -147,6 +159,7 @@ impl Server {
             mut work,
             socket,
             placed: _placed,
+            ..
         } = self;
         let bell = Bell::new(Outside::Ignored).map_err(Operation::Timer.failed())?;
         let meter = end::meter(&work.job.end)?;

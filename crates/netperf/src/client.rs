@@ -173,6 +173,7 @@ fn measure(run: &mut Run, begun: Begun, done: &mut Done) -> Result<(), Failure> 
     run.plan.latency |= needs.latency;
     draw_seed(&mut run.plan);
     bind_to_cpu(run);
+    run::many::check(&run.plan)?;
     run::trial::settle(run, begun)?;
     out(&json::start(begun.frame(run)));
     if run.plan.test.moves_data() {

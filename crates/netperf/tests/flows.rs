@@ -6,7 +6,7 @@ use std::time::Duration;
 use netperf_testkit::process::signal;
 use netperf_testkit::schema::Schema;
 use netperf_testkit::{
-    Finished, Invocation, Netserver, Place, Programs, Running, Values, eventually, require,
+    Finished, Invocation, Netserver, Place, Programs, Running, Scratch, Values, eventually, require,
 };
 use serde_json::Value;
 
@@ -223,6 +223,151 @@ fn confidence_repeats_a_test_of_many_flows_over_the_same_control_connections() {
     }
 }
 
+/// Tests whose messages are all answered or all arrive, with what is behind `--`.
+const FURTHER: [(&str, &str, bool, bool); 11] = [
+    ("UDP_RR", "-r 20,30", true, true),
+    ("UDP_RR", "-n -N -r 20,30", true, true),
+    ("TCP_CRR", "-r 20,30", true, true),
+    ("OMNI", "-T tls -d send", true, false),
+    ("OMNI", "-T tls -d recv", false, true),
+    ("OMNI", "-T tls -d rr -r 20,30", true, true),
+    ("OMNI", "-T unix -c -d rr -r 20,30", true, true),
+    ("TCP_RR --io poll", "-r 20,30", true, true),
+    ("TCP_STREAM --io epoll", "-m 1000", true, false),
+    ("TCP_STREAM --discard", "", true, false),
+    ("UDP_STREAM -b 1 -w 20", "-m 1000", true, false),
+];
+
+#[test]
+fn every_kind_of_test_has_many_flows_and_both_ends_count_the_same() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for (test, behind, sends, receives) in FURTHER {
+        for flows in [1, 5] {
+            let words =
+                format!("-t {test} --time 300ms --flows {flows} -- {behind} -k {SELECTION}");
+            let finished = run(&server, &words).expect_clean();
+            let (values, account) = (finished.values(), finished.account());
+            agree(&values, sends, receives, &account);
+            assert_eq!(values.count("FLOWS"), flows, "{account}");
+            assert!(values.number("FAIRNESS") > 0.0, "{account}");
+        }
+    }
+}
+
+#[test]
+fn datagrams_of_every_flow_arrive_at_a_socket_of_its_own() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let words =
+        format!("-t UDP_STREAM --time 300ms --flows 40 --threads 2 -- -m 1000 -k {SELECTION}");
+    let finished = run(&server, &words).expect_clean();
+    let (values, account) = (finished.values(), finished.account());
+    let (sent, received) = (
+        values.count("LOCAL_BYTES_SENT"),
+        values.count("REMOTE_BYTES_RECVD"),
+    );
+    assert!(received > 0 && received <= sent, "{account}");
+    assert_eq!(values.count("REMOTE_THREADS"), 2, "{account}");
+    assert!(nobody_is_served(&server));
+}
+
+#[test]
+fn an_amount_of_transactions_is_met_exactly_by_tests_of_every_kind() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for test in ["UDP_RR", "TCP_CRR"] {
+        let words = format!("-t {test} -l -500 --flows 7 -- -r 10,20 -k {SELECTION}");
+        let values = run(&server, &words).expect_clean().values();
+        assert_eq!(values.count("REMOTE_BYTES_RECVD"), 5000);
+        assert_eq!(values.count("LOCAL_BYTES_RECVD"), 10_000);
+    }
+}
+
+#[test]
+fn the_report_draws_every_flow_and_verbosity_2_has_a_line_for_each() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let json = run(&server, "-t TCP_RR --time 300ms --flows 5 --json").expect_clean();
+    let folder = Scratch::new();
+    std::fs::write(folder.path().join("rr.json"), &json.stdout).expect("a result");
+    Invocation::new(&ours().netperf)
+        .args(["report", "rr.json", "-o", "page.html", "--csv", "page.csv"])
+        .folder(folder.path())
+        .run()
+        .expect_clean();
+    let table = std::fs::read_to_string(folder.path().join("page.csv")).expect("a table");
+    for flow in 1..=5 {
+        assert!(table.contains(&format!("flow {flow}")), "{table}");
+    }
+    for (flows, wanted) in [
+        (3, ["\n1 ", "\n2 ", "\n3 "]),
+        (70, ["slowest", "median", "fastest"]),
+    ] {
+        let words = format!("-t TCP_RR --time 300ms --flows {flows} -v 2");
+        let finished = run(&server, &words).expect_clean();
+        for word in wanted {
+            assert!(finished.stdout.contains(word), "{}", finished.account());
+        }
+    }
+}
+
+#[test]
+fn tests_without_a_selection_have_many_flows_as_well() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for test in ["TCP_SENDFILE", "TCP_CC"] {
+        let words = format!("-t {test} --time 300ms --flows 5 --json");
+        let document = document(&run(&server, &words).expect_clean());
+        let run = &document["iterations"][0];
+        let (ours, theirs) = if test == "TCP_CC" {
+            (
+                &run["local"]["transactions"],
+                &run["remote"]["transactions"],
+            )
+        } else {
+            (
+                &run["local"]["sent_bytes"],
+                &run["remote"]["received_bytes"],
+            )
+        };
+        assert!(ours.as_u64() > Some(0), "{test}");
+        // A netserver tells no transactions.
+        assert!(theirs == ours || theirs.is_null(), "{test}: {theirs}");
+        assert_eq!(run["flows"]["each"].as_array().map(Vec::len), Some(5));
+    }
+}
+
+#[test]
+fn a_pace_is_that_of_every_flow() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let (flows, burst, interval) = (4.0, 2.0, 0.02);
+    for test in ["TCP_RR", "UDP_RR", "TCP_CRR"] {
+        let words = format!(
+            "-t {test} -b 2 -w 20 --time 500ms --flows 4 --threads 2 -- \
+             -k THROUGHPUT,ELAPSED_TIME"
+        );
+        let finished = run(&server, &words).expect_clean();
+        let values = finished.values();
+        let elapsed = values.number("ELAPSED_TIME");
+        let done = values.number("THROUGHPUT") * elapsed;
+        // What a busy host keeps from happening is none of the pace's affair.
+        let most = flows * burst * (elapsed / interval + 2.0);
+        assert!(done > 0.0 && done <= most, "{}", finished.account());
+    }
+}
+
+#[test]
+fn a_netserver_of_another_make_serves_further_kinds_as_well() {
+    let Some(stock) = Programs::stock() else {
+        return;
+    };
+    let server = Netserver::start(&stock, &Place::Here);
+    for test in ["UDP_RR", "TCP_CRR"] {
+        let words = format!("-t {test} -l 1 --flows 4 -- -k {SELECTION}");
+        let finished = run(&server, &words).expect_clean();
+        agree(&finished.values(), true, true, &finished.account());
+    }
+    let words = format!("-t UDP_STREAM -l 1 --flows 4 -- -m 1000 -k {SELECTION}");
+    let values = run(&server, &words).expect_clean().values();
+    assert!(values.count("REMOTE_BYTES_RECVD") > 0);
+}
+
 #[test]
 fn json_has_every_flow_and_the_threads_that_served_them() {
     let server = Netserver::start(&ours(), &Place::Here);
@@ -291,19 +436,31 @@ fn only_the_middle_counts_between_warm_up_and_cool_down() {
 fn what_many_flows_cannot_do_is_refused_in_one_line() {
     let server = Netserver::start(&ours(), &Place::Here);
     for (words, why) in [
-        ("-t UDP_RR --flows 2", "not there for this transport"),
-        ("-t TCP_CRR --flows 2", "connect each time"),
-        ("-t TCP_SENDFILE --flows 2", "not there for this test"),
-        ("-t TCP_STREAM -b 5 -w 10 --flows 2", "not paced"),
+        ("-t TCP_STREAM --zerocopy --flows 2", "leave out --zerocopy"),
+        ("-t UDP_STREAM --batch 8 --flows 2", "leave out --batch"),
+        ("-t TCP_RR --io uring --flows 2", "leave out --io uring"),
+        ("-t TCP_RR --io auto --flows 2", "leave out --io auto"),
         ("-t TCP_RR -l -100 --warmup 1", "where a time ends the test"),
-        (
-            "-t TCP_RR --flows 2 --io poll",
-            "no data path but the usual one",
-        ),
         ("-t TCP_RR --cpus 100000", "no CPU 100000"),
         ("-t TCP_RR --place node:4000", "no NUMA node 4000"),
         ("-t TCP_RR --place near-irq", "no interrupts"),
         ("-t TCP_RR --flows 1000000", "limit of open files"),
+        (
+            "-t OMNI --flows 2 -- -T udp -d recv",
+            "no datagrams that only netserver sends",
+        ),
+        (
+            "-t OMNI --flows 2 -- -T unix-dgram -d send",
+            "not there for this transport",
+        ),
+        (
+            "-t OMNI --flows 3 --threads 2 -- -T tls -d send",
+            "use --threads 3",
+        ),
+        (
+            "-t OMNI --flows 3 -- -T tls -c -d rr",
+            "do not connect each time",
+        ),
     ] {
         let finished = run(&server, &format!("-l 1 -P 0 {words}"));
         let account = finished.account();

@@ -41,6 +41,8 @@ pub struct Ready {
     pub data_port: u32,
     /// Where its data socket is, where it is not bound by a port alone.
     pub address: Option<Address>,
+    /// The ports of its data sockets, where each flow has one of its own.
+    pub ports: Vec<u16>,
     /// Whether it was asked for more than OMNI can say, all of which is in force.
     pub as_asked: bool,
     /// Its CPU calibration rate, clock ticks per second.

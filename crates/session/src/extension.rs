@@ -174,6 +174,43 @@ pub(crate) fn flows(extension: &Extension) -> Result<Option<(u32, Workers)>, Ite
     Ok(Some((flows, workers)))
 }
 
+/// How many runs of ports fit into a response.
+const MOST_RUNS_OF_PORTS: usize = 60;
+
+/// Tells where the flows go, each to a port of its own.
+pub(crate) fn tell_ports(ports: &[u16], extension: &mut Extension) {
+    let mut runs: Vec<(u16, u16)> = Vec::new();
+    for port in ports {
+        match runs.last_mut() {
+            Some((first, count)) if first.checked_add(*count) == Some(*port) => *count += 1,
+            Some(_) | None => runs.push((*port, 1)),
+        }
+    }
+    if !runs.is_empty() && runs.len() <= MOST_RUNS_OF_PORTS {
+        let bytes = runs.iter().flat_map(|(first, count)| [*first, *count]);
+        let bytes: Vec<u8> = bytes.flat_map(u16::to_be_bytes).collect();
+        extension.push(ItemKind::Ports, &bytes);
+    }
+}
+
+/// The ports that a response tells, in order; none where flows share one.
+pub(crate) fn ports(frame: &Frame) -> Vec<u16> {
+    let extension = Extension::decode(Stage::Response, frame).ok().flatten();
+    let bytes = extension
+        .as_ref()
+        .and_then(|extension| extension.value(ItemKind::Ports))
+        .unwrap_or_default();
+    let runs = bytes.chunks_exact(4).filter_map(|run| {
+        let [first, second, third, fourth] = *<&[u8; 4]>::try_from(run).ok()?;
+        let (first, count) = (
+            u16::from_be_bytes([first, second]),
+            u16::from_be_bytes([third, fourth]),
+        );
+        Some(first..first.saturating_add(count))
+    });
+    runs.flatten().collect()
+}
+
 /// Tells by how many threads flows were served, and where those ran.
 pub(crate) fn tell_crew(crew: &Crew, extension: &mut Extension) {
     extension.push(ItemKind::Threads, &crew.threads.to_be_bytes());

@@ -69,6 +69,10 @@ pub trait Endpoint {
         None
     }
 
+    /// Sends now what the beginning of a connection was to send along with the first data:
+    /// data may be a while.
+    fn begin(&mut self) {}
+
     /// What was to be sent has been: waits, within a deadline of its own, until the
     /// kernel needs none of it any more, where it borrows.
     fn reclaim(&mut self) {}

@@ -69,10 +69,14 @@ pub enum Parting {
 /// A transport with connections: netserver listens, netperf connects.
 pub trait Connects {
     /// What moves the bytes of a connection.
-    type Endpoint: Endpoint + OnSocket;
+    type Endpoint: Endpoint + OnSocket + Send;
 
     /// How a connection is brought to its end.
     const PARTING: Parting = Parting::HalfClose;
+
+    /// Makes an endpoint of a connected socket, where it takes no more than that: many can
+    /// then be connected at the same time.
+    const OF_SOCKET: Option<fn(Socket) -> Self::Endpoint> = None;
 
     /// netperf's side: connects an opened socket.
     ///
@@ -111,8 +115,10 @@ impl<E> Default for Plain<E> {
     }
 }
 
-impl<E: Endpoint + OnSocket + From<Socket>> Connects for Plain<E> {
+impl<E: Endpoint + OnSocket + From<Socket> + Send> Connects for Plain<E> {
     type Endpoint = E;
+
+    const OF_SOCKET: Option<fn(Socket) -> E> = Some(E::from);
 
     fn connect(&self, socket: Socket, to: &SockAddr, give_up: GiveUp<'_>) -> io::Result<Met<E>> {
         connect(&socket, to, give_up)?.and_then(|()| Ok(Met::Connected(E::from(socket))))
@@ -187,11 +193,11 @@ impl Parted {
 }
 
 /// Repeats what tells the other end that there is no more.
-pub struct EndMark(Box<dyn FnMut()>);
+pub struct EndMark(Box<dyn FnMut() + Send>);
 
 impl EndMark {
     /// An end mark that `send` sends.
-    pub fn new(send: impl FnMut() + 'static) -> Self {
+    pub fn new(send: impl FnMut() + Send + 'static) -> Self {
         Self(Box::new(send))
     }
 

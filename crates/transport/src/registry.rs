@@ -26,10 +26,10 @@ pub trait Visitor {
 
     /// A byte stream whose socket can also be written to, spliced from and sent files over:
     /// any endpoint on that socket will do once the connection stands.
-    fn stream<C: Connects>(self, how: C) -> Self::Out;
+    fn stream<C: Connects + Sync>(self, how: C) -> Self::Out;
 
     /// Any other transport with connections.
-    fn connection<C: Connects>(self, how: C) -> Self::Out;
+    fn connection<C: Connects + Sync>(self, how: C) -> Self::Out;
 
     /// Datagrams on a socket that can also move many of them in a call.
     fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out;

@@ -65,7 +65,7 @@ impl From<Socket> for Connected {
 const END_MARKS: usize = 3;
 
 /// Sends an empty datagram three times, and again whenever the mark is repeated.
-pub(crate) fn mark_the_end(mut send: impl FnMut() + 'static) -> Parted {
+pub(crate) fn mark_the_end(mut send: impl FnMut() + Send + 'static) -> Parted {
     (0..END_MARKS).for_each(|_| send());
     Parted::Repeat(EndMark::new(send))
 }
@@ -90,7 +90,7 @@ impl Parts for Answering {
 }
 
 /// A socket that knows where to send.
-pub trait Aimed: Parts + OnSocket + OnRing {
+pub trait Aimed: Parts + OnSocket + OnRing + Send + Sync {
     /// Aims a socket at an address.
     ///
     /// # Errors

@@ -8,11 +8,12 @@ use super::{
     PORTS, SIZES, flows, help_row, io, port_name, quality, rate, set, set_both_ends, set_ends,
     set_families, set_host, set_pair, set_ways,
 };
-use crate::args::{CpuArg, GlobalArgs, InterimArg, IterationsArg, JsonArg};
+use crate::args::{CpuArg, Ends, GlobalArgs, InterimArg, IterationsArg, JsonArg};
 use crate::command::{CliError, Notice};
 use crate::grammar::{both_halves, cut, dscp, first_half, seconds, size, time};
 use crate::group::Group;
 use crate::kind::{Kind, Length, length};
+use crate::places::{Places, places};
 use crate::table::{Action, Halt, Row};
 
 /// Characters that count of a passphrase: the room in its message.
@@ -266,14 +267,14 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         'T',
         "cpu,cpu",
         "run netperf, netserver on these CPUs",
-        Action::Value(|a, text| {
-            set_both_ends(a.bind.get_or_insert_default(), text, size);
-        }),
+        Action::Checked(|a, text, _| bind(a, text)),
     )
-    .long("bind-cpu", Group::Cpu, Kind::twice(&Kind::Count))
+    .long("bind-cpu", Group::Cpu, Kind::CpusOfEnds)
     .more(
         "One number is for both ends; `0,` binds only netperf, `,1` only netserver. A \
-         failure to bind is silent.",
+         failure to bind is silent. Ranges and lists are for the threads of many flows, as \
+         with --cpus and --remote-cpus: 0-3 for both ends, or a colon between the ends, as \
+         in 0-3:4-7, 0,2: or :4-7.",
     ),
     Opt::ready(
         's',
@@ -559,6 +560,20 @@ fn iterations(args: &mut GlobalArgs, text: &str) {
     });
     args.confidence.level.get_or_insert(99);
     args.confidence.width.get_or_insert(5.0);
+}
+
+/// `-T`: a CPU for each process, or lists of CPUs for the threads of many flows.
+fn bind(args: &mut GlobalArgs, text: &str) -> Result<(), CliError> {
+    match places(text) {
+        Places::Processes => set_both_ends(args.bind.get_or_insert_default(), text, size),
+        Places::Threads(Ends { local, remote }) => {
+            let cpus = &mut args.flows.cpus;
+            cpus.local = local.or(cpus.local.take());
+            cpus.remote = remote.or(cpus.remote.take());
+        }
+        Places::Unclear => return Err(CliError::UnclearCpus(text.to_owned())),
+    }
+    Ok(())
 }
 
 /// `-I level,width`; a level alone is also the width.

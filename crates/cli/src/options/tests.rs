@@ -174,6 +174,11 @@ fn values(kind: Kind) -> BoxedStrategy<String> {
         Kind::Rate => pattern("[1-9][0-9]{0,3}(\\.[0-9]{1,3})?[kMG]?(pps)?").boxed(),
         Kind::Seed => pattern("[0-9]{1,19}").boxed(),
         Kind::Cpus => pattern("[0-9]{1,3}(-9[0-9]{3})?(,[0-9]{1,3}){0,2}").boxed(),
+        Kind::CpusOfEnds => pattern(
+            "([0-9]{1,5}(,[0-9]{1,5})?|[0-9]{1,5},|,[0-9]{1,5}|[0-9]{1,2}-9[0-9]{3}|\
+             [0-9]{0,3}:[0-9]{1,3}(,[0-9]{1,3}){0,2})",
+        )
+        .boxed(),
         Kind::Percent => pattern("[0-9]{1,2}(\\.[0-9])?%?").boxed(),
         Kind::WholeSeconds => pattern("[0-9]{1,5}s?").boxed(),
         Kind::Tick => pattern("[0-9]{1,5}(m|ms|u|us|s)?").boxed(),

@@ -1,14 +1,29 @@
 //! Many flows at once.
 
-use netperf_model::{Many, Workers};
+use netperf_model::{IoMethod, Many, Workers};
 
-use crate::args::FlowsArgs;
+use crate::args::{Ends, FlowsArgs};
+use crate::command::CliError;
 
 /// Many flows, where any option about them was given.
-pub(super) fn many(typed: &FlowsArgs) -> Option<Many> {
+///
+/// # Errors
+/// When each flow is to have a thread, and there are to be fewer.
+pub(super) fn many(
+    typed: &FlowsArgs,
+    io: &Ends<Option<IoMethod>>,
+) -> Result<Option<Many>, CliError> {
     if *typed == FlowsArgs::default() {
-        return None;
+        return Ok(None);
     }
+    let flows = typed.flows.unwrap_or(1);
+    let threads = |wanted: Option<u32>, io: Option<Option<IoMethod>>| match wanted {
+        // Calls that wait are of one flow.
+        _ if io != Some(Some(IoMethod::Blocking)) || flows == 1 => Ok(wanted),
+        Some(threads) if threads < flows => Err(CliError::ThreadForEach(flows)),
+        Some(_) => Ok(wanted),
+        None => Ok(Some(flows)),
+    };
     let workers = |threads: Option<u32>, cpus: Option<&Vec<u32>>| {
         let cpus = cpus.cloned().unwrap_or_default();
         // A CPU for each thread unless their number was given.
@@ -19,11 +34,17 @@ pub(super) fn many(typed: &FlowsArgs) -> Option<Many> {
             cpus,
         }
     };
-    Some(Many {
-        flows: typed.flows.unwrap_or(1),
+    Ok(Some(Many {
+        flows,
         warmup: typed.warmup.unwrap_or_default(),
         cooldown: typed.cooldown.unwrap_or_default(),
-        local: workers(typed.threads.local, typed.cpus.local.as_ref()),
-        remote: workers(typed.threads.remote, typed.cpus.remote.as_ref()),
-    })
+        local: workers(
+            threads(typed.threads.local, io.local)?,
+            typed.cpus.local.as_ref(),
+        ),
+        remote: workers(
+            threads(typed.threads.remote, io.remote)?,
+            typed.cpus.remote.as_ref(),
+        ),
+    }))
 }

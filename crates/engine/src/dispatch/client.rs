@@ -488,7 +488,7 @@ impl Moved {
 
 /// A local port that is still in use or waiting: another will do. LLC says of an access
 /// point whose last connection is not forgotten yet that it is busy.
-fn port_is_taken(error: &io::Error) -> bool {
+pub(crate) fn port_is_taken(error: &io::Error) -> bool {
     let kind = error.kind();
     matches!(
         kind,
@@ -498,7 +498,7 @@ fn port_is_taken(error: &io::Error) -> bool {
 
 /// Walks through local ports, one for each connection, so that none is used again
 /// while netserver's end of it is still waiting to be forgotten.
-struct Dialler {
+pub(crate) struct Dialler {
     local: SocketAddr,
     ports: std::ops::Range<u16>,
     next: u16,
@@ -506,7 +506,7 @@ struct Dialler {
 }
 
 impl Dialler {
-    fn new(local: SocketAddr, to: &SockAddr, (from, until): (u16, u16)) -> Self {
+    pub(crate) fn new(local: SocketAddr, to: &SockAddr, (from, until): (u16, u16)) -> Self {
         let ports = from..until.max(from.saturating_add(1));
         let span = u64::from(ports.end - ports.start);
         let nanos = u64::from(netperf_measure::clock::since_epoch().subsec_nanos());
@@ -520,7 +520,7 @@ impl Dialler {
     }
 
     /// Binds to the next port. A port that cannot be had is left to the kernel to choose.
-    fn bind_next(&mut self, data: &Socket) {
+    pub(crate) fn bind_next(&mut self, data: &Socket) {
         if self.next == self.avoid {
             self.step();
         }

@@ -1,31 +1,41 @@
 //! netperf's end of many flows.
 
+use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{
     Address, CpuUsage, EndSetup, Family, Flows, Hosts, Latency, Limit as LimitPlan, Many, Tally,
-    TestPlan, Window, Workers,
+    TestId, TestPlan, Window, Workers,
 };
-use netperf_os::SockAddr;
-use netperf_os::bell;
-use netperf_transport::place;
-use netperf_transport::socket;
+use netperf_os::{SockAddr, Socket, bell};
+use netperf_transport::io::Discarding;
+use netperf_transport::meeting::{Addresses, Connects, EndMark, OnSocket};
+use netperf_transport::registry::{self, Asked, Visitor};
+use netperf_transport::tcp::{FromFile, Tcp, Written};
+use netperf_transport::udp::{Aimed, Udp};
+use netperf_transport::{place, socket};
 
 use super::conductor::{Conducted, Score, conduct};
 use super::crew::{self, Common, Work};
+use super::ends::{Connections, Datagrams};
 use super::flow::shares;
-use super::open::{How, open};
+use super::loops::Moves;
+use super::no_flows;
+use super::open::{How, Opening, open, open_each};
 use super::shared::{Shared, Stage};
+use super::transactions::{Dialling, asks};
 use super::worker::Report;
 use crate::client::{GRACE, PATIENCE, Run, local_address};
 use crate::end::{self, Carries};
-use crate::error::{EngineError, Operation};
+use crate::error::{EngineError, Operation, refused};
 use crate::finish::Drained;
 use crate::live::Live;
+use crate::sendfile;
 use crate::stop::{Ended, Lost};
 
 /// How long after its time netserver may send.
@@ -40,7 +50,11 @@ pub struct Crowd<'a> {
     threads: u32,
     family: Family,
     from: Option<SocketAddr>,
+    /// Where connections of their own for every transaction come from.
+    local: SocketAddr,
     setup: EndSetup,
+    /// What TCP_SENDFILE sends.
+    file: Option<File>,
 }
 
 impl<'a> Crowd<'a> {
@@ -63,16 +77,22 @@ impl<'a> Crowd<'a> {
         let receives = Carries::of(plan.flow.receives, plan.response);
         let peer = Some(hosts.remote.address);
         let largest = socket::largest_message(plan.transport, &opened.socket, peer);
+        socket::set_extras(&opened.socket, &plan.local.socket, socket::Side::Asks)
+            .map_err(refused)?;
         let setup = end::setup(&plan.local, &opened, largest, sends, receives);
         let local = local_address(plan, hosts, family);
         let chosen = plan.transport.is_inet() && !local.ip().is_unspecified();
         Ok(Self {
             plan,
             many,
-            threads: crew::threads(&workers, many.flows),
+            threads: crew::threads(&workers, many.flows, plan.transport),
+            file: (plan.test == TestId::TcpSendfile)
+                .then(|| sendfile::source(plan, &setup))
+                .transpose()?,
             workers,
             family,
             from: chosen.then(|| SocketAddr::new(local.ip(), 0)),
+            local,
             setup,
         })
     }
@@ -106,27 +126,30 @@ impl<'a> Crowd<'a> {
             Stage::Warm
         };
         let shared = Shared::new(to_usize(self.threads), first);
+        let shared = shared.map_err(Operation::Create.failed())?;
         let counts = live.of_workers(to_usize(self.threads));
-        let common = self.common(&shared, &counts);
-        let (flows, threads) = (self.many.flows, self.threads);
-        let how = self.how();
-        let sockets = |index: u32| {
-            let mine = (index..flows).step_by(to_usize(threads));
-            let target = |flow: u32| &targets[to_usize(flow) % targets.len()];
-            open(how, mine.map(target), &shared)
-        };
-        let share = self.share();
         let mut meter = CpuMeter::new(&self);
         let begun = clock::now();
-        let (reports, conducted) = common.run(sockets, share, || {
-            conduct(&shared, &counts, &self.score(), controls, &mut |stage| {
-                meter.turn(stage);
-            })
-        });
+        let asked = Asked {
+            socket: &plan.local.socket,
+            associations: plan.associations,
+            exchange: plan.flow.is_request_response(),
+        };
+        let visiting = Visiting {
+            crowd: &self,
+            targets: &targets,
+            common: self.common(&shared, &counts),
+            conduct: || {
+                conduct(&shared, &counts, &self.score(), controls, &mut |stage| {
+                    meter.turn(stage);
+                })
+            },
+        };
+        let (reports, conducted) = registry::visit(plan.transport, asked, visiting)?;
         live.end();
         let cut = conducted.lost.is_some() || bell::stopped_by_user();
         let reports = crew::all(reports, cut)?;
-        self.finished(&reports, &conducted, meter, begun)
+        self.finished(reports, &conducted, meter, begun)
     }
 
     fn common<'r>(&'r self, shared: &'r Shared, counts: &'r [crate::live::Counts]) -> Common<'r> {
@@ -154,7 +177,7 @@ impl<'a> Crowd<'a> {
         }
     }
 
-    fn how(&self) -> How<'_> {
+    const fn how(&self) -> How<'_> {
         How {
             transport: self.plan.transport,
             family: self.family,
@@ -163,11 +186,21 @@ impl<'a> Crowd<'a> {
         }
     }
 
+    /// Where the flows of a worker go, in order.
+    fn targets_of<'t>(
+        &self,
+        index: u32,
+        targets: &'t [SockAddr],
+    ) -> impl Iterator<Item = &'t SockAddr> + use<'t> {
+        let mine = (index..self.many.flows).step_by(to_usize(self.threads));
+        mine.map(|flow| &targets[to_usize(flow) % targets.len()])
+    }
+
     /// How much each flow may do. Where only netserver sends, it counts.
     fn share(&self) -> impl Fn(u32) -> u64 + use<> {
         let flow = self.plan.flow;
         let units = match self.plan.limit {
-            LimitPlan::Units(units) if flow.sends => Some(units),
+            LimitPlan::Units(units) if flow.sends || flow.connects => Some(units),
             LimitPlan::Units(_)
             | LimitPlan::Messages(_)
             | LimitPlan::Time(_)
@@ -182,15 +215,15 @@ impl<'a> Crowd<'a> {
         let by_user = Some(GRACE);
         let LimitPlan::Time(time) = self.plan.limit else {
             return Score {
-                stages: Vec::new(),
                 patience: Some(PATIENCE),
                 by_user,
+                ..Score::default()
             };
         };
         let counted = many.warmup + time;
         let finish = counted + many.cooldown;
         // A receiver goes on until netserver, which has the time in whole seconds, ends it.
-        let abandon = if self.plan.flow.sends {
+        let abandon = if self.plan.flow.sends || self.plan.flow.connects {
             finish + GRACE
         } else {
             finish + Duration::from_secs(1) + LATE
@@ -203,14 +236,17 @@ impl<'a> Crowd<'a> {
         stages.push((abandon, Stage::Abandon));
         Score {
             stages,
-            patience: None,
             by_user,
+            ..Score::default()
         }
     }
 
     /// How long the run took: a sender's is over when everything has arrived.
     fn elapsed(&self, reports: &[Report], conducted: &Conducted) -> Duration {
-        let sends_only = self.plan.flow.sends && !self.plan.flow.receives;
+        let flow = self.plan.flow;
+        // What may be lost is never known to have arrived.
+        let sends_only =
+            flow.sends && !flow.receives && !flow.connects && self.plan.transport.row().reliable;
         let over = |report: &Report| {
             if sends_only {
                 report.closed
@@ -230,12 +266,17 @@ impl<'a> Crowd<'a> {
 
     fn finished(
         &self,
-        reports: &[Report],
+        mut reports: Vec<Report>,
         conducted: &Conducted,
         meter: CpuMeter<'_>,
         begun: Moment,
     ) -> Result<Run, EngineError> {
         let plan = self.plan;
+        let marks = reports
+            .iter_mut()
+            .flat_map(|report| std::mem::take(&mut report.marks));
+        let end_mark = all_marks(marks.collect());
+        let reports = reports.as_slice();
         let elapsed = self.elapsed(reports, conducted);
         let cpu = meter.usage(elapsed)?;
         let mut tally = Tally::default();
@@ -270,9 +311,9 @@ impl<'a> Crowd<'a> {
             lost,
             tcp_info: None,
             fallback: facts.fallback,
-            cipher: None,
+            cipher: reports.first().and_then(|report| report.cipher.clone()),
             round_trip: facts.round_trip,
-            end_mark: None,
+            end_mark,
             many: Some(self.flows(reports, begun)),
         })
     }
@@ -335,6 +376,158 @@ pub(super) fn facts(reports: &[Report]) -> socket::Facts {
         .filter_map(|report| report.facts.retransmissions);
     known.retransmissions = all.reduce(u32::saturating_add);
     known
+}
+
+/// One mark that sends all of them.
+fn all_marks(mut marks: Vec<EndMark>) -> Option<EndMark> {
+    (!marks.is_empty()).then(|| EndMark::new(move || marks.iter_mut().for_each(EndMark::send)))
+}
+
+/// The flows of a run, to be matched with the transport's types.
+struct Visiting<'r, F> {
+    crowd: &'r Crowd<'r>,
+    targets: &'r [SockAddr],
+    common: Common<'r>,
+    conduct: F,
+}
+
+/// What the threads report, and how they were conducted.
+type Conduct<T> = Result<(Vec<Result<Report, EngineError>>, T), EngineError>;
+
+impl<T, F: FnOnce() -> T> Visitor for Visiting<'_, F> {
+    type Out = Conduct<T>;
+
+    fn stream<C: Connects + Sync>(self, how: C) -> Self::Out {
+        let plan = self.crowd.plan;
+        if plan.flow.connects {
+            return self.transactions::<C>();
+        }
+        let only_receives = plan.flow.receives && !plan.flow.sends;
+        if let Some(file) = &self.crowd.file {
+            let (offset, width) = (plan.local.send.offset, self.crowd.setup.send_width);
+            self.over_sockets(&how, |socket| {
+                let file = file.try_clone()?;
+                Ok(FromFile::new(socket, file, offset.into(), width))
+            })
+        } else if only_receives && plan.local.io.discard {
+            self.over_sockets(&how, |socket| Ok(Discarding(socket)))
+        } else if plan.use_write {
+            self.over_sockets(&how, |socket| Ok(Written(socket)))
+        } else {
+            self.over_sockets(&how, |socket| Ok(Tcp(socket)))
+        }
+    }
+
+    fn connection<C: Connects + Sync>(self, how: C) -> Self::Out {
+        if self.crowd.plan.flow.connects {
+            return self.transactions::<C>();
+        }
+        let ends = Connections::of::<C>(self.crowd.plan.transport);
+        let open = self.opener(&how);
+        let (common, share) = (self.common, self.crowd.share());
+        Ok(common.run(open, share, &ends, self.conduct))
+    }
+
+    fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
+        let (crowd, targets, common) = (self.crowd, self.targets, self.common);
+        let open = |index: u32| {
+            let aimed = crowd.targets_of(index, targets).map(|to| {
+                let socket = crowd.how().socket()?;
+                how.asking(socket, to.clone())
+                    .map_err(Operation::Connect.failed())
+            });
+            aimed.collect()
+        };
+        Ok(common.run(open, crowd.share(), &Datagrams, self.conduct))
+    }
+
+    fn addressed<A: Addresses>(self, _: A) -> Self::Out {
+        Err(no_flows(Operation::Connect))
+    }
+}
+
+impl<'r, T, F: FnOnce() -> T> Visiting<'r, F> {
+    /// Opens a connection for every transaction.
+    fn transactions<C: Connects>(self) -> Conduct<T> {
+        let make = C::OF_SOCKET.ok_or_else(|| no_flows(Operation::Connect))?;
+        let (crowd, common) = (self.crowd, self.common);
+        let segment_size = Mutex::new(None);
+        let share = crowd.share();
+        let part = |index: u32| {
+            let mine = (index..crowd.many.flows).step_by(to_usize(crowd.threads));
+            let shares: Vec<u64> = mine.map(&share).collect();
+            let dialling = Dialling {
+                plan: crowd.plan,
+                how: crowd.how(),
+                targets: self.targets,
+                local: crowd.local,
+                make,
+                segment_size: &segment_size,
+            };
+            asks(common, index, &dialling, &shares)
+        };
+        let (mut reports, conducted) = common.in_threads(part, self.conduct);
+        if let Some(Ok(first)) = reports.first_mut() {
+            let seen = segment_size.into_inner();
+            first.segment_size = seen.unwrap_or_else(PoisonError::into_inner);
+        }
+        Ok((reports, conducted))
+    }
+
+    /// Opens the connections: at the same time where it takes no more than connect(2), and
+    /// one after the other where ends have to agree on something.
+    fn opener<C: Connects + Sync>(
+        &self,
+        how: &'r C,
+    ) -> impl Fn(u32) -> Result<Vec<C::Endpoint>, EngineError> + Sync + use<'r, C, T, F> {
+        let (crowd, targets, shared) = (self.crowd, self.targets, self.common.shared);
+        let opening = Opening::new();
+        let all = move || {
+            let to = || (0..to_usize(crowd.many.flows)).map(|flow| &targets[flow % targets.len()]);
+            let endpoints: Vec<C::Endpoint> = match C::OF_SOCKET {
+                Some(make) => {
+                    let sockets = open(crowd.how(), to(), shared)?;
+                    sockets.into_iter().map(make).collect()
+                }
+                None => open_each(crowd.how(), how, to(), shared)?,
+            };
+            for endpoint in &endpoints {
+                socket::set_on_connection(endpoint.fd(), &crowd.plan.local.socket)
+                    .map_err(Operation::Create.failed())?;
+            }
+            Ok(endpoints)
+        };
+        move |index| opening.part(index, crowd.threads, all)
+    }
+
+    /// Has the bytes of connections moved by other endpoints on their sockets.
+    fn over_sockets<C: Connects + Sync, E: Moves>(
+        self,
+        how: &C,
+        make: impl Fn(Socket) -> io::Result<E> + Sync,
+    ) -> Conduct<T> {
+        let ends = Connections::of::<C>(self.crowd.plan.transport);
+        let cipher = Mutex::new(None);
+        let open = self.opener(how);
+        let open = |index: u32| {
+            let endpoints = open(index)?;
+            if let Some(first) = endpoints.first() {
+                *cipher.lock().unwrap_or_else(PoisonError::into_inner) = first.cipher();
+            }
+            let made = endpoints
+                .into_iter()
+                .map(|endpoint| make(endpoint.into_socket()))
+                .collect::<io::Result<Vec<E>>>();
+            made.map_err(Operation::Create.failed())
+        };
+        let (common, share) = (self.common, self.crowd.share());
+        let (mut reports, conducted) = common.run(open, share, &ends, self.conduct);
+        let cipher = cipher.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Ok(first)) = reports.first_mut() {
+            first.cipher = cipher;
+        }
+        Ok((reports, conducted))
+    }
 }
 
 /// Measures CPU utilisation in the part of the run that counts.

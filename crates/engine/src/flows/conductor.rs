@@ -16,7 +16,7 @@ use crate::stop::{Lost, control_has_ended};
 const LOOK: Duration = Duration::from_millis(50);
 
 /// When the stages of a run begin, and what else ends it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Score {
     /// Stages and the time from the gate to them, in order.
     pub(super) stages: Vec<(Duration, Stage)>,
@@ -25,6 +25,10 @@ pub(super) struct Score {
     /// Time from a signal of the user, which ends the run, to where it is abandoned;
     /// `None` where signals are nobody's wish.
     pub(super) by_user: Option<Duration>,
+    /// After the first time, nothing for the second is the end.
+    pub(super) idle: Option<(Duration, Duration)>,
+    /// So many transactions of all flows are the end.
+    pub(super) enough: Option<u64>,
 }
 
 /// How a run was conducted.
@@ -36,6 +40,8 @@ pub(super) struct Conducted {
     pub(super) finished: Option<Moment>,
     /// How the peer was lost.
     pub(super) lost: Option<Lost>,
+    /// How long nothing had happened at the end, where only that told of it.
+    pub(super) idle: Duration,
 }
 
 /// Conducts a run to its end. `turn` is called when a stage begins, the first one just
@@ -67,11 +73,13 @@ pub(super) fn conduct(
         next: 0,
         finished: None,
         stopped: None,
+        idle: Duration::ZERO,
         seen: Tally::default(),
         since: opened,
     };
     while !shared.wait(Until::Done, conductor.nap(opened)) {
         conductor.turn_stages(opened, turn);
+        conductor.look_for_the_end(opened, turn);
         if lost.is_none() {
             lost = conductor.look_around(controls);
             if lost.is_some() {
@@ -83,6 +91,7 @@ pub(super) fn conduct(
         opened,
         finished: conductor.finished,
         lost,
+        idle: conductor.idle,
     }
 }
 
@@ -95,6 +104,7 @@ struct Conductor<'a> {
     finished: Option<Moment>,
     /// When the user ended the run.
     stopped: Option<Moment>,
+    idle: Duration,
     seen: Tally,
     since: Moment,
 }
@@ -139,6 +149,28 @@ impl Conductor<'_> {
             self.finished.get_or_insert_with(clock::now);
         }
         turn(stage);
+    }
+
+    /// Ends a run whose end nobody tells of.
+    fn look_for_the_end(&mut self, opened: Moment, turn: &mut dyn FnMut(Stage)) {
+        if let Some(enough) = self.score.enough {
+            if total(self.counts).transactions >= enough {
+                self.enter(Stage::Finish, turn);
+            }
+        }
+        let Some((after, silence)) = self.score.idle else {
+            return;
+        };
+        let tally = total(self.counts);
+        if tally != self.seen {
+            self.seen = tally;
+            self.since = clock::now();
+        }
+        let idle = self.since.elapsed();
+        if opened.elapsed() >= after && idle >= silence && self.finished.is_none() {
+            self.idle = idle;
+            self.enter(Stage::Finish, turn);
+        }
     }
 
     fn look_around(&mut self, controls: &[BorrowedFd<'_>]) -> Option<Lost> {

@@ -1,21 +1,22 @@
 //! The threads of one end, from their start to their reports.
 
-use std::os::fd::AsFd;
-
 use netperf_measure::{clock, cpu};
-use netperf_model::{Crew, EndPlan, EndSetup, TransportId, Workers};
-use netperf_os::Socket;
+use netperf_model::{Crew, EndPlan, EndSetup, IoMethod, TransportId, Workers};
 use netperf_os::events::Watch;
+use netperf_transport::meeting::OnSocket;
 use netperf_transport::socket;
 
-use super::close::close;
+use super::Kind;
+use super::ends::Ends;
 use super::flow::Flow;
-use super::loops;
-use super::poller::{Alone, Poller, Together};
+use super::loops::{self, By, Moves};
+use super::poller::{Alone, Poller, Spinning, Together};
 use super::shared::{Shared, Stage};
-use super::worker::{Desk, Keeps, Report, facts};
+use super::turns::{self, Turns};
+use super::worker::{Desk, Keeps, Report};
 use crate::end::{self, Rings};
 use crate::error::{EngineError, Operation};
+use crate::finish::Drained;
 use crate::live::Counts;
 use crate::record::{Kept, Off};
 use crate::ring::Ring;
@@ -56,8 +57,13 @@ pub(super) struct Common<'a> {
 const MOST_THREADS: u32 = 4096;
 
 /// How many threads serve this many flows.
-pub(super) fn threads(workers: &Workers, flows: u32) -> u32 {
-    let wanted = workers.threads.unwrap_or_else(cpu::count);
+pub(super) fn threads(workers: &Workers, flows: u32, transport: TransportId) -> u32 {
+    let wanted = match Kind::of(transport) {
+        Some(Kind::Threads) => flows,
+        Some(Kind::Connections | Kind::Datagrams) | None => {
+            workers.threads.unwrap_or_else(cpu::count)
+        }
+    };
     wanted.clamp(1, flows.clamp(1, MOST_THREADS))
 }
 
@@ -91,22 +97,47 @@ impl Drop for Leaving<'_> {
 
 impl<'a> Common<'a> {
     /// Runs a part of the flows in a thread for each, beside `conduct`, which opens the
-    /// gate. `sockets` opens the flows of a part, `share` is how much a flow may do.
-    pub(super) fn run<T>(
+    /// gate. `endpoints` opens the flows of a part, `share` is how much a flow may do,
+    /// `ends` brings them to their end.
+    pub(super) fn run<E: Moves, T>(
         self,
-        sockets: impl Fn(u32) -> Result<Vec<Socket>, EngineError> + Sync,
+        endpoints: impl Fn(u32) -> Result<Vec<E>, EngineError> + Sync,
         share: impl Fn(u32) -> u64 + Sync,
+        ends: &(impl Ends<E> + Sync),
         conduct: impl FnOnce() -> T,
     ) -> (Vec<Result<Report, EngineError>>, T) {
-        let threads = u32::try_from(self.counts.len()).unwrap_or(1);
-        let (sockets, share) = (&sockets, &share);
+        let threads = self.threads();
+        let (endpoints, share) = (&endpoints, &share);
+        let part = |index: u32| {
+            let desk = self.moved_in(index)?;
+            let part = Part {
+                common: self,
+                rings: self.rings()?,
+                endpoints: endpoints(index)?,
+                counts: desk,
+            };
+            part.with_recorder(|place| share(index + place * threads), ends)
+        };
+        self.in_threads(part, conduct)
+    }
+
+    /// How many threads there are.
+    pub(super) fn threads(self) -> u32 {
+        u32::try_from(self.counts.len()).unwrap_or(1)
+    }
+
+    /// Does a part in a thread for each, beside `conduct`.
+    pub(super) fn in_threads<T>(
+        self,
+        part: impl Fn(u32) -> Result<Report, EngineError> + Sync,
+        conduct: impl FnOnce() -> T,
+    ) -> (Vec<Result<Report, EngineError>>, T) {
+        let part = &part;
         std::thread::scope(|scope| {
             let start = |index: u32| {
                 let work = move || {
                     let _leaving = Leaving(self.shared);
-                    let mine = || sockets(index);
-                    let of = |place: u32| share(index + place * threads);
-                    let report = self.part(index, mine, of);
+                    let report = part(index);
                     if report.is_err() {
                         self.shared.enter(Stage::Abandon);
                     }
@@ -122,7 +153,7 @@ impl<'a> Common<'a> {
                 }
                 started.map_err(Operation::Thread.failed())
             };
-            let handles: Vec<_> = (0..threads).map(start).collect();
+            let handles: Vec<_> = (0..self.threads()).map(start).collect();
             let conducted = conduct();
             let joined = handles.into_iter().map(|handle| {
                 handle?.join().unwrap_or_else(|_| {
@@ -136,41 +167,26 @@ impl<'a> Common<'a> {
         })
     }
 
-    /// What one thread does.
-    fn part(
-        self,
-        index: u32,
-        sockets: impl FnOnce() -> Result<Vec<Socket>, EngineError>,
-        share: impl Fn(u32) -> u64,
-    ) -> Result<Report, EngineError> {
+    /// A thread takes its place: its CPU, and its counters.
+    pub(super) fn moved_in(self, index: u32) -> Result<&'a Counts, EngineError> {
         // Signals are the main thread's.
         netperf_os::process::block_signals().map_err(Operation::Thread.failed())?;
         if let Some(cpu) = cpu_of(self.workers, index) {
             netperf_os::process::bind_to_cpu(cpu).map_err(Operation::Thread.failed())?;
         }
-        let bulk = matches!(self.work, Work::Push | Work::Pull);
-        // Made here, so that they lie in this CPU's memory.
-        let rings = end::rings(self.end, self.setup, bulk, self.end.fill.as_deref())?;
-        let sockets = sockets()?;
         let counts = usize::try_from(index)
             .ok()
             .and_then(|index| self.counts.get(index));
-        let counts = counts.ok_or_else(|| EngineError {
+        counts.ok_or_else(|| EngineError {
             operation: Operation::Thread,
             error: std::io::Error::other("a thread has no counters"),
-        })?;
-        let part = Part {
-            common: self,
-            sockets,
-            rings,
-            counts,
-        };
-        match (self.latency, part.sockets.len()) {
-            (true, 1) => part.run::<Alone, Kept>(share),
-            (true, _) => part.run::<Together, Kept>(share),
-            (false, 1) => part.run::<Alone, Off>(share),
-            (false, _) => part.run::<Together, Off>(share),
-        }
+        })
+    }
+
+    /// Buffers of a thread, made by it, so that they lie in its CPU's memory.
+    pub(super) fn rings(self) -> Result<Rings, EngineError> {
+        let bulk = matches!(self.work, Work::Push | Work::Pull);
+        end::rings(self.end, self.setup, bulk, self.end.fill.as_deref())
     }
 }
 
@@ -178,18 +194,51 @@ impl<'a> Common<'a> {
 const STACK: usize = 256 * 1024;
 
 /// What one thread has.
-struct Part<'a> {
+struct Part<'a, E> {
     common: Common<'a>,
-    sockets: Vec<Socket>,
+    endpoints: Vec<E>,
     rings: Rings,
     counts: &'a Counts,
 }
 
-impl Part<'_> {
-    fn run<P: Poller, R: Keeps>(self, share: impl Fn(u32) -> u64) -> Result<Report, EngineError> {
+impl<E: Moves> Part<'_, E> {
+    fn with_recorder(
+        self,
+        share: impl Fn(u32) -> u64,
+        ends: &impl Ends<E>,
+    ) -> Result<Report, EngineError> {
+        if self.common.latency {
+            self.with_poller::<Kept>(share, ends)
+        } else {
+            self.with_poller::<Off>(share, ends)
+        }
+    }
+
+    fn with_poller<R: Keeps>(
+        self,
+        share: impl Fn(u32) -> u64,
+        ends: &impl Ends<E>,
+    ) -> Result<Report, EngineError> {
+        // Who waits for turns must be woken for them.
+        let alone = self.endpoints.len() == 1 && turns::paced(self.common.end).is_none();
+        match self.common.end.io.method {
+            IoMethod::Poll if alone => self.run::<Alone<true>, R>(share, ends),
+            IoMethod::Poll => self.run::<Spinning, R>(share, ends),
+            IoMethod::Blocking if alone => self.run::<Alone<false>, R>(share, ends),
+            IoMethod::Blocking | IoMethod::Epoll | IoMethod::Uring => {
+                self.run::<Together, R>(share, ends)
+            }
+        }
+    }
+
+    fn run<P: Poller, R: Keeps>(
+        self,
+        share: impl Fn(u32) -> u64,
+        ends: &impl Ends<E>,
+    ) -> Result<Report, EngineError> {
         let Self {
             common,
-            sockets,
+            endpoints,
             mut rings,
             counts,
         } = self;
@@ -201,61 +250,70 @@ impl Part<'_> {
             Work::Ask { burst } => burst + 1,
             Work::Answer | Work::Push | Work::Pull => 0,
         };
-        let segment_size = sockets
-            .first()
-            .and_then(|socket| socket::segment_size(common.transport, socket.as_fd()));
-        let mut flows: Vec<Flow<R::Mark>> = (0..)
-            .zip(sockets)
-            .map(|(place, socket)| Flow::new(socket, share(place), in_flight, mark))
+        let first = endpoints.first();
+        let segment_size =
+            first.and_then(|first| socket::segment_size(common.transport, first.fd()));
+        let cipher = first.and_then(OnSocket::cipher);
+        let mut flows: Vec<Flow<E, R::Mark>> = (0..)
+            .zip(endpoints)
+            .map(|(place, endpoint)| Flow::new(endpoint, share(place), in_flight, mark))
             .collect();
         let watch = match common.work {
             Work::Push => Watch::Write,
             Work::Ask { .. } | Work::Answer | Work::Pull => Watch::Read,
         };
-        let mut poller = P::new(flows.iter().map(|flow| &flow.socket), watch)
-            .map_err(Operation::Create.failed())?;
+        let fds = flows.iter().map(|flow| flow.endpoint.fd());
+        let mut poller = P::new(fds, watch, &shared.chime).map_err(Operation::Create.failed())?;
         if !shared.ready() {
             return Ok(desk.report(Ended::Lost(Lost::ControlEnded), &mut flows));
         }
+        let mut turns = Turns::new(turns::paced(common.end), flows.len());
+        let by = By {
+            poller: &mut poller,
+            turns: &mut turns,
+        };
         desk.begin();
-        let ended = looped(common.work, &mut flows, &mut poller, &mut rings, &mut desk)?;
+        let ended = looped(common.work, &mut flows, by, &mut rings, &mut desk)?;
         drop(poller);
         let mut report = desk.report(ended, &mut flows);
-        if common.closes && !shared.is_lost() {
-            report.drained = close(&mut flows, shared).map_err(Operation::Receive.failed())?;
-        }
+        let endpoints = flows.into_iter().map(|flow| flow.endpoint).collect();
+        let tells = common.closes && !shared.is_lost();
+        let left = ends.end(endpoints, shared, tells);
+        let left = left.map_err(Operation::Receive.failed())?;
+        report.drained = left.drained.unwrap_or(Drained::Closed);
+        report.marks = left.marks;
+        report.facts = left.facts;
         report.closed = clock::now();
-        report.facts = facts(common.transport, &flows);
         report.segment_size = segment_size;
+        report.cipher = cipher;
         report.connected = connected;
         Ok(report)
     }
 }
 
 /// The loop that the work asks for.
-fn looped<P: Poller, R: Keeps>(
+fn looped<E: Moves, P: Poller, R: Keeps>(
     work: Work,
-    flows: &mut [Flow<R::Mark>],
-    poller: &mut P,
+    flows: &mut [Flow<E, R::Mark>],
+    mut by: By<'_, P>,
     rings: &mut Rings,
     desk: &mut Desk<'_, R>,
 ) -> Result<Ended, EngineError> {
     use crate::dispatch::needed;
     let Rings { send, recv } = rings;
+    let by = &mut by;
     match work {
         Work::Ask { burst } => {
             let rings: (&mut Ring, &mut Ring) = (needed(send)?, needed(recv)?);
-            loops::ask(flows, poller, rings, burst, desk).map_err(Operation::Receive.failed())
+            loops::ask(flows, by, rings, burst, desk).map_err(Operation::Receive.failed())
         }
         Work::Answer => {
             let rings: (&mut Ring, &mut Ring) = (needed(recv)?, needed(send)?);
-            loops::answer(flows, poller, rings, desk).map_err(Operation::Receive.failed())
+            loops::answer(flows, by, rings, desk).map_err(Operation::Receive.failed())
         }
-        Work::Push => {
-            loops::push(flows, poller, needed(send)?, desk).map_err(Operation::Send.failed())
-        }
+        Work::Push => loops::push(flows, by, needed(send)?, desk).map_err(Operation::Send.failed()),
         Work::Pull => {
-            loops::pull(flows, poller, needed(recv)?, desk).map_err(Operation::Receive.failed())
+            loops::pull(flows, by, needed(recv)?, desk).map_err(Operation::Receive.failed())
         }
     }
 }

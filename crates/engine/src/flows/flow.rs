@@ -1,12 +1,11 @@
 //! The state of one flow. Ten thousand of them must stay small.
 
 use netperf_model::FlowCounts;
-use netperf_os::Socket;
 
 /// One flow of a worker.
 #[derive(Debug)]
-pub(super) struct Flow<M> {
-    pub(super) socket: Socket,
+pub(super) struct Flow<E, M> {
+    pub(super) endpoint: E,
     /// Bytes of the message under way that were sent.
     pub(super) sent: usize,
     /// Bytes of the message under way that have come.
@@ -17,6 +16,8 @@ pub(super) struct Flow<M> {
     pub(super) in_flight: usize,
     /// A message could not be sent whole.
     pub(super) blocked: bool,
+    /// It waits for its turn, which comes at a fixed time.
+    pub(super) parked: bool,
     /// Nothing more happens on it.
     pub(super) over: bool,
     /// When the requests in flight went out, in a ring.
@@ -30,16 +31,17 @@ pub(super) struct Flow<M> {
     pub(super) within: FlowCounts,
 }
 
-impl<M: Copy> Flow<M> {
+impl<E, M: Copy> Flow<E, M> {
     /// A flow with room for this many requests in flight.
-    pub(super) fn new(socket: Socket, left: u64, in_flight: usize, mark: M) -> Self {
+    pub(super) fn new(endpoint: E, left: u64, in_flight: usize, mark: M) -> Self {
         Self {
-            socket,
+            endpoint,
             sent: 0,
             got: 0,
             left,
             in_flight: 0,
             blocked: false,
+            parked: false,
             over: false,
             marks: vec![mark; in_flight].into_boxed_slice(),
             oldest: 0,
@@ -97,10 +99,7 @@ mod tests {
 
     #[test]
     fn responses_are_matched_with_requests_in_order() {
-        let (socket, _) =
-            netperf_os::Socket::pair(netperf_os::Domain::UNIX, netperf_os::Type::STREAM, None)
-                .unwrap();
-        let mut flow = Flow::new(socket, u64::MAX, 2, 0);
+        let mut flow = Flow::new((), u64::MAX, 2, 0);
         for round in [1, 3, 5] {
             for number in [round, round + 1] {
                 flow.asked(number);
@@ -113,6 +112,8 @@ mod tests {
 
     #[test]
     fn a_flow_is_small() {
-        assert!(size_of::<Flow<netperf_measure::clock::Moment>>() <= 256);
+        assert!(
+            size_of::<Flow<netperf_transport::tcp::Tcp, netperf_measure::clock::Moment>>() <= 256
+        );
     }
 }

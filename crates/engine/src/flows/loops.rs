@@ -5,40 +5,77 @@
 //! flow has its turn. Messages share the buffers of their worker: nobody reads them.
 
 use std::io;
-use std::os::fd::AsFd;
 
 use netperf_os::events::Watch;
 use netperf_os::io as calls;
+use netperf_transport::meeting::OnSocket;
+use netperf_transport::{Endpoint, Received, Sent};
 
 use super::flow::Flow;
 use super::poller::Poller;
 use super::shared::Stage;
+use super::turns::Turns;
 use super::worker::{Desk, Keeps};
 use crate::ring::Ring;
 use crate::stop::Ended;
 
+/// What moves the bytes of a flow.
+pub(super) trait Moves: Endpoint + OnSocket {}
+
+impl<E: Endpoint + OnSocket> Moves for E {}
+
+/// What a loop goes by.
+#[derive(Debug)]
+pub(super) struct By<'a, P> {
+    pub(super) poller: &'a mut P,
+    pub(super) turns: &'a mut Turns,
+}
+
+impl<P: Poller> By<'_, P> {
+    /// Waits until a flow can go on or has its turn.
+    #[inline]
+    pub(super) fn wait(&mut self) -> io::Result<usize> {
+        self.poller.wait(self.turns.next())
+    }
+}
+
 /// What one call did.
-enum Step {
+pub(super) enum Step {
     /// It moved this much.
     Moved(usize),
+    /// A local queue was full, and the message is gone.
+    Dropped,
     /// Nothing can move now.
     Blocked,
     /// The other end has finished.
     End,
 }
 
-/// What a call says. A connection that was cut is at its end: the other end's results,
+/// What a send says. A connection that was cut is at its end: the other end's results,
 /// or the want of them, tell why.
 #[inline]
-fn step(result: io::Result<usize>) -> io::Result<Step> {
+pub(super) fn sent(result: io::Result<Sent>) -> io::Result<Step> {
     match result {
-        Ok(0) => Ok(Step::End),
-        Ok(count) => Ok(Step::Moved(count)),
+        Ok(Sent::Bytes(count)) => Ok(Step::Moved(count)),
+        Ok(Sent::Dropped) => Ok(Step::Dropped),
+        Ok(Sent::Interrupted) => Ok(Step::Blocked),
+        Err(error) => failed(error),
+    }
+}
+
+/// What a receive says.
+#[inline]
+pub(super) fn received(result: io::Result<Received>) -> io::Result<Step> {
+    match result {
+        Ok(Received::Bytes(count)) => Ok(Step::Moved(count)),
+        Ok(Received::End) => Ok(Step::End),
+        Ok(Received::Interrupted | Received::TimedOut) => Ok(Step::Blocked),
         Err(error) => failed(error),
     }
 }
 
 /// What the failure of a call means.
+#[cold]
 fn failed(error: io::Error) -> io::Result<Step> {
     const NOT_NOW: [io::ErrorKind; 2] = [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted];
     const CUT: [io::ErrorKind; 2] = [io::ErrorKind::ConnectionReset, io::ErrorKind::BrokenPipe];
@@ -60,11 +97,16 @@ enum Message {
     End,
 }
 
-/// Sends what is left of a message.
+/// Sends what is left of a message. One that a full queue dropped is gone, like one that
+/// is lost on the way.
 #[inline]
-fn send<M, R>(flow: &mut Flow<M>, message: &[u8], desk: &mut Desk<'_, R>) -> io::Result<Message> {
+fn send<E: Moves, M, R>(
+    flow: &mut Flow<E, M>,
+    message: &[u8],
+    desk: &mut Desk<'_, R>,
+) -> io::Result<Message> {
     let rest = message.get(flow.sent..).unwrap_or_default();
-    match step(calls::send(flow.socket.as_fd(), rest))? {
+    match sent(flow.endpoint.send(rest))? {
         Step::Moved(count) => {
             flow.counts.bytes_sent += count as u64;
             desk.tally.bytes_sent += count as u64;
@@ -76,30 +118,8 @@ fn send<M, R>(flow: &mut Flow<M>, message: &[u8], desk: &mut Desk<'_, R>) -> io:
             flow.sent += count;
             Ok(Message::Part)
         }
-        Step::Blocked => Ok(Message::Part),
-        Step::End => Ok(Message::End),
-    }
-}
-
-/// Receives more of a message.
-#[inline]
-fn receive_part<M, R>(
-    flow: &mut Flow<M>,
-    message: &mut [u8],
-    desk: &mut Desk<'_, R>,
-) -> io::Result<Message> {
-    let rest = message.get_mut(flow.got..).unwrap_or_default();
-    let room = rest.len();
-    match step(calls::recv(flow.socket.as_fd(), rest))? {
-        Step::Moved(count) => {
-            flow.counts.bytes_received += count as u64;
-            desk.tally.bytes_received += count as u64;
-            desk.tally.recv_calls += 1;
-            if count == room {
-                flow.got = 0;
-                return Ok(Message::Whole);
-            }
-            flow.got += count;
+        Step::Dropped => {
+            desk.tally.failed_sends += 1;
             Ok(Message::Part)
         }
         Step::Blocked => Ok(Message::Part),
@@ -107,10 +127,36 @@ fn receive_part<M, R>(
     }
 }
 
+/// Receives more of a message. A datagram is whole however long it is.
+#[inline]
+fn receive_part<E: Moves, M, R>(
+    flow: &mut Flow<E, M>,
+    message: &mut [u8],
+    desk: &mut Desk<'_, R>,
+) -> io::Result<Message> {
+    let rest = message.get_mut(flow.got..).unwrap_or_default();
+    let room = rest.len();
+    match received(flow.endpoint.recv(rest))? {
+        Step::Moved(count) => {
+            flow.counts.bytes_received += count as u64;
+            desk.tally.bytes_received += count as u64;
+            desk.tally.recv_calls += 1;
+            if count == room || E::KEEPS_BOUNDARIES {
+                flow.got = 0;
+                return Ok(Message::Whole);
+            }
+            flow.got += count;
+            Ok(Message::Part)
+        }
+        Step::Blocked | Step::Dropped => Ok(Message::Part),
+        Step::End => Ok(Message::End),
+    }
+}
+
 /// Waits for room at a flow, or no longer.
 #[cold]
-fn block<M, P: Poller>(
-    flow: &mut Flow<M>,
+fn block<E: OnSocket, M, P: Poller>(
+    flow: &mut Flow<E, M>,
     token: usize,
     poller: &P,
     blocked: bool,
@@ -120,21 +166,21 @@ fn block<M, P: Poller>(
     }
     flow.blocked = blocked;
     let watch = if blocked { Watch::Write } else { Watch::Read };
-    poller.change(flow.socket.as_fd(), token, watch)
+    poller.change(flow.endpoint.fd(), token, watch)
 }
 
 /// A flow is over.
 #[cold]
-fn finish<M, P: Poller>(flow: &mut Flow<M>, poller: &P) -> io::Result<()> {
+fn finish<E: OnSocket, M, P: Poller>(flow: &mut Flow<E, M>, poller: &P) -> io::Result<()> {
     flow.over = true;
-    poller.remove(flow.socket.as_fd())
+    poller.remove(flow.endpoint.fd())
 }
 
-/// netperf's end of request/response: keeps `flow.room()` requests in flight on each
+/// netperf's end of request/response: keeps `burst` and one requests in flight on each
 /// flow. When the time is over the responses to those in flight are collected.
-pub(super) fn ask<P: Poller, R: Keeps>(
-    flows: &mut [Flow<R::Mark>],
-    poller: &mut P,
+pub(super) fn ask<E: Moves, P: Poller, R: Keeps>(
+    flows: &mut [Flow<E, R::Mark>],
+    by: &mut By<'_, P>,
     (requests, responses): (&mut Ring, &mut Ring),
     burst: usize,
     desk: &mut Desk<'_, R>,
@@ -143,20 +189,29 @@ pub(super) fn ask<P: Poller, R: Keeps>(
     let mut ended = Ended::TimeOver;
     for (token, flow) in flows.iter_mut().enumerate() {
         desk.starts();
-        let message = fill(flow, requests, burst, desk)?;
-        block(flow, token, poller, message == Message::Part)?;
-        if flow.in_flight == 0 && !flow.blocked {
-            finish(flow, poller)?;
-            active -= 1;
-        }
+        let message = fill((flow, token), requests, burst, by.turns, desk)?;
+        active -= usize::from(asked((flow, token), by.poller, message, &mut ended)?);
     }
     desk.publish();
     while active > 0 {
-        if desk.look(flows) == Stage::Abandon {
+        let stage = desk.look(flows);
+        if stage == Stage::Abandon {
             return Ok(Ended::Abandoned);
         }
-        for index in 0..poller.wait()? {
-            let token = poller.token(index);
+        while let Some(token) = by.turns.due(!stage.goes_on()) {
+            let Some(flow) = flows.get_mut(token).filter(|flow| !flow.over) else {
+                continue;
+            };
+            flow.parked = false;
+            let message = fill((flow, token), requests, burst, by.turns, desk)?;
+            active -= usize::from(asked((flow, token), by.poller, message, &mut ended)?);
+        }
+        // Turns may have come to an end of all of them.
+        if active == 0 {
+            break;
+        }
+        for index in 0..by.wait()? {
+            let token = by.poller.token(index);
             let Some(flow) = flows.get_mut(token) else {
                 continue;
             };
@@ -166,7 +221,8 @@ pub(super) fn ask<P: Poller, R: Keeps>(
                 if message == Message::Part {
                     continue;
                 }
-                if message == Message::Whole {
+                // A message that answers nothing, such as one that came twice.
+                if message == Message::Whole && flow.in_flight > 0 {
                     if let Some(mark) = flow.answered() {
                         desk.recorder().end(mark);
                     }
@@ -175,19 +231,9 @@ pub(super) fn ask<P: Poller, R: Keeps>(
                 }
             }
             if message != Message::End {
-                message = fill(flow, requests, burst, desk)?;
-                let part = message == Message::Part;
-                if part != flow.blocked {
-                    block(flow, token, poller, part)?;
-                }
+                message = fill((flow, token), requests, burst, by.turns, desk)?;
             }
-            if message == Message::End {
-                ended = Ended::ByPeer;
-            }
-            if message == Message::End || (flow.in_flight == 0 && !flow.blocked) {
-                finish(flow, poller)?;
-                active -= 1;
-            }
+            active -= usize::from(asked((flow, token), by.poller, message, &mut ended)?);
         }
         desk.publish();
     }
@@ -196,16 +242,21 @@ pub(super) fn ask<P: Poller, R: Keeps>(
 
 /// Sends as many requests as may be in flight; `Part` when the last did not go whole.
 #[inline]
-fn fill<R: Keeps>(
-    flow: &mut Flow<R::Mark>,
+fn fill<E: Moves, R: Keeps>(
+    (flow, token): (&mut Flow<E, R::Mark>, usize),
     requests: &mut Ring,
     burst: usize,
+    turns: &mut Turns,
     desk: &mut Desk<'_, R>,
 ) -> io::Result<Message> {
     loop {
-        if flow.sent == 0 {
+        if flow.sent == 0 && !flow.blocked {
             // Nothing is begun that was not begun before the end.
-            if flow.in_flight > burst || flow.left == 0 || !desk.goes_on() {
+            if flow.in_flight > burst || flow.left == 0 || flow.parked || !desk.goes_on() {
+                return Ok(Message::Whole);
+            }
+            if !turns.may(token) {
+                flow.parked = true;
                 return Ok(Message::Whole);
             }
             let mark = desk.recorder().begin();
@@ -215,17 +266,43 @@ fn fill<R: Keeps>(
             Message::Whole => {
                 flow.in_flight += 1;
                 flow.left -= 1;
+                if flow.blocked {
+                    return Ok(Message::Whole);
+                }
             }
             message @ (Message::Part | Message::End) => return Ok(message),
         }
     }
 }
 
+/// What a flow waits for now; whether it is over.
+#[inline]
+fn asked<E: Moves, M, P: Poller>(
+    (flow, token): (&mut Flow<E, M>, usize),
+    poller: &P,
+    message: Message,
+    ended: &mut Ended,
+) -> io::Result<bool> {
+    let part = message == Message::Part;
+    if part != flow.blocked {
+        block(flow, token, poller, part)?;
+    }
+    if message == Message::End {
+        *ended = Ended::ByPeer;
+    }
+    let idle = flow.in_flight == 0 && !flow.blocked && !flow.parked;
+    if message == Message::End || idle {
+        finish(flow, poller)?;
+        return Ok(true);
+    }
+    Ok(false)
+}
+
 /// netserver's end of request/response: a response for every request, until the other
 /// end has finished each flow.
-pub(super) fn answer<P: Poller, R: Keeps>(
-    flows: &mut [Flow<R::Mark>],
-    poller: &mut P,
+pub(super) fn answer<E: Moves, P: Poller, R: Keeps>(
+    flows: &mut [Flow<E, R::Mark>],
+    by: &mut By<'_, P>,
     (requests, responses): (&mut Ring, &mut Ring),
     desk: &mut Desk<'_, R>,
 ) -> io::Result<Ended> {
@@ -234,8 +311,21 @@ pub(super) fn answer<P: Poller, R: Keeps>(
         if desk.look(flows) == Stage::Abandon {
             return Ok(Ended::Abandoned);
         }
-        for index in 0..poller.wait()? {
-            let token = poller.token(index);
+        while let Some(token) = by.turns.due(false) {
+            let Some(flow) = flows.get_mut(token).filter(|flow| !flow.over) else {
+                continue;
+            };
+            flow.parked = false;
+            by.poller.change(flow.endpoint.fd(), token, Watch::Read)?;
+            let message = respond((flow, token), responses, by, desk)?;
+            active -= usize::from(answered(flow, by.poller, message)?);
+        }
+        // Turns may have come to an end of all of them.
+        if active == 0 {
+            break;
+        }
+        for index in 0..by.wait()? {
+            let token = by.poller.token(index);
             let Some(flow) = flows.get_mut(token) else {
                 continue;
             };
@@ -247,57 +337,100 @@ pub(super) fn answer<P: Poller, R: Keeps>(
                 }
             }
             if message == Message::Whole {
-                message = send(flow, responses.advance(), desk)?;
-                if message == Message::Whole {
-                    flow.counts.transactions += 1;
-                    desk.tally.transactions += 1;
-                }
-                let part = message == Message::Part;
-                if part != flow.blocked {
-                    block(flow, token, poller, part)?;
-                }
+                message = respond((flow, token), responses, by, desk)?;
             }
-            if message == Message::End {
-                finish(flow, poller)?;
-                end_ours(flow);
-                active -= 1;
-            }
+            active -= usize::from(answered(flow, by.poller, message)?);
         }
         desk.publish();
     }
     Ok(Ended::ByPeer)
 }
 
+/// Sends a response, or what is left of one, when its turn has come.
+#[inline]
+fn respond<E: Moves, P: Poller, R: Keeps>(
+    (flow, token): (&mut Flow<E, R::Mark>, usize),
+    responses: &mut Ring,
+    by: &mut By<'_, P>,
+    desk: &mut Desk<'_, R>,
+) -> io::Result<Message> {
+    if !flow.blocked && !by.turns.may(token) {
+        flow.parked = true;
+        // The next request waits with this response.
+        by.poller
+            .change(flow.endpoint.fd(), token, Watch::Nothing)?;
+        return Ok(Message::Part);
+    }
+    let message = send(flow, responses.advance(), desk)?;
+    if message == Message::Whole {
+        flow.counts.transactions += 1;
+        desk.tally.transactions += 1;
+    }
+    let part = message == Message::Part;
+    if part != flow.blocked {
+        block(flow, token, by.poller, part)?;
+    }
+    Ok(message)
+}
+
+/// Whether a flow that was answered is over.
+#[inline]
+fn answered<E: Moves, M, P: Poller>(
+    flow: &mut Flow<E, M>,
+    poller: &P,
+    message: Message,
+) -> io::Result<bool> {
+    if message != Message::End {
+        return Ok(false);
+    }
+    finish(flow, poller)?;
+    end_ours(flow);
+    Ok(true)
+}
+
 /// netserver ends its direction as soon as the other end has: that says that everything
 /// was read.
 #[cold]
-fn end_ours<M>(flow: &Flow<M>) {
-    // A connection that is gone needs no end.
-    let _gone = calls::half_close(flow.socket.as_fd());
+fn end_ours<E: Moves, M>(flow: &Flow<E, M>) {
+    // A connection that is gone, or a socket without one, needs no end.
+    let _gone = calls::half_close(flow.endpoint.fd());
 }
 
 /// Sends on every flow until the time or the flow's share is over.
-pub(super) fn push<P: Poller, R: Keeps>(
-    flows: &mut [Flow<R::Mark>],
-    poller: &mut P,
+pub(super) fn push<E: Moves, P: Poller, R: Keeps>(
+    flows: &mut [Flow<E, R::Mark>],
+    by: &mut By<'_, P>,
     ring: &mut Ring,
     desk: &mut Desk<'_, R>,
 ) -> io::Result<Ended> {
     let mut active = flows.len();
     let mut ended = Ended::Complete;
-    for flow in flows.iter_mut() {
+    for (token, flow) in flows.iter_mut().enumerate() {
         desk.starts();
-        active -= usize::from(push_once(flow, poller, ring, desk, &mut ended)?);
+        active -= usize::from(push_once((flow, token), by, ring, desk, &mut ended)?);
     }
     while active > 0 {
         if !desk.look(flows).goes_on() {
             return Ok(Ended::TimeOver);
         }
-        for index in 0..poller.wait()? {
-            let Some(flow) = flows.get_mut(poller.token(index)) else {
+        while let Some(token) = by.turns.due(false) {
+            let Some(flow) = flows.get_mut(token).filter(|flow| !flow.over) else {
                 continue;
             };
-            active -= usize::from(push_once(flow, poller, ring, desk, &mut ended)?);
+            flow.parked = false;
+            by.poller.change(flow.endpoint.fd(), token, Watch::Write)?;
+            active -= usize::from(push_once((flow, token), by, ring, desk, &mut ended)?);
+        }
+        // Turns may have come to an end of all of them.
+        if active == 0 {
+            break;
+        }
+        for index in 0..by.wait()? {
+            let token = by.poller.token(index);
+            let Some(flow) = flows.get_mut(token).filter(|flow| !flow.parked) else {
+                continue;
+            };
+            active -= usize::from(push_once((flow, token), by, ring, desk, &mut ended)?);
         }
         desk.publish();
     }
@@ -306,27 +439,40 @@ pub(super) fn push<P: Poller, R: Keeps>(
 
 /// One send on a flow; whether the flow is over.
 #[inline]
-fn push_once<P: Poller, R: Keeps>(
-    flow: &mut Flow<R::Mark>,
-    poller: &P,
+fn push_once<E: Moves, P: Poller, R: Keeps>(
+    (flow, token): (&mut Flow<E, R::Mark>, usize),
+    by: &mut By<'_, P>,
     ring: &mut Ring,
     desk: &mut Desk<'_, R>,
     ended: &mut Ended,
 ) -> io::Result<bool> {
     let buffer = ring.advance();
     let room = usize::try_from(flow.left).map_or(buffer.len(), |left| left.min(buffer.len()));
+    // A message that may be lost goes whole, or it would be another one.
+    let room = if E::KEEPS_BOUNDARIES {
+        whole(&flow.endpoint, room, buffer.len())
+    } else {
+        room
+    };
     if room > 0 {
+        if !by.turns.may(token) {
+            flow.parked = true;
+            by.poller
+                .change(flow.endpoint.fd(), token, Watch::Nothing)?;
+            return Ok(false);
+        }
         let mark = desk.recorder().begin();
-        match step(calls::send(flow.socket.as_fd(), &buffer[..room]))? {
+        match sent(flow.endpoint.send(&buffer[..room]))? {
             Step::Moved(count) => {
                 if count == room {
                     desk.recorder().end(mark);
                 }
-                flow.left -= count as u64;
+                flow.left = flow.left.saturating_sub(count as u64);
                 flow.counts.bytes_sent += count as u64;
                 desk.tally.bytes_sent += count as u64;
-                desk.tally.send_calls += 1;
+                desk.tally.send_calls += flow.endpoint.messages_sent(count);
             }
+            Step::Dropped => desk.tally.failed_sends += 1,
             Step::Blocked => {}
             Step::End => {
                 *ended = Ended::ByPeer;
@@ -335,15 +481,23 @@ fn push_once<P: Poller, R: Keeps>(
         }
     }
     if flow.left == 0 {
-        finish(flow, poller)?;
+        finish(flow, by.poller)?;
     }
     Ok(flow.over)
 }
 
+/// As many bytes as whole messages take. A buffer may hold many of them.
+#[inline]
+fn whole<E: Endpoint>(endpoint: &E, room: usize, buffer: usize) -> usize {
+    let messages = usize::try_from(endpoint.messages_sent(buffer)).unwrap_or(1);
+    let message = (buffer / messages.max(1)).max(1);
+    (room.div_ceil(message) * message).min(buffer)
+}
+
 /// Receives on every flow until the other end has finished it.
-pub(super) fn pull<P: Poller, R: Keeps>(
-    flows: &mut [Flow<R::Mark>],
-    poller: &mut P,
+pub(super) fn pull<E: Moves, P: Poller, R: Keeps>(
+    flows: &mut [Flow<E, R::Mark>],
+    by: &mut By<'_, P>,
     ring: &mut Ring,
     desk: &mut Desk<'_, R>,
 ) -> io::Result<Ended> {
@@ -353,12 +507,12 @@ pub(super) fn pull<P: Poller, R: Keeps>(
         if desk.look(flows) == Stage::Abandon {
             return Ok(Ended::Abandoned);
         }
-        for index in 0..poller.wait()? {
-            let Some(flow) = flows.get_mut(poller.token(index)) else {
+        for index in 0..by.wait()? {
+            let Some(flow) = flows.get_mut(by.poller.token(index)) else {
                 continue;
             };
             let mark = desk.recorder().begin();
-            match step(calls::recv(flow.socket.as_fd(), ring.advance()))? {
+            match received(flow.endpoint.recv(ring.advance()))? {
                 Step::Moved(count) => {
                     desk.recorder().end(mark);
                     if flow.counts.bytes_received == 0 {
@@ -366,11 +520,11 @@ pub(super) fn pull<P: Poller, R: Keeps>(
                     }
                     flow.counts.bytes_received += count as u64;
                     desk.tally.bytes_received += count as u64;
-                    desk.tally.recv_calls += 1;
+                    desk.tally.recv_calls += flow.endpoint.messages_received();
                 }
-                Step::Blocked => {}
+                Step::Blocked | Step::Dropped => {}
                 Step::End => {
-                    finish(flow, poller)?;
+                    finish(flow, by.poller)?;
                     end_ours(flow);
                     active -= 1;
                 }

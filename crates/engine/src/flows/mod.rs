@@ -8,58 +8,128 @@
 pub mod client;
 mod close;
 mod conductor;
+mod connect;
 mod crew;
+mod ends;
 mod flow;
 mod loops;
 mod open;
 mod poller;
 pub mod server;
 mod shared;
+mod transactions;
+mod turns;
 mod worker;
 
-use netperf_model::{EndPlan, Limit, Many, ServerJob, TestId, TestPlan, TransportId};
+use netperf_model::plan::TouchPlan;
+use netperf_model::{
+    EndPlan, Feature, Limit, Many, ServerJob, TestId, TestPlan, TransportId, Workers,
+};
+
+use crate::error::{EngineError, Operation};
+
+/// What the flows of a transport are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Connections whose sockets tell by themselves what can be done: a thread has many.
+    Connections,
+    /// Connections that hold back some of what has come, or wait by themselves: each has
+    /// a thread of its own.
+    Threads,
+    /// Datagrams, to a socket at netserver for each flow.
+    Datagrams,
+}
+
+impl Kind {
+    /// `None` where there are no flows.
+    const fn of(transport: TransportId) -> Option<Self> {
+        match transport {
+            TransportId::Tcp
+            | TransportId::IpDefault
+            | TransportId::Mptcp
+            | TransportId::Sctp
+            | TransportId::Dccp
+            | TransportId::UnixStream
+            | TransportId::UnixSeqPacket
+            | TransportId::Vsock
+            | TransportId::VsockSeqPacket
+            | TransportId::Ktls => Some(Self::Connections),
+            TransportId::Tls | TransportId::XtiTcp => Some(Self::Threads),
+            TransportId::Udp | TransportId::UdpLite => Some(Self::Datagrams),
+            TransportId::Sdp
+            | TransportId::SctpMany
+            | TransportId::UnixDatagram
+            | TransportId::XtiUdp
+            | TransportId::Llc1
+            | TransportId::Llc2
+            | TransportId::Packet
+            | TransportId::Atm => None,
+        }
+    }
+}
 
 /// Why a plan cannot have many flows; `None` when it can. The end of a sentence that
 /// begins with "many flows".
 #[must_use]
-pub fn refusal(plan: &TestPlan) -> Option<&'static str> {
-    let unusual = |end: &EndPlan| end.pace.is_some_and(|pace| pace.burst > 0);
-    let touches = |end: &EndPlan| end.touch != netperf_model::TouchPlan::default();
+pub fn refusal(plan: &TestPlan) -> Option<String> {
+    let Some(kind) = Kind::of(plan.transport) else {
+        return Some("are not there for this transport".to_owned());
+    };
+    of_threads(plan, kind)
+        .or_else(|| of_kind(plan, kind).map(str::to_owned))
+        .or_else(|| of_ways(plan))
+}
+
+/// Whether there are too few threads.
+fn of_threads(plan: &TestPlan, kind: Kind) -> Option<String> {
+    let many = plan.many.as_ref()?;
+    let few = |workers: &Workers| workers.threads.is_some_and(|threads| threads < many.flows);
+    let few = kind == Kind::Threads && (few(&many.local) || few(&many.remote));
+    few.then(|| {
+        format!(
+            "over this transport have a thread each: use --threads {}",
+            many.flows
+        )
+    })
+}
+
+/// Whether a connection of a transport is no more than a socket that connects.
+const fn connects(transport: TransportId) -> bool {
+    matches!(
+        transport,
+        TransportId::Tcp
+            | TransportId::IpDefault
+            | TransportId::Mptcp
+            | TransportId::UnixStream
+            | TransportId::UnixSeqPacket
+            | TransportId::Vsock
+            | TransportId::VsockSeqPacket
+    )
+}
+
+/// What flows of this kind cannot do.
+fn of_kind(plan: &TestPlan, kind: Kind) -> Option<&'static str> {
+    let datagrams = kind == Kind::Datagrams;
     let empty = |size: Option<u32>| size == Some(0);
     let reasons = [
-        (
-            !has_loops(plan.transport),
-            "are not there for this transport",
-        ),
         (plan.control.is_none(), "take a netserver: leave out -N"),
         (
-            plan.flow.connects,
-            "are not there for tests that connect each time",
+            plan.flow.connects && !connects(plan.transport),
+            "do not connect each time over this transport",
         ),
         (
-            matches!(plan.test, TestId::TcpMss | TestId::TcpSendfile),
-            "are not there for this test",
-        ),
-        (
-            unusual(&plan.local) || unusual(&plan.remote),
-            "are not paced: leave out -b and -w",
-        ),
-        (
-            touches(&plan.local) || touches(&plan.remote),
-            "do not touch their buffers: leave out -k and -K",
+            datagrams && !plan.flow.sends,
+            "are no datagrams that only netserver sends",
         ),
         (
             netperf_model::rate::asked(plan).is_some(),
             "keep to no rate: leave out --rate",
         ),
         (
-            plan.local.copy_avoidance || plan.use_write,
-            "are moved by send and recv: leave out -V and -I",
+            datagrams && plan.recv_timeout.is_some(),
+            "wait for every response: leave out -e",
         ),
-        (
-            !plan.local.features().is_empty() || !plan.remote.features().is_empty(),
-            "have no data path but the usual one: leave out --io and what goes with it",
-        ),
+        (plan.test == TestId::TcpMss, "are not there for this test"),
         (
             plan.local.socket.fast_open,
             "are connected before they begin: leave out -F",
@@ -81,13 +151,68 @@ pub fn refusal(plan: &TestPlan) -> Option<&'static str> {
     found.map(|(_, reason)| reason)
 }
 
+/// What flows can be asked for besides, at either end.
+const KNOWN: [Feature; 8] = [
+    Feature::Poll,
+    Feature::Epoll,
+    Feature::Discard,
+    Feature::BusyPoll,
+    Feature::QuickAck,
+    Feature::NotSentLowAt,
+    Feature::Device,
+    Feature::Mark,
+];
+
+/// Ways to move bytes that flows do not know.
+fn of_ways(plan: &TestPlan) -> Option<String> {
+    let ends = [&plan.local, &plan.remote];
+    let mut features = ends.into_iter().flat_map(EndPlan::features);
+    if let Some(feature) = features.find(|feature| !KNOWN.contains(feature)) {
+        return Some(format!(
+            "are moved by the usual calls: leave out {}",
+            feature.option()
+        ));
+    }
+    let any = |is: fn(&EndPlan) -> bool| ends.into_iter().any(is);
+    let reasons = [
+        (
+            any(|end| end.touch != TouchPlan::default()),
+            "do not touch their buffers: leave out -k and -K",
+        ),
+        (
+            any(|end| end.auto_io),
+            "have no trials before them: leave out --io auto",
+        ),
+        (
+            plan.local.copy_avoidance,
+            "are received with a copy: leave out -V",
+        ),
+        (
+            any(|end| end.io.discard) && plan.transport != TransportId::Tcp,
+            "are thrown away in the kernel over TCP only: leave out --discard",
+        ),
+    ];
+    let found = reasons.into_iter().find(|(applies, _)| *applies);
+    found.map(|(_, reason)| reason.to_owned())
+}
+
 fn timed(plan: &TestPlan) -> bool {
     matches!(plan.limit, Limit::Time(_))
 }
 
 /// Whether netserver can do what it is asked for with many flows.
 pub(crate) fn serves(job: &ServerJob) -> bool {
-    has_loops(job.transport) && !job.flow.connects
+    let Some(kind) = Kind::of(job.transport) else {
+        return false;
+    };
+    let sends = kind == Kind::Datagrams && !job.flow.sends;
+    let connects = !job.flow.connects || connects(job.transport);
+    let known = job
+        .end
+        .features()
+        .iter()
+        .all(|feature| KNOWN.contains(feature));
+    connects && !sends && known && !job.end.copy_avoidance
 }
 
 /// How many of all units are for the flow of this index.
@@ -96,19 +221,7 @@ pub fn share(units: u64, flows: u32, index: u32) -> u64 {
     flow::shares(units, flows)(index)
 }
 
-/// Whether the loops can move the data of a transport: reliable, connected, and moved by
-/// send and recv on a plain socket.
-#[must_use]
-pub const fn has_loops(transport: TransportId) -> bool {
-    matches!(
-        transport,
-        TransportId::Tcp
-            | TransportId::IpDefault
-            | TransportId::Mptcp
-            | TransportId::UnixStream
-            | TransportId::UnixSeqPacket
-            | TransportId::Vsock
-            | TransportId::VsockSeqPacket
-            | TransportId::XtiTcp
-    )
+/// A transport that has no flows, although somebody asked for them.
+fn no_flows(operation: Operation) -> EngineError {
+    operation.failed()(std::io::ErrorKind::Unsupported.into())
 }

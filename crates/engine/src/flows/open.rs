@@ -1,20 +1,22 @@
-//! Opening the connections of a worker, many at the same time.
+//! Opening connections, many at the same time.
 
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Family, SocketPlan, TransportId};
 use netperf_os::events::{Epoll, Events, Watch};
-use netperf_os::{SockAddr, Socket};
-use netperf_transport::socket;
+use netperf_os::{SockAddr, Socket, io as calls};
+use netperf_transport::meeting::{Connects, Met, OnSocket};
+use netperf_transport::{Endpoint, socket};
 
 use super::shared::{Shared, Stage};
 use crate::error::{EngineError, Operation};
 
-/// How long all connections of a worker may take.
+/// How long all connections may take.
 const WITHIN: Duration = Duration::from_secs(30);
 /// How long to leave a full queue alone.
 const BREATHER: Duration = Duration::from_millis(1);
@@ -32,6 +34,107 @@ pub(super) struct How<'a> {
     pub(super) options: &'a SocketPlan,
     /// Where they come from; `None` leaves that to the kernel.
     pub(super) from: Option<SocketAddr>,
+}
+
+/// The flows of all threads, opened in their order by whichever thread comes first.
+///
+/// netserver deals out connections in the order in which they come, as this deals them out:
+/// a thread at one end then talks to one thread at the other, and where both are on one host
+/// they may as well be on one CPU.
+#[derive(Debug)]
+pub(super) struct Opening<E>(Mutex<Opened<E>>);
+
+#[derive(Debug)]
+enum Opened<E> {
+    NotYet,
+    Dealt(Vec<Vec<E>>),
+    Failed,
+}
+
+impl<E> Opening<E> {
+    /// Nothing is open.
+    pub(super) const fn new() -> Self {
+        Self(Mutex::new(Opened::NotYet))
+    }
+
+    /// The flows of one of so many threads; `all` opens those of all.
+    ///
+    /// # Errors
+    /// What `all` reports, to one thread; `ConnectionAborted` to the others.
+    pub(super) fn part(
+        &self,
+        index: u32,
+        threads: u32,
+        all: impl FnOnce() -> Result<Vec<E>, EngineError>,
+    ) -> Result<Vec<E>, EngineError> {
+        let mut opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*opened, Opened::NotYet) {
+            *opened = Opened::Failed;
+            *opened = Opened::Dealt(deal(all()?, threads));
+        }
+        let index = usize::try_from(index).unwrap_or(usize::MAX);
+        let part = match &mut *opened {
+            Opened::Dealt(parts) => parts.get_mut(index).map(std::mem::take),
+            Opened::NotYet | Opened::Failed => None,
+        };
+        drop(opened);
+        let failed = || Operation::Connect.failed()(io::ErrorKind::ConnectionAborted.into());
+        part.ok_or_else(failed)
+    }
+}
+
+/// Deals flows out to threads, one to each in turn.
+pub(super) fn deal<E>(flows: Vec<E>, threads: u32) -> Vec<Vec<E>> {
+    let mut parts: Vec<Vec<E>> = (0..threads.max(1)).map(|_| Vec::new()).collect();
+    let count = parts.len();
+    for (index, flow) in flows.into_iter().enumerate() {
+        if let Some(part) = parts.get_mut(index % count) {
+            part.push(flow);
+        }
+    }
+    parts
+}
+
+impl How<'_> {
+    /// A socket that is where it is to be.
+    pub(super) fn socket(&self) -> Result<Socket, EngineError> {
+        let socket = socket::open_again(self.transport, self.family, self.options)
+            .map_err(Operation::Create.failed())?;
+        if let Some(from) = self.from {
+            socket::bind(&socket, from).map_err(Operation::Bind.failed())?;
+        }
+        Ok(socket)
+    }
+}
+
+/// Opens a connection to each of `targets`, one after the other.
+///
+/// # Errors
+/// When one of them cannot be opened in time.
+pub(super) fn open_each<'t, C: Connects>(
+    opened: How<'_>,
+    how: &C,
+    targets: impl Iterator<Item = &'t SockAddr>,
+    shared: &Shared,
+) -> Result<Vec<C::Endpoint>, EngineError> {
+    let deadline = clock::now().plus(WITHIN);
+    let one = |target: &SockAddr| {
+        let socket = opened.socket()?;
+        let connected = calls::set_patience(socket.as_fd(), Some(deadline.left().max(LOOK)))
+            .and_then(|()| {
+                let mut give_up = || deadline.left().is_zero() || shared.stage() == Stage::Abandon;
+                how.connect(socket, target, &mut give_up)
+            });
+        match connected.map_err(Operation::Connect.failed())? {
+            Met::Connected(mut endpoint) => {
+                endpoint.begin();
+                calls::set_patience(endpoint.fd(), None).map_err(Operation::Connect.failed())?;
+                Ok(endpoint)
+            }
+            Met::GivenUp => Err(Operation::Connect.failed()(io::ErrorKind::TimedOut.into())),
+        }
+    };
+    targets.map(one).collect()
 }
 
 /// Connections under way.
@@ -84,17 +187,7 @@ impl Dialling<'_> {
         token: u64,
         shared: &Shared,
     ) -> Result<Socket, EngineError> {
-        let How {
-            transport,
-            family,
-            options,
-            from,
-        } = self.how;
-        let socket =
-            socket::open_again(transport, family, options).map_err(Operation::Create.failed())?;
-        if let Some(from) = from {
-            socket::bind(&socket, from).map_err(Operation::Bind.failed())?;
-        }
+        let socket = self.how.socket()?;
         self.connect(&socket, target, token, shared)
             .map_err(Operation::Connect.failed())?;
         Ok(socket)
@@ -156,5 +249,38 @@ impl Dialling<'_> {
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_are_opened_once_and_dealt_out_in_their_order() {
+        let opening = Opening::new();
+        let mut calls = 0;
+        let mut part = |index| {
+            let all = || {
+                calls += 1;
+                Ok((0..7).collect())
+            };
+            opening.part(index, 3, all).unwrap()
+        };
+        assert_eq!(part(1), [1, 4]);
+        assert_eq!(part(0), [0, 3, 6]);
+        assert_eq!(part(2), [2, 5]);
+        assert_eq!(calls, 1);
+    }
+
+    #[test]
+    fn a_failure_is_told_once_and_the_others_stop() {
+        let opening = Opening::<u32>::new();
+        let fails = || Err(Operation::Connect.failed()(io::ErrorKind::TimedOut.into()));
+        let kind = |error: EngineError| error.error.kind();
+        let first = opening.part(0, 2, fails).map_err(kind);
+        assert_eq!(first, Err(io::ErrorKind::TimedOut));
+        let second = opening.part(1, 2, || Ok(vec![1])).map_err(kind);
+        assert_eq!(second, Err(io::ErrorKind::ConnectionAborted));
     }
 }

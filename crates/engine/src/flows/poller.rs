@@ -4,24 +4,34 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use netperf_os::Socket;
-use netperf_os::events::{Epoll, Events, Watch};
+use netperf_os::events::{Chime, Epoll, Events, Watch};
+use netperf_os::io as calls;
 
-/// How long a worker waits at most before it looks at the stage.
+/// How long a call of a flow alone waits at most before the worker looks at the stage.
 const NAP: Duration = Duration::from_millis(20);
 /// Events that are taken at once.
 const EVENTS: usize = 256;
+/// The token of the chime, which is no flow's.
+const CHIME: u64 = u64::MAX;
 
 /// Says which flows can go on.
 pub(super) trait Poller: Sized {
-    /// Waits for these sockets; each carries its place as its token.
-    fn new<'s>(sockets: impl Iterator<Item = &'s Socket>, watch: Watch) -> io::Result<Self>;
+    /// Waits for these sockets; each carries its place as its token. The chime ends a
+    /// wait, too.
+    fn new<'s>(
+        sockets: impl Iterator<Item = BorrowedFd<'s>>,
+        watch: Watch,
+        chime: &Chime,
+    ) -> io::Result<Self>;
 
-    /// Waits a while: how many flows can go on.
-    fn wait(&mut self) -> io::Result<usize>;
+    /// Waits, for so long at most where a time is given: how many flows can go on.
+    fn wait(&mut self, within: Option<Duration>) -> io::Result<usize>;
 
-    /// The place of one of them.
+    /// The place of one of them; one that no flow has where it was the chime.
     fn token(&self, index: usize) -> usize;
+
+    /// Another socket is waited for.
+    fn add(&self, fd: BorrowedFd<'_>, token: usize, watch: Watch) -> io::Result<()>;
 
     /// Something else is waited for at a flow.
     fn change(&self, fd: BorrowedFd<'_>, token: usize, watch: Watch) -> io::Result<()>;
@@ -38,11 +48,16 @@ pub(super) struct Together {
 }
 
 impl Poller for Together {
-    fn new<'s>(sockets: impl Iterator<Item = &'s Socket>, watch: Watch) -> io::Result<Self> {
+    fn new<'s>(
+        sockets: impl Iterator<Item = BorrowedFd<'s>>,
+        watch: Watch,
+        chime: &Chime,
+    ) -> io::Result<Self> {
         let epoll = Epoll::new()?;
+        epoll.add(chime.as_fd(), CHIME, Watch::News)?;
         for (token, socket) in (0..).zip(sockets) {
-            socket.set_nonblocking(true)?;
-            epoll.add(socket.as_fd(), token, watch)?;
+            calls::set_nonblocking(socket, true)?;
+            epoll.add(socket, token, watch)?;
         }
         Ok(Self {
             epoll,
@@ -51,13 +66,21 @@ impl Poller for Together {
     }
 
     #[inline]
-    fn wait(&mut self) -> io::Result<usize> {
-        self.epoll.wait(&mut self.events, NAP)
+    fn wait(&mut self, within: Option<Duration>) -> io::Result<usize> {
+        match within {
+            // A time would cost a timer in the kernel for each wait.
+            None => self.epoll.wait_for_ever(&mut self.events),
+            Some(within) => self.epoll.wait(&mut self.events, within),
+        }
     }
 
     #[inline]
     fn token(&self, index: usize) -> usize {
         usize::try_from(self.events.at(index).token).unwrap_or(usize::MAX)
+    }
+
+    fn add(&self, fd: BorrowedFd<'_>, token: usize, watch: Watch) -> io::Result<()> {
+        self.epoll.add(fd, token as u64, watch)
     }
 
     fn change(&self, fd: BorrowedFd<'_>, token: usize, watch: Watch) -> io::Result<()> {
@@ -69,29 +92,74 @@ impl Poller for Together {
     }
 }
 
-/// One flow: its own calls wait, and come back after a while. That spares the call that
-/// waits for many.
+/// As [`Together`], but it never sleeps (`--io poll`).
 #[derive(Debug)]
-pub(super) struct Alone;
+pub(super) struct Spinning(Together);
 
-impl Poller for Alone {
-    fn new<'s>(sockets: impl Iterator<Item = &'s Socket>, _: Watch) -> io::Result<Self> {
+impl Poller for Spinning {
+    fn new<'s>(
+        sockets: impl Iterator<Item = BorrowedFd<'s>>,
+        watch: Watch,
+        chime: &Chime,
+    ) -> io::Result<Self> {
+        Together::new(sockets, watch, chime).map(Self)
+    }
+
+    #[inline]
+    fn wait(&mut self, _: Option<Duration>) -> io::Result<usize> {
+        self.0.wait(Some(Duration::ZERO))
+    }
+
+    #[inline]
+    fn token(&self, index: usize) -> usize {
+        self.0.token(index)
+    }
+
+    fn add(&self, fd: BorrowedFd<'_>, token: usize, watch: Watch) -> io::Result<()> {
+        self.0.add(fd, token, watch)
+    }
+
+    fn change(&self, fd: BorrowedFd<'_>, token: usize, watch: Watch) -> io::Result<()> {
+        self.0.change(fd, token, watch)
+    }
+
+    fn remove(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
+        self.0.remove(fd)
+    }
+}
+
+/// One flow: its own calls wait, and come back after a while, or at once where the worker
+/// is to spin. That spares the call that waits for many.
+#[derive(Debug)]
+pub(super) struct Alone<const SPINS: bool>;
+
+impl<const SPINS: bool> Poller for Alone<SPINS> {
+    fn new<'s>(
+        sockets: impl Iterator<Item = BorrowedFd<'s>>,
+        _: Watch,
+        _: &Chime,
+    ) -> io::Result<Self> {
         for socket in sockets {
-            socket.set_nonblocking(false)?;
-            socket.set_read_timeout(Some(NAP))?;
-            socket.set_write_timeout(Some(NAP))?;
+            calls::set_nonblocking(socket, SPINS)?;
+            if !SPINS {
+                calls::set_patience(socket, Some(NAP))?;
+            }
         }
         Ok(Self)
     }
 
     #[inline]
-    fn wait(&mut self) -> io::Result<usize> {
+    fn wait(&mut self, _: Option<Duration>) -> io::Result<usize> {
         Ok(1)
     }
 
     #[inline]
     fn token(&self, _: usize) -> usize {
         0
+    }
+
+    fn add(&self, _: BorrowedFd<'_>, _: usize, _: Watch) -> io::Result<()> {
+        Ok(())
     }
 
     fn change(&self, _: BorrowedFd<'_>, _: usize, _: Watch) -> io::Result<()> {

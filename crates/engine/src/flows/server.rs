@@ -1,30 +1,46 @@
 //! netserver's end of many flows.
 
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use netperf_measure::clock;
+use netperf_measure::clock::{self, Moment};
 use netperf_model::{EndResult, Limit as LimitPlan, ServerJob, Tally};
-use netperf_os::Socket;
 use netperf_os::wait::{Interest, any_ready};
+use netperf_os::{Socket, io as calls};
+use netperf_transport::io::Discarding;
+use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket};
+use netperf_transport::place::Placed;
+use netperf_transport::registry::{self, Asked, Visitor};
+use netperf_transport::socket::{self, Side};
+use netperf_transport::tcp::Tcp;
+use netperf_transport::udp::{Aimed, Udp};
 
 use super::client::facts;
 use super::conductor::{Score, conduct};
 use super::crew::{self, Common, Work};
+use super::ends::{Connections, Datagrams, Ends};
 use super::flow::shares;
+use super::loops::Moves;
+use super::no_flows;
+use super::open::deal;
 use super::shared::{Shared, Stage};
+use super::transactions::answers;
+use super::worker::Report;
 use crate::end;
-use crate::error::{EngineError, Operation};
+use crate::error::{EngineError, Operation, refused};
 use crate::live::Live;
-use crate::server::{PAD, PATIENCE, Server, only_sends};
+use crate::server::{IDLE, PAD, PATIENCE, Server, only_sends};
 use crate::stop::{Ended, control_has_ended};
 
 /// How long no further connection may come while some are missing.
 const NEXT_CONNECTION: Duration = Duration::from_secs(15);
 /// How often the control connection is looked at meanwhile.
 const LOOK: Duration = Duration::from_millis(200);
+/// Where a search for ports goes on once it has come to the highest.
+const LOWEST_PORT: u16 = 32_768;
 
 /// Runs the test: accepts every flow, and then serves all of them.
 pub(crate) fn run(
@@ -32,15 +48,13 @@ pub(crate) fn run(
     control: Option<BorrowedFd<'_>>,
 ) -> Result<EndResult, EngineError> {
     let job = &server.work.job;
-    let setup = server.setup();
+    let setup = &server.work.setup;
     let (flows, workers) = job.many.clone().unwrap_or_default();
-    let threads = crew::threads(&workers, flows);
     // As far as it can be: accepting fails where that is not enough.
     let _limit = netperf_os::process::raise_open_files();
-    let accepted = accept(&server.socket, flows, control).map_err(Operation::Accept.failed())?;
-    let parts = deal(accepted, threads);
+    let threads = crew::threads(&workers, flows, job.transport);
     let count = usize::try_from(threads).unwrap_or(1);
-    let shared = Shared::new(count, Stage::Count);
+    let shared = Shared::new(count, Stage::Count).map_err(Operation::Create.failed())?;
     let live = Live::default();
     let counts = live.of_workers(count);
     let common = Common {
@@ -55,23 +69,38 @@ pub(crate) fn run(
         latency: false,
         closes: false,
     };
-    let sockets = |index: u32| Ok(take(&parts, index));
     let mut meter = Ok(None);
     let controls: Vec<BorrowedFd<'_>> = control.into_iter().collect();
-    let (reports, conducted) = common.run(sockets, share(job, flows), || {
-        conduct(&shared, &counts, &score(job), &controls, &mut |stage| {
-            if stage == Stage::Count {
-                meter = end::meter(&job.end);
-            }
-        })
-    });
+    let asked = Asked {
+        socket: &job.end.socket,
+        associations: job.associations,
+        exchange: job.flow.is_request_response(),
+    };
+    let visiting = Visiting {
+        job,
+        listener: &server.socket,
+        further: server.further,
+        flows,
+        control,
+        common,
+        conduct: || {
+            conduct(&shared, &counts, &score(job), &controls, &mut |stage| {
+                if stage == Stage::Count {
+                    meter = end::meter(&job.end);
+                }
+            })
+        },
+    };
+    let (reports, conducted) = registry::visit(job.transport, asked, visiting)?;
     let sampled = conducted.opened.elapsed();
     let reports = crew::all(reports, conducted.lost.is_some())?;
     let abandoned = reports
         .iter()
         .any(|report| report.ended == Ended::Abandoned);
     // Nothing came in the time that netserver waited for the end.
-    let in_vain = if abandoned && !only_sends(job) {
+    let in_vain = if job.flow.connects {
+        conducted.idle
+    } else if abandoned && !only_sends(job) {
         PAD
     } else {
         Duration::ZERO
@@ -119,6 +148,9 @@ fn share(job: &ServerJob, flows: u32) -> impl Fn(u32) -> u64 + use<> {
 }
 
 fn score(job: &ServerJob) -> Score {
+    if job.flow.connects {
+        return score_of_transactions(job);
+    }
     let (stages, patience) = match job.limit {
         LimitPlan::Time(length) if only_sends(job) => {
             let abandon = (length + PAD, Stage::Abandon);
@@ -132,11 +164,153 @@ fn score(job: &ServerJob) -> Score {
     Score {
         stages,
         patience,
-        by_user: None,
+        ..Score::default()
     }
 }
 
-/// Accepts this many connections. Their time begins when the last has come.
+/// Nothing tells of the end but the amount, or that nobody connects any more.
+fn score_of_transactions(job: &ServerJob) -> Score {
+    match job.limit {
+        LimitPlan::Time(length) => Score {
+            stages: vec![(length + PAD, Stage::Abandon)],
+            idle: Some((length, IDLE)),
+            ..Score::default()
+        },
+        LimitPlan::Units(units) => Score {
+            patience: Some(PATIENCE),
+            enough: Some(units),
+            ..Score::default()
+        },
+        LimitPlan::Messages(_) | LimitPlan::UntilStopped => Score {
+            patience: Some(PATIENCE),
+            ..Score::default()
+        },
+    }
+}
+
+/// The flows of a run, to be matched with the transport's types.
+struct Visiting<'r, F> {
+    job: &'r ServerJob,
+    listener: &'r Socket,
+    further: Vec<Socket>,
+    flows: u32,
+    control: Option<BorrowedFd<'r>>,
+    common: Common<'r>,
+    conduct: F,
+}
+
+/// What the threads report, and how they were conducted.
+type Conduct<T> = Result<(Vec<Result<Report, EngineError>>, T), EngineError>;
+
+impl<T, F: FnOnce() -> T> Visitor for Visiting<'_, F> {
+    type Out = Conduct<T>;
+
+    fn stream<C: Connects + Sync>(self, how: C) -> Self::Out {
+        if self.job.flow.connects {
+            return self.transactions::<C>();
+        }
+        let ends = Connections::of::<C>(self.job.transport);
+        let accepted = self.accepted(&how)?.into_iter();
+        let discards = self.job.end.io.discard && self.common.work == Work::Pull;
+        if discards {
+            let endpoints = accepted.map(|endpoint| Discarding(endpoint.into_socket()));
+            self.serve(endpoints.collect(), &ends)
+        } else {
+            let endpoints = accepted.map(|endpoint| Tcp(endpoint.into_socket()));
+            self.serve(endpoints.collect(), &ends)
+        }
+    }
+
+    fn connection<C: Connects + Sync>(self, how: C) -> Self::Out {
+        if self.job.flow.connects {
+            return self.transactions::<C>();
+        }
+        let ends = Connections::of::<C>(self.job.transport);
+        let accepted = self.accepted(&how)?;
+        self.serve(accepted, &ends)
+    }
+
+    fn datagrams<E: Aimed>(mut self, how: Udp<E>) -> Self::Out {
+        let first = self
+            .listener
+            .try_clone()
+            .map_err(Operation::Create.failed())?;
+        let sockets = std::iter::once(first).chain(std::mem::take(&mut self.further));
+        let endpoints = sockets.map(|socket| how.answering(socket));
+        let endpoints: io::Result<Vec<_>> = endpoints.collect();
+        self.serve(endpoints.map_err(Operation::Create.failed())?, &Datagrams)
+    }
+
+    fn addressed<A: Addresses>(self, _: A) -> Self::Out {
+        Err(no_flows(Operation::Accept))
+    }
+}
+
+impl<T, F: FnOnce() -> T> Visiting<'_, F> {
+    /// Serves connections as they come.
+    fn transactions<C: Connects>(self) -> Conduct<T> {
+        let make = C::OF_SOCKET.ok_or_else(|| no_flows(Operation::Accept))?;
+        let (listener, common, direction) = (self.listener, self.common, self.job.flow);
+        listener
+            .set_nonblocking(true)
+            .map_err(Operation::Accept.failed())?;
+        // A flow has one connection at a time; one more may not be seen to have ended yet.
+        let room = usize::try_from(self.flows).map_or(usize::MAX, |flows| flows * 2);
+        let part = |index| answers(common, index, (listener, make), direction, room);
+        Ok(common.in_threads(part, self.conduct))
+    }
+
+    /// Serves flows that are open, dealt out to threads as netperf does.
+    fn serve<E: Moves + Send>(self, open: Vec<E>, ends: &(impl Ends<E> + Sync)) -> Conduct<T> {
+        let parts = deal(open, self.common.threads());
+        let parts: Vec<_> = parts.into_iter().map(Mutex::new).collect();
+        let endpoints = |index: u32| Ok(take(&parts, index));
+        let share = share(self.job, self.flows);
+        Ok(self.common.run(endpoints, share, ends, self.conduct))
+    }
+
+    /// Accepts all connections. Their time begins when the last has come.
+    fn accepted<C: Connects>(&self, how: &C) -> Result<Vec<C::Endpoint>, EngineError> {
+        let accepted = match C::OF_SOCKET {
+            Some(make) => accept(self.listener, self.flows, self.control)
+                .map(|sockets| sockets.into_iter().map(make).collect()),
+            None => self.accept_each(how),
+        };
+        let accepted: Vec<C::Endpoint> = accepted.map_err(Operation::Accept.failed())?;
+        for endpoint in &accepted {
+            socket::set_on_connection(endpoint.fd(), &self.job.end.socket)
+                .map_err(Operation::Create.failed())?;
+        }
+        Ok(accepted)
+    }
+
+    /// Accepts connections whose ends have to agree on something, one after the other.
+    fn accept_each<C: Connects>(&self, how: &C) -> io::Result<Vec<C::Endpoint>> {
+        let mut accepted = Vec::new();
+        let mut since = clock::now();
+        // A connection has the time-outs of its listener.
+        calls::set_patience(self.listener.as_fd(), Some(NEXT_CONNECTION))?;
+        while (accepted.len() as u64) < u64::from(self.flows) {
+            if !await_connection(self.listener, self.control, since)? {
+                continue;
+            }
+            let mut give_up = || since.elapsed() >= NEXT_CONNECTION;
+            match how.accept(self.listener, &mut give_up) {
+                Ok(Met::Connected(endpoint)) => {
+                    calls::set_patience(endpoint.fd(), None)?;
+                    accepted.push(endpoint);
+                    since = clock::now();
+                }
+                Ok(Met::GivenUp) => return Err(io::ErrorKind::TimedOut.into()),
+                Err(error) if is_passing(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(accepted)
+    }
+}
+
+/// Accepts this many connections that are no more than sockets.
 fn accept(
     listener: &Socket,
     flows: u32,
@@ -152,13 +326,7 @@ fn accept(
                 since = clock::now();
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                any_ready(&[listener.as_fd()], Interest::Read, LOOK)?;
-                if control.is_some_and(control_has_ended) {
-                    return Err(io::ErrorKind::ConnectionAborted.into());
-                }
-                if since.elapsed() >= NEXT_CONNECTION {
-                    return Err(io::ErrorKind::TimedOut.into());
-                }
+                await_connection(listener, control, since)?;
             }
             Err(error) if is_passing(&error) => {}
             Err(error) => return Err(error),
@@ -167,25 +335,71 @@ fn accept(
     Ok(accepted)
 }
 
+/// Waits a while for a connection; whether there is one. Fails when none has come for too
+/// long, or when netperf is gone.
+fn await_connection(
+    listener: &Socket,
+    control: Option<BorrowedFd<'_>>,
+    since: Moment,
+) -> io::Result<bool> {
+    if any_ready(&[listener.as_fd()], Interest::Read, LOOK)?.is_some() {
+        return Ok(true);
+    }
+    if control.is_some_and(control_has_ended) {
+        return Err(io::ErrorKind::ConnectionAborted.into());
+    }
+    if since.elapsed() >= NEXT_CONNECTION {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    Ok(false)
+}
+
+/// The sockets and ports of many flows of datagrams: the first flow has the data socket of
+/// the response, each further one a socket of its own at the next port that is free.
+///
+/// # Errors
+/// When there are not so many ports, or they cannot be told (extension.md).
+pub(crate) fn further(
+    job: &ServerJob,
+    placed: &Placed,
+) -> Result<(Vec<Socket>, Vec<u16>), EngineError> {
+    let Some((flows, _)) = job.many.as_ref().filter(|_| !job.transport.is_connected()) else {
+        return Ok((Vec::new(), Vec::new()));
+    };
+    let first = u16::try_from(placed.port()).unwrap_or(0);
+    let address = job.bind.unwrap_or(socket::wildcard(job.family));
+    let (mut sockets, mut ports) = (Vec::new(), vec![first]);
+    // Upwards from the first, and then from where the kernel's own choice begins.
+    let mut candidates = (first..u16::MAX).skip(1).chain(LOWEST_PORT..first);
+    while (ports.len() as u64) < u64::from(*flows) {
+        let none_left = || Operation::Bind.failed()(io::ErrorKind::AddrNotAvailable.into());
+        let port = candidates.next().ok_or_else(none_left)?;
+        let opened = socket::open(job.transport, job.family, &job.end.socket);
+        let socket = opened.map_err(Operation::Create.failed())?.socket;
+        socket::set_extras(&socket, &job.end.socket, Side::Answers).map_err(refused)?;
+        // Each is to be this program's alone.
+        socket
+            .set_reuse_address(false)
+            .map_err(Operation::Create.failed())?;
+        match socket::bind(&socket, SocketAddr::new(address, port)) {
+            Ok(()) => {
+                sockets.push(socket);
+                ports.push(port);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+            Err(error) => return Err(Operation::Bind.failed()(error)),
+        }
+    }
+    Ok((sockets, ports))
+}
+
 /// An error of one connection, or none at all.
-fn is_passing(error: &io::Error) -> bool {
+pub(super) fn is_passing(error: &io::Error) -> bool {
     let kind = error.kind();
     kind == io::ErrorKind::Interrupted || kind == io::ErrorKind::ConnectionAborted
 }
 
-/// Deals the flows out to threads, as netperf does.
-fn deal(accepted: Vec<Socket>, threads: u32) -> Vec<Mutex<Vec<Socket>>> {
-    let mut parts: Vec<Vec<Socket>> = (0..threads).map(|_| Vec::new()).collect();
-    let count = parts.len().max(1);
-    for (index, socket) in accepted.into_iter().enumerate() {
-        if let Some(part) = parts.get_mut(index % count) {
-            part.push(socket);
-        }
-    }
-    parts.into_iter().map(Mutex::new).collect()
-}
-
-fn take(parts: &[Mutex<Vec<Socket>>], index: u32) -> Vec<Socket> {
+fn take<E>(parts: &[Mutex<Vec<E>>], index: u32) -> Vec<E> {
     let part = usize::try_from(index)
         .ok()
         .and_then(|index| parts.get(index));

@@ -1,8 +1,11 @@
 //! What the threads of a run share: the stage, the gate, and their published counts.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use netperf_os::events::Chime;
 
 /// How far the run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +38,8 @@ struct Said(AtomicU8);
 /// What the conductor and the workers share.
 #[derive(Debug)]
 pub(crate) struct Shared {
+    /// Rings when the run enters another stage.
+    pub(super) chime: Chime,
     stage: Said,
     lost: AtomicBool,
     gate: Mutex<Gate>,
@@ -61,14 +66,18 @@ pub(crate) enum Until {
 
 impl Shared {
     /// For this many workers; the run begins with `stage`.
-    pub(crate) fn new(workers: usize, stage: Stage) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// When there are too many open files.
+    pub(crate) fn new(workers: usize, stage: Stage) -> io::Result<Self> {
+        Ok(Self {
+            chime: Chime::new()?,
             stage: Said(AtomicU8::new(stage as u8)),
             lost: AtomicBool::new(false),
             gate: Mutex::default(),
             changed: Condvar::new(),
             workers,
-        }
+        })
     }
 
     /// The stage: one relaxed load, meant for the timed loops.
@@ -86,6 +95,7 @@ impl Shared {
     /// The run enters a later stage; an earlier one is ignored.
     pub(crate) fn enter(&self, stage: Stage) {
         self.stage.0.fetch_max(stage as u8, Ordering::Relaxed);
+        self.chime.ring();
     }
 
     /// The peer is gone: nothing needs to be brought to an end with it.
@@ -150,7 +160,7 @@ mod tests {
 
     #[test]
     fn nobody_passes_the_gate_before_it_is_opened_for_all() {
-        let shared = Shared::new(2, Stage::Warm);
+        let shared = Shared::new(2, Stage::Warm).unwrap();
         let passed = AtomicU8::new(0);
         std::thread::scope(|scope| {
             for _ in 0..2 {
@@ -171,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_stage_is_never_left_for_an_earlier_one() {
-        let shared = Shared::new(1, Stage::Warm);
+        let shared = Shared::new(1, Stage::Warm).unwrap();
         shared.enter(Stage::Finish);
         shared.enter(Stage::Count);
         assert_eq!(shared.stage(), Stage::Finish);

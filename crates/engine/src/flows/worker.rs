@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{FlowCounts, Latency, Tally, TransportId};
-use netperf_transport::socket::{self, Facts};
+use netperf_model::{FlowCounts, Latency, Tally};
+use netperf_transport::meeting::EndMark;
+use netperf_transport::socket::Facts;
 
 use super::flow::Flow;
 use super::shared::{Shared, Stage};
@@ -104,7 +105,7 @@ impl<'a, R: Keeps> Desk<'a, R> {
 
     /// The stage of the run, asked once in each round.
     #[inline]
-    pub(super) fn look<M>(&mut self, flows: &mut [Flow<M>]) -> Stage {
+    pub(super) fn look<E, M>(&mut self, flows: &mut [Flow<E, M>]) -> Stage {
         let stage = self.shared.stage();
         if stage != self.stage {
             self.turn(stage, flows);
@@ -142,7 +143,7 @@ impl<'a, R: Keeps> Desk<'a, R> {
 
     /// Copies the counts at the edges of the part that counts.
     #[cold]
-    fn turn<M>(&mut self, stage: Stage, flows: &mut [Flow<M>]) {
+    fn turn<E, M>(&mut self, stage: Stage, flows: &mut [Flow<E, M>]) {
         self.stage = stage;
         if !self.edges.wanted {
             return;
@@ -164,7 +165,7 @@ impl<'a, R: Keeps> Desk<'a, R> {
     }
 
     /// The loop is over: what it came to.
-    pub(super) fn report<M>(mut self, ended: Ended, flows: &mut [Flow<M>]) -> Report {
+    pub(super) fn report<E, M>(mut self, ended: Ended, flows: &mut [Flow<E, M>]) -> Report {
         let over = clock::now();
         // Whatever ended the loop ended the part that counts.
         self.turn(self.stage.max(Stage::Finish), flows);
@@ -176,7 +177,7 @@ impl<'a, R: Keeps> Desk<'a, R> {
             _ => None,
         };
         let margins = self.edges.wanted;
-        let count = |flow: &Flow<M>| if margins { flow.within } else { flow.counts };
+        let count = |flow: &Flow<E, M>| if margins { flow.within } else { flow.counts };
         Report {
             ended,
             tally: self.tally,
@@ -187,6 +188,8 @@ impl<'a, R: Keeps> Desk<'a, R> {
             over,
             closed: over,
             drained: Drained::Closed,
+            marks: Vec::new(),
+            cipher: None,
             facts: Facts::default(),
             segment_size: None,
             connected: over,
@@ -209,28 +212,13 @@ pub(super) struct Report {
     /// When its connections were at their end.
     pub(super) closed: Moment,
     pub(super) drained: Drained,
+    /// What tells netserver again that there is no more, where that may be lost.
+    pub(super) marks: Vec<EndMark>,
+    /// What encrypted the first flow.
+    pub(super) cipher: Option<String>,
     /// What the first flow's socket knows; retransmissions are those of all flows.
     pub(super) facts: Facts,
     pub(super) segment_size: Option<u32>,
     /// When the last of its connections stood.
     pub(super) connected: Moment,
-}
-
-/// What sockets know at the end: the first of them, and the retransmissions of all.
-pub(super) fn facts<M>(transport: TransportId, flows: &[Flow<M>]) -> Facts {
-    let Some(first) = flows.first() else {
-        return Facts::default();
-    };
-    let mut known = socket::facts(transport, &first.socket);
-    let others = flows.iter().skip(1);
-    let retransmitted = others.filter_map(|flow| {
-        use std::os::fd::AsFd;
-        let info = netperf_os::tcp::info(flow.socket.as_fd()).ok()?;
-        Some(info.total_retrans)
-    });
-    let others: u32 = retransmitted.fold(0, u32::saturating_add);
-    known.retransmissions = known
-        .retransmissions
-        .map(|first| first.saturating_add(others));
-    known
 }

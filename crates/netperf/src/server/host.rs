@@ -91,6 +91,7 @@ impl<'a> EngineHost<'a> {
             transport,
             data_port: server.data_port(),
             address: server.address().cloned(),
+            ports: server.ports().to_vec(),
             as_asked,
             cpu_rate: self.rate(cpu),
             host: facts,

@@ -207,7 +207,7 @@ fn arm(timer: libc::timer_t, first: Duration, every: Duration) -> io::Result<()>
     }
 }
 
-fn timespec(time: Duration) -> libc::timespec {
+pub(super) fn timespec(time: Duration) -> libc::timespec {
     libc::timespec {
         tv_sec: libc::time_t::try_from(time.as_secs()).unwrap_or(libc::time_t::MAX),
         tv_nsec: libc::c_long::from(time.subsec_nanos()),

@@ -1,7 +1,7 @@
 //! Waiting for many descriptors at once (epoll(7)).
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 /// What to wait for at one descriptor. The end of a connection is told in any case.
@@ -13,6 +13,14 @@ pub enum Watch {
     Write,
     /// Either.
     Both,
+    /// Nothing but the end of a connection.
+    Nothing,
+    /// Anything that is new since it was told of the last time, and the peer's end.
+    Changes,
+    /// Something to read that is new since it was told of the last time.
+    News,
+    /// Something to read, told to one of all that wait for it.
+    Shared,
 }
 
 impl Watch {
@@ -25,6 +33,10 @@ impl Watch {
             Self::Read => libc::EPOLLIN,
             Self::Write => libc::EPOLLOUT,
             Self::Both => libc::EPOLLIN | libc::EPOLLOUT,
+            Self::Nothing => 0,
+            Self::Changes => libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET,
+            Self::News => libc::EPOLLIN | libc::EPOLLET,
+            Self::Shared => libc::EPOLLIN | libc::EPOLLEXCLUSIVE,
         }) as u32
     }
 }
@@ -99,14 +111,52 @@ impl Epoll {
         }
     }
 
-    /// epoll_wait(2): fills `events`, and says how many there are. None when the time,
-    /// in whole milliseconds, is over or a signal came.
+    /// epoll_wait(2): fills `events`, and says how many there are. None when the time is
+    /// over or a signal came.
     ///
     /// # Errors
     /// Whatever epoll_wait(2) reports, `EINTR` aside.
     #[inline]
     pub fn wait(&self, events: &mut Events, within: Duration) -> io::Result<usize> {
-        let millis = i32::try_from(within.as_millis()).unwrap_or(i32::MAX);
+        if within.subsec_nanos() % 1_000_000 != 0 {
+            self.sleep(within)?;
+            return self.wait_millis(events, 0);
+        }
+        self.wait_millis(
+            events,
+            i32::try_from(within.as_millis()).unwrap_or(i32::MAX),
+        )
+    }
+
+    /// As [`Epoll::wait`], until there is something or a signal comes.
+    ///
+    /// # Errors
+    /// As there.
+    #[inline]
+    pub fn wait_for_ever(&self, events: &mut Events) -> io::Result<usize> {
+        self.wait_millis(events, -1)
+    }
+
+    /// ppoll(2) on this descriptor, whose time is told in nanoseconds.
+    #[cold]
+    fn sleep(&self, within: Duration) -> io::Result<()> {
+        let mut polled = libc::pollfd {
+            fd: self.0.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        let time = super::bell::timespec(within);
+        // SAFETY: both pointers are to values that outlive the call, and there is no mask.
+        let result = unsafe { libc::ppoll(&raw mut polled, 1, &raw const time, std::ptr::null()) };
+        let error = io::Error::last_os_error();
+        if result < 0 && error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn wait_millis(&self, events: &mut Events, millis: i32) -> io::Result<usize> {
         // SAFETY: the pointer and the number describe the list, which nothing else can
         // see during the call.
         let count = unsafe {
@@ -126,6 +176,41 @@ impl Epoll {
         } else {
             Err(error)
         }
+    }
+}
+
+/// Something to wait for that rings for everybody who does (eventfd(2)).
+#[derive(Debug)]
+pub struct Chime(OwnedFd);
+
+impl Chime {
+    /// eventfd(2).
+    ///
+    /// # Errors
+    /// `EMFILE` or `ENFILE` when there are too many open files.
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: eventfd takes no pointers.
+        let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel just handed this descriptor out and nothing else owns it.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// Rings: news for each [`Watch::News`].
+    pub fn ring(&self) {
+        let one = 1_u64.to_ne_bytes();
+        // SAFETY: the pointer and the length describe `one`, which outlives the call.
+        let written = unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+        // It could only fail when full, after 2^64 rings.
+        debug_assert!(written == 8);
+    }
+}
+
+impl AsFd for Chime {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 
@@ -188,7 +273,6 @@ impl Event {
 mod tests {
     use super::*;
     use std::net::UdpSocket;
-    use std::os::fd::AsFd;
 
     #[test]
     fn an_event_carries_the_token_of_its_descriptor() {
@@ -211,6 +295,34 @@ mod tests {
         assert!(events.at(0).writable);
         epoll.remove(busy.as_fd()).unwrap();
         assert_eq!(epoll.wait(&mut events, soon).unwrap(), 0);
+    }
+
+    #[test]
+    fn everybody_hears_a_chime_once() {
+        let chime = Chime::new().unwrap();
+        let waiting = [Epoll::new().unwrap(), Epoll::new().unwrap()];
+        for epoll in &waiting {
+            epoll.add(chime.as_fd(), 3, Watch::News).unwrap();
+        }
+        let mut events = Events::with_room(1);
+        for _ in 0..2 {
+            chime.ring();
+            for epoll in &waiting {
+                assert_eq!(epoll.wait_for_ever(&mut events).unwrap(), 1);
+                assert_eq!(events.at(0).token, 3);
+                assert_eq!(epoll.wait(&mut events, Duration::ZERO).unwrap(), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_wait_may_be_shorter_than_a_millisecond() {
+        let quiet = udp();
+        let epoll = Epoll::new().unwrap();
+        epoll.add(quiet.as_fd(), 1, Watch::Nothing).unwrap();
+        let mut events = Events::with_room(1);
+        let short = Duration::from_micros(300);
+        assert_eq!(epoll.wait(&mut events, short).unwrap(), 0);
     }
 
     fn udp() -> UdpSocket {

@@ -30,6 +30,19 @@ pub fn goes_on(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EINPROGRESS)
 }
 
+/// What came of a connect that did not wait, once it is told of (connect(2),
+/// `EINPROGRESS`).
+///
+/// # Errors
+/// Why it failed.
+pub fn connect_result(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let socket = socket2::SockRef::from(&fd);
+    match socket.take_error()? {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
+}
+
 /// Whether a send failed because a local queue had no room: the datagram is gone,
 /// and the next may pass.
 #[must_use]
@@ -136,6 +149,17 @@ pub fn set_nonblocking(fd: BorrowedFd<'_>, on: bool) -> io::Result<()> {
     socket2::SockRef::from(&fd).set_nonblocking(on)
 }
 
+/// `SO_RCVTIMEO` and `SO_SNDTIMEO`: a call that waits for longer fails as one that does not
+/// wait; `None` waits without end.
+///
+/// # Errors
+/// Whatever setsockopt(2) reports.
+pub fn set_patience(fd: BorrowedFd<'_>, patience: Option<std::time::Duration>) -> io::Result<()> {
+    let socket = socket2::SockRef::from(&fd);
+    socket.set_read_timeout(patience)?;
+    socket.set_write_timeout(patience)
+}
+
 /// shutdown(2) of our direction.
 ///
 /// # Errors
@@ -188,7 +212,7 @@ pub fn send_to(fd: BorrowedFd<'_>, buf: &[u8], to: &SockAddr) -> io::Result<usiz
 }
 
 /// A datagram's source, filled in place so that a receive loop allocates nothing.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Source {
     pub(super) storage: libc::sockaddr_storage,
     pub(super) len: libc::socklen_t,

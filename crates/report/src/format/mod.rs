@@ -5,6 +5,7 @@ pub mod json;
 
 mod columns;
 mod csv;
+mod flows;
 mod histogram;
 mod keyval;
 
@@ -24,7 +25,7 @@ pub(crate) fn print(view: &View<'_>) -> Result<String, SelectionError> {
         Format::Classic | Format::Columns(_) | Format::Csv(_) | Format::Keyval(_) => {}
     }
     let Some(selection) = Selection::of(view.plan(), view.report)? else {
-        return Ok(classic::print(view));
+        return Ok(classic::print(view) + &flows_of(view));
     };
     let printer = match &view.report.format {
         // OMNI has no classic layout; its selection prints in columns.
@@ -37,7 +38,16 @@ pub(crate) fn print(view: &View<'_>) -> Result<String, SelectionError> {
         let heading = format!("\nHistogram of {} times", operation(view.plan().flow));
         out.push_str(&histogram::print(view, &heading));
     }
-    Ok(out)
+    Ok(out + &flows_of(view))
+}
+
+/// What each of many flows did, where that is wanted.
+fn flows_of(view: &View<'_>) -> String {
+    if view.report.verbosity >= HISTOGRAM {
+        flows::print(view)
+    } else {
+        String::new()
+    }
 }
 
 /// Whether a report of this plan shows a histogram.

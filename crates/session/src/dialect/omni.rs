@@ -218,6 +218,7 @@ pub(super) fn response(request: &OmniRequest, ready: &Ready) -> Frame {
     let mut frame = message.encode(Header::response(RequestKind::Omni));
     let mut told = Extension::default();
     extension::confirm(&mut told, ready.transport, ready.address.as_ref());
+    extension::tell_ports(&ready.ports, &mut told);
     if ready.as_asked {
         paths::confirm(&mut told);
     }

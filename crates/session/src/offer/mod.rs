@@ -93,6 +93,8 @@ pub struct Agreement {
     pub data_port: u32,
     /// Where its data socket is, where it is not bound by a port alone.
     pub address: Option<Address>,
+    /// The ports of its data sockets, where each flow has one of its own.
+    pub ports: Vec<u16>,
     /// Whether it measures its CPU.
     pub measures_cpu: bool,
     /// The facts of its host; `None` from a stock netserver, or when nobody asked.

@@ -187,6 +187,7 @@ pub(super) fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, Ses
         },
         data_port,
         address,
+        ports: extension::ports(frame),
         measures_cpu: response.flags.contains(OmniFlags::MEASURE_CPU),
         host: extension::told(&response, frame).map(Box::new),
     })

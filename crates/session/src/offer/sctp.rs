@@ -139,6 +139,7 @@ pub(super) fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, Ses
         setup: told.setup,
         data_port: port.into(),
         address: None,
+        ports: Vec::new(),
         measures_cpu: measures_cpu(plan, told.measure_cpu),
         host: None,
     })

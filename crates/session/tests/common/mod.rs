@@ -100,6 +100,7 @@ pub(crate) fn ready() -> Ready {
         transport: TransportId::Tcp,
         data_port: 4242,
         address: None,
+        ports: Vec::new(),
         as_asked: false,
         cpu_rate: 100.0,
         host: None,

@@ -125,14 +125,6 @@ impl BatchedSend {
             error
         }
     }
-
-    fn send_end_mark(&self) {
-        // A peer that is gone needs no telling.
-        let _gone = match &self.to {
-            Some(to) => calls::send_to(self.socket.as_fd(), &[], to),
-            None => calls::send(self.socket.as_fd(), &[]),
-        };
-    }
 }
 
 impl Endpoint for BatchedSend {
@@ -165,7 +157,14 @@ impl Endpoint for BatchedSend {
 
 impl Parts for BatchedSend {
     fn part(self) -> Parted {
-        mark_the_end(move || self.send_end_mark())
+        let Self { socket, to, .. } = self;
+        mark_the_end(move || {
+            // A peer that is gone needs no telling.
+            let _gone = match &to {
+                Some(to) => calls::send_to(socket.as_fd(), &[], to),
+                None => calls::send(socket.as_fd(), &[]),
+            };
+        })
     }
 }
 
@@ -251,10 +250,12 @@ impl Endpoint for BatchedRecv {
 
 impl Parts for BatchedRecv {
     fn part(self) -> Parted {
+        let Self { socket, batch, .. } = self;
+        let source = batch.source().clone();
         mark_the_end(move || {
-            if self.batch.source().is_known() {
+            if source.is_known() {
                 // A peer that is gone needs no telling.
-                let _gone = calls::send_back(self.socket.as_fd(), &[], self.batch.source());
+                let _gone = calls::send_back(socket.as_fd(), &[], &source);
             }
         })
     }

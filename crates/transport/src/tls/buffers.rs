@@ -80,7 +80,7 @@ impl Outgoing {
         while self.sent < self.filled {
             match calls::send(fd, &self.bytes[self.sent..self.filled]) {
                 Ok(count) => self.sent += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(false),
+                Err(error) if is_for_later(&error) => return Ok(false),
                 Err(error) => return Err(error),
             }
         }
@@ -101,6 +101,15 @@ impl Outgoing {
         }
         plain
     }
+}
+
+/// A signal came, or the socket has no room within its time.
+#[cold]
+fn is_for_later(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
+    )
 }
 
 /// How much may be read at once.

@@ -15,10 +15,9 @@ mod session;
 #[cfg(test)]
 mod tests;
 
-use std::cell::OnceCell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use netperf_os::ktls::{self, Direction, Key, Secrets};
 use netperf_os::{SockAddr, Socket};
@@ -37,16 +36,16 @@ use session::Session;
 #[derive(Debug)]
 struct Handshakes {
     cipher: Option<String>,
-    client: OnceCell<Arc<ClientConfig>>,
-    server: OnceCell<Arc<ServerConfig>>,
+    client: OnceLock<Arc<ClientConfig>>,
+    server: OnceLock<Arc<ServerConfig>>,
 }
 
 impl Handshakes {
     fn new(cipher: Option<&str>) -> Self {
         Self {
             cipher: cipher.map(str::to_owned),
-            client: OnceCell::new(),
-            server: OnceCell::new(),
+            client: OnceLock::new(),
+            server: OnceLock::new(),
         }
     }
 
@@ -166,6 +165,10 @@ impl Endpoint for Encrypted {
     #[inline]
     fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
         self.session.recv(self.socket.as_fd(), buf)
+    }
+
+    fn begin(&mut self) {
+        self.session.finish(self.socket.as_fd());
     }
 }
 

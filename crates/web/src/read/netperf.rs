@@ -371,16 +371,54 @@ fn interval_rate(interval: &Value) -> Option<(f64, Unit)> {
     Some((number(interval, "throughput")?, unit))
 }
 
-/// Several flows in one run, as far as the document tells them apart.
+/// More flows than this are drawn by those that stand for the others.
+const EACH_FLOW: usize = 32;
+
+/// What each of many flows came to, as a mean over the iterations.
 fn flows(document: &Value, record: &mut Record) {
-    for (index, flow) in list(document, "flows").iter().enumerate() {
-        let own = at(flow, "result").unwrap_or(flow);
-        let Some(rate) = rate(own) else { continue };
-        let name = text(flow, "name")
-            .or_else(|| whole(flow, "number").map(|number| format!("flow {number}")))
-            .unwrap_or_else(|| format!("flow {}", index + 1));
-        record.flows.push((name, rate));
+    let mut sums: Vec<(f64, Unit)> = Vec::new();
+    let mut number = 0;
+    for iteration in list(document, "iterations") {
+        let rates: Vec<_> = list(iteration, "flows.each")
+            .iter()
+            .filter_map(interval_rate)
+            .collect();
+        // Iterations that failed have none.
+        if rates.is_empty() || (number > 0 && rates.len() != sums.len()) {
+            continue;
+        }
+        number += 1;
+        if number == 1 {
+            sums = rates;
+        } else {
+            for (sum, (rate, _)) in sums.iter_mut().zip(rates) {
+                sum.0 += rate;
+            }
+        }
     }
+    let mean = |(sum, unit): (f64, Unit)| Quantity::new(sum / number::of(number), unit);
+    let rates: Vec<Quantity> = sums.into_iter().map(mean).collect();
+    record.flows = named_flows(rates);
+}
+
+/// All flows in their order, or some of them in the order of their rates.
+fn named_flows(mut rates: Vec<Quantity>) -> Vec<(String, Quantity)> {
+    if rates.len() <= EACH_FLOW {
+        let named = |(index, rate)| (format!("flow {}", index + 1), rate);
+        return rates.into_iter().enumerate().map(named).collect();
+    }
+    rates.sort_by(|one, other| one.value.total_cmp(&other.value));
+    let last = rates.len() - 1;
+    let places = [
+        ("slowest flow", 0),
+        ("a quarter is slower", last / 4),
+        ("median flow", last / 2),
+        ("a quarter is faster", last - last / 4),
+        ("fastest flow", last),
+    ];
+    let named =
+        |(name, place): (&str, usize)| rates.get(place).map(|rate| (name.to_owned(), rate.clone()));
+    places.into_iter().filter_map(named).collect()
 }
 
 /// Seconds of a number of nanoseconds.

@@ -88,6 +88,9 @@ pub enum ItemKind {
     Cpus,
     /// Request: the rule by which they are placed on CPUs.
     Placement,
+    /// Response: the ports of the data sockets of many flows, in order, two bytes for the
+    /// first of some that follow each other and two for their number.
+    Ports,
     /// Answer to a greeting: what else netserver and its host can do.
     Features,
     /// Request: how netserver is to move its bytes, six bytes.
@@ -112,7 +115,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 38] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -140,6 +143,7 @@ impl ItemKind {
         Self::Threads,
         Self::Cpus,
         Self::Placement,
+        Self::Ports,
         Self::Features,
         Self::DataPath,
         Self::SocketOptions,
@@ -183,6 +187,7 @@ impl ItemKind {
             Self::Threads => 0x72,
             Self::Cpus => 0x73,
             Self::Placement => 0x74,
+            Self::Ports => 0x75,
             Self::Features => 0x51,
             Self::DataPath => 0x60,
             Self::SocketOptions => 0x61,
@@ -219,6 +224,7 @@ impl ItemKind {
             Self::Cpus => 128,
             Self::Transports => 255,
             Self::Features => 160,
+            Self::Ports => 240,
             Self::DataPath => 6,
             Self::SocketOptions => 25,
             Self::BindDevice => 15,

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assert_no_alloc::{AllocDisabler, assert_no_alloc};
-use netperf_model::Tally;
+use netperf_model::{PacePlan, Tally};
 use netperf_os::{Domain, Socket, Type};
+use netperf_transport::tcp::Tcp;
 
 use super::*;
 use crate::flows::flow::shares;
-use crate::flows::poller::{Alone, Together};
+use crate::flows::poller::{Alone, Spinning, Together};
 use crate::flows::shared::Shared;
 use crate::flows::worker::Report;
 use crate::live::{Counts, Live};
@@ -48,7 +49,7 @@ fn pairs(flows: usize) -> (Vec<Socket>, Vec<Socket>) {
 /// One end of all flows, its loop between two lines that forbid allocations. netperf's
 /// end closes its sockets afterwards.
 fn end<P: Poller, R: Keeps>(
-    role: Role,
+    (role, pace): (Role, Option<PacePlan>),
     sockets: Vec<Socket>,
     units: Option<u64>,
     shared: &Shared,
@@ -57,11 +58,11 @@ fn end<P: Poller, R: Keeps>(
     let mut desk: Desk<'_, R> = Desk::new(shared, counts, units.is_none());
     let mark = desk.recorder().begin();
     let share = shares(units.unwrap_or(0), u32::try_from(sockets.len()).unwrap());
-    let mut flows: Vec<Flow<R::Mark>> = (0..)
+    let mut flows: Vec<Flow<Tcp, R::Mark>> = (0..)
         .zip(sockets)
         .map(|(place, socket)| {
             let left = units.map_or(u64::MAX, |_| share(place));
-            Flow::new(socket, left, 4, mark)
+            Flow::new(Tcp(socket), left, 4, mark)
         })
         .collect();
     let watch = if role == Role::Push {
@@ -69,25 +70,40 @@ fn end<P: Poller, R: Keeps>(
     } else {
         Watch::Read
     };
-    let mut poller = P::new(flows.iter().map(|flow| &flow.socket), watch).unwrap();
+    let fds = flows.iter().map(|flow| flow.endpoint.fd());
+    let mut poller = P::new(fds, watch, &shared.chime).unwrap();
+    let mut turns = Turns::new(pace, flows.len());
     // Messages that do not fit into a socket at once.
     let (mut first, mut second) = (ring(300_000), ring(70));
     desk.begin();
     let ended = assert_no_alloc(|| {
-        let (flows, poller, desk) = (&mut flows, &mut poller, &mut desk);
+        let (flows, desk) = (&mut flows, &mut desk);
+        let by = &mut By {
+            poller: &mut poller,
+            turns: &mut turns,
+        };
         match role {
-            Role::Ask { burst } => ask(flows, poller, (&mut first, &mut second), burst, desk),
-            Role::Answer => answer(flows, poller, (&mut first, &mut second), desk),
-            Role::Push => push(flows, poller, &mut first, desk),
-            Role::Pull => pull(flows, poller, &mut first, desk),
+            Role::Ask { burst } => ask(flows, by, (&mut first, &mut second), burst, desk),
+            Role::Answer => answer(flows, by, (&mut first, &mut second), desk),
+            Role::Push => push(flows, by, &mut first, desk),
+            Role::Pull => pull(flows, by, &mut first, desk),
         }
     });
     desk.report(ended.unwrap(), &mut flows)
 }
 
-/// Both ends of some flows, until `units` are done or, without, until the stages are over.
 fn both<P: Poller, R: Keeps + 'static>(
     roles: (Role, Role),
+    flows: usize,
+    units: Option<u64>,
+) -> (Report, Report) {
+    both_paced::<P, R>(roles, None, flows, units)
+}
+
+/// Both ends of some flows, until `units` are done or, without, until the stages are over.
+fn both_paced<P: Poller, R: Keeps + 'static>(
+    roles: (Role, Role),
+    pace: Option<PacePlan>,
     flows: usize,
     units: Option<u64>,
 ) -> (Report, Report) {
@@ -98,16 +114,16 @@ fn both<P: Poller, R: Keeps + 'static>(
         Stage::Warm
     };
     let (here, there) = (
-        Arc::new(Shared::new(1, first)),
-        Arc::new(Shared::new(1, Stage::Count)),
+        Arc::new(Shared::new(1, first).unwrap()),
+        Arc::new(Shared::new(1, Stage::Count).unwrap()),
     );
     let counts = Live::default().of_workers(2);
     let spawn = |role, sockets, units, shared: &Arc<Shared>, index: usize| {
         let (shared, counts) = (Arc::clone(shared), Arc::clone(&counts));
         std::thread::spawn(move || end::<P, R>(role, sockets, units, &shared, &counts[index]))
     };
-    let asking = spawn(roles.0, ours, units, &here, 0);
-    let answering = spawn(roles.1, theirs, Some(u64::MAX), &there, 1);
+    let asking = spawn((roles.0, pace), ours, units, &here, 0);
+    let answering = spawn((roles.1, None), theirs, Some(u64::MAX), &there, 1);
     if units.is_none() {
         for stage in [Stage::Count, Stage::Cool, Stage::Finish] {
             std::thread::sleep(Duration::from_millis(60));
@@ -139,11 +155,38 @@ fn every_request_is_answered_and_counted_on_its_flow_at_both_ends() {
 #[test]
 fn a_flow_alone_does_the_same_in_calls_that_wait() {
     let roles = (Role::Ask { burst: 0 }, Role::Answer);
-    let (asked, answered) = both::<Alone, Off>(roles, 1, Some(20));
+    let (asked, answered) = both::<Alone<false>, Off>(roles, 1, Some(20));
     assert_eq!((exchanged(&asked), exchanged(&answered)), (20, 20));
-    let (pushed, pulled) = both::<Alone, Kept>((Role::Push, Role::Pull), 1, Some(5_000_001));
+    let (pushed, pulled) = both::<Alone<false>, Kept>((Role::Push, Role::Pull), 1, Some(5_000_001));
     assert_eq!(pushed.tally.bytes_sent, 5_000_001);
     assert_eq!(pulled.tally.bytes_received, 5_000_001);
+}
+
+#[test]
+fn workers_that_spin_do_the_same() {
+    let roles = (Role::Ask { burst: 1 }, Role::Answer);
+    let (asked, answered) = both::<Spinning, Off>(roles, 3, Some(50));
+    assert_eq!((exchanged(&asked), exchanged(&answered)), (50, 50));
+    let (pushed, pulled) = both::<Alone<true>, Off>((Role::Push, Role::Pull), 1, Some(5_000_001));
+    assert_eq!(pushed.tally.bytes_sent, 5_000_001);
+    assert_eq!(pulled.tally.bytes_received, 5_000_001);
+}
+
+#[test]
+fn each_flow_waits_for_its_turns() {
+    let interval = Duration::from_millis(10);
+    let pace = Some(PacePlan { burst: 2, interval });
+    for (roles, units) in [
+        ((Role::Ask { burst: 0 }, Role::Answer), 24),
+        ((Role::Push, Role::Pull), 24 * 300_000),
+    ] {
+        let start = netperf_measure::clock::now();
+        let (asked, answered) = both_paced::<Together, Kept>(roles, pace, 3, Some(units));
+        // Eight operations for each: two at once, and two at each of three ticks. A send
+        // that is cut short is an operation, too.
+        assert!(start.elapsed() >= interval * 3);
+        assert_eq!(answered.tally.bytes_received, asked.tally.bytes_sent);
+    }
 }
 
 #[test]

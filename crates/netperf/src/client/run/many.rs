@@ -4,6 +4,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use netperf_engine::client::EndMark;
 use netperf_engine::flows::client::Crowd;
 use netperf_engine::flows::refusal;
 use netperf_measure::cpus;
@@ -39,7 +40,7 @@ fn unsupported(text: &str) -> Failure {
 }
 
 /// Refuses beforehand what this end cannot do.
-pub(super) fn check(plan: &TestPlan) -> Result<(), Failure> {
+pub(crate) fn check(plan: &TestPlan) -> Result<(), Failure> {
     let Some(many) = &plan.many else {
         return Ok(());
     };
@@ -112,10 +113,15 @@ impl<'a> Test<'a> {
         wait(plan.wait);
         self.trace.timer(plan);
         let address = |agreement: &Agreement| {
-            let port = u16::try_from(agreement.data_port).unwrap_or(0);
-            data_address(Some(agreement), &hosts, port)
+            let one = u16::try_from(agreement.data_port).unwrap_or(0);
+            let ports = match agreement.ports.as_slice() {
+                [] => vec![one],
+                ports => ports.to_vec(),
+            };
+            let at = |port| data_address(Some(agreement), &hosts, port);
+            ports.into_iter().map(at).collect::<Vec<_>>()
         };
-        let remotes: Vec<_> = agreements.iter().map(address).collect();
+        let remotes: Vec<_> = agreements.iter().flat_map(address).collect();
         let live = interim::live(self.run);
         let talks = self.talk.iter().chain(&self.beside);
         let controls: Vec<BorrowedFd<'_>> = talks.map(|talk| talk.link().fd()).collect();
@@ -126,7 +132,8 @@ impl<'a> Test<'a> {
         if let Some(lost) = &ran.lost {
             return Err(failure::lost(lost, &self.hosts.remote.name));
         }
-        let remote = self.results_of_flows(&ran)?;
+        let end_mark = ran.end_mark.take();
+        let remote = self.results_of_flows(&ran, end_mark)?;
         self.keep(ran.latency.take());
         let first = agreements.first();
         let agreed = Agreed {
@@ -179,6 +186,13 @@ impl<'a> Test<'a> {
             let agreement = talk
                 .agree(offer::request(&asked, &local))
                 .map_err(|error| failure::refused(&error, plan, &hosts.remote.name))?;
+            let a_port_each = together && !plan.transport.is_connected();
+            if a_port_each && agreement.ports.len() as u64 != u64::from(many.flows) {
+                return Err(unsupported(
+                    "netserver has no port for each flow: start one of this program's version \
+                     there, or ask for fewer",
+                ));
+            }
             agreements.push(agreement);
         }
         self.trace.say("remote listen done.");
@@ -207,14 +221,21 @@ impl<'a> Test<'a> {
     fn results_of_flows(
         &mut self,
         ran: &netperf_engine::client::Run,
+        end_mark: Option<EndMark>,
     ) -> Result<Option<EndResult>, Failure> {
         let plan = self.plan();
         let mut all: Option<EndResult> = None;
+        // Repeated while the first session is waited for: the mark is that of all flows.
+        if let Some(talk) = &mut self.talk {
+            talk.link_mut().repeat_while_waiting(end_mark);
+        }
         for talk in self.talk.iter_mut().chain(&mut self.beside) {
             let within = results_within(plan, ran, talk.link());
             talk.link_mut()
                 .demand_signs_of_life(ran.round_trip.unwrap_or_default());
-            match talk.results(within) {
+            let results = talk.results(within);
+            talk.link_mut().repeat_while_waiting(None);
+            match results {
                 Ok(result) => match &mut all {
                     Some(all) => add(all, &result),
                     None => all = Some(with_cpus(result)),

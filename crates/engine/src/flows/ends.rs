@@ -1,0 +1,124 @@
+//! Bringing flows to their end, each transport in its own way.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use netperf_model::TransportId;
+use netperf_os::Socket;
+use netperf_transport::meeting::{Connects, EndMark, OnSocket, Parted, Parting, Parts};
+use netperf_transport::socket::{self, Facts};
+use netperf_transport::{Endpoint, dccp};
+
+use super::close::close;
+use super::shared::Shared;
+use crate::finish::{Drained, bring_to_its_end};
+
+/// What is left of the flows of a worker.
+#[derive(Debug, Default)]
+pub(super) struct Left {
+    pub(super) drained: Option<Drained>,
+    pub(super) marks: Vec<EndMark>,
+    pub(super) facts: Facts,
+}
+
+/// How the flows of one kind are brought to their end.
+pub(super) trait Ends<E> {
+    /// Ends them all. `tells` is whether this end tells the other that there is no more.
+    fn end(&self, endpoints: Vec<E>, shared: &Shared, tells: bool) -> io::Result<Left>;
+}
+
+/// Connections.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Connections {
+    pub(super) transport: TransportId,
+    pub(super) parting: Parting,
+}
+
+impl Connections {
+    /// Those of a transport.
+    pub(super) fn of<C: Connects>(transport: TransportId) -> Self {
+        Self {
+            transport,
+            parting: C::PARTING,
+        }
+    }
+}
+
+impl<E: Endpoint + OnSocket> Ends<E> for Connections {
+    fn end(&self, mut endpoints: Vec<E>, shared: &Shared, tells: bool) -> io::Result<Left> {
+        for endpoint in &mut endpoints {
+            endpoint.reclaim();
+        }
+        let sockets: Vec<Socket> = endpoints.into_iter().map(OnSocket::into_socket).collect();
+        // TCP still knows when it is over how it was; nobody else does.
+        let late = self.parting == Parting::HalfClose;
+        let early = (!late).then(|| facts(self.transport, &sockets));
+        let mut left = Left::default();
+        match self.parting {
+            _ if !tells => {}
+            Parting::HalfClose => left.drained = Some(close(&sockets, shared)?),
+            parting @ (Parting::Shutdown
+            | Parting::Close
+            | Parting::EmptyMessages
+            | Parting::EndRecord) => left.drained = Some(each(&sockets, parting)),
+        }
+        left.facts = early.unwrap_or_else(|| facts(self.transport, &sockets));
+        if tells && self.parting == Parting::EmptyMessages {
+            let marks = sockets
+                .into_iter()
+                .filter_map(|socket| dccp::Connection(socket).part().mark());
+            left.marks = marks.collect();
+        }
+        Ok(left)
+    }
+}
+
+/// One after the other: nothing is sent any more, and netserver reads all at the same time.
+fn each(sockets: &[Socket], parting: Parting) -> Drained {
+    let mut drained = Drained::Closed;
+    for socket in sockets {
+        let one = bring_to_its_end(socket, parting);
+        if drained == Drained::Closed {
+            drained = one;
+        }
+    }
+    drained
+}
+
+/// Sockets without connections.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Datagrams;
+
+impl<E: Parts> Ends<E> for Datagrams {
+    fn end(&self, endpoints: Vec<E>, _: &Shared, tells: bool) -> io::Result<Left> {
+        let known = endpoints.first().and_then(Parts::facts);
+        let marks = if tells {
+            let parted = endpoints.into_iter().map(Parts::part);
+            parted.filter_map(Parted::mark).collect()
+        } else {
+            Vec::new()
+        };
+        Ok(Left {
+            drained: None,
+            marks,
+            facts: known.unwrap_or_default(),
+        })
+    }
+}
+
+/// What sockets know at the end: the first of them, and the retransmissions of all.
+fn facts(transport: TransportId, sockets: &[Socket]) -> Facts {
+    let Some((first, others)) = sockets.split_first() else {
+        return Facts::default();
+    };
+    let mut known = socket::facts(transport, first);
+    let retransmitted = others.iter().filter_map(|socket| {
+        let info = netperf_os::tcp::info(socket.as_fd()).ok()?;
+        Some(info.total_retrans)
+    });
+    let others: u32 = retransmitted.fold(0, u32::saturating_add);
+    known.retransmissions = known
+        .retransmissions
+        .map(|first| first.saturating_add(others));
+    known
+}

@@ -1,0 +1,264 @@
+//! The parts of threads in tests that open a connection for every transaction.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Mutex;
+
+use netperf_measure::clock;
+use netperf_model::{Flow as Direction, IoMethod, TestPlan};
+use netperf_os::events::Watch;
+use netperf_os::{SockAddr, Socket};
+use netperf_transport::socket;
+
+use super::connect::{Counter, Dialled, Slot, dial, serve};
+use super::crew::Common;
+use super::flow::Flow;
+use super::loops::{By, Moves};
+use super::open::How;
+use super::poller::{Poller, Spinning, Together};
+use super::turns::{self, Turns};
+use super::worker::{Desk, Keeps, Report};
+use crate::dispatch::{Dialler, port_is_taken};
+use crate::error::{EngineError, Operation};
+use crate::record::{Kept, Off};
+use crate::stop::{Ended, Lost};
+use crate::workload::connect::Exchange;
+
+/// How long to leave a full queue of connections alone.
+const BREATHER: std::time::Duration = std::time::Duration::from_millis(1);
+
+/// What netperf's threads open connections with.
+pub(super) struct Dialling<'a, E> {
+    pub(super) plan: &'a TestPlan,
+    pub(super) how: How<'a>,
+    /// Where flows connect to, in turn; one at least.
+    pub(super) targets: &'a [SockAddr],
+    pub(super) local: SocketAddr,
+    pub(super) make: fn(Socket) -> E,
+    /// The segment size of the first connection.
+    pub(super) segment_size: &'a Mutex<Option<u32>>,
+}
+
+/// What goes on in one thread, whatever waits and keeps times in it.
+trait Does<E> {
+    /// Runs the loop to its end.
+    fn run<P: Poller, R: Keeps>(
+        self,
+        flows: &mut [Flow<Slot<E>, R::Mark>],
+        by: &mut By<'_, P>,
+        exchange: Exchange<'_>,
+        desk: &mut Desk<'_, R>,
+    ) -> Result<Ended, EngineError>;
+}
+
+/// netperf's part: as many flows as `shares` has, which say how much each may do.
+pub(super) fn asks<E: Moves>(
+    common: Common<'_>,
+    index: u32,
+    dialling: &Dialling<'_, E>,
+    shares: &[u64],
+) -> Result<Report, EngineError> {
+    part(
+        common,
+        index,
+        shares,
+        Asks {
+            dialling,
+            index,
+            threads: common.threads(),
+        },
+    )
+}
+
+/// netserver's part: with room for so many connections at the same time.
+pub(super) fn answers<E: Moves>(
+    common: Common<'_>,
+    index: u32,
+    (listener, make): (&Socket, fn(Socket) -> E),
+    direction: Direction,
+    room: usize,
+) -> Result<Report, EngineError> {
+    let counter = Counter {
+        listener,
+        make,
+        direction,
+        free: (0..room).rev().collect(),
+    };
+    part(common, index, &vec![u64::MAX; room], Answers(counter))
+}
+
+fn part<E: Moves>(
+    common: Common<'_>,
+    index: u32,
+    shares: &[u64],
+    does: impl Does<E>,
+) -> Result<Report, EngineError> {
+    if common.latency {
+        with_poller::<E, Kept>(common, index, shares, does)
+    } else {
+        with_poller::<E, Off>(common, index, shares, does)
+    }
+}
+
+fn with_poller<E: Moves, R: Keeps>(
+    common: Common<'_>,
+    index: u32,
+    shares: &[u64],
+    does: impl Does<E>,
+) -> Result<Report, EngineError> {
+    match common.end.io.method {
+        IoMethod::Poll => run::<E, Spinning, R>(common, index, shares, does),
+        IoMethod::Blocking | IoMethod::Epoll | IoMethod::Uring => {
+            run::<E, Together, R>(common, index, shares, does)
+        }
+    }
+}
+
+fn run<E: Moves, P: Poller, R: Keeps>(
+    common: Common<'_>,
+    index: u32,
+    shares: &[u64],
+    does: impl Does<E>,
+) -> Result<Report, EngineError> {
+    let counts = common.moved_in(index)?;
+    let mut rings = common.rings()?;
+    let shared = common.shared;
+    let mut desk: Desk<'_, R> = Desk::new(shared, counts, common.margins);
+    let mark = desk.recorder().begin();
+    let flow = |share: &u64| Flow::new(Slot::empty(), *share, 1, mark);
+    let mut flows: Vec<Flow<Slot<E>, R::Mark>> = shares.iter().map(flow).collect();
+    let none = std::iter::empty::<BorrowedFd<'_>>();
+    let mut poller =
+        P::new(none, Watch::Changes, &shared.chime).map_err(Operation::Create.failed())?;
+    if !shared.ready() {
+        return Ok(desk.report(Ended::Lost(Lost::ControlEnded), &mut flows));
+    }
+    let mut turns = Turns::new(turns::paced(common.end), flows.len());
+    let mut by = By {
+        poller: &mut poller,
+        turns: &mut turns,
+    };
+    desk.begin();
+    let exchange = Exchange {
+        send: rings.send.as_mut(),
+        recv: rings.recv.as_mut(),
+    };
+    let started = clock::now();
+    let ended = does.run(&mut flows, &mut by, exchange, &mut desk)?;
+    let mut report = desk.report(ended, &mut flows);
+    report.connected = started;
+    Ok(report)
+}
+
+struct Asks<'d, 'a, E> {
+    dialling: &'d Dialling<'a, E>,
+    index: u32,
+    threads: u32,
+}
+
+impl<E> Asks<'_, '_, E> {
+    /// Where the flow at this place of the thread connects to.
+    fn to(&self, place: usize) -> &SockAddr {
+        let targets = self.dialling.targets;
+        let [index, threads] = [self.index, self.threads].map(to_usize);
+        &targets[(index + place * threads) % targets.len()]
+    }
+}
+
+impl<E: Moves> Does<E> for Asks<'_, '_, E> {
+    fn run<P: Poller, R: Keeps>(
+        self,
+        flows: &mut [Flow<Slot<E>, R::Mark>],
+        by: &mut By<'_, P>,
+        exchange: Exchange<'_>,
+        desk: &mut Desk<'_, R>,
+    ) -> Result<Ended, EngineError> {
+        let ports = part_of(self.dialling.plan.port_range, self.index, self.threads);
+        let mut dialler = Dialler::new(self.dialling.local, self.to(0), ports);
+        let once = |place: usize| self.dialling.once(&mut dialler, self.to(place));
+        // A port whose last connection the other end remembers is refused late, too.
+        let again: fn(&io::Error) -> bool = if self.dialling.plan.retry_connects {
+            |_| true
+        } else {
+            port_is_taken
+        };
+        let ended = dial(flows, by, exchange, once, again, desk);
+        ended.map_err(Operation::Connect.failed())
+    }
+}
+
+impl<E: Moves> Dialling<'_, E> {
+    /// One attempt to connect.
+    fn once(&self, dialler: &mut Dialler, to: &SockAddr) -> io::Result<Dialled<E>> {
+        let (plan, how) = (self.plan, self.how);
+        let socket = socket::open_again(how.transport, how.family, how.options)?;
+        if how.transport.is_inet() {
+            dialler.bind_next(&socket);
+        }
+        socket.set_nonblocking(true)?;
+        match socket.connect(to) {
+            Ok(()) => {}
+            Err(error) if netperf_os::io::goes_on(&error) => {}
+            // The queue of a Unix-domain listener is full (connect(2), EAGAIN).
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                netperf_os::wait::sleep(BREATHER);
+                return Ok(Dialled::Busy);
+            }
+            Err(error) if plan.retry_connects || port_is_taken(&error) => {
+                return Ok(Dialled::Busy);
+            }
+            Err(error) => return Err(error),
+        }
+        socket::set_on_connection(socket.as_fd(), how.options)?;
+        if let Ok(mut seen) = self.segment_size.try_lock() {
+            if seen.is_none() {
+                *seen = socket::segment_size(how.transport, socket.as_fd());
+            }
+        }
+        Ok(Dialled::UnderWay((self.make)(socket)))
+    }
+}
+
+/// A thread's part of the local ports.
+fn part_of((from, until): (u16, u16), index: u32, threads: u32) -> (u16, u16) {
+    let span = u32::from(until.saturating_sub(from));
+    if span < threads.saturating_mul(2) {
+        return (from, until);
+    }
+    let edge = |index: u32| from + u16::try_from(span * index / threads).unwrap_or(0);
+    (edge(index), edge(index + 1))
+}
+
+fn to_usize(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+struct Answers<'a, E>(Counter<'a, E>);
+
+impl<E: Moves> Does<E> for Answers<'_, E> {
+    fn run<P: Poller, R: Keeps>(
+        self,
+        flows: &mut [Flow<Slot<E>, R::Mark>],
+        by: &mut By<'_, P>,
+        exchange: Exchange<'_>,
+        desk: &mut Desk<'_, R>,
+    ) -> Result<Ended, EngineError> {
+        serve(flows, by, self.0, exchange, desk).map_err(Operation::Accept.failed())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ports_of_all_threads_are_the_ports_of_the_test() {
+        let parts: Vec<_> = (0..3)
+            .map(|index| part_of((5000, 65_535), index, 3))
+            .collect();
+        assert_eq!((parts[0].0, parts[2].1), (5000, 65_535));
+        assert!(parts.windows(2).all(|two| two[0].1 == two[1].0));
+        assert_eq!(part_of((7, 8), 4, 9), (7, 8));
+    }
+}

@@ -1,0 +1,155 @@
+//! Whose turn it is, where operations of a flow are released at fixed times (`-b`, `-w`).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+use netperf_measure::clock::{self, Moment};
+use netperf_model::{EndPlan, PacePlan};
+
+use crate::prelude::MADE_UP;
+
+/// The turns of a worker's flows. Each flow has a grid of its own, so that flows which
+/// begin together do not stay in step by our doing.
+#[derive(Debug)]
+pub(super) struct Turns(Option<Paced>);
+
+#[derive(Debug)]
+struct Paced {
+    plan: PacePlan,
+    flows: Box<[Grid]>,
+    /// Flows that wait, by the time of their turn. There is room for all of them.
+    waiting: BinaryHeap<Reverse<(Moment, usize)>>,
+}
+
+/// Where a flow stands on its grid.
+#[derive(Clone, Copy, Debug)]
+struct Grid {
+    left: u32,
+    next: Option<Moment>,
+}
+
+/// Whether an end is paced.
+pub(super) fn paced(plan: &EndPlan) -> Option<PacePlan> {
+    plan.pace
+        .filter(|pace| pace.burst > 0 && !pace.interval.is_zero())
+}
+
+impl Turns {
+    /// For so many flows; without a pace it is always everybody's turn.
+    pub(super) fn new(pace: Option<PacePlan>, flows: usize) -> Self {
+        Self(pace.map(|plan| {
+            Paced {
+                plan,
+                flows: vec![
+                    Grid {
+                        left: plan.burst,
+                        next: None,
+                    };
+                    flows
+                ]
+                .into_boxed_slice(),
+                waiting: BinaryHeap::with_capacity(flows),
+            }
+        }))
+    }
+
+    /// Whether a flow may begin an operation now. Where not, [`Turns::due`] names it later.
+    #[inline]
+    pub(super) fn may(&mut self, token: usize) -> bool {
+        match &mut self.0 {
+            None => true,
+            Some(paced) => paced.may(token),
+        }
+    }
+
+    /// A flow whose turn has come, or any that waits when `all` are to come.
+    #[inline]
+    pub(super) fn due(&mut self, all: bool) -> Option<usize> {
+        let paced = self.0.as_mut()?;
+        let Reverse((at, token)) = paced.waiting.peek()?;
+        let token = (all || at.left().is_zero()).then_some(*token)?;
+        paced.waiting.pop();
+        Some(token)
+    }
+
+    /// The time until the next turn, where anybody waits for one.
+    #[inline]
+    pub(super) fn next(&self) -> Option<Duration> {
+        let Reverse((at, _)) = self.0.as_ref()?.waiting.peek()?;
+        Some(at.left())
+    }
+}
+
+impl Paced {
+    fn may(&mut self, token: usize) -> bool {
+        let Some(grid) = self.flows.get_mut(token) else {
+            return true;
+        };
+        if grid.left > 0 && grid.next.is_some() {
+            grid.left -= 1;
+            return true;
+        }
+        let now = clock::now();
+        let next = *grid
+            .next
+            .get_or_insert_with(|| now.plus(self.plan.interval));
+        if grid.left > 0 {
+            grid.left -= 1;
+            return true;
+        }
+        if next > now {
+            self.waiting.push(Reverse((next, token)));
+            return false;
+        }
+        grid.left = self.plan.burst.saturating_sub(1);
+        // Of a long blockade only this much is made up for, as in the plain loop.
+        let too_late = now.since(next).saturating_sub(MADE_UP);
+        grid.next = Some(next.plus(too_late).plus(self.plan.interval));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_flow_has_its_burst_and_then_waits_for_its_time() {
+        let interval = Duration::from_millis(2);
+        let mut turns = Turns::new(Some(PacePlan { burst: 2, interval }), 2);
+        let start = clock::now();
+        for flow in [0, 1] {
+            assert_eq!([turns.may(flow), turns.may(flow)], [true, true]);
+            assert!(!turns.may(flow) || start.elapsed() >= interval);
+        }
+        while start.elapsed() < interval * 4 {}
+        let mut came = Vec::new();
+        while let Some(flow) = turns.due(false) {
+            assert!(turns.may(flow));
+            came.push(flow);
+        }
+        came.sort_unstable();
+        came.dedup();
+        assert!(!came.is_empty() && came.len() <= 2);
+    }
+
+    #[test]
+    fn without_a_pace_it_is_always_everybodys_turn() {
+        let mut turns = Turns::new(None, 1);
+        assert!((0..1000).all(|_| turns.may(0)));
+        assert_eq!((turns.due(true), turns.next()), (None, None));
+    }
+
+    #[test]
+    fn at_the_end_all_that_wait_are_named() {
+        let interval = Duration::from_secs(1000);
+        let mut turns = Turns::new(Some(PacePlan { burst: 1, interval }), 3);
+        for flow in 0..3 {
+            assert!(turns.may(flow));
+            assert!(!turns.may(flow));
+        }
+        assert_eq!(turns.due(false), None);
+        assert_eq!(std::iter::from_fn(|| turns.due(true)).count(), 3);
+    }
+}

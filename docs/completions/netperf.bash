@@ -144,6 +144,17 @@ _netserver_value() {
     '-L' | --listen) _netperf_offer -A hostname ;;
     '-p' | --port) : ;;
     '-Z' | --passphrase) : ;;
+    --require) _netperf_words 'none passphrase key' ;;
+    --allow) : ;;
+    --deny) : ;;
+    --data-peers) : ;;
+    --max-sessions) : ;;
+    --max-peer-sessions) : ;;
+    --max-test-time) : ;;
+    --max-send-rate) : ;;
+    --idle-time) : ;;
+    --config) : ;;
+    --check-config) : ;;
     --cpu-method) _netperf_words 'procstat looper' ;;
     --log) _netperf_words 'text json' ;;
     --log-file) : ;;
@@ -162,7 +173,7 @@ _netperf() {
 complete -F _netperf netperf
 
 _netserver() {
-    _netperf_complete netserver '--cpu-count --cpu-method --debug --drain --foreground --help --ipv4 --ipv6 --listen --log --log-file --log-level --no-debug --no-fork --passphrase --port --verbosity --version'
+    _netperf_complete netserver '--allow --check-config --config --cpu-count --cpu-method --data-peers --debug --deny --drain --foreground --help --idle-time --ipv4 --ipv6 --listen --log --log-file --log-level --max-peer-sessions --max-send-rate --max-sessions --max-test-time --no-debug --no-fork --passphrase --port --require --verbosity --version'
 }
 
 complete -F _netserver netserver

@@ -220,6 +220,8 @@ pub enum CliError {
         /// The option, without its dashes.
         option: &'static str,
     },
+    /// Settings of netserver that are wrong, or do not go together: whole lines.
+    Config(String),
     /// A transport that is not in the catalogue.
     Transport {
         /// argv\[0\].
@@ -247,6 +249,7 @@ impl CliError {
             | Self::ThreadForEach(_)
             | Self::SocketKind { .. }
             | Self::NeedsRate { .. }
+            | Self::Config(_)
             | Self::Transport { .. } => Stream::Stderr,
         }
     }
@@ -267,7 +270,7 @@ impl CliError {
             | Self::ThreadForEach(_)
             | Self::NeedsRate { .. }
             | Self::SocketKind { .. } => 2,
-            Self::Transport { .. } | Self::Associations => 1,
+            Self::Transport { .. } | Self::Associations | Self::Config(_) => 1,
         }
     }
 }
@@ -319,6 +322,7 @@ impl fmt::Display for CliError {
                     "{program}: --{option} is for tests at a rate: give --rate as well"
                 )
             }
+            Self::Config(lines) => f.write_str(lines),
             Self::Transport { program, wanted } => {
                 write!(f, "{program}: transport {wanted} is not supported")
             }

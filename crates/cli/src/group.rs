@@ -27,6 +27,8 @@ pub(crate) enum Group {
     Addresses,
     /// Where netserver listens.
     Listening,
+    /// Who may use netserver, and for what.
+    Access,
     /// How netserver runs.
     Running,
     /// Logs, limits and privileges.
@@ -39,7 +41,7 @@ pub(crate) enum Group {
 
 impl Group {
     /// All, in order.
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::Test,
         Self::Hosts,
         Self::Output,
@@ -52,6 +54,7 @@ impl Group {
         Self::Paths,
         Self::Buffers,
         Self::Listening,
+        Self::Access,
         Self::Running,
         Self::Operations,
         Self::About,
@@ -73,6 +76,7 @@ impl Group {
             Self::Operation => "Operations",
             Self::Addresses => "Addresses of the data connection",
             Self::Listening => "Listening",
+            Self::Access => "Access and limits",
             Self::Running => "Running",
             Self::Operations => "Operation as a service",
             Self::About => "About the program",

@@ -9,6 +9,7 @@ use std::time::Duration;
 use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::many::{Placement, cpu_list};
+use netperf_model::{BadNetwork, DataPeers, Network};
 
 use crate::grammar::{self, DSCP_NAMES};
 use crate::long;
@@ -81,6 +82,12 @@ pub(crate) enum Kind {
     CpusOfEnds,
     /// A rule by which threads are placed on CPUs.
     Placement,
+    /// Networks with commas between.
+    Networks,
+    /// Where data may go.
+    DataPeers,
+    /// Bits per second.
+    BitRate,
     /// Two with a comma between, either of which may be left out; one alone is
     /// both or the first, as the option has it.
     Pair(&'static Self, &'static Self),
@@ -157,6 +164,9 @@ impl Kind {
                 Places::Unclear => None,
             },
             Self::Placement => as_it_is(Placement::named(text).is_some()),
+            Self::Networks => as_it_is(Network::list(text).is_ok()),
+            Self::DataPeers => as_it_is(text.parse::<DataPeers>().is_ok()),
+            Self::BitRate => as_it_is(bit_rate(text).is_some()),
             Self::Pair(first, second) => pair((first, second), text),
         }
     }
@@ -188,6 +198,9 @@ impl Kind {
             Self::Cpus => "a list of CPUs such as 0-3,8",
             Self::Rate => "a rate such as 50k, 2.5M or 20kpps, above 0",
             Self::Seed => "a whole number of at most 64 bits",
+            Self::Networks => "networks such as 10.0.0.0/8,2001:db8::/32",
+            Self::DataPeers => "same, any, or networks such as 10.0.0.0/8,2001:db8::/32",
+            Self::BitRate => "a rate in bits per second such as 100M or 2.5G",
             Self::CpusOfEnds => {
                 "a CPU for each end such as 0,1, or lists with a colon between the ends such as \
                  0-3:4-7"
@@ -221,6 +234,9 @@ impl Kind {
 
     /// The longest good value that the text begins with, blanks left out.
     fn beginning(&self, text: &str) -> Option<String> {
+        if matches!(self, Self::Networks | Self::DataPeers) {
+            return network_meant(text);
+        }
         if matches!(self, Self::Length) {
             // What follows a time may be another one: 5sec, 1min.
             return time_in_words(text);
@@ -284,9 +300,39 @@ impl Kind {
             | Self::Seed
             | Self::Percent
             | Self::Cpus
-            | Self::CpusOfEnds => Vec::new(),
+            | Self::CpusOfEnds
+            | Self::Networks
+            | Self::DataPeers
+            | Self::BitRate => Vec::new(),
         }
     }
+}
+
+/// The network of an address that has bits behind those that count.
+fn network_meant(text: &str) -> Option<String> {
+    match Network::list(text) {
+        Err(BadNetwork::BitsBehind(_, meant)) => Some(meant.to_string()),
+        Ok(_) | Err(BadNetwork::NoNetwork(_)) => None,
+    }
+}
+
+/// Bits per second, at least one: digits, perhaps a fraction, and K, M or G for powers of
+/// ten.
+pub(crate) fn bit_rate(text: &str) -> Option<u64> {
+    let (number, power) = match text.char_indices().last()? {
+        (at, 'k' | 'K') => (text.get(..at)?, 3),
+        (at, 'm' | 'M') => (text.get(..at)?, 6),
+        (at, 'g' | 'G') => (text.get(..at)?, 9),
+        _ => (text, 0),
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || !digits(fraction) || fraction.len() > power {
+        return None;
+    }
+    let zeros = "0".repeat(power - fraction.len());
+    let bits: u64 = format!("{whole}{fraction}{zeros}").parse().ok()?;
+    (bits > 0).then_some(bits)
 }
 
 /// Both halves, where there are two; at least one must be there.

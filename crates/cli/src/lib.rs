@@ -14,6 +14,7 @@
 mod args;
 mod command;
 mod compare;
+mod config;
 pub mod docs;
 mod entry;
 mod getopt;
@@ -37,14 +38,16 @@ use std::io;
 use std::path::Path;
 
 pub use args::{
-    Args, CompareArgs, ComparisonArgs, ConfidenceArg, CpuArg, Ends, FlowsArgs, GlobalArgs, HostArg,
-    InterimArg, IoArgs, IterationsArg, JsonArg, Layout, OutputArg, RateArg, RateArgs, ReportArgs,
-    ServerArgs, SocketKindArg, TestArgs, TransportArg, VersusArgs, Ways,
+    AccessArgs, Args, CompareArgs, ComparisonArgs, ConfidenceArg, CpuArg, Ends, FlowsArgs,
+    GlobalArgs, HostArg, InterimArg, IoArgs, IterationsArg, JsonArg, Layout, Networks, OutputArg,
+    RateArg, RateArgs, ReportArgs, ServerArgs, SocketKindArg, TestArgs, TransportArg, VersusArgs,
+    Ways,
 };
 pub use command::{
     CliError, Command, List, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,
 };
 pub use compare::{CompareCommand, VersusCommand, compare, is_compare, is_versus, versus};
+pub use config::Fault;
 pub use grammar::Direction;
 pub use long::{Misuse, Problem};
 pub use operations::{LogFormat, LogLevel, Operations};
@@ -90,13 +93,33 @@ pub fn netperf(argv: &[OsString], around: &Surroundings<'_>) -> Parsed<Command> 
     Parsed { notices, command }
 }
 
-/// Reads netserver's command line, argv\[0\] included.
+/// Reads netserver's command line, argv\[0\] included, and the file of settings that it
+/// names, by `read_file`. Done again, it gives what the file says by then.
 #[must_use]
-pub fn netserver(argv: &[OsString]) -> Parsed<ServerCommand> {
+pub fn netserver(
+    argv: &[OsString],
+    read_file: &dyn Fn(&Path) -> io::Result<String>,
+) -> Parsed<ServerCommand> {
     let mut notices = Vec::new();
-    let command =
-        words(argv, "netserver").and_then(|words| stage1::netserver(&words, &mut notices));
+    let command = words(argv, "netserver")
+        .and_then(|words| stage1::netserver(&words, read_file, &mut notices));
     Parsed { notices, command }
+}
+
+/// Reads the text of a file of settings, called `name`: all that is wrong with it.
+#[must_use]
+pub fn check_config(name: &str, text: &str) -> Vec<Fault> {
+    let mut args = ServerArgs::default();
+    let mut faults = config::apply(name, text, &mut args);
+    if faults.is_empty() {
+        faults.extend(args.contradiction().map(|text| Fault {
+            file: name.to_owned(),
+            line: 0,
+            key: None,
+            text,
+        }));
+    }
+    faults
 }
 
 /// argv as text. An empty argv gets the usual name of the program.

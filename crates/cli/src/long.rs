@@ -132,8 +132,15 @@ pub(crate) fn misuse(program: &str, name: &str, problem: Problem) -> CliError {
 impl fmt::Display for Misuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: option --{}", self.program, shown(&self.name))?;
-        match &self.problem {
-            Problem::Unknown { near } => match near.split_last() {
+        self.problem.fmt(f)
+    }
+}
+
+/// What follows the name of the option.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { near } => match near.split_last() {
                 None => f.write_str(" is unknown; --help lists the options"),
                 Some((only, [])) => write!(f, " is unknown; did you mean --{only}?"),
                 Some((last, others)) => {
@@ -141,10 +148,10 @@ impl fmt::Display for Misuse {
                     write!(f, " is unknown; did you mean --{others} or --{last}?")
                 }
             },
-            Problem::OtherTest { test } => write!(f, " is not for the test {test}"),
-            Problem::ValueMissing { expected } => write!(f, " needs a value: {expected}"),
-            Problem::ValueUnwanted => f.write_str(" takes no value"),
-            Problem::Value {
+            Self::OtherTest { test } => write!(f, " is not for the test {test}"),
+            Self::ValueMissing { expected } => write!(f, " needs a value: {expected}"),
+            Self::ValueUnwanted => f.write_str(" takes no value"),
+            Self::Value {
                 value,
                 expected,
                 near,

@@ -1,10 +1,14 @@
 //! Stage 1: from words to [`Args`], by the tables.
 
+use std::io;
+use std::path::Path;
+
 use netperf_model::{Suite, TestId};
 
 use crate::args::{Args, GlobalArgs, ServerArgs, TestArgs};
 use crate::command::{CliError, Command, Notice, ServerCommand, Stream, Usage};
-use crate::long::{Elsewhere, Nowhere, Problem, misuse};
+use crate::config::{self, Fault};
+use crate::long::{Elsewhere, Nowhere, Problem, misuse, shown};
 use crate::options::{self, SUITES, global, server};
 use crate::table::{Ending, Halt, OnComplaint, Reader, Row, Shape, by_name};
 use crate::{VERSION, help, usage};
@@ -258,10 +262,80 @@ impl Elsewhere for Globals<'_> {
 /// Reads netserver's words, the program's name first.
 pub(crate) fn netserver(
     words: &[String],
+    read_file: &dyn Fn(&Path) -> io::Result<String>,
+    notices: &mut Vec<Notice>,
+) -> Result<ServerCommand, CliError> {
+    let first = typed(words, ServerArgs::default(), notices)?;
+    let ServerCommand::Serve(args) = first else {
+        return Ok(first);
+    };
+    let program = words.first().map_or("", String::as_str);
+    if let Some(path) = &args.check_config {
+        return Ok(ServerCommand::Usage(checked(program, path, read_file)));
+    }
+    let args = match &args.config {
+        None => args,
+        Some(path) => {
+            let mut from_file = ServerArgs::default();
+            let name = path.to_string_lossy();
+            let text = read_file(path).map_err(|error| unread(program, path, &error))?;
+            let faults = config::apply(&name, &text, &mut from_file);
+            if !faults.is_empty() {
+                return Err(CliError::Config(lines(program, &faults)));
+            }
+            from_file.seal();
+            // What was to be said of the words has been said.
+            match typed(words, from_file, &mut Vec::new())? {
+                ServerCommand::Serve(args) => args,
+                other @ (ServerCommand::Usage(_) | ServerCommand::Version(_)) => return Ok(other),
+            }
+        }
+    };
+    match args.contradiction() {
+        Some(text) => Err(CliError::Config(format!("{program}: {text}"))),
+        None => Ok(ServerCommand::Serve(args)),
+    }
+}
+
+/// What is wrong with a file of settings, or that nothing is.
+fn checked(program: &str, path: &Path, read_file: &dyn Fn(&Path) -> io::Result<String>) -> Usage {
+    let name = path.to_string_lossy();
+    let wrong = |text: String| Usage {
+        stream: Stream::Stderr,
+        text: format!("{text}\n"),
+        exit: 1,
+    };
+    match read_file(path) {
+        Err(error) => wrong(unread(program, path, &error).to_string()),
+        Ok(text) => match crate::check_config(&name, &text).as_slice() {
+            [] => explanation(format!("{name}: nothing is wrong\n")),
+            faults => wrong(lines(program, faults)),
+        },
+    }
+}
+
+fn lines(program: &str, faults: &[Fault]) -> String {
+    let lines = faults.iter().map(|fault| format!("{program}: {fault}"));
+    lines.collect::<Vec<String>>().join("\n")
+}
+
+fn unread(program: &str, path: &Path, error: &io::Error) -> CliError {
+    let text = error.to_string();
+    let why = text.split(" (os error").next().unwrap_or_default();
+    let name = path.display().to_string();
+    CliError::Config(format!(
+        "{program}: {}: cannot be read: {why}",
+        shown(&name)
+    ))
+}
+
+/// What is typed, over what there was.
+fn typed(
+    words: &[String],
+    mut args: ServerArgs,
     notices: &mut Vec<Notice>,
 ) -> Result<ServerCommand, CliError> {
     let (program, rest) = words.split_first().map_or(("", words), |(p, r)| (p, r));
-    let mut args = ServerArgs::default();
     let mut reader = Reader {
         table: server::TABLE,
         program,

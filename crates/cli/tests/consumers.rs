@@ -127,7 +127,9 @@ fn i23_misplaced_words_do_not_fail() {
         netperf("-H ip -l 1 -- 42424").command,
         Ok(Command::Run(_))
     ));
-    let served = netperf_cli::netserver(&common::argv(&["netserver", "-6", "--", "-g"]));
+    let served = netperf_cli::netserver(&common::argv(&["netserver", "-6", "--", "-g"]), &|_| {
+        Ok(String::new())
+    });
     assert!(matches!(served.command, Ok(ServerCommand::Serve(_))));
 }
 
@@ -176,7 +178,10 @@ fn i25_test_names_and_directions_match_in_any_case() {
 fn i30_a_passphrase_is_for_both_programs() {
     let control = run("-Z pass").plan.control.expect("there is no -N");
     assert_eq!(control.passphrase.as_deref(), Some("pass"));
-    let served = netperf_cli::netserver(&common::argv(&["netserver", "-Z", "pass"])).command;
+    let served = netperf_cli::netserver(&common::argv(&["netserver", "-Z", "pass"]), &|_| {
+        Ok(String::new())
+    })
+    .command;
     let Ok(ServerCommand::Serve(args)) = served else {
         panic!("{served:?}");
     };
@@ -186,7 +191,8 @@ fn i30_a_passphrase_is_for_both_programs() {
 #[test]
 fn i31_a_server_in_one_process_is_asked_for_by_letters() {
     let words = ["netserver", "-D", "-f", "-4", "-L", "10.0.0.1"];
-    let Ok(ServerCommand::Serve(args)) = netperf_cli::netserver(&common::argv(&words)).command
+    let Ok(ServerCommand::Serve(args)) =
+        netperf_cli::netserver(&common::argv(&words), &|_| Ok(String::new())).command
     else {
         panic!("not served");
     };

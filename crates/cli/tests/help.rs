@@ -12,7 +12,12 @@ fn help(line: &str) -> String {
 }
 
 fn netserver_help(option: &str) -> String {
-    match netperf_cli::netserver(&common::argv(&["netserver", option])).command {
+    match netperf_cli::netserver(
+        &common::argv(&["netserver", option]),
+        &|_| Ok(String::new()),
+    )
+    .command
+    {
         Ok(ServerCommand::Usage(usage)) => usage.text,
         other => panic!("{option}: {other:?}"),
     }

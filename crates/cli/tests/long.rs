@@ -220,7 +220,9 @@ fn a_wrong_long_option_gets_one_line_with_the_nearest_right_spelling() {
 
 #[test]
 fn netserver_has_names_too() {
-    let netserver = |words: &[&str]| netperf_cli::netserver(&common::argv(words)).command;
+    let netserver = |words: &[&str]| {
+        netperf_cli::netserver(&common::argv(words), &|_| Ok(String::new())).command
+    };
     let Ok(ServerCommand::Serve(args)) =
         netserver(&["netserver", "--foreground", "--port=7", "--listen", "::1,6"])
     else {

@@ -258,7 +258,8 @@ fn whether_the_kernel_has_a_transport_is_not_for_the_command_line_to_say() {
 #[test]
 fn every_netserver_command_line_is_served_or_explained() {
     for case in cases("netserver") {
-        let Parsed { notices, command } = netperf_cli::netserver(&common::argv(&case.words()));
+        let Parsed { notices, command } =
+            netperf_cli::netserver(&common::argv(&case.words()), &|_| Ok(String::new()));
         match command {
             Ok(ServerCommand::Usage(usage)) => {
                 assert_eq!(usage.stream, Stream::Stderr);

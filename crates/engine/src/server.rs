@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{
-    Address, EndResult, EndSetup, Ending, IoCounts, Limit as LimitPlan, Paced, Quality, ServerJob,
-    Tally,
+    Address, EndResult, EndSetup, Ending, IoCounts, Limit as LimitPlan, PacePlan, Paced, Quality,
+    ServerJob, Tally,
 };
 use netperf_os::Socket;
 use netperf_os::bell::{self, Bell, Outside, Schedule};
@@ -72,7 +72,7 @@ impl Server {
     ///
     /// # Errors
     /// When any of that fails; `error.raw_os_error()` is what goes to netperf.
-    pub fn prepare(job: ServerJob) -> Result<Self, EngineError> {
+    pub fn prepare(mut job: ServerJob) -> Result<Self, EngineError> {
         if job.many.is_some() && !flows::serves(&job) {
             return Err(Operation::Listen.failed()(
                 io::ErrorKind::InvalidInput.into(),
@@ -97,6 +97,7 @@ impl Server {
         };
         let largest = socket::largest_message(job.transport, &opened.socket, peer);
         let setup = end::setup(&job.end, &opened, largest, sends, receives);
+        hold_back(&mut job, setup.send_size);
         let rings = end::rings(
             &job.end,
             &setup,
@@ -258,6 +259,31 @@ fn may_end_in_silence(job: &ServerJob) -> bool {
 
 pub(crate) fn only_sends(job: &ServerJob) -> bool {
     job.flow.receives && !job.flow.sends && !job.flow.connects
+}
+
+/// Has the loop wait between messages, where netserver may send only so much and nothing in
+/// the kernel sees to that. A client that asks for less still gets it.
+fn hold_back(job: &mut ServerJob, size: Option<u32>) {
+    let (Some(bits), Some(size)) = (job.most_bits, size) else {
+        return;
+    };
+    let rate = |pace: &PacePlan| f64::from(pace.burst) / pace.interval.as_secs_f64();
+    let held = pace_of(bits, size);
+    let slower = |asked: &PacePlan| asked.burst > 0 && rate(asked) <= rate(&held);
+    job.end.pace = Some(job.end.pace.filter(slower).unwrap_or(held));
+}
+
+/// Messages of this many bytes, so that no more than that many bits go out per second: one at
+/// a time, or as many as go in a millisecond.
+fn pace_of(bits: u64, size: u32) -> PacePlan {
+    let bits_each = u64::from(size.max(1)) * 8;
+    let in_a_millisecond = bits / (1000 * bits_each);
+    let burst = u32::try_from(in_a_millisecond).unwrap_or(u32::MAX).max(1);
+    let nanos = u128::from(bits_each) * u128::from(burst) * 1_000_000_000 / u128::from(bits.max(1));
+    PacePlan {
+        burst,
+        interval: Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)),
+    }
 }
 
 /// Binds where the request says. A port that is not free is no reason to fail:

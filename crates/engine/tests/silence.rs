@@ -27,6 +27,8 @@ fn job() -> ServerJob {
         ending: Ending::Silence(None),
         facts: None,
         many: None,
+        sources: netperf_model::Sources::default(),
+        most_bits: None,
     }
 }
 

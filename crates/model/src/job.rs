@@ -8,6 +8,7 @@ use crate::host::FactsWanted;
 use crate::io::Feature;
 use crate::many::Workers;
 use crate::plan::{EndPlan, Family, Flow, Limit};
+use crate::policy::Sources;
 
 /// One test as netserver sees it. [`Flow`] stays netperf's view.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +41,10 @@ pub struct ServerJob {
     pub facts: Option<FactsWanted>,
     /// Many flows at once, on these threads; `None` is one, moved by the plain loop.
     pub many: Option<(u32, Workers)>,
+    /// Who data is taken from.
+    pub sources: Sources,
+    /// Bits per second that netserver may send at most, where its loop has to see to that.
+    pub most_bits: Option<u64>,
 }
 
 /// What a netserver of ours can do on its host.

@@ -18,6 +18,7 @@ pub mod latency;
 pub mod many;
 pub mod outcome;
 pub mod plan;
+pub mod policy;
 pub mod quality;
 pub mod rate;
 pub mod refusal;
@@ -42,6 +43,7 @@ pub use plan::{
     Flow, Format, Limit, PacePlan, PlacePlan, ReportPlan, RingPlan, Routing, SelectionSource,
     SocketPlan, TestPlan, TouchPlan,
 };
+pub use policy::{BadNetwork, Crowd, DataPeers, Denied, Limits, Network, Policy, Require, Sources};
 pub use quality::{NUMBER_BYTES, Quality};
 pub use rate::{Arrival, Lateness, Paced, RatePlan, RateUnit};
 pub use refusal::{Refusal, refusal};

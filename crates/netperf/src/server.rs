@@ -1,6 +1,7 @@
 //! The netserver program.
 
 mod account;
+mod door;
 mod hall;
 mod host;
 mod listen;
@@ -23,7 +24,7 @@ use crate::output::{self, out};
 #[must_use]
 pub fn main(argv: &[OsString]) -> ExitCode {
     netperf_os::process::set_name(c"netserver");
-    let parsed = netperf_cli::netserver(argv);
+    let parsed = netperf_cli::netserver(argv, &|path| std::fs::read_to_string(path));
     output::notices(&parsed.notices, false);
     match parsed.command {
         Ok(ServerCommand::Serve(args)) => serve(&args),

@@ -6,6 +6,7 @@ use netperf_model::{Abilities, EndResult, TestPlan};
 use netperf_wire::messages::{CpuCalibrateReply, Passphrase};
 use netperf_wire::{FixedStr, Frame, Header, Message, RequestKind};
 
+use crate::access;
 use crate::error::SessionError;
 use crate::extension;
 use crate::offer::{self, Agreement};
@@ -86,6 +87,9 @@ pub enum Effect {
 /// One step of the conversation.
 #[must_use]
 pub fn step(plan: &TestPlan, state: State, input: Input) -> (State, Vec<Effect>) {
+    if let Some(refusal) = refused(&state, &input) {
+        return closed(refusal);
+    }
     match (state, input) {
         (State::Idle, Input::Open(passphrase)) => (State::Idle, open(passphrase)),
         (State::Idle, Input::Calibrate(cpu)) => (
@@ -110,6 +114,17 @@ pub fn step(plan: &TestPlan, state: State, input: Input) -> (State, Vec<Effect>)
         }
         (State::Running(_), Input::Finish) => (State::Closed, vec![Effect::HalfClose]),
         (state, input) => fail(&state, &input),
+    }
+}
+
+/// What netserver says where it refuses a client, whatever was asked.
+fn refused(state: &State, input: &Input) -> Option<SessionError> {
+    match (state, input) {
+        (
+            State::Calibrating | State::Greeting | State::Offered | State::AwaitingResults(_),
+            Input::Frame(frame),
+        ) => access::refusal(frame),
+        _ => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_model::{Abilities, CpuMethod, EndResult, ServerJob, TestPlan};
+use netperf_model::{Abilities, CpuMethod, Denied, EndResult, ServerJob, TestPlan};
 use netperf_wire::{Frame, RemoteErrno};
 
 use crate::client;
@@ -220,6 +220,9 @@ pub trait Host {
 
     /// Moves to a CPU; a CPU that does not exist is ignored.
     fn bind_to_cpu(&mut self, cpu: u32);
+
+    /// Notes that a request was refused.
+    fn note(&mut self, denied: &Denied);
 }
 
 /// Serves one control connection to its end.
@@ -229,7 +232,7 @@ pub fn serve<L: Link, H: Host>(
     facts: &server::Facts,
     passphrase: Option<String>,
 ) {
-    let (mut state, effects) = server::start(passphrase);
+    let (mut state, effects) = server::start(facts, passphrase);
     let mut prepared = None;
     let mut input = carry_out(link, host, &mut prepared, effects);
     while let Some(next) = input.take() {
@@ -252,6 +255,7 @@ fn carry_out<L: Link, H: Host>(
         match effect {
             Effect::Expect(within) => next = Some(awaited(link, within)),
             Effect::BindToCpu(cpu) => host.bind_to_cpu(cpu),
+            Effect::Note(denied) => host.note(&denied),
             Effect::FindAbilities => next = Some(Input::Abilities(host.abilities())),
             Effect::Calibrate(method) => next = Some(Input::Calibrated(host.calibrate(method))),
             Effect::Prepare(job) => {

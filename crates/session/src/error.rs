@@ -11,6 +11,8 @@ use netperf_wire::RemoteErrno;
 pub enum SessionError {
     /// The peer reports an error number instead of an answer.
     Remote(RemoteErrno),
+    /// The peer refuses, and says why.
+    Denied(String),
     /// The connection ended inside or before a message.
     Closed {
         /// Bytes of the message that had arrived.
@@ -41,6 +43,7 @@ impl fmt::Display for SessionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Remote(errno) => write!(f, "remote error {}", errno.0),
+            Self::Denied(why) => write!(f, "netserver refuses: {why}"),
             Self::Closed { got } => write!(f, "partial response received: {got} bytes"),
             Self::NoAnswer(time) => {
                 write!(f, "no answer from netserver within {} s", time.as_secs())

@@ -5,6 +5,7 @@
 //! netperf's plan and the OMNI messages, [`dialect`] between whatever a client
 //! sends and what netserver's engine is to do.
 
+pub mod access;
 pub mod client;
 pub mod dialect;
 pub mod driver;

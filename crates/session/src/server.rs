@@ -3,17 +3,16 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use netperf_model::{Abilities, CpuMethod, EndResult, ServerJob};
+use netperf_model::{Abilities, CpuMethod, Denied, EndResult, Policy, ServerJob};
 use netperf_wire::messages::{CpuCalibrateReply, HeaderOnly, Passphrase, SysInfoReply};
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind};
 
+use crate::access;
 use crate::dialect::{Dialect, Ready};
 use crate::extension;
 
 /// How long a client has to say the passphrase.
 pub const PASSPHRASE: Duration = Duration::from_secs(20);
-/// How long a client may say nothing between requests.
-pub const NEXT_REQUEST: Duration = Duration::from_secs(300);
 
 /// Where the conversation stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +34,7 @@ pub enum State {
 }
 
 /// What netserver knows of itself and of its peer, the same for every step.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Facts {
     /// The CPU method to use unless the client asks for another.
     pub cpu_method: CpuMethod,
@@ -45,6 +44,15 @@ pub struct Facts {
     pub cpus: i32,
     /// Where the control connection comes from.
     pub peer: Option<IpAddr>,
+    /// What it may have.
+    pub policy: Policy,
+}
+
+impl Facts {
+    /// How long the client may say nothing between requests.
+    const fn idle_time(&self) -> Duration {
+        self.policy.limits.idle_time
+    }
 }
 
 /// What happens to the conversation.
@@ -83,6 +91,8 @@ pub enum Effect {
     Prepare(Box<ServerJob>),
     /// Send this message.
     Reply(Box<Frame>),
+    /// Note that a request was refused.
+    Note(Denied),
     /// Have the engine run what it prepared.
     Run,
     /// End the conversation.
@@ -91,10 +101,10 @@ pub enum Effect {
 
 /// The first state and what to do in it.
 #[must_use]
-pub fn start(passphrase: Option<String>) -> (State, Vec<Effect>) {
+pub fn start(facts: &Facts, passphrase: Option<String>) -> (State, Vec<Effect>) {
     match passphrase {
         Some(phrase) => (State::Locked(phrase), vec![Effect::Expect(PASSPHRASE)]),
-        None => (State::Idle, vec![Effect::Expect(NEXT_REQUEST)]),
+        None => (State::Idle, vec![Effect::Expect(facts.idle_time())]),
     }
 }
 
@@ -102,7 +112,9 @@ pub fn start(passphrase: Option<String>) -> (State, Vec<Effect>) {
 #[must_use]
 pub fn step(facts: &Facts, state: State, input: Input) -> (State, Vec<Effect>) {
     match (state, input) {
-        (State::Locked(phrase), Input::Frame(frame)) if unlocks(&phrase, &frame) => idle(None),
+        (State::Locked(phrase), Input::Frame(frame)) if unlocks(&phrase, &frame) => {
+            idle(facts, None)
+        }
         (State::Idle, Input::Frame(frame)) => request(facts, &frame),
         (State::Preparing(dialect), Input::Prepared(ready)) => {
             let response = dialect.response(&ready);
@@ -111,19 +123,23 @@ pub fn step(facts: &Facts, state: State, input: Input) -> (State, Vec<Effect>) {
                 vec![Effect::Reply(Box::new(response)), Effect::Run],
             )
         }
-        (State::Preparing(dialect), Input::Refused(errno)) => idle(Some(
-            HeaderOnly.encode(Header::response(dialect.kind()).with_errno(errno)),
-        )),
-        (State::Calibrating, Input::Calibrated(rate)) => idle(Some(calibrated(facts, rate))),
+        (State::Preparing(dialect), Input::Refused(errno)) => idle(
+            facts,
+            Some(HeaderOnly.encode(Header::response(dialect.kind()).with_errno(errno))),
+        ),
+        (State::Calibrating, Input::Calibrated(rate)) => idle(facts, Some(calibrated(facts, rate))),
         (State::Greeted, Input::Abilities(abilities)) => {
             let mut reply = calibrated(facts, facts.cpu_rate);
             extension::tell_abilities(&abilities, &mut reply);
-            idle(Some(reply))
+            idle(facts, Some(reply))
         }
-        (State::Running(dialect), Input::Ran(result)) => idle(Some(dialect.results(&result))),
-        (State::Running(dialect), Input::Failed(errno)) => idle(Some(
-            HeaderOnly.encode(Header::results(dialect.kind()).with_errno(errno)),
-        )),
+        (State::Running(dialect), Input::Ran(result)) => {
+            idle(facts, Some(dialect.results(&result)))
+        }
+        (State::Running(dialect), Input::Failed(errno)) => idle(
+            facts,
+            Some(HeaderOnly.encode(Header::results(dialect.kind()).with_errno(errno))),
+        ),
         // Whoever breaks the protocol, or does not know the passphrase, hears nothing more.
         (_, _) => (State::Closed, vec![Effect::Close]),
     }
@@ -165,14 +181,18 @@ fn request(facts: &Facts, frame: &Frame) -> (State, Vec<Effect>) {
         .collect();
     let (state, then) = match frame.request() {
         // A passphrase that nobody asked for is not answered.
-        RequestKind::Passphrase => idle(None),
-        RequestKind::DebugOn | RequestKind::DebugOff => {
-            idle(Some(HeaderOnly.encode(Header::response(frame.request()))))
-        }
+        RequestKind::Passphrase => idle(facts, None),
+        RequestKind::DebugOn | RequestKind::DebugOff => idle(
+            facts,
+            Some(HeaderOnly.encode(Header::response(frame.request()))),
+        ),
         RequestKind::CpuCalibrate => calibrate(facts, frame),
         RequestKind::SysInfo => {
             let reply = SysInfoReply::placeholder();
-            idle(Some(reply.encode(Header::response(RequestKind::SysInfo))))
+            idle(
+                facts,
+                Some(reply.encode(Header::response(RequestKind::SysInfo))),
+            )
         }
         kind => test(facts, kind, frame),
     };
@@ -186,7 +206,7 @@ fn calibrate(facts: &Facts, frame: &Frame) -> (State, Vec<Effect>) {
         return (State::Greeted, vec![Effect::FindAbilities]);
     }
     match extension::cpu_method(&asked).unwrap_or(facts.cpu_method) {
-        CpuMethod::ProcStat => idle(Some(calibrated(facts, facts.cpu_rate))),
+        CpuMethod::ProcStat => idle(facts, Some(calibrated(facts, facts.cpu_rate))),
         other @ (CpuMethod::Looper | CpuMethod::None | CpuMethod::Other(_)) => {
             (State::Calibrating, vec![Effect::Calibrate(other)])
         }
@@ -203,26 +223,37 @@ fn calibrated(facts: &Facts, rate: f32) -> Frame {
 
 fn test(facts: &Facts, kind: RequestKind, frame: &Frame) -> (State, Vec<Effect>) {
     match Dialect::understand(frame, facts.peer) {
-        Ok((dialect, job)) => (
-            State::Preparing(dialect),
-            vec![Effect::Prepare(Box::new(job))],
-        ),
+        Ok((dialect, job)) => match facts.policy.permit(facts.peer, job) {
+            Ok(job) => (
+                State::Preparing(dialect),
+                vec![Effect::Prepare(Box::new(job))],
+            ),
+            Err(denied) => deny(facts, kind, denied),
+        },
         Err(RemoteErrno::UNKNOWN_REQUEST) => {
-            idle(Some(HeaderOnly.encode(Header::unknown_request())))
+            idle(facts, Some(HeaderOnly.encode(Header::unknown_request())))
         }
-        Err(errno) => idle(Some(
-            HeaderOnly.encode(Header::response(kind).with_errno(errno)),
-        )),
+        Err(errno) => idle(
+            facts,
+            Some(HeaderOnly.encode(Header::response(kind).with_errno(errno))),
+        ),
     }
 }
 
+/// Says what was refused, at both ends, and awaits the next request.
+fn deny(facts: &Facts, kind: RequestKind, denied: Denied) -> (State, Vec<Effect>) {
+    let (state, mut effects) = idle(facts, Some(access::refuse(kind, &denied)));
+    effects.insert(0, Effect::Note(denied));
+    (state, effects)
+}
+
 /// Answers, if there is something to answer, and awaits the next request.
-fn idle(reply: Option<Frame>) -> (State, Vec<Effect>) {
+fn idle(facts: &Facts, reply: Option<Frame>) -> (State, Vec<Effect>) {
     let mut effects: Vec<Effect> = reply
         .map(|frame| Effect::Reply(Box::new(frame)))
         .into_iter()
         .collect();
-    effects.push(Effect::Expect(NEXT_REQUEST));
+    effects.push(Effect::Expect(facts.idle_time()));
     (State::Idle, effects)
 }
 
@@ -253,6 +284,7 @@ impl Effect {
             Self::FindAbilities => "FindAbilities",
             Self::Prepare(_) => "Prepare",
             Self::Reply(_) => "Reply",
+            Self::Note(_) => "Note",
             Self::Run => "Run",
             Self::Close => "Close",
         }

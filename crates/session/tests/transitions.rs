@@ -173,6 +173,7 @@ fn server_effect(effect: &server::Effect) -> String {
             )
         }
         server::Effect::Expect(within) => format!("Expect within {within:?}"),
+        server::Effect::Note(denied) => format!("Note: {denied}"),
         server::Effect::BindToCpu(_)
         | server::Effect::Calibrate(_)
         | server::Effect::FindAbilities

@@ -11,7 +11,7 @@ use netperf_os::wait;
 use netperf_os::{SockAddr, Socket};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
-use crate::meeting::{self, Connects, GiveUp, Met, Parted, Parting, Parts};
+use crate::meeting::{self, Connects, Gate, GiveUp, Met, Parted, Parting, Parts};
 use crate::udp::Connected;
 
 /// How long to wait for room where the queue has a limit of its own.
@@ -37,8 +37,8 @@ impl Connects for Dccp {
         meeting::connect(&socket, to, give_up)?.and_then(|()| Ok(ready(socket)))
     }
 
-    fn accept(&self, listener: &Socket, give_up: GiveUp<'_>) -> io::Result<Met<Connection>> {
-        meeting::accept(listener, give_up)?.and_then(|socket| Ok(ready(socket)))
+    fn accept(&self, gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Connection>> {
+        meeting::accept(gate, give_up)?.and_then(|socket| Ok(ready(socket)))
     }
 }
 

@@ -16,7 +16,7 @@ use netperf_os::wait::Deadline;
 use netperf_os::{SockAddr, Socket, io as calls, link, parts};
 
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
-use crate::meeting::{Connects, GiveUp, Met, OnSocket, Parting, accept, connect};
+use crate::meeting::{Connects, Gate, GiveUp, Met, OnSocket, Parting, accept, connect};
 
 /// Destination and source service access point and two bytes of control in each frame.
 const LLC_HEADER: usize = 4;
@@ -67,8 +67,9 @@ impl Connects for Llc2 {
         })
     }
 
-    fn accept(&self, listener: &Socket, give_up: GiveUp<'_>) -> io::Result<Met<Records>> {
-        accept(listener, give_up)?.and_then(|socket| {
+    fn accept(&self, gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Records>> {
+        let listener = gate.listener;
+        accept(gate, give_up)?.and_then(|socket| {
             // An accepted socket has none of the listener's options.
             for window in [IntOption::LlcSendWindow, IntOption::LlcRecvWindow] {
                 let frames = sockopt::fetch(listener.as_fd(), window)?;

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
+use netperf_model::Sources;
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{SockAddr, Socket};
 
@@ -94,7 +95,7 @@ pub trait Connects {
     ///
     /// # Errors
     /// Whatever accept(2) reports.
-    fn accept(&self, listener: &Socket, give_up: GiveUp<'_>) -> io::Result<Met<Self::Endpoint>>;
+    fn accept(&self, gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Self::Endpoint>>;
 }
 
 /// A transport whose connected sockets are endpoints as they are.
@@ -124,8 +125,8 @@ impl<E: Endpoint + OnSocket + From<Socket> + Send> Connects for Plain<E> {
         connect(&socket, to, give_up)?.and_then(|()| Ok(Met::Connected(E::from(socket))))
     }
 
-    fn accept(&self, listener: &Socket, give_up: GiveUp<'_>) -> io::Result<Met<E>> {
-        accept(listener, give_up)?.and_then(|socket| Ok(Met::Connected(E::from(socket))))
+    fn accept(&self, gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<E>> {
+        accept(gate, give_up)?.and_then(|socket| Ok(Met::Connected(E::from(socket))))
     }
 }
 
@@ -154,14 +155,48 @@ pub fn connect(socket: &Socket, to: &SockAddr, give_up: GiveUp<'_>) -> io::Resul
     }
 }
 
-/// accept(2); asks `give_up` whenever a signal interrupts the wait.
+/// Where connections arrive, and who may come in.
+#[derive(Clone, Copy, Debug)]
+pub struct Gate<'a> {
+    /// The socket that listens.
+    pub listener: &'a Socket,
+    /// Who may come in; `None` is anybody.
+    pub sources: Option<&'a Sources>,
+}
+
+impl<'a> Gate<'a> {
+    /// For anybody.
+    #[must_use]
+    pub const fn open(listener: &'a Socket) -> Self {
+        Self {
+            listener,
+            sources: None,
+        }
+    }
+
+    /// Whether who connects from `address` may come in.
+    #[must_use]
+    pub fn admits(&self, address: &SockAddr) -> bool {
+        let address = || address.as_socket().map(|address| address.ip());
+        self.sources
+            .is_none_or(|sources| address().is_none_or(|address| sources.allow(address)))
+    }
+}
+
+/// accept(2); asks `give_up` whenever a signal interrupts the wait. Whoever may not come in
+/// is closed at once, and the next may be better.
 ///
 /// # Errors
 /// Whatever accept(2) reports.
-pub fn accept(listener: &Socket, give_up: GiveUp<'_>) -> io::Result<Met<Socket>> {
+pub fn accept(gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Socket>> {
     loop {
-        match listener.accept() {
-            Ok((data, _)) => return Ok(Met::Connected(data)),
+        match gate.listener.accept() {
+            Ok((data, from)) if gate.admits(&from) => return Ok(Met::Connected(data)),
+            Ok(_stranger) => {
+                if give_up() {
+                    return Ok(Met::GivenUp);
+                }
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                 if give_up() {
                     return Ok(Met::GivenUp);
@@ -223,6 +258,10 @@ pub trait Parts: Endpoint {
         None
     }
 
+    /// From now on a message of anybody else is none, for an end that answers whoever sends:
+    /// without a connection nobody has proven to be where the message says it comes from.
+    fn take_only_from(&mut self, _sources: &Sources) {}
+
     /// The time before the end in which it only waited for more.
     fn waited_in_vain(&self) -> Duration {
         Duration::ZERO
@@ -247,4 +286,40 @@ pub trait Addresses {
     /// # Errors
     /// Whatever the kernel says to the last options.
     fn answering(&self, socket: Socket) -> io::Result<Self::Answering>;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::{TcpListener, TcpStream};
+
+    use netperf_model::{DataPeers, Policy};
+
+    use super::*;
+
+    fn accepted(peers: &str) -> (bool, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let policy = Policy {
+            data_peers: peers.parse::<DataPeers>().unwrap(),
+            ..Policy::default()
+        };
+        let sources = policy.sources(Some("192.0.2.1".parse().unwrap()));
+        let listener = Socket::from(listener);
+        let gate = Gate {
+            listener: &listener,
+            sources: Some(&sources),
+        };
+        let met = accept(gate, &mut || true).unwrap();
+        (matches!(met, Met::Connected(_)), client)
+    }
+
+    #[test]
+    fn a_stranger_is_closed_and_whoever_may_come_in_is_not() {
+        for (peers, admitted) in [("same", false), ("127.0.0.0/8", true), ("any", true)] {
+            let (connected, mut client) = accepted(peers);
+            assert_eq!(connected, admitted, "{peers}");
+            assert_eq!(client.read(&mut [0; 1]).unwrap(), 0, "{peers}");
+        }
+    }
 }

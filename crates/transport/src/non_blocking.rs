@@ -4,10 +4,11 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
+use netperf_model::Sources;
 use netperf_os::{SockAddr, Socket};
 
 use crate::endpoint::{Endpoint, Received, Sent};
-use crate::meeting::{Addresses, Connects, GiveUp, Met, OnSocket, Parted, Parting, Parts};
+use crate::meeting::{Addresses, Connects, Gate, GiveUp, Met, OnSocket, Parted, Parting, Parts};
 use crate::socket::Facts;
 
 /// How often a call is made again before the loop looks whether it is to stop.
@@ -79,6 +80,10 @@ impl<E: OnSocket> OnSocket for NonBlocking<E> {
 }
 
 impl<E: Parts> Parts for NonBlocking<E> {
+    fn take_only_from(&mut self, sources: &Sources) {
+        self.0.take_only_from(sources);
+    }
+
     fn part(self) -> Parted {
         self.0.part()
     }
@@ -119,8 +124,8 @@ impl<C: Connects<Endpoint: Unblock>> Connects for NonBlockingly<C> {
         self.0.connect(socket, to, give_up)?.and_then(unblocked)
     }
 
-    fn accept(&self, listener: &Socket, give_up: GiveUp<'_>) -> io::Result<Met<Self::Endpoint>> {
-        self.0.accept(listener, give_up)?.and_then(unblocked)
+    fn accept(&self, gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Self::Endpoint>> {
+        self.0.accept(gate, give_up)?.and_then(unblocked)
     }
 }
 

@@ -12,7 +12,7 @@ use netperf_os::wait::{self, Deadline, Interest};
 use netperf_os::{SockAddr, Socket, bell};
 
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
-use crate::meeting::{self, Addresses, Connects, GiveUp, Met, Parted, Parting, Parts};
+use crate::meeting::{self, Addresses, Connects, Gate, GiveUp, Met, Parted, Parting, Parts};
 use crate::non_blocking::Unblock;
 use crate::registry::Asked;
 use crate::socket::{self, Facts};
@@ -41,8 +41,8 @@ impl Connects for Sctp {
         meeting::connect(&socket, to, give_up)?.and_then(|()| Ok(Met::Connected(Tcp(socket))))
     }
 
-    fn accept(&self, listener: &Socket, give_up: GiveUp<'_>) -> io::Result<Met<Tcp>> {
-        meeting::accept(listener, give_up)?.and_then(|socket| Ok(Met::Connected(Tcp(socket))))
+    fn accept(&self, gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Tcp>> {
+        meeting::accept(gate, give_up)?.and_then(|socket| Ok(Met::Connected(Tcp(socket))))
     }
 }
 

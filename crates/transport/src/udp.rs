@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
+use netperf_model::Sources;
 use netperf_os::flow_label::flow_info;
 use netperf_os::io::{self as calls, Source};
 use netperf_os::sockopt::{self, IntOption};
@@ -84,6 +85,10 @@ impl Parts for Connected {
 }
 
 impl Parts for Answering {
+    fn take_only_from(&mut self, sources: &Sources) {
+        self.sources = (!sources.is_anybody()).then(|| sources.clone());
+    }
+
     fn part(mut self) -> Parted {
         mark_the_end(move || self.send_end_mark())
     }
@@ -182,6 +187,7 @@ pub struct Answering {
     pub(crate) socket: Socket,
     source: Source,
     first: First,
+    sources: Option<Sources>,
     /// What the addresses of answers have, 0 for none.
     flow_info: u32,
 }
@@ -205,6 +211,7 @@ impl Answering {
             socket,
             source: Source::unknown(),
             first,
+            sources: None,
             flow_info: 0,
         })
     }
@@ -230,6 +237,17 @@ impl Answering {
         (&self.socket, &self.source)
     }
 
+    /// Takes what came from a stranger for nothing, and does not answer it.
+    pub(crate) fn unless_strange(&mut self, got: Received) -> Received {
+        match &self.sources {
+            Some(sources) if is_strange(&self.source, sources) => {
+                self.source = Source::unknown();
+                Received::Interrupted
+            }
+            Some(_) | None => got,
+        }
+    }
+
     /// Receives the first datagram and does what is to be done about it.
     #[cold]
     fn recv_first(&mut self, buf: &mut [u8]) -> io::Result<Received> {
@@ -238,6 +256,7 @@ impl Answering {
             Ok((count, sent_to)) => (received(Ok(count))?, sent_to),
             Err(error) => (received(Err(error))?, None),
         };
+        let got = self.unless_strange(got);
         if !matches!(got, Received::Bytes(_)) {
             return Ok(got);
         }
@@ -294,8 +313,15 @@ impl Endpoint for Answering {
             return self.recv_first(buf);
         }
         let fd = self.socket.as_fd();
-        received(calls::recv_from(fd, buf, &mut self.source))
+        let got = received(calls::recv_from(fd, buf, &mut self.source))?;
+        Ok(self.unless_strange(got))
     }
+}
+
+/// Whether a message came from an address that it may not come from.
+#[inline]
+pub(crate) fn is_strange(source: &Source, sources: &Sources) -> bool {
+    source.ip().is_some_and(|address| !sources.allow(address))
 }
 
 #[cfg(test)]
@@ -321,6 +347,34 @@ mod tests {
         assert_eq!(client.recv(&mut buf).unwrap(), Received::Bytes(4));
         client.send(b"").unwrap();
         assert_eq!(server.recv(&mut buf).unwrap(), Received::End);
+    }
+
+    /// Who may send, where the control connection comes from `peer`.
+    fn sources(peer: &str, more: &str) -> Sources {
+        use netperf_model::{DataPeers, Policy};
+        let policy = Policy {
+            data_peers: more.parse::<DataPeers>().unwrap(),
+            ..Policy::default()
+        };
+        policy.sources(Some(peer.parse().unwrap()))
+    }
+
+    #[test]
+    fn a_stranger_gets_no_answer_and_does_not_end_anything() {
+        for (peers, admitted) in [("same", false), ("127.0.0.0/8", true), ("any", true)] {
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            let at = socket.local_addr().unwrap();
+            let mut server = Answering::new(socket.into(), First::default()).unwrap();
+            server.take_only_from(&sources("192.0.2.1", peers));
+            let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+            let mut buf = [0; 8];
+            for message in [b"ask".as_slice(), b""] {
+                stranger.send_to(message, at).unwrap();
+                let got = server.recv(&mut buf).unwrap();
+                assert_eq!(got != Received::Interrupted, admitted, "{peers}");
+                assert_eq!(server.source.is_known(), admitted, "{peers}");
+            }
+        }
     }
 
     #[test]

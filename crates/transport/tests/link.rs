@@ -18,7 +18,7 @@ use netperf_testkit::{environment, require};
 use netperf_transport::atm::Atm;
 use netperf_transport::frames::{Format, Frames, Llc1, Packet};
 use netperf_transport::llc2::{self, Llc2, Records};
-use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket, Parts};
+use netperf_transport::meeting::{Addresses, Connects, Gate, Met, OnSocket, Parts};
 use netperf_transport::place::{self, Wanted};
 use netperf_transport::socket;
 use netperf_transport::{Endpoint, Received, Sent};
@@ -192,7 +192,7 @@ fn llc2_pair(listener: &Socket, address: &Address, near: &PlacePlan) -> (Records
     let (socket, own) = bound(TransportId::Llc2, near, true);
     assert_ne!(&own, address);
     let near = connected(Llc2.connect(socket, &to, &mut never()));
-    let far = connected(Llc2.accept(listener, &mut never()));
+    let far = connected(Llc2.accept(Gate::open(listener), &mut never()));
     (near, far)
 }
 

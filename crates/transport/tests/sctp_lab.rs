@@ -14,7 +14,7 @@ use netperf_os::io::MESSAGE_TOO_LONG;
 use netperf_os::{SockAddr, Socket};
 use netperf_testkit::{Lab, Stopwatch};
 use netperf_transport::dccp::Dccp;
-use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket, Parted, Parts};
+use netperf_transport::meeting::{Addresses, Connects, Gate, Met, OnSocket, Parted, Parts};
 use netperf_transport::non_blocking::NonBlockingly;
 use netperf_transport::place::{self, Wanted};
 use netperf_transport::registry::Asked;
@@ -70,7 +70,7 @@ fn pair<C: Connects>(how: &C, transport: TransportId, host: &str) -> (C::Endpoin
     let (listener, to) = bound(transport, host, &plan);
     socket::listen(&listener, &plan).unwrap();
     let client = connected(how.connect(open(transport, host, &plan), &to, &mut || false));
-    let server = connected(how.accept(&listener, &mut || false));
+    let server = connected(how.accept(Gate::open(&listener), &mut || false));
     (client, server)
 }
 

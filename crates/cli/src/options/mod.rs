@@ -1,5 +1,6 @@
 //! The option tables: one row per letter, one table per parser.
 
+mod access;
 pub(crate) mod compare;
 pub(crate) mod flows;
 pub(crate) mod global;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use netperf_model::{CpuMethod, Family};
 
-use super::{help_row, set_host};
+use super::{access, help_row, set_host};
 use crate::args::ServerArgs;
 use crate::grammar::int;
 use crate::group::Group;
@@ -13,6 +13,9 @@ use crate::operations::{LogFormat, LogLevel};
 use crate::table::{Action, Halt, Row};
 
 type Opt = Row<ServerArgs>;
+
+/// Options that a file of settings has not: about the file, or about this one command.
+pub(crate) const NOT_IN_A_FILE: &[&str] = &["help", "version", "config", "check-config"];
 
 /// Every option.
 pub(crate) static TABLE: &[Row<ServerArgs>] = &[
@@ -92,8 +95,19 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
         "close connections that do not begin with this passphrase",
         Action::Value(|a, text| a.passphrase = Some(text.to_owned())),
     )
-    .long("passphrase", Group::Listening, Kind::Text)
+    .long("passphrase", Group::Access, Kind::Text)
     .more("The passphrase must be the first message, within 20 seconds."),
+    access::REQUIRE,
+    access::ALLOW,
+    access::DENY,
+    access::DATA_PEERS,
+    access::MAX_SESSIONS,
+    access::MAX_PEER_SESSIONS,
+    access::MAX_TEST_TIME,
+    access::MAX_SEND_RATE,
+    access::IDLE_TIME,
+    access::CONFIG,
+    access::CHECK_CONFIG,
     Opt::without_letter(
         "method",
         "how CPU utilisation is measured unless the client asks otherwise",

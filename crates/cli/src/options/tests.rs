@@ -201,6 +201,9 @@ fn values(kind: Kind) -> BoxedStrategy<String> {
         | Kind::Word(_) => prop::sample::select(kind.choices())
             .prop_map(str::to_owned)
             .boxed(),
+        Kind::Networks => pattern("10\\.0\\.0\\.0/8(,192\\.168\\.[0-9]\\.0/24)?").boxed(),
+        Kind::DataPeers => pattern("(same|any|10\\.0\\.0\\.0/8)").boxed(),
+        Kind::BitRate => pattern("[1-9][0-9]{0,3}[KMGkmg]?").boxed(),
         Kind::Pair(first, second) => {
             let halves = (values(*first), values(*second), 0..4);
             let join = |(first, second, form): (String, String, i32)| match form {

@@ -6,9 +6,9 @@ use std::io;
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_model::{Limit as LimitPlan, ServerJob, Tally};
+use netperf_model::{Limit as LimitPlan, ServerJob, Sources, Tally};
 use netperf_os::{SockAddr, Socket};
-use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket};
+use netperf_transport::meeting::{Addresses, Connects, Gate, Met, OnSocket, Parts as _};
 use netperf_transport::registry::{self, Asked, Visitor};
 use netperf_transport::udp::{Aimed, Udp};
 use netperf_transport::{Endpoint, Received, Sent};
@@ -69,7 +69,8 @@ impl<P: Prelude, L: Limit> Visitor for Visiting<'_, '_, '_, P, L> {
             self.going.sends_only(endpoint, self.limit)
         } else {
             let endpoint = how.answering(self.data);
-            let endpoint = endpoint.map_err(Operation::Create.failed())?;
+            let mut endpoint = endpoint.map_err(Operation::Create.failed())?;
+            endpoint.take_only_from(&self.going.work.job.sources);
             self.going.answers(endpoint, self.limit)
         }
     }
@@ -183,7 +184,8 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
     ) -> Result<Result<C::Endpoint, Ended>, EngineError> {
         loop {
             let over = |stop: &mut ByBell<'_>, tally: &Tally| stop.interrupted(tally);
-            return match accept(how, &listener, self.stop, self.tally, over) {
+            let gate = gate(&listener, &self.work.job.sources);
+            return match accept(how, gate, self.stop, self.tally, over) {
                 Ok(Opened::Ready(endpoint)) => Ok(Ok(endpoint)),
                 Ok(Opened::Ended(ended)) => Ok(Err(ended)),
                 Ok(Opened::Again) => continue,
@@ -247,6 +249,7 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
         } = self;
         let mut idle = IdleWatch::new();
         let plan = work.job.end.socket.clone();
+        let sources = work.job.sources.clone();
         let accept_next = |stop: &mut ByBell<'_>, tally: &Tally| {
             let over = |stop: &mut ByBell<'_>, tally: &Tally| {
                 stop.interrupted(tally).or_else(|| {
@@ -254,7 +257,7 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
                         .then_some(Ended::TimeOver)
                 })
             };
-            let opened = accept(how, listener, stop, tally, over)?;
+            let opened = accept(how, gate(listener, &sources), stop, tally, over)?;
             if let Opened::Ready(endpoint) = &opened {
                 socket::set_on_connection(endpoint.fd(), &plan)?;
             }
@@ -288,16 +291,24 @@ impl Served {
     }
 }
 
+/// Where the connections of a job arrive.
+fn gate<'a>(listener: &'a Socket, sources: &'a Sources) -> Gate<'a> {
+    Gate {
+        listener,
+        sources: (!sources.is_anybody()).then_some(sources),
+    }
+}
+
 /// Waits for a connection, until there is one or nothing to wait for.
 fn accept<'s, C: Connects>(
     how: &C,
-    listener: &Socket,
+    gate: Gate<'_>,
     stop: &mut ByBell<'s>,
     tally: &Tally,
     mut over: impl FnMut(&mut ByBell<'s>, &Tally) -> Option<Ended>,
 ) -> io::Result<Opened<C::Endpoint>> {
     let mut ended = None;
-    let met = how.accept(listener, &mut || {
+    let met = how.accept(gate, &mut || {
         ended = over(stop, tally);
         ended.is_some()
     });

@@ -8,6 +8,7 @@ use std::os::fd::AsFd;
 use netperf_model::Flow as Direction;
 use netperf_os::Socket;
 use netperf_os::events::Watch;
+use netperf_transport::meeting::Gate;
 
 use super::flow::Flow;
 use super::loops::{By, Moves, Step, received, sent};
@@ -286,7 +287,7 @@ fn take<E: Moves, R: Keeps>(
 
 /// What netserver's loop has besides its flows.
 pub(super) struct Counter<'a, E> {
-    pub(super) listener: &'a Socket,
+    pub(super) gate: Gate<'a>,
     pub(super) make: fn(Socket) -> E,
     pub(super) direction: Direction,
     /// Slots without a connection.
@@ -305,7 +306,7 @@ pub(super) fn serve<E: Moves, P: Poller, R: Keeps>(
     desk: &mut Desk<'_, R>,
 ) -> io::Result<Ended> {
     by.poller
-        .add(counter.listener.as_fd(), LISTENER, Watch::Shared)?;
+        .add(counter.gate.listener.as_fd(), LISTENER, Watch::Shared)?;
     loop {
         match desk.look(flows) {
             Stage::Abandon => return Ok(Ended::Abandoned),
@@ -335,7 +336,8 @@ fn accept_all<E: Moves, P: Poller, R: Keeps>(
     desk: &mut Desk<'_, R>,
 ) -> io::Result<()> {
     while let Some(token) = counter.free.last().copied() {
-        let socket = match counter.listener.accept() {
+        let socket = match counter.gate.listener.accept() {
+            Ok((_stranger, from)) if !counter.gate.admits(&from) => continue,
             Ok((socket, _)) => socket,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
             // An error of that connection alone.

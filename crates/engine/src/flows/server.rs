@@ -11,7 +11,7 @@ use netperf_model::{EndResult, Limit as LimitPlan, ServerJob, Tally};
 use netperf_os::wait::{Interest, any_ready};
 use netperf_os::{Socket, io as calls};
 use netperf_transport::io::Discarding;
-use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket};
+use netperf_transport::meeting::{Addresses, Connects, Gate, Met, OnSocket, Parts as _};
 use netperf_transport::place::Placed;
 use netperf_transport::registry::{self, Asked, Visitor};
 use netperf_transport::socket::{self, Side};
@@ -236,7 +236,12 @@ impl<T, F: FnOnce() -> T> Visitor for Visiting<'_, F> {
             .try_clone()
             .map_err(Operation::Create.failed())?;
         let sockets = std::iter::once(first).chain(std::mem::take(&mut self.further));
-        let endpoints = sockets.map(|socket| how.answering(socket));
+        let sources = &self.job.sources;
+        let endpoints = sockets.map(|socket| {
+            let mut endpoint = how.answering(socket)?;
+            endpoint.take_only_from(sources);
+            Ok(endpoint)
+        });
         let endpoints: io::Result<Vec<_>> = endpoints.collect();
         self.serve(endpoints.map_err(Operation::Create.failed())?, &Datagrams)
     }
@@ -246,7 +251,7 @@ impl<T, F: FnOnce() -> T> Visitor for Visiting<'_, F> {
     }
 }
 
-impl<T, F: FnOnce() -> T> Visiting<'_, F> {
+impl<'r, T, F: FnOnce() -> T> Visiting<'r, F> {
     /// Serves connections as they come.
     fn transactions<C: Connects>(self) -> Conduct<T> {
         let make = C::OF_SOCKET.ok_or_else(|| no_flows(Operation::Accept))?;
@@ -256,7 +261,8 @@ impl<T, F: FnOnce() -> T> Visiting<'_, F> {
             .map_err(Operation::Accept.failed())?;
         // A flow has one connection at a time; one more may not be seen to have ended yet.
         let room = usize::try_from(self.flows).map_or(usize::MAX, |flows| flows * 2);
-        let part = |index| answers(common, index, (listener, make), direction, room);
+        let gate = self.gate();
+        let part = |index| answers(common, index, (gate, make), direction, room);
         Ok(common.in_threads(part, self.conduct))
     }
 
@@ -269,10 +275,18 @@ impl<T, F: FnOnce() -> T> Visiting<'_, F> {
         Ok(self.common.run(endpoints, share, ends, self.conduct))
     }
 
+    /// Where connections arrive.
+    fn gate(&self) -> Gate<'r> {
+        Gate {
+            listener: self.listener,
+            sources: Some(&self.job.sources),
+        }
+    }
+
     /// Accepts all connections. Their time begins when the last has come.
     fn accepted<C: Connects>(&self, how: &C) -> Result<Vec<C::Endpoint>, EngineError> {
         let accepted = match C::OF_SOCKET {
-            Some(make) => accept(self.listener, self.flows, self.control)
+            Some(make) => accept(self.gate(), self.flows, self.control)
                 .map(|sockets| sockets.into_iter().map(make).collect()),
             None => self.accept_each(how),
         };
@@ -295,7 +309,7 @@ impl<T, F: FnOnce() -> T> Visiting<'_, F> {
                 continue;
             }
             let mut give_up = || since.elapsed() >= NEXT_CONNECTION;
-            match how.accept(self.listener, &mut give_up) {
+            match how.accept(self.gate(), &mut give_up) {
                 Ok(Met::Connected(endpoint)) => {
                     calls::set_patience(endpoint.fd(), None)?;
                     accepted.push(endpoint);
@@ -311,16 +325,14 @@ impl<T, F: FnOnce() -> T> Visiting<'_, F> {
 }
 
 /// Accepts this many connections that are no more than sockets.
-fn accept(
-    listener: &Socket,
-    flows: u32,
-    control: Option<BorrowedFd<'_>>,
-) -> io::Result<Vec<Socket>> {
+fn accept(gate: Gate<'_>, flows: u32, control: Option<BorrowedFd<'_>>) -> io::Result<Vec<Socket>> {
+    let listener = gate.listener;
     listener.set_nonblocking(true)?;
     let mut accepted = Vec::new();
     let mut since = clock::now();
     while (accepted.len() as u64) < u64::from(flows) {
         match listener.accept() {
+            Ok((_stranger, from)) if !gate.admits(&from) => {}
             Ok((socket, _)) => {
                 accepted.push(socket);
                 since = clock::now();

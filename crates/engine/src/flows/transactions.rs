@@ -9,6 +9,7 @@ use netperf_measure::clock;
 use netperf_model::{Flow as Direction, IoMethod, TestPlan};
 use netperf_os::events::Watch;
 use netperf_os::{SockAddr, Socket};
+use netperf_transport::meeting::Gate;
 use netperf_transport::socket;
 
 use super::connect::{Counter, Dialled, Slot, dial, serve};
@@ -75,12 +76,12 @@ pub(super) fn asks<E: Moves>(
 pub(super) fn answers<E: Moves>(
     common: Common<'_>,
     index: u32,
-    (listener, make): (&Socket, fn(Socket) -> E),
+    (gate, make): (Gate<'_>, fn(Socket) -> E),
     direction: Direction,
     room: usize,
 ) -> Result<Report, EngineError> {
     let counter = Counter {
-        listener,
+        gate,
         make,
         direction,
         free: (0..room).rev().collect(),

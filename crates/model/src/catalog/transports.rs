@@ -442,6 +442,16 @@ impl TransportId {
         self.row().kind != SocketKind::Stream
     }
 
+    /// Whether the kernel holds its connections to a rate (`SO_MAX_PACING_RATE`, socket(7)),
+    /// which they take over from the socket that listens.
+    #[must_use]
+    pub const fn paces_itself(self) -> bool {
+        matches!(
+            self,
+            Self::Tcp | Self::IpDefault | Self::Tls | Self::Ktls | Self::XtiTcp
+        )
+    }
+
     /// Whether its sockets are those of an IP protocol.
     #[must_use]
     pub fn is_inet(self) -> bool {

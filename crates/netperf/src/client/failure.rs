@@ -178,6 +178,7 @@ pub(super) fn session(error: &SessionError) -> Failure {
                 exit: REFUSED,
             }
         }
+        SessionError::Denied(_) => Failure::stderr(REFUSED, &format!("netperf: {error}")),
         SessionError::Closed { .. } => Failure::stderr(FAILED, &format!("recv_response: {error}")),
         SessionError::Unsupported(_) | SessionError::Unable(_) | SessionError::NotConfirmed => {
             Failure::stderr(UNSUPPORTED, &format!("netperf: {error}"))

@@ -21,6 +21,7 @@ pub(super) struct Account {
     pub(super) bytes: (u64, u64),
     last: Option<Ran>,
     errno: Option<i32>,
+    denied: Option<&'static str>,
     ending: Option<Ending>,
 }
 
@@ -47,6 +48,7 @@ impl Account {
             bytes: (0, 0),
             last: None,
             errno: None,
+            denied: None,
             ending: None,
         }
     }
@@ -63,6 +65,11 @@ impl Account {
             Record::Refused(errno) => {
                 self.refused = self.refused.saturating_add(1);
                 self.errno = Some(errno);
+            }
+            Record::Denied(errno, word) => {
+                self.refused = self.refused.saturating_add(1);
+                self.errno = Some(errno);
+                self.denied = Some(word);
             }
             Record::Failed(errno) => {
                 self.failed = self.failed.saturating_add(1);
@@ -117,6 +124,9 @@ impl Account {
         if let Some(errno) = self.errno {
             let text = std::io::Error::from_raw_os_error(errno).to_string();
             fields.push(("error", Value::Text(text)));
+        }
+        if let Some(word) = self.denied {
+            fields.push(("denied", Value::from(word)));
         }
         fields.extend([
             ("bytes_sent", Value::Count(self.bytes.0)),

@@ -6,18 +6,21 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use netperf_cli::{LogLevel, ServerArgs};
 use netperf_measure::clock::{self, Moment};
+use netperf_model::{Crowd, Denied};
 use netperf_os::signals::{self, Signal, Signals};
 use netperf_os::wait::all_ready;
 use netperf_os::{Socket, process};
-use netperf_session::server::{NEXT_REQUEST, PASSPHRASE};
+use netperf_session::server::PASSPHRASE;
 
 use super::account::{Account, End};
+use super::door::{self, Door};
 use super::log::{Log, Value};
 use super::running::Running;
 use super::session;
@@ -53,6 +56,7 @@ pub(super) struct Hall<'a> {
     waiting: VecDeque<Waiting>,
     most_waiting: usize,
     sessions: Vec<Running>,
+    door: Door,
     log: Log,
     /// accept(2) is left alone until then.
     paused: Option<Moment>,
@@ -95,6 +99,7 @@ impl<'a> Hall<'a> {
             waiting: VecDeque::new(),
             most_waiting: room.unwrap_or(MOST_WAITING).clamp(1, MOST_WAITING),
             sessions: Vec::new(),
+            door: Door::new(args.policy()),
             log,
             paused: None,
             draining: None,
@@ -117,6 +122,7 @@ impl<'a> Hall<'a> {
             }
             self.reap();
             self.expire();
+            self.door.look();
             if self.is_over() {
                 let lost = [("lines_lost", Value::Count(self.log.lost()))];
                 self.log.say(LogLevel::Info, "stopped", &lost);
@@ -142,6 +148,8 @@ impl<'a> Hall<'a> {
         fds.extend(listeners.iter().map(AsFd::as_fd));
         fds.extend(waiting().map(|one| one.control.as_fd()));
         fds.extend(with_records().map(|(_, fd)| fd));
+        // Last: they are looked at in every round.
+        fds.extend(self.door.leaving());
         let ready = all_ready(&fds, self.patience())?;
         let mut ready = ready.into_iter().skip(1);
         let mut hits = |count: usize| -> Vec<usize> {
@@ -167,6 +175,7 @@ impl<'a> Hall<'a> {
             self.paused,
             self.draining,
             self.waiting.front().map(|one| one.until),
+            self.door.next(),
         ];
         let next = moments.into_iter().flatten().min();
         // Rounded up: a wait of less than a millisecond must not become a busy loop.
@@ -210,6 +219,11 @@ impl<'a> Hall<'a> {
         if control.set_nonblocking(false).is_err() {
             return;
         }
+        let policy = self.door.policy();
+        if !policy.admits(door::peer_of(&control)) {
+            return self.turn_away(control, described(peer), &Denied::Network);
+        }
+        let idle_time = policy.limits.idle_time;
         if self.waiting.len() >= self.most_waiting {
             // Whoever has been silent longest goes: one that means to be served speaks at
             // once.
@@ -218,13 +232,34 @@ impl<'a> Hall<'a> {
         let silence = if self.args.passphrase.is_some() {
             PASSPHRASE
         } else {
-            NEXT_REQUEST
+            idle_time
         };
         self.waiting.push_back(Waiting {
             control,
             peer: described(peer),
             until: clock::now().plus(silence),
         });
+    }
+
+    /// Tells a client why it cannot come in, and the log.
+    fn turn_away(&mut self, control: Socket, peer: String, denied: &Denied) {
+        let fields = [
+            ("peer", Value::Text(peer)),
+            ("denied", Value::from(denied.word())),
+            ("reason", Value::Text(denied.to_string())),
+        ];
+        self.log.say(LogLevel::Info, "denied", &fields);
+        self.door.turn_away(control, denied);
+    }
+
+    /// The sessions that a client at this address meets.
+    fn crowd(&self, peer: Option<IpAddr>) -> Crowd {
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let own = self.sessions.iter().filter(|one| one.address == peer);
+        Crowd {
+            all: number(self.sessions.len()),
+            of_peer: number(own.count()),
+        }
     }
 
     /// Lets go of the connection that has waited longest.
@@ -247,6 +282,10 @@ impl<'a> Hall<'a> {
                 ("end", Value::from("finished")),
             ];
             return self.log.say(LogLevel::Debug, "unspoken", &fields);
+        }
+        let address = door::peer_of(&control);
+        if let Err(denied) = self.door.policy().admit(address, self.crowd(address)) {
+            return self.turn_away(control, peer, &denied);
         }
         match Running::start(control, peer, self.args) {
             Ok(session) => self.sessions.push(session),

@@ -8,7 +8,8 @@ use std::rc::Rc;
 use netperf_engine::EngineError;
 use netperf_engine::server::Server;
 use netperf_model::{
-    Abilities, CpuMethod, CpuPlan, EndResult, FactsWanted, Flow, HostFacts, ServerJob, TransportId,
+    Abilities, CpuMethod, CpuPlan, Denied, EndResult, FactsWanted, Flow, HostFacts, ServerJob,
+    TransportId,
 };
 use netperf_os::Socket;
 use netperf_session::dialect::Ready;
@@ -147,6 +148,10 @@ impl Host for EngineHost<'_> {
 
     fn abilities(&mut self) -> Abilities {
         netperf_transport::registry::abilities()
+    }
+
+    fn note(&mut self, denied: &Denied) {
+        (self.tell)(Record::Denied(denied.errno(), denied.word()));
     }
 
     fn bind_to_cpu(&mut self, cpu: u32) {

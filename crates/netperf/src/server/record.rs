@@ -3,7 +3,7 @@
 //! A session talks to strangers, so the listener believes nothing but the few words and
 //! numbers that are here.
 
-use netperf_model::{Flow, Tally, TransportId};
+use netperf_model::{Denied, Flow, Tally, TransportId};
 
 /// Something that happened in a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,6 +12,9 @@ pub(super) enum Record {
     Ran(Ran),
     /// A test could not be prepared; the error number that the client was told.
     Refused(i32),
+    /// The policy has no place for the client or for what it asked for; the error number
+    /// that it was told, and the word for it.
+    Denied(i32, &'static str),
     /// A test failed while it ran; the error number that the client was told.
     Failed(i32),
     /// The session is over.
@@ -133,6 +136,7 @@ impl Record {
                 ran.elapsed
             ),
             Self::Refused(errno) => format!("refused {errno}\n"),
+            Self::Denied(errno, word) => format!("denied {errno} {word}\n"),
             Self::Failed(errno) => format!("failed {errno}\n"),
             Self::Ended(ending) => format!("ended {}\n", ending.word()),
         }
@@ -173,6 +177,10 @@ impl Record {
                 }))
             }
             ["refused", errno] => Some(Self::Refused(errno.parse().ok()?)),
+            ["denied", errno, word] => {
+                let word = Denied::WORDS.iter().find(|known| *known == word)?;
+                Some(Self::Denied(errno.parse().ok()?, word))
+            }
             ["failed", errno] => Some(Self::Failed(errno.parse().ok()?)),
             ["ended", word] => Ending::ALL
                 .into_iter()
@@ -202,6 +210,7 @@ mod tests {
         };
         let mut records = vec![Record::Ran(ran), Record::Refused(22), Record::Failed(-1)];
         records.extend(Ending::ALL.map(Record::Ended));
+        records.extend(Denied::WORDS.iter().map(|word| Record::Denied(13, word)));
         for record in records {
             let line = record.line();
             let read = Record::parse(line.trim_end_matches('\n'));
@@ -222,6 +231,7 @@ mod tests {
             "ran tcp rr -1 2 3 1.0",
             "ran tcp\u{1b}[31m rr 1 2 3 1.0",
             "refused 99999999999",
+            "denied 13 nothing",
             "ended finished\r",
         ] {
             assert_eq!(Record::parse(line), None, "{line}");

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -10,6 +11,7 @@ use netperf_cli::ServerArgs;
 use netperf_os::{Socket, process};
 
 use super::account::{Account, End};
+use super::door;
 use super::record::Record;
 
 /// Set for a session: its standard output takes records.
@@ -26,6 +28,8 @@ pub(super) struct Running {
     text: Vec<u8>,
     /// What is known of it.
     pub(super) account: Account,
+    /// Where its client is; `None` where that is no IP address.
+    pub(super) address: Option<IpAddr>,
 }
 
 impl Running {
@@ -34,17 +38,12 @@ impl Running {
     /// # Errors
     /// When there are too many processes or open files.
     pub(super) fn start(control: Socket, peer: String, args: &ServerArgs) -> io::Result<Self> {
+        let address = door::peer_of(&control);
         let (reader, writer) = process::pipe()?;
         netperf_os::io::set_nonblocking(reader.as_fd(), true)?;
-        let mut command = Command::new("/proc/self/exe");
-        command.arg0("netserver");
-        if let Some(phrase) = &args.passphrase {
-            command.arg("-Z").arg(phrase);
-        }
-        if let Some(method) = args.cpu_method {
-            command.arg("--cpu-method").arg(method.name());
-        }
-        let child = command
+        let child = Command::new("/proc/self/exe")
+            .arg0("netserver")
+            .args(args.session_words())
             .env(RECORDS, "1")
             .stdin(Stdio::from(OwnedFd::from(control)))
             .stdout(Stdio::from(writer))
@@ -55,6 +54,7 @@ impl Running {
             records: Some(File::from(reader)),
             text: Vec::new(),
             account: Account::new(peer),
+            address,
         })
     }
 

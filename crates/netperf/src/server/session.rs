@@ -1,16 +1,20 @@
 //! One control connection, served to its end.
 
 use std::io;
+use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::time::Duration;
 
 use netperf_cli::ServerArgs;
-use netperf_model::CpuMethod;
+use netperf_measure::clock;
+use netperf_model::{CpuMethod, Denied};
 use netperf_os::Socket;
+use netperf_os::wait::{Interest, ready};
 use netperf_session::driver::{self, Arrival, Link};
 use netperf_session::server;
 use netperf_wire::Frame;
 
+use super::door;
 use super::host::EngineHost;
 use super::record::{Ending, Record};
 use crate::link::ControlLink;
@@ -18,15 +22,19 @@ use crate::link::ControlLink;
 /// Serves it, and tells of each test and of the end.
 pub(super) fn serve(control: Socket, args: &ServerArgs, tell: &mut dyn FnMut(Record)) {
     let cpu_method = args.cpu_method.unwrap_or(CpuMethod::ProcStat);
-    let peer = control
-        .peer_addr()
-        .ok()
-        .and_then(|address| address.as_socket());
+    let peer = door::peer_of(&control);
+    let policy = args.policy();
+    // Whoever accepted the connection may have asked nobody, as inetd does not.
+    if !policy.admits(peer) {
+        turn_away(&control, &Denied::Network, tell);
+        return;
+    }
     let facts = server::Facts {
         cpu_method,
         cpu_rate: clock_ticks(),
         cpus: i32::try_from(netperf_measure::cpu::count()).unwrap_or(i32::MAX),
-        peer: peer.map(|address| address.ip().to_canonical()),
+        peer,
+        policy,
     };
     let local = control
         .local_addr()
@@ -82,4 +90,21 @@ impl<L: Link> Link for Witness<L> {
 )]
 fn clock_ticks() -> f32 {
     netperf_measure::cpu::calibrate(CpuMethod::ProcStat).unwrap_or(0.0) as f32
+}
+
+/// How long a client that was turned away has to read why.
+const READS: Duration = Duration::from_secs(5);
+
+/// Tells a client why it is not served, and waits until it knows.
+fn turn_away(control: &Socket, denied: &Denied, tell: &mut dyn FnMut(Record)) {
+    tell(Record::Denied(denied.errno(), denied.word()));
+    if !door::tell(control, denied) {
+        return;
+    }
+    let until = clock::now().plus(READS);
+    while !until.left().is_zero() && door::still_there(control) {
+        // Whatever comes of it is looked at above.
+        let wait = until.left() + Duration::from_millis(1);
+        let _ready = ready(control.as_fd(), Interest::Read, wait);
+    }
 }

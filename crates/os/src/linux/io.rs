@@ -251,6 +251,27 @@ impl Source {
         self.len != 0
     }
 
+    /// Its IP address; `None` for an address that has none.
+    #[must_use]
+    pub fn ip(&self) -> Option<std::net::IpAddr> {
+        match libc::c_int::from(self.storage.ss_family) {
+            _ if !self.is_known() => None,
+            libc::AF_INET => {
+                // SAFETY: the storage is larger than a sockaddr_in, aligned for any address,
+                // and plain data.
+                let address = unsafe { &*(&raw const self.storage).cast::<libc::sockaddr_in>() };
+                Some(std::net::Ipv4Addr::from_bits(u32::from_be(address.sin_addr.s_addr)).into())
+            }
+            libc::AF_INET6 => {
+                // SAFETY: the storage is larger than a sockaddr_in6, aligned for any address,
+                // and plain data.
+                let address = unsafe { &*(&raw const self.storage).cast::<libc::sockaddr_in6>() };
+                Some(std::net::Ipv6Addr::from(address.sin6_addr.s6_addr).into())
+            }
+            _ => None,
+        }
+    }
+
     /// Gives an address of IPv6 a flow label ([`crate::flow_label::flow_info`]); any other
     /// has none.
     #[inline]

@@ -75,6 +75,8 @@ pub enum IntOption {
     Mark,
     /// `TCP_NOTSENT_LOWAT`, bytes.
     NotSentLowAt,
+    /// `SO_RCVLOWAT`: bytes that must be there before a reader is woken up.
+    RecvLowAt,
     /// `SO_ZEROCOPY`: allow `MSG_ZEROCOPY`.
     ZeroCopy,
     /// `UDP_SEGMENT`: cut what is sent into datagrams of so many bytes.
@@ -126,6 +128,7 @@ impl IntOption {
             Self::BusyPoll => (libc::SOL_SOCKET, libc::SO_BUSY_POLL),
             Self::Mark => (libc::SOL_SOCKET, libc::SO_MARK),
             Self::NotSentLowAt => (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT),
+            Self::RecvLowAt => (libc::SOL_SOCKET, libc::SO_RCVLOWAT),
             Self::ZeroCopy => (libc::SOL_SOCKET, libc::SO_ZEROCOPY),
             Self::Segment => (libc::SOL_UDP, libc::UDP_SEGMENT),
             Self::Reassemble => (libc::SOL_UDP, libc::UDP_GRO),

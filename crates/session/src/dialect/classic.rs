@@ -3,7 +3,7 @@
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
     CpuPlan, EndPlan, EndResult, Ending, Family, Flow, Limit, RingPlan, ServerJob, SocketPlan,
-    Tally, TransportId,
+    Sources, Tally, TransportId,
 };
 use netperf_wire::messages::{
     DgRrRequest, DgStreamRequest, DlpiClRrRequest, DlpiClStreamRequest, DlpiCoRrRequest,
@@ -221,6 +221,8 @@ impl Said {
             ending: Ending::Omni,
             facts: None,
             many: None,
+            sources: Sources::default(),
+            most_bits: None,
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
     Address, CpuPlan, CpuUsage, EndPlan, EndResult, Ending, Flow, IoPlan, PacePlan, PlacePlan,
-    Routing, ServerJob, SocketPlan, TransportId,
+    Routing, ServerJob, SocketPlan, Sources, TransportId,
 };
 use netperf_wire::messages::{Extension, OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{
@@ -62,6 +62,8 @@ pub(super) fn job(
         associations: 1,
         facts: extension::facts_wanted(&asked),
         many: extension::flows(&asked).map_err(|_| errno::INVALID)?,
+        sources: Sources::default(),
+        most_bits: None,
     })
 }
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use netperf_model::plan::{ControlPlan, DataAddress};
 use netperf_model::{
-    Abilities, Address, CpuMethod, CpuShares, CpuUsage, Domain, EndPlan, EndResult, EndSetup,
-    Family, Feature, Flow, Limit, ServerJob, Tally, TestId, TestPlan, TransportId,
+    Abilities, Address, CpuMethod, CpuShares, CpuUsage, DataPeers, Denied, Domain, EndPlan,
+    EndResult, EndSetup, Family, Feature, Flow, Limit, Policy, ServerJob, Tally, TestId, TestPlan,
+    TransportId,
 };
 use netperf_session::dialect::Ready;
 use netperf_session::driver::{Arrival, Host, Link, serve};
@@ -91,6 +92,10 @@ pub(crate) fn facts() -> Facts {
         cpu_rate: 100.0,
         cpus: 2,
         peer: None,
+        policy: Policy {
+            data_peers: DataPeers::Any,
+            ..Policy::default()
+        },
     }
 }
 
@@ -184,6 +189,8 @@ pub(crate) struct Engine {
     pub(crate) fails: Option<RemoteErrno>,
     /// What a run measures, where it is not [`result`].
     pub(crate) ran: Option<EndResult>,
+    /// What it was to note.
+    pub(crate) denied: Vec<Denied>,
 }
 
 impl Host for Engine {
@@ -215,6 +222,10 @@ impl Host for Engine {
             flows: Some(4000),
             features: vec![Feature::Poll, Feature::Discard],
         }
+    }
+
+    fn note(&mut self, denied: &Denied) {
+        self.denied.push(denied.clone());
     }
 
     fn bind_to_cpu(&mut self, cpu: u32) {

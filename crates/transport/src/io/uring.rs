@@ -119,7 +119,8 @@ impl OnRing for Answering {
             return self.recv(buf);
         }
         let (socket, source) = self.asked_by();
-        received(rider.ring.recv_from(socket.as_fd(), buf, source))
+        let got = received(rider.ring.recv_from(socket.as_fd(), buf, source))?;
+        Ok(self.unless_strange(got))
     }
 }
 

@@ -27,7 +27,7 @@ use rustls::{ClientConfig, ConnectionTrafficSecrets, ServerConfig};
 pub use config::{check, ciphers};
 
 use crate::endpoint::{Endpoint, Received, Sent};
-use crate::meeting::{self, Connects, GiveUp, Met, OnSocket};
+use crate::meeting::{self, Connects, Gate, GiveUp, Met, OnSocket};
 use crate::tcp::Tcp;
 use buffers::Intake;
 use session::Session;
@@ -76,7 +76,7 @@ impl Handshakes {
 
     fn accept(
         &self,
-        listener: &Socket,
+        gate: Gate<'_>,
         intake: Intake,
         give_up: GiveUp<'_>,
     ) -> io::Result<Met<(Socket, Session)>> {
@@ -87,7 +87,7 @@ impl Handshakes {
         let Some(config) = self.server.get() else {
             return Err(io::Error::other("no configuration"));
         };
-        let Met::Connected(socket) = meeting::accept(listener, give_up)? else {
+        let Met::Connected(socket) = meeting::accept(gate, give_up)? else {
             return Ok(Met::GivenUp);
         };
         ready(&socket, intake)?;
@@ -148,8 +148,8 @@ impl Connects for Tls {
         met.and_then(|(socket, session)| Ok(Met::Connected(Encrypted { socket, session })))
     }
 
-    fn accept(&self, listener: &Socket, give_up: GiveUp<'_>) -> io::Result<Met<Encrypted>> {
-        let met = self.0.accept(listener, Intake::Greedy, give_up)?;
+    fn accept(&self, gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Encrypted>> {
+        let met = self.0.accept(gate, Intake::Greedy, give_up)?;
         met.and_then(|(socket, session)| Ok(Met::Connected(Encrypted { socket, session })))
     }
 }
@@ -284,8 +284,8 @@ impl Connects for Ktls {
         met.and_then(|(socket, session)| InKernel::new(socket, session).map(Met::Connected))
     }
 
-    fn accept(&self, listener: &Socket, give_up: GiveUp<'_>) -> io::Result<Met<InKernel>> {
-        let met = self.0.accept(listener, Intake::RecordByRecord, give_up)?;
+    fn accept(&self, gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<InKernel>> {
+        let met = self.0.accept(gate, Intake::RecordByRecord, give_up)?;
         met.and_then(|(socket, session)| InKernel::new(socket, session).map(Met::Connected))
     }
 }

@@ -8,7 +8,7 @@ use netperf_os::{SockAddr, Socket};
 
 use super::{Indication, Outcome, Provider, State, Xti, XtiError};
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
-use crate::meeting::{Connects, GiveUp, Met, OnSocket};
+use crate::meeting::{Connects, Gate, GiveUp, Met, OnSocket};
 
 /// How long `t_rcvconnect` waits before somebody is asked whether to go on.
 const LOOK_AROUND: Duration = Duration::from_millis(100);
@@ -88,8 +88,8 @@ impl Connects for XtiTcp {
         }
     }
 
-    fn accept(&self, listener: &Socket, give_up: GiveUp<'_>) -> io::Result<Met<Connection>> {
-        let mut listening = Xti::t_open(Provider::Tcp, listener);
+    fn accept(&self, gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Connection>> {
+        let mut listening = Xti::t_open(Provider::Tcp, gate.listener);
         listening.t_bind(None, 0)?;
         loop {
             let indicated = listening.t_listen();
@@ -100,7 +100,16 @@ impl Connects for XtiTcp {
                 continue;
             }
             let responding = listening.t_accept(indicated?)?;
-            return Ok(Met::Connected(Connection(responding)));
+            let stranger = responding
+                .socket
+                .peer_addr()
+                .is_ok_and(|from| !gate.admits(&from));
+            if !stranger {
+                return Ok(Met::Connected(Connection(responding)));
+            }
+            if give_up() {
+                return Ok(Met::GivenUp);
+            }
         }
     }
 }

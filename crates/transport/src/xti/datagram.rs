@@ -2,13 +2,14 @@
 
 use std::io;
 
+use netperf_model::Sources;
 use netperf_os::io::Source;
 use netperf_os::{SockAddr, Socket};
 
 use super::{Provider, Xti};
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
 use crate::meeting::{Addresses, Parted, Parts};
-use crate::udp::mark_the_end;
+use crate::udp::{is_strange, mark_the_end};
 
 /// UDP behind XTI. Its endpoints are never connected: XTI knows no such datagrams.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,6 +36,7 @@ pub struct Asking {
 pub struct Answering {
     endpoint: Xti,
     source: Source,
+    sources: Option<Sources>,
 }
 
 impl Addresses for XtiUdp {
@@ -53,6 +55,7 @@ impl Addresses for XtiUdp {
         Ok(Answering {
             endpoint: bound(socket)?,
             source: Source::unknown(),
+            sources: None,
         })
     }
 }
@@ -85,7 +88,14 @@ impl Endpoint for Answering {
     #[inline]
     fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
         let got = self.endpoint.t_rcvudata(buf, &mut self.source);
-        received(got.map_err(io::Error::from))
+        let got = received(got.map_err(io::Error::from))?;
+        match &self.sources {
+            Some(sources) if is_strange(&self.source, sources) => {
+                self.source = Source::unknown();
+                Ok(Received::Interrupted)
+            }
+            Some(_) | None => Ok(got),
+        }
     }
 }
 
@@ -97,6 +107,10 @@ impl Parts for Asking {
 }
 
 impl Parts for Answering {
+    fn take_only_from(&mut self, sources: &Sources) {
+        self.sources = (!sources.is_anybody()).then(|| sources.clone());
+    }
+
     fn part(mut self) -> Parted {
         mark_the_end(move || {
             if self.source.is_known() {

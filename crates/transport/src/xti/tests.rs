@@ -5,7 +5,7 @@ use netperf_os::{Domain, Type};
 
 use super::*;
 use crate::endpoint::{Endpoint, Received, Sent};
-use crate::meeting::{Addresses, Connects, Met, Parts};
+use crate::meeting::{Addresses, Connects, Gate, Met, Parts};
 
 fn bound(kind: Type) -> (Socket, SockAddr) {
     let socket = Socket::new(Domain::IPV4, kind, None).unwrap();
@@ -256,7 +256,7 @@ fn a_test_runs_over_connections_and_every_byte_is_counted_at_both_ends() {
     let (listener, at) = bound(Type::STREAM);
     listener.listen(8).unwrap();
     let server = thread::spawn(move || {
-        let mut end = connected(XtiTcp.accept(&listener, &mut || false).unwrap());
+        let mut end = connected(XtiTcp.accept(Gate::open(&listener), &mut || false).unwrap());
         let (mut total, mut buf) = (0, vec![0; 65_536]);
         while let Received::Bytes(count) = end.recv(&mut buf).unwrap() {
             total += count;

@@ -107,6 +107,10 @@ pub enum ItemKind {
     Rate,
     /// Results: what keeping to it came to, ten numbers of eight bytes.
     Paced,
+    /// Both: the connection is to be, or will be, encrypted, in this way, one byte.
+    Secure,
+    /// Response: why netserver refuses, as text.
+    Refusal,
     /// Request: datagrams carry numbers; one byte, the version of their layout.
     Sequence,
     /// Results: what the numbers told, twelve numbers of eight bytes.
@@ -115,7 +119,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 40] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -152,6 +156,8 @@ impl ItemKind {
         Self::PathCounts,
         Self::Rate,
         Self::Paced,
+        Self::Secure,
+        Self::Refusal,
         Self::Sequence,
         Self::Quality,
     ];
@@ -196,6 +202,8 @@ impl ItemKind {
             Self::PathCounts => 0x64,
             Self::Rate => 0x80,
             Self::Paced => 0x81,
+            Self::Secure => 0xa0,
+            Self::Refusal => 0xa1,
             Self::Sequence => 0x84,
             Self::Quality => 0x85,
         }
@@ -213,7 +221,7 @@ impl ItemKind {
             | Self::Interface
             | Self::Transport
             | Self::Placement => 16,
-            Self::CpuMethod | Self::AccessPoint | Self::Sequence => 1,
+            Self::CpuMethod | Self::AccessPoint | Self::Secure | Self::Sequence => 1,
             Self::FieldsSet | Self::AsAsked => 0,
             Self::Release => 64,
             Self::Version => 72,
@@ -231,6 +239,7 @@ impl ItemKind {
             Self::PathCounts => 48,
             Self::Rate => 9,
             Self::Paced => 80,
+            Self::Refusal => 200,
             Self::Quality => 96,
         }
     }

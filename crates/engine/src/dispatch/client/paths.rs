@@ -54,7 +54,13 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
             let endpoint = self.ring_send(data, None)?;
             self.send(endpoint, limit)?
         } else if only_receives && plan.local.io.discard {
-            by_method!(plan.local.io, None, Discarding(data), |endpoint| self
+            // Nobody promises an end that comes without netserver.
+            let endpoint = if plan.control.is_some() {
+                Discarding::gathering(data)
+            } else {
+                Discarding(data)
+            };
+            by_method!(plan.local.io, None, endpoint, |endpoint| self
                 .receive(endpoint, limit)?)
         } else if only_sends && plan.local.io.zerocopy && plan.local.io.method == IoMethod::Uring {
             let endpoint = RingZeroCopy::new(data, self.work.setup.send_width);

@@ -53,7 +53,7 @@ impl<P: Prelude> Going<'_, '_, P> {
             let endpoint = self.ring_send(data, None)?;
             self.send(endpoint, limit)?
         } else if io.discard && receives_only {
-            by_method!(io, None, Discarding(data), |endpoint| self
+            by_method!(io, None, Discarding::gathering(data), |endpoint| self
                 .receive(endpoint)?)
         } else if io.zerocopy && self.only_sends() && io.method == IoMethod::Uring {
             let endpoint = RingZeroCopy::new(data, self.work.setup.send_width);
@@ -141,7 +141,8 @@ impl<P: Prelude> Going<'_, '_, P> {
             let endpoint = self.batched_recv(data)?;
             by_polling!(io, endpoint, |endpoint| self.receives_only(endpoint, limit))
         } else {
-            let endpoint = how.answering(data).map_err(Operation::Create.failed())?;
+            let mut endpoint = how.answering(data).map_err(Operation::Create.failed())?;
+            endpoint.take_only_from(&job.sources);
             let pairs = paths::pairs(job.flow, &job.end);
             by_method!(io, None, pairs, endpoint, |endpoint| self
                 .answers(endpoint, limit))

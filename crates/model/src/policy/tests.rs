@@ -1,0 +1,249 @@
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::*;
+use crate::address::Address;
+use crate::catalog::transports::TransportId;
+use crate::job::Ending;
+use crate::plan::{EndPlan, Family, Flow};
+
+fn network(text: &str) -> Network {
+    text.parse().unwrap()
+}
+
+fn ip(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+fn policy(allow: &[&str], deny: &[&str]) -> Policy {
+    let networks = |words: &[&str]| words.iter().map(|word| network(word)).collect();
+    Policy {
+        allow: networks(allow),
+        deny: networks(deny),
+        ..Policy::default()
+    }
+}
+
+fn job(transport: TransportId, flow: Flow, limit: Limit) -> ServerJob {
+    ServerJob {
+        transport,
+        family: Family::V4,
+        flow,
+        limit,
+        request: None,
+        response: None,
+        end: EndPlan::default(),
+        bind: None,
+        port: 0,
+        peer: None,
+        associations: 1,
+        ending: Ending::Omni,
+        facts: None,
+        many: None,
+        sources: Sources::default(),
+        most_bits: None,
+    }
+}
+
+fn seconds(count: u64) -> Limit {
+    Limit::Time(Duration::from_secs(count))
+}
+
+#[test]
+fn a_network_holds_the_addresses_that_begin_like_it_and_no_others() {
+    for (text, inside, outside) in [
+        ("10.0.0.0/8", "10.255.0.1", "11.0.0.0"),
+        ("192.0.2.7", "192.0.2.7", "192.0.2.6"),
+        ("0.0.0.0/0", "255.255.255.255", "::1"),
+        ("10.0.0.0/8", "::ffff:10.1.1.1", "::10.1.1.1"),
+        ("::ffff:10.0.0.0/104", "10.9.9.9", "9.9.9.9"),
+        ("2001:db8::/32", "2001:db8:ffff::", "2001:db9::"),
+        ("fe80::1", "fe80::1", "fe80::2"),
+        ("::/0", "2001::", "10.0.0.1"),
+    ] {
+        assert!(network(text).contains(ip(inside)), "{text} {inside}");
+        assert!(!network(text).contains(ip(outside)), "{text} {outside}");
+    }
+}
+
+#[test]
+fn every_prefix_of_every_address_is_the_network_that_holds_it() {
+    let v4 = IpAddr::V4(Ipv4Addr::new(203, 113, 255, 1));
+    let v6 = IpAddr::V6(Ipv6Addr::from_bits(
+        0x2001_0db8_ffff_ffff_8000_0000_dead_beef,
+    ));
+    for (address, most) in [(v4, 32), (v6, 128)] {
+        for bits in 0..=most {
+            // With bits behind, what is meant is named, and reads as what it is.
+            let text = format!("{address}/{bits}");
+            let meant = match text.parse::<Network>() {
+                Ok(network) => network,
+                Err(BadNetwork::BitsBehind(_, network)) => network,
+                Err(error) => panic!("{error}"),
+            };
+            assert_eq!(meant.prefix(), bits);
+            assert!(meant.contains(address), "{text}");
+            assert_eq!(network(&meant.to_string()), meant);
+        }
+        let beyond = format!("{address}/{}", most + 1);
+        assert!(beyond.parse::<Network>().is_err(), "{beyond}");
+    }
+}
+
+#[test]
+fn what_is_no_network_is_refused_with_one_that_is() {
+    for text in [
+        "",
+        "10",
+        "10.0.0.0/",
+        "10.0.0.0/-1",
+        "10.0.0.0/+8",
+        "a/8",
+        "10.0.0.0/8/8",
+    ] {
+        let error = text.parse::<Network>().unwrap_err();
+        assert!(error.to_string().contains("10.0.0.0/8"), "{error}");
+    }
+    let error = "10.1.2.3/8".parse::<Network>().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "'10.1.2.3/8' is an address in a network; did you mean 10.0.0.0/8?"
+    );
+}
+
+#[test]
+fn the_smallest_network_decides_and_a_tie_is_denied() {
+    let lists = policy(
+        &["10.0.0.0/8", "10.1.2.0/24"],
+        &["10.1.0.0/16", "10.1.2.0/24"],
+    );
+    for (address, admitted) in [
+        ("10.2.0.1", true),
+        ("10.1.3.1", false),
+        ("10.1.2.1", false),
+        ("192.0.2.1", false),
+    ] {
+        assert_eq!(lists.admits(Some(ip(address))), admitted, "{address}");
+    }
+    assert!(
+        !lists.admits(None),
+        "a peer without an address is in no network"
+    );
+}
+
+#[test]
+fn who_is_in_no_list_may_connect_unless_some_are_allowed_by_name() {
+    let lists = policy(&[], &["10.0.0.0/8"]);
+    assert!(lists.admits(Some(ip("192.0.2.1"))));
+    assert!(lists.admits(None));
+    assert!(!lists.admits(Some(ip("::ffff:10.0.0.1"))));
+    assert!(Policy::default().admits(Some(ip("2001:db8::1"))));
+}
+
+#[test]
+fn there_are_as_many_sessions_as_the_limits_say_and_no_more() {
+    let mut limited = Policy::default();
+    limited.limits.sessions = Some(3);
+    limited.limits.peer_sessions = Some(2);
+    let admit = |all, of_peer| limited.admit(Some(ip("::1")), Crowd { all, of_peer });
+    assert_eq!(admit(2, 1), Ok(()));
+    assert_eq!(admit(3, 0), Err(Denied::Sessions(3)));
+    assert_eq!(admit(2, 2), Err(Denied::PeerSessions(2)));
+}
+
+#[test]
+fn a_test_that_is_too_long_or_has_no_time_is_refused_where_time_is_limited() {
+    let most = Duration::from_secs(10);
+    let mut limited = Policy::default();
+    limited.limits.test_time = Some(most);
+    let permit = |limit| limited.permit(Some(ip("::1")), job(TransportId::Tcp, Flow::SEND, limit));
+    assert!(permit(seconds(10)).is_ok());
+    assert_eq!(permit(seconds(11)), Err(Denied::TestTime(most)));
+    for limit in [Limit::Units(1), Limit::Messages(1), Limit::UntilStopped] {
+        assert_eq!(permit(limit), Err(Denied::TestWithoutTime(most)));
+    }
+}
+
+#[test]
+fn data_goes_to_the_clients_address_alone_unless_the_policy_says_otherwise() {
+    let to = |address: &str| ServerJob {
+        peer: Some(Address::Inet((ip(address), 5000).into())),
+        ..job(TransportId::Udp, Flow::RECEIVE, seconds(1))
+    };
+    let peer = Some(ip("::ffff:192.0.2.1"));
+    let with = |peers: &str| Policy {
+        data_peers: peers.parse().unwrap(),
+        ..Policy::default()
+    };
+    for (peers, address, allowed) in [
+        ("same", "192.0.2.1", true),
+        ("same", "192.0.2.2", false),
+        ("198.51.100.0/24,10.0.0.0/8", "198.51.100.9", true),
+        ("198.51.100.0/24", "192.0.2.1", true),
+        ("198.51.100.0/24", "192.0.2.2", false),
+        ("any", "203.0.113.1", true),
+    ] {
+        let permitted = with(peers).permit(peer, to(address));
+        assert_eq!(
+            permitted.is_ok(),
+            allowed,
+            "{peers} {address}: {permitted:?}"
+        );
+    }
+    let loopback = with("same").permit(Some(ip("::1")), to("127.0.0.1"));
+    assert!(loopback.is_ok(), "a host that talks to itself");
+    let nobody = with("same").permit(None, job(TransportId::Udp, Flow::RR, seconds(1)));
+    assert_eq!(nobody, Err(Denied::DataPeerUnknown));
+}
+
+#[test]
+fn what_may_connect_is_the_clients_address_alone_unless_the_policy_says_otherwise() {
+    let tied = |peers: &str| {
+        let policy = Policy {
+            data_peers: peers.parse().unwrap(),
+            ..Policy::default()
+        };
+        let job = job(TransportId::Tcp, Flow::SEND, seconds(1));
+        policy.permit(Some(ip("192.0.2.1")), job).unwrap().sources
+    };
+    let other = ip("198.51.100.1");
+    assert!(tied("same").allow(ip("::ffff:192.0.2.1")));
+    assert!(!tied("same").allow(other));
+    assert!(tied("198.51.100.0/24").allow(other));
+    assert!(tied("any").is_anybody() && tied("any").allow(other));
+}
+
+#[test]
+fn the_kernel_or_the_loop_holds_what_is_sent_to_the_rate() {
+    let mut limited = Policy::default();
+    limited.limits.send_rate = Some(8_000_000);
+    let permit = |job| limited.permit(Some(ip("::1")), job);
+    let tcp = permit(job(TransportId::Tcp, Flow::RECEIVE, seconds(1))).unwrap();
+    assert_eq!(tcp.end.socket.pacing_rate, Some(1_000_000));
+    let flows = ServerJob {
+        many: Some((4, Default::default())),
+        ..job(TransportId::Tcp, Flow::RECEIVE, seconds(1))
+    };
+    let flows = permit(flows).unwrap();
+    assert_eq!(flows.end.socket.pacing_rate, Some(250_000));
+    let udp = permit(job(TransportId::Udp, Flow::RECEIVE, seconds(1))).unwrap();
+    assert_eq!(
+        (udp.most_bits, udp.end.socket.pacing_rate),
+        (Some(8_000_000), None)
+    );
+    let only_receives = permit(job(TransportId::Tcp, Flow::SEND, seconds(1))).unwrap();
+    assert_eq!(only_receives.end.socket.pacing_rate, None);
+    let mut batches = job(TransportId::Udp, Flow::RECEIVE, seconds(1));
+    batches.end.io.segments = true;
+    assert_eq!(permit(batches), Err(Denied::SendRate(8_000_000)));
+}
+
+#[test]
+fn words_and_what_they_mean_are_the_same_there_and_back() {
+    for word in Require::WORDS {
+        assert_eq!(Require::named(word).unwrap().word(), *word);
+    }
+    for text in ["same", "any", "10.0.0.0/8,2001:db8::/32"] {
+        assert_eq!(text.parse::<DataPeers>().unwrap().to_string(), text);
+    }
+    assert!("10.0.0.0/8,".parse::<DataPeers>().is_err());
+}

@@ -1,0 +1,140 @@
+//! The door of the listener: who may come in, and those who are told why not.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, Shutdown};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use netperf_measure::clock::{self, Moment};
+use netperf_model::{Denied, Policy};
+use netperf_os::{Socket, io};
+use netperf_session::access;
+use netperf_wire::RequestKind;
+
+/// How long a client that was turned away has to read why.
+const READS: Duration = Duration::from_secs(5);
+/// How many of them there may be at the same time: more have to read faster.
+const READERS: usize = 64;
+
+/// The door.
+#[derive(Debug)]
+pub(super) struct Door {
+    policy: Policy,
+    /// In the order of their ends.
+    turned_away: VecDeque<(Socket, Moment)>,
+}
+
+/// Where a connection comes from; `None` where that is no IP address.
+pub(super) fn peer_of(control: &Socket) -> Option<IpAddr> {
+    let peer = control.peer_addr().ok()?.as_socket()?;
+    Some(peer.ip().to_canonical())
+}
+
+impl Door {
+    pub(super) const fn new(policy: Policy) -> Self {
+        Self {
+            policy,
+            turned_away: VecDeque::new(),
+        }
+    }
+
+    /// Who may come in, and for what.
+    pub(super) const fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Tells a client why it cannot come in.
+    pub(super) fn turn_away(&mut self, control: Socket, denied: &Denied) {
+        if !tell(&control, denied) {
+            return;
+        }
+        while self.turned_away.len() >= READERS {
+            self.turned_away.pop_front();
+        }
+        self.turned_away
+            .push_back((control, clock::now().plus(READS)));
+    }
+
+    /// When the next of them has had time enough.
+    pub(super) fn next(&self) -> Option<Moment> {
+        self.turned_away.front().map(|(_, until)| *until)
+    }
+
+    /// Those who are on their way out, to be waited for.
+    pub(super) fn leaving(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.turned_away.iter().map(|(socket, _)| socket.as_fd())
+    }
+
+    /// Sees who has left.
+    pub(super) fn look(&mut self) {
+        self.turned_away
+            .retain(|(socket, until)| !until.left().is_zero() && still_there(socket));
+    }
+}
+
+/// Says why. The answer is there before the question: whatever the client asks first, it
+/// finds this.
+pub(super) fn tell(control: &Socket, denied: &Denied) -> bool {
+    let frame = access::refuse(RequestKind::CpuCalibrate, denied);
+    // It is the first that is sent over this connection: there is room.
+    let said = control.set_nonblocking(true).is_ok()
+        && io::send(control.as_fd(), frame.as_bytes()).is_ok();
+    said && control.shutdown(Shutdown::Write).is_ok()
+}
+
+/// Whether a client that was turned away still has to read: what it says meanwhile is taken
+/// and forgotten, or it would not get the answer (RFC 9293 section 3.10.7.1, a reset).
+pub(super) fn still_there(control: &Socket) -> bool {
+    let mut forgotten = [0; 2048];
+    match io::recv(control.as_fd(), &mut forgotten) {
+        Ok(0) => false,
+        Ok(_) => true,
+        Err(error) => error.kind() == std::io::ErrorKind::WouldBlock,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    fn pair() -> (TcpStream, Socket) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (client, listener.accept().unwrap().0.into())
+    }
+
+    #[test]
+    fn who_is_turned_away_reads_why_whatever_it_says_first() {
+        let mut door = Door::new(Policy::default());
+        let (mut client, served) = pair();
+        door.turn_away(served, &Denied::Network);
+        client.write_all(&[7; 5000]).unwrap();
+        door.look();
+        let mut answer = Vec::new();
+        client.read_to_end(&mut answer).unwrap();
+        assert_eq!(answer.len(), netperf_wire::FRAME_LEN);
+        drop(client);
+        let gone = netperf_testkit::eventually(Duration::from_secs(5), || {
+            door.look();
+            door.leaving().count() == 0
+        });
+        assert!(gone && door.next().is_none());
+    }
+
+    #[test]
+    fn no_more_of_them_are_kept_than_there_is_room_for() {
+        let mut door = Door::new(Policy::default());
+        let clients: Vec<TcpStream> = (0..READERS + 9)
+            .map(|_| {
+                let (client, served) = pair();
+                door.turn_away(served, &Denied::Network);
+                client
+            })
+            .collect();
+        assert_eq!(door.leaving().count(), READERS);
+        drop(clients);
+    }
+}

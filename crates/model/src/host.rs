@@ -29,6 +29,8 @@ pub struct HostFacts {
     pub interface: InterfaceFacts,
     /// What decides about accesses beyond users and modes.
     pub security: SecurityFacts,
+    /// Settings that results depend on, by name, in the order in which they are shown.
+    pub settings: Option<Vec<(String, String)>>,
 }
 
 /// A network interface.

@@ -24,7 +24,8 @@
 //! - [`process`]: detach, bind to a CPU, priority, name, descriptor 0
 //! - [`signals`]: signals as something to read
 //! - [`system`]: CPUs online, clock ticks, names of system and machine
-//! - [`net`]: addresses and drivers of interfaces
+//! - [`net`]: addresses, drivers and offloads of interfaces
+//! - [`qdisc`]: queueing disciplines
 //!
 //! Calls go through libc symbols, so that socket stacks preloaded in front of
 //! libc see every one of them.
@@ -35,6 +36,6 @@ mod linux;
 #[cfg(target_os = "linux")]
 pub use linux::{
     address, atm, batch, bell, epoll, events, filter, flow_label, io, ktls, link, net, parts,
-    process, resolve, sctp, signals, sockopt, system, tcp, uring, wait, zerocopy,
+    process, qdisc, resolve, sctp, signals, sockopt, system, tcp, uring, wait, zerocopy,
 };
 pub use socket2::{Domain, Protocol, SockAddr, Socket, Type};

@@ -147,6 +147,7 @@ fn well_known_host() -> HostFacts {
     });
     facts.security.kind = Some(SecurityKind::SeLinux);
     facts.security.mode = Some(SecurityMode::Enforcing);
+    facts.settings = Some(vec![("clock_source".to_owned(), "tsc \"x\"".to_owned())]);
     facts
 }
 

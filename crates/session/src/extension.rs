@@ -386,6 +386,7 @@ pub(crate) fn told(message: &OmniResponse, frame: &Frame) -> Option<HostFacts> {
             mode: SecurityMode::from_id(mode),
             specific: told_text(message.security_string.as_bytes()),
         },
+        settings: None,
     })
 }
 

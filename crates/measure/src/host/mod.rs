@@ -5,6 +5,7 @@
 mod interface;
 mod machine;
 mod security;
+mod settings;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,7 +13,8 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use netperf_model::host::{HostFacts, tidy};
-use netperf_os::net::{self, DriverInfo, InterfaceAddress};
+use netperf_os::net::{self, DriverInfo, InterfaceAddress, Offload};
+use netperf_os::qdisc;
 use netperf_os::system::{self, Names};
 
 /// As much of a file as is looked at: the first CPU of `/proc/cpuinfo` fits.
@@ -26,6 +28,8 @@ pub fn facts(local_addresses: &[IpAddr]) -> HostFacts {
         names: system::names(),
         addresses: net::interface_addresses().unwrap_or_default(),
         driver_info: &net::driver_info,
+        offload: &net::offload,
+        qdisc: &qdisc::root_of,
     };
     collect(Path::new("/"), &kernel, local_addresses)
 }
@@ -42,6 +46,8 @@ struct Kernel<'a> {
     names: Names,
     addresses: Vec<InterfaceAddress>,
     driver_info: &'a dyn Fn(&str) -> io::Result<DriverInfo>,
+    offload: &'a dyn Fn(&str, Offload) -> io::Result<bool>,
+    qdisc: &'a dyn Fn(&str) -> io::Result<String>,
 }
 
 fn collect(root: &Path, kernel: &Kernel<'_>, local_addresses: &[IpAddr]) -> HostFacts {
@@ -61,6 +67,7 @@ fn collect(root: &Path, kernel: &Kernel<'_>, local_addresses: &[IpAddr]) -> Host
             .map(|name| interface::facts(root, name, (kernel.driver_info)(name).ok()))
             .unwrap_or_default(),
         security: security::facts(root),
+        settings: Some(settings::of(root, kernel, name)),
     }
 }
 

@@ -45,6 +45,12 @@ impl Root {
                 address("eth0", [192, 0, 2, 1]),
             ],
             driver_info: &|_| driver.cloned().ok_or(io::ErrorKind::Unsupported.into()),
+            offload: &|_, which| match which {
+                Offload::Tso | Offload::Gro => Ok(true),
+                Offload::Gso => Ok(false),
+                _ => Err(io::ErrorKind::Unsupported.into()),
+            },
+            qdisc: &|name| Ok(format!("fq_codel of {name}")),
         };
         collect(&self.0, &kernel, &[Ipv4Addr::new(192, 0, 2, 1).into()])
     }
@@ -247,4 +253,42 @@ fn this_machine_has_a_name_and_a_loopback_interface() {
     assert_eq!(facts.sysname, some("Linux"));
     assert!(facts.release.is_some() && facts.version.is_some() && facts.machine.is_some());
     assert!(facts.interface.name.is_some());
+}
+
+#[test]
+fn settings_are_those_that_the_host_has() {
+    let root = Root::new(&[
+        ("proc/sys/net/core/rmem_max", "212992\n"),
+        ("proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n"),
+        (
+            "sys/devices/system/clocksource/clocksource0/current_clocksource",
+            "tsc\n",
+        ),
+        (
+            "proc/cmdline",
+            "root=/dev/vda token=secret mitigations=off isolcpus=1\n",
+        ),
+        ("sys/class/net/eth0/mtu", "1500\n"),
+        ("sys/class/net/eth0/queues/rx-0/rps_cpus", "0"),
+        ("sys/class/net/eth0/queues/tx-0/xps_cpus", "0"),
+        ("sys/class/net/eth0/queues/tx-1/xps_cpus", "0"),
+    ]);
+    let settings = root.facts(None).settings.unwrap();
+    let told: Vec<String> = settings
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "net.core.rmem_max=212992",
+            "net.ipv4.tcp_rmem=4096 131072 6291456",
+            "clock_source=tsc",
+            "boot_options=mitigations=off isolcpus=1",
+            "interface_mtu=1500",
+            "interface_queues=rx 1, tx 2",
+            "interface_offloads=tso gro",
+            "interface_qdisc=fq_codel of eth0",
+        ]
+    );
 }

@@ -14,6 +14,7 @@ pub mod link;
 pub mod net;
 pub mod parts;
 pub mod process;
+pub mod qdisc;
 pub mod resolve;
 pub mod sctp;
 pub mod signals;

@@ -10,6 +10,61 @@ const ETHTOOL_GDRVINFO: u32 = 3;
 /// ioctl(2) of SIOCETHTOOL (linux/sockios.h).
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
 
+/// Work that a driver takes off the CPU, or does for many packets at once (ethtool(8),
+/// "--features").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offload {
+    /// Checksums of what is received.
+    RxChecksum,
+    /// Checksums of what is sent.
+    TxChecksum,
+    /// Packets from several places in memory.
+    ScatterGather,
+    /// TCP segmentation.
+    Tso,
+    /// Segmentation right in front of the driver.
+    Gso,
+    /// Joining of what is received.
+    Gro,
+}
+
+impl Offload {
+    /// Every one.
+    pub const ALL: [Self; 6] = [
+        Self::RxChecksum,
+        Self::TxChecksum,
+        Self::ScatterGather,
+        Self::Tso,
+        Self::Gso,
+        Self::Gro,
+    ];
+
+    /// Its short name in ethtool(8).
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::RxChecksum => "rx",
+            Self::TxChecksum => "tx",
+            Self::ScatterGather => "sg",
+            Self::Tso => "tso",
+            Self::Gso => "gso",
+            Self::Gro => "gro",
+        }
+    }
+
+    /// The request that asks for it (linux/ethtool.h).
+    const fn command(self) -> u32 {
+        match self {
+            Self::RxChecksum => 0x14,
+            Self::TxChecksum => 0x16,
+            Self::ScatterGather => 0x18,
+            Self::Tso => 0x1e,
+            Self::Gso => 0x23,
+            Self::Gro => 0x2b,
+        }
+    }
+}
+
 /// One address of one interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InterfaceAddress {
@@ -115,7 +170,7 @@ struct RawDriverInfo {
 #[repr(C)]
 struct RawRequest {
     name: [u8; libc::IFNAMSIZ],
-    data: *mut RawDriverInfo,
+    data: *mut libc::c_void,
     rest: [u8; 24 - size_of::<usize>()],
 }
 
@@ -133,23 +188,47 @@ pub fn driver_info(interface: &str) -> io::Result<DriverInfo> {
         bus_info: [0; 32],
         rest: [0; 64],
     };
-    let mut request = RawRequest {
-        name: interface_name(interface)?,
-        data: &raw mut info,
-        rest: [0; 24 - size_of::<usize>()],
-    };
-    // SAFETY: the request is laid out as an ifreq whose data points to the struct that
-    // the command in it says; both outlive the call.
-    let result = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
-    if result != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    // SAFETY: the struct is the one that the command in it says.
+    unsafe { ethtool(&socket, interface, (&raw mut info).cast()) }?;
     Ok(DriverInfo {
         driver: text(&info.driver),
         version: text(&info.version),
         firmware: text(&info.fw_version),
         bus: text(&info.bus_info),
     })
+}
+
+/// `ETHTOOL_GTSO` and its like: whether an interface has some work done elsewhere.
+///
+/// # Errors
+/// `ENODEV` when there is no such interface, `EOPNOTSUPP` when its driver cannot tell.
+pub fn offload(interface: &str, which: Offload) -> io::Result<bool> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    // struct ethtool_value: the command, and where its answer goes.
+    let mut value = [which.command(), 0_u32];
+    // SAFETY: the struct is the one that the command in it says.
+    unsafe { ethtool(&socket, interface, value.as_mut_ptr().cast()) }?;
+    Ok(value[1] != 0)
+}
+
+/// `SIOCETHTOOL` (netdevice(7)).
+///
+/// # Safety
+/// `data` must point to the struct that the command at its beginning says.
+unsafe fn ethtool(socket: &UdpSocket, interface: &str, data: *mut libc::c_void) -> io::Result<()> {
+    let mut request = RawRequest {
+        name: interface_name(interface)?,
+        data,
+        rest: [0; 24 - size_of::<usize>()],
+    };
+    // SAFETY: the request is laid out as an ifreq whose data points to what the caller
+    // promises; both outlive the call.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 /// The name in an ifreq, which has room for 15 bytes and the NUL.
@@ -182,6 +261,18 @@ mod tests {
             .unwrap();
         let error = driver_info(&loopback.name).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP));
+    }
+
+    #[test]
+    fn the_loopback_interface_tells_its_offloads() {
+        let all = interface_addresses().unwrap();
+        let here = IpAddr::from(Ipv4Addr::LOCALHOST);
+        let loopback = all.iter().find(|entry| entry.address == here).unwrap();
+        for which in Offload::ALL {
+            let _told: bool = offload(&loopback.name, which).unwrap();
+        }
+        let error = offload("no-such", Offload::Tso).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENODEV));
     }
 
     #[test]

@@ -209,6 +209,17 @@ struct Facts<'a> {
     cpu_frequency_megahertz: Option<u32>,
     interface: Interface<'a>,
     security: Security<'a>,
+    settings: Option<Settings<'a>>,
+}
+
+/// Settings by their names.
+#[derive(Debug)]
+struct Settings<'a>(&'a [(String, String)]);
+
+impl serde::Serialize for Settings<'_> {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
 }
 
 object!(Facts<'_> {
@@ -221,6 +232,7 @@ object!(Facts<'_> {
     cpu_frequency_megahertz,
     interface,
     security,
+    settings,
 });
 
 #[derive(Debug)]
@@ -421,6 +433,7 @@ fn about(facts: &HostFacts) -> Facts<'_> {
         cpu_frequency_megahertz: facts.cpu_frequency,
         interface: interface(&facts.interface),
         security: security(&facts.security),
+        settings: facts.settings.as_deref().map(Settings),
     }
 }
 

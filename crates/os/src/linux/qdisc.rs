@@ -1,0 +1,211 @@
+//! Queueing disciplines (rtnetlink(7), tc(8)).
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use super::link;
+
+/// A dump of all disciplines fits many times; more would be no machine to measure on.
+const MOST_ANSWERS: usize = 64;
+/// As much as the kernel puts into one answer (rtnetlink(7)).
+const ANSWER: usize = 32 * 1024;
+/// `TCA_KIND` (linux/rtnetlink.h): the name of a discipline.
+const TCA_KIND: u16 = 1;
+/// `TC_H_ROOT`: the parent of a root discipline.
+const ROOT: u32 = 0xffff_ffff;
+/// Bytes of struct nlmsghdr and of struct tcmsg.
+const HEADER: usize = 16;
+const MESSAGE: usize = 20;
+
+/// The name of the discipline that everything passes which leaves an interface.
+///
+/// # Errors
+/// `ENODEV` when there is no such interface, `ENOENT` when it has none.
+pub fn root_of(interface: &str) -> io::Result<String> {
+    let index = link::index(interface)?;
+    let socket = open()?;
+    ask(&socket)?;
+    for _ in 0..MOST_ANSWERS {
+        let mut answer = vec![0_u8; ANSWER];
+        let length = receive(&socket, &mut answer)?;
+        match find(answer.get(..length).unwrap_or_default(), index) {
+            Found::Name(name) => return Ok(name),
+            Found::NotYet => {}
+            Found::Nothing => break,
+        }
+    }
+    Err(io::Error::from_raw_os_error(libc::ENOENT))
+}
+
+fn open() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+    // SAFETY: no pointers are passed.
+    let fd = unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new and nobody else's.
+    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+    let patience = libc::timeval {
+        tv_sec: 1,
+        tv_usec: 0,
+    };
+    let length = libc::socklen_t::try_from(size_of::<libc::timeval>()).unwrap_or(0);
+    // SAFETY: the pointer is that of a timeval, with its length.
+    let set = unsafe {
+        libc::setsockopt(
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_RCVTIMEO,
+            (&raw const patience).cast(),
+            length,
+        )
+    };
+    if set == 0 {
+        Ok(socket)
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// `RTM_GETQDISC`: all disciplines, please.
+fn ask(socket: &OwnedFd) -> io::Result<()> {
+    let length = u32::try_from(HEADER + MESSAGE).unwrap_or(0);
+    let flags = u16::try_from(libc::NLM_F_REQUEST | libc::NLM_F_DUMP).unwrap_or(0);
+    let mut request = Vec::with_capacity(HEADER + MESSAGE);
+    request.extend(length.to_ne_bytes());
+    request.extend(libc::RTM_GETQDISC.to_ne_bytes());
+    request.extend(flags.to_ne_bytes());
+    request.resize(HEADER + MESSAGE, 0);
+    // SAFETY: the pointer is that of a buffer with this many bytes.
+    let sent = unsafe {
+        libc::send(
+            socket.as_raw_fd(),
+            request.as_ptr().cast(),
+            request.len(),
+            0,
+        )
+    };
+    if sent < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+fn receive(socket: &OwnedFd, answer: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the pointer is that of a buffer with this many bytes.
+    let got = unsafe {
+        libc::recv(
+            socket.as_raw_fd(),
+            answer.as_mut_ptr().cast(),
+            answer.len(),
+            0,
+        )
+    };
+    usize::try_from(got).map_err(|_| io::Error::last_os_error())
+}
+
+/// What an answer of the kernel holds.
+#[derive(Debug, PartialEq, Eq)]
+enum Found {
+    /// The name that was looked for.
+    Name(String),
+    /// Other disciplines; more will come.
+    NotYet,
+    /// The end.
+    Nothing,
+}
+
+fn find(mut answer: &[u8], index: u32) -> Found {
+    while let Some(header) = answer.get(..HEADER) {
+        let length = usize::try_from(u32_at(header, 0)).unwrap_or(0);
+        let kind = u16_at(header, 4);
+        let Some(message) = answer.get(HEADER..length) else {
+            return Found::Nothing;
+        };
+        if i32::from(kind) == libc::NLMSG_DONE || i32::from(kind) == libc::NLMSG_ERROR {
+            return Found::Nothing;
+        }
+        if let Some(name) = root_name(message, index) {
+            return Found::Name(name);
+        }
+        answer = answer.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    Found::NotYet
+}
+
+/// The name in a message about the root discipline of an interface.
+fn root_name(message: &[u8], index: u32) -> Option<String> {
+    let (fixed, mut attributes) = message.split_at_checked(MESSAGE)?;
+    if u32_at(fixed, 4) != index || u32_at(fixed, 12) != ROOT {
+        return None;
+    }
+    while attributes.len() >= 4 {
+        let length = usize::from(u16_at(attributes, 0));
+        if u16_at(attributes, 2) == TCA_KIND {
+            let text = attributes.get(4..length)?;
+            let name = text.split(|byte| *byte == 0).next().unwrap_or_default();
+            return Some(String::from_utf8_lossy(name).into_owned());
+        }
+        attributes = attributes.get(length.max(4).next_multiple_of(4)..)?;
+    }
+    None
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    let four = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
+    four.map_or(0, u32::from_ne_bytes)
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    let two = bytes.get(at..at + 2).and_then(|two| two.try_into().ok());
+    two.map_or(0, u16::from_ne_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loopback_interface_has_a_discipline_or_says_that_it_has_none() {
+        match root_of("lo") {
+            Ok(name) => assert!(!name.is_empty()),
+            Err(error) => assert_eq!(error.raw_os_error(), Some(libc::ENOENT), "{error}"),
+        }
+        let error = root_of("no-such").unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENODEV));
+    }
+
+    /// A message about a discipline: of which interface, below what, and its name.
+    fn message(index: u32, parent: u32, name: &str) -> Vec<u8> {
+        let attribute = 4 + name.len() + 1;
+        let length = HEADER + MESSAGE + attribute;
+        let mut bytes = vec![0; length.next_multiple_of(4)];
+        bytes[..4].copy_from_slice(&u32::try_from(length).unwrap().to_ne_bytes());
+        bytes[4..6].copy_from_slice(&libc::RTM_NEWQDISC.to_ne_bytes());
+        bytes[HEADER + 4..HEADER + 8].copy_from_slice(&index.to_ne_bytes());
+        bytes[HEADER + 12..HEADER + 16].copy_from_slice(&parent.to_ne_bytes());
+        let at = HEADER + MESSAGE;
+        bytes[at..at + 2].copy_from_slice(&u16::try_from(attribute).unwrap().to_ne_bytes());
+        bytes[at + 2..at + 4].copy_from_slice(&TCA_KIND.to_ne_bytes());
+        bytes[at + 4..at + 4 + name.len()].copy_from_slice(name.as_bytes());
+        bytes
+    }
+
+    #[test]
+    fn the_root_of_the_interface_is_found_among_others() {
+        let answer = [
+            message(1, ROOT, "noqueue"),
+            message(2, 0x1_0000, "fq_codel"),
+            message(2, ROOT, "mq"),
+        ]
+        .concat();
+        assert_eq!(find(&answer, 2), Found::Name("mq".to_owned()));
+        assert_eq!(find(&answer, 3), Found::NotYet);
+        assert_eq!(find(&[], 3), Found::NotYet);
+        // Whatever the lengths say, nothing beyond the answer is read.
+        for cut in 0..answer.len() {
+            let _found = find(&answer[..cut], 2);
+        }
+    }
+}

@@ -77,6 +77,7 @@ fn known(length: usize) -> HostFacts {
             mode: Some(SecurityMode::Enforcing),
             specific: text(length),
         },
+        settings: None,
     }
 }
 

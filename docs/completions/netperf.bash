@@ -59,6 +59,7 @@ _netperf_value() {
     '-I' | --confidence) : ;;
     '-L' | --local-host) _netperf_offer -A hostname ;;
     '-Z' | --passphrase) : ;;
+    --key-file) : ;;
     '-T' | --bind-cpu) : ;;
     '-s' | --wait) : ;;
     '-y' | --priority) : ;;
@@ -144,6 +145,7 @@ _netserver_value() {
     '-L' | --listen) _netperf_offer -A hostname ;;
     '-p' | --port) : ;;
     '-Z' | --passphrase) : ;;
+    --key-file) : ;;
     --require) _netperf_words 'none passphrase key' ;;
     --allow) : ;;
     --deny) : ;;
@@ -167,13 +169,13 @@ _netserver_value() {
 }
 
 _netperf() {
-    _netperf_complete netperf '--align --arrival --associations --async-recv --async-send --avoid-copy --batch --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --cooldown --cork --count --cpu-count --cpu-method --cpus --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --flow-label --flows --headers --help --host --interim --io --ipv4 --ipv6 --iterations --json --json-stream --keepalive --keyval --latency --link-window --list --local-cpu --local-data-host --local-host --mark --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --pace --pace-interval --pacing-rate --packet-info --passphrase --place --port --port-range --priority --protocol --provider --quickack --rate --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-cpus --remote-dirty --remote-link-window --remote-offset --remote-socket-buffer --request-size --result-only --retry-connect --ring --route --sap --seed --segment-offload --segment-size --send-ring --send-size --sequence --socket-buffer --socket-debug --socket-directory --socket-type --splice --test --threads --time --tls-cipher --tos --unit --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --warmup --zerocopy'
+    _netperf_complete netperf '--align --associations --async-recv --async-send --avoid-copy --batch --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --cooldown --cork --count --cpu-count --cpu-method --cpus --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --flow-label --flows --headers --help --host --interim --io --ipv4 --ipv6 --iterations --json --json-stream --keepalive --key-file --keyval --latency --link-window --list --local-cpu --local-data-host --local-host --mark --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --pace --pace-interval --pacing-rate --packet-info --passphrase --place --port --port-range --priority --protocol --provider --quickack --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-cpus --remote-dirty --remote-link-window --remote-offset --remote-socket-buffer --request-size --result-only --retry-connect --ring --route --sap --segment-offload --segment-size --send-ring --send-size --sequence --socket-buffer --socket-debug --socket-directory --socket-type --splice --test --threads --time --tls-cipher --tos --unit --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --warmup --zerocopy'
 }
 
 complete -F _netperf netperf
 
 _netserver() {
-    _netperf_complete netserver '--allow --check-config --config --cpu-count --cpu-method --data-peers --debug --deny --drain --foreground --help --idle-time --ipv4 --ipv6 --listen --log --log-file --log-level --max-peer-sessions --max-send-rate --max-sessions --max-test-time --no-debug --no-fork --passphrase --port --require --verbosity --version'
+    _netperf_complete netserver '--allow --check-config --config --cpu-count --cpu-method --data-peers --debug --deny --drain --foreground --help --idle-time --ipv4 --ipv6 --key-file --listen --log --log-file --log-level --max-peer-sessions --max-send-rate --max-sessions --max-test-time --no-debug --no-fork --passphrase --port --require --verbosity --version'
 }
 
 complete -F _netserver netserver

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use netperf_model::{
     Arrival, CpuMethod, DataPeers, Family, IoMethod, Limit, Limits, Network, Placement, Policy,
-    Require, Unit,
+    Require, Secret, Unit,
 };
 
 use crate::grammar::Direction;
@@ -188,6 +188,8 @@ pub struct GlobalArgs {
     pub tos: Ends<Option<u8>>,
     /// `-Z`: passphrase.
     pub passphrase: Option<String>,
+    /// `--key-file`: the file with the key that netserver has to have.
+    pub key_file: Option<PathBuf>,
     /// Many flows at once.
     pub flows: FlowsArgs,
     /// A rate to keep to.
@@ -519,6 +521,17 @@ impl ServerArgs {
         }
     }
 
+    /// What a client must have: as it was said, or the strongest of what there is.
+    #[must_use]
+    pub fn require(&self) -> Require {
+        let strongest = match (&self.access.secret, &self.passphrase) {
+            (Some(_), _) => Require::Key,
+            (None, Some(_)) => Require::Passphrase,
+            (None, None) => Require::None,
+        };
+        self.access.require.unwrap_or(strongest)
+    }
+
     /// The words with which the process of a session is to start: all that it has to know,
     /// and nothing about connections that are not its own.
     #[must_use]
@@ -565,6 +578,10 @@ const SHORTEST_IDLE_TIME: Duration = Duration::from_secs(1);
 /// The options about who may use netserver, and for what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessArgs {
+    /// `--key-file`: the file with the key that clients have to have.
+    pub key_file: Option<PathBuf>,
+    /// The key itself, once it has been read.
+    pub secret: Option<Secret>,
     /// `--require`: what a client must have.
     pub require: Option<Require>,
     /// `--allow`: networks that may connect.

@@ -216,6 +216,8 @@ mod tests {
                 local: address.clone(),
                 explicit: true,
                 passphrase: None,
+                key_file: None,
+                secret: None,
             }),
             local_data: address.clone(),
             remote_data: address,

@@ -22,6 +22,7 @@ pub mod policy;
 pub mod quality;
 pub mod rate;
 pub mod refusal;
+pub mod secret;
 pub mod units;
 
 pub use address::{Address, BadAddress};
@@ -47,4 +48,5 @@ pub use policy::{BadNetwork, Crowd, DataPeers, Denied, Limits, Network, Policy, 
 pub use quality::{NUMBER_BYTES, Quality};
 pub use rate::{Arrival, Lateness, Paced, RatePlan, RateUnit};
 pub use refusal::{Refusal, refusal};
+pub use secret::{Secret, WeakSecret};
 pub use units::{Unit, UnitKind};

@@ -9,6 +9,7 @@ use crate::cpu::CpuMethod;
 use crate::io::{Feature, IoMethod, IoPlan};
 use crate::many::Many;
 use crate::rate::RatePlan;
+use crate::secret::Secret;
 use crate::units::Unit;
 
 /// What moves in which direction, as seen by netperf.
@@ -376,6 +377,10 @@ pub struct ControlPlan {
     pub explicit: bool,
     /// Sent first when given (`-Z`).
     pub passphrase: Option<String>,
+    /// The file with the key that netserver has to have (`--key-file`).
+    pub key_file: Option<PathBuf>,
+    /// The key itself, once it has been read.
+    pub secret: Option<Secret>,
 }
 
 /// Confidence intervals (global `-i`, `-I`, `-r`).

@@ -10,6 +10,7 @@ mod list;
 mod private;
 mod report;
 mod run;
+mod secure;
 mod versus;
 
 pub(crate) use run::many::placed;
@@ -53,7 +54,9 @@ pub fn main(argv: &[OsString]) -> ExitCode {
     let done = match parsed.command {
         Ok(Command::Run(run)) => return test(*run),
         Ok(Command::UnknownTest(unknown)) => unknown_test(&unknown),
-        Ok(Command::List(asked)) => list::print(&asked),
+        Ok(Command::List(mut asked)) => {
+            secure::give_key(&mut asked.plan).and_then(|()| list::print(&asked))
+        }
         Ok(Command::ListSelectors { one_per_line }) => {
             let listing = if one_per_line {
                 Listing::Lines
@@ -167,6 +170,7 @@ fn test(mut run: Run) -> ExitCode {
 }
 
 fn measure(run: &mut Run, begun: Begun, done: &mut Done) -> Result<(), Failure> {
+    secure::give_key(&mut run.plan)?;
     let needs = netperf_report::needs(&run.plan, &run.report).map_err(|error| {
         Failure::stdout(netperf_report::SelectionError::EXIT, &error.to_string())
     })?;

@@ -1,6 +1,7 @@
 //! netperf and netserver: the two mains and the wiring between the rooms.
 
 pub mod client;
+mod key;
 mod link;
 mod output;
 pub mod server;

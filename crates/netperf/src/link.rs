@@ -12,6 +12,7 @@ use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, tcp};
 use netperf_session::driver::{Arrival, Link};
+use netperf_transport::secure::{Channel, NoChannel};
 use netperf_wire::{FRAME_LEN, Frame};
 
 /// How long a peer may take to accept one message.
@@ -26,6 +27,10 @@ const REPEAT: Duration = Duration::from_millis(50);
 pub(crate) struct ControlLink {
     socket: Rc<Socket>,
     end_mark: Option<EndMark>,
+    /// What encrypts it, if anything does.
+    channel: Option<Channel>,
+    /// Received, and not for whoever received it.
+    unread: Option<Box<Frame>>,
 }
 
 impl ControlLink {
@@ -35,11 +40,64 @@ impl ControlLink {
         Self {
             socket,
             end_mark: None,
+            channel: None,
+            unread: None,
         }
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_ref().as_fd()
+    }
+
+    /// Encrypts it from now on.
+    ///
+    /// # Errors
+    /// What keeps the two ends from each other.
+    pub(crate) fn encrypt(
+        &mut self,
+        make: impl FnOnce(BorrowedFd<'_>) -> Result<Channel, NoChannel>,
+    ) -> Result<(), NoChannel> {
+        self.channel = Some(make(self.fd())?);
+        Ok(())
+    }
+
+    /// Gives a message back, to be received again.
+    pub(crate) fn put_back(&mut self, frame: Box<Frame>) {
+        self.unread = Some(frame);
+    }
+
+    /// Receives what there is, once there is something; 0 at the end.
+    fn take(&mut self, buf: &mut [u8]) -> io::Result<Option<usize>> {
+        let fd = self.socket.as_ref().as_fd();
+        let Some(channel) = &mut self.channel else {
+            return netperf_os::io::recv(fd, buf).map(Some);
+        };
+        channel.take_in(fd)?;
+        channel.read(buf)
+    }
+
+    /// Waits for something to receive; meanwhile repeats what is to be repeated.
+    fn await_more(&mut self, left: Duration) -> io::Result<bool> {
+        let wait = if self.end_mark.is_some() {
+            left.min(REPEAT)
+        } else {
+            left
+        };
+        // Rounded up: a wait of less than a millisecond must not become a busy loop.
+        let wait = wait + Duration::from_millis(1);
+        let more = ready(self.socket.as_ref().as_fd(), Interest::Read, wait)?;
+        if let Some(mark) = self.end_mark.as_mut().filter(|_| !more) {
+            mark.send();
+        }
+        Ok(more)
+    }
+
+    /// What has been decrypted before.
+    fn decrypted(&mut self, buf: &mut [u8]) -> io::Result<Option<usize>> {
+        match &mut self.channel {
+            Some(channel) => channel.read(buf),
+            None => Ok(None),
+        }
     }
 
     /// While waiting, repeats the datagram that tells netserver of the end.
@@ -72,6 +130,10 @@ impl ControlLink {
 
 impl Link for ControlLink {
     fn send(&mut self, frame: &Frame) -> io::Result<()> {
+        if let Some(channel) = &mut self.channel {
+            let fd = self.socket.as_ref().as_fd();
+            return channel.send(fd, frame.as_bytes(), SEND_WITHIN);
+        }
         let deadline = clock::now().plus(SEND_WITHIN);
         let mut rest: &[u8] = frame.as_bytes();
         while !rest.is_empty() {
@@ -95,40 +157,36 @@ impl Link for ControlLink {
     }
 
     fn receive(&mut self, within: Duration) -> io::Result<Arrival> {
+        if let Some(frame) = self.unread.take() {
+            return Ok(Arrival::Frame(frame));
+        }
         let mut deadline = clock::now().plus(within);
         let mut bytes = [0; FRAME_LEN];
         let mut got = 0;
         while got < FRAME_LEN {
-            let left = deadline.left();
-            if left.is_zero() {
-                return Ok(Arrival::TimedOut);
-            }
-            let wait = if self.end_mark.is_some() {
-                left.min(REPEAT)
-            } else {
-                left
-            };
-            // Rounded up: a wait of less than a millisecond must not become a busy loop.
-            if !ready(
-                self.socket.as_ref().as_fd(),
-                Interest::Read,
-                wait + Duration::from_millis(1),
-            )? {
-                if let Some(mark) = &mut self.end_mark {
-                    mark.send();
+            let mut taken = self.decrypted(&mut bytes[got..])?;
+            if taken.is_none() {
+                let left = deadline.left();
+                if left.is_zero() {
+                    return Ok(Arrival::TimedOut);
                 }
-                continue;
+                if !self.await_more(left)? {
+                    continue;
+                }
+                taken = match self.take(&mut bytes[got..]) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => None,
+                    other => other?,
+                };
             }
-            match netperf_os::io::recv(self.socket.as_ref().as_fd(), &mut bytes[got..]) {
-                Ok(0) => return Ok(Arrival::Closed(got)),
-                Ok(count) => {
+            match taken {
+                Some(0) => return Ok(Arrival::Closed(got)),
+                Some(count) => {
                     if got == 0 {
                         deadline = deadline.min(clock::now().plus(WHOLE_WITHIN));
                     }
                     got += count;
                 }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                None => {}
             }
         }
         Ok(Arrival::Frame(Box::new(Frame::from_bytes(bytes))))

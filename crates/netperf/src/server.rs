@@ -8,6 +8,7 @@ mod listen;
 mod log;
 mod record;
 mod running;
+mod secure;
 mod session;
 
 use std::ffi::OsString;
@@ -16,8 +17,10 @@ use std::process::ExitCode;
 use account::{Account, End};
 use log::Log;
 use netperf_cli::{ServerArgs, ServerCommand};
+use netperf_model::{Require, Secret};
 use netperf_os::Socket;
 
+use crate::key;
 use crate::output::{self, out};
 
 /// Runs netserver.
@@ -27,7 +30,7 @@ pub fn main(argv: &[OsString]) -> ExitCode {
     let parsed = netperf_cli::netserver(argv, &|path| std::fs::read_to_string(path));
     output::notices(&parsed.notices, false);
     match parsed.command {
-        Ok(ServerCommand::Serve(args)) => serve(&args),
+        Ok(ServerCommand::Serve(args)) => with_key(*args),
         Ok(ServerCommand::Usage(usage)) => {
             output::say(usage.stream, &usage.text);
             ExitCode::from(usage.exit)
@@ -58,6 +61,28 @@ impl Around {
             records: has(running::RECORDS),
         }
     }
+}
+
+/// Serves with the key, if there is to be one.
+fn with_key(mut args: ServerArgs) -> ExitCode {
+    let secret = if key::variable(running::RECORDS).is_some() {
+        // Our listener has read it.
+        Ok(key::variable(running::SECRET).and_then(|digits| Secret::from_hex(&digits)))
+    } else {
+        key::load(args.access.key_file.as_deref())
+    };
+    match secret {
+        Ok(secret) => args.access.secret = secret,
+        Err(line) => {
+            output::err(&format!("netserver: {line}\n"));
+            return ExitCode::FAILURE;
+        }
+    }
+    if args.require() == Require::Key && args.access.secret.is_none() {
+        output::err("netserver: require is key, and there is none: give one with key-file\n");
+        return ExitCode::FAILURE;
+    }
+    serve(&args)
 }
 
 /// One way in for a session: descriptor 0 is its control connection, whether inetd

@@ -198,3 +198,197 @@ fn netserver_starts_with_a_file_of_settings_and_not_with_a_wrong_one() {
         assert!(wrong.stderr.contains(said), "{}", wrong.account());
     }
 }
+
+/// A file that nobody else can read, with this key.
+fn key_file(folder: &Scratch, name: &str, key: &str) -> String {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let path = folder.path().join(name);
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = file.open(&path).expect("a key file");
+    writeln!(file, "{key}").expect("a key");
+    path.to_str().expect("a name").to_owned()
+}
+
+/// Two keys in files.
+fn keys(folder: &Scratch) -> (String, String) {
+    (
+        key_file(folder, "key", "0123456789abcdef0123456789abcdef"),
+        key_file(folder, "other", "another key that is long enough"),
+    )
+}
+
+#[track_caller]
+fn fails(finished: &Finished, status: i32, line: &str) {
+    assert_eq!(
+        finished.status.code(),
+        Some(status),
+        "{}",
+        finished.account()
+    );
+    assert!(finished.stderr.contains(line), "{}", finished.account());
+    assert_eq!(finished.stderr.lines().count(), 1, "{}", finished.account());
+}
+
+#[test]
+fn who_has_the_key_measures_as_ever() {
+    let folder = Scratch::new();
+    let (key, _) = keys(&folder);
+    let server = server(&["--key-file", &key]);
+    for test in ["TCP_STREAM", "TCP_RR", "UDP_RR", "UDP_STREAM", "REM_CPU"] {
+        client(
+            &server,
+            &["-t", test, "--time", "300ms", "--key-file", &key],
+        )
+        .run()
+        .expect_clean();
+    }
+    // Several control connections, several tests on one, and a passphrase that nobody wants.
+    let words = [
+        "--flows", "4", "--time", "300ms", "-i", "2,1", "-Z", "sesame",
+    ];
+    client(&server, &words)
+        .env("NETPERF_KEY_FILE", &key)
+        .run()
+        .expect_clean();
+    client(&server, &["--list"])
+        .env("NETPERF_KEY", "0123456789abcdef0123456789abcdef")
+        .run()
+        .expect_clean();
+    nothing_is_left(&server);
+}
+
+#[test]
+fn a_wrong_key_is_a_line_at_both_ends() {
+    let folder = Scratch::new();
+    let (key, other) = keys(&folder);
+    // Without --log: this is worth a line in any case.
+    let options = ["-D", "--key-file", &key];
+    let server = Netserver::start_with(&ours(), &Place::Here, &options, &[]);
+    let run = client(&server, &SHORT).args(["--key-file", &other]).run();
+    fails(&run, 255, "netserver on 127.0.0.1 does not take this key");
+    is_noted(&server, "denied=wrong-key");
+    nothing_is_left(&server);
+    client(&server, &SHORT)
+        .args(["--key-file", &key])
+        .run()
+        .expect_clean();
+}
+
+#[test]
+fn without_the_key_nothing_is_answered_but_that_it_is_required() {
+    let folder = Scratch::new();
+    let (key, _) = keys(&folder);
+    let server = server(&["--key-file", &key]);
+    let why = "it serves only who has its key (--require): use --key-file";
+    is_refused(&client(&server, &SHORT).run(), why);
+    is_refused(&client(&server, &["-Z", "sesame"]).run(), why);
+    is_noted(&server, "denied=key-required");
+    if let Some(stock) = Programs::stock() {
+        let run = Invocation::new(&stock.netperf)
+            .args(["-H", "127.0.0.1", "-p", &server.port().to_string()])
+            .run();
+        assert!(run.stdout.contains("remote error 126"), "{}", run.account());
+    }
+    nothing_is_left(&server);
+}
+
+#[test]
+fn what_is_required_can_be_less_than_the_key() {
+    let folder = Scratch::new();
+    let (key, _) = keys(&folder);
+    let open = server(&["--key-file", &key, "--require", "none"]);
+    client(&open, &SHORT).run().expect_clean();
+    client(&open, &SHORT)
+        .args(["--key-file", &key])
+        .run()
+        .expect_clean();
+    let options = [
+        "--key-file",
+        &key,
+        "--require",
+        "passphrase",
+        "-Z",
+        "sesame",
+    ];
+    let guarded = server(&options);
+    for words in [["-Z", "sesame"], ["--key-file", &key]] {
+        client(&guarded, &SHORT).args(words).run().expect_clean();
+    }
+    let none = client(&guarded, &SHORT).run();
+    assert!(!none.status.success(), "{}", none.account());
+}
+
+#[test]
+fn a_netserver_that_cannot_prove_that_it_has_the_key_is_refused() {
+    let folder = Scratch::new();
+    let (key, _) = keys(&folder);
+    let line = "netserver on 127.0.0.1 has no key, or is of another make";
+    let keyless = server(&[]);
+    let guarded = server(&["-Z", "sesame"]);
+    for server in [&keyless, &guarded] {
+        let run = client(server, &SHORT).args(["--key-file", &key]).run();
+        fails(&run, 3, line);
+    }
+    if let Some(stock) = Programs::stock() {
+        let stock = Netserver::start(&stock, &Place::Here);
+        let run = client(&stock, &SHORT).args(["--key-file", &key]).run();
+        fails(&run, 3, line);
+    }
+}
+
+#[test]
+fn a_key_that_others_can_read_or_that_is_missing_ends_either_program() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Scratch::new();
+    let (key, _) = keys(&folder);
+    let open = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(&key, open).unwrap();
+    let line = format!("the key file {key}: others can read or change it: chmod 600 {key}");
+    let start = |words: &[&str]| Invocation::new(&ours().netserver).args(words).run();
+    fails(&start(&["-D", "-p", "0", "--key-file", &key]), 1, &line);
+    let run = Invocation::new(&ours().netperf)
+        .args(["--key-file", &key])
+        .run();
+    fails(&run, 1, &line);
+    let line = "require is key, and there is none";
+    fails(&start(&["-D", "-p", "0", "--require", "key"]), 1, line);
+}
+
+/// A connection that has said the greeting and heard the answer.
+fn greeted(server: &Netserver) -> TcpStream {
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port())).expect("a connection");
+    let patience = Duration::from_secs(30);
+    stream.set_read_timeout(Some(patience)).expect("a limit");
+    let greeting = netperf_session::access::greeting();
+    stream.write_all(greeting.as_bytes()).expect("a greeting");
+    let mut answer = [0; netperf_wire::FRAME_LEN];
+    stream.read_exact(&mut answer).expect("an answer");
+    assert_eq!(answer, *netperf_session::access::answer().as_bytes());
+    stream
+}
+
+#[test]
+fn handshakes_that_are_no_handshakes_end_the_session_and_nothing_else() {
+    let folder = Scratch::new();
+    let (key, _) = keys(&folder);
+    let server = server(&["--key-file", &key]);
+    let hello = [0x16, 3, 1, 0x40, 0, 1, 0, 0x3f];
+    for said in [&[0xff; 700][..], &hello[..], &[][..]] {
+        let mut stream = greeted(&server);
+        stream.write_all(said).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        // Perhaps an alert, and the end.
+        let mut rest = Vec::new();
+        stream.read_to_end(&mut rest).ok();
+        assert!(rest.len() < 64, "{rest:?}");
+    }
+    // One that says nothing more is not waited for; others are served meanwhile.
+    let mut silent = greeted(&server);
+    client(&server, &SHORT)
+        .args(["--key-file", &key])
+        .run()
+        .expect_clean();
+    assert_eq!(silent.read(&mut [0; 1]).unwrap(), 0);
+    nothing_is_left(&server);
+}

@@ -51,6 +51,7 @@ fn text(length: usize) -> Option<String> {
 
 fn known(length: usize) -> HostFacts {
     HostFacts {
+        settings: None,
         sysname: text(length),
         release: text(length),
         version: text(length),

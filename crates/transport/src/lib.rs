@@ -18,6 +18,7 @@ pub mod place;
 pub mod registry;
 pub mod scripted;
 pub mod sctp;
+pub mod secure;
 pub mod socket;
 pub mod tcp;
 pub mod tls;

@@ -32,6 +32,18 @@ pub(super) const CHECK_CONFIG: Opt = Opt::without_letter(
 .long("check-config", Group::Running, Kind::File)
 .more("A line for each error, and exit status 1; without any, 0.");
 
+pub(super) const KEY_FILE: Opt = Opt::without_letter(
+    "file",
+    "the key that clients must have",
+    Action::Value(|a, text| a.access.key_file = Some(PathBuf::from(text))),
+)
+.long("key-file", Group::Access, Kind::File)
+.more(
+    "A file that nobody else may read, with 16 bytes or more, such as those of openssl rand \
+     -hex 32. Otherwise NETPERF_KEY_FILE or NETPERF_KEY in the environment. A client proves \
+     that it has the key, netserver does too, and nobody reads what they say.",
+);
+
 pub(super) const REQUIRE: Opt = Opt::without_letter(
     "what",
     "what a client must have: none, passphrase or key",
@@ -39,7 +51,8 @@ pub(super) const REQUIRE: Opt = Opt::without_letter(
 )
 .long("require", Group::Access, Kind::Word(Require::WORDS))
 .more(
-    "Otherwise what netserver was given: the passphrase with -Z. With passphrase, whoever has \
+    "Otherwise the strongest that netserver was given: the key with --key-file, the \
+     passphrase with -Z. With passphrase, whoever has \
      the key need not say it.",
 );
 

@@ -263,6 +263,18 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         "Sent first on the control connection. A netserver that was started without one \
          ignores it.",
     ),
+    Opt::without_letter(
+        "file",
+        "the key that netserver has",
+        Action::Value(|a, text| a.key_file = Some(text.into())),
+    )
+    .long("key-file", Group::Hosts, Kind::File)
+    .more(
+        "A file that nobody else may read. Otherwise NETPERF_KEY_FILE or NETPERF_KEY in the \
+         environment. Both ends prove that they have the key, and nobody reads what they say \
+         over the control connection; data is as it always is. A netserver that has no key is \
+         refused.",
+    ),
     Opt::ready(
         'T',
         "cpu,cpu",

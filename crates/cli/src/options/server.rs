@@ -97,6 +97,7 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
     )
     .long("passphrase", Group::Access, Kind::Text)
     .more("The passphrase must be the first message, within 20 seconds."),
+    access::KEY_FILE,
     access::REQUIRE,
     access::ALLOW,
     access::DENY,

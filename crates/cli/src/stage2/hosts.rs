@@ -21,6 +21,8 @@ pub(super) fn control(args: &GlobalArgs) -> Option<ControlPlan> {
             || args.port.local.is_some()
             || args.port.remote.is_some(),
         passphrase: args.passphrase.clone(),
+        key_file: args.key_file.clone(),
+        secret: None,
     })
 }
 

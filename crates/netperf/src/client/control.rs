@@ -28,6 +28,8 @@ pub(crate) struct Control {
     pub(crate) peer: Option<SocketAddr>,
     /// Where the connection comes from; `None` where that is no IP address.
     pub(crate) local: Option<SocketAddr>,
+    /// Whether it leads to a netserver that we started for it: that needs no proof.
+    pub(crate) private: bool,
 }
 
 /// Resolves a name, with patience for a resolver that is busy.
@@ -112,6 +114,7 @@ fn over_vsock(cid: u32, port: &str) -> Result<Control, Failure> {
             socket,
             peer: None,
             local: None,
+            private: false,
         }),
         Err(error) => {
             let why = system_text(&error);
@@ -136,6 +139,7 @@ fn connect(from: SocketAddr, to: SocketAddr) -> io::Result<Control> {
         socket,
         peer: Some(to),
         local: Some(local),
+        private: false,
     })
 }
 

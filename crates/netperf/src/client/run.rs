@@ -26,7 +26,7 @@ use netperf_session::offer::{self, Agreement, LocalEnd};
 
 use super::control::{self, Control};
 use super::hosts::{data_hosts, drawn, socket_address};
-use super::{Begun, Done, facts, failure, hosts, interim};
+use super::{Begun, Done, facts, failure, hosts, interim, secure};
 use crate::link::ControlLink;
 use crate::output::{Failure, err, out, system_text};
 
@@ -42,12 +42,16 @@ pub(super) const LEAVE: Duration = Duration::from_secs(2);
 pub(super) type Talk<'a> = Conversation<'a, ControlLink>;
 
 pub(super) fn open<'a>(plan: &'a TestPlan, control: Control) -> Result<Talk<'a>, Failure> {
-    let passphrase = plan
-        .control
-        .as_ref()
-        .and_then(|control| control.passphrase.clone());
-    Conversation::open(plan, ControlLink::new(Rc::new(control.socket)), passphrase)
-        .map_err(|error| failure::session(&error))
+    let asked = plan.control.as_ref();
+    let passphrase = asked.and_then(|asked| asked.passphrase.clone());
+    let private = control.private;
+    let mut link = ControlLink::new(Rc::new(control.socket));
+    if let Some(asked) = asked.filter(|_| !private) {
+        if let Some(secret) = &asked.secret {
+            secure::enter(&mut link, secret, &asked.remote.host)?;
+        }
+    }
+    Conversation::open(plan, link, passphrase).map_err(|error| failure::session(&error))
 }
 
 /// LOC_CPU, REM_CPU and UUID: a control connection and no data.

@@ -2,6 +2,7 @@
 
 use netperf_cli::LogLevel;
 use netperf_measure::clock::{self, Moment};
+use netperf_model::Denied;
 
 use super::log::{Field, Log, Value};
 use super::record::{Ending, Ran, Record};
@@ -93,7 +94,9 @@ impl Account {
     /// looks for it.
     pub(super) fn write(&self, end: End, log: &mut Log) {
         let tests = self.ran + self.refused + self.failed;
-        let unusual = matches!(end, End::Signal(_)) || self.word(end) == "crashed";
+        let unusual = matches!(end, End::Signal(_))
+            || self.word(end) == "crashed"
+            || self.denied == Some(Denied::WrongKey.word());
         let level = if unusual {
             LogLevel::Warn
         } else if tests == 0 && end != End::Drained {

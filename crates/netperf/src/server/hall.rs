@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use netperf_cli::{LogLevel, ServerArgs};
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{Crowd, Denied};
+use netperf_model::{Crowd, Denied, Require};
 use netperf_os::signals::{self, Signal, Signals};
 use netperf_os::wait::all_ready;
 use netperf_os::{Socket, process};
@@ -229,7 +229,7 @@ impl<'a> Hall<'a> {
             // once.
             self.show_out("crowded");
         }
-        let silence = if self.args.passphrase.is_some() {
+        let silence = if self.args.require() != Require::None {
             PASSPHRASE
         } else {
             idle_time

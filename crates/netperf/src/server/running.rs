@@ -13,9 +13,12 @@ use netperf_os::{Socket, process};
 use super::account::{Account, End};
 use super::door;
 use super::record::Record;
+use crate::key;
 
 /// Set for a session: its standard output takes records.
 pub(super) const RECORDS: &str = "NETSERVER_RECORDS";
+/// The key of a session, in hexadecimal digits.
+pub(super) const SECRET: &str = "NETSERVER_SECRET";
 /// No record is as long as this.
 const LONGEST: usize = 512;
 
@@ -41,10 +44,16 @@ impl Running {
         let address = door::peer_of(&control);
         let (reader, writer) = process::pipe()?;
         netperf_os::io::set_nonblocking(reader.as_fd(), true)?;
+        // Arguments can be seen by everybody, and by then the file may not be readable.
+        let secret = args.access.secret.as_ref();
+        let secret = secret.map(|secret| (SECRET, secret.to_hex()));
         let child = Command::new("/proc/self/exe")
             .arg0("netserver")
             .args(args.session_words())
             .env(RECORDS, "1")
+            .env_remove(key::FILE)
+            .env_remove(key::KEY)
+            .envs(secret)
             .stdin(Stdio::from(OwnedFd::from(control)))
             .stdout(Stdio::from(writer))
             .stderr(Stdio::null())

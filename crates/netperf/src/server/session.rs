@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netperf_cli::ServerArgs;
 use netperf_measure::clock;
-use netperf_model::{CpuMethod, Denied};
+use netperf_model::{CpuMethod, Denied, Require};
 use netperf_os::Socket;
 use netperf_os::wait::{Interest, ready};
 use netperf_session::driver::{self, Arrival, Link};
@@ -17,6 +17,7 @@ use netperf_wire::Frame;
 use super::door;
 use super::host::EngineHost;
 use super::record::{Ending, Record};
+use super::secure::{self, Entered, Stopped};
 use crate::link::ControlLink;
 
 /// Serves it, and tells of each test and of the end.
@@ -43,14 +44,39 @@ pub(super) fn serve(control: Socket, args: &ServerArgs, tell: &mut dyn FnMut(Rec
         .map(|address| address.ip());
     // Shared rather than duplicated: preloaded stacks do not know a duplicate.
     let control = Rc::new(control);
+    let mut link = ControlLink::new(Rc::clone(&control));
+    let entered = match secure::welcome(&mut link, args) {
+        Ok(entered) => entered,
+        Err(stopped) => {
+            let ending = leave(&control, &stopped, tell);
+            tell(Record::Ended(ending));
+            return;
+        }
+    };
+    // Who has the key need not say the passphrase.
+    let phrase = args.passphrase.clone();
+    let demanded = entered == Entered::Plainly && args.require() == Require::Passphrase;
     let mut host = EngineHost::new(Rc::clone(&control), local, cpu_method, tell);
     let mut link = Witness {
-        inner: ControlLink::new(control),
+        inner: link,
         // Unless the connection says otherwise, it was us who had enough.
         ending: Ending::Broken,
     };
-    driver::serve(&mut link, &mut host, &facts, args.passphrase.clone());
+    driver::serve(&mut link, &mut host, &facts, phrase.filter(|_| demanded));
     tell(Record::Ended(link.ending));
+}
+
+/// Sees a client off that has not shown what it must.
+fn leave(control: &Socket, stopped: &Stopped, tell: &mut dyn FnMut(Record)) -> Ending {
+    match stopped {
+        Stopped::Denied(denied) => turn_away(control, denied, tell),
+        Stopped::WrongKey => {
+            let denied = Denied::WrongKey;
+            tell(Record::Denied(denied.errno(), denied.word()));
+        }
+        Stopped::Gone(ending) => return *ending,
+    }
+    Ending::Broken
 }
 
 /// A control connection, and what became of it.

@@ -44,6 +44,8 @@ pub(crate) fn plan() -> TestPlan {
             local: address("0.0.0.0"),
             explicit: false,
             passphrase: None,
+            key_file: None,
+            secret: None,
         }),
         local_data: address("0.0.0.0"),
         remote_data: address("localhost"),

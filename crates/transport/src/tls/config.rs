@@ -69,7 +69,7 @@ fn crypto(cipher: Option<&str>) -> io::Result<Arc<CryptoProvider>> {
 }
 
 /// netperf's side.
-pub(super) fn client(cipher: Option<&str>) -> io::Result<Arc<ClientConfig>> {
+pub(crate) fn client(cipher: Option<&str>) -> io::Result<Arc<ClientConfig>> {
     let crypto = crypto(cipher)?;
     let anybody = Anybody(crypto.signature_verification_algorithms);
     let mut config = ClientConfig::builder_with_provider(crypto)
@@ -86,7 +86,7 @@ pub(super) fn client(cipher: Option<&str>) -> io::Result<Arc<ClientConfig>> {
 }
 
 /// netserver's side, with a key of its own.
-pub(super) fn server(cipher: Option<&str>) -> io::Result<Arc<ServerConfig>> {
+pub(crate) fn server(cipher: Option<&str>) -> io::Result<Arc<ServerConfig>> {
     let key = AlwaysResolvesServerRawPublicKeys::new(Arc::new(fresh_key()?));
     let mut config = ServerConfig::builder_with_provider(crypto(cipher)?)
         .with_protocol_versions(&[&TLS13])

@@ -9,7 +9,7 @@
 //! for TCP alone.
 
 mod buffers;
-mod config;
+pub(crate) mod config;
 mod session;
 
 #[cfg(test)]

@@ -1,0 +1,97 @@
+//! The key that both ends of a control connection have.
+
+use std::fmt;
+
+/// A secret; `Debug` does not tell it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Vec<u8>);
+
+/// A key that is too easily found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WeakSecret {
+    /// Its bytes.
+    pub length: usize,
+}
+
+impl fmt::Display for WeakSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "a key of {} bytes is too short, it takes {}: make one with openssl rand -hex 32",
+            self.length,
+            Secret::SHORTEST
+        )
+    }
+}
+
+impl std::error::Error for WeakSecret {}
+
+impl Secret {
+    /// The fewest bytes of a key. Whoever stands between two ends can try keys by himself.
+    pub const SHORTEST: usize = 16;
+
+    /// The key in a file or a variable: its bytes without blanks around them, so that a
+    /// newline at the end makes no difference.
+    ///
+    /// # Errors
+    /// When it is too short.
+    pub fn new(text: &[u8]) -> Result<Self, WeakSecret> {
+        let secret = text.trim_ascii();
+        if secret.len() < Self::SHORTEST {
+            return Err(WeakSecret {
+                length: secret.len(),
+            });
+        }
+        Ok(Self(secret.to_vec()))
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Its bytes as hexadecimal digits, for the environment of a process.
+    #[must_use]
+    pub fn to_hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The key of such digits.
+    #[must_use]
+    pub fn from_hex(digits: &str) -> Option<Self> {
+        let whole = digits.len() % 2 == 0 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let pairs = digits.as_bytes().chunks(2).filter(|_| whole);
+        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+        let bytes: Option<Vec<u8>> = pairs.map(byte).collect();
+        bytes
+            .filter(|bytes| bytes.len() >= Self::SHORTEST)
+            .map(Self)
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newline_at_the_end_makes_no_difference_and_a_short_key_is_refused() {
+        let key = Secret::new(b"0123456789abcdef\n").unwrap();
+        assert_eq!(key, Secret::new(b"0123456789abcdef").unwrap());
+        assert_eq!(Secret::from_hex(&key.to_hex()), Some(key.clone()));
+        assert_eq!(format!("{key:?}"), "Secret");
+        assert_eq!(
+            Secret::new(b"0123456789abcde\n"),
+            Err(WeakSecret { length: 15 })
+        );
+        for digits in ["", "00", "zz", &"0".repeat(31), &"+f".repeat(16)] {
+            assert_eq!(Secret::from_hex(digits), None, "{digits}");
+        }
+    }
+}

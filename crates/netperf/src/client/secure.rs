@@ -1,0 +1,75 @@
+//! A control connection to a netserver that has our key, and to no other.
+
+use std::time::Duration;
+
+use netperf_model::{Secret, TestPlan};
+use netperf_session::driver::{Arrival, Link};
+use netperf_session::{SessionError, access, client};
+use netperf_transport::secure::{Channel, NoChannel};
+
+use super::failure;
+use crate::key;
+use crate::link::ControlLink;
+use crate::output::{Failure, system_text};
+
+/// Exit status where netserver cannot do it.
+const UNSUPPORTED: u8 = 3;
+/// Exit status where it refuses, or is refused.
+const REFUSED: u8 = 255;
+/// How long both ends may take to find each other good.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Reads the key that a plan names, or the environment.
+pub(super) fn give_key(plan: &mut TestPlan) -> Result<(), Failure> {
+    if let Some(control) = &mut plan.control {
+        control.secret = key::load(control.key_file.as_deref())
+            .map_err(|line| Failure::stderr(1, &format!("netperf: {line}")))?;
+    }
+    Ok(())
+}
+
+/// Encrypts a connection and finds out whether netserver has the key. Nothing has been said
+/// over it.
+pub(super) fn enter(link: &mut ControlLink, secret: &Secret, host: &str) -> Result<(), Failure> {
+    let broken =
+        |error: std::io::Error| failure::session(&SessionError::Broken(system_text(&error)));
+    link.send(&access::greeting()).map_err(broken)?;
+    let can = match link.receive(client::ANSWER).map_err(broken)? {
+        Arrival::Frame(frame) => {
+            access::is_answer(&frame).map_err(|error| failure::session(&error))?
+        }
+        // One that wants a passphrase, and nothing else, says nothing.
+        Arrival::Closed(_) => false,
+        Arrival::TimedOut => {
+            return Err(failure::session(&SessionError::NoAnswer(client::ANSWER)));
+        }
+    };
+    if !can {
+        let line = format!(
+            "netperf: netserver on {host} has no key, or is of another make: start it with \
+             --key-file, or leave out the key here"
+        );
+        return Err(Failure::stderr(UNSUPPORTED, &line));
+    }
+    link.encrypt(|fd| Channel::connect(fd, secret, HANDSHAKE))
+        .map_err(|why| refused(&why, host))
+}
+
+fn refused(why: &NoChannel, host: &str) -> Failure {
+    let line = match why {
+        NoChannel::WrongKey => format!("netserver on {host} does not take this key (--key-file)"),
+        NoChannel::Impostor => format!(
+            "what answers on {host} does not have the key, and is not the netserver it says it \
+             is"
+        ),
+        NoChannel::TooSlow => format!(
+            "netserver on {host} does not encrypt the connection within {} s",
+            HANDSHAKE.as_secs()
+        ),
+        NoChannel::Broken(error) => format!(
+            "the connection to netserver on {host} cannot be encrypted: {}",
+            system_text(error)
+        ),
+    };
+    Failure::stderr(REFUSED, &format!("netperf: {line}"))
+}

@@ -1,0 +1,89 @@
+//! The key: from a file that nobody else can read, or from the environment.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use netperf_model::Secret;
+
+use crate::output::system_text;
+
+/// Names a file with the key.
+pub(crate) const FILE: &str = "NETPERF_KEY_FILE";
+/// Holds the key.
+pub(crate) const KEY: &str = "NETPERF_KEY";
+/// No key is as long as this, bytes.
+const LONGEST: u64 = 65_536;
+
+/// The key, if there is to be one.
+///
+/// # Errors
+/// The line that says what is wrong, and the way out.
+pub(crate) fn load(file: Option<&Path>) -> Result<Option<Secret>, String> {
+    let file = file
+        .map(Path::to_path_buf)
+        .or_else(|| variable(FILE).map(PathBuf::from));
+    if let Some(file) = file {
+        return read(&file)
+            .map(Some)
+            .map_err(|why| format!("the key file {}: {why}", file.display()));
+    }
+    variable(KEY)
+        .map(|key| Secret::new(key.as_bytes()).map_err(|weak| format!("{KEY}: {weak}")))
+        .transpose()
+}
+
+/// What is in the environment and not empty.
+#[expect(clippy::disallowed_methods, reason = "the mains read the environment")]
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn read(path: &Path) -> Result<Secret, String> {
+    let system = |error: io::Error| system_text(&error);
+    let file = File::open(path).map_err(system)?;
+    if is_open_to_others(&file.metadata().map_err(system)?) {
+        return Err(format!(
+            "others can read or change it: chmod 600 {}",
+            path.display()
+        ));
+    }
+    let mut text = Vec::new();
+    file.take(LONGEST).read_to_end(&mut text).map_err(system)?;
+    Secret::new(&text).map_err(|weak| weak.to_string())
+}
+
+/// Whether anybody but its owner, who is us or root, has a part in it; root may share it with
+/// a group.
+fn is_open_to_others(meta: &Metadata) -> bool {
+    let us = std::fs::metadata("/proc/self").map(|own| own.uid()).ok();
+    let owner = meta.uid();
+    let strangers = if owner == 0 { 0o027 } else { 0o077 };
+    (owner != 0 && Some(owner) != us) || meta.mode() & strangers != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_key_that_others_can_read_is_refused_and_one_of_ours_alone_is_not() {
+        let folder = netperf_testkit::Scratch::new();
+        let path = folder.path().join("key");
+        std::fs::write(&path, "0123456789abcdef0123456789abcdef\n").unwrap();
+        for (mode, good) in [(0o600, true), (0o400, true), (0o604, false), (0o622, false)] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            let read = load(Some(&path));
+            assert_eq!(read.is_ok(), good, "{mode:o}: {read:?}");
+        }
+        std::fs::write(&path, "short\n").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let line = load(Some(&path)).unwrap_err();
+        assert!(line.contains("openssl rand -hex 32"), "{line}");
+        let line = load(Some(Path::new("/nowhere/key"))).unwrap_err();
+        assert!(line.contains("No such file"), "{line}");
+    }
+}

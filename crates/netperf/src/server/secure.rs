@@ -1,0 +1,69 @@
+//! What a client shows before it is served: the key, over an encrypted connection.
+
+use std::time::Duration;
+
+use netperf_cli::ServerArgs;
+use netperf_model::{Denied, Require};
+use netperf_session::access;
+use netperf_session::driver::{Arrival, Link};
+use netperf_session::server::PASSPHRASE;
+use netperf_transport::secure::{Channel, NoChannel};
+
+use super::record::Ending;
+use crate::link::ControlLink;
+
+/// How long both ends may take to find each other good.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// How a client comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Entered {
+    /// With the key.
+    ByKey,
+    /// Without, where that is allowed.
+    Plainly,
+}
+
+/// Why one does not.
+#[derive(Debug)]
+pub(super) enum Stopped {
+    /// It has to be told.
+    Denied(Denied),
+    /// It has been told.
+    WrongKey,
+    /// There is nobody to be told.
+    Gone(Ending),
+}
+
+/// Sees what a client shows first, where there is a key to show.
+pub(super) fn welcome(link: &mut ControlLink, args: &ServerArgs) -> Result<Entered, Stopped> {
+    let Some(secret) = &args.access.secret else {
+        return Ok(Entered::Plainly);
+    };
+    let patience = match args.require() {
+        Require::None => args.policy().limits.idle_time,
+        Require::Passphrase | Require::Key => PASSPHRASE,
+    };
+    let frame = match link.receive(patience) {
+        Ok(Arrival::Frame(frame)) => frame,
+        Ok(Arrival::Closed(0)) => return Err(Stopped::Gone(Ending::Finished)),
+        Ok(Arrival::TimedOut) => return Err(Stopped::Gone(Ending::Silent)),
+        Ok(Arrival::Closed(_)) | Err(_) => return Err(Stopped::Gone(Ending::Cut)),
+    };
+    if !access::is_greeting(&frame) {
+        if args.require() == Require::Key {
+            return Err(Stopped::Denied(Denied::KeyRequired));
+        }
+        link.put_back(frame);
+        return Ok(Entered::Plainly);
+    }
+    if link.send(&access::answer()).is_err() {
+        return Err(Stopped::Gone(Ending::Cut));
+    }
+    match link.encrypt(|fd| Channel::accept(fd, secret, HANDSHAKE)) {
+        Ok(()) => Ok(Entered::ByKey),
+        Err(NoChannel::WrongKey | NoChannel::Impostor) => Err(Stopped::WrongKey),
+        Err(NoChannel::TooSlow) => Err(Stopped::Gone(Ending::Silent)),
+        Err(NoChannel::Broken(_)) => Err(Stopped::Gone(Ending::Broken)),
+    }
+}

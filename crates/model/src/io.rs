@@ -151,6 +151,8 @@ pub enum Feature {
     Series,
     /// [`EndPlan::stamps`](crate::plan::EndPlan::stamps).
     Timestamps,
+    /// [`EndPlan::rate`](crate::EndPlan::rate).
+    Rate,
     /// [`IoPlan::splice`].
     Splice,
     /// `IPV6_FLOWLABEL_MGR`.
@@ -165,7 +167,7 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Poll,
         Self::Epoll,
         Self::Uring,
@@ -181,6 +183,7 @@ impl Feature {
         Self::Pages,
         Self::Series,
         Self::Timestamps,
+        Self::Rate,
         Self::Splice,
         Self::FlowLabel,
         Self::Pacing,
@@ -207,6 +210,7 @@ impl Feature {
             Self::Pages => "pages",
             Self::Series => "series",
             Self::Timestamps => "timestamps",
+            Self::Rate => "rate",
             Self::Splice => "splice",
             Self::FlowLabel => "flow-label",
             Self::Pacing => "pacing",
@@ -239,6 +243,7 @@ impl Feature {
             Self::Mark => "--mark",
             Self::Pages | Self::Series => "--series",
             Self::Timestamps => "--timestamps",
+            Self::Rate => "--rate",
             Self::Splice => "--splice",
             Self::FlowLabel => "--flow-label",
             Self::Pacing => "--remote-pacing-rate",
@@ -264,6 +269,7 @@ impl Feature {
             | Self::QuickAck
             | Self::Pages
             | Self::Series
+            | Self::Rate
             | Self::Splice
             | Self::Pacing
             | Self::Sequence

@@ -122,6 +122,10 @@ fn of_kind(plan: &TestPlan, kind: Kind) -> Option<&'static str> {
             "are no datagrams that only netserver sends",
         ),
         (
+            netperf_model::rate::asked(plan).is_some(),
+            "keep to no rate: leave out --rate",
+        ),
+        (
             datagrams && plan.recv_timeout.is_some(),
             "wait for every response: leave out -e",
         ),

@@ -48,6 +48,7 @@ fn try_out(feature: Feature) -> io::Result<()> {
         | Feature::Mark
         | Feature::Pages
         | Feature::Series
+        | Feature::Rate
         | Feature::Splice
         | Feature::Pacing
         | Feature::Sequence

@@ -61,16 +61,12 @@ fuzz:
 fuzz-one target seconds:
     RUSTC_BOOTSTRAP=1 cargo fuzz run {{ target }} -- -max_total_time={{ seconds }}
 
-# Ratio of our throughput to that of netperf 2.7.0, test by test (--help for options).
-bench-parity *options:
+# What an honest client loses while others mean harm (--help for options).
+bench-hostile *options:
     cargo build --release -p netperf
-    cargo run --release -q -p xtask -- bench-parity {{ options }}
+    cargo run --release -q -p xtask -- bench-hostile {{ options }}
 
-# Many flows against many processes of netperf 2.7.0, and ten thousand flows.
-bench-flows *options:
-    cargo build --release -p netperf
-    cargo run --release -q -p xtask -- bench-flows {{ options }}
-# Our ways to move bytes against netperf 2.7.0, or against one call a message (--help for options).
+# Ours against netperf 2.7.0, iperf3, iperf and sockperf, in turn (--help for options).
 bench *options:
     cargo build --release -p netperf
     cargo run --release -q -p xtask -- bench {{ options }}

@@ -159,9 +159,14 @@ _netserver_value() {
     --config) : ;;
     --check-config) : ;;
     --cpu-method) _netperf_words 'procstat looper' ;;
+    --user) : ;;
+    --sandbox) _netperf_words 'auto require off' ;;
+    --files) : ;;
     --log) _netperf_words 'text json' ;;
     --log-file) : ;;
     --log-level) _netperf_words 'none error warn info debug' ;;
+    --metrics) : ;;
+    --health) : ;;
     --drain) : ;;
     '-n' | --cpu-count) : ;;
     '-v' | --verbosity) : ;;

@@ -12,8 +12,14 @@ use netperf_testkit::peers::Make;
 pub(crate) struct Options {
     pub(crate) pairs: usize,
     pub(crate) seconds: u32,
-    pub(crate) tests: Option<Vec<String>>,
-    pub(crate) mixed: bool,
+    /// Rows and groups of the benchmark.
+    pub(crate) words: Vec<String>,
+    /// Programs to leave out of it.
+    pub(crate) without: Vec<String>,
+    /// Only their names.
+    pub(crate) list: bool,
+    /// Where its table is kept.
+    pub(crate) out: PathBuf,
     pub(crate) check: bool,
     pub(crate) client_cpu: u32,
     pub(crate) server_cpu: u32,
@@ -27,8 +33,10 @@ impl Options {
         let mut options = Self {
             pairs: 7,
             seconds: 2,
-            tests: None,
-            mixed: false,
+            words: Vec::new(),
+            without: Vec::new(),
+            list: false,
+            out: beside_this_program()?.join("../bench"),
             check: false,
             client_cpu: 0,
             server_cpu: 1,
@@ -41,26 +49,31 @@ impl Options {
             match word.as_str() {
                 "--pairs" => options.pairs = number(value()?)?,
                 "--seconds" => options.seconds = number(value()?)?,
-                "--tests" => options.tests = Some(value()?.split(',').map(str::to_owned).collect()),
-                "--mixed" => options.mixed = true,
+                "--without" => options
+                    .without
+                    .extend(value()?.split(',').map(str::to_owned)),
+                "--list" => options.list = true,
+                "--out" => options.out = value()?.into(),
                 "--check" => options.check = true,
                 "--ours" => options.ours = value()?.into(),
                 "--stock" => options.stock = value()?.into(),
                 "--cpus" => (options.client_cpu, options.server_cpu) = two_numbers(value()?)?,
+                _ if !word.starts_with('-') => options.words.push(word.clone()),
                 _ => return Err(format!("unknown option {word}\n{}", crate::USAGE)),
             }
+        }
+        if options.seconds == 0 || options.pairs == 0 {
+            return Err("rounds and their length are at least 1".to_owned());
         }
         Ok(options)
     }
 
-    /// The programs of this workspace.
-    pub(crate) fn ours(&self) -> Result<Programs, String> {
-        programs(Make::Ours, &self.ours)
-    }
-
-    /// The original.
-    pub(crate) fn stock(&self) -> Result<Programs, String> {
-        programs(Make::Stock, &self.stock)
+    /// The programs of this workspace, or the original.
+    pub(crate) fn programs(&self, make: Make) -> Result<Programs, String> {
+        match make {
+            Make::Ours => programs(make, &self.ours),
+            Make::Stock => programs(make, &self.stock),
+        }
     }
 }
 

@@ -188,6 +188,8 @@ pub struct GlobalArgs {
     pub priority: Ends<i32>,
     /// `-Y`: type of service; the inner `None` is a word that means nothing.
     pub tos: Ends<Option<u8>>,
+    /// `--dscp`: that it was given by this name, which promises more than the letter.
+    pub dscp: bool,
     /// `-Z`: passphrase.
     pub passphrase: Option<String>,
     /// `--key-file`: the file with the key that netserver has to have.

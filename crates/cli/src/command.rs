@@ -213,6 +213,13 @@ pub enum CliError {
         /// The word.
         word: String,
     },
+    /// An option for something that the test does not have.
+    OutOfPlace {
+        /// The option.
+        option: &'static str,
+        /// Why not, and the way out.
+        why: &'static str,
+    },
     /// Settings of netserver that are wrong, or do not go together: whole lines.
     Config(String),
     /// A transport that is not in the catalogue.
@@ -241,6 +248,7 @@ impl CliError {
             | Self::UnclearCpus(_)
             | Self::ThreadForEach(_)
             | Self::SocketKind { .. }
+            | Self::OutOfPlace { .. }
             | Self::Config(_)
             | Self::Transport { .. } => Stream::Stderr,
         }
@@ -262,6 +270,7 @@ impl CliError {
             | Self::ThreadForEach(_)
             | Self::SocketKind { .. } => 2,
             Self::Transport { .. } | Self::Associations | Self::Config(_) => 1,
+            Self::OutOfPlace { .. } => 3,
         }
     }
 }
@@ -307,6 +316,7 @@ impl fmt::Display for CliError {
                 f,
                 "{program}: socket type '{word}' is unknown, use stream, dgram or seqpacket"
             ),
+            Self::OutOfPlace { option, why } => write!(f, "netperf: {option}: {why}"),
             Self::Config(lines) => f.write_str(lines),
             Self::Transport { program, wanted } => {
                 write!(f, "{program}: transport {wanted} is not supported")

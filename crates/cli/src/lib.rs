@@ -49,7 +49,7 @@ pub use compare::{CompareCommand, VersusCommand, compare, is_compare, is_versus,
 pub use config::Fault;
 pub use grammar::Direction;
 pub use long::{Misuse, Problem};
-pub use operations::{LogFormat, LogLevel, Operations};
+pub use operations::{LogFormat, LogLevel, Operations, SandboxArg};
 pub use report::{ReportCommand, is_report, report};
 
 /// netserver's port unless `-p` says otherwise.

@@ -63,6 +63,39 @@ impl LogLevel {
     }
 }
 
+/// Whether sessions are walled in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SandboxArg {
+    /// By what the kernel has.
+    #[default]
+    Auto,
+    /// By all of it, or netserver does not start.
+    Require,
+    /// Not at all.
+    Off,
+}
+
+impl SandboxArg {
+    /// Their words.
+    pub(crate) const WORDS: &'static [&'static str] = &["auto", "require", "off"];
+
+    /// Its word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Require => "require",
+            Self::Off => "off",
+        }
+    }
+
+    pub(crate) fn named(word: &str) -> Option<Self> {
+        [Self::Auto, Self::Require, Self::Off]
+            .into_iter()
+            .find(|one| one.word() == word)
+    }
+}
+
 /// How netserver is operated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Operations {
@@ -72,6 +105,16 @@ pub struct Operations {
     pub log_file: Option<PathBuf>,
     /// `--log-level`.
     pub log_level: Option<LogLevel>,
+    /// `--sandbox`.
+    pub sandbox: SandboxArg,
+    /// `--files`: the folder that fill files may come from.
+    pub files: Option<PathBuf>,
+    /// `--user`: whom to become once it listens.
+    pub user: Option<String>,
+    /// `--metrics`: where netserver can be asked how it is.
+    pub metrics: Option<String>,
+    /// `--health`: which netserver to ask.
+    pub health: Option<String>,
     /// `--drain`.
     pub drain: Option<Duration>,
 }

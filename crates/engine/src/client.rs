@@ -22,6 +22,7 @@ use crate::end::{self, Carries, Rings};
 use crate::error::{EngineError, Operation, refused};
 use crate::live::Live;
 use crate::paths;
+use crate::record;
 use crate::sendfile;
 use crate::series::{self, Watched};
 use crate::stop::{ByBell, Ended, Lost};
@@ -126,6 +127,7 @@ impl<'a> Client<'a> {
     /// When the socket cannot be opened or bound, or the buffers cannot be made.
     pub fn prepare(plan: &'a TestPlan, hosts: &Hosts) -> Result<Self, EngineError> {
         end::prepare_cpu(&plan.local)?;
+        record::prepare(plan.latency);
         let family = hosts.remote.family();
         place::check(plan.transport, &plan.local.place).map_err(Operation::Create.failed())?;
         let opened = socket::open(plan.transport, family, &plan.local.socket)

@@ -16,6 +16,9 @@ pub(crate) const MADE_UP: Duration = Duration::from_secs(1);
 
 /// Done by a loop around each operation.
 pub trait Prelude {
+    /// Whether it may take time.
+    const TAKES_TIME: bool = true;
+
     /// Waits for the operation's turn and touches its buffer; the reason to end if
     /// the wait brought one.
     fn before<S: Stop>(&mut self, buffer: &mut [u8], stop: &mut S, tally: &Tally) -> Option<Ended>;
@@ -42,6 +45,8 @@ pub trait Prelude {
 pub struct Nothing;
 
 impl Prelude for Nothing {
+    const TAKES_TIME: bool = false;
+
     #[inline]
     fn before<S: Stop>(&mut self, _: &mut [u8], _: &mut S, _: &Tally) -> Option<Ended> {
         None

@@ -1,22 +1,33 @@
 //! Keeping how long operations take, or not.
 
-use netperf_measure::clock::{self, Moment};
+use netperf_measure::fine::{FineClock, Reading};
 use netperf_measure::latency::Recording;
 use netperf_model::Latency;
 
+/// Does what takes a while before a run whose times are to be kept.
+pub(crate) fn prepare(latency: bool) {
+    if latency {
+        FineClock::prepare();
+    }
+}
+
 /// Told by a loop when operations begin and end.
+///
+/// A moment that has been read once need not be read again: [`Recorder::end`] and
+/// [`Recorder::answered`] give the moment of the end, which is that of the beginning of
+/// the next operation where nothing but the loop lies in between.
 pub trait Recorder {
-    /// When an operation began; nothing at all where times are not kept.
+    /// A moment; nothing at all where times are not kept.
     type Mark: Copy;
 
-    /// An operation begins.
+    /// Now: an operation begins.
     fn begin(&self) -> Self::Mark;
-    /// It is over.
-    fn end(&mut self, mark: Self::Mark);
-    /// A request goes out.
-    fn asked(&mut self);
-    /// The response to the oldest request is here.
-    fn answered(&mut self);
+    /// It is over: now.
+    fn end(&mut self, mark: Self::Mark) -> Self::Mark;
+    /// A request goes out, which began then.
+    fn asked(&mut self, mark: Self::Mark);
+    /// The response to the oldest request is here: now.
+    fn answered(&mut self) -> Self::Mark;
     /// What is outstanding will not be answered any more.
     fn forget(&mut self);
 }
@@ -33,7 +44,7 @@ impl Recorder for Off {
     #[inline]
     fn end(&mut self, (): ()) {}
     #[inline]
-    fn asked(&mut self) {}
+    fn asked(&mut self, (): ()) {}
     #[inline]
     fn answered(&mut self) {}
     #[inline]
@@ -43,77 +54,81 @@ impl Recorder for Off {
 /// Keeps the distribution.
 #[derive(Debug)]
 pub struct Kept {
+    clock: FineClock,
     recording: Recording,
-    /// When the requests in flight went out; responses come in the same order.
-    asked: Vec<Moment>,
-    oldest: usize,
-    outstanding: usize,
+    /// When the requests in flight went out; responses come in the same order. As many as
+    /// a power of two, so that a place is found by its last bits.
+    asked: Box<[Reading]>,
+    /// Requests that went out, and those of them that are answered or given up.
+    out: usize,
+    back: usize,
 }
 
 impl Kept {
     /// Room for this many requests in flight.
     #[must_use]
     pub fn new(in_flight: usize) -> Self {
+        let clock = FineClock::start();
         Self {
+            clock,
             recording: Recording::new(),
-            asked: vec![clock::now(); in_flight.max(1)],
-            oldest: 0,
-            outstanding: 0,
+            asked: vec![clock.now(); in_flight.next_power_of_two()].into_boxed_slice(),
+            out: 0,
+            back: 0,
         }
     }
 
     /// What was kept.
     #[must_use]
     pub fn latency(&self) -> Latency {
-        self.recording.latency()
+        Latency {
+            clock_error: self.clock.error(),
+            ..self.recording.latency()
+        }
     }
 }
 
 impl Recorder for Kept {
-    type Mark = Moment;
+    type Mark = Reading;
 
     #[inline]
-    fn begin(&self) -> Moment {
-        clock::now()
+    fn begin(&self) -> Reading {
+        self.clock.now()
     }
 
     #[inline]
-    fn end(&mut self, mark: Moment) {
-        self.recording.record(mark, clock::now());
+    fn end(&mut self, mark: Reading) -> Reading {
+        let now = self.clock.now();
+        self.recording.record_nanos(self.clock.nanos(mark, now));
+        now
     }
 
     #[inline]
-    fn asked(&mut self) {
-        let room = self.asked.len();
-        let mut at = self.oldest + self.outstanding;
-        if at >= room {
-            at -= room;
-        }
+    fn asked(&mut self, mark: Reading) {
+        let at = self.out & (self.asked.len() - 1);
         if let Some(slot) = self.asked.get_mut(at) {
-            *slot = clock::now();
-            self.outstanding += 1;
+            *slot = mark;
         }
+        self.out = self.out.wrapping_add(1);
     }
 
-    #[inline]
-    fn answered(&mut self) {
-        if self.outstanding == 0 {
-            return;
+    // The compiler finds it long; a call would cost a fifth more.
+    #[inline(always)]
+    fn answered(&mut self) -> Reading {
+        let now = self.clock.now();
+        if self.back != self.out {
+            let at = self.back & (self.asked.len() - 1);
+            if let Some(asked) = self.asked.get(at) {
+                self.recording.record_nanos(self.clock.nanos(*asked, now));
+            }
+            self.back = self.back.wrapping_add(1);
         }
-        if let Some(asked) = self.asked.get(self.oldest) {
-            self.recording.record(*asked, clock::now());
-        }
-        self.outstanding -= 1;
-        self.oldest = if self.oldest + 1 == self.asked.len() {
-            0
-        } else {
-            self.oldest + 1
-        };
+        now
     }
 
     #[inline]
     fn forget(&mut self) {
-        self.outstanding = 0;
+        self.back = self.out;
     }
 }
 
@@ -125,14 +140,17 @@ mod tests {
     fn responses_are_matched_with_requests_in_order() {
         let mut kept = Kept::new(2);
         for _ in 0..5 {
-            kept.asked();
-            kept.asked();
+            let mut mark = kept.begin();
+            for _ in 0..2 {
+                kept.asked(mark);
+                mark = kept.begin();
+            }
             kept.answered();
             kept.answered();
         }
         kept.answered();
         assert_eq!(kept.latency().count, 10);
-        kept.asked();
+        kept.asked(kept.begin());
         kept.forget();
         kept.answered();
         assert_eq!(kept.latency().count, 10);

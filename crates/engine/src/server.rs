@@ -29,7 +29,7 @@ pub const PAD: Duration = Duration::from_secs(4);
 /// In some tests nothing tells netserver of the end; this long without a connection, or
 /// without anything, once the time is over does.
 pub(crate) const IDLE: Duration = Duration::from_secs(1);
-/// How often a run without a time looks around.
+/// How often a run looks around.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 /// How long nothing may move in a run without a time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -170,7 +170,14 @@ impl Server {
         let bell = Bell::new(Outside::Ignored).map_err(Operation::Timer.failed())?;
         let meter = end::meter(&work.job.end)?;
         let live = Live::default();
-        let mut stop = ByBell::new(control, &bell, &live, PATIENCE);
+        // A client that is gone is noticed before the time is over, which may be in years;
+        // one that is there may do nothing for as long as it said.
+        bell.look_around_every(HEARTBEAT);
+        let patience = match work.job.limit {
+            LimitPlan::Time(_) => Duration::MAX,
+            LimitPlan::Units(_) | LimitPlan::Messages(_) | LimitPlan::UntilStopped => PATIENCE,
+        };
+        let mut stop = ByBell::new(control, &bell, &live, patience);
         if may_end_in_silence(&work.job) {
             stop.end_in_silence(IDLE);
         }

@@ -6,19 +6,22 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
 use assert_no_alloc::{AllocDisabler, assert_no_alloc};
-use netperf_engine::limit::Exactly;
+use netperf_engine::limit::{Exactly, Limit};
 use netperf_engine::live::Live;
 use netperf_engine::prelude::{Chores, Nothing, Prelude};
 use netperf_engine::record::{Kept, Off, Recorder};
 use netperf_engine::ring::{Layout, Ring};
-use netperf_engine::stop::{ByBell, Ended};
+use netperf_engine::stop::{ByBell, Ended, Phase, Stop};
+use netperf_engine::workload::connect::{self, Exchange, Opened};
 use netperf_engine::workload::{Run, rr, stream};
 use netperf_model::plan::TouchPlan;
-use netperf_model::{EndPlan, EndSetup, PacePlan, Tally};
+use netperf_model::{EndPlan, EndSetup, Flow, PacePlan, Tally};
+use netperf_os::Socket;
 use netperf_os::bell::{Bell, Outside};
 use netperf_transport::io::batch::Trains;
-use netperf_transport::io::{Again, BatchedRecv, BatchedSend, Discarding, ZeroCopy};
+use netperf_transport::io::{Again, BatchedRecv, BatchedSend, ByRing, Discarding, ZeroCopy};
 use netperf_transport::null::Null;
+use netperf_transport::tcp::{Tcp, Written};
 use netperf_transport::{Endpoint, Received, Sent};
 
 #[global_allocator]
@@ -146,6 +149,163 @@ fn without_a_copy() -> u64 {
     send.counts().unwrap().zerocopy_done
 }
 
+/// A run that nothing ends but its limit.
+struct Never;
+
+impl Stop for Never {
+    fn phase(&self) -> Phase {
+        Phase::Running
+    }
+
+    fn progress(&self, _tally: &Tally) {}
+
+    fn interrupted(&mut self, _tally: &Tally) -> Option<Ended> {
+        None
+    }
+}
+
+fn connection() -> (Socket, Socket) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let here = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (here.into(), listener.accept().unwrap().0.into())
+}
+
+/// A loop between two lines that forbid allocations, and what it counted.
+fn within<L: Limit, R: Recorder>(
+    limit: &L,
+    recorder: &mut R,
+    run: impl FnOnce(Run<'_, L, Never, R, Nothing>) -> std::io::Result<Ended>,
+) -> Tally {
+    let mut tally = Tally::default();
+    let ended = assert_no_alloc(|| {
+        run(Run {
+            limit,
+            stop: &mut Never,
+            tally: &mut tally,
+            recorder,
+            prelude: &mut Nothing,
+        })
+    });
+    assert_eq!(ended.unwrap(), Ended::Complete);
+    tally
+}
+
+const TRANSACTIONS: u64 = 500;
+
+/// Requests and responses over a connection, the loop of each end in its own thread.
+fn exchange<E: Endpoint, R: Recorder>(
+    endpoint: impl Fn(Socket) -> E + Copy + Send + 'static,
+    recorder: &mut R,
+) {
+    let (here, there) = connection();
+    let limit = Exactly(TRANSACTIONS);
+    let server = std::thread::spawn(move || {
+        let (mut requests, mut responses, mut endpoint) = (ring(64), ring(100), endpoint(there));
+        within(&limit, &mut Off, |run| {
+            rr::server(&mut endpoint, (&mut requests, &mut responses), run)
+        })
+    });
+    let (mut requests, mut responses, mut endpoint) = (ring(64), ring(100), endpoint(here));
+    let counted = within(&limit, recorder, |run| {
+        rr::client(&mut endpoint, (&mut requests, &mut responses), 2, run)
+    });
+    assert_eq!(counted.transactions, TRANSACTIONS);
+    assert_eq!(server.join().unwrap().transactions, TRANSACTIONS);
+}
+
+const BYTES: u64 = 4_000_000;
+
+/// Data one way over a connection, the loop of each end in its own thread.
+fn one_way<S: Endpoint, E: Endpoint, R: Recorder>(
+    sender: impl FnOnce(Socket) -> S,
+    receiver: impl FnOnce(Socket) -> E + Send + 'static,
+    recorder: &mut R,
+) {
+    let (here, there) = connection();
+    let limit = Exactly(BYTES);
+    let pulling = std::thread::spawn(move || {
+        let (mut ring, mut endpoint) = (ring(30_000), receiver(there));
+        within(&limit, &mut Off, |run| {
+            stream::receive(&mut endpoint, &mut ring, run)
+        })
+    });
+    let (mut ring, mut endpoint) = (ring(20_000), sender(here));
+    let counted = within(&limit, recorder, |run| {
+        stream::send(&mut endpoint, &mut ring, run)
+    });
+    assert_eq!(counted.bytes_sent, BYTES);
+    assert_eq!(pulling.join().unwrap().bytes_received, BYTES);
+}
+
+/// A connection for every transaction.
+fn connections<R: Recorder>(recorder: &mut R) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let to = listener.local_addr().unwrap();
+    let limit = Exactly(50);
+    let server = std::thread::spawn(move || {
+        let (mut requests, mut responses, mut tally) = (ring(64), ring(100), Tally::default());
+        let exchange = Exchange {
+            send: Some(&mut responses),
+            recv: Some(&mut requests),
+        };
+        let accept = |_: &mut Never, _: &Tally| {
+            let accepted = listener.accept()?.0;
+            Ok(Opened::Ready(Tcp(accepted.into())))
+        };
+        let ended = assert_no_alloc(|| {
+            connect::server(accept, exchange, Flow::CRR, &limit, &mut Never, &mut tally)
+        });
+        assert_eq!(ended.unwrap(), Ended::Complete);
+    });
+    let (mut requests, mut responses) = (ring(64), ring(100));
+    let exchange = Exchange {
+        send: Some(&mut requests),
+        recv: Some(&mut responses),
+    };
+    let dial = |_: &mut Never, _: &Tally| Ok(Opened::Ready(Tcp(TcpStream::connect(to)?.into())));
+    let counted = within(&limit, recorder, |run| {
+        connect::client(dial, |_| Ok(()), exchange, run)
+    });
+    assert_eq!(counted.transactions, 50);
+    server.join().unwrap();
+}
+
+/// Every data path under the loops of both ends.
+fn all_paths<R: Recorder>(recorder: &mut R) {
+    exchange(Tcp, recorder);
+    exchange(Written, recorder);
+    exchange(
+        |socket| Again::spinning(Tcp(socket), None).unwrap(),
+        recorder,
+    );
+    exchange(
+        |socket| Again::sleeping(Tcp(socket), None).unwrap(),
+        recorder,
+    );
+    one_way(Tcp, Tcp, recorder);
+    one_way(
+        |socket| ZeroCopy::new(socket, 3).unwrap(),
+        Discarding,
+        recorder,
+    );
+    one_way(
+        |socket| Again::spinning(Tcp(socket), None).unwrap(),
+        |socket| Again::sleeping(Tcp(socket), None).unwrap(),
+        recorder,
+    );
+    connections(recorder);
+    // A kernel that gives no ring is told of in the tests of that data path.
+    let by_ring = |socket| ByRing::new(Tcp(socket), None, false);
+    if by_ring(connection().0).is_ok() {
+        exchange(move |socket| by_ring(socket).unwrap(), recorder);
+        one_way(
+            |socket| by_ring(socket).unwrap(),
+            move |socket| by_ring(socket).unwrap(),
+            recorder,
+        );
+    }
+}
+
 // One test: the allocator's switch and the bell belong to the process.
 #[test]
 fn no_loop_allocates_whatever_is_kept_or_done_around_it() {
@@ -158,4 +318,6 @@ fn no_loop_allocates_whatever_is_kept_or_done_around_it() {
     assert!(kept.latency().count > 40_000);
     assert!(datagrams() > 1000);
     assert_eq!(without_a_copy(), 100);
+    all_paths(&mut off);
+    all_paths(&mut kept);
 }

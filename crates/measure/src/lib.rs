@@ -4,5 +4,6 @@ pub mod clock;
 pub mod confidence;
 pub mod cpu;
 pub mod cpus;
+pub mod fine;
 pub mod host;
 pub mod latency;

@@ -29,6 +29,9 @@ pub struct Latency {
     pub sum: f64,
     /// The sum of their squares, nanoseconds squared.
     pub sum_of_squares: f64,
+    /// By how much the clock that these times are of went wrong against the system's
+    /// monotonic clock, as a share; what cannot be told from nothing is 0.
+    pub clock_error: f64,
 }
 
 /// The decade rows of the old histogram: operations of `c` to `c + 1` times 10^`r`
@@ -42,6 +45,8 @@ pub struct Decades {
 }
 
 const NANOS_PER_MICRO: u64 = 1000;
+/// A clock that is wrong by less than a range is wide shows nowhere.
+const CLOCK_TOLERANCE: f64 = 0.001;
 
 impl Latency {
     /// The time that a share `p` (0 to 1) of all operations does not exceed,
@@ -77,20 +82,27 @@ impl Latency {
         Some(variance.max(0.0).sqrt())
     }
 
+    /// Whether the clock was so wrong that it shows in the times.
+    #[must_use]
+    pub fn is_doubtful(&self) -> bool {
+        self.clock_error > CLOCK_TOLERANCE
+    }
+
     /// Takes in another distribution, such as that of another iteration or flow.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
         }
-        self.min = if self.count == 0 {
-            other.min
-        } else {
-            self.min.min(other.min)
-        };
+        if self.count == 0 {
+            *self = other.clone();
+            return;
+        }
+        self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
         self.count += other.count;
         self.sum += other.sum;
         self.sum_of_squares += other.sum_of_squares;
+        self.clock_error = self.clock_error.max(other.clock_error);
         for bucket in &other.buckets {
             match self
                 .buckets
@@ -156,6 +168,7 @@ mod tests {
                 max: *time,
                 sum: figure,
                 sum_of_squares: figure * figure,
+                clock_error: 0.0,
             });
         }
         all

@@ -184,6 +184,8 @@ pub enum Warning {
     PeerLost(String),
     /// The connection was to be Multipath TCP, and the other end made plain TCP of it.
     FellBackToTcp,
+    /// The clock of the times of operations did not run as the system's did.
+    ClockWentWrong,
 }
 
 /// From when to when, since 1970 by the wall clock.

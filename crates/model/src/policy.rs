@@ -379,7 +379,11 @@ impl Policy {
         if !job.transport.is_inet() || self.data_peers == DataPeers::Any {
             return Ok(());
         }
-        let to = job.peer.as_ref().and_then(|to| to.inet());
+        // Where a client says that it is matters only if something goes there before it was
+        // heard from: behind a translating router that is another address than ours for it.
+        let goes_first = job.flow.receives && !job.flow.sends && !job.transport.is_connected();
+        let to = job.peer.as_ref().filter(|_| goes_first);
+        let to = to.and_then(|to| to.inet());
         if let Some(to) = to.map(|to| to.ip()) {
             if !self.data_peers.allow(to, peer) {
                 return Err(Denied::DataPeer(to.to_canonical()));

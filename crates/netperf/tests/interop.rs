@@ -1,6 +1,6 @@
 //! Interop with netperf 2.7.0, both ways round: every test name, both families,
 //! on loopback and over a cable. What the two ends counted must agree; how fast
-//! they were is the business of `just bench-parity`.
+//! they were is the business of `just bench`.
 
 mod interop_cases;
 

@@ -2,11 +2,13 @@
 //! that say nothing.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::time::Duration;
 
 use netperf_testkit::process::signal;
+use netperf_testkit::server::free_port;
 use netperf_testkit::{
     Finished, Invocation, Netserver, Place, Programs, Running, Scratch, eventually, procfs,
 };
@@ -205,12 +207,137 @@ fn a_client_that_speaks_out_of_turn_is_hung_up_on() {
     let mut stream = connect(&server);
     stream.write_all(&[0; 656]).expect("room for a message");
     assert!(is_closed(&mut stream));
-    let log = event_of_debug(&server);
-    assert_eq!(log, "", "asked for nothing, so nothing is said: {log}");
+    assert!(eventually(seconds(5), || server.sessions().is_empty()));
+    // It asked for nothing, so nothing is said of it.
+    let log = server.said().1;
+    assert!(!log.contains("\"session\""), "{log}");
 }
 
-/// What the log holds once the session is gone.
-fn event_of_debug(server: &Netserver) -> String {
-    assert!(eventually(seconds(5), || server.sessions().is_empty()));
-    server.said().1
+/// What the desk of a netserver says to a request.
+fn asked(port: u16, request: &str) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    stream.set_read_timeout(Some(seconds(10))).expect("a limit");
+    stream.write_all(request.as_bytes()).expect("room");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
+fn healthy(port: u16) -> Finished {
+    let words = ["--health".to_owned(), format!("127.0.0.1:{port}")];
+    Invocation::new(&ours().netserver).args(words).run()
+}
+
+#[test]
+fn metrics_and_health_are_to_be_had_over_http() {
+    let port = free_port();
+    let server = server(&["--metrics", &format!("127.0.0.1:{port}"), "--drain", "1h"]);
+    measures(&server, &["-t", "TCP_RR", "-l", "-50"]);
+    measures(&server, &["-t", "TCP_MAERTS", "-l", "-64K"]);
+    let _silent = connect(&server);
+    let mut page = String::new();
+    let counted = eventually(seconds(10), || {
+        page = asked(port, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+        page.contains("netserver_connections_waiting 1\n")
+            && page.contains("netserver_sessions_total{kind=\"tcp_maerts\",end=\"finished\"} 1\n")
+    });
+    assert!(counted, "{page}");
+    for line in [
+        "HTTP/1.1 200 OK\r\n",
+        "# TYPE netserver_sessions_total counter\n",
+        "netserver_sessions_total{kind=\"tcp_rr\",end=\"finished\"} 1\n",
+        "netserver_tests_total{result=\"ran\"} 2\n",
+        "netserver_bytes_total{direction=\"received\"} 50\n",
+        "netserver_sessions_active 0\n",
+    ] {
+        assert!(page.contains(line), "{line} is missing: {page}");
+    }
+    assert!(asked(port, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
+    assert!(asked(port, "POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+    // Who asks slowly, or at length, keeps nobody waiting.
+    let slow: Vec<TcpStream> = (0..30)
+        .map(|_| TcpStream::connect(("127.0.0.1", port)).expect("it listens"))
+        .collect();
+    measures(&server, &["-t", "TCP_RR", "-l", "-50"]);
+    healthy(port).expect_clean();
+    drop(slow);
+    let running = client(&server, &["-t", "TCP_RR", "-l", "60"]);
+    assert!(eventually(seconds(10), || !server.sessions().is_empty()));
+    signal(server.pid(), "TERM");
+    assert!(eventually(seconds(10), || !healthy(port).status.success()));
+    let finished = healthy(port).expect_exit(1);
+    assert!(
+        finished.stderr.ends_with(": draining\n"),
+        "{}",
+        finished.account()
+    );
+    drop(running);
+}
+
+#[test]
+fn a_netserver_that_is_not_there_is_not_well() {
+    let finished = healthy(free_port()).expect_exit(1);
+    assert!(
+        finished.stderr.ends_with(": Connection refused\n"),
+        "{}",
+        finished.account()
+    );
+    for option in ["--health", "--metrics"] {
+        let wrong = Invocation::new(&ours().netserver).args(["-D", option, "nowhere"]);
+        wrong.run().expect_exit(2);
+    }
+}
+
+#[test]
+fn a_socket_that_a_supervisor_opened_is_served_and_it_hears_of_it() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("its address").port();
+    let folder = Scratch::new();
+    let path = folder.path().join("notify");
+    let notify = UnixDatagram::bind(&path).expect("a socket");
+    notify.set_read_timeout(Some(seconds(10))).expect("a limit");
+    let heard = || {
+        let mut bytes = [0; 256];
+        let count = notify.recv(&mut bytes).expect("word of netserver");
+        String::from_utf8_lossy(&bytes[..count]).into_owned()
+    };
+    let script = "exec 3<&0 </dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" \"$@\"";
+    let mut running = Invocation::new(Path::new("/bin/sh"))
+        .args(["-c", script])
+        .arg(&ours().netserver)
+        .env("NOTIFY_SOCKET", &path)
+        .stdin(std::os::fd::OwnedFd::from(listener))
+        .spawn();
+    assert!(heard().starts_with("READY=1\n"));
+    Invocation::new(&ours().netperf)
+        .args(["-H", "127.0.0.1", "-p", &port.to_string()])
+        .args(["-t", "TCP_RR", "-l", "-50", "-P", "0", "-v", "0"])
+        .run()
+        .expect_clean();
+    running.signal("TERM");
+    assert!(heard().starts_with("STOPPING=1\n"));
+    assert!(eventually(seconds(10), || running.ended()));
+}
+
+#[test]
+fn sighup_reads_the_policy_again_and_a_wrong_one_changes_nothing() {
+    let folder = Scratch::new();
+    let file = folder.path().join("netserver.toml");
+    std::fs::write(&file, "max-sessions = 7\n").unwrap();
+    let server = server(&["--log", "json", "--config", file.to_str().unwrap()]);
+    measures(&server, &["-t", "TCP_RR", "-l", "-50"]);
+    std::fs::write(&file, "max-sessions = \"many\"\n").unwrap();
+    signal(server.pid(), "HUP");
+    let wrong = event(&server, "reload", |_| true);
+    assert!(
+        wrong["error"].as_str().unwrap().contains("max-sessions"),
+        "{wrong}"
+    );
+    measures(&server, &["-t", "TCP_RR", "-l", "-50"]);
+    std::fs::write(&file, "deny = [\"127.0.0.0/8\"]\n").unwrap();
+    signal(server.pid(), "HUP");
+    event(&server, "reloaded", |_| true);
+    let refused = client(&server, &["-t", "TCP_RR", "-l", "-50"]).finish();
+    assert!(!refused.status.success(), "{}", refused.account());
+    event(&server, "denied", |_| true);
 }

@@ -22,8 +22,11 @@
 //! - [`wait`]: wait for a descriptor, with a deadline
 //! - [`events`]: wait for many descriptors at once
 //! - [`process`]: detach, bind to a CPU, priority, name, descriptor 0
+//! - [`ticks`]: the counter of the processor, and the monotonic clock
 //! - [`signals`]: signals as something to read
 //! - [`stamps`]: when the kernel sent and received
+//! - [`privileges`]: users, capabilities, limits
+//! - [`landlock`], [`seccomp`]: what a session may still do
 //! - [`system`]: CPUs online, clock ticks, names of system and machine
 //! - [`net`]: addresses, drivers and offloads of interfaces
 //! - [`qdisc`]: queueing disciplines
@@ -36,7 +39,8 @@ mod linux;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    address, atm, batch, bell, epoll, events, filter, flow_label, io, ktls, link, net, parts,
-    process, qdisc, resolve, sctp, signals, sockopt, stamps, system, tcp, uring, wait, zerocopy,
+    address, atm, batch, bell, epoll, events, filter, flow_label, io, ktls, landlock, link, net,
+    parts, privileges, process, qdisc, resolve, sctp, seccomp, signals, sockopt, stamps, system,
+    tcp, ticks, uring, wait, zerocopy,
 };
 pub use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};

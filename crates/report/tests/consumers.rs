@@ -43,6 +43,7 @@ fn times() -> Latency {
         max: 500_000,
         sum: 555_000.0,
         sum_of_squares: 252_525e6,
+        clock_error: 0.0,
     }
 }
 

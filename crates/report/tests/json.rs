@@ -131,6 +131,7 @@ fn longest() -> Latency {
         max: u64::MAX,
         sum: f64::INFINITY,
         sum_of_squares: f64::NAN,
+        clock_error: 0.0,
     }
 }
 

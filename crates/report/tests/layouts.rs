@@ -50,6 +50,7 @@ fn a_latency() -> impl Strategy<Value = Latency> {
             max: ends.0.max(ends.1),
             sum: moments.0,
             sum_of_squares: moments.1,
+            clock_error: 0.0,
         }
     })
 }
@@ -208,6 +209,7 @@ fn the_family_of_latencies_prints_like_the_table_with_headers_of_its_own() {
         max: 1_999_900,
         sum: 3_999_800.0,
         sum_of_squares: 2.0 * 1_999_900.0 * 1_999_900.0,
+        clock_error: 0.0,
     };
     let text = |words: &str| report(words, Some(latency.clone()));
     assert_eq!(

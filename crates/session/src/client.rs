@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use netperf_model::{Abilities, EndResult, TestPlan};
 use netperf_wire::messages::{CpuCalibrateReply, Passphrase};
-use netperf_wire::{FixedStr, Frame, Header, Message, RequestKind};
+use netperf_wire::{FixedStr, Frame, Header, Message, RequestKind, Stage};
 
 use crate::access;
 use crate::appendix::{self, Fetching, HANDING_OVER, Next};
@@ -170,6 +170,9 @@ fn agreed(plan: &TestPlan, frame: &Frame) -> (State, Vec<Effect>) {
     if !frame.errno().is_ok() {
         return closed(SessionError::Remote(frame.errno()));
     }
+    if let Some(kind) = extension::campaigning(Stage::Response, frame) {
+        return closed(SessionError::Coordination(kind));
+    }
     match offer::agreement(plan, frame) {
         Ok(agreement) => (
             State::Running(agreement.clone()),
@@ -182,6 +185,9 @@ fn agreed(plan: &TestPlan, frame: &Frame) -> (State, Vec<Effect>) {
 fn measured(plan: &TestPlan, agreement: &Agreement, frame: &Frame) -> (State, Vec<Effect>) {
     if !frame.errno().is_ok() {
         return closed(SessionError::Remote(frame.errno()));
+    }
+    if let Some(kind) = extension::campaigning(Stage::Results, frame) {
+        return closed(SessionError::Coordination(kind));
     }
     match offer::results(plan, agreement.measures_cpu, frame) {
         Ok(result) => match appendix::begin(plan, result, frame) {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use netperf_model::{Feature, TransportId};
+use netperf_model::{CpuMethod, Feature, TransportId};
 use netperf_wire::RemoteErrno;
 
 /// What went wrong on the control connection.
@@ -22,6 +22,11 @@ pub enum SessionError {
     Unsupported(TransportId),
     /// The peer is a stock netserver, which cannot do this.
     Unable(Feature),
+    /// The peer is a stock netserver, which measures its CPUs in one way only.
+    CpuMethod(CpuMethod),
+    /// netserver asks for something that only a coordinator's netperf would do: the kind of
+    /// the item.
+    Coordination(u8),
     /// netserver does not say that it does what it was asked for.
     NotConfirmed,
     /// No answer within this time.
@@ -63,6 +68,17 @@ impl fmt::Display for SessionError {
                 "that netserver is of another make and cannot do {}: start one of this program \
                  there, or ask for it at this end alone",
                 feature.option()
+            ),
+            Self::Coordination(kind) => write!(
+                f,
+                "netserver takes this for a run with a coordinator (item {kind:#04x}), which \
+                 this netperf does not offer: use a netserver of the same version"
+            ),
+            Self::CpuMethod(method) => write!(
+                f,
+                "that netserver is of another make and cannot do --cpu-method {}: start one of \
+                 this program there, or leave out -C",
+                method.name()
             ),
             Self::NotConfirmed => f.write_str("netserver does not do what it was asked for"),
             Self::Broken(why) => write!(f, "the control connection broke: {why}"),

@@ -15,6 +15,24 @@ use netperf_wire::{FixedStr, Frame, Message, Stage};
 
 use crate::paths;
 
+/// The kinds in a request that only a coordinator sends.
+pub(crate) fn coordination(frame: &Frame) -> Vec<u8> {
+    of_request(frame).map_or_else(Vec::new, |asked| asked.coordination())
+}
+
+/// Says that these are not offered here.
+pub(crate) fn refuse_coordination(kinds: &[u8], frame: &mut Frame) {
+    let mut told = Extension::default();
+    told.push(ItemKind::NotOffered, kinds);
+    told.encode_over(Stage::Response, frame);
+}
+
+/// What netserver asks of a netperf that it takes for part of a campaign.
+pub(crate) fn campaigning(stage: Stage, frame: &Frame) -> Option<u8> {
+    let told = Extension::decode(stage, frame).ok().flatten()?;
+    told.coordination().first().copied()
+}
+
 /// The bit of [`ItemKind::Wants`] that asks for the facts of netserver's host.
 const WANTS_FACTS: u32 = 1;
 

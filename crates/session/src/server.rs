@@ -10,7 +10,7 @@ use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind};
 use crate::access;
 use crate::appendix::{Appendices, HANDING_OVER, Wanted};
 use crate::dialect::{Dialect, Ready};
-use crate::extension;
+use crate::{errno, extension};
 
 /// How long a client has to say the passphrase.
 pub const PASSPHRASE: Duration = Duration::from_secs(20);
@@ -188,9 +188,16 @@ fn request(facts: &Facts, frame: &Frame) -> (State, Vec<Effect>) {
         .map(Effect::BindToCpu)
         .into_iter()
         .collect();
+    let coordination = extension::coordination(frame);
     let (state, then) = match frame.request() {
         // A passphrase that nobody asked for is not answered.
         RequestKind::Passphrase => idle(facts, None),
+        kind if !coordination.is_empty() => {
+            let header = Header::response(kind).with_errno(errno::UNSUPPORTED);
+            let mut reply = HeaderOnly.encode(header);
+            extension::refuse_coordination(&coordination, &mut reply);
+            idle(facts, Some(reply))
+        }
         RequestKind::DebugOn | RequestKind::DebugOff => idle(
             facts,
             Some(HeaderOnly.encode(Header::response(frame.request()))),

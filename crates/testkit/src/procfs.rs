@@ -82,3 +82,21 @@ pub fn with_words(tail: &[&str]) -> Vec<u32> {
         })
         .collect()
 }
+
+/// Whether a TCP socket listens at a port of this network, or a UDP socket has it.
+pub fn is_bound(port: u16, udp: bool) -> bool {
+    let tables = if udp {
+        ["udp", "udp6"]
+    } else {
+        ["tcp", "tcp6"]
+    };
+    let (wanted, state) = (format!(":{port:04X}"), if udp { "07" } else { "0A" });
+    tables.iter().any(|table| {
+        let text = fs::read_to_string(format!("/proc/net/{table}")).unwrap_or_default();
+        text.lines().any(|line| {
+            let mut fields = line.split_whitespace().skip(1);
+            fields.next().is_some_and(|local| local.ends_with(&wanted))
+                && fields.nth(1) == Some(state)
+        })
+    })
+}

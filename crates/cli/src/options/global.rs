@@ -139,7 +139,7 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
          calibration in which the machine should be idle, or with the rate that \
          --local-cpu or --remote-cpu give. It disturbs a netperf or netserver that shares \
          its machine with another one that does the same. A netserver of another make \
-         measures as it always does.",
+         has procstat only.",
     ),
     Opt::ready(
         'f',

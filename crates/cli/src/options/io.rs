@@ -171,7 +171,10 @@ pub(super) const MARK: Opt = Opt::without_letter(
 pub(super) const DSCP: Opt = Opt::without_letter(
     "local,remote",
     "differentiated services code point of packets, 0 to 63",
-    Action::Value(|a, text| set_both_ends(&mut a.tos, text, code_point)),
+    Action::Value(|a, text| {
+        a.dscp = true;
+        set_both_ends(&mut a.tos, text, code_point);
+    }),
 )
 .long("dscp", Group::Sockets, Kind::twice(&Kind::Within(0, 63)))
 .more("The upper six bits of what --tos sets. One value is for both ends.");

@@ -9,7 +9,7 @@ use crate::args::ServerArgs;
 use crate::grammar::int;
 use crate::group::Group;
 use crate::kind::Kind;
-use crate::operations::{LogFormat, LogLevel};
+use crate::operations::{LogFormat, LogLevel, SandboxArg};
 use crate::table::{Action, Halt, Row};
 
 type Opt = Row<ServerArgs>;
@@ -124,6 +124,38 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
          loop of the lowest priority on each CPU gets round to.",
     ),
     Opt::without_letter(
+        "name",
+        "become this user once the port is open",
+        Action::Value(|a, text| a.operations.user = Some(text.to_owned())),
+    )
+    .long("user", Group::Operations, Kind::Text)
+    .more(
+        "NAME or NAME:GROUP, each perhaps a number. For a netserver that is started as root, \
+         as a low port takes it; no other group is kept, and no way back.",
+    ),
+    Opt::without_letter(
+        "walls",
+        "whether sessions are confined to what tests need",
+        Action::Value(|a, text| {
+            a.operations.sandbox = SandboxArg::named(text).unwrap_or_default();
+        }),
+    )
+    .long("sandbox", Group::Operations, Kind::Word(SandboxArg::WORDS))
+    .more(
+        "auto, the usual one, uses what the kernel has of Landlock and seccomp; require does \
+         not start where one is missing. -V tells which are there.",
+    ),
+    Opt::without_letter(
+        "folder",
+        "where clients may have files read from",
+        Action::Value(|a, text| a.operations.files = Some(text.into())),
+    )
+    .long("files", Group::Operations, Kind::File)
+    .more(
+        "netperf -F may name a file whose contents netserver sends. Without this option none \
+         is read. / allows every file, as the original does.",
+    ),
+    Opt::without_letter(
         "format",
         "log each session, as text or as JSON",
         Action::Value(|a, text| a.operations.log = LogFormat::named(text)),
@@ -149,6 +181,25 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
     .more(
         "info, with a line for each session, where --log or --log-file is given; warn, with \
          what is unusual, otherwise. debug adds connections that asked for nothing.",
+    ),
+    Opt::without_letter(
+        "address",
+        "answer GET /metrics and GET /health over HTTP here",
+        Action::Value(|a, text| a.operations.metrics = Some(text.to_owned())),
+    )
+    .long("metrics", Group::Operations, Kind::Text)
+    .more(
+        "An IP address and a port, 127.0.0.1:9465 or [::1]:9465; a port alone is one of \
+         127.0.0.1. Whoever reaches it may read: keep it local. /metrics is for Prometheus.",
+    ),
+    Opt::without_letter(
+        "address",
+        "ask the netserver whose --metrics this is whether it is well, and exit",
+        Action::Value(|a, text| a.operations.health = Some(text.to_owned())),
+    )
+    .long("health", Group::Operations, Kind::Text)
+    .more(
+        "Exit status 0 when it serves, 1 when it is ending, not there, or slower than 5 seconds.",
     ),
     Opt::without_letter(
         "time",

@@ -3,6 +3,7 @@
 mod ends;
 mod flows;
 mod hosts;
+mod idle;
 mod io;
 mod output;
 mod work;
@@ -62,9 +63,11 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         remote_data.port = hosts::default_service(test, flow)?.to_owned();
         response = response.and(request);
     }
+    let transport = work::transport(args, test)?;
+    idle::refuse(args, transport)?;
     Ok(TestPlan {
         test,
-        transport: work::transport(args, test)?,
+        transport,
         flow,
         limit: work::limit(args, test, flow),
         request,

@@ -35,6 +35,7 @@ use crate::end::{self, Carries};
 use crate::error::{EngineError, Operation, refused};
 use crate::finish::Drained;
 use crate::live::Live;
+use crate::record;
 use crate::sendfile;
 use crate::series::{self, Watched};
 use crate::stop::{Ended, Lost};
@@ -71,6 +72,7 @@ impl<'a> Crowd<'a> {
         workers: Workers,
     ) -> Result<Self, EngineError> {
         end::prepare_cpu(&plan.local)?;
+        record::prepare(plan.latency);
         let family = hosts.remote.family();
         let opened = socket::open(plan.transport, family, &plan.local.socket)
             .map_err(Operation::Create.failed())?;

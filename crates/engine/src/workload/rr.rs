@@ -34,6 +34,9 @@ pub fn client<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
     } = run;
     let in_flight_at_most = u64::from(burst) + 1;
     let mut in_flight = 0;
+    let mut mark = recorder.begin();
+    // Whether something lies between the mark and now.
+    let mut stale = true;
     loop {
         while in_flight < in_flight_at_most && !limit.reached(tally.transactions + in_flight) {
             if stop.phase() != Phase::Running {
@@ -46,7 +49,11 @@ pub fn client<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
                 }
                 return Ok(ended);
             }
-            recorder.asked();
+            if stale || P::TAKES_TIME {
+                mark = recorder.begin();
+            }
+            recorder.asked(mark);
+            stale = true;
             match send_all(endpoint, request, stop, tally)? {
                 Message::Whole => in_flight += 1,
                 Message::Ended(ended) => return Ok(ended),
@@ -63,7 +70,8 @@ pub fn client<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
         }
         match recv_all(endpoint, responses.advance(), stop, tally)? {
             Message::Whole => {
-                recorder.answered();
+                mark = recorder.answered();
+                stale = false;
                 tally.transactions += 1;
                 in_flight -= 1;
                 stop.progress(tally);

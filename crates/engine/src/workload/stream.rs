@@ -30,6 +30,9 @@ pub fn send<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
         recorder,
         prelude,
     } = run;
+    let mut mark = recorder.begin();
+    // Whether something lies between the mark and now.
+    let mut stale = false;
     loop {
         if stop.phase() != Phase::Running {
             return Ok(Ended::TimeOver);
@@ -42,11 +45,15 @@ pub fn send<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
         if let Some(ended) = prelude.before(buffer, stop, tally) {
             return Ok(ended);
         }
-        let mark = recorder.begin();
+        if stale || P::TAKES_TIME {
+            mark = recorder.begin();
+        }
+        stale = true;
         match endpoint.send(&buffer[..room])? {
             Sent::Bytes(count) => {
                 if count == room {
-                    recorder.end(mark);
+                    mark = recorder.end(mark);
+                    stale = false;
                 }
                 tally.bytes_sent += count as u64;
                 tally.send_calls += endpoint.messages_sent(count);
@@ -78,6 +85,9 @@ pub fn receive<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
         recorder,
         prelude,
     } = run;
+    let mut mark = recorder.begin();
+    // Whether something lies between the mark and now.
+    let mut stale = false;
     loop {
         // A sender that never pauses never lets a receive block, and be interrupted.
         if stop.phase() == Phase::Abandon {
@@ -87,10 +97,14 @@ pub fn receive<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
         if let Some(ended) = prelude.before(buffer, stop, tally) {
             return Ok(ended);
         }
-        let mark = recorder.begin();
+        if stale || P::TAKES_TIME {
+            mark = recorder.begin();
+        }
+        stale = true;
         match endpoint.recv(buffer)? {
             Received::Bytes(count) => {
-                recorder.end(mark);
+                mark = recorder.end(mark);
+                stale = false;
                 prelude.arrived(endpoint, buffer, count);
                 tally.bytes_received += count as u64;
                 tally.recv_calls += endpoint.messages_received();

@@ -196,6 +196,24 @@ fn data_goes_to_the_clients_address_alone_unless_the_policy_says_otherwise() {
 }
 
 #[test]
+fn what_a_client_behind_a_translating_router_says_of_itself_is_no_reason_to_refuse_it() {
+    let peer = Some(ip("203.0.113.1"));
+    for (transport, flow) in [
+        (TransportId::Udp, Flow::SEND),
+        (TransportId::Udp, Flow::RR),
+        (TransportId::Tcp, Flow::RECEIVE),
+    ] {
+        let job = ServerJob {
+            peer: Some(Address::Inet((ip("192.168.0.2"), 5000).into())),
+            ..job(transport, flow, seconds(1))
+        };
+        let permitted = Policy::default().permit(peer, job).unwrap();
+        assert!(permitted.sources.allow(ip("203.0.113.1")));
+        assert!(!permitted.sources.allow(ip("192.168.0.2")));
+    }
+}
+
+#[test]
 fn what_may_connect_is_the_clients_address_alone_unless_the_policy_says_otherwise() {
     let tied = |peers: &str| {
         let policy = Policy {

@@ -3,7 +3,7 @@
 use std::io;
 
 use netperf_engine::{EngineError, Lost, Operation};
-use netperf_model::{Family, Feature, Refusal, TestPlan, TransportId};
+use netperf_model::{Family, Feature, Refusal, TestPlan, TransportId, Workers};
 use netperf_session::SessionError;
 
 use crate::output::{Failure, system_text};
@@ -148,6 +148,31 @@ pub(super) fn refused(error: &SessionError, plan: &TestPlan, host: &str) -> Fail
     }
 }
 
+/// netserver refused many flows: where their threads were to be placed, that is why.
+pub(super) fn flows_refused(
+    error: &SessionError,
+    plan: &TestPlan,
+    workers: &Workers,
+    host: &str,
+) -> Failure {
+    let placed = !workers.cpus.is_empty() || workers.place.is_some();
+    let not_placed = matches!(error, SessionError::Remote(errno) if NOT_PLACED.contains(&errno.0));
+    if !(placed && not_placed) {
+        return refused(error, plan, host);
+    }
+    Failure::stderr(
+        UNSUPPORTED,
+        &format!(
+            "netperf: netserver on {host} cannot place threads as --remote-cpus or --place \
+             says: name CPUs that its host has"
+        ),
+    )
+}
+
+/// What netserver answers where its host cannot follow a list of CPUs or a rule: EINVAL
+/// and ENODEV (docs/spec/extension.md, Many flows).
+const NOT_PLACED: [i32; 2] = [22, 19];
+
 /// What happened, and what would help.
 fn with_hint(plain: Failure, hint: Failure) -> Failure {
     Failure {
@@ -180,9 +205,11 @@ pub(super) fn session(error: &SessionError) -> Failure {
         }
         SessionError::Denied(_) => Failure::stderr(REFUSED, &format!("netperf: {error}")),
         SessionError::Closed { .. } => Failure::stderr(FAILED, &format!("recv_response: {error}")),
-        SessionError::Unsupported(_) | SessionError::Unable(_) | SessionError::NotConfirmed => {
-            Failure::stderr(UNSUPPORTED, &format!("netperf: {error}"))
-        }
+        SessionError::Unsupported(_)
+        | SessionError::Unable(_)
+        | SessionError::CpuMethod(_)
+        | SessionError::Coordination(_)
+        | SessionError::NotConfirmed => Failure::stderr(UNSUPPORTED, &format!("netperf: {error}")),
         SessionError::NoAnswer(_)
         | SessionError::Broken(_)
         | SessionError::Malformed(_)

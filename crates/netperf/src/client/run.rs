@@ -269,6 +269,11 @@ impl<'a> Test<'a> {
                 warnings.push(Warning::FellBackToTcp);
                 err(&format!("netperf: {}\n", json::FELL_BACK));
             }
+            let doubtful = self.done.latency.as_ref().is_some_and(Latency::is_doubtful);
+            if doubtful && !warnings.contains(&Warning::ClockWentWrong) {
+                warnings.push(Warning::ClockWentWrong);
+                err(&format!("netperf: {}\n", json::CLOCK_WENT_WRONG));
+            }
             let confidence = confidence(plan, unit, &self.done.iterations);
             // A signal may have come after the run, too.
             let stopped = stopped || bell::stopped_by_user();
@@ -364,6 +369,9 @@ impl<'a> Test<'a> {
         }
         let abilities = talk.greet().map_err(|error| failure::session(&error))?;
         let host = &self.hosts.remote.name;
+        if let (None, Some(method)) = (&abilities, offer::unusual_method(plan)) {
+            return Err(failure::session(&SessionError::CpuMethod(method)));
+        }
         if let Some(many) = &plan.many {
             self.served = many::served(many, abilities.as_ref(), host)?;
         }

@@ -85,9 +85,16 @@ impl Account {
         match (end, self.ending) {
             (End::Drained, _) => "drained",
             (End::Signal(_), _) => "killed",
-            (End::Exit(0), Some(ending)) => ending.word(),
+            (End::Exit(0), Some(ending)) | (End::Exit(_), Some(ending @ Ending::Unconfined)) => {
+                ending.word()
+            }
             (End::Exit(_), _) => "crashed",
         }
+    }
+
+    /// The kind of its last test, such as `tcp_rr`.
+    pub(super) fn kind(&self) -> Option<String> {
+        self.last.as_ref().map(Ran::name)
     }
 
     /// Writes its line. A connection that asked for nothing is worth one only to whoever
@@ -95,7 +102,7 @@ impl Account {
     pub(super) fn write(&self, end: End, log: &mut Log) {
         let tests = self.ran + self.refused + self.failed;
         let unusual = matches!(end, End::Signal(_))
-            || self.word(end) == "crashed"
+            || matches!(self.word(end), "crashed" | "unconfined")
             || self.denied == Some(Denied::WrongKey.word());
         let level = if unusual {
             LogLevel::Warn

@@ -43,6 +43,11 @@ impl Door {
         &self.policy
     }
 
+    /// From now on this is the policy.
+    pub(super) fn change(&mut self, policy: Policy) {
+        self.policy = policy;
+    }
+
     /// Tells a client why it cannot come in.
     pub(super) fn turn_away(&mut self, control: Socket, denied: &Denied) {
         if !tell(&control, denied) {

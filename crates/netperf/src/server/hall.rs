@@ -5,13 +5,14 @@
 //! connections, processes, and the time that either lasts.
 
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use netperf_cli::{LogLevel, ServerArgs};
+use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Crowd, Denied, Require};
 use netperf_os::signals::{self, Signal, Signals};
@@ -20,10 +21,14 @@ use netperf_os::{Socket, process};
 use netperf_session::server::PASSPHRASE;
 
 use super::account::{Account, End};
+use super::desk::Desk;
 use super::door::{self, Door};
 use super::log::{Log, Value};
+use super::metrics::{Metrics, Now};
 use super::running::Running;
+use super::sandbox::Means;
 use super::session;
+use super::supervisor::Supervisor;
 
 /// How long to leave accept(2) alone when it fails for want of descriptors or memory.
 const BREATHER: Duration = Duration::from_millis(100);
@@ -48,8 +53,10 @@ struct Waiting {
 
 /// Everything the listener has in its hands.
 #[derive(Debug)]
-pub(super) struct Hall<'a> {
-    args: &'a ServerArgs,
+pub(super) struct Hall {
+    /// As they were typed, to read the file of settings again.
+    argv: Vec<OsString>,
+    args: ServerArgs,
     listeners: Vec<Socket>,
     signals: Signals,
     /// In the order of their arrival, and so of their ends.
@@ -58,6 +65,8 @@ pub(super) struct Hall<'a> {
     sessions: Vec<Running>,
     door: Door,
     log: Log,
+    metrics: Metrics,
+    desk: Option<Desk>,
     /// accept(2) is left alone until then.
     paused: Option<Moment>,
     /// Set when it was told to end: until then sessions may go on.
@@ -70,14 +79,20 @@ struct Found {
     listeners: Vec<usize>,
     waiting: Vec<usize>,
     sessions: Vec<usize>,
+    desk: bool,
 }
 
-impl<'a> Hall<'a> {
+impl Hall {
     /// Opens the doors.
     ///
     /// # Errors
     /// When signals cannot be watched or a listener cannot be made non-blocking.
-    pub(super) fn open(args: &'a ServerArgs, listeners: Vec<Socket>, log: Log) -> io::Result<Self> {
+    pub(super) fn open(
+        argv: &[OsString],
+        args: &ServerArgs,
+        listeners: Vec<Socket>,
+        (log, desk): (Log, Option<Desk>),
+    ) -> io::Result<Self> {
         for listener in &listeners {
             // A connection that goes away between poll and accept must not block the rest.
             listener.set_nonblocking(true)?;
@@ -93,7 +108,8 @@ impl<'a> Hall<'a> {
         let descriptors = process::raise_open_files().unwrap_or(1024);
         let room = usize::try_from(descriptors.saturating_sub(DESCRIPTORS_KEPT) / 2);
         Ok(Self {
-            args,
+            argv: argv.to_vec(),
+            args: args.clone(),
             listeners,
             signals,
             waiting: VecDeque::new(),
@@ -101,13 +117,25 @@ impl<'a> Hall<'a> {
             sessions: Vec::new(),
             door: Door::new(args.policy()),
             log,
+            metrics: Metrics::default(),
+            desk,
             paused: None,
             draining: None,
         })
     }
 
     /// Serves until a signal ends it.
-    pub(super) fn serve(mut self) -> ExitCode {
+    pub(super) fn serve(mut self, supervisor: &Supervisor) -> ExitCode {
+        let walls = match self.args.operations.sandbox {
+            _ if self.args.no_fork => "off: all sessions are in this process".to_owned(),
+            SandboxArg::Off => "off".to_owned(),
+            SandboxArg::Auto | SandboxArg::Require => Means::find().described(),
+        };
+        let fields = [
+            ("port", Value::from(self.args.port())),
+            ("sandbox", Value::Text(walls)),
+        ];
+        self.log.say(LogLevel::Info, "listening", &fields);
         loop {
             match self.look() {
                 Ok(found) => self.act(&found),
@@ -119,8 +147,10 @@ impl<'a> Hall<'a> {
             }
             while let Some(signal) = self.signals.next() {
                 self.obey(signal);
+                if self.draining.is_some() {
+                    supervisor.tell("STOPPING=1\nSTATUS=sessions may finish");
+                }
             }
-            self.reap();
             self.expire();
             self.door.look();
             if self.is_over() {
@@ -148,6 +178,7 @@ impl<'a> Hall<'a> {
         fds.extend(listeners.iter().map(AsFd::as_fd));
         fds.extend(waiting().map(|one| one.control.as_fd()));
         fds.extend(with_records().map(|(_, fd)| fd));
+        fds.extend(self.desk.iter().flat_map(Desk::fds));
         // Last: they are looked at in every round.
         fds.extend(self.door.leaving());
         let ready = all_ready(&fds, self.patience())?;
@@ -162,10 +193,14 @@ impl<'a> Hall<'a> {
         let sessions: Vec<usize> = with_records().map(|(index, _)| index).collect();
         let hit = hits(sessions.len());
         let sessions = hit.into_iter().filter_map(|at| sessions.get(at).copied());
+        let sessions = sessions.collect();
+        let desk = self.desk.iter().flat_map(Desk::fds).count();
+        let desk = !hits(desk).is_empty();
         Ok(Found {
             listeners,
             waiting,
-            sessions: sessions.collect(),
+            sessions,
+            desk,
         })
     }
 
@@ -175,6 +210,7 @@ impl<'a> Hall<'a> {
             self.paused,
             self.draining,
             self.waiting.front().map(|one| one.until),
+            self.desk.as_ref().and_then(Desk::until),
             self.door.next(),
         ];
         let next = moments.into_iter().flatten().min();
@@ -197,6 +233,27 @@ impl<'a> Hall<'a> {
         for &index in &found.listeners {
             self.welcome(index);
         }
+        if found.desk {
+            self.answer();
+        }
+    }
+
+    /// Answers those who ask how things are.
+    fn answer(&mut self) {
+        let now = Now {
+            sessions: self.sessions.len(),
+            waiting: self.waiting.len(),
+            draining: self.draining.is_some(),
+            lines_lost: self.log.lost(),
+        };
+        let Self { desk, metrics, .. } = self;
+        let Some(desk) = desk else { return };
+        desk.serve(|path| match path {
+            "/metrics" => ("200 OK", metrics.text(now)),
+            "/health" if now.draining => ("503 Service Unavailable", "draining\n".to_owned()),
+            "/health" => ("200 OK", "serving\n".to_owned()),
+            _ => ("404 Not Found", "/metrics or /health\n".to_owned()),
+        });
     }
 
     /// Accepts what came to a listener, some of it.
@@ -225,9 +282,7 @@ impl<'a> Hall<'a> {
         }
         let idle_time = policy.limits.idle_time;
         if self.waiting.len() >= self.most_waiting {
-            // Whoever has been silent longest goes: one that means to be served speaks at
-            // once.
-            self.show_out("crowded");
+            self.make_room();
         }
         let silence = if self.args.require() != Require::None {
             PASSPHRASE
@@ -248,6 +303,7 @@ impl<'a> Hall<'a> {
             ("denied", Value::from(denied.word())),
             ("reason", Value::Text(denied.to_string())),
         ];
+        self.metrics.denied(denied.word());
         self.log.say(LogLevel::Info, "denied", &fields);
         self.door.turn_away(control, denied);
     }
@@ -262,12 +318,31 @@ impl<'a> Hall<'a> {
         }
     }
 
+    /// Whoever has been silent longest goes: one that means to be served speaks at once.
+    fn make_room(&mut self) {
+        let Some(first) = self.waiting.pop_front() else {
+            return;
+        };
+        let spoken = netperf_os::io::peek(first.control.as_fd());
+        if spoken.is_ok_and(|count| count > 0) && self.sessions.len() < MOST_SESSIONS {
+            self.begin(first);
+        } else {
+            self.unspoken(first.peer, "crowded");
+        }
+    }
+
     /// Lets go of the connection that has waited longest.
     fn show_out(&mut self, why: &str) {
         if let Some(one) = self.waiting.pop_front() {
-            let fields = [("peer", Value::Text(one.peer)), ("end", Value::from(why))];
-            self.log.say(LogLevel::Debug, "unspoken", &fields);
+            self.unspoken(one.peer, why);
         }
+    }
+
+    /// A client that said nothing is gone.
+    fn unspoken(&mut self, peer: String, why: &str) {
+        self.metrics.unspoken(why);
+        let fields = [("peer", Value::Text(peer)), ("end", Value::from(why))];
+        self.log.say(LogLevel::Debug, "unspoken", &fields);
     }
 
     /// The first bytes of a client are there, or its end.
@@ -277,17 +352,13 @@ impl<'a> Hall<'a> {
             return self.serve_here(control, peer);
         }
         if netperf_os::io::peek(control.as_fd()).ok() == Some(0) {
-            let fields = [
-                ("peer", Value::Text(peer)),
-                ("end", Value::from("finished")),
-            ];
-            return self.log.say(LogLevel::Debug, "unspoken", &fields);
+            return self.unspoken(peer, "finished");
         }
         let address = door::peer_of(&control);
         if let Err(denied) = self.door.policy().admit(address, self.crowd(address)) {
             return self.turn_away(control, peer, &denied);
         }
-        match Running::start(control, peer, self.args) {
+        match Running::start(control, peer, &self.args) {
             Ok(session) => self.sessions.push(session),
             Err(error) => self.complain("session", &error),
         }
@@ -297,13 +368,14 @@ impl<'a> Hall<'a> {
     fn serve_here(&mut self, control: Socket, peer: String) {
         let mut account = Account::new(peer);
         let served = std::panic::AssertUnwindSafe(|| {
-            session::serve(control, self.args, &mut |record| account.enter(record));
+            session::serve(control, &self.args, &mut |record| account.enter(record));
         });
         let end = match std::panic::catch_unwind(served) {
             Ok(()) => End::Exit(0),
             Err(_) => End::Exit(101),
         };
         account.write(end, &mut self.log);
+        self.metrics.enter(&account, end);
     }
 
     /// No failure of accept(2) ends the server.
@@ -322,11 +394,10 @@ impl<'a> Hall<'a> {
 
     fn obey(&mut self, signal: Signal) {
         match signal {
-            // Looked after in every round.
-            Signal::Child => {}
+            Signal::Child => self.reap(),
             Signal::HangUp => {
                 self.log.reopen();
-                self.log.say(LogLevel::Info, "reloaded", &[]);
+                self.reload();
             }
             // Who says it twice does not want to wait.
             Signal::Interrupt | Signal::Terminate if self.draining.is_some() => {
@@ -334,6 +405,36 @@ impl<'a> Hall<'a> {
             }
             Signal::Interrupt | Signal::Terminate => self.drain(),
         }
+    }
+
+    /// Reads the file of settings again: who may use netserver, and for what. Where it is
+    /// wrong everything stays as it is. Ports and users stay in any case.
+    fn reload(&mut self) {
+        let read = |path: &std::path::Path| std::fs::read_to_string(path);
+        match netperf_cli::netserver(&self.argv, &read).command {
+            Ok(ServerCommand::Serve(read)) => self.take(*read),
+            // No other command serves.
+            Ok(ServerCommand::Usage(_) | ServerCommand::Version(_)) => {}
+            Err(error) => {
+                let fields = [("error", Value::Text(error.to_string()))];
+                self.log.say(LogLevel::Error, "reload", &fields);
+            }
+        }
+    }
+
+    /// Goes by these settings from now on, as far as they can be changed.
+    fn take(&mut self, mut read: ServerArgs) {
+        // The key was read with the rights of the beginning.
+        read.access.secret = self.args.access.secret.take();
+        read.operations = std::mem::take(&mut self.args.operations);
+        if read.require() == Require::Key && read.access.secret.is_none() {
+            self.args.operations = read.operations;
+            let fields = [("error", Value::from("a key is required, and there is none"))];
+            return self.log.say(LogLevel::Error, "reload", &fields);
+        }
+        self.door.change(read.policy());
+        self.args = read;
+        self.log.say(LogLevel::Info, "reloaded", &[]);
     }
 
     /// No new clients; who is being served may finish.
@@ -365,6 +466,7 @@ impl<'a> Hall<'a> {
         let mut session = self.sessions.swap_remove(index);
         session.read();
         session.account.write(end, &mut self.log);
+        self.metrics.enter(&session.account, end);
     }
 
     /// Ends what has lasted long enough.
@@ -375,6 +477,9 @@ impl<'a> Hall<'a> {
         }
         while self.waiting.front().is_some_and(|one| over(one.until)) {
             self.show_out("silent");
+        }
+        if self.desk.as_ref().and_then(Desk::until).is_some_and(over) {
+            self.answer();
         }
         if self.draining.is_some_and(over) {
             while let Some(session) = self.sessions.last_mut() {
@@ -389,6 +494,7 @@ impl<'a> Hall<'a> {
     }
 
     fn complain(&mut self, what: &str, error: &io::Error) {
+        self.metrics.failed(what);
         let fields = [("error", Value::Text(error.to_string()))];
         self.log.say(LogLevel::Error, what, &fields);
     }

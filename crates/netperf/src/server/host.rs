@@ -3,6 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use netperf_engine::EngineError;
@@ -18,6 +19,7 @@ use netperf_session::errno;
 use netperf_wire::RemoteErrno;
 
 use super::record::{Ran, Record};
+use super::sandbox::fill_file;
 use crate::client::placed;
 
 /// Runs what a session asks for.
@@ -25,6 +27,7 @@ pub(super) struct EngineHost<'a> {
     control: Rc<Socket>,
     local: Option<IpAddr>,
     cpu_method: CpuMethod,
+    files: Option<PathBuf>,
     tell: &'a mut dyn FnMut(Record),
 }
 
@@ -37,17 +40,19 @@ pub(super) struct Prepared {
 
 impl<'a> EngineHost<'a> {
     /// `control` is watched while a test runs: when it ends, so does the test. `local`
-    /// is its address here. `tell` hears what became of each test.
+    /// is its address here. Fill files come from `files` alone; `tell` hears what became of
+    /// each test.
     pub(super) fn new(
         control: Rc<Socket>,
         local: Option<IpAddr>,
         cpu_method: CpuMethod,
-        tell: &'a mut dyn FnMut(Record),
+        (files, tell): (Option<PathBuf>, &'a mut dyn FnMut(Record)),
     ) -> Self {
         Self {
             control,
             local,
             cpu_method,
+            files,
             tell,
         }
     }
@@ -76,9 +81,21 @@ impl<'a> EngineHost<'a> {
         netperf_measure::host::facts(&addresses)
     }
 
+    /// Lets the client's fill file be what this netserver gives out. One whose contents
+    /// nobody would see is not looked at.
+    fn look_at_file(&self, job: &mut ServerJob) -> Result<(), RemoteErrno> {
+        let Some(name) = job.end.fill.take().filter(|_| job.flow.receives) else {
+            return Ok(());
+        };
+        let file = fill_file(&name, self.files.as_deref()).map_err(|_| NOT_ALLOWED)?;
+        job.end.fill = Some(file);
+        Ok(())
+    }
+
     fn make_ready(&mut self, job: ServerJob) -> Result<(Prepared, Ready), RemoteErrno> {
         let facts = job.facts.map(|wanted| Box::new(self.facts(wanted)));
         let mut job = self.with_method(job);
+        self.look_at_file(&mut job)?;
         if let Some((_, workers)) = &mut job.many {
             let placed = placed(workers, || self.local);
             *workers = placed.map_err(|error| cannot_place(&error))?;
@@ -160,6 +177,9 @@ impl Host for EngineHost<'_> {
         let _no_such_cpu = netperf_os::process::bind_to_cpu(cpu);
     }
 }
+
+/// `EACCES`: a file that is not for clients.
+const NOT_ALLOWED: RemoteErrno = RemoteErrno(13);
 
 /// The number that tells the client why threads cannot be where it wants them: `ENODEV`
 /// where the machine has no such place.

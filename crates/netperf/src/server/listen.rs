@@ -5,26 +5,38 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
 
-use netperf_cli::ServerArgs;
+use netperf_cli::{SandboxArg, ServerArgs};
 use netperf_model::Family;
+use netperf_os::privileges::{self, User};
 use netperf_os::process::{self, Forked};
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::{Domain, Protocol, Socket, Type, address};
 
-use super::Around;
+use super::desk::{self, Desk};
 use super::hall::Hall;
 use super::log::Log;
-use crate::output::{err, out};
+use super::sandbox::Means;
+use super::{Around, NO_SENSE};
+use crate::output::{err, out, system_text};
 
 /// What the starting line says when no address was given.
 const ANY_HOST: &str = "IN(6)ADDR_ANY";
 const BACKLOG: i32 = 1024;
+/// The exit status where the kernel cannot do what was asked for.
+const CANNOT: u8 = 3;
 
 /// Listens as asked, and serves until a signal ends it.
 pub(super) fn run(args: &ServerArgs, around: &Around) -> ExitCode {
     let log = match Log::open(args, around.journal) {
         Ok(log) => log,
         Err(error) => return no_log(args, &error),
+    };
+    let user = match checked(args) {
+        Ok(user) => user,
+        Err((exit, line)) => {
+            err(&format!("netserver: {line}\n"));
+            return ExitCode::from(exit);
+        }
     };
     let host = args.listen.host.as_deref();
     let described = format!(
@@ -33,13 +45,30 @@ pub(super) fn run(args: &ServerArgs, around: &Around) -> ExitCode {
         args.port(),
         args.family().label()
     );
-    let listeners = listeners(args);
+    let desk = match desk(args) {
+        Ok(desk) => desk,
+        Err((exit, line)) => {
+            err(&format!("netserver: {line}\n"));
+            return ExitCode::from(exit);
+        }
+    };
+    let listeners = if around.supervisor.listens() {
+        around.supervisor.listeners()
+    } else {
+        listeners(args)
+    };
     if listeners.is_empty() {
         err(&format!("Unable to start netserver with  {described}\n"));
         return ExitCode::FAILURE;
     }
+    if let Some(Err(error)) = user.map(become_user) {
+        err(&format!(
+            "netserver: cannot become that user (--user): {error}\n"
+        ));
+        return ExitCode::FAILURE;
+    }
     out(&format!("Starting netserver with host {described}\n"));
-    if !args.foreground {
+    if !args.foreground && !around.supervisor.listens() {
         match detach() {
             Ok(Forked::Parent) => return ExitCode::SUCCESS,
             Ok(Forked::Child) => {}
@@ -54,13 +83,60 @@ pub(super) fn run(args: &ServerArgs, around: &Around) -> ExitCode {
     if args.debug > 0 {
         out("accept_connections: enter\n");
     }
-    match Hall::open(args, listeners, log) {
-        Ok(hall) => hall.serve(),
+    match Hall::open(&around.argv, args, listeners, (log, desk)) {
+        Ok(hall) => {
+            around.supervisor.tell("READY=1\nSTATUS=serving");
+            hall.serve(&around.supervisor)
+        }
         Err(error) => {
             err(&format!("netserver: cannot listen: {error}\n"));
             ExitCode::FAILURE
         }
     }
+}
+
+/// What is wrong with the options on this machine: the exit status and a line. Otherwise
+/// the user to become.
+fn checked(args: &ServerArgs) -> Result<Option<User>, (u8, String)> {
+    let operations = &args.operations;
+    if operations.sandbox == SandboxArg::Require {
+        if args.no_fork {
+            let line = "--sandbox require takes a process for each session, and -f has none";
+            return Err((1, line.to_owned()));
+        }
+        if let Some(missing) = Means::find().missing() {
+            let line = format!("--sandbox require: this kernel has no {missing}");
+            return Err((CANNOT, line));
+        }
+    }
+    if let Some(folder) = operations
+        .files
+        .as_deref()
+        .filter(|folder| !folder.is_dir())
+    {
+        let line = format!("--files: {} is not a folder", folder.display());
+        return Err((1, line));
+    }
+    let user = operations.user.as_deref().map(privileges::user);
+    user.transpose()
+        .map_err(|error| (1, format!("--user: {error}")))
+}
+
+/// Opens the desk where netserver is asked how it is, if there is to be one.
+fn desk(args: &ServerArgs) -> Result<Option<Desk>, (u8, String)> {
+    let Some(text) = &args.operations.metrics else {
+        return Ok(None);
+    };
+    let at = desk::address(text)
+        .ok_or_else(|| (NO_SENSE, format!("--metrics {text}: {}", desk::EXPECTED)))?;
+    let desk = Desk::open(at);
+    desk.map(Some)
+        .map_err(|error| (1, format!("--metrics {text}: {}", system_text(&error))))
+}
+
+fn become_user(user: User) -> io::Result<()> {
+    privileges::become_user(user)?;
+    privileges::no_new_privileges()
 }
 
 /// The log cannot be written where it should be.

@@ -45,10 +45,18 @@ pub(super) enum Ending {
     Cut,
     /// The client broke the protocol, or did not know the passphrase.
     Broken,
+    /// The walls that it should have did not stand, so that nothing was served.
+    Unconfined,
 }
 
 impl Ending {
-    const ALL: [Self; 4] = [Self::Finished, Self::Silent, Self::Cut, Self::Broken];
+    const ALL: [Self; 5] = [
+        Self::Finished,
+        Self::Silent,
+        Self::Cut,
+        Self::Broken,
+        Self::Unconfined,
+    ];
 
     /// Its word in logs and metrics.
     pub(super) const fn word(self) -> &'static str {
@@ -57,6 +65,7 @@ impl Ending {
             Self::Silent => "silent",
             Self::Cut => "cut",
             Self::Broken => "broken",
+            Self::Unconfined => "unconfined",
         }
     }
 }

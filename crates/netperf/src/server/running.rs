@@ -13,6 +13,7 @@ use netperf_os::{Socket, process};
 use super::account::{Account, End};
 use super::door;
 use super::record::Record;
+use super::supervisor;
 use crate::key;
 
 /// Set for a session: its standard output takes records.
@@ -47,9 +48,17 @@ impl Running {
         // Arguments can be seen by everybody, and by then the file may not be readable.
         let secret = args.access.secret.as_ref();
         let secret = secret.map(|secret| (SECRET, secret.to_hex()));
-        let child = Command::new("/proc/self/exe")
-            .arg0("netserver")
-            .args(args.session_words())
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0("netserver").args(args.session_words());
+        let operations = &args.operations;
+        command.arg("--sandbox").arg(operations.sandbox.word());
+        if let Some(files) = &operations.files {
+            command.arg("--files").arg(files);
+        }
+        for name in supervisor::VARIABLES {
+            command.env_remove(name);
+        }
+        let child = command
             .env(RECORDS, "1")
             .env_remove(key::FILE)
             .env_remove(key::KEY)

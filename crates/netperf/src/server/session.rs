@@ -56,7 +56,8 @@ pub(super) fn serve(control: Socket, args: &ServerArgs, tell: &mut dyn FnMut(Rec
     // Who has the key need not say the passphrase.
     let phrase = args.passphrase.clone();
     let demanded = entered == Entered::Plainly && args.require() == Require::Passphrase;
-    let mut host = EngineHost::new(Rc::clone(&control), local, cpu_method, tell);
+    let files = args.operations.files.clone();
+    let mut host = EngineHost::new(Rc::clone(&control), local, cpu_method, (files, tell));
     let mut link = Witness {
         inner: link,
         // Unless the connection says otherwise, it was us who had enough.

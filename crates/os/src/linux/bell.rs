@@ -57,6 +57,10 @@ static OVER: AtomicBool = AtomicBool::new(false);
 static STOPPED_BY_USER: AtomicBool = AtomicBool::new(false);
 static FINISHED_AT: AtomicI64 = AtomicI64::new(0);
 static GRACE: AtomicI64 = AtomicI64::new(0);
+/// When the time is over, by the monotonic clock in nanoseconds, and how often until then
+/// a call is interrupted; 0 where only the end rings.
+static DUE: AtomicI64 = AtomicI64::new(0);
+static LOOK_EVERY: AtomicI64 = AtomicI64::new(0);
 // The first timer of a process has the id 0, so a null pointer is a timer, too.
 static TIMER: AtomicPtr<libc::c_void> = AtomicPtr::new(std::ptr::null_mut());
 static HAS_TIMER: AtomicBool = AtomicBool::new(false);
@@ -141,15 +145,29 @@ impl Bell {
     /// Whatever timer_settime(2) reports.
     pub fn start(&self, schedule: Schedule) -> io::Result<()> {
         GRACE.store(nanos(schedule.grace), Ordering::Relaxed);
+        DUE.store(0, Ordering::Relaxed);
         if phase() != Phase::Running {
             return arm(self.timer, RING_EVERY, RING_EVERY);
         }
         if let Some(after) = schedule.finish_after {
+            let look_every = LOOK_EVERY.load(Ordering::Relaxed);
+            if look_every > 0 && nanos(after) > look_every {
+                let look_every = Duration::from_nanos(look_every.unsigned_abs());
+                OVER.store(false, Ordering::Relaxed);
+                DUE.store(now().saturating_add(nanos(after)), Ordering::Relaxed);
+                return arm(self.timer, look_every, look_every);
+            }
             OVER.store(true, Ordering::Relaxed);
             arm(self.timer, after.max(Duration::from_nanos(1)), RING_EVERY)
         } else {
             arm(self.timer, schedule.heartbeat, schedule.heartbeat)
         }
+    }
+
+    /// Interrupts blocked calls this often in runs with a time, too, so that their caller
+    /// can look around: for the runs that are started from now on.
+    pub fn look_around_every(&self, time: Duration) {
+        LOOK_EVERY.store(nanos(time), Ordering::Relaxed);
     }
 
     /// Stops ringing; the phase stays readable.
@@ -162,6 +180,8 @@ impl Bell {
 impl Drop for Bell {
     fn drop(&mut self) {
         HAS_TIMER.store(false, Ordering::Relaxed);
+        LOOK_EVERY.store(0, Ordering::Relaxed);
+        DUE.store(0, Ordering::Relaxed);
         // SAFETY: the timer was created by `new` and is deleted once.
         unsafe { libc::timer_delete(self.timer) };
         if self.outside == Outside::Ignored {
@@ -267,6 +287,8 @@ extern "C" fn on_signal(
     let from_timer = unsafe { info.as_ref() }.is_some_and(|info| info.si_code == libc::SI_TIMER);
     if !from_timer {
         ring_from_outside(signal);
+    } else if DUE.load(Ordering::Relaxed) != 0 {
+        look();
     }
     if OVER.load(Ordering::Relaxed) {
         ring();
@@ -282,10 +304,29 @@ fn ring_from_outside(signal: libc::c_int) {
         unsafe { libc::raise(signal) };
         return;
     }
+    DUE.store(0, Ordering::Relaxed);
     OVER.store(true, Ordering::Relaxed);
     if HAS_TIMER.load(Ordering::Relaxed) {
         // The phase is set below all the same; without rings only the grace is lost.
         let _armed = arm(TIMER.load(Ordering::Relaxed), RING_EVERY, RING_EVERY);
+    }
+}
+
+/// A ring before the end, or the end: the next ring is then at the end at the latest.
+fn look() {
+    let left = DUE.load(Ordering::Relaxed).saturating_sub(now());
+    let look_every = LOOK_EVERY.load(Ordering::Relaxed);
+    if left <= 0 {
+        DUE.store(0, Ordering::Relaxed);
+        OVER.store(true, Ordering::Relaxed);
+        let _armed = arm(TIMER.load(Ordering::Relaxed), RING_EVERY, RING_EVERY);
+    } else if left < look_every {
+        // A timer that exists can be set; without it the next ring comes a little late.
+        let _armed = arm(
+            TIMER.load(Ordering::Relaxed),
+            Duration::from_nanos(left.unsigned_abs()),
+            RING_EVERY,
+        );
     }
 }
 
@@ -331,7 +372,29 @@ mod tests {
         }
         assert!(!stopped_by_user());
         drop(bell);
+        rings_before_the_end_do_not_end_it();
         an_alarm_from_outside_rings_on_until_abandon();
+    }
+
+    fn rings_before_the_end_do_not_end_it() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let bell = Bell::new(Outside::Ignored).unwrap();
+        bell.look_around_every(Duration::from_millis(20));
+        let due = now() + 110_000_000;
+        bell.start(Schedule {
+            finish_after: Some(Duration::from_millis(110)),
+            grace: Duration::ZERO,
+            heartbeat: Duration::from_secs(1),
+        })
+        .unwrap();
+        let mut early = 0;
+        while phase() == Phase::Running {
+            let interrupted = socket.recv(&mut [0; 1]).unwrap_err();
+            assert_eq!(interrupted.kind(), io::ErrorKind::Interrupted);
+            early += usize::from(phase() == Phase::Running);
+        }
+        assert!(now() >= due, "it rang before its time");
+        assert!(early >= 1, "nobody could look around");
     }
 
     fn an_alarm_from_outside_rings_on_until_abandon() {

@@ -81,6 +81,28 @@ pub fn standard_error_is_socket() -> bool {
     socket2::SockRef::from(&stderr).r#type().is_ok()
 }
 
+/// Descriptors 3 and up, as many as whoever started this process opened for it
+/// (sd_listen_fds(3)), closed on exec from now on; nothing the second time.
+pub fn take_inherited(count: u32) -> Vec<OwnedFd> {
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    const FIRST: i32 = 3;
+    if TAKEN.swap(true, Ordering::Relaxed) {
+        return Vec::new();
+    }
+    let count = i32::try_from(count).unwrap_or(0).min(1024);
+    (FIRST..FIRST + count)
+        .filter(|&fd| {
+            // SAFETY: F_SETFD takes a number; a descriptor that is not open fails.
+            unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) == 0 }
+        })
+        .map(|fd| {
+            // SAFETY: it is open, was before this program began, as the supervisor says,
+            // and the flag above makes this its only owner.
+            unsafe { OwnedFd::from_raw_fd(fd) }
+        })
+        .collect()
+}
+
 /// Descriptor 0, to own. It is not duplicated: preloaded socket stacks do not see
 /// that, and would not know the duplicate.
 ///

@@ -94,6 +94,7 @@ impl Times {
             max: times().max().unwrap_or(0),
             sum: mean * count,
             sum_of_squares: (mean * mean + deviation * deviation) * count,
+            clock_error: 0.0,
             buckets,
         }
     }

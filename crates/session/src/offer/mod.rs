@@ -61,7 +61,8 @@ pub fn travels(plan: &TestPlan) -> Travels {
 #[must_use]
 pub fn needs_extension(plan: &TestPlan) -> bool {
     let unknown = travels(plan) == Travels::Omni && !plan.transport.row().stock;
-    unknown || plan.many.is_some() || !plan.remote.features().is_empty()
+    let particular = plan.many.is_some() || !plan.remote.features().is_empty();
+    unknown || particular || unusual_method(plan).is_some()
 }
 
 /// What the request says beyond the plan: netperf's data socket as it is.
@@ -172,7 +173,8 @@ pub fn greeting() -> Frame {
 }
 
 /// The CPU method for netserver, where it is not the one that every netserver has.
-fn unusual_method(plan: &TestPlan) -> Option<CpuMethod> {
+#[must_use]
+pub fn unusual_method(plan: &TestPlan) -> Option<CpuMethod> {
     let method = plan.remote.cpu?.method;
     (method != CpuMethod::ProcStat).then_some(method)
 }

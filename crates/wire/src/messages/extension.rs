@@ -6,6 +6,8 @@
 //! NUL in the middle, which no residue of a text can, and differs between request and
 //! answer, so that no echo is taken for one.
 
+use std::ops::RangeInclusive;
+
 use crate::codec::{DecodeError, Reader, Writer};
 use crate::frame::Frame;
 use crate::kind::Stage;
@@ -17,6 +19,10 @@ const HEAD: usize = 12;
 /// The longest value that an item can have.
 #[cfg(test)]
 const LONGEST: usize = u8::MAX as usize;
+
+/// Kinds that are kept for a coordinator, who is neither end: none may be skipped by a
+/// reader that does not know it.
+const COORDINATION: RangeInclusive<u8> = 0xe0..=0xef;
 
 /// The items behind a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -123,11 +129,14 @@ pub enum ItemKind {
     Quality,
     /// Request: the data socket carries bulk data both ways at once; no bytes.
     Duplex,
+    /// Response: the kinds of the request that are kept for a coordinator, which this
+    /// netserver does not serve; one byte each.
+    NotOffered,
 }
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 43] = [
+    pub const ALL: [Self; 44] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -171,6 +180,7 @@ impl ItemKind {
         Self::Sequence,
         Self::Quality,
         Self::Duplex,
+        Self::NotOffered,
     ];
 
     /// Its number, which never changes.
@@ -220,6 +230,7 @@ impl ItemKind {
             Self::Sequence => 0x84,
             Self::Quality => 0x85,
             Self::Duplex => 0x86,
+            Self::NotOffered => 0xef,
         }
     }
 
@@ -234,7 +245,8 @@ impl ItemKind {
             | Self::Machine
             | Self::Interface
             | Self::Transport
-            | Self::Placement => 16,
+            | Self::Placement
+            | Self::NotOffered => 16,
             Self::Timestamps
             | Self::CpuMethod
             | Self::AccessPoint
@@ -318,6 +330,15 @@ impl Extension {
     pub fn value(&self, kind: ItemKind) -> Option<&[u8]> {
         let found = self.0.iter().find(|item| item.kind == kind.number());
         found.map(|item| item.value.as_slice())
+    }
+}
+
+impl Extension {
+    /// The kinds among its items that are kept for a coordinator.
+    #[must_use]
+    pub fn coordination(&self) -> Vec<u8> {
+        let kinds = self.0.iter().map(|item| item.kind);
+        kinds.filter(|kind| COORDINATION.contains(kind)).collect()
     }
 }
 

@@ -45,18 +45,34 @@ pub(crate) fn check(plan: &TestPlan) -> Result<(), Failure> {
         return Ok(());
     };
     if let Some(reason) = refusal(plan) {
-        return Err(unsupported(&format!("many flows {reason}")));
+        let option = asked_by(many);
+        return Err(unsupported(&format!("{option}: many flows {reason}")));
     }
     if cpu_list_text(&many.remote.cpus).len() > ItemKind::Cpus.room() {
-        return Err(unsupported("that list of remote CPUs is too long"));
+        return Err(unsupported("--remote-cpus: that list is too long"));
     }
     match registry::most_flows() {
         Some(most) if most < many.flows => Err(unsupported(&format!(
-            "this host lets a program have {most} flows at most: raise its limit of open files \
+            "--flows: this host lets a program have {most} flows at most: raise its limit of open files \
              (ulimit -n)"
         ))),
         Some(_) | None => Ok(()),
     }
+}
+
+/// The option that made a test one of many flows, the plainest first.
+fn asked_by(many: &Many) -> &'static str {
+    let placed = many.local.place.or(many.remote.place).is_some();
+    let options = [
+        (many.flows > 1, "--flows"),
+        (!many.warmup.is_zero(), "--warmup"),
+        (!many.cooldown.is_zero(), "--cooldown"),
+        (!many.local.cpus.is_empty(), "--cpus"),
+        (!many.remote.cpus.is_empty(), "--remote-cpus"),
+        (placed, "--place"),
+    ];
+    let found = options.into_iter().find(|(asked, _)| *asked);
+    found.map_or("--threads", |(_, option)| option)
 }
 
 /// How a netserver that can do this serves the flows of a plan.
@@ -68,13 +84,13 @@ pub(super) fn served(
     let remote = &many.remote;
     match abilities.and_then(|abilities| abilities.flows) {
         Some(most) if most < many.flows => Err(unsupported(&format!(
-            "netserver on {host} can have {most} flows at most: raise its limit of open files \
+            "--flows: netserver on {host} can have {most} flows at most: raise its limit of open files \
              (ulimit -n)"
         ))),
         Some(_) => Ok(Served::Together),
         None if !remote.cpus.is_empty() || remote.place.is_some() => Err(unsupported(
             "that netserver is of another make and cannot place threads: start one of this \
-             program there",
+             program there, or leave out --remote-cpus and --place",
         )),
         None => Ok(Served::Apart),
     }
@@ -83,8 +99,14 @@ pub(super) fn served(
 /// netperf's threads, with CPUs where they are to have some.
 fn workers(many: &Many, hosts: &Hosts) -> Result<Workers, Failure> {
     let from = netperf_os::net::source_address((hosts.remote.address, 9).into()).ok();
-    placed(&many.local, || from)
-        .map_err(|error| unsupported(&format!("cannot place threads: {error}")))
+    placed(&many.local, || from).map_err(|error| {
+        let option = if many.local.place.is_some() {
+            "--place"
+        } else {
+            "--cpus"
+        };
+        unsupported(&format!("{option}: cannot place threads: {error}"))
+    })
 }
 
 /// Threads with the CPUs that a list or a rule gives them.
@@ -186,7 +208,9 @@ impl<'a> Test<'a> {
             };
             let agreement = talk
                 .agree(offer::request(&asked, &local))
-                .map_err(|error| failure::refused(&error, plan, &hosts.remote.name))?;
+                .map_err(|error| {
+                    failure::flows_refused(&error, plan, &many.remote, &hosts.remote.name)
+                })?;
             let a_port_each = together && !plan.transport.is_connected();
             if a_port_each && agreement.ports.len() as u64 != u64::from(many.flows) {
                 return Err(unsupported(

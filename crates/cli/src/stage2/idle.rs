@@ -1,0 +1,47 @@
+//! Options that name something which the test at hand does not have.
+
+use netperf_model::{Domain, TransportId};
+
+use crate::args::Args;
+use crate::command::CliError;
+
+/// Refuses what would have no effect over this transport: who asks for it by name means it.
+pub(super) fn refuse(args: &Args, transport: TransportId) -> Result<(), CliError> {
+    let (global, typed) = (&args.global, &args.test);
+    let domain = transport.row().domain;
+    let encrypts = matches!(transport, TransportId::Tls | TransportId::Ktls);
+    let has_devices = matches!(domain, Domain::Link | Domain::Atm);
+    let device = typed.device.local.is_some() || typed.device.remote.is_some();
+    let unit = typed.unit.local.is_some() || typed.unit.remote.is_some();
+    let options = [
+        (
+            global.tls_cipher.is_some() && !encrypts,
+            "--tls-cipher",
+            "only TLS has one: choose it with -T tls or -T ktls behind --",
+        ),
+        (
+            global.dscp && !transport.is_inet(),
+            "--dscp",
+            "only IP has it",
+        ),
+        (
+            device && !has_devices,
+            "--device",
+            "only LLC and ATM have one: --bind-device is for the others",
+        ),
+        (
+            unit && !has_devices,
+            "--device-unit",
+            "only LLC and ATM have one",
+        ),
+        (
+            typed.sap.is_some() && domain != Domain::Link,
+            "--sap",
+            "only LLC has one: IP has ports, and -P behind --",
+        ),
+    ];
+    match options.into_iter().find(|(idle, _, _)| *idle) {
+        Some((_, option, why)) => Err(CliError::OutOfPlace { option, why }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,178 @@
+//! Where netserver is asked how it is: `GET /metrics` and `GET /health` over HTTP/1.1.
+//!
+//! It is served by the loop that serves clients, so that an answer means that the loop
+//! turns. Hence no library: those at hand have threads of their own, and wait for whoever
+//! asks slowly. Each connection has one short request and one short answer.
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use netperf_measure::clock::{self, Moment};
+
+/// How long somebody may take to ask.
+const ASK_WITHIN: Duration = Duration::from_secs(2);
+/// The most who ask at once.
+const MOST: usize = 16;
+/// No request for these two is as long.
+const LONGEST: usize = 8192;
+
+/// One who is asking.
+#[derive(Debug)]
+struct Asking {
+    stream: TcpStream,
+    said: Vec<u8>,
+    until: Moment,
+}
+
+/// The listener and those who ask.
+#[derive(Debug)]
+pub(super) struct Desk {
+    listener: TcpListener,
+    asking: VecDeque<Asking>,
+}
+
+impl Desk {
+    /// Opens at this address.
+    ///
+    /// # Errors
+    /// When the address is not to be had.
+    pub(super) fn open(at: SocketAddr) -> io::Result<Self> {
+        let listener = TcpListener::bind(at)?;
+        listener.set_nonblocking(true)?;
+        Ok(Self {
+            listener,
+            asking: VecDeque::new(),
+        })
+    }
+
+    /// What to wait for.
+    pub(super) fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let asking = self.asking.iter().map(|one| one.stream.as_fd());
+        std::iter::once(self.listener.as_fd()).chain(asking)
+    }
+
+    /// When the first of those who ask has had time enough.
+    pub(super) fn until(&self) -> Option<Moment> {
+        self.asking.front().map(|one| one.until)
+    }
+
+    /// Hears everybody; `answer` gives status, kind and body for a path.
+    pub(super) fn serve(&mut self, answer: impl Fn(&str) -> (&'static str, String)) {
+        while let Ok((stream, _)) = self.listener.accept() {
+            if stream.set_nonblocking(true).is_err() {
+                continue;
+            }
+            if self.asking.len() >= MOST {
+                self.asking.pop_front();
+            }
+            self.asking.push_back(Asking {
+                stream,
+                said: Vec::new(),
+                until: clock::now().plus(ASK_WITHIN),
+            });
+        }
+        self.asking.retain_mut(|one| !one.is_over(&answer));
+    }
+}
+
+impl Asking {
+    /// Whether it has had its answer, or will not get one.
+    fn is_over(&mut self, answer: &impl Fn(&str) -> (&'static str, String)) -> bool {
+        let mut chunk = [0; 1024];
+        loop {
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return true,
+                Ok(count) => self.said.extend(chunk.iter().take(count)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(_) => return true,
+            }
+            if self.said.len() > LONGEST {
+                return true;
+            }
+        }
+        if !self.said.windows(4).any(|end| end == b"\r\n\r\n") {
+            return self.until.left().is_zero();
+        }
+        let (status, body) = match path(&self.said) {
+            Some(path) => answer(&path),
+            None => ("405 Method Not Allowed", String::new()),
+        };
+        let whole = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\n\
+             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        // It fits into an empty socket's buffer; who does not take it goes without.
+        let _gone = self.stream.write_all(whole.as_bytes());
+        true
+    }
+}
+
+/// The path of a GET.
+fn path(said: &[u8]) -> Option<String> {
+    let said = String::from_utf8_lossy(said);
+    let mut words = said.lines().next()?.split(' ');
+    (words.next()? == "GET").then_some(())?;
+    let path = words.next()?;
+    Some(path.split('?').next().unwrap_or(path).to_owned())
+}
+
+/// What is wrong with what is no address.
+pub(super) const EXPECTED: &str = "an IP address and a port are wanted, such as 127.0.0.1:9465";
+
+/// An address to listen at or to ask: a port alone is one of loopback.
+pub(super) fn address(text: &str) -> Option<SocketAddr> {
+    let local = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
+    let port = text.strip_prefix(':').unwrap_or(text);
+    text.parse().ok().or_else(|| port.parse().ok().map(local))
+}
+
+/// Asks a netserver whether it is well.
+///
+/// # Errors
+/// When it cannot be asked, or is not.
+pub(super) fn ask(at: SocketAddr) -> io::Result<()> {
+    const WITHIN: Duration = Duration::from_secs(5);
+    let mut stream = TcpStream::connect_timeout(&at, WITHIN)?;
+    stream.set_read_timeout(Some(WITHIN))?;
+    stream.set_write_timeout(Some(WITHIN))?;
+    stream.write_all(b"GET /health HTTP/1.1\r\nHost: netserver\r\nConnection: close\r\n\r\n")?;
+    let mut said = String::new();
+    stream.take(LONGEST as u64).read_to_string(&mut said)?;
+    if said.starts_with("HTTP/1.1 200 ") {
+        return Ok(());
+    }
+    let body = said.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    Err(io::Error::other(match body.trim() {
+        "" => "no answer of a netserver".to_owned(),
+        body => body.to_owned(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_alone_is_one_of_this_host() {
+        assert_eq!(address("9465"), address("127.0.0.1:9465"));
+        assert_eq!(address(":9465"), address("127.0.0.1:9465"));
+        assert!(address("[::1]:9465").unwrap().is_ipv6());
+        assert_eq!(address("host:9465"), None);
+        assert_eq!(address("99999"), None);
+    }
+
+    #[test]
+    fn only_the_path_of_a_get_is_heard() {
+        assert_eq!(
+            path(b"GET /health?x HTTP/1.1\r\n\r\n").as_deref(),
+            Some("/health")
+        );
+        assert_eq!(path(b"POST /health HTTP/1.1\r\n\r\n"), None);
+        assert_eq!(path(b"\xff\r\n\r\n"), None);
+    }
+}

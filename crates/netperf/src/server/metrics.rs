@@ -1,0 +1,184 @@
+//! What has happened so far, for Prometheus (its text format 0.0.4).
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::account::{Account, End};
+
+/// Counts since netserver was started.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Metrics {
+    /// By kind of the last test and how the session ended.
+    sessions: BTreeMap<(String, &'static str), u64>,
+    /// Tests that ran, could not be prepared, or failed.
+    tests: [u64; 3],
+    /// Bytes sent and received by sessions that are over.
+    bytes: (u64, u64),
+    /// Connections that never became a session, by reason.
+    unspoken: BTreeMap<String, u64>,
+    /// Clients that the policy turned away, by reason.
+    denied: BTreeMap<String, u64>,
+    /// Failures of our own, by what failed.
+    errors: BTreeMap<String, u64>,
+}
+
+/// What there is at this moment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Now {
+    /// Sessions that run.
+    pub(super) sessions: usize,
+    /// Connections whose clients have said nothing.
+    pub(super) waiting: usize,
+    /// Whether it was told to end.
+    pub(super) draining: bool,
+    /// Lines of the log that nobody took.
+    pub(super) lines_lost: u64,
+}
+
+impl Metrics {
+    /// A session is over.
+    pub(super) fn enter(&mut self, account: &Account, end: End) {
+        let kind = account.kind().unwrap_or_else(|| "none".to_owned());
+        let key = (kind, account.word(end));
+        count(self.sessions.entry(key).or_default(), 1);
+        let [ran, refused, failed] = &mut self.tests;
+        count(ran, account.ran);
+        count(refused, account.refused);
+        count(failed, account.failed);
+        count(&mut self.bytes.0, account.bytes.0);
+        count(&mut self.bytes.1, account.bytes.1);
+    }
+
+    /// A connection ended before its client said anything.
+    pub(super) fn unspoken(&mut self, why: &str) {
+        count(self.unspoken.entry(why.to_owned()).or_default(), 1);
+    }
+
+    /// The policy turned a client away.
+    pub(super) fn denied(&mut self, why: &str) {
+        count(self.denied.entry(why.to_owned()).or_default(), 1);
+    }
+
+    /// Something of ours failed.
+    pub(super) fn failed(&mut self, what: &str) {
+        count(self.errors.entry(what.to_owned()).or_default(), 1);
+    }
+
+    /// All of it.
+    pub(super) fn text(&self, now: Now) -> String {
+        let mut page = Page::default();
+        page.family(
+            "netserver_sessions_total",
+            "counter",
+            "Sessions that are over.",
+        );
+        for ((kind, end), number) in &self.sessions {
+            page.line(
+                "netserver_sessions_total",
+                &[("kind", kind), ("end", end)],
+                *number,
+            );
+        }
+        page.family(
+            "netserver_tests_total",
+            "counter",
+            "Tests by what came of them.",
+        );
+        for (result, number) in ["ran", "refused", "failed"].iter().zip(self.tests) {
+            page.line("netserver_tests_total", &[("result", result)], number);
+        }
+        page.family(
+            "netserver_bytes_total",
+            "counter",
+            "Test data of sessions that are over.",
+        );
+        for (way, number) in [("sent", self.bytes.0), ("received", self.bytes.1)] {
+            page.line("netserver_bytes_total", &[("direction", way)], number);
+        }
+        let name = "netserver_connections_unspoken_total";
+        page.family(
+            name,
+            "counter",
+            "Connections that ended before a word was said.",
+        );
+        for (why, number) in &self.unspoken {
+            page.line(name, &[("reason", why)], *number);
+        }
+        let name = "netserver_connections_denied_total";
+        page.family(name, "counter", "Clients that the policy turned away.");
+        for (why, number) in &self.denied {
+            page.line(name, &[("reason", why)], *number);
+        }
+        page.family(
+            "netserver_errors_total",
+            "counter",
+            "Failures of netserver's own.",
+        );
+        for (what, number) in &self.errors {
+            page.line("netserver_errors_total", &[("what", what)], *number);
+        }
+        let size = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+        for (name, kind, help, number) in [
+            (
+                "netserver_sessions_active",
+                "gauge",
+                "Sessions that run.",
+                size(now.sessions),
+            ),
+            (
+                "netserver_connections_waiting",
+                "gauge",
+                "Connections whose clients have said nothing yet.",
+                size(now.waiting),
+            ),
+            (
+                "netserver_draining",
+                "gauge",
+                "1 when it was told to end.",
+                u64::from(now.draining),
+            ),
+            (
+                "netserver_log_lines_lost_total",
+                "counter",
+                "Lines of the log that nobody took.",
+                now.lines_lost,
+            ),
+        ] {
+            page.family(name, kind, help);
+            page.line(name, &[], number);
+        }
+        page.0
+    }
+}
+
+fn count(counter: &mut u64, more: u64) {
+    *counter = counter.saturating_add(more);
+}
+
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        self.write(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+    }
+
+    /// Labels are words of ours, which need no escapes.
+    fn line(&mut self, name: &str, labels: &[(&str, &str)], number: u64) {
+        let labels: Vec<String> = labels
+            .iter()
+            .map(|(name, value)| format!("{name}=\"{value}\""))
+            .collect();
+        if labels.is_empty() {
+            self.write(format_args!("{name} {number}\n"));
+        } else {
+            self.write(format_args!("{name}{{{}}} {number}\n", labels.join(",")));
+        }
+    }
+
+    fn write(&mut self, text: std::fmt::Arguments<'_>) {
+        let written = self.0.write_fmt(text);
+        // A string takes everything.
+        debug_assert!(written.is_ok());
+    }
+}

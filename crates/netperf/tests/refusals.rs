@@ -1,0 +1,204 @@
+//! Every option that the original has nothing like is refused where transport, peer or
+//! kernel cannot do it: in one line that names it, with exit status 3. The list of options
+//! is the parser's own, so that a new one without a row here fails.
+
+use std::path::Path;
+
+use netperf_testkit::require::require;
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs};
+
+/// Exit status when this host, netserver's, or a test cannot do what is asked.
+const UNSUPPORTED: i32 = 3;
+
+/// Who lacks it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lacks {
+    /// The test or its transport, whatever the peer.
+    Test,
+    /// A netserver of another make.
+    Peer,
+    /// The kernel, or what it knows of the machine.
+    Kernel,
+    /// A process without rights over the network.
+    Rights,
+}
+use Lacks::{Kernel, Peer, Rights, Test};
+
+/// An option, who cannot do it, the words that ask for it all the same, and what is said
+/// besides the option's name.
+type Row = (&'static str, Lacks, &'static str, &'static str);
+
+const NO_FLOWS: &str = "not there for this transport";
+const ANOTHER_MAKE: &str = "of another make";
+
+#[rustfmt::skip]
+const ROWS: &[Row] = &[
+    ("batch", Test, "-t TCP_STREAM --batch 8", "only over UDP"),
+    ("batch", Test, "-t UDP_RR --batch 8", "one way"),
+    ("batch", Peer, "-t UDP_STREAM --batch 8", ANOTHER_MAKE),
+    ("bidirectional", Test, "-t TCP_RR --bidirectional same", "only in stream tests"),
+    ("bidirectional", Peer, "-t TCP_STREAM --bidirectional same", ANOTHER_MAKE),
+    ("bind-device", Test, "-t STREAM_STREAM --bind-device lo", "only IP"),
+    ("bind-device", Peer, "-t TCP_RR --bind-device lo", ANOTHER_MAKE),
+    ("bind-device", Kernel, "-t TCP_RR --bind-device no-such-device,", "this host cannot"),
+    ("busy-poll", Test, "-t STREAM_STREAM --busy-poll 50", "only IP"),
+    ("busy-poll", Peer, "-t TCP_RR --busy-poll 50", ANOTHER_MAKE),
+    ("cooldown", Test, "-t OMNI --cooldown 1 -- -T unix-dgram -d send", NO_FLOWS),
+    ("cooldown", Test, "-t TCP_RR --count 5 --cooldown 1", "where a time ends the test"),
+    ("cpu-method", Peer, "-t TCP_RR -C --cpu-method looper", ANOTHER_MAKE),
+    ("cpus", Test, "-t OMNI --cpus 0 -- -T unix-dgram -d send", NO_FLOWS),
+    ("cpus", Kernel, "-t TCP_RR --cpus 100000", "no CPU 100000"),
+    ("device", Test, "-t TCP_RR --device lo", "only LLC and ATM"),
+    ("device-unit", Test, "-t TCP_RR --device-unit 3", "only LLC and ATM"),
+    ("discard", Test, "-t TCP_RR --discard", "one way"),
+    ("discard", Test, "-t STREAM_STREAM --discard", "only over TCP and UDP"),
+    ("discard", Peer, "-t TCP_STREAM --discard", ANOTHER_MAKE),
+    ("dscp", Test, "-t STREAM_STREAM --dscp 10", "only IP"),
+    ("flow-label", Test, "-t STREAM_STREAM --flow-label 5", "only over TCP and UDP"),
+    ("flow-label", Peer, "-t TCP_RR --flow-label 5", ANOTHER_MAKE),
+    ("flow-label", Kernel, "-t TCP_RR --flow-label 5,", "it takes IPv6"),
+    ("flows", Test, "-t OMNI --flows 2 -- -T unix-dgram -d send", NO_FLOWS),
+    ("flows", Kernel, "-t TCP_RR --flows 1000000", "limit of open files"),
+    ("io", Test, "-t TCP_CRR --io poll", "for every operation"),
+    ("io", Test, "-t TCP_CRR --io epoll", "for every operation"),
+    ("io", Test, "-t TCP_CRR --io uring", "for every operation"),
+    ("io", Peer, "-t TCP_RR --io poll", ANOTHER_MAKE),
+    ("io", Peer, "-t TCP_RR --io epoll", ANOTHER_MAKE),
+    ("io", Peer, "-t TCP_RR --io uring", ANOTHER_MAKE),
+    ("mark", Test, "-t STREAM_STREAM --mark 5", "only IP"),
+    ("mark", Peer, "-t TCP_RR --mark 5", ANOTHER_MAKE),
+    ("mark", Rights, "-t TCP_RR --mark 5,", "this host cannot"),
+    ("notsent-lowat", Test, "-t UDP_STREAM --notsent-lowat 5000", "only TCP"),
+    ("notsent-lowat", Peer, "-t TCP_STREAM --notsent-lowat 5000", ANOTHER_MAKE),
+    ("place", Test, "-t OMNI --place spread -- -T unix-dgram -d send", NO_FLOWS),
+    ("place", Peer, "-t TCP_RR --place spread", ANOTHER_MAKE),
+    ("place", Kernel, "-t TCP_RR --place node:4000", "no NUMA node 4000"),
+    ("quickack", Test, "-t UDP_STREAM --quickack on", "only TCP"),
+    ("quickack", Peer, "-t TCP_STREAM --quickack on", ANOTHER_MAKE),
+    ("remote-cpus", Test, "-t OMNI --remote-cpus 0 -- -T unix-dgram -d send", NO_FLOWS),
+    ("remote-cpus", Peer, "-t TCP_RR --remote-cpus 0", ANOTHER_MAKE),
+    ("remote-cpus", Kernel, "-t TCP_RR --remote-cpus 100000", "cannot place threads"),
+    ("sap", Test, "-t TCP_RR --sap 4", "only LLC"),
+    ("segment-offload", Test, "-t TCP_STREAM --segment-offload on", "only over UDP"),
+    ("segment-offload", Peer, "-t UDP_STREAM --segment-offload on", ANOTHER_MAKE),
+    ("sequence", Test, "-t TCP_STREAM --sequence", "only in stream tests over UDP"),
+    ("sequence", Peer, "-t UDP_STREAM --sequence", ANOTHER_MAKE),
+    ("series", Test, "-t UDP_STREAM --series 100ms", "only TCP tells"),
+    ("series", Peer, "-t TCP_STREAM --series 100ms", ANOTHER_MAKE),
+    ("splice", Test, "-t UDP_STREAM --splice", "only over TCP"),
+    ("splice", Peer, "-t TCP_STREAM --splice", ANOTHER_MAKE),
+    ("threads", Test, "-t OMNI --threads 2 -- -T unix-dgram -d send", NO_FLOWS),
+    ("timestamps", Test, "-t TCP_STREAM --timestamps software", "only in request/response"),
+    ("timestamps", Peer, "-t TCP_RR --timestamps software", ANOTHER_MAKE),
+    ("tls-cipher", Test, "-t TCP_STREAM --tls-cipher TLS_AES_128_GCM_SHA256", "only TLS"),
+    ("warmup", Test, "-t OMNI --warmup 1 -- -T unix-dgram -d send", NO_FLOWS),
+    ("warmup", Test, "-t TCP_RR --count 5 --warmup 1", "where a time ends the test"),
+    ("zerocopy", Test, "-t TCP_RR --zerocopy", "only where one end sends"),
+    ("zerocopy", Test, "-t UDP_STREAM --zerocopy", "only over TCP"),
+    ("zerocopy", Peer, "-t TCP_MAERTS --zerocopy", ANOTHER_MAKE),
+];
+
+/// Options that nobody lacks: every test, transport, peer and kernel can do them.
+const NOBODY_LACKS: &[(&str, &str)] = &[
+    (
+        "count",
+        "the original's minus in front of a length, by a name",
+    ),
+    ("json", "printed by netperf alone, whatever was measured"),
+    (
+        "json-stream",
+        "printed by netperf alone, whatever was measured",
+    ),
+    ("series-flows", "a bound for --series, which has rows"),
+    ("list", "runs no test: it tells what can be run"),
+];
+
+fn ours() -> Programs {
+    Programs::ours(
+        env!("CARGO_BIN_EXE_netperf"),
+        env!("CARGO_BIN_EXE_netserver"),
+    )
+}
+
+#[test]
+fn every_option_of_our_own_has_a_row_that_says_who_lacks_it() {
+    let known = netperf_cli::docs::extensions();
+    let rows = ROWS.iter().map(|(option, ..)| *option);
+    let free = NOBODY_LACKS.iter().map(|(option, _)| *option);
+    let described: Vec<&str> = rows.chain(free).collect();
+    for option in &known {
+        assert!(
+            described.contains(option),
+            "who lacks --{option}? It has no row"
+        );
+    }
+    for option in described {
+        assert!(known.contains(&option), "there is no --{option} any more");
+    }
+}
+
+/// netperf without the rights that a socket's options take.
+fn without_rights(words: &[String]) -> Finished {
+    Invocation::new(Path::new("setpriv"))
+        .args([
+            "--inh-caps=-net_admin,-net_raw",
+            "--bounding-set=-net_admin,-net_raw",
+            "--",
+        ])
+        .arg(ours().netperf)
+        .args(words)
+        .run()
+}
+
+/// Refused with status 3, in one line that names the option and what would do.
+fn is_refused((option, lacks, words, says): Row, port: u16) -> Result<(), String> {
+    let port = port.to_string();
+    let all: Vec<String> = ["-4", "-H", "127.0.0.1", "-p", &port, "-l", "1", "-P", "0"]
+        .into_iter()
+        .chain(words.split_whitespace())
+        .map(str::to_owned)
+        .collect();
+    let finished = match lacks {
+        Rights => without_rights(&all),
+        Test | Peer | Kernel => Invocation::new(&ours().netperf).args(&all).run(),
+    };
+    let name = format!("--{option}");
+    let right = finished.status.code() == Some(UNSUPPORTED)
+        && finished.stdout.is_empty()
+        && finished.stderr.lines().count() == 1
+        && finished.stderr.starts_with("netperf: ")
+        && finished.stderr.contains(says)
+        && finished.stderr.contains(&name);
+    if right {
+        Ok(())
+    } else {
+        Err(finished.account())
+    }
+}
+
+fn all_refused(who: &[Lacks], port: u16) {
+    let rows = ROWS.iter().filter(|(_, lacks, ..)| who.contains(lacks));
+    let wrong: Vec<String> = rows
+        .filter_map(|row| is_refused(*row, port).err())
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_a_test_a_kernel_or_a_process_cannot_do_is_refused_by_name() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    all_refused(&[Test, Kernel], server.port());
+    let tool = Path::new("/usr/bin/setpriv").exists();
+    if require(tool, "setpriv", "install util-linux") {
+        all_refused(&[Rights], server.port());
+    }
+}
+
+#[test]
+fn what_a_stock_netserver_cannot_do_is_refused_by_name() {
+    let Some(stock) = Programs::stock() else {
+        return;
+    };
+    let server = Netserver::start(&stock, &Place::Here);
+    all_refused(&[Peer], server.port());
+}

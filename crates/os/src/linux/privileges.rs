@@ -1,0 +1,256 @@
+//! What this process may do, and giving it up: users, capabilities, limits.
+
+use std::ffi::CString;
+use std::io;
+
+/// A user to become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct User {
+    /// Its number.
+    pub user: u32,
+    /// Its group.
+    pub group: u32,
+}
+
+/// `NAME[:GROUP]`, either of which may be a number; the group is the user's own unless
+/// given.
+///
+/// # Errors
+/// `NotFound` where there is no such user or group.
+pub fn user(text: &str) -> io::Result<User> {
+    let (name, group) = match text.split_once(':') {
+        Some((name, group)) => (name, Some(group)),
+        None => (text, None),
+    };
+    let known = passwd(name)?;
+    let user = match (known, name.parse()) {
+        (Some(known), _) => known.user,
+        (None, Ok(number)) => number,
+        (None, Err(_)) => return Err(no_such("user", name)),
+    };
+    let group = match group {
+        Some(group) => match (group_number(group)?, group.parse()) {
+            (Some(number), _) | (None, Ok(number)) => number,
+            (None, Err(_)) => return Err(no_such("group", group)),
+        },
+        // A number without an entry has a group of the same number.
+        None => known.map_or(user, |known| known.group),
+    };
+    Ok(User { user, group })
+}
+
+fn no_such(what: &str, name: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, format!("no {what} {name}"))
+}
+
+/// Room for the strings of an entry; none is near that long.
+const ENTRY: usize = 16 * 1024;
+
+fn passwd(name: &str) -> io::Result<Option<User>> {
+    let name = CString::new(name)?;
+    // SAFETY: passwd is plain data for which zeros are valid.
+    let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
+    let mut room = [0; ENTRY];
+    let mut found = std::ptr::null_mut();
+    // SAFETY: every pointer is to something that outlives the call, and the length is that
+    // of `room`.
+    let error = unsafe {
+        libc::getpwnam_r(
+            name.as_ptr(),
+            &raw mut entry,
+            room.as_mut_ptr(),
+            room.len(),
+            &raw mut found,
+        )
+    };
+    entry_or(error, !found.is_null())?;
+    Ok((!found.is_null()).then_some(User {
+        user: entry.pw_uid,
+        group: entry.pw_gid,
+    }))
+}
+
+fn group_number(name: &str) -> io::Result<Option<u32>> {
+    let name = CString::new(name)?;
+    // SAFETY: group is plain data for which zeros are valid.
+    let mut entry: libc::group = unsafe { std::mem::zeroed() };
+    let mut room = [0; ENTRY];
+    let mut found = std::ptr::null_mut();
+    // SAFETY: as above.
+    let error = unsafe {
+        libc::getgrnam_r(
+            name.as_ptr(),
+            &raw mut entry,
+            room.as_mut_ptr(),
+            room.len(),
+            &raw mut found,
+        )
+    };
+    entry_or(error, !found.is_null())?;
+    Ok((!found.is_null()).then_some(entry.gr_gid))
+}
+
+/// Some libraries report what is not there as an error (getpwnam(3)).
+fn entry_or(error: libc::c_int, found: bool) -> io::Result<()> {
+    match error {
+        0 | libc::ENOENT | libc::ESRCH | libc::EBADF | libc::EPERM => Ok(()),
+        _ if found => Ok(()),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+/// setgroups(2), setresgid(2), setresuid(2): this process is that user from now on, in its
+/// group and no other, and cannot go back.
+///
+/// # Errors
+/// `EPERM` unless the process is root.
+pub fn become_user(to: User) -> io::Result<()> {
+    // SAFETY: no list is read where its length is 0.
+    checked(unsafe { libc::setgroups(0, std::ptr::null()) })?;
+    // SAFETY: these take no pointers.
+    checked(unsafe { libc::setresgid(to.group, to.group, to.group) })?;
+    // SAFETY: as above.
+    checked(unsafe { libc::setresuid(to.user, to.user, to.user) })?;
+    // SAFETY: as above.
+    let back = unsafe { libc::setresuid(0, 0, 0) };
+    if back == 0 && to.user != 0 {
+        return Err(io::Error::other("root could be had back"));
+    }
+    Ok(())
+}
+
+/// Whether this process is root.
+#[must_use]
+pub fn is_root() -> bool {
+    // SAFETY: geteuid takes no arguments.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// prctl(2) `PR_SET_NO_NEW_PRIVS`: no program that is executed gains anything.
+///
+/// # Errors
+/// Where the kernel is older than Linux 3.5.
+pub fn no_new_privileges() -> io::Result<()> {
+    // SAFETY: this option takes numbers only.
+    checked(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })
+}
+
+/// What of root's rights sessions keep where they have them: low ports, sockets of the
+/// link level, options of sockets, priorities of threads, locked memory.
+const KEPT: [u32; 5] = [
+    10, // CAP_NET_BIND_SERVICE
+    12, // CAP_NET_ADMIN
+    13, // CAP_NET_RAW
+    14, // CAP_IPC_LOCK
+    23, // CAP_SYS_NICE
+];
+
+#[repr(C)]
+struct Header {
+    version: u32,
+    pid: libc::c_int,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Sets {
+    effective: u32,
+    permitted: u32,
+    inheritable: u32,
+}
+
+/// capset(2): gives up every capability but those that tests need.
+///
+/// # Errors
+/// Whatever capget(2) and capset(2) report.
+pub fn keep_few_capabilities() -> io::Result<()> {
+    const VERSION_3: u32 = 0x2008_0522;
+    let mut header = Header {
+        version: VERSION_3,
+        pid: 0,
+    };
+    let mut sets = [Sets::default(); 2];
+    // SAFETY: version 3 has two sets; both arguments outlive the call.
+    let got = unsafe { libc::syscall(libc::SYS_capget, &raw mut header, sets.as_mut_ptr()) };
+    if got != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let kept = KEPT.iter().fold(0_u32, |kept, bit| kept | (1 << bit));
+    for (set, kept) in sets.iter_mut().zip([kept, 0]) {
+        set.effective &= kept;
+        set.permitted &= kept;
+        set.inheritable = 0;
+    }
+    // SAFETY: as above.
+    let done = unsafe { libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// A limit on what a process uses (getrlimit(2)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// `RLIMIT_CORE`, bytes.
+    Core,
+    /// `RLIMIT_CPU`, seconds.
+    CpuTime,
+    /// `RLIMIT_DATA`, bytes.
+    Memory,
+    /// `RLIMIT_NOFILE`.
+    OpenFiles,
+    /// `RLIMIT_NPROC`, of the user as a whole.
+    Processes,
+}
+
+/// setrlimit(2): no more than this, for good. A limit that is lower already stays.
+///
+/// # Errors
+/// Whatever getrlimit(2) and setrlimit(2) report.
+pub fn limit(limit: Limit, most: u64) -> io::Result<()> {
+    let resource = match limit {
+        Limit::Core => libc::RLIMIT_CORE,
+        Limit::CpuTime => libc::RLIMIT_CPU,
+        Limit::Memory => libc::RLIMIT_DATA,
+        Limit::OpenFiles => libc::RLIMIT_NOFILE,
+        Limit::Processes => libc::RLIMIT_NPROC,
+    };
+    let mut now = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `now` is valid for writing.
+    checked(unsafe { libc::getrlimit(resource, &raw mut now) })?;
+    now.rlim_cur = now.rlim_cur.min(most);
+    now.rlim_max = now.rlim_max.min(most);
+    // SAFETY: `now` outlives the call.
+    checked(unsafe { libc::setrlimit(resource, &raw const now) })
+}
+
+fn checked(result: libc::c_int) -> io::Result<()> {
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_are_known_by_name_and_by_number() {
+        let root = User { user: 0, group: 0 };
+        assert_eq!(user("root").unwrap(), root);
+        assert_eq!(user("0").unwrap(), root);
+        assert_eq!(user("root:0").unwrap(), root);
+        let odd = user("4000000:root").unwrap();
+        assert_eq!((odd.user, odd.group), (4_000_000, 0));
+        assert_eq!(user("4000000").unwrap().group, 4_000_000);
+        assert!(user("nobody-of-this-name").is_err());
+        assert!(user("root:nobody-of-this-name").is_err());
+    }
+}

@@ -1,0 +1,300 @@
+//! Which system calls a session may make (seccomp(2)); the filter is compiled by
+//! `seccompiler`.
+//!
+//! The list was drawn up from what strace(1) saw netserver do in every test there is, and
+//! from what the transports do that no kernel at hand has.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
+
+/// Calls with any arguments.
+const ALWAYS: &[i64] = &[
+    // Bytes in and out.
+    libc::SYS_read,
+    libc::SYS_write,
+    libc::SYS_readv,
+    libc::SYS_writev,
+    libc::SYS_pread64,
+    libc::SYS_pwrite64,
+    libc::SYS_lseek,
+    libc::SYS_ftruncate,
+    libc::SYS_sendfile,
+    libc::SYS_splice,
+    libc::SYS_tee,
+    libc::SYS_vmsplice,
+    libc::SYS_close,
+    libc::SYS_fcntl,
+    libc::SYS_dup,
+    libc::SYS_dup3,
+    libc::SYS_pipe2,
+    libc::SYS_eventfd2,
+    libc::SYS_memfd_create,
+    // Sockets.
+    libc::SYS_bind,
+    libc::SYS_listen,
+    libc::SYS_accept,
+    libc::SYS_accept4,
+    libc::SYS_connect,
+    libc::SYS_shutdown,
+    libc::SYS_getsockname,
+    libc::SYS_getpeername,
+    libc::SYS_getsockopt,
+    libc::SYS_setsockopt,
+    libc::SYS_sendto,
+    libc::SYS_recvfrom,
+    libc::SYS_sendmsg,
+    libc::SYS_recvmsg,
+    libc::SYS_sendmmsg,
+    libc::SYS_recvmmsg,
+    // What Landlock has its say in.
+    libc::SYS_openat,
+    libc::SYS_fstat,
+    libc::SYS_newfstatat,
+    libc::SYS_statx,
+    libc::SYS_faccessat,
+    libc::SYS_faccessat2,
+    libc::SYS_readlinkat,
+    libc::SYS_getdents64,
+    libc::SYS_unlinkat,
+    libc::SYS_fchmodat,
+    libc::SYS_getcwd,
+    // Waiting.
+    libc::SYS_ppoll,
+    libc::SYS_pselect6,
+    libc::SYS_epoll_create1,
+    libc::SYS_epoll_ctl,
+    libc::SYS_epoll_pwait,
+    libc::SYS_epoll_pwait2,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // Time.
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_getres,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_nanosleep,
+    libc::SYS_gettimeofday,
+    libc::SYS_times,
+    libc::SYS_timer_create,
+    libc::SYS_timer_settime,
+    libc::SYS_timer_gettime,
+    libc::SYS_timer_getoverrun,
+    libc::SYS_timer_delete,
+    libc::SYS_timerfd_create,
+    libc::SYS_timerfd_settime,
+    libc::SYS_setitimer,
+    // Memory.
+    libc::SYS_brk,
+    libc::SYS_mmap,
+    libc::SYS_munmap,
+    libc::SYS_mremap,
+    libc::SYS_mprotect,
+    libc::SYS_madvise,
+    libc::SYS_mlock,
+    libc::SYS_munlock,
+    libc::SYS_membarrier,
+    // Threads and signals; clone(2) and kill(2) are below.
+    libc::SYS_futex,
+    libc::SYS_set_robust_list,
+    libc::SYS_get_robust_list,
+    libc::SYS_set_tid_address,
+    libc::SYS_rseq,
+    libc::SYS_gettid,
+    libc::SYS_getpid,
+    libc::SYS_getppid,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_rt_sigpending,
+    libc::SYS_rt_sigtimedwait,
+    libc::SYS_rt_sigsuspend,
+    libc::SYS_sigaltstack,
+    libc::SYS_restart_syscall,
+    libc::SYS_tgkill,
+    libc::SYS_sched_yield,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_getscheduler,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_getparam,
+    libc::SYS_getpriority,
+    libc::SYS_setpriority,
+    libc::SYS_getcpu,
+    libc::SYS_getrusage,
+    libc::SYS_prlimit64,
+    // Facts.
+    libc::SYS_uname,
+    libc::SYS_sysinfo,
+    libc::SYS_getuid,
+    libc::SYS_geteuid,
+    libc::SYS_getgid,
+    libc::SYS_getegid,
+    libc::SYS_getrandom,
+];
+
+/// Calls that newer architectures leave out.
+#[cfg(target_arch = "x86_64")]
+const OLD: &[i64] = &[
+    libc::SYS_open,
+    libc::SYS_stat,
+    libc::SYS_lstat,
+    libc::SYS_access,
+    libc::SYS_readlink,
+    libc::SYS_unlink,
+    libc::SYS_chmod,
+    libc::SYS_poll,
+    libc::SYS_select,
+    libc::SYS_epoll_create,
+    libc::SYS_epoll_wait,
+    libc::SYS_pipe,
+    libc::SYS_dup2,
+    libc::SYS_eventfd,
+    libc::SYS_alarm,
+    libc::SYS_time,
+    libc::SYS_arch_prctl,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const OLD: &[i64] = &[];
+
+/// Families of sockets that tests run over.
+const FAMILIES: [libc::c_int; 7] = [
+    libc::AF_UNIX,
+    libc::AF_INET,
+    libc::AF_INET6,
+    libc::AF_PACKET,
+    libc::AF_VSOCK,
+    libc::AF_LLC,
+    libc::AF_ATMPVC,
+];
+/// Requests of ioctl(2) that only ask. The last is for the identifier of a virtual machine
+/// (vsock(7), `IOCTL_VM_SOCKETS_GET_LOCAL_CID`).
+const REQUESTS: [u64; 12] = [
+    0x5401, // TCGETS, by which isatty(3) asks
+    0x5411, // SIOCOUTQ
+    0x541B, // SIOCINQ
+    0x5421, // FIONBIO
+    0x8910, // SIOCGIFNAME
+    0x8912, // SIOCGIFCONF
+    0x8913, // SIOCGIFFLAGS
+    0x8921, // SIOCGIFMTU
+    0x8927, // SIOCGIFHWADDR
+    0x8933, // SIOCGIFINDEX
+    0x8946, // SIOCETHTOOL
+    0x07b9, // IOCTL_VM_SOCKETS_GET_LOCAL_CID
+];
+/// `PR_SET_VMA`, by which an allocator names its memory.
+const NAME_MEMORY: u64 = 0x5356_4d41;
+
+/// Whether this kernel filters system calls.
+#[must_use]
+pub fn is_there() -> bool {
+    const GET_ACTION_AVAILABLE: libc::c_uint = 2;
+    let action: u32 = libc::SECCOMP_RET_ERRNO;
+    // SAFETY: the action outlives the call, which only reads it.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            GET_ACTION_AVAILABLE,
+            0 as libc::c_uint,
+            &raw const action,
+        )
+    };
+    answer == 0
+}
+
+/// From now on every thread of this process has only the calls that a session needs;
+/// others fail with `EPERM`. Gives up new privileges, too.
+///
+/// # Errors
+/// Whatever seccomp(2) reports.
+pub fn restrict() -> io::Result<()> {
+    // The flags of clone3(2) are out of a filter's sight. The C library then takes clone(2),
+    // whose flags are not. Of two filters that differ, the stricter holds; and the second
+    // one leaves no call to install a third.
+    let absent = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    let none = SeccompAction::Errno(errno(libc::ENOSYS));
+    apply(absent, SeccompAction::Allow, none)?;
+    let permitted = SeccompAction::Errno(errno(libc::EPERM));
+    apply(rules()?, permitted, SeccompAction::Allow)
+}
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+fn apply(rules: Rules, otherwise: SeccompAction, matching: SeccompAction) -> io::Result<()> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
+    let filter = SeccompFilter::new(rules, otherwise, matching, arch).map_err(io::Error::other)?;
+    let program: BpfProgram = filter.try_into().map_err(io::Error::other)?;
+    seccompiler::apply_filter_all_threads(&program).map_err(io::Error::other)
+}
+
+fn errno(number: i32) -> u32 {
+    number.unsigned_abs()
+}
+
+fn rules() -> io::Result<Rules> {
+    let mut rules: Rules = ALWAYS
+        .iter()
+        .chain(OLD)
+        .map(|&call| (call, Vec::new()))
+        .collect();
+    // The other filter says that there is none.
+    rules.insert(libc::SYS_clone3, Vec::new());
+    let thread = u64::from(libc::CLONE_THREAD.unsigned_abs());
+    rules.insert(
+        libc::SYS_clone,
+        vec![one(0, SeccompCmpOp::MaskedEq(thread), thread)?],
+    );
+    // Its own, as abort(3) sends it.
+    rules.insert(
+        libc::SYS_kill,
+        vec![one(0, SeccompCmpOp::Eq, std::process::id().into())?],
+    );
+    let mut families = FAMILIES
+        .iter()
+        .map(|&family| one(0, SeccompCmpOp::Eq, family.unsigned_abs().into()))
+        .collect::<io::Result<Vec<_>>>()?;
+    // getifaddrs(3) asks by NETLINK_ROUTE, which is 0.
+    families.push(
+        SeccompRule::new(vec![
+            equal(0, libc::AF_NETLINK.unsigned_abs().into())?,
+            equal(2, libc::NETLINK_ROUTE.unsigned_abs().into())?,
+        ])
+        .map_err(io::Error::other)?,
+    );
+    rules.insert(libc::SYS_socket, families);
+    let pairs = vec![one(
+        0,
+        SeccompCmpOp::Eq,
+        libc::AF_UNIX.unsigned_abs().into(),
+    )?];
+    rules.insert(libc::SYS_socketpair, pairs);
+    rules.insert(libc::SYS_ioctl, any_of(1, &REQUESTS)?);
+    let name = libc::PR_SET_NAME.unsigned_abs().into();
+    rules.insert(libc::SYS_prctl, any_of(0, &[name, NAME_MEMORY])?);
+    Ok(rules)
+}
+
+fn any_of(argument: u8, values: &[u64]) -> io::Result<Vec<SeccompRule>> {
+    let each = values.iter();
+    each.map(|&value| one(argument, SeccompCmpOp::Eq, value))
+        .collect()
+}
+
+fn one(argument: u8, comparison: SeccompCmpOp, value: u64) -> io::Result<SeccompRule> {
+    let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, comparison, value);
+    condition
+        .and_then(|condition| SeccompRule::new(vec![condition]))
+        .map_err(io::Error::other)
+}
+
+fn equal(argument: u8, value: u64) -> io::Result<SeccompCondition> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
+        .map_err(io::Error::other)
+}

@@ -1,0 +1,375 @@
+//! What is compared with what, and what is asked of it.
+
+use super::peers::{Make, Side, Tool};
+
+/// One comparison: ours, and what it is held against, run in turn.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) group: Group,
+    pub(crate) ours: Side,
+    pub(crate) theirs: Side,
+    pub(crate) unit: Unit,
+    /// The least median ratio; `None` where none is asked.
+    pub(crate) least: Option<f64>,
+    /// A figure of ours to show besides, and what it is called.
+    pub(crate) besides: Option<(&'static str, &'static str)>,
+    /// Client and server on a processor each, rather than where the scheduler likes.
+    pub(crate) pinned: bool,
+}
+
+/// Rows that belong together, and can be asked for together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// Every default test against the original's.
+    Parity,
+    /// Ours and the original's ends mixed; only when asked for.
+    Mixed,
+    /// Our ways to move bytes.
+    Paths,
+    /// Other programs.
+    Peers,
+    /// Many flows.
+    Flows,
+}
+
+impl Group {
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Parity,
+        Self::Paths,
+        Self::Peers,
+        Self::Flows,
+        Self::Mixed,
+    ];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Parity => "parity",
+            Self::Mixed => "mixed",
+            Self::Paths => "paths",
+            Self::Peers => "peers",
+            Self::Flows => "flows",
+        }
+    }
+}
+
+/// What a figure counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// 10^6 bits of payload per second, as received.
+    Megabits,
+    /// Transactions per second.
+    Transactions,
+}
+
+impl Unit {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Megabits => "Mbit/s",
+            Self::Transactions => "trans/s",
+        }
+    }
+}
+
+/// No test is slower than the original: what noise may take.
+const PARITY: Option<f64> = Some(0.98);
+
+/// The default tests, what they count, and whether they can be asked for a figure by name.
+const TESTS: [(&str, Unit, bool); 8] = [
+    ("TCP_STREAM", Unit::Megabits, true),
+    ("TCP_MAERTS", Unit::Megabits, true),
+    ("TCP_SENDFILE", Unit::Megabits, false),
+    ("TCP_RR", Unit::Transactions, true),
+    ("TCP_CRR", Unit::Transactions, true),
+    ("TCP_CC", Unit::Transactions, false),
+    ("UDP_STREAM", Unit::Megabits, true),
+    ("UDP_RR", Unit::Transactions, true),
+];
+
+const SMALL: &[&str] = &["-m", "64"];
+const FULL: &[&str] = &["-m", "1472"];
+const LARGE: &[&str] = &["-m", "128K", "-M", "128K"];
+const RR14: &[&str] = &["-r", "14"];
+const NONE: &[&str] = &[];
+
+/// Every row, in the order of the table.
+pub(crate) fn all() -> Vec<Row> {
+    let mut rows = parity();
+    rows.extend(paths());
+    rows.extend(peers());
+    rows.extend(flows());
+    rows.extend(mixed());
+    rows
+}
+
+fn parity() -> Vec<Row> {
+    let row = |(test, unit, by_name): (&'static str, Unit, bool), words: &[&'static str]| {
+        let side =
+            |make| Side::netperf(make, make, &[&["-t", test], words].concat(), NONE, by_name);
+        let histogram = if words.is_empty() { "" } else { "-histogram" };
+        Row {
+            name: format!("{}{histogram}", test.to_lowercase()),
+            unit,
+            least: PARITY,
+            ..Row::new(Group::Parity, side(Make::Ours), side(Make::Stock))
+        }
+    };
+    let both = |test| [row(test, NONE), row(test, &["-j"])];
+    TESTS.into_iter().flat_map(both).collect()
+}
+
+fn mixed() -> Vec<Row> {
+    let row = |(test, unit, by_name): (&'static str, Unit, bool), client, server, name: &str| {
+        let side = |client, server| Side::netperf(client, server, &["-t", test], NONE, by_name);
+        Row {
+            name: format!("{}-{name}", test.to_lowercase()),
+            unit,
+            least: PARITY,
+            ..Row::new(
+                Group::Mixed,
+                side(client, server),
+                side(Make::Stock, Make::Stock),
+            )
+        }
+    };
+    let both = |test| {
+        [
+            row(test, Make::Ours, Make::Stock, "to-stock"),
+            row(test, Make::Stock, Make::Ours, "from-stock"),
+        ]
+    };
+    TESTS.into_iter().flat_map(both).collect()
+}
+
+/// A way to move bytes: its name, the test, the message sizes, and what asks for it.
+type Path = (
+    &'static str,
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+    Make,
+    Option<f64>,
+);
+
+#[rustfmt::skip]
+const PATHS: [Path; 14] = [
+    ("tcp_rr-poll", "TCP_RR", NONE, &["--io", "poll"], Make::Stock, Some(2.5)),
+    ("tcp_rr-epoll", "TCP_RR", NONE, &["--io", "epoll"], Make::Stock, None),
+    ("tcp_rr-uring", "TCP_RR", NONE, &["--io", "uring"], Make::Stock, None),
+    ("tcp_rr-auto", "TCP_RR", NONE, &["--io", "auto"], Make::Stock, None),
+    ("udp_rr-uring", "UDP_RR", NONE, &["--io", "uring"], Make::Stock, None),
+    ("udp_rr-poll", "UDP_RR", NONE, &["--io", "poll"], Make::Stock, Some(3.5)),
+    ("udp_stream-64-offload", "UDP_STREAM", SMALL, &["--segment-offload", "on"], Make::Stock, Some(20.0)),
+    ("udp_stream-64-offload-discard", "UDP_STREAM", SMALL, &["--segment-offload", "on", "--discard"], Make::Stock, Some(20.0)),
+    ("udp_stream-1472-offload", "UDP_STREAM", FULL, &["--segment-offload", "on"], Make::Stock, Some(8.0)),
+    ("udp_stream-64-batch", "UDP_STREAM", SMALL, &["--batch", "32"], Make::Ours, PARITY),
+    ("udp_stream-1472-batch", "UDP_STREAM", FULL, &["--batch", "32"], Make::Ours, PARITY),
+    ("tcp_stream-discard", "TCP_STREAM", LARGE, &["--discard"], Make::Stock, Some(2.0)),
+    ("tcp_stream-splice", "TCP_STREAM", LARGE, &["--splice"], Make::Stock, None),
+    ("tcp_stream-zerocopy", "TCP_STREAM", LARGE, &["--zerocopy"], Make::Stock, None),
+];
+
+fn paths() -> Vec<Row> {
+    let row = |(name, test, sizes, path, against, least): Path| {
+        let words = ["-t", test];
+        let ours = Side::netperf(
+            Make::Ours,
+            Make::Ours,
+            &[&words, path].concat(),
+            sizes,
+            true,
+        );
+        let zerocopy = path.contains(&"--zerocopy");
+        Row {
+            name: name.to_owned(),
+            unit: if test.ends_with("RR") {
+                Unit::Transactions
+            } else {
+                Unit::Megabits
+            },
+            least,
+            besides: zerocopy.then_some(("LOCAL_ZEROCOPY_SHARE", "share without a copy, %")),
+            ..Row::new(
+                Group::Paths,
+                ours,
+                Side::netperf(against, against, &words, sizes, true),
+            )
+        }
+    };
+    PATHS.into_iter().map(row).collect()
+}
+
+/// Ours against other programs, with messages of the same size.
+fn peers() -> Vec<Row> {
+    let row = |name: &str, test, sizes: &[&'static str], theirs, unit| Row {
+        name: name.to_owned(),
+        unit,
+        ..Row::new(
+            Group::Peers,
+            Side::netperf(Make::Ours, Make::Ours, &["-t", test], sizes, true),
+            theirs,
+        )
+    };
+    let stock = |test, sizes| Side::netperf(Make::Stock, Make::Stock, &["-t", test], sizes, true);
+    let peer = |tool, udp, size| Side::Peer {
+        tool,
+        udp,
+        size,
+        flows: 1,
+    };
+    let (tcp, udp, megabits) = ("TCP_STREAM", "UDP_STREAM", Unit::Megabits);
+    let (iperf3, iperf, sockperf) = (Tool::Iperf3, Tool::Iperf, Tool::Sockperf);
+    vec![
+        row(
+            "tcp_stream-iperf3",
+            tcp,
+            LARGE,
+            peer(iperf3, false, 131_072),
+            megabits,
+        ),
+        row(
+            "tcp_stream-iperf",
+            tcp,
+            LARGE,
+            peer(iperf, false, 131_072),
+            megabits,
+        ),
+        row("tcp_stream-128k", tcp, LARGE, stock(tcp, LARGE), megabits),
+        row(
+            "udp_stream-64-iperf3",
+            udp,
+            SMALL,
+            peer(iperf3, true, 64),
+            megabits,
+        ),
+        row(
+            "udp_stream-64-iperf",
+            udp,
+            SMALL,
+            peer(iperf, true, 64),
+            megabits,
+        ),
+        row("udp_stream-64", udp, SMALL, stock(udp, SMALL), megabits),
+        row(
+            "tcp_rr-sockperf",
+            "TCP_RR",
+            RR14,
+            peer(sockperf, false, 14),
+            Unit::Transactions,
+        ),
+        row(
+            "udp_rr-sockperf",
+            "UDP_RR",
+            RR14,
+            peer(sockperf, true, 14),
+            Unit::Transactions,
+        ),
+    ]
+}
+
+/// How many flows, and on how many threads.
+const CROWD: u32 = 16;
+
+fn flows() -> Vec<Row> {
+    let ours =
+        |words: &[&'static str], sizes| Side::netperf(Make::Ours, Make::Ours, words, sizes, true);
+    let crowd = ["--flows", "16", "--threads", "2"];
+    let stream = [&["-t", "TCP_STREAM"], crowd.as_slice()].concat();
+    let row = |name: &str, ours, theirs, unit, least| Row {
+        name: name.to_owned(),
+        unit,
+        least,
+        pinned: false,
+        ..Row::new(Group::Flows, ours, theirs)
+    };
+    let many = |tool| Side::Peer {
+        tool,
+        udp: false,
+        size: 131_072,
+        flows: CROWD,
+    };
+    vec![
+        row(
+            "flows-16-processes",
+            ours(&[&["-t", "TCP_RR"], crowd.as_slice()].concat(), NONE),
+            Side::Crowd(
+                CROWD,
+                Box::new(Side::netperf(
+                    Make::Stock,
+                    Make::Stock,
+                    &["-t", "TCP_RR"],
+                    NONE,
+                    true,
+                )),
+            ),
+            Unit::Transactions,
+            Some(1.1),
+        ),
+        Row {
+            pinned: true,
+            ..row(
+                "flows-1-plain",
+                ours(&["-t", "TCP_RR", "--flows", "1"], NONE),
+                ours(&["-t", "TCP_RR"], NONE),
+                Unit::Transactions,
+                Some(0.97),
+            )
+        },
+        row(
+            "flows-16-iperf3",
+            ours(&stream, LARGE),
+            many(Tool::Iperf3),
+            Unit::Megabits,
+            None,
+        ),
+        row(
+            "flows-16-iperf",
+            ours(&stream, LARGE),
+            many(Tool::Iperf),
+            Unit::Megabits,
+            None,
+        ),
+    ]
+}
+
+impl Row {
+    fn new(group: Group, ours: Side, theirs: Side) -> Self {
+        Self {
+            name: String::new(),
+            group,
+            ours,
+            theirs,
+            unit: Unit::Megabits,
+            least: None,
+            besides: None,
+            pinned: true,
+        }
+    }
+
+    /// Whether a word on the command line means it: its group, its name, or how that begins,
+    /// up to a dash. Mixed rows want their group or the whole name.
+    pub(crate) fn is_meant(&self, word: &str) -> bool {
+        let rest = self.name.strip_prefix(word);
+        let begins = rest.is_some_and(|rest| rest.starts_with('-'));
+        self.group.name() == word || rest == Some("") || (begins && self.group != Group::Mixed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_a_name_of_its_own_and_words_mean_what_they_begin() {
+        let mut names: Vec<String> = all().into_iter().map(|row| row.name).collect();
+        let rows = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), rows);
+        let meant = |word: &str| all().into_iter().filter(|row| row.is_meant(word)).count();
+        assert_eq!(meant("parity"), 16);
+        assert_eq!(meant("tcp_cc"), 2);
+        assert_eq!(meant("tcp_cc-to-stock"), 1);
+        assert_eq!(meant("tcp"), 0);
+    }
+}

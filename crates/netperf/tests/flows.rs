@@ -271,6 +271,21 @@ fn datagrams_of_every_flow_arrive_at_a_socket_of_its_own() {
 }
 
 #[test]
+fn no_two_flows_of_datagrams_share_a_port() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    // A flow whose answers come to another one never ends. As many as this find room on
+    // their way even where nobody takes them off it.
+    let words = format!("-t UDP_RR -l -1800 --flows 900 --threads 2 -- -r 100,100 -k {SELECTION}");
+    let finished = run(&server, &words).expect_clean();
+    assert_eq!(
+        finished.values().count("LOCAL_BYTES_RECVD"),
+        1800 * 100,
+        "{}",
+        finished.account()
+    );
+}
+
+#[test]
 fn an_amount_of_transactions_is_met_exactly_by_tests_of_every_kind() {
     let server = Netserver::start(&ours(), &Place::Here);
     for test in ["UDP_RR", "TCP_CRR"] {

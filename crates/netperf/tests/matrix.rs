@@ -346,3 +346,41 @@ fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) ->
     done.sort_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, result)| result).collect()
 }
+
+#[test]
+fn many_flows_run_over_every_transport_whose_sockets_can_be_waited_for() {
+    let Some(bench) = Bench::new() else { return };
+    for transport in [
+        "sctp",
+        "dccp",
+        "udplite",
+        "mptcp",
+        "tls",
+        "ktls",
+        "vsock",
+        "vsock-seqpacket",
+    ] {
+        // What may be lost need not agree.
+        let agrees = !matches!(transport, "dccp" | "udplite");
+        for (direction, sent, received) in [
+            ("send", "LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD"),
+            ("rr -r 20,30", "REMOTE_BYTES_SENT", "LOCAL_BYTES_RECVD"),
+        ] {
+            if (transport, direction) == ("vsock-seqpacket", "send") {
+                // What a full queue cut short is told by nobody (engine, flows::refusal).
+                continue;
+            }
+            let own = format!("-T {transport} -d {direction} -k FLOWS,{sent},{received}");
+            let finished = bench.run("300ms", "-t OMNI --flows 4", &own);
+            if !bench.complete && finished.status.code() == Some(UNSUPPORTED) {
+                continue;
+            }
+            let finished = finished.expect_clean();
+            let (values, account) = (finished.values(), finished.account());
+            assert_eq!(values.count("FLOWS"), 4, "{account}");
+            let (sent, received) = (values.count(sent), values.count(received));
+            assert!(received > 0 && received <= sent, "{account}");
+            assert!(!agrees || received == sent, "{account}");
+        }
+    }
+}

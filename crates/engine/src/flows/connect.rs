@@ -301,7 +301,7 @@ pub(super) struct Counter<'a, E> {
 pub(super) fn serve<E: Moves, P: Poller, R: Keeps>(
     flows: &mut [Flow<Slot<E>, R::Mark>],
     by: &mut By<'_, P>,
-    mut counter: Counter<'_, E>,
+    counter: &mut Counter<'_, E>,
     mut exchange: Exchange<'_>,
     desk: &mut Desk<'_, R>,
 ) -> io::Result<Ended> {
@@ -316,9 +316,9 @@ pub(super) fn serve<E: Moves, P: Poller, R: Keeps>(
         for index in 0..by.wait()? {
             let token = by.poller.token(index);
             if token == LISTENER {
-                accept_all(flows, by, &mut counter, &mut exchange, desk)?;
+                accept_all(flows, by, counter, &mut exchange, desk)?;
             } else {
-                let mut run = (&mut counter, &mut exchange);
+                let mut run = (&mut *counter, &mut exchange);
                 go_on((flows, token), &mut run, desk);
             }
         }
@@ -402,3 +402,6 @@ fn go_on<E: Moves, R: Keeps>(
     flow.endpoint = Slot::empty();
     counter.free.push(token);
 }
+
+#[cfg(test)]
+mod tests;

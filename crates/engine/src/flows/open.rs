@@ -100,6 +100,13 @@ impl How<'_> {
     pub(super) fn socket(&self) -> Result<Socket, EngineError> {
         let socket = socket::open_again(self.transport, self.family, self.options)
             .map_err(Operation::Create.failed())?;
+        if !self.transport.is_connected() {
+            // Two sockets that may share a port are given the same one before long, and
+            // answers to one of them come to the other.
+            socket
+                .set_reuse_address(false)
+                .map_err(Operation::Create.failed())?;
+        }
         if let Some(from) = self.from {
             socket::bind(&socket, from).map_err(Operation::Bind.failed())?;
         }

@@ -239,13 +239,13 @@ struct Answers<'a, E>(Counter<'a, E>);
 
 impl<E: Moves> Does<E> for Answers<'_, E> {
     fn run<P: Poller, R: Keeps>(
-        self,
+        mut self,
         flows: &mut [Flow<Slot<E>, R::Mark>],
         by: &mut By<'_, P>,
         exchange: Exchange<'_>,
         desk: &mut Desk<'_, R>,
     ) -> Result<Ended, EngineError> {
-        serve(flows, by, self.0, exchange, desk).map_err(Operation::Accept.failed())
+        serve(flows, by, &mut self.0, exchange, desk).map_err(Operation::Accept.failed())
     }
 }
 

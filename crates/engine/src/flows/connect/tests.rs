@@ -1,0 +1,158 @@
+//! The loops over sockets of this process. Inside them nothing is allocated.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use assert_no_alloc::assert_no_alloc;
+use netperf_os::{Domain, Socket, Type};
+use netperf_transport::tcp::Tcp;
+
+use super::*;
+use crate::flows::flow::shares;
+use crate::flows::poller::{Spinning, Together};
+use crate::flows::shared::Shared;
+use crate::flows::worker::Report;
+use crate::live::{Counts, Live};
+use crate::record::{Kept, Recorder};
+use crate::ring::{Layout, Ring};
+
+fn ring(size: u32) -> Ring {
+    let layout = Layout {
+        size,
+        width: 2,
+        align: 8,
+        offset: 0,
+    };
+    Ring::new(layout, None).unwrap()
+}
+
+/// What a direction carries besides connections.
+fn messages(direction: Direction, sizes: (u32, u32)) -> (Option<Ring>, Option<Ring>) {
+    let first = direction.sends.then(|| ring(sizes.0));
+    (first, direction.receives.then(|| ring(sizes.1)))
+}
+
+fn slots(
+    flows: usize,
+    share: impl Fn(u32) -> u64,
+) -> Vec<Flow<Slot<Tcp>, <Kept as Recorder>::Mark>> {
+    let mark = Kept::new(1).begin();
+    let flows = u32::try_from(flows).unwrap();
+    (0..flows)
+        .map(|flow| Flow::new(Slot::empty(), share(flow), 1, mark))
+        .collect()
+}
+
+fn asks<P: Poller>(
+    to: SocketAddr,
+    (flows, units): (usize, u64),
+    direction: Direction,
+    shared: &Shared,
+    counts: &Counts,
+) -> Report {
+    let mut desk: Desk<'_, Kept> = Desk::new(shared, counts, false);
+    let mut flows = slots(flows, shares(units, u32::try_from(flows).unwrap()));
+    let mut poller = P::new(std::iter::empty(), Watch::Changes, &shared.chime).unwrap();
+    let mut turns = Turns::new(None, flows.len());
+    let (mut send, mut recv) = messages(direction, (70_000, 300));
+    let to = to.into();
+    let once = |_| {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+        socket.set_nonblocking(true)?;
+        match socket.connect(&to) {
+            Err(error) if !netperf_os::io::goes_on(&error) => Err(error),
+            Ok(()) | Err(_) => Ok(Dialled::UnderWay(Tcp(socket))),
+        }
+    };
+    let ended = assert_no_alloc(|| {
+        let by = &mut By {
+            poller: &mut poller,
+            turns: &mut turns,
+        };
+        let exchange = Exchange {
+            send: send.as_mut(),
+            recv: recv.as_mut(),
+        };
+        dial(&mut flows, by, exchange, once, |_| false, &mut desk)
+    });
+    desk.report(ended.unwrap(), &mut flows)
+}
+
+fn answers<P: Poller>(
+    listener: &Socket,
+    direction: Direction,
+    shared: &Shared,
+    counts: &Counts,
+) -> Report {
+    let mut desk: Desk<'_, Kept> = Desk::new(shared, counts, false);
+    let mut flows = slots(8, |_| u64::MAX);
+    let mut poller = P::new(std::iter::empty(), Watch::Changes, &shared.chime).unwrap();
+    let mut turns = Turns::new(None, flows.len());
+    let (mut recv, mut send) = messages(direction, (70_000, 300));
+    let counter = Counter {
+        gate: Gate::open(listener),
+        make: Tcp::from,
+        direction,
+        free: (0..flows.len()).collect(),
+    };
+    let ended = assert_no_alloc(|| {
+        let by = &mut By {
+            poller: &mut poller,
+            turns: &mut turns,
+        };
+        let exchange = Exchange {
+            send: send.as_mut(),
+            recv: recv.as_mut(),
+        };
+        let mut counter = counter;
+        let ended = serve(&mut flows, by, &mut counter, exchange, &mut desk);
+        (ended, counter)
+    });
+    drop(ended.1);
+    desk.report(ended.0.unwrap(), &mut flows)
+}
+
+/// What both ends count of so many transactions.
+fn both<P: Poller>(direction: Direction, flows: usize, units: u64) -> (Report, Report) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let to = listener.local_addr().unwrap();
+    let listener = Socket::from(listener);
+    listener.set_nonblocking(true).unwrap();
+    let shared = || Arc::new(Shared::new(1, Stage::Count).unwrap());
+    let (here, there) = (shared(), shared());
+    let counts = Live::default().of_workers(2);
+    let answering = {
+        let (there, counts) = (Arc::clone(&there), Arc::clone(&counts));
+        std::thread::spawn(move || answers::<P>(&listener, direction, &there, &counts[1]))
+    };
+    let asked = asks::<P>(to, (flows, units), direction, &here, &counts[0]);
+    // A close is seen a moment before it is counted.
+    while crate::live::total(&counts[1..]).transactions < units {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    there.enter(Stage::Finish);
+    (asked, answering.join().unwrap())
+}
+
+#[test]
+fn every_transaction_has_a_connection_of_its_own_and_both_ends_count_it() {
+    for direction in [Direction::CRR, Direction::CC] {
+        let (asked, answered) = both::<Together>(direction, 3, 40);
+        assert_eq!(asked.tally.transactions, 40);
+        assert_eq!(answered.tally.transactions, 40);
+        assert_eq!(asked.tally.bytes_sent, answered.tally.bytes_received);
+        assert_eq!(asked.tally.bytes_received, answered.tally.bytes_sent);
+        let each: Vec<u64> = asked.flows.iter().map(|flow| flow.transactions).collect();
+        assert_eq!(each, [14, 13, 13]);
+        assert_eq!(asked.latency.unwrap().count, 40);
+        assert_eq!(asked.starts.flows, 3);
+    }
+}
+
+#[test]
+fn threads_that_spin_do_the_same() {
+    let (asked, answered) = both::<Spinning>(Direction::CRR, 2, 10);
+    assert_eq!(asked.tally.transactions, 10);
+    assert_eq!(answered.tally.bytes_received, 700_000);
+}

@@ -351,6 +351,7 @@ mod tests {
             max: nanos,
             sum: nanos as f64 * count as f64,
             sum_of_squares: 0.0,
+            clock_error: 0.0,
         }
     }
 

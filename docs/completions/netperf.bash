@@ -181,7 +181,7 @@ _netperf() {
 complete -F _netperf netperf
 
 _netserver() {
-    _netperf_complete netserver '--allow --check-config --config --cpu-count --cpu-method --data-peers --debug --deny --drain --foreground --help --idle-time --ipv4 --ipv6 --key-file --listen --log --log-file --log-level --max-peer-sessions --max-send-rate --max-sessions --max-test-time --no-debug --no-fork --passphrase --port --require --verbosity --version'
+    _netperf_complete netserver '--allow --check-config --config --cpu-count --cpu-method --data-peers --debug --deny --drain --files --foreground --health --help --idle-time --ipv4 --ipv6 --key-file --listen --log --log-file --log-level --max-peer-sessions --max-send-rate --max-sessions --max-test-time --metrics --no-debug --no-fork --passphrase --port --require --sandbox --user --verbosity --version'
 }
 
 complete -F _netserver netserver

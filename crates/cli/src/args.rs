@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use netperf_model::{
-    CpuMethod, DataPeers, Duplex, Family, IoMethod, Limit, Limits, Network, Placement, Policy,
-    Require, Secret, Unit,
+    Arrival, CpuMethod, DataPeers, Duplex, Family, IoMethod, Limit, Limits, Network, Placement,
+    Policy, Require, Secret, Unit,
 };
 
 use crate::grammar::Direction;
@@ -103,6 +103,8 @@ pub struct IoArgs {
     pub mark: Ends<i32>,
     /// `--flow-label`.
     pub flow_label: Ends<i32>,
+    /// `--remote-pacing-rate`: bytes per second.
+    pub remote_pacing: Option<i32>,
     /// `--sequence`.
     pub sequence: bool,
 }
@@ -198,6 +200,8 @@ pub struct GlobalArgs {
     pub flows: FlowsArgs,
     /// What is written down over time.
     pub series: SeriesArgs,
+    /// A rate to keep to.
+    pub rate: RateArgs,
 }
 
 /// What is written down over time.
@@ -209,6 +213,26 @@ pub struct SeriesArgs {
     pub flows: Option<u32>,
     /// `--timestamps software`.
     pub stamps: bool,
+}
+
+/// The options about a rate to keep to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RateArgs {
+    /// `--rate`.
+    pub rate: Option<RateArg>,
+    /// `--arrival`.
+    pub arrival: Option<Arrival>,
+    /// `--seed`.
+    pub seed: Option<u64>,
+}
+
+/// So much a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateArg {
+    /// The number, above 0.
+    pub per_second: f64,
+    /// Whether it counts packets; otherwise requests or bits, as the test has it.
+    pub packets: bool,
 }
 
 /// The options about many flows; any of them asks for the engine that has them.

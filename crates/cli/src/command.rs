@@ -220,6 +220,13 @@ pub enum CliError {
         /// Why not, and the way out.
         why: &'static str,
     },
+    /// An option that says more of a rate, without one.
+    NeedsRate {
+        /// argv\[0\].
+        program: String,
+        /// The option, without its dashes.
+        option: &'static str,
+    },
     /// Settings of netserver that are wrong, or do not go together: whole lines.
     Config(String),
     /// A transport that is not in the catalogue.
@@ -249,6 +256,7 @@ impl CliError {
             | Self::ThreadForEach(_)
             | Self::SocketKind { .. }
             | Self::OutOfPlace { .. }
+            | Self::NeedsRate { .. }
             | Self::Config(_)
             | Self::Transport { .. } => Stream::Stderr,
         }
@@ -268,6 +276,7 @@ impl CliError {
             | Self::LongOption(_)
             | Self::UnclearCpus(_)
             | Self::ThreadForEach(_)
+            | Self::NeedsRate { .. }
             | Self::SocketKind { .. } => 2,
             Self::Transport { .. } | Self::Associations | Self::Config(_) => 1,
             Self::OutOfPlace { .. } => 3,
@@ -317,6 +326,12 @@ impl fmt::Display for CliError {
                 "{program}: socket type '{word}' is unknown, use stream, dgram or seqpacket"
             ),
             Self::OutOfPlace { option, why } => write!(f, "netperf: {option}: {why}"),
+            Self::NeedsRate { program, option } => {
+                write!(
+                    f,
+                    "{program}: --{option} is for tests at a rate: give --rate as well"
+                )
+            }
             Self::Config(lines) => f.write_str(lines),
             Self::Transport { program, wanted } => {
                 write!(f, "{program}: transport {wanted} is not supported")

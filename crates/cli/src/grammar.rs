@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use netperf_model::Family;
 
+use crate::args::RateArg;
+
 /// A decimal integer as `atoi(3)` reads it: blanks, a sign, digits; the rest is
 /// ignored and no digits are 0. Text too long for 64 bits saturates.
 fn atoi_wide(text: &str) -> i64 {
@@ -50,6 +52,31 @@ pub(crate) fn size(text: &str) -> i32 {
         .iter()
         .filter(|(letter, _)| text.contains(*letter))
         .fold(int(text), |value, (_, factor)| value.wrapping_mul(*factor))
+}
+
+/// A rate: a number, perhaps with a fraction, a letter for a power of ten, and `pps` for
+/// packets; `None` for anything else, and for one that is not above 0.
+pub(crate) fn rate(text: &str) -> Option<RateArg> {
+    const FACTORS: [(char, f64); 4] = [('k', 1e3), ('K', 1e3), ('M', 1e6), ('G', 1e9)];
+    let (number, packets) = match text.strip_suffix("pps") {
+        Some(number) => (number, true),
+        None => (text, false),
+    };
+    let with_factor =
+        |(letter, factor): &(char, f64)| Some((number.strip_suffix(*letter)?, *factor));
+    let (digits, factor) = FACTORS
+        .iter()
+        .find_map(with_factor)
+        .unwrap_or((number, 1.0));
+    let plain = digits
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let value: f64 = digits.parse().ok().filter(|_| plain && digits.len() < 20)?;
+    let per_second = value * factor;
+    (per_second > 0.0).then_some(RateArg {
+        per_second,
+        packets,
+    })
 }
 
 /// A number with a fraction as `atof(3)` reads it, without its words and hexadecimal forms.

@@ -77,6 +77,10 @@ pub(crate) enum Kind {
     Percent,
     /// Numbers of CPUs and ranges of them.
     Cpus,
+    /// So much a second.
+    Rate,
+    /// A whole number of up to 64 bits.
+    Seed,
     /// A CPU for each end, or lists of CPUs for the threads of each.
     CpusOfEnds,
     /// A rule by which threads are placed on CPUs.
@@ -158,6 +162,8 @@ impl Kind {
             Self::Confidence => confidence(text).map(Cow::Owned),
             Self::Percent => as_it_is(percent(text).is_some()),
             Self::Cpus => as_it_is(cpu_list(text).is_some()),
+            Self::Rate => as_it_is(grammar::rate(text).is_some()),
+            Self::Seed => as_it_is(is_seed(text)),
             Self::CpusOfEnds => match places(text) {
                 Places::Processes => pair((&Self::Count, &Self::Count), text),
                 Places::Threads(_) => as_it_is(true),
@@ -197,6 +203,8 @@ impl Kind {
             Self::Confidence => "95 or 99, a comma and a width in percent, such as 99,5",
             Self::Percent => "a percentage from 0 to 100 such as 1% or 0.5",
             Self::Cpus => "a list of CPUs such as 0-3,8",
+            Self::Rate => "a rate such as 50k, 2.5M or 20kpps, above 0",
+            Self::Seed => "a whole number of at most 64 bits",
             Self::Networks => "networks such as 10.0.0.0/8,2001:db8::/32",
             Self::DataPeers => "same, any, or networks such as 10.0.0.0/8,2001:db8::/32",
             Self::BitRate => "a rate in bits per second such as 100M or 2.5G",
@@ -296,6 +304,8 @@ impl Kind {
             | Self::Size
             | Self::SizeOrDefault
             | Self::Confidence
+            | Self::Rate
+            | Self::Seed
             | Self::Percent
             | Self::Cpus
             | Self::CpusOfEnds
@@ -441,6 +451,10 @@ fn size(text: &str) -> Option<i32> {
         .unwrap_or(text);
     let factor = i64::from(grammar::size(&format!("1{}", text.get(digits.len()..)?)));
     i32::try_from(number(digits)?.checked_mul(factor)?).ok()
+}
+
+fn is_seed(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u64>().is_ok()
 }
 
 fn is_decimal(text: &str) -> bool {

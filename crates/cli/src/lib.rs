@@ -40,7 +40,8 @@ use std::path::Path;
 pub use args::{
     AccessArgs, Args, CompareArgs, ComparisonArgs, ConfidenceArg, CpuArg, Ends, FlowsArgs,
     GlobalArgs, HostArg, InterimArg, IoArgs, IterationsArg, JsonArg, Layout, Networks, OutputArg,
-    ReportArgs, SeriesArgs, ServerArgs, SocketKindArg, TestArgs, TransportArg, VersusArgs, Ways,
+    RateArg, RateArgs, ReportArgs, SeriesArgs, ServerArgs, SocketKindArg, TestArgs, TransportArg,
+    VersusArgs, Ways,
 };
 pub use command::{
     CliError, Command, List, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,

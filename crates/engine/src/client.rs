@@ -8,7 +8,7 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_model::{
     Address, CpuUsage, Domain, Duplex, EndResult, EndSetup, Family, Flows, Hosts, IoCounts,
-    Latency, Limit as LimitPlan, Meeting, Quality, Stamps, Tally, TestId, TestPlan,
+    Latency, Limit as LimitPlan, Meeting, Paced, Quality, Stamps, Tally, TestId, TestPlan,
 };
 use netperf_os::bell::{self, Bell, Outside, Schedule};
 use netperf_os::tcp::TcpInfo;
@@ -17,6 +17,7 @@ pub use netperf_transport::meeting::EndMark;
 use netperf_transport::place::{self, Placed, Wanted};
 use netperf_transport::socket::{self, Facts, Side};
 
+use crate::book::Book;
 use crate::dispatch::{self, Keeping};
 use crate::end::{self, Carries, Rings};
 use crate::error::{EngineError, Operation, refused};
@@ -64,6 +65,10 @@ pub(crate) struct Work<'a> {
     pub(crate) file: Option<File>,
     /// What went on underneath the messages.
     pub(crate) counts: Option<IoCounts>,
+    /// The account of requests that are sent at times of their own.
+    pub(crate) book: Option<Book>,
+    /// What keeping to a rate came to.
+    pub(crate) paced: Option<Paced>,
     /// What the numbers in datagrams told.
     pub(crate) quality: Option<Quality>,
     /// The moments of transactions.
@@ -169,6 +174,8 @@ impl<'a> Client<'a> {
             setup,
             file,
             counts: None,
+            book: paths::has_times_of_its_own(plan).then(Book::new),
+            paced: None,
             quality: None,
             stamps: None,
             stamping: end::stamping(&plan.local),
@@ -279,7 +286,12 @@ impl<'a> Client<'a> {
         };
         let elapsed = sampled.saturating_sub(in_vain);
         let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
+        if let Some((from_due, paced)) = work.book.take().map(Book::balance) {
+            latency = Some(from_due);
+            work.paced = Some(paced);
+        }
         let mut run = finished(&work, moved, tally, elapsed, cpu);
+        run.result.paced = work.paced.take();
         run.result.series = watched.map(Watched::series);
         run.result.stamps = work.stamps;
         Ok(Run {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use netperf_measure::cpu;
 use netperf_model::{
-    CpuUsage, EndPlan, EndResult, EndSetup, IoCounts, Meeting, Tally, TransportId,
+    CpuUsage, EndPlan, EndResult, EndSetup, IoCounts, Meeting, RateUnit, Tally, TransportId,
 };
 use netperf_transport::socket::{Facts, Opened};
 
@@ -72,6 +72,9 @@ pub(crate) fn setup(
         Carries::Messages(size) => Some(size),
         Carries::Bulk => Some(sizes::send_size(&plan.send, opened.send_buffer, largest)),
     };
+    setup.send_size = setup
+        .send_size
+        .map(|size| evenly(plan, size, sends, largest));
     setup.recv_size = match receives {
         Carries::Nothing => None,
         Carries::Messages(size) => Some(size),
@@ -88,6 +91,25 @@ pub(crate) fn setup(
         setup.send_width = paths::zerocopy_width(setup.send_size);
     }
     setup
+}
+
+/// Bytes per send of a byte stream that keeps to a rate: where nobody asked for a size, a send
+/// is what a thousandth of a second has, so that it is as even as it can be.
+fn evenly(plan: &EndPlan, size: u32, sends: Carries, largest: Option<u32>) -> u32 {
+    /// Not so little that a send is mostly overhead.
+    const LEAST: u32 = 1024;
+    let bits = plan.rate.filter(|rate| rate.unit == RateUnit::Bits);
+    let derived = sends == Carries::Bulk && plan.send.size.is_none() && largest.is_none();
+    let Some(rate) = bits.filter(|_| derived) else {
+        return size;
+    };
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the cast saturates, and a larger size is not used"
+    )]
+    let slice = (rate.per_second / 8.0 / 1000.0) as u32;
+    size.min(slice.max(LEAST))
 }
 
 /// Makes and fills the buffers.
@@ -195,6 +217,7 @@ pub(crate) fn result(
         io,
         series: None,
         stamps: None,
+        paced: None,
         quality: None,
     }
 }

@@ -5,6 +5,8 @@
 //! and [`server`] prepare one end, [`dispatch`] picks the loop, and nothing is
 //! chosen, allocated or formatted inside it.
 
+pub mod arrivals;
+pub mod book;
 pub mod client;
 mod dispatch;
 mod duplex;
@@ -16,6 +18,7 @@ pub mod limit;
 pub mod live;
 mod paths;
 pub mod prelude;
+mod rated;
 pub mod record;
 pub mod ring;
 mod sendfile;

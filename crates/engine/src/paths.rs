@@ -1,6 +1,6 @@
 //! What the faster ways to move bytes mean for sizes and buffers.
 
-use netperf_model::{EndPlan, EndSetup, Flow, IoMethod, IoPlan};
+use netperf_model::{EndPlan, EndSetup, Flow, IoMethod, IoPlan, TestPlan};
 use netperf_transport::io::batch::Trains;
 
 /// Bytes that are under way without a copy unless `-W` says otherwise, at most.
@@ -11,6 +11,12 @@ const BUFFERS: (u32, u32) = (16, 1024);
 /// Whether data goes one way, on one connection or socket.
 pub(crate) fn is_bulk(flow: Flow) -> bool {
     !flow.connects && !flow.is_request_response()
+}
+
+/// Whether requests are sent at times of their own, whatever responses do.
+pub(crate) fn has_times_of_its_own(plan: &TestPlan) -> bool {
+    let asked = plan.local.rate.is_some();
+    asked && plan.flow.is_request_response() && !plan.flow.connects
 }
 
 /// A size that preparing derived.

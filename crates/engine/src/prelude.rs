@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::plan::TouchPlan;
-use netperf_model::{EndPlan, EndSetup, PacePlan, Quality, Tally};
+use netperf_model::{EndPlan, EndSetup, PacePlan, Paced, Quality, Tally};
 use netperf_transport::Endpoint;
 
+use crate::rated::Rated;
 use crate::sequence::Sequence;
 use crate::stop::{Ended, Phase, Stop};
 
@@ -31,6 +32,15 @@ pub trait Prelude {
 
     /// The time spent waiting so far.
     fn paused(&self) -> Duration;
+
+    /// The loop is over.
+    fn over(&mut self) {}
+
+    /// What keeping to a rate came to; `None` where there was none.
+    fn paced(&self, tally: &Tally) -> Option<Paced> {
+        let _unpaced = tally;
+        None
+    }
 
     /// What the numbers in datagrams told, where they had some; `tally` and `ended` are of
     /// the loop.
@@ -61,6 +71,7 @@ impl Prelude for Nothing {
 #[derive(Debug, Default)]
 pub struct Chores {
     pace: Option<Pace>,
+    rate: Option<Box<Rated>>,
     touch: TouchPlan,
     paused: Duration,
     sequence: Option<Sequence>,
@@ -74,11 +85,13 @@ impl Chores {
             .pace
             .filter(|pace| pace.burst > 0 && !pace.interval.is_zero());
         let touch = plan.touch;
-        if pace.is_none() && touch == TouchPlan::default() {
+        let rate = Rated::of(plan);
+        if pace.is_none() && rate.is_none() && touch == TouchPlan::default() {
             return None;
         }
         Some(Self {
             pace: pace.map(Pace::new),
+            rate: rate.map(Box::new),
             touch,
             ..Self::default()
         })
@@ -102,9 +115,12 @@ impl Prelude for Chores {
     #[inline]
     fn before<S: Stop>(&mut self, buffer: &mut [u8], stop: &mut S, tally: &Tally) -> Option<Ended> {
         touch(self.touch, buffer);
-        if let Some(pace) = &mut self.pace {
+        if self.pace.is_some() || self.rate.is_some() {
             let start = clock::now();
-            let ended = pace.wait(start, stop, tally);
+            let paced = self.pace.as_mut();
+            let ended = paced.and_then(|pace| pace.wait(start, stop, tally));
+            let rated = self.rate.as_mut().filter(|_| ended.is_none());
+            let ended = rated.map_or(ended, |rate| rate.wait(buffer.len(), stop, tally));
             self.paused += start.elapsed();
             if ended.is_some() {
                 return ended;
@@ -125,6 +141,16 @@ impl Prelude for Chores {
 
     fn paused(&self) -> Duration {
         self.paused
+    }
+
+    fn over(&mut self) {
+        if let Some(rate) = &mut self.rate {
+            rate.over();
+        }
+    }
+
+    fn paced(&self, tally: &Tally) -> Option<Paced> {
+        self.rate.as_ref().map(|rate| rate.paced(tally))
     }
 
     fn quality(&self, tally: &Tally, ended: Ended) -> Option<Quality> {

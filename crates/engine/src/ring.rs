@@ -93,6 +93,24 @@ impl Ring {
         &mut self.bytes[start..start + self.size]
     }
 
+    /// The buffer that was handed out last.
+    #[inline]
+    pub(crate) fn latest(&self) -> &[u8] {
+        let start = self.starts[self.latest_at()];
+        &self.bytes[start..start + self.size]
+    }
+
+    /// The buffer that was handed out last, to write to.
+    #[inline]
+    pub(crate) fn latest_mut(&mut self) -> &mut [u8] {
+        let start = self.starts[self.latest_at()];
+        &mut self.bytes[start..start + self.size]
+    }
+
+    fn latest_at(&self) -> usize {
+        self.next.checked_sub(1).unwrap_or(self.starts.len() - 1)
+    }
+
     fn fill_with_pattern(&mut self) {
         let mut pattern = PATTERN.iter().copied().cycle();
         for start in &self.starts {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{
-    Address, EndResult, EndSetup, Ending, IoCounts, Limit as LimitPlan, PacePlan, Quality,
+    Address, EndResult, EndSetup, Ending, IoCounts, Limit as LimitPlan, PacePlan, Paced, Quality,
     ServerJob, Stamps, Tally,
 };
 use netperf_os::Socket;
@@ -53,6 +53,8 @@ pub(crate) struct Work {
     pub(crate) setup: EndSetup,
     /// What went on underneath the messages.
     pub(crate) counts: Option<IoCounts>,
+    /// What keeping to a rate came to.
+    pub(crate) paced: Option<Paced>,
     /// What the numbers in datagrams told.
     pub(crate) quality: Option<Quality>,
     /// The moments of transactions.
@@ -119,6 +121,7 @@ impl Server {
                 rings,
                 setup,
                 counts: None,
+                paced: None,
                 quality: None,
                 stamps: None,
             },
@@ -199,6 +202,7 @@ impl Server {
             quality: work.quality,
             series: watched.map(Watched::series),
             stamps: work.stamps,
+            paced: work.paced,
             ..end::result(
                 &work.job.end,
                 &work.setup,

@@ -2,10 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::io;
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
 use assert_no_alloc::{AllocDisabler, assert_no_alloc};
+use netperf_engine::arrivals::Arrivals;
+use netperf_engine::book::Book;
 use netperf_engine::limit::{Exactly, Limit};
 use netperf_engine::live::Live;
 use netperf_engine::prelude::{Chores, Nothing, Prelude};
@@ -13,9 +16,10 @@ use netperf_engine::record::{Kept, Off, Recorder};
 use netperf_engine::ring::{Layout, Ring};
 use netperf_engine::stop::{ByBell, Ended, Phase, Stop};
 use netperf_engine::workload::connect::{self, Exchange, Opened};
+use netperf_engine::workload::open::{self, Ticker};
 use netperf_engine::workload::{Run, rr, stream};
 use netperf_model::plan::TouchPlan;
-use netperf_model::{EndPlan, EndSetup, Flow, PacePlan, Tally};
+use netperf_model::{Arrival, EndPlan, EndSetup, Flow, PacePlan, RatePlan, RateUnit, Tally};
 use netperf_os::Socket;
 use netperf_os::bell::{Bell, Outside};
 use netperf_transport::io::batch::Trains;
@@ -37,6 +41,15 @@ fn ring(size: u32) -> Ring {
     Ring::new(layout, None).unwrap()
 }
 
+fn rate(per_second: f64, unit: RateUnit) -> RatePlan {
+    RatePlan {
+        per_second,
+        unit,
+        arrival: Arrival::Poisson,
+        seed: Some(1),
+    }
+}
+
 fn chores() -> Chores {
     let plan = EndPlan {
         pace: Some(PacePlan {
@@ -44,6 +57,7 @@ fn chores() -> Chores {
             interval: Duration::from_micros(10),
         }),
         touch: TouchPlan { dirty: 8, clean: 8 },
+        rate: Some(rate(1e12, RateUnit::Bits)),
         ..EndPlan::default()
     };
     Chores::of(&plan).unwrap()
@@ -96,6 +110,49 @@ fn all_loops<R: Recorder, P: Prelude>(recorder: &mut R, prelude: &mut P) -> u64 
         assert!(ended.iter().all(|ended| *ended == Some(Ended::Complete)));
     });
     tally.transactions
+}
+
+/// A clock that runs by itself, and waits for nothing.
+struct Ticks(u64);
+
+impl Ticker for Ticks {
+    fn now(&mut self) -> u64 {
+        self.0 += 100;
+        self.0
+    }
+
+    fn rang(&mut self) -> bool {
+        false
+    }
+
+    fn wait(&mut self, _now: u64, _until: u64, _room: bool) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Requests at times of their own.
+fn open_loop() -> u64 {
+    let (mut requests, mut responses) = (ring(64), ring(64));
+    let bell = Bell::new(Outside::Ignored).unwrap();
+    let live = Live::default();
+    let mut stop = ByBell::new(None, &bell, &live, Duration::from_secs(1));
+    let mut tally = Tally::default();
+    let mut book = Book::new();
+    let mut arrivals = Arrivals::new(&rate(1e6, RateUnit::Transactions));
+    assert_no_alloc(|| {
+        let run = Run {
+            limit: &Exactly(10_000),
+            stop: &mut stop,
+            tally: &mut tally,
+            recorder: &mut Off,
+            prelude: &mut Nothing,
+        };
+        let rings = (&mut requests, &mut responses);
+        let account = (&mut arrivals, &mut book);
+        let ended = open::client(&mut Null, rings, account, (&mut Ticks(0), None), run).ok();
+        assert_eq!(ended, Some(Ended::Complete));
+    });
+    book.balance().0.count
 }
 
 /// Datagrams by every faster way, to a socket that reads what arrives.
@@ -316,6 +373,7 @@ fn no_loop_allocates_whatever_is_kept_or_done_around_it() {
     assert_eq!(all_loops(&mut off, &mut numbers(true)), 10_000);
     assert_eq!(all_loops(&mut off, &mut numbers(false)), 10_000);
     assert!(kept.latency().count > 40_000);
+    assert_eq!(open_loop(), 10_000);
     assert!(datagrams() > 1000);
     assert_eq!(without_a_copy(), 100);
     all_paths(&mut off);

@@ -52,6 +52,12 @@ impl Moment {
         )
     }
 
+    /// The moment so much earlier; this one where there is none.
+    #[must_use]
+    pub fn minus(self, earlier: Duration) -> Self {
+        Self(self.0.checked_sub(earlier).unwrap_or(self.0))
+    }
+
     /// The time left until this moment; zero when it has passed.
     #[must_use]
     pub fn left(self) -> Duration {

@@ -151,10 +151,14 @@ pub enum Feature {
     Series,
     /// [`EndPlan::stamps`](crate::plan::EndPlan::stamps).
     Timestamps,
+    /// [`EndPlan::rate`](crate::EndPlan::rate).
+    Rate,
     /// [`IoPlan::splice`].
     Splice,
     /// `IPV6_FLOWLABEL_MGR`.
     FlowLabel,
+    /// `SO_MAX_PACING_RATE`.
+    Pacing,
     /// Numbers in datagrams, and what they tell of loss, order and delay.
     Sequence,
     /// Bulk data both ways at once over one connection or socket.
@@ -163,7 +167,7 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::Poll,
         Self::Epoll,
         Self::Uring,
@@ -179,8 +183,10 @@ impl Feature {
         Self::Pages,
         Self::Series,
         Self::Timestamps,
+        Self::Rate,
         Self::Splice,
         Self::FlowLabel,
+        Self::Pacing,
         Self::Sequence,
         Self::Duplex,
     ];
@@ -204,8 +210,10 @@ impl Feature {
             Self::Pages => "pages",
             Self::Series => "series",
             Self::Timestamps => "timestamps",
+            Self::Rate => "rate",
             Self::Splice => "splice",
             Self::FlowLabel => "flow-label",
+            Self::Pacing => "pacing",
             Self::Sequence => "sequence",
             Self::Duplex => "duplex",
         }
@@ -235,8 +243,10 @@ impl Feature {
             Self::Mark => "--mark",
             Self::Pages | Self::Series => "--series",
             Self::Timestamps => "--timestamps",
+            Self::Rate => "--rate",
             Self::Splice => "--splice",
             Self::FlowLabel => "--flow-label",
+            Self::Pacing => "--remote-pacing-rate",
             Self::Sequence => "--sequence",
             Self::Duplex => "--bidirectional",
         }
@@ -259,7 +269,9 @@ impl Feature {
             | Self::QuickAck
             | Self::Pages
             | Self::Series
+            | Self::Rate
             | Self::Splice
+            | Self::Pacing
             | Self::Sequence
             | Self::Duplex => "",
             Self::Uring => "Linux 6.1 that lets this user have io_uring (kernel.io_uring_disabled)",

@@ -21,6 +21,7 @@ pub mod outcome;
 pub mod plan;
 pub mod policy;
 pub mod quality;
+pub mod rate;
 pub mod refusal;
 pub mod secret;
 pub mod series;
@@ -48,6 +49,7 @@ pub use plan::{
 };
 pub use policy::{BadNetwork, Crowd, DataPeers, Denied, Limits, Network, Policy, Require, Sources};
 pub use quality::{NUMBER_BYTES, Quality};
+pub use rate::{Arrival, Lateness, Paced, RatePlan, RateUnit};
 pub use refusal::{Refusal, refusal};
 pub use secret::{Secret, WeakSecret};
 pub use series::{FlowSeries, Series, SeriesPlan, TcpSample};

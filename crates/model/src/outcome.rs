@@ -12,6 +12,7 @@ use crate::many::{Crew, Flows, Window};
 use crate::one_way::{OneWay, Stamps};
 use crate::plan::TestPlan;
 use crate::quality::Quality;
+use crate::rate::Paced;
 use crate::series::Series;
 
 /// Counts kept by the loop of one end.
@@ -86,6 +87,8 @@ pub struct EndResult {
     pub series: Option<Series>,
     /// The moments of its transactions; `None` where nobody asked.
     pub stamps: Option<Stamps>,
+    /// What keeping to a rate came to; `None` where there was none, or nobody told.
+    pub paced: Option<Paced>,
     /// What the numbers in datagrams told; `None` where they had none.
     pub quality: Option<Quality>,
 }
@@ -186,6 +189,12 @@ pub enum Warning {
     FellBackToTcp,
     /// The clock of the times of operations did not run as the system's did.
     ClockWentWrong,
+    /// netperf sent requests so late that the latency has it in it.
+    GeneratorLate(String),
+    /// Less was sent than the rate asked for.
+    RateMissed(String),
+    /// Requests without a response, which no figure of latency has in it.
+    Unanswered(String),
 }
 
 /// From when to when, since 1970 by the wall clock.

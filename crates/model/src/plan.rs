@@ -8,6 +8,7 @@ use crate::catalog::transports::TransportId;
 use crate::cpu::CpuMethod;
 use crate::io::{Feature, IoMethod, IoPlan};
 use crate::many::Many;
+use crate::rate::RatePlan;
 use crate::secret::Secret;
 use crate::series::SeriesPlan;
 use crate::units::Unit;
@@ -344,6 +345,8 @@ pub struct EndPlan {
     pub series: Option<SeriesPlan>,
     /// Whether the kernel stamps the messages of transactions.
     pub stamps: bool,
+    /// The rate that it keeps to when it sends; `None` is as fast as it goes.
+    pub rate: Option<RatePlan>,
     /// The method is the one that trials pick, or have picked.
     pub auto_io: bool,
     /// Whether datagrams carry numbers, and what these tell is kept.
@@ -373,8 +376,10 @@ impl EndPlan {
             (Feature::Timestamps, self.stamps),
             (Feature::Pages, self.series.is_some() || self.stamps),
             (Feature::Series, self.series.is_some()),
+            (Feature::Rate, self.rate.is_some()),
             (Feature::Splice, io.splice),
             (Feature::FlowLabel, socket.flow_label.is_some()),
+            (Feature::Pacing, socket.pacing_rate.is_some()),
             (Feature::Sequence, self.sequence),
             (Feature::Duplex, self.duplex),
         ];

@@ -5,6 +5,7 @@ use crate::catalog::transports::TransportId;
 use crate::io::{Feature, IoMethod, IoPlan};
 use crate::plan::{Duplex, EndPlan, RingPlan, TestPlan, TouchPlan};
 use crate::quality::NUMBER_BYTES;
+use crate::rate::{Arrival, RatePlan, RateUnit};
 
 /// A feature that was asked for in a test that has no place for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,12 +59,15 @@ fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option
         Feature::Segments => no_segments(plan, end, way),
         Feature::Splice => no_splice(plan, end, way),
         Feature::FlowLabel => no_flow_label(plan),
+        // Every socket takes it, and TCP and the queue fq heed it.
+        Feature::Pacing => None,
         Feature::QuickAck | Feature::NotSentLowAt => {
             (!is_tcp(plan.transport)).then_some("only TCP has it")
         }
         Feature::Timestamps => no_stamps(plan, end),
         Feature::Pages if end.series.is_none() => None,
         Feature::Pages | Feature::Series => no_series(plan),
+        Feature::Rate => end.rate.as_ref().and_then(|rate| no_rate(plan, end, rate)),
         Feature::BusyPoll | Feature::Device | Feature::Mark => {
             (!plan.transport.is_inet()).then_some("only IP has it")
         }
@@ -204,6 +208,109 @@ const fn carries_both(transport: TransportId) -> bool {
             | TransportId::UdpLite
             | TransportId::UnixStream
             | TransportId::Vsock
+    )
+}
+
+fn no_rate(plan: &TestPlan, end: &EndPlan, rate: &RatePlan) -> Option<&'static str> {
+    if plan.flow.connects {
+        return Some(CONNECTS);
+    }
+    if plan.many.is_some() {
+        return Some(
+            "not with --flows, --threads and what goes with them: one flow keeps to a rate",
+        );
+    }
+    if plan.flow.duplex.is_some() {
+        return Some("not together with --bidirectional");
+    }
+    if plan.local.stamps || plan.remote.stamps {
+        return Some("not together with --timestamps");
+    }
+    if plan.local.auto_io || plan.remote.auto_io {
+        return Some("at a rate every way to move bytes moves as much: not with --io auto");
+    }
+    if end.pace.is_some_and(|pace| pace.burst > 0) {
+        return Some("not together with the other way to pace, -b");
+    }
+    if !is_often_enough(plan, end, rate) {
+        return Some("a message must be due every ten seconds at least: give a higher rate or -m");
+    }
+    if plan.flow.is_request_response() {
+        no_open_loop(plan, end, rate)
+    } else {
+        no_even_spacing(plan, end, rate)
+    }
+}
+
+/// Whether what is due comes often enough for an end not to be taken for a dead one.
+fn is_often_enough(plan: &TestPlan, end: &EndPlan, rate: &RatePlan) -> bool {
+    /// Seconds.
+    const SELDOM: f64 = 10.0;
+    /// The longest message of UDP, and the least that a byte stream sends at once, bytes.
+    const DERIVED: (u32, u32) = (65_507, 1024);
+    let unit = match rate.unit {
+        RateUnit::Transactions | RateUnit::Packets => 1.0,
+        RateUnit::Bits => {
+            let whole = plan.transport.keeps_boundaries();
+            let derived = if whole { DERIVED.0 } else { DERIVED.1 };
+            f64::from(end.send.size.unwrap_or(derived)) * 8.0
+        }
+    };
+    unit / rate.per_second <= SELDOM
+}
+
+/// Why requests cannot be sent at times of their own.
+fn no_open_loop(plan: &TestPlan, end: &EndPlan, rate: &RatePlan) -> Option<&'static str> {
+    if rate.unit != RateUnit::Transactions {
+        return Some("requests are counted by the second: leave out pps");
+    }
+    if plan.burst > 0 {
+        return Some("it has as many requests in flight as it takes: leave out the burst (-- -b)");
+    }
+    if !sends_at_once(plan.transport) {
+        return Some("over this transport only one way: a call for a response cannot be put off");
+    }
+    if plan.local.socket.non_blocking {
+        return Some("not with -B: it has a way of its own not to block");
+    }
+    (!matches!(end.io.method, IoMethod::Blocking | IoMethod::Poll)).then_some(
+        "it waits for the time and the response at once: with --io blocking or poll at this end",
+    )
+}
+
+/// Why data that goes one way cannot be spaced evenly.
+fn no_even_spacing(plan: &TestPlan, end: &EndPlan, rate: &RatePlan) -> Option<&'static str> {
+    if rate.arrival != Arrival::Constant {
+        return Some("data that goes one way is evenly spaced: --arrival is for requests");
+    }
+    if rate.unit == RateUnit::Packets && !plan.transport.keeps_boundaries() {
+        return Some("a byte stream has no packets of its own: give bits per second");
+    }
+    if end.io.is_batched() {
+        return Some("not together with --batch and --segment-offload: it would space batches");
+    }
+    let by_netserver = plan.flow.receives && !plan.flow.sends;
+    (by_netserver && plan.control.is_none())
+        .then_some("with no control connection nobody can ask the other end to keep to it")
+}
+
+/// Transports whose socket tells when a response is there, and takes a request at once.
+const fn sends_at_once(transport: TransportId) -> bool {
+    matches!(
+        transport,
+        TransportId::Tcp
+            | TransportId::IpDefault
+            | TransportId::Mptcp
+            | TransportId::Sdp
+            | TransportId::UnixStream
+            | TransportId::Vsock
+            | TransportId::Ktls
+            | TransportId::UnixSeqPacket
+            | TransportId::VsockSeqPacket
+            | TransportId::Sctp
+            | TransportId::Udp
+            | TransportId::UdpLite
+            | TransportId::UnixDatagram
     )
 }
 

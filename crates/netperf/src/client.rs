@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use netperf_cli::{CliError, Command, Run, Surroundings, UnknownTest};
 use netperf_measure::clock;
-use netperf_model::{Interim, Iteration, Latency, Span};
+use netperf_model::{Arrival, Interim, Iteration, Latency, Span, TestPlan};
 use netperf_report::format::json::{self, Frame, SoFar};
 use netperf_report::selection::{Listing, all_names};
 use netperf_report::selectors::{is_selector, names};
@@ -175,6 +175,7 @@ fn measure(run: &mut Run, begun: Begun, done: &mut Done) -> Result<(), Failure> 
         Failure::stdout(netperf_report::SelectionError::EXIT, &error.to_string())
     })?;
     run.plan.latency |= needs.latency;
+    draw_seed(&mut run.plan);
     bind_to_cpu(run);
     run::many::check(&run.plan)?;
     run::trial::settle(run, begun)?;
@@ -183,6 +184,14 @@ fn measure(run: &mut Run, begun: Begun, done: &mut Done) -> Result<(), Failure> 
         run::test(run, begun, done)
     } else {
         run::without_data(run, begun)
+    }
+}
+
+/// Random times start from a number that the result names.
+fn draw_seed(plan: &mut TestPlan) {
+    let random = plan.local.rate.as_mut();
+    if let Some(rate) = random.filter(|rate| rate.arrival == Arrival::Poisson) {
+        rate.seed.get_or_insert_with(hosts::random);
     }
 }
 

@@ -308,6 +308,26 @@ fn trials_pick_a_method_for_each_end_and_the_output_says_which() {
 }
 
 #[test]
+fn netservers_kernel_paces_what_it_sends() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    // Unpaced it is thousands of megabytes in the second that netserver sends for.
+    let options = ["-t", "TCP_MAERTS", "--remote-pacing-rate", "20000000"];
+    let values = measured(&server, HERE, &options, &[]);
+    let received = values.number("LOCAL_BYTES_RECVD");
+    assert!(received > 0.0 && received < 80e6, "{values:?}");
+    let Some(stock) = Programs::stock() else {
+        return;
+    };
+    let server = Netserver::start(&stock, &Place::Here);
+    let refused = run(&server, HERE, &options).expect_exit(3);
+    assert!(
+        refused.stderr.contains("cannot do --remote-pacing-rate"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
 fn without_a_choice_nothing_is_tried() {
     let server = Netserver::start(&ours(), &Place::Here);
     let words = [

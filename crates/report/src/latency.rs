@@ -5,8 +5,9 @@
 //! and every statistic also in nanoseconds, such as `MIN_LATENCY_NS`. They count
 //! as names wherever names are read; `all` and `?` do not list them.
 
-use netperf_model::Latency;
 use netperf_model::figures::count;
+use netperf_model::rate::over_all;
+use netperf_model::{Latency, Lateness, Paced};
 
 use crate::values::{NOT_KEPT, NOT_MEASURED, Value};
 use crate::view::View;
@@ -35,11 +36,46 @@ pub enum Scale {
     Nanos,
 }
 
+/// Whose times are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// Operations; at a rate, from when a request was due to its response.
+    Latency,
+    /// How late messages were sent.
+    Lateness,
+    /// From when a request was really sent to its response.
+    Service,
+}
+
+impl Subject {
+    const ALL: [Self; 3] = [Self::Latency, Self::Lateness, Self::Service];
+
+    /// The end of a selector's name.
+    const fn ending(self) -> &'static str {
+        match self {
+            Self::Latency => "_LATENCY",
+            Self::Lateness => "_LATENESS",
+            Self::Service => "_SERVICE_TIME",
+        }
+    }
+
+    /// Its word in a header.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Latency => "Latency",
+            Self::Lateness => "Lateness",
+            Self::Service => "Service Time",
+        }
+    }
+}
+
 /// One of the selectors that the table does not list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatencyColumn {
     /// Its name as typed, in upper case.
     name: String,
+    /// Whose times.
+    subject: Subject,
     /// What it says.
     statistic: Statistic,
     /// In which unit.
@@ -60,16 +96,20 @@ impl LatencyColumn {
             Some(base) => (base, Scale::Nanos),
             None => (name.as_str(), Scale::Micros),
         };
-        let word = base.strip_suffix("_LATENCY")?;
-        let statistic = match (word, scale) {
-            ("MIN", Scale::Nanos) => Statistic::Minimum,
-            ("MAX", Scale::Nanos) => Statistic::Maximum,
-            ("MEAN", Scale::Nanos) => Statistic::Mean,
-            ("STDDEV", Scale::Nanos) => Statistic::Deviation,
-            (other, Scale::Micros | Scale::Nanos) => Statistic::Quantile(share(other)?),
+        let of = |subject: Subject| Some((subject, base.strip_suffix(subject.ending())?));
+        let (subject, word) = Subject::ALL.into_iter().find_map(of)?;
+        // The table has these of operations in microseconds.
+        let listed = subject == Subject::Latency && scale == Scale::Micros;
+        let statistic = match word {
+            "MIN" if !listed => Statistic::Minimum,
+            "MAX" if !listed => Statistic::Maximum,
+            "MEAN" if !listed => Statistic::Mean,
+            "STDDEV" if !listed => Statistic::Deviation,
+            other => Statistic::Quantile(share(other)?),
         };
         Some(Self {
             name,
+            subject,
             statistic,
             scale,
         })
@@ -79,6 +119,12 @@ impl LatencyColumn {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether times of operations must be kept for it; the others are kept at any rate.
+    #[must_use]
+    pub(crate) const fn needs_latency(&self) -> bool {
+        matches!(self.subject, Subject::Latency)
     }
 
     /// Its header lines, in the words of the table.
@@ -94,11 +140,11 @@ impl LatencyColumn {
             Statistic::Mean => "Mean",
             Statistic::Deviation => "Stddev",
             Statistic::Quantile(_) => {
-                let lines = [&self.ordinal(), "Percentile", "Latency", unit];
+                let lines = [&self.ordinal(), "Percentile", self.subject.word(), unit];
                 return lines.map(str::to_owned);
             }
         };
-        [first, "Latency", unit, ""].map(str::to_owned)
+        [first, self.subject.word(), unit, ""].map(str::to_owned)
     }
 
     /// Its value as printed.
@@ -108,7 +154,16 @@ impl LatencyColumn {
             Statistic::Mean | Statistic::Deviation => FINE,
             Statistic::Minimum | Statistic::Maximum | Statistic::Quantile(_) => WHOLE,
         };
-        statistic(view, self.statistic, self.scale).print(format)
+        let value = match self.subject {
+            Subject::Latency => statistic(view, self.statistic, self.scale),
+            Subject::Lateness => {
+                of_rate(view, self, |paced, which| lateness(&paced.lateness, which))
+            }
+            Subject::Service => of_rate(view, self, |paced, which| {
+                nanos(paced.service.as_ref()?, which)
+            }),
+        };
+        value.print(format)
     }
 
     /// The percentile as an ordinal: `95th`, `99.9th`, `1st`.
@@ -144,7 +199,38 @@ pub(crate) fn statistic(view: &View<'_>, statistic: Statistic, scale: Scale) -> 
     let Some(latency) = &view.outcome.latency else {
         return NOT_KEPT;
     };
-    let Some(nanos) = nanos(latency, statistic).filter(|nanos| nanos.is_finite()) else {
+    scaled(nanos(latency, statistic), statistic, scale)
+}
+
+/// A statistic of what keeping to a rate came to.
+fn of_rate(
+    view: &View<'_>,
+    column: &LatencyColumn,
+    nanos: impl Fn(&Paced, Statistic) -> Option<f64>,
+) -> Value {
+    let Some(paced) = over_all(&view.outcome.iterations) else {
+        return NOT_MEASURED;
+    };
+    scaled(
+        nanos(&paced, column.statistic),
+        column.statistic,
+        column.scale,
+    )
+}
+
+fn lateness(lateness: &Lateness, statistic: Statistic) -> Option<f64> {
+    match (lateness, statistic) {
+        (Lateness::Whole(times), which) => nanos(times, which),
+        (Lateness::Told(_), Statistic::Mean) => lateness.mean(),
+        (Lateness::Told(_), Statistic::Maximum) => lateness.quantile(1.0),
+        (Lateness::Told(_), Statistic::Quantile(share)) => lateness.quantile(share),
+        (Lateness::Told(_), Statistic::Minimum | Statistic::Deviation) => None,
+    }
+}
+
+/// A time in its unit.
+fn scaled(nanos: Option<f64>, statistic: Statistic, scale: Scale) -> Value {
+    let Some(nanos) = nanos.filter(|nanos| nanos.is_finite()) else {
         return NOT_MEASURED;
     };
     let time = match scale {
@@ -226,6 +312,19 @@ mod tests {
         ] {
             assert_eq!(LatencyColumn::named(name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn lateness_and_service_time_have_every_statistic_in_both_units() {
+        for ending in ["LATENESS", "SERVICE_TIME"] {
+            for word in ["MIN", "MAX", "MEAN", "STDDEV", "P50", "P99.9"] {
+                for unit in ["", "_NS"] {
+                    let name = format!("{word}_{ending}{unit}");
+                    assert!(LatencyColumn::named(&name).is_some(), "{name}");
+                }
+            }
+        }
+        assert_eq!(LatencyColumn::named("MEAN_LATENCY"), None, "of the table");
     }
 
     #[test]

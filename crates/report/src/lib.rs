@@ -17,6 +17,7 @@ pub mod list;
 mod one_way;
 mod paths;
 mod quality;
+mod rate;
 pub mod reference;
 pub mod selection;
 pub mod selectors;

@@ -3,6 +3,7 @@
 use crate::one_way::ONE_WAY;
 use crate::paths::PATHS;
 use crate::quality::QUALITY;
+use crate::rate::RATE;
 use crate::selectors::{FURTHER, SELECTORS, Selector};
 use crate::series::OVER_TIME;
 
@@ -43,6 +44,19 @@ const OVER_TIME_TITLE: &str = "
 
 What `--series` wrote down, summed up, which the original has no names for; `all` and `?`
 leave them out.
+
+| name | unit | meaning |
+|---|---|---|
+";
+
+const RATE_TITLE: &str = "
+## Keeping to a rate
+
+With `--rate`; `all` and `?` leave them out, as the original has none. Beside them stand
+the families `P<number>_LATENESS`, `MIN_`, `MAX_`, `MEAN_` and `STDDEV_LATENESS`, and the
+same with `SERVICE_TIME`, in microseconds, or in nanoseconds with `_NS` behind them:
+`P99.9_LATENESS`, `MAX_LATENESS_NS`, `P99_SERVICE_TIME`. Of a netserver that kept to the
+rate the mean, the maximum and the percentiles 50, 90, 99 and 99.9 are known.
 
 | name | unit | meaning |
 |---|---|---|
@@ -114,6 +128,8 @@ pub fn page() -> String {
     out.extend(OVER_TIME.iter().map(line));
     out.push_str(ONE_WAY_TITLE);
     out.extend(ONE_WAY.iter().map(line));
+    out.push_str(RATE_TITLE);
+    out.extend(RATE.iter().map(line));
     out.push_str(QUALITY_TITLE);
     out.extend(QUALITY.iter().map(line));
     let further: String = FURTHER.iter().map(line).collect();
@@ -144,6 +160,7 @@ mod tests {
             .chain(QUALITY)
             .chain(OVER_TIME)
             .chain(ONE_WAY)
+            .chain(RATE)
         {
             let cell = format!("| `{}` |", row.name);
             assert_eq!(page.matches(&cell).count(), 1, "{}", row.name);

@@ -74,8 +74,8 @@ impl Entry {
     const fn need(&self) -> Need {
         match self {
             Self::Known(row) => row.need,
-            Self::Latency(_) => Need::Latency,
-            Self::Unknown => Need::Nothing,
+            Self::Latency(column) if column.needs_latency() => Need::Latency,
+            Self::Latency(_) | Self::Unknown => Need::Nothing,
         }
     }
 }

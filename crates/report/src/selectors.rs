@@ -8,6 +8,7 @@ use crate::latency::{LatencyColumn, Statistic, micros};
 use crate::one_way::ONE_WAY;
 use crate::paths::PATHS;
 use crate::quality::QUALITY;
+use crate::rate::RATE;
 use crate::series::OVER_TIME;
 use crate::values::*;
 use crate::view::View;
@@ -92,6 +93,7 @@ pub fn by_name(name: &str) -> Option<&'static Selector> {
         .chain(PATHS)
         .chain(OVER_TIME)
         .chain(ONE_WAY)
+        .chain(RATE)
         .chain(QUALITY)
         .find(|row| row.name.eq_ignore_ascii_case(name))
 }

@@ -16,6 +16,7 @@ mod extension;
 pub mod offer;
 mod paths;
 mod quality;
+mod rate;
 mod series;
 pub mod server;
 mod stamps;

@@ -15,6 +15,7 @@ const QUICK_ACK: u8 = 2;
 const NOT_SENT_LOW_AT: u8 = 3;
 const MARK: u8 = 4;
 const FLOW_LABEL: u8 = 5;
+const PACING: u8 = 6;
 
 /// A request that this end does not understand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,7 @@ pub(crate) fn ask(extension: &mut Extension, end: &EndPlan) {
         (NOT_SENT_LOW_AT, socket.notsent_lowat),
         (MARK, socket.mark),
         (FLOW_LABEL, socket.flow_label),
+        (PACING, socket.pacing_rate),
     ];
     let asked = options
         .into_iter()
@@ -102,6 +104,7 @@ fn set_option(socket: &mut SocketPlan, option: &[u8]) -> Option<()> {
         QUICK_ACK => socket.quickack = value != 0,
         NOT_SENT_LOW_AT => socket.notsent_lowat = Some(value),
         MARK => socket.mark = Some(value),
+        PACING => socket.pacing_rate = Some(value),
         FLOW_LABEL if value <= SocketPlan::MOST_FLOW_LABEL => socket.flow_label = Some(value),
         _ => return None,
     }
@@ -189,6 +192,7 @@ mod tests {
                 notsent_lowat: Some(16_384),
                 mark: Some(7),
                 flow_label: Some(0xf_ffff),
+                pacing_rate: Some(125_000_000),
                 device: Some("eth0".to_owned()),
                 ..SocketPlan::default()
             },

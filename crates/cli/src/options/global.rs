@@ -5,8 +5,8 @@ use std::time::Duration;
 use netperf_model::{CpuMethod, Family, Limit, Unit};
 
 use super::{
-    PORTS, SIZES, flows, help_row, io, port_name, quality, series, set, set_both_ends, set_ends,
-    set_families, set_host, set_pair, set_ways,
+    PORTS, SIZES, flows, help_row, io, port_name, quality, rate, series, set, set_both_ends,
+    set_ends, set_families, set_host, set_pair, set_ways,
 };
 use crate::args::{CpuArg, Ends, GlobalArgs, InterimArg, IterationsArg, JsonArg};
 use crate::command::{CliError, Notice};
@@ -337,6 +337,7 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     io::DEVICE,
     io::MARK,
     io::FLOW_LABEL,
+    io::REMOTE_PACING,
     Opt::ready(
         'a',
         "send,recv",
@@ -391,6 +392,9 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     .long("debug", Group::About, Kind::Nothing)
     .more("On standard output. netserver has a switch of its own."),
     quality::BIDIRECTIONAL,
+    rate::RATE,
+    rate::ARRIVAL,
+    rate::SEED,
     quality::SEQUENCE,
     flows::FLOWS,
     flows::THREADS,

@@ -119,6 +119,17 @@ pub(super) const FLOW_LABEL: Opt = Opt::without_letter(
      net.ipv6.flowlabel_consistency = 0 there; `7,` is for netperf alone. Refused over IPv4.",
 );
 
+pub(super) const REMOTE_PACING: Opt = Opt::without_letter(
+    "bytes",
+    "let netserver's kernel pace its sockets at this many bytes per second",
+    Action::Value(|a, text| a.io.remote_pacing = Some(size(text))),
+)
+.long("remote-pacing-rate", Group::Pacing, Kind::Size)
+.more(
+    "SO_MAX_PACING_RATE at netserver, which must be of this program; --pacing-rate is for \
+     netperf's end. TCP heeds it by itself, other protocols where the interface's queue is fq.",
+);
+
 pub(super) const BUSY_POLL: Opt = Opt::without_letter(
     "local,remote",
     "let calls look at the device for this many microseconds",

@@ -8,6 +8,7 @@ mod io;
 pub(crate) mod link;
 pub(crate) mod omni;
 mod quality;
+mod rate;
 pub(crate) mod report;
 pub(crate) mod sctp;
 pub(crate) mod sdp;

@@ -172,6 +172,8 @@ fn values(kind: Kind) -> BoxedStrategy<String> {
         Kind::Interval => pattern("-?([0-9]{1,3}(\\.[0-9]{1,3})?)").boxed(),
         Kind::Period => pattern("(0|0\\.[1-9]|[1-9][0-9]{0,2})").boxed(),
         Kind::Span => pattern("[0-9]{1,3}(\\.[0-9]{1,3})?").boxed(),
+        Kind::Rate => pattern("[1-9][0-9]{0,3}(\\.[0-9]{1,3})?[kMG]?(pps)?").boxed(),
+        Kind::Seed => pattern("[0-9]{1,19}").boxed(),
         Kind::Cpus => pattern("[0-9]{1,3}(-9[0-9]{3})?(,[0-9]{1,3}){0,2}").boxed(),
         Kind::CpusOfEnds => pattern(
             "([0-9]{1,5}(,[0-9]{1,5})?|[0-9]{1,5},|,[0-9]{1,5}|[0-9]{1,2}-9[0-9]{3}|\

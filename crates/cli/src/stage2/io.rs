@@ -46,6 +46,10 @@ pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: End, end: EndPlan) ->
         device: which.of(&args.device).filter(|name| !name.is_empty()),
         mark: size(which.of(&args.mark)),
         flow_label: positive(which.of(&args.flow_label)),
+        pacing_rate: match which {
+            End::Local => end.socket.pacing_rate,
+            End::Remote => positive(args.remote_pacing),
+        },
         ..end.socket
     };
     EndPlan {

@@ -6,6 +6,7 @@ mod hosts;
 mod idle;
 mod io;
 mod output;
+mod rate;
 mod work;
 
 use std::time::Duration;
@@ -63,8 +64,10 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         remote_data.port = hosts::default_service(test, flow)?.to_owned();
         response = response.and(request);
     }
+    let rate = rate::asked(args, flow)?;
     let transport = work::transport(args, test)?;
     idle::refuse(args, transport)?;
+    let delays = transport.is_inet() && transport.is_connected();
     Ok(TestPlan {
         test,
         transport,
@@ -76,12 +79,22 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         associations: typed.associations.unwrap_or(1),
         local_data,
         remote_data,
-        local: EndPlan {
-            series: io::series(&global.series, io::End::Local),
-            stamps: global.series.stamps,
-            ..io::with_paths(&global.io, flow, io::End::Local, ends::local(args))
-        },
-        remote: remote_end(args, flow, control.is_some()),
+        local: rate::here(
+            rate,
+            flow,
+            delays,
+            EndPlan {
+                series: io::series(&global.series, io::End::Local),
+                stamps: global.series.stamps,
+                ..io::with_paths(&global.io, flow, io::End::Local, ends::local(args))
+            },
+        ),
+        remote: rate::there(
+            rate,
+            flow,
+            delays,
+            remote_end(args, flow, control.is_some()),
+        ),
         control,
         port_range: work::port_range(typed),
         retry_connects: typed.retry_connects,

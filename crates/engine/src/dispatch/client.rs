@@ -1,6 +1,7 @@
 //! netperf's loops.
 
 mod duplex;
+mod open;
 mod paths;
 
 pub(crate) use duplex::{blamed, of_both, wake_up};
@@ -164,6 +165,7 @@ fn with_prelude<R: Recorder>(
         };
         let moved = going.with_limit(data);
         *paused = prelude.paused();
+        work.paced = prelude.paced(tally);
         let ended = moved.as_ref().map(|moved| moved.ended);
         let own = ended.ok().and_then(|ended| prelude.quality(tally, ended));
         work.quality = of_both(own, work.quality);
@@ -241,7 +243,9 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         limit: &L,
     ) -> Result<(Ended, Socket), EngineError> {
         let flow = self.work.plan.flow;
-        if flow.is_request_response() {
+        if self.work.book.is_some() {
+            self.open_loop(endpoint, limit)
+        } else if flow.is_request_response() {
             self.exchange(endpoint, limit)
         } else if flow.receives {
             self.receive(endpoint, limit)
@@ -324,6 +328,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         let (rings, run) = self.parts(limit);
         let ring = needed(&mut rings.send)?;
         let ended = stream::send(&mut endpoint, ring, run).map_err(blame(flow))?;
+        self.prelude.over();
         self.settled(&mut endpoint);
         Ok((ended, endpoint.into_socket()))
     }

@@ -102,6 +102,7 @@ pub(crate) fn server(
             prelude: &mut chores,
         };
         let served = going.with_limit(data);
+        work.paced = chores.paced(tally);
         let ended = served.as_ref().map(|served| served.ended);
         let own = ended.ok().and_then(|ended| chores.quality(tally, ended));
         work.quality = of_both(own, work.quality);

@@ -122,6 +122,10 @@ fn of_kind(plan: &TestPlan, kind: Kind) -> Option<&'static str> {
             "are no datagrams that only netserver sends",
         ),
         (
+            netperf_model::rate::asked(plan).is_some(),
+            "keep to no rate: leave out --rate",
+        ),
+        (
             datagrams && plan.recv_timeout.is_some(),
             "wait for every response: leave out -e",
         ),
@@ -148,7 +152,7 @@ fn of_kind(plan: &TestPlan, kind: Kind) -> Option<&'static str> {
 }
 
 /// What flows can be asked for besides, at either end.
-const KNOWN: [Feature; 10] = [
+const KNOWN: [Feature; 11] = [
     Feature::Poll,
     Feature::Epoll,
     Feature::Discard,
@@ -159,6 +163,7 @@ const KNOWN: [Feature; 10] = [
     Feature::Mark,
     Feature::Pages,
     Feature::Series,
+    Feature::Pacing,
 ];
 
 /// Ways to move bytes that flows do not know.

@@ -2,6 +2,7 @@
 
 pub mod connect;
 pub mod message;
+pub mod open;
 pub mod rr;
 pub mod stream;
 

@@ -15,7 +15,7 @@ use netperf_measure::confidence::{Series, assess};
 use netperf_measure::cpu;
 use netperf_model::{
     Address, Agreed, Confidence, CpuUsage, EndResult, Feature, HostFacts, Hosts, Iteration,
-    Latency, OneWay, Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures,
+    Latency, OneWay, Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures, rate,
 };
 use netperf_os::bell;
 use netperf_os::tcp::TcpInfo;
@@ -279,6 +279,10 @@ impl<'a> Test<'a> {
             let stopped = stopped || bell::stopped_by_user();
             if stopped || !wants_more(plan, self.done.iterations.len(), confidence.as_ref()) {
                 let done = std::mem::take(self.done);
+                for doubt in rate::doubts(plan, &done.iterations, done.latency.as_ref()) {
+                    err(&format!("netperf: {}\n", json::words(&doubt)));
+                    warnings.push(doubt);
+                }
                 return Ok(Outcome {
                     plan: plan.clone(),
                     hosts: self.hosts.clone(),

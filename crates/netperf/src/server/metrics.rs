@@ -95,28 +95,21 @@ impl Metrics {
         for (way, number) in [("sent", self.bytes.0), ("received", self.bytes.1)] {
             page.line("netserver_bytes_total", &[("direction", way)], number);
         }
-        let name = "netserver_connections_unspoken_total";
-        page.family(
-            name,
-            "counter",
+        page.counters(
+            "netserver_connections_unspoken_total",
             "Connections that ended before a word was said.",
+            ("reason", &self.unspoken),
         );
-        for (why, number) in &self.unspoken {
-            page.line(name, &[("reason", why)], *number);
-        }
-        let name = "netserver_connections_denied_total";
-        page.family(name, "counter", "Clients that the policy turned away.");
-        for (why, number) in &self.denied {
-            page.line(name, &[("reason", why)], *number);
-        }
-        page.family(
+        page.counters(
+            "netserver_connections_denied_total",
+            "Clients that the policy turned away.",
+            ("reason", &self.denied),
+        );
+        page.counters(
             "netserver_errors_total",
-            "counter",
             "Failures of netserver's own.",
+            ("what", &self.errors),
         );
-        for (what, number) in &self.errors {
-            page.line("netserver_errors_total", &[("what", what)], *number);
-        }
         let size = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
         for (name, kind, help, number) in [
             (
@@ -161,6 +154,14 @@ struct Page(String);
 impl Page {
     fn family(&mut self, name: &str, kind: &str, help: &str) {
         self.write(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+    }
+
+    /// Counters of one family, told apart by a label.
+    fn counters(&mut self, name: &str, help: &str, (label, of): (&str, &BTreeMap<String, u64>)) {
+        self.family(name, "counter", help);
+        for (value, number) in of {
+            self.line(name, &[(label, value)], *number);
+        }
     }
 
     /// Labels are words of ours, which need no escapes.

@@ -61,6 +61,43 @@ fn poll(polled: &mut [libc::pollfd], within: Duration) -> io::Result<bool> {
     }
 }
 
+/// ppoll(2) on one descriptor, for something to read and, with `room`, for room to write;
+/// the time counts in nanoseconds. `Ok(false)` when a signal came.
+///
+/// # Errors
+/// Whatever ppoll(2) reports, `EINTR` aside.
+pub fn readable_within(fd: BorrowedFd<'_>, room: bool, within: Duration) -> io::Result<bool> {
+    let write = if room { libc::POLLOUT } else { 0 };
+    let mut polled = libc::pollfd {
+        fd: fd.as_raw_fd(),
+        events: libc::POLLIN | write,
+        revents: 0,
+    };
+    let time = libc::timespec {
+        tv_sec: libc::time_t::try_from(within.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: libc::c_long::from(within.subsec_nanos()),
+    };
+    // SAFETY: both outlive the call; without a mask of signals nothing is masked.
+    let result = unsafe { libc::ppoll(&raw mut polled, 1, &raw const time, std::ptr::null()) };
+    if result >= 0 {
+        return Ok(true);
+    }
+    let error = io::Error::last_os_error();
+    if error.kind() == io::ErrorKind::Interrupted {
+        Ok(false)
+    } else {
+        Err(error)
+    }
+}
+
+/// Asks the kernel to end this thread's sleeps on time, rather than up to 50 microseconds
+/// late as it does to wake up less often (`PR_SET_TIMERSLACK`, prctl(2)).
+pub fn sleep_exactly() {
+    // SAFETY: the option takes a number and touches no memory. It cannot fail for the calling
+    // thread, and without it a sleep is only less exact.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+}
+
 /// A time that runs out, for loops that never sleep.
 #[derive(Clone, Copy, Debug)]
 pub struct Countdown {

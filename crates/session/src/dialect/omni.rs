@@ -15,7 +15,7 @@ use netperf_wire::{
 
 use super::{Ready, from_wire, to_wire};
 use crate::appendix::Appendices;
-use crate::{errno, extension, paths, quality, series, stamps};
+use crate::{errno, extension, paths, quality, rate, series, stamps};
 
 /// What a request asks for, and what one of our own clients asks for beyond OMNI.
 pub(super) fn job(
@@ -42,6 +42,11 @@ pub(super) fn job(
     paths::asked(&asked, &mut end).map_err(|_| errno::INVALID)?;
     end.stamps = stamps::asked(&asked).map_err(|_| errno::INVALID)?;
     end.series = series::asked(&asked).map_err(|_| errno::INVALID)?;
+    end.rate = rate::asked(&asked).map_err(|_| errno::INVALID)?;
+    // Only who sends alone has a rate of its own to keep to.
+    if end.rate.is_some() && flow != Flow::RECEIVE {
+        return Err(errno::INVALID);
+    }
     end.sequence = quality::asked(&asked).map_err(|_| errno::INVALID)?;
     end.duplex = both_ways;
     Ok(ServerJob {
@@ -125,6 +130,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         io: IoPlan::default(),
         series: None,
         stamps: false,
+        rate: None,
         auto_io: false,
         sequence: false,
         duplex: false,
@@ -271,6 +277,9 @@ pub(super) fn results(result: &EndResult) -> Frame {
         paths::tell_counts(&mut told, counts, &result.tally);
     }
     Appendices::of(result).announce(&mut told);
+    if let Some(paced) = &result.paced {
+        rate::tell(&mut told, paced);
+    }
     if let Some(found) = &result.quality {
         quality::tell(&mut told, found);
     }

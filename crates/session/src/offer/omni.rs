@@ -17,7 +17,7 @@ use super::{
     Agreement, LocalEnd, header, or_minus_one, seconds, signed, unusual_method, wire_family,
 };
 use crate::error::SessionError;
-use crate::{extension, paths, quality, series, stamps};
+use crate::{extension, paths, quality, rate, series, stamps};
 
 /// The request for one iteration.
 pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
@@ -99,6 +99,7 @@ fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) {
     if let Some(plan) = plan.remote.series {
         series::ask(&mut asked, plan);
     }
+    rate::ask(&mut asked, &plan.remote);
     quality::ask(&mut asked, &plan.remote);
     if asked != Extension::default() {
         asked.encode_over(Stage::Request, request);
@@ -256,7 +257,9 @@ pub(super) fn results(
         transactions: u64::from(results.trans_received),
     };
     let told = Extension::decode(Stage::Results, frame).ok().flatten();
-    let io = told.and_then(|told| paths::counts(&told, &mut tally));
+    let io = told
+        .as_ref()
+        .and_then(|told| paths::counts(told, &mut tally));
     Ok(EndResult {
         tally,
         elapsed: f64::from(results.elapsed_time),
@@ -269,6 +272,7 @@ pub(super) fn results(
         io,
         series: None,
         stamps: None,
+        paced: told.as_ref().and_then(rate::told),
         quality: quality::told(frame),
     })
 }

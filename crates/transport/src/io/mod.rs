@@ -48,7 +48,9 @@ fn try_out(feature: Feature) -> io::Result<()> {
         | Feature::Mark
         | Feature::Pages
         | Feature::Series
+        | Feature::Rate
         | Feature::Splice
+        | Feature::Pacing
         | Feature::Sequence
         | Feature::Duplex => Ok(()),
         Feature::Timestamps => netperf_os::stamps::enable(any_socket(Udp)?.as_fd()),

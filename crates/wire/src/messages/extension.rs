@@ -117,6 +117,10 @@ pub enum ItemKind {
     /// Request: microseconds from one sample of a connection to the next, and how many
     /// connections at most, four bytes each.
     Series,
+    /// Request: the rate that netserver is to keep to when it sends, nine bytes.
+    Rate,
+    /// Results: what keeping to it came to, ten numbers of eight bytes.
+    Paced,
     /// Both: the connection is to be, or will be, encrypted, in this way, one byte.
     Secure,
     /// Response: why netserver refuses, as text.
@@ -136,7 +140,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 44] = [
+    pub const ALL: [Self; 46] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -174,6 +178,8 @@ impl ItemKind {
         Self::Appendices,
         Self::PagesWanted,
         Self::Series,
+        Self::Rate,
+        Self::Paced,
         Self::Secure,
         Self::Refusal,
         Self::Timestamps,
@@ -224,6 +230,8 @@ impl ItemKind {
             Self::Appendices => 0x90,
             Self::PagesWanted => 0x91,
             Self::Series => 0x92,
+            Self::Rate => 0x80,
+            Self::Paced => 0x81,
             Self::Secure => 0xa0,
             Self::Refusal => 0xa1,
             Self::Timestamps => 0x93,
@@ -264,11 +272,13 @@ impl ItemKind {
             Self::Features => 230,
             Self::Ports => 240,
             Self::DataPath => 6,
-            Self::SocketOptions => 25,
+            Self::SocketOptions => 30,
             Self::BindDevice => 15,
             Self::PathCounts => 48,
             Self::Appendices => 40,
             Self::PagesWanted => 7,
+            Self::Rate => 9,
+            Self::Paced => 80,
             Self::Refusal => 200,
             Self::Quality => 96,
         }

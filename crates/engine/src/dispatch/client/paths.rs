@@ -71,6 +71,8 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         } else if plan.local.stamps {
             let endpoint = Stamped::stream(data, true).map_err(no_stamps())?;
             self.over(endpoint, limit)?
+        } else if self.work.book.is_some() && !plan.use_write {
+            self.open_loop(Tcp(data), limit)?
         } else if plan.use_write {
             self.over(Written(data), limit)?
         } else {
@@ -96,6 +98,8 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
             let (socket, to) = endpoint.into_parts();
             let endpoint = Stamped::asking(socket, to).map_err(no_stamps())?;
             self.addressed(endpoint, limit)
+        } else if self.work.book.is_some() {
+            self.open_messages(endpoint, limit)
         } else if flow.is_request_response() || !(io.is_batched() || io.discard) {
             let pairs = paths::pairs(flow, &plan.local);
             by_method!(io, plan.recv_timeout, pairs, endpoint, |endpoint| self
@@ -175,6 +179,7 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         let (rings, run) = self.parts(limit);
         let ended = stream::send(&mut endpoint, needed(&mut rings.send)?, run);
         let ended = ended.map_err(blame(flow))?;
+        self.prelude.over();
         Ok(self.parted_from(endpoint, ended))
     }
 

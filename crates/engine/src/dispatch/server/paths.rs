@@ -93,6 +93,7 @@ impl<P: Prelude> Going<'_, '_, P> {
         let flow = self.work.job.flow;
         let (work, run) = self.parts(limit);
         let ended = stream::send(&mut endpoint, needed(&mut work.rings.send)?, run);
+        self.prelude.over();
         // Over a connection that promises nothing netperf goes when its time is over, and
         // what is still on its way finds nobody.
         let unreliable = !self.work.job.transport.row().reliable;
@@ -208,6 +209,7 @@ impl<P: Prelude> Going<'_, '_, P> {
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ended::ByPeer,
             other => other.map_err(blame(flow))?,
         };
+        self.prelude.over();
         self.work.counts = endpoint.counts();
         let facts = endpoint.facts();
         drop(endpoint.part());

@@ -12,6 +12,7 @@ mod ends;
 mod flows;
 mod list;
 mod one_way;
+mod rate;
 mod results;
 mod series;
 mod test;
@@ -27,6 +28,7 @@ use crate::control::Whose;
 use crate::view::View;
 use ends::End;
 pub(crate) use list::list;
+use rate::{Rate, Rated};
 use results::{Confidence, Interval, Latency, Mean, Run};
 use test::Test;
 
@@ -145,6 +147,9 @@ struct Document<'a> {
     iterations: Vec<Run<'a>>,
     intervals: Vec<Interval>,
     latency: Option<Latency>,
+    service_time: Option<Latency>,
+    lateness: Option<Latency>,
+    rate: Option<Rate>,
     confidence: Option<Confidence>,
     calibration: Option<Calibration>,
     warnings: Vec<Doubt<'a>>,
@@ -167,6 +172,9 @@ object!(Document<'_> {
     iterations,
     intervals,
     latency,
+    service_time,
+    lateness,
+    rate,
     confidence,
     calibration,
     warnings,
@@ -264,6 +272,9 @@ impl<'a> Document<'a> {
             iterations: Vec::new(),
             intervals: Vec::new(),
             latency: None,
+            service_time: None,
+            lateness: None,
+            rate: None,
             confidence: None,
             calibration: None,
             warnings: Vec::new(),
@@ -318,6 +329,10 @@ impl<'a> Document<'a> {
             .map(|(interval, number)| Interval::of(plan, report, number, interval))
             .collect();
         self.latency = so_far.latency.map(Latency::of);
+        let rated = Rated::of(plan, so_far.iterations);
+        self.rate = rated.rate;
+        self.service_time = rated.service_time;
+        self.lateness = rated.lateness;
     }
 }
 
@@ -327,6 +342,11 @@ pub const FELL_BACK: &str = "the connection fell back to plain TCP: the figures 
 /// What is said where the times of operations come of a clock that cannot be trusted.
 pub const CLOCK_WENT_WRONG: &str = "the processor's counter and the system's clock disagree by more than 0.1 %: \
      the times of operations are doubtful";
+/// What a warning says.
+#[must_use]
+pub fn words(warning: &Warning) -> &str {
+    doubt(warning).message
+}
 
 fn doubt(warning: &Warning) -> Doubt<'_> {
     match warning {
@@ -341,6 +361,18 @@ fn doubt(warning: &Warning) -> Doubt<'_> {
         Warning::ClockWentWrong => Doubt {
             code: "clock_went_wrong",
             message: CLOCK_WENT_WRONG,
+        },
+        Warning::GeneratorLate(how) => Doubt {
+            code: "generator_late",
+            message: how,
+        },
+        Warning::RateMissed(how) => Doubt {
+            code: "rate_missed",
+            message: how,
+        },
+        Warning::Unanswered(how) => Doubt {
+            code: "unanswered",
+            message: how,
         },
         Warning::PeerLost(how) => Doubt {
             code: "peer_lost",

@@ -623,6 +623,30 @@ impl Latency {
     }
 }
 
+impl Latency {
+    /// Of times of which only a few are known: no range can be told.
+    pub(super) fn of_points(
+        count: u64,
+        max: Option<u64>,
+        mean: Option<f64>,
+        quantile: impl Fn(f64) -> Option<f64>,
+    ) -> Self {
+        let percentile = |percent: f64| Percentile {
+            percent,
+            nanoseconds: quantile(percent / 100.0),
+        };
+        Self {
+            count,
+            min_nanoseconds: None,
+            max_nanoseconds: max,
+            mean_nanoseconds: mean,
+            standard_deviation_nanoseconds: None,
+            percentiles: PERCENTILES.into_iter().map(percentile).collect(),
+            buckets: Vec::new(),
+        }
+    }
+}
+
 impl Confidence {
     pub(super) fn of(reached: Reached) -> Self {
         Self {

@@ -1,0 +1,179 @@
+//! When requests are due: evenly, or at random as from many clients.
+
+use netperf_model::{Arrival, RatePlan};
+
+/// Nanoseconds of a second.
+pub(crate) const SECOND: f64 = 1e9;
+
+/// The times at which requests are due, nanoseconds since the beginning, one after the other.
+#[derive(Clone, Debug)]
+pub struct Arrivals {
+    /// The mean time between two.
+    interval: f64,
+    /// How many were taken.
+    taken: u64,
+    /// When the next is due.
+    next: f64,
+    /// Where random times come from; `None` where all are the same.
+    random: Option<Random>,
+}
+
+impl Arrivals {
+    /// The times that a plan asks for.
+    #[must_use]
+    pub fn new(plan: &RatePlan) -> Self {
+        let interval = SECOND / plan.per_second;
+        let mut random = match plan.arrival {
+            Arrival::Constant => None,
+            Arrival::Poisson => Some(Random(plan.seed.unwrap_or(0))),
+        };
+        let next = random.as_mut().map_or(0.0, |random| random.time(interval));
+        Self {
+            interval,
+            taken: 0,
+            next,
+            random,
+        }
+    }
+
+    /// When the next request is due.
+    #[inline]
+    #[must_use]
+    pub fn next_due(&self) -> u64 {
+        nanos(self.next)
+    }
+
+    /// The request that was due next is under way.
+    #[inline]
+    #[expect(clippy::cast_precision_loss, reason = "no run sends 2^53 requests")]
+    pub fn take(&mut self) {
+        self.taken += 1;
+        self.next = match &mut self.random {
+            // Not added up: nothing drifts.
+            None => self.taken as f64 * self.interval,
+            Some(random) => self.next + random.time(self.interval),
+        };
+    }
+
+    /// How many are due until then and were not taken; of random ones as many as are to be
+    /// expected.
+    #[must_use]
+    pub fn missed(&self, now: u64) -> u64 {
+        if self.next_due() > now {
+            return 0;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "2^53 ns are three months")]
+        let behind = now as f64 - self.next;
+        nanos(behind / self.interval) + 1
+    }
+}
+
+/// Nanoseconds, or a count, without the fraction.
+#[inline]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "times and counts from 0; the cast saturates"
+)]
+pub(crate) const fn nanos(figure: f64) -> u64 {
+    figure as u64
+}
+
+/// SplitMix64: a small generator whose whole state is one number.
+///
+/// G. Steele, D. Lea, C. Flood: Fast Splittable Pseudorandom Number Generators, 2014.
+#[derive(Clone, Copy, Debug)]
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// An exponentially distributed time.
+    #[expect(clippy::cast_precision_loss, reason = "the 53 bits that are taken fit")]
+    fn time(&mut self, mean: f64) -> f64 {
+        const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
+        // From above 0 up to 1: the logarithm is finite.
+        let share = ((self.next() >> 11) + 1) as f64 * STEP;
+        -share.ln() * mean
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netperf_model::RateUnit;
+
+    fn plan(per_second: f64, arrival: Arrival) -> RatePlan {
+        RatePlan {
+            per_second,
+            unit: RateUnit::Transactions,
+            arrival,
+            seed: Some(7),
+        }
+    }
+
+    fn times(plan: &RatePlan, number: usize) -> Vec<u64> {
+        let mut arrivals = Arrivals::new(plan);
+        (0..number)
+            .map(|_| {
+                let due = arrivals.next_due();
+                arrivals.take();
+                due
+            })
+            .collect()
+    }
+
+    #[test]
+    fn constant_arrivals_lie_on_a_grid_that_does_not_drift() {
+        let times = times(&plan(3.0, Arrival::Constant), 3_000_001);
+        assert_eq!(&times[..3], [0, 333_333_333, 666_666_666]);
+        assert_eq!(times[3_000_000], 1_000_000_000_000_000);
+    }
+
+    #[test]
+    fn poisson_arrivals_have_the_mean_and_the_spread_of_their_distribution() {
+        let number = 200_000;
+        let times = times(&plan(1000.0, Arrival::Poisson), number + 1);
+        let gaps: Vec<f64> = times
+            .windows(2)
+            .map(|pair| (pair[1] - pair[0]) as f64)
+            .collect();
+        let mean = gaps.iter().sum::<f64>() / number as f64;
+        let square = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / number as f64;
+        // The deviation of an exponential distribution is its mean.
+        assert!((mean - 1e6).abs() < 1e4, "{mean}");
+        assert!((square.sqrt() - 1e6).abs() < 2e4, "{}", square.sqrt());
+    }
+
+    #[test]
+    fn the_generator_is_the_one_of_the_paper() {
+        let mut random = Random(1_234_567);
+        assert_eq!(random.next(), 6_457_827_717_110_365_317);
+        assert_eq!(random.next(), 3_203_168_211_198_807_973);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_times_and_another_one_does_not() {
+        let seven = plan(10.0, Arrival::Poisson);
+        let eight = RatePlan {
+            seed: Some(8),
+            ..seven
+        };
+        assert_eq!(times(&seven, 50), times(&seven, 50));
+        assert_ne!(times(&seven, 50), times(&eight, 50));
+    }
+
+    #[test]
+    fn what_was_due_and_not_taken_is_missed() {
+        let mut arrivals = Arrivals::new(&plan(1000.0, Arrival::Constant));
+        arrivals.take();
+        assert_eq!(arrivals.missed(999_999), 0);
+        assert_eq!(arrivals.missed(1_000_000), 1);
+        assert_eq!(arrivals.missed(4_500_000), 4);
+    }
+}

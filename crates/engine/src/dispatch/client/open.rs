@@ -1,0 +1,72 @@
+//! Requests that are sent at times of their own.
+
+use std::os::fd::BorrowedFd;
+
+use netperf_os::Socket;
+use netperf_os::io::set_nonblocking;
+use netperf_transport::Endpoint;
+use netperf_transport::meeting::OnSocket;
+use netperf_transport::udp::Aimed;
+
+use super::Going;
+use crate::arrivals::Arrivals;
+use crate::client::Moved;
+use crate::dispatch::{blame, needed};
+use crate::error::{EngineError, Operation};
+use crate::limit::Limit;
+use crate::prelude::Prelude;
+use crate::rated::Polling;
+use crate::record::Recorder;
+use crate::stop::Ended;
+use crate::workload::open;
+
+impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
+    /// Requests and responses over a connection.
+    pub(super) fn open_loop<E: Endpoint + OnSocket, L: Limit>(
+        &mut self,
+        mut endpoint: E,
+        limit: &L,
+    ) -> Result<(Ended, Socket), EngineError> {
+        let ended = self.at_their_times(&mut endpoint, limit)?;
+        Ok((ended, endpoint.into_socket()))
+    }
+
+    /// Requests and responses as datagrams.
+    pub(super) fn open_messages<E: Aimed, L: Limit>(
+        mut self,
+        mut endpoint: E,
+        limit: &L,
+    ) -> Result<Moved, EngineError> {
+        let ended = self.at_their_times(&mut endpoint, limit)?;
+        Ok(self.parted_from(endpoint, ended))
+    }
+
+    fn at_their_times<E: Endpoint + OnSocket, L: Limit>(
+        &mut self,
+        endpoint: &mut E,
+        limit: &L,
+    ) -> Result<Ended, EngineError> {
+        let plan = self.work.plan;
+        let (Some(rate), Some(mut book)) = (&plan.local.rate, self.work.book.take()) else {
+            // Who comes here has both.
+            return Ok(Ended::Complete);
+        };
+        let mut arrivals = Arrivals::new(rate);
+        let waits = |fd: BorrowedFd<'_>| fd.try_clone_to_owned();
+        let socket = waits(endpoint.fd()).map_err(Operation::Create.failed())?;
+        let mut ticker = Polling::new(socket, plan.local.io.method);
+        let patience = plan
+            .recv_timeout
+            .filter(|_| !plan.transport.row().reliable)
+            .map(|patience| u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX));
+        set_nonblocking(endpoint.fd(), true).map_err(Operation::Create.failed())?;
+        let (rings, run) = self.parts(limit);
+        let rings = (needed(&mut rings.send)?, needed(&mut rings.recv)?);
+        let account = (&mut arrivals, &mut book);
+        let ended = open::client(endpoint, rings, account, (&mut ticker, patience), run);
+        // What follows waits in its calls; a socket that is gone needs neither.
+        drop(set_nonblocking(endpoint.fd(), false));
+        self.work.book = Some(book);
+        ended.map_err(blame(plan.flow))
+    }
+}

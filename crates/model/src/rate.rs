@@ -1,0 +1,400 @@
+//! Keeping to a rate: what is asked for, what came of it, and what is to be doubted then.
+
+use std::fmt;
+
+use crate::figures::count;
+use crate::latency::Latency;
+use crate::outcome::{Iteration, Warning};
+use crate::plan::TestPlan;
+
+/// What a rate counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RateUnit {
+    /// Requests sent, in request/response tests.
+    Transactions,
+    /// Bits of data, in tests that send one way.
+    Bits,
+    /// Messages, in tests that send them one way.
+    Packets,
+}
+
+impl RateUnit {
+    /// Its name in output, without "per second".
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Transactions => "transactions",
+            Self::Bits => "bits",
+            Self::Packets => "packets",
+        }
+    }
+
+    /// Its number in messages; `None` for what only netperf itself keeps to.
+    #[must_use]
+    pub const fn code(self) -> Option<u8> {
+        match self {
+            Self::Transactions => None,
+            Self::Bits => Some(1),
+            Self::Packets => Some(2),
+        }
+    }
+
+    /// The unit of this number.
+    #[must_use]
+    pub const fn from_code(code: u8) -> Option<Self> {
+        match code {
+            1 => Some(Self::Bits),
+            2 => Some(Self::Packets),
+            _ => None,
+        }
+    }
+}
+
+/// How the times between requests are spread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Arrival {
+    /// They are all the same.
+    #[default]
+    Constant,
+    /// They are exponentially distributed, as between requests that know nothing of each
+    /// other.
+    Poisson,
+}
+
+impl Arrival {
+    /// The words for them.
+    pub const WORDS: [&'static str; 2] = ["constant", "poisson"];
+
+    /// Its word.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Constant => Self::WORDS[0],
+            Self::Poisson => Self::WORDS[1],
+        }
+    }
+
+    /// What a word means.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        let mut all = [Self::Constant, Self::Poisson].into_iter();
+        all.find(|arrival| arrival.label() == word)
+    }
+}
+
+/// The rate that an end keeps to when it sends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RatePlan {
+    /// So much a second; above 0.
+    pub per_second: f64,
+    /// Of this.
+    pub unit: RateUnit,
+    /// How the times between requests are spread.
+    pub arrival: Arrival,
+    /// Where the random times start from; `None` until somebody has drawn one.
+    pub seed: Option<u64>,
+}
+
+/// A few points of a distribution that was measured elsewhere, nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Points {
+    /// How many times were measured.
+    pub count: u64,
+    /// Their mean.
+    pub mean: f64,
+    /// The quantiles of [`Points::SHARES`].
+    pub quantiles: [u64; 4],
+    /// The longest.
+    pub max: u64,
+}
+
+impl Points {
+    /// The shares whose quantiles are told.
+    pub const SHARES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+
+    /// The points of a distribution.
+    #[must_use]
+    pub fn of(times: &Latency) -> Self {
+        Self {
+            count: times.count,
+            mean: times.mean().unwrap_or(0.0),
+            quantiles: Self::SHARES.map(|share| times.quantile(share).map_or(0, whole)),
+            max: times.max,
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "nanoseconds from 0, far below 2^63; the cast saturates"
+)]
+const fn whole(nanos: f64) -> u64 {
+    nanos as u64
+}
+
+/// How late messages were sent: the time between when each was due and when the kernel
+/// was given its first byte.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Lateness {
+    /// All of it, as netperf measured it.
+    Whole(Latency),
+    /// What netserver told.
+    Told(Points),
+}
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Self::Whole(Latency::default())
+    }
+}
+
+impl Lateness {
+    /// How many messages it is of.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        match self {
+            Self::Whole(times) => times.count,
+            Self::Told(points) => points.count,
+        }
+    }
+
+    /// The time that a share `p` (0 to 1) of all does not exceed, nanoseconds; `None` where
+    /// that was not measured, or not told.
+    #[must_use]
+    pub fn quantile(&self, p: f64) -> Option<f64> {
+        match self {
+            Self::Whole(times) => times.quantile(p),
+            Self::Told(points) => {
+                let told = Points::SHARES.iter().zip(points.quantiles);
+                let mut told = told.chain(std::iter::once((&1.0, points.max)));
+                let found = told.find(|(share, _)| (**share - p).abs() < 1e-9)?;
+                (points.count > 0).then(|| count(found.1))
+            }
+        }
+    }
+
+    /// The mean, nanoseconds.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        match self {
+            Self::Whole(times) => times.mean(),
+            Self::Told(points) => (points.count > 0).then_some(points.mean),
+        }
+    }
+}
+
+/// What keeping to a rate came to, at the end that sends.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Paced {
+    /// What was due while it was sending, in the unit of the rate.
+    pub due: u64,
+    /// What was sent of it.
+    pub sent: u64,
+    /// For how long it was sending, seconds.
+    pub seconds: f64,
+    /// Requests that had to wait for room: in the socket, or among those in flight.
+    pub held_back: u64,
+    /// Requests without a response when the run was over.
+    pub unanswered: u64,
+    /// The most requests in flight at the same time.
+    pub most_in_flight: u64,
+    /// How late messages were sent.
+    pub lateness: Lateness,
+    /// From the moment when a request was really sent to its response; `None` where there
+    /// are no responses.
+    pub service: Option<Latency>,
+}
+
+impl Paced {
+    /// What was sent per second, in the unit of the rate; `None` when nothing could be.
+    #[must_use]
+    pub fn rate(&self) -> Option<f64> {
+        (self.seconds > 0.0).then(|| count(self.sent) / self.seconds)
+    }
+
+    /// Takes in what another iteration came to.
+    pub fn merge(&mut self, other: &Self) {
+        self.due += other.due;
+        self.sent += other.sent;
+        self.seconds += other.seconds;
+        self.held_back += other.held_back;
+        self.unanswered += other.unanswered;
+        self.most_in_flight = self.most_in_flight.max(other.most_in_flight);
+        match (&mut self.lateness, &other.lateness) {
+            (Lateness::Whole(all), Lateness::Whole(more)) => all.merge(more),
+            // Points of two distributions are not those of both.
+            (own, other) => *own = other.clone(),
+        }
+        match (&mut self.service, &other.service) {
+            (Some(all), Some(more)) => all.merge(more),
+            (own @ None, Some(more)) => *own = Some(more.clone()),
+            (_, None) => {}
+        }
+    }
+}
+
+/// The rate that some end of a test keeps to.
+#[must_use]
+pub fn asked(plan: &TestPlan) -> Option<&RatePlan> {
+    plan.local.rate.as_ref().or(plan.remote.rate.as_ref())
+}
+
+/// What keeping to a rate came to over all iterations; `None` where nothing was to be kept
+/// to, or nobody told.
+#[must_use]
+pub fn over_all(runs: &[Iteration]) -> Option<Paced> {
+    let mut each = runs.iter().filter_map(|run| {
+        let remote = run.remote.as_ref().and_then(|remote| remote.paced.as_ref());
+        run.local.paced.as_ref().or(remote)
+    });
+    let mut all = each.next()?.clone();
+    each.for_each(|more| all.merge(more));
+    Some(all)
+}
+
+/// The share of the latency that our own lateness may reach, at the 99.9th percentile.
+const MATTERS: f64 = 0.1;
+/// The share of what was due that must have been sent.
+const ENOUGH: f64 = 0.99;
+/// The 99.9th percentile.
+const P999: f64 = 0.999;
+
+/// What is to be doubted about a run that was to keep to a rate.
+#[must_use]
+pub fn doubts(plan: &TestPlan, runs: &[Iteration], latency: Option<&Latency>) -> Vec<Warning> {
+    let (Some(asked), Some(paced)) = (asked(plan), over_all(runs)) else {
+        return Vec::new();
+    };
+    let late = latency
+        .filter(|_| asked.unit == RateUnit::Transactions)
+        .and_then(|latency| lateness_matters(&paced, latency));
+    let slow = is_short(plan, asked, &paced).then(|| {
+        let (sent, due, unit) = (paced.sent, paced.due, asked.unit.label());
+        Warning::RateMissed(format!(
+            "{sent} of the {due} {unit} that were due were sent: the rate was too high for this \
+             path or this host"
+        ))
+    });
+    let unanswered = (paced.unanswered > 0).then(|| {
+        let lost = if plan.transport.row().reliable {
+            ""
+        } else {
+            ", and what was lost on the way makes later responses look late"
+        };
+        Warning::Unanswered(format!(
+            "{} requests had no response when the run was over: the latency has none of \
+             them{lost}",
+            paced.unanswered
+        ))
+    });
+    late.into_iter().chain(slow).chain(unanswered).collect()
+}
+
+fn lateness_matters(paced: &Paced, latency: &Latency) -> Option<Warning> {
+    let (late, all) = (paced.lateness.quantile(P999)?, latency.quantile(P999)?);
+    (late > MATTERS * all).then(|| {
+        let cause = match paced.held_back {
+            0 => String::new(),
+            held => format!(" ({held} requests waited for room on the connection)"),
+        };
+        Warning::GeneratorLate(format!(
+            "netperf itself was late: 99.9 percent of requests left within {} of the time they \
+             were due, which matters in a latency of {}{cause}",
+            Micros(late),
+            Micros(all)
+        ))
+    })
+}
+
+/// Whether too little was sent. One message is none too few: the last may be due as the
+/// time ends.
+fn is_short(plan: &TestPlan, asked: &RatePlan, paced: &Paced) -> bool {
+    let message = match asked.unit {
+        RateUnit::Transactions | RateUnit::Packets => 1.0,
+        RateUnit::Bits => {
+            let end = if plan.local.rate.is_some() {
+                &plan.local
+            } else {
+                &plan.remote
+            };
+            f64::from(end.send.size.unwrap_or(0)) * 8.0
+        }
+    };
+    let missing = count(paced.due.saturating_sub(paced.sent));
+    missing > message && count(paced.sent) < ENOUGH * count(paced.due)
+}
+
+/// Nanoseconds as microseconds, for reading.
+struct Micros(f64);
+
+impl fmt::Display for Micros {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.1} us", self.0 / 1000.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::latency::Bucket;
+
+    fn times(count: u64, nanos: u64) -> Latency {
+        Latency {
+            buckets: vec![Bucket {
+                from: nanos,
+                to: nanos,
+                count,
+            }],
+            count,
+            min: nanos,
+            max: nanos,
+            sum: nanos as f64 * count as f64,
+            sum_of_squares: 0.0,
+            clock_error: 0.0,
+        }
+    }
+
+    #[test]
+    fn a_lateness_of_a_tenth_of_the_latency_matters_and_less_does_not() {
+        let paced = Paced {
+            lateness: Lateness::Whole(times(1000, 1000)),
+            ..Paced::default()
+        };
+        assert!(lateness_matters(&paced, &times(1000, 9_999)).is_some());
+        assert!(lateness_matters(&paced, &times(1000, 10_001)).is_none());
+    }
+
+    #[test]
+    fn a_told_distribution_knows_only_its_points() {
+        let told = Lateness::Told(Points {
+            count: 10,
+            mean: 2.0,
+            quantiles: [1, 2, 3, 4],
+            max: 9,
+        });
+        assert_eq!(told.quantile(0.99), Some(3.0));
+        assert_eq!(told.quantile(1.0), Some(9.0));
+        assert_eq!(told.quantile(0.75), None);
+        assert_eq!(Lateness::Told(Points::default()).quantile(0.5), None);
+    }
+
+    #[test]
+    fn iterations_add_up() {
+        let one = Paced {
+            due: 10,
+            sent: 9,
+            seconds: 1.0,
+            most_in_flight: 4,
+            lateness: Lateness::Whole(times(9, 5)),
+            service: Some(times(9, 7)),
+            ..Paced::default()
+        };
+        let mut all = one.clone();
+        all.merge(&one);
+        assert_eq!((all.due, all.sent, all.most_in_flight), (20, 18, 4));
+        assert_eq!(all.lateness.count(), 18);
+        assert_eq!(all.service.as_ref().map(|times| times.count), Some(18));
+        assert_eq!(all.rate(), Some(9.0));
+    }
+}

@@ -1,0 +1,53 @@
+//! Selectors that the original does not have: keeping to a rate, and what came of it.
+//!
+//! They count wherever names are read; `all` and `?`, which scripts know, leave them out.
+
+use netperf_model::rate::{asked, over_all};
+use netperf_model::{Paced, RatePlan};
+
+use crate::selectors::{Need, Selector, row};
+use crate::values::{NOT_MEASURED, Value, text};
+use crate::view::View;
+
+/// Every one, in order.
+#[rustfmt::skip]
+pub(crate) static RATE: &[Selector] = &[
+    row("ASKED_RATE", ["Asked", "Rate", "Per", "Second"], "of RATE_UNIT per second", "%.2f", 0, Need::Nothing,
+        |v| plan(v, |rate| Value::Real(rate.per_second)),
+        "the rate that was asked for; with --rate, as all of these"),
+    row("RATE_UNIT", ["Rate", "Unit", "", ""], "", "%s", 0, Need::Nothing,
+        |v| plan(v, |rate| text(rate.unit.label())),
+        "what the rate counts: transactions, bits or packets"),
+    row("OFFERED_RATE", ["Offered", "Rate", "Per", "Second"], "of RATE_UNIT per second", "%.2f", 0, Need::Nothing,
+        |v| came(v, |paced| paced.rate().map_or(NOT_MEASURED, Value::Real)),
+        "the rate at which they were sent, all iterations"),
+    row("ARRIVAL", ["Arrival", "", "", ""], "", "%s", 0, Need::Nothing,
+        |v| plan(v, |rate| text(rate.arrival.label())),
+        "how requests were spread: constant or poisson"),
+    row("RATE_SEED", ["Rate", "Seed", "", ""], "", "%s", 0, Need::Nothing,
+        |v| plan(v, |rate| rate.seed.map_or(NOT_MEASURED, |seed| text(&seed.to_string()))),
+        "where the random times of --arrival poisson started from"),
+    row("REQUESTS_HELD_BACK", ["Requests", "Held", "Back", ""], "requests", "%d", 0, Need::Nothing,
+        |v| came(v, |paced| whole(paced.held_back)),
+        "requests that were due and waited for room on the connection, all iterations"),
+    row("REQUESTS_UNANSWERED", ["Requests", "Unanswered", "", ""], "requests", "%d", 0, Need::Nothing,
+        |v| came(v, |paced| whole(paced.unanswered)),
+        "requests without a response when the run was over, all iterations"),
+    row("MOST_IN_FLIGHT", ["Most", "Requests", "In", "Flight"], "requests", "%d", 0, Need::Nothing,
+        |v| came(v, |paced| whole(paced.most_in_flight)),
+        "the most requests in flight at the same time, all iterations"),
+];
+
+fn plan(view: &View<'_>, value: impl Fn(&RatePlan) -> Value) -> Value {
+    asked(view.plan()).map_or(NOT_MEASURED, value)
+}
+
+fn came(view: &View<'_>, value: impl Fn(&Paced) -> Value) -> Value {
+    over_all(&view.outcome.iterations)
+        .as_ref()
+        .map_or(NOT_MEASURED, value)
+}
+
+fn whole(number: u64) -> Value {
+    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+}

@@ -35,11 +35,15 @@ struct Target {
 impl Target {
     fn new() -> Self {
         let server = Netserver::start(&ours(), &Place::Here);
-        let target = Self {
-            descriptors: procfs::descriptors(server.pid()),
+        let mut target = Self {
+            descriptors: 0,
             server,
         };
+        // It has all that it needs for itself when it has served somebody.
         target.serves();
+        let alone = eventually(seconds(10), || target.server.sessions().is_empty());
+        assert!(alone, "a session is left");
+        target.descriptors = procfs::descriptors(target.server.pid());
         target
     }
 

@@ -11,6 +11,8 @@ pub(super) fn refuse(args: &Args, transport: TransportId) -> Result<(), CliError
     let domain = transport.row().domain;
     let encrypts = matches!(transport, TransportId::Tls | TransportId::Ktls);
     let has_devices = matches!(domain, Domain::Link | Domain::Atm);
+    // What XTI calls a device is the provider of its transport.
+    let has_providers = matches!(transport, TransportId::XtiTcp | TransportId::XtiUdp);
     let device = typed.device.local.is_some() || typed.device.remote.is_some();
     let unit = typed.unit.local.is_some() || typed.unit.remote.is_some();
     let options = [
@@ -25,9 +27,9 @@ pub(super) fn refuse(args: &Args, transport: TransportId) -> Result<(), CliError
             "only IP has it",
         ),
         (
-            device && !has_devices,
+            device && !has_devices && !has_providers,
             "--device",
-            "only LLC and ATM have one: --bind-device is for the others",
+            "only LLC, ATM and XTI have one: --bind-device is for the others",
         ),
         (
             unit && !has_devices,

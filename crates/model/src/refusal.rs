@@ -59,8 +59,6 @@ fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option
         Feature::Segments => no_segments(plan, end, way),
         Feature::Splice => no_splice(plan, end, way),
         Feature::FlowLabel => no_flow_label(plan),
-        // Every socket takes it, and TCP and the queue fq heed it.
-        Feature::Pacing => None,
         Feature::QuickAck | Feature::NotSentLowAt => {
             (!is_tcp(plan.transport)).then_some("only TCP has it")
         }
@@ -68,7 +66,8 @@ fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option
         Feature::Pages if end.series.is_none() => None,
         Feature::Pages | Feature::Series => no_series(plan),
         Feature::Rate => end.rate.as_ref().and_then(|rate| no_rate(plan, end, rate)),
-        Feature::BusyPoll | Feature::Device | Feature::Mark => {
+        // Every socket takes a pacing rate; TCP and the queue fq heed it, and nobody else.
+        Feature::BusyPoll | Feature::Device | Feature::Mark | Feature::Pacing => {
             (!plan.transport.is_inet()).then_some("only IP has it")
         }
         Feature::Sequence => no_sequence(plan, end, way),

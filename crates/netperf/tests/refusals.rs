@@ -33,6 +33,7 @@ const ANOTHER_MAKE: &str = "of another make";
 
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
+    ("arrival", Test, "-t UDP_STREAM --rate 1M --arrival poisson", "for requests"),
     ("batch", Test, "-t TCP_STREAM --batch 8", "only over UDP"),
     ("batch", Test, "-t UDP_RR --batch 8", "one way"),
     ("batch", Peer, "-t UDP_STREAM --batch 8", ANOTHER_MAKE),
@@ -79,11 +80,11 @@ const ROWS: &[Row] = &[
     ("rate", Test, "-t TCP_RR --rate 5kpps", "leave out pps"),
     ("rate", Test, "-t TCP_STREAM --rate 5kpps", "a byte stream has no packets"),
     ("rate", Peer, "-t TCP_MAERTS --rate 5M", ANOTHER_MAKE),
-    ("arrival", Test, "-t UDP_STREAM --rate 5kpps --arrival poisson", "evenly spaced"),
     ("remote-cpus", Test, "-t OMNI --remote-cpus 0 -- -T unix-dgram -d send", NO_FLOWS),
     ("remote-cpus", Peer, "-t TCP_RR --remote-cpus 0", ANOTHER_MAKE),
     ("remote-cpus", Kernel, "-t TCP_RR --remote-cpus 100000", "cannot place threads"),
-    ("remote-pacing-rate", Peer, "-t TCP_MAERTS --remote-pacing-rate 1M", ANOTHER_MAKE),
+    ("remote-pacing-rate", Test, "-t STREAM_STREAM --remote-pacing-rate 5000", "only IP"),
+    ("remote-pacing-rate", Peer, "-t TCP_STREAM --remote-pacing-rate 5000", ANOTHER_MAKE),
     ("sap", Test, "-t TCP_RR --sap 4", "only LLC"),
     ("segment-offload", Test, "-t TCP_STREAM --segment-offload on", "only over UDP"),
     ("segment-offload", Peer, "-t UDP_STREAM --segment-offload on", ANOTHER_MAKE),
@@ -115,8 +116,11 @@ const NOBODY_LACKS: &[(&str, &str)] = &[
         "json-stream",
         "printed by netperf alone, whatever was measured",
     ),
+    (
+        "seed",
+        "belongs to --arrival, which has rows; alone it is a wrong command line",
+    ),
     ("series-flows", "a bound for --series, which has rows"),
-    ("seed", "a number for --rate, which has rows"),
     ("list", "runs no test: it tells what can be run"),
 ];
 

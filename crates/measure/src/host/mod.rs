@@ -21,17 +21,22 @@ use netperf_os::system::{self, Names};
 const LOOKED_AT: u64 = 16 * 1024;
 
 /// The facts of this host; those of the interface are of the one that has the first
-/// of `local_addresses` that is an address of this host.
+/// of `local_addresses` that is an address of this host. Settings are left out.
 #[must_use]
 pub fn facts(local_addresses: &[IpAddr]) -> HostFacts {
-    let kernel = Kernel {
-        names: system::names(),
-        addresses: net::interface_addresses().unwrap_or_default(),
-        driver_info: &net::driver_info,
-        offload: &net::offload,
-        qdisc: &qdisc::root_of,
-    };
-    collect(Path::new("/"), &kernel, local_addresses)
+    collect(Path::new("/"), &Kernel::here(), local_addresses)
+}
+
+/// The same with the settings of the host: some forty files and a question to the kernel
+/// more, for who can tell them to somebody.
+#[must_use]
+pub fn facts_and_settings(local_addresses: &[IpAddr]) -> HostFacts {
+    let (root, kernel) = (Path::new("/"), Kernel::here());
+    let interface = kernel.interface(local_addresses);
+    HostFacts {
+        settings: Some(settings::of(root, &kernel, interface)),
+        ..collect(root, &kernel, local_addresses)
+    }
 }
 
 /// The name of the interface that has an address; `None` when none has.
@@ -50,11 +55,28 @@ struct Kernel<'a> {
     qdisc: &'a dyn Fn(&str) -> io::Result<String>,
 }
 
+impl Kernel<'_> {
+    fn here() -> Self {
+        Self {
+            names: system::names(),
+            addresses: net::interface_addresses().unwrap_or_default(),
+            driver_info: &net::driver_info,
+            offload: &net::offload,
+            qdisc: &qdisc::root_of,
+        }
+    }
+
+    /// The interface that has the first of these addresses that is one of this host.
+    fn interface(&self, local_addresses: &[IpAddr]) -> Option<&str> {
+        local_addresses
+            .iter()
+            .find_map(|address| interface::name_of(&self.addresses, *address))
+    }
+}
+
 fn collect(root: &Path, kernel: &Kernel<'_>, local_addresses: &[IpAddr]) -> HostFacts {
     let cpu = machine::cpu(root);
-    let name = local_addresses
-        .iter()
-        .find_map(|address| interface::name_of(&kernel.addresses, *address));
+    let name = kernel.interface(local_addresses);
     HostFacts {
         sysname: tidy(&kernel.names.sysname),
         release: tidy(&kernel.names.release),
@@ -67,7 +89,7 @@ fn collect(root: &Path, kernel: &Kernel<'_>, local_addresses: &[IpAddr]) -> Host
             .map(|name| interface::facts(root, name, (kernel.driver_info)(name).ok()))
             .unwrap_or_default(),
         security: security::facts(root),
-        settings: Some(settings::of(root, kernel, name)),
+        settings: None,
     }
 }
 

@@ -33,6 +33,18 @@ impl Root {
     }
 
     fn facts(&self, driver: Option<&DriverInfo>) -> HostFacts {
+        self.asked(driver, |root, kernel| {
+            collect(root, kernel, &[Ipv4Addr::new(192, 0, 2, 1).into()])
+        })
+    }
+
+    fn settings(&self) -> Vec<(String, String)> {
+        self.asked(None, |root, kernel| {
+            settings::of(root, kernel, Some("eth0"))
+        })
+    }
+
+    fn asked<T>(&self, driver: Option<&DriverInfo>, ask: impl Fn(&Path, &Kernel<'_>) -> T) -> T {
         let kernel = Kernel {
             names: Names {
                 sysname: "Linux".to_owned(),
@@ -54,7 +66,7 @@ impl Root {
             },
             qdisc: &|name| Ok(format!("fq_codel of {name}")),
         };
-        collect(&self.0, &kernel, &[Ipv4Addr::new(192, 0, 2, 1).into()])
+        ask(&self.0, &kernel)
     }
 }
 
@@ -275,7 +287,7 @@ fn settings_are_those_that_the_host_has() {
         ("sys/class/net/eth0/queues/tx-0/xps_cpus", "0"),
         ("sys/class/net/eth0/queues/tx-1/xps_cpus", "0"),
     ]);
-    let settings = root.facts(None).settings.unwrap();
+    let settings = root.settings();
     let told: Vec<String> = settings
         .iter()
         .map(|(name, value)| format!("{name}={value}"))

@@ -22,7 +22,7 @@ pub(super) fn local(wanted: bool, hosts: &Hosts) -> HostFacts {
     }
     let bound = Some(hosts.local.address).filter(|address| !address.is_unspecified());
     let address = bound.or_else(|| route(hosts));
-    host::facts(address.as_slice())
+    host::facts_and_settings(address.as_slice())
 }
 
 /// The address that the kernel gives to what goes to netserver.

@@ -4,11 +4,9 @@
 use std::time::Duration;
 
 use netperf_testkit::process::signal;
-use netperf_testkit::schema::Schema;
 use netperf_testkit::{
     Finished, Invocation, Netserver, Place, Programs, Running, Scratch, Values, eventually, require,
 };
-use serde_json::Value;
 
 /// Exit status for what an end cannot do.
 const UNSUPPORTED: i32 = 3;
@@ -64,16 +62,6 @@ fn agree(values: &Values, sends: bool, receives: bool, account: &str) {
         assert_eq!(sent, received, "{account}");
         assert_eq!(sent > 0, used, "{account}");
     }
-}
-
-fn document(finished: &Finished) -> Value {
-    let schema = include_str!("../../../docs/schema/netperf-1.schema.json");
-    let document: Value = serde_json::from_str(&finished.stdout).expect("a document");
-    assert_eq!(
-        Schema::parse(schema).faults(&document),
-        Vec::<String>::new()
-    );
-    document
 }
 
 const TESTS: [(&str, bool, bool); 3] = [
@@ -217,7 +205,7 @@ fn confidence_repeats_a_test_of_many_flows_over_the_same_control_connections() {
         let server = Netserver::start(programs, &Place::Here);
         let words = "-t TCP_RR -l 1 --flows 3 -i 3,3 -I 99,1 --json";
         let finished = run(&server, words).expect_clean();
-        let document = document(&finished);
+        let document = finished.document();
         let iterations = document["iterations"].as_array().expect("iterations");
         assert_eq!(iterations.len(), 3);
     }
@@ -328,7 +316,7 @@ fn tests_without_a_selection_have_many_flows_as_well() {
     let server = Netserver::start(&ours(), &Place::Here);
     for test in ["TCP_SENDFILE", "TCP_CC"] {
         let words = format!("-t {test} --time 300ms --flows 5 --json");
-        let document = document(&run(&server, &words).expect_clean());
+        let document = run(&server, &words).expect_clean().document();
         let run = &document["iterations"][0];
         let (ours, theirs) = if test == "TCP_CC" {
             (
@@ -387,7 +375,7 @@ fn a_netserver_of_another_make_serves_further_kinds_as_well() {
 fn json_has_every_flow_and_the_threads_that_served_them() {
     let server = Netserver::start(&ours(), &Place::Here);
     let words = "-t TCP_RR -j -l 1 --flows 5 --cpus 0 --remote-cpus 0,0 --json -c -C";
-    let document = document(&run(&server, words).expect_clean());
+    let document = run(&server, words).expect_clean().document();
     let run = &document["iterations"][0];
     let each = run["flows"]["each"].as_array().expect("flows");
     assert_eq!(each.len(), 5);
@@ -418,7 +406,7 @@ fn only_the_middle_counts_between_warm_up_and_cool_down() {
         ("TCP_MAERTS", "received_bytes"),
     ] {
         let words = format!("-t {test} -j -l 1 --flows 4 --warmup 500ms --cooldown 0.5 --json");
-        let document = document(&run(&server, &words).expect_clean());
+        let document = run(&server, &words).expect_clean().document();
         let run = &document["iterations"][0];
         let whole = run["local"][work].as_u64().expect("a count");
         let each = run["flows"]["each"].as_array().expect("flows");

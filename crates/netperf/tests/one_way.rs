@@ -1,7 +1,6 @@
 //! What `--timestamps` tells of transactions between two ends with one clock, and where it
 //! cannot.
 
-use netperf_testkit::schema::Schema;
 use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Values};
 use serde_json::Value;
 
@@ -34,13 +33,6 @@ fn run(server: &Netserver, words: &str) -> Finished {
         .run()
 }
 
-fn document(finished: &Finished) -> Value {
-    let schema = include_str!("../../../docs/schema/netperf-1.schema.json");
-    let document: Value = serde_json::from_str(&finished.stdout).expect("a document");
-    assert_eq!(Schema::parse(schema).faults(&document), [""; 0]);
-    document
-}
-
 fn number(value: &Value, name: &str) -> f64 {
     let number = value[name].as_f64();
     number.unwrap_or_else(|| panic!("{name} is not in {value}"))
@@ -56,7 +48,7 @@ fn between_ends_with_one_clock_the_true_offset_is_within_the_error() {
         "-t UDP_RR -- -r 1000,2000",
     ] {
         let finished = run(&server, &format!("--timestamps software --json {words}"));
-        let document = document(&finished.expect_clean());
+        let document = finished.expect_clean().document();
         let found = &document["iterations"][0]["one_way"];
         assert!(number(found, "transactions") >= 2.0, "{words}: {found}");
         let offset = number(found, "clock_offset_nanoseconds");

@@ -1,6 +1,5 @@
 //! What `--series` writes down at both ends, and where it cannot.
 
-use netperf_testkit::schema::Schema;
 use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Scratch, Values};
 use serde_json::Value;
 
@@ -20,13 +19,6 @@ fn run(server: &Netserver, words: &str) -> Finished {
         .args(["-H", "127.0.0.1", "-p", &port, "--time", "300ms"])
         .args(words.split_whitespace())
         .run()
-}
-
-fn document(finished: &Finished) -> Value {
-    let schema = include_str!("../../../docs/schema/netperf-1.schema.json");
-    let document: Value = serde_json::from_str(&finished.stdout).expect("a document");
-    assert_eq!(Schema::parse(schema).faults(&document), [""; 0]);
-    document
 }
 
 /// The connections that an end watched, in the first iteration.
@@ -62,7 +54,7 @@ fn both_ends_write_down_the_same_connection_from_its_beginning_to_its_end() {
     let server = Netserver::start(&ours(), &Place::Here);
     for test in ["TCP_STREAM", "TCP_MAERTS", "TCP_RR"] {
         let finished = run(&server, &format!("-t {test} --series 20ms --json")).expect_clean();
-        let document = document(&finished);
+        let document = finished.document();
         let [local] = flows(&document, "local") else {
             panic!("{test}: one connection")
         };
@@ -92,7 +84,7 @@ fn either_end_alone_writes_down_its_own() {
     let server = Netserver::start(&ours(), &Place::Here);
     for (ends, local, remote) in [("20ms,0", true, false), ("0,20ms", false, true)] {
         let finished = run(&server, &format!("-t TCP_RR --series {ends} --json")).expect_clean();
-        let iteration = &document(&finished)["iterations"][0];
+        let iteration = &finished.document()["iterations"][0];
         for (end, has) in [("local", local), ("remote", remote)] {
             assert_eq!(iteration[end]["series"].is_null(), !has, "{ends}, {end}");
         }
@@ -105,7 +97,7 @@ fn of_many_flows_both_ends_take_the_same() {
     for test in ["TCP_STREAM", "TCP_MAERTS", "TCP_RR"] {
         let words =
             format!("-t {test} --flows 7 --threads 2 --series 20ms --series-flows 3 --json");
-        let document = document(&run(&server, &words).expect_clean());
+        let document = run(&server, &words).expect_clean().document();
         let (local, remote) = (flows(&document, "local"), flows(&document, "remote"));
         assert_eq!(local.len(), 3, "{test}");
         let named = |flows: &[Value]| -> Vec<(Value, Value)> {
@@ -121,7 +113,7 @@ fn of_many_flows_both_ends_take_the_same() {
 fn every_iteration_has_a_series_of_its_own() {
     let server = Netserver::start(&ours(), &Place::Here);
     let words = "-t TCP_RR --series 20ms --json -i 3,3 -I 99,50";
-    let document = document(&run(&server, words).expect_clean());
+    let document = run(&server, words).expect_clean().document();
     let iterations = document["iterations"].as_array().expect("iterations");
     assert_eq!(iterations.len(), 3);
     for end in ["local", "remote"] {
@@ -205,7 +197,7 @@ fn a_stock_netserver_is_not_asked_and_this_end_alone_works_with_it() {
     // It reckons in whole seconds.
     for words in ["-t TCP_RR", "-t TCP_RR --flows 2"] {
         let words = format!("{words} --time 1 --series 20ms,0 --json");
-        let document = document(&run(&server, &words).expect_clean());
+        let document = run(&server, &words).expect_clean().document();
         flows(&document, "local").iter().for_each(in_order);
         assert!(document["iterations"][0]["remote"]["series"].is_null());
     }

@@ -8,6 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use serde_json::Value;
+
+use crate::schema::Schema;
 use crate::{Place, Stopwatch, Values, eventually};
 
 /// How long a process may take that was given no deadline of its own.
@@ -283,6 +286,18 @@ impl Finished {
             shown,
         } = self;
         format!("$ {shown}\n{status} after {took:?}\n--- stdout\n{stdout}--- stderr\n{stderr}---")
+    }
+
+    /// The document that `--json` printed, which follows its schema.
+    ///
+    /// # Panics
+    /// When it is none, or does not.
+    #[track_caller]
+    pub fn document(&self) -> Value {
+        let schema = include_str!("../../../docs/schema/netperf-1.schema.json");
+        let document: Value = serde_json::from_str(&self.stdout).expect("a document");
+        assert_eq!(Schema::parse(schema).faults(&document), [""; 0]);
+        document
     }
 
     /// Exit status 0 and not a byte on standard error, or an account of why not.

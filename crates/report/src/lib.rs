@@ -22,6 +22,7 @@ pub mod reference;
 pub mod selection;
 pub mod selectors;
 mod series;
+mod until;
 pub mod values;
 pub mod view;
 
@@ -30,6 +31,7 @@ use netperf_model::{Outcome, ReportPlan, TestPlan};
 pub use banner::banner;
 pub use interim::{interim_line, interim_work};
 pub use selection::{Needs, Selection, SelectionError};
+pub use until::percent;
 
 /// Everything that is printed after the run, in the format asked for.
 ///

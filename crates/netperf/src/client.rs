@@ -11,6 +11,7 @@ mod private;
 mod report;
 mod run;
 mod secure;
+mod stamps;
 mod versus;
 
 pub(crate) use run::many::placed;

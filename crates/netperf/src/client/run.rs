@@ -15,7 +15,7 @@ use netperf_measure::confidence::{Series, assess};
 use netperf_measure::cpu;
 use netperf_model::{
     Address, Agreed, Confidence, CpuUsage, EndResult, Feature, HostFacts, Hosts, Iteration,
-    Latency, OneWay, Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures, rate,
+    Latency, Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures, rate,
 };
 use netperf_os::bell;
 use netperf_os::tcp::TcpInfo;
@@ -27,7 +27,7 @@ use netperf_session::offer::{self, Agreement, LocalEnd};
 
 use super::control::{self, Control};
 use super::hosts::{data_hosts, drawn, socket_address};
-use super::{Begun, Done, facts, failure, hosts, interim, secure};
+use super::{Begun, Done, facts, failure, hosts, interim, secure, stamps};
 use crate::link::ControlLink;
 use crate::output::{Failure, err, out, system_text};
 
@@ -152,6 +152,7 @@ pub(super) fn test(run: &Run, begun: Begun, done: &mut Done) -> Result<(), Failu
     if hosts.remote.vsock.is_some() && plan.transport.is_inet() {
         return Err(failure::only_vsock(&hosts.remote.name, plan.transport));
     }
+    let _switched_back_at_the_end = stamps::switched(plan, hosts.remote.address)?;
     // Whoever reads the banner may send a signal at once.
     bell::catch_signals()
         .map_err(|error| Failure::stderr(1, &format!("netperf: cannot catch signals: {error}")))?;
@@ -339,7 +340,7 @@ impl<'a> Test<'a> {
             data_port: agreement.map_or(data_port.into(), |agreement| agreement.data_port),
             remote_cpu: agreement.is_some_and(|agreement| agreement.measures_cpu),
         };
-        let one_way = one_way(&ran.result, remote.as_ref());
+        let one_way = stamps::one_way(plan, &ran.result, remote.as_ref())?;
         let iteration = Iteration {
             one_way,
             elapsed: ran.elapsed,
@@ -481,11 +482,6 @@ fn data_address(agreement: Option<&Agreement>, hosts: &Hosts, port: u16) -> Addr
         (Some(address), _) => address,
         (None, _) => Address::Inet(socket_address(&hosts.remote, port)),
     }
-}
-
-/// Where the time of transactions went, where both ends stamped them.
-fn one_way(own: &EndResult, remote: Option<&EndResult>) -> Option<OneWay> {
-    OneWay::of(own.stamps.as_ref()?, remote?.stamps.as_ref()?)
 }
 
 /// netserver's result with its connections numbered as ours are.

@@ -21,6 +21,7 @@ use crate::book::Book;
 use crate::dispatch::{self, Keeping};
 use crate::end::{self, Carries, Rings};
 use crate::error::{EngineError, Operation, refused};
+use crate::finish;
 use crate::live::Live;
 use crate::paths;
 use crate::record;
@@ -259,6 +260,9 @@ impl<'a> Client<'a> {
         let bell = Bell::new(Outside::Caught).map_err(Operation::Timer.failed())?;
         let meter = end::meter(&plan.local)?;
         let mut stop = ByBell::new(control, &bell, live, PATIENCE);
+        if receives_to_the_end(plan) {
+            stop.end_in_silence(finish::NO_PROGRESS);
+        }
         let mut tally = Tally::default();
         let (mut latency, mut paused) = (None, Duration::ZERO);
         let start = clock::now();
@@ -360,6 +364,14 @@ pub(crate) fn placed(
     place::bind(socket, &wanted).map_err(Operation::Bind.failed())
 }
 
+/// Whether netserver alone sends, and ends the connection: what it sent before that may be a
+/// while on its way, through a long queue or to a slow host, and all of it counts.
+fn receives_to_the_end(plan: &TestPlan) -> bool {
+    let flow = plan.flow;
+    let only_receives = flow.receives && !flow.sends && !flow.connects;
+    only_receives && plan.transport.row().reliable && plan.control.is_some()
+}
+
 pub(crate) fn schedule(plan: &TestPlan) -> Schedule {
     let finish_after = match plan.limit {
         LimitPlan::Time(time) => Some(time),
@@ -370,6 +382,8 @@ pub(crate) fn schedule(plan: &TestPlan) -> Schedule {
     let receives_datagrams = !row.reliable && !plan.flow.counts_transactions();
     let grace = if receives_datagrams {
         Duration::ZERO
+    } else if receives_to_the_end(plan) {
+        finish::AT_MOST
     } else {
         GRACE
     };

@@ -11,6 +11,7 @@ mod private;
 mod report;
 mod run;
 mod secure;
+mod stamps;
 mod until;
 mod versus;
 
@@ -24,7 +25,8 @@ use std::time::Duration;
 use netperf_cli::{CliError, Command, Run, Surroundings, UnknownTest};
 use netperf_measure::clock;
 use netperf_model::{Arrival, Interim, Iteration, Latency, Span, TestPlan, Until};
-use netperf_report::format::json::{self, Frame, SoFar};
+use netperf_report::SoFar;
+use netperf_report::format::json::{self, Frame};
 use netperf_report::selection::{Listing, all_names};
 use netperf_report::selectors::{is_selector, names};
 
@@ -141,6 +143,8 @@ struct Done {
     latency: Option<Latency>,
     /// How well figures are known.
     until: Option<Until>,
+    /// netperf's end of an iteration that failed on the way.
+    partial: Option<Iteration>,
 }
 
 impl Done {
@@ -149,6 +153,7 @@ impl Done {
             iterations: &self.iterations,
             intervals: &self.intervals,
             latency: self.latency.as_ref(),
+            partial: self.partial.as_ref(),
         }
     }
 }
@@ -160,6 +165,7 @@ fn test(mut run: Run) -> ExitCode {
     let Err(failure) = measure(&mut run, begun, &mut done) else {
         return ExitCode::SUCCESS;
     };
+    let incomplete = netperf_report::incomplete(&run.plan, done.so_far());
     if run.report.format.is_json() {
         let said = failure.lines();
         let problem = json::Problem {
@@ -167,9 +173,9 @@ fn test(mut run: Run) -> ExitCode {
             exit_status: failure.exit,
         };
         out(&json::failure(begun.frame(&run), done.so_far(), problem));
-        return failure.on_stderr().report();
+        return failure.on_stderr().and(&incomplete).report();
     }
-    failure.report()
+    failure.and(&incomplete).report()
 }
 
 fn measure(run: &mut Run, begun: Begun, done: &mut Done) -> Result<(), Failure> {

@@ -30,6 +30,7 @@ mod report;
 mod stage1;
 mod stage2;
 mod subcommand;
+mod sweep;
 mod table;
 mod usage;
 
@@ -40,8 +41,8 @@ use std::path::Path;
 pub use args::{
     AccessArgs, Args, CompareArgs, ComparisonArgs, ConfidenceArg, CpuArg, Ends, FlowsArgs,
     GlobalArgs, HostArg, InterimArg, IoArgs, IterationsArg, JsonArg, Layout, Networks, OutputArg,
-    RateArg, RateArgs, ReportArgs, SeriesArgs, ServerArgs, SocketKindArg, TestArgs, TransportArg,
-    UntilArg, UntilArgs, VersusArgs, Ways,
+    RateArg, RateArgs, ReportArgs, SeriesArgs, ServerArgs, SocketKindArg, SweepArgs, SweepWords,
+    TestArgs, TransportArg, UntilArg, UntilArgs, VersusArgs, Ways,
 };
 pub use command::{
     CliError, Command, List, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,
@@ -52,6 +53,7 @@ pub use grammar::Direction;
 pub use long::{Misuse, Problem};
 pub use operations::{LogFormat, LogLevel, Operations, SandboxArg};
 pub use report::{ReportCommand, is_report, report};
+pub use sweep::{SweepCommand, is_sweep, sweep, sweep_file};
 
 /// netserver's port unless `-p` says otherwise.
 pub const DEFAULT_PORT: &str = "12865";

@@ -12,6 +12,7 @@ mod report;
 mod run;
 mod secure;
 mod stamps;
+mod sweep;
 mod until;
 mod versus;
 
@@ -41,6 +42,9 @@ pub fn main(argv: &[OsString]) -> ExitCode {
     }
     if netperf_cli::is_compare(argv) {
         return compare::main(argv);
+    }
+    if netperf_cli::is_sweep(argv) {
+        return sweep::main(argv);
     }
     if netperf_cli::is_versus(argv) {
         return versus::main(argv);

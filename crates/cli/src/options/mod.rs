@@ -16,6 +16,7 @@ pub(crate) mod series;
 pub(crate) mod server;
 mod shared;
 pub(crate) mod sockets;
+pub(crate) mod sweep;
 pub(crate) mod unix;
 pub(crate) mod until;
 pub(crate) mod xti;

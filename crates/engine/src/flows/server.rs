@@ -18,7 +18,7 @@ use netperf_transport::socket::{self, Side};
 use netperf_transport::tcp::Tcp;
 use netperf_transport::udp::{Aimed, Udp};
 
-use super::client::facts;
+use super::client::{facts, paced};
 use super::conductor::{Score, conduct};
 use super::crew::{self, Common, Work};
 use super::ends::{Connections, Datagrams, Ends};
@@ -63,6 +63,7 @@ pub(crate) fn run(
         counts: &counts,
         workers: &workers,
         work: work(job),
+        flows,
         end: &job.end,
         setup,
         transport: job.transport,
@@ -127,6 +128,7 @@ pub(crate) fn run(
         (cpu, None),
     );
     result.crew = Some(crew::crew(&workers, threads));
+    result.paced = paced(&reports);
     result.series = common.series.map(Watched::series);
     Ok(result)
 }

@@ -10,6 +10,7 @@ use netperf_model::{Latency, Lateness, Paced, RatePlan};
 
 use crate::arrivals::{Arrivals, SECOND};
 use crate::book::MOST_IN_FLIGHT;
+use crate::live::Live;
 use crate::rated::AHEAD;
 
 /// How soon a full queue that nothing tells of is tried again, nanoseconds.
@@ -99,6 +100,13 @@ impl Calendar {
         let mine = (thread..all).step_by(step);
         mine.map(|flow| Arrivals::of_part(rate, flow, all))
             .collect()
+    }
+
+    /// Lets others look at the latency.
+    pub(super) fn show(&self, live: Option<&Live>) {
+        if let Some(live) = live {
+            live.keeps(self.latency.watched());
+        }
     }
 
     /// The first requests are due from now on.

@@ -19,7 +19,7 @@ use crate::arrivals::Arrivals;
 use crate::end::{self, Rings};
 use crate::error::{EngineError, Operation};
 use crate::finish::Drained;
-use crate::live::Counts;
+use crate::live::{Counts, Live};
 use crate::record::{Kept, Off};
 use crate::ring::Ring;
 use crate::series::Watched;
@@ -60,6 +60,8 @@ pub(super) struct Common<'a> {
     pub(super) closes: bool,
     /// Where connections are watched.
     pub(super) series: Option<&'a Watched>,
+    /// Where others look at the times of operations meanwhile.
+    pub(super) live: Option<&'a Live>,
 }
 
 /// More threads than this are nobody's wish: a peer must not have us start them.
@@ -235,7 +237,9 @@ impl<'a> Common<'a> {
     fn calendar(self, index: u32, flows: usize) -> Option<Calendar> {
         let rate = self.end.rate.filter(|_| self.work == Work::AskAtTimes)?;
         let arrivals = Calendar::of_flows(&rate, self.flows, index, self.threads());
-        Some(Calendar::new(arrivals, flows))
+        let calendar = Calendar::new(arrivals, flows);
+        calendar.show(self.live);
+        Some(calendar)
     }
 
     /// When the connections of a thread are opened, where that is at times of their own: by
@@ -243,7 +247,9 @@ impl<'a> Common<'a> {
     pub(super) fn openings(self, index: u32, flows: usize) -> Option<Calendar> {
         let rate = self.end.rate?;
         let arrivals = Arrivals::of_part(&rate, index, self.threads());
-        Some(Calendar::new(vec![arrivals], flows))
+        let calendar = Calendar::new(vec![arrivals], flows);
+        calendar.show(self.live);
+        Some(calendar)
     }
 
     /// Buffers of a thread, made by it, so that they lie in its CPU's memory.
@@ -313,6 +319,7 @@ impl<E: Moves> Part<'_, E> {
         let connected = clock::now();
         let shared = common.shared;
         let mut desk: Desk<'_, R> = Desk::new(shared, counts, common.margins);
+        desk.show(common.live);
         let mark = desk.recorder().begin();
         let in_flight = match common.work {
             Work::Ask { burst } => burst + 1,

@@ -19,7 +19,7 @@ use netperf_transport::tcp::Tcp;
 use netperf_transport::udp::{Aimed, Udp};
 
 use super::client::{facts, paced};
-use super::conductor::{Score, conduct};
+use super::conductor::{Conducted, Score, conduct};
 use super::crew::{self, Common, Work};
 use super::ends::{Connections, Datagrams, Ends};
 use super::flow::shares;
@@ -103,17 +103,7 @@ pub(crate) fn run(
     if let Some(error) = broke {
         return Err(error);
     }
-    let abandoned = reports
-        .iter()
-        .any(|report| report.ended == Ended::Abandoned);
-    // Nothing came in the time that netserver waited for the end.
-    let in_vain = if job.flow.connects {
-        conducted.idle
-    } else if abandoned && !only_sends(job) {
-        PAD
-    } else {
-        Duration::ZERO
-    };
+    let in_vain = in_vain(job, &reports, &conducted);
     let elapsed = sampled.saturating_sub(in_vain);
     let cpu = end::usage(meter?.as_ref(), sampled, elapsed)?;
     let mut tally = Tally::default();
@@ -132,6 +122,20 @@ pub(crate) fn run(
     result.paced = paced(&reports);
     result.series = common.series.map(Watched::series);
     Ok(result)
+}
+
+/// How long nothing came while netserver waited for the end.
+fn in_vain(job: &ServerJob, reports: &[Report], conducted: &Conducted) -> Duration {
+    let abandoned = reports
+        .iter()
+        .any(|report| report.ended == Ended::Abandoned);
+    if job.flow.connects {
+        conducted.idle
+    } else if abandoned && !only_sends(job) {
+        PAD
+    } else {
+        Duration::ZERO
+    }
 }
 
 /// Whatever netperf's end does, netserver's does the rest.

@@ -31,7 +31,7 @@ use crate::stop::{ByBell, Ended, Lost};
 
 /// How long what was begun may take to finish once the time is over.
 pub(crate) const GRACE: Duration = Duration::from_millis(500);
-/// How often a run without a time looks around.
+/// How often a run looks around.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 /// How long nothing may move in a run without a time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -259,7 +259,11 @@ impl<'a> Client<'a> {
         let remote = at(remote)?;
         let bell = Bell::new(Outside::Caught).map_err(Operation::Timer.failed())?;
         let meter = end::meter(&plan.local)?;
-        let mut stop = ByBell::new(control, &bell, live, PATIENCE);
+        // A time ends a run in which nothing moves; the control connection, any.
+        let timed = matches!(plan.limit, LimitPlan::Time(_));
+        let patience = if timed { Duration::MAX } else { PATIENCE };
+        bell.look_around_every(HEARTBEAT);
+        let mut stop = ByBell::new(control, &bell, live, patience);
         if receives_to_the_end(plan) {
             stop.end_in_silence(finish::NO_PROGRESS);
         }
@@ -301,7 +305,9 @@ impl<'a> Client<'a> {
         run.result.paced = work.paced.take();
         run.result.series = watched.map(Watched::series);
         run.result.stamps = work.stamps;
+        let lost = stop.gone().or(run.lost);
         Ok(Run {
+            lost,
             latency,
             paused: paused.as_secs_f64(),
             broke,

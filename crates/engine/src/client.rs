@@ -259,14 +259,7 @@ impl<'a> Client<'a> {
         let remote = at(remote)?;
         let bell = Bell::new(Outside::Caught).map_err(Operation::Timer.failed())?;
         let meter = end::meter(&plan.local)?;
-        // A time ends a run in which nothing moves; the control connection, any.
-        let timed = matches!(plan.limit, LimitPlan::Time(_));
-        let patience = if timed { Duration::MAX } else { PATIENCE };
-        bell.look_around_every(HEARTBEAT);
-        let mut stop = ByBell::new(control, &bell, live, patience);
-        if receives_to_the_end(plan) {
-            stop.end_in_silence(finish::NO_PROGRESS);
-        }
+        let mut stop = ends_by(plan, control, &bell, live);
         let mut tally = Tally::default();
         let (mut latency, mut paused) = (None, Duration::ZERO);
         let start = clock::now();
@@ -278,6 +271,9 @@ impl<'a> Client<'a> {
             latency: &mut latency,
             paused: &mut paused,
         };
+        if let Some(book) = &work.book {
+            live.keeps(book.watched());
+        }
         let watched = live.watch(plan.local.series, true);
         let moved = series::beside(watched, || {
             dispatch::client(&mut work, socket, remote, keeping)
@@ -314,6 +310,24 @@ impl<'a> Client<'a> {
             ..run
         })
     }
+}
+
+/// What ends a run besides its limit: the end of the control connection; where there is no
+/// time to end it, a stall; and, of data that comes, a silence once the time is over.
+fn ends_by<'a>(
+    plan: &TestPlan,
+    control: Option<BorrowedFd<'a>>,
+    bell: &'a Bell,
+    live: &'a Live,
+) -> ByBell<'a> {
+    bell.look_around_every(HEARTBEAT);
+    let timed = matches!(plan.limit, LimitPlan::Time(_));
+    let patience = if timed { Duration::MAX } else { PATIENCE };
+    let mut stop = ByBell::new(control, bell, live, patience);
+    if receives_to_the_end(plan) {
+        stop.end_in_silence(finish::NO_PROGRESS);
+    }
+    stop
 }
 
 /// A connection that breaks ends the run; what had moved until then was measured.

@@ -241,6 +241,7 @@ mod tests {
             uuid: None,
             dump_tcp_info: false,
             many: None,
+            until: None,
         }
     }
 

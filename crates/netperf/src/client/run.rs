@@ -27,7 +27,7 @@ use netperf_session::offer::{self, Agreement, LocalEnd};
 
 use super::control::{self, Control};
 use super::hosts::{data_hosts, drawn, socket_address};
-use super::{Begun, Done, facts, failure, hosts, interim, secure};
+use super::{Begun, Done, facts, failure, hosts, interim, secure, stamps, until};
 use crate::link::ControlLink;
 use crate::output::{Failure, err, out, system_text};
 
@@ -153,6 +153,7 @@ pub(super) fn test(run: &Run, begun: Begun, done: &mut Done) -> Result<(), Failu
     if hosts.remote.vsock.is_some() && plan.transport.is_inet() {
         return Err(failure::only_vsock(&hosts.remote.name, plan.transport));
     }
+    let _switched_back_at_the_end = stamps::switched(plan, hosts.remote.address)?;
     // Whoever reads the banner may send a signal at once.
     bell::catch_signals()
         .map_err(|error| Failure::stderr(1, &format!("netperf: cannot catch signals: {error}")))?;
@@ -244,9 +245,13 @@ impl<'a> Test<'a> {
         &self.run.plan
     }
 
+    fn unit(&self) -> Unit {
+        figures::unit_in_force(self.plan(), self.run.report.unit)
+    }
+
     fn iterate(&mut self) -> Result<Outcome, Failure> {
         let plan = self.plan();
-        let unit = figures::unit_in_force(plan, self.run.report.unit);
+        let unit = self.unit();
         let mut warnings = Vec::new();
         loop {
             let Once {
@@ -280,7 +285,9 @@ impl<'a> Test<'a> {
             let stopped = stopped || bell::stopped_by_user();
             if stopped || !wants_more(plan, self.done.iterations.len(), confidence.as_ref()) {
                 let done = std::mem::take(self.done);
-                for doubt in rate::doubts(plan, &done.iterations, done.latency.as_ref()) {
+                let doubts = rate::doubts(plan, &done.iterations, done.latency.as_ref());
+                let imprecise = until::doubt(plan, done.until.as_ref()).filter(|_| !stopped);
+                for doubt in doubts.into_iter().chain(imprecise) {
                     err(&format!("netperf: {}\n", json::words(&doubt)));
                     warnings.push(doubt);
                 }
@@ -292,6 +299,7 @@ impl<'a> Test<'a> {
                     intervals: done.intervals,
                     latency: done.latency,
                     confidence,
+                    until: done.until,
                     local_host: facts::local(self.facts, &self.hosts),
                     remote_host: self.remote_host.take(),
                     uuid: identifier(plan),
@@ -326,8 +334,11 @@ impl<'a> Test<'a> {
         }
         let live = interim::live(self.run);
         let control = self.talk.as_ref().map(|talk| talk.link().fd());
+        let about = (self.unit(), &local);
         let ran = interim::beside(self.run, number, &mut self.done.intervals, &live, || {
-            client.run(&remote, control, &live)
+            until::beside(plan, about, &live, &mut self.done.until, || {
+                client.run(&remote, control, &live)
+            })
         });
         let mut ran = ran.map_err(failed)?;
         dump_tcp_info(plan, &ran);
@@ -343,7 +354,7 @@ impl<'a> Test<'a> {
             data_port: agreement.map_or(data_port.into(), |agreement| agreement.data_port),
             remote_cpu: agreement.is_some_and(|agreement| agreement.measures_cpu),
         };
-        let one_way = one_way(&ran.result, remote.as_ref());
+        let one_way = stamps::one_way(plan, &ran.result, remote.as_ref())?;
         let (stopped, fell_back) = (ran.stopped_by_user, ran.fallback == Some(true));
         Ok(Once {
             agreed,
@@ -505,11 +516,6 @@ fn data_address(agreement: Option<&Agreement>, hosts: &Hosts, port: u16) -> Addr
         (Some(address), _) => address,
         (None, _) => Address::Inet(socket_address(&hosts.remote, port)),
     }
-}
-
-/// Where the time of transactions went, where both ends stamped them.
-fn one_way(own: &EndResult, remote: Option<&EndResult>) -> Option<OneWay> {
-    OneWay::of(own.stamps.as_ref()?, remote?.stamps.as_ref()?)
 }
 
 /// netserver's result with its connections numbered as ours are.

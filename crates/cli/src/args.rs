@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use netperf_model::{
     Arrival, CpuMethod, DataPeers, Duplex, Family, IoMethod, Limit, Limits, Network, Placement,
-    Policy, Require, Secret, Unit,
+    Policy, Require, Secret, Stamper, Unit,
 };
 
 use crate::grammar::Direction;
@@ -211,8 +211,8 @@ pub struct SeriesArgs {
     pub every: Ends<Duration>,
     /// `--series-flows`: of how many connections.
     pub flows: Option<u32>,
-    /// `--timestamps software`.
-    pub stamps: bool,
+    /// `--timestamps`.
+    pub stamps: Option<Stamper>,
 }
 
 /// The options about a rate to keep to.

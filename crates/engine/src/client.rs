@@ -101,6 +101,9 @@ pub struct Run {
     pub ended_cleanly: bool,
     /// The peer was lost on the way.
     pub lost: Option<Lost>,
+    /// What broke the data connection once something had moved: everything else is of the
+    /// time until then.
+    pub broke: Option<EngineError>,
     /// `TCP_INFO` when the data connection ended.
     pub tcp_info: Option<TcpInfo>,
     /// Smoothed round trip when the data connection ended.
@@ -277,7 +280,7 @@ impl<'a> Client<'a> {
         })?;
         live.end();
         drop(work.stamping.take());
-        let moved = moved?;
+        let (moved, broke) = broken_off(moved, &tally)?;
         bell.stop();
         let sampled = start.elapsed();
         // A transaction that did not finish took time but was not counted.
@@ -301,8 +304,21 @@ impl<'a> Client<'a> {
         Ok(Run {
             latency,
             paused: paused.as_secs_f64(),
+            broke,
             ..run
         })
+    }
+}
+
+/// A connection that breaks ends the run; what had moved until then was measured.
+fn broken_off(
+    moved: Result<Moved, EngineError>,
+    tally: &Tally,
+) -> Result<(Moved, Option<EngineError>), EngineError> {
+    match moved {
+        Ok(moved) => Ok((moved, None)),
+        Err(error) if *tally == Tally::default() => Err(error),
+        Err(error) => Ok((Moved::nothing(Ended::Abandoned), Some(error))),
     }
 }
 
@@ -399,6 +415,7 @@ fn finished(
         stopped_by_user: bell::stopped_by_user(),
         ended_cleanly: moved.ended != Ended::Abandoned && !moved.still_moving,
         lost,
+        broke: None,
         tcp_info: facts.tcp,
         round_trip: facts.round_trip,
         fallback: facts.fallback,

@@ -96,6 +96,8 @@ const ROWS: &[Row] = &[
     ("splice", Peer, "-t TCP_STREAM --splice", ANOTHER_MAKE),
     ("threads", Test, "-t OMNI --threads 2 -- -T unix-dgram -d send", NO_FLOWS),
     ("timestamps", Test, "-t TCP_STREAM --timestamps software", "only in request/response"),
+    ("timestamps", Test, "-t UDP_STREAM --timestamps hardware", "only in request/response"),
+    ("timestamps", Kernel, "-t TCP_RR --timestamps hardware", "the interface lo has no device"),
     ("timestamps", Peer, "-t TCP_RR --timestamps software", ANOTHER_MAKE),
     ("tls-cipher", Test, "-t TCP_STREAM --tls-cipher TLS_AES_128_GCM_SHA256", "only TLS"),
     ("warmup", Test, "-t OMNI --warmup 1 -- -T unix-dgram -d send", NO_FLOWS),

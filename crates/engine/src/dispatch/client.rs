@@ -487,7 +487,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
 }
 
 impl Moved {
-    fn nothing(ended: Ended) -> Self {
+    pub(crate) fn nothing(ended: Ended) -> Self {
         Self {
             ended,
             facts: None,

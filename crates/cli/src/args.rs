@@ -202,6 +202,26 @@ pub struct GlobalArgs {
     pub series: SeriesArgs,
     /// A rate to keep to.
     pub rate: RateArgs,
+    /// Going on until figures are known.
+    pub until: UntilArgs,
+}
+
+/// The options about going on until figures are known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UntilArgs {
+    /// `--until`.
+    pub until: Option<UntilArg>,
+    /// `--until-confidence`: percent.
+    pub level: Option<u32>,
+}
+
+/// How well figures must be known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UntilArg {
+    /// As a share, above 0.
+    pub precision: f64,
+    /// Percentiles of the latency, as shares.
+    pub percentiles: Vec<f64>,
 }
 
 /// What is written down over time.

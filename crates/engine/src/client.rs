@@ -274,6 +274,9 @@ impl<'a> Client<'a> {
             latency: &mut latency,
             paused: &mut paused,
         };
+        if let Some(book) = &work.book {
+            live.keeps(book.watched());
+        }
         let watched = live.watch(plan.local.series, true);
         let moved = series::beside(watched, || {
             dispatch::client(&mut work, socket, remote, keeping)

@@ -26,6 +26,7 @@ pub mod refusal;
 pub mod secret;
 pub mod series;
 pub mod units;
+pub mod until;
 
 pub use address::{Address, BadAddress};
 pub use agreed::{Agreed, EndSetup, Host, Hosts};
@@ -54,3 +55,4 @@ pub use refusal::{Refusal, refusal};
 pub use secret::{Secret, WeakSecret};
 pub use series::{FlowSeries, Series, SeriesPlan, TcpSample};
 pub use units::{Unit, UnitKind};
+pub use until::{Course, Known, KnownPercentile, Until, UntilEnd, UntilPlan};

@@ -13,6 +13,7 @@ use crate::rate::RatePlan;
 use crate::secret::Secret;
 use crate::series::SeriesPlan;
 use crate::units::Unit;
+use crate::until::UntilPlan;
 
 /// What moves in which direction, as seen by netperf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -514,6 +515,8 @@ pub struct TestPlan {
     pub dump_tcp_info: bool,
     /// Many flows at once; `None` is one, moved by the plain loop.
     pub many: Option<Many>,
+    /// End before the time is over once figures are known this well.
+    pub until: Option<UntilPlan>,
 }
 
 /// How the outcome is printed.

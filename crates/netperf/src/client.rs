@@ -12,6 +12,7 @@ mod report;
 mod run;
 mod secure;
 mod stamps;
+mod until;
 mod versus;
 
 pub(crate) use run::many::placed;
@@ -23,7 +24,7 @@ use std::time::Duration;
 
 use netperf_cli::{CliError, Command, Run, Surroundings, UnknownTest};
 use netperf_measure::clock;
-use netperf_model::{Arrival, Interim, Iteration, Latency, Span, TestPlan};
+use netperf_model::{Arrival, Interim, Iteration, Latency, Span, TestPlan, Until};
 use netperf_report::SoFar;
 use netperf_report::format::json::{self, Frame};
 use netperf_report::selection::{Listing, all_names};
@@ -140,6 +141,8 @@ struct Done {
     intervals: Vec<Interim>,
     /// How long operations took, over all iterations.
     latency: Option<Latency>,
+    /// How well figures are known.
+    until: Option<Until>,
     /// netperf's end of an iteration that failed on the way.
     partial: Option<Iteration>,
 }

@@ -132,7 +132,10 @@ impl<'a> Crowd<'a> {
         let shared = shared.map_err(Operation::Create.failed())?;
         let counts = live.of_workers(to_usize(self.threads));
         let watched = live.watch(self.plan.local.series, true);
-        let common = self.common(&shared, &counts, watched);
+        let common = Common {
+            live: Some(live),
+            ..self.common(&shared, &counts, watched)
+        };
         let mut meter = CpuMeter::new(&self);
         let begun = clock::now();
         let asked = Asked {
@@ -145,7 +148,11 @@ impl<'a> Crowd<'a> {
             targets: &targets,
             common,
             conduct: || {
-                conduct(&shared, &counts, &self.score(), controls, &mut |stage| {
+                let score = Score {
+                    early: Some(live),
+                    ..self.score()
+                };
+                conduct(&shared, &counts, &score, controls, &mut |stage| {
                     common.begin_series();
                     meter.turn(stage);
                 })
@@ -195,6 +202,7 @@ impl<'a> Crowd<'a> {
             latency: self.plan.latency,
             closes: flow.sends,
             series,
+            live: None,
         }
     }
 
@@ -231,7 +239,7 @@ impl<'a> Crowd<'a> {
         move |flow| units.map_or(u64::MAX, |_| of(flow))
     }
 
-    fn score(&self) -> Score {
+    fn score(&self) -> Score<'static> {
         let many = self.many;
         let by_user = Some(GRACE);
         let LimitPlan::Time(time) = self.plan.limit else {

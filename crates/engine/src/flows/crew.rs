@@ -17,7 +17,7 @@ use super::worker::{Desk, Keeps, Report};
 use crate::end::{self, Rings};
 use crate::error::{EngineError, Operation};
 use crate::finish::Drained;
-use crate::live::Counts;
+use crate::live::{Counts, Live};
 use crate::record::{Kept, Off};
 use crate::ring::Ring;
 use crate::series::Watched;
@@ -54,6 +54,8 @@ pub(super) struct Common<'a> {
     pub(super) closes: bool,
     /// Where connections are watched.
     pub(super) series: Option<&'a Watched>,
+    /// Where others look at the times of operations meanwhile.
+    pub(super) live: Option<&'a Live>,
 }
 
 /// More threads than this are nobody's wish: a peer must not have us start them.
@@ -276,6 +278,7 @@ impl<E: Moves> Part<'_, E> {
         let connected = clock::now();
         let shared = common.shared;
         let mut desk: Desk<'_, R> = Desk::new(shared, counts, common.margins);
+        desk.show(common.live);
         let mark = desk.recorder().begin();
         let in_flight = match common.work {
             Work::Ask { burst } => burst + 1,

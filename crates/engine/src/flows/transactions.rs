@@ -126,6 +126,7 @@ fn run<E: Moves, P: Poller, R: Keeps>(
     let mut rings = common.rings()?;
     let shared = common.shared;
     let mut desk: Desk<'_, R> = Desk::new(shared, counts, common.margins);
+    desk.show(common.live);
     let mark = desk.recorder().begin();
     let flow = |share: &u64| Flow::new(Slot::empty(), *share, 1, mark);
     let mut flows: Vec<Flow<Slot<E>, R::Mark>> = shares.iter().map(flow).collect();

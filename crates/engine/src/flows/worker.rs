@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
+use netperf_measure::latency::Watch;
 use netperf_model::{FlowCounts, Latency, Tally};
 use netperf_transport::meeting::EndMark;
 use netperf_transport::socket::Facts;
@@ -11,7 +12,7 @@ use super::flow::Flow;
 use super::shared::{Shared, Stage};
 use crate::error::EngineError;
 use crate::finish::Drained;
-use crate::live::Counts;
+use crate::live::{Counts, Live};
 use crate::record::{Kept, Off, Recorder};
 use crate::stop::Ended;
 
@@ -22,6 +23,9 @@ pub(super) trait Keeps: Recorder {
 
     /// What was kept; `None` where nothing is.
     fn kept(&self) -> Option<Latency>;
+
+    /// A look at it for other threads.
+    fn watched(&self) -> Option<Watch>;
 }
 
 impl Keeps for Off {
@@ -30,6 +34,10 @@ impl Keeps for Off {
     }
 
     fn kept(&self) -> Option<Latency> {
+        None
+    }
+
+    fn watched(&self) -> Option<Watch> {
         None
     }
 }
@@ -41,6 +49,10 @@ impl Keeps for Kept {
 
     fn kept(&self) -> Option<Latency> {
         Some(self.latency())
+    }
+
+    fn watched(&self) -> Option<Watch> {
+        Some(self.watched())
     }
 }
 
@@ -94,6 +106,13 @@ impl<'a, R: Keeps> Desk<'a, R> {
                 ..Edges::default()
             },
             starts: Starts::default(),
+        }
+    }
+
+    /// Lets others look at the times of operations that count.
+    pub(super) fn show(&self, live: Option<&Live>) {
+        if let Some((live, times)) = live.zip(self.recorders[COUNTED].watched()) {
+            live.keeps(times);
         }
     }
 

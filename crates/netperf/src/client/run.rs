@@ -27,7 +27,7 @@ use netperf_session::offer::{self, Agreement, LocalEnd};
 
 use super::control::{self, Control};
 use super::hosts::{data_hosts, drawn, socket_address};
-use super::{Begun, Done, facts, failure, hosts, interim, secure, stamps};
+use super::{Begun, Done, facts, failure, hosts, interim, secure, stamps, until};
 use crate::link::ControlLink;
 use crate::output::{Failure, err, out, system_text};
 
@@ -244,9 +244,13 @@ impl<'a> Test<'a> {
         &self.run.plan
     }
 
+    fn unit(&self) -> Unit {
+        figures::unit_in_force(self.plan(), self.run.report.unit)
+    }
+
     fn iterate(&mut self) -> Result<Outcome, Failure> {
         let plan = self.plan();
-        let unit = figures::unit_in_force(plan, self.run.report.unit);
+        let unit = self.unit();
         let mut warnings = Vec::new();
         loop {
             let Once {
@@ -280,7 +284,9 @@ impl<'a> Test<'a> {
             let stopped = stopped || bell::stopped_by_user();
             if stopped || !wants_more(plan, self.done.iterations.len(), confidence.as_ref()) {
                 let done = std::mem::take(self.done);
-                for doubt in rate::doubts(plan, &done.iterations, done.latency.as_ref()) {
+                let doubts = rate::doubts(plan, &done.iterations, done.latency.as_ref());
+                let imprecise = until::doubt(plan, done.until.as_ref()).filter(|_| !stopped);
+                for doubt in doubts.into_iter().chain(imprecise) {
                     err(&format!("netperf: {}\n", json::words(&doubt)));
                     warnings.push(doubt);
                 }
@@ -292,6 +298,7 @@ impl<'a> Test<'a> {
                     intervals: done.intervals,
                     latency: done.latency,
                     confidence,
+                    until: done.until,
                     local_host: facts::local(self.facts, &self.hosts),
                     remote_host: self.remote_host.take(),
                     uuid: identifier(plan),
@@ -326,8 +333,11 @@ impl<'a> Test<'a> {
         }
         let live = interim::live(self.run);
         let control = self.talk.as_ref().map(|talk| talk.link().fd());
+        let about = (self.unit(), &local);
         let ran = interim::beside(self.run, number, &mut self.done.intervals, &live, || {
-            client.run(&remote, control, &live)
+            until::beside(plan, about, &live, &mut self.done.until, || {
+                client.run(&remote, control, &live)
+            })
         });
         let mut ran = ran.map_err(failed)?;
         dump_tcp_info(plan, &ran);

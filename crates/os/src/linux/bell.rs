@@ -104,6 +104,21 @@ pub fn overtime() -> Duration {
     Duration::from_nanos(u64::try_from(over).unwrap_or(0))
 }
 
+/// Ends the run as if its time were over, from any thread. There must be a bell, and it
+/// must not be put away meanwhile.
+pub fn end() {
+    DUE.store(0, Ordering::Relaxed);
+    OVER.store(true, Ordering::Relaxed);
+    if HAS_TIMER.load(Ordering::Relaxed) {
+        // A timer that exists can be set; without it the run ends when its time is over.
+        let _armed = arm(
+            TIMER.load(Ordering::Relaxed),
+            Duration::from_nanos(1),
+            RING_EVERY,
+        );
+    }
+}
+
 /// From now on `SIGALRM` and `SIGINT` end a run, or the next one before it begins; a
 /// second one has its usual effect. Whoever was told that a test has begun may send
 /// them at once.
@@ -385,8 +400,29 @@ mod tests {
         }
         assert!(!stopped_by_user());
         drop(bell);
+        another_thread_ends_a_run();
         rings_before_the_end_do_not_end_it();
         an_alarm_from_outside_rings_on_until_abandon();
+    }
+
+    fn another_thread_ends_a_run() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let bell = Bell::new(Outside::Ignored).unwrap();
+        bell.start(Schedule {
+            finish_after: Some(Duration::from_secs(600)),
+            grace: Duration::from_secs(600),
+            heartbeat: Duration::from_secs(1),
+        })
+        .unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(end);
+            while phase() == Phase::Running {
+                let interrupted = socket.recv(&mut [0; 1]).unwrap_err();
+                assert_eq!(interrupted.kind(), io::ErrorKind::Interrupted);
+            }
+        });
+        assert_eq!(phase(), Phase::Finish);
+        assert!(!stopped_by_user());
     }
 
     fn rings_before_the_end_do_not_end_it() {

@@ -42,7 +42,7 @@ pub use args::{
     AccessArgs, Args, CompareArgs, ComparisonArgs, ConfidenceArg, CpuArg, Ends, FlowsArgs,
     GlobalArgs, HistoryArgs, HostArg, InterimArg, IoArgs, IterationsArg, JsonArg, Layout, Networks,
     OutputArg, RateArg, RateArgs, ReportArgs, SeriesArgs, ServerArgs, SocketKindArg, TestArgs,
-    TransportArg, VersusArgs, Ways,
+    TransportArg, UntilArg, UntilArgs, VersusArgs, Ways,
 };
 pub use command::{
     CliError, Command, List, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,

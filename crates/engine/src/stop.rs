@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
+use netperf_measure::latency::Watch;
 use netperf_model::Tally;
 pub use netperf_os::bell::Phase;
 use netperf_os::bell::{self, Bell, Schedule};
@@ -132,6 +133,11 @@ impl<'a> ByBell<'a> {
     /// The loop is about to use this connection.
     pub(crate) fn connected(&self, data: BorrowedFd<'_>) {
         self.live.connected(data);
+    }
+
+    /// The loop keeps the times of its operations here.
+    pub(crate) fn keeps(&self, times: Watch) {
+        self.live.keeps(times);
     }
 
     /// The loop is over.

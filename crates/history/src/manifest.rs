@@ -129,7 +129,11 @@ pub(crate) fn read(text: &str) -> Facts {
     };
     let text = |value: Value| match value {
         Value::String(text) => text,
-        other => other.to_string(),
+        other @ (Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::Array(_)
+        | Value::Object(_)) => other.to_string(),
     };
     let facts = fields.into_iter().map(|(name, value)| (name, text(value)));
     facts.collect()

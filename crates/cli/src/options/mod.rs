@@ -18,6 +18,7 @@ pub(crate) mod server;
 mod shared;
 pub(crate) mod sockets;
 pub(crate) mod unix;
+pub(crate) mod until;
 pub(crate) mod xti;
 
 use netperf_model::{Family, Suite};

@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
+use netperf_measure::latency::Watch;
 use netperf_model::{FlowCounts, Latency, Tally};
 use netperf_transport::meeting::EndMark;
 use netperf_transport::socket::Facts;
 
 use super::flow::Flow;
 use super::shared::{Shared, Stage};
+use crate::error::EngineError;
 use crate::finish::Drained;
-use crate::live::Counts;
+use crate::live::{Counts, Live};
 use crate::record::{Kept, Off, Recorder};
 use crate::stop::Ended;
 
@@ -21,6 +23,9 @@ pub(super) trait Keeps: Recorder {
 
     /// What was kept; `None` where nothing is.
     fn kept(&self) -> Option<Latency>;
+
+    /// A look at it for other threads.
+    fn watched(&self) -> Option<Watch>;
 }
 
 impl Keeps for Off {
@@ -29,6 +34,10 @@ impl Keeps for Off {
     }
 
     fn kept(&self) -> Option<Latency> {
+        None
+    }
+
+    fn watched(&self) -> Option<Watch> {
         None
     }
 }
@@ -40,6 +49,10 @@ impl Keeps for Kept {
 
     fn kept(&self) -> Option<Latency> {
         Some(self.latency())
+    }
+
+    fn watched(&self) -> Option<Watch> {
+        Some(self.watched())
     }
 }
 
@@ -93,6 +106,13 @@ impl<'a, R: Keeps> Desk<'a, R> {
                 ..Edges::default()
             },
             starts: Starts::default(),
+        }
+    }
+
+    /// Lets others look at the times of operations that count.
+    pub(super) fn show(&self, live: Option<&Live>) {
+        if let Some((live, times)) = live.zip(self.recorders[COUNTED].watched()) {
+            live.keeps(times);
         }
     }
 
@@ -193,6 +213,15 @@ impl<'a, R: Keeps> Desk<'a, R> {
             facts: Facts::default(),
             segment_size: None,
             connected: over,
+            broke: None,
+        }
+    }
+
+    /// An error ended the loop: what it came to until then.
+    pub(super) fn broken_off<E, M>(self, error: EngineError, flows: &mut [Flow<E, M>]) -> Report {
+        Report {
+            broke: Some(error),
+            ..self.report(Ended::Abandoned, flows)
         }
     }
 }
@@ -221,4 +250,6 @@ pub(super) struct Report {
     pub(super) segment_size: Option<u32>,
     /// When the last of its connections stood.
     pub(super) connected: Moment,
+    /// The error that ended the loop.
+    pub(super) broke: Option<EngineError>,
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Deref as _;
 use std::path::Path;
+use std::slice::from_ref;
 
 use netperf_history::change::{self, Changes};
 use netperf_history::export::{Cells, Table};
@@ -58,9 +59,12 @@ impl Fresh {
     }
 }
 
+/// Something that holds of a store.
+type Behaviour = fn(&Fresh);
+
 /// Every behaviour, over a store made by `fresh`.
 fn behaves(fresh: impl Fn() -> Fresh) {
-    let behaviours: [(&str, fn(&Fresh)); 7] = [
+    let behaviours: [(&str, Behaviour); 7] = [
         (
             "documents come back byte for byte, also another time",
             documents,
@@ -80,7 +84,7 @@ fn behaves(fresh: impl Fn() -> Fresh) {
 
 fn documents(fresh: &Fresh) {
     let entry = result("db1", 1, 1000.5, "6.1");
-    let added = fresh.open().add(&[entry.clone()], NOW).expect("added");
+    let added = fresh.open().add(from_ref(&entry), NOW).expect("added");
     assert!(!added[0].known);
     let mut store = Store::open(&fresh.place, false).expect("the same store");
     assert_eq!(store.find(&added[0].id.to_string()), Ok(added[0].id));
@@ -99,7 +103,7 @@ fn documents(fresh: &Fresh) {
 fn twice(fresh: &Fresh) {
     let (one, other) = (result("db1", 1, 1.5, "6.1"), result("db1", 2, 1.5, "6.1"));
     let mut store = fresh.open();
-    let first = store.add(&[one.clone()], NOW).expect("added");
+    let first = store.add(from_ref(&one), NOW).expect("added");
     let again = store.add(&[other.clone(), one, other], NOW).expect("added");
     assert_eq!((again[1].id, again[1].known), (first[0].id, true));
     assert_eq!((again[2].id, again[2].known), (again[0].id, true));

@@ -6,6 +6,7 @@ pub(crate) mod flows;
 pub(crate) mod global;
 pub(crate) mod history;
 mod io;
+mod keepalive;
 pub(crate) mod link;
 pub(crate) mod omni;
 mod quality;

@@ -100,7 +100,11 @@ fn texts(key: &str, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     let text = |value: &toml::Spanned<DeValue<'_>>| match value.get_ref() {
         DeValue::String(text) => Some(text.to_string()),
         DeValue::Integer(number) => Some(number.to_string()),
-        _ => None,
+        DeValue::Float(_)
+        | DeValue::Boolean(_)
+        | DeValue::Datetime(_)
+        | DeValue::Array(_)
+        | DeValue::Table(_) => None,
     };
     values
         .iter()
@@ -110,9 +114,10 @@ fn texts(key: &str, value: &DeValue<'_>) -> Result<Vec<String>, String> {
 }
 
 fn repeat(value: &DeValue<'_>) -> Result<u32, String> {
-    let number = match value {
-        DeValue::Integer(number) => number.to_string().parse().ok(),
-        _ => None,
+    let number: Option<u32> = if let DeValue::Integer(number) = value {
+        number.to_string().parse().ok()
+    } else {
+        None
     };
     let fits = number.filter(|number| (1..=1000).contains(number));
     fits.ok_or_else(|| "repeat is a whole number from 1 to 1000".to_owned())

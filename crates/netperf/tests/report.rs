@@ -135,9 +135,9 @@ fn the_page_of_a_sweep_is_in_order_by_day_by_night_and_in_a_hand() {
     let Some(browser) = Browser::start() else {
         return;
     };
-    for page in ["lines", "bars"] {
+    for (page, narrow) in [("lines", 360), ("bars", 600)] {
         let address = format!("file://{}/{page}/report.html", folder.path().display());
-        for (name, width, dark) in [("light", 1000, false), ("narrow-dark", 360, true)] {
+        for (name, width, dark) in [("light", 1000, false), ("narrow-dark", narrow, true)] {
             browser.screen(width, dark);
             browser.visit(&address);
             assert_eq!(browser.script(FAULTS), json!([]), "{page} {name}");

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use netperf_measure::clock;
 use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Scratch};
 
 fn ours() -> Programs {
@@ -88,7 +89,7 @@ fn one_that_was_killed_goes_on_where_it_was() {
     let tail = command(&server, "-t TCP_RR -- -r {r}");
     let running = sweep(&folder, &format!("-o d --over r=1..8 {tail}")).spawn();
     let there = folder.path().join("d");
-    let begun = Instant::now();
+    let begun = clock::now();
     while !there.join("runs").exists() || results(&there).len() < 2 {
         assert!(begun.elapsed() < Duration::from_secs(60), "no results");
         std::thread::sleep(Duration::from_millis(5));
@@ -110,7 +111,7 @@ fn a_signal_ends_it_and_says_how_it_goes_on() {
     let tail = command(&server, "-t TCP_RR -- -r {r}");
     let running = sweep(&folder, &format!("-o d --over r=1..200 {tail}")).spawn();
     let there = folder.path().join("d");
-    let begun = Instant::now();
+    let begun = clock::now();
     while !there.join("runs").exists() || results(&there).is_empty() {
         assert!(begun.elapsed() < Duration::from_secs(60), "no results");
         std::thread::sleep(Duration::from_millis(5));

@@ -39,8 +39,8 @@ use std::path::Path;
 
 pub use args::{
     AccessArgs, Args, CompareArgs, ComparisonArgs, ConfidenceArg, CpuArg, Ends, FlowsArgs,
-    GlobalArgs, HostArg, InterimArg, IoArgs, IterationsArg, JsonArg, Layout, Networks, OutputArg,
-    RateArg, RateArgs, ReportArgs, SeriesArgs, ServerArgs, SocketKindArg, TestArgs, TransportArg,
+    GlobalArgs, HostArg, InterimArg, IoArgs, IterationsArg, JsonArg, Layout, Networks, OutputArg, Progress,
+    RateArg, RateArgs, ReportArgs, SeriesArgs, ServerArgs, Show, SocketKindArg, TestArgs, TransportArg,
     VersusArgs, Ways,
 };
 pub use command::{

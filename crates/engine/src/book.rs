@@ -1,6 +1,6 @@
 //! The account of requests that are sent at times of their own.
 
-use netperf_measure::latency::Recording;
+use netperf_measure::latency::{Recording, Times};
 use netperf_model::{Latency, Lateness, Paced};
 
 use crate::arrivals::{Arrivals, SECOND};
@@ -51,6 +51,11 @@ impl Book {
             service: Recording::new(),
             lateness: Recording::new(),
         }
+    }
+
+    /// How long responses take, for another thread to look at.
+    pub(crate) fn times(&self) -> Times {
+        self.latency.times()
     }
 
     /// Requests in flight.

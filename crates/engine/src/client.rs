@@ -267,6 +267,9 @@ impl<'a> Client<'a> {
             latency: &mut latency,
             paused: &mut paused,
         };
+        if let Some(book) = &work.book {
+            live.shows(book.times());
+        }
         let watched = live.watch(plan.local.series, true);
         let moved = series::beside(watched, || {
             dispatch::client(&mut work, socket, remote, keeping)
@@ -292,7 +295,7 @@ impl<'a> Client<'a> {
         }
         let mut run = finished(&work, moved, tally, elapsed, cpu);
         run.result.paced = work.paced.take();
-        run.result.series = watched.map(Watched::series);
+        run.result.series = watched.and_then(Watched::series);
         run.result.stamps = work.stamps;
         Ok(Run {
             latency,

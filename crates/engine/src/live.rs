@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use netperf_measure::clock::{self, Moment};
+use netperf_measure::latency::{Snapshot, Times};
 use netperf_model::{SeriesPlan, Tally};
-use netperf_os::tcp::{self, TcpInfo};
+use netperf_os::tcp::{self, TcpDetail, TcpInfo};
 
 use crate::series::Watched;
 
@@ -17,6 +18,8 @@ pub(crate) struct Counts {
     sent: AtomicU64,
     received: AtomicU64,
     transactions: AtomicU64,
+    /// The times of operations, where they are kept.
+    times: OnceLock<Times>,
 }
 
 impl Counts {
@@ -27,6 +30,12 @@ impl Counts {
         self.received.store(tally.bytes_received, Ordering::Relaxed);
         self.transactions
             .store(tally.transactions, Ordering::Relaxed);
+    }
+
+    /// The times that the loop keeps can be looked at.
+    pub(crate) fn shows(&self, times: Times) {
+        // The first are those that the result has.
+        let _first = self.times.set(times);
     }
 
     fn add_to(&self, tally: &mut Tally) {
@@ -55,6 +64,8 @@ pub struct Live {
     data: Mutex<Data>,
     /// The data connections of which a series is wanted.
     series: OnceLock<Watched>,
+    /// Of how many connections somebody wants to know how they are now.
+    looked_at: Option<u32>,
 }
 
 /// The data connection of a run, for another thread to look at. Locked before the
@@ -77,6 +88,15 @@ impl Live {
         }
     }
 
+    /// Counts beside which so many data connections can be looked at.
+    #[must_use]
+    pub fn with_flows(self, most: u32) -> Self {
+        Self {
+            looked_at: Some(most),
+            ..self
+        }
+    }
+
     /// The loop is about to use this connection.
     pub(crate) fn connected(&self, data: BorrowedFd<'_>) {
         if self.watches {
@@ -92,7 +112,16 @@ impl Live {
     /// Has the connections of a run watched, if that is wanted; `asking` says that this
     /// is netperf's end.
     pub(crate) fn watch(&self, plan: Option<SeriesPlan>, asking: bool) -> Option<&Watched> {
-        plan.map(|plan| self.series.get_or_init(|| Watched::new(plan, asking)))
+        match (plan, self.looked_at) {
+            (Some(plan), _) => Some(self.series.get_or_init(|| Watched::new(plan, asking))),
+            (None, Some(flows)) => Some(self.series.get_or_init(|| Watched::looked_at(flows))),
+            (None, None) => None,
+        }
+    }
+
+    /// The times that a loop of this thread keeps can be looked at.
+    pub(crate) fn shows(&self, times: Times) {
+        self.counts.shows(times);
     }
 
     /// Publishes the counts of the loop.
@@ -141,6 +170,34 @@ impl Live {
             .map_or_else(Tally::default, |workers| total(workers));
         self.counts.add_to(&mut tally);
         tally
+    }
+
+    /// The counts of each worker of many flows, as they are now.
+    #[must_use]
+    pub fn of_each_worker(&self) -> Vec<Tally> {
+        let workers = self.workers.get().map_or(&[] as &[Counts], |workers| workers);
+        let tally = |counts: &Counts| total(std::slice::from_ref(counts));
+        workers.iter().map(tally).collect()
+    }
+
+    /// How long operations took until now; `None` where that is not kept.
+    #[must_use]
+    pub fn times(&self) -> Option<Snapshot> {
+        let workers = self.workers.get().map_or(&[] as &[Counts], |workers| workers);
+        let all = std::iter::once(&self.counts).chain(workers);
+        let mut kept = all.filter_map(|counts| counts.times.get()).peekable();
+        kept.peek()?;
+        let mut snapshot = Snapshot::default();
+        kept.for_each(|times| snapshot.add(times));
+        Some(snapshot)
+    }
+
+    /// The data connections that are still used, by their number from 1, as they are now:
+    /// as many as [`Live::with_flows`] says, or of which a series is wanted. Empty for
+    /// what is not TCP.
+    #[must_use]
+    pub fn flows(&self) -> Vec<(u32, TcpDetail)> {
+        self.series.get().map(Watched::now).unwrap_or_default()
     }
 
     /// `TCP_INFO` of the data connection: as it is now, or as it was when the loop

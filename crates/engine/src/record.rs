@@ -1,7 +1,7 @@
 //! Keeping how long operations take, or not.
 
 use netperf_measure::fine::{FineClock, Reading};
-use netperf_measure::latency::Recording;
+use netperf_measure::latency::{Recording, Times};
 use netperf_model::Latency;
 
 /// Does what takes a while before a run whose times are to be kept.
@@ -76,6 +76,12 @@ impl Kept {
             out: 0,
             back: 0,
         }
+    }
+
+    /// What is kept, for another thread to look at.
+    #[must_use]
+    pub fn times(&self) -> Times {
+        self.recording.times()
     }
 
     /// What was kept.

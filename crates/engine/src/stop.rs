@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
+use netperf_measure::latency::Times;
 use netperf_model::Tally;
 pub use netperf_os::bell::Phase;
 use netperf_os::bell::{self, Bell, Schedule};
@@ -127,6 +128,11 @@ impl<'a> ByBell<'a> {
     /// The counts of a thread beside the loop.
     pub(crate) fn counts_beside(&self) -> Arc<[Counts]> {
         self.live.of_workers(1)
+    }
+
+    /// Times of operations that are kept, for whoever looks at the run meanwhile.
+    pub(crate) fn shows(&self, times: Times) {
+        self.live.shows(times);
     }
 
     /// The loop is about to use this connection.

@@ -1,5 +1,8 @@
 //! Recording how long operations take.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use netperf_model::latency::{Bucket, Latency};
 
 /// The longest time that is told from longer ones: a day, in nanoseconds.
@@ -11,9 +14,12 @@ const BITS: u32 = 10;
 const BUCKETS: usize = bucket(LONGEST) + 1;
 
 /// A log-linear histogram with exact extremes and moments. Recording allocates nothing.
-#[derive(Clone, Debug)]
+///
+/// One thread records. Others may look at the counts meanwhile ([`Recording::times`]):
+/// they are loaded and stored whole, which takes no more instructions than plain ones.
+#[derive(Debug)]
 pub struct Recording {
-    counts: Box<[u64]>,
+    counts: Arc<[AtomicU64]>,
     min: u64,
     max: u64,
     sum: u64,
@@ -50,7 +56,7 @@ impl Recording {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            counts: vec![0; BUCKETS].into_boxed_slice(),
+            counts: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(),
             min: u64::MAX,
             max: 0,
             sum: 0,
@@ -72,9 +78,16 @@ impl Recording {
         // Centuries of nanoseconds, of all operations together.
         self.sum = self.sum.wrapping_add(nanos);
         self.sum_of_squares += u128::from(nanos) * u128::from(nanos);
-        if let Some(count) = self.counts.get_mut(bucket(nanos)) {
-            *count += 1;
+        if let Some(count) = self.counts.get(bucket(nanos)) {
+            // Nobody else stores, so nothing is lost between the two.
+            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         }
+    }
+
+    /// The counts, for another thread to look at while this one goes on.
+    #[must_use]
+    pub fn times(&self) -> Times {
+        Times(Arc::clone(&self.counts))
     }
 
     /// What was recorded, as plain data.
@@ -84,18 +97,8 @@ impl Recording {
         reason = "figures of statistics, of which no more than 15 digits are read"
     )]
     pub fn latency(&self) -> Latency {
-        let filled = self
-            .counts
-            .iter()
-            .enumerate()
-            .filter(|(_, count)| **count > 0);
-        let buckets: Vec<Bucket> = filled
-            .map(|(index, count)| {
-                let (from, to) = bounds(index);
-                let count = *count;
-                Bucket { from, to, count }
-            })
-            .collect();
+        let counts = self.counts.iter();
+        let buckets = filled(counts.map(|count| count.load(Ordering::Relaxed)));
         let count = buckets.iter().map(|bucket| bucket.count).sum();
         Latency {
             buckets,
@@ -105,6 +108,52 @@ impl Recording {
             sum: self.sum as f64,
             sum_of_squares: self.sum_of_squares as f64,
             clock_error: 0.0,
+        }
+    }
+}
+
+/// The buckets that hold anything.
+fn filled(counts: impl Iterator<Item = u64>) -> Vec<Bucket> {
+    let filled = counts.enumerate().filter(|(_, count)| *count > 0);
+    let bucket = |(index, count)| {
+        let (from, to) = bounds(index);
+        Bucket { from, to, count }
+    };
+    filled.map(bucket).collect()
+}
+
+/// The counts of a [`Recording`] that goes on.
+#[derive(Clone, Debug)]
+pub struct Times(Arc<[AtomicU64]>);
+
+/// How often each time was recorded until a moment, by one or several threads. Each count
+/// is right; together they may be a few operations apart.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot(Vec<u64>);
+
+impl Snapshot {
+    /// Adds what was recorded until now.
+    pub fn add(&mut self, times: &Times) {
+        self.0.resize(times.0.len(), 0);
+        for (sum, count) in self.0.iter_mut().zip(times.0.iter()) {
+            *sum += count.load(Ordering::Relaxed);
+        }
+    }
+
+    /// What was recorded since an earlier one; since the beginning, if that is empty.
+    /// Extremes are those of the buckets, and there are no moments.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Latency {
+        let mut earlier = before.0.iter().copied();
+        let counts = self.0.iter();
+        let more = counts.map(|count| count.saturating_sub(earlier.next().unwrap_or(0)));
+        let buckets = filled(more);
+        Latency {
+            count: buckets.iter().map(|bucket| bucket.count).sum(),
+            min: buckets.first().map_or(0, |bucket| bucket.from),
+            max: buckets.last().map_or(0, |bucket| bucket.to),
+            buckets,
+            ..Latency::default()
         }
     }
 }
@@ -150,6 +199,28 @@ mod tests {
             prop_assert_eq!(merged.buckets, together.buckets);
             prop_assert_eq!((merged.count, merged.max), (together.count, together.max));
         }
+    }
+
+    #[test]
+    fn another_thread_sees_what_was_recorded_since_it_looked_last() {
+        let mut recording = Recording::new();
+        let times = recording.times();
+        let look = || {
+            let mut now = Snapshot::default();
+            now.add(&times);
+            now
+        };
+        recording.record_nanos(50);
+        recording.record_nanos(2_000_000);
+        let first = look();
+        recording.record_nanos(70);
+        let second = look();
+        let all = second.since(&Snapshot::default());
+        assert_eq!(all.buckets, recording.latency().buckets);
+        assert_eq!((all.count, all.min), (3, 50));
+        let since = second.since(&first);
+        assert_eq!((since.count, since.min, since.max), (1, 70, 70));
+        assert_eq!(second.since(&second).quantile(0.5), None);
     }
 
     #[test]

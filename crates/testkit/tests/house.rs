@@ -55,6 +55,10 @@ const HOUSE: &[(&str, May)] = &[
             "netperf-web",
         ]),
     ),
+    (
+        "netperf-tui",
+        May::Only(&["netperf-model", "netperf-report", "netperf-session"]),
+    ),
     ("netperf", May::All),
     // Development only.
     ("netperf-testkit", May::All),

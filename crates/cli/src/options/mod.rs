@@ -15,6 +15,7 @@ pub(crate) mod sdp;
 pub(crate) mod series;
 pub(crate) mod server;
 mod shared;
+mod show;
 pub(crate) mod sockets;
 pub(crate) mod unix;
 pub(crate) mod xti;

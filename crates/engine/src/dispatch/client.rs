@@ -123,6 +123,7 @@ pub(crate) fn client(
     let in_flight = usize::try_from(work.plan.burst).unwrap_or(0) + 1;
     if work.plan.latency {
         let mut kept = Kept::new(in_flight);
+        keeping.stop.shows(kept.times());
         let moved = with_prelude(
             work,
             data,

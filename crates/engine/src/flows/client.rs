@@ -157,7 +157,7 @@ impl<'a> Crowd<'a> {
         let cut = conducted.lost.is_some() || bell::stopped_by_user();
         let reports = crew::all(reports, cut)?;
         let mut run = self.finished(reports, &conducted, meter, begun)?;
-        run.result.series = watched.map(Watched::series);
+        run.result.series = watched.and_then(Watched::series);
         Ok(run)
     }
 

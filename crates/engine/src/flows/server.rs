@@ -124,7 +124,7 @@ pub(crate) fn run(
         (cpu, None),
     );
     result.crew = Some(crew::crew(&workers, threads));
-    result.series = common.series.map(Watched::series);
+    result.series = common.series.and_then(Watched::series);
     Ok(result)
 }
 

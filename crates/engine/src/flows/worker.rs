@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
+use netperf_measure::latency::Times;
 use netperf_model::{FlowCounts, Latency, Tally};
 use netperf_transport::meeting::EndMark;
 use netperf_transport::socket::Facts;
@@ -21,6 +22,9 @@ pub(super) trait Keeps: Recorder {
 
     /// What was kept; `None` where nothing is.
     fn kept(&self) -> Option<Latency>;
+
+    /// What is kept, for another thread to look at; `None` where nothing is.
+    fn shown(&self) -> Option<Times>;
 }
 
 impl Keeps for Off {
@@ -29,6 +33,10 @@ impl Keeps for Off {
     }
 
     fn kept(&self) -> Option<Latency> {
+        None
+    }
+
+    fn shown(&self) -> Option<Times> {
         None
     }
 }
@@ -40,6 +48,10 @@ impl Keeps for Kept {
 
     fn kept(&self) -> Option<Latency> {
         Some(self.latency())
+    }
+
+    fn shown(&self) -> Option<Times> {
+        Some(self.times())
     }
 }
 
@@ -81,11 +93,15 @@ impl<'a, R: Keeps> Desk<'a, R> {
     /// A desk for a run of which only a part counts, or all.
     pub(super) fn new(shared: &'a Shared, counts: &'a Counts, margins: bool) -> Self {
         let stage = shared.stage();
+        let recorders = [R::fresh(), R::fresh(), R::fresh()];
+        if let Some(times) = recorders[COUNTED].shown() {
+            counts.shows(times);
+        }
         Self {
             tally: Tally::default(),
             shared,
             counts,
-            recorders: [R::fresh(), R::fresh(), R::fresh()],
+            recorders,
             part: if stage == Stage::Warm { 0 } else { COUNTED },
             stage,
             edges: Edges {

@@ -39,9 +39,9 @@ use std::path::Path;
 
 pub use args::{
     AccessArgs, Args, CompareArgs, ComparisonArgs, ConfidenceArg, CpuArg, Ends, FlowsArgs,
-    GlobalArgs, HostArg, InterimArg, IoArgs, IterationsArg, JsonArg, Layout, Networks, OutputArg, Progress,
-    RateArg, RateArgs, ReportArgs, SeriesArgs, ServerArgs, Show, SocketKindArg, TestArgs, TransportArg,
-    VersusArgs, Ways,
+    GlobalArgs, HostArg, InterimArg, IoArgs, IterationsArg, JsonArg, Layout, Networks, OutputArg,
+    Progress, RateArg, RateArgs, ReportArgs, SeriesArgs, ServerArgs, Show, SocketKindArg, TestArgs,
+    TransportArg, VersusArgs, Ways,
 };
 pub use command::{
     CliError, Command, List, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,

@@ -175,7 +175,10 @@ impl Live {
     /// The counts of each worker of many flows, as they are now.
     #[must_use]
     pub fn of_each_worker(&self) -> Vec<Tally> {
-        let workers = self.workers.get().map_or(&[] as &[Counts], |workers| workers);
+        let workers = self
+            .workers
+            .get()
+            .map_or(&[] as &[Counts], |workers| workers);
         let tally = |counts: &Counts| total(std::slice::from_ref(counts));
         workers.iter().map(tally).collect()
     }
@@ -183,7 +186,10 @@ impl Live {
     /// How long operations took until now; `None` where that is not kept.
     #[must_use]
     pub fn times(&self) -> Option<Snapshot> {
-        let workers = self.workers.get().map_or(&[] as &[Counts], |workers| workers);
+        let workers = self
+            .workers
+            .get()
+            .map_or(&[] as &[Counts], |workers| workers);
         let all = std::iter::once(&self.counts).chain(workers);
         let mut kept = all.filter_map(|counts| counts.times.get()).peekable();
         kept.peek()?;

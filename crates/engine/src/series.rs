@@ -431,7 +431,12 @@ mod tests {
         assert_eq!(numbers(&seen), [1, 2]);
         seen.finish();
         assert!(numbers(&seen).is_empty());
-        assert!(seen.inner().flows.iter().all(|seen| seen.series.samples.is_empty()));
+        assert!(
+            seen.inner()
+                .flows
+                .iter()
+                .all(|seen| seen.series.samples.is_empty())
+        );
         assert_eq!(seen.series(), None);
     }
 

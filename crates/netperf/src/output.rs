@@ -71,7 +71,10 @@ pub(crate) fn hold() {
 pub(crate) fn draw_line(line: &str) {
     let mut drawn = drawn();
     *drawn = Drawn::Line;
-    print(&mut io::stderr().lock(), &format!("{}{line}", netperf_tui::erase()));
+    print(
+        &mut io::stderr().lock(),
+        &format!("{}{line}", netperf_tui::erase()),
+    );
 }
 
 /// Nothing is drawn any more: erases the line, or prints what waited.
@@ -80,7 +83,9 @@ pub(crate) fn release() {
     match std::mem::replace(&mut *drawn, Drawn::Nothing) {
         Drawn::Nothing => {}
         Drawn::Line => print(&mut io::stderr().lock(), netperf_tui::erase()),
-        Drawn::Screen(waited) => waited.iter().for_each(|(stream, text)| write(*stream, text)),
+        Drawn::Screen(waited) => waited
+            .iter()
+            .for_each(|(stream, text)| write(*stream, text)),
     }
 }
 

@@ -251,7 +251,11 @@ impl Drawing<'_> {
     /// Flows or threads, in so many rows.
     fn flows(&self, room: usize) -> Vec<Row> {
         let view = self.view;
-        let Some(each) = view.about.each.filter(|_| room > 2 && !view.flows.is_empty()) else {
+        let Some(each) = view
+            .about
+            .each
+            .filter(|_| room > 2 && !view.flows.is_empty())
+        else {
             return Vec::new();
         };
         let unit = format!("{}/s", view.about.flow_unit.label());
@@ -374,7 +378,9 @@ fn cells(label: &str, cells: impl Iterator<Item = String>) -> Row {
 
 /// What is said of one connection alone.
 fn of_connection(tcp: &TcpTick) -> Vec<String> {
-    let round_trip = tcp.round_trip.map(|time| format!("round trip {}", micros(time)));
+    let round_trip = tcp
+        .round_trip
+        .map(|time| format!("round trip {}", micros(time)));
     let window = tcp.window.map(|segments| format!("window {}", segments));
     round_trip.into_iter().chain(window).collect()
 }

@@ -71,9 +71,8 @@ impl Trail {
         match self.merge {
             Merge::Largest => known.copied().reduce(f64::max),
             Merge::Mean => {
-                let (sum, count) = known.fold((0.0, 0_u32), |(sum, count), value| {
-                    (sum + value, count + 1)
-                });
+                let (sum, count) =
+                    known.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
                 (count > 0).then(|| sum / f64::from(count))
             }
         }
@@ -93,13 +92,21 @@ mod tests {
         assert!(trail.values.len() < MOST);
         let shown = trail.within(10);
         assert!(shown.len() <= 10 && shown.len() > 5, "{shown:?}");
-        assert!(shown.last().copied().flatten().is_some_and(|last| last > 4900.0));
+        assert!(
+            shown
+                .last()
+                .copied()
+                .flatten()
+                .is_some_and(|last| last > 4900.0)
+        );
     }
 
     #[test]
     fn what_is_not_known_is_left_out_of_a_mean() {
         let mut trail = Trail::new(Merge::Mean);
-        [Some(1.0), None, Some(3.0), None].map(|value| trail.push(value));
+        for value in [Some(1.0), None, Some(3.0), None] {
+            trail.push(value);
+        }
         assert_eq!(trail.within(1), [Some(2.0)]);
         assert_eq!(trail.within(2), [Some(1.0), Some(3.0)]);
         assert_eq!(trail.within(4), [Some(1.0), None, Some(3.0), None]);

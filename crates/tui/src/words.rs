@@ -44,7 +44,13 @@ pub(crate) fn length(time: Duration) -> String {
 
 /// Text that does nothing to a terminal.
 pub(crate) fn harmless(text: &str) -> String {
-    let shown = |letter: char| if letter.is_ascii_graphic() || letter == ' ' { letter } else { '?' };
+    let shown = |letter: char| {
+        if letter.is_ascii_graphic() || letter == ' ' {
+            letter
+        } else {
+            '?'
+        }
+    };
     text.chars().map(shown).collect()
 }
 
@@ -54,7 +60,10 @@ mod tests {
 
     #[test]
     fn times_have_the_unit_that_suits_them() {
-        let shown = [7.0, 850.0, 9_990.0, 12_340.0, 99_960.0, 999_900.0, 12.3e6, 2.5e9].map(nanos);
+        let shown = [
+            7.0, 850.0, 9_990.0, 12_340.0, 99_960.0, 999_900.0, 12.3e6, 2.5e9,
+        ]
+        .map(nanos);
         let wanted = [
             "7 ns", "850 ns", "9.99 us", "12.3 us", "100 us", "1.00 ms", "12.3 ms", "2.50 s",
         ];

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use netperf_model::{CpuMethod, Family, Limit, Unit};
 
-use super::{PORTS, SIZES, flows, help_row, io, port_name, quality, rate, series, set, set_both_ends, set_ends, set_families, set_host, set_pair, set_ways, show};
+use super::{
+    PORTS, SIZES, flows, help_row, io, port_name, quality, rate, series, set, set_both_ends,
+    set_ends, set_families, set_host, set_pair, set_ways, show,
+};
 use crate::args::{CpuArg, Ends, GlobalArgs, InterimArg, IterationsArg, JsonArg};
 use crate::command::{CliError, Notice};
 use crate::grammar::{both_halves, cut, dscp, first_half, seconds, size, time};

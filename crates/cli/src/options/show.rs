@@ -26,7 +26,11 @@ pub(super) const PROGRESS: Opt = Opt::without_letter(
     "a line of progress on the terminal: auto, never or always",
     Action::Value(|a, text| a.show.progress = progress(text)),
 )
-.long("progress", Group::Output, Kind::Word(&["auto", "never", "always"]))
+.long(
+    "progress",
+    Group::Output,
+    Kind::Word(&["auto", "never", "always"]),
+)
 .more(
     "On standard error, and erased when the test is over. auto, which is what happens unless \
      asked otherwise, shows it where standard input and error are a terminal and the result \

@@ -138,12 +138,7 @@ pub(super) fn live(run: &Run, live: Live) -> Live {
 }
 
 /// Runs `work` with its picture beside it, if there is to be one.
-pub(super) fn beside<T>(
-    run: &Run,
-    iteration: usize,
-    live: &Live,
-    work: impl FnOnce() -> T,
-) -> T {
+pub(super) fn beside<T>(run: &Run, iteration: usize, live: &Live, work: impl FnOnce() -> T) -> T {
     let mut shown = shown();
     if shown.is_none() {
         *shown = open(run);
@@ -179,7 +174,9 @@ fn open(run: &Run) -> Option<Shown> {
         if let Err(error) = terminal::enter(fd(&term)) {
             output::release();
             let why = output::system_text(&error);
-            err(&format!("netperf: --live: cannot draw on the terminal: {why}\n"));
+            err(&format!(
+                "netperf: --live: cannot draw on the terminal: {why}\n"
+            ));
             return None;
         }
     }
@@ -198,7 +195,9 @@ fn open(run: &Run) -> Option<Shown> {
 
 /// Whether the terminal is said to show more than ASCII (locale(7)).
 fn has_unicode() -> bool {
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(environment);
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(environment);
     locale.is_some_and(|locale| {
         let locale = locale.to_ascii_lowercase();
         locale.contains("utf-8") || locale.contains("utf8")
@@ -216,7 +215,10 @@ fn leave_when_panicking() {
 
 /// Nothing is drawn any more: the terminal is as it was, and shows what waited for it.
 pub(super) fn close() {
-    if shown().take().is_some_and(|shown| shown.kind == Kind::Screen) {
+    if shown()
+        .take()
+        .is_some_and(|shown| shown.kind == Kind::Screen)
+    {
         terminal::leave();
     }
     output::release();
@@ -253,7 +255,9 @@ impl Shown {
                 let resized = self.size.replace(size) != Some(size);
                 let clear = if resized { "\x1b[2J" } else { "" };
                 // A terminal that is gone is a hang-up, which ends the program.
-                let _gone = self.term.write_str(&format!("{clear}\x1b[H{rows}\x1b[K\x1b[J"));
+                let _gone = self
+                    .term
+                    .write_str(&format!("{clear}\x1b[H{rows}\x1b[K\x1b[J"));
             }
         }
     }

@@ -169,7 +169,9 @@ impl<'a> Ticker<'a> {
 /// A meter of this host's CPUs; the line of progress shows none.
 fn meter(run: &Run) -> Option<Meter> {
     let shown = run.show.live;
-    shown.then(|| cpu::start(&CpuPlan::default()).ok()).flatten()
+    shown
+        .then(|| cpu::start(&CpuPlan::default()).ok())
+        .flatten()
 }
 
 fn of_one(detail: &TcpDetail) -> TcpTick {

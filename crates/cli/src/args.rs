@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use netperf_model::{
     Arrival, CpuMethod, DataPeers, Duplex, Family, IoMethod, Limit, Limits, Network, Placement,
-    Policy, Require, Secret, Unit,
+    Policy, Require, Secret, Stamper, Unit,
 };
 
 use crate::grammar::Direction;
@@ -204,6 +204,26 @@ pub struct GlobalArgs {
     pub show: Show,
     /// A rate to keep to.
     pub rate: RateArgs,
+    /// Going on until figures are known.
+    pub until: UntilArgs,
+}
+
+/// The options about going on until figures are known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UntilArgs {
+    /// `--until`.
+    pub until: Option<UntilArg>,
+    /// `--until-confidence`: percent.
+    pub level: Option<u32>,
+}
+
+/// How well figures must be known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UntilArg {
+    /// As a share, above 0.
+    pub precision: f64,
+    /// Percentiles of the latency, as shares.
+    pub percentiles: Vec<f64>,
 }
 
 /// What a terminal shows while a test runs.
@@ -234,8 +254,8 @@ pub struct SeriesArgs {
     pub every: Ends<Duration>,
     /// `--series-flows`: of how many connections.
     pub flows: Option<u32>,
-    /// `--timestamps software`.
-    pub stamps: bool,
+    /// `--timestamps`.
+    pub stamps: Option<Stamper>,
 }
 
 /// The options about a rate to keep to.

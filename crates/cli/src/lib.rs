@@ -41,7 +41,7 @@ pub use args::{
     AccessArgs, Args, CompareArgs, ComparisonArgs, ConfidenceArg, CpuArg, Ends, FlowsArgs,
     GlobalArgs, HostArg, InterimArg, IoArgs, IterationsArg, JsonArg, Layout, Networks, OutputArg,
     Progress, RateArg, RateArgs, ReportArgs, SeriesArgs, ServerArgs, Show, SocketKindArg, TestArgs,
-    TransportArg, VersusArgs, Ways,
+    TransportArg, UntilArg, UntilArgs, VersusArgs, Ways,
 };
 pub use command::{
     CliError, Command, List, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,

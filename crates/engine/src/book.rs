@@ -1,6 +1,6 @@
 //! The account of requests that are sent at times of their own.
 
-use netperf_measure::latency::{Recording, Times};
+use netperf_measure::latency::{Recording, Watch};
 use netperf_model::{Latency, Lateness, Paced};
 
 use crate::arrivals::{Arrivals, SECOND};
@@ -53,9 +53,10 @@ impl Book {
         }
     }
 
-    /// How long responses take, for another thread to look at.
-    pub(crate) fn times(&self) -> Times {
-        self.latency.times()
+    /// Lets another thread look at the latency.
+    #[must_use]
+    pub fn watched(&self) -> Watch {
+        self.latency.watched()
     }
 
     /// Requests in flight.

@@ -1,12 +1,14 @@
 //! The counts of a run under way, for whoever shows them.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use netperf_measure::clock::{self, Moment};
-use netperf_measure::latency::{Snapshot, Times};
+use netperf_measure::latency::Watch;
+use netperf_model::latency::Bucket;
 use netperf_model::{SeriesPlan, Tally};
+use netperf_os::bell;
 use netperf_os::tcp::{self, TcpDetail, TcpInfo};
 
 use crate::series::Watched;
@@ -18,8 +20,6 @@ pub(crate) struct Counts {
     sent: AtomicU64,
     received: AtomicU64,
     transactions: AtomicU64,
-    /// The times of operations, where they are kept.
-    times: OnceLock<Times>,
 }
 
 impl Counts {
@@ -30,12 +30,6 @@ impl Counts {
         self.received.store(tally.bytes_received, Ordering::Relaxed);
         self.transactions
             .store(tally.transactions, Ordering::Relaxed);
-    }
-
-    /// The times that the loop keeps can be looked at.
-    pub(crate) fn shows(&self, times: Times) {
-        // The first are those that the result has.
-        let _first = self.times.set(times);
     }
 
     fn add_to(&self, tally: &mut Tally) {
@@ -66,6 +60,10 @@ pub struct Live {
     series: OnceLock<Watched>,
     /// Of how many connections somebody wants to know how they are now.
     looked_at: Option<u32>,
+    /// The times of operations that are kept.
+    times: Mutex<Vec<Watch>>,
+    /// Whether the run is to end before its time.
+    enough: AtomicBool,
 }
 
 /// The data connection of a run, for another thread to look at. Locked before the
@@ -119,11 +117,6 @@ impl Live {
         }
     }
 
-    /// The times that a loop of this thread keeps can be looked at.
-    pub(crate) fn shows(&self, times: Times) {
-        self.counts.shows(times);
-    }
-
     /// Publishes the counts of the loop.
     #[inline]
     pub(crate) fn publish(&self, tally: &Tally) {
@@ -154,6 +147,36 @@ impl Live {
         self.data.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Ends the run as if its time were over, if it is under way.
+    pub fn end_early(&self) {
+        // Locked, so that the bell is not put away meanwhile: the run ends behind this.
+        let _data = self.data();
+        if self.over().is_none() {
+            self.enough.store(true, Ordering::Relaxed);
+            bell::end();
+        }
+    }
+
+    /// Whether the run is to end before its time.
+    pub(crate) fn is_enough(&self) -> bool {
+        self.enough.load(Ordering::Relaxed)
+    }
+
+    /// A loop keeps the times of its operations here.
+    pub(crate) fn keeps(&self, times: Watch) {
+        self.times().push(times);
+    }
+
+    fn times(&self) -> MutexGuard<'_, Vec<Watch>> {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The times of operations so far, for each loop that keeps some.
+    #[must_use]
+    pub fn latencies(&self) -> Vec<Vec<Bucket>> {
+        self.times().iter().map(Watch::buckets).collect()
+    }
+
     /// When the loop was over; `None` while it runs.
     #[must_use]
     pub fn over(&self) -> Option<Moment> {
@@ -181,21 +204,6 @@ impl Live {
             .map_or(&[] as &[Counts], |workers| workers);
         let tally = |counts: &Counts| total(std::slice::from_ref(counts));
         workers.iter().map(tally).collect()
-    }
-
-    /// How long operations took until now; `None` where that is not kept.
-    #[must_use]
-    pub fn times(&self) -> Option<Snapshot> {
-        let workers = self
-            .workers
-            .get()
-            .map_or(&[] as &[Counts], |workers| workers);
-        let all = std::iter::once(&self.counts).chain(workers);
-        let mut kept = all.filter_map(|counts| counts.times.get()).peekable();
-        kept.peek()?;
-        let mut snapshot = Snapshot::default();
-        kept.for_each(|times| snapshot.add(times));
-        Some(snapshot)
     }
 
     /// The data connections that are still used, by their number from 1, as they are now:

@@ -24,7 +24,7 @@ const MADE_UP: u64 = 1_000_000_000;
 
 /// Spaces what is sent evenly, by the amount that was sent so far: what was missed is made up
 /// for, up to a second of it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Rated {
     plan: RatePlan,
     spins: bool,

@@ -1,7 +1,7 @@
 //! Keeping how long operations take, or not.
 
 use netperf_measure::fine::{FineClock, Reading};
-use netperf_measure::latency::{Recording, Times};
+use netperf_measure::latency::{Recording, Watch};
 use netperf_model::Latency;
 
 /// Does what takes a while before a run whose times are to be kept.
@@ -78,10 +78,10 @@ impl Kept {
         }
     }
 
-    /// What is kept, for another thread to look at.
+    /// Lets another thread look at what is kept.
     #[must_use]
-    pub fn times(&self) -> Times {
-        self.recording.times()
+    pub fn watched(&self) -> Watch {
+        self.recording.watched()
     }
 
     /// What was kept.

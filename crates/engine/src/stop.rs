@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
-use netperf_measure::latency::Times;
+use netperf_measure::latency::Watch;
 use netperf_model::Tally;
 pub use netperf_os::bell::Phase;
 use netperf_os::bell::{self, Bell, Schedule};
@@ -130,14 +130,14 @@ impl<'a> ByBell<'a> {
         self.live.of_workers(1)
     }
 
-    /// Times of operations that are kept, for whoever looks at the run meanwhile.
-    pub(crate) fn shows(&self, times: Times) {
-        self.live.shows(times);
-    }
-
     /// The loop is about to use this connection.
     pub(crate) fn connected(&self, data: BorrowedFd<'_>) {
         self.live.connected(data);
+    }
+
+    /// The loop keeps the times of its operations here.
+    pub(crate) fn keeps(&self, times: Watch) {
+        self.live.keeps(times);
     }
 
     /// The loop is over.

@@ -15,8 +15,8 @@ const BUCKETS: usize = bucket(LONGEST) + 1;
 
 /// A log-linear histogram with exact extremes and moments. Recording allocates nothing.
 ///
-/// One thread records. Others may look at the counts meanwhile ([`Recording::times`]):
-/// they are loaded and stored whole, which takes no more instructions than plain ones.
+/// The counts can be read by another thread meanwhile; only the recording one writes them,
+/// so that no write has to be atomic as a whole.
 #[derive(Debug)]
 pub struct Recording {
     counts: Arc<[AtomicU64]>,
@@ -43,6 +43,17 @@ const fn bounds(bucket: usize) -> (u64, u64) {
     let shift = (bucket >> BITS).saturating_sub(1);
     let from = (bucket - (shift << BITS)) << shift;
     (from, from + (1 << shift) - 1)
+}
+
+impl Clone for Recording {
+    /// A recording of its own: what is recorded in one is not in the other.
+    fn clone(&self) -> Self {
+        let copy = |count: &AtomicU64| AtomicU64::new(count.load(Ordering::Relaxed));
+        Self {
+            counts: self.counts.iter().map(copy).collect(),
+            ..*self
+        }
+    }
 }
 
 impl Default for Recording {
@@ -79,15 +90,14 @@ impl Recording {
         self.sum = self.sum.wrapping_add(nanos);
         self.sum_of_squares += u128::from(nanos) * u128::from(nanos);
         if let Some(count) = self.counts.get(bucket(nanos)) {
-            // Nobody else stores, so nothing is lost between the two.
             count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         }
     }
 
-    /// The counts, for another thread to look at while this one goes on.
+    /// Lets another thread look at what is recorded.
     #[must_use]
-    pub fn times(&self) -> Times {
-        Times(Arc::clone(&self.counts))
+    pub fn watched(&self) -> Watch {
+        Watch(Arc::clone(&self.counts))
     }
 
     /// What was recorded, as plain data.
@@ -97,8 +107,7 @@ impl Recording {
         reason = "figures of statistics, of which no more than 15 digits are read"
     )]
     pub fn latency(&self) -> Latency {
-        let counts = self.counts.iter();
-        let buckets = filled(counts.map(|count| count.load(Ordering::Relaxed)));
+        let buckets = filled(&self.counts);
         let count = buckets.iter().map(|bucket| bucket.count).sum();
         Latency {
             buckets,
@@ -113,7 +122,8 @@ impl Recording {
 }
 
 /// The buckets that hold anything.
-fn filled(counts: impl Iterator<Item = u64>) -> Vec<Bucket> {
+fn filled(counts: &[AtomicU64]) -> Vec<Bucket> {
+    let counts = counts.iter().map(|count| count.load(Ordering::Relaxed));
     let filled = counts.enumerate().filter(|(_, count)| *count > 0);
     let bucket = |(index, count)| {
         let (from, to) = bounds(index);
@@ -122,39 +132,16 @@ fn filled(counts: impl Iterator<Item = u64>) -> Vec<Bucket> {
     filled.map(bucket).collect()
 }
 
-/// The counts of a [`Recording`] that goes on.
+/// A look at what another thread records.
 #[derive(Clone, Debug)]
-pub struct Times(Arc<[AtomicU64]>);
+pub struct Watch(Arc<[AtomicU64]>);
 
-/// How often each time was recorded until a moment, by one or several threads. Each count
-/// is right; together they may be a few operations apart.
-#[derive(Clone, Debug, Default)]
-pub struct Snapshot(Vec<u64>);
-
-impl Snapshot {
-    /// Adds what was recorded until now.
-    pub fn add(&mut self, times: &Times) {
-        self.0.resize(times.0.len(), 0);
-        for (sum, count) in self.0.iter_mut().zip(times.0.iter()) {
-            *sum += count.load(Ordering::Relaxed);
-        }
-    }
-
-    /// What was recorded since an earlier one; since the beginning, if that is empty.
-    /// Extremes are those of the buckets, and there are no moments.
+impl Watch {
+    /// What was recorded so far, shortest first. Operations that end meanwhile may be in it
+    /// or not.
     #[must_use]
-    pub fn since(&self, before: &Self) -> Latency {
-        let mut earlier = before.0.iter().copied();
-        let counts = self.0.iter();
-        let more = counts.map(|count| count.saturating_sub(earlier.next().unwrap_or(0)));
-        let buckets = filled(more);
-        Latency {
-            count: buckets.iter().map(|bucket| bucket.count).sum(),
-            min: buckets.first().map_or(0, |bucket| bucket.from),
-            max: buckets.last().map_or(0, |bucket| bucket.to),
-            buckets,
-            ..Latency::default()
-        }
+    pub fn buckets(&self) -> Vec<Bucket> {
+        filled(&self.0)
     }
 }
 
@@ -202,25 +189,16 @@ mod tests {
     }
 
     #[test]
-    fn another_thread_sees_what_was_recorded_since_it_looked_last() {
+    fn another_thread_sees_what_was_recorded() {
         let mut recording = Recording::new();
-        let times = recording.times();
-        let look = || {
-            let mut now = Snapshot::default();
-            now.add(&times);
-            now
-        };
-        recording.record_nanos(50);
-        recording.record_nanos(2_000_000);
-        let first = look();
-        recording.record_nanos(70);
-        let second = look();
-        let all = second.since(&Snapshot::default());
-        assert_eq!(all.buckets, recording.latency().buckets);
-        assert_eq!((all.count, all.min), (3, 50));
-        let since = second.since(&first);
-        assert_eq!((since.count, since.min, since.max), (1, 70, 70));
-        assert_eq!(second.since(&second).quantile(0.5), None);
+        let watch = recording.watched();
+        assert_eq!(watch.buckets(), []);
+        recording.record_nanos(100);
+        recording.record_nanos(100);
+        recording.record_nanos(7_000_000);
+        assert_eq!(watch.buckets(), recording.latency().buckets);
+        let counts: Vec<u64> = watch.buckets().iter().map(|bucket| bucket.count).collect();
+        assert_eq!(counts, [2, 1]);
     }
 
     #[test]

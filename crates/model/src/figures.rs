@@ -240,6 +240,7 @@ mod tests {
             uuid: None,
             dump_tcp_info: false,
             many: None,
+            until: None,
         }
     }
 

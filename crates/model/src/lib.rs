@@ -26,6 +26,7 @@ pub mod refusal;
 pub mod secret;
 pub mod series;
 pub mod units;
+pub mod until;
 
 pub use address::{Address, BadAddress};
 pub use agreed::{Agreed, EndSetup, Host, Hosts};
@@ -40,7 +41,7 @@ pub use io::{Feature, IoCounts, IoMethod, IoPlan};
 pub use job::{Abilities, Ending, ServerJob};
 pub use latency::{Decades, Latency};
 pub use many::{Crew, FlowCounts, Flows, Many, Placement, Window, Workers};
-pub use one_way::{ClockOffset, OneWay, Part, Spread, Stamp, Stamps};
+pub use one_way::{ClockOffset, DeviceStamp, OneWay, Part, Spread, Stamp, Stamper, Stamps};
 pub use outcome::{Confidence, EndResult, Iteration, Outcome, Span, Tally, TcpFacts, Warning};
 pub use plan::{
     Confidence as ConfidencePlan, ControlPlan, CpuBinding, CpuPlan, DataAddress, Duplex, EndPlan,
@@ -54,3 +55,4 @@ pub use refusal::{Refusal, refusal, tells_of_tcp};
 pub use secret::{Secret, WeakSecret};
 pub use series::{FlowSeries, Series, SeriesPlan, TcpSample};
 pub use units::{Unit, UnitKind};
+pub use until::{Course, Known, KnownPercentile, Until, UntilEnd, UntilPlan};

@@ -8,10 +8,12 @@ use crate::catalog::transports::TransportId;
 use crate::cpu::CpuMethod;
 use crate::io::{Feature, IoMethod, IoPlan};
 use crate::many::Many;
+use crate::one_way::Stamper;
 use crate::rate::RatePlan;
 use crate::secret::Secret;
 use crate::series::SeriesPlan;
 use crate::units::Unit;
+use crate::until::UntilPlan;
 
 /// What moves in which direction, as seen by netperf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -343,8 +345,8 @@ pub struct EndPlan {
     pub io: IoPlan,
     /// How often what TCP knows of its connections is written down; `None` does not.
     pub series: Option<SeriesPlan>,
-    /// Whether the kernel stamps the messages of transactions.
-    pub stamps: bool,
+    /// Who stamps the messages of transactions; `None` is nobody.
+    pub stamps: Option<Stamper>,
     /// The rate that it keeps to when it sends; `None` is as fast as it goes.
     pub rate: Option<RatePlan>,
     /// The method is the one that trials pick, or have picked.
@@ -373,8 +375,12 @@ impl EndPlan {
             (Feature::NotSentLowAt, socket.notsent_lowat.is_some()),
             (Feature::Device, socket.device.is_some()),
             (Feature::Mark, socket.mark.is_some()),
-            (Feature::Timestamps, self.stamps),
-            (Feature::Pages, self.series.is_some() || self.stamps),
+            (Feature::Timestamps, self.stamps == Some(Stamper::Kernel)),
+            (Feature::DeviceStamps, self.stamps == Some(Stamper::Device)),
+            (
+                Feature::Pages,
+                self.series.is_some() || self.stamps.is_some(),
+            ),
             (Feature::Series, self.series.is_some()),
             (Feature::Rate, self.rate.is_some()),
             (Feature::Splice, io.splice),
@@ -509,6 +515,8 @@ pub struct TestPlan {
     pub dump_tcp_info: bool,
     /// Many flows at once; `None` is one, moved by the plain loop.
     pub many: Option<Many>,
+    /// End before the time is over once figures are known this well.
+    pub until: Option<UntilPlan>,
 }
 
 /// How the outcome is printed.

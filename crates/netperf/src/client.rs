@@ -12,6 +12,8 @@ mod report;
 mod run;
 mod secure;
 mod show;
+mod stamps;
+mod until;
 mod versus;
 
 pub(crate) use run::many::placed;
@@ -23,8 +25,9 @@ use std::time::Duration;
 
 use netperf_cli::{CliError, Command, Run, Surroundings, UnknownTest};
 use netperf_measure::clock;
-use netperf_model::{Arrival, Interim, Iteration, Latency, Span, TestPlan};
-use netperf_report::format::json::{self, Frame, SoFar};
+use netperf_model::{Arrival, Interim, Iteration, Latency, Span, TestPlan, Until};
+use netperf_report::SoFar;
+use netperf_report::format::json::{self, Frame};
 use netperf_report::selection::{Listing, all_names};
 use netperf_report::selectors::{is_selector, names};
 
@@ -145,6 +148,10 @@ struct Done {
     intervals: Vec<Interim>,
     /// How long operations took, over all iterations.
     latency: Option<Latency>,
+    /// How well figures are known.
+    until: Option<Until>,
+    /// netperf's end of an iteration that failed on the way.
+    partial: Option<Iteration>,
 }
 
 impl Done {
@@ -153,6 +160,7 @@ impl Done {
             iterations: &self.iterations,
             intervals: &self.intervals,
             latency: self.latency.as_ref(),
+            partial: self.partial.as_ref(),
         }
     }
 }
@@ -166,6 +174,7 @@ fn test(mut run: Run) -> ExitCode {
     let Err(failure) = measured else {
         return ExitCode::SUCCESS;
     };
+    let incomplete = netperf_report::incomplete(&run.plan, done.so_far());
     if run.report.format.is_json() {
         let said = failure.lines();
         let problem = json::Problem {
@@ -173,9 +182,9 @@ fn test(mut run: Run) -> ExitCode {
             exit_status: failure.exit,
         };
         out(&json::failure(begun.frame(&run), done.so_far(), problem));
-        return failure.on_stderr().report();
+        return failure.on_stderr().and(&incomplete).report();
     }
-    failure.report()
+    failure.and(&incomplete).report()
 }
 
 fn measure(run: &mut Run, begun: Begun, done: &mut Done) -> Result<(), Failure> {

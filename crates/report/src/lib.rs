@@ -11,6 +11,7 @@ mod banner;
 pub mod control;
 pub mod fmt;
 pub mod format;
+mod incomplete;
 mod interim;
 pub mod latency;
 pub mod list;
@@ -22,14 +23,17 @@ pub mod reference;
 pub mod selection;
 pub mod selectors;
 mod series;
+mod until;
 pub mod values;
 pub mod view;
 
 use netperf_model::{Outcome, ReportPlan, TestPlan};
 
 pub use banner::banner;
+pub use incomplete::{SoFar, incomplete};
 pub use interim::{interim_line, interim_work};
 pub use selection::{Needs, Selection, SelectionError};
+pub use until::percent;
 
 /// Everything that is printed after the run, in the format asked for.
 ///

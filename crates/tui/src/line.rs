@@ -24,6 +24,7 @@ impl View {
         );
         match about.end {
             End::After(whole) => text += &format!(" of {}", words::length(whole)),
+            End::Within(most) => text += &format!(" of at most {}", words::length(most)),
             End::Amount(amount) if amount > 0.0 => {
                 text += &format!(", {:.0} %", tick.all.work / amount * 100.0);
             }

@@ -142,6 +142,7 @@ impl Drawing<'_> {
                 format!("{} of {}", length(elapsed.min(whole)), length(whole)),
                 format!("{} left", length(whole.saturating_sub(elapsed))),
             ],
+            End::Within(most) => vec![format!("{} of at most {}", length(elapsed), length(most))],
             End::Amount(_) => vec![length(elapsed)],
             End::Open => vec![length(elapsed), "until Ctrl-C".to_owned()],
         };

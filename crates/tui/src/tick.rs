@@ -32,6 +32,8 @@ pub struct About {
 pub enum End {
     /// This long.
     After(Duration),
+    /// What was found out by then, at the latest.
+    Within(Duration),
     /// This much work.
     Amount(f64),
     /// The user.

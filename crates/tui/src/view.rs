@@ -119,7 +119,7 @@ impl View {
         let share = match self.about.end {
             End::After(whole) => self.tick.elapsed.as_secs_f64() / whole.as_secs_f64(),
             End::Amount(amount) => self.tick.all.work / amount,
-            End::Open => return None,
+            End::Within(_) | End::Open => return None,
         };
         share.is_finite().then(|| share.clamp(0.0, 1.0))
     }

@@ -148,7 +148,11 @@ const RESULT: &str = "result";
 fn in_terminal(program: &Path, words: &[String], cpu: Option<u32>) -> String {
     let pinned = cpu.map_or(String::new(), |cpu| format!("taskset -c {cpu} "));
     let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
-    format!("{pinned}'{}' {} >{RESULT}", program.display(), words.join(" "))
+    format!(
+        "{pinned}'{}' {} >{RESULT}",
+        program.display(),
+        words.join(" ")
+    )
 }
 
 /// A server that a side takes.

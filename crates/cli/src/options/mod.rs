@@ -18,6 +18,7 @@ mod shared;
 mod show;
 pub(crate) mod sockets;
 pub(crate) mod unix;
+pub(crate) mod until;
 pub(crate) mod xti;
 
 use netperf_model::{Family, Suite};

@@ -123,7 +123,7 @@ pub(crate) fn client(
     let in_flight = usize::try_from(work.plan.burst).unwrap_or(0) + 1;
     if work.plan.latency {
         let mut kept = Kept::new(in_flight);
-        keeping.stop.shows(kept.times());
+        keeping.stop.keeps(kept.watched());
         let moved = with_prelude(
             work,
             data,
@@ -488,7 +488,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
 }
 
 impl Moved {
-    fn nothing(ended: Ended) -> Self {
+    pub(crate) fn nothing(ended: Ended) -> Self {
         Self {
             ended,
             facts: None,

@@ -132,7 +132,10 @@ impl<'a> Crowd<'a> {
         let shared = shared.map_err(Operation::Create.failed())?;
         let counts = live.of_workers(to_usize(self.threads));
         let watched = live.watch(self.plan.local.series, true);
-        let common = self.common(&shared, &counts, watched);
+        let common = Common {
+            live: Some(live),
+            ..self.common(&shared, &counts, watched)
+        };
         let mut meter = CpuMeter::new(&self);
         let begun = clock::now();
         let asked = Asked {
@@ -145,7 +148,11 @@ impl<'a> Crowd<'a> {
             targets: &targets,
             common,
             conduct: || {
-                conduct(&shared, &counts, &self.score(), controls, &mut |stage| {
+                let score = Score {
+                    early: Some(live),
+                    ..self.score()
+                };
+                conduct(&shared, &counts, &score, controls, &mut |stage| {
                     common.begin_series();
                     meter.turn(stage);
                 })
@@ -155,9 +162,15 @@ impl<'a> Crowd<'a> {
         let (reports, conducted) = series::beside(watched, run)??;
         live.end();
         let cut = conducted.lost.is_some() || bell::stopped_by_user();
-        let reports = crew::all(reports, cut)?;
+        let (reports, broke) = crew::all(reports, cut);
+        let moved = |report: &Report| report.tally != Tally::default();
+        let broke = match broke {
+            Some(error) if !reports.iter().any(moved) => return Err(error),
+            broke => broke,
+        };
         let mut run = self.finished(reports, &conducted, meter, begun)?;
         run.result.series = watched.and_then(Watched::series);
+        run.broke = broke;
         Ok(run)
     }
 
@@ -189,6 +202,7 @@ impl<'a> Crowd<'a> {
             latency: self.plan.latency,
             closes: flow.sends,
             series,
+            live: None,
         }
     }
 
@@ -225,7 +239,7 @@ impl<'a> Crowd<'a> {
         move |flow| units.map_or(u64::MAX, |_| of(flow))
     }
 
-    fn score(&self) -> Score {
+    fn score(&self) -> Score<'static> {
         let many = self.many;
         let by_user = Some(GRACE);
         let LimitPlan::Time(time) = self.plan.limit else {
@@ -324,6 +338,7 @@ impl<'a> Crowd<'a> {
             stopped_by_user: bell::stopped_by_user(),
             ended_cleanly: reports.iter().all(cleanly),
             lost,
+            broke: None,
             tcp_info: None,
             fallback: facts.fallback,
             cipher: reports.first().and_then(|report| report.cipher.clone()),

@@ -9,7 +9,7 @@ use netperf_model::Tally;
 use netperf_os::bell;
 
 use super::shared::{Shared, Stage, Until};
-use crate::live::{Counts, total};
+use crate::live::{Counts, Live, total};
 use crate::stop::{Lost, control_has_ended};
 
 /// How long to sleep at most before looking around.
@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// When the stages of a run begin, and what else ends it.
 #[derive(Debug, Default)]
-pub(super) struct Score {
+pub(super) struct Score<'a> {
     /// Stages and the time from the gate to them, in order.
     pub(super) stages: Vec<(Duration, Stage)>,
     /// How long nothing may move in a run without a time; `None` in one with a time.
@@ -29,6 +29,8 @@ pub(super) struct Score {
     pub(super) idle: Option<(Duration, Duration)>,
     /// So many transactions of all flows are the end.
     pub(super) enough: Option<u64>,
+    /// Who may end the run before its time.
+    pub(super) early: Option<&'a Live>,
 }
 
 /// How a run was conducted.
@@ -49,7 +51,7 @@ pub(super) struct Conducted {
 pub(super) fn conduct(
     shared: &Shared,
     counts: &[Counts],
-    score: &Score,
+    score: &Score<'_>,
     controls: &[BorrowedFd<'_>],
     turn: &mut dyn FnMut(Stage),
 ) -> Conducted {
@@ -98,11 +100,11 @@ pub(super) fn conduct(
 struct Conductor<'a> {
     shared: &'a Shared,
     counts: &'a [Counts],
-    score: &'a Score,
+    score: &'a Score<'a>,
     /// The next stage of the score.
     next: usize,
     finished: Option<Moment>,
-    /// When the user ended the run.
+    /// When the run was ended before its time.
     stopped: Option<Moment>,
     idle: Duration,
     seen: Tally,
@@ -127,7 +129,8 @@ impl Conductor<'_> {
         let Some(grace) = self.score.by_user else {
             return;
         };
-        if self.stopped.is_none() && bell::stopped_by_user() {
+        let early = || self.score.early.is_some_and(Live::is_enough);
+        if self.stopped.is_none() && (bell::stopped_by_user() || early()) {
             self.stopped = Some(clock::now());
             self.enter(Stage::Finish, turn);
         }

@@ -70,6 +70,7 @@ pub(crate) fn run(
         latency: false,
         closes: false,
         series: live.watch(job.end.series, false),
+        live: None,
     };
     let mut meter = Ok(None);
     let controls: Vec<BorrowedFd<'_>> = control.into_iter().collect();
@@ -97,7 +98,10 @@ pub(crate) fn run(
     let run = || registry::visit(job.transport, asked, visiting);
     let (reports, conducted) = series::beside(common.series, run)??;
     let sampled = conducted.opened.elapsed();
-    let reports = crew::all(reports, conducted.lost.is_some())?;
+    let (reports, broke) = crew::all(reports, conducted.lost.is_some());
+    if let Some(error) = broke {
+        return Err(error);
+    }
     let abandoned = reports
         .iter()
         .any(|report| report.ended == Ended::Abandoned);
@@ -152,7 +156,7 @@ fn share(job: &ServerJob, flows: u32) -> impl Fn(u32) -> u64 + use<> {
     move |flow| units.map_or(u64::MAX, |_| of(flow))
 }
 
-fn score(job: &ServerJob) -> Score {
+fn score(job: &ServerJob) -> Score<'static> {
     if job.flow.connects {
         return score_of_transactions(job);
     }
@@ -174,7 +178,7 @@ fn score(job: &ServerJob) -> Score {
 }
 
 /// Nothing tells of the end but the amount, or that nobody connects any more.
-fn score_of_transactions(job: &ServerJob) -> Score {
+fn score_of_transactions(job: &ServerJob) -> Score<'static> {
     match job.limit {
         LimitPlan::Time(length) => Score {
             stages: vec![(length + PAD, Stage::Abandon)],

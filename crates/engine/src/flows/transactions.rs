@@ -126,6 +126,7 @@ fn run<E: Moves, P: Poller, R: Keeps>(
     let mut rings = common.rings()?;
     let shared = common.shared;
     let mut desk: Desk<'_, R> = Desk::new(shared, counts, common.margins);
+    desk.show(common.live);
     let mark = desk.recorder().begin();
     let flow = |share: &u64| Flow::new(Slot::empty(), *share, 1, mark);
     let mut flows: Vec<Flow<Slot<E>, R::Mark>> = shares.iter().map(flow).collect();
@@ -146,8 +147,10 @@ fn run<E: Moves, P: Poller, R: Keeps>(
         recv: rings.recv.as_mut(),
     };
     let started = clock::now();
-    let ended = does.run(&mut flows, &mut by, exchange, &mut desk)?;
-    let mut report = desk.report(ended, &mut flows);
+    let mut report = match does.run(&mut flows, &mut by, exchange, &mut desk) {
+        Ok(ended) => desk.report(ended, &mut flows),
+        Err(error) => desk.broken_off(error, &mut flows),
+    };
     report.connected = started;
     Ok(report)
 }

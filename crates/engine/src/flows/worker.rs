@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
-use netperf_measure::latency::Times;
+use netperf_measure::latency::Watch;
 use netperf_model::{FlowCounts, Latency, Tally};
 use netperf_transport::meeting::EndMark;
 use netperf_transport::socket::Facts;
 
 use super::flow::Flow;
 use super::shared::{Shared, Stage};
+use crate::error::EngineError;
 use crate::finish::Drained;
-use crate::live::Counts;
+use crate::live::{Counts, Live};
 use crate::record::{Kept, Off, Recorder};
 use crate::stop::Ended;
 
@@ -23,8 +24,8 @@ pub(super) trait Keeps: Recorder {
     /// What was kept; `None` where nothing is.
     fn kept(&self) -> Option<Latency>;
 
-    /// What is kept, for another thread to look at; `None` where nothing is.
-    fn shown(&self) -> Option<Times>;
+    /// A look at it for other threads.
+    fn watched(&self) -> Option<Watch>;
 }
 
 impl Keeps for Off {
@@ -36,7 +37,7 @@ impl Keeps for Off {
         None
     }
 
-    fn shown(&self) -> Option<Times> {
+    fn watched(&self) -> Option<Watch> {
         None
     }
 }
@@ -50,8 +51,8 @@ impl Keeps for Kept {
         Some(self.latency())
     }
 
-    fn shown(&self) -> Option<Times> {
-        Some(self.times())
+    fn watched(&self) -> Option<Watch> {
+        Some(self.watched())
     }
 }
 
@@ -93,15 +94,11 @@ impl<'a, R: Keeps> Desk<'a, R> {
     /// A desk for a run of which only a part counts, or all.
     pub(super) fn new(shared: &'a Shared, counts: &'a Counts, margins: bool) -> Self {
         let stage = shared.stage();
-        let recorders = [R::fresh(), R::fresh(), R::fresh()];
-        if let Some(times) = recorders[COUNTED].shown() {
-            counts.shows(times);
-        }
         Self {
             tally: Tally::default(),
             shared,
             counts,
-            recorders,
+            recorders: [R::fresh(), R::fresh(), R::fresh()],
             part: if stage == Stage::Warm { 0 } else { COUNTED },
             stage,
             edges: Edges {
@@ -109,6 +106,13 @@ impl<'a, R: Keeps> Desk<'a, R> {
                 ..Edges::default()
             },
             starts: Starts::default(),
+        }
+    }
+
+    /// Lets others look at the times of operations that count.
+    pub(super) fn show(&self, live: Option<&Live>) {
+        if let Some((live, times)) = live.zip(self.recorders[COUNTED].watched()) {
+            live.keeps(times);
         }
     }
 
@@ -209,6 +213,15 @@ impl<'a, R: Keeps> Desk<'a, R> {
             facts: Facts::default(),
             segment_size: None,
             connected: over,
+            broke: None,
+        }
+    }
+
+    /// An error ended the loop: what it came to until then.
+    pub(super) fn broken_off<E, M>(self, error: EngineError, flows: &mut [Flow<E, M>]) -> Report {
+        Report {
+            broke: Some(error),
+            ..self.report(Ended::Abandoned, flows)
         }
     }
 }
@@ -237,4 +250,6 @@ pub(super) struct Report {
     pub(super) segment_size: Option<u32>,
     /// When the last of its connections stood.
     pub(super) connected: Moment,
+    /// The error that ended the loop.
+    pub(super) broke: Option<EngineError>,
 }

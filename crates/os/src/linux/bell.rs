@@ -17,6 +17,9 @@ use std::time::Duration;
 /// How often the bell rings once the time is over.
 pub const RING_EVERY: Duration = Duration::from_millis(5);
 
+/// The longest grace where a signal from outside ended the run: the user waits.
+const GRACE_FOR_USER: Duration = Duration::from_millis(500);
+
 /// How far the run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
@@ -42,7 +45,8 @@ pub enum Outside {
 pub struct Schedule {
     /// Time until [`Phase::Finish`]; `None` leaves that to signals from outside.
     pub finish_after: Option<Duration>,
-    /// Time from there to [`Phase::Abandon`].
+    /// Time from there to [`Phase::Abandon`], half a second at most where a signal from outside
+    /// ended the run.
     pub grace: Duration,
     /// Without `finish_after`: interrupt blocked calls this often, so that their
     /// caller can look around.
@@ -98,6 +102,21 @@ pub fn overtime() -> Duration {
     }
     let over = now().saturating_sub(FINISHED_AT.load(Ordering::Relaxed));
     Duration::from_nanos(u64::try_from(over).unwrap_or(0))
+}
+
+/// Ends the run as if its time were over, from any thread. There must be a bell, and it
+/// must not be put away meanwhile.
+pub fn end() {
+    DUE.store(0, Ordering::Relaxed);
+    OVER.store(true, Ordering::Relaxed);
+    if HAS_TIMER.load(Ordering::Relaxed) {
+        // A timer that exists can be set; without it the run ends when its time is over.
+        let _armed = arm(
+            TIMER.load(Ordering::Relaxed),
+            Duration::from_nanos(1),
+            RING_EVERY,
+        );
+    }
 }
 
 /// From now on `SIGALRM` and `SIGINT` end a run, or the next one before it begins; a
@@ -331,6 +350,15 @@ fn look() {
     }
 }
 
+fn grace() -> i64 {
+    let grace = GRACE.load(Ordering::Relaxed);
+    if STOPPED_BY_USER.load(Ordering::Relaxed) {
+        grace.min(nanos(GRACE_FOR_USER))
+    } else {
+        grace
+    }
+}
+
 fn ring() {
     let now = now();
     if PHASE.load(Ordering::Relaxed) == 0 {
@@ -338,7 +366,7 @@ fn ring() {
         PHASE.store(1, Ordering::Relaxed);
     }
     let waited = now.saturating_sub(FINISHED_AT.load(Ordering::Relaxed));
-    if waited >= GRACE.load(Ordering::Relaxed) {
+    if waited >= grace() {
         PHASE.store(2, Ordering::Relaxed);
     }
 }
@@ -373,8 +401,29 @@ mod tests {
         }
         assert!(!stopped_by_user());
         drop(bell);
+        another_thread_ends_a_run();
         rings_before_the_end_do_not_end_it();
         an_alarm_from_outside_rings_on_until_abandon();
+    }
+
+    fn another_thread_ends_a_run() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let bell = Bell::new(Outside::Ignored).unwrap();
+        bell.start(Schedule {
+            finish_after: Some(Duration::from_secs(600)),
+            grace: Duration::from_secs(600),
+            heartbeat: Duration::from_secs(1),
+        })
+        .unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(end);
+            while phase() == Phase::Running {
+                let interrupted = socket.recv(&mut [0; 1]).unwrap_err();
+                assert_eq!(interrupted.kind(), io::ErrorKind::Interrupted);
+            }
+        });
+        assert_eq!(phase(), Phase::Finish);
+        assert!(!stopped_by_user());
     }
 
     fn rings_before_the_end_do_not_end_it() {

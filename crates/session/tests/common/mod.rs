@@ -62,6 +62,7 @@ pub(crate) fn plan() -> TestPlan {
         uuid: None,
         dump_tcp_info: false,
         many: None,
+        until: None,
     }
 }
 

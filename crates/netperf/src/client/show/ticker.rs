@@ -6,12 +6,13 @@ use netperf_cli::Run;
 use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::cpu::{self, Meter};
-use netperf_measure::latency::Snapshot;
 use netperf_model::figures::{count, data_unit, unit_in_force};
-use netperf_model::{CpuPlan, CpuUsage, Limit, Tally, Unit};
+use netperf_model::{CpuPlan, CpuUsage, Latency, Limit, Tally, Unit};
 use netperf_os::tcp::TcpDetail;
 use netperf_report::interim_work;
 use netperf_tui::{About, Each, End, FlowTick, Interval, LatencyTick, TcpTick, Tick};
+
+use super::times;
 
 /// What is known before the run.
 pub(super) fn about(run: &Run) -> About {
@@ -52,7 +53,12 @@ fn end(run: &Run, unit: Unit) -> End {
     match plan.limit {
         Limit::Time(time) => {
             let margins = plan.many.as_ref().map(|many| many.warmup + many.cooldown);
-            End::After(time + margins.unwrap_or_default())
+            let whole = time + margins.unwrap_or_default();
+            if plan.until.is_some() {
+                End::Within(whole)
+            } else {
+                End::After(whole)
+            }
         }
         Limit::Units(units) => {
             let all = Tally {
@@ -76,7 +82,7 @@ pub(super) struct Ticker<'a> {
     unit: Unit,
     begun: Moment,
     last: (Moment, Tally),
-    times: Snapshot,
+    times: Latency,
     meter: Option<Meter>,
 }
 
@@ -90,7 +96,7 @@ impl<'a> Ticker<'a> {
             unit: unit(run),
             begun,
             last: (begun, Tally::default()),
-            times: Snapshot::default(),
+            times: Latency::default(),
             meter: meter(run),
         }
     }
@@ -123,13 +129,12 @@ impl<'a> Ticker<'a> {
     }
 
     fn latency(&mut self) -> Option<LatencyTick> {
-        let times = self.live.times()?;
-        let tick = LatencyTick {
-            now: times.since(&self.times),
-            all: times.since(&Snapshot::default()),
-        };
-        self.times = times;
-        Some(tick)
+        let all = times::together(self.live.latencies())?;
+        let before = std::mem::replace(&mut self.times, all.clone());
+        Some(LatencyTick {
+            now: times::since(&all, &before),
+            all,
+        })
     }
 
     /// CPU utilisation since the last tick.

@@ -196,6 +196,8 @@ pub struct GlobalArgs {
     pub passphrase: Option<String>,
     /// `--key-file`: the file with the key that netserver has to have.
     pub key_file: Option<PathBuf>,
+    /// `--control-keepalive`: how often an idle control connection is probed.
+    pub control_keepalive: Option<Duration>,
     /// Many flows at once.
     pub flows: FlowsArgs,
     /// What is written down over time.
@@ -543,6 +545,8 @@ pub struct ServerArgs {
     pub access: AccessArgs,
     /// How it is operated.
     pub operations: Operations,
+    /// `--control-keepalive`: how often an idle control connection is probed.
+    pub control_keepalive: Option<Duration>,
     /// Whether one of `-D -f -L -p` was given: then stdin is not an inetd connection.
     pub standalone: bool,
 }
@@ -620,6 +624,7 @@ impl ServerArgs {
                 access.send_rate.map(|bits| bits.to_string()),
             ),
             ("idle-time", access.idle_time.map(seconds)),
+            ("control-keepalive", self.control_keepalive.map(seconds)),
         ];
         let given = words.into_iter();
         given

@@ -447,6 +447,16 @@ pub struct ControlPlan {
     pub key_file: Option<PathBuf>,
     /// The key itself, once it has been read.
     pub secret: Option<Secret>,
+    /// How often the connection is probed while nothing is said (`--control-keepalive`);
+    /// zero for never.
+    pub keepalive: Duration,
+}
+
+impl ControlPlan {
+    /// How often a control connection is probed unless somebody says otherwise: a NAT may
+    /// forget a connection that is idle for longer than some minutes, and short ones for
+    /// half a minute.
+    pub const KEEPALIVE: Duration = Duration::from_secs(15);
 }
 
 /// Confidence intervals (global `-i`, `-I`, `-r`).

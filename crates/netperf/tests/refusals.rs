@@ -135,6 +135,10 @@ const NOBODY_LACKS: &[(&str, &str)] = &[
     ),
     ("series-flows", "a bound for --series, which has rows"),
     ("list", "runs no test: it tells what can be run"),
+    (
+        "control-keepalive",
+        "a probe of TCP, which every peer's kernel answers",
+    ),
 ];
 
 /// Options whose refusals take more than words, and the test that has them.

@@ -5,6 +5,7 @@ pub(crate) mod compare;
 pub(crate) mod flows;
 pub(crate) mod global;
 mod io;
+mod keepalive;
 pub(crate) mod link;
 pub(crate) mod omni;
 mod quality;

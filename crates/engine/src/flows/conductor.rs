@@ -10,7 +10,7 @@ use netperf_os::bell;
 
 use super::shared::{Shared, Stage, Until};
 use crate::live::{Counts, Live, total};
-use crate::stop::{Lost, control_has_ended};
+use crate::stop::{Lost, control_end};
 
 /// How long to sleep at most before looking around.
 const LOOK: Duration = Duration::from_millis(50);
@@ -57,9 +57,11 @@ pub(super) fn conduct(
 ) -> Conducted {
     let mut lost = None;
     while !shared.wait(Until::Ready, LOOK) {
-        if lost.is_none() && controls.iter().any(|control| control_has_ended(*control)) {
-            lost = Some(Lost::ControlEnded);
-            shared.lose();
+        if lost.is_none() {
+            lost = ended(controls);
+            if lost.is_some() {
+                shared.lose();
+            }
         }
         if score.by_user.is_some() && bell::stopped_by_user() {
             shared.enter(Stage::Abandon);
@@ -95,6 +97,11 @@ pub(super) fn conduct(
         lost,
         idle: conductor.idle,
     }
+}
+
+/// How the first of the control connections that did came to its end.
+fn ended(controls: &[BorrowedFd<'_>]) -> Option<Lost> {
+    controls.iter().find_map(|control| control_end(*control))
 }
 
 struct Conductor<'a> {
@@ -177,8 +184,8 @@ impl Conductor<'_> {
     }
 
     fn look_around(&mut self, controls: &[BorrowedFd<'_>]) -> Option<Lost> {
-        if controls.iter().any(|control| control_has_ended(*control)) {
-            return Some(Lost::ControlEnded);
+        if let Some(lost) = ended(controls) {
+            return Some(lost);
         }
         let patience = self.score.patience?;
         let tally = total(self.counts);

@@ -14,8 +14,8 @@ use netperf_measure::clock;
 use netperf_measure::confidence::{Series, assess};
 use netperf_measure::cpu;
 use netperf_model::{
-    Address, Agreed, Confidence, CpuUsage, EndResult, Feature, HostFacts, Hosts, Iteration,
-    Latency, OneWay, Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures, rate,
+    Address, Agreed, Confidence, ControlPlan, CpuUsage, EndResult, Feature, HostFacts, Hosts,
+    Iteration, Latency, OneWay, Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures, rate,
 };
 use netperf_os::bell;
 use netperf_os::tcp::TcpInfo;
@@ -47,6 +47,7 @@ pub(super) fn open<'a>(plan: &'a TestPlan, control: Control) -> Result<Talk<'a>,
     let passphrase = asked.and_then(|asked| asked.passphrase.clone());
     let private = control.private;
     let mut link = ControlLink::new(Rc::new(control.socket));
+    link.keep_alive(asked.map_or(ControlPlan::KEEPALIVE, |asked| asked.keepalive));
     if let Some(asked) = asked.filter(|_| !private) {
         if let Some(secret) = &asked.secret {
             secure::enter(&mut link, secret, &asked.remote.host)?;

@@ -46,6 +46,7 @@ pub(crate) fn plan() -> TestPlan {
             passphrase: None,
             key_file: None,
             secret: None,
+            keepalive: ControlPlan::KEEPALIVE,
         }),
         local_data: address("0.0.0.0"),
         remote_data: address("localhost"),

@@ -56,6 +56,10 @@ const HOUSE: &[(&str, May)] = &[
         ]),
     ),
     (
+        "netperf-history",
+        May::Only(&["netperf-campaign", "netperf-stats", "netperf-web"]),
+    ),
+    (
         "netperf-tui",
         May::Only(&["netperf-model", "netperf-report", "netperf-session"]),
     ),

@@ -11,6 +11,7 @@ use netperf_model::{Interim, Latency, Tally, Unit, figures};
 use netperf_report::{interim_line, interim_work};
 
 use super::run::tcp_facts;
+use super::show;
 use crate::output::out;
 
 /// What goes on from line to line.
@@ -80,11 +81,12 @@ impl Ticker<'_> {
 
 /// Counts for a run whose intervals may be wanted: only JSON shows TCP's view of them.
 pub(super) fn live(run: &Run) -> Live {
-    if run.plan.interim.is_some() && run.report.format.is_json() {
+    let live = if run.plan.interim.is_some() && run.report.format.is_json() {
         Live::with_tcp()
     } else {
         Live::default()
-    }
+    };
+    show::live(run, live)
 }
 
 /// Runs `work` with interim results beside it, if any are wanted; what is left of
@@ -96,6 +98,7 @@ pub(super) fn beside<T>(
     live: &Live,
     work: impl FnOnce() -> T,
 ) -> T {
+    let work = || show::beside(run, iteration, live, work);
     let Some(interval) = run.plan.interim else {
         return work();
     };

@@ -152,7 +152,7 @@ fn of_kind(plan: &TestPlan, kind: Kind) -> Option<&'static str> {
 }
 
 /// What flows can be asked for besides, at either end.
-const KNOWN: [Feature; 11] = [
+const KNOWN: [Feature; 12] = [
     Feature::Poll,
     Feature::Epoll,
     Feature::Discard,
@@ -164,6 +164,7 @@ const KNOWN: [Feature; 11] = [
     Feature::Pages,
     Feature::Series,
     Feature::Pacing,
+    Feature::OnePort,
 ];
 
 /// Ways to move bytes that flows do not know.

@@ -184,7 +184,8 @@ impl<E: Moves> Does<E> for Asks<'_, '_, E> {
         } else {
             port_is_taken
         };
-        let ended = dial(flows, by, exchange, once, again, desk);
+        let connected = (again, self.dialling.how.token.as_ref());
+        let ended = dial(flows, by, exchange, once, connected, desk);
         ended.map_err(Operation::Connect.failed())
     }
 }

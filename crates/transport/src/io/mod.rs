@@ -52,7 +52,8 @@ fn try_out(feature: Feature) -> io::Result<()> {
         | Feature::Splice
         | Feature::Pacing
         | Feature::Sequence
-        | Feature::Duplex => Ok(()),
+        | Feature::Duplex
+        | Feature::OnePort => Ok(()),
         Feature::Timestamps => netperf_os::stamps::enable(any_socket(Udp)?.as_fd()),
         Feature::Uring => Uring::new(1, None).map(drop),
         Feature::FlowLabel => socket::create(Udp, Family::V6).map(drop),

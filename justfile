@@ -26,7 +26,7 @@ lab-netns *suites="lab":
 
 # Test suites in a virtual machine whose kernel has every transport, and netem.
 [no-exit-message]
-lab-vm *suites="lab matrix sctp_lab ktls_lab link":
+lab-vm *suites="lab matrix sctp_lab ktls_lab link hardware_stamps":
     lab/suites vm {{ suites }}
 
 # Formatting, lints and dependencies.

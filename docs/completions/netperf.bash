@@ -97,7 +97,7 @@ _netperf_value() {
     '-D' | --interim) : ;;
     --series) : ;;
     --series-flows) : ;;
-    --timestamps) _netperf_words 'software' ;;
+    --timestamps) _netperf_words 'software hardware' ;;
     '-k' | --dirty) : ;;
     '-K' | --remote-dirty) : ;;
     '-b' | --pace) : ;;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use netperf_model::{
-    Arrival, CpuMethod, DataPeers, Duplex, Family, IoMethod, Limit, Limits, Network, Placement,
-    OnePort, Policy, Require, Secret, Unit,
+    Arrival, CpuMethod, DataPeers, Duplex, Family, IoMethod, Limit, Limits, Network, OnePort,
+    Placement, Policy, Require, Secret, Stamper, Unit,
 };
 
 use crate::grammar::Direction;
@@ -213,8 +213,8 @@ pub struct SeriesArgs {
     pub every: Ends<Duration>,
     /// `--series-flows`: of how many connections.
     pub flows: Option<u32>,
-    /// `--timestamps software`.
-    pub stamps: bool,
+    /// `--timestamps`.
+    pub stamps: Option<Stamper>,
 }
 
 /// The options about a rate to keep to.

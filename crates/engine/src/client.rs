@@ -22,6 +22,7 @@ use crate::book::Book;
 use crate::dispatch::{self, Keeping};
 use crate::end::{self, Carries, Rings};
 use crate::error::{EngineError, Operation, refused};
+use crate::finish;
 use crate::live::Live;
 use crate::paths;
 use crate::record;
@@ -103,6 +104,9 @@ pub struct Run {
     pub ended_cleanly: bool,
     /// The peer was lost on the way.
     pub lost: Option<Lost>,
+    /// What broke the data connection once something had moved: everything else is of the
+    /// time until then.
+    pub broke: Option<EngineError>,
     /// `TCP_INFO` when the data connection ended.
     pub tcp_info: Option<TcpInfo>,
     /// Smoothed round trip when the data connection ended.
@@ -268,6 +272,9 @@ impl<'a> Client<'a> {
         let bell = Bell::new(Outside::Caught).map_err(Operation::Timer.failed())?;
         let meter = end::meter(&plan.local)?;
         let mut stop = ByBell::new(control, &bell, live, PATIENCE);
+        if receives_to_the_end(plan) {
+            stop.end_in_silence(finish::NO_PROGRESS);
+        }
         let mut tally = Tally::default();
         let (mut latency, mut paused) = (None, Duration::ZERO);
         let start = clock::now();
@@ -285,7 +292,7 @@ impl<'a> Client<'a> {
         })?;
         live.end();
         drop(work.stamping.take());
-        let moved = moved?;
+        let (moved, broke) = broken_off(moved, &tally)?;
         bell.stop();
         let sampled = start.elapsed();
         // A transaction that did not finish took time but was not counted.
@@ -309,6 +316,7 @@ impl<'a> Client<'a> {
         Ok(Run {
             latency,
             paused: paused.as_secs_f64(),
+            broke,
             ..run
         })
     }
@@ -330,6 +338,18 @@ fn knock(
             one_port::await_first(socket, to, token, &mut over)
         })
         .map_err(Operation::Knock.failed())
+}
+
+/// A connection that breaks ends the run; what had moved until then was measured.
+fn broken_off(
+    moved: Result<Moved, EngineError>,
+    tally: &Tally,
+) -> Result<(Moved, Option<EngineError>), EngineError> {
+    match moved {
+        Ok(moved) => Ok((moved, None)),
+        Err(error) if *tally == Tally::default() => Err(error),
+        Err(error) => Ok((Moved::nothing(Ended::Abandoned), Some(error))),
+    }
 }
 
 /// The socket of data that comes, beside that of data that goes.
@@ -374,6 +394,14 @@ pub(crate) fn placed(
     place::bind(socket, &wanted).map_err(Operation::Bind.failed())
 }
 
+/// Whether netserver alone sends, and ends the connection: what it sent before that may be a
+/// while on its way, through a long queue or to a slow host, and all of it counts.
+fn receives_to_the_end(plan: &TestPlan) -> bool {
+    let flow = plan.flow;
+    let only_receives = flow.receives && !flow.sends && !flow.connects;
+    only_receives && plan.transport.row().reliable && plan.control.is_some()
+}
+
 pub(crate) fn schedule(plan: &TestPlan) -> Schedule {
     let finish_after = match plan.limit {
         LimitPlan::Time(time) => Some(time),
@@ -384,6 +412,8 @@ pub(crate) fn schedule(plan: &TestPlan) -> Schedule {
     let receives_datagrams = !row.reliable && !plan.flow.counts_transactions();
     let grace = if receives_datagrams {
         Duration::ZERO
+    } else if receives_to_the_end(plan) {
+        finish::AT_MOST
     } else {
         GRACE
     };
@@ -415,6 +445,7 @@ fn finished(
         stopped_by_user: bell::stopped_by_user(),
         ended_cleanly: moved.ended != Ended::Abandoned && !moved.still_moving,
         lost,
+        broke: None,
         tcp_info: facts.tcp,
         round_trip: facts.round_trip,
         fallback: facts.fallback,

@@ -218,20 +218,30 @@ where
         let got = receiver.join().map_err(|_| panicked())?;
         Ok((sent, got))
     })?;
-    let sending = sent.map_err(Failed::Sending)?;
-    let (receiving, got, quality) = got.map_err(Failed::Receiving)?;
+    let Got {
+        ended,
+        tally: got,
+        quality,
+    } = got;
+    // What came counts, whatever became of the other direction.
     *tally = tally.plus(&got);
+    let sending = sent.map_err(Failed::Sending)?;
     Ok(BothEnded {
         sending,
-        receiving,
+        receiving: ended.map_err(Failed::Receiving)?,
         quality,
     })
 }
 
-type Got = (Ended, Tally, Option<Quality>);
+/// What came of receiving.
+struct Got {
+    ended: io::Result<Ended>,
+    tally: Tally,
+    quality: Option<Quality>,
+}
 
 /// The receiving thread.
-fn receive<I: Endpoint>(inward: Inward<'_, I>, mut stop: Receiving<'_>) -> io::Result<Got> {
+fn receive<I: Endpoint>(inward: Inward<'_, I>, mut stop: Receiving<'_>) -> Got {
     let mut endpoint = inward.endpoint;
     let plan = EndPlan {
         pace: None,
@@ -252,7 +262,11 @@ fn receive<I: Endpoint>(inward: Inward<'_, I>, mut stop: Receiving<'_>) -> io::R
     if !goes_on {
         between.enough.store(true, Ordering::Relaxed);
     }
-    let ended = ended?;
-    let quality = chores.quality(&tally, ended);
-    Ok((ended, tally, quality))
+    let known = ended.as_ref().ok();
+    let quality = known.and_then(|ended| chores.quality(&tally, *ended));
+    Got {
+        ended,
+        tally,
+        quality,
+    }
 }

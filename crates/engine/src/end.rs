@@ -158,7 +158,7 @@ pub(crate) fn prepare_cpu(plan: &EndPlan) -> Result<(), EngineError> {
 /// waited for the first transactions have no stamps, which the result counts.
 pub(crate) fn stamping(plan: &EndPlan) -> Option<std::net::UdpSocket> {
     const WITHIN: Duration = Duration::from_secs(2);
-    let wanted = plan.stamps.then(|| netperf_os::stamps::begin(WITHIN));
+    let wanted = plan.stamps.map(|_| netperf_os::stamps::begin(WITHIN));
     wanted.and_then(Result::ok)
 }
 

@@ -135,11 +135,11 @@ fn drain(socket: &Socket) -> Drained {
     Drained::StillMoving
 }
 
+/// The end that was sent is one of those that are `queued`, and is no data.
 fn lost(queued: u32) -> Lost {
-    if queued > 0 {
-        Lost::NotAcknowledged { bytes: queued }
-    } else {
-        Lost::NotClosed
+    match queued {
+        0 | 1 => Lost::NotClosed,
+        _ => Lost::NotAcknowledged { bytes: queued - 1 },
     }
 }
 

@@ -88,10 +88,7 @@ impl Server {
     ///
     /// # Errors
     /// As [`Self::prepare`].
-    pub fn prepare_behind(
-        hatch: Option<Socket>,
-        mut job: ServerJob,
-    ) -> Result<Self, EngineError> {
+    pub fn prepare_behind(hatch: Option<Socket>, mut job: ServerJob) -> Result<Self, EngineError> {
         if job.many.is_some() && !flows::serves(&job) {
             return Err(Operation::Listen.failed()(
                 io::ErrorKind::InvalidInput.into(),
@@ -253,9 +250,8 @@ impl Server {
             .map_err(Operation::Accept.failed())?;
         let mut sockets = found.sockets.into_iter();
         let first = sockets.next();
-        self.socket = first.ok_or_else(|| {
-            Operation::Accept.failed()(io::ErrorKind::NotConnected.into())
-        })?;
+        self.socket =
+            first.ok_or_else(|| Operation::Accept.failed()(io::ErrorKind::NotConnected.into()))?;
         self.further = sockets.collect();
         job.peer = Some(Address::Inet(found.peer));
         Ok(self)

@@ -151,6 +151,8 @@ pub enum Feature {
     Series,
     /// [`EndPlan::stamps`](crate::plan::EndPlan::stamps).
     Timestamps,
+    /// The same by the network device.
+    DeviceStamps,
     /// [`EndPlan::rate`](crate::EndPlan::rate).
     Rate,
     /// [`IoPlan::splice`].
@@ -169,7 +171,7 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Poll,
         Self::Epoll,
         Self::Uring,
@@ -185,6 +187,7 @@ impl Feature {
         Self::Pages,
         Self::Series,
         Self::Timestamps,
+        Self::DeviceStamps,
         Self::Rate,
         Self::Splice,
         Self::FlowLabel,
@@ -213,6 +216,7 @@ impl Feature {
             Self::Pages => "pages",
             Self::Series => "series",
             Self::Timestamps => "timestamps",
+            Self::DeviceStamps => "hw-stamps",
             Self::Rate => "rate",
             Self::Splice => "splice",
             Self::FlowLabel => "flow-label",
@@ -247,6 +251,7 @@ impl Feature {
             Self::Mark => "--mark",
             Self::Pages | Self::Series => "--series",
             Self::Timestamps => "--timestamps",
+            Self::DeviceStamps => "--timestamps hardware",
             Self::Rate => "--rate",
             Self::Splice => "--splice",
             Self::FlowLabel => "--flow-label",
@@ -286,6 +291,10 @@ impl Feature {
             Self::ZeroCopy => "Linux 4.14",
             Self::Segments => "Linux 5.0",
             Self::Timestamps => "Linux 4.6",
+            Self::DeviceStamps => {
+                "an interface whose device stamps all that it sends and receives (ethtool -T), \
+                 and that has been told to (hwstamp_ctl -t 1 -r 1)"
+            }
             Self::BusyPoll => "a kernel with CONFIG_NET_RX_BUSY_POLL, and CAP_NET_ADMIN",
             Self::NotSentLowAt => "Linux 3.12",
             Self::Device => "an interface of that name, and CAP_NET_RAW",

@@ -6,6 +6,58 @@
 //! the ends takes the offset of the clocks, which is estimated as NTP does (RFC 5905,
 //! section 8), with the bound that goes with it.
 
+mod device;
+
+/// Who says when a message left and when one arrived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stamper {
+    /// The kernel.
+    #[default]
+    Kernel,
+    /// The network device, by a clock of its own.
+    Device,
+}
+
+impl Stamper {
+    /// The words of `--timestamps`.
+    pub const WORDS: &[&str] = &["software", "hardware"];
+
+    /// The word of `--timestamps`.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Kernel => "software",
+            Self::Device => "hardware",
+        }
+    }
+
+    /// What a host must be able to do for it.
+    #[must_use]
+    pub const fn feature(self) -> crate::io::Feature {
+        match self {
+            Self::Kernel => crate::io::Feature::Timestamps,
+            Self::Device => crate::io::Feature::DeviceStamps,
+        }
+    }
+
+    /// The one of this word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        [Self::Kernel, Self::Device]
+            .into_iter()
+            .find(|stamper| stamper.word() == word)
+    }
+}
+
+/// What a device says of a transaction, by its own clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceStamp {
+    /// It sent the packet.
+    pub sent: u64,
+    /// It received the packet.
+    pub arrived: u64,
+}
+
 /// The four moments of one transaction at one end, nanoseconds since 1970 by the clock of
 /// that end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +72,8 @@ pub struct Stamp {
     pub arrived: u64,
     /// Just behind the receive call.
     pub received: u64,
+    /// What the device says, where it stamps.
+    pub device: Option<DeviceStamp>,
 }
 
 /// What one end saw.
@@ -123,6 +177,10 @@ pub struct OneWay {
     pub clock: ClockOffset,
     /// The parts, in the order of [`Part::ALL`].
     pub parts: [Spread; 7],
+    /// Where devices stamped: how far the clocks of netperf's and of netserver's device, as
+    /// seen from the clock of their system, can be from the truth, nanoseconds. So far can
+    /// the times of the stacks be wrong.
+    pub devices: Option<[f64; 2]>,
 }
 
 /// One transaction that both ends saw: differences of moments, nanoseconds.
@@ -146,17 +204,24 @@ const fn between(earlier: u64, later: u64) -> i128 {
 
 impl Pair {
     /// `None` where a clock was set meanwhile, or the numbers are of two transactions.
-    fn of(client: Stamp, server: Stamp, first: u64) -> Option<Self> {
-        let forward = client.sending <= client.sent
-            && client.sent <= client.arrived
-            && client.arrived <= client.received
-            && server.arrived <= server.received
-            && server.received <= server.sending
-            && server.sending <= server.sent;
+    /// Moments may seem to be in the wrong order by as much as `slack` says.
+    fn of(client: Stamp, server: Stamp, first: u64, slack: u64) -> Option<Self> {
+        let ordered = |earlier: u64, later: u64| earlier <= later.saturating_add(slack);
+        let forward = ordered(client.sending, client.sent)
+            && ordered(client.sent, client.arrived)
+            && ordered(client.arrived, client.received)
+            && ordered(server.arrived, server.received)
+            && ordered(server.received, server.sending)
+            && ordered(server.sending, server.sent);
+        forward.then(|| Self::new(client, server, first)).flatten()
+    }
+
+    /// `None` where less than nothing was spent on the wire.
+    fn new(client: Stamp, server: Stamp, first: u64) -> Option<Self> {
         let there = between(client.sent, server.arrived);
         let back = between(server.sent, client.arrived);
         let delay = i64::try_from(there + back).ok()?;
-        (forward && delay >= 0).then_some(Self {
+        (delay >= 0).then_some(Self {
             client,
             server,
             at: real(between(first, client.sent)),
@@ -188,6 +253,21 @@ impl OneWay {
     /// What the stamps of both ends say; `None` where no transaction was seen whole by both.
     #[must_use]
     pub fn of(client: &Stamps, server: &Stamps) -> Option<Self> {
+        Self::with(client, server, 0)
+    }
+
+    /// The same where devices stamped.
+    #[must_use]
+    pub fn by_devices(client: &Stamps, server: &Stamps) -> Option<Self> {
+        let (client, own) = device::in_system_time(client)?;
+        let (server, other) = device::in_system_time(server)?;
+        let mut all = Self::with(&client, &server, whole(own + other).unsigned_abs())?;
+        all.clock.error += own + other;
+        all.devices = Some([own, other]);
+        Some(all)
+    }
+
+    fn with(client: &Stamps, server: &Stamps, slack: u64) -> Option<Self> {
         let first = client.each.first()?.sent;
         let mut others = server.each.iter().peekable();
         let mut pairs = Vec::new();
@@ -198,7 +278,7 @@ impl OneWay {
                 continue;
             };
             looked_at += 1;
-            pairs.extend(Pair::of(*own, *other, first));
+            pairs.extend(Pair::of(*own, *other, first, slack));
         }
         let best = best(&pairs)?;
         let base = i64::try_from(best.twice_offset.div_euclid(2)).ok()?;
@@ -214,6 +294,7 @@ impl OneWay {
                 let times = pairs.iter().map(|pair| took(pair, part, &line, base));
                 spread(times.collect())
             }),
+            devices: None,
         })
     }
 
@@ -373,6 +454,7 @@ mod tests {
                 sent: ERA + start + 1_000,
                 arrived: ERA + answered + back,
                 received: ERA + answered + back + 4_000,
+                device: None,
             });
             server.each.push(Stamp {
                 number,
@@ -380,6 +462,7 @@ mod tests {
                 received: ahead(arrived + 2_000),
                 sending: ahead(arrived + 7_000),
                 sent: ahead(answered),
+                device: None,
             });
         }
         (client, server)

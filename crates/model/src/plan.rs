@@ -8,6 +8,7 @@ use crate::catalog::transports::TransportId;
 use crate::cpu::CpuMethod;
 use crate::io::{Feature, IoMethod, IoPlan};
 use crate::many::Many;
+use crate::one_way::Stamper;
 use crate::rate::RatePlan;
 use crate::secret::Secret;
 use crate::series::SeriesPlan;
@@ -343,8 +344,8 @@ pub struct EndPlan {
     pub io: IoPlan,
     /// How often what TCP knows of its connections is written down; `None` does not.
     pub series: Option<SeriesPlan>,
-    /// Whether the kernel stamps the messages of transactions.
-    pub stamps: bool,
+    /// Who stamps the messages of transactions; `None` is nobody.
+    pub stamps: Option<Stamper>,
     /// The rate that it keeps to when it sends; `None` is as fast as it goes.
     pub rate: Option<RatePlan>,
     /// The method is the one that trials pick, or have picked.
@@ -375,8 +376,12 @@ impl EndPlan {
             (Feature::NotSentLowAt, socket.notsent_lowat.is_some()),
             (Feature::Device, socket.device.is_some()),
             (Feature::Mark, socket.mark.is_some()),
-            (Feature::Timestamps, self.stamps),
-            (Feature::Pages, self.series.is_some() || self.stamps),
+            (Feature::Timestamps, self.stamps == Some(Stamper::Kernel)),
+            (Feature::DeviceStamps, self.stamps == Some(Stamper::Device)),
+            (
+                Feature::Pages,
+                self.series.is_some() || self.stamps.is_some(),
+            ),
             (Feature::Series, self.series.is_some()),
             (Feature::Rate, self.rate.is_some()),
             (Feature::Splice, io.splice),

@@ -62,7 +62,7 @@ fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option
         Feature::QuickAck | Feature::NotSentLowAt => {
             (!is_tcp(plan.transport)).then_some("only TCP has it")
         }
-        Feature::Timestamps => no_stamps(plan, end),
+        Feature::Timestamps | Feature::DeviceStamps => no_stamps(plan, end),
         Feature::Pages if end.series.is_none() => None,
         Feature::Pages | Feature::Series => no_series(plan),
         Feature::Rate => end.rate.as_ref().and_then(|rate| no_rate(plan, end, rate)),
@@ -245,7 +245,7 @@ fn no_rate(plan: &TestPlan, end: &EndPlan, rate: &RatePlan) -> Option<&'static s
     if plan.flow.duplex.is_some() {
         return Some("not together with --bidirectional");
     }
-    if plan.local.stamps || plan.remote.stamps {
+    if plan.local.stamps.or(plan.remote.stamps).is_some() {
         return Some("not together with --timestamps");
     }
     if plan.local.auto_io || plan.remote.auto_io {

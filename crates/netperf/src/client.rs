@@ -11,6 +11,7 @@ mod private;
 mod report;
 mod run;
 mod secure;
+mod stamps;
 mod versus;
 
 pub(crate) use run::many::placed;
@@ -23,7 +24,8 @@ use std::time::Duration;
 use netperf_cli::{CliError, Command, Run, Surroundings, UnknownTest};
 use netperf_measure::clock;
 use netperf_model::{Arrival, Interim, Iteration, Latency, Span, TestPlan};
-use netperf_report::format::json::{self, Frame, SoFar};
+use netperf_report::SoFar;
+use netperf_report::format::json::{self, Frame};
 use netperf_report::selection::{Listing, all_names};
 use netperf_report::selectors::{is_selector, names};
 
@@ -138,6 +140,8 @@ struct Done {
     intervals: Vec<Interim>,
     /// How long operations took, over all iterations.
     latency: Option<Latency>,
+    /// netperf's end of an iteration that failed on the way.
+    partial: Option<Iteration>,
 }
 
 impl Done {
@@ -146,6 +150,7 @@ impl Done {
             iterations: &self.iterations,
             intervals: &self.intervals,
             latency: self.latency.as_ref(),
+            partial: self.partial.as_ref(),
         }
     }
 }
@@ -157,6 +162,7 @@ fn test(mut run: Run) -> ExitCode {
     let Err(failure) = measure(&mut run, begun, &mut done) else {
         return ExitCode::SUCCESS;
     };
+    let incomplete = netperf_report::incomplete(&run.plan, done.so_far());
     if run.report.format.is_json() {
         let said = failure.lines();
         let problem = json::Problem {
@@ -164,9 +170,9 @@ fn test(mut run: Run) -> ExitCode {
             exit_status: failure.exit,
         };
         out(&json::failure(begun.frame(&run), done.so_far(), problem));
-        return failure.on_stderr().report();
+        return failure.on_stderr().and(&incomplete).report();
     }
-    failure.report()
+    failure.and(&incomplete).report()
 }
 
 fn measure(run: &mut Run, begun: Begun, done: &mut Done) -> Result<(), Failure> {

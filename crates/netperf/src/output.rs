@@ -91,6 +91,12 @@ impl Failure {
         }
     }
 
+    /// The same, with further lines for standard error.
+    pub(crate) fn and(mut self, lines: &str) -> Self {
+        self.stderr.push_str(lines);
+        self
+    }
+
     /// Prints it and gives the exit status.
     pub(crate) fn report(&self) -> ExitCode {
         out(&self.stdout);

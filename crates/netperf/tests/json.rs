@@ -220,6 +220,8 @@ fn a_stream_whose_server_dies_ends_with_an_error() {
         "{}",
         finished.account()
     );
+    let partial = &events.last().expect("an event")["partial"];
+    assert!(partial["local"]["transactions"].as_u64() > Some(0));
 }
 
 #[test]
@@ -243,7 +245,17 @@ fn a_document_keeps_what_was_measured_before_the_server_died() {
     let iterations = document["iterations"].as_array().expect("a list");
     assert_eq!(iterations.len(), 1, "{}", finished.account());
     let counted = &iterations[0]["local"]["transactions"];
-    assert_eq!(&document["latency"]["count"], counted);
+    assert_eq!(document["complete"], false);
+    let partial = &document["partial"];
+    assert_eq!(partial["number"], 2);
+    assert_eq!(partial["remote"], Value::Null);
+    let begun = partial["local"]["transactions"].as_u64().expect("a count");
+    assert!(begun > 0, "{}", finished.account());
+    let both = counted.as_u64().map(|counted| counted + begun);
+    assert_eq!(document["latency"]["count"].as_u64(), both);
+    let last = finished.stderr.lines().last().unwrap_or_default();
+    let expected = format!("netperf: incomplete: {begun} transactions in ");
+    assert!(last.starts_with(&expected), "{}", finished.account());
     let intervals = document["intervals"].as_array().expect("a list");
     let of = |number: u64| {
         intervals

@@ -295,6 +295,36 @@ mod routed {
         }
     }
 
+    /// Seconds of data wait at the router while it is; put right when dropped.
+    struct Bloated<'a>(&'a Routed);
+
+    impl<'a> Bloated<'a> {
+        fn new(hosts: &'a Routed) -> Self {
+            hosts.downstream(5.0, 3000);
+            Self(hosts)
+        }
+    }
+
+    impl Drop for Bloated<'_> {
+        fn drop(&mut self) {
+            self.0.downstream(self.0.rate, 50);
+        }
+    }
+
+    #[test]
+    fn what_waits_in_a_long_queue_when_the_time_is_over_is_counted() {
+        let Some(bench) = Bench::new() else { return };
+        let _bloated = Bloated::new(&bench.hosts);
+        let values = bench.measure(
+            &bench.hosts.server_v4,
+            "-t TCP_MAERTS -l 3 -- -k LOCAL_BYTES_RECVD,REMOTE_BYTES_SENT,ELAPSED_TIME",
+        );
+        let elapsed = values.number("ELAPSED_TIME");
+        assert!(elapsed > 3.5, "no queue: {elapsed} s");
+        let received = values.count("LOCAL_BYTES_RECVD");
+        assert_eq!(received, values.count("REMOTE_BYTES_SENT"));
+    }
+
     #[test]
     fn of_a_flood_of_datagrams_the_rate_of_the_link_arrives() {
         let Some(bench) = Bench::new() else { return };

@@ -118,7 +118,7 @@ fn what_cannot_be_stamped_is_refused_by_name() {
     }
     // Flows say for themselves what they do not know.
     run(&server, "-t TCP_RR --timestamps software --flows 2").expect_exit(UNSUPPORTED);
-    run(&server, "-t TCP_RR --timestamps hardware").expect_exit(2);
+    run(&server, "-t TCP_RR --timestamps sundial").expect_exit(2);
 }
 
 #[test]

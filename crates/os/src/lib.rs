@@ -26,6 +26,7 @@
 //! - [`ticks`]: the counter of the processor, and the monotonic clock
 //! - [`signals`]: signals as something to read
 //! - [`stamps`]: when the kernel sent and received
+//! - [`hwstamp`]: whether a device says so, too
 //! - [`privileges`]: users, capabilities, limits
 //! - [`landlock`], [`seccomp`]: what a session may still do
 //! - [`system`]: CPUs online, clock ticks, names of system and machine
@@ -40,8 +41,8 @@ mod linux;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    address, atm, batch, bell, epoll, events, filter, flow_label, io, ktls, landlock, link, net,
-    parts, pass, privileges, process, qdisc, resolve, sctp, seccomp, signals, sockopt, stamps, system,
-    tcp, ticks, uring, wait, zerocopy,
+    address, atm, batch, bell, epoll, events, filter, flow_label, hwstamp, io, ktls, landlock,
+    link, net, parts, pass, privileges, process, qdisc, resolve, sctp, seccomp, signals, sockopt,
+    stamps, system, tcp, ticks, uring, wait, zerocopy,
 };
 pub use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};

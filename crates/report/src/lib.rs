@@ -11,6 +11,7 @@ mod banner;
 pub mod control;
 pub mod fmt;
 pub mod format;
+mod incomplete;
 mod interim;
 pub mod latency;
 pub mod list;
@@ -28,6 +29,7 @@ pub mod view;
 use netperf_model::{Outcome, ReportPlan, TestPlan};
 
 pub use banner::banner;
+pub use incomplete::{SoFar, incomplete};
 pub use interim::{interim_line, interim_work};
 pub use selection::{Needs, Selection, SelectionError};
 

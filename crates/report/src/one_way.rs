@@ -84,9 +84,17 @@ pub(crate) fn print(view: &View<'_>) -> String {
         Some(drift) => format!("drifts by {:.3} ppm", drift / 1e3),
         None => "no drift to be seen".to_owned(),
     };
-    out + &format!(
+    out.push_str(&format!(
         "netserver's clock is ahead by {:.3} +- {:.3}; {drift}\n",
         micros_of(clock.nanos),
         clock.error / 1e3
-    )
+    ));
+    if let Some([own, far]) = all.devices {
+        out.push_str(&format!(
+            "stamped by the devices; netperf's stack +- {:.3}, netserver's stack +- {:.3}\n",
+            own / 1e3,
+            far / 1e3
+        ));
+    }
+    out
 }

@@ -9,13 +9,14 @@ use common::{outcome, run};
 use netperf_cli::Run;
 use netperf_model::latency::Bucket;
 use netperf_model::{
-    Confidence, CpuShares, Decades, EndSetup, FlowSeries, HostFacts, Interim, Latency, Outcome,
-    PciIds, SecurityKind, SecurityMode, Series, Span, Tally, TcpFacts, TcpSample, Warning,
+    Confidence, CpuShares, Decades, EndSetup, FlowSeries, HostFacts, Interim, Iteration, Latency,
+    Outcome, PciIds, SecurityKind, SecurityMode, Series, Span, Tally, TcpFacts, TcpSample, Warning,
 };
+use netperf_report::SoFar;
 use netperf_report::control::Whose;
-use netperf_report::format::json::{self, Answer, Frame, Problem, SoFar};
+use netperf_report::format::json::{self, Answer, Frame, Problem};
 use netperf_report::list::{self, List, Row, Support};
-use netperf_report::{final_report, interim_line, needs};
+use netperf_report::{final_report, incomplete, interim_line, needs};
 use netperf_testkit::schema::{Schema, page};
 use serde_json::Value;
 
@@ -287,14 +288,58 @@ fn a_failure_keeps_what_was_measured_before_it() {
                 iterations: &outcome.iterations,
                 intervals: &outcome.intervals,
                 latency: outcome.latency.as_ref(),
+                partial: None,
             };
+            assert_eq!(incomplete(&run.plan, so_far), "");
             let document = valid(&json::failure(frame(&run), so_far, problem));
             for part in ["iterations", "intervals", "latency"] {
                 assert_eq!(document[part], whole[part]);
                 assert!(!document[part].is_null());
             }
             assert_eq!(document["result"], Value::Null);
+            assert_eq!(
+                (&whole["complete"], &document["complete"]),
+                (&true.into(), &false.into())
+            );
         }
+    }
+}
+
+#[test]
+fn an_iteration_that_failed_on_the_way_has_netperfs_figures_and_no_other() {
+    let problem = Problem {
+        message: "lost",
+        exit_status: 1,
+    };
+    for words in RUNS {
+        let mut run = with(words, "--json");
+        let outcome = full(&run, 1.0);
+        let partial = outcome.iterations.first().map(|iteration| Iteration {
+            remote: None,
+            ..iteration.clone()
+        });
+        let so_far = SoFar {
+            iterations: &outcome.iterations,
+            partial: partial.as_ref(),
+            ..SoFar::default()
+        };
+        let line = incomplete(&run.plan, so_far);
+        assert!(line.starts_with("netperf: incomplete: "), "{line}");
+        assert_eq!(line.lines().count(), 1, "{line}");
+        let document = valid(&json::failure(frame(&run), so_far, problem));
+        let told = &document["partial"];
+        assert_eq!(told["remote"], Value::Null);
+        assert_eq!(told["number"], outcome.iterations.len() + 1);
+        assert_eq!(told["local"], document["iterations"][0]["local"]);
+        let plan = &run.plan;
+        if plan.flow.sends && plan.control.is_some() {
+            assert_eq!(told["throughput_bits_per_second"], Value::Null, "{words}");
+            let in_transactions = told["throughput_unit"] == "Trans/s";
+            assert_eq!(told["throughput"].is_null(), !in_transactions, "{words}");
+        }
+        run.report.format = netperf_model::Format::JsonStream;
+        let event = valid_event(&json::failure(frame(&run), so_far, problem));
+        assert_eq!(event["partial"], *told);
     }
 }
 

@@ -51,7 +51,7 @@ impl AppendixKind {
     fn is_wanted(self, plan: &TestPlan) -> bool {
         match self {
             Self::Series => plan.remote.series.is_some(),
-            Self::Stamps => plan.remote.stamps,
+            Self::Stamps => plan.remote.stamps.is_some(),
         }
     }
 

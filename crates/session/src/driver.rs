@@ -190,7 +190,10 @@ impl<'a, L: Link> Conversation<'a, L> {
 
 #[expect(clippy::needless_pass_by_value, reason = "meant for map_err")]
 fn broken(error: std::io::Error) -> SessionError {
-    SessionError::Broken(error.to_string())
+    let text = error.to_string();
+    // The number that Rust appends tells nobody anything.
+    let words = text.split(" (os error ").next().unwrap_or_default();
+    SessionError::Broken(words.to_owned())
 }
 
 fn out_of_turn(input: &'static str) -> SessionError {

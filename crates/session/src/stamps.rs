@@ -1,7 +1,7 @@
 //! The moments of transactions as the bytes of an appendix (docs/spec/extension.md, "Time
 //! stamps").
 
-use netperf_model::{Stamp, Stamps};
+use netperf_model::{DeviceStamp, Stamp, Stamper, Stamps};
 use netperf_wire::messages::{Extension, ItemKind};
 
 use crate::series::Bytes;
@@ -10,30 +10,41 @@ use crate::series::Bytes;
 const VERSION: u8 = 1;
 /// Bytes of a transaction. A reader skips what a later netserver has behind them.
 const STAMP: u16 = 36;
+/// Bytes of a transaction that the device stamped, too.
+const WITH_DEVICE: u16 = 52;
 /// Stamps by the kernel, in its own time.
 const SOFTWARE: u8 = 1;
+/// Stamps by the device, by its own clock, beside those by the kernel.
+const HARDWARE: u8 = 2;
 
 /// Asks netserver to stamp.
-pub(crate) fn ask(extension: &mut Extension) {
-    extension.push(ItemKind::Timestamps, &[SOFTWARE]);
+pub(crate) fn ask(extension: &mut Extension, by: Stamper) {
+    let by = match by {
+        Stamper::Kernel => SOFTWARE,
+        Stamper::Device => HARDWARE,
+    };
+    extension.push(ItemKind::Timestamps, &[by]);
 }
 
-/// Whether netperf asks for stamps.
+/// Which stamps netperf asks for.
 ///
 /// # Errors
 /// When it asks for some that are not known here.
-pub(crate) fn asked(extension: &Extension) -> Result<bool, ItemKind> {
+pub(crate) fn asked(extension: &Extension) -> Result<Option<Stamper>, ItemKind> {
     match extension.value(ItemKind::Timestamps) {
-        None => Ok(false),
-        Some([SOFTWARE]) => Ok(true),
+        None => Ok(None),
+        Some([SOFTWARE]) => Ok(Some(Stamper::Kernel)),
+        Some([HARDWARE]) => Ok(Some(Stamper::Device)),
         Some(_) => Err(ItemKind::Timestamps),
     }
 }
 
 /// The bytes of stamps.
 pub(crate) fn encode(stamps: &Stamps) -> Vec<u8> {
+    let by_device = stamps.each.iter().any(|stamp| stamp.device.is_some());
+    let size = if by_device { WITH_DEVICE } else { STAMP };
     let mut bytes = vec![VERSION, 0];
-    bytes.extend(STAMP.to_be_bytes());
+    bytes.extend(size.to_be_bytes());
     let count = u32::try_from(stamps.each.len()).unwrap_or(u32::MAX);
     for word in [stamps.every, stamps.incomplete, count] {
         bytes.extend(word.to_be_bytes());
@@ -42,6 +53,10 @@ pub(crate) fn encode(stamps: &Stamps) -> Vec<u8> {
         bytes.extend(stamp.number.to_be_bytes());
         for moment in [stamp.sending, stamp.sent, stamp.arrived, stamp.received] {
             bytes.extend(moment.to_be_bytes());
+        }
+        if by_device {
+            let device = stamp.device.unwrap_or_default();
+            bytes.extend([device.sent, device.arrived].map(u64::to_be_bytes).concat());
         }
     }
     bytes
@@ -75,6 +90,10 @@ fn get(mut bytes: Bytes<'_>) -> Option<Stamp> {
         sent: bytes.long()?,
         arrived: bytes.long()?,
         received: bytes.long()?,
+        device: bytes
+            .long()
+            .zip(bytes.long())
+            .map(|(sent, arrived)| DeviceStamp { sent, arrived }),
     })
 }
 
@@ -89,6 +108,7 @@ mod tests {
             sent: 1 << 60,
             arrived: u64::from(number),
             received: 7,
+            device: None,
         };
         Stamps {
             every: 4,
@@ -101,6 +121,12 @@ mod tests {
     fn stamps_cross_whole() {
         assert_eq!(decode(&encode(&stamps())), Some(stamps()));
         assert_eq!(decode(&encode(&Stamps::default())), Some(Stamps::default()));
+        let mut by_device = stamps();
+        for stamp in &mut by_device.each {
+            let (sent, arrived) = (u64::from(stamp.number), u64::MAX);
+            stamp.device = Some(DeviceStamp { sent, arrived });
+        }
+        assert_eq!(decode(&encode(&by_device)), Some(by_device));
     }
 
     #[test]
@@ -120,11 +146,13 @@ mod tests {
     #[test]
     fn what_is_not_known_is_refused_and_not_left_out() {
         let mut extension = Extension::default();
-        assert_eq!(asked(&extension), Ok(false));
-        ask(&mut extension);
-        assert_eq!(asked(&extension), Ok(true));
-        let mut extension = Extension::default();
-        extension.push(ItemKind::Timestamps, &[2]);
+        assert_eq!(asked(&extension), Ok(None));
+        for by in [Stamper::Kernel, Stamper::Device] {
+            let mut extension = Extension::default();
+            ask(&mut extension, by);
+            assert_eq!(asked(&extension), Ok(Some(by)));
+        }
+        extension.push(ItemKind::Timestamps, &[3]);
         assert_eq!(asked(&extension), Err(ItemKind::Timestamps));
     }
 }

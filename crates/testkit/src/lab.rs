@@ -86,6 +86,15 @@ impl Routed {
         }
     }
 
+    /// Sets what the router's link to the client carries, in 10^6 bits a second, and how much
+    /// waits in front of it, in milliseconds of that rate.
+    pub fn downstream(&self, rate: f64, queue: u32) {
+        let (rate, queue) = (format!("{rate}mbit"), format!("{queue}ms"));
+        let bucket = ["tbf", "rate", &rate, "burst", "16384", "latency", &queue];
+        let tc = ["tc", "qdisc", "change", "dev", "client", "root"];
+        ip(&[&["netns", "exec", &self.router], &tc[..], &bucket].concat());
+    }
+
     /// The MTU of the path to an address, as far as the client has found out.
     pub fn path_mtu(&self, address: &str) -> Option<u32> {
         let route = ip(&["-n", &self.client, "route", "get", address]);

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use netperf_model::Stamper;
+
 use super::set_both_ends;
 use crate::args::GlobalArgs;
 use crate::group::Group;
@@ -40,15 +42,17 @@ pub(super) const FLOWS: Opt = Opt::without_letter(
 
 pub(super) const TIMESTAMPS: Opt = Opt::without_letter(
     "clock",
-    "software: split transactions into stack and wire, each way",
-    Action::Value(|a, text| a.series.stamps = text == "software"),
+    "split transactions into stack and wire, each way, by the kernel's or the device's clock",
+    Action::Value(|a, text| a.series.stamps = Stamper::named(text)),
 )
-.long("timestamps", Group::Output, Kind::Word(&["software"]))
+.long("timestamps", Group::Output, Kind::Word(Stamper::WORDS))
 .more(
     "In TCP_RR and UDP_RR with one transaction at a time. The kernels of both ends stamp \
      what leaves and what arrives (SO_TIMESTAMPING); the offset of their clocks is estimated \
      from the fastest round trips, and shown with its error. --json, -v 2 and selectors such \
-     as WIRE_THERE_USEC tell where the time went. Both ends must be of this program.",
+     as WIRE_THERE_USEC tell where the time went. Both ends must be of this program. With \
+     hardware the network devices stamp, where they can (ethtool -T): netperf switches its \
+     own on for the run, netserver's must be on.",
 );
 
 /// Seconds, as the kind of the option hands them on.

@@ -505,7 +505,7 @@ fn entered<C: Connects>(
 }
 
 impl Moved {
-    fn nothing(ended: Ended) -> Self {
+    pub(crate) fn nothing(ended: Ended) -> Self {
         Self {
             ended,
             facts: None,

@@ -163,9 +163,15 @@ impl<'a> Crowd<'a> {
         let (reports, conducted) = series::beside(watched, run)??;
         live.end();
         let cut = conducted.lost.is_some() || bell::stopped_by_user();
-        let reports = crew::all(reports, cut)?;
+        let (reports, broke) = crew::all(reports, cut);
+        let moved = |report: &Report| report.tally != Tally::default();
+        let broke = match broke {
+            Some(error) if !reports.iter().any(moved) => return Err(error),
+            broke => broke,
+        };
         let mut run = self.finished(reports, &conducted, meter, begun)?;
         run.result.series = watched.map(Watched::series);
+        run.broke = broke;
         Ok(run)
     }
 
@@ -333,6 +339,7 @@ impl<'a> Crowd<'a> {
             stopped_by_user: bell::stopped_by_user(),
             ended_cleanly: reports.iter().all(cleanly),
             lost,
+            broke: None,
             tcp_info: None,
             fallback: facts.fallback,
             cipher: reports.first().and_then(|report| report.cipher.clone()),

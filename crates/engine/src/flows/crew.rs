@@ -142,7 +142,10 @@ impl<'a> Common<'a> {
                 let work = move || {
                     let _leaving = Leaving(self.shared);
                     let report = part(index);
-                    if report.is_err() {
+                    if report
+                        .as_ref()
+                        .map_or(true, |report| report.broke.is_some())
+                    {
                         self.shared.enter(Stage::Abandon);
                     }
                     report
@@ -302,12 +305,15 @@ impl<E: Moves> Part<'_, E> {
             turns: &mut turns,
         };
         desk.begin();
-        let ended = looped(common.work, &mut flows, by, &mut rings, &mut desk)?;
+        let looped = looped(common.work, &mut flows, by, &mut rings, &mut desk);
         drop(poller);
         if let Some(watched) = common.series {
             watched.release(index);
         }
-        let mut report = desk.report(ended, &mut flows);
+        let mut report = match looped {
+            Ok(ended) => desk.report(ended, &mut flows),
+            Err(error) => return Ok(desk.broken_off(error, &mut flows)),
+        };
         let endpoints = flows.into_iter().map(|flow| flow.endpoint).collect();
         let tells = common.closes && !shared.is_lost();
         let left = ends.end(endpoints, shared, tells);
@@ -350,28 +356,30 @@ fn looped<E: Moves, P: Poller, R: Keeps>(
     }
 }
 
-/// The reports, or the error that is the cause of the others. Where the run was `cut`, by
+/// The reports, and the error that is the cause of the others. Where the run was `cut`, by
 /// the user or by the loss of the peer, an error is no more than a sign of that.
 pub(super) fn all(
     reports: Vec<Result<Report, EngineError>>,
     cut: bool,
-) -> Result<Vec<Report>, EngineError> {
+) -> (Vec<Report>, Option<EngineError>) {
     let mut good = Vec::new();
     let mut cause: Option<EngineError> = None;
     for report in reports {
-        match report {
-            Ok(report) => good.push(report),
-            Err(error) => {
-                // Whoever stopped because another one failed says so with this.
-                let caused = error.error.kind() == std::io::ErrorKind::ConnectionAborted;
-                if cause.is_none() || !caused {
-                    cause = Some(error);
-                }
+        let error = match report {
+            Ok(mut report) => {
+                let broke = report.broke.take();
+                good.push(report);
+                broke
+            }
+            Err(error) => Some(error),
+        };
+        if let Some(error) = error {
+            // Whoever stopped because another one failed says so with this.
+            let caused = error.error.kind() == std::io::ErrorKind::ConnectionAborted;
+            if cause.is_none() || !caused {
+                cause = Some(error);
             }
         }
     }
-    match cause {
-        Some(error) if !cut => Err(error),
-        Some(_) | None => Ok(good),
-    }
+    (good, cause.filter(|_| !cut))
 }

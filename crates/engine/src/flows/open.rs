@@ -190,7 +190,9 @@ pub(super) fn open<'t>(
             .map_err(Operation::Connect.failed())?;
     }
     if let Some(token) = &how.token {
-        let mut presented = sockets.iter().map(|one| one_port::present(one.as_fd(), token));
+        let mut presented = sockets
+            .iter()
+            .map(|one| one_port::present(one.as_fd(), token));
         presented
             .try_for_each(|presented| presented)
             .map_err(Operation::Connect.failed())?;

@@ -98,7 +98,10 @@ pub(crate) fn run(
     let run = || registry::visit(job.transport, asked, visiting);
     let (reports, conducted) = series::beside(common.series, run)??;
     let sampled = conducted.opened.elapsed();
-    let reports = crew::all(reports, conducted.lost.is_some())?;
+    let (reports, broke) = crew::all(reports, conducted.lost.is_some());
+    if let Some(error) = broke {
+        return Err(error);
+    }
     let abandoned = reports
         .iter()
         .any(|report| report.ended == Ended::Abandoned);

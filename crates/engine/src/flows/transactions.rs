@@ -146,8 +146,10 @@ fn run<E: Moves, P: Poller, R: Keeps>(
         recv: rings.recv.as_mut(),
     };
     let started = clock::now();
-    let ended = does.run(&mut flows, &mut by, exchange, &mut desk)?;
-    let mut report = desk.report(ended, &mut flows);
+    let mut report = match does.run(&mut flows, &mut by, exchange, &mut desk) {
+        Ok(ended) => desk.report(ended, &mut flows),
+        Err(error) => desk.broken_off(error, &mut flows),
+    };
     report.connected = started;
     Ok(report)
 }

@@ -9,6 +9,7 @@ use netperf_transport::socket::Facts;
 
 use super::flow::Flow;
 use super::shared::{Shared, Stage};
+use crate::error::EngineError;
 use crate::finish::Drained;
 use crate::live::Counts;
 use crate::record::{Kept, Off, Recorder};
@@ -193,6 +194,15 @@ impl<'a, R: Keeps> Desk<'a, R> {
             facts: Facts::default(),
             segment_size: None,
             connected: over,
+            broke: None,
+        }
+    }
+
+    /// An error ended the loop: what it came to until then.
+    pub(super) fn broken_off<E, M>(self, error: EngineError, flows: &mut [Flow<E, M>]) -> Report {
+        Report {
+            broke: Some(error),
+            ..self.report(Ended::Abandoned, flows)
         }
     }
 }
@@ -221,4 +231,6 @@ pub(super) struct Report {
     pub(super) segment_size: Option<u32>,
     /// When the last of its connections stood.
     pub(super) connected: Moment,
+    /// The error that ended the loop.
+    pub(super) broke: Option<EngineError>,
 }

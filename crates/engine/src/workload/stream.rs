@@ -94,8 +94,10 @@ pub fn receive<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
             return Ok(Ended::Abandoned);
         }
         let buffer = ring.advance();
-        if let Some(ended) = prelude.before(buffer, stop, tally) {
-            return Ok(ended);
+        match prelude.before(buffer, stop, tally) {
+            // Nothing waits for its turn any more, and what is on its way still counts.
+            None | Some(Ended::TimeOver) => {}
+            Some(ended) => return Ok(ended),
         }
         if stale || P::TAKES_TIME {
             mark = recorder.begin();

@@ -3,6 +3,7 @@
 use std::io;
 
 use netperf_engine::{EngineError, Lost, Operation};
+use netperf_measure::device_stamps::Lacking;
 use netperf_model::{Family, Feature, Refusal, TestPlan, TransportId, Workers};
 use netperf_session::SessionError;
 
@@ -137,6 +138,21 @@ pub(super) fn unable(feature: Feature, host: Option<&str>) -> Failure {
 /// Something that a test has no place for.
 pub(super) fn out_of_place(refusal: Refusal) -> Failure {
     let line = format!("netperf: {}: {}", refusal.feature.option(), refusal.why);
+    Failure::stderr(UNSUPPORTED, &line)
+}
+
+/// The device of this host that is to stamp cannot.
+pub(super) fn does_not_stamp(lacking: &Lacking) -> Failure {
+    let line = format!("netperf: --timestamps hardware: {lacking}");
+    Failure::stderr(UNSUPPORTED, &line)
+}
+
+/// A device said that it stamps and did not.
+pub(super) fn did_not_stamp(end: &str) -> Failure {
+    let line = format!(
+        "netperf: --timestamps hardware: the device at {end}'s end says that it stamps packets, \
+         and did not"
+    );
     Failure::stderr(UNSUPPORTED, &line)
 }
 

@@ -27,7 +27,7 @@ use netperf_session::offer::{self, Agreement, LocalEnd};
 
 use super::control::{self, Control};
 use super::hosts::{data_hosts, drawn, socket_address};
-use super::{Begun, Done, facts, failure, hosts, interim, secure};
+use super::{Begun, Done, facts, failure, hosts, interim, secure, stamps};
 use crate::link::ControlLink;
 use crate::output::{Failure, err, out, system_text};
 
@@ -152,6 +152,7 @@ pub(super) fn test(run: &Run, begun: Begun, done: &mut Done) -> Result<(), Failu
     if hosts.remote.vsock.is_some() && plan.transport.is_inet() {
         return Err(failure::only_vsock(&hosts.remote.name, plan.transport));
     }
+    let _switched_back_at_the_end = stamps::switched(plan, hosts.remote.address)?;
     // Whoever reads the banner may send a signal at once.
     bell::catch_signals()
         .map_err(|error| Failure::stderr(1, &format!("netperf: cannot catch signals: {error}")))?;
@@ -225,7 +226,10 @@ fn one_port(plan: &TestPlan, control: Option<SocketAddr>) -> Result<(), Failure>
         return Ok(());
     };
     let feature = Feature::OnePort;
-    Err(failure::out_of_place(netperf_model::Refusal { feature, why }))
+    Err(failure::out_of_place(netperf_model::Refusal {
+        feature,
+        why,
+    }))
 }
 
 /// What the iterations of a test share.
@@ -355,36 +359,44 @@ impl<'a> Test<'a> {
         let control = self.talk.as_ref().map(|talk| talk.link().fd());
         let ran = interim::beside(self.run, number, &mut self.done.intervals, &live, || {
             client.run(&remote, control, &live)
-        })
-        .map_err(failed)?;
+        });
+        let mut ran = ran.map_err(failed)?;
         dump_tcp_info(plan, &ran);
-        let (mut ran, remote) = self.collect(ran)?;
-        let remote = numbered(&ran.result, remote);
+        let collected = self.collect(&mut ran);
         self.keep(ran.latency.take());
+        let remote = match collected {
+            Ok(remote) => numbered(&ran.result, remote),
+            Err(failure) => return Err(self.broken_off(ran, failure)),
+        };
         let agreed = Agreed {
             local,
             remote: agreement.map(|agreement| both::setup(agreement, beside.as_ref())),
             data_port: agreement.map_or(data_port.into(), |agreement| agreement.data_port),
             remote_cpu: agreement.is_some_and(|agreement| agreement.measures_cpu),
         };
-        let one_way = one_way(&ran.result, remote.as_ref());
-        let iteration = Iteration {
-            one_way,
-            elapsed: ran.elapsed,
-            paused: ran.paused,
-            local: ran.result,
-            remote,
-            segment_size: ran.segment_size,
-            cipher: ran.cipher,
-            tcp: ran.tcp_info.map(tcp_facts),
-            many: None,
-        };
+        let one_way = stamps::one_way(plan, &ran.result, remote.as_ref())?;
+        let (stopped, fell_back) = (ran.stopped_by_user, ran.fallback == Some(true));
         Ok(Once {
             agreed,
-            iteration,
-            stopped: ran.stopped_by_user,
-            fell_back: ran.fallback == Some(true),
+            iteration: iteration(ran, remote, one_way),
+            stopped,
+            fell_back,
         })
+    }
+
+    /// Keeps what netperf measured of an iteration that failed.
+    fn broken_off(&mut self, ran: Ran, failure: Failure) -> Failure {
+        self.done.partial = Some(iteration(ran, None, None));
+        failure
+    }
+
+    /// Why a run has no results of netserver's, where netperf's end tells.
+    fn cut_short(&self, ran: &Ran) -> Option<Failure> {
+        let host = &self.hosts.remote;
+        let broke = ran.broke.as_ref();
+        broke
+            .map(|error| failure::engine(error, self.plan().transport, host.family()))
+            .or_else(|| Some(failure::lost(ran.lost.as_ref()?, &host.name)))
     }
 
     /// Asks netserver for what a stock one cannot do, before it could take that for
@@ -466,13 +478,11 @@ impl<'a> Test<'a> {
 
     /// Where netserver's data socket is: behind the port of the control connection as it is
     /// known here, where it is to be.
-    fn data_address(
-        &self,
-        agreement: Option<&Agreement>,
-        hosts: &Hosts,
-        port: u16,
-    ) -> Address {
-        match (agreement.and_then(|agreement| agreement.token), self.control_peer) {
+    fn data_address(&self, agreement: Option<&Agreement>, hosts: &Hosts, port: u16) -> Address {
+        match (
+            agreement.and_then(|agreement| agreement.token),
+            self.control_peer,
+        ) {
             (Some(_), Some(peer)) => Address::Inet(peer),
             (Some(_) | None, _) => data_address(agreement, hosts, port),
         }
@@ -485,16 +495,16 @@ impl<'a> Test<'a> {
     }
 
     /// netserver's results, as far as they can be had.
-    fn collect(&mut self, mut ran: Ran) -> Result<(Ran, Option<EndResult>), Failure> {
+    fn collect(&mut self, ran: &mut Ran) -> Result<Option<EndResult>, Failure> {
         let plan = self.plan();
         let end_mark = ran.end_mark.take();
-        let Some(talk) = &mut self.talk else {
-            return Ok((ran, None));
-        };
-        if let Some(lost) = &ran.lost {
-            return Err(failure::lost(lost, &self.hosts.remote.name));
+        if let Some(failure) = self.cut_short(ran) {
+            return Err(failure);
         }
-        let within = results_within(plan, &ran, talk.link());
+        let Some(talk) = &mut self.talk else {
+            return Ok(None);
+        };
+        let within = results_within(plan, ran, talk.link());
         let link = talk.link_mut();
         link.repeat_while_waiting(end_mark);
         link.demand_signs_of_life(ran.round_trip.unwrap_or_default());
@@ -504,13 +514,28 @@ impl<'a> Test<'a> {
             Ok(result) => {
                 self.trace.say("remote results obtained");
                 let result = offer::reconciled(plan, &ran.result.tally, result);
-                let result = self.with_results_beside(result, &ran)?;
-                Ok((ran, Some(with_cpus(result))))
+                let result = self.with_results_beside(result, ran)?;
+                Ok(Some(with_cpus(result)))
             }
             // The user did not wait for the end, so netserver may not have noticed it.
-            Err(_) if ran.stopped_by_user => Ok((ran, None)),
+            Err(_) if ran.stopped_by_user => Ok(None),
             Err(error) => Err(failure::session(&error)),
         }
+    }
+}
+
+/// What an iteration came to; `remote` is `None` where netserver's results never came.
+fn iteration(ran: Ran, remote: Option<EndResult>, one_way: Option<OneWay>) -> Iteration {
+    Iteration {
+        one_way,
+        elapsed: ran.elapsed,
+        paused: ran.paused,
+        local: ran.result,
+        remote,
+        segment_size: ran.segment_size,
+        cipher: ran.cipher,
+        tcp: ran.tcp_info.map(tcp_facts),
+        many: ran.many,
     }
 }
 
@@ -523,11 +548,6 @@ fn data_address(agreement: Option<&Agreement>, hosts: &Hosts, port: u16) -> Addr
         (Some(address), _) => address,
         (None, _) => Address::Inet(socket_address(&hosts.remote, port)),
     }
-}
-
-/// Where the time of transactions went, where both ends stamped them.
-fn one_way(own: &EndResult, remote: Option<&EndResult>) -> Option<OneWay> {
-    OneWay::of(own.stamps.as_ref()?, remote?.stamps.as_ref()?)
 }
 
 /// netserver's result with its connections numbered as ours are.

@@ -401,7 +401,9 @@ impl Hall {
     fn serve_here(&mut self, control: Socket, peer: String) {
         let mut account = Account::new(peer);
         let served = std::panic::AssertUnwindSafe(|| {
-            session::serve(control, &self.args, None, &mut |record| account.enter(record));
+            session::serve(control, &self.args, None, &mut |record| {
+                account.enter(record)
+            });
         });
         let end = match std::panic::catch_unwind(served) {
             Ok(()) => End::Exit(0),

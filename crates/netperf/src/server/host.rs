@@ -8,9 +8,10 @@ use std::rc::Rc;
 
 use netperf_engine::EngineError;
 use netperf_engine::server::Server;
+use netperf_measure::device_stamps;
 use netperf_model::{
-    Abilities, CpuMethod, CpuPlan, Denied, EndResult, FactsWanted, Feature, Flow, HostFacts, ServerJob,
-    Token, TransportId,
+    Abilities, CpuMethod, CpuPlan, Denied, EndResult, FactsWanted, Feature, Flow, HostFacts,
+    ServerJob, Stamper, Token, TransportId,
 };
 use netperf_os::Socket;
 use netperf_session::dialect::Ready;
@@ -132,6 +133,17 @@ impl<'a> EngineHost<'a> {
         })
     }
 
+    /// Whether the device stamps that data to netperf passes, where it is to. A client must
+    /// not switch it: others may use it.
+    fn can_stamp(&self, job: &ServerJob) -> Result<(), RemoteErrno> {
+        if job.end.stamps != Some(Stamper::Device) {
+            return Ok(());
+        }
+        let peer = self.control.peer_addr().ok();
+        let peer = peer.and_then(|peer| peer.as_socket()).ok_or(NO_DEVICE)?;
+        device_stamps::check(peer.ip()).map_err(|_lacking| NO_DEVICE)
+    }
+
     fn make_ready(&mut self, job: ServerJob) -> Result<(Prepared, Ready), RemoteErrno> {
         let facts = job.facts.map(|wanted| Box::new(self.facts(wanted)));
         let mut job = self.with_method(job);
@@ -143,6 +155,7 @@ impl<'a> EngineHost<'a> {
         let cpu = job.end.cpu.unwrap_or_default();
         let (transport, flow) = (job.transport, job.flow);
         let as_asked = !job.end.features().is_empty();
+        self.can_stamp(&job)?;
         let pass = job.end.one_port.then(|| self.open_hatch()).transpose()?;
         job.token = pass.as_ref().map(|pass| pass.token);
         let token = job.token;
@@ -234,12 +247,14 @@ impl Host for EngineHost<'_> {
 /// `EACCES`: a file that is not for clients.
 const NOT_ALLOWED: RemoteErrno = RemoteErrno(13);
 
+/// `ENODEV`: there is no such device.
+const NO_DEVICE: RemoteErrno = RemoteErrno(19);
+
 /// The number that tells the client why threads cannot be where it wants them: `ENODEV`
 /// where the machine has no such place.
 fn cannot_place(error: &io::Error) -> RemoteErrno {
-    const NO_SUCH_DEVICE: i32 = 19;
     if error.kind() == io::ErrorKind::NotFound {
-        RemoteErrno(NO_SUCH_DEVICE)
+        NO_DEVICE
     } else {
         errno::INVALID
     }

@@ -63,7 +63,9 @@ impl Running {
             // Nothing else is started before it is closed here.
             pass::keep_on_exec(inside.as_fd())?;
         }
-        let number = hatch.as_ref().map(|(_, inside)| inside.as_raw_fd().to_string());
+        let number = hatch
+            .as_ref()
+            .map(|(_, inside)| inside.as_raw_fd().to_string());
         let (reader, writer) = process::pipe()?;
         netperf_os::io::set_nonblocking(reader.as_fd(), true)?;
         // Arguments can be seen by everybody, and by then the file may not be readable.

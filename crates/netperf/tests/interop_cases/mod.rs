@@ -72,6 +72,10 @@ impl Case {
         format!("{} -l {length} {global} -- {specific}", self.test)
     }
 
+    fn only_receives(&self) -> bool {
+        self.test == "TCP_MAERTS" || self.specific.contains(&"recv")
+    }
+
     fn selects(&self) -> bool {
         !matches!(self.kind, Kind::Row | Kind::Number | Kind::Uuid)
     }
@@ -259,7 +263,9 @@ impl Bench {
             return table(case, &finished.stdout);
         }
         let values = finished.values();
-        if matches!(case.length, Length::Timed) && values.number("ELAPSED_TIME") < 0.95 {
+        // The time of a stock server that sends begins with its response: we may be late.
+        let least = if case.only_receives() { 0.5 } else { 0.95 };
+        if matches!(case.length, Length::Timed) && values.number("ELAPSED_TIME") < least {
             return Err("shorter than asked".into());
         }
         match case.kind {

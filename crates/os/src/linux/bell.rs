@@ -17,6 +17,9 @@ use std::time::Duration;
 /// How often the bell rings once the time is over.
 pub const RING_EVERY: Duration = Duration::from_millis(5);
 
+/// The longest grace where a signal from outside ended the run: the user waits.
+const GRACE_FOR_USER: Duration = Duration::from_millis(500);
+
 /// How far the run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
@@ -42,7 +45,8 @@ pub enum Outside {
 pub struct Schedule {
     /// Time until [`Phase::Finish`]; `None` leaves that to signals from outside.
     pub finish_after: Option<Duration>,
-    /// Time from there to [`Phase::Abandon`].
+    /// Time from there to [`Phase::Abandon`], half a second at most where a signal from outside
+    /// ended the run.
     pub grace: Duration,
     /// Without `finish_after`: interrupt blocked calls this often, so that their
     /// caller can look around.
@@ -330,6 +334,15 @@ fn look() {
     }
 }
 
+fn grace() -> i64 {
+    let grace = GRACE.load(Ordering::Relaxed);
+    if STOPPED_BY_USER.load(Ordering::Relaxed) {
+        grace.min(nanos(GRACE_FOR_USER))
+    } else {
+        grace
+    }
+}
+
 fn ring() {
     let now = now();
     if PHASE.load(Ordering::Relaxed) == 0 {
@@ -337,7 +350,7 @@ fn ring() {
         PHASE.store(1, Ordering::Relaxed);
     }
     let waited = now.saturating_sub(FINISHED_AT.load(Ordering::Relaxed));
-    if waited >= GRACE.load(Ordering::Relaxed) {
+    if waited >= grace() {
         PHASE.store(2, Ordering::Relaxed);
     }
 }

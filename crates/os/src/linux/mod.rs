@@ -8,6 +8,7 @@ pub mod epoll;
 pub mod events;
 pub mod filter;
 pub mod flow_label;
+pub mod hwstamp;
 pub mod io;
 pub mod ktls;
 pub mod landlock;

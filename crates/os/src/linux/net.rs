@@ -168,10 +168,10 @@ struct RawDriverInfo {
 
 /// The part of struct ifreq that is used: its union is never larger than this.
 #[repr(C)]
-struct RawRequest {
-    name: [u8; libc::IFNAMSIZ],
-    data: *mut libc::c_void,
-    rest: [u8; 24 - size_of::<usize>()],
+pub(super) struct RawRequest {
+    pub(super) name: [u8; libc::IFNAMSIZ],
+    pub(super) data: *mut libc::c_void,
+    pub(super) rest: [u8; 24 - size_of::<usize>()],
 }
 
 /// `ETHTOOL_GDRVINFO`: what the driver of an interface says of itself.
@@ -215,7 +215,11 @@ pub fn offload(interface: &str, which: Offload) -> io::Result<bool> {
 ///
 /// # Safety
 /// `data` must point to the struct that the command at its beginning says.
-unsafe fn ethtool(socket: &UdpSocket, interface: &str, data: *mut libc::c_void) -> io::Result<()> {
+pub(super) unsafe fn ethtool(
+    socket: &UdpSocket,
+    interface: &str,
+    data: *mut libc::c_void,
+) -> io::Result<()> {
     let mut request = RawRequest {
         name: interface_name(interface)?,
         data,
@@ -232,7 +236,7 @@ unsafe fn ethtool(socket: &UdpSocket, interface: &str, data: *mut libc::c_void) 
 }
 
 /// The name in an ifreq, which has room for 15 bytes and the NUL.
-fn interface_name(name: &str) -> io::Result<[u8; libc::IFNAMSIZ]> {
+pub(super) fn interface_name(name: &str) -> io::Result<[u8; libc::IFNAMSIZ]> {
     let mut array = [0; libc::IFNAMSIZ];
     if name.len() >= array.len() {
         return Err(io::Error::from_raw_os_error(libc::ENODEV));

@@ -175,7 +175,7 @@ const FAMILIES: [libc::c_int; 7] = [
 ];
 /// Requests of ioctl(2) that only ask. The last is for the identifier of a virtual machine
 /// (vsock(7), `IOCTL_VM_SOCKETS_GET_LOCAL_CID`).
-const REQUESTS: [u64; 12] = [
+const REQUESTS: [u64; 13] = [
     0x5401, // TCGETS, by which isatty(3) asks
     0x5411, // SIOCOUTQ
     0x541B, // SIOCINQ
@@ -187,6 +187,7 @@ const REQUESTS: [u64; 12] = [
     0x8927, // SIOCGIFHWADDR
     0x8933, // SIOCGIFINDEX
     0x8946, // SIOCETHTOOL
+    0x89b1, // SIOCGHWTSTAMP
     0x07b9, // IOCTL_VM_SOCKETS_GET_LOCAL_CID
 ];
 /// `PR_SET_VMA`, by which an allocator names its memory.

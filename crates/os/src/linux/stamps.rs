@@ -26,8 +26,28 @@ pub struct Departure {
     /// Which one. In a byte stream, the number of its last byte since stamps were switched
     /// on, from 0; else, the number of those that were to be stamped, from 0.
     pub id: u32,
-    /// When the kernel handed it to the device.
+    /// When the kernel handed it to the device, or, by the device's clock, when that sent it.
     pub nanos: u64,
+    /// Whether the device says so.
+    pub by_device: bool,
+}
+
+/// When something arrived, as far as that is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrival {
+    /// The kernel got it from the device.
+    pub kernel: Option<u64>,
+    /// The device received it, by the device's clock.
+    pub device: Option<u64>,
+}
+
+/// Who stamps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The kernel.
+    Kernel,
+    /// The kernel and the device.
+    Device,
 }
 
 /// Room for control data, aligned as the kernel wants it.
@@ -47,15 +67,25 @@ pub fn now() -> u64 {
     nanos(time).unwrap_or(0)
 }
 
-/// Has every arrival stamped, and those departures that [`send`] asks for.
+/// Has every arrival stamped, and those departures that [`send`] asks for. Whether a device
+/// stamps is another matter: see [`crate::hwstamp`].
 ///
 /// # Errors
 /// Whatever setsockopt(2) reports.
-pub fn enable(fd: BorrowedFd<'_>) -> io::Result<()> {
-    let flags = libc::SOF_TIMESTAMPING_SOFTWARE
+pub fn enable(fd: BorrowedFd<'_>, by: By) -> io::Result<()> {
+    let kernel = libc::SOF_TIMESTAMPING_SOFTWARE
         | libc::SOF_TIMESTAMPING_RX_SOFTWARE
         | libc::SOF_TIMESTAMPING_OPT_ID
         | libc::SOF_TIMESTAMPING_OPT_TSONLY;
+    let flags = match by {
+        By::Kernel => kernel,
+        By::Device => {
+            kernel
+                | libc::SOF_TIMESTAMPING_RAW_HARDWARE
+                | libc::SOF_TIMESTAMPING_RX_HARDWARE
+                | libc::SOF_TIMESTAMPING_OPT_TX_SWHW
+        }
+    };
     // SAFETY: `flags` is an int's worth of bytes and outlives the call.
     let result = unsafe {
         libc::setsockopt(
@@ -84,11 +114,11 @@ pub fn begin(within: std::time::Duration) -> io::Result<std::net::UdpSocket> {
     let probe = std::net::UdpSocket::bind((std::net::Ipv4Addr::LOCALHOST, 0))?;
     probe.connect(probe.local_addr()?)?;
     probe.set_read_timeout(Some(within))?;
-    enable(probe.as_fd())?;
+    enable(probe.as_fd(), By::Kernel)?;
     let until = now().saturating_add(u64::try_from(within.as_nanos()).unwrap_or(u64::MAX));
     while now() < until {
         probe.send(&[0])?;
-        if recv(probe.as_fd(), &mut [0], None)?.1.is_some() {
+        if recv(probe.as_fd(), &mut [0], None)?.1.kernel.is_some() {
             return Ok(probe);
         }
         std::thread::sleep(std::time::Duration::from_millis(1));
@@ -99,11 +129,16 @@ pub fn begin(within: std::time::Duration) -> io::Result<std::net::UdpSocket> {
 /// Bytes of the flags.
 const LEN_OF_FLAGS: libc::socklen_t = 4;
 
-/// sendmsg(2), never raising `SIGPIPE`; `stamped` asks for a departure.
+/// sendmsg(2), never raising `SIGPIPE`; `stamped` asks for a departure of each of these.
 ///
 /// # Errors
 /// Whatever sendmsg(2) reports.
-pub fn send(fd: BorrowedFd<'_>, buf: &[u8], peer: &Peer<'_>, stamped: bool) -> io::Result<usize> {
+pub fn send(
+    fd: BorrowedFd<'_>,
+    buf: &[u8],
+    peer: &Peer<'_>,
+    stamped: Option<By>,
+) -> io::Result<usize> {
     let mut part = libc::iovec {
         iov_base: buf.as_ptr().cast_mut().cast(),
         iov_len: buf.len(),
@@ -124,8 +159,8 @@ pub fn send(fd: BorrowedFd<'_>, buf: &[u8], peer: &Peer<'_>, stamped: bool) -> i
         }
     }
     let mut control = Control([0; 32]);
-    if stamped {
-        ask(&mut message, &mut control);
+    if let Some(by) = stamped {
+        ask(&mut message, &mut control, by);
     }
     // SAFETY: every pointer in `message` describes memory that outlives the call, which
     // the kernel only reads.
@@ -133,7 +168,11 @@ pub fn send(fd: BorrowedFd<'_>, buf: &[u8], peer: &Peer<'_>, stamped: bool) -> i
 }
 
 /// Asks for the stamp of one message.
-fn ask(message: &mut libc::msghdr, control: &mut Control<32>) {
+fn ask(message: &mut libc::msghdr, control: &mut Control<32>, by: By) {
+    let whose = match by {
+        By::Kernel => libc::SOF_TIMESTAMPING_TX_SOFTWARE,
+        By::Device => libc::SOF_TIMESTAMPING_TX_SOFTWARE | libc::SOF_TIMESTAMPING_TX_HARDWARE,
+    };
     // SAFETY: this only computes with numbers.
     let space = unsafe { libc::CMSG_SPACE(LEN_OF_FLAGS) };
     // SAFETY: as above.
@@ -152,10 +191,7 @@ fn ask(message: &mut libc::msghdr, control: &mut Control<32>) {
     // SAFETY: the data follows the header.
     let data = unsafe { libc::CMSG_DATA(header) };
     // SAFETY: there is room for the flags behind the header.
-    unsafe {
-        data.cast::<u32>()
-            .write_unaligned(libc::SOF_TIMESTAMPING_TX_SOFTWARE)
-    };
+    unsafe { data.cast::<u32>().write_unaligned(whose) };
 }
 
 /// recvmsg(2), with the arrival of the last packet of what was received, where the kernel
@@ -167,7 +203,7 @@ pub fn recv(
     fd: BorrowedFd<'_>,
     buf: &mut [u8],
     source: Option<&mut Source>,
-) -> io::Result<(usize, Option<u64>)> {
+) -> io::Result<(usize, Arrival)> {
     let mut part = libc::iovec {
         iov_base: buf.as_mut_ptr().cast(),
         iov_len: buf.len(),
@@ -190,7 +226,7 @@ pub fn recv(
     if let Some(source) = source {
         source.set_len(message.msg_namelen);
     }
-    Ok((count, said(&message).nanos))
+    Ok((count, said(&message).arrival))
 }
 
 /// The next departure in the error queue; `None` when there is none. Never blocks. What
@@ -213,12 +249,8 @@ pub fn departure(fd: BorrowedFd<'_>) -> io::Result<Option<Departure>> {
             let empty = error.kind() == io::ErrorKind::WouldBlock;
             return if empty { Ok(None) } else { Err(error) };
         }
-        if let Said {
-            nanos: Some(nanos),
-            id: Some(id),
-        } = said(&message)
-        {
-            return Ok(Some(Departure { id, nanos }));
+        if let Some(departure) = said(&message).departure() {
+            return Ok(Some(departure));
         }
     }
 }
@@ -226,8 +258,26 @@ pub fn departure(fd: BorrowedFd<'_>) -> io::Result<Option<Departure>> {
 /// What control data says.
 #[derive(Default)]
 struct Said {
-    nanos: Option<u64>,
+    arrival: Arrival,
     id: Option<u32>,
+}
+
+impl Said {
+    /// What it says of a departure: a message about one has a stamp of the kernel or of the
+    /// device, never of both.
+    fn departure(&self) -> Option<Departure> {
+        let (nanos, by_device) = match (self.arrival.device, self.arrival.kernel) {
+            (Some(nanos), _) => (nanos, true),
+            (None, Some(nanos)) => (nanos, false),
+            (None, None) => return None,
+        };
+        let id = self.id?;
+        Some(Departure {
+            id,
+            nanos,
+            by_device,
+        })
+    }
 }
 
 fn said(message: &libc::msghdr) -> Said {
@@ -240,9 +290,13 @@ fn said(message: &libc::msghdr) -> Said {
         let data = unsafe { libc::CMSG_DATA(header) };
         match (header.cmsg_level, header.cmsg_type) {
             (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => {
-                // SAFETY: data of this type is three times, of which the first is the system's.
-                let time = unsafe { data.cast::<libc::timespec>().read_unaligned() };
-                said.nanos = nanos(time);
+                // SAFETY: data of this type is three times (struct scm_timestamping).
+                let [kernel, _, device] =
+                    unsafe { data.cast::<[libc::timespec; 3]>().read_unaligned() };
+                said.arrival = Arrival {
+                    kernel: nanos(kernel),
+                    device: nanos(device),
+                };
             }
             (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => {
                 // SAFETY: data of this type begins with a sock_extended_err.
@@ -288,11 +342,11 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let server = listener.accept().unwrap().0;
-        enable(client.as_fd()).unwrap();
-        enable(server.as_fd()).unwrap();
+        enable(client.as_fd(), By::Kernel).unwrap();
+        enable(server.as_fd(), By::Kernel).unwrap();
         let before = now();
-        send(client.as_fd(), &[1; 10], &Peer::Connected, false).unwrap();
-        send(client.as_fd(), &[2; 5], &Peer::Connected, true).unwrap();
+        send(client.as_fd(), &[1; 10], &Peer::Connected, None).unwrap();
+        send(client.as_fd(), &[2; 5], &Peer::Connected, Some(By::Kernel)).unwrap();
         let left = departed(client.as_fd());
         assert_eq!(left.id, 14);
         assert_eq!(departure(client.as_fd()).unwrap(), None);
@@ -301,7 +355,7 @@ mod tests {
         while got < 15 {
             let (count, stamp) = recv(server.as_fd(), &mut [0; 64], None).unwrap();
             got += count;
-            arrived = stamp;
+            arrived = stamp.kernel;
         }
         assert!((before..=now()).contains(&left.nanos));
         // The kernel begins to stamp arrivals a moment after it was asked to.
@@ -315,16 +369,25 @@ mod tests {
         let server = UdpSocket::bind("127.0.0.1:0").unwrap();
         let client = UdpSocket::bind("127.0.0.1:0").unwrap();
         let to = SockAddr::from(server.local_addr().unwrap());
-        enable(client.as_fd()).unwrap();
+        enable(client.as_fd(), By::Kernel).unwrap();
         for id in 0..2 {
-            send(client.as_fd(), b"ask", &Peer::At(&to), false).unwrap();
-            send(client.as_fd(), b"ask", &Peer::At(&to), true).unwrap();
+            send(client.as_fd(), b"ask", &Peer::At(&to), None).unwrap();
+            send(client.as_fd(), b"ask", &Peer::At(&to), Some(By::Kernel)).unwrap();
             assert_eq!(departed(client.as_fd()).id, id);
         }
         let mut source = Source::unknown();
         let (count, stamp) = recv(server.as_fd(), &mut [0; 8], Some(&mut source)).unwrap();
-        assert_eq!((count, stamp), (3, None));
-        send(server.as_fd(), b"answer", &Peer::Source(&source), false).unwrap();
+        assert_eq!((count, stamp), (3, Arrival::default()));
+        send(server.as_fd(), b"answer", &Peer::Source(&source), None).unwrap();
         assert_eq!(client.recv(&mut [0; 8]).unwrap(), 6);
+    }
+
+    #[test]
+    fn a_socket_takes_stamps_of_devices_where_there_are_none_and_has_those_of_the_kernel() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        enable(client.as_fd(), By::Device).unwrap();
+        send(client.as_fd(), b"x", &Peer::Connected, Some(By::Device)).unwrap();
+        assert!(!departed(client.as_fd()).by_device);
     }
 }

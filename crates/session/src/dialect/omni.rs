@@ -131,7 +131,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         place: PlacePlan::default(),
         io: IoPlan::default(),
         series: None,
-        stamps: false,
+        stamps: None,
         rate: None,
         auto_io: false,
         sequence: false,

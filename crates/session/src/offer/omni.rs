@@ -93,8 +93,8 @@ fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) {
         extension::ask_for_flows(&mut asked, many.flows, &many.remote);
     }
     paths::ask(&mut asked, &plan.remote);
-    if plan.remote.stamps {
-        stamps::ask(&mut asked);
+    if let Some(by) = plan.remote.stamps {
+        stamps::ask(&mut asked, by);
     }
     if let Some(plan) = plan.remote.series {
         series::ask(&mut asked, plan);

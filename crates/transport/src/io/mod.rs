@@ -18,6 +18,7 @@ pub use zerocopy::ZeroCopy;
 use netperf_model::{Family, Feature};
 use netperf_os::Socket;
 use netperf_os::sockopt::{self, IntOption};
+use netperf_os::stamps;
 use netperf_os::uring::Uring;
 use std::io;
 use std::os::fd::AsFd;
@@ -54,7 +55,8 @@ fn try_out(feature: Feature) -> io::Result<()> {
         | Feature::Sequence
         | Feature::Duplex
         | Feature::OnePort => Ok(()),
-        Feature::Timestamps => netperf_os::stamps::enable(any_socket(Udp)?.as_fd()),
+        Feature::Timestamps => stamps::enable(any_socket(Udp)?.as_fd(), stamps::By::Kernel),
+        Feature::DeviceStamps => stamps::enable(any_socket(Udp)?.as_fd(), stamps::By::Device),
         Feature::Uring => Uring::new(1, None).map(drop),
         Feature::FlowLabel => socket::create(Udp, Family::V6).map(drop),
         Feature::ZeroCopy => on(Tcp, IntOption::ZeroCopy, 1),

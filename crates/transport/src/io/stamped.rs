@@ -4,9 +4,12 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use netperf_model::{Stamp, Stamps};
+use std::time::Duration;
+
+use netperf_model::{DeviceStamp, Stamp, Stamper, Stamps};
 use netperf_os::io::Source;
-use netperf_os::stamps::{self, Peer, now};
+use netperf_os::stamps::{self, Arrival, By, Departure, Peer, now};
+use netperf_os::wait::until_error;
 use netperf_os::{SockAddr, Socket};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received, stream_sent};
@@ -15,6 +18,10 @@ use crate::udp::mark_the_end;
 
 /// The most transactions that are kept.
 const MOST: u32 = 8192;
+/// How long a device may take to say when it sent something.
+const DEVICE_SAYS: Duration = Duration::from_millis(5);
+/// A device that did not say so this often in a row is not waited for any more.
+const MISSES: u32 = 8;
 
 /// Where messages go.
 #[derive(Debug)]
@@ -44,8 +51,8 @@ impl Stamped<false> {
     ///
     /// # Errors
     /// When the kernel does not stamp.
-    pub fn stream(socket: Socket, asking: bool) -> io::Result<Self> {
-        Self::new(socket, Way::Stream, asking)
+    pub fn stream(socket: Socket, asking: bool, by: Stamper) -> io::Result<Self> {
+        Self::new(socket, Way::Stream, asking, by)
     }
 }
 
@@ -54,26 +61,30 @@ impl Stamped<true> {
     ///
     /// # Errors
     /// When the kernel does not stamp.
-    pub fn asking(socket: Socket, to: Option<SockAddr>) -> io::Result<Self> {
-        Self::new(socket, to.map_or(Way::Connected, Way::To), true)
+    pub fn asking(socket: Socket, to: Option<SockAddr>, by: Stamper) -> io::Result<Self> {
+        Self::new(socket, to.map_or(Way::Connected, Way::To), true, by)
     }
 
     /// netserver's datagrams, back to whoever asked.
     ///
     /// # Errors
     /// When the kernel does not stamp.
-    pub fn answering(socket: Socket) -> io::Result<Self> {
-        Self::new(socket, Way::Back(Source::unknown()), false)
+    pub fn answering(socket: Socket, by: Stamper) -> io::Result<Self> {
+        Self::new(socket, Way::Back(Source::unknown()), false, by)
     }
 }
 
 impl<const WHOLE: bool> Stamped<WHOLE> {
-    fn new(socket: Socket, way: Way, asking: bool) -> io::Result<Self> {
-        stamps::enable(socket.as_fd())?;
+    fn new(socket: Socket, way: Way, asking: bool, by: Stamper) -> io::Result<Self> {
+        let by = match by {
+            Stamper::Kernel => By::Kernel,
+            Stamper::Device => By::Device,
+        };
+        stamps::enable(socket.as_fd(), by)?;
         Ok(Self {
             socket,
             way,
-            log: Log::new(asking),
+            log: Log::new(asking, by),
             next_id: 0,
         })
     }
@@ -84,6 +95,7 @@ impl<const WHOLE: bool> Stamped<WHOLE> {
             Way::To(address) => Peer::At(address),
             Way::Back(source) => Peer::Source(source),
         };
+        let stamped = stamped.then_some(self.log.by);
         stamps::send(self.socket.as_fd(), buf, &peer, stamped)
     }
 
@@ -165,6 +177,9 @@ impl Parts for Stamped<true> {
 #[derive(Debug)]
 struct Log {
     asking: bool,
+    by: By,
+    /// How often in a row the device did not say when it sent something.
+    misses: u32,
     every: u32,
     incomplete: u32,
     each: Vec<Stamp>,
@@ -179,9 +194,11 @@ struct Log {
 }
 
 impl Log {
-    fn new(asking: bool) -> Self {
+    fn new(asking: bool, by: By) -> Self {
         Self {
             asking,
+            by,
+            misses: 0,
             every: 1,
             incomplete: 0,
             each: Vec::with_capacity(usize::try_from(MOST).unwrap_or(0)),
@@ -213,14 +230,17 @@ impl Log {
 
     /// Something was received.
     #[inline]
-    fn got(&mut self, arrived: Option<u64>, socket: &Socket) {
+    fn got(&mut self, arrived: Arrival, socket: &Socket) {
         if self.sending != Some(false) && !self.asking {
             self.next(socket);
         }
         self.sending = Some(false);
         if let Some(open) = &mut self.open {
             open.received = now();
-            open.arrived = arrived.unwrap_or(0);
+            open.arrived = arrived.kernel.unwrap_or(0);
+            if let Some(device) = &mut open.device {
+                device.arrived = arrived.device.unwrap_or(0);
+            }
         }
     }
 
@@ -236,6 +256,7 @@ impl Log {
         }
         self.open = (self.number % self.every == 0).then_some(Stamp {
             number: self.number,
+            device: (self.by == By::Device).then(DeviceStamp::default),
             ..Stamp::default()
         });
     }
@@ -245,16 +266,44 @@ impl Log {
         let Some(mut open) = self.open.take() else {
             return;
         };
-        // A stamp that cannot be had is one that is missing.
-        while let Ok(Some(departure)) = stamps::departure(socket.as_fd()) {
-            if departure.id == self.id {
-                open.sent = departure.nanos;
+        self.take_departures(&mut open, socket);
+        let silent = |open: &Stamp| open.device.is_some_and(|device| device.sent == 0);
+        if silent(&open) && self.misses < MISSES {
+            // It says so when it gets round to it, in the queue of errors.
+            let since = now();
+            let most = u64::try_from(DEVICE_SAYS.as_nanos()).unwrap_or(0);
+            while silent(&open) && now().saturating_sub(since) < most {
+                until_error(socket.as_fd(), DEVICE_SAYS);
+                self.take_departures(&mut open, socket);
             }
+            self.misses = if silent(&open) { self.misses + 1 } else { 0 };
         }
-        if open.sent > 0 && open.arrived > 0 && open.sending > 0 && open.received > 0 {
+        let whole = open
+            .device
+            .is_none_or(|device| device.sent > 0 && device.arrived > 0);
+        if whole && open.sent > 0 && open.arrived > 0 && open.sending > 0 && open.received > 0 {
             self.each.push(open);
         } else {
             self.incomplete += 1;
+        }
+    }
+
+    /// What is known by now of the departure of a transaction's message. A stamp that cannot
+    /// be had is one that is missing.
+    fn take_departures(&self, open: &mut Stamp, socket: &Socket) {
+        while let Ok(Some(departure)) = stamps::departure(socket.as_fd()) {
+            let Departure {
+                id,
+                nanos,
+                by_device,
+            } = departure;
+            if id != self.id {
+                continue;
+            }
+            match &mut open.device {
+                Some(device) if by_device => device.sent = nanos,
+                Some(_) | None => open.sent = nanos,
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! The ways that byte streams and datagrams know besides one blocking call a message.
 
-use netperf_model::{Feature, IoMethod, TestId};
+use netperf_model::{Feature, IoMethod, Stamper, TestId};
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::Endpoint;
 use netperf_transport::io::{
@@ -68,8 +68,8 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         } else if only_sends && plan.local.io.zerocopy {
             let endpoint = ZeroCopy::new(data, self.work.setup.send_width);
             self.send(endpoint.map_err(Operation::Send.failed())?, limit)?
-        } else if plan.local.stamps {
-            let endpoint = Stamped::stream(data, true).map_err(no_stamps())?;
+        } else if let Some(by) = plan.local.stamps {
+            let endpoint = Stamped::stream(data, true, by).map_err(no_stamps(by))?;
             self.over(endpoint, limit)?
         } else if self.work.book.is_some() && !plan.use_write {
             self.open_loop(Tcp(data), limit)?
@@ -94,9 +94,9 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         let (io, flow) = (plan.local.io, plan.flow);
         let connecting = Operation::Connect.failed();
         let endpoint = how.asking(data, self.to.clone()).map_err(connecting)?;
-        if plan.local.stamps {
+        if let Some(by) = plan.local.stamps {
             let (socket, to) = endpoint.into_parts();
-            let endpoint = Stamped::asking(socket, to).map_err(no_stamps())?;
+            let endpoint = Stamped::asking(socket, to, by).map_err(no_stamps(by))?;
             self.addressed(endpoint, limit)
         } else if self.work.book.is_some() {
             self.open_messages(endpoint, limit)
@@ -229,8 +229,8 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
 }
 
 /// Wraps the refusal of stamps.
-fn no_stamps() -> impl FnOnce(std::io::Error) -> EngineError {
-    Operation::Extra(Feature::Timestamps).failed()
+fn no_stamps(by: Stamper) -> impl FnOnce(std::io::Error) -> EngineError {
+    Operation::Extra(by.feature()).failed()
 }
 
 /// Wraps the refusal of a ring.

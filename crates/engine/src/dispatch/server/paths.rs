@@ -2,7 +2,7 @@
 
 use std::io;
 
-use netperf_model::{Ending, Feature, IoMethod};
+use netperf_model::{Ending, Feature, IoMethod, Stamper};
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::Endpoint;
 use netperf_transport::io::{
@@ -61,8 +61,8 @@ impl<P: Prelude> Going<'_, '_, P> {
         } else if io.zerocopy && self.only_sends() {
             let endpoint = ZeroCopy::new(data, self.work.setup.send_width);
             self.send(endpoint.map_err(Operation::Send.failed())?, limit)?
-        } else if self.work.job.end.stamps {
-            let endpoint = Stamped::stream(data, false).map_err(no_stamps())?;
+        } else if let Some(by) = self.work.job.end.stamps {
+            let endpoint = Stamped::stream(data, false, by).map_err(no_stamps(by))?;
             self.serve(endpoint, limit)?
         } else {
             by_method!(io, None, pairs, Tcp(data), |endpoint| self
@@ -144,8 +144,8 @@ impl<P: Prelude> Going<'_, '_, P> {
         } else if many {
             let endpoint = self.batched_recv(data)?;
             by_polling!(io, endpoint, |endpoint| self.receives_only(endpoint, limit))
-        } else if job.end.stamps {
-            let endpoint = Stamped::answering(data).map_err(no_stamps())?;
+        } else if let Some(by) = job.end.stamps {
+            let endpoint = Stamped::answering(data, by).map_err(no_stamps(by))?;
             self.answers(endpoint, limit)
         } else {
             let mut endpoint = how.answering(data).map_err(Operation::Create.failed())?;
@@ -276,8 +276,8 @@ fn tell_if_abandoned<E: Parts>(endpoint: E, ended: Ended) {
 }
 
 /// Wraps the refusal of stamps.
-fn no_stamps() -> impl FnOnce(io::Error) -> EngineError {
-    Operation::Extra(Feature::Timestamps).failed()
+fn no_stamps(by: Stamper) -> impl FnOnce(io::Error) -> EngineError {
+    Operation::Extra(by.feature()).failed()
 }
 
 /// Wraps the refusal of a ring.

@@ -9,16 +9,14 @@ use netperf_engine::flows::client::Crowd;
 use netperf_engine::flows::refusal;
 use netperf_measure::cpus;
 use netperf_model::many::cpu_list_text;
-use netperf_model::{
-    Abilities, Agreed, EndResult, Hosts, Iteration, Limit, Many, TestPlan, Workers,
-};
+use netperf_model::{Abilities, Agreed, EndResult, Hosts, Limit, Many, TestPlan, Workers};
 use netperf_session::offer::{self, Agreement, LocalEnd};
 use netperf_transport::registry;
 use netperf_wire::messages::ItemKind;
 
 use super::{
-    Once, Talk, Test, drawn, failure, interim, numbered, open, results_within,
-    tcp_facts, wait, with_cpus,
+    Once, Talk, Test, drawn, failure, interim, iteration, numbered, open, results_within, wait,
+    with_cpus,
 };
 use crate::client::control;
 use crate::output::Failure;
@@ -129,7 +127,8 @@ impl<'a> Test<'a> {
         let hosts = drawn(plan, &self.hosts);
         let family = hosts.remote.family();
         let failed = |error| failure::engine(&error, plan.transport, family);
-        let mut crowd = Crowd::prepare(plan, many, &hosts, workers(many, &hosts)?).map_err(failed)?;
+        let mut crowd =
+            Crowd::prepare(plan, many, &hosts, workers(many, &hosts)?).map_err(failed)?;
         let local = *crowd.setup();
         let agreements = self.agree_on_flows(many, &hosts)?;
         if let Some(token) = agreements.first().and_then(|first| first.token) {
@@ -154,12 +153,16 @@ impl<'a> Test<'a> {
             crowd.run(&remotes, &controls, &live)
         });
         let mut ran = ran.map_err(failed)?;
-        if let Some(lost) = &ran.lost {
-            return Err(failure::lost(lost, &self.hosts.remote.name));
-        }
-        let end_mark = ran.end_mark.take();
-        let remote = numbered(&ran.result, self.results_of_flows(&ran, end_mark)?);
         self.keep(ran.latency.take());
+        let end_mark = ran.end_mark.take();
+        let results = match self.cut_short(&ran) {
+            None => self.results_of_flows(&ran, end_mark),
+            Some(failure) => Err(failure),
+        };
+        let remote = match results {
+            Ok(results) => numbered(&ran.result, results),
+            Err(failure) => return Err(self.broken_off(ran, failure)),
+        };
         let first = agreements.first();
         let agreed = Agreed {
             local,
@@ -167,22 +170,12 @@ impl<'a> Test<'a> {
             data_port: first.map_or(0, |agreement| agreement.data_port),
             remote_cpu: first.is_some_and(|agreement| agreement.measures_cpu),
         };
-        let iteration = Iteration {
-            one_way: None,
-            elapsed: ran.elapsed,
-            paused: ran.paused,
-            local: ran.result,
-            remote,
-            segment_size: ran.segment_size,
-            tcp: ran.tcp_info.map(tcp_facts),
-            cipher: ran.cipher,
-            many: ran.many,
-        };
+        let (stopped, fell_back) = (ran.stopped_by_user, ran.fallback == Some(true));
         Ok(Once {
             agreed,
-            iteration,
-            stopped: ran.stopped_by_user,
-            fell_back: ran.fallback == Some(true),
+            iteration: iteration(ran, remote, None),
+            stopped,
+            fell_back,
         })
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use netperf_model::{
     DataAddress, EndPlan, EndSetup, Family, Host, HostFacts, InterfaceFacts, IoPlan, PacePlan,
-    PciIds, RingPlan, Routing, SecurityFacts, SocketPlan,
+    PciIds, RingPlan, Routing, SecurityFacts, SocketPlan, Stamper,
 };
 
 use super::series::Watch;
@@ -349,7 +349,7 @@ fn requested<'a>(plan: &'a EndPlan, data: &'a DataAddress) -> Requested<'a> {
         numbers_datagrams: plan.sequence,
         io: io(plan),
         series: plan.series.as_ref().map(Watch::of),
-        timestamps: plan.stamps.then_some("software"),
+        timestamps: plan.stamps.map(Stamper::word),
         pace: plan.pace.filter(|pace| pace.burst > 0).map(pace),
         send_buffers: ring(plan.send),
         recv_buffers: ring(plan.recv),

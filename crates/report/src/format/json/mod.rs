@@ -19,12 +19,11 @@ mod test;
 
 use std::time::Duration;
 
-use netperf_model::{
-    Format, Interim, Iteration, Latency as Times, ReportPlan, Span, TestPlan, Warning,
-};
+use netperf_model::{Format, Interim, Iteration, ReportPlan, Span, TestPlan, Warning};
 use serde::Serialize;
 
 use crate::control::Whose;
+use crate::incomplete::SoFar;
 use crate::view::View;
 use ends::End;
 pub(crate) use list::list;
@@ -62,17 +61,6 @@ pub enum Answer<'a> {
     },
     /// UUID.
     Identifier(&'a str),
-}
-
-/// What was measured before a run failed.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SoFar<'a> {
-    /// The iterations that were finished.
-    pub iterations: &'a [Iteration],
-    /// The interim results of those, and of the one that failed.
-    pub intervals: &'a [Interim],
-    /// How long operations took, over the finished iterations.
-    pub latency: Option<&'a Times>,
 }
 
 /// Why a run failed.
@@ -140,11 +128,13 @@ struct Document<'a> {
     uuid: Option<&'a str>,
     started_unix_seconds: f64,
     ended_unix_seconds: f64,
+    complete: bool,
     test: Test<'a>,
     local: End<'a>,
     remote: End<'a>,
     result: Option<Mean>,
     iterations: Vec<Run<'a>>,
+    partial: Option<Run<'a>>,
     intervals: Vec<Interval>,
     latency: Option<Latency>,
     service_time: Option<Latency>,
@@ -165,11 +155,13 @@ object!(Document<'_> {
     uuid,
     started_unix_seconds,
     ended_unix_seconds,
+    complete,
     test,
     local,
     remote,
     result,
     iterations,
+    partial,
     intervals,
     latency,
     service_time,
@@ -244,12 +236,14 @@ struct Failed<'a> {
     event: &'static str,
     time_unix_seconds: f64,
     error: Problem<'a>,
+    partial: Option<Run<'a>>,
 }
 
 object!(Failed<'_> {
     event,
     time_unix_seconds,
     error,
+    partial,
 });
 
 impl<'a> Document<'a> {
@@ -265,11 +259,13 @@ impl<'a> Document<'a> {
             uuid: plan.uuid.as_deref(),
             started_unix_seconds: span.started.as_secs_f64(),
             ended_unix_seconds: span.ended.as_secs_f64(),
+            complete: true,
             test: Test::of(plan),
             local: End::asked(&plan.local, &plan.local_data),
             remote: End::asked(&plan.remote, &plan.remote_data),
             result: None,
             iterations: Vec::new(),
+            partial: None,
             intervals: Vec::new(),
             latency: None,
             service_time: None,
@@ -310,6 +306,7 @@ impl<'a> Document<'a> {
                 iterations: &outcome.iterations,
                 intervals: &outcome.intervals,
                 latency: outcome.latency.as_ref(),
+                partial: None,
             },
         );
         document.confidence = outcome.confidence.map(Confidence::of);
@@ -329,6 +326,7 @@ impl<'a> Document<'a> {
             .map(|(interval, number)| Interval::of(plan, report, number, interval))
             .collect();
         self.latency = so_far.latency.map(Latency::of);
+        self.partial = partial(frame, so_far);
         let rated = Rated::of(plan, so_far.iterations);
         self.rate = rated.rate;
         self.service_time = rated.service_time;
@@ -476,12 +474,21 @@ pub fn failure<'a>(frame: Frame<'a>, so_far: SoFar<'a>, problem: Problem<'a>) ->
             event: "error",
             time_unix_seconds: frame.span.ended.as_secs_f64(),
             error: problem,
+            partial: partial(frame, so_far),
         });
     }
     let mut document = Document::empty(frame);
+    document.complete = false;
     document.keep(frame, so_far);
     document.error = Some(problem);
     pretty(&document)
+}
+
+/// What netperf measured of the iteration that failed.
+fn partial<'a>(frame: Frame<'a>, so_far: SoFar<'a>) -> Option<Run<'a>> {
+    let number = so_far.iterations.len() + 1;
+    let run = so_far.partial?;
+    Some(Run::partial(frame.plan, frame.report, number, run))
 }
 
 /// Nothing that is written here can fail: keys are texts, and there is no other reason.

@@ -1,6 +1,6 @@
 //! Where the time of transactions went.
 
-use netperf_model::{OneWay as Found, Part, Spread};
+use netperf_model::{OneWay as Found, Part, Spread, Stamper};
 
 use super::finite;
 
@@ -15,6 +15,8 @@ pub(super) struct OneWay {
     clock_offset_error_nanoseconds: Option<f64>,
     clock_drift_parts_per_billion: Option<f64>,
     clock_drift_error_parts_per_billion: Option<f64>,
+    local_device_clock_error_nanoseconds: Option<f64>,
+    remote_device_clock_error_nanoseconds: Option<f64>,
     local_send: Times,
     wire_there: Times,
     remote_recv: Times,
@@ -33,6 +35,8 @@ object!(OneWay {
     clock_offset_error_nanoseconds,
     clock_drift_parts_per_billion,
     clock_drift_error_parts_per_billion,
+    local_device_clock_error_nanoseconds,
+    remote_device_clock_error_nanoseconds,
     local_send,
     wire_there,
     remote_recv,
@@ -64,7 +68,7 @@ impl OneWay {
     pub(super) fn of(found: &Found) -> Self {
         let times = |part| Times::of(found.part(part));
         Self {
-            clock: "software",
+            clock: stamper(found).word(),
             transactions: found.transactions,
             discarded: found.discarded,
             sampled_every: found.every,
@@ -72,6 +76,8 @@ impl OneWay {
             clock_offset_error_nanoseconds: finite(found.clock.error),
             clock_drift_parts_per_billion: found.clock.drift.and_then(finite),
             clock_drift_error_parts_per_billion: finite(found.clock.drift_error),
+            local_device_clock_error_nanoseconds: found.devices.and_then(|[own, _]| finite(own)),
+            remote_device_clock_error_nanoseconds: found.devices.and_then(|[_, far]| finite(far)),
             local_send: times(Part::ClientSend),
             wire_there: times(Part::WireThere),
             remote_recv: times(Part::ServerReceive),
@@ -80,6 +86,13 @@ impl OneWay {
             wire_back: times(Part::WireBack),
             local_recv: times(Part::ClientReceive),
         }
+    }
+}
+
+const fn stamper(found: &Found) -> Stamper {
+    match found.devices {
+        Some(_) => Stamper::Device,
+        None => Stamper::Kernel,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::view::View;
 use netperf_model::figures::{self, Figures, count, per_call};
 use netperf_model::{
     Confidence as Reached, CpuUsage, EndResult, Interim, IoCounts, Iteration, Latency as Times,
-    ReportPlan, Tally, TcpFacts, TestPlan, Unit,
+    ReportPlan, Tally, TcpFacts, TestPlan, Unit, UnitKind,
 };
 
 /// The percentiles that are always given.
@@ -459,6 +459,37 @@ impl<'a> Run<'a> {
                 .remote
                 .as_ref()
                 .map(|remote| end(remote, run.elapsed, sent(&run.local))),
+        }
+    }
+
+    /// One that was broken off. netserver's counts never came: what takes them is not known.
+    pub(super) fn partial(
+        plan: &TestPlan,
+        report: &ReportPlan,
+        number: usize,
+        run: &'a Iteration,
+    ) -> Self {
+        let run = Self::of(plan, report, number, run);
+        if !plan.flow.sends || plan.control.is_none() {
+            return run;
+        }
+        let unit = figures::unit_in_force(plan, report.unit);
+        let in_data = unit.kind() == UnitKind::Data && !plan.test.counts_connections();
+        let throughput = Throughput {
+            throughput: run.throughput.throughput.filter(|_| !in_data),
+            throughput_bits_per_second: None,
+            throughput_bytes_per_second: None,
+            ..run.throughput
+        };
+        let demand = Demands {
+            local_demand_microseconds_per_kibibyte: None,
+            remote_demand_microseconds_per_kibibyte: None,
+            ..run.demand
+        };
+        Self {
+            throughput,
+            demand,
+            ..run
         }
     }
 }

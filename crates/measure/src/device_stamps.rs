@@ -1,0 +1,218 @@
+//! Whether network devices stamp what passes them: which one it is, what it lacks, and
+//! switching it on (the kernel's Documentation/networking/timestamping.rst).
+
+use std::fmt;
+use std::io;
+use std::net::IpAddr;
+
+use netperf_os::hwstamp::{self, Ability, Setting};
+use netperf_os::net::{self, InterfaceAddress};
+
+/// Why a device does not stamp.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lacking {
+    interface: String,
+    what: What,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum What {
+    NoRoute,
+    Nothing,
+    NoDepartures,
+    NoArrivals,
+    SomeArrivals,
+    SwitchedOff,
+    NotSwitched(String),
+}
+
+impl fmt::Display for Lacking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { interface, what } = self;
+        match what {
+            What::NoRoute => f.write_str("no interface is known that the data would leave from"),
+            What::Nothing => write!(
+                f,
+                "the interface {interface} has no device that stamps packets (ethtool -T {interface})"
+            ),
+            What::NoDepartures => write!(
+                f,
+                "the device of {interface} does not stamp what it sends (ethtool -T {interface})"
+            ),
+            What::NoArrivals => write!(
+                f,
+                "the device of {interface} does not stamp what it receives \
+                 (ethtool -T {interface})"
+            ),
+            What::SomeArrivals => write!(
+                f,
+                "the device of {interface} stamps only some of what it receives, such as PTP \
+                 (ethtool -T {interface})"
+            ),
+            What::SwitchedOff => write!(
+                f,
+                "the device of {interface} has not been told to stamp \
+                 (hwstamp_ctl -i {interface} -t 1 -r 1)"
+            ),
+            What::NotSwitched(why) => write!(
+                f,
+                "the device of {interface} cannot be told to stamp: {why} (it takes \
+                 CAP_NET_ADMIN, or hwstamp_ctl -i {interface} -t 1 -r 1 beforehand)"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Lacking {}
+
+/// The interface that data to `remote` leaves from: loopback for an address of this host.
+fn interface_to(remote: IpAddr) -> Option<String> {
+    let all = net::interface_addresses().ok()?;
+    let named = |wanted: &dyn Fn(&InterfaceAddress) -> bool| {
+        let found = all.iter().find(|entry| wanted(entry));
+        found.map(|entry| entry.name.clone())
+    };
+    let remote = remote.to_canonical();
+    let own = remote.is_loopback() || all.iter().any(|entry| entry.address == remote);
+    if own {
+        return named(&|entry| entry.address.is_loopback());
+    }
+    let source = net::source_address((remote, 0).into()).ok()?;
+    named(&|entry| entry.address == source)
+}
+
+/// The interface that data to `remote` leaves from, if its device can stamp all of it.
+fn able(remote: IpAddr) -> Result<String, Lacking> {
+    let Some(interface) = interface_to(remote) else {
+        let interface = String::new();
+        let what = What::NoRoute;
+        return Err(Lacking { interface, what });
+    };
+    // A driver that says nothing has nothing to say.
+    let ability = hwstamp::ability(&interface).unwrap_or_default();
+    match lack(ability) {
+        Some(what) => Err(Lacking { interface, what }),
+        None => Ok(interface),
+    }
+}
+
+const fn lack(ability: Ability) -> Option<What> {
+    let Ability {
+        departures,
+        arrivals,
+        some_arrivals,
+    } = ability;
+    match (departures, arrivals, some_arrivals) {
+        (true, true, _) => None,
+        (false, false, false) => Some(What::Nothing),
+        (false, _, _) => Some(What::NoDepartures),
+        (true, false, true) => Some(What::SomeArrivals),
+        (true, false, false) => Some(What::NoArrivals),
+    }
+}
+
+/// Checks that the device that data to `remote` leaves from stamps all of it now. It is not
+/// touched.
+///
+/// # Errors
+/// What it lacks.
+pub fn check(remote: IpAddr) -> Result<(), Lacking> {
+    let interface = able(remote)?;
+    match hwstamp::setting(&interface) {
+        Ok(setting) if !setting.is_all() => Err(Lacking {
+            interface,
+            what: What::SwitchedOff,
+        }),
+        // Not every driver can tell: whether there are stamps shows in the end.
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// A device that stamps; what was changed for that is changed back when this is dropped.
+#[derive(Debug)]
+pub struct Switched {
+    interface: String,
+    before: Option<Setting>,
+}
+
+impl Switched {
+    /// Has the device that data to `remote` leaves from stamp all of it.
+    ///
+    /// # Errors
+    /// What it lacks.
+    pub fn on(remote: IpAddr) -> Result<Self, Lacking> {
+        let interface = able(remote)?;
+        let before = hwstamp::setting(&interface).ok();
+        if before.is_some_and(|setting| setting.is_all()) {
+            let before = None;
+            return Ok(Self { interface, before });
+        }
+        match hwstamp::set(&interface, Setting::ALL) {
+            Ok(setting) if setting.is_all() => Ok(Self { interface, before }),
+            Ok(_) => Err(Lacking {
+                interface,
+                what: What::SomeArrivals,
+            }),
+            Err(error) => Err(not_switched(interface, &error)),
+        }
+    }
+
+    /// The interface.
+    #[must_use]
+    pub fn interface(&self) -> &str {
+        &self.interface
+    }
+}
+
+fn not_switched(interface: String, error: &io::Error) -> Lacking {
+    let text = error.to_string();
+    let why = text.split(" (os error").next().unwrap_or_default();
+    let what = What::NotSwitched(why.to_owned());
+    Lacking { interface, what }
+}
+
+impl Drop for Switched {
+    fn drop(&mut self) {
+        if let Some(before) = self.before {
+            // An interface that is gone needs no setting.
+            let _gone = hwstamp::set(&self.interface, before);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn loopback_has_no_device_and_is_named() {
+        let here = Ipv4Addr::LOCALHOST.into();
+        for lacking in [check(here).unwrap_err(), Switched::on(here).unwrap_err()] {
+            let words = lacking.to_string();
+            assert!(words.contains("interface lo has no device"), "{words}");
+        }
+    }
+
+    #[test]
+    fn an_address_of_this_host_is_reached_by_loopback() {
+        for entry in net::interface_addresses().unwrap() {
+            let name = interface_to(entry.address);
+            assert_eq!(name.as_deref(), Some("lo"), "{entry:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_lacking_is_told_apart() {
+        let ability = |departures, arrivals, some_arrivals| Ability {
+            departures,
+            arrivals,
+            some_arrivals,
+        };
+        assert_eq!(lack(ability(true, true, true)), None);
+        assert_eq!(lack(ability(true, false, true)), Some(What::SomeArrivals));
+        assert_eq!(lack(ability(true, false, false)), Some(What::NoArrivals));
+        assert_eq!(lack(ability(false, true, true)), Some(What::NoDepartures));
+        assert_eq!(lack(Ability::default()), Some(What::Nothing));
+    }
+}

@@ -1,6 +1,8 @@
 //! Data through the port of the control connection: every kind of test, what cannot be,
 //! strangers who try, and peers that know nothing of it.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::time::Duration;

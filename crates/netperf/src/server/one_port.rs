@@ -84,7 +84,7 @@ impl Arrivals {
     pub(super) fn possible(&self, mode: OnePort) -> OnePort {
         match mode {
             OnePort::On if self.knocked_at.is_empty() => OnePort::Tcp,
-            mode => mode,
+            OnePort::Off | OnePort::Tcp | OnePort::On => mode,
         }
     }
 

@@ -310,27 +310,17 @@ impl Source {
         }
     }
 
-    /// All of it; `None` for an address that is not one of IP.
+    /// Address, port and scope; `None` for an address that is not one of IP.
     #[must_use]
     pub fn address(&self) -> Option<std::net::SocketAddr> {
-        if !self.is_known() {
-            return None;
+        let mut address = std::net::SocketAddr::new(self.ip()?, self.port());
+        if let std::net::SocketAddr::V6(v6) = &mut address {
+            // SAFETY: the storage is larger than a sockaddr_in6, aligned for any address,
+            // and plain data.
+            let own = unsafe { &*(&raw const self.storage).cast::<libc::sockaddr_in6>() };
+            v6.set_scope_id(own.sin6_scope_id);
         }
-        let length = size_of::<libc::sockaddr_storage>();
-        // SAFETY: both are plain data of the same layout, whatever the platform calls them.
-        let ((), address) = unsafe {
-            SockAddr::try_init(|storage, len| {
-                std::ptr::copy_nonoverlapping(
-                    (&raw const self.storage).cast::<u8>(),
-                    storage.cast::<u8>(),
-                    length,
-                );
-                len.write(self.len);
-                Ok(())
-            })
-        }
-        .ok()?;
-        address.as_socket()
+        Some(address)
     }
 
     /// Gives an address of IPv6 a flow label ([`crate::flow_label::flow_info`]); any other

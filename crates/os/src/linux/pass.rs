@@ -15,6 +15,10 @@ pub fn pair() -> io::Result<(socket2::Socket, socket2::Socket)> {
 }
 
 /// The size of one descriptor among control data.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the size of an int is a few bytes"
+)]
 const ONE: libc::c_uint = size_of::<libc::c_int>() as libc::c_uint;
 
 /// Room for one descriptor among control data, aligned as the kernel wants it.
@@ -112,7 +116,9 @@ pub fn receive(
 /// alone, or, by the alignment of control data, for two.
 fn descriptor(message: &libc::msghdr) -> Option<OwnedFd> {
     // SAFETY: recvmsg filled in the control data and its length.
-    let header = unsafe { libc::CMSG_FIRSTHDR(message).as_ref() }?;
+    let first = unsafe { libc::CMSG_FIRSTHDR(message) };
+    // SAFETY: a header that is not null lies inside the control data.
+    let header = unsafe { first.as_ref() }?;
     if (header.cmsg_level, header.cmsg_type) != (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
         return None;
     }
@@ -127,7 +133,9 @@ fn descriptor(message: &libc::msghdr) -> Option<OwnedFd> {
     let mut taken = Vec::new();
     for index in 0..count {
         // SAFETY: the kernel wrote this many descriptors behind the header.
-        let fd = unsafe { data.add(index).read_unaligned() };
+        let place = unsafe { data.add(index) };
+        // SAFETY: as above, wherever it lies.
+        let fd = unsafe { place.read_unaligned() };
         // SAFETY: the kernel just handed this descriptor out and nothing else owns it.
         taken.push(unsafe { OwnedFd::from_raw_fd(fd) });
     }

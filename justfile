@@ -66,6 +66,11 @@ bench-hostile *options:
     cargo build --release -p netperf
     cargo run --release -q -p xtask -- bench-hostile {{ options }}
 
+# How often `netperf run` sees a difference between a configuration and itself.
+bench-alarms *options:
+    cargo build --release -p netperf
+    cargo run --release -q -p xtask -- bench-alarms {{ options }}
+
 # Ours against netperf 2.7.0, iperf3, iperf and sockperf, in turn (--help for options).
 bench *options:
     cargo build --release -p netperf

@@ -6,6 +6,7 @@
     reason = "a tool whose result is what it prints"
 )]
 
+mod alarms;
 mod bench;
 mod generate;
 mod hostile;
@@ -20,6 +21,7 @@ const USAGE: &str = "\
 usage: xtask gen [--check]
        xtask bench [ROW or GROUP ...] [--pairs N] [--seconds N] [--without A,B]
                    [--out FOLDER] [--list] [--check]
+       xtask bench-alarms [--check]
        xtask bench-hostile [--pairs N] [--seconds N] [--check]
        xtask instructions [--check]
 common: [--ours FOLDER] [--stock FOLDER] [--cpus CLIENT,SERVER]
@@ -35,6 +37,8 @@ bench          runs ours and what it is held against in turn, pinned, and prints
   --out        where bench.md and bench.json go (target/bench)
   --list       prints the names of all rows
   --check      fails if a row misses what is asked of it
+bench-alarms   compares a configuration with itself, sixty times
+  --check      fails if 5 % of the comparisons see a difference
 bench-hostile  an honest client's rate beside 2,000 silent clients, with and without an attack
   --check      fails if the attack costs more than 5 %
 instructions   user-space instructions of the client, by callgrind
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
     let run = match words.first().map(String::as_str) {
         Some("gen") => generate::run,
         Some("bench") => bench::run,
+        Some("bench-alarms") => alarms::run,
         Some("bench-hostile") => hostile::run,
         Some("instructions") => instructions::run,
         _ => {

@@ -198,12 +198,34 @@ pub struct GlobalArgs {
     pub passphrase: Option<String>,
     /// `--key-file`: the file with the key that netserver has to have.
     pub key_file: Option<PathBuf>,
+    /// `--control-keepalive`: how often an idle control connection is probed.
+    pub control_keepalive: Option<Duration>,
     /// Many flows at once.
     pub flows: FlowsArgs,
     /// What is written down over time.
     pub series: SeriesArgs,
     /// A rate to keep to.
     pub rate: RateArgs,
+    /// Going on until figures are known.
+    pub until: UntilArgs,
+}
+
+/// The options about going on until figures are known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UntilArgs {
+    /// `--until`.
+    pub until: Option<UntilArg>,
+    /// `--until-confidence`: percent.
+    pub level: Option<u32>,
+}
+
+/// How well figures must be known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UntilArg {
+    /// As a share, above 0.
+    pub precision: f64,
+    /// Percentiles of the latency, as shares.
+    pub percentiles: Vec<f64>,
 }
 
 /// What is written down over time.
@@ -473,6 +495,45 @@ pub struct VersusArgs {
     pub comparison: ComparisonArgs,
 }
 
+/// The options of `netperf history`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HistoryArgs {
+    /// What follows the word that says what to do: files, or results.
+    pub words: Vec<String>,
+    /// `--db`: where the history is.
+    pub place: Option<String>,
+    /// `--test`.
+    pub test: Option<String>,
+    /// `--host`.
+    pub host: Option<String>,
+    /// `--label`.
+    pub label: Option<String>,
+    /// `--configuration`.
+    pub configuration: Option<String>,
+    /// `--since`: a date or an age.
+    pub since: Option<String>,
+    /// `--before`: the same.
+    pub before: Option<String>,
+    /// `--limit`: how many are shown; `None` is the usual number.
+    pub limit: Option<u32>,
+    /// `--figure`: its name; `None` is the result itself.
+    pub figure: Option<String>,
+    /// `--last`: how many results of a configuration are looked at.
+    pub last: Option<u32>,
+    /// `--false-alarms`: the chance of one, as a share.
+    pub chance: Option<f64>,
+    /// `--keep-last`: how many results of each configuration stay.
+    pub keep_last: Option<u32>,
+    /// `--older-than`: an age.
+    pub older_than: Option<String>,
+    /// `--dry-run`: forget nothing.
+    pub dry_run: bool,
+    /// `--csv`: where an export goes.
+    pub csv: Option<PathBuf>,
+    /// `--json`: print a document.
+    pub json: bool,
+}
+
 /// The options of netserver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerArgs {
@@ -502,6 +563,8 @@ pub struct ServerArgs {
     pub access: AccessArgs,
     /// How it is operated.
     pub operations: Operations,
+    /// `--control-keepalive`: how often an idle control connection is probed.
+    pub control_keepalive: Option<Duration>,
     /// Whether one of `-D -f -L -p` was given: then stdin is not an inetd connection.
     pub standalone: bool,
 }
@@ -590,6 +653,7 @@ impl ServerArgs {
                 access.send_rate.map(|bits| bits.to_string()),
             ),
             ("idle-time", access.idle_time.map(seconds)),
+            ("control-keepalive", self.control_keepalive.map(seconds)),
         ];
         let given = words.into_iter();
         given

@@ -227,6 +227,11 @@ pub enum CliError {
         /// The option, without its dashes.
         option: &'static str,
     },
+    /// An option that says more of going on until figures are known, without that one.
+    NeedsUntil {
+        /// argv\[0\].
+        program: String,
+    },
     /// Settings of netserver that are wrong, or do not go together: whole lines.
     Config(String),
     /// A transport that is not in the catalogue.
@@ -257,6 +262,7 @@ impl CliError {
             | Self::SocketKind { .. }
             | Self::OutOfPlace { .. }
             | Self::NeedsRate { .. }
+            | Self::NeedsUntil { .. }
             | Self::Config(_)
             | Self::Transport { .. } => Stream::Stderr,
         }
@@ -277,6 +283,7 @@ impl CliError {
             | Self::UnclearCpus(_)
             | Self::ThreadForEach(_)
             | Self::NeedsRate { .. }
+            | Self::NeedsUntil { .. }
             | Self::SocketKind { .. } => 2,
             Self::Transport { .. } | Self::Associations | Self::Config(_) => 1,
             Self::OutOfPlace { .. } => 3,
@@ -332,6 +339,10 @@ impl fmt::Display for CliError {
                     "{program}: --{option} is for tests at a rate: give --rate as well"
                 )
             }
+            Self::NeedsUntil { program } => write!(
+                f,
+                "{program}: --until-confidence is that of --until: give --until as well"
+            ),
             Self::Config(lines) => f.write_str(lines),
             Self::Transport { program, wanted } => {
                 write!(f, "{program}: transport {wanted} is not supported")

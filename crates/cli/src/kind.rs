@@ -14,6 +14,7 @@ use netperf_model::{BadNetwork, DataPeers, Network};
 
 use crate::grammar::{self, DSCP_NAMES};
 use crate::long;
+use crate::options::until;
 use crate::places::{Places, places};
 
 /// A kind of value.
@@ -75,6 +76,8 @@ pub(crate) enum Kind {
     Confidence,
     /// A percentage, perhaps with its sign.
     Percent,
+    /// A percentage above 0, and perhaps percentiles.
+    Precision,
     /// Numbers of CPUs and ranges of them.
     Cpus,
     /// So much a second.
@@ -161,6 +164,7 @@ impl Kind {
             }
             Self::Confidence => confidence(text).map(Cow::Owned),
             Self::Percent => as_it_is(percent(text).is_some()),
+            Self::Precision => as_it_is(until::asked(text).is_some()),
             Self::Cpus => as_it_is(cpu_list(text).is_some()),
             Self::Rate => as_it_is(grammar::rate(text).is_some()),
             Self::Seed => as_it_is(is_seed(text)),
@@ -202,6 +206,7 @@ impl Kind {
             Self::Direction => "send, recv or rr, or several with | between",
             Self::Confidence => "95 or 99, a comma and a width in percent, such as 99,5",
             Self::Percent => "a percentage from 0 to 100 such as 1% or 0.5",
+            Self::Precision => "a percentage above 0, perhaps with percentiles, such as 1%,p50,p99",
             Self::Cpus => "a list of CPUs such as 0-3,8",
             Self::Rate => "a rate such as 50k, 2.5M or 20kpps, above 0",
             Self::Seed => "a whole number of at most 64 bits",
@@ -307,6 +312,7 @@ impl Kind {
             | Self::Rate
             | Self::Seed
             | Self::Percent
+            | Self::Precision
             | Self::Cpus
             | Self::CpusOfEnds
             | Self::Networks

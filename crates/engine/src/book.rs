@@ -1,6 +1,6 @@
 //! The account of requests that are sent at times of their own.
 
-use netperf_measure::latency::Recording;
+use netperf_measure::latency::{Recording, Watch};
 use netperf_model::{Latency, Lateness, Paced};
 
 use crate::arrivals::{Arrivals, SECOND};
@@ -51,6 +51,12 @@ impl Book {
             service: Recording::new(),
             lateness: Recording::new(),
         }
+    }
+
+    /// Lets another thread look at the latency.
+    #[must_use]
+    pub fn watched(&self) -> Watch {
+        self.latency.watched()
     }
 
     /// Requests in flight.

@@ -32,7 +32,7 @@ use crate::stop::{ByBell, Ended, Lost, control_has_ended};
 
 /// How long what was begun may take to finish once the time is over.
 pub(crate) const GRACE: Duration = Duration::from_millis(500);
-/// How often a run without a time looks around.
+/// How often a run looks around.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 /// How long nothing may move in a run without a time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -271,10 +271,7 @@ impl<'a> Client<'a> {
         }
         let bell = Bell::new(Outside::Caught).map_err(Operation::Timer.failed())?;
         let meter = end::meter(&plan.local)?;
-        let mut stop = ByBell::new(control, &bell, live, PATIENCE);
-        if receives_to_the_end(plan) {
-            stop.end_in_silence(finish::NO_PROGRESS);
-        }
+        let mut stop = ends_by(plan, control, &bell, live);
         let mut tally = Tally::default();
         let (mut latency, mut paused) = (None, Duration::ZERO);
         let start = clock::now();
@@ -286,6 +283,9 @@ impl<'a> Client<'a> {
             latency: &mut latency,
             paused: &mut paused,
         };
+        if let Some(book) = &work.book {
+            live.keeps(book.watched());
+        }
         let watched = live.watch(plan.local.series, true);
         let moved = series::beside(watched, || {
             dispatch::client(&mut work, socket, remote, keeping)
@@ -313,7 +313,9 @@ impl<'a> Client<'a> {
         run.result.paced = work.paced.take();
         run.result.series = watched.map(Watched::series);
         run.result.stamps = work.stamps;
+        let lost = stop.gone().or(run.lost);
         Ok(Run {
+            lost,
             latency,
             paused: paused.as_secs_f64(),
             broke,
@@ -338,6 +340,24 @@ fn knock(
             one_port::await_first(socket, to, token, &mut over)
         })
         .map_err(Operation::Knock.failed())
+}
+
+/// What ends a run besides its limit: the end of the control connection; where there is no
+/// time to end it, a stall; and, of data that comes, a silence once the time is over.
+fn ends_by<'a>(
+    plan: &TestPlan,
+    control: Option<BorrowedFd<'a>>,
+    bell: &'a Bell,
+    live: &'a Live,
+) -> ByBell<'a> {
+    bell.look_around_every(HEARTBEAT);
+    let timed = matches!(plan.limit, LimitPlan::Time(_));
+    let patience = if timed { Duration::MAX } else { PATIENCE };
+    let mut stop = ByBell::new(control, bell, live, patience);
+    if receives_to_the_end(plan) {
+        stop.end_in_silence(finish::NO_PROGRESS);
+    }
+    stop
 }
 
 /// A connection that breaks ends the run; what had moved until then was measured.

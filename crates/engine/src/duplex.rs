@@ -20,7 +20,7 @@ use crate::live::Counts;
 use crate::prelude::{Chores, Prelude};
 use crate::record::{Off, Recorder};
 use crate::ring::Ring;
-use crate::stop::{ByBell, Ended, Lost, Phase, Stop, control_has_ended};
+use crate::stop::{ByBell, Ended, Lost, Phase, Stop, control_end};
 use crate::workload::{Run, stream};
 
 /// How often a receiver to which nothing comes looks around.
@@ -125,8 +125,8 @@ impl Stop for Receiving<'_> {
             let silent = silent.min(bell::overtime());
             return (silent >= self.patience.silence).then_some(Ended::Abandoned);
         }
-        if self.control.is_some_and(control_has_ended) {
-            return Some(Ended::Lost(Lost::ControlEnded));
+        if let Some(lost) = self.control.and_then(control_end) {
+            return Some(Ended::Lost(lost));
         }
         let untimed = self.patience.untimed.filter(|longest| silent >= *longest);
         untimed.map(|longest| Ended::Lost(Lost::Stalled(longest)))
@@ -209,7 +209,8 @@ where
             prelude,
         };
         let sent = stream::send(outward, ring, run);
-        if matches!(sent, Err(_) | Ok(Ended::Lost(_))) {
+        let lost = matches!(sent, Err(_) | Ok(Ended::Lost(_)));
+        if lost || sending.bell.gone().is_some() {
             between.in_vain.store(true, Ordering::Relaxed);
         } else {
             tell(outward);

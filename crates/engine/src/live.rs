@@ -1,11 +1,14 @@
 //! The counts of a run under way, for whoever shows them.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use netperf_measure::clock::{self, Moment};
+use netperf_measure::latency::Watch;
+use netperf_model::latency::Bucket;
 use netperf_model::{SeriesPlan, Tally};
+use netperf_os::bell;
 use netperf_os::tcp::{self, TcpInfo};
 
 use crate::series::Watched;
@@ -55,6 +58,10 @@ pub struct Live {
     data: Mutex<Data>,
     /// The data connections of which a series is wanted.
     series: OnceLock<Watched>,
+    /// The times of operations that are kept.
+    times: Mutex<Vec<Watch>>,
+    /// Whether the run is to end before its time.
+    enough: AtomicBool,
 }
 
 /// The data connection of a run, for another thread to look at. Locked before the
@@ -123,6 +130,36 @@ impl Live {
 
     fn data(&self) -> MutexGuard<'_, Data> {
         self.data.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the run as if its time were over, if it is under way.
+    pub fn end_early(&self) {
+        // Locked, so that the bell is not put away meanwhile: the run ends behind this.
+        let _data = self.data();
+        if self.over().is_none() {
+            self.enough.store(true, Ordering::Relaxed);
+            bell::end();
+        }
+    }
+
+    /// Whether the run is to end before its time.
+    pub(crate) fn is_enough(&self) -> bool {
+        self.enough.load(Ordering::Relaxed)
+    }
+
+    /// A loop keeps the times of its operations here.
+    pub(crate) fn keeps(&self, times: Watch) {
+        self.times().push(times);
+    }
+
+    fn times(&self) -> MutexGuard<'_, Vec<Watch>> {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The times of operations so far, for each loop that keeps some.
+    #[must_use]
+    pub fn latencies(&self) -> Vec<Vec<Bucket>> {
+        self.times().iter().map(Watch::buckets).collect()
     }
 
     /// When the loop was over; `None` while it runs.

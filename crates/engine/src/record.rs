@@ -1,7 +1,7 @@
 //! Keeping how long operations take, or not.
 
 use netperf_measure::fine::{FineClock, Reading};
-use netperf_measure::latency::Recording;
+use netperf_measure::latency::{Recording, Watch};
 use netperf_model::Latency;
 
 /// Does what takes a while before a run whose times are to be kept.
@@ -76,6 +76,12 @@ impl Kept {
             out: 0,
             back: 0,
         }
+    }
+
+    /// Lets another thread look at what is kept.
+    #[must_use]
+    pub fn watched(&self) -> Watch {
+        self.recording.watched()
     }
 
     /// What was kept.

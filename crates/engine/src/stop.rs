@@ -1,5 +1,6 @@
 //! What interrupts a loop, and what the loop makes of it.
 
+use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
+use netperf_measure::latency::Watch;
 use netperf_model::Tally;
 pub use netperf_os::bell::Phase;
 use netperf_os::bell::{self, Bell, Schedule};
@@ -34,6 +36,8 @@ pub enum Ended {
 pub enum Lost {
     /// The control connection ended during the run.
     ControlEnded,
+    /// The control connection broke during the run, with this number of the system's.
+    ControlBroke(i32),
     /// Nothing moved for this long.
     Stalled(Duration),
     /// Data that was sent is not acknowledged.
@@ -49,6 +53,11 @@ impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ControlEnded => f.write_str("the control connection ended during the test"),
+            Self::ControlBroke(number) => {
+                let text = io::Error::from_raw_os_error(*number).to_string();
+                let words = text.split(" (os error ").next().unwrap_or_default();
+                write!(f, "the control connection broke during the test: {words}")
+            }
             Self::Stalled(time) => {
                 write!(f, "no data moved for {} seconds", time.as_secs())
             }
@@ -83,11 +92,12 @@ pub struct ByBell<'a> {
     since: Moment,
     patience: Duration,
     silence: Option<Duration>,
+    gone: Cell<Option<Lost>>,
 }
 
 impl<'a> ByBell<'a> {
     /// Watches `control` for its end, and the tally for signs of life at least
-    /// every `patience`, whenever a heartbeat interrupts a call.
+    /// every `patience`, whenever the bell says that it is time to look around.
     #[must_use]
     pub fn new(
         control: Option<BorrowedFd<'a>>,
@@ -105,6 +115,7 @@ impl<'a> ByBell<'a> {
             since: now,
             patience,
             silence: None,
+            gone: Cell::new(None),
         }
     }
 
@@ -124,6 +135,11 @@ impl<'a> ByBell<'a> {
         self.control
     }
 
+    /// How the peer was lost, where that was seen while the loop ran.
+    pub(crate) fn gone(&self) -> Option<Lost> {
+        self.gone.get()
+    }
+
     /// The counts of a thread beside the loop.
     pub(crate) fn counts_beside(&self) -> Arc<[Counts]> {
         self.live.of_workers(1)
@@ -132,6 +148,11 @@ impl<'a> ByBell<'a> {
     /// The loop is about to use this connection.
     pub(crate) fn connected(&self, data: BorrowedFd<'_>) {
         self.live.connected(data);
+    }
+
+    /// The loop keeps the times of its operations here.
+    pub(crate) fn keeps(&self, times: Watch) {
+        self.live.keeps(times);
     }
 
     /// The loop is over.
@@ -147,6 +168,11 @@ impl<'a> ByBell<'a> {
         self.bell.start(schedule)
     }
 
+    /// For how long nothing has moved, after the time was over.
+    pub(crate) fn silent(&self) -> Duration {
+        self.since.elapsed().min(bell::overtime())
+    }
+
     /// Whether nothing has moved for long enough, and the time was over all the while.
     /// Where nothing has moved at all the other end may only be late.
     fn is_silent(&mut self, tally: &Tally) -> bool {
@@ -157,12 +183,23 @@ impl<'a> ByBell<'a> {
         let begun = *tally != Tally::default();
         self.silence
             .filter(|_| begun)
-            .is_some_and(|silence| self.since.elapsed().min(bell::overtime()) >= silence)
+            .is_some_and(|silence| self.silent() >= silence)
+    }
+
+    /// Looks whether the control connection still stands, in a loop that never blocks.
+    #[cold]
+    fn look(&self) -> Phase {
+        bell::looked_around();
+        self.gone.set(self.control.and_then(control_end));
+        if self.gone.get().is_some() {
+            bell::abandon();
+        }
+        bell::phase()
     }
 
     fn look_around(&mut self, tally: &Tally) -> Option<Ended> {
-        if self.control.is_some_and(control_has_ended) {
-            return Some(Ended::Lost(Lost::ControlEnded));
+        if self.look() != Phase::Running {
+            return self.gone().map(Ended::Lost);
         }
         if *tally != self.seen {
             self.seen = *tally;
@@ -174,19 +211,31 @@ impl<'a> ByBell<'a> {
     }
 }
 
-/// Whether the other end of the control connection is closed or broken. Data
-/// waiting there is not the end: it may be the next request, or the results.
+/// Whether the other end of the control connection is closed or broken.
 pub(crate) fn control_has_ended(control: BorrowedFd<'_>) -> bool {
+    control_end(control).is_some()
+}
+
+/// How the control connection came to its end, if it did. Data waiting there is not the
+/// end: it may be the next request, or the results.
+pub(crate) fn control_end(control: BorrowedFd<'_>) -> Option<Lost> {
     if !ready(control.as_fd(), Interest::Read, Duration::ZERO).unwrap_or(true) {
-        return false;
+        return None;
     }
-    netperf_os::io::peek(control).map_or(true, |count| count == 0)
+    match netperf_os::io::peek(control) {
+        Ok(0) => Some(Lost::ControlEnded),
+        Ok(_) => None,
+        Err(error) => Some(match error.raw_os_error() {
+            Some(number) => Lost::ControlBroke(number),
+            None => Lost::ControlEnded,
+        }),
+    }
 }
 
 impl Stop for ByBell<'_> {
     #[inline]
     fn phase(&self) -> Phase {
-        bell::phase()
+        bell::phase_or(|| self.look())
     }
 
     #[inline]
@@ -199,7 +248,7 @@ impl Stop for ByBell<'_> {
         match bell::phase() {
             Phase::Running => self.look_around(tally),
             Phase::Finish => self.is_silent(tally).then_some(Ended::Abandoned),
-            Phase::Abandon => Some(Ended::Abandoned),
+            Phase::Abandon => Some(self.gone().map_or(Ended::Abandoned, Ended::Lost)),
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Recording how long operations take.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use netperf_model::latency::{Bucket, Latency};
 
 /// The longest time that is told from longer ones: a day, in nanoseconds.
@@ -11,9 +14,12 @@ const BITS: u32 = 10;
 const BUCKETS: usize = bucket(LONGEST) + 1;
 
 /// A log-linear histogram with exact extremes and moments. Recording allocates nothing.
-#[derive(Clone, Debug)]
+///
+/// The counts can be read by another thread meanwhile; only the recording one writes them,
+/// so that no write has to be atomic as a whole.
+#[derive(Debug)]
 pub struct Recording {
-    counts: Box<[u64]>,
+    counts: Arc<[AtomicU64]>,
     min: u64,
     max: u64,
     sum: u64,
@@ -39,6 +45,17 @@ const fn bounds(bucket: usize) -> (u64, u64) {
     (from, from + (1 << shift) - 1)
 }
 
+impl Clone for Recording {
+    /// A recording of its own: what is recorded in one is not in the other.
+    fn clone(&self) -> Self {
+        let copy = |count: &AtomicU64| AtomicU64::new(count.load(Ordering::Relaxed));
+        Self {
+            counts: self.counts.iter().map(copy).collect(),
+            ..*self
+        }
+    }
+}
+
 impl Default for Recording {
     fn default() -> Self {
         Self::new()
@@ -50,7 +67,7 @@ impl Recording {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            counts: vec![0; BUCKETS].into_boxed_slice(),
+            counts: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(),
             min: u64::MAX,
             max: 0,
             sum: 0,
@@ -72,9 +89,15 @@ impl Recording {
         // Centuries of nanoseconds, of all operations together.
         self.sum = self.sum.wrapping_add(nanos);
         self.sum_of_squares += u128::from(nanos) * u128::from(nanos);
-        if let Some(count) = self.counts.get_mut(bucket(nanos)) {
-            *count += 1;
+        if let Some(count) = self.counts.get(bucket(nanos)) {
+            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         }
+    }
+
+    /// Lets another thread look at what is recorded.
+    #[must_use]
+    pub fn watched(&self) -> Watch {
+        Watch(Arc::clone(&self.counts))
     }
 
     /// What was recorded, as plain data.
@@ -84,18 +107,7 @@ impl Recording {
         reason = "figures of statistics, of which no more than 15 digits are read"
     )]
     pub fn latency(&self) -> Latency {
-        let filled = self
-            .counts
-            .iter()
-            .enumerate()
-            .filter(|(_, count)| **count > 0);
-        let buckets: Vec<Bucket> = filled
-            .map(|(index, count)| {
-                let (from, to) = bounds(index);
-                let count = *count;
-                Bucket { from, to, count }
-            })
-            .collect();
+        let buckets = filled(&self.counts);
         let count = buckets.iter().map(|bucket| bucket.count).sum();
         Latency {
             buckets,
@@ -106,6 +118,30 @@ impl Recording {
             sum_of_squares: self.sum_of_squares as f64,
             clock_error: 0.0,
         }
+    }
+}
+
+/// The buckets that hold anything.
+fn filled(counts: &[AtomicU64]) -> Vec<Bucket> {
+    let counts = counts.iter().map(|count| count.load(Ordering::Relaxed));
+    let filled = counts.enumerate().filter(|(_, count)| *count > 0);
+    let bucket = |(index, count)| {
+        let (from, to) = bounds(index);
+        Bucket { from, to, count }
+    };
+    filled.map(bucket).collect()
+}
+
+/// A look at what another thread records.
+#[derive(Clone, Debug)]
+pub struct Watch(Arc<[AtomicU64]>);
+
+impl Watch {
+    /// What was recorded so far, shortest first. Operations that end meanwhile may be in it
+    /// or not.
+    #[must_use]
+    pub fn buckets(&self) -> Vec<Bucket> {
+        filled(&self.0)
     }
 }
 
@@ -150,6 +186,19 @@ mod tests {
             prop_assert_eq!(merged.buckets, together.buckets);
             prop_assert_eq!((merged.count, merged.max), (together.count, together.max));
         }
+    }
+
+    #[test]
+    fn another_thread_sees_what_was_recorded() {
+        let mut recording = Recording::new();
+        let watch = recording.watched();
+        assert_eq!(watch.buckets(), []);
+        recording.record_nanos(100);
+        recording.record_nanos(100);
+        recording.record_nanos(7_000_000);
+        assert_eq!(watch.buckets(), recording.latency().buckets);
+        let counts: Vec<u64> = watch.buckets().iter().map(|bucket| bucket.count).collect();
+        assert_eq!(counts, [2, 1]);
     }
 
     #[test]

@@ -224,6 +224,7 @@ mod tests {
                 passphrase: None,
                 key_file: None,
                 secret: None,
+                keepalive: ControlPlan::KEEPALIVE,
             }),
             local_data: address.clone(),
             remote_data: address,
@@ -240,6 +241,7 @@ mod tests {
             uuid: None,
             dump_tcp_info: false,
             many: None,
+            until: None,
         }
     }
 

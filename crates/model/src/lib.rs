@@ -27,6 +27,7 @@ pub mod secret;
 pub mod series;
 pub mod token;
 pub mod units;
+pub mod until;
 
 pub use address::{Address, BadAddress};
 pub use agreed::{Agreed, EndSetup, Host, Hosts};
@@ -58,3 +59,4 @@ pub use secret::{Secret, WeakSecret};
 pub use series::{FlowSeries, Series, SeriesPlan, TcpSample};
 pub use token::Token;
 pub use units::{Unit, UnitKind};
+pub use until::{Course, Known, KnownPercentile, Until, UntilEnd, UntilPlan};

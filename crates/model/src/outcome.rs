@@ -14,6 +14,7 @@ use crate::plan::TestPlan;
 use crate::quality::Quality;
 use crate::rate::Paced;
 use crate::series::Series;
+use crate::until::Until;
 
 /// Counts kept by the loop of one end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -195,6 +196,8 @@ pub enum Warning {
     RateMissed(String),
     /// Requests without a response, which no figure of latency has in it.
     Unanswered(String),
+    /// What was to be known was not known well enough when the time was over.
+    Imprecise(String),
 }
 
 /// From when to when, since 1970 by the wall clock.
@@ -223,6 +226,8 @@ pub struct Outcome {
     pub latency: Option<Latency>,
     /// How far confidence got; `None` when one iteration was asked for.
     pub confidence: Option<Confidence>,
+    /// What going on until figures are known came to; `None` where nobody asked.
+    pub until: Option<Until>,
     /// netperf's host.
     pub local_host: HostFacts,
     /// netserver's host; `None` when nobody asked, or when it is of a make that cannot tell.

@@ -13,6 +13,7 @@ use crate::rate::RatePlan;
 use crate::secret::Secret;
 use crate::series::SeriesPlan;
 use crate::units::Unit;
+use crate::until::UntilPlan;
 
 /// What moves in which direction, as seen by netperf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -449,6 +450,16 @@ pub struct ControlPlan {
     pub key_file: Option<PathBuf>,
     /// The key itself, once it has been read.
     pub secret: Option<Secret>,
+    /// How often the connection is probed while nothing is said (`--control-keepalive`);
+    /// zero for never.
+    pub keepalive: Duration,
+}
+
+impl ControlPlan {
+    /// How often a control connection is probed unless somebody says otherwise: a NAT may
+    /// forget a connection that is idle for longer than some minutes, and short ones for
+    /// half a minute.
+    pub const KEEPALIVE: Duration = Duration::from_secs(15);
 }
 
 /// Confidence intervals (global `-i`, `-I`, `-r`).
@@ -517,6 +528,8 @@ pub struct TestPlan {
     pub dump_tcp_info: bool,
     /// Many flows at once; `None` is one, moved by the plain loop.
     pub many: Option<Many>,
+    /// End before the time is over once figures are known this well.
+    pub until: Option<UntilPlan>,
 }
 
 /// How the outcome is printed.

@@ -4,6 +4,7 @@ mod compare;
 mod control;
 mod facts;
 mod failure;
+mod history;
 mod hosts;
 mod interim;
 mod list;
@@ -12,6 +13,7 @@ mod report;
 mod run;
 mod secure;
 mod stamps;
+mod until;
 mod versus;
 
 pub(crate) use run::many::placed;
@@ -23,7 +25,7 @@ use std::time::Duration;
 
 use netperf_cli::{CliError, Command, Run, Surroundings, UnknownTest};
 use netperf_measure::clock;
-use netperf_model::{Arrival, Interim, Iteration, Latency, Span, TestPlan};
+use netperf_model::{Arrival, Interim, Iteration, Latency, Span, TestPlan, Until};
 use netperf_report::SoFar;
 use netperf_report::format::json::{self, Frame};
 use netperf_report::selection::{Listing, all_names};
@@ -43,6 +45,9 @@ pub fn main(argv: &[OsString]) -> ExitCode {
     }
     if netperf_cli::is_versus(argv) {
         return versus::main(argv);
+    }
+    if netperf_cli::is_history(argv) {
+        return history::main(argv);
     }
     let selectors = names();
     let around = Surroundings {
@@ -140,6 +145,8 @@ struct Done {
     intervals: Vec<Interim>,
     /// How long operations took, over all iterations.
     latency: Option<Latency>,
+    /// How well figures are known.
+    until: Option<Until>,
     /// netperf's end of an iteration that failed on the way.
     partial: Option<Iteration>,
 }

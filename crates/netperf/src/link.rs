@@ -19,6 +19,14 @@ use netperf_wire::{FRAME_LEN, Frame};
 const SEND_WITHIN: Duration = Duration::from_secs(20);
 /// How long a message that has begun may take to be complete.
 const WHOLE_WITHIN: Duration = Duration::from_secs(20);
+/// An idle connection whose first probe is not answered gets so many more in the time after
+/// which the first one is sent: one that is lost says nothing.
+const PROBES_PER_IDLE: i32 = 5;
+/// So many probes without an answer are the end, on average in [`GIVE_UP`].
+const PROBES: i32 = 8;
+/// Without a sign of life the connection ends after so many milliseconds for each second of
+/// being idle: 40 s where that is 15 s.
+const GIVE_UP: i32 = 2667;
 /// How often an end mark is repeated while netserver has not answered.
 const REPEAT: Duration = Duration::from_millis(50);
 
@@ -37,8 +45,6 @@ pub(crate) struct ControlLink {
 
 impl ControlLink {
     pub(crate) fn new(socket: Rc<Socket>) -> Self {
-        // Without it a peer that vanished is never missed.
-        let _best_effort = socket.set_keepalive(true);
         Self {
             socket,
             end_mark: None,
@@ -114,14 +120,41 @@ impl ControlLink {
         self.end_mark = end_mark;
     }
 
+    /// Has the kernel probe the connection when nothing has been said for this long, and end
+    /// it when the peer's host has shown no sign of life for nearly three times as long,
+    /// whatever is on its way. Zero has it do neither.
+    pub(crate) fn keep_alive(&self, idle: Duration) {
+        if idle.is_zero() {
+            return;
+        }
+        let seconds = i32::try_from(idle.as_secs()).unwrap_or(i32::MAX).max(1);
+        // Without it a peer that vanished is never missed.
+        let _best_effort = self.socket.set_keepalive(true);
+        let fd = self.socket.as_ref().as_fd();
+        for (option, value) in [
+            (IntOption::KeepIdle, seconds),
+            (IntOption::KeepInterval, (seconds / PROBES_PER_IDLE).max(1)),
+            // Where there is no time-out for all of it.
+            (IntOption::KeepCount, PROBES),
+            (IntOption::UserTimeout, seconds.saturating_mul(GIVE_UP)),
+        ] {
+            // Stacks without these options go by the deadlines of each wait alone, and so
+            // do sockets that are none of TCP.
+            let _best_effort = sockopt::set(fd, option, value);
+        }
+    }
+
     /// From now on the peer's host must show signs of life: a host that is gone
     /// is noticed after about two round trips, and two seconds at least.
     pub(crate) fn demand_signs_of_life(&self, round_trip: Duration) {
         let seconds = i32::try_from(round_trip.as_secs() * 2)
             .unwrap_or(i32::MAX)
             .max(1);
+        let _best_effort = self.socket.set_keepalive(true);
         let fd = self.socket.as_ref().as_fd();
         for (option, value) in [
+            // It would be in the place of the count.
+            (IntOption::UserTimeout, 0),
             (IntOption::KeepInterval, seconds),
             (IntOption::KeepCount, 2),
             (IntOption::KeepIdle, 1),

@@ -103,6 +103,10 @@ const ROWS: &[Row] = &[
     ("timestamps", Kernel, "-t TCP_RR --timestamps hardware", "the interface lo has no device"),
     ("timestamps", Peer, "-t TCP_RR --timestamps software", ANOTHER_MAKE),
     ("tls-cipher", Test, "-t TCP_STREAM --tls-cipher TLS_AES_128_GCM_SHA256", "only TLS"),
+    ("until", Test, "-t TCP_CRR --until 1%", "for every operation"),
+    ("until", Test, "-t TCP_MAERTS --until 1%", "told beforehand"),
+    ("until", Test, "-t DG_STREAM --until 1%", "before its time is over"),
+    ("until", Test, "-t TCP_RR --count 5 --until 1%", "no amount"),
     ("warmup", Test, "-t OMNI --warmup 1 -- -T unix-dgram -d send", NO_FLOWS),
     ("warmup", Test, "-t TCP_RR --count 5 --warmup 1", "where a time ends the test"),
     ("zerocopy", Test, "-t TCP_RR --zerocopy", "only where one end sends"),
@@ -125,8 +129,16 @@ const NOBODY_LACKS: &[(&str, &str)] = &[
         "seed",
         "belongs to --arrival, which has rows; alone it is a wrong command line",
     ),
+    (
+        "until-confidence",
+        "belongs to --until, which has rows; alone it is a wrong command line",
+    ),
     ("series-flows", "a bound for --series, which has rows"),
     ("list", "runs no test: it tells what can be run"),
+    (
+        "control-keepalive",
+        "a probe of TCP, which every peer's kernel answers",
+    ),
 ];
 
 /// Options whose refusals take more than words, and the test that has them.

@@ -23,6 +23,7 @@ pub mod reference;
 pub mod selection;
 pub mod selectors;
 mod series;
+mod until;
 pub mod values;
 pub mod view;
 
@@ -32,6 +33,7 @@ pub use banner::banner;
 pub use incomplete::{SoFar, incomplete};
 pub use interim::{interim_line, interim_work};
 pub use selection::{Needs, Selection, SelectionError};
+pub use until::percent;
 
 /// Everything that is printed after the run, in the format asked for.
 ///

@@ -6,6 +6,7 @@ use crate::quality::QUALITY;
 use crate::rate::RATE;
 use crate::selectors::{FURTHER, SELECTORS, Selector};
 use crate::series::OVER_TIME;
+use crate::until::UNTIL;
 
 /// Where the page is kept, from the root of the repository.
 pub const PATH: &str = "docs/manual/src/reference/selectors.md";
@@ -72,6 +73,15 @@ of netserver where it receives, else of netperf.
 |---|---|---|
 ";
 
+const UNTIL_TITLE: &str = "
+## How well the result is known
+
+With `--until`; `all` and `?` leave them out.
+
+| name | unit | meaning |
+|---|---|---|
+";
+
 const ONE_WAY_TITLE: &str = "
 ## One way
 
@@ -132,6 +142,8 @@ pub fn page() -> String {
     out.extend(RATE.iter().map(line));
     out.push_str(QUALITY_TITLE);
     out.extend(QUALITY.iter().map(line));
+    out.push_str(UNTIL_TITLE);
+    out.extend(UNTIL.iter().map(line));
     let further: String = FURTHER.iter().map(line).collect();
     out + &FAMILY.replace("FURTHER\n", &(further + "\n"))
 }
@@ -161,6 +173,7 @@ mod tests {
             .chain(OVER_TIME)
             .chain(ONE_WAY)
             .chain(RATE)
+            .chain(UNTIL)
         {
             let cell = format!("| `{}` |", row.name);
             assert_eq!(page.matches(&cell).count(), 1, "{}", row.name);

@@ -10,6 +10,7 @@ use crate::paths::PATHS;
 use crate::quality::QUALITY;
 use crate::rate::RATE;
 use crate::series::OVER_TIME;
+use crate::until::UNTIL;
 use crate::values::*;
 use crate::view::View;
 
@@ -95,6 +96,7 @@ pub fn by_name(name: &str) -> Option<&'static Selector> {
         .chain(ONE_WAY)
         .chain(RATE)
         .chain(QUALITY)
+        .chain(UNTIL)
         .find(|row| row.name.eq_ignore_ascii_case(name))
 }
 

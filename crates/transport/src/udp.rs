@@ -187,6 +187,8 @@ pub struct Answering {
     pub(crate) socket: Socket,
     source: Source,
     first: First,
+    /// The kernel knows the source, and looks it up for no answer.
+    connected: bool,
     sources: Option<Sources>,
     /// What the addresses of answers have, 0 for none.
     flow_info: u32,
@@ -211,6 +213,7 @@ impl Answering {
             socket,
             source: Source::unknown(),
             first,
+            connected: false,
             sources: None,
             flow_info: 0,
         })
@@ -266,6 +269,7 @@ impl Answering {
         if self.first.connect {
             self.source.set_flow_info(self.flow_info);
             calls::connect_back(self.socket.as_fd(), &self.source)?;
+            self.connected = true;
         }
         self.first = First::default();
         Ok(got)
@@ -303,6 +307,9 @@ impl Endpoint for Answering {
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
+        if self.connected {
+            return datagram_sent(calls::send(self.socket.as_fd(), buf));
+        }
         let (socket, source) = self.answers_to();
         datagram_sent(calls::send_back(socket.as_fd(), buf, source))
     }
@@ -313,6 +320,9 @@ impl Endpoint for Answering {
             return self.recv_first(buf);
         }
         let fd = self.socket.as_fd();
+        if self.connected {
+            return received(calls::recv(fd, buf));
+        }
         let got = received(calls::recv_from(fd, buf, &mut self.source))?;
         Ok(self.unless_strange(got))
     }

@@ -88,7 +88,9 @@ const TESTS: [(&str, Unit, bool); 8] = [
 
 const SMALL: &[&str] = &["-m", "64"];
 const FULL: &[&str] = &["-m", "1472"];
+const MEDIUM: &[&str] = &["-m", "64K", "-M", "64K"];
 const LARGE: &[&str] = &["-m", "128K", "-M", "128K"];
+const CONNECTED: &[&str] = &["-n", "-N"];
 const RR14: &[&str] = &["-r", "14"];
 const NONE: &[&str] = &[];
 
@@ -152,19 +154,20 @@ type Path = (
 );
 
 #[rustfmt::skip]
-const PATHS: [Path; 14] = [
+const PATHS: [Path; 15] = [
     ("tcp_rr-poll", "TCP_RR", NONE, &["--io", "poll"], Make::Stock, Some(2.5)),
     ("tcp_rr-epoll", "TCP_RR", NONE, &["--io", "epoll"], Make::Stock, None),
     ("tcp_rr-uring", "TCP_RR", NONE, &["--io", "uring"], Make::Stock, None),
     ("tcp_rr-auto", "TCP_RR", NONE, &["--io", "auto"], Make::Stock, None),
     ("udp_rr-uring", "UDP_RR", NONE, &["--io", "uring"], Make::Stock, None),
-    ("udp_rr-poll", "UDP_RR", NONE, &["--io", "poll"], Make::Stock, Some(3.5)),
+    ("udp_rr-poll", "UDP_RR", NONE, &["--io", "poll"], Make::Stock, None),
+    ("udp_rr-poll-connected", "UDP_RR", CONNECTED, &["--io", "poll"], Make::Stock, Some(3.5)),
     ("udp_stream-64-offload", "UDP_STREAM", SMALL, &["--segment-offload", "on"], Make::Stock, Some(20.0)),
     ("udp_stream-64-offload-discard", "UDP_STREAM", SMALL, &["--segment-offload", "on", "--discard"], Make::Stock, Some(20.0)),
     ("udp_stream-1472-offload", "UDP_STREAM", FULL, &["--segment-offload", "on"], Make::Stock, Some(8.0)),
     ("udp_stream-64-batch", "UDP_STREAM", SMALL, &["--batch", "32"], Make::Ours, PARITY),
     ("udp_stream-1472-batch", "UDP_STREAM", FULL, &["--batch", "32"], Make::Ours, PARITY),
-    ("tcp_stream-discard", "TCP_STREAM", LARGE, &["--discard"], Make::Stock, Some(2.0)),
+    ("tcp_stream-discard", "TCP_STREAM", MEDIUM, &["--discard"], Make::Stock, Some(2.0)),
     ("tcp_stream-splice", "TCP_STREAM", LARGE, &["--splice"], Make::Stock, None),
     ("tcp_stream-zerocopy", "TCP_STREAM", LARGE, &["--zerocopy"], Make::Stock, None),
 ];

@@ -5,8 +5,8 @@ use std::time::Duration;
 use netperf_model::{CpuMethod, Family, Limit, Unit};
 
 use super::{
-    PORTS, SIZES, flows, help_row, io, port_name, quality, rate, series, set, set_both_ends,
-    set_ends, set_families, set_host, set_pair, set_ways,
+    PORTS, SIZES, flows, help_row, io, keepalive, port_name, quality, rate, series, set,
+    set_both_ends, set_ends, set_families, set_host, set_pair, set_ways, until,
 };
 use crate::args::{CpuArg, Ends, GlobalArgs, InterimArg, IterationsArg, JsonArg};
 use crate::command::{CliError, Notice};
@@ -208,6 +208,8 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         Action::Flag(|a| a.result_only = true),
     )
     .long("result-only", Group::Statistics, Kind::Nothing),
+    until::UNTIL,
+    until::LEVEL,
     Opt::ready(
         'L',
         "host,family",
@@ -275,6 +277,7 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
          over the control connection; data is as it always is. A netserver that has no key is \
          refused.",
     ),
+    keepalive::NETPERF,
     Opt::ready(
         'T',
         "cpu,cpu",

@@ -4,7 +4,9 @@ mod access;
 pub(crate) mod compare;
 pub(crate) mod flows;
 pub(crate) mod global;
+pub(crate) mod history;
 mod io;
+mod keepalive;
 pub(crate) mod link;
 pub(crate) mod omni;
 mod quality;
@@ -17,6 +19,7 @@ pub(crate) mod server;
 mod shared;
 pub(crate) mod sockets;
 pub(crate) mod unix;
+pub(crate) mod until;
 pub(crate) mod xti;
 
 use netperf_model::{Family, Suite};

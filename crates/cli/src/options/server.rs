@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use netperf_model::{CpuMethod, Family};
 
-use super::{access, help_row, set_host};
+use super::{access, help_row, keepalive, set_host};
 use crate::args::ServerArgs;
 use crate::grammar::int;
 use crate::group::Group;
@@ -108,6 +108,7 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
     access::MAX_TEST_TIME,
     access::MAX_SEND_RATE,
     access::IDLE_TIME,
+    keepalive::NETSERVER,
     access::CONFIG,
     access::CHECK_CONFIG,
     Opt::without_letter(

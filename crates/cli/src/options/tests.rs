@@ -180,6 +180,7 @@ fn values(kind: Kind) -> BoxedStrategy<String> {
              [0-9]{0,3}:[0-9]{1,3}(,[0-9]{1,3}){0,2})",
         )
         .boxed(),
+        Kind::Precision => pattern("[1-9](\\.[0-9])?%?(,p[1-9][0-9]?){0,3}").boxed(),
         Kind::Percent => pattern("[0-9]{1,2}(\\.[0-9])?%?").boxed(),
         Kind::WholeSeconds => pattern("[0-9]{1,5}s?").boxed(),
         Kind::Tick => pattern("[0-9]{1,5}(m|ms|u|us|s)?").boxed(),

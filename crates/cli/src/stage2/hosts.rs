@@ -23,6 +23,7 @@ pub(super) fn control(args: &GlobalArgs) -> Option<ControlPlan> {
         passphrase: args.passphrase.clone(),
         key_file: args.key_file.clone(),
         secret: None,
+        keepalive: args.control_keepalive.unwrap_or(ControlPlan::KEEPALIVE),
     })
 }
 

@@ -7,6 +7,7 @@ mod idle;
 mod io;
 mod output;
 mod rate;
+mod until;
 mod work;
 
 use std::time::Duration;
@@ -67,12 +68,14 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
     let rate = rate::asked(args, flow)?;
     let transport = work::transport(args, test)?;
     idle::refuse(args, transport)?;
+    let limit = until::limit(args, work::limit(args, test, flow));
+    let until = until::asked(args, test, (flow, transport), control.is_some(), limit)?;
     let delays = transport.is_inet() && transport.is_connected();
     Ok(TestPlan {
         test,
         transport,
         flow,
-        limit: work::limit(args, test, flow),
+        limit,
         request,
         response,
         burst: u32::try_from(typed.burst).unwrap_or(0),
@@ -101,12 +104,16 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         use_write: typed.use_write,
         recv_timeout: work::positive_seconds(typed.recv_timeout),
         wait: wait(args, test),
-        latency: global.latency,
+        latency: global.latency
+            || until
+                .as_ref()
+                .is_some_and(|until| !until.percentiles.is_empty()),
         interim: work::interim(global).filter(|_| global.json.is_some() || has_interims(test)),
         confidence: work::confidence(global).filter(|_| repeats(test)),
         uuid: typed.uuid.clone(),
         dump_tcp_info: around.dump_tcp_info,
         many: flows::many(&global.flows, &global.io.method)?,
+        until,
     })
 }
 

@@ -28,7 +28,7 @@ use crate::limit::{AtLeast, Exactly, Limit, Unlimited};
 use crate::prelude::{Chores, Nothing, Prelude};
 use crate::record::{Kept, Off, Recorder};
 use crate::server::PROMPT;
-use crate::stop::{ByBell, Ended, Stop};
+use crate::stop::{ByBell, Ended, Lost, Stop};
 use crate::workload::connect::{self, Exchange, Opened};
 use crate::workload::{self, rr, stream};
 
@@ -124,6 +124,7 @@ pub(crate) fn client(
     let in_flight = usize::try_from(work.plan.burst).unwrap_or(0) + 1;
     if work.plan.latency {
         let mut kept = Kept::new(in_flight);
+        keeping.stop.keeps(kept.watched());
         let moved = with_prelude(
             work,
             data,
@@ -300,7 +301,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
                 self.begin()?;
                 Ok(Some(endpoint))
             }
-            Met::GivenUp if bell::stopped_by_user() => Ok(None),
+            Met::GivenUp if bell::stopped_by_user() || self.stop.gone().is_some() => Ok(None),
             Met::GivenUp => Err(EngineError {
                 operation: Operation::Connect,
                 error: io::ErrorKind::TimedOut.into(),
@@ -398,10 +399,19 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         if let (Some(Duplex::Same), Ended::Lost(lost)) = (plan.flow.duplex, ended) {
             return Drained::Lost(lost);
         }
+        // Nobody is left to come to an end with.
+        if let Some(lost) = self.stop.gone() {
+            return Drained::Lost(lost);
+        }
         let only_receives = plan.flow.receives && !plan.flow.sends;
         if only_receives && (plan.control.is_none() || bell::stopped_by_user()) {
             // The sender at the other end would go on: it must feel the end.
             return Drained::StillMoving;
+        }
+        let silent = only_receives && self.stop.silent() >= finish::NO_PROGRESS;
+        if silent && ended == Ended::Abandoned {
+            // It was waited for long enough.
+            return Drained::Lost(Lost::NotClosed);
         }
         let drained = finish::bring_to_its_end(data, parting);
         // Without netserver nobody promises to answer the end with an end.

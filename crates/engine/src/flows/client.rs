@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{
-    Address, CpuUsage, EndSetup, Family, Flows, Hosts, Latency, Limit as LimitPlan, Many, Tally,
-    TestId, TestPlan, Token, Window, Workers,
+    Address, CpuUsage, EndSetup, Family, Flows, Hosts, Latency, Limit as LimitPlan, Many, Paced,
+    Tally, TestId, TestPlan, Token, Window, Workers,
 };
 use netperf_os::{SockAddr, Socket, bell};
 use netperf_transport::io::Discarding;
@@ -84,7 +84,13 @@ impl<'a> Crowd<'a> {
         let largest = socket::largest_message(plan.transport, &opened.socket, peer);
         socket::set_extras(&opened.socket, &plan.local.socket, socket::Side::Asks)
             .map_err(refused)?;
-        let setup = end::setup(&plan.local, &opened, largest, sends, receives);
+        let setup = end::setup(
+            &end::of_flow(&plan.local, many.flows),
+            &opened,
+            largest,
+            sends,
+            receives,
+        );
         let local = local_address(plan, hosts, family);
         let chosen = plan.transport.is_inet() && !local.ip().is_unspecified();
         Ok(Self {
@@ -140,7 +146,10 @@ impl<'a> Crowd<'a> {
         let shared = shared.map_err(Operation::Create.failed())?;
         let counts = live.of_workers(to_usize(self.threads));
         let watched = live.watch(self.plan.local.series, true);
-        let common = self.common(&shared, &counts, watched);
+        let common = Common {
+            live: Some(live),
+            ..self.common(&shared, &counts, watched)
+        };
         let mut meter = CpuMeter::new(&self);
         let begun = clock::now();
         let asked = Asked {
@@ -153,7 +162,11 @@ impl<'a> Crowd<'a> {
             targets: &targets,
             common,
             conduct: || {
-                conduct(&shared, &counts, &self.score(), controls, &mut |stage| {
+                let score = Score {
+                    early: Some(live),
+                    ..self.score()
+                };
+                conduct(&shared, &counts, &score, controls, &mut |stage| {
                     common.begin_series();
                     meter.turn(stage);
                 })
@@ -182,7 +195,9 @@ impl<'a> Crowd<'a> {
         series: Option<&'r Watched>,
     ) -> Common<'r> {
         let flow = self.plan.flow;
-        let work = if flow.is_request_response() {
+        let work = if flow.is_request_response() && self.plan.local.rate.is_some() {
+            Work::AskAtTimes
+        } else if flow.is_request_response() {
             Work::Ask {
                 burst: to_usize(self.plan.burst),
             }
@@ -196,6 +211,7 @@ impl<'a> Crowd<'a> {
             counts,
             workers: &self.workers,
             work,
+            flows: self.many.flows,
             end: &self.plan.local,
             setup: &self.setup,
             transport: self.plan.transport,
@@ -203,6 +219,7 @@ impl<'a> Crowd<'a> {
             latency: self.plan.latency,
             closes: flow.sends,
             series,
+            live: None,
         }
     }
 
@@ -240,7 +257,7 @@ impl<'a> Crowd<'a> {
         move |flow| units.map_or(u64::MAX, |_| of(flow))
     }
 
-    fn score(&self) -> Score {
+    fn score(&self) -> Score<'static> {
         let many = self.many;
         let by_user = Some(GRACE);
         let LimitPlan::Time(time) = self.plan.limit else {
@@ -330,6 +347,7 @@ impl<'a> Crowd<'a> {
             (cpu, None),
         );
         result.crew = Some(crew::crew(&self.workers, self.threads));
+        result.paced = paced(reports);
         Ok(Run {
             result,
             elapsed: elapsed.as_secs_f64(),
@@ -386,6 +404,14 @@ fn window(reports: &[Report]) -> Window {
     }
     window.seconds /= f64::from(workers.max(1));
     window
+}
+
+/// What keeping to a rate came to in all threads; `None` where nobody did.
+pub(super) fn paced(reports: &[Report]) -> Option<Paced> {
+    let mut each = reports.iter().filter_map(|report| report.paced.as_ref());
+    let mut all = each.next()?.clone();
+    each.for_each(|more| all.merge_beside(more));
+    Some(all)
 }
 
 fn latency(reports: &[Report]) -> Option<Latency> {

@@ -9,15 +9,15 @@ use netperf_model::Tally;
 use netperf_os::bell;
 
 use super::shared::{Shared, Stage, Until};
-use crate::live::{Counts, total};
-use crate::stop::{Lost, control_has_ended};
+use crate::live::{Counts, Live, total};
+use crate::stop::{Lost, control_end};
 
 /// How long to sleep at most before looking around.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// When the stages of a run begin, and what else ends it.
 #[derive(Debug, Default)]
-pub(super) struct Score {
+pub(super) struct Score<'a> {
     /// Stages and the time from the gate to them, in order.
     pub(super) stages: Vec<(Duration, Stage)>,
     /// How long nothing may move in a run without a time; `None` in one with a time.
@@ -29,6 +29,8 @@ pub(super) struct Score {
     pub(super) idle: Option<(Duration, Duration)>,
     /// So many transactions of all flows are the end.
     pub(super) enough: Option<u64>,
+    /// Who may end the run before its time.
+    pub(super) early: Option<&'a Live>,
 }
 
 /// How a run was conducted.
@@ -49,15 +51,17 @@ pub(super) struct Conducted {
 pub(super) fn conduct(
     shared: &Shared,
     counts: &[Counts],
-    score: &Score,
+    score: &Score<'_>,
     controls: &[BorrowedFd<'_>],
     turn: &mut dyn FnMut(Stage),
 ) -> Conducted {
     let mut lost = None;
     while !shared.wait(Until::Ready, LOOK) {
-        if lost.is_none() && controls.iter().any(|control| control_has_ended(*control)) {
-            lost = Some(Lost::ControlEnded);
-            shared.lose();
+        if lost.is_none() {
+            lost = ended(controls);
+            if lost.is_some() {
+                shared.lose();
+            }
         }
         if score.by_user.is_some() && bell::stopped_by_user() {
             shared.enter(Stage::Abandon);
@@ -95,14 +99,19 @@ pub(super) fn conduct(
     }
 }
 
+/// How the first of the control connections that did came to its end.
+fn ended(controls: &[BorrowedFd<'_>]) -> Option<Lost> {
+    controls.iter().find_map(|control| control_end(*control))
+}
+
 struct Conductor<'a> {
     shared: &'a Shared,
     counts: &'a [Counts],
-    score: &'a Score,
+    score: &'a Score<'a>,
     /// The next stage of the score.
     next: usize,
     finished: Option<Moment>,
-    /// When the user ended the run.
+    /// When the run was ended before its time.
     stopped: Option<Moment>,
     idle: Duration,
     seen: Tally,
@@ -127,7 +136,8 @@ impl Conductor<'_> {
         let Some(grace) = self.score.by_user else {
             return;
         };
-        if self.stopped.is_none() && bell::stopped_by_user() {
+        let early = || self.score.early.is_some_and(Live::is_enough);
+        if self.stopped.is_none() && (bell::stopped_by_user() || early()) {
             self.stopped = Some(clock::now());
             self.enter(Stage::Finish, turn);
         }
@@ -174,8 +184,8 @@ impl Conductor<'_> {
     }
 
     fn look_around(&mut self, controls: &[BorrowedFd<'_>]) -> Option<Lost> {
-        if controls.iter().any(|control| control_has_ended(*control)) {
-            return Some(Lost::ControlEnded);
+        if let Some(lost) = ended(controls) {
+            return Some(lost);
         }
         let patience = self.score.patience?;
         let tally = total(self.counts);

@@ -74,13 +74,17 @@ enum Far {
     Broken,
 }
 
+/// What is done once a connection was tried: whether an error is one to try again after, and
+/// what is said first where it stands ([`one_port`]).
+pub(super) type Connected<'a> = (fn(&io::Error) -> bool, Option<&'a Token>);
+
 /// netperf's end: connect, exchange, wait for netserver to close, close, and again.
 pub(super) fn dial<E: Moves, P: Poller, R: Keeps>(
     flows: &mut [Flow<Slot<E>, R::Mark>],
     by: &mut By<'_, P>,
     mut exchange: Exchange<'_>,
     mut dial: impl FnMut(usize) -> io::Result<Dialled<E>>,
-    connected: (fn(&io::Error) -> bool, Option<&Token>),
+    connected: Connected<'_>,
     desk: &mut Desk<'_, R>,
 ) -> io::Result<Ended> {
     let mut active = flows.len();
@@ -180,7 +184,7 @@ fn may<E, M>(turns: &mut Turns, flow: &mut Flow<Slot<E>, M>, token: usize) -> bo
 fn asked<E: Moves, R: Keeps>(
     flow: &mut Flow<Slot<E>, R::Mark>,
     exchange: &mut Exchange<'_>,
-    (again, token): (fn(&io::Error) -> bool, Option<&Token>),
+    (again, token): Connected<'_>,
     desk: &mut Desk<'_, R>,
 ) -> io::Result<Far> {
     loop {
@@ -407,6 +411,10 @@ fn go_on<E: Moves, R: Keeps>(
     flow.endpoint = Slot::empty();
     counter.free.push(token);
 }
+
+mod rated;
+
+pub(super) use rated::{Opening, dial_at_times};
 
 #[cfg(test)]
 mod tests;

@@ -3,15 +3,17 @@
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{FlowCounts, Latency, Tally};
+use netperf_measure::latency::Watch;
+use netperf_model::{FlowCounts, Latency, Paced, Tally};
 use netperf_transport::meeting::EndMark;
 use netperf_transport::socket::Facts;
 
+use super::calendar::Calendar;
 use super::flow::Flow;
 use super::shared::{Shared, Stage};
 use crate::error::EngineError;
 use crate::finish::Drained;
-use crate::live::Counts;
+use crate::live::{Counts, Live};
 use crate::record::{Kept, Off, Recorder};
 use crate::stop::Ended;
 
@@ -22,6 +24,9 @@ pub(super) trait Keeps: Recorder {
 
     /// What was kept; `None` where nothing is.
     fn kept(&self) -> Option<Latency>;
+
+    /// A look at it for other threads.
+    fn watched(&self) -> Option<Watch>;
 }
 
 impl Keeps for Off {
@@ -30,6 +35,10 @@ impl Keeps for Off {
     }
 
     fn kept(&self) -> Option<Latency> {
+        None
+    }
+
+    fn watched(&self) -> Option<Watch> {
         None
     }
 }
@@ -41,6 +50,10 @@ impl Keeps for Kept {
 
     fn kept(&self) -> Option<Latency> {
         Some(self.latency())
+    }
+
+    fn watched(&self) -> Option<Watch> {
+        Some(self.watched())
     }
 }
 
@@ -97,6 +110,13 @@ impl<'a, R: Keeps> Desk<'a, R> {
         }
     }
 
+    /// Lets others look at the times of operations that count.
+    pub(super) fn show(&self, live: Option<&Live>) {
+        if let Some((live, times)) = live.zip(self.recorders[COUNTED].watched()) {
+            live.keeps(times);
+        }
+    }
+
     /// The run begins now.
     pub(super) fn begin(&mut self) {
         if self.edges.wanted && self.stage >= Stage::Count {
@@ -124,6 +144,12 @@ impl<'a, R: Keeps> Desk<'a, R> {
     #[inline]
     pub(super) fn recorder(&mut self) -> &mut R {
         &mut self.recorders[self.part]
+    }
+
+    /// Whether what happens now is in the part that counts.
+    #[inline]
+    pub(super) fn counts(&self) -> bool {
+        self.part == COUNTED
     }
 
     /// For others to see how far it has come.
@@ -186,6 +212,7 @@ impl<'a, R: Keeps> Desk<'a, R> {
             flows: flows.iter().map(count).collect(),
             starts: self.starts,
             latency: self.recorders[COUNTED].kept(),
+            paced: None,
             over,
             closed: over,
             drained: Drained::Closed,
@@ -207,6 +234,15 @@ impl<'a, R: Keeps> Desk<'a, R> {
     }
 }
 
+impl Report {
+    /// What became of requests that were sent when they were due.
+    pub(super) fn keep(&mut self, calendar: Calendar) {
+        let (latency, paced) = calendar.balance();
+        self.latency = Some(latency);
+        self.paced = Some(paced);
+    }
+}
+
 /// What a worker came to.
 #[derive(Debug)]
 pub(super) struct Report {
@@ -217,6 +253,8 @@ pub(super) struct Report {
     pub(super) flows: Vec<FlowCounts>,
     pub(super) starts: Starts,
     pub(super) latency: Option<Latency>,
+    /// What keeping to a rate came to.
+    pub(super) paced: Option<Paced>,
     /// When the loop was over.
     pub(super) over: Moment,
     /// When its connections were at their end.

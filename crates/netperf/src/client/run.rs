@@ -14,8 +14,8 @@ use netperf_measure::clock;
 use netperf_measure::confidence::{Series, assess};
 use netperf_measure::cpu;
 use netperf_model::{
-    Address, Agreed, Confidence, CpuUsage, EndResult, Feature, HostFacts, Hosts, Iteration,
-    Latency, OneWay, Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures, rate,
+    Address, Agreed, Confidence, ControlPlan, CpuUsage, EndResult, Feature, HostFacts, Hosts,
+    Iteration, Latency, OneWay, Outcome, TcpFacts, TestId, TestPlan, Unit, Warning, figures, rate,
 };
 use netperf_os::bell;
 use netperf_os::tcp::TcpInfo;
@@ -27,7 +27,7 @@ use netperf_session::offer::{self, Agreement, LocalEnd};
 
 use super::control::{self, Control};
 use super::hosts::{data_hosts, drawn, socket_address};
-use super::{Begun, Done, facts, failure, hosts, interim, secure, stamps};
+use super::{Begun, Done, facts, failure, hosts, interim, secure, stamps, until};
 use crate::link::ControlLink;
 use crate::output::{Failure, err, out, system_text};
 
@@ -47,6 +47,7 @@ pub(super) fn open<'a>(plan: &'a TestPlan, control: Control) -> Result<Talk<'a>,
     let passphrase = asked.and_then(|asked| asked.passphrase.clone());
     let private = control.private;
     let mut link = ControlLink::new(Rc::new(control.socket));
+    link.keep_alive(asked.map_or(ControlPlan::KEEPALIVE, |asked| asked.keepalive));
     if let Some(asked) = asked.filter(|_| !private) {
         if let Some(secret) = &asked.secret {
             secure::enter(&mut link, secret, &asked.remote.host)?;
@@ -272,9 +273,13 @@ impl<'a> Test<'a> {
         &self.run.plan
     }
 
+    fn unit(&self) -> Unit {
+        figures::unit_in_force(self.plan(), self.run.report.unit)
+    }
+
     fn iterate(&mut self) -> Result<Outcome, Failure> {
         let plan = self.plan();
-        let unit = figures::unit_in_force(plan, self.run.report.unit);
+        let unit = self.unit();
         let mut warnings = Vec::new();
         loop {
             let Once {
@@ -308,7 +313,9 @@ impl<'a> Test<'a> {
             let stopped = stopped || bell::stopped_by_user();
             if stopped || !wants_more(plan, self.done.iterations.len(), confidence.as_ref()) {
                 let done = std::mem::take(self.done);
-                for doubt in rate::doubts(plan, &done.iterations, done.latency.as_ref()) {
+                let doubts = rate::doubts(plan, &done.iterations, done.latency.as_ref());
+                let imprecise = until::doubt(plan, done.until.as_ref()).filter(|_| !stopped);
+                for doubt in doubts.into_iter().chain(imprecise) {
                     err(&format!("netperf: {}\n", json::words(&doubt)));
                     warnings.push(doubt);
                 }
@@ -320,6 +327,7 @@ impl<'a> Test<'a> {
                     intervals: done.intervals,
                     latency: done.latency,
                     confidence,
+                    until: done.until,
                     local_host: facts::local(self.facts, &self.hosts),
                     remote_host: self.remote_host.take(),
                     uuid: identifier(plan),
@@ -357,8 +365,11 @@ impl<'a> Test<'a> {
         }
         let live = interim::live(self.run);
         let control = self.talk.as_ref().map(|talk| talk.link().fd());
+        let about = (self.unit(), &local);
         let ran = interim::beside(self.run, number, &mut self.done.intervals, &live, || {
-            client.run(&remote, control, &live)
+            until::beside(plan, about, &live, &mut self.done.until, || {
+                client.run(&remote, control, &live)
+            })
         });
         let mut ran = ran.map_err(failed)?;
         dump_tcp_info(plan, &ran);

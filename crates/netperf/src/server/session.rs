@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netperf_cli::ServerArgs;
 use netperf_measure::clock;
-use netperf_model::{CpuMethod, Denied, Require};
+use netperf_model::{ControlPlan, CpuMethod, Denied, Require};
 use netperf_os::Socket;
 use netperf_os::wait::{Interest, ready};
 use netperf_session::driver::{self, Arrival, Link};
@@ -45,6 +45,7 @@ pub(super) fn serve(
     // Shared rather than duplicated: preloaded stacks do not know a duplicate.
     let control = Rc::new(control);
     let mut link = ControlLink::new(Rc::clone(&control));
+    link.keep_alive(args.control_keepalive.unwrap_or(ControlPlan::KEEPALIVE));
     let entered = match secure::welcome(&mut link, args) {
         Ok(entered) => entered,
         Err(stopped) => {

@@ -55,7 +55,7 @@ pub struct Schedule {
 
 // One run at a time moves data in a process; its bell's state must be static,
 // as a signal handler can reach nothing else.
-static PHASE: AtomicU8 = AtomicU8::new(0);
+static PHASE: AtomicU8 = AtomicU8::new(RUNNING);
 static RINGS: AtomicU32 = AtomicU32::new(0);
 static OVER: AtomicBool = AtomicBool::new(false);
 static STOPPED_BY_USER: AtomicBool = AtomicBool::new(false);
@@ -65,6 +65,12 @@ static GRACE: AtomicI64 = AtomicI64::new(0);
 /// a call is interrupted; 0 where only the end rings.
 static DUE: AtomicI64 = AtomicI64::new(0);
 static LOOK_EVERY: AtomicI64 = AtomicI64::new(0);
+// What PHASE says. A loop that never blocks is never interrupted: it hears in the phase,
+// which it asks for in every pass, that it is time to look around.
+const RUNNING: u8 = 0;
+const FINISH: u8 = 1;
+const ABANDON: u8 = 2;
+const LOOK: u8 = 3;
 // The first timer of a process has the id 0, so a null pointer is a timer, too.
 static TIMER: AtomicPtr<libc::c_void> = AtomicPtr::new(std::ptr::null_mut());
 static HAS_TIMER: AtomicBool = AtomicBool::new(false);
@@ -73,10 +79,37 @@ static HAS_TIMER: AtomicBool = AtomicBool::new(false);
 #[inline]
 #[must_use]
 pub fn phase() -> Phase {
+    phase_or(|| Phase::Running)
+}
+
+/// The same, where it is time to look around with what `look` says of it. It costs nothing
+/// besides.
+#[inline]
+pub fn phase_or(look: impl FnOnce() -> Phase) -> Phase {
     match PHASE.load(Ordering::Relaxed) {
-        0 => Phase::Running,
-        1 => Phase::Finish,
-        _ => Phase::Abandon,
+        RUNNING => Phase::Running,
+        FINISH => Phase::Finish,
+        ABANDON => Phase::Abandon,
+        _ => look(),
+    }
+}
+
+/// Somebody has looked around, until the next time.
+pub fn looked_around() {
+    // What has begun meanwhile stays.
+    let _other = PHASE.compare_exchange(LOOK, RUNNING, Ordering::Relaxed, Ordering::Relaxed);
+}
+
+/// There is no use in going on: [`Phase::Abandon`] begins now.
+pub fn abandon() {
+    FINISHED_AT.store(now(), Ordering::Relaxed);
+    GRACE.store(0, Ordering::Relaxed);
+    DUE.store(0, Ordering::Relaxed);
+    OVER.store(true, Ordering::Relaxed);
+    PHASE.store(ABANDON, Ordering::Relaxed);
+    if HAS_TIMER.load(Ordering::Relaxed) {
+        // Whoever asks for the phase knows all the same.
+        let _armed = arm(TIMER.load(Ordering::Relaxed), RING_EVERY, RING_EVERY);
     }
 }
 
@@ -102,6 +135,21 @@ pub fn overtime() -> Duration {
     }
     let over = now().saturating_sub(FINISHED_AT.load(Ordering::Relaxed));
     Duration::from_nanos(u64::try_from(over).unwrap_or(0))
+}
+
+/// Ends the run as if its time were over, from any thread. There must be a bell, and it
+/// must not be put away meanwhile.
+pub fn end() {
+    DUE.store(0, Ordering::Relaxed);
+    OVER.store(true, Ordering::Relaxed);
+    if HAS_TIMER.load(Ordering::Relaxed) {
+        // A timer that exists can be set; without it the run ends when its time is over.
+        let _armed = arm(
+            TIMER.load(Ordering::Relaxed),
+            Duration::from_nanos(1),
+            RING_EVERY,
+        );
+    }
 }
 
 /// From now on `SIGALRM` and `SIGINT` end a run, or the next one before it begins; a
@@ -130,7 +178,7 @@ impl Bell {
     pub fn new(outside: Outside) -> io::Result<Self> {
         // A signal that came before the run ends it before it begins.
         if !STOPPED_BY_USER.load(Ordering::Relaxed) {
-            PHASE.store(0, Ordering::Relaxed);
+            PHASE.store(RUNNING, Ordering::Relaxed);
             OVER.store(false, Ordering::Relaxed);
         }
         match outside {
@@ -296,6 +344,9 @@ extern "C" fn on_signal(
     }
     if OVER.load(Ordering::Relaxed) {
         ring();
+    } else if from_timer {
+        // Anything but a run that goes on has no use for it.
+        let _other = PHASE.compare_exchange(RUNNING, LOOK, Ordering::Relaxed, Ordering::Relaxed);
     }
     RINGS.fetch_add(1, Ordering::Relaxed);
 }
@@ -345,13 +396,13 @@ fn grace() -> i64 {
 
 fn ring() {
     let now = now();
-    if PHASE.load(Ordering::Relaxed) == 0 {
+    if phase() == Phase::Running {
         FINISHED_AT.store(now, Ordering::Relaxed);
-        PHASE.store(1, Ordering::Relaxed);
+        PHASE.store(FINISH, Ordering::Relaxed);
     }
     let waited = now.saturating_sub(FINISHED_AT.load(Ordering::Relaxed));
     if waited >= grace() {
-        PHASE.store(2, Ordering::Relaxed);
+        PHASE.store(ABANDON, Ordering::Relaxed);
     }
 }
 
@@ -385,8 +436,29 @@ mod tests {
         }
         assert!(!stopped_by_user());
         drop(bell);
+        another_thread_ends_a_run();
         rings_before_the_end_do_not_end_it();
         an_alarm_from_outside_rings_on_until_abandon();
+    }
+
+    fn another_thread_ends_a_run() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let bell = Bell::new(Outside::Ignored).unwrap();
+        bell.start(Schedule {
+            finish_after: Some(Duration::from_secs(600)),
+            grace: Duration::from_secs(600),
+            heartbeat: Duration::from_secs(1),
+        })
+        .unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(end);
+            while phase() == Phase::Running {
+                let interrupted = socket.recv(&mut [0; 1]).unwrap_err();
+                assert_eq!(interrupted.kind(), io::ErrorKind::Interrupted);
+            }
+        });
+        assert_eq!(phase(), Phase::Finish);
+        assert!(!stopped_by_user());
     }
 
     fn rings_before_the_end_do_not_end_it() {
@@ -404,7 +476,22 @@ mod tests {
         while phase() == Phase::Running {
             let interrupted = socket.recv(&mut [0; 1]).unwrap_err();
             assert_eq!(interrupted.kind(), io::ErrorKind::Interrupted);
-            early += usize::from(phase() == Phase::Running);
+            if phase() == Phase::Running {
+                early += 1;
+                let asked = std::cell::Cell::new(0);
+                let look = || {
+                    asked.set(asked.get() + 1);
+                    Phase::Running
+                };
+                phase_or(look);
+                looked_around();
+                phase_or(look);
+                assert_eq!(
+                    asked.get(),
+                    1,
+                    "said until somebody has looked, and no longer"
+                );
+            }
         }
         assert!(now() >= due, "it rang before its time");
         assert!(early >= 1, "nobody could look around");

@@ -52,6 +52,8 @@ pub enum IntOption {
     KeepInterval,
     /// `TCP_KEEPCNT`.
     KeepCount,
+    /// `TCP_USER_TIMEOUT`, milliseconds; 0 for the kernel's own.
+    UserTimeout,
     /// `IP_MTU` of a connected socket, bytes.
     PathMtuV4,
     /// `IPV6_MTU` of a connected socket, bytes.
@@ -117,6 +119,7 @@ impl IntOption {
             Self::KeepIdle => (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE),
             Self::KeepInterval => (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL),
             Self::KeepCount => (libc::IPPROTO_TCP, libc::TCP_KEEPCNT),
+            Self::UserTimeout => (libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT),
             Self::PathMtuV4 => (libc::IPPROTO_IP, libc::IP_MTU),
             Self::PathMtuV6 => (libc::IPPROTO_IPV6, libc::IPV6_MTU),
             Self::SctpNoDelay => (libc::IPPROTO_SCTP, SCTP_NODELAY),

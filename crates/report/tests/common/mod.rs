@@ -79,6 +79,7 @@ pub(crate) fn outcome(run: &Run, figure: f64) -> Outcome {
             one_way: None,
         }],
         confidence: None,
+        until: None,
         intervals: Vec::new(),
         latency: None,
         local_host: HostFacts::default(),

@@ -106,6 +106,7 @@ impl Figures {
                 remote_cpu: plan.remote.cpu.is_some() && has_peer,
             },
             iterations,
+            until: None,
             intervals: Vec::new(),
             latency: self.times.latency(),
             confidence: plan.confidence.map(|_| self.confidence()),

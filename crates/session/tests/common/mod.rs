@@ -46,6 +46,7 @@ pub(crate) fn plan() -> TestPlan {
             passphrase: None,
             key_file: None,
             secret: None,
+            keepalive: ControlPlan::KEEPALIVE,
         }),
         local_data: address("0.0.0.0"),
         remote_data: address("localhost"),
@@ -62,6 +63,7 @@ pub(crate) fn plan() -> TestPlan {
         uuid: None,
         dump_tcp_info: false,
         many: None,
+        until: None,
     }
 }
 

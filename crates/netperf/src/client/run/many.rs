@@ -15,8 +15,8 @@ use netperf_transport::registry;
 use netperf_wire::messages::ItemKind;
 
 use super::{
-    Once, Talk, Test, drawn, failure, interim, iteration, numbered, open, results_within, wait,
-    with_cpus,
+    Once, Talk, Test, drawn, failure, interim, iteration, numbered, open, results_within, until,
+    wait, with_cpus,
 };
 use crate::client::control;
 use crate::output::Failure;
@@ -149,8 +149,11 @@ impl<'a> Test<'a> {
         let live = interim::live(self.run);
         let talks = self.talk.iter().chain(&self.beside);
         let controls: Vec<BorrowedFd<'_>> = talks.map(|talk| talk.link().fd()).collect();
+        let about = (self.unit(), &local);
         let ran = interim::beside(self.run, number, &mut self.done.intervals, &live, || {
-            crowd.run(&remotes, &controls, &live)
+            until::beside(plan, about, &live, &mut self.done.until, || {
+                crowd.run(&remotes, &controls, &live)
+            })
         });
         let mut ran = ran.map_err(failed)?;
         self.keep(ran.latency.take());

@@ -19,6 +19,7 @@ use super::histogram;
 use crate::fmt::{Arg, printf};
 use crate::one_way;
 use crate::quality;
+use crate::until;
 use crate::view::{End, View, or_minus_one};
 use rows::Row;
 
@@ -134,6 +135,7 @@ pub(crate) fn print(view: &View<'_>) -> String {
         out.push_str(&(layout.figure)(view));
         return out;
     }
+    out.push_str(&until::print(view));
     if verbosity <= layout.rows_up_to {
         if let (Titles::Behind(titles), true) = (layout.titles, view.report.headers) {
             out.push_str(&titles(view));

@@ -16,6 +16,7 @@ mod rate;
 mod results;
 mod series;
 mod test;
+mod until;
 
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ pub(crate) use list::list;
 use rate::{Rate, Rated};
 use results::{Confidence, Interval, Latency, Mean, Run};
 use test::Test;
+use until::Until;
 
 /// The schema that documents and events follow.
 const SCHEMA: &str = "netperf-1";
@@ -141,6 +143,7 @@ struct Document<'a> {
     lateness: Option<Latency>,
     rate: Option<Rate>,
     confidence: Option<Confidence>,
+    until: Option<Until>,
     calibration: Option<Calibration>,
     warnings: Vec<Doubt<'a>>,
     error: Option<Problem<'a>>,
@@ -168,6 +171,7 @@ object!(Document<'_> {
     lateness,
     rate,
     confidence,
+    until,
     calibration,
     warnings,
     error,
@@ -272,6 +276,7 @@ impl<'a> Document<'a> {
             lateness: None,
             rate: None,
             confidence: None,
+            until: None,
             calibration: None,
             warnings: Vec::new(),
             error: None,
@@ -310,6 +315,7 @@ impl<'a> Document<'a> {
             },
         );
         document.confidence = outcome.confidence.map(Confidence::of);
+        document.until = Until::of(view);
         document.warnings = outcome.warnings.iter().map(doubt).collect();
         document
     }
@@ -370,6 +376,10 @@ fn doubt(warning: &Warning) -> Doubt<'_> {
         },
         Warning::Unanswered(how) => Doubt {
             code: "unanswered",
+            message: how,
+        },
+        Warning::Imprecise(how) => Doubt {
+            code: "imprecise",
             message: how,
         },
         Warning::PeerLost(how) => Doubt {

@@ -1,0 +1,65 @@
+//! The options about going on until figures are known, which have names only.
+
+use netperf_model::until::percentile_named;
+
+use crate::args::{GlobalArgs, UntilArg};
+use crate::group::Group;
+use crate::kind::{Kind, percent};
+use crate::table::{Action, Row};
+
+type Opt = Row<GlobalArgs>;
+
+/// Levels of confidence, percent. Beyond them there are no honest intervals of a short run.
+const LEVELS: (u32, u32) = (50, 99);
+
+pub(super) const UNTIL: Opt = Opt::without_letter(
+    "percent",
+    "end once the figure is known this well, and say how well it is",
+    Action::Value(|a, text| a.until.until = asked(text)),
+)
+.long("until", Group::Statistics, Kind::Precision)
+.more(
+    "A percentage: half the width of the interval that holds the throughput with 95 % \
+     confidence. Percentiles of the latency behind it must be known as well: `--until \
+     1%,p50,p99`. Warm-up is found and left out of the judgement, and values that depend on \
+     each other are taken together. -l is then the longest time, 120 s unless given, 0 for \
+     none. netperf says whether the run was stable, drifting or bimodal, and whether it was \
+     too noisy for what was asked; the exit status is 0 all the same, as with -I.",
+);
+
+pub(super) const LEVEL: Opt = Opt::without_letter(
+    "percent",
+    "the confidence of --until: 95 unless given",
+    Action::Value(|a, text| a.until.level = text.parse().ok()),
+)
+.long(
+    "until-confidence",
+    Group::Statistics,
+    Kind::Within(LEVELS.0, LEVELS.1),
+);
+
+/// A precision and percentiles: `1%,p50,p99.9`.
+pub(crate) fn asked(text: &str) -> Option<UntilArg> {
+    let mut words = text.split(',');
+    let precision = percent(words.next()?).filter(|share| *share > 0.0)?;
+    Some(UntilArg {
+        precision,
+        percentiles: words.map(percentile_named).collect::<Option<_>>()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_precision_may_have_percentiles_behind_it() {
+        let found = asked("2.5%,p50,99.9").unwrap();
+        assert!((found.precision - 0.025).abs() < 1e-12);
+        assert_eq!(found.percentiles.len(), 2);
+        assert!(asked("1").unwrap().percentiles.is_empty());
+        for bad in ["", "0", "0%", "101", "1%,", "1%,max", "p99", "1 %"] {
+            assert_eq!(asked(bad), None, "{bad}");
+        }
+    }
+}

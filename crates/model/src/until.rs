@@ -1,0 +1,221 @@
+//! Going on until figures are known well enough, and what that came to.
+
+use std::time::Duration;
+
+/// How well figures must be known before a run ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UntilPlan {
+    /// Half the width of an interval as a share of its figure: 0.01 for 1 %.
+    pub precision: f64,
+    /// The level of confidence: 0.95 for 95 %.
+    pub level: f64,
+    /// Percentiles of the times of operations that must be known as well, as shares.
+    pub percentiles: Vec<f64>,
+}
+
+impl UntilPlan {
+    /// The level of confidence unless something else is asked for.
+    pub const LEVEL: f64 = 0.95;
+    /// The longest that a run goes on unless something else is asked for.
+    pub const LONGEST: Duration = Duration::from_secs(120);
+}
+
+/// A figure, and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Known {
+    /// The figure: bytes or transactions per second, or nanoseconds.
+    pub value: f64,
+    /// Half the width of the interval around it, in its unit.
+    pub half_width: f64,
+    /// Values taken together, so that they are no longer related.
+    pub batch: usize,
+    /// How many such batches there were.
+    pub batches: usize,
+}
+
+impl Known {
+    /// Half the width as a share of the figure; `None` around 0.
+    #[must_use]
+    pub fn relative(&self) -> Option<f64> {
+        let share = self.half_width / self.value.abs();
+        share.is_finite().then_some(share)
+    }
+}
+
+/// A percentile, and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KnownPercentile {
+    /// Which one, as a share: 0.99.
+    pub percentile: f64,
+    /// The time in nanoseconds; `None` where there was too little to tell.
+    pub known: Option<Known>,
+}
+
+/// What a series looks like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Course {
+    /// It stays around one level.
+    Stable,
+    /// Its level changes steadily, by this share of the mean from the beginning to the end.
+    Drifting(f64),
+    /// It goes to and fro between two levels.
+    Bimodal {
+        /// The lower level.
+        low: f64,
+        /// The higher level.
+        high: f64,
+        /// The share of the values around the higher one.
+        share_high: f64,
+    },
+}
+
+impl Course {
+    /// Its name in output.
+    #[must_use]
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::Stable => "stable",
+            Self::Drifting(_) => "drifting",
+            Self::Bimodal { .. } => "bimodal",
+        }
+    }
+}
+
+/// Whether a run went on for long enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UntilEnd {
+    /// Everything that was asked for is known.
+    Reached,
+    /// The longest time was over first: what was measured varies too much.
+    TooNoisy,
+    /// The run was over before anything could be judged.
+    TooShort,
+}
+
+impl UntilEnd {
+    /// Its name in output.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Reached => "reached",
+            Self::TooNoisy => "too noisy",
+            Self::TooShort => "too short",
+        }
+    }
+}
+
+/// What going on until figures are known came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Until {
+    /// The time from one value to the next.
+    pub every: Duration,
+    /// Values, those of the warm-up included.
+    pub values: usize,
+    /// Values at the beginning that were left out.
+    pub warm_up: usize,
+    /// What netperf's end moved: bytes, or transactions, per second.
+    pub throughput: Option<Known>,
+    /// The percentiles that were asked for.
+    pub percentiles: Vec<KnownPercentile>,
+    /// The correlation of each value with the next.
+    pub correlation: f64,
+    /// What the values look like.
+    pub course: Course,
+    /// Whether that was enough.
+    pub end: UntilEnd,
+    /// About how long it would have taken; `None` where it was enough, or nobody can tell.
+    pub would_take: Option<Duration>,
+}
+
+impl Until {
+    /// The time that was looked at.
+    #[must_use]
+    pub fn looked_at(&self) -> Duration {
+        times(self.every, self.values)
+    }
+
+    /// The time that was left out at the beginning.
+    #[must_use]
+    pub fn warmed_up_for(&self) -> Duration {
+        times(self.every, self.warm_up)
+    }
+
+    /// The interval that is the widest for its figure, as a share; `None` where one is not
+    /// known at all.
+    #[must_use]
+    pub fn worst(&self) -> Option<f64> {
+        let percentiles = self.percentiles.iter().map(|one| one.known);
+        let mut all = std::iter::once(self.throughput).chain(percentiles);
+        all.try_fold(0.0_f64, |worst, known| Some(worst.max(known?.relative()?)))
+    }
+}
+
+fn times(every: Duration, number: usize) -> Duration {
+    every.saturating_mul(u32::try_from(number).unwrap_or(u32::MAX))
+}
+
+/// The usual name of a percentile: p99 of 0.99, p99.9 of 0.999.
+#[must_use]
+pub fn percentile_name(share: f64) -> String {
+    let text = format!("{:.4}", share * 100.0);
+    format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// The percentile that a name such as p99.9 means, as a share.
+#[must_use]
+pub fn percentile_named(name: &str) -> Option<f64> {
+    let digits = name.strip_prefix(['p', 'P']).unwrap_or(name);
+    let plain = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit() || c == b'.');
+    let percent: f64 = digits.parse().ok().filter(|_| plain)?;
+    (percent > 0.0 && percent < 100.0).then_some(percent / 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_is_known_by_its_name() {
+        for (name, share) in [("p50", 0.5), ("p99.9", 0.999), ("p99", 0.99)] {
+            let found = percentile_named(name).unwrap();
+            assert!((found - share).abs() < 1e-12);
+            assert_eq!(percentile_name(found), name);
+        }
+        assert!((percentile_named("95").unwrap() - 0.95).abs() < 1e-12);
+        for bad in ["", "p", "p0", "p100", "p-1", "p1e1", "max"] {
+            assert_eq!(percentile_named(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_worst_interval_counts_and_one_that_is_missing_is_worse() {
+        let known = |value, half_width| {
+            Some(Known {
+                value,
+                half_width,
+                batch: 1,
+                batches: 20,
+            })
+        };
+        let percentile = |known| KnownPercentile {
+            percentile: 0.5,
+            known,
+        };
+        let mut until = Until {
+            every: Duration::from_millis(10),
+            values: 700,
+            warm_up: 50,
+            throughput: known(100.0, 1.0),
+            percentiles: vec![percentile(known(10.0, 0.3))],
+            correlation: 0.0,
+            course: Course::Stable,
+            end: UntilEnd::Reached,
+            would_take: None,
+        };
+        assert!((until.worst().unwrap() - 0.03).abs() < 1e-12);
+        assert_eq!(until.looked_at(), Duration::from_secs(7));
+        assert_eq!(until.warmed_up_for(), Duration::from_millis(500));
+        until.percentiles.push(percentile(None));
+        assert_eq!(until.worst(), None);
+    }
+}

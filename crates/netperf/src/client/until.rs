@@ -1,0 +1,170 @@
+//! Going on until figures are known: another thread looks at the loop's counts, and ends the
+//! run when they have said enough.
+
+mod feed;
+mod sections;
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use netperf_engine::live::Live;
+use netperf_measure::clock::{self, Moment};
+use netperf_model::{EndSetup, Limit, Tally, TestPlan, Unit, Until, UntilEnd, UntilPlan, Warning};
+use netperf_report::interim_work;
+
+use feed::Feed;
+
+/// The time from one value to the next, and its limits: a judgement takes so many values
+/// that a run of two seconds has to be looked at more often.
+const EVERY: Duration = Duration::from_millis(10);
+const MOST_OFTEN: Duration = Duration::from_millis(1);
+/// Values that the longest run shall have at least, and at most.
+const VALUES: (u32, u32) = (1_200, 200_000);
+/// Bytes of an operation whose size nobody knows beforehand.
+const CHUNK: u32 = 16_384;
+
+/// How often the counts of a run of at most this length are read.
+fn every(limit: Limit) -> Duration {
+    let Limit::Time(longest) = limit else {
+        return EVERY;
+    };
+    let often = (longest / VALUES.0).clamp(MOST_OFTEN, EVERY);
+    let every = often.max(longest / VALUES.1).as_micros() / 100 * 100;
+    u64::try_from(every).map_or(EVERY, Duration::from_micros)
+}
+
+/// The work of one operation, so that values with few operations are not taken for levels.
+fn operation(plan: &TestPlan, setup: &EndSetup) -> f64 {
+    if plan.flow.counts_transactions() {
+        1.0
+    } else {
+        f64::from(setup.send_size.unwrap_or(CHUNK))
+    }
+}
+
+/// Reads the counts of a run and judges them.
+struct Watcher<'a> {
+    plan: &'a TestPlan,
+    unit: Unit,
+    live: &'a Live,
+    every: Duration,
+    last: (Moment, Tally),
+    feed: Feed<'a>,
+}
+
+impl Watcher<'_> {
+    /// Looks on a grid that keeps its phase, until the run is over or everything is known.
+    fn watch(&mut self, stop: &Receiver<()>) {
+        let mut due = self.last.0.plus(self.every);
+        loop {
+            match stop.recv_timeout(due.left()) {
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if self.look() {
+                self.live.end_early();
+                return;
+            }
+            due = due.plus(self.every);
+            if due.left().is_zero() {
+                due = clock::now().plus(self.every);
+            }
+        }
+    }
+
+    /// Takes in what happened since the last look; whether everything is known now.
+    fn look(&mut self) -> bool {
+        let (now, tally) = (clock::now(), self.live.read());
+        // What is counted no more says nothing of how it was.
+        if self.live.over().is_some() {
+            return false;
+        }
+        let (then, before) = std::mem::replace(&mut self.last, (now, tally));
+        let work = interim_work(self.plan, self.unit, &before, &tally);
+        self.feed.add(work, now.since(then));
+        if self.feed.wants_times() {
+            self.feed.times(&self.live.latencies());
+        }
+        self.feed.is_enough()
+    }
+}
+
+/// Runs `work` with a thread beside it that ends it once its figures are known, where that
+/// is asked for.
+pub(super) fn beside<T>(
+    plan: &TestPlan,
+    (unit, setup): (Unit, &EndSetup),
+    live: &Live,
+    found: &mut Option<Until>,
+    work: impl FnOnce() -> T,
+) -> T {
+    let Some(wanted) = &plan.until else {
+        return work();
+    };
+    let every = every(plan.limit);
+    let mut watcher = Watcher {
+        plan,
+        unit,
+        live,
+        every,
+        last: (clock::now(), Tally::default()),
+        feed: Feed::new(wanted, every, operation(plan, setup)),
+    };
+    let done = std::thread::scope(|scope| {
+        let (stop, stopped): (Sender<()>, Receiver<()>) = channel();
+        let watching = scope.spawn(|| {
+            let stopped = stopped;
+            watcher.watch(&stopped);
+        });
+        let done = work();
+        drop(stop);
+        // One that panicked has said so; the result is not its affair.
+        let _panicked = watching.join();
+        done
+    });
+    *found = Some(watcher.feed.found());
+    done
+}
+
+/// What is to be said of a run that did not come to know what it was asked for.
+pub(super) fn doubt(plan: &TestPlan, found: Option<&Until>) -> Option<Warning> {
+    let (wanted, found) = (plan.until.as_ref()?, found?);
+    (found.end != UntilEnd::Reached).then(|| Warning::Imprecise(words(wanted, found)))
+}
+
+fn words(wanted: &UntilPlan, found: &Until) -> String {
+    let asked = netperf_report::percent(wanted.precision);
+    let seconds = found.looked_at().as_secs_f64();
+    if found.end == UntilEnd::TooShort {
+        return format!(
+            "--until: {asked} was not reached: {seconds:.1} s are too short to judge, \
+             give a longest time with -l"
+        );
+    }
+    let reached = found.worst().map_or_else(
+        || "nothing sure".to_owned(),
+        |share| format!("+/-{}", netperf_report::percent(share)),
+    );
+    let rest = found.would_take.map_or_else(String::new, |time| {
+        format!("; about {:.0} s would do", time.as_secs_f64().ceil())
+    });
+    format!(
+        "--until: {asked} was not reached: too noisy: {reached} after {seconds:.1} s, {}{rest}",
+        found.course.label()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_run_is_looked_at_more_often_and_one_of_days_less() {
+        let of = |seconds| every(Limit::Time(Duration::from_secs(seconds)));
+        assert_eq!(of(1), MOST_OFTEN);
+        assert_eq!(of(6), Duration::from_millis(5));
+        assert_eq!(of(600), EVERY);
+        assert_eq!(of(86_400), Duration::from_millis(432));
+        assert_eq!(every(Limit::UntilStopped), EVERY);
+    }
+}

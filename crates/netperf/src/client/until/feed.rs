@@ -1,0 +1,215 @@
+//! The values of a run as they come, and what they have said so far.
+
+use std::time::Duration;
+
+use netperf_model::latency::Bucket;
+use netperf_model::{Course, Known, KnownPercentile, Until, UntilEnd, UntilPlan};
+use netperf_stats::moments::{batches, count, lag_one, mean};
+use netperf_stats::precision::Estimate;
+use netperf_stats::shape::{self, Shape};
+use netperf_stats::until::{FEWEST_VALUES, Look, Wanted, look, next_look};
+
+use super::sections::Sections;
+
+/// Operations that a value must have before its level means anything.
+const OPERATIONS: f64 = 30.0;
+/// A look at a part of what is known: what was known a moment ago.
+const EARLIER: f64 = 0.8;
+
+/// The values of a run.
+pub(super) struct Feed<'a> {
+    wanted: &'a UntilPlan,
+    every: Duration,
+    /// The work of one operation.
+    operation: f64,
+    /// Work per second, interval by interval.
+    values: Vec<f64>,
+    /// What was done since the last value, in which time.
+    pending: (f64, Duration),
+    /// Intervals that the values are short of the time, or beyond it.
+    carried: f64,
+    sections: Sections,
+    next: usize,
+    /// What was found at the look that was enough.
+    enough: Option<Until>,
+}
+
+impl<'a> Feed<'a> {
+    pub(super) fn new(wanted: &'a UntilPlan, every: Duration, operation: f64) -> Self {
+        Self {
+            wanted,
+            every,
+            operation,
+            values: Vec::new(),
+            pending: (0.0, Duration::ZERO),
+            carried: 0.0,
+            sections: Sections::new(),
+            next: next_look(0),
+            enough: None,
+        }
+    }
+
+    /// So much was done in this time.
+    ///
+    /// A look that came late, as on a busy machine, counts for as many as it should have
+    /// been: otherwise the slow parts of a run had fewer values than they lasted for.
+    pub(super) fn add(&mut self, work: f64, time: Duration) {
+        // Until the first operation the connection is only being made.
+        if self.values.is_empty() && work <= 0.0 {
+            return;
+        }
+        self.pending = (self.pending.0 + work, self.pending.1 + time);
+        let (work, time) = self.pending;
+        let lasted = time.as_secs_f64() / self.every.as_secs_f64() + self.carried;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a small number of intervals"
+        )]
+        let number = lasted.round().clamp(0.0, 1e6) as usize;
+        if number == 0 || time.is_zero() {
+            return;
+        }
+        let value = work / time.as_secs_f64();
+        self.values.extend(std::iter::repeat_n(value, number));
+        self.carried = lasted - count(number);
+        self.pending = (0.0, Duration::ZERO);
+    }
+
+    /// Whether the times of operations are wanted now.
+    pub(super) fn wants_times(&self) -> bool {
+        !self.wanted.percentiles.is_empty() && self.sections.is_due(self.values.len())
+    }
+
+    /// The times of operations until now, loop by loop.
+    pub(super) fn times(&mut self, loops: &[Vec<Bucket>]) {
+        self.sections.add(self.values.len(), loops);
+    }
+
+    /// Whether everything is known as well as it shall be. Looked at now and then only:
+    /// looking at every value would find one at which it happens to agree.
+    pub(super) fn is_enough(&mut self) -> bool {
+        if self.enough.is_none() && self.values.len() >= self.next {
+            self.next = next_look(self.values.len());
+            self.enough = Some(self.judged()).filter(|found| found.end == UntilEnd::Reached);
+        }
+        self.enough.is_some()
+    }
+
+    /// What the run came to.
+    pub(super) fn found(mut self) -> Until {
+        if let Some(enough) = self.enough.take() {
+            return enough;
+        }
+        // The loop was over, and the connection only being closed.
+        while self.values.last().is_some_and(|value| *value <= 0.0) {
+            self.values.pop();
+        }
+        self.judged()
+    }
+
+    fn judged(&self) -> Until {
+        let wanted = self.wanted;
+        let look = look(
+            &self.values,
+            Wanted {
+                precision: wanted.precision,
+                level: wanted.level,
+            },
+        );
+        let steady = self.values.get(look.warm_up..).unwrap_or_default();
+        let percentiles = self.percentiles(look.warm_up);
+        let known = look.enough && percentiles.iter().all(|(_, enough)| *enough);
+        let end = if known {
+            UntilEnd::Reached
+        } else if steady.len() < FEWEST_VALUES {
+            UntilEnd::TooShort
+        } else {
+            UntilEnd::TooNoisy
+        };
+        let mut found = Until {
+            every: self.every,
+            values: self.values.len(),
+            warm_up: look.warm_up,
+            throughput: look.estimate.map(known_of),
+            percentiles: percentiles.into_iter().map(|(known, _)| known).collect(),
+            correlation: lag_one(steady),
+            course: self.course(steady),
+            end,
+            would_take: None,
+        };
+        found.would_take = self.would_take(&found, look);
+        found
+    }
+
+    /// The percentiles, each with whether it is known well enough.
+    fn percentiles(&self, warm_up: usize) -> Vec<(KnownPercentile, bool)> {
+        let wanted = self.wanted;
+        let known = |percentile, share| {
+            self.sections
+                .known(percentile, wanted.level, warm_up, share)
+        };
+        let within = |known: Option<Known>, precision: f64| {
+            let relative = known.and_then(|known| known.relative());
+            relative.is_some_and(|share| share <= precision)
+        };
+        let one = |percentile: &f64| {
+            let now = known(*percentile, 1.0);
+            let earlier = known(*percentile, EARLIER);
+            let enough =
+                within(now, wanted.precision) && within(earlier, wanted.precision / EARLIER.sqrt());
+            let found = KnownPercentile {
+                percentile: *percentile,
+                known: now,
+            };
+            (found, enough)
+        };
+        wanted.percentiles.iter().map(one).collect()
+    }
+
+    /// What the values look like. So many are taken together that each has enough
+    /// operations: whether two or three of them fell into an interval makes no two levels.
+    fn course(&self, steady: &[f64]) -> Course {
+        let each = mean(steady).unwrap_or(0.0) * self.every.as_secs_f64() / self.operation;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "from 1 to a million"
+        )]
+        let together = (OPERATIONS / each.max(1e-9)).ceil().clamp(1.0, 1e6) as usize;
+        match shape::of(&batches(steady, together)) {
+            Shape::Stable => Course::Stable,
+            Shape::Drifting(share) => Course::Drifting(share),
+            Shape::Bimodal(modes) => Course::Bimodal {
+                low: modes.low,
+                high: modes.high,
+                share_high: modes.share_high,
+            },
+        }
+    }
+
+    /// About how long it would take: the width falls with the square root of the time. No
+    /// time is enough for a level that changes.
+    fn would_take(&self, found: &Until, look: Look) -> Option<Duration> {
+        let drifts = matches!(found.course, Course::Drifting(_));
+        if found.end != UntilEnd::TooNoisy || drifts {
+            return None;
+        }
+        let times = (found.worst()? / self.wanted.precision).powi(2).max(1.25);
+        let steady = count(self.values.len() - look.warm_up);
+        let seconds = self.every.as_secs_f64() * (steady * times + count(look.warm_up));
+        Duration::try_from_secs_f64(seconds).ok()
+    }
+}
+
+fn known_of(estimate: Estimate) -> Known {
+    Known {
+        value: estimate.mean,
+        half_width: estimate.half_width,
+        batch: estimate.batch,
+        batches: estimate.batches,
+    }
+}
+
+#[cfg(test)]
+mod tests;

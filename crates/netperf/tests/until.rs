@@ -1,0 +1,209 @@
+//! Going on until figures are known: the run ends before its time, both ends count the same,
+//! and what cannot be is refused. The rule itself is tested with the values that it judges;
+//! what is to be known here is paced, so that it is however busy the machine.
+
+use netperf_testkit::require::require;
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs};
+use serde_json::Value;
+
+/// The longest time: a judgement takes about half of it at least.
+const LONGEST: &str = "4s";
+const LONGEST_SECONDS: f64 = 4.0;
+
+fn ours() -> Programs {
+    Programs::ours(
+        env!("CARGO_BIN_EXE_netperf"),
+        env!("CARGO_BIN_EXE_netserver"),
+    )
+}
+
+fn server() -> Netserver {
+    Netserver::start(&ours(), &Place::Here)
+}
+
+fn run(server: &Netserver, words: &str) -> Finished {
+    let port = server.port().to_string();
+    Invocation::new(&ours().netperf)
+        .args(["-H", "127.0.0.1", "-p", &port])
+        .args(words.split_whitespace())
+        .run()
+}
+
+fn number(value: &Value) -> f64 {
+    value
+        .as_f64()
+        .unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+fn codes(document: &Value) -> Vec<&str> {
+    let all = document["warnings"].as_array().expect("warnings");
+    all.iter().filter_map(|one| one["code"].as_str()).collect()
+}
+
+/// A run of which so little is asked that it ends as soon as it is judged.
+fn reached(server: &Netserver, words: &str) -> Value {
+    let finished = run(
+        server,
+        &format!("--json --time {LONGEST} --until 90% {words}"),
+    );
+    let document = finished.document();
+    let until = &document["until"];
+    assert_eq!(until["end"], "reached", "{}", finished.account());
+    let doubted = codes(&document).contains(&"imprecise");
+    assert!(!doubted, "{}", finished.account());
+    let elapsed = number(&document["iterations"][0]["elapsed_seconds"]);
+    assert!(elapsed < LONGEST_SECONDS, "{}", finished.account());
+    assert!(number(&until["throughput"]["half_width_percent"]) <= 90.0);
+    assert!(number(&until["throughput"]["value"]) > 0.0);
+    document
+}
+
+/// A percentile that was asked for is told with its interval, wide as it may be here.
+fn told(server: &Netserver, words: &str) -> Value {
+    let finished = run(server, &format!("--json --time 1500ms {words}"));
+    let document = finished.document();
+    let all = document["until"]["percentiles"].as_array();
+    for one in all.expect("percentiles") {
+        let seconds = &one["seconds"];
+        assert!(number(&seconds["value"]) > 0.0, "{}", finished.account());
+        assert!(number(&seconds["half_width"]) >= 0.0);
+        assert!(seconds["batches"].as_u64() >= Some(15));
+    }
+    document
+}
+
+fn same_at_both_ends(document: &Value, local: &str, remote: &str) {
+    let iteration = &document["iterations"][0];
+    let (here, there) = (&iteration["local"][local], &iteration["remote"][remote]);
+    assert!(number(here) > 0.0);
+    assert_eq!(here, there);
+}
+
+#[test]
+fn a_stream_ends_before_its_time_and_every_byte_of_it_arrives() {
+    let document = reached(&server(), "-t TCP_STREAM -c -C --rate 100M");
+    same_at_both_ends(&document, "sent_bytes", "received_bytes");
+    let iteration = &document["iterations"][0];
+    for end in ["local", "remote"] {
+        let busy = number(&document["result"][format!("{end}_cpu_percent")]);
+        assert!((0.0..=100.5).contains(&busy), "{busy}");
+        // netserver was told the longest time, and measured the real one.
+        assert!(number(&iteration[end]["elapsed_seconds"]) < LONGEST_SECONDS);
+    }
+}
+
+#[test]
+fn percentiles_are_told_with_their_intervals_whoever_keeps_the_times() {
+    let server = server();
+    let document = told(&server, "-t TCP_RR --until 1%,p50,p90");
+    same_at_both_ends(&document, "transactions", "transactions");
+    let all = document["until"]["percentiles"].as_array();
+    let percents = all.expect("percentiles").iter();
+    let percents: Vec<f64> = percents.map(|one| number(&one["percent"])).collect();
+    assert_eq!(percents, [50.0, 90.0]);
+    told(&server, "-t TCP_RR --until 1%,p50 --flows 4 --threads 2");
+    told(&server, "-t TCP_RR --until 1%,p50 --rate 5k");
+}
+
+#[test]
+fn datagrams_end_before_their_time() {
+    let server = server();
+    reached(&server, "-t UDP_RR --rate 5k");
+    reached(&server, "-t UDP_STREAM --rate 20M -- -m 1000");
+}
+
+#[test]
+fn many_flows_end_before_their_time() {
+    let server = server();
+    let paced = "--flows 4 --threads 2 -b 1 -w 2ms";
+    let document = reached(&server, &format!("-t TCP_STREAM {paced}"));
+    same_at_both_ends(&document, "sent_bytes", "received_bytes");
+    let document = reached(&server, &format!("-t TCP_RR {paced}"));
+    same_at_both_ends(&document, "transactions", "transactions");
+}
+
+#[test]
+fn requests_at_a_rate_end_before_their_time() {
+    let document = reached(&server(), "-t TCP_RR --rate 5k");
+    assert!((number(&document["until"]["throughput"]["value"]) - 5000.0).abs() < 2500.0);
+}
+
+#[test]
+fn a_run_that_is_over_too_soon_says_so_and_has_its_result_all_the_same() {
+    let server = server();
+    let finished = run(&server, "--time 100ms -t TCP_RR --until 1%");
+    assert!(finished.status.success(), "{}", finished.account());
+    let said = "netperf: --until: 1% was not reached: ";
+    assert!(finished.stderr.starts_with(said), "{}", finished.account());
+    assert!(finished.stderr.contains("too short to judge"));
+    assert!(
+        finished
+            .stdout
+            .contains("Until 1% @ 95% conf.: too short after ")
+    );
+    let finished = run(
+        &server,
+        "--json --time 100ms -t TCP_RR --until 1% --until-confidence 99",
+    );
+    let document = finished.document();
+    assert_eq!(codes(&document), ["imprecise"]);
+    assert_eq!(document["until"]["end"], "too short");
+    assert_eq!(document["until"]["confidence_percent"], 99.0);
+}
+
+#[test]
+fn scripts_that_want_one_number_get_one_number() {
+    let server = server();
+    let finished = run(&server, "-P 0 -v 0 --time 100ms -t TCP_STREAM --until 1%");
+    let words: Vec<&str> = finished.stdout.split_whitespace().collect();
+    assert_eq!(words.len(), 1, "{}", finished.account());
+    let finished = run(&server, "-P 0 --time 100ms -t TCP_STREAM --until 1%");
+    assert!(!finished.stdout.contains("Until"), "{}", finished.account());
+    let finished = run(
+        &server,
+        "-P 0 --time 100ms -t TCP_RR --until 1% -- -k UNTIL_END,UNTIL_CONFIDENCE,UNTIL_COURSE",
+    );
+    assert_eq!(
+        finished.stdout,
+        "UNTIL_END=too short\nUNTIL_CONFIDENCE=95\nUNTIL_COURSE=stable\n",
+        "{}",
+        finished.account()
+    );
+}
+
+#[test]
+fn what_says_otherwise_how_long_a_test_is_goes_not_with_it() {
+    let server = server();
+    for (words, why) in [
+        ("-t TCP_RR --count 100", "no amount"),
+        ("-t TCP_RR -I 95,5", "leave out -i and -I"),
+        ("-t TCP_STREAM --flows 2 --warmup 1", "leave out --warmup"),
+        ("-t TCP_MAERTS", "told beforehand"),
+        ("-t TCP_STREAM --bidirectional same", "told beforehand"),
+        ("-t TCP_CRR", "for every operation"),
+        ("-t DG_STREAM", "before its time is over"),
+    ] {
+        let finished = run(&server, &format!("--until 1% {words}")).expect_exit(3);
+        let said = finished.stderr.as_str();
+        assert!(said.starts_with("netperf: --until: "), "{said}");
+        assert!(said.contains(why) && said.lines().count() == 1, "{said}");
+    }
+    let alone = run(&server, "--until-confidence 99").expect_exit(2);
+    assert!(alone.stderr.contains("give --until as well"));
+}
+
+#[test]
+fn a_netserver_of_another_make_is_told_of_the_end_by_the_data_connection() {
+    let stock = Programs::stock();
+    let how = "set NETPERF_STOCK_NETPERF and NETPERF_STOCK_NETSERVER, or install netperf";
+    if !require(stock.is_some(), "the original netserver", how) {
+        return;
+    }
+    let Some(stock) = stock else { return };
+    let server = Netserver::start(&stock, &Place::Here);
+    let document = reached(&server, "-t TCP_STREAM --rate 100M");
+    same_at_both_ends(&document, "sent_bytes", "received_bytes");
+    reached(&server, "-t UDP_STREAM --rate 20M -- -m 1000");
+    let document = reached(&server, "-t TCP_RR --rate 5k");
+    same_at_both_ends(&document, "transactions", "transactions");
+}

@@ -1,0 +1,164 @@
+//! What going on until figures are known came to: selectors that the original does not have,
+//! and the lines above the result.
+//!
+//! The selectors count wherever names are read; `all` and `?`, which scripts know, leave
+//! them out.
+
+use netperf_model::until::percentile_name;
+use netperf_model::{Course, Known, Until, UntilPlan};
+
+use crate::selectors::{Need, Selector, row};
+use crate::values::{NOT_MEASURED, Value, text};
+use crate::view::View;
+
+/// Every one, in order.
+#[rustfmt::skip]
+pub(crate) static UNTIL: &[Selector] = &[
+    row("UNTIL_END", ["Until", "End", "", ""], "", "%s", 0, Need::Nothing,
+        |v| found(v, |until| text(until.end.label())),
+        "whether what --until asks for was reached: reached, too noisy or too short"),
+    row("UNTIL_PERCENT", ["Until", "Width", "+/-%", ""], "%", "%.3f", 0, Need::Nothing,
+        |v| found(v, |until| share(until.throughput.and_then(|known| known.relative()))),
+        "half the width of the interval of the throughput, of its mean"),
+    row("UNTIL_WORST_PERCENT", ["Until", "Worst", "+/-%", ""], "%", "%.3f", 0, Need::Nothing,
+        |v| found(v, |until| share(until.worst())),
+        "the same of whatever is known worst of all that was asked for"),
+    row("UNTIL_CONFIDENCE", ["Until", "Confidence", "%", ""], "%", "%.0f", 0, Need::Nothing,
+        |v| v.plan().until.as_ref().map_or(NOT_MEASURED, |plan| Value::Real(plan.level * 100.0)),
+        "the confidence of these intervals"),
+    row("UNTIL_THROUGHPUT", ["Until", "Throughput", "", ""], "of THROUGHPUT_UNITS", "%.2f", 0, Need::Nothing,
+        |v| found(v, |until| until.throughput.map_or(NOT_MEASURED, |known| Value::Real(rate(v, known.value)))),
+        "the throughput at netperf's end without the warm-up"),
+    row("UNTIL_COURSE", ["Until", "Course", "", ""], "", "%s", 0, Need::Nothing,
+        |v| found(v, |until| text(until.course.label())),
+        "what the run looked like: stable, drifting or bimodal"),
+    row("UNTIL_WARM_UP", ["Until", "Warm-Up", "Seconds", ""], "seconds", "%.3f", 0, Need::Nothing,
+        |v| found(v, |until| Value::Real(until.warmed_up_for().as_secs_f64())),
+        "the time at the beginning that was left out"),
+    row("UNTIL_CORRELATION", ["Until", "Correlation", "", ""], "", "%.3f", 0, Need::Nothing,
+        |v| found(v, |until| Value::Real(until.correlation)),
+        "the correlation of the throughput of an interval with that of the next"),
+];
+
+fn found(view: &View<'_>, value: impl Fn(&Until) -> Value) -> Value {
+    view.outcome.until.as_ref().map_or(NOT_MEASURED, value)
+}
+
+fn share(share: Option<f64>) -> Value {
+    share.map_or(NOT_MEASURED, |share| Value::Real(share * 100.0))
+}
+
+/// Work per second in the unit of the result.
+pub(crate) fn rate(view: &View<'_>, work: f64) -> f64 {
+    view.unit.rate(work, 1.0)
+}
+
+/// A share in percent, with three significant digits.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let digits = match percent {
+        percent if percent >= 100.0 => 0,
+        percent if percent >= 10.0 => 1,
+        percent if percent >= 1.0 => 2,
+        _ => 3,
+    };
+    let text = format!("{percent:.digits$}");
+    let short = if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        &text
+    };
+    format!("{short}%")
+}
+
+/// The lines above the result; nothing where nobody asked, and without headers.
+pub(crate) fn print(view: &View<'_>) -> String {
+    let asked = view.plan().until.as_ref();
+    let Some((plan, until)) = asked.zip(view.outcome.until.as_ref()) else {
+        return String::new();
+    };
+    if !view.report.headers {
+        return String::new();
+    }
+    let mut out = headline(plan, until);
+    if let Some(known) = until.throughput {
+        let (value, unit) = (rate(view, known.value), view.unit.label());
+        out.push_str(&line("throughput", &format!("{value:.2} {unit}"), &known));
+    }
+    for one in &until.percentiles {
+        let name = percentile_name(one.percentile);
+        match one.known {
+            Some(known) => {
+                let micros = format!("{:.3} usec", known.value / 1e3);
+                out.push_str(&line(&name, &micros, &known));
+            }
+            None => out.push_str(&format!("  {name:<12}not known\n")),
+        }
+    }
+    out.push('\n');
+    out
+}
+
+fn headline(plan: &UntilPlan, until: &Until) -> String {
+    format!(
+        "Until {} @ {:.0}% conf.: {} after {:.2} s, {}\n  \
+         {} values of {} ms, warm-up {:.2} s, correlation {:.2}\n",
+        percent(plan.precision),
+        plan.level * 100.0,
+        until.end.label(),
+        until.looked_at().as_secs_f64(),
+        course(until),
+        until.values,
+        until.every.as_secs_f64() * 1e3,
+        until.warmed_up_for().as_secs_f64(),
+        until.correlation,
+    )
+}
+
+/// What the run looked like, with how much.
+fn course(until: &Until) -> String {
+    let label = until.course.label();
+    match until.course {
+        Course::Stable => label.to_owned(),
+        Course::Drifting(change) => {
+            let sign = if change < 0.0 { '-' } else { '+' };
+            format!("{label} by {sign}{}", percent(change.abs()))
+        }
+        Course::Bimodal {
+            low,
+            high,
+            share_high,
+        } => {
+            let low = if high == 0.0 { 0.0 } else { low / high };
+            format!(
+                "{label}: {} of the time at {} of the higher level",
+                percent(1.0 - share_high),
+                percent(low)
+            )
+        }
+    }
+}
+
+fn line(name: &str, value: &str, known: &Known) -> String {
+    let width = known.relative().map_or_else(|| "?".to_owned(), percent);
+    format!("  {name:<12}{value} +/-{width}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentage_has_three_digits_that_mean_something() {
+        for (share, text) in [
+            (0.01, "1%"),
+            (0.0053, "0.53%"),
+            (0.12345, "12.3%"),
+            (3.0, "300%"),
+            (0.000_001, "0%"),
+        ] {
+            assert_eq!(percent(share), text);
+        }
+    }
+}

@@ -54,7 +54,7 @@ pub use policy::{
 };
 pub use quality::{NUMBER_BYTES, Quality};
 pub use rate::{Arrival, Lateness, Paced, RatePlan, RateUnit};
-pub use refusal::{Refusal, refusal};
+pub use refusal::{Refusal, refusal, tells_of_tcp};
 pub use secret::{Secret, WeakSecret};
 pub use series::{FlowSeries, Series, SeriesPlan, TcpSample};
 pub use token::Token;

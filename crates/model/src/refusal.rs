@@ -73,7 +73,30 @@ fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option
         Feature::Sequence => no_sequence(plan, end, way),
         // Seen to before.
         Feature::Duplex => None,
+        Feature::OnePort => no_one_port(plan),
     }
+}
+
+/// The listener of netserver is not this test's alone, and only TCP and UDP come in by it.
+fn no_one_port(plan: &TestPlan) -> Option<&'static str> {
+    let over_tcp = matches!(plan.transport, TransportId::Tls | TransportId::Ktls);
+    if !(over_tcp || is_tcp(plan.transport) || is_udp(plan.transport)) {
+        return Some("only over TCP, TLS and UDP");
+    }
+    if plan.control.is_none() {
+        return Some("only with a netserver");
+    }
+    if plan.flow.duplex == Some(Duplex::Separate) {
+        return Some("one connection at a time: give --bidirectional same");
+    }
+    let (local, remote) = (&plan.local.socket, &plan.remote.socket);
+    if local.fast_open || remote.fast_open || remote.defer_accept {
+        return Some("netserver's port is not the test's own: no Fast Open, no deferred accept");
+    }
+    if remote.packet_info || remote.flow_label.is_some() {
+        return Some("netserver's port is not the test's own: not with -B and --flow-label there");
+    }
+    None
 }
 
 /// A transaction is told from others by there being one at a time, at one socket.
@@ -104,15 +127,20 @@ fn no_series(plan: &TestPlan) -> Option<&'static str> {
     if plan.flow.connects || plan.test == TestId::TcpMss {
         return Some(CONNECTS);
     }
-    let tells = matches!(
-        plan.transport,
+    (!tells_of_tcp(plan.transport)).then_some("only TCP tells (TCP_INFO)")
+}
+
+/// Whether TCP is underneath, and tells of its connections (`TCP_INFO`).
+#[must_use]
+pub const fn tells_of_tcp(transport: TransportId) -> bool {
+    matches!(
+        transport,
         TransportId::Tcp
             | TransportId::IpDefault
             | TransportId::Mptcp
             | TransportId::Tls
             | TransportId::Ktls
-    );
-    (!tells).then_some("only TCP tells (TCP_INFO)")
+    )
 }
 
 const CONNECTS: &str = "not in tests that open a connection for every operation";
@@ -211,12 +239,10 @@ const fn carries_both(transport: TransportId) -> bool {
 }
 
 fn no_rate(plan: &TestPlan, end: &EndPlan, rate: &RatePlan) -> Option<&'static str> {
-    if plan.flow.connects {
-        return Some(CONNECTS);
-    }
-    if plan.many.is_some() {
+    if plan.flow.connects && plan.many.is_none() {
         return Some(
-            "not with --flows, --threads and what goes with them: one flow keeps to a rate",
+            "in tests that open a connection for every operation only with --flows, which says \
+             how many may be under way at the same time",
         );
     }
     if plan.flow.duplex.is_some() {
@@ -232,9 +258,12 @@ fn no_rate(plan: &TestPlan, end: &EndPlan, rate: &RatePlan) -> Option<&'static s
         return Some("not together with the other way to pace, -b");
     }
     if !is_often_enough(plan, end, rate) {
-        return Some("a message must be due every ten seconds at least: give a higher rate or -m");
+        return Some(
+            "a message must be due every ten seconds at least, on each flow: give a higher rate \
+             or -m",
+        );
     }
-    if plan.flow.is_request_response() {
+    if plan.flow.counts_transactions() {
         no_open_loop(plan, end, rate)
     } else {
         no_even_spacing(plan, end, rate)
@@ -255,7 +284,10 @@ fn is_often_enough(plan: &TestPlan, end: &EndPlan, rate: &RatePlan) -> bool {
             f64::from(end.send.size.unwrap_or(derived)) * 8.0
         }
     };
-    unit / rate.per_second <= SELDOM
+    // Connections are opened by whoever is free.
+    let share = plan.many.as_ref().filter(|_| !plan.flow.connects);
+    let flows = share.map_or(1, |many| many.flows);
+    unit / rate.of_each(flows).per_second <= SELDOM
 }
 
 /// Why requests cannot be sent at times of their own.
@@ -272,7 +304,9 @@ fn no_open_loop(plan: &TestPlan, end: &EndPlan, rate: &RatePlan) -> Option<&'sta
     if plan.local.socket.non_blocking {
         return Some("not with -B: it has a way of its own not to block");
     }
-    (!matches!(end.io.method, IoMethod::Blocking | IoMethod::Poll)).then_some(
+    // Threads with flows wait for both in any case.
+    let waits = plan.many.is_some() || matches!(end.io.method, IoMethod::Blocking | IoMethod::Poll);
+    (!waits).then_some(
         "it waits for the time and the response at once: with --io blocking or poll at this end",
     )
 }

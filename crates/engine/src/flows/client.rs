@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{
-    Address, CpuUsage, EndSetup, Family, Flows, Hosts, Latency, Limit as LimitPlan, Many, Tally,
-    TestId, TestPlan, Window, Workers,
+    Address, CpuUsage, EndSetup, Family, Flows, Hosts, Latency, Limit as LimitPlan, Many, Paced,
+    Tally, TestId, TestPlan, Token, Window, Workers,
 };
 use netperf_os::{SockAddr, Socket, bell};
 use netperf_transport::io::Discarding;
@@ -18,7 +18,7 @@ use netperf_transport::meeting::{Addresses, Connects, EndMark, OnSocket};
 use netperf_transport::registry::{self, Asked, Visitor};
 use netperf_transport::tcp::{FromFile, Tcp, Written};
 use netperf_transport::udp::{Aimed, Udp};
-use netperf_transport::{place, socket};
+use netperf_transport::{one_port, place, socket};
 
 use super::conductor::{Conducted, Score, conduct};
 use super::crew::{self, Common, Work};
@@ -57,6 +57,8 @@ pub struct Crowd<'a> {
     setup: EndSetup,
     /// What TCP_SENDFILE sends.
     file: Option<File>,
+    /// What data begins with, where it goes to the port of the control connection.
+    token: Option<Token>,
 }
 
 impl<'a> Crowd<'a> {
@@ -82,7 +84,13 @@ impl<'a> Crowd<'a> {
         let largest = socket::largest_message(plan.transport, &opened.socket, peer);
         socket::set_extras(&opened.socket, &plan.local.socket, socket::Side::Asks)
             .map_err(refused)?;
-        let setup = end::setup(&plan.local, &opened, largest, sends, receives);
+        let setup = end::setup(
+            &end::of_flow(&plan.local, many.flows),
+            &opened,
+            largest,
+            sends,
+            receives,
+        );
         let local = local_address(plan, hosts, family);
         let chosen = plan.transport.is_inet() && !local.ip().is_unspecified();
         Ok(Self {
@@ -97,6 +105,7 @@ impl<'a> Crowd<'a> {
             from: chosen.then(|| SocketAddr::new(local.ip(), 0)),
             local,
             setup,
+            token: None,
         })
     }
 
@@ -104,6 +113,11 @@ impl<'a> Crowd<'a> {
     #[must_use]
     pub const fn setup(&self) -> &EndSetup {
         &self.setup
+    }
+
+    /// Data goes to the port of the control connection, and begins with this.
+    pub const fn goes_with(&mut self, token: Token) {
+        self.token = Some(token);
     }
 
     /// Runs the test against the data sockets at `remotes`, which flows take in turn;
@@ -169,7 +183,7 @@ impl<'a> Crowd<'a> {
             broke => broke,
         };
         let mut run = self.finished(reports, &conducted, meter, begun)?;
-        run.result.series = watched.map(Watched::series);
+        run.result.series = watched.and_then(Watched::series);
         run.broke = broke;
         Ok(run)
     }
@@ -181,7 +195,9 @@ impl<'a> Crowd<'a> {
         series: Option<&'r Watched>,
     ) -> Common<'r> {
         let flow = self.plan.flow;
-        let work = if flow.is_request_response() {
+        let work = if flow.is_request_response() && self.plan.local.rate.is_some() {
+            Work::AskAtTimes
+        } else if flow.is_request_response() {
             Work::Ask {
                 burst: to_usize(self.plan.burst),
             }
@@ -195,6 +211,7 @@ impl<'a> Crowd<'a> {
             counts,
             workers: &self.workers,
             work,
+            flows: self.many.flows,
             end: &self.plan.local,
             setup: &self.setup,
             transport: self.plan.transport,
@@ -212,6 +229,7 @@ impl<'a> Crowd<'a> {
             family: self.family,
             options: &self.plan.local.socket,
             from: self.from,
+            token: self.token,
         }
     }
 
@@ -329,6 +347,7 @@ impl<'a> Crowd<'a> {
             (cpu, None),
         );
         result.crew = Some(crew::crew(&self.workers, self.threads));
+        result.paced = paced(reports);
         Ok(Run {
             result,
             elapsed: elapsed.as_secs_f64(),
@@ -385,6 +404,14 @@ fn window(reports: &[Report]) -> Window {
     }
     window.seconds /= f64::from(workers.max(1));
     window
+}
+
+/// What keeping to a rate came to in all threads; `None` where nobody did.
+pub(super) fn paced(reports: &[Report]) -> Option<Paced> {
+    let mut each = reports.iter().filter_map(|report| report.paced.as_ref());
+    let mut all = each.next()?.clone();
+    each.for_each(|more| all.merge_beside(more));
+    Some(all)
 }
 
 fn latency(reports: &[Report]) -> Option<Latency> {
@@ -461,8 +488,15 @@ impl<T, F: FnOnce() -> T> Visitor for Visiting<'_, F> {
     fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
         let (crowd, targets, common) = (self.crowd, self.targets, self.common);
         let open = |index: u32| {
-            let aimed = crowd.targets_of(index, targets).map(|to| {
-                let socket = crowd.how().socket()?;
+            let to = || crowd.targets_of(index, targets);
+            let sockets = to().map(|_| crowd.how().socket());
+            let sockets: Vec<Socket> = sockets.collect::<Result<_, _>>()?;
+            if let (Some(token), Some(to)) = (&crowd.token, to().next()) {
+                let mut over = || common.shared.stage() == Stage::Abandon;
+                one_port::knock(&sockets, to, token, &mut over)
+                    .map_err(Operation::Knock.failed())?;
+            }
+            let aimed = sockets.into_iter().zip(to()).map(|(socket, to)| {
                 how.asking(socket, to.clone())
                     .map_err(Operation::Connect.failed())
             });

@@ -12,14 +12,15 @@ use netperf_os::wait::{Interest, any_ready};
 use netperf_os::{Socket, io as calls};
 use netperf_transport::io::Discarding;
 use netperf_transport::meeting::{Addresses, Connects, Gate, Met, OnSocket, Parts as _};
+use netperf_transport::one_port::Passed;
 use netperf_transport::place::Placed;
 use netperf_transport::registry::{self, Asked, Visitor};
 use netperf_transport::socket::{self, Side};
 use netperf_transport::tcp::Tcp;
 use netperf_transport::udp::{Aimed, Udp};
 
-use super::client::facts;
-use super::conductor::{Score, conduct};
+use super::client::{facts, paced};
+use super::conductor::{Conducted, Score, conduct};
 use super::crew::{self, Common, Work};
 use super::ends::{Connections, Datagrams, Ends};
 use super::flow::shares;
@@ -63,6 +64,7 @@ pub(crate) fn run(
         counts: &counts,
         workers: &workers,
         work: work(job),
+        flows,
         end: &job.end,
         setup,
         transport: job.transport,
@@ -102,17 +104,7 @@ pub(crate) fn run(
     if let Some(error) = broke {
         return Err(error);
     }
-    let abandoned = reports
-        .iter()
-        .any(|report| report.ended == Ended::Abandoned);
-    // Nothing came in the time that netserver waited for the end.
-    let in_vain = if job.flow.connects {
-        conducted.idle
-    } else if abandoned && !only_sends(job) {
-        PAD
-    } else {
-        Duration::ZERO
-    };
+    let in_vain = in_vain(job, &reports, &conducted);
     let elapsed = sampled.saturating_sub(in_vain);
     let cpu = end::usage(meter?.as_ref(), sampled, elapsed)?;
     let mut tally = Tally::default();
@@ -128,8 +120,23 @@ pub(crate) fn run(
         (cpu, None),
     );
     result.crew = Some(crew::crew(&workers, threads));
-    result.series = common.series.map(Watched::series);
+    result.paced = paced(&reports);
+    result.series = common.series.and_then(Watched::series);
     Ok(result)
+}
+
+/// How long nothing came while netserver waited for the end.
+fn in_vain(job: &ServerJob, reports: &[Report], conducted: &Conducted) -> Duration {
+    let abandoned = reports
+        .iter()
+        .any(|report| report.ended == Ended::Abandoned);
+    if job.flow.connects {
+        conducted.idle
+    } else if abandoned && !only_sends(job) {
+        PAD
+    } else {
+        Duration::ZERO
+    }
 }
 
 /// Whatever netperf's end does, netserver's does the rest.
@@ -289,6 +296,7 @@ impl<'r, T, F: FnOnce() -> T> Visiting<'r, F> {
         Gate {
             listener: self.listener,
             sources: Some(&self.job.sources),
+            passed: Passed::of(self.job),
         }
     }
 
@@ -340,7 +348,7 @@ fn accept(gate: Gate<'_>, flows: u32, control: Option<BorrowedFd<'_>>) -> io::Re
     let mut accepted = Vec::new();
     let mut since = clock::now();
     while (accepted.len() as u64) < u64::from(flows) {
-        match listener.accept() {
+        match gate.accept() {
             Ok((_stranger, from)) if !gate.admits(&from) => {}
             Ok((socket, _)) => {
                 accepted.push(socket);

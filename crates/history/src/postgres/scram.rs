@@ -155,7 +155,7 @@ mod tests {
              p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="
         );
         assert!(expected.is_met("v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="));
-        assert!(!expected.is_met("v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G5="));
+        assert!(!expected.is_met("v=7rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="));
         assert!(!expected.is_met("e=other-error"));
     }
 

@@ -17,14 +17,18 @@ const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
 /// A figure of one run.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Figure {
-    pub(crate) name: String,
-    pub(crate) better: Better,
-    pub(crate) quantity: Quantity,
+pub struct Figure {
+    /// What it is called.
+    pub name: String,
+    /// Which way it should go.
+    pub better: Better,
+    /// Its value.
+    pub quantity: Quantity,
 }
 
 /// All figures of a run, the result first.
-pub(crate) fn of(record: &Record) -> Vec<Figure> {
+#[must_use]
+pub fn of(record: &Record) -> Vec<Figure> {
     let mut figures = Vec::new();
     if let Some(headline) = &record.headline {
         let name = if headline.unit == Unit::TransactionsPerSecond {

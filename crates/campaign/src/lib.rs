@@ -6,5 +6,5 @@ mod text;
 pub mod compare;
 
 pub use compare::{Comparison, Incomparable, Outcome, Row, Set, Wish, compare};
-pub use figures::Better;
+pub use figures::{Better, Figure, of as figures};
 pub use netperf_stats::compare::{Design, Judgement};

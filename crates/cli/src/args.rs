@@ -493,6 +493,45 @@ pub struct VersusArgs {
     pub comparison: ComparisonArgs,
 }
 
+/// The options of `netperf history`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HistoryArgs {
+    /// What follows the word that says what to do: files, or results.
+    pub words: Vec<String>,
+    /// `--db`: where the history is.
+    pub place: Option<String>,
+    /// `--test`.
+    pub test: Option<String>,
+    /// `--host`.
+    pub host: Option<String>,
+    /// `--label`.
+    pub label: Option<String>,
+    /// `--configuration`.
+    pub configuration: Option<String>,
+    /// `--since`: a date or an age.
+    pub since: Option<String>,
+    /// `--before`: the same.
+    pub before: Option<String>,
+    /// `--limit`: how many are shown; `None` is the usual number.
+    pub limit: Option<u32>,
+    /// `--figure`: its name; `None` is the result itself.
+    pub figure: Option<String>,
+    /// `--last`: how many results of a configuration are looked at.
+    pub last: Option<u32>,
+    /// `--false-alarms`: the chance of one, as a share.
+    pub chance: Option<f64>,
+    /// `--keep-last`: how many results of each configuration stay.
+    pub keep_last: Option<u32>,
+    /// `--older-than`: an age.
+    pub older_than: Option<String>,
+    /// `--dry-run`: forget nothing.
+    pub dry_run: bool,
+    /// `--csv`: where an export goes.
+    pub csv: Option<PathBuf>,
+    /// `--json`: print a document.
+    pub json: bool,
+}
+
 /// The options of netserver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerArgs {

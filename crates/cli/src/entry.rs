@@ -3,7 +3,7 @@
 use crate::getopt::Argument;
 use crate::group::Group;
 use crate::kind::Kind;
-use crate::options::{SuiteOptions, compare, global, omni, report, server};
+use crate::options::{SuiteOptions, compare, global, history, omni, report, server};
 use crate::table::Row;
 
 /// One option as it is described.
@@ -78,6 +78,11 @@ pub(crate) fn compare() -> Vec<Entry> {
 /// The options of `netperf run`.
 pub(crate) fn versus() -> Vec<Entry> {
     compare::VERSUS.iter().map(Entry::new).collect()
+}
+
+/// The options of `netperf history`.
+pub(crate) fn history() -> Vec<Entry> {
+    history::TABLE.iter().map(Entry::new).collect()
 }
 
 /// netserver's options.

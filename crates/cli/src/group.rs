@@ -33,6 +33,8 @@ pub(crate) enum Group {
     Running,
     /// Logs, limits and privileges.
     Operations,
+    /// Which results of a history are meant.
+    History,
     /// About the program itself.
     About,
     /// Kept for old scripts.
@@ -41,7 +43,7 @@ pub(crate) enum Group {
 
 impl Group {
     /// All, in order.
-    pub(crate) const ALL: [Self; 17] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::Test,
         Self::Hosts,
         Self::Output,
@@ -57,6 +59,7 @@ impl Group {
         Self::Access,
         Self::Running,
         Self::Operations,
+        Self::History,
         Self::About,
         Self::Compatibility,
     ];
@@ -79,6 +82,7 @@ impl Group {
             Self::Access => "Access and limits",
             Self::Running => "Running",
             Self::Operations => "Operation as a service",
+            Self::History => "Results",
             Self::About => "About the program",
             Self::Compatibility => "Kept for old scripts",
         }

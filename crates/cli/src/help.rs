@@ -113,6 +113,31 @@ that failed.
     text
 }
 
+/// Everything about `netperf history`.
+pub(crate) fn history() -> String {
+    let mut text = "\
+Usage: netperf history add file [file ...]    keep results; - is standard input
+       netperf history list                   the newest results
+       netperf history show result            its document, byte for byte
+       netperf history trend                  a figure over time
+       netperf history change                 when it changed, and what else did
+       netperf history forget result ...      or --keep-last, or --older-than
+       netperf history export --csv file
+       netperf history check                  reads everything, tells what is damaged
+
+Keeps what netperf --json and --json-stream, iperf3 -J and flent wrote. A result is
+called by its number, or by six or more digits of its digest. Results that ask for
+the same are a configuration; trends and changes are those of one.
+
+  netperf -H db1 -t TCP_RR --json | netperf history add -
+  netperf history trend --test TCP_RR --host db1
+  netperf history change --since 90d
+"
+    .to_owned();
+    groups(&mut text, &entry::history());
+    text
+}
+
 /// Everything about netserver.
 pub(crate) fn netserver() -> String {
     let mut text = "\

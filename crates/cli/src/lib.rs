@@ -21,6 +21,7 @@ mod getopt;
 mod grammar;
 mod group;
 mod help;
+mod history;
 mod kind;
 mod long;
 mod operations;
@@ -39,9 +40,9 @@ use std::path::Path;
 
 pub use args::{
     AccessArgs, Args, CompareArgs, ComparisonArgs, ConfidenceArg, CpuArg, Ends, FlowsArgs,
-    GlobalArgs, HostArg, InterimArg, IoArgs, IterationsArg, JsonArg, Layout, Networks, OutputArg,
-    RateArg, RateArgs, ReportArgs, SeriesArgs, ServerArgs, SocketKindArg, TestArgs, TransportArg,
-    UntilArg, UntilArgs, VersusArgs, Ways,
+    GlobalArgs, HistoryArgs, HostArg, InterimArg, IoArgs, IterationsArg, JsonArg, Layout, Networks,
+    OutputArg, RateArg, RateArgs, ReportArgs, SeriesArgs, ServerArgs, SocketKindArg, TestArgs,
+    TransportArg, UntilArg, UntilArgs, VersusArgs, Ways,
 };
 pub use command::{
     CliError, Command, List, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,
@@ -49,6 +50,7 @@ pub use command::{
 pub use compare::{CompareCommand, VersusCommand, compare, is_compare, is_versus, versus};
 pub use config::Fault;
 pub use grammar::Direction;
+pub use history::{HistoryCommand, HistoryVerb, history, is_history};
 pub use long::{Misuse, Problem};
 pub use operations::{LogFormat, LogLevel, Operations, SandboxArg};
 pub use report::{ReportCommand, is_report, report};

@@ -94,7 +94,12 @@ fn shells_find_no_fault_in_their_completions() {
 
 #[test]
 fn groff_finds_no_fault_in_the_man_pages() {
-    for end in ["netperf.1", "netperf-report.1", "netserver.1"] {
+    for end in [
+        "netperf.1",
+        "netperf-report.1",
+        "netperf-history.1",
+        "netserver.1",
+    ] {
         let arguments = ["-man", "-ww", "-z", "-rLL=80n"];
         if let Some(said) = checked("groff", &arguments, &page(end)) {
             assert_eq!(said, "", "{end}");

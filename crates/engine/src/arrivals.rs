@@ -10,6 +10,8 @@ pub(crate) const SECOND: f64 = 1e9;
 pub struct Arrivals {
     /// The mean time between two.
     interval: f64,
+    /// When the first of constant ones is due.
+    phase: f64,
     /// How many were taken.
     taken: u64,
     /// When the next is due.
@@ -22,14 +24,28 @@ impl Arrivals {
     /// The times that a plan asks for.
     #[must_use]
     pub fn new(plan: &RatePlan) -> Self {
-        let interval = SECOND / plan.per_second;
+        Self::of_part(plan, 0, 1)
+    }
+
+    /// The times of one of so many parts, which share the rate evenly: constant ones take
+    /// turns, random ones know nothing of each other.
+    #[must_use]
+    pub fn of_part(plan: &RatePlan, part: u32, parts: u32) -> Self {
+        let interval = SECOND / plan.per_second * f64::from(parts.max(1));
+        let seed = plan.seed.unwrap_or(0);
         let mut random = match plan.arrival {
             Arrival::Constant => None,
-            Arrival::Poisson => Some(Random(plan.seed.unwrap_or(0))),
+            Arrival::Poisson if part == 0 => Some(Random(seed)),
+            // Seeds that lie beside each other would give one sequence, moved by a step.
+            Arrival::Poisson => Some(Random(Random(seed ^ (u64::from(part) << 32)).next())),
         };
-        let next = random.as_mut().map_or(0.0, |random| random.time(interval));
+        let phase = f64::from(part) * SECOND / plan.per_second;
+        let next = random
+            .as_mut()
+            .map_or(phase, |random| random.time(interval));
         Self {
             interval,
+            phase,
             taken: 0,
             next,
             random,
@@ -50,9 +66,14 @@ impl Arrivals {
         self.taken += 1;
         self.next = match &mut self.random {
             // Not added up: nothing drifts.
-            None => self.taken as f64 * self.interval,
+            None => self.phase + self.taken as f64 * self.interval,
             Some(random) => self.next + random.time(self.interval),
         };
+    }
+
+    /// None is due any more.
+    pub(crate) const fn end(&mut self) {
+        self.next = f64::INFINITY;
     }
 
     /// How many are due until then and were not taken; of random ones as many as are to be
@@ -166,6 +187,34 @@ mod tests {
         };
         assert_eq!(times(&seven, 50), times(&seven, 50));
         assert_ne!(times(&seven, 50), times(&eight, 50));
+    }
+
+    #[test]
+    fn parts_share_the_rate_and_constant_ones_take_turns() {
+        let plan = plan(1000.0, Arrival::Constant);
+        let firsts = [0, 1, 3].map(|part| {
+            let mut arrivals = Arrivals::of_part(&plan, part, 4);
+            let first = arrivals.next_due();
+            arrivals.take();
+            (first, arrivals.next_due())
+        });
+        let expected = [0, 1_000_000, 3_000_000].map(|first| (first, first + 4_000_000));
+        assert_eq!(firsts, expected);
+    }
+
+    #[test]
+    fn random_times_of_parts_know_nothing_of_each_other() {
+        let plan = plan(1000.0, Arrival::Poisson);
+        let mut seen = std::collections::BTreeSet::new();
+        for part in 0..100 {
+            let mut arrivals = Arrivals::of_part(&plan, part, 100);
+            for _ in 0..20 {
+                let before = arrivals.next_due();
+                arrivals.take();
+                // The same step of the generator would give the same gap.
+                assert!(seen.insert(arrivals.next_due() - before), "{part}");
+            }
+        }
     }
 
     #[test]

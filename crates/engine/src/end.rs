@@ -93,6 +93,14 @@ pub(crate) fn setup(
     setup
 }
 
+/// What one of so many flows of an end is to do: they share a rate.
+pub(crate) fn of_flow(plan: &EndPlan, flows: u32) -> EndPlan {
+    EndPlan {
+        rate: plan.rate.map(|rate| rate.of_each(flows)),
+        ..plan.clone()
+    }
+}
+
 /// Bytes per send of a byte stream that keeps to a rate: where nobody asked for a size, a send
 /// is what a thousandth of a second has, so that it is as even as it can be.
 fn evenly(plan: &EndPlan, size: u32, sends: Carries, largest: Option<u32>) -> u32 {

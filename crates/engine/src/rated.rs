@@ -16,11 +16,11 @@ use crate::workload::open::Ticker;
 
 /// How long before something is due a sleep ends; the rest is waited for awake, as no sleep
 /// ends to the microsecond.
-const AHEAD: u64 = 100_000;
+pub(crate) const AHEAD: u64 = 100_000;
 /// No sleep is longer, whatever it waits for.
 const LONGEST: u64 = 100_000_000;
 /// How much of the time that a sender was held up it makes up for, nanoseconds.
-const MADE_UP: u64 = 1_000_000_000;
+pub(crate) const MADE_UP: u64 = 1_000_000_000;
 
 /// Spaces what is sent evenly, by the amount that was sent so far: what was missed is made up
 /// for, up to a second of it.

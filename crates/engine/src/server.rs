@@ -102,7 +102,9 @@ impl Server {
             _ => None,
         };
         let largest = socket::largest_message(job.transport, &opened.socket, peer);
-        let setup = end::setup(&job.end, &opened, largest, sends, receives);
+        let flows = job.many.as_ref().map_or(1, |(flows, _)| *flows);
+        let end = end::of_flow(&job.end, flows);
+        let setup = end::setup(&end, &opened, largest, sends, receives);
         hold_back(&mut job, setup.send_size);
         let rings = end::rings(
             &job.end,

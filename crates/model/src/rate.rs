@@ -197,7 +197,7 @@ pub struct Paced {
     pub held_back: u64,
     /// Requests without a response when the run was over.
     pub unanswered: u64,
-    /// The most requests in flight at the same time.
+    /// The most requests in flight at the same time: of many flows, those of one thread.
     pub most_in_flight: u64,
     /// How late messages were sent.
     pub lateness: Lateness,
@@ -206,11 +206,29 @@ pub struct Paced {
     pub service: Option<Latency>,
 }
 
+impl RatePlan {
+    /// What each of so many flows keeps to, which share the rate.
+    #[must_use]
+    pub fn of_each(self, flows: u32) -> Self {
+        Self {
+            per_second: self.per_second / f64::from(flows.max(1)),
+            ..self
+        }
+    }
+}
+
 impl Paced {
     /// What was sent per second, in the unit of the rate; `None` when nothing could be.
     #[must_use]
     pub fn rate(&self) -> Option<f64> {
         (self.seconds > 0.0).then(|| count(self.sent) / self.seconds)
+    }
+
+    /// Takes in what another thread came to at the same time.
+    pub fn merge_beside(&mut self, other: &Self) {
+        let seconds = self.seconds.max(other.seconds);
+        self.merge(other);
+        self.seconds = seconds;
     }
 
     /// Takes in what another iteration came to.
@@ -321,8 +339,9 @@ fn is_short(plan: &TestPlan, asked: &RatePlan, paced: &Paced) -> bool {
             f64::from(end.send.size.unwrap_or(0)) * 8.0
         }
     };
+    let flows = plan.many.as_ref().map_or(1, |many| many.flows);
     let missing = count(paced.due.saturating_sub(paced.sent));
-    missing > message && count(paced.sent) < ENOUGH * count(paced.due)
+    missing > message * f64::from(flows) && count(paced.sent) < ENOUGH * count(paced.due)
 }
 
 /// Nanoseconds as microseconds, for reading.

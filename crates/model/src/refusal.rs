@@ -211,12 +211,10 @@ const fn carries_both(transport: TransportId) -> bool {
 }
 
 fn no_rate(plan: &TestPlan, end: &EndPlan, rate: &RatePlan) -> Option<&'static str> {
-    if plan.flow.connects {
-        return Some(CONNECTS);
-    }
-    if plan.many.is_some() {
+    if plan.flow.connects && plan.many.is_none() {
         return Some(
-            "not with --flows, --threads and what goes with them: one flow keeps to a rate",
+            "in tests that open a connection for every operation only with --flows, which says \
+             how many may be under way at the same time",
         );
     }
     if plan.flow.duplex.is_some() {
@@ -232,9 +230,12 @@ fn no_rate(plan: &TestPlan, end: &EndPlan, rate: &RatePlan) -> Option<&'static s
         return Some("not together with the other way to pace, -b");
     }
     if !is_often_enough(plan, end, rate) {
-        return Some("a message must be due every ten seconds at least: give a higher rate or -m");
+        return Some(
+            "a message must be due every ten seconds at least, on each flow: give a higher rate \
+             or -m",
+        );
     }
-    if plan.flow.is_request_response() {
+    if plan.flow.counts_transactions() {
         no_open_loop(plan, end, rate)
     } else {
         no_even_spacing(plan, end, rate)
@@ -255,7 +256,10 @@ fn is_often_enough(plan: &TestPlan, end: &EndPlan, rate: &RatePlan) -> bool {
             f64::from(end.send.size.unwrap_or(derived)) * 8.0
         }
     };
-    unit / rate.per_second <= SELDOM
+    // Connections are opened by whoever is free.
+    let share = plan.many.as_ref().filter(|_| !plan.flow.connects);
+    let flows = share.map_or(1, |many| many.flows);
+    unit / rate.of_each(flows).per_second <= SELDOM
 }
 
 /// Why requests cannot be sent at times of their own.
@@ -272,7 +276,9 @@ fn no_open_loop(plan: &TestPlan, end: &EndPlan, rate: &RatePlan) -> Option<&'sta
     if plan.local.socket.non_blocking {
         return Some("not with -B: it has a way of its own not to block");
     }
-    (!matches!(end.io.method, IoMethod::Blocking | IoMethod::Poll)).then_some(
+    // Threads with flows wait for both in any case.
+    let waits = plan.many.is_some() || matches!(end.io.method, IoMethod::Blocking | IoMethod::Poll);
+    (!waits).then_some(
         "it waits for the time and the response at once: with --io blocking or poll at this end",
     )
 }

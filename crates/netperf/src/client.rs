@@ -4,6 +4,7 @@ mod compare;
 mod control;
 mod facts;
 mod failure;
+mod history;
 mod hosts;
 mod interim;
 mod list;
@@ -44,6 +45,9 @@ pub fn main(argv: &[OsString]) -> ExitCode {
     }
     if netperf_cli::is_versus(argv) {
         return versus::main(argv);
+    }
+    if netperf_cli::is_history(argv) {
+        return history::main(argv);
     }
     let selectors = names();
     let around = Surroundings {

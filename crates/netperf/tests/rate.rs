@@ -353,19 +353,19 @@ fn what_cannot_keep_to_a_rate_is_refused() {
     for (words, why) in [
         (
             ["-t", "TCP_CRR"].as_slice(),
-            "not in tests that open a connection for every operation",
+            "in tests that open a connection for every operation only with --flows",
         ),
         (
             &["-t", "TCP_CC"],
-            "not in tests that open a connection for every operation",
+            "in tests that open a connection for every operation only with --flows",
         ),
         (
             &["-t", "TCP_RR", "--", "-b", "4"],
             "leave out the burst (-- -b)",
         ),
         (
-            &["-t", "TCP_RR", "--flows", "2"],
-            "many flows keep to no rate",
+            &["-t", "TCP_STREAM", "--flows", "1000", "--rate", "1k"],
+            "every ten seconds at least, on each flow",
         ),
         (
             &["-t", "TCP_RR", "--io", "epoll"],

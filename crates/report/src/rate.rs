@@ -35,7 +35,7 @@ pub(crate) static RATE: &[Selector] = &[
         "requests without a response when the run was over, all iterations"),
     row("MOST_IN_FLIGHT", ["Most", "Requests", "In", "Flight"], "requests", "%d", 0, Need::Nothing,
         |v| came(v, |paced| whole(paced.most_in_flight)),
-        "the most requests in flight at the same time, all iterations"),
+        "the most requests in flight at the same time, all iterations; of many flows those of one thread"),
 ];
 
 fn plan(view: &View<'_>, value: impl Fn(&RatePlan) -> Value) -> Value {

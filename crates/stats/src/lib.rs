@@ -7,6 +7,7 @@ pub mod moments;
 pub mod precision;
 mod ranks;
 pub mod shape;
+pub mod shift;
 pub mod steady;
 pub mod testing;
 pub mod until;

@@ -55,6 +55,10 @@ const HOUSE: &[(&str, May)] = &[
             "netperf-web",
         ]),
     ),
+    (
+        "netperf-history",
+        May::Only(&["netperf-campaign", "netperf-stats", "netperf-web"]),
+    ),
     ("netperf", May::All),
     // Development only.
     ("netperf-testkit", May::All),

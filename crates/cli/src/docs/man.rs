@@ -92,6 +92,55 @@ pub(super) fn report() -> String {
     page.text
 }
 
+/// `netperf-history.1`.
+pub(super) fn history() -> String {
+    let mut page = Man::new(
+        "NETPERF\\-HISTORY",
+        "netperf\\-history",
+        "keep results of network benchmarks, and ask what changed",
+    );
+    page.synopsis(
+        ".B netperf history\n.RB { add | list | show | trend | change | forget | export | check }\n\
+         .RI [ file \" ...\" | result \" ...\" ]\n.RI [ options ]\n",
+    );
+    page.section("DESCRIPTION");
+    page.text(
+        "netperf history keeps results in an embedded database: every document byte for \
+         byte, its figures, and what it was measured under. It lists them, shows a figure \
+         over time, and finds when it changed its level and which facts about hosts, \
+         programs and options differ between before and after.",
+    );
+    page.text(
+        "A file to add is what netperf(1) printed with --json or --json-stream, what \
+         iperf3(1) printed with -J, or what flent(1) wrote; a folder stands for all its \
+         results, and - for standard input. The same bytes are one result, however often \
+         they are added. A result is called by its number, or by six or more digits of its \
+         digest. What is reported as saved is on the disk.",
+    );
+    page.section("OPTIONS");
+    page.options(&entry::history());
+    page.section("EXIT STATUS");
+    page.item("0", "It is done.");
+    page.item(
+        "1",
+        "The store failed or is damaged, or something could not be written.",
+    );
+    page.item(
+        "2",
+        "The command line was wrong, a file cannot be read or is no result, or there is no \
+         such history or result; one line on standard error says which and why. Other \
+         files are added all the same.",
+    );
+    page.section("EXAMPLES");
+    page.example("netperf -H db1 -t TCP_RR --json | netperf history add -");
+    page.example("netperf history trend --test TCP_RR --host db1");
+    page.example("netperf history change --since 90d");
+    page.example("netperf history forget --older-than 2y --dry-run");
+    page.section("SEE ALSO");
+    page.text("netperf(1), netperf-report(1)");
+    page.text
+}
+
 /// `netserver.1`.
 pub(super) fn netserver() -> String {
     let mut page = Man::new(
@@ -198,7 +247,7 @@ fn ending(page: &mut Man) {
     page.example("netperf --host server --test tcp_rr --request-size 1,64K");
     page.example("netperf -H server -t TCP_RR -l 5 -- -r 1,64K -k THROUGHPUT,P99_LATENCY");
     page.section("SEE ALSO");
-    page.text("netserver(1), netperf-report(1)");
+    page.text("netserver(1), netperf-report(1), netperf-history(1)");
 }
 
 /// A page as it grows.

@@ -28,6 +28,7 @@ pub fn pages(selectors: &[&str]) -> Vec<Page> {
     vec![
         page("docs/man/netperf.1", man::netperf()),
         page("docs/man/netperf-report.1", man::report()),
+        page("docs/man/netperf-history.1", man::history()),
         page("docs/man/netserver.1", man::netserver()),
         page("docs/completions/netperf.bash", bash::script(selectors)),
         page("docs/completions/_netperf", zsh::script(selectors)),

@@ -4,6 +4,7 @@ mod access;
 pub(crate) mod compare;
 pub(crate) mod flows;
 pub(crate) mod global;
+pub(crate) mod history;
 mod io;
 mod keepalive;
 pub(crate) mod link;

@@ -21,8 +21,9 @@ pub(super) const RATE: Opt = Opt::without_letter(
      request/response tests it counts requests: they are sent when they are due, whether or \
      not earlier responses have come, and the latency counts from when a request was due. In \
      tests that send one way it counts bits, or with pps behind it the messages of transports \
-     that keep them whole (20kpps): they are spaced evenly by the end that sends. netperf \
-     says so when it could not keep to the rate.",
+     that keep them whole (20kpps): they are spaced evenly by the end that sends. Many flows \
+     (--flows) share the rate, and tests that open a connection each time take it with flows \
+     alone. netperf says so when it could not keep to the rate.",
 );
 
 pub(super) const ARRIVAL: Opt = Opt::without_letter(

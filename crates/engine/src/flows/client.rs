@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{
-    Address, CpuUsage, EndSetup, Family, Flows, Hosts, Latency, Limit as LimitPlan, Many, Tally,
-    TestId, TestPlan, Window, Workers,
+    Address, CpuUsage, EndSetup, Family, Flows, Hosts, Latency, Limit as LimitPlan, Many, Paced,
+    Tally, TestId, TestPlan, Window, Workers,
 };
 use netperf_os::{SockAddr, Socket, bell};
 use netperf_transport::io::Discarding;
@@ -82,7 +82,13 @@ impl<'a> Crowd<'a> {
         let largest = socket::largest_message(plan.transport, &opened.socket, peer);
         socket::set_extras(&opened.socket, &plan.local.socket, socket::Side::Asks)
             .map_err(refused)?;
-        let setup = end::setup(&plan.local, &opened, largest, sends, receives);
+        let setup = end::setup(
+            &end::of_flow(&plan.local, many.flows),
+            &opened,
+            largest,
+            sends,
+            receives,
+        );
         let local = local_address(plan, hosts, family);
         let chosen = plan.transport.is_inet() && !local.ip().is_unspecified();
         Ok(Self {
@@ -181,7 +187,9 @@ impl<'a> Crowd<'a> {
         series: Option<&'r Watched>,
     ) -> Common<'r> {
         let flow = self.plan.flow;
-        let work = if flow.is_request_response() {
+        let work = if flow.is_request_response() && self.plan.local.rate.is_some() {
+            Work::AskAtTimes
+        } else if flow.is_request_response() {
             Work::Ask {
                 burst: to_usize(self.plan.burst),
             }
@@ -195,6 +203,7 @@ impl<'a> Crowd<'a> {
             counts,
             workers: &self.workers,
             work,
+            flows: self.many.flows,
             end: &self.plan.local,
             setup: &self.setup,
             transport: self.plan.transport,
@@ -329,6 +338,7 @@ impl<'a> Crowd<'a> {
             (cpu, None),
         );
         result.crew = Some(crew::crew(&self.workers, self.threads));
+        result.paced = paced(reports);
         Ok(Run {
             result,
             elapsed: elapsed.as_secs_f64(),
@@ -385,6 +395,14 @@ fn window(reports: &[Report]) -> Window {
     }
     window.seconds /= f64::from(workers.max(1));
     window
+}
+
+/// What keeping to a rate came to in all threads; `None` where nobody did.
+pub(super) fn paced(reports: &[Report]) -> Option<Paced> {
+    let mut each = reports.iter().filter_map(|report| report.paced.as_ref());
+    let mut all = each.next()?.clone();
+    each.for_each(|more| all.merge_beside(more));
+    Some(all)
 }
 
 fn latency(reports: &[Report]) -> Option<Latency> {

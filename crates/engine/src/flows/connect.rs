@@ -403,5 +403,9 @@ fn go_on<E: Moves, R: Keeps>(
     counter.free.push(token);
 }
 
+mod rated;
+
+pub(super) use rated::{Opening, dial_at_times};
+
 #[cfg(test)]
 mod tests;

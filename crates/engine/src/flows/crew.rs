@@ -1,19 +1,21 @@
 //! The threads of one end, from their start to their reports.
 
 use netperf_measure::{clock, cpu};
-use netperf_model::{Crew, EndPlan, EndSetup, IoMethod, TransportId, Workers};
+use netperf_model::{Crew, EndPlan, EndSetup, IoMethod, RateUnit, TransportId, Workers};
 use netperf_os::events::Watch;
 use netperf_transport::meeting::OnSocket;
 use netperf_transport::socket;
 
 use super::Kind;
+use super::calendar::Calendar;
 use super::ends::Ends;
 use super::flow::Flow;
 use super::loops::{self, By, Moves};
 use super::poller::{Alone, Poller, Spinning, Together};
 use super::shared::{Shared, Stage};
-use super::turns::{self, Turns};
+use super::turns::{self, Spaced, Turns};
 use super::worker::{Desk, Keeps, Report};
+use crate::arrivals::Arrivals;
 use crate::end::{self, Rings};
 use crate::error::{EngineError, Operation};
 use crate::finish::Drained;
@@ -28,6 +30,8 @@ use crate::stop::{Ended, Lost};
 pub(super) enum Work {
     /// netperf's end of request/response, with this many extra requests in flight.
     Ask { burst: usize },
+    /// The same with requests that are sent when they are due.
+    AskAtTimes,
     /// netserver's.
     Answer,
     /// Send.
@@ -43,6 +47,8 @@ pub(super) struct Common<'a> {
     pub(super) counts: &'a [Counts],
     pub(super) workers: &'a Workers,
     pub(super) work: Work,
+    /// How many flows there are in all threads.
+    pub(super) flows: u32,
     pub(super) end: &'a EndPlan,
     pub(super) setup: &'a EndSetup,
     pub(super) transport: TransportId,
@@ -213,6 +219,39 @@ impl<'a> Common<'a> {
         })
     }
 
+    /// Whose turn it is in a thread, where that is not always everybody.
+    pub(super) fn turns(self, index: u32, flows: usize) -> Turns {
+        let turns = Turns::new(turns::paced(self.end), flows);
+        let rate = self
+            .end
+            .rate
+            .filter(|rate| self.work == Work::Push && rate.unit != RateUnit::Transactions);
+        turns.spaced(rate.map(|rate| {
+            let size = self.setup.send_size.unwrap_or(1);
+            let each = rate.of_each(self.flows);
+            Spaced::new(each, flows, (index, self.threads(), self.flows), size)
+        }))
+    }
+
+    /// When the requests of a thread are due, where they are at times of their own.
+    fn calendar(self, index: u32, flows: usize) -> Option<Calendar> {
+        let rate = self.end.rate.filter(|_| self.work == Work::AskAtTimes)?;
+        let arrivals = Calendar::of_flows(&rate, self.flows, index, self.threads());
+        let calendar = Calendar::new(arrivals, flows);
+        calendar.show(self.live);
+        Some(calendar)
+    }
+
+    /// When the connections of a thread are opened, where that is at times of their own: by
+    /// whichever flow is free.
+    pub(super) fn openings(self, index: u32, flows: usize) -> Option<Calendar> {
+        let rate = self.end.rate?;
+        let arrivals = Arrivals::of_part(&rate, index, self.threads());
+        let calendar = Calendar::new(vec![arrivals], flows);
+        calendar.show(self.live);
+        Some(calendar)
+    }
+
     /// Buffers of a thread, made by it, so that they lie in its CPU's memory.
     pub(super) fn rings(self) -> Result<Rings, EngineError> {
         let bulk = matches!(self.work, Work::Push | Work::Pull);
@@ -252,7 +291,9 @@ impl<E: Moves> Part<'_, E> {
         ends: &impl Ends<E>,
     ) -> Result<Report, EngineError> {
         // Who waits for turns must be woken for them.
-        let alone = self.endpoints.len() == 1 && turns::paced(self.common.end).is_none();
+        let end = self.common.end;
+        let keeps_time = turns::paced(end).is_some() || end.rate.is_some();
+        let alone = self.endpoints.len() == 1 && !keeps_time;
         match self.common.end.io.method {
             IoMethod::Poll if alone => self.run::<Alone<true>, R>(share, ends),
             IoMethod::Poll => self.run::<Spinning, R>(share, ends),
@@ -282,7 +323,7 @@ impl<E: Moves> Part<'_, E> {
         let mark = desk.recorder().begin();
         let in_flight = match common.work {
             Work::Ask { burst } => burst + 1,
-            Work::Answer | Work::Push | Work::Pull => 0,
+            Work::AskAtTimes | Work::Answer | Work::Push | Work::Pull => 0,
         };
         let first = endpoints.first();
         let segment_size =
@@ -294,21 +335,25 @@ impl<E: Moves> Part<'_, E> {
             .collect();
         let watch = match common.work {
             Work::Push => Watch::Write,
-            Work::Ask { .. } | Work::Answer | Work::Pull => Watch::Read,
+            Work::Ask { .. } | Work::AskAtTimes | Work::Answer | Work::Pull => Watch::Read,
         };
         let fds = flows.iter().map(|flow| flow.endpoint.fd());
         let mut poller = P::new(fds, watch, &shared.chime).map_err(Operation::Create.failed())?;
         common.show(index, &flows);
+        let mut turns = common.turns(index, flows.len());
+        let mut calendar = common.calendar(index, flows.len());
         if !shared.ready() {
             return Ok(desk.report(Ended::Lost(Lost::ControlEnded), &mut flows));
         }
-        let mut turns = Turns::new(turns::paced(common.end), flows.len());
+        turns.begin();
         let by = By {
             poller: &mut poller,
             turns: &mut turns,
         };
         desk.begin();
-        let looped = looped(common.work, &mut flows, by, &mut rings, &mut desk);
+        let work = (common.work, calendar.as_mut());
+        let looped = looped(work, &mut flows, by, &mut rings, &mut desk);
+        let spaced = turns.came_to(desk.tally.bytes_sent, desk.tally.send_calls);
         drop(poller);
         if let Some(watched) = common.series {
             watched.release(index);
@@ -321,6 +366,10 @@ impl<E: Moves> Part<'_, E> {
         let tells = common.closes && !shared.is_lost();
         let left = ends.end(endpoints, shared, tells);
         let left = left.map_err(Operation::Receive.failed())?;
+        report.paced = spaced;
+        if let Some(calendar) = calendar {
+            report.keep(calendar);
+        }
         report.drained = left.drained.unwrap_or(Drained::Closed);
         report.marks = left.marks;
         report.facts = left.facts;
@@ -334,7 +383,7 @@ impl<E: Moves> Part<'_, E> {
 
 /// The loop that the work asks for.
 fn looped<E: Moves, P: Poller, R: Keeps>(
-    work: Work,
+    (work, calendar): (Work, Option<&mut Calendar>),
     flows: &mut [Flow<E, R::Mark>],
     mut by: By<'_, P>,
     rings: &mut Rings,
@@ -347,6 +396,15 @@ fn looped<E: Moves, P: Poller, R: Keeps>(
         Work::Ask { burst } => {
             let rings: (&mut Ring, &mut Ring) = (needed(send)?, needed(recv)?);
             loops::ask(flows, by, rings, burst, desk).map_err(Operation::Receive.failed())
+        }
+        Work::AskAtTimes => {
+            let rings: (&mut Ring, &mut Ring) = (needed(send)?, needed(recv)?);
+            let Some(calendar) = calendar else {
+                // Who comes here has one.
+                return Ok(Ended::Complete);
+            };
+            loops::ask_at_times(flows, by, rings, calendar, desk)
+                .map_err(Operation::Receive.failed())
         }
         Work::Answer => {
             let rings: (&mut Ring, &mut Ring) = (needed(recv)?, needed(send)?);

@@ -471,8 +471,12 @@ fn push_once<E: Moves, P: Poller, R: Keeps>(
                 flow.counts.bytes_sent += count as u64;
                 desk.tally.bytes_sent += count as u64;
                 desk.tally.send_calls += flow.endpoint.messages_sent(count);
+                by.turns.did(token, count);
             }
-            Step::Dropped => desk.tally.failed_sends += 1,
+            Step::Dropped => {
+                desk.tally.failed_sends += 1;
+                by.turns.did(token, room);
+            }
             Step::Blocked => {}
             Step::End => {
                 *ended = Ended::ByPeer;
@@ -534,6 +538,10 @@ pub(super) fn pull<E: Moves, P: Poller, R: Keeps>(
     }
     Ok(Ended::ByPeer)
 }
+
+mod rated;
+
+pub(super) use rated::ask_at_times;
 
 #[cfg(test)]
 mod tests;

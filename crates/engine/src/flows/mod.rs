@@ -5,6 +5,7 @@
 //! all of them together, says which stage of the run it is, and watches the control
 //! connection meanwhile. A stage is one byte that every thread looks at in every round.
 
+mod calendar;
 pub mod client;
 mod close;
 mod conductor;
@@ -122,10 +123,6 @@ fn of_kind(plan: &TestPlan, kind: Kind) -> Option<&'static str> {
             "are no datagrams that only netserver sends",
         ),
         (
-            netperf_model::rate::asked(plan).is_some(),
-            "keep to no rate: leave out --rate",
-        ),
-        (
             datagrams && plan.recv_timeout.is_some(),
             "wait for every response: leave out -e",
         ),
@@ -152,7 +149,7 @@ fn of_kind(plan: &TestPlan, kind: Kind) -> Option<&'static str> {
 }
 
 /// What flows can be asked for besides, at either end.
-const KNOWN: [Feature; 11] = [
+const KNOWN: [Feature; 12] = [
     Feature::Poll,
     Feature::Epoll,
     Feature::Discard,
@@ -163,6 +160,7 @@ const KNOWN: [Feature; 11] = [
     Feature::Mark,
     Feature::Pages,
     Feature::Series,
+    Feature::Rate,
     Feature::Pacing,
 ];
 

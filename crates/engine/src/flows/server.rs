@@ -18,8 +18,8 @@ use netperf_transport::socket::{self, Side};
 use netperf_transport::tcp::Tcp;
 use netperf_transport::udp::{Aimed, Udp};
 
-use super::client::facts;
-use super::conductor::{Score, conduct};
+use super::client::{facts, paced};
+use super::conductor::{Conducted, Score, conduct};
 use super::crew::{self, Common, Work};
 use super::ends::{Connections, Datagrams, Ends};
 use super::flow::shares;
@@ -63,6 +63,7 @@ pub(crate) fn run(
         counts: &counts,
         workers: &workers,
         work: work(job),
+        flows,
         end: &job.end,
         setup,
         transport: job.transport,
@@ -102,17 +103,7 @@ pub(crate) fn run(
     if let Some(error) = broke {
         return Err(error);
     }
-    let abandoned = reports
-        .iter()
-        .any(|report| report.ended == Ended::Abandoned);
-    // Nothing came in the time that netserver waited for the end.
-    let in_vain = if job.flow.connects {
-        conducted.idle
-    } else if abandoned && !only_sends(job) {
-        PAD
-    } else {
-        Duration::ZERO
-    };
+    let in_vain = in_vain(job, &reports, &conducted);
     let elapsed = sampled.saturating_sub(in_vain);
     let cpu = end::usage(meter?.as_ref(), sampled, elapsed)?;
     let mut tally = Tally::default();
@@ -128,8 +119,23 @@ pub(crate) fn run(
         (cpu, None),
     );
     result.crew = Some(crew::crew(&workers, threads));
+    result.paced = paced(&reports);
     result.series = common.series.map(Watched::series);
     Ok(result)
+}
+
+/// How long nothing came while netserver waited for the end.
+fn in_vain(job: &ServerJob, reports: &[Report], conducted: &Conducted) -> Duration {
+    let abandoned = reports
+        .iter()
+        .any(|report| report.ended == Ended::Abandoned);
+    if job.flow.connects {
+        conducted.idle
+    } else if abandoned && !only_sends(job) {
+        PAD
+    } else {
+        Duration::ZERO
+    }
 }
 
 /// Whatever netperf's end does, netserver's does the rest.

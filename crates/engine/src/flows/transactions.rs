@@ -12,7 +12,7 @@ use netperf_os::{SockAddr, Socket};
 use netperf_transport::meeting::Gate;
 use netperf_transport::socket;
 
-use super::connect::{Counter, Dialled, Slot, dial, serve};
+use super::connect::{Counter, Dialled, Opening, Slot, dial, dial_at_times, serve};
 use super::crew::Common;
 use super::flow::Flow;
 use super::loops::{By, Moves};
@@ -60,16 +60,24 @@ pub(super) fn asks<E: Moves>(
     dialling: &Dialling<'_, E>,
     shares: &[u64],
 ) -> Result<Report, EngineError> {
-    part(
-        common,
+    let mut calendar = common.openings(index, shares.len());
+    let mut opening = calendar.as_mut().map(|calendar| Opening {
+        calendar,
+        free: (0..shares.len()).collect(),
+        left: shares.iter().copied().fold(0, u64::saturating_add),
+        held: false,
+    });
+    let asks = Asks {
+        dialling,
         index,
-        shares,
-        Asks {
-            dialling,
-            index,
-            threads: common.threads(),
-        },
-    )
+        threads: common.threads(),
+        opening: opening.as_mut(),
+    };
+    let mut report = part(common, index, shares, asks)?;
+    if let Some(calendar) = calendar {
+        report.keep(calendar);
+    }
+    Ok(report)
 }
 
 /// netserver's part: with room for so many connections at the same time.
@@ -159,6 +167,8 @@ struct Asks<'d, 'a, E> {
     dialling: &'d Dialling<'a, E>,
     index: u32,
     threads: u32,
+    /// When connections are opened, where that is at times of their own.
+    opening: Option<&'d mut Opening<'a>>,
 }
 
 impl<E> Asks<'_, '_, E> {
@@ -172,12 +182,13 @@ impl<E> Asks<'_, '_, E> {
 
 impl<E: Moves> Does<E> for Asks<'_, '_, E> {
     fn run<P: Poller, R: Keeps>(
-        self,
+        mut self,
         flows: &mut [Flow<Slot<E>, R::Mark>],
         by: &mut By<'_, P>,
         exchange: Exchange<'_>,
         desk: &mut Desk<'_, R>,
     ) -> Result<Ended, EngineError> {
+        let opening = self.opening.take();
         let ports = part_of(self.dialling.plan.port_range, self.index, self.threads);
         let mut dialler = Dialler::new(self.dialling.local, self.to(0), ports);
         let once = |place: usize| self.dialling.once(&mut dialler, self.to(place));
@@ -187,7 +198,10 @@ impl<E: Moves> Does<E> for Asks<'_, '_, E> {
         } else {
             port_is_taken
         };
-        let ended = dial(flows, by, exchange, once, again, desk);
+        let ended = match opening {
+            Some(opening) => dial_at_times(flows, by, exchange, once, again, (opening, desk)),
+            None => dial(flows, by, exchange, once, again, desk),
+        };
         ended.map_err(Operation::Connect.failed())
     }
 }

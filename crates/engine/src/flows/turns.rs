@@ -7,12 +7,18 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{EndPlan, PacePlan};
 
+pub(super) use self::spaced::Spaced;
 use crate::prelude::MADE_UP;
+
+mod spaced;
 
 /// The turns of a worker's flows. Each flow has a grid of its own, so that flows which
 /// begin together do not stay in step by our doing.
 #[derive(Debug)]
-pub(super) struct Turns(Option<Paced>);
+pub(super) struct Turns {
+    paced: Option<Paced>,
+    spaced: Option<Spaced>,
+}
 
 #[derive(Debug)]
 struct Paced {
@@ -38,35 +44,72 @@ pub(super) fn paced(plan: &EndPlan) -> Option<PacePlan> {
 impl Turns {
     /// For so many flows; without a pace it is always everybody's turn.
     pub(super) fn new(pace: Option<PacePlan>, flows: usize) -> Self {
-        Self(pace.map(|plan| {
+        let paced = pace.map(|plan| {
+            let grid = Grid {
+                left: plan.burst,
+                next: None,
+            };
             Paced {
                 plan,
-                flows: vec![
-                    Grid {
-                        left: plan.burst,
-                        next: None,
-                    };
-                    flows
-                ]
-                .into_boxed_slice(),
+                flows: vec![grid; flows].into_boxed_slice(),
                 waiting: BinaryHeap::with_capacity(flows),
             }
-        }))
+        });
+        Self {
+            paced,
+            spaced: None,
+        }
+    }
+
+    /// The same for flows that keep to a rate besides, where they do.
+    pub(super) fn spaced(self, spaced: Option<Spaced>) -> Self {
+        Self { spaced, ..self }
+    }
+
+    /// The run begins.
+    pub(super) fn begin(&mut self) {
+        if let Some(spaced) = &mut self.spaced {
+            spaced.begin();
+        }
+    }
+
+    /// What keeping to a rate came to; `None` where nobody did.
+    pub(super) fn came_to(&self, bytes: u64, messages: u64) -> Option<netperf_model::Paced> {
+        self.spaced
+            .as_ref()
+            .map(|spaced| spaced.paced(bytes, messages))
     }
 
     /// Whether a flow may begin an operation now. Where not, [`Turns::due`] names it later.
     #[inline]
     pub(super) fn may(&mut self, token: usize) -> bool {
-        match &mut self.0 {
+        // Asking about a rate takes nothing away.
+        if let Some(spaced) = &mut self.spaced {
+            if !spaced.may(token) {
+                return false;
+            }
+        }
+        match &mut self.paced {
             None => true,
             Some(paced) => paced.may(token),
+        }
+    }
+
+    /// A flow has sent so many bytes.
+    #[inline]
+    pub(super) fn did(&mut self, token: usize, bytes: usize) {
+        if let Some(spaced) = &mut self.spaced {
+            spaced.did(token, bytes);
         }
     }
 
     /// A flow whose turn has come, or any that waits when `all` are to come.
     #[inline]
     pub(super) fn due(&mut self, all: bool) -> Option<usize> {
-        let paced = self.0.as_mut()?;
+        if let Some(token) = self.spaced.as_mut().and_then(|spaced| spaced.due(all)) {
+            return Some(token);
+        }
+        let paced = self.paced.as_mut()?;
         let Reverse((at, token)) = paced.waiting.peek()?;
         let token = (all || at.left().is_zero()).then_some(*token)?;
         paced.waiting.pop();
@@ -76,8 +119,15 @@ impl Turns {
     /// The time until the next turn, where anybody waits for one.
     #[inline]
     pub(super) fn next(&self) -> Option<Duration> {
-        let Reverse((at, _)) = self.0.as_ref()?.waiting.peek()?;
-        Some(at.left())
+        let spaced = self.spaced.as_ref().and_then(Spaced::next);
+        let paced = self.paced.as_ref().and_then(|paced| {
+            let Reverse((at, _)) = paced.waiting.peek()?;
+            Some(at.left())
+        });
+        match (spaced, paced) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
     }
 }
 

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::latency::Watch;
-use netperf_model::{FlowCounts, Latency, Tally};
+use netperf_model::{FlowCounts, Latency, Paced, Tally};
 use netperf_transport::meeting::EndMark;
 use netperf_transport::socket::Facts;
 
+use super::calendar::Calendar;
 use super::flow::Flow;
 use super::shared::{Shared, Stage};
 use crate::error::EngineError;
@@ -145,6 +146,12 @@ impl<'a, R: Keeps> Desk<'a, R> {
         &mut self.recorders[self.part]
     }
 
+    /// Whether what happens now is in the part that counts.
+    #[inline]
+    pub(super) fn counts(&self) -> bool {
+        self.part == COUNTED
+    }
+
     /// For others to see how far it has come.
     #[inline]
     pub(super) fn publish(&self) {
@@ -205,6 +212,7 @@ impl<'a, R: Keeps> Desk<'a, R> {
             flows: flows.iter().map(count).collect(),
             starts: self.starts,
             latency: self.recorders[COUNTED].kept(),
+            paced: None,
             over,
             closed: over,
             drained: Drained::Closed,
@@ -226,6 +234,15 @@ impl<'a, R: Keeps> Desk<'a, R> {
     }
 }
 
+impl Report {
+    /// What became of requests that were sent when they were due.
+    pub(super) fn keep(&mut self, calendar: Calendar) {
+        let (latency, paced) = calendar.balance();
+        self.latency = Some(latency);
+        self.paced = Some(paced);
+    }
+}
+
 /// What a worker came to.
 #[derive(Debug)]
 pub(super) struct Report {
@@ -236,6 +253,8 @@ pub(super) struct Report {
     pub(super) flows: Vec<FlowCounts>,
     pub(super) starts: Starts,
     pub(super) latency: Option<Latency>,
+    /// What keeping to a rate came to.
+    pub(super) paced: Option<Paced>,
     /// When the loop was over.
     pub(super) over: Moment,
     /// When its connections were at their end.

@@ -119,7 +119,7 @@ fn unreadable(name: &str, error: &std::io::Error) -> Failure {
 }
 
 /// The files of a folder that may be results, by name.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let name = folder.to_string_lossy();
     let listed = std::fs::read_dir(folder).map_err(|error| unreadable(&name, &error))?;
     let paths = listed.map(|entry| entry.map(|entry| entry.path()));

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assert_no_alloc::{AllocDisabler, assert_no_alloc};
-use netperf_model::{PacePlan, Tally};
+use netperf_model::{Arrival, PacePlan, RatePlan, RateUnit, Tally};
 use netperf_os::{Domain, Socket, Type};
 use netperf_transport::tcp::Tcp;
 
 use super::*;
+use crate::flows::calendar::Calendar;
 use crate::flows::flow::shares;
 use crate::flows::poller::{Alone, Spinning, Together};
 use crate::flows::shared::Shared;
+use crate::flows::turns::Spaced;
 use crate::flows::worker::Report;
 use crate::live::{Counts, Live};
 use crate::record::{Kept, Off};
@@ -24,9 +26,14 @@ static ALLOCATOR: AllocDisabler = AllocDisabler;
 /// What one end does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    Ask { burst: usize },
+    Ask {
+        burst: usize,
+    },
+    /// At 20,000 requests a second.
+    AskAtTimes,
     Answer,
     Push,
+    PushEvenly,
     Pull,
 }
 
@@ -65,17 +72,33 @@ fn end<P: Poller, R: Keeps>(
             Flow::new(Tcp(socket), left, 4, mark)
         })
         .collect();
-    let watch = if role == Role::Push {
+    let watch = if matches!(role, Role::Push | Role::PushEvenly) {
         Watch::Write
     } else {
         Watch::Read
     };
     let fds = flows.iter().map(|flow| flow.endpoint.fd());
     let mut poller = P::new(fds, watch, &shared.chime).unwrap();
-    let mut turns = Turns::new(pace, flows.len());
+    // Sends that are even: of a byte stream 300 gigabits a second, so that the test is quick.
+    let rate = |per_second, unit| RatePlan {
+        per_second,
+        unit,
+        arrival: Arrival::Poisson,
+        seed: None,
+    };
+    let spaced = (role == Role::PushEvenly).then(|| {
+        let rate = rate(3e11, RateUnit::Bits);
+        Spaced::new(rate, flows.len(), (0, 1, 3), 300_000)
+    });
+    let mut turns = Turns::new(pace, flows.len()).spaced(spaced);
+    let requests = rate(20_000.0, RateUnit::Transactions);
+    let all = u32::try_from(flows.len()).unwrap();
+    let arrivals = Calendar::of_flows(&requests, all, 0, 1);
+    let mut calendar = Calendar::new(arrivals, flows.len());
     // Messages that do not fit into a socket at once.
     let (mut first, mut second) = (ring(300_000), ring(70));
     desk.begin();
+    turns.begin();
     let ended = assert_no_alloc(|| {
         let (flows, desk) = (&mut flows, &mut desk);
         let by = &mut By {
@@ -84,12 +107,21 @@ fn end<P: Poller, R: Keeps>(
         };
         match role {
             Role::Ask { burst } => ask(flows, by, (&mut first, &mut second), burst, desk),
+            Role::AskAtTimes => {
+                ask_at_times(flows, by, (&mut first, &mut second), &mut calendar, desk)
+            }
             Role::Answer => answer(flows, by, (&mut first, &mut second), desk),
-            Role::Push => push(flows, by, &mut first, desk),
+            Role::Push | Role::PushEvenly => push(flows, by, &mut first, desk),
             Role::Pull => pull(flows, by, &mut first, desk),
         }
     });
-    desk.report(ended.unwrap(), &mut flows)
+    let spaced = turns.came_to(desk.tally.bytes_sent, desk.tally.send_calls);
+    let mut report = desk.report(ended.unwrap(), &mut flows);
+    report.paced = spaced;
+    if role == Role::AskAtTimes {
+        report.keep(calendar);
+    }
+    report
 }
 
 fn both<P: Poller, R: Keeps + 'static>(
@@ -150,6 +182,36 @@ fn every_request_is_answered_and_counted_on_its_flow_at_both_ends() {
         assert_eq!(asked.latency.unwrap().count, 100);
         assert_eq!(asked.starts.flows, 3);
     }
+}
+
+#[test]
+fn requests_that_are_sent_when_they_are_due_are_all_answered_and_in_the_account() {
+    let roles = (Role::AskAtTimes, Role::Answer);
+    let (asked, answered) = both::<Together, Off>(roles, 3, Some(100));
+    assert_eq!((exchanged(&asked), exchanged(&answered)), (100, 100));
+    let each: Vec<u64> = asked.flows.iter().map(|flow| flow.transactions).collect();
+    assert_eq!(each, [34, 33, 33]);
+    let paced = asked.paced.unwrap();
+    assert_eq!((paced.due, paced.sent, paced.unanswered), (100, 100, 0));
+    assert_eq!(
+        (asked.latency.unwrap().count, paced.lateness.count()),
+        (100, 100)
+    );
+    let (asked, _) = both::<Spinning, Off>(roles, 3, None);
+    let answered = exchanged(&asked);
+    let paced = asked.paced.unwrap();
+    assert!(paced.sent >= answered && answered > 0);
+    assert_eq!(paced.sent - paced.unanswered, answered);
+}
+
+#[test]
+fn flows_that_send_evenly_send_all_of_it() {
+    let (pushed, pulled) =
+        both::<Together, Off>((Role::PushEvenly, Role::Pull), 3, Some(5_000_001));
+    assert_eq!(pulled.tally.bytes_received, 5_000_001);
+    let paced = pushed.paced.unwrap();
+    assert_eq!(paced.sent, 8 * 5_000_001);
+    assert_eq!(paced.lateness.count(), pushed.tally.send_calls);
 }
 
 #[test]

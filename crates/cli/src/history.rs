@@ -1,0 +1,244 @@
+//! The command line of `netperf history`: what to do, and with which results.
+
+use std::ffi::OsString;
+
+use crate::args::HistoryArgs;
+use crate::command::{CliError, Usage};
+use crate::help;
+use crate::options::history::TABLE;
+use crate::subcommand::{Subcommand, Words};
+
+/// What `netperf history` is asked to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HistoryCommand {
+    /// Do it.
+    Do(HistoryVerb, Box<HistoryArgs>),
+    /// Print help.
+    Usage(Usage),
+}
+
+/// What can be done with a history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HistoryVerb {
+    /// Keep results.
+    Add,
+    /// List results.
+    List,
+    /// Print the document of one.
+    Show,
+    /// A figure over time.
+    Trend,
+    /// When a figure changed, and what else did.
+    Change,
+    /// Delete results.
+    Forget,
+    /// Write results for other programs.
+    Export,
+    /// Read everything, and tell what is damaged.
+    Check,
+}
+
+/// Options that say which results are meant.
+const WHICH: [&str; 6] = ["test", "host", "label", "configuration", "since", "before"];
+
+/// A verb, its word, the options that it takes besides `--db` and those of [`WHICH`], and
+/// whether it takes those.
+type Row = (HistoryVerb, &'static str, &'static [&'static str], bool);
+
+const VERBS: &[Row] = &[
+    (HistoryVerb::Add, "add", &["label", "json"], false),
+    (HistoryVerb::List, "list", &["limit", "json"], true),
+    (HistoryVerb::Show, "show", &[], false),
+    (
+        HistoryVerb::Trend,
+        "trend",
+        &["limit", "figure", "last", "json"],
+        true,
+    ),
+    (
+        HistoryVerb::Change,
+        "change",
+        &["figure", "last", "false-alarms", "json"],
+        true,
+    ),
+    (
+        HistoryVerb::Forget,
+        "forget",
+        &["keep-last", "older-than", "dry-run", "json"],
+        true,
+    ),
+    (HistoryVerb::Export, "export", &["csv"], true),
+    (HistoryVerb::Check, "check", &[], false),
+];
+
+const COMMAND: Subcommand<HistoryArgs> = Subcommand {
+    word: "history",
+    program: "netperf history",
+    table: TABLE,
+    help: help::history,
+};
+
+/// Whether argv asks for the history.
+#[must_use]
+pub fn is_history(argv: &[OsString]) -> bool {
+    COMMAND.is_asked(argv)
+}
+
+/// Reads the command line of `netperf history`, argv\[0\] and `history` included.
+///
+/// # Errors
+///
+/// When a word is no text, or an option's name or value is wrong.
+pub fn history(argv: &[OsString]) -> Result<HistoryCommand, CliError> {
+    let (mut args, words) = match COMMAND.read(argv)? {
+        Words::Read(args, words) => (args, words),
+        Words::Usage(usage) => return Ok(HistoryCommand::Usage(usage)),
+    };
+    let mut words = words.into_iter();
+    let verb = words.next();
+    args.words = words.collect();
+    Ok(match understood(verb.as_deref(), &args) {
+        Ok(verb) => HistoryCommand::Do(verb, Box::new(args)),
+        Err(line) => HistoryCommand::Usage(COMMAND.wrong(&format!("netperf history{line}"))),
+    })
+}
+
+fn understood(verb: Option<&str>, args: &HistoryArgs) -> Result<HistoryVerb, String> {
+    let all: Vec<&str> = VERBS.iter().map(|row| row.1).collect();
+    let all = all.join(", ");
+    let Some(word) = verb else {
+        return Err(format!(": what to do is missing: {all}"));
+    };
+    let Some((verb, word, takes, filters)) = VERBS.iter().find(|row| row.1 == word) else {
+        return Err(format!(
+            " {word}: there is no such thing to do; it is one of {all}"
+        ));
+    };
+    let fits = |name: &&str| takes.contains(name) || (*filters && WHICH.contains(name));
+    if let Some(name) = args.given().into_iter().find(|name| !fits(name)) {
+        return Err(format!(" {word}: --{name} is not for this"));
+    }
+    match enough(*verb, args) {
+        Some(lack) => Err(format!(" {word}: {lack}")),
+        None => Ok(*verb),
+    }
+}
+
+/// What is missing, or too much.
+fn enough(verb: HistoryVerb, args: &HistoryArgs) -> Option<&'static str> {
+    let words = args.words.len();
+    match verb {
+        HistoryVerb::Add => (words == 0).then_some("no file to add; - is standard input"),
+        HistoryVerb::Show => {
+            (words != 1).then_some("one result is needed, by its number or digest")
+        }
+        HistoryVerb::Forget => {
+            let ways = [
+                words > 0,
+                args.keep_last.is_some(),
+                args.older_than.is_some(),
+            ];
+            let ways = ways.into_iter().filter(|way| *way).count();
+            (ways != 1).then_some("one of results, --keep-last and --older-than is needed")
+        }
+        HistoryVerb::Export if args.csv.is_none() => Some("--csv file is needed"),
+        HistoryVerb::List
+        | HistoryVerb::Trend
+        | HistoryVerb::Change
+        | HistoryVerb::Export
+        | HistoryVerb::Check => {
+            (words > 0).then_some("there is a word too many: results are chosen by options")
+        }
+    }
+}
+
+impl HistoryArgs {
+    /// The names of the options that were given, but for `--db`.
+    fn given(&self) -> Vec<&'static str> {
+        let all = [
+            ("test", self.test.is_some()),
+            ("host", self.host.is_some()),
+            ("label", self.label.is_some()),
+            ("configuration", self.configuration.is_some()),
+            ("since", self.since.is_some()),
+            ("before", self.before.is_some()),
+            ("limit", self.limit.is_some()),
+            ("figure", self.figure.is_some()),
+            ("last", self.last.is_some()),
+            ("false-alarms", self.chance.is_some()),
+            ("keep-last", self.keep_last.is_some()),
+            ("older-than", self.older_than.is_some()),
+            ("dry-run", self.dry_run),
+            ("csv", self.csv.is_some()),
+            ("json", self.json),
+        ];
+        let given = all.into_iter().filter(|(_, given)| *given);
+        given.map(|(name, _)| name).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> HistoryCommand {
+        let argv: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        assert!(is_history(&argv));
+        history(&argv).unwrap()
+    }
+
+    #[test]
+    fn a_verb_stands_in_front_of_what_it_is_done_to() {
+        let HistoryCommand::Do(verb, args) = read("netperf history add a --label x b") else {
+            panic!("a command");
+        };
+        assert_eq!(verb, HistoryVerb::Add);
+        assert_eq!(args.words, ["a", "b"]);
+        let HistoryCommand::Do(verb, args) = read("netperf history --db f list --test tcp_rr")
+        else {
+            panic!("a command");
+        };
+        assert_eq!(verb, HistoryVerb::List);
+        assert_eq!(args.place.as_deref(), Some("f"));
+        assert_eq!(args.test.as_deref(), Some("tcp_rr"));
+    }
+
+    #[test]
+    fn what_does_not_fit_the_verb_is_said() {
+        for (line, said) in [
+            ("netperf history", "what to do is missing"),
+            ("netperf history lst", "no such thing"),
+            ("netperf history add", "no file"),
+            ("netperf history list x", "a word too many"),
+            ("netperf history list --csv x", "--csv is not for this"),
+            (
+                "netperf history add x --since 1d",
+                "--since is not for this",
+            ),
+            ("netperf history show", "one result"),
+            ("netperf history forget", "one of results"),
+            ("netperf history forget 1 --keep-last 5", "one of results"),
+            ("netperf history forget --test x", "one of results"),
+            ("netperf history export", "--csv file"),
+            ("netperf history check --json", "--json is not for this"),
+        ] {
+            let HistoryCommand::Usage(usage) = read(line) else {
+                panic!("{line}");
+            };
+            assert_eq!(usage.exit, 2, "{line}");
+            assert!(usage.text.contains(said), "{line}: {}", usage.text);
+        }
+    }
+
+    #[test]
+    fn every_option_of_the_table_is_known_to_a_verb() {
+        for row in TABLE {
+            let known = ["db", "help"].contains(&row.long)
+                || WHICH.contains(&row.long)
+                || VERBS
+                    .iter()
+                    .any(|(_, _, takes, _)| takes.contains(&row.long));
+            assert!(known, "--{}", row.long);
+        }
+    }
+}

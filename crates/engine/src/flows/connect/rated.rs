@@ -1,0 +1,147 @@
+//! Connections that are opened at a given rate, whether or not earlier ones are through: by
+//! whichever flow has none.
+
+use std::collections::VecDeque;
+use std::io;
+
+use netperf_os::events::Watch;
+
+use super::{Dialled, Doing, Far, Slot, asked};
+use crate::flows::calendar::{AGAIN, Calendar};
+use crate::flows::flow::Flow;
+use crate::flows::loops::{By, Moves};
+use crate::flows::poller::Poller;
+use crate::flows::shared::Stage;
+use crate::flows::worker::{Desk, Keeps};
+use crate::stop::Ended;
+use crate::workload::connect::Exchange;
+
+/// When connections are opened, and by whom.
+pub(in crate::flows) struct Opening<'c> {
+    pub(in crate::flows) calendar: &'c mut Calendar,
+    /// Flows without a connection. There is room for all of them.
+    pub(in crate::flows) free: VecDeque<usize>,
+    /// Transactions that are still to be completed.
+    pub(in crate::flows) left: u64,
+    /// The connection that is due was seen to have to wait.
+    pub(in crate::flows) held: bool,
+}
+
+/// netperf's end: connects when that is due, exchanges, waits for netserver to close, closes.
+pub(in crate::flows) fn dial_at_times<E: Moves, P: Poller, R: Keeps>(
+    flows: &mut [Flow<Slot<E>, R::Mark>],
+    by: &mut By<'_, P>,
+    mut exchange: Exchange<'_>,
+    mut dial: impl FnMut(usize) -> io::Result<Dialled<E>>,
+    again: fn(&io::Error) -> bool,
+    (opening, desk): (&mut Opening<'_>, &mut Desk<'_, R>),
+) -> io::Result<Ended> {
+    opening.calendar.begin();
+    loop {
+        let stage = desk.look(flows);
+        if stage == Stage::Abandon {
+            return Ok(Ended::Abandoned);
+        }
+        if !stage.goes_on() {
+            opening.calendar.close();
+        }
+        opening.open_due(flows, by, &mut dial, desk)?;
+        if opening.is_over() {
+            return Ok(Ended::TimeOver);
+        }
+        for index in 0..by.poller.wait(opening.wait())? {
+            let token = by.poller.token(index);
+            let Some(flow) = flows.get_mut(token) else {
+                continue;
+            };
+            match asked(flow, &mut exchange, again, desk)? {
+                Far::Waits => continue,
+                Far::Done => {
+                    let calendar = &mut *opening.calendar;
+                    calendar.answered(token, calendar.now(), desk.counts());
+                    flow.counts.transactions += 1;
+                    desk.tally.transactions += 1;
+                    opening.left -= 1;
+                }
+                Far::Broken => opening.calendar.forget(token),
+            }
+            flow.endpoint = Slot::empty();
+            opening.free.push_back(token);
+        }
+        desk.publish();
+    }
+}
+
+impl Opening<'_> {
+    /// Opens the connections that are due, as far as there are flows for them.
+    #[inline]
+    fn open_due<E: Moves, P: Poller, R: Keeps>(
+        &mut self,
+        flows: &mut [Flow<Slot<E>, R::Mark>],
+        by: &By<'_, P>,
+        dial: &mut impl FnMut(usize) -> io::Result<Dialled<E>>,
+        desk: &mut Desk<'_, R>,
+    ) -> io::Result<()> {
+        while self.wants_more() {
+            let now = self.calendar.now();
+            let Some(token) = self.free.front().copied() else {
+                if self.calendar.is_due(now) {
+                    self.hold();
+                }
+                return Ok(());
+            };
+            let (Some(arrival), Some(flow)) = (self.calendar.due(now), flows.get_mut(token)) else {
+                return Ok(());
+            };
+            let Dialled::UnderWay(connection) = dial(token)? else {
+                self.calendar.put_off_until(arrival, now + AGAIN);
+                self.hold();
+                return Ok(());
+            };
+            self.free.pop_front();
+            by.poller.add(connection.fd(), token, Watch::Changes)?;
+            flow.sent = 0;
+            flow.got = 0;
+            flow.endpoint = Slot {
+                connection: Some(connection),
+                doing: Doing::Connecting,
+            };
+            if !std::mem::replace(&mut flow.blocked, true) {
+                desk.starts();
+            }
+            self.calendar.sent(arrival, token, now, desk.counts());
+            self.calendar.put_off(arrival);
+            self.held = false;
+        }
+        Ok(())
+    }
+
+    /// Whether another connection is to be opened.
+    #[inline]
+    fn wants_more(&self) -> bool {
+        !self.calendar.is_closed() && (self.calendar.in_flight() as u64) < self.left
+    }
+
+    fn is_over(&self) -> bool {
+        self.left == 0 || (self.calendar.is_closed() && self.calendar.in_flight() == 0)
+    }
+
+    /// How long to wait at most: for a flow where none is free, else for the time.
+    #[inline]
+    fn wait(&self) -> Option<std::time::Duration> {
+        let opens = self.wants_more() && !self.free.is_empty();
+        if opens {
+            self.calendar.wait(self.calendar.now())
+        } else {
+            None
+        }
+    }
+
+    /// The connection that is due must wait, which counts once.
+    fn hold(&mut self) {
+        if !self.held {
+            self.held = true;
+            self.calendar.held_back();
+        }
+    }
+}

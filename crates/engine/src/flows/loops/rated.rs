@@ -1,0 +1,224 @@
+//! Request/response at a given rate on many flows: each flow's requests are sent when they
+//! are due, whether or not responses have come.
+
+use std::io;
+
+use netperf_os::events::Watch;
+
+use super::{By, Message, Moves, Step, finish, receive_part, sent};
+use crate::flows::calendar::{AGAIN, Calendar};
+use crate::flows::flow::Flow;
+use crate::flows::poller::Poller;
+use crate::flows::shared::Stage;
+use crate::flows::worker::{Desk, Keeps};
+use crate::ring::Ring;
+use crate::stop::Ended;
+
+/// So many requests are sent before responses are looked for: a rate that cannot be kept to
+/// must not keep them from being read.
+const AT_ONCE: usize = 64;
+
+/// netperf's end. When the time is over the responses to what is in flight are collected.
+pub(in crate::flows) fn ask_at_times<E: Moves, P: Poller, R: Keeps>(
+    flows: &mut [Flow<E, R::Mark>],
+    by: &mut By<'_, P>,
+    (requests, responses): (&mut Ring, &mut Ring),
+    calendar: &mut Calendar,
+    desk: &mut Desk<'_, R>,
+) -> io::Result<Ended> {
+    let mut active = flows.len();
+    let mut ended = Ended::TimeOver;
+    calendar.begin();
+    loop {
+        let stage = desk.look(flows);
+        if stage == Stage::Abandon {
+            return Ok(Ended::Abandoned);
+        }
+        if !stage.goes_on() && !calendar.is_closed() {
+            close(flows, by, calendar)?;
+        }
+        for _ in 0..AT_ONCE {
+            let Some(token) = calendar.due(calendar.now()) else {
+                break;
+            };
+            let Some(flow) = flows.get_mut(token).filter(|flow| !flow.over) else {
+                continue;
+            };
+            active -= usize::from(send_due((flow, token), by, requests, calendar, desk)?);
+        }
+        // A flow that has sent its share is over with its last response.
+        if active == 0 || (calendar.is_closed() && is_idle(flows, calendar)) {
+            return Ok(ended);
+        }
+        let within = calendar.wait(calendar.now());
+        for index in 0..by.poller.wait(within)? {
+            let token = by.poller.token(index);
+            let Some(flow) = flows.get_mut(token).filter(|flow| !flow.over) else {
+                continue;
+            };
+            let mut over = false;
+            if flow.blocked {
+                over = send_due((flow, token), by, requests, calendar, desk)?;
+            }
+            if !over {
+                over = receive((flow, token), by, responses, calendar, desk)?;
+                if over && flow.left > 0 {
+                    ended = Ended::ByPeer;
+                }
+            }
+            active -= usize::from(over);
+        }
+        desk.publish();
+    }
+}
+
+/// No more requests are begun; those of which a part is gone are finished.
+#[cold]
+fn close<E: Moves, M, P: Poller>(
+    flows: &mut [Flow<E, M>],
+    by: &By<'_, P>,
+    calendar: &mut Calendar,
+) -> io::Result<()> {
+    calendar.close();
+    for (token, flow) in flows.iter_mut().enumerate() {
+        if flow.blocked && flow.sent == 0 && !flow.over {
+            flow.blocked = false;
+            by.poller.change(flow.endpoint.fd(), token, Watch::Read)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_idle<E, M>(flows: &[Flow<E, M>], calendar: &Calendar) -> bool {
+    calendar.in_flight() == 0 && flows.iter().all(|flow| flow.over || !flow.blocked)
+}
+
+/// Sends the request that is due on a flow, or goes on with one that the kernel has not all
+/// of; whether the flow is over.
+#[inline]
+fn send_due<E: Moves, P: Poller, R: Keeps>(
+    (flow, token): (&mut Flow<E, R::Mark>, usize),
+    by: &By<'_, P>,
+    requests: &mut Ring,
+    calendar: &mut Calendar,
+    desk: &mut Desk<'_, R>,
+) -> io::Result<bool> {
+    let fresh = flow.sent == 0;
+    if fresh && !calendar.has_room() {
+        calendar.put_off_until(token, calendar.now() + AGAIN);
+        hold(flow, calendar);
+        return Ok(false);
+    }
+    let message = if fresh {
+        requests.advance()
+    } else {
+        requests.latest()
+    };
+    let rest = message.get(flow.sent..).unwrap_or_default();
+    let now = calendar.now();
+    match sent(flow.endpoint.send(rest))? {
+        Step::Moved(count) => {
+            if fresh {
+                if flow.counts.bytes_sent == 0 {
+                    desk.starts();
+                }
+                calendar.sent(token, token, now, desk.counts());
+                flow.parked = false;
+            }
+            flow.counts.bytes_sent += count as u64;
+            desk.tally.bytes_sent += count as u64;
+            desk.tally.send_calls += 1;
+            let whole = count == rest.len();
+            flow.sent = if whole { 0 } else { flow.sent + count };
+            if whole {
+                flow.left -= 1;
+                if flow.left == 0 {
+                    calendar.retire(token);
+                } else if !calendar.is_closed() {
+                    calendar.put_off(token);
+                }
+            }
+            wants_room((flow, token), by, !whole)?;
+            Ok(false)
+        }
+        Step::Dropped => {
+            desk.tally.failed_sends += 1;
+            hold(flow, calendar);
+            if !calendar.is_closed() {
+                calendar.put_off_until(token, now + AGAIN);
+            }
+            wants_room((flow, token), by, false)?;
+            Ok(false)
+        }
+        Step::Blocked => {
+            if fresh {
+                hold(flow, calendar);
+            }
+            wants_room((flow, token), by, true)?;
+            Ok(false)
+        }
+        Step::End => gone((flow, token), by, calendar),
+    }
+}
+
+/// The request that is due must wait, which counts once; a flow says so by being parked.
+fn hold<E, M>(flow: &mut Flow<E, M>, calendar: &mut Calendar) {
+    if !flow.parked {
+        flow.parked = true;
+        calendar.held_back();
+    }
+}
+
+/// Whether a flow waits for room, too.
+#[inline]
+fn wants_room<E: Moves, M, P: Poller>(
+    (flow, token): (&mut Flow<E, M>, usize),
+    by: &By<'_, P>,
+    blocked: bool,
+) -> io::Result<()> {
+    if flow.blocked == blocked {
+        return Ok(());
+    }
+    flow.blocked = blocked;
+    let watch = if blocked { Watch::Both } else { Watch::Read };
+    by.poller.change(flow.endpoint.fd(), token, watch)
+}
+
+/// Receives what there is on a flow; whether the flow is over.
+#[inline]
+fn receive<E: Moves, P: Poller, R: Keeps>(
+    (flow, token): (&mut Flow<E, R::Mark>, usize),
+    by: &By<'_, P>,
+    responses: &mut Ring,
+    calendar: &mut Calendar,
+    desk: &mut Desk<'_, R>,
+) -> io::Result<bool> {
+    match receive_part(flow, responses.advance(), desk)? {
+        Message::Part => Ok(false),
+        Message::End => gone((flow, token), by, calendar),
+        Message::Whole => {
+            if calendar.answered(token, calendar.now(), desk.counts()) {
+                flow.counts.transactions += 1;
+                desk.tally.transactions += 1;
+                // Of a byte stream nothing is lost: what was sent is answered.
+                if flow.left == 0 && !calendar.has_in_flight(token) {
+                    finish(flow, by.poller)?;
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        }
+    }
+}
+
+/// The other end has finished a flow.
+#[cold]
+fn gone<E: Moves, M, P: Poller>(
+    (flow, token): (&mut Flow<E, M>, usize),
+    by: &By<'_, P>,
+    calendar: &mut Calendar,
+) -> io::Result<bool> {
+    calendar.forget(token);
+    finish(flow, by.poller)?;
+    Ok(true)
+}

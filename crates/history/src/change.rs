@@ -1,0 +1,144 @@
+//! When a figure changed its level, and what else changed then.
+
+use std::collections::BTreeMap;
+
+use netperf_stats::moments::median;
+use netperf_stats::shift::shifts;
+
+use crate::manifest::{self, Difference, Facts};
+use crate::store::{Configuration, Filter, Kind, Point, Store};
+use crate::trouble::Trouble;
+
+/// The chance of a false alarm for each cut when nothing else is asked for.
+pub const CHANCE: f64 = 0.01;
+/// Results of a series that are looked at when nothing else is asked for.
+pub const LAST: u32 = 5000;
+
+/// A series and where it changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Changes {
+    /// What it is a series of.
+    pub configuration: Configuration,
+    /// Which figure.
+    pub kind: Kind,
+    /// The chance of a false alarm for each cut.
+    pub chance: f64,
+    /// The series, the oldest result first.
+    pub points: Vec<Point>,
+    /// Its changes in this order.
+    pub changes: Vec<Change>,
+}
+
+/// A change of level.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The first result of the new level.
+    pub first: Point,
+    /// The level before it.
+    pub before: Level,
+    /// The new one.
+    pub after: Level,
+    /// The probability of such a change by chance.
+    pub probability: f64,
+    /// Facts that differ between both.
+    pub differences: Vec<Difference>,
+}
+
+/// Results between two changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// How many.
+    pub results: usize,
+    /// The median of the figure.
+    pub median: f64,
+}
+
+impl Change {
+    /// The new level as a multiple of the old one.
+    #[must_use]
+    pub fn ratio(&self) -> f64 {
+        self.after.median / self.before.median
+    }
+
+    /// Whether that is good, for a figure that should be `better`.
+    #[must_use]
+    pub fn word(&self, better: &str) -> &'static str {
+        let higher = self.after.median > self.before.median;
+        if higher == (better == "higher") {
+            "better"
+        } else {
+            "worse"
+        }
+    }
+}
+
+/// Looks for changes in the last results of a configuration.
+///
+/// # Errors
+/// When the store fails.
+pub fn find(
+    store: &mut Store,
+    of: (&Configuration, &Kind),
+    filter: &Filter,
+    last: u32,
+    chance: f64,
+) -> Result<Changes, Trouble> {
+    let (configuration, kind) = of;
+    let points = store.series(kind, filter, Some(last))?;
+    let values: Vec<f64> = points.iter().map(|point| point.value).collect();
+    let cuts = shifts(&values, chance);
+    let ends = cuts.iter().map(|cut| cut.at).chain([points.len()]);
+    let begins = [0].into_iter().chain(cuts.iter().map(|cut| cut.at));
+    let parts: Vec<&[Point]> = begins
+        .zip(ends)
+        .filter_map(|(begin, end)| points.get(begin..end))
+        .collect();
+    let facts = if cuts.is_empty() {
+        std::collections::HashMap::new()
+    } else {
+        let mut ids: Vec<i64> = points.iter().map(|point| point.manifest).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        store.manifests(&ids)?
+    };
+    let sides: Vec<Vec<(Facts, usize)>> = parts
+        .iter()
+        .map(|part| {
+            let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
+            part.iter()
+                .for_each(|point| *counts.entry(point.manifest).or_default() += 1);
+            let known = counts
+                .into_iter()
+                .filter_map(|(id, count)| Some((facts.get(&id)?.clone(), count)));
+            known.collect()
+        })
+        .collect();
+    let pairs = parts.windows(2).zip(sides.windows(2)).zip(&cuts);
+    let changes = pairs.filter_map(|((parts, sides), cut)| {
+        let ([before, after], [one, other]) = (parts, sides) else {
+            return None;
+        };
+        Some(Change {
+            first: *after.first()?,
+            before: level(before)?,
+            after: level(after)?,
+            probability: cut.probability,
+            differences: manifest::differences(one, other),
+        })
+    });
+    Ok(Changes {
+        configuration: configuration.clone(),
+        kind: kind.clone(),
+        chance,
+        changes: changes.collect(),
+        points,
+    })
+}
+
+fn level(points: &[Point]) -> Option<Level> {
+    let values: Vec<f64> = points.iter().map(|point| point.value).collect();
+    Some(Level {
+        results: values.len(),
+        median: median(&values)?,
+    })
+}

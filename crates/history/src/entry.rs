@@ -1,0 +1,233 @@
+//! A result as it is kept.
+
+use netperf_campaign::{Better, Figure};
+use netperf_web::Record;
+use ring::digest::{SHA256, digest};
+use serde_json::Value;
+
+use crate::manifest::{self, Facts};
+use crate::time;
+use crate::trouble::Trouble;
+
+/// The longest document that is kept, in bytes.
+const LARGEST: usize = 256 << 20;
+/// Letters of a configuration's key, four bits each.
+const KEY: usize = 12;
+
+/// A result, its figures and what it was measured under.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// SHA-256 of the document in hexadecimal digits: two of the same bytes are one result.
+    pub digest: String,
+    /// When it began, in microseconds since 1970.
+    pub started: i64,
+    /// The name of the test, or of the program that made it.
+    pub test: String,
+    /// The host of the other end, as it was named.
+    pub host: String,
+    /// What somebody called it; empty when nobody did.
+    pub label: String,
+    /// The command line.
+    pub command: String,
+    /// The kind of file it came in.
+    pub origin: &'static str,
+    /// What is the same in all results that may be compared with it.
+    pub configuration: String,
+    /// Its figures, the result itself first.
+    pub figures: Vec<Figure>,
+    /// What it was measured under.
+    pub manifest: Facts,
+    /// The bytes themselves.
+    pub document: Vec<u8>,
+}
+
+impl Entry {
+    /// Reads the bytes of a file called `name`. `label` is given to it, in place of its
+    /// own.
+    ///
+    /// # Errors
+    /// When it is no result, or lacks what a history must know of it.
+    pub fn read(name: &str, bytes: Vec<u8>, label: Option<&str>) -> Result<Self, Trouble> {
+        let shown = netperf_web::escape::line(name);
+        if bytes.len() > LARGEST {
+            return Err(Trouble::Document(format!("{shown} is longer than 256 MiB")));
+        }
+        let record = netperf_web::read(name, &bytes)
+            .map_err(|error| Trouble::Document(error.to_string()))?;
+        let lacks = |what: &str| Trouble::Document(format!("{shown} {what}"));
+        if let (Some(reason), None) = (&record.error, &record.headline) {
+            return Err(lacks(&format!("has no result: {}", reason.trim_end())));
+        }
+        let started = record
+            .started
+            .and_then(time::micros)
+            .ok_or_else(|| lacks("does not say when it was measured"))?;
+        let figures = netperf_campaign::figures(&record);
+        if figures.is_empty() {
+            return Err(lacks("has no figure to keep"));
+        }
+        let (asked, manifest) = match own_document(&bytes) {
+            Some(document) => manifest::of_document(&document),
+            None => manifest::of_record(&record),
+        };
+        let plain = |text: &str| netperf_web::escape::line(text);
+        let test = record.test.as_deref().unwrap_or(record.origin);
+        let label = label.or(record.title.as_deref()).unwrap_or_default();
+        let (test, host, label) = (plain(test), plain(&host(&record)), plain(label));
+        Ok(Self {
+            digest: digest_of(&bytes),
+            started,
+            configuration: key(&[&test, &host, &label, &manifest::written(&asked)]),
+            test,
+            host,
+            label,
+            command: command(&record),
+            origin: record.origin,
+            figures,
+            manifest,
+            document: bytes,
+        })
+    }
+
+    /// The key of its manifest: the same facts have the same one.
+    pub(crate) fn manifest_key(&self) -> String {
+        key(&[&manifest::written(&self.manifest)])
+    }
+}
+
+/// Which way a figure should go, in a word.
+pub(crate) const fn better(better: Better) -> &'static str {
+    match better {
+        Better::More => "higher",
+        Better::Less => "lower",
+    }
+}
+
+/// netperf's own document, by itself or at the end of a log of events.
+fn own_document(bytes: &[u8]) -> Option<Value> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let ours = |value: &Value| value["schema"] == "netperf-1" && value.get("test").is_some();
+    if let Ok(document) = serde_json::from_str::<Value>(text) {
+        if ours(&document) {
+            return Some(document);
+        }
+    }
+    let last = text.lines().rev().find(|line| !line.trim().is_empty())?;
+    let event: Value = serde_json::from_str(last).ok()?;
+    event.get("document").filter(|value| ours(value)).cloned()
+}
+
+fn host(record: &Record) -> String {
+    let name = record
+        .remote
+        .name
+        .as_ref()
+        .or(record.remote.address.as_ref());
+    name.cloned().unwrap_or_default()
+}
+
+fn command(record: &Record) -> String {
+    let lines = record.commands.iter().map(|(_, line)| line.as_str());
+    netperf_web::escape::line(&lines.collect::<Vec<_>>().join("; "))
+}
+
+/// The digest by which a document is known.
+pub(crate) fn digest_of(document: &[u8]) -> String {
+    hex(digest(&SHA256, document).as_ref())
+}
+
+/// A short digest of several texts.
+fn key(parts: &[&str]) -> String {
+    let mut whole = String::new();
+    for part in parts {
+        whole.push_str(&format!("{}:{part}", part.len()));
+    }
+    let mut key = hex(digest(&SHA256, whole.as_bytes()).as_ref());
+    key.truncate(KEY);
+    key
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn document(change: impl FnOnce(&mut Value)) -> Vec<u8> {
+        let mut document = json!({
+            "schema": "netperf-1",
+            "command_line": "netperf -t TCP_RR --json",
+            "started_unix_seconds": 1_700_000_000.5,
+            "test": {"name": "TCP_RR", "many": null},
+            "local": {"requested": {"io": {"method": "blocking"}}},
+            "remote": {"name": "db1", "host": {"release": "6.1"}},
+            "result": {"transactions_per_second": 1234.5},
+        });
+        change(&mut document);
+        document.to_string().into_bytes()
+    }
+
+    fn read(bytes: &[u8]) -> Entry {
+        Entry::read("a.json", bytes.to_vec(), None).unwrap()
+    }
+
+    #[test]
+    fn what_is_asked_makes_the_configuration_and_what_is_met_does_not() {
+        let plain = read(&document(|_| ()));
+        assert_eq!(plain.started, 1_700_000_000_500_000);
+        assert_eq!(
+            (plain.test.as_str(), plain.host.as_str()),
+            ("TCP_RR", "db1")
+        );
+        assert_eq!(plain.figures[0].quantity.value, 1234.5);
+        let later = read(&document(|d| {
+            d["remote"]["host"]["release"] = json!("6.12");
+            d["started_unix_seconds"] = json!(1_700_000_001.0);
+            d["test"]["new_option"] = json!(null);
+        }));
+        assert_eq!(later.configuration, plain.configuration);
+        assert_ne!(later.manifest_key(), plain.manifest_key());
+        assert_ne!(later.digest, plain.digest);
+        for change in [
+            |d: &mut Value| d["test"]["name"] = json!("UDP_RR"),
+            |d: &mut Value| d["remote"]["name"] = json!("db2"),
+            |d: &mut Value| d["local"]["requested"]["io"]["method"] = json!("poll"),
+            |d: &mut Value| d["brand"] = json!("nightly"),
+        ] {
+            let other = read(&document(change));
+            assert_ne!(other.configuration, plain.configuration);
+        }
+    }
+
+    #[test]
+    fn a_log_of_events_has_the_facts_of_its_document() {
+        let document: Value = serde_json::from_slice(&document(|_| ())).unwrap();
+        let start = json!({"event": "start", "schema": "netperf-1", "test": {"name": "TCP_RR"}});
+        let end = json!({"event": "result", "document": document});
+        let log = read(format!("{start}\n{end}\n").as_bytes());
+        assert_eq!(log.manifest["remote.host.release"], "6.1");
+    }
+
+    #[test]
+    fn what_lacks_time_or_result_is_refused() {
+        let refused = |bytes: &[u8]| Entry::read("x\n.json", bytes.to_vec(), None).unwrap_err();
+        let undated = document(|d| d["started_unix_seconds"] = json!(null));
+        assert!(
+            refused(&undated)
+                .to_string()
+                .contains("when it was measured")
+        );
+        let failed = document(|d| {
+            d["result"] = json!(null);
+            d["error"] = json!({"message": "no such host\n", "exit_status": 1});
+        });
+        let line = refused(&failed).to_string();
+        assert!(line.ends_with("has no result: no such host"), "{line}");
+        assert!(!line.contains('\n'), "{line}");
+        assert!(refused(b"{}").to_string().contains("no result"));
+    }
+}

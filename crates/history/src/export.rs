@@ -1,0 +1,137 @@
+//! Results as a table for other programs, one in a line.
+
+use std::collections::HashMap;
+
+use crate::store::{Filter, Store};
+use crate::time;
+use crate::trouble::Trouble;
+
+/// A column and its cells, of which each result has one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// What it holds.
+    pub cells: Cells,
+}
+
+/// The cells of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cells {
+    /// Whole numbers.
+    Whole(Vec<i64>),
+    /// Points in time in microseconds since 1970.
+    Times(Vec<i64>),
+    /// Texts.
+    Texts(Vec<String>),
+    /// Figures, where a result has them.
+    Figures(Vec<Option<f64>>),
+}
+
+/// A table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// Its columns, all of the same length.
+    pub columns: Vec<Column>,
+    /// How many results there are.
+    pub rows: usize,
+}
+
+impl Table {
+    /// The results that are meant, the newest first, with every figure that one of them has
+    /// in a column of its own.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn of(store: &mut Store, filter: &Filter) -> Result<Self, Trouble> {
+        let results = store.list(filter, None)?;
+        let figures = store.figures(filter)?;
+        let places: HashMap<i64, usize> = results.iter().map(|r| r.id).zip(0..).collect();
+        let mut named: Vec<(String, Vec<Option<f64>>)> = Vec::new();
+        let mut known: HashMap<String, usize> = HashMap::new();
+        for figure in figures {
+            let name = format!("{} ({})", figure.name, figure.unit);
+            let at = *known.entry(name.clone()).or_insert_with(|| {
+                named.push((name, vec![None; results.len()]));
+                named.len() - 1
+            });
+            let row = places.get(&figure.result).copied();
+            let cell = row.and_then(|row| named.get_mut(at)?.1.get_mut(row));
+            if let Some(cell) = cell {
+                *cell = Some(figure.value);
+            }
+        }
+        let mut table = Self {
+            columns: Vec::new(),
+            rows: results.len(),
+        };
+        let mut add = |name: &str, cells: Cells| {
+            let name = name.to_owned();
+            table.columns.push(Column { name, cells });
+        };
+        add("id", Cells::Whole(results.iter().map(|r| r.id).collect()));
+        add(
+            "started",
+            Cells::Times(results.iter().map(|r| r.started).collect()),
+        );
+        let texts = |text: fn(&crate::store::Listed) -> &String| {
+            Cells::Texts(results.iter().map(|result| text(result).clone()).collect())
+        };
+        add("digest", texts(|r| &r.digest));
+        add("test", texts(|r| &r.test));
+        add("host", texts(|r| &r.host));
+        add("label", texts(|r| &r.label));
+        add("configuration", texts(|r| &r.configuration));
+        add("command_line", texts(|r| &r.command));
+        for (name, cells) in named {
+            add(&name, Cells::Figures(cells));
+        }
+        Ok(table)
+    }
+
+    /// As comma separated values (RFC 4180), with a line of titles.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        let titles = self.columns.iter().map(|column| quoted(&column.name));
+        let mut text = titles.collect::<Vec<_>>().join(",");
+        text.push_str("\r\n");
+        for row in 0..self.rows {
+            let cells = self.columns.iter().map(|column| column.cell(row));
+            text.push_str(&cells.collect::<Vec<_>>().join(","));
+            text.push_str("\r\n");
+        }
+        text
+    }
+}
+
+impl Column {
+    fn cell(&self, row: usize) -> String {
+        let cell = match &self.cells {
+            Cells::Whole(cells) => cells.get(row).map(i64::to_string),
+            Cells::Times(cells) => cells.get(row).map(|micros| time::exact(*micros)),
+            Cells::Texts(cells) => cells.get(row).map(|text| quoted(text)),
+            Cells::Figures(cells) => cells.get(row).copied().flatten().map(|n| n.to_string()),
+        };
+        cell.unwrap_or_default()
+    }
+}
+
+/// A field, in quotes where it needs them.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_part_a_field_is_quoted() {
+        assert_eq!(quoted("a b"), "a b");
+        assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
+    }
+}

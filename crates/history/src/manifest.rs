@@ -1,0 +1,281 @@
+//! What a result was measured under: every fact of its document that is no result.
+
+use std::collections::BTreeMap;
+
+use netperf_web::Record;
+use serde_json::Value;
+
+/// Facts by name. What is not known, and what is switched off, has no entry, so that an
+/// option that a later version brings does not look like a change.
+pub type Facts = BTreeMap<String, String>;
+
+/// What is asked for, of which a configuration consists: where these are the same, results
+/// may be compared.
+const ASKED: &[&str] = &["test", "local.requested", "remote.requested"];
+/// What else a result depends on.
+const MET: &[&str] = &[
+    "program.version",
+    "command_line",
+    "local.name",
+    "local.address",
+    "local.agreed",
+    "local.host",
+    "remote.name",
+    "remote.address",
+    "remote.agreed",
+    "remote.host",
+];
+/// What iterations say of how they were made.
+const OF_ITERATION: &[&str] = &[
+    "cipher",
+    "segment_size_bytes",
+    "local.congestion_control",
+    "remote.congestion_control",
+];
+/// Drawn for every run, and told so that it can be made again.
+const DRAWN: &[&str] = &["seed"];
+
+/// Configuration and manifest of netperf's own document.
+pub(crate) fn of_document(document: &Value) -> (Facts, Facts) {
+    let pick = |names: &[&str]| {
+        let mut facts = Facts::new();
+        for name in names {
+            if let Some(part) = part(document, name) {
+                flatten(name, part, &mut facts);
+            }
+        }
+        facts
+    };
+    let asked = pick(ASKED);
+    let mut manifest = pick(MET);
+    manifest.extend(asked.clone());
+    if let Some(last) = document["iterations"].as_array().and_then(|all| all.last()) {
+        for name in OF_ITERATION {
+            if let Some(part) = part(last, name) {
+                flatten(name, part, &mut manifest);
+            }
+        }
+    }
+    (asked, manifest)
+}
+
+/// The same of what another program wrote, as far as it says.
+pub(crate) fn of_record(record: &Record) -> (Facts, Facts) {
+    let mut asked = Facts::new();
+    let mut say = |name: String, value: &str| asked.insert(name, value.to_owned());
+    for (at, (_, command)) in record.commands.iter().enumerate() {
+        say(format!("command.{at}"), command);
+    }
+    for (name, value) in [
+        ("test", &record.test),
+        ("protocol", &record.protocol),
+        ("direction", &record.direction),
+        ("limit", &record.limit),
+    ] {
+        if let Some(value) = value {
+            say(name.to_owned(), value);
+        }
+    }
+    let mut manifest = asked.clone();
+    if let Some(program) = &record.program {
+        manifest.insert("program".to_owned(), program.clone());
+    }
+    let of_ends = [
+        ("local", &record.local.facts),
+        ("remote", &record.remote.facts),
+    ];
+    for (end, facts) in of_ends.into_iter().chain([("run", &record.facts)]) {
+        for (name, value) in facts {
+            manifest.insert(format!("{end}.{name}"), value.clone());
+        }
+    }
+    (asked, manifest)
+}
+
+fn part<'v>(document: &'v Value, name: &str) -> Option<&'v Value> {
+    name.split('.')
+        .try_fold(document, |value, key| value.get(key))
+}
+
+fn flatten(name: &str, value: &Value, facts: &mut Facts) {
+    let text = match value {
+        Value::Null | Value::Bool(false) => return,
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                if !DRAWN.contains(&key.as_str()) {
+                    flatten(&format!("{name}.{key}"), value, facts);
+                }
+            }
+            return;
+        }
+        Value::String(text) => text.clone(),
+        Value::Bool(true) | Value::Number(_) | Value::Array(_) => value.to_string(),
+    };
+    facts.insert(name.to_owned(), text);
+}
+
+/// As it is kept.
+pub(crate) fn written(facts: &Facts) -> String {
+    let fields = facts
+        .iter()
+        .map(|(name, value)| (name.clone(), Value::from(value.as_str())));
+    Value::Object(fields.collect()).to_string()
+}
+
+/// The other way round; what cannot be read says nothing.
+pub(crate) fn read(text: &str) -> Facts {
+    let Ok(Value::Object(fields)) = serde_json::from_str(text) else {
+        return Facts::new();
+    };
+    let text = |value: Value| match value {
+        Value::String(text) => text,
+        other @ (Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::Array(_)
+        | Value::Object(_)) => other.to_string(),
+    };
+    let facts = fields.into_iter().map(|(name, value)| (name, text(value)));
+    facts.collect()
+}
+
+/// A fact that was another before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Its name.
+    pub name: String,
+    /// Before; `None` where it was not there.
+    pub before: Option<String>,
+    /// Behind.
+    pub after: Option<String>,
+}
+
+/// The share of results that must agree on a fact for it to be one of their side. What
+/// varies from run to run explains no step.
+const AGREED: f64 = 0.9;
+
+/// Facts on which nine of ten results before agree, and nine of ten behind, on something
+/// else. Each manifest comes with the number of results that have it.
+#[must_use]
+pub fn differences(before: &[(Facts, usize)], after: &[(Facts, usize)]) -> Vec<Difference> {
+    let sides = [before, after].map(votes);
+    let total = |side: &[(Facts, usize)]| side.iter().map(|(_, results)| results).sum::<usize>();
+    let totals = (total(before), total(after));
+    let mut names: Vec<&String> = sides.iter().flat_map(BTreeMap::keys).copied().collect();
+    names.sort();
+    names.dedup();
+    let found = names.into_iter().filter_map(|name| {
+        let one = winner(sides[0].get(name), totals.0)?;
+        let other = winner(sides[1].get(name), totals.1)?;
+        (one != other).then(|| Difference {
+            name: name.clone(),
+            before: one,
+            after: other,
+        })
+    });
+    found.collect()
+}
+
+/// How many results have which value of each fact.
+fn votes(side: &[(Facts, usize)]) -> BTreeMap<&String, BTreeMap<&String, usize>> {
+    let mut votes: BTreeMap<&String, BTreeMap<&String, usize>> = BTreeMap::new();
+    for (facts, results) in side {
+        for (name, value) in facts {
+            *votes.entry(name).or_default().entry(value).or_default() += results;
+        }
+    }
+    votes
+}
+
+/// What enough of them agree on; the absence of a fact is a value, too.
+fn winner(votes: Option<&BTreeMap<&String, usize>>, total: usize) -> Option<Option<String>> {
+    let have: usize = votes.map_or(0, |votes| votes.values().sum());
+    let enough = |count: usize| share(count, total) >= AGREED;
+    if enough(total.saturating_sub(have)) {
+        return Some(None);
+    }
+    let mut values = votes?.iter();
+    let (value, _) = values.find(|(_, count)| enough(**count))?;
+    Some(Some((*value).clone()))
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of results are far below 2^53"
+)]
+fn share(count: usize, total: usize) -> f64 {
+    if total == 0 {
+        return 0.0;
+    }
+    count as f64 / total as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn facts(pairs: &[(&str, &str)]) -> Facts {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        pairs.iter().map(owned).collect()
+    }
+
+    #[test]
+    fn what_is_off_or_unknown_is_no_fact() {
+        let document = json!({
+            "test": {"name": "TCP_RR", "many": null, "connects": false, "sizes": [1, 2]},
+            "local": {"requested": {"rate": {"seed": 5, "mean": 2}}, "host": {"release": "6.1"}},
+            "iterations": [{"local": {"congestion_control": "bbr"}}],
+        });
+        let (asked, manifest) = of_document(&document);
+        let expected = facts(&[
+            ("test.name", "TCP_RR"),
+            ("test.sizes", "[1,2]"),
+            ("local.requested.rate.mean", "2"),
+        ]);
+        assert_eq!(asked, expected);
+        assert_eq!(manifest["local.host.release"], "6.1");
+        assert_eq!(manifest["local.congestion_control"], "bbr");
+        assert_eq!(read(&written(&manifest)), manifest);
+    }
+
+    #[test]
+    fn a_difference_is_what_both_sides_agree_on_and_not_with_each_other() {
+        let before = [
+            (
+                facts(&[("kernel", "6.1"), ("port", "1"), ("mtu", "1500")]),
+                9,
+            ),
+            (
+                facts(&[("kernel", "6.1"), ("port", "2"), ("mtu", "1500")]),
+                9,
+            ),
+        ];
+        let after = [
+            (
+                facts(&[
+                    ("kernel", "6.12"),
+                    ("port", "3"),
+                    ("mtu", "1500"),
+                    ("new", "x"),
+                ]),
+                19,
+            ),
+            (
+                facts(&[
+                    ("kernel", "6.1"),
+                    ("port", "4"),
+                    ("mtu", "1500"),
+                    ("new", "x"),
+                ]),
+                1,
+            ),
+        ];
+        let found = differences(&before, &after);
+        let named = |name: &str| found.iter().find(|difference| difference.name == name);
+        assert_eq!(named("kernel").unwrap().after.as_deref(), Some("6.12"));
+        assert_eq!(named("new").unwrap().before, None);
+        assert_eq!((named("port"), named("mtu")), (None, None), "{found:?}");
+    }
+}

@@ -1,0 +1,104 @@
+//! Where a history is.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::trouble::Trouble;
+
+/// The variable that names the place where no option does.
+pub const VARIABLE: &str = "NETPERF_HISTORY";
+/// The file, in the folder of this user's data.
+const FILE: &str = "netperf/history.sqlite";
+
+/// What must be known of the environment.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The value of a variable; one that is empty counts as not there.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl fmt::Debug for Surroundings<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Surroundings").finish_non_exhaustive()
+    }
+}
+
+/// A store by its address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A file of SQLite.
+    File(PathBuf),
+}
+
+impl Place {
+    /// The place that an option names, or the environment, or the usual one.
+    ///
+    /// # Errors
+    /// When an address makes no sense, and when there is no usual place.
+    pub fn find(asked: Option<&str>, around: Surroundings<'_>) -> Result<Self, Trouble> {
+        let named = asked
+            .map(str::to_owned)
+            .or_else(|| (around.variable)(VARIABLE));
+        match named {
+            Some(text) => Self::read(&text),
+            None => usual(around).map(Self::File),
+        }
+    }
+
+    fn read(text: &str) -> Result<Self, Trouble> {
+        if let Some((scheme, _)) = text.split_once("://") {
+            return Err(Trouble::Place(format!(
+                "{scheme}:// is no place for a history: a file is"
+            )));
+        }
+        Ok(Self::File(PathBuf::from(text)))
+    }
+}
+
+/// `$XDG_DATA_HOME/netperf/history.sqlite` (XDG Base Directory Specification).
+fn usual(around: Surroundings<'_>) -> Result<PathBuf, Trouble> {
+    // The specification wants relative paths ignored.
+    let folder = |name: &str| {
+        let path = (around.variable)(name).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
+    };
+    let data = folder("XDG_DATA_HOME")
+        .or_else(|| folder("HOME").map(|home| home.join(Path::new(".local/share"))));
+    data.map(|data| data.join(FILE)).ok_or_else(|| {
+        Trouble::Place(format!(
+            "there is neither HOME nor XDG_DATA_HOME: name the history by --db or {VARIABLE}"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(asked: Option<&str>, variables: &[(&str, &str)]) -> Result<Place, Trouble> {
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        Place::find(
+            asked,
+            Surroundings {
+                variable: &variable,
+            },
+        )
+    }
+
+    #[test]
+    fn an_option_comes_before_the_variable_and_that_before_the_usual_place() {
+        let file = |path: &str| Ok(Place::File(PathBuf::from(path)));
+        let all = [(VARIABLE, "b"), ("XDG_DATA_HOME", "/x"), ("HOME", "/h")];
+        assert_eq!(found(Some("a"), &all), file("a"));
+        assert_eq!(found(None, &all), file("b"));
+        assert_eq!(found(None, &all[1..]), file("/x/netperf/history.sqlite"));
+        let usual = "/h/.local/share/netperf/history.sqlite";
+        assert_eq!(found(None, &all[2..]), file(usual));
+        assert_eq!(found(None, &[("XDG_DATA_HOME", "x"), all[2]]), file(usual));
+        let nowhere = found(None, &[]).unwrap_err().to_string();
+        assert!(nowhere.contains("--db"), "{nowhere}");
+    }
+}

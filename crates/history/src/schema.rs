@@ -1,0 +1,120 @@
+//! The tables, and how they came to be what they are.
+
+use crate::database::{Database, Dialect};
+use crate::trouble::Trouble;
+
+/// The table by which a history is known; it holds the version of the others.
+pub(crate) const MARK: &str = "netperf_history";
+
+/// Every version of the tables: what makes it of the one before. A step that was published
+/// is never changed; the next one mends it. `{counted}`, `{bytes}` and `{clustered}` are
+/// the store's own words.
+const STEPS: &[&[&str]] = &[&[
+    "CREATE TABLE netperf_history (version BIGINT NOT NULL)",
+    "INSERT INTO netperf_history VALUES (1)",
+    // Results of one configuration may be compared.
+    "CREATE TABLE configurations (
+        id {counted},
+        key TEXT NOT NULL UNIQUE,
+        test TEXT NOT NULL,
+        host TEXT NOT NULL,
+        label TEXT NOT NULL,
+        command TEXT NOT NULL)",
+    // Few hosts change often: most results share their manifest with the one before.
+    "CREATE TABLE manifests (
+        id {counted},
+        key TEXT NOT NULL UNIQUE,
+        facts {bytes} NOT NULL)",
+    "CREATE TABLE results (
+        id {counted},
+        digest TEXT NOT NULL UNIQUE,
+        configuration BIGINT NOT NULL REFERENCES configurations (id),
+        manifest BIGINT NOT NULL REFERENCES manifests (id),
+        started BIGINT NOT NULL,
+        saved BIGINT NOT NULL,
+        origin TEXT NOT NULL,
+        command TEXT NOT NULL,
+        value DOUBLE PRECISION NOT NULL,
+        unit TEXT NOT NULL)",
+    "CREATE INDEX results_by_time ON results (started, id)",
+    "CREATE INDEX results_by_configuration ON results (configuration, started, id)",
+    "CREATE INDEX results_by_manifest ON results (manifest)",
+    // By itself, so that lists do not leaf through documents.
+    "CREATE TABLE documents (
+        result BIGINT PRIMARY KEY REFERENCES results (id),
+        length BIGINT NOT NULL,
+        deflated {bytes} NOT NULL)",
+    // A figure of a configuration: what a trend is of.
+    "CREATE TABLE kinds (
+        id {counted},
+        configuration BIGINT NOT NULL REFERENCES configurations (id),
+        name TEXT NOT NULL,
+        unit TEXT NOT NULL,
+        better TEXT NOT NULL,
+        UNIQUE (configuration, name, unit))",
+    // In the order in which trends read them, with all that they need.
+    "CREATE TABLE figures (
+        kind BIGINT NOT NULL REFERENCES kinds (id),
+        started BIGINT NOT NULL,
+        result BIGINT NOT NULL REFERENCES results (id),
+        manifest BIGINT NOT NULL,
+        value DOUBLE PRECISION NOT NULL,
+        PRIMARY KEY (kind, started, result)) {clustered}",
+    "CREATE INDEX figures_by_result ON figures (result)",
+]];
+
+/// The newest version that is known.
+pub(crate) fn newest() -> i64 {
+    i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
+}
+
+/// Brings the tables to the newest version. Nothing is left half done: all of it is one
+/// transaction.
+pub(crate) fn bring_up(database: &mut dyn Database, place: &str) -> Result<(), Trouble> {
+    if version(database, place)? == newest() {
+        return Ok(());
+    }
+    for statement in database.dialect().begin {
+        database.run(statement, &[])?;
+    }
+    let done = steps(database, place);
+    database.run(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }, &[])?;
+    done
+}
+
+/// The steps that are missing. Somebody else may have done them meanwhile.
+fn steps(database: &mut dyn Database, place: &str) -> Result<(), Trouble> {
+    let from = version(database, place)?;
+    let dialect = database.dialect();
+    for (step, statements) in (1..).zip(STEPS).filter(|(step, _)| *step > from) {
+        for statement in *statements {
+            database.run(&spoken(statement, dialect), &[])?;
+        }
+        database.run("UPDATE netperf_history SET version = $1", &[step.into()])?;
+    }
+    Ok(())
+}
+
+fn spoken(statement: &str, dialect: Dialect) -> String {
+    statement
+        .replace("{counted}", dialect.counted)
+        .replace("{bytes}", dialect.bytes)
+        .replace("{clustered}", dialect.clustered)
+}
+
+/// The version of the tables, 0 without any.
+pub(crate) fn version(database: &mut dyn Database, place: &str) -> Result<i64, Trouble> {
+    if !database.has_table(MARK)? {
+        return Ok(0);
+    }
+    let mut rows = database.rows("SELECT version FROM netperf_history", &[])?;
+    let found = rows.first_mut().map_or(0, |row| row.whole());
+    if found > newest() {
+        return Err(Trouble::Newer {
+            place: place.to_owned(),
+            found,
+            known: newest(),
+        });
+    }
+    Ok(found)
+}

@@ -1,0 +1,533 @@
+//! A history: what goes in, and what can be asked of it.
+
+mod forget;
+mod save;
+
+use std::collections::HashMap;
+use std::io::Read as _;
+
+use flate2::read::DeflateDecoder;
+
+use crate::database::{Database, Row, Value};
+use crate::entry;
+use crate::manifest::{self, Facts};
+use crate::place::Place;
+use crate::schema;
+use crate::sqlite::Sqlite;
+use crate::trouble::Trouble;
+
+pub use forget::Forget;
+pub use save::Added;
+
+/// The most that is asked for where nobody sets a limit.
+const ALL: i64 = 1 << 40;
+/// Digits of a digest by which a result may be called, at least.
+const FEWEST_DIGITS: usize = 6;
+/// Manifests that are asked for at once.
+const AT_ONCE: usize = 500;
+
+/// An open history.
+pub struct Store {
+    database: Box<dyn Database>,
+    place: String,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store")
+            .field("place", &self.place)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Which results are meant. Nothing means all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// The name of the test, in any case.
+    pub test: Option<String>,
+    /// The host at the other end.
+    pub host: Option<String>,
+    /// What somebody called them.
+    pub label: Option<String>,
+    /// The key of their configuration, or its first letters.
+    pub configuration: Option<String>,
+    /// Not before this time, in microseconds since 1970.
+    pub since: Option<i64>,
+    /// Before this time.
+    pub before: Option<i64>,
+}
+
+/// A result in a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed {
+    /// Its number.
+    pub id: i64,
+    /// The digest of its document.
+    pub digest: String,
+    /// When it began, in microseconds since 1970.
+    pub started: i64,
+    /// The key of its configuration.
+    pub configuration: String,
+    /// The name of the test.
+    pub test: String,
+    /// The host at the other end.
+    pub host: String,
+    /// What somebody called it.
+    pub label: String,
+    /// The command line.
+    pub command: String,
+    /// The result itself.
+    pub value: f64,
+    /// The sign of its unit.
+    pub unit: String,
+}
+
+/// Results that may be compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Configuration {
+    /// Its number in the store.
+    id: i64,
+    /// Its key.
+    pub key: String,
+    /// The name of the test.
+    pub test: String,
+    /// The host at the other end.
+    pub host: String,
+    /// What somebody called it.
+    pub label: String,
+    /// A command line of it.
+    pub command: String,
+    /// How many results there are.
+    pub results: i64,
+    /// When the first began, in microseconds since 1970.
+    pub first: i64,
+    /// When the last began.
+    pub last: i64,
+}
+
+/// A figure of a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// Its number in the store.
+    id: i64,
+    /// Its name.
+    pub name: String,
+    /// The sign of its unit.
+    pub unit: String,
+    /// `higher` or `lower`.
+    pub better: String,
+}
+
+/// A figure of one result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// When the result began, in microseconds since 1970.
+    pub started: i64,
+    /// The number of the result.
+    pub result: i64,
+    /// The number of its manifest.
+    pub manifest: i64,
+    /// The figure.
+    pub value: f64,
+}
+
+/// Every figure of a result, for exports.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figured {
+    /// The number of the result.
+    pub result: i64,
+    /// The name of the figure.
+    pub name: String,
+    /// The sign of its unit.
+    pub unit: String,
+    /// Its value.
+    pub value: f64,
+}
+
+impl Store {
+    /// Opens a history; where there is none, and `make` says so, it is made.
+    ///
+    /// # Errors
+    /// When there is none, or it is not one, or a newer version wrote it.
+    pub fn open(place: &Place, make: bool) -> Result<Self, Trouble> {
+        let (mut database, place): (Box<dyn Database>, String) = match place {
+            Place::File(path) => (
+                Box::new(Sqlite::open(path, make)?),
+                netperf_web::escape::line(&path.to_string_lossy()),
+            ),
+        };
+        if !make && schema::version(database.as_mut(), &place)? == 0 {
+            return Err(Trouble::Absent(place));
+        }
+        schema::bring_up(database.as_mut(), &place)?;
+        Ok(Self { database, place })
+    }
+
+    /// Results, the newest first.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn list(&mut self, filter: &Filter, limit: Option<u32>) -> Result<Vec<Listed>, Trouble> {
+        let (statement, values) = list(filter, limit.map_or(ALL, i64::from));
+        let rows = self.database.rows(&statement, &values)?;
+        Ok(rows.into_iter().map(listed).collect())
+    }
+
+    /// The number of the result that a number, or the first digits of a digest, names.
+    ///
+    /// # Errors
+    /// When there is none, or more than one.
+    pub fn find(&mut self, name: &str) -> Result<i64, Trouble> {
+        let unknown = || Trouble::Unknown(netperf_web::escape::line(name));
+        let mut rows = if let Ok(id) = name.parse::<i64>() {
+            let statement = "SELECT id FROM results WHERE id = $1";
+            self.database.rows(statement, &[id.into()])?
+        } else {
+            let digits = name.bytes().all(|byte| byte.is_ascii_hexdigit());
+            if !digits || name.len() < FEWEST_DIGITS {
+                return Err(unknown());
+            }
+            let from = name.to_ascii_lowercase();
+            // What begins so lies between it and it with more than any digit behind.
+            let to = format!("{from}g");
+            let statement = "SELECT id FROM results WHERE digest >= $1 AND digest < $2 LIMIT 2";
+            let values = [from.as_str().into(), to.as_str().into()];
+            self.database.rows(statement, &values)?
+        };
+        match rows.as_mut_slice() {
+            [] => Err(unknown()),
+            [row] => Ok(row.whole()),
+            _ => Err(Trouble::Ambiguous(name.to_owned())),
+        }
+    }
+
+    /// The document of a result, byte for byte.
+    ///
+    /// # Errors
+    /// When there is none, or it is damaged.
+    pub fn document(&mut self, id: i64) -> Result<Vec<u8>, Trouble> {
+        let statement = "SELECT length, deflated FROM documents WHERE result = $1";
+        let mut rows = self.database.rows(statement, &[id.into()])?;
+        let row = rows
+            .first_mut()
+            .ok_or_else(|| Trouble::Unknown(id.to_string()))?;
+        let (length, packed) = (row.whole(), row.bytes());
+        self.inflated(id, length, &packed)
+    }
+
+    fn inflated(&self, id: i64, length: i64, packed: &[u8]) -> Result<Vec<u8>, Trouble> {
+        let mut document = Vec::new();
+        let length = u64::try_from(length).unwrap_or(0);
+        let read = DeflateDecoder::new(packed)
+            .take(length + 1)
+            .read_to_end(&mut document);
+        let whole = u64::try_from(document.len()).is_ok_and(|found| found == length);
+        match read {
+            Ok(_) if whole => Ok(document),
+            Ok(_) | Err(_) => Err(Trouble::Store {
+                place: self.place.clone(),
+                why: format!("the document of result {id} is damaged"),
+            }),
+        }
+    }
+
+    /// Configurations with their results, those of which something was measured last first.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn configurations(&mut self, filter: &Filter) -> Result<Vec<Configuration>, Trouble> {
+        let (statement, values) = configurations(filter);
+        let rows = self.database.rows(&statement, &values)?;
+        Ok(rows.into_iter().map(configuration).collect())
+    }
+
+    /// The figures of a configuration, the result itself first.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn kinds(&mut self, of: &Configuration) -> Result<Vec<Kind>, Trouble> {
+        let statement = "SELECT id, name, unit, better FROM kinds WHERE configuration = $1 \
+                         ORDER BY id";
+        let rows = self.database.rows(statement, &[of.id.into()])?;
+        let kinds = rows.into_iter().map(|mut row| Kind {
+            id: row.whole(),
+            name: row.text(),
+            unit: row.text(),
+            better: row.text(),
+        });
+        Ok(kinds.collect())
+    }
+
+    /// A figure over time, the oldest first; of many the last ones. Of the filter, only
+    /// times count.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn series(
+        &mut self,
+        of: &Kind,
+        filter: &Filter,
+        last: Option<u32>,
+    ) -> Result<Vec<Point>, Trouble> {
+        let values = [
+            of.id.into(),
+            filter.since.unwrap_or(i64::MIN).into(),
+            filter.before.unwrap_or(i64::MAX).into(),
+            last.map_or(ALL, i64::from).into(),
+        ];
+        let mut rows = self.database.rows(SERIES, &values)?;
+        rows.reverse();
+        let points = rows.into_iter().map(|mut row| Point {
+            started: row.whole(),
+            result: row.whole(),
+            manifest: row.whole(),
+            value: row.real(),
+        });
+        Ok(points.collect())
+    }
+
+    /// The facts of manifests by their numbers.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn manifests(&mut self, ids: &[i64]) -> Result<HashMap<i64, Facts>, Trouble> {
+        let mut found = HashMap::new();
+        for ids in ids.chunks(AT_ONCE) {
+            let statement = format!(
+                "SELECT id, facts FROM manifests WHERE id IN ({})",
+                numbers(ids)
+            );
+            for mut row in self.database.rows(&statement, &[])? {
+                let (id, packed) = (row.whole(), row.bytes());
+                let mut text = String::new();
+                // What cannot be unpacked has no facts to differ in.
+                let read = DeflateDecoder::new(packed.as_slice()).read_to_string(&mut text);
+                if read.is_ok() {
+                    found.insert(id, manifest::read(&text));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Every figure of the results that are meant, in the order of results.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn figures(&mut self, filter: &Filter) -> Result<Vec<Figured>, Trouble> {
+        let wanted = Conditions::of(filter);
+        let statement = format!(
+            "SELECT f.result, k.name, k.unit, f.value FROM results r \
+             JOIN configurations c ON c.id = r.configuration \
+             JOIN figures f ON f.result = r.id JOIN kinds k ON k.id = f.kind \
+             WHERE {} ORDER BY r.started DESC, r.id DESC, k.id",
+            wanted.text
+        );
+        let rows = self.database.rows(&statement, &wanted.values)?;
+        let figures = rows.into_iter().map(|mut row| Figured {
+            result: row.whole(),
+            name: row.text(),
+            unit: row.text(),
+            value: row.real(),
+        });
+        Ok(figures.collect())
+    }
+
+    /// Reads everything, and tells what is wrong with it. Nothing is wrong with most.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn check(&mut self) -> Result<Vec<String>, Trouble> {
+        let mut wrong = self.database.check()?;
+        let mut from = 0;
+        loop {
+            let statement = "SELECT r.id, r.digest, d.length, d.deflated FROM results r \
+                             LEFT JOIN documents d ON d.result = r.id WHERE r.id > $1 \
+                             ORDER BY r.id LIMIT 100";
+            let rows = self.database.rows(statement, &[from.into()])?;
+            if rows.is_empty() {
+                return Ok(wrong);
+            }
+            for mut row in rows {
+                from = row.whole();
+                let (digest, length, packed) = (row.text(), row.whole(), row.bytes());
+                let found = self.inflated(from, length, &packed);
+                if !found.is_ok_and(|document| entry::digest_of(&document) == digest) {
+                    wrong.push(format!("the document of result {from} is damaged"));
+                }
+            }
+        }
+    }
+
+    /// Runs something between BEGIN and COMMIT; what fails leaves no trace.
+    fn within<T>(
+        &mut self,
+        work: impl FnOnce(&mut dyn Database) -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        for statement in self.database.dialect().begin {
+            self.database.run(statement, &[])?;
+        }
+        let done = work(self.database.as_mut());
+        match done {
+            Ok(value) => {
+                self.database.run("COMMIT", &[])?;
+                Ok(value)
+            }
+            Err(trouble) => {
+                // The first reason is the one that counts.
+                self.database.run("ROLLBACK", &[]).ok();
+                Err(trouble)
+            }
+        }
+    }
+}
+
+/// A figure over time, straight from the order in which the table is kept.
+const SERIES: &str = "SELECT started, result, manifest, value FROM figures \
+                      WHERE kind = $1 AND started >= $2 AND started < $3 \
+                      ORDER BY started DESC, result DESC LIMIT $4";
+
+fn list(filter: &Filter, limit: i64) -> (String, Vec<Value>) {
+    let mut wanted = Conditions::of(filter);
+    let limit = wanted.value(limit.into());
+    let statement = format!(
+        "SELECT r.id, r.digest, r.started, c.key, c.test, c.host, c.label, r.command, \
+         r.value, r.unit FROM results r JOIN configurations c ON c.id = r.configuration \
+         WHERE {} ORDER BY r.started DESC, r.id DESC LIMIT {limit}",
+        wanted.text
+    );
+    (statement, wanted.values)
+}
+
+fn configurations(filter: &Filter) -> (String, Vec<Value>) {
+    let wanted = Conditions::of(filter);
+    let statement = format!(
+        "SELECT c.id, c.key, c.test, c.host, c.label, c.command, s.results, s.first, s.last \
+         FROM (SELECT r.configuration, count(*) AS results, min(r.started) AS first, \
+         max(r.started) AS last FROM results r JOIN configurations c \
+         ON c.id = r.configuration WHERE {} GROUP BY r.configuration) AS s \
+         JOIN configurations c ON c.id = s.configuration ORDER BY s.last DESC, c.id",
+        wanted.text
+    );
+    (statement, wanted.values)
+}
+
+fn listed(mut row: Row) -> Listed {
+    Listed {
+        id: row.whole(),
+        digest: row.text(),
+        started: row.whole(),
+        configuration: row.text(),
+        test: row.text(),
+        host: row.text(),
+        label: row.text(),
+        command: row.text(),
+        value: row.real(),
+        unit: row.text(),
+    }
+}
+
+fn configuration(mut row: Row) -> Configuration {
+    Configuration {
+        id: row.whole(),
+        key: row.text(),
+        test: row.text(),
+        host: row.text(),
+        label: row.text(),
+        command: row.text(),
+        results: row.whole(),
+        first: row.whole(),
+        last: row.whole(),
+    }
+}
+
+/// Numbers of ours with commas between.
+fn numbers(ids: &[i64]) -> String {
+    let texts: Vec<String> = ids.iter().map(i64::to_string).collect();
+    texts.join(", ")
+}
+
+/// What must hold of `r`, a result, and `c`, its configuration.
+struct Conditions {
+    text: String,
+    values: Vec<Value>,
+}
+
+impl Conditions {
+    fn of(filter: &Filter) -> Self {
+        let mut all = Self {
+            text: "1 = 1".to_owned(),
+            values: Vec::new(),
+        };
+        if let Some(test) = &filter.test {
+            all.add("upper(c.test) =", test.to_uppercase().as_str().into());
+        }
+        if let Some(host) = &filter.host {
+            all.add("c.host =", host.as_str().into());
+        }
+        if let Some(label) = &filter.label {
+            all.add("c.label =", label.as_str().into());
+        }
+        if let Some(key) = &filter.configuration {
+            let key = key.to_ascii_lowercase();
+            all.add("c.key >=", key.as_str().into());
+            all.add("c.key <", format!("{key}g").as_str().into());
+        }
+        if let Some(since) = filter.since {
+            all.add("r.started >=", since.into());
+        }
+        if let Some(before) = filter.before {
+            all.add("r.started <", before.into());
+        }
+        all
+    }
+
+    fn add(&mut self, condition: &str, value: Value) {
+        let name = self.value(value);
+        self.text.push_str(&format!(" AND {condition} {name}"));
+    }
+
+    /// Takes a value and gives the name by which a statement knows it.
+    fn value(&mut self, value: Value) -> String {
+        self.values.push(value);
+        format!("${}", self.values.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place::Place;
+
+    #[test]
+    fn lists_trends_and_configurations_come_from_indices() {
+        let scratch = netperf_testkit::Scratch::new();
+        let place = Place::File(scratch.path().join("h.sqlite"));
+        let mut store = Store::open(&place, true).unwrap();
+        let everything = Filter::default();
+        for (statement, values) in [
+            list(&everything, 20),
+            configurations(&everything),
+            (SERIES.to_owned(), vec![Value::Whole(1); 4]),
+            (
+                "SELECT id FROM results WHERE digest = $1".to_owned(),
+                vec!["x".into()],
+            ),
+        ] {
+            let explained = format!("EXPLAIN QUERY PLAN {statement}");
+            for mut row in store.database.rows(&explained, &values).unwrap() {
+                let (_id, _parent, _unused) = (row.whole(), row.whole(), row.whole());
+                let step = row.text();
+                let whole_table = ["SCAN r", "SCAN f", "SCAN d"]
+                    .iter()
+                    .any(|of| step.starts_with(of));
+                assert!(
+                    !whole_table || step.contains("INDEX"),
+                    "{statement}: {step}"
+                );
+                let sorted = step.contains("TEMP B-TREE") && !statement.contains("GROUP BY");
+                assert!(!sorted, "{statement}: {step}");
+            }
+        }
+    }
+}

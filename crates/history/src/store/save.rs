@@ -1,0 +1,230 @@
+//! What goes in.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+
+use super::Store;
+use crate::database::{Database, Value};
+use crate::entry::{self, Entry};
+use crate::manifest;
+use crate::trouble::Trouble;
+
+/// What became of a result that was to be kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// Its number.
+    pub id: i64,
+    /// Whether it had been there before.
+    pub known: bool,
+}
+
+/// Numbers of rows that many results share, for as long as a transaction lasts: behind it
+/// somebody may forget them.
+#[derive(Default)]
+struct Shared {
+    configurations: HashMap<String, i64>,
+    manifests: HashMap<String, i64>,
+    kinds: HashMap<(i64, String, String), i64>,
+}
+
+impl Store {
+    /// Keeps results: all of them, or none where it fails. When this returns, they are on
+    /// the disk.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn add(&mut self, entries: &[Entry], now: i64) -> Result<Vec<Added>, Trouble> {
+        self.within(|database| {
+            let mut shared = Shared::default();
+            let added = entries.iter().map(|entry| {
+                let found = one(
+                    database,
+                    "SELECT id FROM results WHERE digest = $1",
+                    &[entry.digest.as_str().into()],
+                )?;
+                match found {
+                    Some(id) => Ok(Added { id, known: true }),
+                    None => save(database, &mut shared, entry, now),
+                }
+            });
+            added.collect()
+        })
+    }
+}
+
+fn save(
+    database: &mut dyn Database,
+    shared: &mut Shared,
+    entry: &Entry,
+    now: i64,
+) -> Result<Added, Trouble> {
+    let configuration = configuration(database, shared, entry)?;
+    let manifest = manifest_of(database, shared, entry)?;
+    let headline = entry.figures.first();
+    let id = numbered(
+        database,
+        "INSERT INTO results (digest, configuration, manifest, started, saved, origin, command, \
+         value, unit) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id",
+        &[
+            entry.digest.as_str().into(),
+            configuration.into(),
+            manifest.into(),
+            entry.started.into(),
+            now.into(),
+            entry.origin.into(),
+            entry.command.as_str().into(),
+            headline.map_or(0.0, |figure| figure.quantity.value).into(),
+            headline
+                .map_or("", |figure| figure.quantity.unit.sign())
+                .into(),
+        ],
+    )?;
+    let length = i64::try_from(entry.document.len()).unwrap_or(i64::MAX);
+    let values = [id.into(), length.into(), deflated(&entry.document).into()];
+    database.run("INSERT INTO documents VALUES ($1, $2, $3)", &values)?;
+    for figure in &entry.figures {
+        let kind = kind(database, shared, configuration, figure)?;
+        let values = [
+            kind.into(),
+            entry.started.into(),
+            id.into(),
+            manifest.into(),
+            figure.quantity.value.into(),
+        ];
+        let statement = "INSERT INTO figures VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
+        database.run(statement, &values)?;
+    }
+    Ok(Added { id, known: false })
+}
+
+fn configuration(
+    database: &mut dyn Database,
+    shared: &mut Shared,
+    entry: &Entry,
+) -> Result<i64, Trouble> {
+    let key = &entry.configuration;
+    if let Some(id) = shared.configurations.get(key) {
+        return Ok(*id);
+    }
+    let found = one(
+        database,
+        "SELECT id FROM configurations WHERE key = $1",
+        &[key.as_str().into()],
+    )?;
+    let id = match found {
+        Some(id) => id,
+        None => numbered(
+            database,
+            "INSERT INTO configurations (key, test, host, label, command) \
+             VALUES ($1, $2, $3, $4, $5) RETURNING id",
+            &[
+                key.as_str().into(),
+                entry.test.as_str().into(),
+                entry.host.as_str().into(),
+                entry.label.as_str().into(),
+                entry.command.as_str().into(),
+            ],
+        )?,
+    };
+    shared.configurations.insert(key.clone(), id);
+    Ok(id)
+}
+
+fn manifest_of(
+    database: &mut dyn Database,
+    shared: &mut Shared,
+    entry: &Entry,
+) -> Result<i64, Trouble> {
+    let key = entry.manifest_key();
+    if let Some(id) = shared.manifests.get(&key) {
+        return Ok(*id);
+    }
+    let found = one(
+        database,
+        "SELECT id FROM manifests WHERE key = $1",
+        &[key.as_str().into()],
+    )?;
+    let id = match found {
+        Some(id) => id,
+        None => numbered(
+            database,
+            "INSERT INTO manifests (key, facts) VALUES ($1, $2) RETURNING id",
+            &[
+                key.as_str().into(),
+                deflated(manifest::written(&entry.manifest).as_bytes()).into(),
+            ],
+        )?,
+    };
+    shared.manifests.insert(key, id);
+    Ok(id)
+}
+
+fn kind(
+    database: &mut dyn Database,
+    shared: &mut Shared,
+    configuration: i64,
+    figure: &netperf_campaign::Figure,
+) -> Result<i64, Trouble> {
+    let unit = figure.quantity.unit.sign();
+    let key = (configuration, figure.name.clone(), unit.to_owned());
+    if let Some(id) = shared.kinds.get(&key) {
+        return Ok(*id);
+    }
+    let name = figure.name.as_str();
+    let values: [Value; 3] = [configuration.into(), name.into(), unit.into()];
+    let found = one(
+        database,
+        "SELECT id FROM kinds WHERE configuration = $1 AND name = $2 AND unit = $3",
+        &values,
+    )?;
+    let id = match found {
+        Some(id) => id,
+        None => {
+            let [configuration, name, unit] = values;
+            numbered(
+                database,
+                "INSERT INTO kinds (configuration, name, unit, better) VALUES ($1, $2, $3, $4) \
+                 RETURNING id",
+                &[
+                    configuration,
+                    name,
+                    unit,
+                    entry::better(figure.better).into(),
+                ],
+            )?
+        }
+    };
+    shared.kinds.insert(key, id);
+    Ok(id)
+}
+
+/// The number in the only row, if there is one.
+fn one(
+    database: &mut dyn Database,
+    statement: &str,
+    values: &[Value],
+) -> Result<Option<i64>, Trouble> {
+    let mut rows = database.rows(statement, values)?;
+    Ok(rows.first_mut().map(|row| row.whole()))
+}
+
+/// The number that a new row was given.
+fn numbered(
+    database: &mut dyn Database,
+    statement: &str,
+    values: &[Value],
+) -> Result<i64, Trouble> {
+    let id = one(database, statement, values)?;
+    id.ok_or_else(|| Trouble::Document("the store gave a new row no number".to_owned()))
+}
+
+fn deflated(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+    // A vector takes everything.
+    let written = encoder.write_all(bytes);
+    debug_assert!(written.is_ok());
+    encoder.finish().unwrap_or_default()
+}

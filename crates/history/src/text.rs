@@ -1,0 +1,398 @@
+//! What a history answers, as people and as programs read it.
+
+use netperf_web::unit::{Quantity, Unit};
+use serde_json::{Value, json};
+
+use crate::change::{Change, Changes};
+use crate::store::{Configuration, Kind, Listed, Point};
+use crate::time;
+
+/// The schema of documents about a history.
+pub const SCHEMA: &str = "netperf-history-1";
+/// Letters of a digest in tables.
+const DIGEST: usize = 8;
+/// Columns of a line of bars.
+const BARS: usize = 60;
+/// Bars, the lowest first.
+const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Results in a table.
+#[must_use]
+pub fn list(results: &[Listed]) -> String {
+    if results.is_empty() {
+        return "No result.\n".to_owned();
+    }
+    let head = [
+        "id",
+        "digest",
+        "started (UTC)",
+        "test",
+        "host",
+        "result",
+        "label",
+    ];
+    let rows = results.iter().map(|result| {
+        vec![
+            result.id.to_string(),
+            result.digest.chars().take(DIGEST).collect(),
+            time::shown(result.started),
+            result.test.clone(),
+            result.host.clone(),
+            value(result.value, &result.unit),
+            result.label.clone(),
+        ]
+    });
+    aligned(&head, rows, &[0, 5])
+}
+
+/// The same as a document.
+#[must_use]
+pub fn list_json(results: &[Listed]) -> Value {
+    let results = results.iter().map(|result| {
+        json!({
+            "id": result.id,
+            "digest": result.digest,
+            "started_unix_seconds": time::seconds(result.started),
+            "test": result.test,
+            "host": result.host,
+            "label": result.label,
+            "configuration": result.configuration,
+            "command_line": result.command,
+            "value": result.value,
+            "unit": result.unit,
+        })
+    });
+    json!({"schema": SCHEMA, "results": results.collect::<Vec<_>>()})
+}
+
+/// A figure of a configuration over time.
+#[derive(Clone, Debug)]
+pub struct Trend {
+    /// What it is of.
+    pub configuration: Configuration,
+    /// The figure.
+    pub kind: Kind,
+    /// Its values, the oldest first.
+    pub points: Vec<Point>,
+}
+
+impl Trend {
+    /// All of it: bars, and the last `rows` values.
+    #[must_use]
+    pub fn text(&self, rows: usize) -> String {
+        let values: Vec<f64> = self.points.iter().map(|point| point.value).collect();
+        let shown = |number: f64| value(number, &self.kind.unit);
+        let mut text = heading(&self.configuration, &self.kind, &self.points);
+        if let Some((low, high)) = range(&values) {
+            text.push_str(&format!(
+                "{}\nfrom {} to {}, median {}\n\n",
+                bars(&values),
+                shown(low),
+                shown(high),
+                netperf_stats::moments::median(&values).map_or_else(String::new, shown),
+            ));
+        }
+        let skipped = self.points.len().saturating_sub(rows);
+        let head = ["id", "started (UTC)", &self.kind.name, "change"];
+        let last = self
+            .points
+            .iter()
+            .enumerate()
+            .skip(skipped)
+            .map(|(at, point)| {
+                let before = at.checked_sub(1).and_then(|at| values.get(at));
+                vec![
+                    point.result.to_string(),
+                    time::shown(point.started),
+                    shown(point.value),
+                    before.map_or_else(String::new, |before| percent(point.value / before)),
+                ]
+            });
+        text.push_str(&aligned(&head, last, &[0, 2, 3]));
+        if skipped > 0 {
+            text.push_str(&format!("{skipped} earlier ones are not shown.\n"));
+        }
+        text
+    }
+
+    /// As a document.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let points = self.points.iter().map(point);
+        json!({
+            "configuration": configuration(&self.configuration),
+            "figure": kind(&self.kind),
+            "points": points.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// Several configurations, one in a line.
+#[must_use]
+pub fn trends(trends: &[Trend]) -> String {
+    let head = [
+        "configuration",
+        "test",
+        "host",
+        "label",
+        "results",
+        "last",
+        "",
+    ];
+    let rows = trends.iter().map(|trend| {
+        let values: Vec<f64> = trend.points.iter().map(|point| point.value).collect();
+        let of = &trend.configuration;
+        vec![
+            of.key.clone(),
+            of.test.clone(),
+            of.host.clone(),
+            of.label.clone(),
+            of.results.to_string(),
+            values
+                .last()
+                .map_or_else(String::new, |last| value(*last, &trend.kind.unit)),
+            bars(&values),
+        ]
+    });
+    aligned(&head, rows, &[4, 5])
+}
+
+/// What changed in one configuration.
+#[must_use]
+pub fn changes(found: &Changes) -> String {
+    let mut text = heading(&found.configuration, &found.kind, &found.points);
+    if found.changes.is_empty() {
+        let chance = 100.0 * found.chance;
+        text.push_str(&format!(
+            "No change of level that chance explains with less than {chance} %.\n"
+        ));
+    }
+    for change in &found.changes {
+        text.push_str(&one_change(change, &found.kind));
+    }
+    text
+}
+
+fn one_change(change: &Change, kind: &Kind) -> String {
+    let level = |level: crate::change::Level| {
+        let results = level.results;
+        format!("{} ({results} results)", value(level.median, &kind.unit))
+    };
+    let mut text = format!(
+        "{}, result {}: {} -> {}, {}, {}, p {}\n",
+        time::shown(change.first.started),
+        change.first.result,
+        level(change.before),
+        level(change.after),
+        percent(change.ratio()),
+        change.word(&kind.better),
+        change.probability,
+    );
+    if change.differences.is_empty() {
+        text.push_str("    Nothing that the manifests tell differs between both.\n");
+    }
+    for difference in &change.differences {
+        let side = |side: &Option<String>| {
+            let text = side.as_deref().map(netperf_web::escape::line);
+            text.unwrap_or_else(|| "(not told, or off)".to_owned())
+        };
+        text.push_str(&format!(
+            "    {}: {} -> {}\n",
+            netperf_web::escape::line(&difference.name),
+            side(&difference.before),
+            side(&difference.after)
+        ));
+    }
+    text
+}
+
+/// The same as a document.
+#[must_use]
+pub fn changes_json(found: &Changes) -> Value {
+    let changes = found.changes.iter().map(|change| {
+        let differences = change.differences.iter().map(|difference| {
+            json!({
+                "name": difference.name,
+                "before": difference.before,
+                "after": difference.after,
+            })
+        });
+        json!({
+            "first": point(&change.first),
+            "results_before": change.before.results,
+            "results_after": change.after.results,
+            "median_before": change.before.median,
+            "median_after": change.after.median,
+            "ratio": change.ratio(),
+            "probability": change.probability,
+            "outcome": change.word(&found.kind.better),
+            "differences": differences.collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "configuration": configuration(&found.configuration),
+        "figure": kind(&found.kind),
+        "results": found.points.len(),
+        "false_alarm_chance": found.chance,
+        "changes": changes.collect::<Vec<_>>(),
+    })
+}
+
+fn heading(of: &Configuration, kind: &Kind, points: &[Point]) -> String {
+    let mut text = of.test.clone();
+    for (word, name) in [("to", &of.host), ("called", &of.label)] {
+        if !name.is_empty() {
+            text.push_str(&format!(" {word} {name}"));
+        }
+    }
+    text.push_str(&format!(
+        ", configuration {}: {}, {} results",
+        of.key,
+        kind.name,
+        points.len()
+    ));
+    if let (Some(first), Some(last)) = (points.first(), points.last()) {
+        text.push_str(&format!(
+            "\n{} to {} UTC",
+            time::shown(first.started),
+            time::shown(last.started)
+        ));
+    }
+    format!("{text}\n{}\n\n", of.command)
+}
+
+fn configuration(of: &Configuration) -> Value {
+    json!({
+        "key": of.key,
+        "test": of.test,
+        "host": of.host,
+        "label": of.label,
+        "command_line": of.command,
+        "results": of.results,
+    })
+}
+
+fn kind(kind: &Kind) -> Value {
+    json!({"name": kind.name, "unit": kind.unit, "better_when": kind.better})
+}
+
+fn point(point: &Point) -> Value {
+    json!({
+        "result": point.result,
+        "started_unix_seconds": time::seconds(point.started),
+        "value": point.value,
+    })
+}
+
+/// The unit that a sign stands for.
+fn unit(sign: &str) -> Unit {
+    let known = [
+        Unit::BitsPerSecond,
+        Unit::TransactionsPerSecond,
+        Unit::Seconds,
+        Unit::Bytes,
+        Unit::Percent,
+    ];
+    let found = known.into_iter().find(|unit| unit.sign() == sign);
+    found.unwrap_or_else(|| Unit::Other(sign.to_owned()))
+}
+
+/// A value with its unit, as it reads best.
+#[must_use]
+pub fn value(value: f64, sign: &str) -> String {
+    Quantity::new(value, unit(sign)).to_string()
+}
+
+fn percent(ratio: f64) -> String {
+    if ratio.is_finite() {
+        format!("{:+.2} %", 100.0 * (ratio - 1.0))
+    } else {
+        String::new()
+    }
+}
+
+fn range(values: &[f64]) -> Option<(f64, f64)> {
+    let low = values.iter().copied().reduce(f64::min)?;
+    let high = values.iter().copied().reduce(f64::max)?;
+    Some((low, high))
+}
+
+/// A bar for each value, or for the median of so many that all fit into a line.
+fn bars(values: &[f64]) -> String {
+    let each = values.len().div_ceil(BARS).max(1);
+    let medians: Vec<f64> = values
+        .chunks(each)
+        .filter_map(netperf_stats::moments::median)
+        .collect();
+    let Some((low, high)) = range(&medians) else {
+        return String::new();
+    };
+    let bars = medians.iter().map(|value| {
+        let share = if high > low {
+            (value - low) / (high - low)
+        } else {
+            0.5
+        };
+        height(share)
+    });
+    bars.collect()
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share of seven is a place in a table"
+)]
+fn height(share: f64) -> char {
+    let at = (share * 7.0).round() as usize;
+    HEIGHTS.get(at).copied().unwrap_or(' ')
+}
+
+/// Cells in columns; those at `right` are numbers.
+fn aligned(head: &[&str], rows: impl Iterator<Item = Vec<String>>, right: &[usize]) -> String {
+    let head = head.iter().map(|&cell| cell.to_owned()).collect();
+    let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |at: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(at));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for row in &rows {
+        let cells = row.iter().zip(&widths).enumerate();
+        let cells = cells.map(|(at, (cell, width))| {
+            if right.contains(&at) {
+                format!("{cell:>width$}")
+            } else {
+                format!("{cell:<width$}")
+            }
+        });
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_fill_a_line_at_most_and_show_the_level() {
+        assert_eq!(bars(&[]), "");
+        assert_eq!(bars(&[2.0]), "▅");
+        assert_eq!(bars(&[1.0, 2.0, 8.0]), "▁▂█");
+        let many: Vec<f64> = (0..1000).map(f64::from).collect();
+        assert!(bars(&many).chars().count() <= BARS);
+    }
+
+    #[test]
+    fn a_value_is_shown_by_the_sign_of_its_unit() {
+        assert_eq!(value(2.5e9, "bit/s").replace('\u{a0}', " "), "2.500 Gbit/s");
+        assert_eq!(
+            value(3.0, "furlongs").replace('\u{a0}', " "),
+            "3.000 furlongs"
+        );
+    }
+}

@@ -1,0 +1,171 @@
+//! Points in time, in microseconds since 1970, as people write them.
+
+/// Microseconds in a second.
+const MICROS: i64 = 1_000_000;
+/// Seconds in a day.
+const DAY: i64 = 86_400;
+
+/// A document's seconds since 1970; `None` outside the years that four digits write.
+#[must_use]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the range is checked, and a microsecond is kept"
+)]
+pub fn micros(unix: f64) -> Option<i64> {
+    let known = (0.0..253_402_300_800.0).contains(&unix);
+    known.then(|| (unix * 1e6).round() as i64)
+}
+
+/// Seconds since 1970, for documents.
+#[must_use]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "microseconds of this era are below 2^53"
+)]
+pub fn seconds(micros: i64) -> f64 {
+    micros as f64 / 1e6
+}
+
+/// Date and time of day in UTC to the second.
+#[must_use]
+pub fn shown(micros: i64) -> String {
+    let date = netperf_web::unit::date(seconds(micros - micros.rem_euclid(MICROS)));
+    let date = date.unwrap_or_else(|| "not a date".to_owned());
+    date.trim_end_matches(" UTC").to_owned()
+}
+
+/// The same as RFC 3339 has it, to the microsecond.
+#[must_use]
+pub fn exact(micros: i64) -> String {
+    let fraction = micros.rem_euclid(MICROS);
+    format!("{}.{fraction:06}Z", shown(micros).replace(' ', "T"))
+}
+
+/// A date such as 2026-11-21, the same with a time of day in UTC behind a `T` or a blank,
+/// or an age such as 30d counted from `now`.
+#[must_use]
+pub fn read(text: &str, now: i64) -> Option<i64> {
+    if let Some(age) = age(text) {
+        return now.checked_sub(age);
+    }
+    let (date, time) = text.split_once(['T', ' ']).unwrap_or((text, ""));
+    let days = days(date)?;
+    let time = time.strip_suffix('Z').unwrap_or(time);
+    let of_day = if time.is_empty() { 0 } else { of_day(time)? };
+    (days * DAY + of_day).checked_mul(MICROS)
+}
+
+/// An age in microseconds: a whole number and `s`, `m` (minutes), `h`, `d`, `w` or `y`
+/// (365 days).
+#[must_use]
+pub fn age(text: &str) -> Option<i64> {
+    let (at, unit) = text.char_indices().last()?;
+    let digits = text.get(..at)?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        'd' => DAY,
+        'w' => 7 * DAY,
+        'y' => 365 * DAY,
+        _ => return None,
+    };
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number: i64 = digits.parse().ok().filter(|_| plain)?;
+    number.checked_mul(seconds * MICROS)
+}
+
+/// Days from 1970 to a date that exists.
+fn days(date: &str) -> Option<i64> {
+    let parts: Vec<i64> = date
+        .split('-')
+        .map(|part| part.parse().ok().filter(|_| part.len() >= 2))
+        .collect::<Option<_>>()?;
+    let &[year, month, day] = parts.as_slice() else {
+        return None;
+    };
+    let inside = (1970..=9999).contains(&year) && (1..=12).contains(&month) && day >= 1;
+    if !inside || day > length(year, month) {
+        return None;
+    }
+    // Years begin in March here, so that the leap day ends one.
+    let (year, month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
+    let of_year = (153 * month + 2) / 5 + day - 1;
+    Some(365 * year + year / 4 - year / 100 + year / 400 + of_year - 719_468)
+}
+
+fn length(year: i64, month: i64) -> i64 {
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    match month {
+        2 => 28 + i64::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Seconds since midnight of hh:mm or hh:mm:ss.
+fn of_day(text: &str) -> Option<i64> {
+    let parts: Vec<i64> = text
+        .split(':')
+        .map(|part| part.parse().ok().filter(|_| part.len() == 2))
+        .collect::<Option<_>>()?;
+    let (hour, minute, second) = match *parts.as_slice() {
+        [hour, minute] => (hour, minute, 0),
+        [hour, minute, second] => (hour, minute, second),
+        _ => return None,
+    };
+    let inside = (0..24).contains(&hour) && (0..60).contains(&minute) && (0..60).contains(&second);
+    inside.then_some(hour * 3600 + minute * 60 + second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_is_read_as_it_is_shown() {
+        for text in [
+            "1970-01-01 00:00:00",
+            "2000-02-29 23:59:59",
+            "2026-11-21 20:28:07",
+            "2100-03-01 00:00:00",
+            "9999-12-31 23:59:59",
+        ] {
+            let read = read(text, 0).expect(text);
+            assert_eq!(shown(read), text);
+        }
+        assert_eq!(read("2026-11-21", 0), read("2026-11-21T00:00Z", 0));
+        assert_eq!(exact(1_500_000), "1970-01-01T00:00:01.500000Z");
+    }
+
+    #[test]
+    fn an_age_counts_back_from_now() {
+        assert_eq!(read("2d", 3 * DAY * MICROS), Some(DAY * MICROS));
+        assert_eq!(age("1w"), age("7d"));
+    }
+
+    #[test]
+    fn what_is_no_date_is_none() {
+        for text in [
+            "",
+            "d",
+            "-1d",
+            "+1d",
+            "2026",
+            "2026-13-01",
+            "2026-02-29",
+            "2026-11-21T25:00",
+            "2026-11-21Tx",
+            "yesterday",
+            "9999999999999999999d",
+            "1é",
+            "2026-11-21T1:2",
+        ] {
+            assert_eq!(read(text, 0), None, "{text}");
+        }
+    }
+}

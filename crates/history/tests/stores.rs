@@ -1,0 +1,361 @@
+//! What every store does alike: written once, and run over each of them.
+
+use std::ops::Deref as _;
+use std::path::Path;
+use std::slice::from_ref;
+
+use netperf_history::change::{self, Changes};
+use netperf_history::export::{Cells, Table};
+use netperf_history::text::{self, Trend};
+use netperf_history::{Entry, Filter, Forget, Place, Store};
+use netperf_testkit::Scratch;
+use serde_json::json;
+
+/// The time of adding; results say their own.
+const NOW: i64 = 1_800_000_000_000_000;
+/// When the first result began, in seconds since 1970.
+const BEGIN: f64 = 1_700_000_000.0;
+const DAY: f64 = 86_400.0;
+const MICROS: i64 = 1_000_000;
+
+/// The result of a day, with this rate, under this kernel.
+fn result(host: &str, day: u32, rate: f64, kernel: &str) -> Entry {
+    let document = json!({
+        "schema": "netperf-1",
+        "command_line": format!("netperf -H {host} -t TCP_RR, \"quoted\""),
+        "started_unix_seconds": BEGIN + DAY * f64::from(day),
+        "test": {"name": "TCP_RR"},
+        "local": {"host": {"release": kernel}},
+        "remote": {"name": host},
+        "result": {"transactions_per_second": rate},
+        "iterations": [{"local": {"cpu": {"busy_percent": 12.5}}}],
+    });
+    Entry::read("x.json", document.to_string().into_bytes(), None).expect("a result")
+}
+
+/// A store that is empty.
+struct Fresh {
+    place: Place,
+    _folder: Scratch,
+}
+
+impl Fresh {
+    fn file() -> Self {
+        let folder = Scratch::new();
+        Self {
+            place: Place::File(folder.path().join("deep/er/history.sqlite")),
+            _folder: folder,
+        }
+    }
+
+    fn path(&self) -> &Path {
+        match &self.place {
+            Place::File(path) => path,
+        }
+    }
+
+    fn open(&self) -> Store {
+        Store::open(&self.place, true).expect("a store")
+    }
+}
+
+/// Something that holds of a store.
+type Behaviour = fn(&Fresh);
+
+/// Every behaviour, over a store made by `fresh`.
+fn behaves(fresh: impl Fn() -> Fresh) {
+    let behaviours: [(&str, Behaviour); 7] = [
+        (
+            "documents come back byte for byte, also another time",
+            documents,
+        ),
+        ("a result that is there already is not kept again", twice),
+        ("lists are filtered and the newest stands first", lists),
+        ("a change is found with what differed", changes),
+        ("what is forgotten is gone with all that it needed", forgets),
+        ("an export has every figure", exports),
+        ("two writers take turns", writers),
+    ];
+    for (name, behaviour) in behaviours {
+        netperf_testkit::note(name);
+        behaviour(&fresh());
+    }
+}
+
+fn documents(fresh: &Fresh) {
+    let entry = result("db1", 1, 1000.5, "6.1");
+    let added = fresh.open().add(from_ref(&entry), NOW).expect("added");
+    assert!(!added[0].known);
+    let mut store = Store::open(&fresh.place, false).expect("the same store");
+    assert_eq!(store.find(&added[0].id.to_string()), Ok(added[0].id));
+    assert_eq!(
+        store.find(&entry.digest[..8].to_uppercase()),
+        Ok(added[0].id)
+    );
+    assert_eq!(store.document(added[0].id), Ok(entry.document));
+    for name in ["999", "ffffffffff", "abc", "x", "1 OR 1=1", "'", ""] {
+        let error = store.find(name).expect_err(name).to_string();
+        assert!(error.contains("no result"), "{error}");
+    }
+    assert_eq!(store.check(), Ok(Vec::new()));
+}
+
+fn twice(fresh: &Fresh) {
+    let (one, other) = (result("db1", 1, 1.5, "6.1"), result("db1", 2, 1.5, "6.1"));
+    let mut store = fresh.open();
+    let first = store.add(from_ref(&one), NOW).expect("added");
+    let again = store.add(&[other.clone(), one, other], NOW).expect("added");
+    assert_eq!((again[1].id, again[1].known), (first[0].id, true));
+    assert_eq!((again[2].id, again[2].known), (again[0].id, true));
+    assert_eq!(
+        store.list(&Filter::default(), None).expect("a list").len(),
+        2
+    );
+}
+
+fn lists(fresh: &Fresh) {
+    let mut store = fresh.open();
+    let mut entries: Vec<Entry> = (0..10).map(|day| result("db1", day, 10.0, "6.1")).collect();
+    entries.push(result("d'b \u{2603}", 3, 20.0, "6.1"));
+    store.add(&entries, NOW).expect("added");
+    let mut list = |filter: Filter, limit| {
+        let found = store.list(&filter, limit).expect("a list");
+        found.iter().map(|listed| listed.value).collect::<Vec<_>>()
+    };
+    let only = |change: fn(&mut Filter)| {
+        let mut filter = Filter::default();
+        change(&mut filter);
+        filter
+    };
+    assert_eq!(list(Filter::default(), None).len(), 11);
+    assert_eq!(list(Filter::default(), Some(3)).len(), 3);
+    assert_eq!(
+        list(only(|f| f.host = Some("d'b \u{2603}".into())), None),
+        [20.0]
+    );
+    assert_eq!(
+        list(only(|f| f.test = Some("tcp_rr".into())), None).len(),
+        11
+    );
+    assert_eq!(
+        list(only(|f| f.test = Some("UDP_RR".into())), None).len(),
+        0
+    );
+    assert_eq!(list(only(|f| f.label = Some("x".into())), None).len(), 0);
+    let from_the_eighth = only(|f| f.since = Some((1_700_000_000 + 8 * 86_400) * MICROS));
+    assert_eq!(list(from_the_eighth, None).len(), 2);
+    let before_the_first = only(|f| f.before = Some((1_700_000_000 + 86_400) * MICROS));
+    assert_eq!(list(before_the_first, None).len(), 1);
+    let all = store.list(&Filter::default(), None).expect("a list");
+    assert!(all.is_sorted_by(|a, b| a.started >= b.started));
+    let shown = text::list(&all);
+    assert!(shown.contains("2023-11-14 22:13:20"), "{shown}");
+    let key = Some(all[0].configuration[..6].to_owned());
+    let of_one = Filter {
+        configuration: key,
+        ..Filter::default()
+    };
+    assert_eq!(store.list(&of_one, None).expect("a list").len(), 10);
+}
+
+/// The changes of the only configuration there is.
+fn only_changes(store: &mut Store) -> Changes {
+    let all = Filter::default();
+    let configurations = store.configurations(&all).expect("configurations");
+    assert_eq!(configurations.len(), 1);
+    let kinds = store.kinds(&configurations[0]).expect("figures");
+    let of = (&configurations[0], &kinds[0]);
+    change::find(store, of, &all, change::LAST, change::CHANCE).expect("changes")
+}
+
+fn changes(fresh: &Fresh) {
+    let mut store = fresh.open();
+    let noise = |day: u32| f64::from(day * 7 % 11);
+    let before = (0..20).map(|day| result("db1", day, 1000.0 + noise(day), "6.1"));
+    let after = (20..40).map(|day| result("db1", day, 900.0 + noise(day), "6.12"));
+    let entries: Vec<Entry> = before.chain(after).collect();
+    store.add(&entries[..20], NOW).expect("added");
+    assert_eq!(only_changes(&mut store).changes, []);
+    store.add(&entries[20..], NOW).expect("added");
+    let found = only_changes(&mut store);
+    let [change] = found.changes.deref() else {
+        panic!("one change: {:?}", found.changes);
+    };
+    assert_eq!(found.points[20], change.first);
+    assert_eq!((change.before.results, change.after.results), (20, 20));
+    assert!(change.probability <= 0.001, "{change:?}");
+    let said = text::changes(&found);
+    assert!(said.contains("local.host.release: 6.1 -> 6.12"), "{said}");
+    assert!(said.contains("worse"), "{said}");
+    let document = text::changes_json(&found);
+    assert_eq!(document["changes"][0]["differences"][0]["after"], "6.12");
+    let trend = Trend {
+        configuration: found.configuration,
+        kind: found.kind,
+        points: found.points,
+    };
+    let said = trend.text(5);
+    assert!(said.contains("35 earlier ones"), "{said}");
+    assert_eq!(trend.json()["points"].as_array().map(Vec::len), Some(40));
+}
+
+fn forgets(fresh: &Fresh) {
+    let mut store = fresh.open();
+    let mut entries: Vec<Entry> = (0..10).map(|day| result("db1", day, 10.0, "6.1")).collect();
+    entries.extend((0..3).map(|day| result("db2", day, 20.0, &format!("6.{day}"))));
+    let ids: Vec<i64> = store
+        .add(&entries, NOW)
+        .expect("added")
+        .iter()
+        .map(|a| a.id)
+        .collect();
+    let all = Filter::default();
+    let kept = Forget::AllBut(4);
+    let told = store.forget(&kept, &all, true).expect("told");
+    assert_eq!(told.len(), 6);
+    assert_eq!(store.list(&all, None).expect("a list").len(), 13);
+    assert_eq!(store.forget(&kept, &all, false), Ok(told));
+    assert_eq!(store.list(&all, None).expect("a list").len(), 7);
+    let early = Forget::Before((1_700_000_000 + 7 * 86_400) * MICROS);
+    let of_db1 = Filter {
+        host: Some("db1".into()),
+        ..Filter::default()
+    };
+    assert_eq!(store.forget(&early, &of_db1, false), Ok(vec![ids[6]]));
+    let some = Forget::Results(vec![ids[10], ids[11], ids[12]]);
+    assert_eq!(
+        store.forget(&some, &all, false).expect("forgotten").len(),
+        3
+    );
+    assert_eq!(store.forget(&some, &all, false), Ok(Vec::new()));
+    assert_eq!(store.configurations(&all).expect("configurations").len(), 1);
+    assert_eq!(store.check(), Ok(Vec::new()));
+    // What was forgotten may come again, under a number that was never used.
+    let again = store.add(&entries[10..11], NOW).expect("added");
+    assert!(!again[0].known && again[0].id > ids[12], "{again:?}");
+}
+
+fn exports(fresh: &Fresh) {
+    let mut store = fresh.open();
+    let entries = [result("db1", 0, 10.5, "6.1"), result("db2", 1, 20.0, "6.1")];
+    store.add(&entries, NOW).expect("added");
+    let table = Table::of(&mut store, &Filter::default()).expect("a table");
+    assert_eq!(table.rows, 2);
+    let rates = table
+        .columns
+        .iter()
+        .find(|column| column.name == "transaction rate (trans/s)");
+    let rates = rates.map(|column| column.cells.clone());
+    assert_eq!(rates, Some(Cells::Figures(vec![Some(20.0), Some(10.5)])));
+    let csv = table.csv();
+    let lines: Vec<&str> = csv.split("\r\n").collect();
+    assert_eq!(lines.len(), 4, "{csv}");
+    assert!(lines[2].contains("2023-11-14T22:13:20.000000Z"), "{csv}");
+    assert!(lines[2].contains("-t TCP_RR, \"\"quoted\"\"\""), "{csv}");
+}
+
+fn writers(fresh: &Fresh) {
+    // Both make the tables, too.
+    let saved: Vec<(i64, Entry)> = std::thread::scope(|scope| {
+        let writer = |name: &'static str| {
+            let write = move || {
+                let mut store = fresh.open();
+                let mut saved = Vec::new();
+                for day in 0..15 {
+                    let shared = result("both", day, 1.0, "6.1");
+                    let own = result(name, day, 2.0, "6.1");
+                    let added = store
+                        .add(&[shared.clone(), own.clone()], NOW)
+                        .expect("added");
+                    saved.extend([(added[0].id, shared), (added[1].id, own)]);
+                }
+                saved
+            };
+            scope.spawn(write)
+        };
+        let both = [writer("one"), writer("other")];
+        both.into_iter()
+            .flat_map(|writer| writer.join().expect("a writer"))
+            .collect()
+    });
+    let mut store = fresh.open();
+    assert_eq!(
+        store.list(&Filter::default(), None).expect("a list").len(),
+        45
+    );
+    for (id, entry) in saved {
+        assert_eq!(store.document(id), Ok(entry.document));
+    }
+    assert_eq!(store.check(), Ok(Vec::new()));
+}
+
+#[test]
+fn a_file_of_sqlite_behaves() {
+    behaves(Fresh::file);
+}
+
+#[test]
+fn a_history_that_is_not_there_is_not_made_by_asking() {
+    let fresh = Fresh::file();
+    let error = Store::open(&fresh.place, false).expect_err("nothing there");
+    assert!(
+        error.to_string().contains("history add makes one"),
+        "{error}"
+    );
+    let path = fresh.path();
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_file_that_is_no_history_is_left_as_it_is() {
+    let folder = Scratch::new();
+    let text = folder.path().join("text");
+    std::fs::write(&text, "something else entirely, and long enough to be read").expect("a file");
+    let other = folder.path().join("other.sqlite");
+    rusqlite_file(&other, "CREATE TABLE mine (x)");
+    for path in [text, other] {
+        let before = std::fs::read(&path).expect("the file");
+        let error = Store::open(&Place::File(path.clone()), true).expect_err("not ours");
+        assert!(error.to_string().contains("not a history"), "{error}");
+        assert_eq!(std::fs::read(&path).expect("the file"), before);
+    }
+}
+
+#[test]
+fn what_a_newer_version_wrote_is_refused_in_one_line() {
+    let fresh = Fresh::file();
+    fresh
+        .open()
+        .add(&[result("db1", 1, 1.0, "6.1")], NOW)
+        .expect("added");
+    let path = fresh.path();
+    rusqlite_file(path, "UPDATE netperf_history SET version = 99");
+    let error = Store::open(&fresh.place, true)
+        .expect_err("too new")
+        .to_string();
+    assert!(error.contains("newer netperf"), "{error}");
+    assert!(
+        error.contains("version 99") && !error.contains('\n'),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_document_that_was_damaged_is_not_given_out() {
+    let fresh = Fresh::file();
+    fresh
+        .open()
+        .add(&[result("db1", 1, 1.0, "6.1")], NOW)
+        .expect("added");
+    let path = fresh.path();
+    rusqlite_file(path, "UPDATE documents SET deflated = x'00'");
+    let mut store = fresh.open();
+    let error = store.document(1).expect_err("damaged").to_string();
+    assert!(error.contains("document of result 1 is damaged"), "{error}");
+    assert_eq!(store.check().expect("a check").len(), 1);
+}
+
+fn rusqlite_file(path: &Path, statement: &str) {
+    let connection = rusqlite::Connection::open(path).expect("a file");
+    connection.execute_batch(statement).expect("a statement");
+}

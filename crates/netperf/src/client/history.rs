@@ -1,0 +1,389 @@
+//! `netperf history`: results kept, and questions to them.
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use netperf_cli::{HistoryArgs, HistoryCommand, HistoryVerb};
+use netperf_history::change::{self, Changes};
+use netperf_history::export::Table;
+use netperf_history::store::{Configuration, Kind};
+use netperf_history::text::{self, Trend};
+use netperf_history::{Entry, Filter, Forget, Place, Store, Surroundings, Trouble, time};
+use serde_json::{Value, json};
+
+use crate::output::{self, Failure, err, out, system_text};
+
+/// The exit status when something is wrong with a word or a file.
+const UNREADABLE: u8 = 2;
+/// The exit status when the store fails, or something cannot be written.
+const FAILED: u8 = 1;
+/// Rows that are shown when nothing is asked for.
+const ROWS: u32 = 20;
+/// Results that are saved with one wait for the disk.
+const AT_ONCE: usize = 100;
+/// Results of a configuration that a table of several shows as bars.
+const BARS: u32 = 600;
+
+/// Runs `netperf history`.
+pub(super) fn main(argv: &[OsString]) -> ExitCode {
+    let (verb, args) = match netperf_cli::history(argv) {
+        Ok(HistoryCommand::Do(verb, args)) => (verb, args),
+        Ok(HistoryCommand::Usage(usage)) => {
+            output::say(usage.stream, &usage.text);
+            return ExitCode::from(usage.exit);
+        }
+        Err(error) => return super::cli_failure(&error),
+    };
+    match done(verb, &args) {
+        Ok(exit) => exit,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn failure(exit: u8, problem: &str) -> Failure {
+    Failure::stderr(exit, &format!("netperf history: {problem}"))
+}
+
+fn trouble(trouble: &Trouble) -> Failure {
+    let exit = match trouble {
+        Trouble::Store { .. } => FAILED,
+        Trouble::Absent(_)
+        | Trouble::Foreign(_)
+        | Trouble::Newer { .. }
+        | Trouble::Place(_)
+        | Trouble::Document(_)
+        | Trouble::Unknown(_)
+        | Trouble::Ambiguous(_) => UNREADABLE,
+    };
+    failure(exit, &trouble.to_string())
+}
+
+#[expect(clippy::disallowed_methods, reason = "the mains read the environment")]
+fn variable(name: &str) -> Option<String> {
+    let value = std::env::var_os(name)?.into_string().ok()?;
+    (!value.is_empty()).then_some(value)
+}
+
+fn open(asked: Option<&str>, make: bool) -> Result<Store, Trouble> {
+    let around = Surroundings {
+        variable: &variable,
+    };
+    Store::open(&Place::find(asked, around)?, make)
+}
+
+/// Now, in microseconds since 1970.
+fn now() -> i64 {
+    time::micros(netperf_measure::clock::since_epoch().as_secs_f64()).unwrap_or(0)
+}
+
+fn done(verb: HistoryVerb, args: &HistoryArgs) -> Result<ExitCode, Failure> {
+    let filter = filter(args)?;
+    let make = verb == HistoryVerb::Add;
+    let mut store = open(args.place.as_deref(), make).map_err(|error| trouble(&error))?;
+    match verb {
+        HistoryVerb::Add => return add(&mut store, args),
+        HistoryVerb::List => list(&mut store, &filter, args),
+        HistoryVerb::Show => show(&mut store, args),
+        HistoryVerb::Trend => trend(&mut store, &filter, args),
+        HistoryVerb::Change => changes(&mut store, &filter, args),
+        HistoryVerb::Forget => forget(&mut store, &filter, args),
+        HistoryVerb::Export => export(&mut store, &filter, args),
+        HistoryVerb::Check => check(&mut store),
+    }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn filter(args: &HistoryArgs) -> Result<Filter, Failure> {
+    let when = |name: &str, text: &Option<String>| {
+        let read = |text: &String| {
+            time::read(text, now()).ok_or_else(|| {
+                let expected = "expected a date such as 2026-11-21 or an age such as 30d";
+                let text = netperf_web::escape::line(text);
+                failure(UNREADABLE, &format!("--{name} {text}: {expected}"))
+            })
+        };
+        text.as_ref().map(read).transpose()
+    };
+    Ok(Filter {
+        test: args.test.clone(),
+        host: args.host.clone(),
+        label: args.label.clone(),
+        configuration: args.configuration.clone(),
+        since: when("since", &args.since)?,
+        before: when("before", &args.before)?,
+    })
+}
+
+/// Keeps files, and goes on behind one that is no result: the others are not its fault.
+fn add(store: &mut Store, args: &HistoryArgs) -> Result<ExitCode, Failure> {
+    let mut refused = 0;
+    let mut names = Vec::new();
+    for word in &args.words {
+        if Path::new(word).is_dir() {
+            let files = super::compare::files(Path::new(word))
+                .map_err(|error| failure(UNREADABLE, error.lines().trim_end()))?;
+            names.extend(files.iter().map(|file| file.to_string_lossy().into_owned()));
+        } else {
+            names.push(word.clone());
+        }
+    }
+    for names in names.chunks(AT_ONCE) {
+        let mut entries = Vec::new();
+        for name in names {
+            match entry(name, args.label.as_deref()) {
+                Ok(entry) => entries.push(entry),
+                Err(why) => {
+                    refused += 1;
+                    err(&format!("netperf history: {why}\n"));
+                }
+            }
+        }
+        let added = store
+            .add(&entries, now())
+            .map_err(|error| trouble(&error))?;
+        for (entry, added) in entries.iter().zip(added) {
+            let word = if added.known { "known" } else { "saved" };
+            out(&told(entry, added.id, word, args.json));
+        }
+    }
+    Ok(if refused == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(UNREADABLE)
+    })
+}
+
+fn entry(name: &str, label: Option<&str>) -> Result<Entry, String> {
+    let bytes = super::report::bytes(name).map_err(|error| {
+        format!(
+            "{}: {}",
+            netperf_web::escape::line(name),
+            system_text(&error)
+        )
+    })?;
+    Entry::read(name, bytes, label).map_err(|error| error.to_string())
+}
+
+/// A line about a result that is on the disk.
+fn told(entry: &Entry, id: i64, word: &str, as_json: bool) -> String {
+    let digest = &entry.digest;
+    if as_json {
+        let line = json!({"event": word, "id": id, "digest": digest});
+        return format!("{line}\n");
+    }
+    let headline = entry.figures.first();
+    let value = headline.map_or_else(String::new, |figure| figure.quantity.to_string());
+    let digest: String = digest.chars().take(8).collect();
+    format!(
+        "{word} {id} {digest} {} {} {value}\n",
+        entry.test, entry.host
+    )
+}
+
+fn list(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), Failure> {
+    let results = store
+        .list(filter, Some(args.limit.unwrap_or(ROWS)))
+        .map_err(|error| trouble(&error))?;
+    if args.json {
+        print(&text::list_json(&results));
+    } else {
+        out(&text::list(&results));
+    }
+    Ok(())
+}
+
+fn print(document: &Value) {
+    out(&format!("{document:#}\n"));
+}
+
+fn show(store: &mut Store, args: &HistoryArgs) -> Result<(), Failure> {
+    let name = args.words.concat();
+    let document = store
+        .find(&name)
+        .and_then(|id| store.document(id))
+        .map_err(|error| trouble(&error))?;
+    // A reader that is gone takes nothing more.
+    let mut stream = std::io::stdout().lock();
+    let _gone = stream.write_all(&document).and_then(|()| stream.flush());
+    Ok(())
+}
+
+/// The configurations that are meant, each with the figure that is wanted; those that have
+/// it not are left out.
+fn chosen(
+    store: &mut Store,
+    filter: &Filter,
+    args: &HistoryArgs,
+) -> Result<Vec<(Configuration, Kind)>, Failure> {
+    let found = store
+        .configurations(filter)
+        .map_err(|error| trouble(&error))?;
+    let mut chosen = Vec::new();
+    let mut names: Vec<String> = Vec::new();
+    for configuration in found {
+        let kinds = store
+            .kinds(&configuration)
+            .map_err(|error| trouble(&error))?;
+        let wanted = |kind: &&Kind| args.figure.as_ref().is_none_or(|name| *name == kind.name);
+        if let Some(kind) = kinds.iter().find(wanted) {
+            chosen.push((configuration, kind.clone()));
+        }
+        names.extend(kinds.into_iter().map(|kind| kind.name));
+    }
+    if let (true, Some(name)) = (chosen.is_empty(), &args.figure) {
+        names.sort();
+        names.dedup();
+        let name = netperf_web::escape::line(name);
+        let line = if names.is_empty() {
+            "there is no result of that kind".to_owned()
+        } else {
+            format!("there is no figure {name}; there is {}", names.join(", "))
+        };
+        return Err(failure(UNREADABLE, &line));
+    }
+    Ok(chosen)
+}
+
+fn trend(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), Failure> {
+    let chosen = chosen(store, filter, args)?;
+    let several = chosen.len() > 1 && !args.json;
+    let rows = args.limit.unwrap_or(ROWS) as usize;
+    let last = if several { BARS } else { change::LAST };
+    let last = args.last.unwrap_or(last);
+    let shown = if several { rows } else { chosen.len() };
+    let hidden = chosen.len() - shown.min(chosen.len());
+    let mut trends = Vec::new();
+    for (configuration, kind) in chosen.into_iter().take(shown) {
+        let points = store
+            .series(&kind, filter, Some(last))
+            .map_err(|error| trouble(&error))?;
+        trends.push(Trend {
+            configuration,
+            kind,
+            points,
+        });
+    }
+    if args.json {
+        let series: Vec<Value> = trends.iter().map(Trend::json).collect();
+        print(&json!({"schema": text::SCHEMA, "trends": series}));
+        return Ok(());
+    }
+    match trends.as_slice() {
+        [] => out("No result.\n"),
+        [one] => out(&one.text(rows)),
+        several => out(&text::trends(several)),
+    }
+    if hidden > 0 {
+        out(&format!(
+            "{hidden} more configurations are not shown: see --limit.\n"
+        ));
+    }
+    Ok(())
+}
+
+fn changes(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), Failure> {
+    let last = args.last.unwrap_or(change::LAST);
+    let chance = args.chance.unwrap_or(change::CHANCE);
+    let mut found: Vec<Changes> = Vec::new();
+    for (configuration, kind) in chosen(store, filter, args)? {
+        let changes = change::find(store, (&configuration, &kind), filter, last, chance);
+        found.push(changes.map_err(|error| trouble(&error))?);
+    }
+    if args.json {
+        let all: Vec<Value> = found.iter().map(text::changes_json).collect();
+        print(&json!({"schema": text::SCHEMA, "changes": all}));
+        return Ok(());
+    }
+    let looked_at = found.len();
+    if looked_at > 1 {
+        found.retain(|changes| !changes.changes.is_empty());
+        let changed = found.len();
+        out(&format!(
+            "{looked_at} configurations, {changed} of which changed.\n"
+        ));
+    }
+    if looked_at == 0 {
+        out("No result.\n");
+    }
+    for (at, changes) in found.iter().enumerate() {
+        let between = if at > 0 || looked_at > 1 { "\n" } else { "" };
+        out(&format!("{between}{}", text::changes(changes)));
+    }
+    Ok(())
+}
+
+fn forget(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), Failure> {
+    let what = match (args.keep_last, &args.older_than) {
+        (Some(kept), _) => Forget::AllBut(kept),
+        (None, Some(text)) => {
+            let age = time::age(text).ok_or_else(|| {
+                let text = netperf_web::escape::line(text);
+                let line = format!("--older-than {text}: expected an age such as 90d or 2y");
+                failure(UNREADABLE, &line)
+            })?;
+            Forget::Before(now() - age)
+        }
+        (None, None) => {
+            let ids = args.words.iter().map(|name| store.find(name));
+            let ids: Result<Vec<i64>, Trouble> = ids.collect();
+            Forget::Results(ids.map_err(|error| trouble(&error))?)
+        }
+    };
+    let ids = store
+        .forget(&what, filter, args.dry_run)
+        .map_err(|error| trouble(&error))?;
+    if args.json {
+        let word = if args.dry_run {
+            "would_forget"
+        } else {
+            "forgotten"
+        };
+        print(&json!({"schema": text::SCHEMA, word: ids}));
+        return Ok(());
+    }
+    let count = ids.len();
+    let word = if args.dry_run {
+        "would be forgotten"
+    } else {
+        "forgotten"
+    };
+    out(&format!(
+        "{count} {} {word}\n",
+        if count == 1 { "result" } else { "results" }
+    ));
+    Ok(())
+}
+
+fn export(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), Failure> {
+    let table = Table::of(store, filter).map_err(|error| trouble(&error))?;
+    if let Some(path) = &args.csv {
+        write(path, table.csv().as_bytes())?;
+    }
+    Ok(())
+}
+
+fn check(store: &mut Store) -> Result<(), Failure> {
+    let wrong = store.check().map_err(|error| trouble(&error))?;
+    if wrong.is_empty() {
+        out("Nothing is damaged.\n");
+        return Ok(());
+    }
+    let lines: Vec<String> = wrong
+        .iter()
+        .map(|line| format!("netperf history: {}", netperf_web::escape::line(line)))
+        .collect();
+    Err(Failure::stderr(FAILED, &lines.join("\n")))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        out(&String::from_utf8_lossy(bytes));
+        return Ok(());
+    }
+    std::fs::write(path, bytes).map_err(|error| {
+        let name = netperf_web::escape::line(&path.to_string_lossy());
+        failure(FAILED, &format!("{name}: {}", system_text(&error)))
+    })
+}

@@ -1,0 +1,247 @@
+//! `netperf history`, as it is typed, and as it is killed.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use netperf_history::{Filter, Place, Store};
+use netperf_testkit::{Finished, Invocation, Programs, Running, Scratch};
+use serde_json::{Value, json};
+
+fn ours() -> Programs {
+    Programs::ours(
+        env!("CARGO_BIN_EXE_netperf"),
+        env!("CARGO_BIN_EXE_netserver"),
+    )
+}
+
+/// netperf with a history of its own in a folder.
+fn history(folder: &Scratch, words: &[&str]) -> Invocation {
+    Invocation::new(&ours().netperf)
+        .arg("history")
+        .args(words)
+        .folder(folder.path())
+        .env("XDG_DATA_HOME", folder.path())
+}
+
+fn file(folder: &Scratch) -> PathBuf {
+    folder.path().join("netperf/history.sqlite")
+}
+
+/// A document with this rate, which began so many days after some day of 2023.
+fn document(day: usize, rate: f64, kernel: &str) -> String {
+    let days = u32::try_from(day).expect("few days");
+    let document = json!({
+        "schema": "netperf-1",
+        "command_line": "netperf -t TCP_RR -H db1",
+        "started_unix_seconds": 1.7e9 + 86_400.0 * f64::from(days),
+        "test": {"name": "TCP_RR"},
+        "remote": {"name": "db1", "host": {"release": kernel}},
+        "result": {"transactions_per_second": rate},
+        "filler": "x".repeat(2000),
+    });
+    document.to_string()
+}
+
+/// Files of results in a folder: forty of them, and the rate fell in the middle.
+fn forty(scratch: &Scratch) {
+    let folder = scratch.path().join("runs");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for day in 0..40 {
+        let noise = f64::from(u32::try_from(day * 7 % 11).expect("small"));
+        let (rate, kernel) = if day < 20 {
+            (1000.0, "6.1")
+        } else {
+            (900.0, "6.12")
+        };
+        let text = document(day, rate + noise, kernel);
+        std::fs::write(folder.join(format!("{day:02}.json")), text).expect("a result");
+    }
+}
+
+fn done(folder: &Scratch, words: &[&str]) -> Finished {
+    history(folder, words).run().expect_clean()
+}
+
+#[test]
+fn results_are_added_listed_shown_and_forgotten() {
+    let scratch = Scratch::new();
+    forty(&scratch);
+    let added = done(&scratch, &["add", "runs"]).stdout;
+    assert_eq!(added.lines().count(), 40, "{added}");
+    assert!(
+        added.lines().all(|line| line.starts_with("saved ")),
+        "{added}"
+    );
+    let again = done(&scratch, &["add", "runs/00.json"]).stdout;
+    assert!(again.starts_with("known 1 "), "{again}");
+    let listed = done(&scratch, &["list", "--limit", "3"]).stdout;
+    assert_eq!(listed.lines().count(), 4, "{listed}");
+    let shown = done(&scratch, &["show", "1"]).stdout;
+    assert_eq!(shown, document(0, 1000.0, "6.1"));
+    let trend = done(&scratch, &["trend", "--test", "tcp_rr"]).stdout;
+    assert!(trend.contains("20 earlier ones"), "{trend}");
+    let changed = done(&scratch, &["change", "--host", "db1"]).stdout;
+    assert!(
+        changed.contains("remote.host.release: 6.1 -> 6.12"),
+        "{changed}"
+    );
+    assert!(changed.contains(" worse, p 0.0005"), "{changed}");
+    let csv = done(&scratch, &["export", "--csv", "-"]).stdout;
+    assert_eq!(csv.lines().count(), 41, "{csv}");
+    let told = done(&scratch, &["forget", "--keep-last", "5", "--dry-run"]).stdout;
+    assert_eq!(told, "35 results would be forgotten\n");
+    assert_eq!(
+        done(&scratch, &["forget", "40"]).stdout,
+        "1 result forgotten\n"
+    );
+    let told = done(&scratch, &["forget", "--older-than", "1d"]).stdout;
+    assert_eq!(told, "39 results forgotten\n");
+    assert_eq!(done(&scratch, &["list"]).stdout, "No result.\n");
+    assert_eq!(done(&scratch, &["trend"]).stdout, "No result.\n");
+    assert_eq!(done(&scratch, &["check"]).stdout, "Nothing is damaged.\n");
+}
+
+#[test]
+fn documents_for_programs_say_the_same() {
+    let scratch = Scratch::new();
+    forty(&scratch);
+    let lines = done(&scratch, &["add", "runs", "--json", "--label", "nightly"]).stdout;
+    let first: Value = serde_json::from_str(lines.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(
+        (&first["event"], &first["id"]),
+        (&json!("saved"), &json!(1))
+    );
+    let read = |words: &[&str]| -> Value {
+        serde_json::from_str(&done(&scratch, words).stdout).expect("a document")
+    };
+    let list = read(&["list", "--json", "--label", "nightly", "--limit", "100"]);
+    assert_eq!(list["schema"], "netperf-history-1");
+    assert_eq!(list["results"].as_array().map(Vec::len), Some(40));
+    let trend = read(&["trend", "--json"]);
+    assert_eq!(trend["trends"][0]["points"][0]["value"], 1000.0);
+    let changes = read(&["change", "--json"]);
+    assert_eq!(changes["changes"][0]["changes"][0]["outcome"], "worse");
+    let forgotten = read(&["forget", "1", "2", "--json"]);
+    assert_eq!(forgotten["forgotten"], json!([1, 2]));
+}
+
+#[test]
+fn one_bad_file_keeps_no_other_from_being_saved() {
+    let scratch = Scratch::new();
+    forty(&scratch);
+    let bad = scratch.path().join("bad.json");
+    std::fs::write(&bad, "{}").expect("a file");
+    let words = [
+        "add",
+        "runs/00.json",
+        "bad.json",
+        "missing.json",
+        "runs/01.json",
+    ];
+    let added = history(&scratch, &words).run().expect_exit(2);
+    assert_eq!(added.stdout.lines().count(), 2, "{}", added.account());
+    assert_eq!(added.stderr.lines().count(), 2, "{}", added.account());
+}
+
+#[test]
+fn what_cannot_be_understood_is_said_in_one_line() {
+    let scratch = Scratch::new();
+    let said = |words: &[&str], line: &str| {
+        let finished = history(&scratch, words).run().expect_exit(2);
+        assert!(finished.stderr.contains(line), "{}", finished.account());
+        assert_eq!(finished.stdout, "");
+    };
+    said(&["list"], "there is no history at");
+    forty(&scratch);
+    done(&scratch, &["add", "runs"]);
+    said(&["list", "--since", "yesterday"], "expected a date such as");
+    said(&["forget", "--older-than", "2026-01-01"], "expected an age");
+    said(&["trend", "--figure", "speed"], "there is transaction rate");
+    said(&["show", "77"], "there is no result 77");
+    said(&["list", "--db", "runs/00.json"], "is not a history");
+    said(&["list", "--limit", "0"], "from 1 to 1000000");
+}
+
+/// Results of one writer, each in a file of its own.
+fn of_writer(scratch: &Scratch, name: &str, results: usize) -> PathBuf {
+    let folder = scratch.path().join(name);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for at in 0..results {
+        let text = document(at, 1000.0, name);
+        std::fs::write(folder.join(format!("{at:04}.json")), text).expect("a result");
+    }
+    folder
+}
+
+/// What a writer reported as saved or known: the number of the result, and its digest's
+/// first digits. A line that was cut off was not reported.
+fn reported(stdout: &str) -> Vec<(i64, String)> {
+    let whole = stdout.rsplit_once('\n').map_or("", |(lines, _)| lines);
+    let lines = whole.lines().map(|line| {
+        let words: Vec<&str> = line.split(' ').collect();
+        assert!(["saved", "known"].contains(&words[0]), "{line}");
+        (words[1].parse().expect("a number"), words[2].to_owned())
+    });
+    lines.collect()
+}
+
+/// Holds a store against what was reported of it.
+fn holds(file: &Path, reports: &[(i64, String)]) {
+    let mut store = Store::open(&Place::File(file.to_owned()), false).expect("the store");
+    assert_eq!(store.check(), Ok(Vec::new()));
+    let list = store.list(&Filter::default(), None).expect("a list");
+    let kept: BTreeMap<i64, &str> = list.iter().map(|l| (l.id, l.digest.as_str())).collect();
+    for (id, digest) in reports {
+        let found = kept
+            .get(id)
+            .unwrap_or_else(|| panic!("result {id} is lost"));
+        assert!(found.starts_with(digest), "result {id}");
+    }
+}
+
+fn kill(mut writer: Running) -> String {
+    writer.signal("KILL");
+    netperf_testkit::eventually(Duration::from_secs(10), || writer.ended());
+    writer.finish().stdout
+}
+
+#[test]
+fn a_writer_that_is_killed_loses_nothing_that_it_reported() {
+    let scratch = Scratch::new();
+    let mut reports = Vec::new();
+    for round in 0..12 {
+        let folder = of_writer(&scratch, &format!("round-{round}"), 250);
+        let name = folder.to_string_lossy();
+        let mut writer = history(&scratch, &["add", &name]).spawn();
+        // In the middle of the second or third transaction, or of making the file.
+        match round % 4 {
+            0 => std::thread::sleep(Duration::from_millis(round)),
+            _ => assert!(writer.prints("saved ", Duration::from_secs(20))),
+        }
+        reports.extend(reported(&kill(writer)));
+    }
+    assert!(reports.len() >= 9, "only {} were reported", reports.len());
+    holds(&file(&scratch), &reports);
+}
+
+#[test]
+fn two_writers_at_once_lose_nothing_either() {
+    let scratch = Scratch::new();
+    let folders = ["one", "other"].map(|name| of_writer(&scratch, name, 150));
+    let both = of_writer(&scratch, "both", 60);
+    let writers = folders.map(|folder| {
+        let (own, shared) = (folder.to_string_lossy(), both.to_string_lossy());
+        history(&scratch, &["add", &own, &shared]).spawn()
+    });
+    let mut reports = Vec::new();
+    for writer in writers {
+        reports.extend(reported(&writer.finish().expect_clean().stdout));
+    }
+    assert_eq!(reports.len(), 2 * 210);
+    holds(&file(&scratch), &reports);
+    let mut ids: Vec<i64> = reports.into_iter().map(|(id, _)| id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 360);
+}

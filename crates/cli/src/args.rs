@@ -202,6 +202,8 @@ pub struct GlobalArgs {
     pub flows: FlowsArgs,
     /// What is written down over time.
     pub series: SeriesArgs,
+    /// What a terminal shows meanwhile.
+    pub show: Show,
     /// A rate to keep to.
     pub rate: RateArgs,
     /// Going on until figures are known.
@@ -224,6 +226,27 @@ pub struct UntilArg {
     pub precision: f64,
     /// Percentiles of the latency, as shares.
     pub percentiles: Vec<f64>,
+}
+
+/// What a terminal shows while a test runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Show {
+    /// `--live`: the whole screen.
+    pub live: bool,
+    /// `--progress`: a line.
+    pub progress: Progress,
+}
+
+/// When a line of progress is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Progress {
+    /// Where it is in nobody's way.
+    #[default]
+    Auto,
+    /// Never.
+    Never,
+    /// Wherever there is a terminal.
+    Always,
 }
 
 /// What is written down over time.

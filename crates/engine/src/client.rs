@@ -299,7 +299,7 @@ impl<'a> Client<'a> {
         }
         let mut run = finished(&work, moved, tally, elapsed, cpu);
         run.result.paced = work.paced.take();
-        run.result.series = watched.map(Watched::series);
+        run.result.series = watched.and_then(Watched::series);
         run.result.stamps = work.stamps;
         let lost = stop.gone().or(run.lost);
         Ok(Run {

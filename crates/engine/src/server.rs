@@ -202,7 +202,7 @@ impl Server {
         let facts = served.facts.unwrap_or_default();
         Ok(EndResult {
             quality: work.quality,
-            series: watched.map(Watched::series),
+            series: watched.and_then(Watched::series),
             stamps: work.stamps,
             paced: work.paced,
             ..end::result(

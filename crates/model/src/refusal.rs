@@ -104,15 +104,20 @@ fn no_series(plan: &TestPlan) -> Option<&'static str> {
     if plan.flow.connects || plan.test == TestId::TcpMss {
         return Some(CONNECTS);
     }
-    let tells = matches!(
-        plan.transport,
+    (!tells_of_tcp(plan.transport)).then_some("only TCP tells (TCP_INFO)")
+}
+
+/// Whether TCP is underneath, and tells of its connections (`TCP_INFO`).
+#[must_use]
+pub const fn tells_of_tcp(transport: TransportId) -> bool {
+    matches!(
+        transport,
         TransportId::Tcp
             | TransportId::IpDefault
             | TransportId::Mptcp
             | TransportId::Tls
             | TransportId::Ktls
-    );
-    (!tells).then_some("only TCP tells (TCP_INFO)")
+    )
 }
 
 const CONNECTS: &str = "not in tests that open a connection for every operation";

@@ -22,6 +22,7 @@
 //! - [`wait`]: wait for a descriptor, with a deadline
 //! - [`events`]: wait for many descriptors at once
 //! - [`process`]: detach, bind to a CPU, priority, name, descriptor 0
+//! - [`terminal`]: a screen to draw on, and back
 //! - [`ticks`]: the counter of the processor, and the monotonic clock
 //! - [`signals`]: signals as something to read
 //! - [`stamps`]: when the kernel sent and received
@@ -42,6 +43,6 @@ mod linux;
 pub use linux::{
     address, atm, batch, bell, epoll, events, filter, flow_label, hwstamp, io, ktls, landlock,
     link, net, parts, privileges, process, qdisc, resolve, sctp, seccomp, signals, sockopt, stamps,
-    system, tcp, ticks, uring, wait, zerocopy,
+    system, tcp, terminal, ticks, uring, wait, zerocopy,
 };
 pub use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};

@@ -16,6 +16,7 @@ pub mod require;
 pub mod schema;
 pub mod scratch;
 pub mod server;
+pub mod tmux;
 pub mod values;
 
 pub use browser::Browser;
@@ -26,6 +27,7 @@ pub use place::Place;
 pub use process::{Finished, Invocation, Running};
 pub use scratch::Scratch;
 pub use server::Netserver;
+pub use tmux::Terminal;
 pub use values::Values;
 
 use std::time::{Duration, Instant};

@@ -175,7 +175,7 @@ impl<'a> Crowd<'a> {
             broke => broke,
         };
         let mut run = self.finished(reports, &conducted, meter, begun)?;
-        run.result.series = watched.map(Watched::series);
+        run.result.series = watched.and_then(Watched::series);
         run.broke = broke;
         Ok(run)
     }

@@ -120,7 +120,7 @@ pub(crate) fn run(
     );
     result.crew = Some(crew::crew(&workers, threads));
     result.paced = paced(&reports);
-    result.series = common.series.map(Watched::series);
+    result.series = common.series.and_then(Watched::series);
     Ok(result)
 }
 

@@ -27,7 +27,7 @@ use netperf_session::offer::{self, Agreement, LocalEnd};
 
 use super::control::{self, Control};
 use super::hosts::{data_hosts, drawn, socket_address};
-use super::{Begun, Done, facts, failure, hosts, interim, secure, stamps, until};
+use super::{Begun, Done, facts, failure, hosts, interim, secure, show, stamps, until};
 use crate::link::ControlLink;
 use crate::output::{Failure, err, out, system_text};
 
@@ -184,6 +184,7 @@ pub(super) fn test(run: &Run, begun: Begun, done: &mut Done) -> Result<(), Failu
     let text = netperf_report::final_report(&outcome, &run.report).map_err(|error| {
         Failure::stdout(netperf_report::SelectionError::EXIT, &error.to_string())
     })?;
+    show::close();
     out(&text);
     for talk in test.talk.into_iter().chain(test.beside) {
         talk.finish(LEAVE);

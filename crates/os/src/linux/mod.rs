@@ -26,6 +26,7 @@ pub mod sockopt;
 pub mod stamps;
 pub mod system;
 pub mod tcp;
+pub mod terminal;
 pub mod ticks;
 pub mod uring;
 pub mod wait;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use netperf_cli::Run;
+use netperf_cli::{Progress, Run, Show};
 use netperf_model::{Feature, IoMethod, Iteration, Limit, TestPlan};
 use netperf_os::bell;
 
@@ -228,6 +228,10 @@ impl Trials<'_> {
         plan.until = None;
         (plan.local.cpu, plan.remote.cpu) = (None, None);
         (plan.wait, plan.dump_tcp_info) = (Duration::ZERO, false);
+        run.show = Show {
+            progress: Progress::Never,
+            ..Show::default()
+        };
         once(&run, self.begun)
     }
 

@@ -14,6 +14,7 @@ pub mod errno;
 pub mod error;
 mod extension;
 pub mod offer;
+mod one_port;
 mod paths;
 mod quality;
 mod rate;

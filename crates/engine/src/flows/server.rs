@@ -12,6 +12,7 @@ use netperf_os::wait::{Interest, any_ready};
 use netperf_os::{Socket, io as calls};
 use netperf_transport::io::Discarding;
 use netperf_transport::meeting::{Addresses, Connects, Gate, Met, OnSocket, Parts as _};
+use netperf_transport::one_port::Passed;
 use netperf_transport::place::Placed;
 use netperf_transport::registry::{self, Asked, Visitor};
 use netperf_transport::socket::{self, Side};
@@ -295,6 +296,7 @@ impl<'r, T, F: FnOnce() -> T> Visiting<'r, F> {
         Gate {
             listener: self.listener,
             sources: Some(&self.job.sources),
+            passed: Passed::of(self.job),
         }
     }
 
@@ -346,7 +348,7 @@ fn accept(gate: Gate<'_>, flows: u32, control: Option<BorrowedFd<'_>>) -> io::Re
     let mut accepted = Vec::new();
     let mut since = clock::now();
     while (accepted.len() as u64) < u64::from(flows) {
-        match listener.accept() {
+        match gate.accept() {
             Ok((_stranger, from)) if !gate.admits(&from) => {}
             Ok((socket, _)) => {
                 accepted.push(socket);

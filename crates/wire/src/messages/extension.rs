@@ -133,6 +133,10 @@ pub enum ItemKind {
     Quality,
     /// Request: the data socket carries bulk data both ways at once; no bytes.
     Duplex,
+    /// Request: data comes in by the port of the control connection; one byte, in which way.
+    OnePort,
+    /// Response: what that data begins with, sixteen bytes.
+    Token,
     /// Response: the kinds of the request that are kept for a coordinator, which this
     /// netserver does not serve; one byte each.
     NotOffered,
@@ -140,7 +144,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 46] = [
+    pub const ALL: [Self; 48] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -186,6 +190,8 @@ impl ItemKind {
         Self::Sequence,
         Self::Quality,
         Self::Duplex,
+        Self::OnePort,
+        Self::Token,
         Self::NotOffered,
     ];
 
@@ -234,6 +240,8 @@ impl ItemKind {
             Self::Paced => 0x81,
             Self::Secure => 0xa0,
             Self::Refusal => 0xa1,
+            Self::OnePort => 0xa2,
+            Self::Token => 0xa3,
             Self::Timestamps => 0x93,
             Self::Sequence => 0x84,
             Self::Quality => 0x85,
@@ -254,11 +262,13 @@ impl ItemKind {
             | Self::Interface
             | Self::Transport
             | Self::Placement
+            | Self::Token
             | Self::NotOffered => 16,
             Self::Timestamps
             | Self::CpuMethod
             | Self::AccessPoint
             | Self::Secure
+            | Self::OnePort
             | Self::Sequence => 1,
             Self::FieldsSet | Self::AsAsked | Self::Duplex => 0,
             Self::Release => 64,

@@ -206,13 +206,14 @@ fn unexpected(kind: u8) -> String {
 }
 
 fn broken(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            format!("the server was silent for {} s", SILENCE.as_secs())
-        }
-        io::ErrorKind::UnexpectedEof => "the server closed the connection".to_owned(),
-        _ => netperf_web::escape::line(&crate::trouble::plain(error)),
+    use io::ErrorKind::{TimedOut, UnexpectedEof, WouldBlock};
+    if [WouldBlock, TimedOut].contains(&error.kind()) {
+        return format!("the server was silent for {} s", SILENCE.as_secs());
     }
+    if error.kind() == UnexpectedEof {
+        return "the server closed the connection".to_owned();
+    }
+    netperf_web::escape::line(&crate::trouble::plain(error))
 }
 
 /// A connection, and whether nobody on the way can listen.

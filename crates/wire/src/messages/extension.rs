@@ -97,6 +97,8 @@ pub enum ItemKind {
     /// Response: the ports of the data sockets of many flows, in order, two bytes for the
     /// first of some that follow each other and two for their number.
     Ports,
+    /// Request: what netserver counts on each flow is wanted as an appendix.
+    FlowCounts,
     /// Answer to a greeting: what else netserver and its host can do.
     Features,
     /// Request: how netserver is to move its bytes, six bytes.
@@ -140,7 +142,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 46] = [
+    pub const ALL: [Self; 47] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -169,6 +171,7 @@ impl ItemKind {
         Self::Cpus,
         Self::Placement,
         Self::Ports,
+        Self::FlowCounts,
         Self::Features,
         Self::DataPath,
         Self::SocketOptions,
@@ -221,6 +224,7 @@ impl ItemKind {
             Self::Cpus => 0x73,
             Self::Placement => 0x74,
             Self::Ports => 0x75,
+            Self::FlowCounts => 0x76,
             Self::Features => 0x51,
             Self::DataPath => 0x60,
             Self::SocketOptions => 0x61,
@@ -260,7 +264,7 @@ impl ItemKind {
             | Self::AccessPoint
             | Self::Secure
             | Self::Sequence => 1,
-            Self::FieldsSet | Self::AsAsked | Self::Duplex => 0,
+            Self::FieldsSet | Self::AsAsked | Self::Duplex | Self::FlowCounts => 0,
             Self::Release => 64,
             Self::Version => 72,
             Self::PciIds => 8,

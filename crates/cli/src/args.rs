@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use netperf_model::{
-    Arrival, CpuMethod, DataPeers, Duplex, Family, IoMethod, Limit, Limits, Network, Placement,
-    Policy, Require, Secret, Stamper, Unit,
+    Arrival, CpuMethod, DataPeers, Duplex, Family, IoMethod, Limit, Limits, Network, OnePort,
+    Placement, Policy, Require, Secret, Stamper, Unit,
 };
 
 use crate::grammar::Direction;
@@ -107,6 +107,8 @@ pub struct IoArgs {
     pub remote_pacing: Option<i32>,
     /// `--sequence`.
     pub sequence: bool,
+    /// `--one-port`.
+    pub one_port: bool,
 }
 
 /// The options in front of `--`.
@@ -202,6 +204,8 @@ pub struct GlobalArgs {
     pub flows: FlowsArgs,
     /// What is written down over time.
     pub series: SeriesArgs,
+    /// What a terminal shows meanwhile.
+    pub show: Show,
     /// A rate to keep to.
     pub rate: RateArgs,
     /// Going on until figures are known.
@@ -224,6 +228,27 @@ pub struct UntilArg {
     pub precision: f64,
     /// Percentiles of the latency, as shares.
     pub percentiles: Vec<f64>,
+}
+
+/// What a terminal shows while a test runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Show {
+    /// `--live`: the whole screen.
+    pub live: bool,
+    /// `--progress`: a line.
+    pub progress: Progress,
+}
+
+/// When a line of progress is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Progress {
+    /// Where it is in nobody's way.
+    #[default]
+    Auto,
+    /// Never.
+    Never,
+    /// Wherever there is a terminal.
+    Always,
 }
 
 /// What is written down over time.
@@ -590,6 +615,7 @@ impl ServerArgs {
             allow: access.allow.networks.clone(),
             deny: access.deny.networks.clone(),
             require: access.require,
+            one_port: self.one_port(),
             data_peers: access.data_peers.clone().unwrap_or_default(),
             limits: Limits {
                 sessions: access.sessions,
@@ -612,6 +638,16 @@ impl ServerArgs {
             (None, None) => Require::None,
         };
         self.access.require.unwrap_or(strongest)
+    }
+
+    /// What data may come in by the port of the control connection. A netserver that serves
+    /// one client at a time has nobody at its port meanwhile.
+    #[must_use]
+    pub fn one_port(&self) -> OnePort {
+        if self.no_fork {
+            return OnePort::Off;
+        }
+        self.access.one_port.unwrap_or_default()
     }
 
     /// The words with which the process of a session is to start: all that it has to know,
@@ -673,6 +709,8 @@ pub struct AccessArgs {
     pub deny: Networks,
     /// `--data-peers`: where data may go.
     pub data_peers: Option<DataPeers>,
+    /// `--one-port`: what data may come in by the port of the control connection.
+    pub one_port: Option<OnePort>,
     /// `--max-sessions`: at the same time.
     pub sessions: Option<u32>,
     /// `--max-peer-sessions`: of one address.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use netperf_model::{ControlPlan, ReportPlan, TestPlan};
 
-use crate::args::ServerArgs;
+use crate::args::{ServerArgs, Show};
 use crate::long::Misuse;
 
 /// Where a line goes.
@@ -85,6 +85,8 @@ pub struct Run {
     pub report: ReportPlan,
     /// How often `-d` was given.
     pub debug_level: u32,
+    /// What a terminal shows meanwhile.
+    pub show: Show,
 }
 
 /// What netperf's command line asks for.

@@ -41,8 +41,8 @@ use std::path::Path;
 pub use args::{
     AccessArgs, Args, CompareArgs, ComparisonArgs, ConfidenceArg, CpuArg, Ends, FlowsArgs,
     GlobalArgs, HistoryArgs, HostArg, InterimArg, IoArgs, IterationsArg, JsonArg, Layout, Networks,
-    OutputArg, RateArg, RateArgs, ReportArgs, SeriesArgs, ServerArgs, SocketKindArg, TestArgs,
-    TransportArg, UntilArg, UntilArgs, VersusArgs, Ways,
+    OutputArg, Progress, RateArg, RateArgs, ReportArgs, SeriesArgs, ServerArgs, Show,
+    SocketKindArg, TestArgs, TransportArg, UntilArg, UntilArgs, VersusArgs, Ways,
 };
 pub use command::{
     CliError, Command, List, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,

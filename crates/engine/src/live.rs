@@ -9,7 +9,7 @@ use netperf_measure::latency::Watch;
 use netperf_model::latency::Bucket;
 use netperf_model::{SeriesPlan, Tally};
 use netperf_os::bell;
-use netperf_os::tcp::{self, TcpInfo};
+use netperf_os::tcp::{self, TcpDetail, TcpInfo};
 
 use crate::series::Watched;
 
@@ -58,6 +58,8 @@ pub struct Live {
     data: Mutex<Data>,
     /// The data connections of which a series is wanted.
     series: OnceLock<Watched>,
+    /// Of how many connections somebody wants to know how they are now.
+    looked_at: Option<u32>,
     /// The times of operations that are kept.
     times: Mutex<Vec<Watch>>,
     /// Whether the run is to end before its time.
@@ -84,6 +86,15 @@ impl Live {
         }
     }
 
+    /// Counts beside which so many data connections can be looked at.
+    #[must_use]
+    pub fn with_flows(self, most: u32) -> Self {
+        Self {
+            looked_at: Some(most),
+            ..self
+        }
+    }
+
     /// The loop is about to use this connection.
     pub(crate) fn connected(&self, data: BorrowedFd<'_>) {
         if self.watches {
@@ -99,7 +110,11 @@ impl Live {
     /// Has the connections of a run watched, if that is wanted; `asking` says that this
     /// is netperf's end.
     pub(crate) fn watch(&self, plan: Option<SeriesPlan>, asking: bool) -> Option<&Watched> {
-        plan.map(|plan| self.series.get_or_init(|| Watched::new(plan, asking)))
+        match (plan, self.looked_at) {
+            (Some(plan), _) => Some(self.series.get_or_init(|| Watched::new(plan, asking))),
+            (None, Some(flows)) => Some(self.series.get_or_init(|| Watched::looked_at(flows))),
+            (None, None) => None,
+        }
     }
 
     /// Publishes the counts of the loop.
@@ -178,6 +193,25 @@ impl Live {
             .map_or_else(Tally::default, |workers| total(workers));
         self.counts.add_to(&mut tally);
         tally
+    }
+
+    /// The counts of each worker of many flows, as they are now.
+    #[must_use]
+    pub fn of_each_worker(&self) -> Vec<Tally> {
+        let workers = self
+            .workers
+            .get()
+            .map_or(&[] as &[Counts], |workers| workers);
+        let tally = |counts: &Counts| total(std::slice::from_ref(counts));
+        workers.iter().map(tally).collect()
+    }
+
+    /// The data connections that are still used, by their number from 1, as they are now:
+    /// as many as [`Live::with_flows`] says, or of which a series is wanted. Empty for
+    /// what is not TCP.
+    #[must_use]
+    pub fn flows(&self) -> Vec<(u32, TcpDetail)> {
+        self.series.get().map(Watched::now).unwrap_or_default()
     }
 
     /// `TCP_INFO` of the data connection: as it is now, or as it was when the loop

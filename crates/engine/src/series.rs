@@ -24,6 +24,8 @@ const LOOK: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Watched {
     plan: SeriesPlan,
+    /// Whether what is seen is written down; otherwise it is only looked at.
+    kept: bool,
     /// Whether this is netperf's end.
     asking: bool,
     inner: Mutex<Inner>,
@@ -56,6 +58,7 @@ impl Watched {
     pub(crate) fn new(plan: SeriesPlan, asking: bool) -> Self {
         Self {
             plan,
+            kept: true,
             asking,
             inner: Mutex::new(Inner {
                 every: plan.every,
@@ -63,6 +66,27 @@ impl Watched {
             }),
             turned: Condvar::new(),
         }
+    }
+
+    /// This many connections that are only looked at, at netperf's end.
+    pub(crate) fn looked_at(flows: u32) -> Self {
+        let every = Duration::MAX;
+        Self {
+            kept: false,
+            ..Self::new(SeriesPlan { every, flows }, true)
+        }
+    }
+
+    /// What the connections that are still used are like now, by their number.
+    pub(crate) fn now(&self) -> Vec<(u32, TcpDetail)> {
+        let inner = self.inner();
+        let detail = |seen: &Seen| {
+            let socket = seen.socket.as_ref()?;
+            Some((seen.series.flow?, tcp::detail(socket.as_fd()).ok()?))
+        };
+        let mut now: Vec<_> = inner.flows.iter().filter_map(detail).collect();
+        now.sort_by_key(|(flow, _)| *flow);
+        now
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -116,7 +140,7 @@ impl Watched {
             inner.flows.sort_by_key(|seen| seen.series.port);
             inner.flows.truncate(most);
             inner.begun = Some((clock::now(), clock::since_epoch()));
-            inner.sample(|_| true);
+            self.sample(&mut inner, |_| true);
         }
         self.turned.notify_all();
     }
@@ -125,7 +149,7 @@ impl Watched {
     /// last that is seen of them.
     pub(crate) fn release(&self, owner: u32) {
         let mut inner = self.inner();
-        inner.sample(|seen| seen.owner == owner);
+        self.sample(&mut inner, |seen| seen.owner == owner);
         let mine = inner.flows.iter_mut().filter(|seen| seen.owner == owner);
         mine.for_each(|seen| seen.socket = None);
     }
@@ -134,7 +158,7 @@ impl Watched {
     pub(crate) fn finish(&self) {
         let mut inner = self.inner();
         if !inner.over {
-            inner.sample(|_| true);
+            self.sample(&mut inner, |_| true);
             inner.flows.iter_mut().for_each(|seen| seen.socket = None);
             inner.over = true;
         }
@@ -165,15 +189,24 @@ impl Watched {
         }
     }
 
-    /// What was seen.
-    pub(crate) fn series(&self) -> Series {
+    fn sample(&self, inner: &mut Inner, wanted: impl Fn(&Seen) -> bool) {
+        if self.kept {
+            inner.sample(wanted);
+        }
+    }
+
+    /// What was seen, where it was written down.
+    pub(crate) fn series(&self) -> Option<Series> {
+        if !self.kept {
+            return None;
+        }
         let mut inner = self.inner();
         let flows = std::mem::take(&mut inner.flows);
-        Series {
+        Some(Series {
             started: inner.begun.map_or(Duration::ZERO, |(_, started)| started),
             every: inner.every,
             flows: flows.into_iter().map(|seen| seen.series).collect(),
-        }
+        })
     }
 }
 
@@ -267,7 +300,7 @@ pub(crate) fn beside<T>(
     watched: Option<&Watched>,
     work: impl FnOnce() -> T,
 ) -> Result<T, EngineError> {
-    let Some(watched) = watched else {
+    let Some(watched) = watched.filter(|watched| watched.kept) else {
         return Ok(work());
     };
     std::thread::scope(|scope| {
@@ -322,7 +355,7 @@ mod tests {
         let local = client.local_addr().unwrap().port();
         drop(client);
         assert_eq!(server.read(&mut [0]).unwrap(), 0);
-        let series = seen.series();
+        let series = seen.series().unwrap();
         let [flow] = series.flows.as_slice() else {
             panic!("{series:?}")
         };
@@ -345,7 +378,7 @@ mod tests {
         theirs.offer(0, pairs.iter().rev().map(|(_, end)| (None, end.as_fd())));
         let ports = |watched: Watched| -> Vec<u16> {
             watched.begin();
-            let flows = watched.series().flows;
+            let flows = watched.series().unwrap().flows;
             flows.iter().map(|flow| flow.port).collect()
         };
         let ours = ports(ours);
@@ -362,7 +395,7 @@ mod tests {
         for _ in 1..MOST_SAMPLES {
             seen.inner().sample(|_| true);
         }
-        let series = seen.series();
+        let series = seen.series().unwrap();
         assert_eq!(series.every, Duration::from_millis(2));
         assert_eq!(series.flows[0].samples.len(), MOST_SAMPLES / 2);
     }
@@ -385,6 +418,26 @@ mod tests {
                 .count()
         };
         assert_eq!(held(&seen.inner()), 1);
+    }
+
+    #[test]
+    fn connections_that_are_only_looked_at_leave_no_series() {
+        let (first, second) = (pair(), pair());
+        let seen = Watched::looked_at(8);
+        let both = [(Some(2), second.0.as_fd()), (Some(1), first.0.as_fd())];
+        seen.offer(0, both.into_iter());
+        seen.begin();
+        let numbers = |seen: &Watched| seen.now().iter().map(|(flow, _)| *flow).collect::<Vec<_>>();
+        assert_eq!(numbers(&seen), [1, 2]);
+        seen.finish();
+        assert!(numbers(&seen).is_empty());
+        assert!(
+            seen.inner()
+                .flows
+                .iter()
+                .all(|seen| seen.series.samples.is_empty())
+        );
+        assert_eq!(seen.series(), None);
     }
 
     #[test]

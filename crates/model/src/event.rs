@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use crate::latency::Latency;
 use crate::outcome::{Tally, TcpFacts};
 
 /// Work done since the last interim result, or since the beginning.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interim {
     /// Transactions where the unit counts those, bytes otherwise.
     pub work: f64,
@@ -19,4 +20,7 @@ pub struct Interim {
     pub counts: Tally,
     /// What TCP knew at its end; `None` unless asked, and without one TCP connection.
     pub tcp: Option<TcpFacts>,
+    /// How long the operations of the interval took, without their moments; `None` unless
+    /// asked.
+    pub times: Option<Latency>,
 }

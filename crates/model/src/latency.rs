@@ -48,7 +48,54 @@ const NANOS_PER_MICRO: u64 = 1000;
 /// A clock that is wrong by less than a range is wide shows nowhere.
 const CLOCK_TOLERANCE: f64 = 0.001;
 
+/// What came in addition. Both are in order, and counts never fall.
+#[must_use]
+pub fn since(now: &[Bucket], before: &[Bucket]) -> Vec<Bucket> {
+    let more = now.iter().map(|bucket| {
+        let known = before.binary_search_by_key(&bucket.from, |old| old.from);
+        let old = known.ok().and_then(|at| before.get(at));
+        Bucket {
+            count: bucket.count.saturating_sub(old.map_or(0, |old| old.count)),
+            ..*bucket
+        }
+    });
+    more.filter(|bucket| bucket.count > 0).collect()
+}
+
+/// The same in fewer ranges, each at most a thirty-second of its beginning wide, or a little
+/// more where one lies across two of these.
+#[must_use]
+pub fn coarse(buckets: &[Bucket]) -> Vec<Bucket> {
+    let part =
+        |bucket: &Bucket| bucket.from >> bucket.from.checked_ilog2().unwrap_or(0).saturating_sub(5);
+    let octave = |bucket: &Bucket| bucket.from.checked_ilog2();
+    let neighbours =
+        buckets.chunk_by(|one, next| (octave(one), part(one)) == (octave(next), part(next)));
+    let joined = neighbours.filter_map(|ranges| {
+        let (first, last) = (ranges.first()?, ranges.last()?);
+        Some(Bucket {
+            from: first.from,
+            to: last.to,
+            count: ranges.iter().map(|range| range.count).sum(),
+        })
+    });
+    joined.collect()
+}
+
 impl Latency {
+    /// A distribution of which only the ranges are known, shortest first: the extremes are
+    /// those of the ranges, and there are no moments.
+    #[must_use]
+    pub fn of_ranges(buckets: Vec<Bucket>) -> Self {
+        Self {
+            count: buckets.iter().map(|bucket| bucket.count).sum(),
+            min: buckets.first().map_or(0, |bucket| bucket.from),
+            max: buckets.last().map_or(0, |bucket| bucket.to),
+            buckets,
+            ..Self::default()
+        }
+    }
+
     /// The time that a share `p` (0 to 1) of all operations does not exceed,
     /// nanoseconds; `None` without operations. Nearest rank.
     #[must_use]
@@ -172,6 +219,23 @@ mod tests {
             });
         }
         all
+    }
+
+    #[test]
+    fn fewer_ranges_hold_as_many_operations_and_are_narrow_still() {
+        let all = of(&(0..5000).collect::<Vec<u64>>());
+        let ranges = coarse(&all.buckets);
+        assert_eq!(ranges.iter().map(|range| range.count).sum::<u64>(), 5000);
+        assert!(ranges.len() < 300, "{}", ranges.len());
+        for range in &ranges {
+            assert!(range.to - range.from <= range.from / 32, "{range:?}");
+        }
+    }
+
+    #[test]
+    fn what_came_since_is_what_was_not_there_before() {
+        let (before, now) = (of(&[5, 5, 7]), of(&[5, 5, 5, 6, 7]));
+        assert_eq!(since(&now.buckets, &before.buckets), of(&[5, 6]).buckets);
     }
 
     #[test]

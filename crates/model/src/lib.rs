@@ -25,6 +25,7 @@ pub mod rate;
 pub mod refusal;
 pub mod secret;
 pub mod series;
+pub mod token;
 pub mod units;
 pub mod until;
 
@@ -48,11 +49,14 @@ pub use plan::{
     Family, Flow, Format, Limit, PacePlan, PlacePlan, ReportPlan, RingPlan, Routing,
     SelectionSource, SocketPlan, TestPlan, TouchPlan,
 };
-pub use policy::{BadNetwork, Crowd, DataPeers, Denied, Limits, Network, Policy, Require, Sources};
+pub use policy::{
+    BadNetwork, Crowd, DataPeers, Denied, Limits, Network, OnePort, Policy, Require, Sources,
+};
 pub use quality::{NUMBER_BYTES, Quality};
 pub use rate::{Arrival, Lateness, Paced, RatePlan, RateUnit};
-pub use refusal::{Refusal, refusal};
+pub use refusal::{Refusal, refusal, tells_of_tcp};
 pub use secret::{Secret, WeakSecret};
 pub use series::{FlowSeries, Series, SeriesPlan, TcpSample};
+pub use token::Token;
 pub use units::{Unit, UnitKind};
 pub use until::{Course, Known, KnownPercentile, Until, UntilEnd, UntilPlan};

@@ -357,6 +357,8 @@ pub struct EndPlan {
     pub duplex: bool,
     /// Whether netserver is to tell what it counted on each of many flows.
     pub flow_counts: bool,
+    /// Whether data passes through the port of the control connection.
+    pub one_port: bool,
 }
 
 impl EndPlan {
@@ -390,6 +392,7 @@ impl EndPlan {
             (Feature::Pacing, socket.pacing_rate.is_some()),
             (Feature::Sequence, self.sequence),
             (Feature::Duplex, self.duplex),
+            (Feature::OnePort, self.one_port),
         ];
         asked
             .into_iter()

@@ -12,6 +12,7 @@ mod private;
 mod report;
 mod run;
 mod secure;
+mod show;
 mod stamps;
 mod until;
 mod versus;
@@ -94,6 +95,12 @@ fn environment_has(name: &str) -> bool {
     std::env::var_os(name).is_some()
 }
 
+/// A variable that says something.
+#[expect(clippy::disallowed_methods, reason = "the mains read the environment")]
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
 /// Prints what is wrong with a command line.
 pub(crate) fn cli_failure(error: &CliError) -> ExitCode {
     output::say(error.stream(), &format!("{error}\n"));
@@ -166,7 +173,9 @@ impl Done {
 fn test(mut run: Run) -> ExitCode {
     let begun = Begun::now();
     let mut done = Done::default();
-    let Err(failure) = measure(&mut run, begun, &mut done) else {
+    let measured = measure(&mut run, begun, &mut done);
+    show::close();
+    let Err(failure) = measured else {
         return ExitCode::SUCCESS;
     };
     let incomplete = netperf_report::incomplete(&run.plan, done.so_far());
@@ -189,6 +198,7 @@ fn measure(run: &mut Run, begun: Begun, done: &mut Done) -> Result<(), Failure> 
     })?;
     run.plan.latency |= needs.latency;
     draw_seed(&mut run.plan);
+    show::check(run)?;
     bind_to_cpu(run);
     run::many::check(&run.plan)?;
     run::trial::settle(run, begun)?;

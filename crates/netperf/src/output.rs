@@ -2,18 +2,91 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use netperf_cli::{Notice, Stream};
+
+/// What is drawn on a terminal meanwhile.
+#[derive(Debug)]
+enum Drawn {
+    Nothing,
+    /// A line, on standard error.
+    Line,
+    /// All of it is drawn on: what is for a terminal waits, in order.
+    Screen(Vec<(Stream, String)>),
+}
+
+static DRAWN: Mutex<Drawn> = Mutex::new(Drawn::Nothing);
+
+fn drawn() -> MutexGuard<'static, Drawn> {
+    DRAWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Prints on standard output, at once: what was printed must be there even if
 /// the next thing that happens is a kill.
 pub(crate) fn out(text: &str) {
-    print(&mut io::stdout().lock(), text);
+    beside_what_is_drawn(Stream::Stdout, text);
 }
 
 /// Prints on standard error.
 pub(crate) fn err(text: &str) {
-    print(&mut io::stderr().lock(), text);
+    beside_what_is_drawn(Stream::Stderr, text);
+}
+
+fn beside_what_is_drawn(stream: Stream, text: &str) {
+    let mut drawn = drawn();
+    match &mut *drawn {
+        Drawn::Screen(waiting) if is_terminal(stream) => waiting.push((stream, text.to_owned())),
+        Drawn::Line if is_terminal(stream) && !text.is_empty() => {
+            print(&mut io::stderr().lock(), netperf_tui::erase());
+            write(stream, text);
+        }
+        Drawn::Nothing | Drawn::Line | Drawn::Screen(_) => write(stream, text),
+    }
+}
+
+fn is_terminal(stream: Stream) -> bool {
+    match stream {
+        Stream::Stdout => io::stdout().is_terminal(),
+        Stream::Stderr => io::stderr().is_terminal(),
+    }
+}
+
+fn write(stream: Stream, text: &str) {
+    match stream {
+        Stream::Stdout => print(&mut io::stdout().lock(), text),
+        Stream::Stderr => print(&mut io::stderr().lock(), text),
+    }
+}
+
+/// From now on what is for a terminal waits: something else is drawn there.
+pub(crate) fn hold() {
+    let mut drawn = drawn();
+    if !matches!(*drawn, Drawn::Screen(_)) {
+        *drawn = Drawn::Screen(Vec::new());
+    }
+}
+
+/// Shows a line on standard error until it is erased, or something is printed.
+pub(crate) fn draw_line(line: &str) {
+    let mut drawn = drawn();
+    *drawn = Drawn::Line;
+    print(
+        &mut io::stderr().lock(),
+        &format!("{}{line}", netperf_tui::erase()),
+    );
+}
+
+/// Nothing is drawn any more: erases the line, or prints what waited.
+pub(crate) fn release() {
+    let mut drawn = drawn();
+    match std::mem::replace(&mut *drawn, Drawn::Nothing) {
+        Drawn::Nothing => {}
+        Drawn::Line => print(&mut io::stderr().lock(), netperf_tui::erase()),
+        Drawn::Screen(waited) => waited
+            .iter()
+            .for_each(|(stream, text)| write(*stream, text)),
+    }
 }
 
 /// Prints on the stream that the command line names.

@@ -7,6 +7,7 @@
 //! - [`atm`]: circuits of ATM
 //! - [`filter`]: which messages reach a socket
 //! - [`io`]: move bytes: send, receive, to and from an address, from a file, into nowhere
+//! - [`pass`]: hand open sockets to another process
 //! - [`parts`]: move a header and a payload with one call
 //! - [`batch`]: many datagrams in one call
 //! - [`zerocopy`]: send without a copy, and hear when the bytes are free again
@@ -22,6 +23,7 @@
 //! - [`wait`]: wait for a descriptor, with a deadline
 //! - [`events`]: wait for many descriptors at once
 //! - [`process`]: detach, bind to a CPU, priority, name, descriptor 0
+//! - [`terminal`]: a screen to draw on, and back
 //! - [`ticks`]: the counter of the processor, and the monotonic clock
 //! - [`signals`]: signals as something to read
 //! - [`stamps`]: when the kernel sent and received
@@ -41,7 +43,7 @@ mod linux;
 #[cfg(target_os = "linux")]
 pub use linux::{
     address, atm, batch, bell, epoll, events, filter, flow_label, hwstamp, io, ktls, landlock,
-    link, net, parts, privileges, process, qdisc, resolve, sctp, seccomp, signals, sockopt, stamps,
-    system, tcp, ticks, uring, wait, zerocopy,
+    link, net, parts, pass, privileges, process, qdisc, resolve, sctp, seccomp, signals, sockopt,
+    stamps, system, tcp, terminal, ticks, uring, wait, zerocopy,
 };
 pub use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};

@@ -97,6 +97,11 @@ fn frame(run: &Run) -> Frame<'_> {
 }
 
 fn interim(figure: f64) -> Interim {
+    let one = Bucket {
+        from: 1,
+        to: u64::MAX,
+        count: 1,
+    };
     Interim {
         work: figure,
         seconds: figure,
@@ -104,6 +109,7 @@ fn interim(figure: f64) -> Interim {
         iteration: 1,
         counts: most(),
         tcp: (figure > 0.0).then(TcpFacts::default),
+        times: (figure > 0.0).then(|| Latency::of_ranges(vec![one])),
     }
 }
 

@@ -15,6 +15,7 @@ pub mod error;
 mod extension;
 mod flows;
 pub mod offer;
+mod one_port;
 mod paths;
 mod quality;
 mod rate;

@@ -7,6 +7,7 @@
 
 pub mod browser;
 pub mod lab;
+pub mod nat;
 pub mod net;
 pub mod peers;
 pub mod place;
@@ -16,16 +17,19 @@ pub mod require;
 pub mod schema;
 pub mod scratch;
 pub mod server;
+pub mod tmux;
 pub mod values;
 
 pub use browser::Browser;
 pub use lab::Lab;
+pub use nat::BehindNat;
 pub use net::{LoopbackOnly, TwoHosts};
 pub use peers::Programs;
 pub use place::Place;
 pub use process::{Finished, Invocation, Running};
 pub use scratch::Scratch;
 pub use server::Netserver;
+pub use tmux::Terminal;
 pub use values::Values;
 
 use std::time::{Duration, Instant};

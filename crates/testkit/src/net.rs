@@ -14,10 +14,10 @@ const PREFIX: &str = "npt-";
 
 /// One namespace with its loopback interface up; deleted when dropped.
 #[derive(Debug)]
-struct Namespace(String);
+pub(crate) struct Namespace(String);
 
 impl Namespace {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let name = format!("{PREFIX}{}", scratch::unique());
         ip(&["netns", "add", &name]);
         let namespace = Self(name);
@@ -35,8 +35,13 @@ impl Namespace {
         std::fs::write(folder.join("hosts"), hosts).expect("a hosts file");
     }
 
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.0
+    }
+
     /// Runs `ip` inside.
-    fn ip(&self, words: &[&str]) -> String {
+    pub(crate) fn ip(&self, words: &[&str]) -> String {
         let mut all = vec!["-n", &self.0];
         all.extend(words);
         ip(&all)
@@ -65,7 +70,7 @@ impl Namespace {
         count.parse().expect("a counter's value")
     }
 
-    fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Place {
         Place::Namespace(self.0.clone())
     }
 }
@@ -280,7 +285,7 @@ pub(crate) fn available() -> bool {
 }
 
 /// Removes the namespaces of test processes that no longer live.
-fn sweep() {
+pub(crate) fn sweep() {
     let listed = ip(&["netns", "list"]);
     for name in listed
         .lines()

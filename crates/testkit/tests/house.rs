@@ -59,6 +59,10 @@ const HOUSE: &[(&str, May)] = &[
         "netperf-history",
         May::Only(&["netperf-campaign", "netperf-stats", "netperf-web"]),
     ),
+    (
+        "netperf-tui",
+        May::Only(&["netperf-model", "netperf-report", "netperf-session"]),
+    ),
     ("netperf", May::All),
     // Development only.
     ("netperf-testkit", May::All),

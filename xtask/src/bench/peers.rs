@@ -124,6 +124,14 @@ impl Side {
         }
     }
 
+    /// Whether it draws on a terminal.
+    fn is_live(&self) -> bool {
+        match self {
+            Self::Netperf { words, .. } => words.contains(&"--live"),
+            Self::Peer { .. } | Self::Crowd(..) => false,
+        }
+    }
+
     fn service(&self) -> Service {
         match self {
             Self::Netperf { server, .. } => Service::Netserver(*server),
@@ -131,6 +139,20 @@ impl Side {
             Self::Crowd(_, one) => one.service(),
         }
     }
+}
+
+/// Where the result of a client goes that draws on a terminal.
+const RESULT: &str = "result";
+
+/// The command line for a terminal, of script(1) of Debian's package bsdutils.
+fn in_terminal(program: &Path, words: &[String], cpu: Option<u32>) -> String {
+    let pinned = cpu.map_or(String::new(), |cpu| format!("taskset -c {cpu} "));
+    let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+    format!(
+        "{pinned}'{}' {} >{RESULT}",
+        program.display(),
+        words.join(" ")
+    )
 }
 
 /// A server that a side takes.
@@ -197,7 +219,11 @@ impl<'a> Arena<'a> {
                 })
             }
             Side::Netperf { .. } | Side::Peer { .. } => {
-                let finished = self.invocation(side, port, pinned, besides)?.run();
+                let mut finished = self.invocation(side, port, pinned, besides)?.run();
+                if side.is_live() {
+                    let result = std::fs::read_to_string(self.folder.join(RESULT));
+                    finished.stdout = result.map_err(|error| format!("{RESULT}: {error}"))?;
+                }
                 let figure = read(side, &finished)?;
                 let besides = besides.map(|name| finished.values().number(name));
                 Ok(Came { figure, besides })
@@ -284,6 +310,16 @@ impl<'a> Arena<'a> {
             Side::Crowd(_, one) => return self.invocation(one, port, pinned, besides),
         };
         let patience = Duration::from_secs(u64::from(self.options.seconds) + 60);
+        if side.is_live() {
+            let cpu = self.options.client_cpu;
+            let command = in_terminal(&program, &words, pinned.then_some(cpu));
+            return Ok(Invocation::new(Path::new("script"))
+                .args(["-q", "-e", "-c", &command, "/dev/null"])
+                .env("TERM", "xterm-256color")
+                .env("LC_ALL", "C.UTF-8")
+                .folder(self.folder)
+                .patience(patience));
+        }
         let invocation = if pinned {
             let cpu = self.options.client_cpu.to_string();
             Invocation::new(Path::new("taskset"))

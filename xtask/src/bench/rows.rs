@@ -74,6 +74,9 @@ impl Unit {
 /// No test is slower than the original: what noise may take.
 const PARITY: Option<f64> = Some(0.98);
 
+/// Who watches may cost a hundredth.
+const LIVE: Option<f64> = Some(0.99);
+
 /// The default tests, what they count, and whether they can be asked for a figure by name.
 const TESTS: [(&str, Unit, bool); 8] = [
     ("TCP_STREAM", Unit::Megabits, true),
@@ -154,7 +157,7 @@ type Path = (
 );
 
 #[rustfmt::skip]
-const PATHS: [Path; 19] = [
+const PATHS: [Path; 21] = [
     ("tcp_rr-poll", "TCP_RR", NONE, &["--io", "poll"], Make::Stock, Some(2.5)),
     ("tcp_rr-epoll", "TCP_RR", NONE, &["--io", "epoll"], Make::Stock, None),
     ("tcp_rr-uring", "TCP_RR", NONE, &["--io", "uring"], Make::Stock, None),
@@ -174,6 +177,8 @@ const PATHS: [Path; 19] = [
     ("tcp_rr-series", "TCP_RR", NONE, &["--series", "100ms"], Make::Ours, None),
     ("tcp_rr-stamps", "TCP_RR", NONE, &["--timestamps", "software"], Make::Ours, None),
     ("udp_rr-stamps", "UDP_RR", NONE, &["--timestamps", "software"], Make::Ours, None),
+    ("tcp_rr-live", "TCP_RR", NONE, &["--live"], Make::Ours, LIVE),
+    ("tcp_stream-live", "TCP_STREAM", NONE, &["--live"], Make::Ours, LIVE),
 ];
 
 fn paths() -> Vec<Row> {

@@ -6,7 +6,7 @@ use netperf_model::{CpuMethod, Family, Limit, Unit};
 
 use super::{
     PORTS, SIZES, flows, help_row, io, keepalive, port_name, quality, rate, series, set,
-    set_both_ends, set_ends, set_families, set_host, set_pair, set_ways, until,
+    set_both_ends, set_ends, set_families, set_host, set_pair, set_ways, show, until,
 };
 use crate::args::{CpuArg, Ends, GlobalArgs, InterimArg, IterationsArg, JsonArg};
 use crate::command::{CliError, Notice};
@@ -399,6 +399,7 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     rate::ARRIVAL,
     rate::SEED,
     quality::SEQUENCE,
+    quality::ONE_PORT,
     flows::FLOWS,
     flows::THREADS,
     flows::WARMUP,
@@ -428,6 +429,8 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     series::SERIES,
     series::FLOWS,
     series::TIMESTAMPS,
+    show::LIVE,
+    show::PROGRESS,
     Opt::without_letter(
         "",
         "print everything that is known of the run as one JSON document",

@@ -17,6 +17,7 @@ pub(crate) mod sdp;
 pub(crate) mod series;
 pub(crate) mod server;
 mod shared;
+mod show;
 pub(crate) mod sockets;
 pub(crate) mod unix;
 pub(crate) mod until;

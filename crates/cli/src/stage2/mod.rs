@@ -48,6 +48,7 @@ pub(crate) fn command(
         plan,
         report,
         debug_level: args.global.debug,
+        show: args.global.show,
     })))
 }
 

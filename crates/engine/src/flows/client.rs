@@ -10,7 +10,7 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{
     Address, CpuUsage, EndSetup, Family, Flows, Hosts, Latency, Limit as LimitPlan, Many, Paced,
-    Tally, TestId, TestPlan, Window, Workers,
+    Tally, TestId, TestPlan, Token, Window, Workers,
 };
 use netperf_os::{SockAddr, Socket, bell};
 use netperf_transport::io::Discarding;
@@ -18,7 +18,7 @@ use netperf_transport::meeting::{Addresses, Connects, EndMark, OnSocket};
 use netperf_transport::registry::{self, Asked, Visitor};
 use netperf_transport::tcp::{FromFile, Tcp, Written};
 use netperf_transport::udp::{Aimed, Udp};
-use netperf_transport::{place, socket};
+use netperf_transport::{one_port, place, socket};
 
 use super::conductor::{Conducted, Score, conduct};
 use super::crew::{self, Common, Work};
@@ -57,6 +57,8 @@ pub struct Crowd<'a> {
     setup: EndSetup,
     /// What TCP_SENDFILE sends.
     file: Option<File>,
+    /// What data begins with, where it goes to the port of the control connection.
+    token: Option<Token>,
 }
 
 impl<'a> Crowd<'a> {
@@ -103,6 +105,7 @@ impl<'a> Crowd<'a> {
             from: chosen.then(|| SocketAddr::new(local.ip(), 0)),
             local,
             setup,
+            token: None,
         })
     }
 
@@ -110,6 +113,11 @@ impl<'a> Crowd<'a> {
     #[must_use]
     pub const fn setup(&self) -> &EndSetup {
         &self.setup
+    }
+
+    /// Data goes to the port of the control connection, and begins with this.
+    pub const fn goes_with(&mut self, token: Token) {
+        self.token = Some(token);
     }
 
     /// Runs the test against the data sockets at `remotes`, which flows take in turn;
@@ -175,7 +183,7 @@ impl<'a> Crowd<'a> {
             broke => broke,
         };
         let mut run = self.finished(reports, &conducted, meter, begun)?;
-        run.result.series = watched.map(Watched::series);
+        run.result.series = watched.and_then(Watched::series);
         run.broke = broke;
         Ok(run)
     }
@@ -222,6 +230,7 @@ impl<'a> Crowd<'a> {
             family: self.family,
             options: &self.plan.local.socket,
             from: self.from,
+            token: self.token,
         }
     }
 
@@ -487,8 +496,15 @@ impl<T, F: FnOnce() -> T> Visitor for Visiting<'_, F> {
     fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
         let (crowd, targets, common) = (self.crowd, self.targets, self.common);
         let open = |index: u32| {
-            let aimed = crowd.targets_of(index, targets).map(|to| {
-                let socket = crowd.how().socket()?;
+            let to = || crowd.targets_of(index, targets);
+            let sockets = to().map(|_| crowd.how().socket());
+            let sockets: Vec<Socket> = sockets.collect::<Result<_, _>>()?;
+            if let (Some(token), Some(to)) = (&crowd.token, to().next()) {
+                let mut over = || common.shared.stage() == Stage::Abandon;
+                one_port::knock(&sockets, to, token, &mut over)
+                    .map_err(Operation::Knock.failed())?;
+            }
+            let aimed = sockets.into_iter().zip(to()).map(|(socket, to)| {
                 how.asking(socket, to.clone())
                     .map_err(Operation::Connect.failed())
             });

@@ -12,6 +12,7 @@ use netperf_os::wait::{Interest, any_ready};
 use netperf_os::{Socket, io as calls};
 use netperf_transport::io::Discarding;
 use netperf_transport::meeting::{Addresses, Connects, Gate, Met, OnSocket, Parts as _};
+use netperf_transport::one_port::Passed;
 use netperf_transport::place::Placed;
 use netperf_transport::registry::{self, Asked, Visitor};
 use netperf_transport::socket::{self, Side};
@@ -122,7 +123,7 @@ pub(crate) fn run(
     result.crew = Some(crew::crew(&workers, threads));
     result.paced = paced(&reports);
     result.flows = job.end.flow_counts.then(|| each(job, &reports));
-    result.series = common.series.map(Watched::series);
+    result.series = common.series.and_then(Watched::series);
     Ok(result)
 }
 
@@ -317,6 +318,7 @@ impl<'r, T, F: FnOnce() -> T> Visiting<'r, F> {
         Gate {
             listener: self.listener,
             sources: Some(&self.job.sources),
+            passed: Passed::of(self.job),
         }
     }
 
@@ -368,7 +370,7 @@ fn accept(gate: Gate<'_>, flows: u32, control: Option<BorrowedFd<'_>>) -> io::Re
     let mut accepted = Vec::new();
     let mut since = clock::now();
     while (accepted.len() as u64) < u64::from(flows) {
-        match listener.accept() {
+        match gate.accept() {
             Ok((_stranger, from)) if !gate.admits(&from) => {}
             Ok((socket, _)) => {
                 accepted.push(socket);

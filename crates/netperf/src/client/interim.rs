@@ -6,10 +6,12 @@ use std::time::Duration;
 use netperf_cli::Run;
 use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{Interim, Tally, TcpFacts, Unit, figures};
+use netperf_model::latency::{Bucket, since};
+use netperf_model::{Interim, Latency, Tally, Unit, figures};
 use netperf_report::{interim_line, interim_work};
 
 use super::run::tcp_facts;
+use super::show;
 use crate::output::out;
 
 /// What goes on from line to line.
@@ -19,11 +21,13 @@ struct Ticker<'a> {
     iteration: usize,
     kept: &'a mut Vec<Interim>,
     last: (Moment, Tally),
+    /// The times of all operations until then.
+    times: Vec<Bucket>,
 }
 
 impl Ticker<'_> {
     /// Prints what happened since the last line, and keeps it.
-    fn print(&mut self, now: Moment, tally: Tally, tcp: Option<TcpFacts>) {
+    fn print(&mut self, now: Moment, tally: Tally, live: &Live) {
         let (then, before) = std::mem::replace(&mut self.last, (now, tally));
         let interim = Interim {
             work: interim_work(&self.run.plan, self.unit, &before, &tally),
@@ -31,7 +35,8 @@ impl Ticker<'_> {
             ended: clock::since_epoch(),
             iteration: self.iteration,
             counts: tally.since(&before),
-            tcp,
+            tcp: live.tcp().map(tcp_facts),
+            times: self.times(live),
         };
         out(&interim_line(
             &self.run.plan,
@@ -40,6 +45,20 @@ impl Ticker<'_> {
             &interim,
         ));
         self.kept.push(interim);
+    }
+
+    /// How long operations took since the last line, where that is kept and shown.
+    fn times(&mut self, live: &Live) -> Option<Latency> {
+        if !(self.run.plan.latency && self.run.report.format.is_json()) {
+            return None;
+        }
+        let mut all = Latency::default();
+        let loops = live.latencies();
+        loops
+            .into_iter()
+            .for_each(|times| all.merge(&Latency::of_ranges(times)));
+        let before = std::mem::replace(&mut self.times, all.buckets);
+        Some(Latency::of_ranges(since(&self.times, &before)))
     }
 
     /// A line at every interval, on a grid that keeps its phase, until told to stop.
@@ -51,7 +70,7 @@ impl Ticker<'_> {
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
             }
             let now = clock::now();
-            self.print(now, live.read(), tcp(live));
+            self.print(now, live.read(), live);
             due = due.plus(interval);
             if due.left().is_zero() {
                 due = now.plus(interval);
@@ -62,15 +81,12 @@ impl Ticker<'_> {
 
 /// Counts for a run whose intervals may be wanted: only JSON shows TCP's view of them.
 pub(super) fn live(run: &Run) -> Live {
-    if run.plan.interim.is_some() && run.report.format.is_json() {
+    let live = if run.plan.interim.is_some() && run.report.format.is_json() {
         Live::with_tcp()
     } else {
         Live::default()
-    }
-}
-
-fn tcp(live: &Live) -> Option<TcpFacts> {
-    live.tcp().map(tcp_facts)
+    };
+    show::live(run, live)
 }
 
 /// Runs `work` with interim results beside it, if any are wanted; what is left of
@@ -82,6 +98,7 @@ pub(super) fn beside<T>(
     live: &Live,
     work: impl FnOnce() -> T,
 ) -> T {
+    let work = || show::beside(run, iteration, live, work);
     let Some(interval) = run.plan.interim else {
         return work();
     };
@@ -93,6 +110,7 @@ pub(super) fn beside<T>(
         iteration,
         kept,
         last,
+        times: Vec::new(),
     };
     let done = std::thread::scope(|scope| {
         let (stop, stopped): (Sender<()>, Receiver<()>) = channel();
@@ -107,7 +125,7 @@ pub(super) fn beside<T>(
     });
     let tally = live.read();
     if tally != ticker.last.1 {
-        ticker.print(live.over().unwrap_or_else(clock::now), tally, tcp(live));
+        ticker.print(live.over().unwrap_or_else(clock::now), tally, live);
     }
     done
 }

@@ -354,6 +354,7 @@ extern "C" fn on_signal(
 fn ring_from_outside(signal: libc::c_int) {
     if STOPPED_BY_USER.swap(true, Ordering::Relaxed) {
         // Asked twice: whatever is still going on, the user wants out.
+        super::terminal::leave();
         restore(signal);
         // SAFETY: raise is safe in a signal handler.
         unsafe { libc::raise(signal) };

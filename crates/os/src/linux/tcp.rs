@@ -114,6 +114,10 @@ pub struct TcpDetail {
     pub pacing_rate: Option<u64>,
     /// Delivery rate, bytes per second; `None` while nothing was delivered.
     pub delivery_rate: Option<u64>,
+    /// Bytes that the peer has acknowledged.
+    pub bytes_acked: Option<u64>,
+    /// Bytes that came, in order.
+    pub bytes_received: Option<u64>,
     /// Time with something to send, microseconds.
     pub busy: Option<u64>,
     /// Time limited by the peer's window, microseconds.
@@ -190,6 +194,8 @@ fn read(raw: &[u8]) -> TcpDetail {
         snd_wnd: word(228),
         pacing_rate: long(104).filter(|rate| (1..u64::MAX).contains(rate)),
         delivery_rate: long(160).filter(|rate| *rate > 0),
+        bytes_acked: long(120),
+        bytes_received: long(128),
         busy: long(168),
         rwnd_limited: long(176),
         sndbuf_limited: long(184),

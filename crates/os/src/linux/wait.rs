@@ -29,6 +29,24 @@ pub fn ready(fd: BorrowedFd<'_>, interest: Interest, within: Duration) -> io::Re
     Ok(found && polled.revents != 0)
 }
 
+/// poll(2) on several descriptors, for something to read or the end. None of them when
+/// the time is over or a signal came.
+///
+/// # Errors
+/// Whatever poll(2) reports, `EINTR` aside.
+pub fn readable_of<const N: usize>(
+    fds: [BorrowedFd<'_>; N],
+    within: Duration,
+) -> io::Result<[bool; N]> {
+    let mut polled = fds.map(|fd| libc::pollfd {
+        fd: fd.as_raw_fd(),
+        events: events(Interest::Read),
+        revents: 0,
+    });
+    let found = poll(&mut polled, within)?;
+    Ok(polled.map(|polled| found && polled.revents != 0))
+}
+
 /// Waits for something in the error queue, whatever comes of it.
 pub fn until_error(fd: BorrowedFd<'_>, within: Duration) {
     // Whoever looks next sees what happened.

@@ -15,7 +15,7 @@ use netperf_wire::{
 
 use super::{Ready, from_wire, to_wire};
 use crate::appendix::Appendices;
-use crate::{errno, extension, paths, quality, rate, series, stamps};
+use crate::{errno, extension, one_port, paths, quality, rate, series, stamps};
 
 /// What a request asks for, and what one of our own clients asks for beyond OMNI.
 pub(super) fn job(
@@ -50,6 +50,7 @@ pub(super) fn job(
     end.sequence = quality::asked(&asked).map_err(|_| errno::INVALID)?;
     end.duplex = both_ways;
     end.flow_counts = asked.value(ItemKind::FlowCounts).is_some();
+    end.one_port = one_port::asked(&asked).map_err(|_| errno::INVALID)?;
     Ok(ServerJob {
         transport,
         family,
@@ -70,6 +71,7 @@ pub(super) fn job(
         many: extension::flows(&asked).map_err(|_| errno::INVALID)?,
         sources: Sources::default(),
         most_bits: None,
+        token: None,
     })
 }
 
@@ -136,6 +138,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         auto_io: false,
         sequence: false,
         duplex: false,
+        one_port: false,
     })
 }
 
@@ -237,6 +240,9 @@ pub(super) fn response(request: &OmniRequest, ready: &Ready) -> Frame {
     extension::tell_ports(&ready.ports, &mut told);
     if ready.as_asked {
         paths::confirm(&mut told);
+    }
+    if let Some(token) = &ready.token {
+        one_port::tell(&mut told, token);
     }
     if let Some(facts) = &ready.host {
         extension::tell(facts, message, &mut told, &mut frame);

@@ -163,7 +163,7 @@ pub(super) fn heat(records: &[Record]) -> Figure {
             charts.push((chart, table));
         }
     }
-    let advice = "its intervals have no histograms";
+    let advice = "netperf keeps them in intervals with -j and -D";
     Figure {
         id: "latency-over-time",
         heading: "Latency over time",

@@ -135,6 +135,10 @@ pub enum ItemKind {
     Quality,
     /// Request: the data socket carries bulk data both ways at once; no bytes.
     Duplex,
+    /// Request: data comes in by the port of the control connection; one byte, in which way.
+    OnePort,
+    /// Response: what that data begins with, sixteen bytes.
+    Token,
     /// Response: the kinds of the request that are kept for a coordinator, which this
     /// netserver does not serve; one byte each.
     NotOffered,
@@ -142,7 +146,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 47] = [
+    pub const ALL: [Self; 49] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -189,6 +193,8 @@ impl ItemKind {
         Self::Sequence,
         Self::Quality,
         Self::Duplex,
+        Self::OnePort,
+        Self::Token,
         Self::NotOffered,
     ];
 
@@ -238,6 +244,8 @@ impl ItemKind {
             Self::Paced => 0x81,
             Self::Secure => 0xa0,
             Self::Refusal => 0xa1,
+            Self::OnePort => 0xa2,
+            Self::Token => 0xa3,
             Self::Timestamps => 0x93,
             Self::Sequence => 0x84,
             Self::Quality => 0x85,
@@ -258,11 +266,13 @@ impl ItemKind {
             | Self::Interface
             | Self::Transport
             | Self::Placement
+            | Self::Token
             | Self::NotOffered => 16,
             Self::Timestamps
             | Self::CpuMethod
             | Self::AccessPoint
             | Self::Secure
+            | Self::OnePort
             | Self::Sequence => 1,
             Self::FieldsSet | Self::AsAsked | Self::Duplex | Self::FlowCounts => 0,
             Self::Release => 64,

@@ -17,8 +17,8 @@ use netperf_transport::registry;
 use netperf_wire::messages::ItemKind;
 
 use super::{
-    Once, Talk, Test, data_address, drawn, failure, interim, iteration, numbered, open,
-    results_within, until, wait, with_cpus,
+    Once, Talk, Test, drawn, failure, interim, iteration, numbered, open, results_within, until,
+    wait, with_cpus,
 };
 use crate::client::control;
 use crate::output::{Failure, err};
@@ -138,9 +138,13 @@ impl<'a> Test<'a> {
         let hosts = drawn(plan, &self.hosts);
         let family = hosts.remote.family();
         let failed = |error| failure::engine(&error, plan.transport, family);
-        let crowd = Crowd::prepare(plan, many, &hosts, workers(many, &hosts)?).map_err(failed)?;
+        let mut crowd =
+            Crowd::prepare(plan, many, &hosts, workers(many, &hosts)?).map_err(failed)?;
         let local = *crowd.setup();
         let agreements = self.agree_on_flows(many, &hosts)?;
+        if let Some(token) = agreements.first().and_then(|first| first.token) {
+            crowd.goes_with(token);
+        }
         wait(plan.wait);
         self.trace.timer(plan);
         let address = |agreement: &Agreement| {
@@ -149,7 +153,7 @@ impl<'a> Test<'a> {
                 [] => vec![one],
                 ports => ports.to_vec(),
             };
-            let at = |port| data_address(Some(agreement), &hosts, port);
+            let at = |port| self.data_address(Some(agreement), &hosts, port);
             ports.into_iter().map(at).collect::<Vec<_>>()
         };
         let remotes: Vec<_> = agreements.iter().flat_map(address).collect();
@@ -221,7 +225,8 @@ impl<'a> Test<'a> {
                 .map_err(|error| {
                     failure::flows_refused(&error, plan, &many.remote, &hosts.remote.name)
                 })?;
-            let a_port_each = together && !plan.transport.is_connected();
+            let a_port_each =
+                together && !plan.transport.is_connected() && agreement.token.is_none();
             if a_port_each && agreement.ports.len() as u64 != u64::from(many.flows) {
                 return Err(unsupported(
                     "netserver has no port for each flow: start one of this program's version \

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use netperf_cli::Run;
+use netperf_cli::{Progress, Run, Show};
 use netperf_model::{Feature, IoMethod, Iteration, Limit, TestPlan};
 use netperf_os::bell;
 
@@ -228,6 +228,10 @@ impl Trials<'_> {
         plan.until = None;
         (plan.local.cpu, plan.remote.cpu) = (None, None);
         (plan.wait, plan.dump_tcp_info) = (Duration::ZERO, false);
+        run.show = Show {
+            progress: Progress::Never,
+            ..Show::default()
+        };
         once(&run, self.begun)
     }
 
@@ -270,6 +274,7 @@ fn once(run: &Run, begun: Begun) -> Result<Iteration, Failure> {
     bell::catch_signals()
         .map_err(|error| Failure::stderr(1, &format!("netperf: cannot catch signals: {error}")))?;
     let local = control.as_ref().and_then(|control| control.local);
+    let control_peer = control.as_ref().and_then(|control| control.peer);
     let mut test = Test {
         run,
         hosts,
@@ -277,6 +282,7 @@ fn once(run: &Run, begun: Begun) -> Result<Iteration, Failure> {
         beside: Vec::new(),
         served: many::Served::Together,
         control_local: local.map(|local| local.ip()),
+        control_peer,
         trace: Trace(None),
         begun,
         done: &mut Done::default(),

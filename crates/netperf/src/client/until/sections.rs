@@ -1,6 +1,6 @@
 //! The times of operations, in parts of the run.
 
-use netperf_model::latency::Bucket;
+use netperf_model::latency::{Bucket, since};
 use netperf_model::{Known, Latency};
 use netperf_stats::precision::of_sections;
 
@@ -47,11 +47,13 @@ impl Sections {
     /// A part is over: what every loop has recorded until now.
     pub(super) fn add(&mut self, values: usize, loops: &[Vec<Bucket>]) {
         let mut all = Latency::default();
-        loops.iter().for_each(|times| all.merge(&of(times.clone())));
+        loops
+            .iter()
+            .for_each(|times| all.merge(&Latency::of_ranges(times.clone())));
         let now = all.buckets;
         self.all.push(Section {
             from: self.from,
-            times: of(since(&now, &self.before)),
+            times: Latency::of_ranges(since(&now, &self.before)),
         });
         (self.from, self.before) = (values, now);
         if self.all.len() >= MOST {
@@ -108,30 +110,6 @@ impl Sections {
             batches: found.batches,
         })
     }
-}
-
-/// A distribution of which only the ranges are known.
-fn of(buckets: Vec<Bucket>) -> Latency {
-    Latency {
-        count: buckets.iter().map(|bucket| bucket.count).sum(),
-        min: buckets.first().map_or(0, |bucket| bucket.from),
-        max: buckets.last().map_or(0, |bucket| bucket.to),
-        buckets,
-        ..Latency::default()
-    }
-}
-
-/// What came in addition. Both are in order, and counts never fall.
-fn since(now: &[Bucket], before: &[Bucket]) -> Vec<Bucket> {
-    let more = now.iter().map(|bucket| {
-        let known = before.binary_search_by_key(&bucket.from, |old| old.from);
-        let old = known.ok().and_then(|at| before.get(at));
-        Bucket {
-            count: bucket.count.saturating_sub(old.map_or(0, |old| old.count)),
-            ..*bucket
-        }
-    });
-    more.filter(|bucket| bucket.count > 0).collect()
 }
 
 #[cfg(test)]

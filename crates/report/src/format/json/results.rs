@@ -267,6 +267,7 @@ pub(super) struct Interval {
     transactions_per_second: Option<f64>,
     rates: Rates,
     tcp: Option<Tcp>,
+    latency: Option<IntervalLatency>,
 }
 
 object!(Interval {
@@ -282,6 +283,21 @@ object!(Interval {
     transactions_per_second,
     ..rates,
     tcp,
+    latency,
+});
+
+/// How long the operations of an interval took.
+#[derive(Debug)]
+struct IntervalLatency {
+    count: u64,
+    percentiles: Vec<Percentile>,
+    buckets: Vec<Bucket>,
+}
+
+object!(IntervalLatency {
+    count,
+    percentiles,
+    buckets,
 });
 
 /// How long operations took.
@@ -626,6 +642,36 @@ impl Interval {
             transactions_per_second: transactions.filter(|_| plan.flow.counts_transactions()),
             rates: rates(&interim.counts, interim.seconds),
             tcp: interim.tcp.map(tcp),
+            latency: interim.times.as_ref().map(IntervalLatency::of),
+        }
+    }
+}
+
+impl IntervalLatency {
+    fn of(times: &Times) -> Self {
+        let ranges = netperf_model::latency::coarse(&times.buckets);
+        Self {
+            count: times.count,
+            percentiles: percentiles(|share| times.quantile(share)),
+            buckets: ranges.iter().map(Bucket::of).collect(),
+        }
+    }
+}
+
+fn percentiles(quantile: impl Fn(f64) -> Option<f64>) -> Vec<Percentile> {
+    let percentile = |percent: f64| Percentile {
+        percent,
+        nanoseconds: quantile(percent / 100.0),
+    };
+    PERCENTILES.into_iter().map(percentile).collect()
+}
+
+impl Bucket {
+    const fn of(bucket: &netperf_model::latency::Bucket) -> Self {
+        Self {
+            from_nanoseconds: bucket.from,
+            to_nanoseconds: bucket.to,
+            count: bucket.count,
         }
     }
 }
@@ -633,23 +679,14 @@ impl Interval {
 impl Latency {
     pub(super) fn of(times: &Times) -> Self {
         let any = times.count > 0;
-        let percentile = |percent: f64| Percentile {
-            percent,
-            nanoseconds: times.quantile(percent / 100.0),
-        };
-        let bucket = |bucket: &netperf_model::latency::Bucket| Bucket {
-            from_nanoseconds: bucket.from,
-            to_nanoseconds: bucket.to,
-            count: bucket.count,
-        };
         Self {
             count: times.count,
             min_nanoseconds: any.then_some(times.min),
             max_nanoseconds: any.then_some(times.max),
             mean_nanoseconds: times.mean().and_then(finite),
             standard_deviation_nanoseconds: times.standard_deviation().and_then(finite),
-            percentiles: PERCENTILES.into_iter().map(percentile).collect(),
-            buckets: times.buckets.iter().map(bucket).collect(),
+            percentiles: percentiles(|share| times.quantile(share)),
+            buckets: times.buckets.iter().map(Bucket::of).collect(),
         }
     }
 }
@@ -662,17 +699,13 @@ impl Latency {
         mean: Option<f64>,
         quantile: impl Fn(f64) -> Option<f64>,
     ) -> Self {
-        let percentile = |percent: f64| Percentile {
-            percent,
-            nanoseconds: quantile(percent / 100.0),
-        };
         Self {
             count,
             min_nanoseconds: None,
             max_nanoseconds: max,
             mean_nanoseconds: mean,
             standard_deviation_nanoseconds: None,
-            percentiles: PERCENTILES.into_iter().map(percentile).collect(),
+            percentiles: percentiles(quantile),
             buckets: Vec::new(),
         }
     }

@@ -1,0 +1,312 @@
+//! What a terminal shows while a test runs: the whole screen (`--live`) or a line
+//! (`--progress`). Another thread looks at the counts and draws; the loop knows nothing
+//! of it (docs/decisions/0024-live-view.md).
+
+mod ticker;
+mod times;
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::ScopedJoinHandle;
+use std::time::Duration;
+
+use netperf_cli::{Progress, Run};
+use netperf_engine::live::Live;
+use netperf_measure::clock;
+use netperf_model::Format;
+use netperf_os::{process, terminal, wait};
+use netperf_tui::{Look, Size, Term, View};
+
+use self::ticker::Ticker;
+use super::environment;
+use crate::output::{self, Failure, err};
+
+/// Exit status for a terminal that is not there.
+const UNSUPPORTED: u8 = 3;
+/// Time from one picture to the next.
+const EVERY: Duration = Duration::from_millis(250);
+/// As many flows are looked at. A large screen has room for less.
+const FLOWS: u32 = 64;
+/// The stack of the thread, bytes.
+const STACK: usize = 256 * 1024;
+
+/// How it is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Screen,
+    Line,
+}
+
+/// What is drawn.
+struct Shown {
+    kind: Kind,
+    term: Term,
+    look: Look,
+    /// The size of the last picture.
+    size: Option<Size>,
+    view: View,
+}
+
+/// One terminal, from the first iteration to the result.
+static SHOWN: Mutex<Option<Shown>> = Mutex::new(None);
+
+fn shown() -> MutexGuard<'static, Option<Shown>> {
+    SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Refuses beforehand what cannot be shown.
+pub(super) fn check(run: &Run) -> Result<(), Failure> {
+    wanted(run)
+        .map(drop)
+        .map_err(|why| Failure::stderr(UNSUPPORTED, &format!("netperf: {why}")))
+}
+
+/// What is to be shown, and where; `None` where that is nothing.
+fn wanted(run: &Run) -> Result<Option<(Kind, Term)>, String> {
+    if run.show.live {
+        return screen(run).map(|term| Some((Kind::Screen, term)));
+    }
+    let term = Term::stderr();
+    let shown = match run.show.progress {
+        Progress::Never => false,
+        Progress::Always if !term.is_term() => {
+            return Err("--progress always: standard error is no terminal".to_owned());
+        }
+        Progress::Always => true,
+        Progress::Auto => term.is_term() && in_nobodys_way(run),
+    };
+    let shown = shown && run.plan.test.moves_data();
+    Ok(shown.then_some((Kind::Line, term)))
+}
+
+/// Whether a line disturbs nothing: the result goes elsewhere, or comes in one piece, and
+/// this is the program that the user waits for. Of programs that a script starts at the
+/// same time none has the terminal for its input.
+fn in_nobodys_way(run: &Run) -> bool {
+    let elsewhere = !io::stdout().is_terminal() || run.report.format == Format::Json;
+    let attended = io::stdin().is_terminal() && terminal::is_in_foreground(io::stderr().as_fd());
+    elsewhere && attended && run.debug_level == 0 && can_be_drawn_on()
+}
+
+/// Whether the terminal is of a type that can do more than print.
+fn can_be_drawn_on() -> bool {
+    environment("TERM").is_some_and(|kind| kind != "dumb")
+}
+
+/// The terminal that a screen is drawn on.
+fn screen(run: &Run) -> Result<Term, String> {
+    if !run.plan.test.moves_data() {
+        let test = run.plan.test.row().name;
+        return Err(format!("--live: {test} moves no data to look at"));
+    }
+    let terms = [Term::stderr(), Term::stdout()];
+    let Some(term) = terms.into_iter().find(Term::is_term) else {
+        return Err(
+            "--live: neither standard error nor standard output is a terminal: leave it out"
+                .to_owned(),
+        );
+    };
+    if !can_be_drawn_on() {
+        return Err("--live: a terminal of this type (TERM) cannot be drawn on".to_owned());
+    }
+    if !terminal::is_in_foreground(fd(&term)) {
+        return Err("--live: not in the background of a terminal".to_owned());
+    }
+    Ok(term)
+}
+
+/// The descriptor of a terminal, which is a standard stream.
+fn fd(term: &Term) -> BorrowedFd<'static> {
+    // The standard streams live as long as the program.
+    if term.as_raw_fd() == 1 {
+        static STDOUT: std::sync::OnceLock<io::Stdout> = std::sync::OnceLock::new();
+        STDOUT.get_or_init(io::stdout).as_fd()
+    } else {
+        static STDERR: std::sync::OnceLock<io::Stderr> = std::sync::OnceLock::new();
+        STDERR.get_or_init(io::stderr).as_fd()
+    }
+}
+
+/// Has connections looked at, where somebody sees it.
+pub(super) fn live(run: &Run, live: Live) -> Live {
+    if run.show.live {
+        live.with_flows(FLOWS)
+    } else {
+        live
+    }
+}
+
+/// Runs `work` with its picture beside it, if there is to be one.
+pub(super) fn beside<T>(run: &Run, iteration: usize, live: &Live, work: impl FnOnce() -> T) -> T {
+    let mut shown = shown();
+    if shown.is_none() {
+        *shown = open(run);
+    }
+    // Without a pipe there is no way to end the thread, and so none.
+    let (Some(shown), Ok((stopped, stop))) = (shown.as_mut(), process::pipe()) else {
+        return work();
+    };
+    shown.view.begin(iteration);
+    std::thread::scope(|scope| {
+        let drawing = std::thread::Builder::new()
+            .name("live".to_owned())
+            .stack_size(STACK)
+            .spawn_scoped(scope, || {
+                // Signals are the main thread's.
+                let _best_effort = process::block_signals();
+                shown.follow(run, live, &stopped);
+            });
+        let done = work();
+        drop(stop);
+        // Without the thread nothing is drawn, and the test goes on all the same.
+        drop(drawing.map(ScopedJoinHandle::join));
+        done
+    })
+}
+
+/// Begins to draw.
+fn open(run: &Run) -> Option<Shown> {
+    let (kind, term) = wanted(run).ok().flatten()?;
+    if kind == Kind::Screen {
+        output::hold();
+        leave_when_panicking();
+        if let Err(error) = terminal::enter(fd(&term)) {
+            output::release();
+            let why = output::system_text(&error);
+            err(&format!(
+                "netperf: --live: cannot draw on the terminal: {why}\n"
+            ));
+            return None;
+        }
+    }
+    let look = Look {
+        colour: term.features().colors_supported(),
+        unicode: has_unicode(),
+    };
+    Some(Shown {
+        kind,
+        term,
+        look,
+        size: None,
+        view: View::new(ticker::about(run)),
+    })
+}
+
+/// Whether the terminal is said to show more than ASCII (locale(7)).
+fn has_unicode() -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(environment);
+    locale.is_some_and(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
+}
+
+/// What a panic says is to be read on a terminal as it was.
+fn leave_when_panicking() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        terminal::leave();
+        before(panic);
+    }));
+}
+
+/// Nothing is drawn any more: the terminal is as it was, and shows what waited for it.
+pub(super) fn close() {
+    if shown()
+        .take()
+        .is_some_and(|shown| shown.kind == Kind::Screen)
+    {
+        terminal::leave();
+    }
+    output::release();
+}
+
+impl Shown {
+    /// Draws until told to stop, and then once more.
+    fn follow(&mut self, run: &Run, live: &Live, stopped: &OwnedFd) {
+        let mut keys = Keys::of(self.kind);
+        let mut ticker = Ticker::begin(run, live);
+        if self.kind == Kind::Screen {
+            self.draw();
+        }
+        let mut due = clock::now().plus(EVERY);
+        while !keys.stopped_within(due.left(), stopped) {
+            if due.left().is_zero() {
+                due = clock::now().plus(EVERY);
+                self.view.take(ticker.tick());
+                self.draw();
+            }
+        }
+        self.view.take(ticker.tick());
+        self.view.finish();
+        self.draw();
+    }
+
+    fn draw(&mut self) {
+        let (rows, columns) = self.term.size();
+        let size = Size { columns, rows };
+        match self.kind {
+            Kind::Line => output::draw_line(&self.view.line(columns, self.look.unicode)),
+            Kind::Screen => {
+                let rows = self.view.screen(size, self.look).join("\x1b[K\r\n");
+                let resized = self.size.replace(size) != Some(size);
+                let clear = if resized { "\x1b[2J" } else { "" };
+                // A terminal that is gone is a hang-up, which ends the program.
+                let _gone = self
+                    .term
+                    .write_str(&format!("{clear}\x1b[H{rows}\x1b[K\x1b[J"));
+            }
+        }
+    }
+}
+
+/// The keys of a terminal.
+struct Keys(Option<File>);
+
+impl Keys {
+    /// Those of standard input, where it is the terminal that is drawn on.
+    fn of(kind: Kind) -> Self {
+        let stdin = io::stdin();
+        let read = kind == Kind::Screen && stdin.is_terminal();
+        let own = stdin.as_fd().try_clone_to_owned().ok();
+        Self(own.filter(|_| read).map(File::from))
+    }
+
+    /// Waits, and does what is typed meanwhile; whether the run is over.
+    fn stopped_within(&mut self, within: Duration, stopped: &OwnedFd) -> bool {
+        // Rounded up: what is due is due when the wait is over.
+        let within = within + Duration::from_millis(1);
+        let ready = match &self.0 {
+            Some(keys) => wait::readable_of([stopped.as_fd(), keys.as_fd()], within),
+            None => wait::readable_of([stopped.as_fd()], within).map(|[over]| [over, false]),
+        };
+        match ready {
+            Ok([over, typed]) => {
+                if typed {
+                    self.read();
+                }
+                over
+            }
+            Err(_) => true,
+        }
+    }
+
+    fn read(&mut self) {
+        let mut typed = [0; 64];
+        let read = self.0.as_mut().map(|keys| keys.read(&mut typed));
+        match read {
+            Some(Ok(count)) if count > 0 => {
+                let ends = |key: &u8| matches!(key, b'q' | b'Q');
+                if typed.iter().take(count).any(ends) {
+                    terminal::interrupt_self();
+                }
+            }
+            // There are no keys any more.
+            _ => self.0 = None,
+        }
+    }
+}

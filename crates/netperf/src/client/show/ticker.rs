@@ -1,0 +1,203 @@
+//! What is known of a run at one moment, read from its counts.
+
+use std::time::Duration;
+
+use netperf_cli::Run;
+use netperf_engine::live::Live;
+use netperf_measure::clock::{self, Moment};
+use netperf_measure::cpu::{self, Meter};
+use netperf_model::figures::{count, data_unit, unit_in_force};
+use netperf_model::{CpuPlan, CpuUsage, Latency, Limit, Tally, Unit};
+use netperf_os::tcp::TcpDetail;
+use netperf_report::interim_work;
+use netperf_tui::{About, Each, End, FlowTick, Interval, LatencyTick, TcpTick, Tick};
+
+use super::times;
+
+/// What is known before the run.
+pub(super) fn about(run: &Run) -> About {
+    let plan = &run.plan;
+    let unit = unit(run);
+    let tcp = has_tcp(run);
+    let flows = plan.many.as_ref().map_or(1, |many| many.flows);
+    let each = if tcp { Each::Flow } else { Each::Thread };
+    About {
+        test: plan.test.row().name.to_owned(),
+        host: plan.remote_data.host.clone(),
+        unit,
+        flow_unit: if tcp { data_unit(unit) } else { unit },
+        end: end(run, unit),
+        tcp,
+        remote_cpu: plan.remote.cpu.is_some(),
+        each: (flows > 1).then_some(each),
+        flows,
+    }
+}
+
+/// Whether there are connections of which TCP tells something.
+fn has_tcp(run: &Run) -> bool {
+    let plan = &run.plan;
+    !plan.flow.connects && netperf_model::tells_of_tcp(plan.transport)
+}
+
+fn unit(run: &Run) -> Unit {
+    if run.plan.test.counts_connections() {
+        Unit::Transactions
+    } else {
+        unit_in_force(&run.plan, run.report.unit)
+    }
+}
+
+fn end(run: &Run, unit: Unit) -> End {
+    let plan = &run.plan;
+    match plan.limit {
+        Limit::Time(time) => {
+            let margins = plan.many.as_ref().map(|many| many.warmup + many.cooldown);
+            let whole = time + margins.unwrap_or_default();
+            if plan.until.is_some() {
+                End::Within(whole)
+            } else {
+                End::After(whole)
+            }
+        }
+        Limit::Units(units) => {
+            let all = Tally {
+                bytes_sent: units,
+                bytes_received: units,
+                transactions: units,
+                ..Tally::default()
+            };
+            End::Amount(interim_work(plan, unit, &Tally::default(), &all))
+        }
+        // How long a message is shows only when it is sent.
+        Limit::Messages(_) => End::Amount(0.0),
+        Limit::UntilStopped => End::Open,
+    }
+}
+
+/// What goes on from tick to tick.
+pub(super) struct Ticker<'a> {
+    run: &'a Run,
+    live: &'a Live,
+    unit: Unit,
+    begun: Moment,
+    last: (Moment, Tally),
+    times: Latency,
+    meter: Option<Meter>,
+}
+
+impl<'a> Ticker<'a> {
+    /// The run begins now.
+    pub(super) fn begin(run: &'a Run, live: &'a Live) -> Self {
+        let begun = clock::now();
+        Self {
+            run,
+            live,
+            unit: unit(run),
+            begun,
+            last: (begun, Tally::default()),
+            times: Latency::default(),
+            meter: meter(run),
+        }
+    }
+
+    /// What is known now.
+    pub(super) fn tick(&mut self) -> Tick {
+        let tally = self.live.read();
+        let now = self.live.over().unwrap_or_else(clock::now);
+        let (then, before) = std::mem::replace(&mut self.last, (now, tally));
+        let since = now.since(then);
+        let elapsed = now.since(self.begun);
+        let work = |before: &Tally| interim_work(&self.run.plan, self.unit, before, &tally);
+        let (done, all) = (work(&before), work(&Tally::default()));
+        let details = self.live.flows();
+        Tick {
+            elapsed,
+            now: Interval {
+                work: done,
+                seconds: since.as_secs_f64(),
+            },
+            all: Interval {
+                work: all,
+                seconds: elapsed.as_secs_f64(),
+            },
+            latency: self.latency(),
+            tcp: together(&details),
+            cpu: self.cpu(since),
+            flows: self.flows(&details),
+        }
+    }
+
+    fn latency(&mut self) -> Option<LatencyTick> {
+        let all = times::together(self.live.latencies())?;
+        let before = std::mem::replace(&mut self.times, all.clone());
+        Some(LatencyTick {
+            now: times::since(&all, &before),
+            all,
+        })
+    }
+
+    /// CPU utilisation since the last tick.
+    fn cpu(&mut self, since: Duration) -> Option<CpuUsage> {
+        let before = self.meter.take()?;
+        let usage = before.usage(since, since).ok();
+        self.meter = meter(self.run);
+        usage
+    }
+
+    fn flows(&self, details: &[(u32, TcpDetail)]) -> Vec<FlowTick> {
+        if self.run.plan.many.is_none() {
+            return Vec::new();
+        }
+        if has_tcp(self.run) {
+            let flow = |(number, detail): &(u32, TcpDetail)| FlowTick {
+                number: *number,
+                work: [detail.bytes_acked, detail.bytes_received]
+                    .into_iter()
+                    .flatten()
+                    .map(count)
+                    .sum(),
+                tcp: Some(of_one(detail)),
+            };
+            return details.iter().map(flow).collect();
+        }
+        let workers = self.live.of_each_worker();
+        let thread = |(number, tally): (u32, Tally)| FlowTick {
+            number,
+            work: interim_work(&self.run.plan, self.unit, &Tally::default(), &tally),
+            tcp: None,
+        };
+        (1..).zip(workers).map(thread).collect()
+    }
+}
+
+/// A meter of this host's CPUs; the line of progress shows none.
+fn meter(run: &Run) -> Option<Meter> {
+    let shown = run.show.live;
+    shown
+        .then(|| cpu::start(&CpuPlan::default()).ok())
+        .flatten()
+}
+
+fn of_one(detail: &TcpDetail) -> TcpTick {
+    TcpTick {
+        retransmitted: detail.total_retrans.unwrap_or(0).into(),
+        round_trip: detail.rtt,
+        window: detail.snd_cwnd,
+        of: 1,
+    }
+}
+
+/// What TCP says of all connections together; `None` where there is none.
+fn together(details: &[(u32, TcpDetail)]) -> Option<TcpTick> {
+    if let [(_, only)] = details {
+        return Some(of_one(only));
+    }
+    let each = details.iter().map(|(_, detail)| of_one(detail));
+    each.reduce(|sum, one| TcpTick {
+        retransmitted: sum.retransmitted + one.retransmitted,
+        round_trip: None,
+        window: None,
+        of: sum.of + 1,
+    })
+}

@@ -1,0 +1,152 @@
+//! A terminal that a view of the whole screen is drawn on (termios(3), ioctl_tty(2)).
+//!
+//! [`enter`] and [`leave`] are a pair, and whatever ends the process in between leaves as
+//! well: a signal that kills it, a second `SIGINT`, a panic by its hook. Only `SIGKILL`
+//! does not. So what [`leave`] needs is static, and it makes only calls that a signal
+//! handler may make (signal-safety(7)).
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
+
+/// The alternate screen, without a cursor.
+const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l";
+/// Nothing left on the screen, for terminals without an alternate one; the cursor, and the
+/// screen as it was.
+const LEAVE: &[u8] = b"\x1b[0m\x1b[H\x1b[J\x1b[?25h\x1b[?1049l";
+
+/// What would end the process without a word.
+const KILLS: [libc::c_int; 3] = [libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+
+static ENTERED: AtomicBool = AtomicBool::new(false);
+static FD: AtomicI32 = AtomicI32::new(-1);
+/// The modes as they were. They are never freed: a handler may be reading them.
+static MODES: AtomicPtr<libc::termios> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Whether this process may draw on its terminal, being in the foreground (tcgetpgrp(3)).
+#[must_use]
+pub fn is_in_foreground(fd: BorrowedFd<'_>) -> bool {
+    // SAFETY: tcgetpgrp takes a descriptor and gives a number.
+    let foreground = unsafe { libc::tcgetpgrp(fd.as_raw_fd()) };
+    // SAFETY: getpgrp takes no arguments.
+    foreground == unsafe { libc::getpgrp() }
+}
+
+/// Shows the alternate screen of a terminal. Keys come one by one and are not shown; that
+/// of `SIGINT` stays what it is, those that stop the process or the output do nothing.
+///
+/// # Errors
+/// `ENOTTY` where there is no terminal, and whatever tcsetattr(3) or write(2) report.
+pub fn enter(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let before = modes(fd)?;
+    let mut ours = before;
+    ours.c_lflag &= !(libc::ICANON | libc::ECHO);
+    ours.c_iflag &= !libc::IXON;
+    ours.c_cc[libc::VSUSP] = DISABLED;
+    ours.c_cc[libc::VMIN] = 1;
+    ours.c_cc[libc::VTIME] = 0;
+    FD.store(fd.as_raw_fd(), Ordering::Relaxed);
+    MODES.store(Box::into_raw(Box::new(before)), Ordering::Release);
+    for signal in KILLS {
+        leave_on(signal)?;
+    }
+    set_modes(fd.as_raw_fd(), &ours)?;
+    ENTERED.store(true, Ordering::Release);
+    super::io::write(fd, ENTER)
+        .map(drop)
+        .inspect_err(|_| leave())
+}
+
+/// `_POSIX_VDISABLE` (termios(3)).
+const DISABLED: libc::cc_t = 0;
+
+/// The terminal as it was before [`enter`]; nothing the second time, or without that.
+pub fn leave() {
+    if !ENTERED.swap(false, Ordering::AcqRel) {
+        return;
+    }
+    let fd = FD.load(Ordering::Relaxed);
+    // A terminal that is gone needs nothing any more.
+    // SAFETY: LEAVE is as long as it says.
+    unsafe { libc::write(fd, LEAVE.as_ptr().cast(), LEAVE.len()) };
+    // SAFETY: what `enter` stored is never freed or changed.
+    if let Some(modes) = unsafe { MODES.load(Ordering::Acquire).as_ref() } {
+        // As above.
+        drop(set_modes(fd, modes));
+    }
+}
+
+/// tcgetattr(3).
+fn modes(fd: BorrowedFd<'_>) -> io::Result<libc::termios> {
+    // SAFETY: termios is plain data for which all zeros is valid.
+    let mut modes: libc::termios = unsafe { std::mem::zeroed() };
+    // SAFETY: `modes` is valid for writing.
+    if unsafe { libc::tcgetattr(fd.as_raw_fd(), &raw mut modes) } == 0 {
+        Ok(modes)
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// tcsetattr(3), at once.
+fn set_modes(fd: libc::c_int, modes: &libc::termios) -> io::Result<()> {
+    // SAFETY: `modes` outlives the call.
+    if unsafe { libc::tcsetattr(fd, libc::TCSANOW, modes) } == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Has a signal leave the terminal before it ends the process; one that is ignored, as by
+/// nohup(1), stays ignored.
+fn leave_on(signal: libc::c_int) -> io::Result<()> {
+    // SAFETY: sigaction is plain data for which all zeros is valid.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: as above.
+    let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = on_kill as *const () as usize;
+    // SAFETY: without a new action the call only writes `before`.
+    if unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut before) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    if before.sa_sigaction != libc::SIG_DFL {
+        return Ok(());
+    }
+    // SAFETY: `on_kill` is a handler of one argument and does only what one may.
+    if unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+extern "C" fn on_kill(signal: libc::c_int) {
+    leave();
+    // SAFETY: SIG_DFL is a valid disposition.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+    // SAFETY: raise is safe in a signal handler; it takes effect when this one is over.
+    unsafe { libc::raise(signal) };
+}
+
+/// kill(2): `SIGINT` to this process, as the terminal sends it.
+pub fn interrupt_self() {
+    // SAFETY: getpid takes no arguments.
+    let own = unsafe { libc::getpid() };
+    // SAFETY: kill takes two numbers; a process may signal itself.
+    unsafe { libc::kill(own, libc::SIGINT) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn what_is_no_terminal_is_not_entered() {
+        let null = std::fs::File::open("/dev/null").unwrap();
+        let error = enter(null.as_fd()).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENOTTY));
+        assert!(!is_in_foreground(null.as_fd()));
+        leave();
+    }
+}

@@ -1,0 +1,44 @@
+//! One line of progress.
+
+use crate::tick::End;
+use crate::view::View;
+use crate::{spark, words};
+
+/// What erases the line that was shown.
+#[must_use]
+pub const fn erase() -> &'static str {
+    "\r\x1b[K"
+}
+
+impl View {
+    /// A line of progress, one column narrower than the terminal: the last column would
+    /// wrap on some.
+    #[must_use]
+    pub fn line(&self, columns: u16, unicode: bool) -> String {
+        let about = &self.about;
+        let tick = &self.tick;
+        let mut text = format!(
+            "{} {}",
+            words::harmless(&about.test),
+            words::length(tick.elapsed)
+        );
+        match about.end {
+            End::After(whole) => text += &format!(" of {}", words::length(whole)),
+            End::Within(most) => text += &format!(" of at most {}", words::length(most)),
+            End::Amount(amount) if amount > 0.0 => {
+                text += &format!(", {:.0} %", tick.all.work / amount * 100.0);
+            }
+            End::Amount(_) | End::Open => {}
+        }
+        if tick.now.seconds > 0.0 {
+            text += &format!(", {} {}/s", self.rate_now(), about.unit.label());
+        }
+        let room = usize::from(columns).saturating_sub(1);
+        let left = room.saturating_sub(text.len() + 1).min(30);
+        if left > 4 {
+            let bars = spark::bars(&self.rates.within(left), None, 1, unicode);
+            text += &format!(" {}", bars.concat());
+        }
+        text.chars().take(room).collect()
+    }
+}

@@ -1,0 +1,399 @@
+//! A run on a whole screen.
+
+use console::Style;
+
+use crate::spark::{bars, gauge};
+use crate::tick::{Each, End, TcpTick};
+use crate::trail::Trail;
+use crate::view::{Seen, View};
+use crate::words::{figure, harmless, length, nanos};
+
+/// The size of a terminal, in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Characters of a line.
+    pub columns: u16,
+    /// Lines.
+    pub rows: u16,
+}
+
+/// What a terminal can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Colours and bold letters; without it the text has no escape sequences at all.
+    pub colour: bool,
+    /// More than ASCII.
+    pub unicode: bool,
+}
+
+/// Where the figures of a row begin.
+const LABEL: usize = 16;
+/// The first row below which bars over time are higher than one row.
+const TALL: usize = 34;
+const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
+
+/// How much a row is worth where there is no room for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Worth {
+    /// Nothing is on it.
+    Blank,
+    /// A figure over time.
+    Bars,
+    /// One of several flows.
+    Flow,
+    /// Figures.
+    Figures,
+}
+
+/// A row of the screen.
+struct Row {
+    worth: Worth,
+    text: String,
+    style: Style,
+}
+
+impl View {
+    /// The screen, row by row: no more rows than it has, none wider than it is.
+    #[must_use]
+    pub fn screen(&self, size: Size, look: Look) -> Vec<String> {
+        let drawing = Drawing {
+            view: self,
+            width: usize::from(size.columns),
+            unicode: look.unicode,
+            tall: if usize::from(size.rows) >= TALL { 3 } else { 1 },
+        };
+        let room = usize::from(size.rows);
+        let mut rows = drawing.run();
+        let below = drawing.below();
+        let flows = room.saturating_sub(rows.len() + below.len());
+        rows.extend(drawing.flows(flows));
+        let mut rows = fitted(rows, room.saturating_sub(below.len()));
+        if rows.len() + below.len() <= room {
+            rows.extend(below);
+        }
+        let shown = |row: Row| {
+            let text: String = row.text.chars().take(drawing.width).collect();
+            let style = row.style.force_styling(look.colour);
+            style.apply_to(text.trim_end()).to_string()
+        };
+        rows.into_iter().map(shown).collect()
+    }
+}
+
+/// As many rows as there is room for, the most worth first.
+fn fitted(mut rows: Vec<Row>, room: usize) -> Vec<Row> {
+    for worth in [Worth::Blank, Worth::Flow, Worth::Bars] {
+        while rows.len() > room {
+            let Some(last) = rows.iter().rposition(|row| row.worth == worth) else {
+                break;
+            };
+            rows.remove(last);
+        }
+    }
+    rows.truncate(room);
+    rows
+}
+
+struct Drawing<'a> {
+    view: &'a View,
+    width: usize,
+    unicode: bool,
+    /// Rows of the bars of what matters most.
+    tall: usize,
+}
+
+impl Drawing<'_> {
+    /// All that there is once.
+    fn run(&self) -> Vec<Row> {
+        let mut rows = vec![self.title(), self.time(), blank()];
+        rows.extend(self.rate());
+        rows.push(blank());
+        rows.extend(self.latency());
+        rows.push(blank());
+        rows.extend(self.retransmissions());
+        rows.extend(self.cpu());
+        rows
+    }
+
+    fn title(&self) -> Row {
+        let about = &self.view.about;
+        let mut text = format!(
+            "netperf {} to {}",
+            harmless(&about.test),
+            harmless(&about.host)
+        );
+        if about.flows > 1 {
+            text += &format!(", {} flows", about.flows);
+        }
+        if self.view.iteration > 1 {
+            text += &format!(", iteration {}", self.view.iteration);
+        }
+        Row {
+            style: Style::new().bold(),
+            ..figures(text)
+        }
+    }
+
+    fn time(&self) -> Row {
+        let view = self.view;
+        let elapsed = view.tick.elapsed;
+        let mut parts = match view.about.end {
+            End::After(whole) => vec![
+                format!("{} of {}", length(elapsed.min(whole)), length(whole)),
+                format!("{} left", length(whole.saturating_sub(elapsed))),
+            ],
+            End::Within(most) => vec![format!("{} of at most {}", length(elapsed), length(most))],
+            End::Amount(_) => vec![length(elapsed)],
+            End::Open => vec![length(elapsed), "until Ctrl-C".to_owned()],
+        };
+        if view.over {
+            parts.truncate(1);
+            parts.push("over; waiting for netserver's result".to_owned());
+        }
+        let mut row = self.row("Time", &parts);
+        if let Some(share) = view.share().filter(|_| !view.over) {
+            let percent = format!("{:3.0} %", share * 100.0);
+            let used = row.text.chars().count() + percent.len() + 5;
+            let room = self.width.saturating_sub(used).min(60);
+            if room >= 5 {
+                row.text += &format!("   {} {percent}", gauge(share, room, self.unicode));
+            }
+        }
+        row
+    }
+
+    fn rate(&self) -> Vec<Row> {
+        let view = self.view;
+        let unit = format!("{}/s", view.about.unit.label());
+        let known = view.tick.now.seconds > 0.0;
+        let shown = |rate: f64| if known { figure(rate) } else { "-".to_owned() };
+        let of_second = |work: f64| view.about.unit.rate(work, 1.0);
+        let mut parts = vec![
+            format!("{} {unit} now", shown(view.rate(view.tick.now))),
+            format!("{} mean", shown(view.rate(view.tick.all))),
+        ];
+        if let Some((least, most)) = view.extremes {
+            let (least, most) = (of_second(least), of_second(most));
+            // Where the unit is time, the largest rate is the least of it.
+            let (least, most) = (least.min(most), least.max(most));
+            parts.push(format!("{} to {}", figure(least), figure(most)));
+        }
+        let mut rows = vec![self.row("Rate", &parts)];
+        rows.extend(self.bars("", &view.rates, self.tall, Style::new().cyan()));
+        rows
+    }
+
+    fn latency(&self) -> Vec<Row> {
+        let view = self.view;
+        let Some(latency) = &view.tick.latency else {
+            let why = if view.tick.now.seconds > 0.0 {
+                "not kept: -j keeps it"
+            } else {
+                "-"
+            };
+            return vec![self.row("Latency", &[why.to_owned()])];
+        };
+        let heads = QUANTILES.iter().map(|(name, _)| (*name).to_owned());
+        let heads = heads.chain(["max".to_owned()]);
+        let line = |label: &str, of: &netperf_model::Latency| {
+            let quantiles = QUANTILES.iter().map(|(_, share)| of.quantile(*share));
+            let max = (of.count > 0).then(|| of.quantile(1.0)).flatten();
+            let cells = quantiles.chain([max]);
+            table(label, cells.map(|cell| cell.map_or("-".to_owned(), nanos)))
+        };
+        let mut rows = vec![
+            table("Latency", heads),
+            line("  now", &latency.now),
+            line("  so far", &latency.all),
+        ];
+        rows.extend(self.bars("p99", &view.p99, self.tall, Style::new().yellow()));
+        rows
+    }
+
+    fn retransmissions(&self) -> Vec<Row> {
+        let view = self.view;
+        if !view.about.tcp {
+            return Vec::new();
+        }
+        let Some(tcp) = view.tick.tcp else {
+            return vec![self.row("Retransmitted", &["-".to_owned()])];
+        };
+        let all = plural(tcp.retransmitted, "segment");
+        let mut parts = vec![all, format!("{} now", view.retransmitted_now)];
+        parts.extend(of_connection(&tcp));
+        if view.about.flows > tcp.of.max(1) {
+            parts.push(format!("in {} of {} flows", tcp.of, view.about.flows));
+        }
+        let mut rows = vec![self.row("Retransmitted", &parts)];
+        rows.extend(self.bars("", &view.retransmissions, 1, Style::new().red()));
+        rows
+    }
+
+    fn cpu(&self) -> Vec<Row> {
+        let view = self.view;
+        let parts = match &view.tick.cpu {
+            Some(cpu) => vec![
+                format!("{:.1} % of {}", cpu.busy, plural(cpu.cpus.into(), "CPU")),
+                format!("the busiest {:.1} %", cpu.peak_busy),
+            ],
+            None => vec!["-".to_owned()],
+        };
+        let there = if view.about.remote_cpu {
+            "netserver tells at the end"
+        } else {
+            "not measured: -C measures it"
+        };
+        let mut rows = vec![self.row("CPU here", &parts)];
+        rows.extend(self.bars("", &view.cpu, 1, Style::new().green()));
+        rows.push(self.row("CPU there", &[there.to_owned()]));
+        rows
+    }
+
+    /// Flows or threads, in so many rows.
+    fn flows(&self, room: usize) -> Vec<Row> {
+        let view = self.view;
+        let Some(each) = view
+            .about
+            .each
+            .filter(|_| room > 2 && !view.flows.is_empty())
+        else {
+            return Vec::new();
+        };
+        let unit = format!("{}/s", view.about.flow_unit.label());
+        let (name, heads): (_, &[&str]) = match each {
+            Each::Flow => ("Flow", &["round trip", "window", "sent again"]),
+            Each::Thread => ("Thread", &[]),
+        };
+        let heads = std::iter::once(unit.as_str()).chain(heads.iter().copied());
+        let mut rows = vec![blank(), cells(name, heads.map(str::to_owned))];
+        let all = view.flows.len();
+        // One row says how many there is no room for.
+        let shown = if all > room - 2 { room - 3 } else { all };
+        rows.extend(view.flows.values().take(shown).map(|seen| self.flow(seen)));
+        let others = usize::try_from(view.about.flows)
+            .unwrap_or(all)
+            .max(all)
+            .saturating_sub(shown);
+        if others > 0 && rows.len() < room && each == Each::Flow {
+            rows.push(figures(format!("  and {others} more")));
+        }
+        for row in rows.iter_mut().skip(1) {
+            row.worth = Worth::Flow;
+        }
+        rows
+    }
+
+    fn flow(&self, seen: &Seen) -> Row {
+        let rate = seen.now.map_or("-".to_owned(), |now| {
+            figure(self.view.about.flow_unit.rate(now, 1.0))
+        });
+        let tcp = seen.tick.tcp.iter().flat_map(|tcp| {
+            [
+                tcp.round_trip.map(micros),
+                tcp.window.map(|window| window.to_string()),
+                Some(tcp.retransmitted.to_string()),
+            ]
+        });
+        let tcp = tcp.map(|cell| cell.unwrap_or("-".to_owned()));
+        let mut row = cells(
+            &format!("{:>4}", seen.tick.number),
+            std::iter::once(rate).chain(tcp),
+        );
+        let room = self.width.saturating_sub(row.text.chars().count() + 3);
+        if room >= 4 {
+            let bars = bars(&seen.rates.within(room), None, 1, self.unicode);
+            row.text += &format!("  {}", bars.concat());
+        }
+        row
+    }
+
+    /// What stands below everything.
+    fn below(&self) -> Vec<Row> {
+        let text = "q or Ctrl-C ends the test now, with its result";
+        let style = Style::new().dim();
+        let row = Row {
+            style,
+            ..figures(text.to_owned())
+        };
+        vec![blank(), row]
+    }
+
+    /// A label, and as many parts as there is room for.
+    fn row(&self, label: &str, parts: &[String]) -> Row {
+        let mut text = format!("{label:LABEL$}");
+        for (index, part) in parts.iter().enumerate() {
+            let gap = if index == 0 { "" } else { "   " };
+            let width = text.chars().count() + gap.len() + part.chars().count();
+            if index > 0 && width > self.width {
+                break;
+            }
+            text += gap;
+            text += part;
+        }
+        figures(text)
+    }
+
+    /// A figure over time, as wide as the screen.
+    fn bars(&self, label: &str, trail: &Trail, rows: usize, style: Style) -> Vec<Row> {
+        let indent = if label.is_empty() { 2 } else { label.len() + 4 };
+        let values = trail.within(self.width.saturating_sub(indent + 1));
+        let bars = bars(&values, trail.full, rows, self.unicode);
+        let bars = bars.into_iter().enumerate();
+        let row = |(index, bars): (usize, String)| Row {
+            worth: Worth::Bars,
+            text: match index {
+                0 if !label.is_empty() => format!("  {label}  {bars}"),
+                _ => " ".repeat(indent) + &bars,
+            },
+            style: style.clone(),
+        };
+        bars.map(row).collect()
+    }
+}
+
+fn blank() -> Row {
+    Row {
+        worth: Worth::Blank,
+        ..figures(String::new())
+    }
+}
+
+fn figures(text: String) -> Row {
+    Row {
+        worth: Worth::Figures,
+        text,
+        style: Style::new(),
+    }
+}
+
+/// A label, and figures below each other.
+fn table(label: &str, cells: impl Iterator<Item = String>) -> Row {
+    let cells: String = cells.map(|cell| format!("{cell:>11}")).collect();
+    figures(format!("{label:10}{cells}"))
+}
+
+fn cells(label: &str, cells: impl Iterator<Item = String>) -> Row {
+    let cells: String = cells.map(|cell| format!("{cell:>12}")).collect();
+    figures(format!("{label:6}{cells}"))
+}
+
+/// What is said of one connection alone.
+fn of_connection(tcp: &TcpTick) -> Vec<String> {
+    let round_trip = tcp
+        .round_trip
+        .map(|time| format!("round trip {}", micros(time)));
+    let window = tcp.window.map(|segments| format!("window {}", segments));
+    round_trip.into_iter().chain(window).collect()
+}
+
+fn micros(time: u32) -> String {
+    nanos(f64::from(time) * 1000.0)
+}
+
+fn plural(count: u64, name: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {name}{ending}")
+}
+
+#[cfg(test)]
+mod tests;

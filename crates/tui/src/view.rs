@@ -1,0 +1,135 @@
+//! What was seen of a run so far.
+
+use std::collections::BTreeMap;
+
+use crate::tick::{About, End, FlowTick, Interval, Tick};
+use crate::trail::{Merge, Trail};
+use crate::words;
+
+/// What was seen of a run so far, ready to be drawn.
+#[derive(Clone, Debug)]
+pub struct View {
+    pub(crate) about: About,
+    /// Which iteration it is, from 1.
+    pub(crate) iteration: usize,
+    /// Whether the run is over, and netserver's result waited for.
+    pub(crate) over: bool,
+    pub(crate) tick: Tick,
+    pub(crate) rates: Trail,
+    /// The smallest and the largest rate, as work in a second.
+    pub(crate) extremes: Option<(f64, f64)>,
+    pub(crate) p99: Trail,
+    pub(crate) retransmissions: Trail,
+    /// Segments sent again since the last tick.
+    pub(crate) retransmitted_now: u64,
+    pub(crate) cpu: Trail,
+    pub(crate) flows: BTreeMap<u32, Seen>,
+}
+
+/// What was seen of a flow or a thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) tick: FlowTick,
+    /// Work in a second, since the last tick.
+    pub(crate) now: Option<f64>,
+    pub(crate) rates: Trail,
+}
+
+impl View {
+    /// A view of a run that has not begun.
+    #[must_use]
+    pub fn new(about: About) -> Self {
+        Self {
+            about,
+            iteration: 1,
+            over: false,
+            tick: Tick::default(),
+            rates: Trail::new(Merge::Mean),
+            extremes: None,
+            p99: Trail::new(Merge::Largest),
+            retransmissions: Trail::new(Merge::Largest),
+            retransmitted_now: 0,
+            cpu: Trail::new(Merge::Mean).up_to(100.0),
+            flows: BTreeMap::new(),
+        }
+    }
+
+    /// An iteration begins: what is counted starts from 0, what is drawn over time goes on.
+    pub fn begin(&mut self, iteration: usize) {
+        self.iteration = iteration;
+        self.over = false;
+        self.tick = Tick::default();
+        self.flows.clear();
+    }
+
+    /// The run is over, and only its result waited for.
+    pub fn finish(&mut self) {
+        self.over = true;
+    }
+
+    /// What is known now.
+    pub fn take(&mut self, tick: Tick) {
+        let Interval { work, seconds } = tick.now;
+        if seconds > 0.0 {
+            let rate = work / seconds;
+            self.rates.push(Some(rate));
+            let (least, most) = self.extremes.unwrap_or((rate, rate));
+            self.extremes = Some((least.min(rate), most.max(rate)));
+        }
+        if let Some(latency) = &tick.latency {
+            self.p99.push(latency.now.quantile(0.99));
+        }
+        if let Some(tcp) = &tick.tcp {
+            let before = self.tick.tcp.map_or(0, |tcp| tcp.retransmitted);
+            self.retransmitted_now = tcp.retransmitted.saturating_sub(before);
+            let now = u32::try_from(self.retransmitted_now).unwrap_or(u32::MAX);
+            self.retransmissions.push(Some(f64::from(now)));
+        }
+        if let Some(cpu) = &tick.cpu {
+            self.cpu.push(Some(cpu.busy));
+        }
+        for flow in &tick.flows {
+            self.take_flow(flow, seconds);
+        }
+        // A connection that is at its end says nothing any more; what it said last holds.
+        let tcp = tick.tcp.or(self.tick.tcp);
+        self.tick = Tick { tcp, ..tick };
+    }
+
+    fn take_flow(&mut self, flow: &FlowTick, seconds: f64) {
+        let Some(seen) = self.flows.get_mut(&flow.number) else {
+            let rates = Trail::new(Merge::Mean);
+            let seen = Seen {
+                tick: *flow,
+                now: None,
+                rates,
+            };
+            self.flows.insert(flow.number, seen);
+            return;
+        };
+        if seconds > 0.0 {
+            seen.now = Some((flow.work - seen.tick.work).max(0.0) / seconds);
+            seen.rates.push(seen.now);
+        }
+        seen.tick = *flow;
+    }
+
+    /// The share of the run that is done; `None` where nobody knows.
+    pub(crate) fn share(&self) -> Option<f64> {
+        let share = match self.about.end {
+            End::After(whole) => self.tick.elapsed.as_secs_f64() / whole.as_secs_f64(),
+            End::Amount(amount) => self.tick.all.work / amount,
+            End::Within(_) | End::Open => return None,
+        };
+        share.is_finite().then(|| share.clamp(0.0, 1.0))
+    }
+
+    /// The rate of the last interval, in the unit of the run.
+    pub(crate) fn rate_now(&self) -> String {
+        words::figure(self.rate(self.tick.now))
+    }
+
+    pub(crate) fn rate(&self, interval: Interval) -> f64 {
+        self.about.unit.rate(interval.work, interval.seconds)
+    }
+}

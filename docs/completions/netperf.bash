@@ -159,6 +159,7 @@ _netserver_value() {
     --allow) : ;;
     --deny) : ;;
     --data-peers) : ;;
+    --one-port) _netperf_words 'off tcp on' ;;
     --max-sessions) : ;;
     --max-peer-sessions) : ;;
     --max-test-time) : ;;
@@ -184,13 +185,13 @@ _netserver_value() {
 }
 
 _netperf() {
-    _netperf_complete netperf '--align --arrival --associations --async-recv --async-send --avoid-copy --batch --bidirectional --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --control-keepalive --cooldown --cork --count --cpu-count --cpu-method --cpus --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --flow-label --flows --headers --help --host --interim --io --ipv4 --ipv6 --iterations --json --json-stream --keepalive --key-file --keyval --latency --link-window --list --live --local-cpu --local-data-host --local-host --mark --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --pace --pace-interval --pacing-rate --packet-info --passphrase --place --port --port-range --priority --progress --protocol --provider --quickack --rate --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-cpus --remote-dirty --remote-link-window --remote-offset --remote-pacing-rate --remote-socket-buffer --request-size --result-only --retry-connect --ring --route --sap --seed --segment-offload --segment-size --send-ring --send-size --sequence --series --series-flows --socket-buffer --socket-debug --socket-directory --socket-type --splice --test --threads --time --timestamps --tls-cipher --tos --unit --until --until-confidence --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --warmup --zerocopy'
+    _netperf_complete netperf '--align --arrival --associations --async-recv --async-send --avoid-copy --batch --bidirectional --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --control-keepalive --cooldown --cork --count --cpu-count --cpu-method --cpus --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --flow-label --flows --headers --help --host --interim --io --ipv4 --ipv6 --iterations --json --json-stream --keepalive --key-file --keyval --latency --link-window --list --live --local-cpu --local-data-host --local-host --mark --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --one-port --pace --pace-interval --pacing-rate --packet-info --passphrase --place --port --port-range --priority --progress --protocol --provider --quickack --rate --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-cpus --remote-dirty --remote-link-window --remote-offset --remote-pacing-rate --remote-socket-buffer --request-size --result-only --retry-connect --ring --route --sap --seed --segment-offload --segment-size --send-ring --send-size --sequence --series --series-flows --socket-buffer --socket-debug --socket-directory --socket-type --splice --test --threads --time --timestamps --tls-cipher --tos --unit --until --until-confidence --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --warmup --zerocopy'
 }
 
 complete -F _netperf netperf
 
 _netserver() {
-    _netperf_complete netserver '--allow --check-config --config --control-keepalive --cpu-count --cpu-method --data-peers --debug --deny --drain --files --foreground --health --help --idle-time --ipv4 --ipv6 --key-file --listen --log --log-file --log-level --max-peer-sessions --max-send-rate --max-sessions --max-test-time --metrics --no-debug --no-fork --passphrase --port --require --sandbox --user --verbosity --version'
+    _netperf_complete netserver '--allow --check-config --config --control-keepalive --cpu-count --cpu-method --data-peers --debug --deny --drain --files --foreground --health --help --idle-time --ipv4 --ipv6 --key-file --listen --log --log-file --log-level --max-peer-sessions --max-send-rate --max-sessions --max-test-time --metrics --no-debug --no-fork --one-port --passphrase --port --require --sandbox --user --verbosity --version'
 }
 
 complete -F _netserver netserver

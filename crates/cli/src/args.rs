@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use netperf_model::{
-    Arrival, CpuMethod, DataPeers, Duplex, Family, IoMethod, Limit, Limits, Network, Placement,
-    Policy, Require, Secret, Stamper, Unit,
+    Arrival, CpuMethod, DataPeers, Duplex, Family, IoMethod, Limit, Limits, Network, OnePort,
+    Placement, Policy, Require, Secret, Stamper, Unit,
 };
 
 use crate::grammar::Direction;
@@ -107,6 +107,8 @@ pub struct IoArgs {
     pub remote_pacing: Option<i32>,
     /// `--sequence`.
     pub sequence: bool,
+    /// `--one-port`.
+    pub one_port: bool,
 }
 
 /// The options in front of `--`.
@@ -635,6 +637,7 @@ impl ServerArgs {
             allow: access.allow.networks.clone(),
             deny: access.deny.networks.clone(),
             require: access.require,
+            one_port: self.one_port(),
             data_peers: access.data_peers.clone().unwrap_or_default(),
             limits: Limits {
                 sessions: access.sessions,
@@ -657,6 +660,16 @@ impl ServerArgs {
             (None, None) => Require::None,
         };
         self.access.require.unwrap_or(strongest)
+    }
+
+    /// What data may come in by the port of the control connection. A netserver that serves
+    /// one client at a time has nobody at its port meanwhile.
+    #[must_use]
+    pub fn one_port(&self) -> OnePort {
+        if self.no_fork {
+            return OnePort::Off;
+        }
+        self.access.one_port.unwrap_or_default()
     }
 
     /// The words with which the process of a session is to start: all that it has to know,
@@ -718,6 +731,8 @@ pub struct AccessArgs {
     pub deny: Networks,
     /// `--data-peers`: where data may go.
     pub data_peers: Option<DataPeers>,
+    /// `--one-port`: what data may come in by the port of the control connection.
+    pub one_port: Option<OnePort>,
     /// `--max-sessions`: at the same time.
     pub sessions: Option<u32>,
     /// `--max-peer-sessions`: of one address.

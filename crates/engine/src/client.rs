@@ -8,12 +8,13 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_model::{
     Address, CpuUsage, Domain, Duplex, EndResult, EndSetup, Family, Flows, Hosts, IoCounts,
-    Latency, Limit as LimitPlan, Meeting, Paced, Quality, Stamps, Tally, TestId, TestPlan,
+    Latency, Limit as LimitPlan, Meeting, Paced, Quality, Stamps, Tally, TestId, TestPlan, Token,
 };
 use netperf_os::bell::{self, Bell, Outside, Schedule};
 use netperf_os::tcp::TcpInfo;
 use netperf_os::{SockAddr, Socket};
 pub use netperf_transport::meeting::EndMark;
+use netperf_transport::one_port;
 use netperf_transport::place::{self, Placed, Wanted};
 use netperf_transport::socket::{self, Facts, Side};
 
@@ -27,7 +28,7 @@ use crate::paths;
 use crate::record;
 use crate::sendfile;
 use crate::series::{self, Watched};
-use crate::stop::{ByBell, Ended, Lost};
+use crate::stop::{ByBell, Ended, Lost, control_has_ended};
 
 /// How long what was begun may take to finish once the time is over.
 pub(crate) const GRACE: Duration = Duration::from_millis(500);
@@ -78,6 +79,8 @@ pub(crate) struct Work<'a> {
     pub(crate) stamping: Option<std::net::UdpSocket>,
     /// The socket of data that comes, where it has one of its own, and where it connects to.
     pub(crate) beside: Option<(Socket, SockAddr)>,
+    /// What data begins with, where it goes to the port of the control connection.
+    pub(crate) token: Option<Token>,
 }
 
 /// What a run came to at netperf's end.
@@ -184,6 +187,7 @@ impl<'a> Client<'a> {
             stamps: None,
             stamping: end::stamping(&plan.local),
             beside: None,
+            token: None,
         };
         let separate = plan.flow.duplex == Some(Duplex::Separate);
         let beside = separate.then(|| beside(plan, family, local)).transpose()?;
@@ -218,6 +222,11 @@ impl<'a> Client<'a> {
         if let Some(beside) = &mut self.beside {
             beside.remote = Some(remote);
         }
+    }
+
+    /// Data goes to the port of the control connection, and begins with this.
+    pub const fn goes_with(&mut self, token: Token) {
+        self.work.token = Some(token);
     }
 
     /// Runs the test against the data socket at `remote`; `live` can be read
@@ -257,6 +266,9 @@ impl<'a> Client<'a> {
         };
         work.beside = beside;
         let remote = at(remote)?;
+        if let Some(token) = work.token.filter(|_| !plan.transport.is_connected()) {
+            knock(plan, &socket, (&remote, &token), control)?;
+        }
         let bell = Bell::new(Outside::Caught).map_err(Operation::Timer.failed())?;
         let meter = end::meter(&plan.local)?;
         let mut stop = ends_by(plan, control, &bell, live);
@@ -310,6 +322,24 @@ impl<'a> Client<'a> {
             ..run
         })
     }
+}
+
+/// Finds netserver's socket, where datagrams go to the port of the control connection.
+fn knock(
+    plan: &TestPlan,
+    socket: &Socket,
+    (to, token): (&SockAddr, &Token),
+    control: Option<BorrowedFd<'_>>,
+) -> Result<(), EngineError> {
+    let mut over = || bell::stopped_by_user() || control.is_some_and(control_has_ended);
+    one_port::knock(std::slice::from_ref(socket), to, token, &mut over)
+        .and_then(|()| {
+            if plan.flow.sends {
+                return Ok(());
+            }
+            one_port::await_first(socket, to, token, &mut over)
+        })
+        .map_err(Operation::Knock.failed())
 }
 
 /// What ends a run besides its limit: the end of the control connection; where there is no

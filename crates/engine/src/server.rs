@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::Duration;
 
 use netperf_measure::clock;
@@ -12,6 +12,7 @@ use netperf_model::{
 };
 use netperf_os::Socket;
 use netperf_os::bell::{self, Bell, Outside, Schedule};
+use netperf_transport::one_port;
 use netperf_transport::place::{self, Placed, Wanted};
 use netperf_transport::socket::{self, Facts, Side};
 
@@ -22,7 +23,7 @@ use crate::flows;
 use crate::live::Live;
 use crate::paths;
 use crate::series::{self, Watched};
-use crate::stop::{ByBell, Ended};
+use crate::stop::{ByBell, Ended, control_has_ended};
 
 /// How long netserver waits for netperf's end of the run past the test's length.
 pub const PAD: Duration = Duration::from_secs(4);
@@ -43,6 +44,8 @@ pub struct Server {
     /// Sockets of further flows, where each has one of its own, and the ports of all.
     pub(crate) further: Vec<Socket>,
     ports: Vec<u16>,
+    /// Where datagrams are announced that come in by the port of the control connection.
+    hatch: Option<Socket>,
 }
 
 /// What the loops need to know of netserver's end.
@@ -77,7 +80,15 @@ impl Server {
     ///
     /// # Errors
     /// When any of that fails; `error.raw_os_error()` is what goes to netperf.
-    pub fn prepare(mut job: ServerJob) -> Result<Self, EngineError> {
+    pub fn prepare(job: ServerJob) -> Result<Self, EngineError> {
+        Self::prepare_behind(None, job)
+    }
+
+    /// The same where data comes through a hatch ([`netperf_transport::one_port`]).
+    ///
+    /// # Errors
+    /// As [`Self::prepare`].
+    pub fn prepare_behind(hatch: Option<Socket>, mut job: ServerJob) -> Result<Self, EngineError> {
         if job.many.is_some() && !flows::serves(&job) {
             return Err(Operation::Listen.failed()(
                 io::ErrorKind::InvalidInput.into(),
@@ -88,7 +99,10 @@ impl Server {
         let opened = socket::open(job.transport, job.family, &job.end.socket)
             .map_err(Operation::Create.failed())?;
         socket::set_extras(&opened.socket, &job.end.socket, Side::Answers).map_err(refused)?;
-        let placed = bind(&job, &opened.socket)?;
+        let placed = match hatch {
+            Some(_) => Placed::default(),
+            None => bind(&job, &opened.socket)?,
+        };
         let sends = only_sends(&job) || job.flow.duplex.is_some();
         if sends && end::drops_silently(job.transport) {
             socket::report_send_errors(&opened.socket, job.family)
@@ -112,10 +126,12 @@ impl Server {
             paths::is_bulk(job.flow),
             job.end.fill.as_deref(),
         )?;
-        if job.transport.is_connected() {
-            socket::listen(&opened.socket, &job.end.socket).map_err(Operation::Listen.failed())?;
-        }
-        let (further, ports) = flows::server::further(&job, &placed)?;
+        let (further, ports) = match hatch {
+            // Each flow gets one when it is there.
+            Some(_) => (Vec::new(), Vec::new()),
+            None => flows::server::further(&job, &placed)?,
+        };
+        let (socket, hatch) = listening(&job, opened.socket, hatch)?;
         Ok(Self {
             work: Work {
                 stamping: end::stamping(&job.end),
@@ -127,10 +143,11 @@ impl Server {
                 quality: None,
                 stamps: None,
             },
-            socket: opened.socket,
+            socket,
             placed,
             further,
             ports,
+            hatch,
         })
     }
 
@@ -162,7 +179,10 @@ impl Server {
     ///
     /// # Errors
     /// When the data connection cannot be accepted or breaks.
-    pub fn run(self, control: Option<BorrowedFd<'_>>) -> Result<EndResult, EngineError> {
+    pub fn run(mut self, control: Option<BorrowedFd<'_>>) -> Result<EndResult, EngineError> {
+        if let Some(hatch) = self.hatch.take() {
+            self = self.found(&hatch, control)?;
+        }
         if self.work.job.many.is_some() {
             return flows::server::run(self, control);
         }
@@ -214,6 +234,29 @@ impl Server {
                 (cpu, work.counts),
             )
         })
+    }
+}
+
+impl Server {
+    /// With sockets that netperf's have found, where datagrams come in by the port of the
+    /// control connection.
+    fn found(
+        mut self,
+        hatch: &Socket,
+        control: Option<BorrowedFd<'_>>,
+    ) -> Result<Self, EngineError> {
+        let job = &mut self.work.job;
+        let open = || socket::open_again(job.transport, job.family, &job.end.socket);
+        let mut over = || control.is_some_and(control_has_ended);
+        let found = one_port::meet(hatch, job, (self.socket, open), &mut over)
+            .map_err(Operation::Accept.failed())?;
+        let mut sockets = found.sockets.into_iter();
+        let first = sockets.next();
+        self.socket =
+            first.ok_or_else(|| Operation::Accept.failed()(io::ErrorKind::NotConnected.into()))?;
+        self.further = sockets.collect();
+        job.peer = Some(Address::Inet(found.peer));
+        Ok(self)
     }
 }
 
@@ -308,6 +351,30 @@ fn pace_of(bits: u64, size: u32) -> PacePlan {
     PacePlan {
         burst,
         interval: Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)),
+    }
+}
+
+/// What is listened at: the data socket, or the hatch that connections come through. Where
+/// it announces datagrams, it is what is left.
+fn listening(
+    job: &ServerJob,
+    data: Socket,
+    hatch: Option<Socket>,
+) -> Result<(Socket, Option<Socket>), EngineError> {
+    match hatch {
+        Some(hatch) if job.transport.is_connected() => {
+            // As it was before the last test.
+            hatch
+                .set_nonblocking(false)
+                .and_then(|()| netperf_os::io::set_patience(hatch.as_fd(), None))
+                .map_err(Operation::Listen.failed())?;
+            Ok((hatch, None))
+        }
+        None if job.transport.is_connected() => {
+            socket::listen(&data, &job.end.socket).map_err(Operation::Listen.failed())?;
+            Ok((data, None))
+        }
+        hatch => Ok((data, hatch)),
     }
 }
 

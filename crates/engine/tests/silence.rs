@@ -29,6 +29,7 @@ fn job() -> ServerJob {
         many: None,
         sources: netperf_model::Sources::default(),
         most_bits: None,
+        token: None,
     }
 }
 

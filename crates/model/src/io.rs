@@ -165,11 +165,13 @@ pub enum Feature {
     Sequence,
     /// Bulk data both ways at once over one connection or socket.
     Duplex,
+    /// Data through the port of the control connection.
+    OnePort,
 }
 
 impl Feature {
     /// Every feature.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Poll,
         Self::Epoll,
         Self::Uring,
@@ -192,6 +194,7 @@ impl Feature {
         Self::Pacing,
         Self::Sequence,
         Self::Duplex,
+        Self::OnePort,
     ];
 
     /// Its name between our ends, which never changes.
@@ -220,6 +223,7 @@ impl Feature {
             Self::Pacing => "pacing",
             Self::Sequence => "sequence",
             Self::Duplex => "duplex",
+            Self::OnePort => "one-port",
         }
     }
 
@@ -254,13 +258,14 @@ impl Feature {
             Self::Pacing => "--remote-pacing-rate",
             Self::Sequence => "--sequence",
             Self::Duplex => "--bidirectional",
+            Self::OnePort => "--one-port",
         }
     }
 
     /// Whether it is nothing that one end can do alone.
     #[must_use]
     pub const fn takes_both(self) -> bool {
-        matches!(self, Self::Sequence | Self::Duplex)
+        matches!(self, Self::Sequence | Self::Duplex | Self::OnePort)
     }
 
     /// What a host needs for it; empty where every Linux of today has it.
@@ -279,6 +284,9 @@ impl Feature {
             | Self::Pacing
             | Self::Sequence
             | Self::Duplex => "",
+            Self::OnePort => {
+                "a listener of its own (not inetd, nor -f), and --one-port tcp or on there"
+            }
             Self::Uring => "Linux 6.1 that lets this user have io_uring (kernel.io_uring_disabled)",
             Self::ZeroCopy => "Linux 4.14",
             Self::Segments => "Linux 5.0",

@@ -9,6 +9,7 @@ use crate::io::Feature;
 use crate::many::Workers;
 use crate::plan::{EndPlan, Family, Flow, Limit};
 use crate::policy::Sources;
+use crate::token::Token;
 
 /// One test as netserver sees it. [`Flow`] stays netperf's view.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +46,9 @@ pub struct ServerJob {
     pub sources: Sources,
     /// Bits per second that netserver may send at most, where its loop has to see to that.
     pub most_bits: Option<u64>,
+    /// What data connections begin with, where they come in by the port of the control
+    /// connection.
+    pub token: Option<Token>,
 }
 
 /// What a netserver of ours can do on its host.

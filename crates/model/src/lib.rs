@@ -25,6 +25,7 @@ pub mod rate;
 pub mod refusal;
 pub mod secret;
 pub mod series;
+pub mod token;
 pub mod units;
 pub mod until;
 
@@ -40,7 +41,7 @@ pub use host::{
 pub use io::{Feature, IoCounts, IoMethod, IoPlan};
 pub use job::{Abilities, Ending, ServerJob};
 pub use latency::{Decades, Latency};
-pub use many::{Crew, FlowCounts, Flows, Many, Placement, Window, Workers};
+pub use many::{Crew, FlowCounts, FlowThere, Flows, Many, Placement, Window, Workers};
 pub use one_way::{ClockOffset, DeviceStamp, OneWay, Part, Spread, Stamp, Stamper, Stamps};
 pub use outcome::{Confidence, EndResult, Iteration, Outcome, Span, Tally, TcpFacts, Warning};
 pub use plan::{
@@ -48,11 +49,14 @@ pub use plan::{
     Family, Flow, Format, Limit, PacePlan, PlacePlan, ReportPlan, RingPlan, Routing,
     SelectionSource, SocketPlan, TestPlan, TouchPlan,
 };
-pub use policy::{BadNetwork, Crowd, DataPeers, Denied, Limits, Network, Policy, Require, Sources};
+pub use policy::{
+    BadNetwork, Crowd, DataPeers, Denied, Limits, Network, OnePort, Policy, Require, Sources,
+};
 pub use quality::{NUMBER_BYTES, Quality};
 pub use rate::{Arrival, Lateness, Paced, RatePlan, RateUnit};
 pub use refusal::{Refusal, refusal, tells_of_tcp};
 pub use secret::{Secret, WeakSecret};
 pub use series::{FlowSeries, Series, SeriesPlan, TcpSample};
+pub use token::Token;
 pub use units::{Unit, UnitKind};
 pub use until::{Course, Known, KnownPercentile, Until, UntilEnd, UntilPlan};

@@ -355,6 +355,10 @@ pub struct EndPlan {
     pub sequence: bool,
     /// Whether its one data socket carries bulk data both ways at once.
     pub duplex: bool,
+    /// Whether netserver is to tell what it counted on each of many flows.
+    pub flow_counts: bool,
+    /// Whether data passes through the port of the control connection.
+    pub one_port: bool,
 }
 
 impl EndPlan {
@@ -388,6 +392,7 @@ impl EndPlan {
             (Feature::Pacing, socket.pacing_rate.is_some()),
             (Feature::Sequence, self.sequence),
             (Feature::Duplex, self.duplex),
+            (Feature::OnePort, self.one_port),
         ];
         asked
             .into_iter()

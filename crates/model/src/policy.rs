@@ -51,6 +51,44 @@ impl Require {
     }
 }
 
+/// What data may come in by the port of the control connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum OnePort {
+    /// None.
+    Off,
+    /// Connections, and no datagrams.
+    Tcp,
+    /// Both.
+    #[default]
+    On,
+}
+
+impl OnePort {
+    /// The words for it.
+    pub const WORDS: &'static [&'static str] = &["off", "tcp", "on"];
+
+    /// The one of this name.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        match word {
+            "off" => Some(Self::Off),
+            "tcp" => Some(Self::Tcp),
+            "on" => Some(Self::On),
+            _ => None,
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Tcp => "tcp",
+            Self::On => "on",
+        }
+    }
+}
+
 /// Where data may go to and come from, apart from where the control connection does.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum DataPeers {
@@ -175,6 +213,8 @@ pub struct Policy {
     pub require: Option<Require>,
     /// Where data may go.
     pub data_peers: DataPeers,
+    /// What data may come in by the port of the control connection.
+    pub one_port: OnePort,
     /// How much.
     pub limits: Limits,
 }
@@ -211,6 +251,12 @@ pub enum Denied {
     DataPeerUnknown,
     /// Data over this transport cannot be held to this rate, bits per second.
     SendRate(u64),
+    /// Data does not come in by the port of the control connection.
+    OnePort,
+    /// Connections do, and datagrams do not.
+    OnePortDatagrams,
+    /// Data came in by that port, and belongs to no session. Nobody is told.
+    Token,
 }
 
 impl Denied {
@@ -224,6 +270,8 @@ impl Denied {
         "test-time",
         "data-peer",
         "send-rate",
+        "one-port",
+        "token",
     ];
 
     /// The word for it, one of [`Self::WORDS`].
@@ -238,6 +286,8 @@ impl Denied {
             Self::TestTime(_) | Self::TestWithoutTime(_) => "test-time",
             Self::DataPeer(_) | Self::DataPeerUnknown => "data-peer",
             Self::SendRate(_) => "send-rate",
+            Self::OnePort | Self::OnePortDatagrams => "one-port",
+            Self::Token => "token",
         }
     }
 
@@ -251,7 +301,12 @@ impl Denied {
         const ENOKEY: i32 = 126;
         const EKEYREJECTED: i32 = 129;
         match self {
-            Self::Network | Self::DataPeer(_) | Self::DataPeerUnknown => EACCES,
+            Self::Network
+            | Self::DataPeer(_)
+            | Self::DataPeerUnknown
+            | Self::OnePort
+            | Self::OnePortDatagrams
+            | Self::Token => EACCES,
             Self::Sessions(_) => EUSERS,
             Self::PeerSessions(_) | Self::SendRate(_) => EDQUOT,
             Self::KeyRequired => ENOKEY,
@@ -303,6 +358,11 @@ impl fmt::Display for Denied {
                 f,
                 "this test cannot be held to {rate} bits per second (--max-send-rate)"
             ),
+            Self::OnePort => f.write_str("no data comes in by its port (--one-port off)"),
+            Self::OnePortDatagrams => {
+                f.write_str("no datagrams come in by its port (--one-port tcp)")
+            }
+            Self::Token => f.write_str("data with a token that no session has given out"),
         }
     }
 }
@@ -369,9 +429,24 @@ impl Policy {
                 }
             }
         }
+        if job.end.one_port {
+            self.pass_by_one_port(&mut job)?;
+        }
         self.tie(peer, &mut job)?;
         self.slow_down(&mut job)?;
         Ok(job)
+    }
+
+    /// Lets data in by the port of the control connection.
+    fn pass_by_one_port(&self, job: &mut ServerJob) -> Result<(), Denied> {
+        match self.one_port {
+            OnePort::Off => return Err(Denied::OnePort),
+            OnePort::Tcp if !job.transport.is_connected() => return Err(Denied::OnePortDatagrams),
+            OnePort::Tcp | OnePort::On => {}
+        }
+        // Where datagrams come from is seen, whatever the client says.
+        job.peer = None;
+        Ok(())
     }
 
     /// Ties data to where the control connection comes from.

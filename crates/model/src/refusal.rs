@@ -73,7 +73,30 @@ fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option
         Feature::Sequence => no_sequence(plan, end, way),
         // Seen to before.
         Feature::Duplex => None,
+        Feature::OnePort => no_one_port(plan),
     }
+}
+
+/// The listener of netserver is not this test's alone, and only TCP and UDP come in by it.
+fn no_one_port(plan: &TestPlan) -> Option<&'static str> {
+    let over_tcp = matches!(plan.transport, TransportId::Tls | TransportId::Ktls);
+    if !(over_tcp || is_tcp(plan.transport) || is_udp(plan.transport)) {
+        return Some("only over TCP, TLS and UDP");
+    }
+    if plan.control.is_none() {
+        return Some("only with a netserver");
+    }
+    if plan.flow.duplex == Some(Duplex::Separate) {
+        return Some("one connection at a time: give --bidirectional same");
+    }
+    let (local, remote) = (&plan.local.socket, &plan.remote.socket);
+    if local.fast_open || remote.fast_open || remote.defer_accept {
+        return Some("netserver's port is not the test's own: no Fast Open, no deferred accept");
+    }
+    if remote.packet_info || remote.flow_label.is_some() {
+        return Some("netserver's port is not the test's own: not with -B and --flow-label there");
+    }
+    None
 }
 
 /// A transaction is told from others by there being one at a time, at one socket.

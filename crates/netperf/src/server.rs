@@ -8,6 +8,7 @@ mod host;
 mod listen;
 mod log;
 mod metrics;
+mod one_port;
 mod record;
 mod running;
 pub mod sandbox;
@@ -23,7 +24,7 @@ use account::{Account, End};
 use log::{Log, Value};
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
 use netperf_model::{Require, Secret};
-use netperf_os::Socket;
+use netperf_os::{Socket, pass};
 use record::{Ending, Record};
 use sandbox::Means;
 use supervisor::Supervisor;
@@ -65,6 +66,8 @@ struct Around {
     journal: bool,
     /// Whether standard output takes the records of a session.
     records: bool,
+    /// The descriptor by which data comes in that arrives at our listener's port.
+    hatch: Option<i32>,
     /// Whether a library is loaded in front of others, which needs what nobody here knows.
     preloaded: bool,
     /// Who started us, and what for.
@@ -79,6 +82,9 @@ impl Around {
             argv: argv.to_vec(),
             journal: has("JOURNAL_STREAM"),
             records: has(running::RECORDS),
+            hatch: std::env::var(running::HATCH)
+                .ok()
+                .and_then(|number| number.parse().ok()),
             preloaded: has("LD_PRELOAD"),
             supervisor: Supervisor::new(|name| std::env::var_os(name)),
         }
@@ -169,7 +175,9 @@ fn told_to_listener(control: Socket, args: &ServerArgs, around: &Around) -> Exit
         out(&Record::Ended(Ending::Unconfined).line());
         return ExitCode::from(UNCONFINED);
     }
-    session::serve(control, args, &mut |record| out(&record.line()));
+    let hatch = around.hatch.and_then(pass::take_inherited);
+    let hatch = hatch.map(Socket::from);
+    session::serve(control, args, hatch, &mut |record| out(&record.line()));
     ExitCode::SUCCESS
 }
 
@@ -193,7 +201,7 @@ fn one_session(control: Socket, args: &ServerArgs, around: &Around) -> ExitCode 
         return ExitCode::from(UNCONFINED);
     }
     let mut account = Account::new(peer.unwrap_or_default());
-    session::serve(control, args, &mut |record| account.enter(record));
+    session::serve(control, args, None, &mut |record| account.enter(record));
     account.write(End::Exit(0), &mut log);
     ExitCode::SUCCESS
 }

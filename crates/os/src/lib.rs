@@ -7,6 +7,7 @@
 //! - [`atm`]: circuits of ATM
 //! - [`filter`]: which messages reach a socket
 //! - [`io`]: move bytes: send, receive, to and from an address, from a file, into nowhere
+//! - [`pass`]: hand open sockets to another process
 //! - [`parts`]: move a header and a payload with one call
 //! - [`batch`]: many datagrams in one call
 //! - [`zerocopy`]: send without a copy, and hear when the bytes are free again
@@ -42,7 +43,7 @@ mod linux;
 #[cfg(target_os = "linux")]
 pub use linux::{
     address, atm, batch, bell, epoll, events, filter, flow_label, hwstamp, io, ktls, landlock,
-    link, net, parts, privileges, process, qdisc, resolve, sctp, seccomp, signals, sockopt, stamps,
-    system, tcp, terminal, ticks, uring, wait, zerocopy,
+    link, net, parts, pass, privileges, process, qdisc, resolve, sctp, seccomp, signals, sockopt,
+    stamps, system, tcp, terminal, ticks, uring, wait, zerocopy,
 };
 pub use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};

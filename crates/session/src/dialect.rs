@@ -13,7 +13,7 @@ mod xti;
 
 use std::net::IpAddr;
 
-use netperf_model::{Address, EndResult, EndSetup, HostFacts, ServerJob, TransportId};
+use netperf_model::{Address, EndResult, EndSetup, HostFacts, ServerJob, Token, TransportId};
 use netperf_wire::messages::OmniRequest;
 use netperf_wire::{Frame, Message, RemoteErrno, RequestKind};
 
@@ -43,6 +43,8 @@ pub struct Ready {
     pub address: Option<Address>,
     /// The ports of its data sockets, where each flow has one of its own.
     pub ports: Vec<u16>,
+    /// What data has to begin with, where it comes in by the port of the control connection.
+    pub token: Option<Token>,
     /// Whether it was asked for more than OMNI can say, all of which is in force.
     pub as_asked: bool,
     /// Its CPU calibration rate, clock ticks per second.

@@ -35,6 +35,7 @@ fn asking(address: IpAddr) -> Frame {
 fn answer(request: &Frame, facts: Option<HostFacts>) -> Frame {
     let (dialect, job) = Dialect::understand(request, None).unwrap();
     dialect.response(&Ready {
+        token: None,
         host: facts.filter(|_| job.facts.is_some()).map(Box::new),
         ..ready()
     })

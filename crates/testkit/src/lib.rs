@@ -7,6 +7,7 @@
 
 pub mod browser;
 pub mod lab;
+pub mod nat;
 pub mod net;
 pub mod peers;
 pub mod place;
@@ -21,6 +22,7 @@ pub mod values;
 
 pub use browser::Browser;
 pub use lab::Lab;
+pub use nat::BehindNat;
 pub use net::{LoopbackOnly, TwoHosts};
 pub use peers::Programs;
 pub use place::Place;

@@ -14,10 +14,10 @@ const PREFIX: &str = "npt-";
 
 /// One namespace with its loopback interface up; deleted when dropped.
 #[derive(Debug)]
-struct Namespace(String);
+pub(crate) struct Namespace(String);
 
 impl Namespace {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let name = format!("{PREFIX}{}", scratch::unique());
         ip(&["netns", "add", &name]);
         let namespace = Self(name);
@@ -35,8 +35,13 @@ impl Namespace {
         std::fs::write(folder.join("hosts"), hosts).expect("a hosts file");
     }
 
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.0
+    }
+
     /// Runs `ip` inside.
-    fn ip(&self, words: &[&str]) -> String {
+    pub(crate) fn ip(&self, words: &[&str]) -> String {
         let mut all = vec!["-n", &self.0];
         all.extend(words);
         ip(&all)
@@ -65,7 +70,7 @@ impl Namespace {
         count.parse().expect("a counter's value")
     }
 
-    fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Place {
         Place::Namespace(self.0.clone())
     }
 }
@@ -258,6 +263,29 @@ impl TwoHosts {
         assert!(self.cable_is_up(), "the cable did not come up again");
     }
 
+    /// Has nothing pass between the hosts any more that is TCP to or from this port of the
+    /// server: what it sends, and what it is sent, is thrown away without a word.
+    pub fn swallow(&self, port: u16) {
+        let port = port.to_string();
+        for (host, end) in [(&self.client, "dport"), (&self.server, "sport")] {
+            host.ip(&["rule", "add", "ipproto", "tcp", end, &port, "blackhole"]);
+        }
+    }
+
+    /// Takes the client's IPv4 address away.
+    pub fn take_address(&self) {
+        let address = format!("{}/24", Self::CLIENT_V4);
+        self.client
+            .ip(&["addr", "del", &address, "dev", Self::CABLE]);
+    }
+
+    /// Gives it back.
+    pub fn give_address(&self) {
+        let address = format!("{}/24", Self::CLIENT_V4);
+        self.client
+            .ip(&["addr", "add", &address, "dev", Self::CABLE]);
+    }
+
     /// `nodad`: an address on probation could not be bound yet.
     fn add_v6(&self, host: &Namespace, address: &str) {
         let address = format!("{address}/64");
@@ -280,7 +308,7 @@ pub(crate) fn available() -> bool {
 }
 
 /// Removes the namespaces of test processes that no longer live.
-fn sweep() {
+pub(crate) fn sweep() {
     let listed = ip(&["netns", "list"]);
     for name in listed
         .lines()

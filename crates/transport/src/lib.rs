@@ -15,6 +15,7 @@ pub mod llc2;
 pub mod meeting;
 pub mod non_blocking;
 pub mod null;
+pub mod one_port;
 pub mod place;
 pub mod registry;
 pub mod scripted;

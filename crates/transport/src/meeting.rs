@@ -10,6 +10,7 @@ use netperf_os::wait::{Interest, ready};
 use netperf_os::{SockAddr, Socket};
 
 use crate::endpoint::Endpoint;
+use crate::one_port::Passed;
 use crate::socket::Facts;
 
 /// An endpoint with a socket to look at or to half-close when the run is over.
@@ -138,6 +139,8 @@ pub fn connect(socket: &Socket, to: &SockAddr, give_up: GiveUp<'_>) -> io::Resul
     const LOOK_AROUND: Duration = Duration::from_millis(100);
     match socket.connect(to) {
         Ok(()) => return Ok(Met::Connected(())),
+        // By whoever had something to say first ([`crate::one_port`]).
+        Err(error) if netperf_os::io::is_connected(&error) => return Ok(Met::Connected(())),
         Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
         Err(error) => return Err(error),
     }
@@ -162,6 +165,8 @@ pub struct Gate<'a> {
     pub listener: &'a Socket,
     /// Who may come in; `None` is anybody.
     pub sources: Option<&'a Sources>,
+    /// Connections that come through a hatch instead, which is what listens then.
+    pub passed: Option<Passed<'a>>,
 }
 
 impl<'a> Gate<'a> {
@@ -171,6 +176,18 @@ impl<'a> Gate<'a> {
         Self {
             listener,
             sources: None,
+            passed: None,
+        }
+    }
+
+    /// accept(2), or whatever is in its place.
+    ///
+    /// # Errors
+    /// Whatever accept(2) reports.
+    pub fn accept(&self) -> io::Result<(Socket, SockAddr)> {
+        match &self.passed {
+            None => self.listener.accept(),
+            Some(passed) => passed.take(self.listener),
         }
     }
 
@@ -190,7 +207,7 @@ impl<'a> Gate<'a> {
 /// Whatever accept(2) reports.
 pub fn accept(gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Socket>> {
     loop {
-        match gate.listener.accept() {
+        match gate.accept() {
             Ok((data, from)) if gate.admits(&from) => return Ok(Met::Connected(data)),
             Ok(_stranger) => {
                 if give_up() {
@@ -309,6 +326,7 @@ mod tests {
         let gate = Gate {
             listener: &listener,
             sources: Some(&sources),
+            passed: None,
         };
         let met = accept(gate, &mut || true).unwrap();
         (matches!(met, Met::Connected(_)), client)

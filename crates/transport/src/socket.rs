@@ -129,6 +129,24 @@ pub fn open_again(transport: TransportId, family: Family, plan: &SocketPlan) -> 
     Ok(socket)
 }
 
+/// Gives a connection that is there already the options of a plan, as a listener that had
+/// them would have.
+///
+/// # Errors
+/// When an option that a result would depend on cannot be set.
+pub(crate) fn equip(
+    socket: &Socket,
+    transport: TransportId,
+    family: Family,
+    plan: &SocketPlan,
+) -> io::Result<()> {
+    set_options(socket, transport, family, plan)?;
+    set_extras(socket, plan, Side::Answers).map_err(|(_, error)| error)?;
+    set_priority(socket, plan);
+    set_tos(socket, family, plan);
+    Ok(())
+}
+
 fn set_options(
     socket: &Socket,
     transport: TransportId,

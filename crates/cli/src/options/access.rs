@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use netperf_model::{Network, Require};
+use netperf_model::{Network, OnePort, Require};
 
 use crate::args::{Networks, ServerArgs};
 use crate::grammar;
@@ -85,6 +85,19 @@ pub(super) const DATA_PEERS: Opt = Opt::without_letter(
     "same, the usual: only where the control connection comes from, and data is taken only \
      from there. A client that sends data by another way than its control connection needs \
      its address in one of the networks. With any, a client can have netserver send to others.",
+);
+
+pub(super) const ONE_PORT: Opt = Opt::without_letter(
+    "what",
+    "data that may come to this port: off, tcp or on",
+    Action::Value(|a, text| a.access.one_port = OnePort::named(text)),
+)
+.long("one-port", Group::Access, Kind::Word(OnePort::WORDS))
+.more(
+    "For netperf --one-port. on, the usual: connections, and datagrams to the same port of \
+     UDP, which is open for them. tcp: connections. What does not begin with the token that a \
+     session gave out is closed, or not answered. A netserver that inetd starts, or with -f, \
+     takes none.",
 );
 
 pub(super) const MAX_SESSIONS: Opt = Opt::without_letter(

@@ -399,6 +399,7 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     rate::ARRIVAL,
     rate::SEED,
     quality::SEQUENCE,
+    quality::ONE_PORT,
     flows::FLOWS,
     flows::THREADS,
     flows::WARMUP,

@@ -41,3 +41,15 @@ pub(super) const BIDIRECTIONAL: Opt = Opt::without_letter(
      LOCAL_RECV_THROUGHPUT are those of each direction. Over TCP, Multipath TCP, UDP, UDP-Lite, \
      Unix-domain streams and vsock.",
 );
+
+pub(super) const ONE_PORT: Opt = Opt::without_letter(
+    "",
+    "data goes to the port of the control connection",
+    Action::Flag(|a| a.io.one_port = true),
+)
+.long("one-port", Group::Hosts, Kind::Nothing)
+.more(
+    "For networks where nothing else is open: a firewall, address translation, a Kubernetes \
+     service. Over TCP, TLS and UDP. netperf opens all connections, whichever way data goes, \
+     and each begins with 32 bytes that name the test. netserver must be of this program.",
+);

@@ -102,6 +102,7 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
     access::ALLOW,
     access::DENY,
     access::DATA_PEERS,
+    access::ONE_PORT,
     access::MAX_SESSIONS,
     access::MAX_PEER_SESSIONS,
     access::MAX_TEST_TIME,

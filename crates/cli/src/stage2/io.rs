@@ -57,6 +57,7 @@ pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: End, end: EndPlan) ->
         io,
         auto_io: method == Some(None),
         sequence: args.sequence,
+        one_port: args.one_port,
         duplex: flow.duplex == Some(Duplex::Same),
         ..end
     }

@@ -10,9 +10,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use netperf_model::{Duplex, Latency, Limit as LimitPlan, Tally, TransportId};
+use netperf_model::{Duplex, Latency, Limit as LimitPlan, Tally, Token, TransportId};
 use netperf_os::{SockAddr, Socket, bell};
-use netperf_transport::meeting::{Addresses, Connects, Met, OnSocket, Parting, Parts};
+use netperf_transport::meeting::{Addresses, Connects, GiveUp, Met, OnSocket, Parting, Parts};
+use netperf_transport::one_port;
 use netperf_transport::registry::{self, Asked, Visitor};
 use netperf_transport::socket;
 use netperf_transport::udp::{Aimed, Udp};
@@ -291,8 +292,9 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         data: Socket,
     ) -> Result<Option<C::Endpoint>, EngineError> {
         let (stop, tally) = (&mut *self.stop, &*self.tally);
-        let met = how
-            .connect(data, &self.to, &mut || stop.interrupted(tally).is_some())
+        let token = self.work.token.as_ref();
+        let mut give_up = || stop.interrupted(tally).is_some();
+        let met = entered(how, data, (&self.to, token), &mut give_up)
             .map_err(Operation::Connect.failed())?;
         match met {
             Met::Connected(endpoint) => {
@@ -432,7 +434,8 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         let plan = work.plan;
         let mut seen = None;
         let mut dialler = Dialler::new(work.local, &to, plan.port_range);
-        let (family, local, rings) = (work.family, work.local, &mut work.rings);
+        let (family, local, token) = (work.family, work.local, work.token);
+        let rings = &mut work.rings;
         let dial = |stop: &mut ByBell<'_>, tally: &Tally| {
             let data = socket::open_again(plan.transport, family, &plan.local.socket)?;
             if plan.local.socket.fast_open && plan.flow.sends {
@@ -444,7 +447,7 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
                 placed(plan, local, &data).map_err(|failed| failed.error)?;
             }
             let mut ended = None;
-            let met = how.connect(data, &to, &mut || {
+            let met = entered(how, data, (&to, token.as_ref()), &mut || {
                 ended = stop.interrupted(tally);
                 ended.is_some()
             });
@@ -493,6 +496,21 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
             cipher: seen.cipher,
             ..Moved::nothing(ended)
         })
+    }
+}
+
+/// Connects a data socket. Where it goes to the port of the control connection it says
+/// first which test it is of.
+fn entered<C: Connects>(
+    how: &C,
+    data: Socket,
+    (to, token): (&SockAddr, Option<&Token>),
+    give_up: GiveUp<'_>,
+) -> io::Result<Met<C::Endpoint>> {
+    match token {
+        None => how.connect(data, to, give_up),
+        Some(token) => one_port::enter(&data, to, token, give_up)?
+            .and_then(|()| how.connect(data, to, give_up)),
     }
 }
 

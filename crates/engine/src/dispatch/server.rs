@@ -8,9 +8,10 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_model::{Limit as LimitPlan, ServerJob, Sources, Tally};
+use netperf_model::{Limit as LimitPlan, ServerJob, Tally};
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::meeting::{Addresses, Connects, Gate, Met, OnSocket, Parts as _};
+use netperf_transport::one_port::Passed;
 use netperf_transport::registry::{self, Asked, Visitor};
 use netperf_transport::udp::{Aimed, Udp};
 use netperf_transport::{Endpoint, Received, Sent};
@@ -194,7 +195,7 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
     ) -> Result<Result<C::Endpoint, Ended>, EngineError> {
         loop {
             let over = |stop: &mut ByBell<'_>, tally: &Tally| stop.interrupted(tally);
-            let gate = gate(&listener, &self.work.job.sources);
+            let gate = gate(&listener, &self.work.job);
             return match accept(how, gate, self.stop, self.tally, over) {
                 Ok(Opened::Ready(endpoint)) => Ok(Ok(endpoint)),
                 Ok(Opened::Ended(ended)) => Ok(Err(ended)),
@@ -263,8 +264,8 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
             work, stop, tally, ..
         } = self;
         let mut idle = IdleWatch::new();
-        let plan = work.job.end.socket.clone();
-        let sources = work.job.sources.clone();
+        let job = work.job.clone();
+        let plan = &job.end.socket;
         let accept_next = |stop: &mut ByBell<'_>, tally: &Tally| {
             let over = |stop: &mut ByBell<'_>, tally: &Tally| {
                 stop.interrupted(tally).or_else(|| {
@@ -272,9 +273,9 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
                         .then_some(Ended::TimeOver)
                 })
             };
-            let opened = accept(how, gate(listener, &sources), stop, tally, over)?;
+            let opened = accept(how, gate(listener, &job), stop, tally, over)?;
             if let Opened::Ready(endpoint) = &opened {
-                socket::set_on_connection(endpoint.fd(), &plan)?;
+                socket::set_on_connection(endpoint.fd(), plan)?;
             }
             Ok(opened)
         };
@@ -307,10 +308,12 @@ impl Served {
 }
 
 /// Where the connections of a job arrive.
-fn gate<'a>(listener: &'a Socket, sources: &'a Sources) -> Gate<'a> {
+fn gate<'a>(listener: &'a Socket, job: &'a ServerJob) -> Gate<'a> {
+    let sources = &job.sources;
     Gate {
         listener,
         sources: (!sources.is_anybody()).then_some(sources),
+        passed: Passed::of(job),
     }
 }
 

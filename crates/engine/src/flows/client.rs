@@ -10,7 +10,7 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{
     Address, CpuUsage, EndSetup, Family, Flows, Hosts, Latency, Limit as LimitPlan, Many, Paced,
-    Tally, TestId, TestPlan, Window, Workers,
+    Tally, TestId, TestPlan, Token, Window, Workers,
 };
 use netperf_os::{SockAddr, Socket, bell};
 use netperf_transport::io::Discarding;
@@ -18,7 +18,7 @@ use netperf_transport::meeting::{Addresses, Connects, EndMark, OnSocket};
 use netperf_transport::registry::{self, Asked, Visitor};
 use netperf_transport::tcp::{FromFile, Tcp, Written};
 use netperf_transport::udp::{Aimed, Udp};
-use netperf_transport::{place, socket};
+use netperf_transport::{one_port, place, socket};
 
 use super::conductor::{Conducted, Score, conduct};
 use super::crew::{self, Common, Work};
@@ -57,6 +57,8 @@ pub struct Crowd<'a> {
     setup: EndSetup,
     /// What TCP_SENDFILE sends.
     file: Option<File>,
+    /// What data begins with, where it goes to the port of the control connection.
+    token: Option<Token>,
 }
 
 impl<'a> Crowd<'a> {
@@ -103,6 +105,7 @@ impl<'a> Crowd<'a> {
             from: chosen.then(|| SocketAddr::new(local.ip(), 0)),
             local,
             setup,
+            token: None,
         })
     }
 
@@ -110,6 +113,11 @@ impl<'a> Crowd<'a> {
     #[must_use]
     pub const fn setup(&self) -> &EndSetup {
         &self.setup
+    }
+
+    /// Data goes to the port of the control connection, and begins with this.
+    pub const fn goes_with(&mut self, token: Token) {
+        self.token = Some(token);
     }
 
     /// Runs the test against the data sockets at `remotes`, which flows take in turn;
@@ -203,6 +211,7 @@ impl<'a> Crowd<'a> {
             counts,
             workers: &self.workers,
             work,
+            asking: true,
             flows: self.many.flows,
             end: &self.plan.local,
             setup: &self.setup,
@@ -221,6 +230,7 @@ impl<'a> Crowd<'a> {
             family: self.family,
             options: &self.plan.local.socket,
             from: self.from,
+            token: self.token,
         }
     }
 
@@ -364,6 +374,10 @@ impl<'a> Crowd<'a> {
             let report = reports.get(to_usize(index % self.threads))?;
             report.flows.get(to_usize(index / self.threads)).copied()
         };
+        let port = |index: u32| {
+            let report = reports.get(to_usize(index % self.threads))?;
+            report.ports.get(to_usize(index / self.threads)).copied()
+        };
         let connected = reports.iter().map(|report| report.connected).max();
         let started: usize = reports.iter().map(|report| report.starts.flows).sum();
         let earliest = reports.iter().filter_map(|report| report.starts.earliest);
@@ -376,6 +390,9 @@ impl<'a> Crowd<'a> {
             each: (0..self.many.flows)
                 .map(|index| flow(index).unwrap_or_default())
                 .collect(),
+            ports: (0..self.many.flows).map_while(port).collect(),
+            there: Vec::new(),
+            fairness_there: None,
             window: self.many.has_margins().then(|| window(reports)),
             setup: connected.map_or(0.0, |end| end.since(begun).as_secs_f64()),
             skew: skew.map(|(earliest, latest)| latest.since(earliest).as_secs_f64()),
@@ -479,8 +496,15 @@ impl<T, F: FnOnce() -> T> Visitor for Visiting<'_, F> {
     fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
         let (crowd, targets, common) = (self.crowd, self.targets, self.common);
         let open = |index: u32| {
-            let aimed = crowd.targets_of(index, targets).map(|to| {
-                let socket = crowd.how().socket()?;
+            let to = || crowd.targets_of(index, targets);
+            let sockets = to().map(|_| crowd.how().socket());
+            let sockets: Vec<Socket> = sockets.collect::<Result<_, _>>()?;
+            if let (Some(token), Some(to)) = (&crowd.token, to().next()) {
+                let mut over = || common.shared.stage() == Stage::Abandon;
+                one_port::knock(&sockets, to, token, &mut over)
+                    .map_err(Operation::Knock.failed())?;
+            }
+            let aimed = sockets.into_iter().zip(to()).map(|(socket, to)| {
                 how.asking(socket, to.clone())
                     .map_err(Operation::Connect.failed())
             });

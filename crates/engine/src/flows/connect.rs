@@ -5,10 +5,11 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use netperf_model::Flow as Direction;
+use netperf_model::{Flow as Direction, Token};
 use netperf_os::Socket;
 use netperf_os::events::Watch;
 use netperf_transport::meeting::Gate;
+use netperf_transport::one_port;
 
 use super::flow::Flow;
 use super::loops::{By, Moves, Step, received, sent};
@@ -73,13 +74,17 @@ enum Far {
     Broken,
 }
 
+/// What is done once a connection was tried: whether an error is one to try again after, and
+/// what is said first where it stands ([`one_port`]).
+pub(super) type Connected<'a> = (fn(&io::Error) -> bool, Option<&'a Token>);
+
 /// netperf's end: connect, exchange, wait for netserver to close, close, and again.
 pub(super) fn dial<E: Moves, P: Poller, R: Keeps>(
     flows: &mut [Flow<Slot<E>, R::Mark>],
     by: &mut By<'_, P>,
     mut exchange: Exchange<'_>,
     mut dial: impl FnMut(usize) -> io::Result<Dialled<E>>,
-    again: fn(&io::Error) -> bool,
+    connected: Connected<'_>,
     desk: &mut Desk<'_, R>,
 ) -> io::Result<Ended> {
     let mut active = flows.len();
@@ -108,7 +113,7 @@ pub(super) fn dial<E: Moves, P: Poller, R: Keeps>(
             let Some(flow) = flows.get_mut(token) else {
                 continue;
             };
-            match asked(flow, &mut exchange, again, desk)? {
+            match asked(flow, &mut exchange, connected, desk)? {
                 Far::Waits => continue,
                 Far::Done => {
                     if let Some(mark) = flow.answered() {
@@ -179,7 +184,7 @@ fn may<E, M>(turns: &mut Turns, flow: &mut Flow<Slot<E>, M>, token: usize) -> bo
 fn asked<E: Moves, R: Keeps>(
     flow: &mut Flow<Slot<E>, R::Mark>,
     exchange: &mut Exchange<'_>,
-    again: fn(&io::Error) -> bool,
+    (again, token): Connected<'_>,
     desk: &mut Desk<'_, R>,
 ) -> io::Result<Far> {
     loop {
@@ -188,7 +193,11 @@ fn asked<E: Moves, R: Keeps>(
         };
         match flow.endpoint.doing {
             Doing::Connecting => {
-                match netperf_os::io::connect_result(connection.fd()) {
+                let connected = netperf_os::io::connect_result(connection.fd());
+                let fd = connection.fd();
+                let presented = connected
+                    .and_then(|()| token.map_or(Ok(()), |token| one_port::present(fd, token)));
+                match presented {
                     Ok(()) => {}
                     Err(error) if again(&error) => return Ok(Far::Broken),
                     Err(error) => return Err(error),
@@ -336,7 +345,7 @@ fn accept_all<E: Moves, P: Poller, R: Keeps>(
     desk: &mut Desk<'_, R>,
 ) -> io::Result<()> {
     while let Some(token) = counter.free.last().copied() {
-        let socket = match counter.gate.listener.accept() {
+        let socket = match counter.gate.accept() {
             Ok((_stranger, from)) if !counter.gate.admits(&from) => continue,
             Ok((socket, _)) => socket,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),

@@ -149,7 +149,7 @@ fn of_kind(plan: &TestPlan, kind: Kind) -> Option<&'static str> {
 }
 
 /// What flows can be asked for besides, at either end.
-const KNOWN: [Feature; 12] = [
+const KNOWN: [Feature; 13] = [
     Feature::Poll,
     Feature::Epoll,
     Feature::Discard,
@@ -162,6 +162,7 @@ const KNOWN: [Feature; 12] = [
     Feature::Series,
     Feature::Rate,
     Feature::Pacing,
+    Feature::OnePort,
 ];
 
 /// Ways to move bytes that flows do not know.

@@ -7,11 +7,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{Family, SocketPlan, TransportId};
+use netperf_model::{Family, SocketPlan, Token, TransportId};
 use netperf_os::events::{Epoll, Events, Watch};
 use netperf_os::{SockAddr, Socket, io as calls};
 use netperf_transport::meeting::{Connects, Met, OnSocket};
-use netperf_transport::{Endpoint, socket};
+use netperf_transport::{Endpoint, one_port, socket};
 
 use super::shared::{Shared, Stage};
 use crate::error::{EngineError, Operation};
@@ -34,6 +34,8 @@ pub(super) struct How<'a> {
     pub(super) options: &'a SocketPlan,
     /// Where they come from; `None` leaves that to the kernel.
     pub(super) from: Option<SocketAddr>,
+    /// What they begin with, where they go to the port of the control connection.
+    pub(super) token: Option<Token>,
 }
 
 /// The flows of all threads, opened in their order by whichever thread comes first.
@@ -130,7 +132,11 @@ pub(super) fn open_each<'t, C: Connects>(
         let connected = calls::set_patience(socket.as_fd(), Some(deadline.left().max(LOOK)))
             .and_then(|()| {
                 let mut give_up = || deadline.left().is_zero() || shared.stage() == Stage::Abandon;
-                how.connect(socket, target, &mut give_up)
+                match &opened.token {
+                    None => how.connect(socket, target, &mut give_up),
+                    Some(token) => one_port::enter(&socket, target, token, &mut give_up)?
+                        .and_then(|()| how.connect(socket, target, &mut give_up)),
+                }
             });
         match connected.map_err(Operation::Connect.failed())? {
             Met::Connected(mut endpoint) => {
@@ -181,6 +187,14 @@ pub(super) fn open<'t>(
     while dialling.under_way > 0 {
         dialling
             .settle(&sockets, &mut events, shared)
+            .map_err(Operation::Connect.failed())?;
+    }
+    if let Some(token) = &how.token {
+        let mut presented = sockets
+            .iter()
+            .map(|one| one_port::present(one.as_fd(), token));
+        presented
+            .try_for_each(|presented| presented)
             .map_err(Operation::Connect.failed())?;
     }
     Ok(sockets)

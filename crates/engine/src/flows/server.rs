@@ -7,11 +7,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{EndResult, Limit as LimitPlan, ServerJob, Tally};
+use netperf_model::{EndResult, FlowThere, Limit as LimitPlan, ServerJob, Tally};
 use netperf_os::wait::{Interest, any_ready};
 use netperf_os::{Socket, io as calls};
 use netperf_transport::io::Discarding;
 use netperf_transport::meeting::{Addresses, Connects, Gate, Met, OnSocket, Parts as _};
+use netperf_transport::one_port::Passed;
 use netperf_transport::place::Placed;
 use netperf_transport::registry::{self, Asked, Visitor};
 use netperf_transport::socket::{self, Side};
@@ -63,6 +64,7 @@ pub(crate) fn run(
         counts: &counts,
         workers: &workers,
         work: work(job),
+        asking: false,
         flows,
         end: &job.end,
         setup,
@@ -120,6 +122,7 @@ pub(crate) fn run(
     );
     result.crew = Some(crew::crew(&workers, threads));
     result.paced = paced(&reports);
+    result.flows = job.end.flow_counts.then(|| each(job, &reports));
     result.series = common.series.and_then(Watched::series);
     Ok(result)
 }
@@ -136,6 +139,26 @@ fn in_vain(job: &ServerJob, reports: &[Report], conducted: &Conducted) -> Durati
     } else {
         Duration::ZERO
     }
+}
+
+/// What was counted on each flow. Datagrams of each flow have a socket that netserver has
+/// numbered; connections are told apart by netperf's ports.
+fn each(job: &ServerJob, reports: &[Report]) -> Vec<FlowThere> {
+    let threads = u32::try_from(reports.len()).unwrap_or(1);
+    let numbered = !job.transport.is_connected();
+    let of_thread = |(thread, report): (u32, &Report)| {
+        let numbers = (thread + 1..).step_by(usize::try_from(threads).unwrap_or(1));
+        // A test that connects each time has places, and no flows.
+        let flows = numbers.zip(report.ports.clone()).zip(report.flows.clone());
+        flows.collect::<Vec<_>>()
+    };
+    let all = (0..).zip(reports).flat_map(of_thread);
+    all.map(|((number, port), counts)| FlowThere {
+        number: numbered.then_some(number),
+        port,
+        counts,
+    })
+    .collect()
 }
 
 /// Whatever netperf's end does, netserver's does the rest.
@@ -295,6 +318,7 @@ impl<'r, T, F: FnOnce() -> T> Visiting<'r, F> {
         Gate {
             listener: self.listener,
             sources: Some(&self.job.sources),
+            passed: Passed::of(self.job),
         }
     }
 
@@ -346,7 +370,7 @@ fn accept(gate: Gate<'_>, flows: u32, control: Option<BorrowedFd<'_>>) -> io::Re
     let mut accepted = Vec::new();
     let mut since = clock::now();
     while (accepted.len() as u64) < u64::from(flows) {
-        match listener.accept() {
+        match gate.accept() {
             Ok((_stranger, from)) if !gate.admits(&from) => {}
             Ok((socket, _)) => {
                 accepted.push(socket);

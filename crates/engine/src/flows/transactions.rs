@@ -198,9 +198,10 @@ impl<E: Moves> Does<E> for Asks<'_, '_, E> {
         } else {
             port_is_taken
         };
+        let connected = (again, self.dialling.how.token.as_ref());
         let ended = match opening {
-            Some(opening) => dial_at_times(flows, by, exchange, once, again, (opening, desk)),
-            None => dial(flows, by, exchange, once, again, desk),
+            Some(opening) => dial_at_times(flows, by, exchange, once, connected, (opening, desk)),
+            None => dial(flows, by, exchange, once, connected, desk),
         };
         ended.map_err(Operation::Connect.failed())
     }

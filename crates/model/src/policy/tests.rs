@@ -41,6 +41,7 @@ fn job(transport: TransportId, flow: Flow, limit: Limit) -> ServerJob {
         many: None,
         sources: Sources::default(),
         most_bits: None,
+        token: None,
     }
 }
 
@@ -264,4 +265,33 @@ fn words_and_what_they_mean_are_the_same_there_and_back() {
         assert_eq!(text.parse::<DataPeers>().unwrap().to_string(), text);
     }
     assert!("10.0.0.0/8,".parse::<DataPeers>().is_err());
+}
+
+#[test]
+fn what_comes_in_by_the_one_port_is_what_the_operator_lets_in() {
+    let policy = |one_port| Policy {
+        one_port,
+        ..Policy::default()
+    };
+    let asked = |transport| {
+        let mut job = job(transport, Flow::RECEIVE, seconds(1));
+        job.end.one_port = true;
+        job.peer = Some(Address::Inet((ip("192.168.0.2"), 5000).into()));
+        job
+    };
+    let peer = Some(ip("203.0.113.1"));
+    let permit = |one_port, transport| policy(one_port).permit(peer, asked(transport));
+    for transport in [TransportId::Tcp, TransportId::Udp] {
+        let permitted = permit(OnePort::On, transport).unwrap();
+        // Nothing goes to where a client behind a router says that it is.
+        assert_eq!(permitted.peer, None);
+        assert!(!permitted.sources.allow(ip("192.168.0.2")));
+        assert_eq!(permit(OnePort::Off, transport), Err(Denied::OnePort));
+    }
+    assert!(permit(OnePort::Tcp, TransportId::Tcp).is_ok());
+    let datagrams = permit(OnePort::Tcp, TransportId::Udp);
+    assert_eq!(datagrams, Err(Denied::OnePortDatagrams));
+    for word in OnePort::WORDS {
+        assert_eq!(OnePort::named(word).unwrap().word(), *word);
+    }
 }

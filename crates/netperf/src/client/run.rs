@@ -160,6 +160,8 @@ pub(super) fn test(run: &Run, begun: Begun, done: &mut Done) -> Result<(), Failu
     if let Some(banner) = netperf_report::banner(plan, &run.report, &hosts) {
         out(&banner);
     }
+    let control_peer = control.as_ref().and_then(|control| control.peer);
+    one_port(plan, control_peer)?;
     let control_local = control
         .as_ref()
         .and_then(|control| control.local)
@@ -172,6 +174,7 @@ pub(super) fn test(run: &Run, begun: Begun, done: &mut Done) -> Result<(), Failu
         beside: Vec::new(),
         served: many::Served::Together,
         control_local,
+        control_peer,
         trace,
         begun,
         done,
@@ -208,6 +211,29 @@ fn can_be(plan: &TestPlan) -> Result<(), Failure> {
     }
 }
 
+/// Whether data may go where the control connection does, when that is asked for.
+fn one_port(plan: &TestPlan, control: Option<SocketAddr>) -> Result<(), Failure> {
+    let Some(asked) = plan.control.as_ref().filter(|_| plan.remote.one_port) else {
+        return Ok(());
+    };
+    let data = &plan.remote_data;
+    let elsewhere = data.host != asked.remote.host || data.random_bits.is_some();
+    let why = if control.is_none() {
+        "the control connection is not one of IP"
+    } else if elsewhere {
+        "data goes where the control connection does: name no other host for it (--data-host)"
+    } else if data.port != "0" {
+        "data goes where the control connection does: name no port for it (--data-port)"
+    } else {
+        return Ok(());
+    };
+    let feature = Feature::OnePort;
+    Err(failure::out_of_place(netperf_model::Refusal {
+        feature,
+        why,
+    }))
+}
+
 /// What the iterations of a test share.
 struct Test<'a> {
     run: &'a Run,
@@ -218,6 +244,8 @@ struct Test<'a> {
     /// How many flows are served.
     served: many::Served,
     control_local: Option<IpAddr>,
+    /// Where the control connection leads to, as it is known here.
+    control_peer: Option<SocketAddr>,
     trace: Trace,
     /// When the program began.
     begun: Begun,
@@ -324,12 +352,15 @@ impl<'a> Test<'a> {
         let local = *client.setup();
         let agreement = self.agree(&client, &hosts)?;
         let agreement = agreement.as_ref();
+        if let Some(token) = agreement.and_then(|agreement| agreement.token) {
+            client.goes_with(token);
+        }
         let beside = self.agree_beside(&client, &hosts)?;
         self.data_port = agreement.and_then(|agreement| u16::try_from(agreement.data_port).ok());
         let data_port = self.data_port.unwrap_or(hosts.remote.port);
         wait(plan.wait);
         self.trace.timer(plan);
-        let remote = data_address(agreement, &hosts, data_port);
+        let remote = self.data_address(agreement, &hosts, data_port);
         if let Some(beside) = &beside {
             client.comes_from(both::address(beside, &hosts));
         }
@@ -455,6 +486,18 @@ impl<'a> Test<'a> {
             .say(&format!("remote port is {}", agreement.data_port));
         self.remote_host = agreement.host.take().map(|host| *host);
         Ok(Some(agreement))
+    }
+
+    /// Where netserver's data socket is: behind the port of the control connection as it is
+    /// known here, where it is to be.
+    fn data_address(&self, agreement: Option<&Agreement>, hosts: &Hosts, port: u16) -> Address {
+        match (
+            agreement.and_then(|agreement| agreement.token),
+            self.control_peer,
+        ) {
+            (Some(_), Some(peer)) => Address::Inet(peer),
+            (Some(_) | None, _) => data_address(agreement, hosts, port),
+        }
     }
 
     fn keep(&mut self, latency: Option<Latency>) {

@@ -25,6 +25,7 @@ use super::desk::Desk;
 use super::door::{self, Door};
 use super::log::{Log, Value};
 use super::metrics::{Metrics, Now};
+use super::one_port::{self, Arrivals, Astray};
 use super::running::Running;
 use super::sandbox::Means;
 use super::session;
@@ -67,6 +68,7 @@ pub(super) struct Hall {
     log: Log,
     metrics: Metrics,
     desk: Option<Desk>,
+    arrivals: Arrivals,
     /// accept(2) is left alone until then.
     paused: Option<Moment>,
     /// Set when it was told to end: until then sessions may go on.
@@ -105,6 +107,7 @@ impl Hall {
             &[Signal::Terminate, Signal::HangUp, Signal::Child]
         };
         let signals = signals::watch(watched)?;
+        let arrivals = Arrivals::open(&listeners, args.one_port());
         let descriptors = process::raise_open_files().unwrap_or(1024);
         let room = usize::try_from(descriptors.saturating_sub(DESCRIPTORS_KEPT) / 2);
         Ok(Self {
@@ -119,6 +122,7 @@ impl Hall {
             log,
             metrics: Metrics::default(),
             desk,
+            arrivals,
             paused: None,
             draining: None,
         })
@@ -153,6 +157,7 @@ impl Hall {
             }
             self.expire();
             self.door.look();
+            self.usher();
             if self.is_over() {
                 let lost = [("lines_lost", Value::Count(self.log.lost()))];
                 self.log.say(LogLevel::Info, "stopped", &lost);
@@ -181,6 +186,7 @@ impl Hall {
         fds.extend(self.desk.iter().flat_map(Desk::fds));
         // Last: they are looked at in every round.
         fds.extend(self.door.leaving());
+        fds.extend(self.arrivals.fds());
         let ready = all_ready(&fds, self.patience())?;
         let mut ready = ready.into_iter().skip(1);
         let mut hits = |count: usize| -> Vec<usize> {
@@ -212,6 +218,7 @@ impl Hall {
             self.waiting.front().map(|one| one.until),
             self.desk.as_ref().and_then(Desk::until),
             self.door.next(),
+            self.arrivals.next(),
         ];
         let next = moments.into_iter().flatten().min();
         // Rounded up: a wait of less than a millisecond must not become a busy loop.
@@ -354,13 +361,39 @@ impl Hall {
         if netperf_os::io::peek(control.as_fd()).ok() == Some(0) {
             return self.unspoken(peer, "finished");
         }
+        if one_port::is_data(&control) {
+            return self.arrivals.take(control, peer);
+        }
         let address = door::peer_of(&control);
         if let Err(denied) = self.door.policy().admit(address, self.crowd(address)) {
             return self.turn_away(control, peer, &denied);
         }
-        match Running::start(control, peer, &self.args) {
+        let one_port = self.arrivals.possible(self.args.one_port());
+        match Running::start(control, peer, &self.args, one_port) {
             Ok(session) => self.sessions.push(session),
             Err(error) => self.complain("session", &error),
+        }
+    }
+
+    /// Brings data that has arrived to the sessions that it is for.
+    fn usher(&mut self) {
+        let policy = self.door.policy();
+        let admits = |address| policy.admits(Some(address));
+        for astray in self.arrivals.look(&mut self.sessions, admits) {
+            let denied = Denied::Token.word();
+            match astray {
+                Astray::Unspoken(peer, why) => self.unspoken(peer, why),
+                Astray::Datagram => self.metrics.denied(denied),
+                Astray::Unknown(peer) => {
+                    self.metrics.denied(denied);
+                    let fields = [
+                        ("peer", Value::Text(peer)),
+                        ("denied", Value::from(denied)),
+                        ("reason", Value::Text(Denied::Token.to_string())),
+                    ];
+                    self.log.say(LogLevel::Info, "denied", &fields);
+                }
+            }
         }
     }
 
@@ -368,7 +401,9 @@ impl Hall {
     fn serve_here(&mut self, control: Socket, peer: String) {
         let mut account = Account::new(peer);
         let served = std::panic::AssertUnwindSafe(|| {
-            session::serve(control, &self.args, &mut |record| account.enter(record));
+            session::serve(control, &self.args, None, &mut |record| {
+                account.enter(record)
+            });
         });
         let end = match std::panic::catch_unwind(served) {
             Ok(()) => End::Exit(0),
@@ -441,6 +476,7 @@ impl Hall {
     fn drain(&mut self) {
         self.listeners.clear();
         self.waiting.clear();
+        self.arrivals.close();
         let patience = self.args.operations.drain();
         self.draining = Some(clock::now().plus(patience));
         let fields = [

@@ -1,7 +1,7 @@
 //! The engine, as a session uses it.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -10,13 +10,14 @@ use netperf_engine::EngineError;
 use netperf_engine::server::Server;
 use netperf_measure::device_stamps;
 use netperf_model::{
-    Abilities, CpuMethod, CpuPlan, Denied, EndResult, FactsWanted, Flow, HostFacts, ServerJob,
-    Stamper, TransportId,
+    Abilities, CpuMethod, CpuPlan, Denied, EndResult, FactsWanted, Feature, Flow, HostFacts,
+    ServerJob, Stamper, Token, TransportId,
 };
 use netperf_os::Socket;
 use netperf_session::dialect::Ready;
 use netperf_session::driver::Host;
 use netperf_session::errno;
+use netperf_transport::one_port::{Word, fresh, say};
 use netperf_wire::RemoteErrno;
 
 use super::record::{Ran, Record};
@@ -26,7 +27,8 @@ use crate::client::placed;
 /// Runs what a session asks for.
 pub(super) struct EngineHost<'a> {
     control: Rc<Socket>,
-    local: Option<IpAddr>,
+    local: Option<SocketAddr>,
+    hatch: Option<Rc<Socket>>,
     cpu_method: CpuMethod,
     files: Option<PathBuf>,
     tell: &'a mut dyn FnMut(Record),
@@ -37,21 +39,45 @@ pub(super) struct Prepared {
     server: Server,
     transport: TransportId,
     flow: Flow,
+    /// Its data comes in as long as this is there.
+    pass: Option<Pass>,
+}
+
+/// A token that the listener knows to be this session's, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Pass {
+    token: Token,
+    hatch: Rc<Socket>,
+}
+
+impl Pass {
+    fn hatch(&self) -> Result<Socket, RemoteErrno> {
+        self.hatch.try_clone().map_err(|_| errno::OTHER)
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        // The next one takes its place all the same.
+        let _unheard = say(&self.hatch, &Word::Shut);
+    }
 }
 
 impl<'a> EngineHost<'a> {
-    /// `control` is watched while a test runs: when it ends, so does the test. `local`
-    /// is its address here. Fill files come from `files` alone; `tell` hears what became of
+    /// `control` is watched while a test runs: when it ends, so does the test. Data may come
+    /// by the `hatch`, too. Fill files come from `files` alone; `tell` hears what became of
     /// each test.
     pub(super) fn new(
         control: Rc<Socket>,
-        local: Option<IpAddr>,
+        hatch: Option<Socket>,
         cpu_method: CpuMethod,
         (files, tell): (Option<PathBuf>, &'a mut dyn FnMut(Record)),
     ) -> Self {
+        let local = control.local_addr().ok();
         Self {
+            local: local.and_then(|address| address.as_socket()),
             control,
-            local,
+            hatch: hatch.map(Rc::new),
             cpu_method,
             files,
             tell,
@@ -78,7 +104,10 @@ impl<'a> EngineHost<'a> {
     /// that is not an address of ours, as behind a translating router, of the one that
     /// the control connection came to.
     fn facts(&self, wanted: FactsWanted) -> HostFacts {
-        let addresses: Vec<IpAddr> = wanted.reached_at.into_iter().chain(self.local).collect();
+        let addresses: Vec<IpAddr> = {
+            let own = self.local.map(|local| local.ip());
+            wanted.reached_at.into_iter().chain(own).collect()
+        };
         netperf_measure::host::facts(&addresses)
     }
 
@@ -91,6 +120,17 @@ impl<'a> EngineHost<'a> {
         let file = fill_file(&name, self.files.as_deref()).map_err(|_| NOT_ALLOWED)?;
         job.end.fill = Some(file);
         Ok(())
+    }
+
+    /// Has the listener send what begins with a fresh token to us.
+    fn open_hatch(&self) -> Result<Pass, RemoteErrno> {
+        let hatch = self.hatch.as_ref().ok_or(errno::UNSUPPORTED)?;
+        let token = fresh().map_err(|_| errno::OTHER)?;
+        say(hatch, &Word::Open(token)).map_err(|_| errno::OTHER)?;
+        Ok(Pass {
+            token,
+            hatch: Rc::clone(hatch),
+        })
     }
 
     /// Whether the device stamps that data to netperf passes, where it is to. A client must
@@ -109,18 +149,26 @@ impl<'a> EngineHost<'a> {
         let mut job = self.with_method(job);
         self.look_at_file(&mut job)?;
         if let Some((_, workers)) = &mut job.many {
-            let placed = placed(workers, || self.local);
+            let placed = placed(workers, || self.local.map(|local| local.ip()));
             *workers = placed.map_err(|error| cannot_place(&error))?;
         }
         let cpu = job.end.cpu.unwrap_or_default();
         let (transport, flow) = (job.transport, job.flow);
         let as_asked = !job.end.features().is_empty();
         self.can_stamp(&job)?;
-        let server = Server::prepare(job).map_err(|error| number(&error))?;
+        let pass = job.end.one_port.then(|| self.open_hatch()).transpose()?;
+        job.token = pass.as_ref().map(|pass| pass.token);
+        let token = job.token;
+        let hatch = pass.as_ref().map(Pass::hatch).transpose()?;
+        let server = Server::prepare_behind(hatch, job).map_err(|error| number(&error))?;
         let ready = Ready {
             setup: *server.setup(),
             transport,
-            data_port: server.data_port(),
+            data_port: match token {
+                Some(_) => self.local.map_or(0, |local| local.port().into()),
+                None => server.data_port(),
+            },
+            token,
             address: server.address().cloned(),
             ports: server.ports().to_vec(),
             as_asked,
@@ -131,6 +179,7 @@ impl<'a> EngineHost<'a> {
             server,
             transport,
             flow,
+            pass,
         };
         Ok((prepared, ready))
     }
@@ -152,6 +201,7 @@ impl Host for EngineHost<'_> {
             server,
             transport,
             flow,
+            pass: _pass,
         } = prepared;
         let result = server
             .run(Some(self.control.as_ref().as_fd()))
@@ -177,7 +227,10 @@ impl Host for EngineHost<'_> {
     }
 
     fn abilities(&mut self) -> Abilities {
-        netperf_transport::registry::abilities()
+        let mut abilities = netperf_transport::registry::abilities();
+        let features = &mut abilities.features;
+        features.retain(|feature| *feature != Feature::OnePort || self.hatch.is_some());
+        abilities
     }
 
     fn note(&mut self, denied: &Denied) {

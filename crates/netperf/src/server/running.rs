@@ -3,15 +3,17 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::IpAddr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use netperf_cli::ServerArgs;
-use netperf_os::{Socket, process};
+use netperf_model::OnePort;
+use netperf_os::{Socket, pass, process};
 
 use super::account::{Account, End};
 use super::door;
+use super::one_port::Hatch;
 use super::record::Record;
 use super::supervisor;
 use crate::key;
@@ -20,6 +22,9 @@ use crate::key;
 pub(super) const RECORDS: &str = "NETSERVER_RECORDS";
 /// The key of a session, in hexadecimal digits.
 pub(super) const SECRET: &str = "NETSERVER_SECRET";
+/// The number of the descriptor of a session by which data comes in that arrives at the
+/// listener's port.
+pub(super) const HATCH: &str = "NETSERVER_HATCH";
 /// No record is as long as this.
 const LONGEST: usize = 512;
 
@@ -34,6 +39,8 @@ pub(super) struct Running {
     pub(super) account: Account,
     /// Where its client is; `None` where that is no IP address.
     pub(super) address: Option<IpAddr>,
+    /// The way in for its data; `None` where there is none by the listener's port.
+    pub(super) hatch: Option<Hatch>,
 }
 
 impl Running {
@@ -41,8 +48,24 @@ impl Running {
     ///
     /// # Errors
     /// When there are too many processes or open files.
-    pub(super) fn start(control: Socket, peer: String, args: &ServerArgs) -> io::Result<Self> {
+    pub(super) fn start(
+        control: Socket,
+        peer: String,
+        args: &ServerArgs,
+        one_port: OnePort,
+    ) -> io::Result<Self> {
         let address = door::peer_of(&control);
+        let hatch = match one_port {
+            OnePort::Off => None,
+            OnePort::Tcp | OnePort::On => Some(pass::pair()?),
+        };
+        if let Some((_, inside)) = &hatch {
+            // Nothing else is started before it is closed here.
+            pass::keep_on_exec(inside.as_fd())?;
+        }
+        let number = hatch
+            .as_ref()
+            .map(|(_, inside)| inside.as_raw_fd().to_string());
         let (reader, writer) = process::pipe()?;
         netperf_os::io::set_nonblocking(reader.as_fd(), true)?;
         // Arguments can be seen by everybody, and by then the file may not be readable.
@@ -52,6 +75,7 @@ impl Running {
         command.arg0("netserver").args(args.session_words());
         let operations = &args.operations;
         command.arg("--sandbox").arg(operations.sandbox.word());
+        command.arg("--one-port").arg(one_port.word());
         if let Some(files) = &operations.files {
             command.arg("--files").arg(files);
         }
@@ -62,7 +86,9 @@ impl Running {
             .env(RECORDS, "1")
             .env_remove(key::FILE)
             .env_remove(key::KEY)
+            .env_remove(HATCH)
             .envs(secret)
+            .envs(number.map(|number| (HATCH, number)))
             .stdin(Stdio::from(OwnedFd::from(control)))
             .stdout(Stdio::from(writer))
             .stderr(Stdio::null())
@@ -73,6 +99,7 @@ impl Running {
             text: Vec::new(),
             account: Account::new(peer),
             address,
+            hatch: hatch.map(|(outside, _)| Hatch::new(outside)),
         })
     }
 
@@ -83,6 +110,10 @@ impl Running {
 
     /// Enters what it has written.
     pub(super) fn read(&mut self) {
+        if let Some(hatch) = &mut self.hatch {
+            // So that nothing piles up that nobody asks for.
+            hatch.listen();
+        }
         let mut chunk = [0; LONGEST];
         while let Some(records) = &mut self.records {
             match records.read(&mut chunk) {

@@ -20,8 +20,13 @@ use super::record::{Ending, Record};
 use super::secure::{self, Entered, Stopped};
 use crate::link::ControlLink;
 
-/// Serves it, and tells of each test and of the end.
-pub(super) fn serve(control: Socket, args: &ServerArgs, tell: &mut dyn FnMut(Record)) {
+/// Serves it, and tells of each test and of the end. Data may come by the `hatch`, too.
+pub(super) fn serve(
+    control: Socket,
+    args: &ServerArgs,
+    hatch: Option<Socket>,
+    tell: &mut dyn FnMut(Record),
+) {
     let cpu_method = args.cpu_method.unwrap_or(CpuMethod::ProcStat);
     let peer = door::peer_of(&control);
     let policy = args.policy();
@@ -37,11 +42,6 @@ pub(super) fn serve(control: Socket, args: &ServerArgs, tell: &mut dyn FnMut(Rec
         peer,
         policy,
     };
-    let local = control
-        .local_addr()
-        .ok()
-        .and_then(|address| address.as_socket())
-        .map(|address| address.ip());
     // Shared rather than duplicated: preloaded stacks do not know a duplicate.
     let control = Rc::new(control);
     let mut link = ControlLink::new(Rc::clone(&control));
@@ -58,7 +58,7 @@ pub(super) fn serve(control: Socket, args: &ServerArgs, tell: &mut dyn FnMut(Rec
     let phrase = args.passphrase.clone();
     let demanded = entered == Entered::Plainly && args.require() == Require::Passphrase;
     let files = args.operations.files.clone();
-    let mut host = EngineHost::new(Rc::clone(&control), local, cpu_method, (files, tell));
+    let mut host = EngineHost::new(Rc::clone(&control), hatch, cpu_method, (files, tell));
     let mut link = Witness {
         inner: link,
         // Unless the connection says otherwise, it was us who had enough.

@@ -12,6 +12,12 @@ pub(super) fn counted(result: libc::ssize_t) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
+/// Whether connect(2) found a socket that is connected already (`EISCONN`).
+#[must_use]
+pub fn is_connected(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EISCONN)
+}
+
 /// `EMSGSIZE`: a datagram longer than the transport can carry.
 pub const MESSAGE_TOO_LONG: i32 = libc::EMSGSIZE;
 
@@ -191,6 +197,38 @@ pub fn peek(fd: BorrowedFd<'_>) -> io::Result<usize> {
     })
 }
 
+/// recv(2) without waiting and without taking anything: 0 at the end.
+///
+/// # Errors
+/// Whatever recv(2) reports.
+pub fn peek_at(fd: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the pointer and length describe `buf`, which nothing else can see during the call.
+    counted(unsafe {
+        libc::recv(
+            fd.as_raw_fd(),
+            buf.as_mut_ptr().cast(),
+            buf.len(),
+            libc::MSG_PEEK | libc::MSG_DONTWAIT,
+        )
+    })
+}
+
+/// recv(2) without waiting.
+///
+/// # Errors
+/// Whatever recv(2) reports.
+pub fn recv_now(fd: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the pointer and length describe `buf`, which nothing else can see during the call.
+    counted(unsafe {
+        libc::recv(
+            fd.as_raw_fd(),
+            buf.as_mut_ptr().cast(),
+            buf.len(),
+            libc::MSG_DONTWAIT,
+        )
+    })
+}
+
 /// sendto(2), never raising `SIGPIPE`.
 ///
 /// # Errors
@@ -270,6 +308,19 @@ impl Source {
             }
             _ => None,
         }
+    }
+
+    /// Address, port and scope; `None` for an address that is not one of IP.
+    #[must_use]
+    pub fn address(&self) -> Option<std::net::SocketAddr> {
+        let mut address = std::net::SocketAddr::new(self.ip()?, self.port());
+        if let std::net::SocketAddr::V6(v6) = &mut address {
+            // SAFETY: the storage is larger than a sockaddr_in6, aligned for any address,
+            // and plain data.
+            let own = unsafe { &*(&raw const self.storage).cast::<libc::sockaddr_in6>() };
+            v6.set_scope_id(own.sin6_scope_id);
+        }
+        Some(address)
     }
 
     /// Gives an address of IPv6 a flow label ([`crate::flow_label::flow_info`]); any other

@@ -15,6 +15,7 @@ pub mod landlock;
 pub mod link;
 pub mod net;
 pub mod parts;
+pub mod pass;
 pub mod privileges;
 pub mod process;
 pub mod qdisc;

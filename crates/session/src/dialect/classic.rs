@@ -223,6 +223,7 @@ impl Said {
             many: None,
             sources: Sources::default(),
             most_bits: None,
+            token: None,
         }
     }
 

@@ -8,14 +8,14 @@ use netperf_model::{
     Address, CpuPlan, CpuUsage, Duplex, EndPlan, EndResult, Ending, Flow, IoPlan, PacePlan,
     PlacePlan, Routing, ServerJob, SocketPlan, Sources, TransportId,
 };
-use netperf_wire::messages::{Extension, OmniRequest, OmniResponse, OmniResults};
+use netperf_wire::messages::{Extension, ItemKind, OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{
     Frame, Header, Message, OmniFlags, RemoteErrno, RequestKind, Stage, words_to_ip,
 };
 
 use super::{Ready, from_wire, to_wire};
 use crate::appendix::Appendices;
-use crate::{errno, extension, paths, quality, rate, series, stamps};
+use crate::{errno, extension, one_port, paths, quality, rate, series, stamps};
 
 /// What a request asks for, and what one of our own clients asks for beyond OMNI.
 pub(super) fn job(
@@ -49,6 +49,8 @@ pub(super) fn job(
     }
     end.sequence = quality::asked(&asked).map_err(|_| errno::INVALID)?;
     end.duplex = both_ways;
+    end.flow_counts = asked.value(ItemKind::FlowCounts).is_some();
+    end.one_port = one_port::asked(&asked).map_err(|_| errno::INVALID)?;
     Ok(ServerJob {
         transport,
         family,
@@ -69,6 +71,7 @@ pub(super) fn job(
         many: extension::flows(&asked).map_err(|_| errno::INVALID)?,
         sources: Sources::default(),
         most_bits: None,
+        token: None,
     })
 }
 
@@ -130,10 +133,12 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         io: IoPlan::default(),
         series: None,
         stamps: None,
+        flow_counts: false,
         rate: None,
         auto_io: false,
         sequence: false,
         duplex: false,
+        one_port: false,
     })
 }
 
@@ -235,6 +240,9 @@ pub(super) fn response(request: &OmniRequest, ready: &Ready) -> Frame {
     extension::tell_ports(&ready.ports, &mut told);
     if ready.as_asked {
         paths::confirm(&mut told);
+    }
+    if let Some(token) = &ready.token {
+        one_port::tell(&mut told, token);
     }
     if let Some(facts) = &ready.host {
         extension::tell(facts, message, &mut told, &mut frame);

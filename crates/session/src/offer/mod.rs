@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use netperf_model::{
     Address, CpuMethod, CpuShares, CpuUsage, EndResult, EndSetup, Family, HostFacts, Limit, Suite,
-    Tally, TestPlan,
+    Tally, TestPlan, Token,
 };
 use netperf_wire::messages::{Extension, HeaderOnly};
 use netperf_wire::{Frame, Header, Message, RequestKind, Stage, WireFamily};
@@ -96,6 +96,8 @@ pub struct Agreement {
     pub address: Option<Address>,
     /// The ports of its data sockets, where each flow has one of its own.
     pub ports: Vec<u16>,
+    /// What data has to begin with, where it goes to the port of the control connection.
+    pub token: Option<Token>,
     /// Whether it measures its CPU.
     pub measures_cpu: bool,
     /// The facts of its host; `None` from a stock netserver, or when nobody asked.

@@ -17,7 +17,7 @@ use super::{
     Agreement, LocalEnd, header, or_minus_one, seconds, signed, unusual_method, wire_family,
 };
 use crate::error::SessionError;
-use crate::{extension, paths, quality, rate, series, stamps};
+use crate::{extension, one_port, paths, quality, rate, series, stamps};
 
 /// The request for one iteration.
 pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
@@ -101,6 +101,7 @@ fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) {
     }
     rate::ask(&mut asked, &plan.remote);
     quality::ask(&mut asked, &plan.remote);
+    one_port::ask(&mut asked, &plan.remote);
     if asked != Extension::default() {
         asked.encode_over(Stage::Request, request);
     }
@@ -194,6 +195,7 @@ pub(super) fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, Ses
         data_port,
         address,
         ports: extension::ports(frame),
+        token: one_port::told(frame).filter(|_| plan.remote.one_port),
         measures_cpu: response.flags.contains(OmniFlags::MEASURE_CPU),
         host: extension::told(&response, frame).map(Box::new),
     })
@@ -215,6 +217,9 @@ fn data_socket(
         return Err(SessionError::Unsupported(plan.transport));
     }
     if !plan.remote.features().is_empty() && !paths::confirmed(&told) {
+        return Err(SessionError::NotConfirmed);
+    }
+    if plan.remote.one_port && one_port::told(frame).is_none() {
         return Err(SessionError::NotConfirmed);
     }
     let address = extension::socket_address(&told);
@@ -269,6 +274,7 @@ pub(super) fn results(
         retransmissions: u32::try_from(results.transport_retrans).ok(),
         congestion: congestion.filter(|name| congestion_is_set && !name.is_empty()),
         crew: extension::crew(frame),
+        flows: None,
         io,
         series: None,
         stamps: None,

@@ -140,6 +140,7 @@ pub(super) fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, Ses
         data_port: port.into(),
         address: None,
         ports: Vec::new(),
+        token: None,
         measures_cpu: measures_cpu(plan, told.measure_cpu),
         host: None,
     })

@@ -210,6 +210,7 @@ pub(super) fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, Ses
         data_port: 0,
         address: Some(Address::Unix(PathBuf::from(path.as_ref()))),
         ports: Vec::new(),
+        token: None,
         measures_cpu: measures_cpu(plan, told.measure_cpu),
         host: None,
     })

@@ -110,6 +110,7 @@ pub(crate) fn ready() -> Ready {
         data_port: 4242,
         address: None,
         ports: Vec::new(),
+        token: None,
         as_asked: false,
         cpu_rate: 100.0,
         host: None,

@@ -53,7 +53,8 @@ fn try_out(feature: Feature) -> io::Result<()> {
         | Feature::Splice
         | Feature::Pacing
         | Feature::Sequence
-        | Feature::Duplex => Ok(()),
+        | Feature::Duplex
+        | Feature::OnePort => Ok(()),
         Feature::Timestamps => stamps::enable(any_socket(Udp)?.as_fd(), stamps::By::Kernel),
         Feature::DeviceStamps => stamps::enable(any_socket(Udp)?.as_fd(), stamps::By::Device),
         Feature::Uring => Uring::new(1, None).map(drop),

@@ -97,6 +97,8 @@ pub enum ItemKind {
     /// Response: the ports of the data sockets of many flows, in order, two bytes for the
     /// first of some that follow each other and two for their number.
     Ports,
+    /// Request: what netserver counts on each flow is wanted as an appendix.
+    FlowCounts,
     /// Answer to a greeting: what else netserver and its host can do.
     Features,
     /// Request: how netserver is to move its bytes, six bytes.
@@ -133,6 +135,10 @@ pub enum ItemKind {
     Quality,
     /// Request: the data socket carries bulk data both ways at once; no bytes.
     Duplex,
+    /// Request: data comes in by the port of the control connection; one byte, in which way.
+    OnePort,
+    /// Response: what that data begins with, sixteen bytes.
+    Token,
     /// Response: the kinds of the request that are kept for a coordinator, which this
     /// netserver does not serve; one byte each.
     NotOffered,
@@ -140,7 +146,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 46] = [
+    pub const ALL: [Self; 49] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -169,6 +175,7 @@ impl ItemKind {
         Self::Cpus,
         Self::Placement,
         Self::Ports,
+        Self::FlowCounts,
         Self::Features,
         Self::DataPath,
         Self::SocketOptions,
@@ -186,6 +193,8 @@ impl ItemKind {
         Self::Sequence,
         Self::Quality,
         Self::Duplex,
+        Self::OnePort,
+        Self::Token,
         Self::NotOffered,
     ];
 
@@ -221,6 +230,7 @@ impl ItemKind {
             Self::Cpus => 0x73,
             Self::Placement => 0x74,
             Self::Ports => 0x75,
+            Self::FlowCounts => 0x76,
             Self::Features => 0x51,
             Self::DataPath => 0x60,
             Self::SocketOptions => 0x61,
@@ -234,6 +244,8 @@ impl ItemKind {
             Self::Paced => 0x81,
             Self::Secure => 0xa0,
             Self::Refusal => 0xa1,
+            Self::OnePort => 0xa2,
+            Self::Token => 0xa3,
             Self::Timestamps => 0x93,
             Self::Sequence => 0x84,
             Self::Quality => 0x85,
@@ -254,13 +266,15 @@ impl ItemKind {
             | Self::Interface
             | Self::Transport
             | Self::Placement
+            | Self::Token
             | Self::NotOffered => 16,
             Self::Timestamps
             | Self::CpuMethod
             | Self::AccessPoint
             | Self::Secure
+            | Self::OnePort
             | Self::Sequence => 1,
-            Self::FieldsSet | Self::AsAsked | Self::Duplex => 0,
+            Self::FieldsSet | Self::AsAsked | Self::Duplex | Self::FlowCounts => 0,
             Self::Release => 64,
             Self::Version => 72,
             Self::PciIds => 8,

@@ -6,7 +6,7 @@ use std::io;
 
 use netperf_os::events::Watch;
 
-use super::{Dialled, Doing, Far, Slot, asked};
+use super::{Connected, Dialled, Doing, Far, Slot, asked};
 use crate::flows::calendar::{AGAIN, Calendar};
 use crate::flows::flow::Flow;
 use crate::flows::loops::{By, Moves};
@@ -33,7 +33,7 @@ pub(in crate::flows) fn dial_at_times<E: Moves, P: Poller, R: Keeps>(
     by: &mut By<'_, P>,
     mut exchange: Exchange<'_>,
     mut dial: impl FnMut(usize) -> io::Result<Dialled<E>>,
-    again: fn(&io::Error) -> bool,
+    connected: Connected<'_>,
     (opening, desk): (&mut Opening<'_>, &mut Desk<'_, R>),
 ) -> io::Result<Ended> {
     opening.calendar.begin();
@@ -54,7 +54,7 @@ pub(in crate::flows) fn dial_at_times<E: Moves, P: Poller, R: Keeps>(
             let Some(flow) = flows.get_mut(token) else {
                 continue;
             };
-            match asked(flow, &mut exchange, again, desk)? {
+            match asked(flow, &mut exchange, connected, desk)? {
                 Far::Waits => continue,
                 Far::Done => {
                     let calendar = &mut *opening.calendar;

@@ -74,7 +74,7 @@ fn asks<P: Poller>(
             send: send.as_mut(),
             recv: recv.as_mut(),
         };
-        dial(&mut flows, by, exchange, once, |_| false, &mut desk)
+        dial(&mut flows, by, exchange, once, (|_| false, None), &mut desk)
     });
     desk.report(ended.unwrap(), &mut flows)
 }

@@ -274,6 +274,7 @@ fn once(run: &Run, begun: Begun) -> Result<Iteration, Failure> {
     bell::catch_signals()
         .map_err(|error| Failure::stderr(1, &format!("netperf: cannot catch signals: {error}")))?;
     let local = control.as_ref().and_then(|control| control.local);
+    let control_peer = control.as_ref().and_then(|control| control.peer);
     let mut test = Test {
         run,
         hosts,
@@ -281,6 +282,7 @@ fn once(run: &Run, begun: Begun) -> Result<Iteration, Failure> {
         beside: Vec::new(),
         served: many::Served::Together,
         control_local: local.map(|local| local.ip()),
+        control_peer,
         trace: Trace(None),
         begun,
         done: &mut Done::default(),

@@ -1,0 +1,219 @@
+//! Handing open sockets to another process over a socket of the Unix domain (unix(7),
+//! `SCM_RIGHTS`).
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use super::io::counted;
+
+/// Two sockets that are joined and keep messages apart (`SOCK_SEQPACKET`), closed on exec.
+///
+/// # Errors
+/// `EMFILE` or `ENFILE` when there are too many open files.
+pub fn pair() -> io::Result<(socket2::Socket, socket2::Socket)> {
+    socket2::Socket::pair(socket2::Domain::UNIX, socket2::Type::SEQPACKET, None)
+}
+
+/// The size of one descriptor among control data.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the size of an int is a few bytes"
+)]
+const ONE: libc::c_uint = size_of::<libc::c_int>() as libc::c_uint;
+
+/// Room for one descriptor among control data, aligned as the kernel wants it.
+#[repr(align(8))]
+struct ControlData([u8; 64]);
+
+/// A message for one buffer and this control data.
+fn message(part: &mut libc::iovec, control: &mut ControlData, room: usize) -> libc::msghdr {
+    // SAFETY: msghdr is plain data for which all zeros is valid.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = part;
+    message.msg_iovlen = 1;
+    if room > 0 {
+        message.msg_control = control.0.as_mut_ptr().cast();
+        message.msg_controllen = room;
+    }
+    message
+}
+
+/// Sends a message, and with it a descriptor, which the other end then has as well. Does not
+/// wait.
+///
+/// # Errors
+/// `EAGAIN` while the other end has too much to read, `ETOOMANYREFS` where too many
+/// descriptors are on their way, or whatever else sendmsg(2) reports.
+pub fn send(to: BorrowedFd<'_>, bytes: &[u8], with: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    let mut control = ControlData([0; 64]);
+    // sendmsg only reads what this points to.
+    let mut part = libc::iovec {
+        iov_base: bytes.as_ptr().cast_mut().cast(),
+        iov_len: bytes.len(),
+    };
+    // SAFETY: CMSG_SPACE only computes.
+    let room = unsafe { libc::CMSG_SPACE(ONE) } as usize;
+    let message = message(&mut part, &mut control, with.map_or(0, |_| room));
+    if let Some(with) = with {
+        // SAFETY: the control data has room for a header, and is zeros.
+        let header = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
+        // SAFETY: CMSG_LEN only computes.
+        let length = unsafe { libc::CMSG_LEN(ONE) };
+        // SAFETY: the header lies inside the control data, which has room for it.
+        let header = unsafe { &mut *header };
+        header.cmsg_level = libc::SOL_SOCKET;
+        header.cmsg_type = libc::SCM_RIGHTS;
+        header.cmsg_len = length as usize;
+        // SAFETY: as above.
+        let data = unsafe { libc::CMSG_DATA(header) };
+        // SAFETY: there is room for one descriptor behind the header.
+        unsafe {
+            data.cast::<libc::c_int>().write_unaligned(with.as_raw_fd());
+        }
+    }
+    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+    // SAFETY: every pointer in `message` describes memory that outlives the call.
+    counted(unsafe { libc::sendmsg(to.as_raw_fd(), &raw const message, flags) }).map(drop)
+}
+
+/// Whether a call waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// As the socket is set.
+    AsSet,
+    /// It does not.
+    Never,
+}
+
+/// Receives a message, and the descriptor that came with it, closed on exec; 0 bytes at the
+/// end. A message with more than one has none: nobody here sends such.
+///
+/// # Errors
+/// Whatever recvmsg(2) reports.
+pub fn receive(
+    from: BorrowedFd<'_>,
+    buf: &mut [u8],
+    wait: Wait,
+) -> io::Result<(usize, Option<OwnedFd>)> {
+    let mut control = ControlData([0; 64]);
+    let mut part = libc::iovec {
+        iov_base: buf.as_mut_ptr().cast(),
+        iov_len: buf.len(),
+    };
+    // SAFETY: CMSG_SPACE only computes.
+    let room = unsafe { libc::CMSG_SPACE(ONE) } as usize;
+    let mut message = message(&mut part, &mut control, room);
+    let flags = match wait {
+        Wait::AsSet => libc::MSG_CMSG_CLOEXEC,
+        Wait::Never => libc::MSG_CMSG_CLOEXEC | libc::MSG_DONTWAIT,
+    };
+    // SAFETY: every pointer in `message` describes memory that outlives the call.
+    let count = counted(unsafe { libc::recvmsg(from.as_raw_fd(), &raw mut message, flags) })?;
+    Ok((count, descriptor(&message)))
+}
+
+/// The descriptor among the control data of a received message. There is room for one
+/// alone, or, by the alignment of control data, for two.
+fn descriptor(message: &libc::msghdr) -> Option<OwnedFd> {
+    // SAFETY: recvmsg filled in the control data and its length.
+    let first = unsafe { libc::CMSG_FIRSTHDR(message) };
+    // SAFETY: a header that is not null lies inside the control data.
+    let header = unsafe { first.as_ref() }?;
+    if (header.cmsg_level, header.cmsg_type) != (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
+        return None;
+    }
+    // SAFETY: CMSG_LEN only computes.
+    let one = unsafe { libc::CMSG_LEN(ONE) } as usize;
+    if header.cmsg_len < one {
+        return None;
+    }
+    // SAFETY: the data follows the header.
+    let data = unsafe { libc::CMSG_DATA(header) }.cast::<libc::c_int>();
+    let count = header.cmsg_len.saturating_sub(one) / size_of::<libc::c_int>() + 1;
+    let mut taken = Vec::new();
+    for index in 0..count {
+        // SAFETY: the kernel wrote this many descriptors behind the header.
+        let place = unsafe { data.add(index) };
+        // SAFETY: as above, wherever it lies.
+        let fd = unsafe { place.read_unaligned() };
+        // SAFETY: the kernel just handed this descriptor out and nothing else owns it.
+        taken.push(unsafe { OwnedFd::from_raw_fd(fd) });
+    }
+    // What is not returned is closed.
+    taken.pop().filter(|_| taken.is_empty())
+}
+
+/// Lets a descriptor stay open across exec(2), for a process that is about to be started.
+///
+/// # Errors
+/// Whatever fcntl(2) reports.
+pub fn keep_on_exec(fd: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: F_SETFD takes a number.
+    if unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, 0) } == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// A descriptor that whoever started this process left open for it, closed on exec from now
+/// on. `None` where it is not open, is a standard stream, or was taken before.
+#[must_use]
+pub fn take_inherited(number: i32) -> Option<OwnedFd> {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    if number <= libc::STDERR_FILENO || TAKEN.swap(true, Ordering::Relaxed) {
+        return None;
+    }
+    // SAFETY: F_SETFD takes a number; a descriptor that is not open fails.
+    let open = unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } == 0;
+    // SAFETY: it is open, was before this program began, as whoever started it says, and the
+    // flag above makes this its only owner.
+    open.then(|| unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn a_socket_goes_through_with_its_message() {
+        let (near, far) = pair().unwrap();
+        let (mut kept, given) = UnixStream::pair().unwrap();
+        send(near.as_fd(), b"here", Some(given.as_fd())).unwrap();
+        send(near.as_fd(), b"none", None).unwrap();
+        drop(given);
+        let mut buf = [0; 8];
+        let (count, passed) = receive(far.as_fd(), &mut buf, Wait::AsSet).unwrap();
+        assert_eq!(&buf[..count], b"here");
+        kept.write_all(b"x").unwrap();
+        let mut got = [0; 1];
+        let mut passed = UnixStream::from(passed.unwrap());
+        passed.read_exact(&mut got).unwrap();
+        let (count, passed) = receive(far.as_fd(), &mut buf, Wait::AsSet).unwrap();
+        assert_eq!(
+            (&buf[..count], passed.is_none()),
+            (b"none".as_slice(), true)
+        );
+        let nothing = receive(far.as_fd(), &mut buf, Wait::Never).unwrap_err();
+        assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
+        drop(near);
+        let (count, passed) = receive(far.as_fd(), &mut buf, Wait::AsSet).unwrap();
+        assert_eq!((count, passed.is_none()), (0, true));
+    }
+
+    #[test]
+    fn what_does_not_fit_any_more_does_not_block() {
+        let (near, _far) = pair().unwrap();
+        let full = (0..100_000).find_map(|_| send(near.as_fd(), &[0; 512], None).err());
+        assert_eq!(full.unwrap().kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn what_is_not_open_and_standard_streams_are_not_taken() {
+        assert!(take_inherited(0).is_none());
+        assert!(take_inherited(1_000_000).is_none());
+    }
+}

@@ -1,0 +1,159 @@
+//! A client behind a router that translates addresses and lets one port through.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use crate::net::Namespace;
+use crate::require::require;
+use crate::{Place, eventually};
+
+/// Three machines in a row: a client, a router and a server.
+///
+/// The router hides the client's network behind its own address, passes on what goes to one
+/// port and what comes back, and drops all else, whichever side it comes from.
+#[derive(Debug)]
+pub struct BehindNat {
+    client: Namespace,
+    router: Namespace,
+    server: Namespace,
+}
+
+impl BehindNat {
+    /// The server's addresses, of either family.
+    pub const SERVER: [&str; 2] = ["203.0.113.2", "2001:db8:2::2"];
+    const ROUTER: [&str; 2] = ["203.0.113.1", "2001:db8:2::1"];
+    const INSIDE: [&str; 2] = ["192.168.7.1", "fd00:7::1"];
+    const CLIENT: [&str; 2] = ["192.168.7.2", "fd00:7::2"];
+
+    /// Makes them, joined. `None`, after saying so, where nothing here can translate.
+    pub fn new() -> Option<Self> {
+        let tool = Command::new("nft").arg("-v").output().is_ok();
+        if !require(tool, "nft", "install nftables") {
+            return None;
+        }
+        crate::net::sweep();
+        let all = Self {
+            client: Namespace::new(),
+            router: Namespace::new(),
+            server: Namespace::new(),
+        };
+        for (host, cable, far) in [
+            (&all.client, "inside", Self::CLIENT),
+            (&all.server, "outside", Self::SERVER),
+        ] {
+            let near = if cable == "inside" {
+                Self::INSIDE
+            } else {
+                Self::ROUTER
+            };
+            let name = host.name();
+            let ends = [
+                "link", "add", cable, "type", "veth", "peer", "name", "cable", "netns", name,
+            ];
+            all.router.ip(&ends);
+            all.router.address(cable, near);
+            host.address("cable", far);
+        }
+        for (family, way) in [("-4", Self::INSIDE[0]), ("-6", Self::INSIDE[1])] {
+            let route = [family, "route", "add", "default", "via", way];
+            all.client.ip(&route);
+        }
+        for setting in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
+            all.router.set(setting);
+        }
+        assert!(
+            all.client.is_up("cable") && all.server.is_up("cable"),
+            "the veth pairs did not come up"
+        );
+        Some(all)
+    }
+
+    /// Translates, and lets nothing through but this port.
+    pub fn only(&self, port: u16) {
+        let rules = format!(
+            "table inet only {{
+                chain forward {{
+                    type filter hook forward priority filter; policy drop;
+                    ct state established,related accept
+                    iifname inside meta l4proto {{ tcp, udp }} th dport {port} accept
+                    icmpv6 type {{ packet-too-big }} accept
+                    counter comment \"dropped\"
+                }}
+                chain out {{
+                    type nat hook postrouting priority srcnat;
+                    oifname outside masquerade random
+                }}
+            }}"
+        );
+        let mut nft = self
+            .router()
+            .command("nft".as_ref())
+            .args(["-f", "-"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("nft");
+        let mut input = nft.stdin.take().expect("piped");
+        input.write_all(rules.as_bytes()).expect("nft reads");
+        drop(input);
+        assert!(nft.wait().expect("nft").success(), "{rules}");
+    }
+
+    /// Packets that the router let through to nobody.
+    pub fn dropped(&self) -> u64 {
+        let listed = self
+            .router()
+            .command("nft".as_ref())
+            .args(["list", "chain", "inet", "only", "forward"])
+            .output()
+            .expect("nft");
+        let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let count = listed.split("counter packets ").nth(1);
+        let count = count.and_then(|rest| rest.split(' ').next()?.parse().ok());
+        count.unwrap_or_else(|| panic!("a counter: {listed}"))
+    }
+
+    /// Where clients run that have to be translated.
+    pub fn client(&self) -> Place {
+        self.client.place()
+    }
+
+    /// Between both; what is sent from here is not translated.
+    pub fn router(&self) -> Place {
+        self.router.place()
+    }
+
+    /// Where servers run.
+    pub fn server(&self) -> Place {
+        self.server.place()
+    }
+}
+
+impl Namespace {
+    fn address(&self, interface: &str, [v4, v6]: [&str; 2]) {
+        self.ip(&["addr", "add", &format!("{v4}/24"), "dev", interface]);
+        // `nodad`: an address on probation could not be bound yet.
+        self.ip(&[
+            "addr",
+            "add",
+            &format!("{v6}/64"),
+            "dev",
+            interface,
+            "nodad",
+        ]);
+        self.ip(&["link", "set", interface, "up"]);
+    }
+
+    /// Switches something of the network on, by its path below `/proc/sys/net`.
+    fn set(&self, setting: &str) {
+        let line = format!("echo 1 > /proc/sys/net/{setting}");
+        let mut shell = self.place().command("sh".as_ref());
+        let done = shell.args(["-c", &line]).status().expect("sh");
+        assert!(done.success(), "{line}");
+    }
+
+    fn is_up(&self, interface: &str) -> bool {
+        eventually(std::time::Duration::from_secs(5), || {
+            self.ip(&["link", "show", interface]).contains("state UP")
+        })
+    }
+}

@@ -1,0 +1,383 @@
+//! How sockets for datagrams find each other through one port.
+//!
+//! netperf knocks, again and again, until it is answered. netserver's answer comes from a
+//! socket of its own that is connected to where the knock came from: the kernel prefers it
+//! to the one that the listener has, so that data go straight there. It answers until it
+//! gets something else than a knock. Where netserver sends first, netperf says so, again
+//! and again, until something comes.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use netperf_model::{ServerJob, Token};
+use netperf_os::pass::Wait;
+use netperf_os::wait::{Deadline, all_ready};
+use netperf_os::{SockAddr, Socket, io as calls};
+
+use super::{Heard, Kind, Knock, PREAMBLE, Preamble, Word, hear};
+
+/// How long either end may take to find the other, and netserver to hear of the next flow.
+const WITHIN: Duration = Duration::from_secs(15);
+/// How soon a knock is repeated, at first and at last.
+const REPEAT: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
+/// How often an end looks whether the other one is still there.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Time that passes.
+#[derive(Clone, Copy, Debug)]
+struct Since(Deadline);
+
+impl Since {
+    /// Longer than anything here lasts.
+    const LONG: Duration = Duration::from_secs(1 << 20);
+
+    fn now() -> Self {
+        Self(Deadline::after(Self::LONG))
+    }
+
+    fn elapsed(self) -> Duration {
+        Self::LONG.saturating_sub(self.0.left())
+    }
+}
+
+/// Asked every now and then: whether to give up.
+pub type Over<'a> = &'a mut dyn FnMut() -> bool;
+
+fn check(since: Since, over: Over<'_>) -> io::Result<()> {
+    if over() {
+        return Err(io::ErrorKind::ConnectionAborted.into());
+    }
+    if since.elapsed() >= WITHIN {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    Ok(())
+}
+
+/// The preamble that waits at a socket, if what waits is one of this test; the rest stays
+/// where it is.
+fn waiting(socket: BorrowedFd<'_>, token: &Token) -> io::Result<Option<Preamble>> {
+    let mut bytes = [0; PREAMBLE + 1];
+    let count = calls::peek_at(socket, &mut bytes)?;
+    let read = bytes.get(..count).and_then(Preamble::read);
+    Ok(read.filter(|read| read.token == *token))
+}
+
+/// Takes what waits.
+fn take(socket: BorrowedFd<'_>) {
+    // It was there a moment ago; if it is gone, so much the better.
+    let _gone = calls::recv_now(socket, &mut [0; 1]);
+}
+
+/// Whether an error is none of what is done here: nothing there, or word of a socket that
+/// is not there yet.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted | io::ErrorKind::ConnectionRefused
+    )
+}
+
+/// netperf's side of one socket.
+struct Knocking<'a> {
+    socket: &'a Socket,
+    /// Since when each knock has been out.
+    out: Vec<Since>,
+    /// The round trip, once one is known.
+    round_trip: Option<Duration>,
+    answers: usize,
+}
+
+impl Knocking<'_> {
+    fn knock(&mut self, to: &SockAddr, token: &Token) -> io::Result<()> {
+        let preamble = Preamble {
+            kind: Kind::Knock,
+            token: *token,
+            number: self.out.len() as u64,
+        };
+        self.out.push(Since::now());
+        send(self.socket, to, &preamble)
+    }
+
+    fn hear(&mut self, token: &Token) -> io::Result<()> {
+        match waiting(self.socket.as_fd(), token) {
+            Ok(Some(read)) if read.kind == Kind::Answer => {
+                let number = usize::try_from(read.number).unwrap_or(usize::MAX);
+                if let Some(out) = self.out.get(number) {
+                    self.answers += 1;
+                    self.round_trip.get_or_insert(out.elapsed());
+                }
+            }
+            // A stranger's.
+            Ok(_) => {}
+            Err(error) if is_passing(&error) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        take(self.socket.as_fd());
+        Ok(())
+    }
+
+    /// How long until the next knock.
+    fn patience(&self) -> Duration {
+        let knocks = u32::try_from(self.out.len()).unwrap_or(u32::MAX);
+        let repeat = REPEAT.0.saturating_mul(knocks).min(REPEAT.1);
+        let last = self.out.last().map_or(repeat, |last| last.elapsed());
+        repeat.saturating_sub(last)
+    }
+
+    /// Whether nothing more of this is to come: answers to knocks that were repeated would
+    /// be taken for data.
+    fn is_done(&self) -> bool {
+        let Some(round_trip) = self.round_trip else {
+            return false;
+        };
+        let last = self
+            .out
+            .last()
+            .map_or(Duration::ZERO, |last| last.elapsed());
+        self.answers >= self.out.len() || last > round_trip * 2 + LOOK
+    }
+}
+
+fn send(socket: &Socket, to: &SockAddr, preamble: &Preamble) -> io::Result<()> {
+    match calls::send_to(socket.as_fd(), &preamble.bytes(), to) {
+        Ok(_) => Ok(()),
+        // It will be repeated.
+        Err(error) if is_passing(&error) || calls::is_queue_full(&error) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// netperf's side: has netserver make a socket for each of ours, which send to `to`.
+///
+/// # Errors
+/// `TimedOut` when nobody answers, `ConnectionAborted` when it is `over` before.
+pub fn knock(sockets: &[Socket], to: &SockAddr, token: &Token, over: Over<'_>) -> io::Result<()> {
+    let new = |socket| Knocking {
+        socket,
+        out: Vec::new(),
+        round_trip: None,
+        answers: 0,
+    };
+    let mut all: Vec<Knocking<'_>> = sockets.iter().map(new).collect();
+    let since = Since::now();
+    loop {
+        let mut left: Vec<&mut Knocking<'_>> =
+            all.iter_mut().filter(|one| !one.is_done()).collect();
+        if left.is_empty() {
+            return Ok(());
+        }
+        for one in &mut left {
+            if one.round_trip.is_none() && one.patience().is_zero() {
+                one.knock(to, token)?;
+            }
+        }
+        let next = left.iter().map(|one| one.patience()).min();
+        let next = next.unwrap_or(LOOK).clamp(Duration::from_millis(1), LOOK);
+        let fds: Vec<BorrowedFd<'_>> = left.iter().map(|one| one.socket.as_fd()).collect();
+        let ready = all_ready(&fds, next)?;
+        for (one, _) in left.into_iter().zip(ready).filter(|(_, ready)| *ready) {
+            one.hear(token)?;
+        }
+        check(since, over)?;
+    }
+}
+
+/// netperf's side where netserver sends: tells it to until something has come, which stays
+/// where it is.
+///
+/// # Errors
+/// As [`knock`].
+pub fn await_first(
+    socket: &Socket,
+    to: &SockAddr,
+    token: &Token,
+    over: Over<'_>,
+) -> io::Result<()> {
+    let go = Preamble {
+        kind: Kind::Go,
+        token: *token,
+        number: 0,
+    };
+    let since = Since::now();
+    loop {
+        send(socket, to, &go)?;
+        let again = Since::now();
+        while again.elapsed() < REPEAT.0 {
+            let ready = all_ready(&[socket.as_fd()], REPEAT.0)?;
+            if ready.first() != Some(&true) {
+                continue;
+            }
+            match waiting(socket.as_fd(), token) {
+                // An answer that came late.
+                Ok(Some(_)) => take(socket.as_fd()),
+                Ok(None) => return Ok(()),
+                Err(error) if is_passing(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        check(since, over)?;
+    }
+}
+
+/// What netserver has when both ends have found each other.
+#[derive(Debug)]
+pub struct Found {
+    /// Connected to netperf's sockets; one at least.
+    pub sockets: Vec<Socket>,
+    /// Where the first of those is, as it is seen from here.
+    pub peer: SocketAddr,
+}
+
+/// netserver's side under way.
+struct Meeting<'a> {
+    hatch: &'a Socket,
+    token: Token,
+    /// Opened already.
+    spare: Vec<Socket>,
+    sockets: Vec<Socket>,
+    places: HashMap<SocketAddr, usize>,
+    first: Option<SocketAddr>,
+}
+
+/// netserver's side: as many sockets as there are flows, each connected to where a knock
+/// with the job's token came from. `open` opens them; all are open, and netperf has begun or
+/// said that it waits, when this is over.
+///
+/// # Errors
+/// `TimedOut` when nobody knocks for long, `ConnectionAborted` when it is `over` before, or
+/// whatever opening, bind(2) and connect(2) report.
+pub fn meet(
+    hatch: &Socket,
+    job: &ServerJob,
+    (first, mut open): (Socket, impl FnMut() -> io::Result<Socket>),
+    over: Over<'_>,
+) -> io::Result<Found> {
+    let flows = job.many.as_ref().map_or(1, |(flows, _)| *flows);
+    let flows = usize::try_from(flows).unwrap_or(usize::MAX);
+    let mut meeting = Meeting {
+        hatch,
+        token: job.token.ok_or(io::ErrorKind::InvalidInput)?,
+        spare: vec![first],
+        sockets: Vec::new(),
+        places: HashMap::new(),
+        first: None,
+    };
+    let mut since = Since::now();
+    loop {
+        let before = meeting.sockets.len();
+        let began = meeting.look()?;
+        while let Some(knock) = meeting.heard()? {
+            let strange = !job.sources.allow(knock.from.ip());
+            let full = meeting.sockets.len() >= flows;
+            if strange || (full && !meeting.places.contains_key(&knock.from)) {
+                continue;
+            }
+            meeting.answer(&knock, &mut open)?;
+        }
+        if let (true, true, Some(peer)) = (began, meeting.sockets.len() == flows, meeting.first) {
+            return Ok(Found {
+                sockets: meeting.sockets,
+                peer,
+            });
+        }
+        if meeting.sockets.len() > before {
+            since = Since::now();
+        }
+        check(since, over)?;
+    }
+}
+
+impl Meeting<'_> {
+    /// Waits for something, and sees whether netperf has begun.
+    fn look(&mut self) -> io::Result<bool> {
+        let mut fds = vec![self.hatch.as_fd()];
+        fds.extend(self.sockets.iter().map(AsFd::as_fd));
+        let ready = all_ready(&fds, LOOK)?;
+        let ready = self.sockets.iter().zip(ready.into_iter().skip(1));
+        let mut began = false;
+        for (socket, _) in ready.filter(|(_, ready)| *ready) {
+            match waiting(socket.as_fd(), &self.token) {
+                Ok(Some(read)) => {
+                    take(socket.as_fd());
+                    match read.kind {
+                        Kind::Knock => answer(socket, &read),
+                        Kind::Go => began = true,
+                        Kind::Answer | Kind::Connection => {}
+                    }
+                }
+                Ok(None) => began = true,
+                Err(error) if is_passing(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(began)
+    }
+
+    /// The next knock that the listener tells of.
+    fn heard(&self) -> io::Result<Option<Knock>> {
+        loop {
+            match hear(self.hatch, Wait::Never) {
+                Ok(Heard::Word(Word::Knock(knock))) if knock.token == self.token => {
+                    return Ok(Some(knock));
+                }
+                // Of a test before.
+                Ok(Heard::Word(_) | Heard::Nonsense) => {}
+                Ok(Heard::End) => return Err(io::ErrorKind::BrokenPipe.into()),
+                Err(error) if is_passing(&error) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn answer(
+        &mut self,
+        knock: &Knock,
+        open: &mut impl FnMut() -> io::Result<Socket>,
+    ) -> io::Result<()> {
+        if !self.places.contains_key(&knock.from) {
+            let socket = match self.spare.pop() {
+                Some(socket) => socket,
+                None => open()?,
+            };
+            socket.bind(&knock.to.into())?;
+            socket.connect(&knock.from.into())?;
+            forget(&socket);
+            self.places.insert(knock.from, self.sockets.len());
+            self.sockets.push(socket);
+            self.first.get_or_insert(knock.from);
+        }
+        let place = self.places.get(&knock.from);
+        if let Some(socket) = place.and_then(|place| self.sockets.get(*place)) {
+            answer(
+                socket,
+                &Preamble {
+                    kind: Kind::Knock,
+                    token: knock.token,
+                    number: knock.number,
+                },
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Answers a knock. Whether it arrives netperf will say.
+fn answer(socket: &Socket, knock: &Preamble) {
+    let answer = Preamble {
+        kind: Kind::Answer,
+        ..*knock
+    };
+    let _repeated = calls::send(socket.as_fd(), &answer.bytes());
+}
+
+/// Throws away what came between bind(2) and connect(2), which may be anybody's: netperf
+/// sends no data before it is answered.
+fn forget(socket: &Socket) {
+    while calls::recv_now(socket.as_fd(), &mut [0; 1]).is_ok() {}
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,425 @@
+//! Data through the port of the control connection (docs/spec/extension.md, One port).
+//!
+//! netserver's listener takes whatever comes to its port. What begins with a preamble is
+//! data, and the session that gave the preamble's token out gets its socket through a
+//! *hatch*: a pair of sockets between the listener and the session. From then on it is a
+//! socket like any other.
+
+mod datagrams;
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use netperf_model::{Family, ServerJob, SocketPlan, Token, TransportId};
+use netperf_os::pass::{self, Wait};
+use netperf_os::{SockAddr, Socket};
+use ring::rand::{SecureRandom, SystemRandom};
+
+pub use datagrams::{Found, Over, await_first, knock, meet};
+
+use crate::meeting::{self, GiveUp};
+use crate::socket;
+
+/// Bytes of a preamble. All four kinds have the same, so that nobody is sent more than he
+/// sent himself.
+pub const PREAMBLE: usize = 32;
+
+/// How every preamble begins. No message of the control protocol does: its first byte is
+/// that of the number of a request, 0 or 255 (or the last one of it, where a peer does not
+/// swap, which no request has as this).
+const MARK: [u8; 7] = [0xb5, 0x6e, 0x70, 0x00, 0xc7, 0x72, 0x73];
+
+/// What a preamble says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The rest of this connection is data.
+    Connection,
+    /// netperf has a socket for datagrams here.
+    Knock,
+    /// netserver has one, too.
+    Answer,
+    /// netperf waits for data.
+    Go,
+}
+
+impl Kind {
+    const ALL: [Self; 4] = [Self::Connection, Self::Knock, Self::Answer, Self::Go];
+
+    const fn byte(self) -> u8 {
+        match self {
+            Self::Connection => 0x55,
+            Self::Knock => 0x66,
+            Self::Answer => 0x77,
+            Self::Go => 0x88,
+        }
+    }
+}
+
+/// What data, or a datagram before it, begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preamble {
+    /// What it says.
+    pub kind: Kind,
+    /// Which test it belongs to.
+    pub token: Token,
+    /// Which knock it is, or answers; 0 otherwise.
+    pub number: u64,
+}
+
+impl Preamble {
+    /// What a connection begins with.
+    #[must_use]
+    pub const fn connection(token: Token) -> Self {
+        Self {
+            kind: Kind::Connection,
+            token,
+            number: 0,
+        }
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(&self) -> [u8; PREAMBLE] {
+        let mut bytes = [0; PREAMBLE];
+        let (kind, number) = ([self.kind.byte()], self.number.to_be_bytes());
+        let fields = MARK.iter().chain(&kind);
+        let fields = fields.chain(self.token.bytes()).chain(&number);
+        bytes
+            .iter_mut()
+            .zip(fields)
+            .for_each(|(to, from)| *to = *from);
+        bytes
+    }
+
+    /// The preamble of these bytes, which are all of it.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let bytes = <&[u8; PREAMBLE]>::try_from(bytes).ok()?;
+        let (mark, rest) = bytes.split_first_chunk::<7>()?;
+        let (kind, rest) = rest.split_first()?;
+        let (token, rest) = rest.split_first_chunk::<{ Token::BYTES }>()?;
+        let number = u64::from_be_bytes(*rest.first_chunk()?);
+        let kind = Kind::ALL.into_iter().find(|one| one.byte() == *kind)?;
+        (*mark == MARK).then_some(Self {
+            kind,
+            token: Token::new(*token),
+            number,
+        })
+    }
+}
+
+/// Whether what a connection begins with may become a preamble. Some bytes there must be.
+#[must_use]
+pub fn begins_preamble(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && bytes.iter().zip(&MARK).all(|(said, mark)| said == mark)
+}
+
+/// A token that nobody can guess.
+///
+/// # Errors
+/// When the system has no random numbers.
+pub fn fresh() -> io::Result<Token> {
+    let mut bytes = [0; Token::BYTES];
+    SystemRandom::new()
+        .fill(&mut bytes)
+        .map_err(|_| io::Error::other("no random numbers"))?;
+    Ok(Token::new(bytes))
+}
+
+/// netperf's side: says over a connection that just stands which test it belongs to. It
+/// is the first that is sent, so there is room for it.
+///
+/// # Errors
+/// When the connection is broken.
+pub fn present(fd: BorrowedFd<'_>, token: &Token) -> io::Result<()> {
+    let bytes = Preamble::connection(*token).bytes();
+    match netperf_os::io::send(fd, &bytes)? {
+        PREAMBLE => Ok(()),
+        _ => Err(io::ErrorKind::WriteZero.into()),
+    }
+}
+
+/// netperf's side: connects, and says which test the connection belongs to. Whoever
+/// connects the socket again, as [`meeting::connect`] does, finds it connected.
+///
+/// # Errors
+/// Whatever connect(2) reports, at once or in the end.
+pub fn enter(
+    socket: &Socket,
+    to: &SockAddr,
+    token: &Token,
+    give_up: GiveUp<'_>,
+) -> io::Result<meeting::Met<()>> {
+    meeting::connect(socket, to, give_up)?
+        .and_then(|()| present(socket.as_fd(), token).map(meeting::Met::Connected))
+}
+
+/// What the listener and a session say to each other through their hatch.
+#[derive(Debug)]
+pub enum Word {
+    /// Session: this token is mine, and no other is.
+    Open(Token),
+    /// Session: no token is mine.
+    Shut,
+    /// Listener: a connection with this token, whose preamble has been read.
+    Connection(Token, OwnedFd),
+    /// Listener: a knock.
+    Knock(Knock),
+}
+
+/// A datagram that asks for a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Knock {
+    /// The test that it belongs to.
+    pub token: Token,
+    /// Which one it is.
+    pub number: u64,
+    /// Where it came from.
+    pub from: SocketAddr,
+    /// Where it came to.
+    pub to: SocketAddr,
+}
+
+/// The longest word, bytes.
+const WORD: usize = 256;
+
+const OPEN: u8 = b'o';
+const SHUT: u8 = b's';
+const CONNECTION: u8 = b'c';
+const KNOCK: u8 = b'k';
+
+/// Hands a connection over whose preamble has been read; does not wait.
+///
+/// # Errors
+/// As [`say`].
+pub fn hand_over(hatch: &Socket, token: &Token, data: BorrowedFd<'_>) -> io::Result<()> {
+    let bytes = [[CONNECTION].as_slice(), token.bytes()].concat();
+    pass::send(hatch.as_fd(), &bytes, Some(data))
+}
+
+/// Says a word; does not wait.
+///
+/// # Errors
+/// `WouldBlock` while the other side has not listened for long, or whatever sendmsg(2)
+/// reports.
+pub fn say(hatch: &Socket, word: &Word) -> io::Result<()> {
+    let bytes = match word {
+        Word::Open(token) => [[OPEN].as_slice(), token.bytes()].concat(),
+        Word::Shut => vec![SHUT],
+        Word::Connection(token, data) => return hand_over(hatch, token, data.as_fd()),
+        Word::Knock(knock) => {
+            let text = format!("{} {} {}", knock.number, knock.from, knock.to);
+            [[KNOCK].as_slice(), knock.token.bytes(), text.as_bytes()].concat()
+        }
+    };
+    pass::send(hatch.as_fd(), &bytes, None)
+}
+
+/// What came of listening at a hatch.
+#[derive(Debug)]
+pub enum Heard {
+    /// A word.
+    Word(Word),
+    /// Something that is none.
+    Nonsense,
+    /// The other side is gone.
+    End,
+}
+
+/// Listens for a word.
+///
+/// # Errors
+/// Whatever recvmsg(2) reports, such as `WouldBlock`.
+pub fn hear(hatch: &Socket, wait: Wait) -> io::Result<Heard> {
+    let mut bytes = [0; WORD];
+    let (count, fd) = pass::receive(hatch.as_fd(), &mut bytes, wait)?;
+    if count == 0 {
+        return Ok(Heard::End);
+    }
+    let bytes = bytes.get(..count).unwrap_or_default();
+    Ok(understood(bytes, fd).map_or(Heard::Nonsense, Heard::Word))
+}
+
+fn understood(bytes: &[u8], fd: Option<OwnedFd>) -> Option<Word> {
+    let (kind, rest) = bytes.split_first()?;
+    if *kind == SHUT {
+        return Some(Word::Shut);
+    }
+    let (token, rest) = rest.split_first_chunk::<{ Token::BYTES }>()?;
+    let token = Token::new(*token);
+    match *kind {
+        OPEN => Some(Word::Open(token)),
+        CONNECTION => Some(Word::Connection(token, fd?)),
+        KNOCK => {
+            let mut words = std::str::from_utf8(rest).ok()?.split(' ');
+            Some(Word::Knock(Knock {
+                token,
+                number: words.next()?.parse().ok()?,
+                from: words.next()?.parse().ok()?,
+                to: words.next()?.parse().ok()?,
+            }))
+        }
+        _ => None,
+    }
+}
+
+/// How connections that come through a hatch are taken: those with this token, which are
+/// then given the options that a listener's would have had before.
+#[derive(Clone, Copy, Debug)]
+pub struct Passed<'a> {
+    token: Token,
+    transport: TransportId,
+    family: Family,
+    options: &'a SocketPlan,
+}
+
+impl<'a> Passed<'a> {
+    /// As a job says; `None` where its connections come to a port of their own.
+    #[must_use]
+    pub fn of(job: &'a ServerJob) -> Option<Self> {
+        Some(Self {
+            token: job.token?,
+            transport: job.transport,
+            family: job.family,
+            options: &job.end.socket,
+        })
+    }
+
+    /// The next connection.
+    ///
+    /// # Errors
+    /// Whatever recvmsg(2) reports; `ConnectionAborted` for a connection that is of no use,
+    /// `BrokenPipe` where the listener is gone.
+    pub(crate) fn take(&self, hatch: &Socket) -> io::Result<(Socket, SockAddr)> {
+        loop {
+            match hear(hatch, Wait::AsSet)? {
+                Heard::Word(Word::Connection(token, fd)) if token == self.token => {
+                    return self.prepared(fd.into());
+                }
+                // Of a test that is over, and closed with that.
+                Heard::Word(_) | Heard::Nonsense => {}
+                Heard::End => return Err(io::ErrorKind::BrokenPipe.into()),
+            }
+        }
+    }
+
+    fn prepared(&self, socket: Socket) -> io::Result<(Socket, SockAddr)> {
+        let aborted = |_| io::Error::from(io::ErrorKind::ConnectionAborted);
+        let from = socket.peer_addr().map_err(aborted)?;
+        socket::equip(&socket, self.transport, self.family, self.options).map_err(aborted)?;
+        Ok((socket, from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    use netperf_model::Sources;
+
+    use super::*;
+    use crate::meeting::Gate;
+
+    fn token(byte: u8) -> Token {
+        Token::new([byte; Token::BYTES])
+    }
+
+    #[test]
+    fn a_preamble_is_read_as_it_was_written_and_by_no_other_length() {
+        for kind in Kind::ALL {
+            let preamble = Preamble {
+                kind,
+                token: token(9),
+                number: 0x0102_0304_0506_0708,
+            };
+            let bytes = preamble.bytes();
+            assert_eq!(Preamble::read(&bytes), Some(preamble));
+            assert_eq!(Preamble::read(&bytes[..PREAMBLE - 1]), None);
+            assert_eq!(Preamble::read(&[bytes.as_slice(), &[0]].concat()), None);
+            for at in 0..MARK.len() {
+                let mut other = bytes;
+                other[at] ^= 0x10;
+                assert_eq!(Preamble::read(&other), None);
+            }
+        }
+    }
+
+    #[test]
+    fn no_control_message_begins_like_a_preamble() {
+        let bytes = Preamble::connection(token(1)).bytes();
+        for length in 1..=PREAMBLE {
+            assert!(begins_preamble(&bytes[..length]));
+        }
+        assert!(!begins_preamble(&[]));
+        // Numbers of requests, in either order of bytes.
+        for request in -2000_i32..2000 {
+            assert!(!begins_preamble(&request.to_be_bytes()), "{request}");
+            assert!(!begins_preamble(&request.to_le_bytes()), "{request}");
+        }
+    }
+
+    #[test]
+    fn words_go_through_a_hatch() {
+        let (listener, session) = pass::pair().unwrap();
+        say(&session, &Word::Open(token(1))).unwrap();
+        say(&session, &Word::Shut).unwrap();
+        let knock = Knock {
+            token: token(2),
+            number: 3,
+            from: "[fe80::1%2]:4".parse().unwrap(),
+            to: "192.0.2.1:5".parse().unwrap(),
+        };
+        say(&listener, &Word::Knock(knock)).unwrap();
+        pass::send(listener.as_fd(), b"k?", None).unwrap();
+        let heard = |hatch: &Socket| hear(hatch, Wait::Never).unwrap();
+        assert!(matches!(heard(&listener), Heard::Word(Word::Open(t)) if t == token(1)));
+        assert!(matches!(heard(&listener), Heard::Word(Word::Shut)));
+        assert!(matches!(heard(&session), Heard::Word(Word::Knock(k)) if k == knock));
+        assert!(matches!(heard(&session), Heard::Nonsense));
+        drop(listener);
+        assert!(matches!(heard(&session), Heard::End));
+    }
+
+    #[test]
+    fn a_connection_with_the_token_of_this_test_comes_in_with_its_options() {
+        let (listener, session) = pass::pair().unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut clients: Vec<TcpStream> = Vec::new();
+        for of in [token(1), token(2)] {
+            clients.push(TcpStream::connect(port.local_addr().unwrap()).unwrap());
+            let served = port.accept().unwrap().0;
+            say(&listener, &Word::Connection(of, served.into())).unwrap();
+        }
+        let options = SocketPlan {
+            nodelay: true,
+            recv_buffer: Some(30_000),
+            ..SocketPlan::default()
+        };
+        let sources = Sources::default();
+        let gate = Gate {
+            listener: &session,
+            sources: Some(&sources),
+            passed: Some(Passed {
+                token: token(2),
+                transport: TransportId::Tcp,
+                family: Family::V4,
+                options: &options,
+            }),
+        };
+        let (taken, from) = gate.accept().unwrap();
+        let [old, new] = clients.as_mut_slice() else {
+            panic!("two clients");
+        };
+        assert_eq!(from.as_socket(), new.local_addr().ok());
+        assert!(taken.tcp_nodelay().unwrap());
+        assert_eq!(taken.recv_buffer_size().unwrap(), 60_000);
+        // The other one is closed.
+        assert_eq!(old.read(&mut [0; 1]).unwrap(), 0);
+        new.write_all(b"x").unwrap();
+        drop(listener);
+        let gone = gate.accept().unwrap_err();
+        assert_eq!(gone.kind(), io::ErrorKind::BrokenPipe);
+    }
+}

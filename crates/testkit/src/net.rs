@@ -263,6 +263,29 @@ impl TwoHosts {
         assert!(self.cable_is_up(), "the cable did not come up again");
     }
 
+    /// Has nothing pass between the hosts any more that is TCP to or from this port of the
+    /// server: what it sends, and what it is sent, is thrown away without a word.
+    pub fn swallow(&self, port: u16) {
+        let port = port.to_string();
+        for (host, end) in [(&self.client, "dport"), (&self.server, "sport")] {
+            host.ip(&["rule", "add", "ipproto", "tcp", end, &port, "blackhole"]);
+        }
+    }
+
+    /// Takes the client's IPv4 address away.
+    pub fn take_address(&self) {
+        let address = format!("{}/24", Self::CLIENT_V4);
+        self.client
+            .ip(&["addr", "del", &address, "dev", Self::CABLE]);
+    }
+
+    /// Gives it back.
+    pub fn give_address(&self) {
+        let address = format!("{}/24", Self::CLIENT_V4);
+        self.client
+            .ip(&["addr", "add", &address, "dev", Self::CABLE]);
+    }
+
     /// `nodad`: an address on probation could not be bound yet.
     fn add_v6(&self, host: &Namespace, address: &str) {
         let address = format!("{address}/64");

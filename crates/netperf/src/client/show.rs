@@ -112,7 +112,7 @@ fn screen(run: &Run) -> Result<Term, String> {
         return Err("--live: a terminal of this type (TERM) cannot be drawn on".to_owned());
     }
     if !terminal::is_in_foreground(fd(&term)) {
-        return Err("--live: not in the background of a terminal".to_owned());
+        return Err("--live: not in the foreground of this terminal".to_owned());
     }
     Ok(term)
 }

@@ -222,6 +222,7 @@ pub(crate) fn result(
         retransmissions: facts.retransmissions,
         congestion: facts.congestion,
         crew: None,
+        flows: None,
         io,
         series: None,
         stamps: None,

@@ -248,7 +248,7 @@ impl Inner {
 }
 
 /// netperf's port of a connection, 0 where there is none.
-fn port(socket: BorrowedFd<'_>, asking: bool) -> u16 {
+pub(crate) fn port(socket: BorrowedFd<'_>, asking: bool) -> u16 {
     let socket = netperf_os::SockRef::from(&socket);
     let address = if asking {
         socket.local_addr()

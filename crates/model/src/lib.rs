@@ -41,7 +41,7 @@ pub use host::{
 pub use io::{Feature, IoCounts, IoMethod, IoPlan};
 pub use job::{Abilities, Ending, ServerJob};
 pub use latency::{Decades, Latency};
-pub use many::{Crew, FlowCounts, Flows, Many, Placement, Window, Workers};
+pub use many::{Crew, FlowCounts, FlowThere, Flows, Many, Placement, Window, Workers};
 pub use one_way::{ClockOffset, DeviceStamp, OneWay, Part, Spread, Stamp, Stamper, Stamps};
 pub use outcome::{Confidence, EndResult, Iteration, Outcome, Span, Tally, TcpFacts, Warning};
 pub use plan::{

@@ -1,5 +1,6 @@
 //! Many flows in one process: what is asked for, and what came of it flow by flow.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::figures::count;
@@ -139,6 +140,19 @@ impl FlowCounts {
         }
     }
 
+    /// What a test of this kind is about, as netserver counts it: it receives what netperf
+    /// sends.
+    #[must_use]
+    pub const fn work_there(&self, flow: Flow) -> u64 {
+        if flow.counts_transactions() {
+            self.transactions
+        } else if flow.sends {
+            self.bytes_received
+        } else {
+            self.bytes_sent
+        }
+    }
+
     /// What a test of this kind is about: transactions, or the bytes of its direction.
     #[must_use]
     pub const fn work(&self, flow: Flow) -> u64 {
@@ -150,6 +164,17 @@ impl FlowCounts {
             self.bytes_received
         }
     }
+}
+
+/// What netserver counted on one flow, in the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowThere {
+    /// Which of netperf's flows it is, from 1, where netserver can tell.
+    pub number: Option<u32>,
+    /// netperf's port, 0 where there is none.
+    pub port: u16,
+    /// The counts.
+    pub counts: FlowCounts,
 }
 
 /// The part of a run that counts.
@@ -183,9 +208,44 @@ pub struct Flows {
     /// From the first operation of the first flow to the first of the last, seconds;
     /// `None` when some flow had none.
     pub skew: Option<f64>,
+    /// The local port of each flow, in order, 0 where it has none; none in tests that open a
+    /// connection each time.
+    pub ports: Vec<u16>,
+    /// What netserver counted on each, in the whole run, in the same order; none where it did
+    /// not tell, or cannot tell which is which.
+    pub there: Vec<FlowCounts>,
+    /// How evenly netserver saw the flows share; `None` where it did not tell.
+    pub fairness_there: Option<f64>,
 }
 
 impl Flows {
+    /// Takes in what netserver counted on each flow.
+    pub fn pair(&mut self, flow: Flow, there: &[FlowThere]) {
+        let work = there.iter().map(|one| one.counts.work_there(flow));
+        self.fairness_there = fairness(work);
+        let by_number: BTreeMap<u32, FlowCounts> = there
+            .iter()
+            .filter_map(|one| Some((one.number?, one.counts)))
+            .collect();
+        let by_port: BTreeMap<u16, FlowCounts> = there
+            .iter()
+            .filter(|one| one.port > 0)
+            .map(|one| (one.port, one.counts))
+            .collect();
+        let paired: Option<Vec<FlowCounts>> = (1..)
+            .zip(&self.ports)
+            .map(|(number, port)| {
+                by_number
+                    .get(&number)
+                    .or_else(|| by_port.get(port))
+                    .copied()
+            })
+            .collect();
+        self.there = paired
+            .filter(|paired| paired.len() == self.each.len())
+            .unwrap_or_default();
+    }
+
     /// Jain's fairness index: 1 when all flows did the same, 1/n when one did all. `None`
     /// when nothing was done.
     ///
@@ -193,12 +253,19 @@ impl Flows {
     /// for Resource Allocation in Shared Computer Systems, 1984.
     #[must_use]
     pub fn fairness(&self, flow: Flow) -> Option<f64> {
-        let work = || self.each.iter().map(|counts| count(counts.work(flow)));
-        let (sum, squares) = work().fold((0.0, 0.0), |(sum, squares), work| {
-            (sum + work, squares + work * work)
-        });
-        (squares > 0.0).then(|| sum * sum / (count(self.each.len() as u64) * squares))
+        fairness(self.each.iter().map(|counts| counts.work(flow)))
     }
+}
+
+fn fairness(each: impl Iterator<Item = u64>) -> Option<f64> {
+    let (mut number, mut sum, mut squares) = (0_u64, 0.0, 0.0);
+    for work in each {
+        let work = count(work);
+        number += 1;
+        sum += work;
+        squares += work * work;
+    }
+    (squares > 0.0).then(|| sum * sum / (count(number) * squares))
 }
 
 #[cfg(test)]
@@ -225,6 +292,42 @@ mod tests {
         assert!(close(of(&[1, 2, 3]), 36.0 / 42.0));
         assert_eq!(of(&[0, 0]), None);
         assert_eq!(flows(&[5, 5]).fairness(Flow::SEND), None);
+    }
+
+    #[test]
+    fn counts_of_netserver_find_their_flow_by_number_or_by_port_or_not_at_all() {
+        let there = |number, port, transactions| FlowThere {
+            number,
+            port,
+            counts: FlowCounts {
+                transactions,
+                ..FlowCounts::default()
+            },
+        };
+        let mut ours = Flows {
+            ports: vec![7, 8],
+            ..flows(&[5, 5])
+        };
+        let done = |flows: &Flows| -> Vec<u64> {
+            flows
+                .there
+                .iter()
+                .map(|counts| counts.transactions)
+                .collect()
+        };
+        ours.pair(Flow::RR, &[there(None, 8, 30), there(None, 7, 10)]);
+        assert_eq!(done(&ours), [10, 30]);
+        assert!(
+            ours.fairness_there
+                .is_some_and(|index| (index - 0.8).abs() < 1e-12)
+        );
+        ours.pair(Flow::RR, &[there(Some(2), 0, 4), there(Some(1), 0, 4)]);
+        assert_eq!((done(&ours), ours.fairness_there), (vec![4, 4], Some(1.0)));
+        // Sockets without a port, and a port that was translated on the way.
+        for port in [0, 9] {
+            ours.pair(Flow::RR, &[there(None, port, 4), there(None, 7, 4)]);
+            assert_eq!((done(&ours), ours.fairness_there), (vec![], Some(1.0)));
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::event::Interim;
 use crate::host::HostFacts;
 use crate::io::IoCounts;
 use crate::latency::Latency;
-use crate::many::{Crew, Flows, Window};
+use crate::many::{Crew, FlowThere, Flows, Window};
 use crate::one_way::{OneWay, Stamps};
 use crate::plan::TestPlan;
 use crate::quality::Quality;
@@ -81,6 +81,9 @@ pub struct EndResult {
     /// The threads that served many flows; `None` with the plain loop, and from a
     /// netserver that does not say.
     pub crew: Option<Crew>,
+    /// What netserver counted on each of many flows; `None` where nobody asked, and at
+    /// netperf, which has them elsewhere.
+    pub flows: Option<Vec<FlowThere>>,
     /// What went on underneath the messages; `None` where each was moved by a call of its
     /// own, and where nobody told.
     pub io: Option<IoCounts>,

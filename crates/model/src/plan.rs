@@ -355,6 +355,8 @@ pub struct EndPlan {
     pub sequence: bool,
     /// Whether its one data socket carries bulk data both ways at once.
     pub duplex: bool,
+    /// Whether netserver is to tell what it counted on each of many flows.
+    pub flow_counts: bool,
     /// Whether data passes through the port of the control connection.
     pub one_port: bool,
 }

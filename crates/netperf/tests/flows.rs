@@ -165,7 +165,7 @@ fn a_netserver_of_another_make_serves_each_flow_over_a_control_connection_of_its
     let server = Netserver::start(&stock, &Place::Here);
     for (test, sends, receives) in TESTS {
         for flows in [1, 7] {
-            let words = format!("-t {test} -l 1 --flows {flows} --threads 2 -- -k {SELECTION}");
+            let words = format!("-t {test} -l 1 --flows {flows} --threads 2, -- -k {SELECTION}");
             let finished = run(&server, &words).expect_clean();
             let (values, account) = (finished.values(), finished.account());
             if sends {

@@ -11,7 +11,7 @@ use netperf_wire::messages::{Extension, HeaderOnly, ItemKind, Page};
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind, Stage};
 
 use crate::error::SessionError;
-use crate::{series, stamps};
+use crate::{flows, series, stamps};
 
 /// The most bytes that one appendix can have.
 pub const MOST_BYTES: usize = 4 << 20;
@@ -29,10 +29,12 @@ pub enum AppendixKind {
     Series,
     /// [`EndResult::stamps`].
     Stamps,
+    /// [`EndResult::flows`].
+    Flows,
 }
 
 impl AppendixKind {
-    const ALL: [Self; 2] = [Self::Series, Self::Stamps];
+    const ALL: [Self; 3] = [Self::Series, Self::Stamps, Self::Flows];
 
     /// Its number, which never changes.
     #[must_use]
@@ -40,6 +42,7 @@ impl AppendixKind {
         match self {
             Self::Series => 1,
             Self::Stamps => 2,
+            Self::Flows => 3,
         }
     }
 
@@ -52,6 +55,7 @@ impl AppendixKind {
         match self {
             Self::Series => plan.remote.series.is_some(),
             Self::Stamps => plan.remote.stamps.is_some(),
+            Self::Flows => plan.many.is_some(),
         }
     }
 
@@ -60,6 +64,7 @@ impl AppendixKind {
         match self {
             Self::Series => result.series.as_ref().map(series::encode),
             Self::Stamps => result.stamps.as_ref().map(stamps::encode),
+            Self::Flows => result.flows.as_deref().map(flows::encode),
         }
     }
 
@@ -75,6 +80,11 @@ impl AppendixKind {
                 let stamps = stamps::decode(bytes)
                     .ok_or_else(|| SessionError::Malformed("the stamps are cut".to_owned()))?;
                 result.stamps = Some(stamps);
+            }
+            Self::Flows => {
+                let flows = flows::decode(bytes)
+                    .ok_or_else(|| SessionError::Malformed("the flows are cut".to_owned()))?;
+                result.flows = Some(flows);
             }
         }
         Ok(())

@@ -157,6 +157,7 @@ fn windows(extension: &Extension) -> (Option<u32>, Option<u32>) {
 /// Asks for many flows, and for how they are served.
 pub(crate) fn ask_for_flows(extension: &mut Extension, flows: u32, workers: &Workers) {
     extension.push(ItemKind::Flows, &flows.to_be_bytes());
+    extension.push(ItemKind::FlowCounts, &[]);
     if let Some(threads) = workers.threads {
         extension.push(ItemKind::Threads, &threads.to_be_bytes());
     }

@@ -157,7 +157,7 @@ type Path = (
 );
 
 #[rustfmt::skip]
-const PATHS: [Path; 17] = [
+const PATHS: [Path; 21] = [
     ("tcp_rr-poll", "TCP_RR", NONE, &["--io", "poll"], Make::Stock, Some(2.5)),
     ("tcp_rr-epoll", "TCP_RR", NONE, &["--io", "epoll"], Make::Stock, None),
     ("tcp_rr-uring", "TCP_RR", NONE, &["--io", "uring"], Make::Stock, None),
@@ -173,6 +173,10 @@ const PATHS: [Path; 17] = [
     ("tcp_stream-discard", "TCP_STREAM", MEDIUM, &["--discard"], Make::Stock, Some(2.0)),
     ("tcp_stream-splice", "TCP_STREAM", LARGE, &["--splice"], Make::Stock, None),
     ("tcp_stream-zerocopy", "TCP_STREAM", LARGE, &["--zerocopy"], Make::Stock, None),
+    ("tcp_stream-series", "TCP_STREAM", LARGE, &["--series", "100ms"], Make::Ours, None),
+    ("tcp_rr-series", "TCP_RR", NONE, &["--series", "100ms"], Make::Ours, None),
+    ("tcp_rr-stamps", "TCP_RR", NONE, &["--timestamps", "software"], Make::Ours, None),
+    ("udp_rr-stamps", "UDP_RR", NONE, &["--timestamps", "software"], Make::Ours, None),
     ("tcp_rr-live", "TCP_RR", NONE, &["--live"], Make::Ours, LIVE),
     ("tcp_stream-live", "TCP_STREAM", NONE, &["--live"], Make::Ours, LIVE),
 ];

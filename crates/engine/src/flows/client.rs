@@ -211,6 +211,7 @@ impl<'a> Crowd<'a> {
             counts,
             workers: &self.workers,
             work,
+            asking: true,
             flows: self.many.flows,
             end: &self.plan.local,
             setup: &self.setup,
@@ -373,6 +374,10 @@ impl<'a> Crowd<'a> {
             let report = reports.get(to_usize(index % self.threads))?;
             report.flows.get(to_usize(index / self.threads)).copied()
         };
+        let port = |index: u32| {
+            let report = reports.get(to_usize(index % self.threads))?;
+            report.ports.get(to_usize(index / self.threads)).copied()
+        };
         let connected = reports.iter().map(|report| report.connected).max();
         let started: usize = reports.iter().map(|report| report.starts.flows).sum();
         let earliest = reports.iter().filter_map(|report| report.starts.earliest);
@@ -385,6 +390,9 @@ impl<'a> Crowd<'a> {
             each: (0..self.many.flows)
                 .map(|index| flow(index).unwrap_or_default())
                 .collect(),
+            ports: (0..self.many.flows).map_while(port).collect(),
+            there: Vec::new(),
+            fairness_there: None,
             window: self.many.has_margins().then(|| window(reports)),
             setup: connected.map_or(0.0, |end| end.since(begun).as_secs_f64()),
             skew: skew.map(|(earliest, latest)| latest.since(earliest).as_secs_f64()),

@@ -22,7 +22,7 @@ use crate::finish::Drained;
 use crate::live::{Counts, Live};
 use crate::record::{Kept, Off};
 use crate::ring::Ring;
-use crate::series::Watched;
+use crate::series::{self, Watched};
 use crate::stop::{Ended, Lost};
 
 /// What the threads of an end do.
@@ -47,6 +47,8 @@ pub(super) struct Common<'a> {
     pub(super) counts: &'a [Counts],
     pub(super) workers: &'a Workers,
     pub(super) work: Work,
+    /// Whether it is netperf's end.
+    pub(super) asking: bool,
     /// How many flows there are in all threads.
     pub(super) flows: u32,
     pub(super) end: &'a EndPlan,
@@ -340,6 +342,8 @@ impl<E: Moves> Part<'_, E> {
         let fds = flows.iter().map(|flow| flow.endpoint.fd());
         let mut poller = P::new(fds, watch, &shared.chime).map_err(Operation::Create.failed())?;
         common.show(index, &flows);
+        let port = |flow: &Flow<E, R::Mark>| series::port(flow.endpoint.fd(), common.asking);
+        let ports = flows.iter().map(port).collect();
         let mut turns = common.turns(index, flows.len());
         let mut calendar = common.calendar(index, flows.len());
         if !shared.ready() {
@@ -366,6 +370,7 @@ impl<E: Moves> Part<'_, E> {
         let tells = common.closes && !shared.is_lost();
         let left = ends.end(endpoints, shared, tells);
         let left = left.map_err(Operation::Receive.failed())?;
+        report.ports = ports;
         report.paced = spaced;
         if let Some(calendar) = calendar {
             report.keep(calendar);

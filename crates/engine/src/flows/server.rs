@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{EndResult, Limit as LimitPlan, ServerJob, Tally};
+use netperf_model::{EndResult, FlowThere, Limit as LimitPlan, ServerJob, Tally};
 use netperf_os::wait::{Interest, any_ready};
 use netperf_os::{Socket, io as calls};
 use netperf_transport::io::Discarding;
@@ -64,6 +64,7 @@ pub(crate) fn run(
         counts: &counts,
         workers: &workers,
         work: work(job),
+        asking: false,
         flows,
         end: &job.end,
         setup,
@@ -121,6 +122,7 @@ pub(crate) fn run(
     );
     result.crew = Some(crew::crew(&workers, threads));
     result.paced = paced(&reports);
+    result.flows = job.end.flow_counts.then(|| each(job, &reports));
     result.series = common.series.and_then(Watched::series);
     Ok(result)
 }
@@ -137,6 +139,26 @@ fn in_vain(job: &ServerJob, reports: &[Report], conducted: &Conducted) -> Durati
     } else {
         Duration::ZERO
     }
+}
+
+/// What was counted on each flow. Datagrams of each flow have a socket that netserver has
+/// numbered; connections are told apart by netperf's ports.
+fn each(job: &ServerJob, reports: &[Report]) -> Vec<FlowThere> {
+    let threads = u32::try_from(reports.len()).unwrap_or(1);
+    let numbered = !job.transport.is_connected();
+    let of_thread = |(thread, report): (u32, &Report)| {
+        let numbers = (thread + 1..).step_by(usize::try_from(threads).unwrap_or(1));
+        // A test that connects each time has places, and no flows.
+        let flows = numbers.zip(report.ports.clone()).zip(report.flows.clone());
+        flows.collect::<Vec<_>>()
+    };
+    let all = (0..).zip(reports).flat_map(of_thread);
+    all.map(|((number, port), counts)| FlowThere {
+        number: numbered.then_some(number),
+        port,
+        counts,
+    })
+    .collect()
 }
 
 /// Whatever netperf's end does, netserver's does the rest.

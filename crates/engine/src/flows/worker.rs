@@ -213,6 +213,7 @@ impl<'a, R: Keeps> Desk<'a, R> {
             starts: self.starts,
             latency: self.recorders[COUNTED].kept(),
             paced: None,
+            ports: Vec::new(),
             over,
             closed: over,
             drained: Drained::Closed,
@@ -255,6 +256,8 @@ pub(super) struct Report {
     pub(super) latency: Option<Latency>,
     /// What keeping to a rate came to.
     pub(super) paced: Option<Paced>,
+    /// netperf's port of each flow, 0 where there is none.
+    pub(super) ports: Vec<u16>,
     /// When the loop was over.
     pub(super) over: Moment,
     /// When its connections were at their end.

@@ -226,13 +226,33 @@ pub fn restrict() -> io::Result<()> {
     apply(rules()?, permitted, SeccompAction::Allow)
 }
 
+/// From now on this thread, and what it starts, is refused `io_uring_setup(2)` with `EPERM`,
+/// as containers do and `kernel.io_uring_disabled` does. Gives up new privileges, too.
+///
+/// # Errors
+/// Whatever seccomp(2) reports.
+pub fn refuse_io_uring() -> io::Result<()> {
+    let refused = BTreeMap::from([(libc::SYS_io_uring_setup, Vec::new())]);
+    let permitted = SeccompAction::Errno(errno(libc::EPERM));
+    let program = compiled(refused, SeccompAction::Allow, permitted)?;
+    seccompiler::apply_filter(&program).map_err(io::Error::other)
+}
+
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 fn apply(rules: Rules, otherwise: SeccompAction, matching: SeccompAction) -> io::Result<()> {
+    let program = compiled(rules, otherwise, matching)?;
+    seccompiler::apply_filter_all_threads(&program).map_err(io::Error::other)
+}
+
+fn compiled(
+    rules: Rules,
+    otherwise: SeccompAction,
+    matching: SeccompAction,
+) -> io::Result<BpfProgram> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
     let filter = SeccompFilter::new(rules, otherwise, matching, arch).map_err(io::Error::other)?;
-    let program: BpfProgram = filter.try_into().map_err(io::Error::other)?;
-    seccompiler::apply_filter_all_threads(&program).map_err(io::Error::other)
+    filter.try_into().map_err(io::Error::other)
 }
 
 fn errno(number: i32) -> u32 {

@@ -8,7 +8,7 @@ use netperf_model::{
     Address, CpuPlan, CpuUsage, Duplex, EndPlan, EndResult, Ending, Flow, IoPlan, PacePlan,
     PlacePlan, Routing, ServerJob, SocketPlan, Sources, TransportId,
 };
-use netperf_wire::messages::{Extension, OmniRequest, OmniResponse, OmniResults};
+use netperf_wire::messages::{Extension, ItemKind, OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{
     Frame, Header, Message, OmniFlags, RemoteErrno, RequestKind, Stage, words_to_ip,
 };
@@ -49,6 +49,7 @@ pub(super) fn job(
     }
     end.sequence = quality::asked(&asked).map_err(|_| errno::INVALID)?;
     end.duplex = both_ways;
+    end.flow_counts = asked.value(ItemKind::FlowCounts).is_some();
     end.one_port = one_port::asked(&asked).map_err(|_| errno::INVALID)?;
     Ok(ServerJob {
         transport,
@@ -132,6 +133,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         io: IoPlan::default(),
         series: None,
         stamps: None,
+        flow_counts: false,
         rate: None,
         auto_io: false,
         sequence: false,

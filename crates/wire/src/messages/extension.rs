@@ -97,6 +97,8 @@ pub enum ItemKind {
     /// Response: the ports of the data sockets of many flows, in order, two bytes for the
     /// first of some that follow each other and two for their number.
     Ports,
+    /// Request: what netserver counts on each flow is wanted as an appendix.
+    FlowCounts,
     /// Answer to a greeting: what else netserver and its host can do.
     Features,
     /// Request: how netserver is to move its bytes, six bytes.
@@ -144,7 +146,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 48] = [
+    pub const ALL: [Self; 49] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -173,6 +175,7 @@ impl ItemKind {
         Self::Cpus,
         Self::Placement,
         Self::Ports,
+        Self::FlowCounts,
         Self::Features,
         Self::DataPath,
         Self::SocketOptions,
@@ -227,6 +230,7 @@ impl ItemKind {
             Self::Cpus => 0x73,
             Self::Placement => 0x74,
             Self::Ports => 0x75,
+            Self::FlowCounts => 0x76,
             Self::Features => 0x51,
             Self::DataPath => 0x60,
             Self::SocketOptions => 0x61,
@@ -270,7 +274,7 @@ impl ItemKind {
             | Self::Secure
             | Self::OnePort
             | Self::Sequence => 1,
-            Self::FieldsSet | Self::AsAsked | Self::Duplex => 0,
+            Self::FieldsSet | Self::AsAsked | Self::Duplex | Self::FlowCounts => 0,
             Self::Release => 64,
             Self::Version => 72,
             Self::PciIds => 8,

@@ -9,7 +9,9 @@ use netperf_engine::flows::client::Crowd;
 use netperf_engine::flows::refusal;
 use netperf_measure::cpus;
 use netperf_model::many::cpu_list_text;
-use netperf_model::{Abilities, Agreed, EndResult, Hosts, Limit, Many, TestPlan, Workers};
+use netperf_model::{
+    Abilities, Agreed, EndResult, FlowCounts, FlowThere, Hosts, Limit, Many, TestPlan, Workers,
+};
 use netperf_session::offer::{self, Agreement, LocalEnd};
 use netperf_transport::registry;
 use netperf_wire::messages::ItemKind;
@@ -19,7 +21,7 @@ use super::{
     wait, with_cpus,
 };
 use crate::client::control;
-use crate::output::Failure;
+use crate::output::{Failure, err};
 
 /// Exit status for what this host, netserver's, or the engine cannot do.
 const UNSUPPORTED: u8 = 3;
@@ -90,7 +92,16 @@ pub(super) fn served(
             "that netserver is of another make and cannot place threads: start one of this \
              program there, or leave out --remote-cpus and --place",
         )),
-        None => Ok(Served::Apart),
+        None => {
+            // A flow has a process there in any case.
+            if let Some(threads) = remote.threads.filter(|threads| *threads != many.flows) {
+                err(&format!(
+                    "netperf: that netserver is of another make and serves each flow in a process \
+                     of its own, not all of them in {threads} threads: --threads is for this end alone\n"
+                ));
+            }
+            Ok(Served::Apart)
+        }
     }
 }
 
@@ -166,6 +177,10 @@ impl<'a> Test<'a> {
             Ok(results) => numbered(&ran.result, results),
             Err(failure) => return Err(self.broken_off(ran, failure)),
         };
+        let there = remote.as_ref().and_then(|remote| remote.flows.as_deref());
+        if let (Some(flows), Some(there)) = (&mut ran.many, there) {
+            flows.pair(plan.flow, there);
+        }
         let first = agreements.first();
         let agreed = Agreed {
             local,
@@ -250,6 +265,9 @@ impl<'a> Test<'a> {
     ) -> Result<Option<EndResult>, Failure> {
         let plan = self.plan();
         let mut all: Option<EndResult> = None;
+        // A session of a flow alone counts that flow.
+        let apart = self.served == Served::Apart && !plan.flow.connects;
+        let mut there = Vec::new();
         // Repeated while the first session is waited for: the mark is that of all flows.
         if let Some(talk) = &mut self.talk {
             talk.link_mut().repeat_while_waiting(end_mark);
@@ -261,17 +279,25 @@ impl<'a> Test<'a> {
             let results = talk.results(within);
             talk.link_mut().repeat_while_waiting(None);
             match results {
-                Ok(result) => match &mut all {
-                    Some(all) => add(all, &result),
-                    None => all = Some(with_cpus(result)),
-                },
+                Ok(result) => {
+                    if apart {
+                        there.push(of_session(there.len(), &result));
+                    }
+                    match &mut all {
+                        Some(all) => add(all, &result),
+                        None => all = Some(with_cpus(result)),
+                    }
+                }
                 // The user did not wait for the end, so netserver may not have noticed it.
                 Err(_) if ran.stopped_by_user => return Ok(None),
                 Err(error) => return Err(failure::session(&error)),
             }
         }
         self.trace.say("remote results obtained");
-        Ok(all)
+        Ok(all.map(|all| EndResult {
+            flows: if apart { Some(there) } else { all.flows },
+            ..all
+        }))
     }
 }
 
@@ -289,6 +315,19 @@ fn plan_of(plan: &TestPlan, many: &Many, index: u32, together: bool) -> TestPlan
         asked.remote.cpu = None;
     }
     asked
+}
+
+/// What a session of one flow counted.
+fn of_session(index: usize, result: &EndResult) -> FlowThere {
+    FlowThere {
+        number: u32::try_from(index + 1).ok(),
+        port: 0,
+        counts: FlowCounts {
+            bytes_sent: result.tally.bytes_sent,
+            bytes_received: result.tally.bytes_received,
+            transactions: result.tally.transactions,
+        },
+    }
 }
 
 /// Adds the results of another session. What there is one of is the first one's.

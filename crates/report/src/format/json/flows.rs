@@ -56,6 +56,7 @@ pub(super) struct Flows {
     start_skew_seconds: Option<f64>,
     counted_seconds: Option<f64>,
     fairness: Option<f64>,
+    remote_fairness: Option<f64>,
     each: Vec<Each>,
 }
 
@@ -64,6 +65,7 @@ object!(Flows {
     start_skew_seconds,
     counted_seconds,
     fairness,
+    remote_fairness,
     each,
 });
 
@@ -75,6 +77,9 @@ struct Each {
     sent_bits_per_second: Option<f64>,
     received_bits_per_second: Option<f64>,
     transactions_per_second: Option<f64>,
+    remote_sent_bytes: Option<u64>,
+    remote_received_bytes: Option<u64>,
+    remote_transactions: Option<u64>,
 }
 
 object!(Each {
@@ -84,6 +89,9 @@ object!(Each {
     sent_bits_per_second,
     received_bits_per_second,
     transactions_per_second,
+    remote_sent_bytes,
+    remote_received_bytes,
+    remote_transactions,
 });
 
 impl Many {
@@ -122,7 +130,11 @@ impl Flows {
             let rate = Unit::Bytes.rate(count(amount), seconds);
             measured(rate).and_then(|rate| finite(rate * times))
         };
-        let each = did.each.iter().map(|counts| Each {
+        let there = did.there.iter().map(Some).chain(std::iter::repeat(None));
+        let each = did.each.iter().zip(there).map(|(counts, there)| Each {
+            remote_sent_bytes: there.map(|there| there.bytes_sent),
+            remote_received_bytes: there.map(|there| there.bytes_received),
+            remote_transactions: there.map(|there| there.transactions),
             sent_bytes: counts.bytes_sent,
             received_bytes: counts.bytes_received,
             transactions: counts.transactions,
@@ -136,6 +148,7 @@ impl Flows {
             start_skew_seconds: did.skew.and_then(measured),
             counted_seconds: measured(seconds),
             fairness: did.fairness(flow).and_then(measured),
+            remote_fairness: did.fairness_there.and_then(measured),
             each: each.collect(),
         }
     }

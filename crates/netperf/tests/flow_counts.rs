@@ -1,0 +1,92 @@
+//! What netserver counts on each of many flows.
+
+use netperf_testkit::{Invocation, Netserver, Place, Programs, Values};
+use serde_json::Value;
+
+fn ours() -> Programs {
+    Programs::ours(
+        env!("CARGO_BIN_EXE_netperf"),
+        env!("CARGO_BIN_EXE_netserver"),
+    )
+}
+
+/// The flows of a run of 70, over 2 threads at netperf and 3 at netserver.
+fn flows(server: &Netserver, words: &str) -> Value {
+    let port = server.port().to_string();
+    let finished = Invocation::new(&ours().netperf)
+        .args(["-H", "127.0.0.1", "-p", &port, "--json"])
+        .args(["--flows", "70", "--threads", "2,3"])
+        .args(words.split_whitespace())
+        .run();
+    finished.expect_clean().document()["iterations"][0]["flows"].take()
+}
+
+fn of_each(flows: &Value, name: &str) -> Vec<Option<u64>> {
+    let each = flows["each"].as_array().expect("flows");
+    each.iter().map(|flow| flow[name].as_u64()).collect()
+}
+
+#[test]
+fn both_ends_counted_the_same_on_each_connection() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for (test, here, there) in [
+        (
+            "TCP_STREAM --count 9m",
+            "sent_bytes",
+            "remote_received_bytes",
+        ),
+        (
+            "TCP_MAERTS --count 9m",
+            "received_bytes",
+            "remote_sent_bytes",
+        ),
+        ("TCP_RR --count 500", "transactions", "remote_transactions"),
+        ("UDP_RR --count 500", "transactions", "remote_transactions"),
+    ] {
+        let flows = flows(&server, &format!("-t {test}"));
+        let (ours, theirs) = (of_each(&flows, here), of_each(&flows, there));
+        assert_eq!(ours, theirs, "{test}");
+        assert!(
+            ours.iter().all(|count| *count > Some(0)),
+            "{test}: {ours:?}"
+        );
+        assert!(flows["remote_fairness"].as_f64() > Some(0.5), "{test}");
+    }
+}
+
+#[test]
+fn flows_without_ports_are_not_guessed_and_places_are_no_flows() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    let unix = flows(&server, "-t STREAM_RR --count 500");
+    assert_eq!(of_each(&unix, "remote_transactions"), [None; 70]);
+    assert!(unix["remote_fairness"].as_f64() > Some(0.9), "{unix}");
+    let connections = flows(&server, "-t TCP_CRR --count 500");
+    assert_eq!(of_each(&connections, "remote_transactions"), [None; 70]);
+    assert!(connections["remote_fairness"].is_null());
+}
+
+#[test]
+fn sessions_of_a_stock_netserver_are_the_counts_of_flows() {
+    let Some(stock) = Programs::stock() else {
+        return;
+    };
+    let server = Netserver::start(&stock, &Place::Here);
+    let port = server.port().to_string();
+    let finished = Invocation::new(&ours().netperf)
+        .args(["-H", "127.0.0.1", "-p", &port, "-P", "0", "--count", "30"])
+        .args([
+            "-t",
+            "TCP_RR",
+            "--flows",
+            "3",
+            "--",
+            "-k",
+            "REMOTE_FAIRNESS",
+        ])
+        .run();
+    let values = Values::parse(&finished.expect_clean().stdout);
+    assert!(
+        (values.number("REMOTE_FAIRNESS") - 1.0).abs() < 1e-9,
+        "{values:?}"
+    );
+}

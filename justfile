@@ -71,6 +71,11 @@ bench-alarms *options:
     cargo build --release -p netperf
     cargo run --release -q -p xtask -- bench-alarms {{ options }}
 
+# How long questions to a history of 100,000 results take (--help for options).
+bench-history *options:
+    cargo build --release -p netperf
+    cargo run --release -q -p xtask -- bench-history {{ options }}
+
 # Ours against netperf 2.7.0, iperf3, iperf and sockperf, in turn (--help for options).
 bench *options:
     cargo build --release -p netperf

@@ -9,6 +9,7 @@
 mod alarms;
 mod bench;
 mod generate;
+mod history;
 mod hostile;
 mod instructions;
 mod options;
@@ -22,6 +23,7 @@ usage: xtask gen [--check]
        xtask bench [ROW or GROUP ...] [--pairs N] [--seconds N] [--without A,B]
                    [--out FOLDER] [--list] [--check]
        xtask bench-alarms [--check]
+       xtask bench-history [--pairs N] [--check]
        xtask bench-hostile [--pairs N] [--seconds N] [--check]
        xtask instructions [--check]
 common: [--ours FOLDER] [--stock FOLDER] [--cpus CLIENT,SERVER]
@@ -39,6 +41,8 @@ bench          runs ours and what it is held against in turn, pinned, and prints
   --check      fails if a row misses what is asked of it
 bench-alarms   compares a configuration with itself, sixty times
   --check      fails if 5 % of the comparisons see a difference
+bench-history  how long questions to a history of 100,000 results take
+  --check      fails if one about a host takes more than 100 ms
 bench-hostile  an honest client's rate beside 2,000 silent clients, with and without an attack
   --check      fails if the attack costs more than 5 %
 instructions   user-space instructions of the client, by callgrind
@@ -54,6 +58,7 @@ fn main() -> ExitCode {
         Some("gen") => generate::run,
         Some("bench") => bench::run,
         Some("bench-alarms") => alarms::run,
+        Some("bench-history") => history::run,
         Some("bench-hostile") => hostile::run,
         Some("instructions") => instructions::run,
         _ => {

@@ -3,6 +3,9 @@
 mod figures;
 mod text;
 
+pub mod curve;
+pub mod sweep;
+
 pub mod compare;
 
 pub use compare::{Comparison, Incomparable, Outcome, Row, Set, Wish, compare};

@@ -518,6 +518,28 @@ pub struct VersusArgs {
     pub comparison: ComparisonArgs,
 }
 
+/// The options of `netperf sweep`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SweepArgs {
+    /// `-o`: the folder.
+    pub folder: Option<PathBuf>,
+    /// `--plan`: a file with the rest.
+    pub file: Option<PathBuf>,
+    /// What is run; empty where it goes on.
+    pub plan: SweepWords,
+}
+
+/// What a sweep runs, as it was typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SweepWords {
+    /// What follows `netperf`, with places for values.
+    pub command: Vec<String>,
+    /// `--over`: names and values.
+    pub over: Vec<String>,
+    /// `--repeat`: how often; `None` is once.
+    pub repeat: Option<u32>,
+}
+
 /// The options of `netperf history`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HistoryArgs {

@@ -3,7 +3,7 @@
 use crate::getopt::Argument;
 use crate::group::Group;
 use crate::kind::Kind;
-use crate::options::{SuiteOptions, compare, global, history, omni, report, server};
+use crate::options::{SuiteOptions, compare, global, history, omni, report, server, sweep};
 use crate::table::Row;
 
 /// One option as it is described.
@@ -73,6 +73,11 @@ pub(crate) fn report() -> Vec<Entry> {
 /// The options of `netperf compare`.
 pub(crate) fn compare() -> Vec<Entry> {
     compare::COMPARE.iter().map(Entry::new).collect()
+}
+
+/// The options of `netperf sweep`.
+pub(crate) fn sweep() -> Vec<Entry> {
+    sweep::SWEEP.iter().map(Entry::new).collect()
 }
 
 /// The options of `netperf run`.

@@ -113,6 +113,29 @@ that failed.
     text
 }
 
+/// Everything about `netperf sweep`.
+pub(crate) fn sweep() -> String {
+    let mut text = "\
+Usage: netperf sweep -o folder --over name=values [options] -- netperf-options
+       netperf sweep -o folder --plan file
+       netperf sweep -o folder
+
+Measures a curve: runs netperf once for every value, which stands in place of
+{name} in its options, keeps every result, and makes one table and one page of
+all. The third form goes on with a sweep that was ended.
+
+  netperf sweep -o sizes --over m=64..64K*2 -- -H db1 -l 5 -- -m {m}
+  netperf sweep -o rr --over b=0,1..64*2 --over t=TCP_RR,UDP_RR --repeat 5 -- \\
+      -H db1 -t {t} -l 2 -j -- -b {b}
+
+Exit status: 0 every run succeeded, 1 some did not, or it was interrupted; 2 the
+command line is wrong, or the folder holds another sweep.
+"
+    .to_owned();
+    groups(&mut text, &entry::sweep());
+    text
+}
+
 /// Everything about `netperf history`.
 pub(crate) fn history() -> String {
     let mut text = "\

@@ -31,6 +31,7 @@ mod report;
 mod stage1;
 mod stage2;
 mod subcommand;
+mod sweep;
 mod table;
 mod usage;
 
@@ -42,7 +43,8 @@ pub use args::{
     AccessArgs, Args, CompareArgs, ComparisonArgs, ConfidenceArg, CpuArg, Ends, FlowsArgs,
     GlobalArgs, HistoryArgs, HostArg, InterimArg, IoArgs, IterationsArg, JsonArg, Layout, Networks,
     OutputArg, Progress, RateArg, RateArgs, ReportArgs, SeriesArgs, ServerArgs, Show,
-    SocketKindArg, TestArgs, TransportArg, UntilArg, UntilArgs, VersusArgs, Ways,
+    SocketKindArg, SweepArgs, SweepWords, TestArgs, TransportArg, UntilArg, UntilArgs, VersusArgs,
+    Ways,
 };
 pub use command::{
     CliError, Command, List, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,
@@ -54,6 +56,7 @@ pub use history::{HistoryCommand, HistoryVerb, history, is_history};
 pub use long::{Misuse, Problem};
 pub use operations::{LogFormat, LogLevel, Operations, SandboxArg};
 pub use report::{ReportCommand, is_report, report};
+pub use sweep::{SweepCommand, is_sweep, sweep, sweep_file};
 
 /// netserver's port unless `-p` says otherwise.
 pub const DEFAULT_PORT: &str = "12865";

@@ -4,6 +4,7 @@
 
 use std::io;
 use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use assert_no_alloc::{AllocDisabler, assert_no_alloc};
@@ -19,13 +20,19 @@ use netperf_engine::workload::connect::{self, Exchange, Opened};
 use netperf_engine::workload::open::{self, Ticker};
 use netperf_engine::workload::{Run, rr, stream};
 use netperf_model::plan::TouchPlan;
-use netperf_model::{Arrival, EndPlan, EndSetup, Flow, PacePlan, RatePlan, RateUnit, Tally};
+use netperf_model::{
+    Arrival, EndPlan, EndSetup, Flow, PacePlan, RatePlan, RateUnit, Stamper, Tally,
+};
 use netperf_os::Socket;
 use netperf_os::bell::{Bell, Outside};
+use netperf_transport::duplex::StreamHalf;
 use netperf_transport::io::batch::Trains;
-use netperf_transport::io::{Again, BatchedRecv, BatchedSend, ByRing, Discarding, ZeroCopy};
+use netperf_transport::io::{
+    Again, BatchedRecv, BatchedSend, ByRing, Discarding, RingRecv, RingSend, RingZeroCopy, Stamped,
+    ZeroCopy,
+};
 use netperf_transport::null::Null;
-use netperf_transport::tcp::{Tcp, Written};
+use netperf_transport::tcp::{FromFile, Spliced, Tcp, Written};
 use netperf_transport::{Endpoint, Received, Sent};
 
 #[global_allocator]
@@ -363,6 +370,103 @@ fn all_paths<R: Recorder>(recorder: &mut R) {
     }
 }
 
+/// Transactions that the kernel stamps, and those whose devices could.
+fn stamped<R: Recorder>(recorder: &mut R) {
+    for by in [Stamper::Kernel, Stamper::Device] {
+        let stamped = move |socket| Stamped::stream(socket, true, by).unwrap();
+        exchange(stamped, recorder);
+    }
+    let (here, there) = (datagram_socket(), datagram_socket());
+    let to = there.local_addr().unwrap();
+    let mut asking = Stamped::asking(here, Some(to), Stamper::Kernel).unwrap();
+    let mut answering = Stamped::answering(there, Stamper::Kernel).unwrap();
+    let mut buf = [0; 64];
+    assert_no_alloc(|| {
+        for _ in 0..100 {
+            let sent = asking.send(&[1; 64]).is_ok() && answering.recv(&mut buf).is_ok();
+            let answered = answering.send(&[1; 64]).is_ok() && asking.recv(&mut buf).is_ok();
+            assert!(sent && answered);
+        }
+    });
+    assert_eq!(asking.stamps().map(|stamps| stamps.every), Some(1));
+}
+
+fn datagram_socket() -> Socket {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
+    socket.into()
+}
+
+/// Requests at times of their own over a connection that does not block.
+fn open_loop_over_a_connection() {
+    let (here, there) = connection();
+    let limit = Exactly(TRANSACTIONS);
+    let server = std::thread::spawn(move || {
+        let (mut requests, mut responses, mut endpoint) = (ring(64), ring(100), Tcp(there));
+        within(&limit, &mut Off, |run| {
+            rr::server(&mut endpoint, (&mut requests, &mut responses), run)
+        })
+    });
+    here.set_nonblocking(true).unwrap();
+    let (mut requests, mut responses, mut endpoint) = (ring(64), ring(100), Tcp(here));
+    let mut arrivals = Arrivals::new(&rate(1e6, RateUnit::Transactions));
+    let mut book = Book::new();
+    let counted = within(&limit, &mut Off, |run| {
+        let rings = (&mut requests, &mut responses);
+        let account = (&mut arrivals, &mut book);
+        open::client(&mut endpoint, rings, account, (&mut Ticks(0), None), run)
+    });
+    assert_eq!(counted.transactions, TRANSACTIONS);
+    assert_eq!(server.join().unwrap().transactions, TRANSACTIONS);
+}
+
+/// Data both ways over one connection: the halves of an end each in a thread of its own.
+fn both_ways() {
+    let (here, there) = connection();
+    let limit = Exactly(BYTES);
+    let (here, there) = (&here, &there);
+    std::thread::scope(|scope| {
+        for (end, size) in [(here, 20_000), (there, 30_000)] {
+            scope.spawn(move || {
+                let (mut ring, mut half) = (ring(size), StreamHalf(end.as_fd()));
+                let counted = within(&limit, &mut Off, |run| {
+                    stream::send(&mut half, &mut ring, run)
+                });
+                assert_eq!(counted.bytes_sent, BYTES);
+            });
+            scope.spawn(move || {
+                let (mut ring, mut half) = (ring(size), StreamHalf(end.as_fd()));
+                let counted = within(&limit, &mut Off, |run| {
+                    stream::receive(&mut half, &mut ring, run)
+                });
+                assert_eq!(counted.bytes_received, BYTES);
+            });
+        }
+    });
+}
+
+/// What sends from a file, what passes on into nothing, and what a ring does by itself.
+fn without_buffers<R: Recorder>(recorder: &mut R) {
+    one_way(Tcp, |socket| Spliced::new(socket).unwrap(), recorder);
+    let file = || std::fs::File::open("/proc/self/exe").unwrap();
+    one_way(|socket| FromFile::new(socket, file(), 0, 3), Tcp, recorder);
+    if RingSend::new(connection().0, None, 3, 20_000).is_err() {
+        return;
+    }
+    one_way(
+        |socket| RingSend::new(socket, None, 4, 5_000).unwrap(),
+        |socket| RingRecv::new(socket, 3, 30_000, false).unwrap(),
+        recorder,
+    );
+    one_way(
+        |socket| RingZeroCopy::new(socket, 3).unwrap(),
+        Tcp,
+        recorder,
+    );
+}
+
 // One test: the allocator's switch and the bell belong to the process.
 #[test]
 fn no_loop_allocates_whatever_is_kept_or_done_around_it() {
@@ -378,4 +482,10 @@ fn no_loop_allocates_whatever_is_kept_or_done_around_it() {
     assert_eq!(without_a_copy(), 100);
     all_paths(&mut off);
     all_paths(&mut kept);
+    stamped(&mut off);
+    stamped(&mut kept);
+    open_loop_over_a_connection();
+    both_ways();
+    without_buffers(&mut off);
+    without_buffers(&mut kept);
 }

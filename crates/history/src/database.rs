@@ -68,6 +68,28 @@ pub(crate) trait Database {
     fn check(&mut self) -> Result<Vec<String>, Trouble>;
 }
 
+/// Does something between BEGIN and COMMIT; what fails leaves no trace.
+pub(crate) fn within<T>(
+    database: &mut dyn Database,
+    work: impl FnOnce(&mut dyn Database) -> Result<T, Trouble>,
+) -> Result<T, Trouble> {
+    let begun = database.dialect().begin.iter();
+    let begun = begun.map(|statement| database.run(statement, &[]));
+    let begun: Result<Vec<u64>, Trouble> = begun.collect();
+    let done = begun.and_then(|_| work(database));
+    match done {
+        Ok(value) => {
+            database.run("COMMIT", &[])?;
+            Ok(value)
+        }
+        Err(trouble) => {
+            // The first reason is the one that counts.
+            database.run("ROLLBACK", &[]).ok();
+            Err(trouble)
+        }
+    }
+}
+
 /// A row, read from the left.
 #[derive(Debug)]
 pub(crate) struct Row(std::vec::IntoIter<Value>);

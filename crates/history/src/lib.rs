@@ -12,6 +12,7 @@
 )]
 
 mod database;
+mod postgres;
 mod schema;
 mod sqlite;
 mod trouble;
@@ -27,5 +28,6 @@ pub mod time;
 
 pub use entry::Entry;
 pub use place::{Place, Surroundings};
+pub use postgres::Address;
 pub use store::{Added, Filter, Forget, Store};
 pub use trouble::Trouble;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::postgres::{Address, SCHEMES};
 use crate::trouble::Trouble;
 
 /// The variable that names the place where no option does.
@@ -28,6 +29,17 @@ impl fmt::Debug for Surroundings<'_> {
 pub enum Place {
     /// A file of SQLite.
     File(PathBuf),
+    /// A PostgreSQL.
+    Postgres(Box<Address>),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => f.write_str(&netperf_web::escape::line(&path.to_string_lossy())),
+            Self::Postgres(address) => address.fmt(f),
+        }
+    }
 }
 
 impl Place {
@@ -40,18 +52,25 @@ impl Place {
             .map(str::to_owned)
             .or_else(|| (around.variable)(VARIABLE));
         match named {
-            Some(text) => Self::read(&text),
+            Some(text) => Self::read(&text, around),
             None => usual(around).map(Self::File),
         }
     }
 
-    fn read(text: &str) -> Result<Self, Trouble> {
-        if let Some((scheme, _)) = text.split_once("://") {
-            return Err(Trouble::Place(format!(
-                "{scheme}:// is no place for a history: a file is"
-            )));
+    fn read(text: &str, around: Surroundings<'_>) -> Result<Self, Trouble> {
+        match text.split_once("://") {
+            Some((scheme, rest)) if SCHEMES.contains(&scheme) => {
+                let address = Address::read(rest, around)?;
+                Ok(Self::Postgres(Box::new(address)))
+            }
+            Some((scheme, _)) => {
+                let scheme = netperf_web::escape::line(scheme);
+                Err(Trouble::Place(format!(
+                    "{scheme}:// is no place for a history: a file is, or postgres://"
+                )))
+            }
+            None => Ok(Self::File(PathBuf::from(text))),
         }
-        Ok(Self::File(PathBuf::from(text)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The tables, and how they came to be what they are.
 
-use crate::database::{Database, Dialect};
+use crate::database::{Database, Dialect, within};
 use crate::trouble::Trouble;
 
 /// The table by which a history is known; it holds the version of the others.
@@ -74,12 +74,7 @@ pub(crate) fn bring_up(database: &mut dyn Database, place: &str) -> Result<(), T
     if version(database, place)? == newest() {
         return Ok(());
     }
-    for statement in database.dialect().begin {
-        database.run(statement, &[])?;
-    }
-    let done = steps(database, place);
-    database.run(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }, &[])?;
-    done
+    within(database, |database| steps(database, place))
 }
 
 /// The steps that are missing. Somebody else may have done them meanwhile.

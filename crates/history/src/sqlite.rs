@@ -10,7 +10,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::database::{Database, Dialect, Row, Value};
 use crate::schema::MARK;
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, plain};
 
 /// How long another writer may take.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -186,13 +186,4 @@ fn trouble(path: &Path, error: &rusqlite::Error) -> Trouble {
 
 fn shown(path: &Path) -> String {
     netperf_web::escape::line(&path.to_string_lossy())
-}
-
-/// The system's text for an error, without the number that Rust appends.
-pub(crate) fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.find(" (os error ") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
-    }
 }

@@ -12,6 +12,7 @@ use crate::database::{Database, Row, Value};
 use crate::entry;
 use crate::manifest::{self, Facts};
 use crate::place::Place;
+use crate::postgres::Postgres;
 use crate::schema;
 use crate::sqlite::Sqlite;
 use crate::trouble::Trouble;
@@ -150,12 +151,11 @@ impl Store {
     /// # Errors
     /// When there is none, or it is not one, or a newer version wrote it.
     pub fn open(place: &Place, make: bool) -> Result<Self, Trouble> {
-        let (mut database, place): (Box<dyn Database>, String) = match place {
-            Place::File(path) => (
-                Box::new(Sqlite::open(path, make)?),
-                netperf_web::escape::line(&path.to_string_lossy()),
-            ),
+        let mut database: Box<dyn Database> = match place {
+            Place::File(path) => Box::new(Sqlite::open(path, make)?),
+            Place::Postgres(address) => Box::new(Postgres::open(address, make)?),
         };
+        let place = place.to_string();
         if !make && schema::version(database.as_mut(), &place)? == 0 {
             return Err(Trouble::Absent(place));
         }
@@ -355,28 +355,6 @@ impl Store {
                 if !found.is_ok_and(|document| entry::digest_of(&document) == digest) {
                     wrong.push(format!("the document of result {from} is damaged"));
                 }
-            }
-        }
-    }
-
-    /// Runs something between BEGIN and COMMIT; what fails leaves no trace.
-    fn within<T>(
-        &mut self,
-        work: impl FnOnce(&mut dyn Database) -> Result<T, Trouble>,
-    ) -> Result<T, Trouble> {
-        for statement in self.database.dialect().begin {
-            self.database.run(statement, &[])?;
-        }
-        let done = work(self.database.as_mut());
-        match done {
-            Ok(value) => {
-                self.database.run("COMMIT", &[])?;
-                Ok(value)
-            }
-            Err(trouble) => {
-                // The first reason is the one that counts.
-                self.database.run("ROLLBACK", &[]).ok();
-                Err(trouble)
             }
         }
     }

@@ -14,6 +14,7 @@ mod run;
 mod secure;
 mod show;
 mod stamps;
+mod sweep;
 mod until;
 mod versus;
 
@@ -43,6 +44,9 @@ pub fn main(argv: &[OsString]) -> ExitCode {
     }
     if netperf_cli::is_compare(argv) {
         return compare::main(argv);
+    }
+    if netperf_cli::is_sweep(argv) {
+        return sweep::main(argv);
     }
     if netperf_cli::is_versus(argv) {
         return versus::main(argv);

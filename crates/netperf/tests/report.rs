@@ -114,6 +114,41 @@ fn the_page_of_real_runs_is_in_order_by_day_by_night_and_in_a_hand() {
 }
 
 #[test]
+fn the_page_of_a_sweep_is_in_order_by_day_by_night_and_in_a_hand() {
+    let folder = Scratch::new();
+    let server = Netserver::start(&ours(), &Place::Here);
+    let port = server.port().to_string();
+    let swept = |name: &str, over: &[&str], option: &str, value: &str| {
+        Invocation::new(&ours().netperf)
+            .args(["sweep", "-o", name, "--repeat", "2"])
+            .args(over)
+            .args(["--", "-H", "127.0.0.1", "-p", &port, "--time", "50ms"])
+            .args(["-t", "{t}", "-j", "-c", "--", option, value])
+            .folder(folder.path())
+            .run()
+            .expect_clean();
+    };
+    let over = ["--over", "r=1,64,4K", "--over", "t=TCP_RR,UDP_RR"];
+    swept("lines", &over, "-r", "{r}");
+    let over = ["--over", "t=UDP_STREAM,TCP_STREAM"];
+    swept("bars", &over, "-m", "1K");
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    for (page, narrow) in [("lines", 360), ("bars", 600)] {
+        let address = format!("file://{}/{page}/report.html", folder.path().display());
+        for (name, width, dark) in [("light", 1000, false), ("narrow-dark", narrow, true)] {
+            browser.screen(width, dark);
+            browser.visit(&address);
+            assert_eq!(browser.script(FAULTS), json!([]), "{page} {name}");
+            assert_eq!(browser.console(), [""; 0], "{page} {name}");
+            assert_eq!(browser.requests(), [address.as_str()], "{page} {name}");
+            keep(&format!("sweep-{page}-{name}.png"), &browser.picture());
+        }
+    }
+}
+
+#[test]
 fn every_kind_of_file_makes_a_page_in_which_nothing_overlaps() {
     let folder = Scratch::new();
     let samples = samples();

@@ -20,7 +20,7 @@ const SHUFFLES: usize = 1999;
 /// P. Clifford: Sequential Monte Carlo p-values, 1991).
 const ENOUGH: usize = 40;
 /// Steps of shuffling that one question may take: long series get fewer shuffles.
-const STEPS: usize = 5_000_000;
+const STEPS: usize = 2_500_000;
 /// Shuffles for the longest series: the lowest probability is half a percent then.
 const FEWEST: usize = 199;
 

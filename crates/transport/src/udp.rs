@@ -189,6 +189,8 @@ pub struct Answering {
     first: First,
     /// The kernel knows the source, and looks it up for no answer.
     connected: bool,
+    /// Who sent first.
+    asker: Source,
     sources: Option<Sources>,
     /// What the addresses of answers have, 0 for none.
     flow_info: u32,
@@ -214,6 +216,7 @@ impl Answering {
             source: Source::unknown(),
             first,
             connected: false,
+            asker: Source::unknown(),
             sources: None,
             flow_info: 0,
         })
@@ -241,14 +244,32 @@ impl Answering {
     }
 
     /// Takes what came from a stranger for nothing, and does not answer it.
+    #[inline]
     pub(crate) fn unless_strange(&mut self, got: Received) -> Received {
         match &self.sources {
             Some(sources) if is_strange(&self.source, sources) => {
                 self.source = Source::unknown();
-                Received::Interrupted
+                return Received::Interrupted;
             }
-            Some(_) | None => got,
+            Some(_) | None => {}
         }
+        match got {
+            Received::Bytes(_) if !self.asker.is_known() => self.asker = self.source.clone(),
+            Received::End if self.is_of_another() => {
+                self.source = self.asker.clone();
+                return Received::Interrupted;
+            }
+            Received::Bytes(_) | Received::End | Received::Interrupted | Received::TimedOut => {}
+        }
+        got
+    }
+
+    /// Whether the last datagram came from elsewhere than the first. An end of another test
+    /// may come late to a port that is this one's now.
+    #[cold]
+    fn is_of_another(&self) -> bool {
+        let both = self.asker.address().zip(self.source.address());
+        both.is_some_and(|(asker, source)| asker != source)
     }
 
     /// Receives the first datagram and does what is to be done about it.
@@ -385,6 +406,23 @@ mod tests {
                 assert_eq!(server.source.is_known(), admitted, "{peers}");
             }
         }
+    }
+
+    #[test]
+    fn an_end_counts_from_whoever_began() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let at = socket.local_addr().unwrap();
+        let mut server = Answering::new(socket.into(), First::default()).unwrap();
+        let [client, other] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+        let mut buf = [0; 8];
+        client.send_to(b"ask", at).unwrap();
+        assert_eq!(server.recv(&mut buf).unwrap(), Received::Bytes(3));
+        other.send_to(b"", at).unwrap();
+        assert_eq!(server.recv(&mut buf).unwrap(), Received::Interrupted);
+        server.send(b"answer").unwrap();
+        assert_eq!(client.recv(&mut buf).unwrap(), 6);
+        client.send_to(b"", at).unwrap();
+        assert_eq!(server.recv(&mut buf).unwrap(), Received::End);
     }
 
     #[test]

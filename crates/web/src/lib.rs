@@ -11,6 +11,7 @@
 )]
 
 pub mod chart;
+pub mod curve;
 pub mod escape;
 pub mod figure;
 mod number;

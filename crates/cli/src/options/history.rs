@@ -17,7 +17,7 @@ const MANY: Kind = Kind::Within(1, 1_000_000);
 pub(crate) static TABLE: &[Opt] = &[
     Opt::without_letter(
         "place",
-        "the history: a file",
+        "the history: a file, or postgres://user@host/database",
         Action::Value(|a, text| a.place = Some(text.to_owned())),
     )
     .long("db", Group::History, Kind::File)

@@ -19,6 +19,7 @@ pub(crate) mod server;
 mod shared;
 mod show;
 pub(crate) mod sockets;
+pub(crate) mod sweep;
 pub(crate) mod unix;
 pub(crate) mod until;
 pub(crate) mod xti;

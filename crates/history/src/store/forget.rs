@@ -1,7 +1,7 @@
 //! What goes out for good.
 
 use super::{Conditions, Filter, Store, numbers};
-use crate::database::Database;
+use crate::database::{Database, within};
 use crate::trouble::Trouble;
 
 /// Results that are deleted with one statement.
@@ -32,7 +32,7 @@ impl Store {
         if only_tell {
             return doomed(self.database.as_mut(), what, filter);
         }
-        self.within(|database| {
+        within(self.database.as_mut(), |database| {
             let ids = doomed(database, what, filter)?;
             for ids in ids.chunks(AT_ONCE) {
                 delete(database, &numbers(ids))?;

@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
 use super::Store;
-use crate::database::{Database, Value};
+use crate::database::{Database, Value, within};
 use crate::entry::{self, Entry};
 use crate::manifest;
 use crate::trouble::Trouble;
@@ -37,7 +37,7 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub fn add(&mut self, entries: &[Entry], now: i64) -> Result<Vec<Added>, Trouble> {
-        self.within(|database| {
+        within(self.database.as_mut(), |database| {
             let mut shared = Shared::default();
             let added = entries.iter().map(|entry| {
                 let found = one(

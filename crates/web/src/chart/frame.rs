@@ -42,6 +42,8 @@ impl Axis<'_> {
                 let (_, sign) = self.scale.unit(self.unit);
                 if self.name.is_empty() {
                     sign
+                } else if sign.is_empty() {
+                    self.name.to_owned()
                 } else {
                     format!("{}, {sign}", self.name)
                 }

@@ -14,8 +14,8 @@ const MARKS: usize = 6;
 /// The values of a chart of lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lines {
-    /// Whether x is a share of all operations, laid out by its nines; seconds otherwise.
-    pub shares: bool,
+    /// What kind of value x is.
+    pub x: X,
     /// What x is.
     pub x_name: String,
     /// The unit of y.
@@ -28,6 +28,20 @@ pub struct Lines {
     pub lines: Vec<Line>,
     /// How several points become one where there is no room for all.
     pub thin: Thin,
+}
+
+/// What kind of value x is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum X {
+    /// Seconds from the beginning.
+    Seconds,
+    /// A share of all operations, laid out by its nines.
+    Shares,
+    /// Numbers of any kind.
+    Numbers {
+        /// Whether they are laid out by their logarithm.
+        log: bool,
+    },
 }
 
 /// How several points become one.
@@ -50,6 +64,9 @@ pub struct Line {
     pub dash: usize,
     /// Its points in the order of x.
     pub points: Vec<Point>,
+    /// The least and the greatest of what each point is the median of, and how many these
+    /// are; empty where points are no medians.
+    pub spreads: Vec<(f64, f64, usize)>,
 }
 
 /// A point of a line.
@@ -146,11 +163,26 @@ fn marks(scene: &mut Scene, frame: &Frame, drawn: &[Drawn], look: (usize, &Line)
 impl Line {
     /// Its points as they are drawn, `most` or little more.
     fn thinned(&self, thin: Thin, most: usize, frame: &Frame) -> Vec<Drawn> {
+        if !self.spreads.is_empty() {
+            return self.medians().collect();
+        }
         let points: Vec<Point> = self.usable().collect();
         match thin {
             Thin::Mean => means(&points, most),
             Thin::Shape => shape(&points, most, frame),
         }
+    }
+
+    /// Points that are medians, all of them.
+    fn medians(&self) -> impl Iterator<Item = Drawn> {
+        let each = self.points.iter().zip(&self.spreads);
+        let drawn = each.map(|(point, (low, high, of))| Drawn {
+            point: *point,
+            low: *low,
+            high: *high,
+            of: *of,
+        });
+        drawn.filter(|drawn| is_drawable(drawn.point.x) && is_drawable(drawn.point.y))
     }
 
     fn usable(&self) -> impl Iterator<Item = Point> {
@@ -176,21 +208,32 @@ impl Lines {
         let mut scene = Scene::default();
         let top = self.legend(&mut scene, size);
         let all = || self.lines.iter().flat_map(Line::usable);
-        let x_law = if self.shares { Law::Nines } else { Law::Linear };
-        let x_scale = if self.shares {
-            Scale::over(x_law, &Unit::Percent, all().map(|point| point.x))
-        } else {
+        let x_unit = match self.x {
+            X::Seconds => Unit::Seconds,
+            X::Shares => Unit::Percent,
+            X::Numbers { .. } => Unit::Other(String::new()),
+        };
+        let x_law = match self.x {
+            X::Shares => Law::Nines,
+            X::Numbers { log: true } => Law::Log,
+            X::Seconds | X::Numbers { log: false } => Law::Linear,
+        };
+        let x_scale = if self.x == X::Seconds {
             Scale::exactly(0.0, all().map(|point| point.x).fold(0.0, f64::max))
+        } else {
+            Scale::over(x_law, &x_unit, all().map(|point| point.x))
         };
         let y_law = if self.log { Law::Log } else { Law::Linear };
         let x = Axis {
             scale: x_scale,
             law: x_law,
-            unit: &Unit::Seconds,
+            unit: &x_unit,
             name: &self.x_name,
         };
+        let spread = self.lines.iter().flat_map(|line| &line.spreads);
+        let spread = spread.flat_map(|(low, high, _)| [*low, *high]);
         let y = Axis {
-            scale: Scale::over(y_law, &self.unit, all().map(|point| point.y)),
+            scale: Scale::over(y_law, &self.unit, all().map(|point| point.y).chain(spread)),
             law: y_law,
             unit: &self.unit,
             name: &self.y_name,
@@ -236,7 +279,8 @@ impl Lines {
         let ink = Ink::Series(line.colour);
         let at = |x: f64, y: f64| (frame.x.place(x), frame.y.place(y));
         for run in drawn.chunk_by(|_, next| next.point.joined) {
-            if run.iter().any(|drawn| drawn.of > 1) && self.thin == Thin::Mean {
+            let banded = self.thin == Thin::Mean || !line.spreads.is_empty();
+            if run.iter().any(|drawn| drawn.of > 1) && banded {
                 let upper = run.iter().map(|drawn| at(drawn.point.x, drawn.high));
                 let lower = run.iter().rev().map(|drawn| at(drawn.point.x, drawn.low));
                 let places = upper.chain(lower).collect();
@@ -268,11 +312,13 @@ impl Lines {
         } else {
             String::new()
         };
+        let medians = !line.spreads.is_empty();
         let spread = match self.thin {
-            Thin::Mean if drawn.of > 1 => {
+            Thin::Mean | Thin::Shape if drawn.of > 1 && (medians || self.thin == Thin::Mean) => {
                 let of = |value| Quantity::new(value, self.unit.clone());
+                let middle = if medians { "median" } else { "mean" };
                 format!(
-                    " (mean of {}, from {} to {})",
+                    " ({middle} of {}, from {} to {})",
                     drawn.of,
                     of(drawn.low),
                     of(drawn.high)
@@ -286,10 +332,10 @@ impl Lines {
     /// A value of x as it is read.
     #[must_use]
     pub fn x_text(&self, x: f64) -> String {
-        if self.shares {
-            percent(x)
-        } else {
-            Quantity::new(x, Unit::Seconds).to_string()
+        match self.x {
+            X::Shares => percent(x),
+            X::Seconds => Quantity::new(x, Unit::Seconds).to_string(),
+            X::Numbers { .. } => crate::unit::short(x),
         }
     }
 }

@@ -14,7 +14,7 @@ pub mod svg;
 
 pub use bars::{Bar, Bars};
 pub use heat::HeatMap;
-pub use lines::{Line, Lines, Point, Thin};
+pub use lines::{Line, Lines, Point, Thin, X};
 
 use scene::Scene;
 

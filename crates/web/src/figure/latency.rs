@@ -1,7 +1,7 @@
 //! How long operations took: by percentiles, and over time.
 
 use super::{Figure, chart, look, missing, name};
-use crate::chart::{Body, Chart, HeatMap, Line, Lines, Point, Thin};
+use crate::chart::{Body, Chart, HeatMap, Line, Lines, Point, Thin, X};
 use crate::record::{Record, Spread};
 use crate::table::Table;
 use crate::unit::{Quantity, Unit, whole};
@@ -50,6 +50,7 @@ pub(super) fn spectrum(records: &[Record]) -> Figure {
                     colour,
                     dash,
                     points: points(spread),
+                    spreads: Vec::new(),
                 }
             })
     });
@@ -68,7 +69,7 @@ pub(super) fn spectrum(records: &[Record]) -> Figure {
         .fold(f64::INFINITY, f64::min);
     let log = values().fold(0.0, f64::max) / least > WIDE && values().all(|value| value > 0.0);
     let lines = Lines {
-        shares: true,
+        x: X::Shares,
         x_name: "share of operations that took no longer".to_owned(),
         unit: Unit::Seconds,
         y_name: "time of an operation".to_owned(),

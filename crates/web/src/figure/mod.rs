@@ -8,7 +8,7 @@ mod throughput;
 
 pub(crate) use latency::PERCENTILES;
 
-use crate::chart::{Body, Chart, Line, Lines, Point, Thin};
+use crate::chart::{Body, Chart, Line, Lines, Point, Thin, X};
 use crate::number;
 use crate::record::{Record, Sample, Track};
 use crate::table::Table;
@@ -91,6 +91,7 @@ fn over_time(
                     colour,
                     dash,
                     points: settled(&track.samples).iter().map(point).collect(),
+                    spreads: Vec::new(),
                 }
             })
         });
@@ -105,7 +106,7 @@ fn over_time(
             y_name
         };
         let lines = Lines {
-            shares: false,
+            x: X::Seconds,
             x_name: "time".to_owned(),
             unit: (*unit).clone(),
             y_name: y_name.to_owned(),

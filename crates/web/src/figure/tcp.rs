@@ -1,7 +1,7 @@
 //! What TCP knew of the connection, over time.
 
 use super::{Figure, chart, look, missing, name, over_time, undrawable};
-use crate::chart::{Line, Lines, Point, Thin};
+use crate::chart::{Line, Lines, Point, Thin, X};
 use crate::record::Record;
 use crate::unit::Unit;
 
@@ -71,11 +71,12 @@ fn resent(records: &[Record]) -> (crate::chart::Chart, crate::table::Table) {
                     colour,
                     dash,
                     points: points.collect(),
+                    spreads: Vec::new(),
                 }
             })
     });
     let lines = Lines {
-        shares: false,
+        x: X::Seconds,
         x_name: "time".to_owned(),
         unit: Unit::Count("segments"),
         y_name: "sent again so far".to_owned(),

@@ -63,7 +63,11 @@ fn written(records: &[Record], figures: &[Figure], points: usize) -> String {
     let mut text = String::new();
     head(&mut text, &title);
     text.push_str("<body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n");
-    header(&mut text, &title, records, figures);
+    let count = match records.len() {
+        1 => "One result".to_owned(),
+        count => format!("{count} results"),
+    };
+    header(&mut text, &title, &count, figures);
     text.push_str("<main id=\"main\">\n");
     summary(&mut text, records);
     for figure in figures.iter().filter(|figure| !figure.charts.is_empty()) {
@@ -75,6 +79,45 @@ fn written(records: &[Record], figures: &[Figure], points: usize) -> String {
     footer(&mut text);
     _ = writeln!(text, "<script>{SCRIPT}</script>\n</body>\n</html>");
     text
+}
+
+/// A page of curves: `summary` is the part in front of the charts, in HTML, and `record` one
+/// of the runs, which tells of the hosts.
+pub(crate) fn of_curve(
+    title: &str,
+    summary: &str,
+    (about, charts): (&str, &[(Chart, Table)]),
+    record: Option<&Record>,
+) -> Result<String, TooLarge> {
+    let figure = Figure {
+        id: "curves",
+        heading: "Curves",
+        about: about.to_owned(),
+        charts: charts.to_vec(),
+        missing: Vec::new(),
+    };
+    let figures = std::slice::from_ref(&figure);
+    let mut text = String::new();
+    head(&mut text, title);
+    text.push_str("<body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n");
+    header(&mut text, title, "A sweep", figures);
+    text.push_str("<main id=\"main\">\n");
+    text.push_str(summary);
+    if charts.is_empty() {
+        text.push_str("<p class=\"missing\">No run has a figure.</p>");
+    } else {
+        section(&mut text, &figure, usize::MAX);
+    }
+    hosts(&mut text, record.map_or(&[], std::slice::from_ref));
+    text.push_str("</main>\n");
+    footer(&mut text);
+    _ = writeln!(text, "<script>{SCRIPT}</script>\n</body>\n</html>");
+    let bytes = text.len();
+    if bytes <= LARGEST {
+        Ok(text)
+    } else {
+        Err(TooLarge { bytes })
+    }
 }
 
 fn title(records: &[Record]) -> String {
@@ -122,11 +165,7 @@ fn colours() -> String {
     )
 }
 
-fn header(text: &mut String, title: &str, records: &[Record], figures: &[Figure]) {
-    let count = match records.len() {
-        1 => "One result".to_owned(),
-        count => format!("{count} results"),
-    };
+fn header(text: &mut String, title: &str, count: &str, figures: &[Figure]) {
     _ = write!(
         text,
         "<header><div class=\"top\"><div><p class=\"kind\">netperf report</p><h1>{}</h1>\

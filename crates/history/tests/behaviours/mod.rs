@@ -1,25 +1,23 @@
 //! What every store does alike: written once, and run over each of them.
 
 use std::ops::Deref as _;
-use std::path::Path;
 use std::slice::from_ref;
 
 use netperf_history::change::{self, Changes};
 use netperf_history::export::{Cells, Table};
 use netperf_history::text::{self, Trend};
 use netperf_history::{Entry, Filter, Forget, Place, Store};
-use netperf_testkit::Scratch;
 use serde_json::json;
 
 /// The time of adding; results say their own.
-const NOW: i64 = 1_800_000_000_000_000;
+pub(crate) const NOW: i64 = 1_800_000_000_000_000;
 /// When the first result began, in seconds since 1970.
 const BEGIN: f64 = 1_700_000_000.0;
 const DAY: f64 = 86_400.0;
 const MICROS: i64 = 1_000_000;
 
 /// The result of a day, with this rate, under this kernel.
-fn result(host: &str, day: u32, rate: f64, kernel: &str) -> Entry {
+pub(crate) fn result(host: &str, day: u32, rate: f64, kernel: &str) -> Entry {
     let document = json!({
         "schema": "netperf-1",
         "command_line": format!("netperf -H {host} -t TCP_RR, \"quoted\""),
@@ -33,37 +31,16 @@ fn result(host: &str, day: u32, rate: f64, kernel: &str) -> Entry {
     Entry::read("x.json", document.to_string().into_bytes(), None).expect("a result")
 }
 
-/// A store that is empty.
-struct Fresh {
-    place: Place,
-    _folder: Scratch,
-}
-
-impl Fresh {
-    fn file() -> Self {
-        let folder = Scratch::new();
-        Self {
-            place: Place::File(folder.path().join("deep/er/history.sqlite")),
-            _folder: folder,
-        }
-    }
-
-    fn path(&self) -> &Path {
-        match &self.place {
-            Place::File(path) => path,
-        }
-    }
-
-    fn open(&self) -> Store {
-        Store::open(&self.place, true).expect("a store")
-    }
+/// Opens a store, which is made.
+fn open(place: &Place) -> Store {
+    Store::open(place, true).expect("a store")
 }
 
 /// Something that holds of a store.
-type Behaviour = fn(&Fresh);
+type Behaviour = fn(&Place);
 
 /// Every behaviour, over a store made by `fresh`.
-fn behaves(fresh: impl Fn() -> Fresh) {
+pub(crate) fn behaves(mut fresh: impl FnMut() -> Place) {
     let behaviours: [(&str, Behaviour); 7] = [
         (
             "documents come back byte for byte, also another time",
@@ -82,11 +59,11 @@ fn behaves(fresh: impl Fn() -> Fresh) {
     }
 }
 
-fn documents(fresh: &Fresh) {
+fn documents(fresh: &Place) {
     let entry = result("db1", 1, 1000.5, "6.1");
-    let added = fresh.open().add(from_ref(&entry), NOW).expect("added");
+    let added = open(fresh).add(from_ref(&entry), NOW).expect("added");
     assert!(!added[0].known);
-    let mut store = Store::open(&fresh.place, false).expect("the same store");
+    let mut store = Store::open(fresh, false).expect("the same store");
     assert_eq!(store.find(&added[0].id.to_string()), Ok(added[0].id));
     assert_eq!(
         store.find(&entry.digest[..8].to_uppercase()),
@@ -100,9 +77,9 @@ fn documents(fresh: &Fresh) {
     assert_eq!(store.check(), Ok(Vec::new()));
 }
 
-fn twice(fresh: &Fresh) {
+fn twice(fresh: &Place) {
     let (one, other) = (result("db1", 1, 1.5, "6.1"), result("db1", 2, 1.5, "6.1"));
-    let mut store = fresh.open();
+    let mut store = open(fresh);
     let first = store.add(from_ref(&one), NOW).expect("added");
     let again = store.add(&[other.clone(), one, other], NOW).expect("added");
     assert_eq!((again[1].id, again[1].known), (first[0].id, true));
@@ -113,8 +90,8 @@ fn twice(fresh: &Fresh) {
     );
 }
 
-fn lists(fresh: &Fresh) {
-    let mut store = fresh.open();
+fn lists(fresh: &Place) {
+    let mut store = open(fresh);
     let mut entries: Vec<Entry> = (0..10).map(|day| result("db1", day, 10.0, "6.1")).collect();
     entries.push(result("d'b \u{2603}", 3, 20.0, "6.1"));
     store.add(&entries, NOW).expect("added");
@@ -168,8 +145,8 @@ fn only_changes(store: &mut Store) -> Changes {
     change::find(store, of, &all, change::LAST, change::CHANCE).expect("changes")
 }
 
-fn changes(fresh: &Fresh) {
-    let mut store = fresh.open();
+fn changes(fresh: &Place) {
+    let mut store = open(fresh);
     let noise = |day: u32| f64::from(day * 7 % 11);
     let before = (0..20).map(|day| result("db1", day, 1000.0 + noise(day), "6.1"));
     let after = (20..40).map(|day| result("db1", day, 900.0 + noise(day), "6.12"));
@@ -199,8 +176,8 @@ fn changes(fresh: &Fresh) {
     assert_eq!(trend.json()["points"].as_array().map(Vec::len), Some(40));
 }
 
-fn forgets(fresh: &Fresh) {
-    let mut store = fresh.open();
+fn forgets(fresh: &Place) {
+    let mut store = open(fresh);
     let mut entries: Vec<Entry> = (0..10).map(|day| result("db1", day, 10.0, "6.1")).collect();
     entries.extend((0..3).map(|day| result("db2", day, 20.0, &format!("6.{day}"))));
     let ids: Vec<i64> = store
@@ -235,8 +212,8 @@ fn forgets(fresh: &Fresh) {
     assert!(!again[0].known && again[0].id > ids[12], "{again:?}");
 }
 
-fn exports(fresh: &Fresh) {
-    let mut store = fresh.open();
+fn exports(fresh: &Place) {
+    let mut store = open(fresh);
     let entries = [result("db1", 0, 10.5, "6.1"), result("db2", 1, 20.0, "6.1")];
     store.add(&entries, NOW).expect("added");
     let table = Table::of(&mut store, &Filter::default()).expect("a table");
@@ -254,12 +231,12 @@ fn exports(fresh: &Fresh) {
     assert!(lines[2].contains("-t TCP_RR, \"\"quoted\"\"\""), "{csv}");
 }
 
-fn writers(fresh: &Fresh) {
+fn writers(fresh: &Place) {
     // Both make the tables, too.
     let saved: Vec<(i64, Entry)> = std::thread::scope(|scope| {
         let writer = |name: &'static str| {
             let write = move || {
-                let mut store = fresh.open();
+                let mut store = open(fresh);
                 let mut saved = Vec::new();
                 for day in 0..15 {
                     let shared = result("both", day, 1.0, "6.1");
@@ -278,7 +255,7 @@ fn writers(fresh: &Fresh) {
             .flat_map(|writer| writer.join().expect("a writer"))
             .collect()
     });
-    let mut store = fresh.open();
+    let mut store = open(fresh);
     assert_eq!(
         store.list(&Filter::default(), None).expect("a list").len(),
         45
@@ -287,75 +264,4 @@ fn writers(fresh: &Fresh) {
         assert_eq!(store.document(id), Ok(entry.document));
     }
     assert_eq!(store.check(), Ok(Vec::new()));
-}
-
-#[test]
-fn a_file_of_sqlite_behaves() {
-    behaves(Fresh::file);
-}
-
-#[test]
-fn a_history_that_is_not_there_is_not_made_by_asking() {
-    let fresh = Fresh::file();
-    let error = Store::open(&fresh.place, false).expect_err("nothing there");
-    assert!(
-        error.to_string().contains("history add makes one"),
-        "{error}"
-    );
-    let path = fresh.path();
-    assert!(!path.exists());
-}
-
-#[test]
-fn a_file_that_is_no_history_is_left_as_it_is() {
-    let folder = Scratch::new();
-    let text = folder.path().join("text");
-    std::fs::write(&text, "something else entirely, and long enough to be read").expect("a file");
-    let other = folder.path().join("other.sqlite");
-    rusqlite_file(&other, "CREATE TABLE mine (x)");
-    for path in [text, other] {
-        let before = std::fs::read(&path).expect("the file");
-        let error = Store::open(&Place::File(path.clone()), true).expect_err("not ours");
-        assert!(error.to_string().contains("not a history"), "{error}");
-        assert_eq!(std::fs::read(&path).expect("the file"), before);
-    }
-}
-
-#[test]
-fn what_a_newer_version_wrote_is_refused_in_one_line() {
-    let fresh = Fresh::file();
-    fresh
-        .open()
-        .add(&[result("db1", 1, 1.0, "6.1")], NOW)
-        .expect("added");
-    let path = fresh.path();
-    rusqlite_file(path, "UPDATE netperf_history SET version = 99");
-    let error = Store::open(&fresh.place, true)
-        .expect_err("too new")
-        .to_string();
-    assert!(error.contains("newer netperf"), "{error}");
-    assert!(
-        error.contains("version 99") && !error.contains('\n'),
-        "{error}"
-    );
-}
-
-#[test]
-fn a_document_that_was_damaged_is_not_given_out() {
-    let fresh = Fresh::file();
-    fresh
-        .open()
-        .add(&[result("db1", 1, 1.0, "6.1")], NOW)
-        .expect("added");
-    let path = fresh.path();
-    rusqlite_file(path, "UPDATE documents SET deflated = x'00'");
-    let mut store = fresh.open();
-    let error = store.document(1).expect_err("damaged").to_string();
-    assert!(error.contains("document of result 1 is damaged"), "{error}");
-    assert_eq!(store.check().expect("a check").len(), 1);
-}
-
-fn rusqlite_file(path: &Path, statement: &str) {
-    let connection = rusqlite::Connection::open(path).expect("a file");
-    connection.execute_batch(statement).expect("a statement");
 }

@@ -1,0 +1,364 @@
+//! Where a PostgreSQL is, and as whom to speak with it: its URL (PostgreSQL manual, 34.1.1
+//! Connection Strings), and what the environment says besides.
+
+use std::fmt;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::place::Surroundings;
+use crate::trouble::Trouble;
+
+/// The port unless something else is said.
+const PORT: u16 = 5432;
+/// The folder of the local socket, as Debian and most others have it.
+const FOLDER: &str = "/var/run/postgresql";
+/// The schemes of URLs.
+pub(crate) const SCHEMES: [&str; 2] = ["postgres", "postgresql"];
+
+/// A server, a database in it, and somebody who may use it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    pub(super) host: Host,
+    pub(super) port: u16,
+    pub(super) user: String,
+    pub(super) database: String,
+    pub(super) password: Option<Secret>,
+    pub(super) tls: Tls,
+}
+
+/// Where it listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Host {
+    /// At a port of this host.
+    Name(String),
+    /// At a socket in this folder.
+    Folder(PathBuf),
+}
+
+/// Whether the connection is encrypted, and what the server must prove.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Tls {
+    /// It is not.
+    Disable,
+    /// If the server can; it need prove nothing.
+    Prefer,
+    /// It is; the server need prove nothing, as with libpq.
+    Require,
+    /// It is, and the server's certificate is for its name and signed by one in this file.
+    VerifyFull(PathBuf),
+}
+
+/// What nobody may read in a message.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Secret(pub(super) String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// Without the password.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = match &self.host {
+            Host::Name(name) if name.contains(':') => {
+                format!("{}@[{name}]:{}/{}", self.user, self.port, self.database)
+            }
+            Host::Name(name) => format!("{}@{name}:{}/{}", self.user, self.port, self.database),
+            Host::Folder(folder) => {
+                format!("{}@/{}?host={}", self.user, self.database, folder.display())
+            }
+        };
+        write!(f, "postgres://{}", netperf_web::escape::line(&line))
+    }
+}
+
+/// The parts of a URL as they were written.
+#[derive(Default)]
+struct Parts {
+    host: Option<String>,
+    port: Option<String>,
+    user: Option<String>,
+    database: Option<String>,
+    password: Option<String>,
+    sslmode: Option<String>,
+    sslrootcert: Option<String>,
+}
+
+impl Address {
+    /// Reads what follows `postgres://`.
+    pub(crate) fn read(rest: &str, around: Surroundings<'_>) -> Result<Self, Trouble> {
+        let parts = parts(rest)?;
+        let variable = |own: Option<String>, name: &str| own.or_else(|| (around.variable)(name));
+        let user = variable(parts.user, "PGUSER")
+            .or_else(|| (around.variable)("USER"))
+            .ok_or_else(|| wrong("names no user, and neither do PGUSER and USER"))?;
+        let port = match variable(parts.port, "PGPORT") {
+            Some(port) => port.parse().map_err(|_| wrong("has a port that is none"))?,
+            None => PORT,
+        };
+        let host = variable(parts.host, "PGHOST").unwrap_or_else(|| FOLDER.to_owned());
+        let host = if host.starts_with('/') {
+            Host::Folder(PathBuf::from(host))
+        } else {
+            Host::Name(host)
+        };
+        let database = parts.database.unwrap_or_else(|| user.clone());
+        let mut address = Self {
+            tls: tls(parts.sslmode.as_deref(), parts.sslrootcert)?,
+            host,
+            port,
+            user,
+            database,
+            password: None,
+        };
+        let password = variable(parts.password, "PGPASSWORD");
+        address.password = match password {
+            Some(password) => Some(Secret(password)),
+            None => address.in_password_file(around)?,
+        };
+        Ok(address)
+    }
+
+    /// The password in `PGPASSFILE` or ~/.pgpass (PostgreSQL manual, 34.16 The Password
+    /// File). One that others may read is not read.
+    fn in_password_file(&self, around: Surroundings<'_>) -> Result<Option<Secret>, Trouble> {
+        let home = || (around.variable)("HOME").map(|home| Path::new(&home).join(".pgpass"));
+        let named = (around.variable)("PGPASSFILE").map(PathBuf::from);
+        let Some(path) = named.or_else(home) else {
+            return Ok(None);
+        };
+        let shown = netperf_web::escape::line(&path.to_string_lossy());
+        let Ok(facts) = std::fs::metadata(&path) else {
+            return Ok(None);
+        };
+        if facts.permissions().mode() & 0o077 != 0 {
+            return Err(Trouble::Place(format!(
+                "{shown} can be read by others: chmod 600 it, or give the password elsewhere"
+            )));
+        }
+        let text = std::fs::read_to_string(&path).map_err(|error| {
+            Trouble::Place(format!("{shown}: {}", crate::trouble::plain(&error)))
+        })?;
+        Ok(text
+            .lines()
+            .find_map(|line| self.password_of(line))
+            .map(Secret))
+    }
+
+    /// The password of a line, if it is for this address.
+    fn password_of(&self, line: &str) -> Option<String> {
+        let host = match &self.host {
+            Host::Name(name) => name.clone(),
+            // Whichever folder it is in.
+            Host::Folder(_) => "localhost".to_owned(),
+        };
+        let fields = fields(line);
+        let (password, names) = fields.split_last()?;
+        let own = [&host, &self.port.to_string(), &self.database, &self.user];
+        let same = names.len() == own.len()
+            && names
+                .iter()
+                .zip(own)
+                .all(|(name, own)| name == "*" || name == own);
+        (same && !line.starts_with('#')).then(|| password.clone())
+    }
+}
+
+/// The five fields of a line with colons between; a backslash takes what follows as it is.
+fn fields(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        let plain = match letter {
+            '\\' => letters.next(),
+            ':' if fields.len() < 5 => {
+                fields.push(String::new());
+                continue;
+            }
+            letter => Some(letter),
+        };
+        if let Some(field) = fields.last_mut() {
+            field.extend(plain);
+        }
+    }
+    fields
+}
+
+fn wrong(why: &str) -> Trouble {
+    Trouble::Place(format!("the postgres:// address {why}"))
+}
+
+fn parts(rest: &str) -> Result<Parts, Trouble> {
+    let (place, options) = rest.split_once('?').unwrap_or((rest, ""));
+    let (server, database) = place.split_once('/').unwrap_or((place, ""));
+    let (who, server) = server.rsplit_once('@').unwrap_or(("", server));
+    let (user, password) = match who.split_once(':') {
+        Some((user, password)) => (user, Some(password)),
+        None => (who, None),
+    };
+    let (host, port) = match server
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'))
+    {
+        Some((host, port)) => (host, port.strip_prefix(':')),
+        None => match server.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (server, None),
+        },
+    };
+    let given = |text: &str| match text {
+        "" => Ok(None),
+        text => decoded(text).map(Some),
+    };
+    let mut parts = Parts {
+        host: given(host)?,
+        port: given(port.unwrap_or_default())?,
+        user: given(user)?,
+        database: given(database)?,
+        password: given(password.unwrap_or_default())?,
+        ..Parts::default()
+    };
+    for option in options.split('&').filter(|option| !option.is_empty()) {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        let value = Some(decoded(value)?);
+        match name {
+            "host" => parts.host = value,
+            "port" => parts.port = value,
+            "user" => parts.user = value,
+            "dbname" => parts.database = value,
+            "password" => parts.password = value,
+            "sslmode" => parts.sslmode = value,
+            "sslrootcert" => parts.sslrootcert = value,
+            _ => {
+                let name = netperf_web::escape::line(name);
+                return Err(wrong(&format!(
+                    "has an option {name}; there are host, port, user, dbname, password, \
+                     sslmode and sslrootcert"
+                )));
+            }
+        }
+    }
+    Ok(parts)
+}
+
+fn tls(mode: Option<&str>, roots: Option<String>) -> Result<Tls, Trouble> {
+    match (mode, roots) {
+        (None | Some("prefer"), _) => Ok(Tls::Prefer),
+        (Some("disable"), _) => Ok(Tls::Disable),
+        (Some("require"), None) => Ok(Tls::Require),
+        // libpq, too, takes a file of roots for the wish to have them looked at.
+        (Some("require" | "verify-full"), Some(roots)) => Ok(Tls::VerifyFull(roots.into())),
+        (Some("verify-full"), None) => Err(wrong("needs sslrootcert=FILE for verify-full")),
+        (Some(_), _) => Err(wrong(
+            "has a sslmode that is not disable, prefer, require or verify-full",
+        )),
+    }
+}
+
+/// Text with `%xx` in it (RFC 3986, 2.1).
+fn decoded(text: &str) -> Result<String, Trouble> {
+    let mut bytes = Vec::new();
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+        let (high, low) = (digit(rest.next()), digit(rest.next()));
+        let value = high
+            .zip(low)
+            .and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
+        bytes.push(value.ok_or_else(|| wrong("has a % without two hexadecimal digits"))?);
+    }
+    String::from_utf8(bytes).map_err(|_| wrong("is no text"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(rest: &str) -> Result<Address, Trouble> {
+        let variable = |name: &str| (name == "USER").then(|| "me".to_owned());
+        Address::read(
+            rest,
+            Surroundings {
+                variable: &variable,
+            },
+        )
+    }
+
+    #[test]
+    fn an_address_is_read_with_all_its_parts() {
+        let full = read("u:p%40ss@db:5433/results?sslmode=disable").unwrap();
+        assert_eq!(full.password, Some(Secret("p@ss".to_owned())));
+        assert_eq!(full.to_string(), "postgres://u@db:5433/results");
+        assert_eq!(full.tls, Tls::Disable);
+        let least = read("").unwrap();
+        assert_eq!(
+            least.to_string(),
+            "postgres://me@/me?host=/var/run/postgresql"
+        );
+        assert_eq!(least.port, 5432);
+        let six = read("u@[::1]:1/x").unwrap();
+        assert_eq!((six.host, six.port), (Host::Name("::1".to_owned()), 1));
+        let folder = read("/x?host=/tmp/a%20b&port=7").unwrap();
+        assert_eq!(folder.host, Host::Folder("/tmp/a b".into()));
+        assert_eq!(folder.port, 7);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_said_without_the_password() {
+        for (text, said) in [
+            ("u:geheim@h:x/d", "port"),
+            ("u:geheim@h/d?sslmode=always", "sslmode"),
+            ("u:geheim@h/d?sslmode=verify-full", "sslrootcert"),
+            ("u:geheim@h/d?color=red", "color"),
+            ("u:geheim%@h/d", "hexadecimal"),
+        ] {
+            let line = read(text).unwrap_err().to_string();
+            assert!(line.contains(said), "{line}");
+            assert!(!line.contains("geheim"), "{line}");
+        }
+        let shown = format!("{:?}", read("u:geheim@h/d").unwrap());
+        assert!(!shown.contains("geheim"), "{shown}");
+    }
+
+    #[test]
+    fn the_password_file_is_read_as_libpq_reads_it() {
+        let address = read("u@h:1/d").unwrap();
+        for (line, password) in [
+            ("h:1:d:u:secret", Some("secret")),
+            ("*:*:*:u:a\\:b:c", Some("a:b:c")),
+            ("h:2:d:u:secret", None),
+            ("#h:1:d:u:secret", None),
+            ("h:1:d:u", None),
+            ("", None),
+        ] {
+            assert_eq!(address.password_of(line).as_deref(), password, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_password_file_that_others_may_read_is_refused() {
+        let scratch = netperf_testkit::Scratch::new();
+        let path = scratch.path().join("pass");
+        std::fs::write(&path, "h:5432:d:u:geheim\n").unwrap();
+        let variable =
+            |name: &str| (name == "PGPASSFILE").then(|| path.to_string_lossy().into_owned());
+        let read = || {
+            Address::read(
+                "u@h/d",
+                Surroundings {
+                    variable: &variable,
+                },
+            )
+        };
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(read().unwrap_err().to_string().contains("chmod 600"));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(read().unwrap().password, Some(Secret("geheim".to_owned())));
+    }
+}

@@ -1,0 +1,101 @@
+//! The store on a server: PostgreSQL, by its own protocol over a socket that waits.
+//!
+//! The tables are in a schema of their own, `netperf`, in whichever database the address
+//! names.
+
+mod address;
+mod connection;
+mod scram;
+mod tls;
+mod wire;
+
+pub use address::Address;
+pub(crate) use address::SCHEMES;
+
+use connection::Connection;
+
+use crate::database::{Database, Dialect, Row, Value};
+use crate::trouble::Trouble;
+
+/// The schema that the tables are in.
+const SCHEMA: &str = "netperf";
+/// Writers take turns by this lock, which ends with the transaction: two that bring the
+/// same configuration would stand in each other's way. The number means nothing.
+const TURN: &str = "SELECT pg_advisory_xact_lock(7364297113)";
+
+/// An open connection.
+#[derive(Debug)]
+pub(crate) struct Postgres {
+    connection: Connection,
+    place: String,
+}
+
+impl Postgres {
+    /// Connects. The schema is made where there is none and that is wanted.
+    pub(crate) fn open(address: &Address, make: bool) -> Result<Self, Trouble> {
+        let place = address.to_string();
+        let connection = Connection::open(address).map_err(|why| Trouble::Store {
+            place: place.clone(),
+            why,
+        })?;
+        let mut server = Self { connection, place };
+        server.run("SET statement_timeout = '60s'", &[])?;
+        if make && !server.has_schema()? {
+            for statement in [
+                "BEGIN",
+                TURN,
+                "CREATE SCHEMA IF NOT EXISTS netperf",
+                "COMMIT",
+            ] {
+                server.run(statement, &[])?;
+            }
+        }
+        server.run("SET search_path TO netperf", &[])?;
+        Ok(server)
+    }
+
+    fn has_schema(&mut self) -> Result<bool, Trouble> {
+        let statement = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1";
+        Ok(!self.rows(statement, &[SCHEMA.into()])?.is_empty())
+    }
+
+    fn ask(&mut self, statement: &str, values: &[Value]) -> Result<(Vec<Row>, u64), Trouble> {
+        let answer = self.connection.ask(statement, values);
+        answer.map_err(|why| Trouble::Store {
+            place: self.place.clone(),
+            why,
+        })
+    }
+}
+
+impl Database for Postgres {
+    fn dialect(&self) -> Dialect {
+        Dialect {
+            counted: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+            bytes: "BYTEA",
+            clustered: "",
+            begin: &["BEGIN", TURN],
+        }
+    }
+
+    fn run(&mut self, statement: &str, values: &[Value]) -> Result<u64, Trouble> {
+        self.ask(statement, values).map(|(_, touched)| touched)
+    }
+
+    fn rows(&mut self, statement: &str, values: &[Value]) -> Result<Vec<Row>, Trouble> {
+        self.ask(statement, values).map(|(rows, _)| rows)
+    }
+
+    fn has_table(&mut self, name: &str) -> Result<bool, Trouble> {
+        let statement = "SELECT 1 FROM pg_catalog.pg_tables \
+                         WHERE schemaname = $1 AND tablename = $2";
+        Ok(!self
+            .rows(statement, &[SCHEMA.into(), name.into()])?
+            .is_empty())
+    }
+
+    fn check(&mut self) -> Result<Vec<String>, Trouble> {
+        // The server looks after its own pages; documents have digests.
+        Ok(Vec::new())
+    }
+}

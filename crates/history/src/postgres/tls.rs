@@ -1,0 +1,98 @@
+//! TLS 1.3 to the server, which every PostgreSQL since version 12 can speak.
+
+use std::net::TcpStream;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    StreamOwned,
+};
+
+/// An encrypted connection.
+pub(super) type Stream = StreamOwned<ClientConnection, TcpStream>;
+
+/// Encrypts a connection to `host`, whose certificate is looked at where there are roots.
+pub(super) fn over(stream: TcpStream, host: &str, roots: Option<&Path>) -> Result<Stream, String> {
+    let provider = Arc::new(ring::default_provider());
+    let verifier: Arc<dyn ServerCertVerifier> = match roots {
+        Some(path) => {
+            let roots = Arc::new(read(path)?);
+            let builder = WebPkiServerVerifier::builder_with_provider(roots, provider.clone());
+            builder.build().map_err(|error| error.to_string())?
+        }
+        None => Arc::new(Anybody(provider.clone())),
+    };
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .map_err(|error| error.to_string())?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
+    let name = ServerName::try_from(host.to_owned())
+        .map_err(|_| format!("{host} is no name of a host"))?;
+    let connection =
+        ClientConnection::new(Arc::new(config), name).map_err(|error| error.to_string())?;
+    Ok(StreamOwned::new(connection, stream))
+}
+
+fn read(path: &Path) -> Result<RootCertStore, String> {
+    let shown = netperf_web::escape::line(&path.to_string_lossy());
+    let failed = |error: &dyn std::fmt::Display| format!("sslrootcert {shown}: {error}");
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(path).map_err(|error| failed(&error))? {
+        let certificate = certificate.map_err(|error| failed(&error))?;
+        roots.add(certificate).map_err(|error| failed(&error))?;
+    }
+    if roots.is_empty() {
+        return Err(failed(&"it has no certificate"));
+    }
+    Ok(roots)
+}
+
+/// Takes any certificate, as libpq does for sslmode=require: nobody on the way can read
+/// what is said, but whoever answers is believed. SCRAM still has the server prove that it
+/// knows the password.
+#[derive(Debug)]
+struct Anybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _certificate: &CertificateDer<'_>,
+        _chain: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _certificate: &CertificateDer<'_>,
+        _signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(Error::General("TLS 1.2 is not spoken".to_owned()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

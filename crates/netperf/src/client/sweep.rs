@@ -1,0 +1,377 @@
+//! `netperf sweep`: one command line with many values, and the curve.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{ErrorKind, IsTerminal, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+
+use netperf_campaign::curve::{Run, csv, curve};
+use netperf_campaign::sweep::Plan;
+use netperf_cli::{SweepArgs, SweepCommand, SweepWords};
+use netperf_measure::clock::{self, Moment};
+use netperf_os::signals::{self, Signal, Signals};
+
+use crate::output::{self, Failure, err, out, system_text};
+
+/// The exit status when a run failed, or not all were made.
+const INCOMPLETE: u8 = 1;
+/// The exit status when the command line, the plan or the folder is wrong.
+const FAILED: u8 = 2;
+/// The file with the plan.
+const PLAN: &str = "sweep.json";
+/// The folder with a result for each run.
+const RUNS: &str = "runs";
+/// Letters of the bar that shows how far it is.
+const BAR: usize = 20;
+
+/// Runs `netperf sweep`.
+pub(super) fn main(argv: &[OsString]) -> ExitCode {
+    let args = match netperf_cli::sweep(argv) {
+        Ok(SweepCommand::Sweep(args)) => args,
+        Ok(SweepCommand::Usage(usage)) => {
+            output::say(usage.stream, &usage.text);
+            return ExitCode::from(usage.exit);
+        }
+        Err(error) => return super::cli_failure(&error),
+    };
+    match run(&args) {
+        Ok(exit) => exit,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn failure(problem: &str) -> Failure {
+    let problem = netperf_web::escape::line(problem);
+    Failure::stderr(FAILED, &format!("netperf sweep: {problem}"))
+}
+
+fn io_failure(path: &Path, error: &std::io::Error) -> Failure {
+    failure(&format!("{}: {}", path.display(), system_text(error)))
+}
+
+fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
+    let folder = args.folder.clone().unwrap_or_default();
+    let sweep = Sweep::open(args, folder)?;
+    let signals = signals::watch(&[Signal::Interrupt, Signal::Terminate])
+        .map_err(|error| failure(&format!("signals: {}", system_text(&error))))?;
+    let interrupted = sweep.run(&signals)?;
+    let complete = sweep.report()?;
+    if interrupted {
+        let folder = sweep.folder.display();
+        err(&format!(
+            "netperf sweep: interrupted: netperf sweep -o {folder} goes on\n"
+        ));
+    }
+    Ok(if complete {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(INCOMPLETE)
+    })
+}
+
+/// A sweep and where it is kept.
+struct Sweep {
+    folder: PathBuf,
+    plan: Plan,
+    points: Vec<Vec<String>>,
+}
+
+/// What was asked for; `None` where it is to go on.
+fn asked(args: &SweepArgs) -> Result<Option<Plan>, Failure> {
+    let read;
+    let words: &SweepWords = match &args.file {
+        Some(file) => {
+            let text = std::fs::read_to_string(file).map_err(|error| io_failure(file, &error))?;
+            read = netperf_cli::sweep_file(&text)
+                .map_err(|fault| failure(&format!("{}: {fault}", file.display())))?;
+            &read
+        }
+        None if args.plan.command.is_empty() => return Ok(None),
+        None => &args.plan,
+    };
+    Plan::new(
+        words.command.clone(),
+        &words.over,
+        words.repeat.unwrap_or(1),
+    )
+    .map(Some)
+    .map_err(|fault| failure(&fault.to_string()))
+}
+
+/// The plan that a folder holds, if it holds one.
+fn kept(path: &Path) -> Result<Option<Plan>, Failure> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Plan::of_text(&text)
+            .map(Some)
+            .map_err(|fault| failure(&format!("{}: {fault}", path.display()))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(io_failure(path, &error)),
+    }
+}
+
+/// Writes a file that is either there as a whole or not at all, whatever happens.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let part = path.with_extension("part");
+    let written = File::create(&part).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    written
+        .and_then(|()| std::fs::rename(&part, path))
+        .map_err(|error| io_failure(path, &error))
+}
+
+impl Sweep {
+    /// Begins a sweep, or finds the one that is to go on.
+    fn open(args: &SweepArgs, folder: PathBuf) -> Result<Self, Failure> {
+        let path = folder.join(PLAN);
+        let asked = asked(args)?;
+        let kept = kept(&path)?;
+        if let (Some(kept), Some(asked)) = (&kept, &asked) {
+            if let Some(difference) = kept.differs(asked) {
+                return Err(failure(&format!(
+                    "{} holds another sweep: {difference}; give another folder to -o",
+                    folder.display()
+                )));
+            }
+        }
+        let is_new = asked.is_some() && asked != kept;
+        let Some(plan) = asked.or(kept) else {
+            return Err(failure(&format!(
+                "{} holds no sweep: give --over and a command to begin one",
+                folder.display()
+            )));
+        };
+        let runs = folder.join(RUNS);
+        std::fs::create_dir_all(&runs).map_err(|error| io_failure(&runs, &error))?;
+        if is_new {
+            write(&path, plan.text().as_bytes())?;
+        }
+        let points = plan.points();
+        Ok(Self {
+            folder,
+            plan,
+            points,
+        })
+    }
+
+    /// Every run: all points once, then all once more.
+    fn all(&self) -> impl Iterator<Item = (u32, usize)> + use<> {
+        let points = self.points.len();
+        (1..=self.plan.repeat).flat_map(move |time| (0..points).map(move |point| (time, point)))
+    }
+
+    /// The file of a run, with one ending or another.
+    fn file(&self, (time, point): (u32, usize), ending: &str) -> PathBuf {
+        let name = format!("{:05}-{time:04}.{ending}", point + 1);
+        self.folder.join(RUNS).join(name)
+    }
+
+    /// Makes the runs that are missing; whether a signal ended that.
+    fn run(&self, signals: &Signals) -> Result<bool, Failure> {
+        let missing: Vec<_> = self
+            .all()
+            .filter(|run| !self.file(*run, "json").exists())
+            .collect();
+        let mut progress = Progress::new(self.all().count(), missing.len());
+        for (time, point) in missing {
+            let values = self.points.get(point).map_or(&[][..], Vec::as_slice);
+            let name = self.plan.name_of(values);
+            progress.show(&name);
+            let kept = self.one((time, point), values, signals)?;
+            if let Kept::Interrupted = kept {
+                progress.end();
+                return Ok(true);
+            }
+            if let Kept::Failed(why) = kept {
+                progress.wipe();
+                let line = netperf_web::escape::line(&format!("{name}, run {time} failed: {why}"));
+                err(&format!("netperf sweep: {line}\n"));
+            }
+            progress.done += 1;
+        }
+        progress.end();
+        Ok(false)
+    }
+
+    /// Makes one run of this very program and keeps its result.
+    fn one(
+        &self,
+        run: (u32, usize),
+        values: &[String],
+        signals: &Signals,
+    ) -> Result<Kept, Failure> {
+        let finished = Command::new("/proc/self/exe")
+            .arg("--json")
+            .args(self.plan.command_of(values))
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| failure(&format!("netperf: {}", system_text(&error))))?;
+        // What a signal cut short is no result: it is made again.
+        if signals.next().is_some() {
+            return Ok(Kept::Interrupted);
+        }
+        let (good, bad) = (self.file(run, "json"), self.file(run, "failed"));
+        if finished.status.success() {
+            write(&good, &finished.stdout)?;
+            return match std::fs::remove_file(&bad) {
+                Err(error) if error.kind() != ErrorKind::NotFound => Err(io_failure(&bad, &error)),
+                _ => Ok(Kept::Result),
+            };
+        }
+        let said = String::from_utf8_lossy(&finished.stderr);
+        let why = said.lines().next().unwrap_or("it said nothing").to_owned();
+        write(
+            &bad,
+            &[finished.stderr.as_slice(), &finished.stdout].concat(),
+        )?;
+        Ok(Kept::Failed(why))
+    }
+
+    /// The runs there are, with their results.
+    fn results(&self) -> Result<Vec<Run>, Failure> {
+        let mut runs = Vec::new();
+        for (time, point) in self.all() {
+            let path = self.file((time, point), "json");
+            let record = match std::fs::read(&path) {
+                Ok(bytes) => netperf_web::read(&path.to_string_lossy(), &bytes)
+                    .map_err(|error| error.to_string()),
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    match std::fs::read_to_string(self.file((time, point), "failed")) {
+                        Ok(said) => Err(said.lines().next().unwrap_or_default().to_owned()),
+                        Err(_) => continue,
+                    }
+                }
+                Err(error) => return Err(io_failure(&path, &error)),
+            };
+            runs.push(Run {
+                point,
+                repetition: time,
+                record,
+            });
+        }
+        Ok(runs)
+    }
+
+    /// Writes the page and the tables of what there is; whether that is everything.
+    fn report(&self) -> Result<bool, Failure> {
+        let runs = self.results()?;
+        let curve = curve(&self.plan, &runs);
+        let first = runs.iter().find_map(|run| run.record.as_ref().ok());
+        let mut tests = runs
+            .iter()
+            .filter_map(|run| Some(run.record.as_ref().ok()?.test.as_deref()));
+        let test = tests.next().flatten().unwrap_or("netperf");
+        let test = if tests.all(|other| other == Some(test)) {
+            test
+        } else {
+            "netperf"
+        };
+        let names: Vec<&str> = self.plan.over.iter().map(|one| one.name.as_str()).collect();
+        let title = format!("{test} over {}", names.join(", "));
+        let page = curve
+            .page(&title, first)
+            .map_err(|error| failure(&error.to_string()))?;
+        write(&self.folder.join("report.html"), page.as_bytes())?;
+        write(&self.folder.join("points.md"), curve.markdown().as_bytes())?;
+        write(
+            &self.folder.join("runs.csv"),
+            csv(&self.plan, &runs).as_bytes(),
+        )?;
+        out(&curve.summary.markdown());
+        let good = runs.iter().filter(|run| run.record.is_ok()).count();
+        Ok(good == self.all().count())
+    }
+}
+
+/// What became of a run.
+enum Kept {
+    Result,
+    Failed(String),
+    Interrupted,
+}
+
+/// How far it is, where somebody looks.
+struct Progress {
+    shown: bool,
+    all: usize,
+    /// Runs that were there already, and those made since.
+    before: usize,
+    done: usize,
+    begun: Moment,
+}
+
+impl Progress {
+    fn new(all: usize, missing: usize) -> Self {
+        Self {
+            shown: std::io::stderr().is_terminal() && missing > 0,
+            all,
+            before: all.saturating_sub(missing),
+            done: 0,
+            begun: clock::now(),
+        }
+    }
+
+    /// The bar, and what is run now.
+    fn show(&self, name: &str) {
+        if self.shown {
+            let name = netperf_web::escape::line(name);
+            let line = line(self.before + self.done, self.all, self.left());
+            err(&format!("\r\x1b[K{line}, now {name}"));
+        }
+    }
+
+    /// About how much longer, once that can be told.
+    fn left(&self) -> Option<Duration> {
+        let done = u32::try_from(self.done).ok().filter(|done| *done > 0)?;
+        let missing = u32::try_from(self.all - self.before - self.done).ok()?;
+        Some(self.begun.elapsed() / done * missing)
+    }
+
+    fn wipe(&self) {
+        if self.shown {
+            err("\r\x1b[K");
+        }
+    }
+
+    fn end(&self) {
+        if self.shown {
+            let line = line(self.before + self.done, self.all, None);
+            err(&format!("\r\x1b[K{line}\n"));
+        }
+    }
+}
+
+fn line(done: usize, all: usize, left: Option<Duration>) -> String {
+    let filled = BAR * done / all.max(1);
+    let (full, rest) = ("#".repeat(filled), ".".repeat(BAR - filled.min(BAR)));
+    let left = left.map_or_else(String::new, |left| {
+        let seconds = left.as_secs();
+        match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+            (0, 0, seconds) => format!(", about {seconds} s left"),
+            (0, minutes, seconds) => format!(", about {minutes} min {seconds} s left"),
+            (hours, minutes, _) => format!(", about {hours} h {minutes} min left"),
+        }
+    });
+    format!("[{full}{rest}] {done} of {all} runs{left}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bar_grows_and_the_time_is_told_in_words() {
+        assert_eq!(line(0, 40, None), "[....................] 0 of 40 runs");
+        let left = Some(Duration::from_secs(200));
+        assert_eq!(
+            line(20, 40, left),
+            "[##########..........] 20 of 40 runs, about 3 min 20 s left"
+        );
+        assert_eq!(line(40, 40, None), "[####################] 40 of 40 runs");
+        let left = Some(Duration::from_secs(7300));
+        assert!(line(1, 40, left).ends_with("about 2 h 1 min left"));
+    }
+}

@@ -1,0 +1,189 @@
+//! `netperf sweep` as it is typed: every run is kept, one that was killed goes on, what failed
+//! is made again, and another plan is refused.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use netperf_measure::clock;
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Scratch};
+
+fn ours() -> Programs {
+    Programs::ours(
+        env!("CARGO_BIN_EXE_netperf"),
+        env!("CARGO_BIN_EXE_netserver"),
+    )
+}
+
+fn sweep(folder: &Scratch, words: &str) -> Invocation {
+    Invocation::new(&ours().netperf)
+        .arg("sweep")
+        .args(words.split_whitespace())
+        .folder(folder.path())
+}
+
+/// A command line against a netserver.
+fn command(server: &Netserver, words: &str) -> String {
+    let port = server.port();
+    format!("-- -H 127.0.0.1 -p {port} --time 100ms {words}")
+}
+
+/// The results in a folder, with what they hold.
+fn results(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let listed = std::fs::read_dir(folder.join("runs")).expect("a folder");
+    let paths = listed.map(|entry| entry.expect("an entry").path());
+    let good = paths.filter(|path| path.extension().is_some_and(|ending| ending == "json"));
+    good.map(|path| (path.clone(), std::fs::read(&path).expect("a file")))
+        .collect()
+}
+
+fn text(folder: &Scratch, file: &str) -> String {
+    std::fs::read_to_string(folder.path().join(file)).expect(file)
+}
+
+fn said(finished: &Finished, exit: i32, words: &str) {
+    assert_eq!(finished.status.code(), Some(exit), "{}", finished.account());
+    let stderr = &finished.stderr;
+    assert!(stderr.contains(words), "{}", finished.account());
+    assert!(stderr.starts_with("netperf sweep: "), "{stderr}");
+}
+
+#[test]
+fn every_point_is_run_as_often_as_asked_and_stands_in_table_and_page() {
+    let (folder, server) = (Scratch::new(), Netserver::start(&ours(), &Place::Here));
+    let tail = command(&server, "-t {t} -j -- -r {r}");
+    let words = format!("-o all --over r=1,1K --over t=TCP_RR,UDP_RR --repeat 2 {tail}");
+    let finished = sweep(&folder, &words).run().expect_clean();
+    let kept = results(&folder.path().join("all"));
+    assert_eq!(kept.len(), 8);
+    let lines: Vec<&str> = finished.stdout.lines().collect();
+    assert_eq!(lines.len(), 2 + 4, "{}", finished.stdout);
+    assert!(lines[2].starts_with("| 1 | TCP\\_RR | "), "{}", lines[2]);
+    assert!(lines[0].ends_with("| runs | latency p50 | latency p99 |"));
+    assert!(lines[2].contains(" | 2 | "), "{}", lines[2]);
+    let csv = text(&folder, "all/runs.csv");
+    assert_eq!(csv.lines().count(), 1 + 8);
+    assert!(csv.contains("\"1K\",\"UDP_RR\",2,"), "{csv}");
+    let page = text(&folder, "all/report.html");
+    assert!(page.contains("netperf over r, t"));
+    assert!(page.contains("Transaction rate over r"));
+    assert!(page.contains("Latency over r"));
+    // The first run of the second repetition is that of the first point again.
+    let first: serde_json::Value =
+        serde_json::from_slice(&kept.values().nth(1).expect("a run")[..]).expect("a document");
+    assert_eq!(first["test"]["name"], "TCP_RR");
+    // There is nothing left to do.
+    sweep(&folder, "-o all").run().expect_clean();
+    assert_eq!(results(&folder.path().join("all")), kept);
+    // More repetitions go on from there.
+    let more = words.replace("--repeat 2", "--repeat 3");
+    sweep(&folder, &more).run().expect_clean();
+    let now = results(&folder.path().join("all"));
+    assert_eq!(now.len(), 12);
+    assert!(kept.iter().all(|(path, bytes)| now[path] == *bytes));
+}
+
+#[test]
+fn one_that_was_killed_goes_on_where_it_was() {
+    let (folder, server) = (Scratch::new(), Netserver::start(&ours(), &Place::Here));
+    let tail = command(&server, "-t TCP_RR -- -r {r}");
+    let running = sweep(&folder, &format!("-o d --over r=1..8 {tail}")).spawn();
+    let there = folder.path().join("d");
+    let begun = clock::now();
+    while !there.join("runs").exists() || results(&there).len() < 2 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no results");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    running.signal("KILL");
+    running.finish();
+    let kept = results(&there);
+    assert!((2..8).contains(&kept.len()), "{}", kept.len());
+    let finished = sweep(&folder, "-o d").run().expect_clean();
+    let now = results(&there);
+    assert_eq!(now.len(), 8, "{}", finished.account());
+    assert!(kept.iter().all(|(path, bytes)| now[path] == *bytes));
+    assert_eq!(text(&folder, "d/runs.csv").lines().count(), 1 + 8);
+}
+
+#[test]
+fn a_signal_ends_it_and_says_how_it_goes_on() {
+    let (folder, server) = (Scratch::new(), Netserver::start(&ours(), &Place::Here));
+    let tail = command(&server, "-t TCP_RR -- -r {r}");
+    let running = sweep(&folder, &format!("-o d --over r=1..200 {tail}")).spawn();
+    let there = folder.path().join("d");
+    let begun = clock::now();
+    while !there.join("runs").exists() || results(&there).is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no results");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    running.signal("TERM");
+    let finished = running.finish();
+    said(&finished, 1, "interrupted: netperf sweep -o d goes on");
+    let rows = text(&folder, "d/runs.csv").lines().count();
+    assert_eq!(rows, 1 + results(&there).len());
+}
+
+#[test]
+fn what_failed_is_told_of_and_made_again() {
+    let (folder, server) = (Scratch::new(), Netserver::start(&ours(), &Place::Here));
+    std::fs::write(folder.path().join("one"), vec![7; 1 << 20]).expect("a file");
+    let tail = command(&server, "-t TCP_SENDFILE -F {f} -- -m 1K -W 4,4");
+    let finished = sweep(&folder, &format!("-o d --over f=one,two {tail}")).run();
+    said(&finished, 1, "f=two, run 1 failed: ");
+    assert_eq!(results(&folder.path().join("d")).len(), 1);
+    assert!(folder.path().join("d/runs/00002-0001.failed").exists());
+    assert!(text(&folder, "d/points.md").contains("**Failed:** f=two, run 1: "));
+    assert!(text(&folder, "d/report.html").contains("Runs that failed"));
+    std::fs::write(folder.path().join("two"), vec![7; 1 << 20]).expect("a file");
+    sweep(&folder, "-o d").run().expect_clean();
+    assert_eq!(results(&folder.path().join("d")).len(), 2);
+    assert!(!folder.path().join("d/runs/00002-0001.failed").exists());
+    // Words on the axis make bars.
+    assert!(text(&folder, "d/report.html").contains("Throughput over f"));
+}
+
+#[test]
+fn another_plan_and_one_that_does_not_fit_are_refused() {
+    let (folder, server) = (Scratch::new(), Netserver::start(&ours(), &Place::Here));
+    let tail = command(&server, "-t TCP_RR -- -r {r}");
+    let good = format!("-o d --over r=1 {tail}");
+    sweep(&folder, &good).run().expect_clean();
+    let kept = results(&folder.path().join("d"));
+    for (words, why) in [
+        (
+            good.replace("r=1", "r=1,2"),
+            "d holds another sweep: it goes over: --over r=1;",
+        ),
+        (
+            good.replace("TCP_RR", "UDP_RR"),
+            "d holds another sweep: its command is: ",
+        ),
+        ("-o none".to_owned(), "none holds no sweep"),
+        (
+            good.replace("{r}", "{s}"),
+            "--over r: the command has no {r}",
+        ),
+        (good.replace("r=1", "r=4..1"), "4..1 is no range"),
+        ("-o d --plan missing.toml".to_owned(), "missing.toml: "),
+    ] {
+        said(&sweep(&folder, &words).run(), 2, why);
+    }
+    assert_eq!(results(&folder.path().join("d")), kept);
+    assert!(!folder.path().join("none").exists());
+}
+
+#[test]
+fn a_file_has_the_plan() {
+    let (folder, server) = (Scratch::new(), Netserver::start(&ours(), &Place::Here));
+    let port = server.port();
+    let plan = format!(
+        "# Two sizes.\nover = [\"r=1..64*64\"]\nrepeat = 1\ncommand = [\"-H\", \"127.0.0.1\", \
+         \"-p\", \"{port}\", \"--time\", \"100ms\", \"-t\", \"TCP_RR\", \"--\", \"-r\", \"{{r}}\"]\n"
+    );
+    std::fs::write(folder.path().join("plan.toml"), plan).expect("a file");
+    sweep(&folder, "-o d --plan plan.toml").run().expect_clean();
+    assert_eq!(results(&folder.path().join("d")).len(), 2);
+    std::fs::write(folder.path().join("bad.toml"), "repeat = 0").expect("a file");
+    let finished = sweep(&folder, "-o e --plan bad.toml").run();
+    said(&finished, 2, "bad.toml: repeat is a whole number");
+}

@@ -1,0 +1,220 @@
+//! Curves: figures over a value that was varied.
+
+use std::fmt::Write as _;
+
+use crate::chart::{Bar, Bars, Body, Chart, Line, Lines, Point, Thin, X};
+use crate::escape::{markdown as escaped, markup};
+use crate::page::{self, TooLarge};
+use crate::record::Record;
+use crate::table::Table;
+use crate::unit::{Quantity, Unit};
+
+/// From how many times the least on values are laid out by their logarithm.
+const WIDE: f64 = 8.0;
+
+/// What was measured over a value that was varied.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curve {
+    /// What was varied.
+    pub x_name: String,
+    /// Its values, as they were written.
+    pub places: Vec<String>,
+    /// The same as numbers in growing order, where they are some.
+    pub numbers: Option<Vec<f64>>,
+    /// The figures, one chart for each.
+    pub drawings: Vec<Drawing>,
+    /// All points with their figures.
+    pub summary: Table,
+    /// Runs that failed, and why.
+    pub failures: Vec<String>,
+}
+
+/// One figure of all points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawing {
+    /// What the chart shows.
+    pub title: String,
+    /// The name of its axis.
+    pub y_name: String,
+    /// The unit.
+    pub unit: Unit,
+    /// A line for each combination of what else was varied.
+    pub lines: Vec<CurveLine>,
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CurveLine {
+    /// Its name in the legend.
+    pub name: String,
+    /// Which colour.
+    pub colour: usize,
+    /// Which pattern of dashes.
+    pub dash: usize,
+    /// A value for each place, where there is one.
+    pub spots: Vec<Option<Spot>>,
+}
+
+/// The runs of a point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spot {
+    /// Their median.
+    pub median: f64,
+    /// The least of them.
+    pub low: f64,
+    /// The greatest.
+    pub high: f64,
+    /// How many.
+    pub runs: usize,
+}
+
+fn is_wide(values: impl Iterator<Item = f64> + Clone) -> bool {
+    let least = values.clone().fold(f64::INFINITY, f64::min);
+    let greatest = values.fold(0.0, f64::max);
+    least > 0.0 && least.is_finite() && greatest / least >= WIDE
+}
+
+impl Curve {
+    /// Its charts, each with a table of the same.
+    #[must_use]
+    pub fn charts(&self) -> Vec<(Chart, Table)> {
+        let drawings = self.drawings.iter().enumerate();
+        let chart = |(index, drawing): (usize, &Drawing)| {
+            let chart = Chart {
+                id: format!("curve-{}", index + 1),
+                title: drawing.title.clone(),
+                body: match &self.numbers {
+                    Some(numbers) => Body::Lines(self.lines(drawing, numbers)),
+                    None => Body::Bars(self.bars(drawing)),
+                },
+            };
+            (chart, self.table(drawing))
+        };
+        drawings.map(chart).collect()
+    }
+
+    fn lines(&self, drawing: &Drawing, numbers: &[f64]) -> Lines {
+        let wide = is_wide(numbers.iter().copied());
+        let values = drawing.lines.iter().flat_map(|line| &line.spots);
+        let medians = values.flatten().map(|spot| spot.median);
+        let line = |line: &CurveLine| {
+            let spots = numbers.iter().zip(&line.spots);
+            let mut points = Vec::new();
+            let mut spreads = Vec::new();
+            let mut joined = false;
+            for (x, spot) in spots {
+                let Some(spot) = spot else {
+                    joined = false;
+                    continue;
+                };
+                points.push(Point {
+                    x: *x,
+                    y: spot.median,
+                    joined,
+                });
+                spreads.push((spot.low, spot.high, spot.runs));
+                joined = true;
+            }
+            Line {
+                name: line.name.clone(),
+                colour: line.colour,
+                dash: line.dash,
+                points,
+                spreads,
+            }
+        };
+        Lines {
+            x: X::Numbers { log: wide },
+            x_name: self.x_name.clone(),
+            unit: drawing.unit.clone(),
+            y_name: drawing.y_name.clone(),
+            log: wide && is_wide(medians),
+            lines: drawing.lines.iter().map(line).collect(),
+            thin: Thin::Shape,
+        }
+    }
+
+    fn bars(&self, drawing: &Drawing) -> Bars {
+        let places = self.places.iter().enumerate();
+        let bars = places.flat_map(|(at, place)| {
+            drawing.lines.iter().filter_map(move |line| {
+                let spot = (*line.spots.get(at)?)?;
+                let name = if line.name.is_empty() {
+                    place.clone()
+                } else {
+                    format!("{place}, {}", line.name)
+                };
+                Some(Bar {
+                    name,
+                    parts: vec![(line.colour, spot.median)],
+                    total: spot.median,
+                })
+            })
+        });
+        Bars {
+            unit: drawing.unit.clone(),
+            parts: Vec::new(),
+            bars: bars.collect(),
+            reach: 0.0,
+        }
+    }
+
+    fn table(&self, drawing: &Drawing) -> Table {
+        let head = ["of", &self.x_name, "median", "least", "greatest", "runs"];
+        let mut table = Table::new(&drawing.title, 1, &head);
+        for line in &drawing.lines {
+            let named = if line.name.is_empty() {
+                "result"
+            } else {
+                &line.name
+            };
+            for (place, spot) in self.places.iter().zip(&line.spots) {
+                let Some(spot) = spot else { continue };
+                let text = |value| Quantity::new(value, drawing.unit.clone()).to_string();
+                table.rows.push(vec![
+                    named.to_owned(),
+                    place.clone(),
+                    text(spot.median),
+                    text(spot.low),
+                    text(spot.high),
+                    spot.runs.to_string(),
+                ]);
+            }
+        }
+        table
+    }
+
+    /// One page with everything, `record` being one of the runs.
+    ///
+    /// # Errors
+    /// When it would have more than a million bytes.
+    pub fn page(&self, title: &str, record: Option<&Record>) -> Result<String, TooLarge> {
+        let mut summary = String::new();
+        _ = write!(
+            summary,
+            "<section id=\"summary\"><h2>Points</h2>\n{}",
+            self.summary.html()
+        );
+        if !self.failures.is_empty() {
+            summary.push_str("<div class=\"doubts failed\"><h4>Runs that failed</h4><ul>");
+            for failure in &self.failures {
+                _ = write!(summary, "<li>{}</li>", markup(failure));
+            }
+            summary.push_str("</ul></div>");
+        }
+        summary.push_str("</section>\n");
+        let about = "Each point is the median of its runs; a band goes from the least to the \
+                     greatest of them.";
+        page::of_curve(title, &summary, (about, &self.charts()), record)
+    }
+
+    /// The points and the runs that failed, as Markdown.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let mut text = self.summary.markdown();
+        for failure in &self.failures {
+            _ = write!(text, "\n**Failed:** {}\n", escaped(failure));
+        }
+        text
+    }
+}

@@ -186,6 +186,8 @@ complete -c netperf -n __netperf_behind -a '--progress' -d 'a line of progress o
 complete -c netperf -n '__netperf_behind_value --progress' -x -a 'auto never always'
 complete -c netperf -l json -d 'print everything that is known of the run as one JSON document'
 complete -c netperf -n __netperf_behind -a '--json' -d 'print everything that is known of the run as one JSON document'
+complete -c netperf -l history -d 'keep the result in a history, once it is printed'
+complete -c netperf -n __netperf_behind -a '--history' -d 'keep the result in a history, once it is printed'
 complete -c netperf -l json-stream -d 'print one JSON event per line while the test runs'
 complete -c netperf -n __netperf_behind -a '--json-stream' -d 'print one JSON event per line while the test runs'
 complete -c netperf -l list -d 'list every test and transport, what it needs, and whether it can run'

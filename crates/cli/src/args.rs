@@ -114,6 +114,8 @@ pub struct IoArgs {
 /// The options in front of `--`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GlobalArgs {
+    /// `--history`: where the result is kept, empty for the usual place.
+    pub history: Option<String>,
     /// `-a`: alignment of netperf's buffers.
     pub align: Ways<i32>,
     /// `-A`: alignment of netserver's buffers.

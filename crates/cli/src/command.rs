@@ -87,6 +87,8 @@ pub struct Run {
     pub debug_level: u32,
     /// What a terminal shows meanwhile.
     pub show: Show,
+    /// Where the result is kept: empty for the usual place.
+    pub history: Option<String>,
 }
 
 /// What netperf's command line asks for.

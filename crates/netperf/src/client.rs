@@ -7,6 +7,7 @@ mod failure;
 mod history;
 mod hosts;
 mod interim;
+mod keep;
 mod list;
 mod private;
 mod report;
@@ -152,6 +153,8 @@ impl Begun {
 #[derive(Default)]
 struct Done {
     iterations: Vec<Iteration>,
+    /// Why a result that was to be kept is not.
+    unkept: Option<Failure>,
     /// Interim results, over all iterations.
     intervals: Vec<Interim>,
     /// How long operations took, over all iterations.
@@ -180,7 +183,8 @@ fn test(mut run: Run) -> ExitCode {
     let measured = measure(&mut run, begun, &mut done);
     show::close();
     let Err(failure) = measured else {
-        return ExitCode::SUCCESS;
+        let kept = done.unkept.as_ref();
+        return kept.map_or(ExitCode::SUCCESS, Failure::report);
     };
     let incomplete = netperf_report::incomplete(&run.plan, done.so_far());
     if run.report.format.is_json() {
@@ -203,6 +207,7 @@ fn measure(run: &mut Run, begun: Begun, done: &mut Done) -> Result<(), Failure> 
     run.plan.latency |= needs.latency;
     draw_seed(&mut run.plan);
     show::check(run)?;
+    keep::check(run)?;
     bind_to_cpu(run);
     run::many::check(&run.plan)?;
     run::trial::settle(run, begun)?;

@@ -245,3 +245,60 @@ fn two_writers_at_once_lose_nothing_either() {
     ids.dedup();
     assert_eq!(ids.len(), 360);
 }
+
+/// A short run with a netserver of its own.
+fn measured(folder: &Scratch, words: &[&str]) -> Finished {
+    Invocation::new(&ours().netperf)
+        .args(["-t", "TCP_RR", "--time", "200ms"])
+        .args(words)
+        .folder(folder.path())
+        .env("XDG_DATA_HOME", folder.path())
+        .run()
+}
+
+#[test]
+fn a_run_is_kept_as_the_document_that_it_prints_or_would_print() {
+    let scratch = Scratch::new();
+    let server = netperf_testkit::Netserver::start(&ours(), &netperf_testkit::Place::Here);
+    let port = server.port().to_string();
+    let run = |words: &[&str]| measured(&scratch, &[&["-p", &port], words].concat());
+    let plain = run(&["--history"]).expect_exit(0);
+    assert!(
+        plain.stdout.contains("TCP REQUEST/RESPONSE"),
+        "{}",
+        plain.account()
+    );
+    assert_eq!(plain.stderr, "netperf: kept as result 1\n");
+    let document = run(&["--json", "--history"]).expect_exit(0);
+    assert_eq!(done(&scratch, &["show", "2"]).stdout, document.stdout);
+    let first: Value = serde_json::from_str(&done(&scratch, &["show", "1"]).stdout).expect("JSON");
+    assert!(
+        first["local"]["host"]["settings"].is_object(),
+        "facts about the host"
+    );
+    // Both asked for the same, and are one configuration.
+    let trend = done(&scratch, &["trend"]).stdout;
+    assert!(trend.contains("2 results"), "{trend}");
+    let elsewhere = run(&["--history=other.sqlite"]).expect_exit(0);
+    assert_eq!(elsewhere.stderr, "netperf: kept as result 1\n");
+    assert!(scratch.path().join("other.sqlite").exists());
+}
+
+#[test]
+fn a_history_that_cannot_be_opened_is_told_about_before_the_run() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.path().join("text"), "x".repeat(200)).expect("a file");
+    let refused = measured(&scratch, &["--history", "text"]).expect_exit(2);
+    assert!(
+        refused.stderr.contains("is not a history"),
+        "{}",
+        refused.account()
+    );
+    let empty = Invocation::new(&ours().netperf).args(["-t", "LOC_CPU", "--history", "h"]);
+    let refused = empty.folder(scratch.path()).run().expect_exit(2);
+    assert!(
+        refused.stderr.contains("no result to keep"),
+        "{}",
+        refused.account()
+    );
+}

@@ -162,6 +162,32 @@ fn what_cannot_pass_by_one_port_is_refused() {
 }
 
 #[test]
+fn a_netserver_whose_port_of_udp_is_taken_goes_without() {
+    let taken = UdpSocket::bind("0.0.0.0:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let mut server = Invocation::new(&ours().netserver)
+        .args(["-D", "-4", "--log", "text", "-p", &port])
+        .spawn();
+    if !server.prints("Starting netserver", Duration::from_secs(10)) {
+        // The same port of TCP is somebody else's: not what this is about.
+        return;
+    }
+    let netperf = |test: &str| {
+        Invocation::new(&ours().netperf)
+            .args(["-H", "127.0.0.1", "-p", &port, "--one-port", "-t", test])
+            .args(["--time", "300ms", "-P", "0"])
+            .run()
+    };
+    netperf("TCP_RR").expect_clean();
+    is_refused(&netperf("UDP_RR"), 255, "(--one-port tcp)");
+    assert!(
+        server.stderr().contains("one_port=tcp"),
+        "{}",
+        server.stderr()
+    );
+}
+
+#[test]
 fn the_control_connection_may_be_encrypted() {
     let scratch = Scratch::new();
     let key = scratch.path().join("key");

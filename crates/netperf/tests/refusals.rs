@@ -123,6 +123,7 @@ const NOBODY_LACKS: &[(&str, &str)] = &[
         "count",
         "the original's minus in front of a length, by a name",
     ),
+    ("history", "kept by netperf alone, whatever was measured"),
     ("json", "printed by netperf alone, whatever was measured"),
     (
         "json-stream",

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use netperf_model::{CpuMethod, Family, Limit, Unit};
 
+use super::history;
 use super::{
     PORTS, SIZES, flows, help_row, io, keepalive, port_name, quality, rate, series, set,
     set_both_ends, set_ends, set_families, set_host, set_pair, set_ways, show, until,
@@ -443,6 +444,7 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
          fields and the schema. Interim results and latency statistics are in it when \
          they are asked for.",
     ),
+    history::KEEP,
     Opt::without_letter(
         "",
         "print one JSON event per line while the test runs",

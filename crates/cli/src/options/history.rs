@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::help_row;
-use crate::args::HistoryArgs;
+use crate::args::{GlobalArgs, HistoryArgs};
 use crate::group::Group;
 use crate::kind::{Kind, percent};
 use crate::table::{Action, Row};
@@ -12,6 +12,22 @@ type Opt = Row<HistoryArgs>;
 
 /// The most of anything that can be asked for at once.
 const MANY: Kind = Kind::Within(1, 1_000_000);
+
+/// Keeps the result of a run.
+pub(super) const KEEP: Row<GlobalArgs> = Row::<GlobalArgs>::without_letter(
+    "[place]",
+    "keep the result in a history, once it is printed",
+    Action::NextUnlessDash(|a, word| {
+        a.history = Some(word.unwrap_or_default().to_owned());
+        None
+    }),
+)
+.long("history", Group::Output, Kind::Text)
+.more(
+    "As `netperf history add` would the document of --json, whatever is printed. A file, or \
+     postgres://user@host/database; the usual one unless given. A history that cannot be \
+     opened is told about before the run; a run that fails is not kept.",
+);
 
 /// Every option.
 pub(crate) static TABLE: &[Opt] = &[

@@ -49,6 +49,7 @@ pub(crate) fn command(
         report,
         debug_level: args.global.debug,
         show: args.global.show,
+        history: args.global.history.clone(),
     })))
 }
 

@@ -11,7 +11,8 @@ use super::hosts::socket_address;
 /// Whether the report says anything of the hosts. What nobody reads is not collected,
 /// and a request without the question is the one that a stock client would send.
 pub(super) fn wanted(run: &Run) -> bool {
-    netperf_report::needs(&run.plan, &run.report).is_ok_and(|needs| needs.hosts)
+    run.history.is_some()
+        || netperf_report::needs(&run.plan, &run.report).is_ok_and(|needs| needs.hosts)
 }
 
 /// Facts about this host and the interface that data to netserver leaves through; none

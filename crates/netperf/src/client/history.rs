@@ -46,7 +46,7 @@ fn failure(exit: u8, problem: &str) -> Failure {
     Failure::stderr(exit, &format!("netperf history: {problem}"))
 }
 
-fn trouble(trouble: &Trouble) -> Failure {
+pub(super) fn trouble(trouble: &Trouble) -> Failure {
     let exit = match trouble {
         Trouble::Store { .. } => FAILED,
         Trouble::Absent(_)
@@ -66,7 +66,7 @@ fn variable(name: &str) -> Option<String> {
     (!value.is_empty()).then_some(value)
 }
 
-fn open(asked: Option<&str>, make: bool) -> Result<Store, Trouble> {
+pub(super) fn open(asked: Option<&str>, make: bool) -> Result<Store, Trouble> {
     let around = Surroundings {
         variable: &variable,
     };
@@ -74,7 +74,7 @@ fn open(asked: Option<&str>, make: bool) -> Result<Store, Trouble> {
 }
 
 /// Now, in microseconds since 1970.
-fn now() -> i64 {
+pub(super) fn now() -> i64 {
     time::micros(netperf_measure::clock::since_epoch().as_secs_f64()).unwrap_or(0)
 }
 

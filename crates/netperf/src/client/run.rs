@@ -27,7 +27,7 @@ use netperf_session::offer::{self, Agreement, LocalEnd};
 
 use super::control::{self, Control};
 use super::hosts::{data_hosts, drawn, socket_address};
-use super::{Begun, Done, facts, failure, hosts, interim, secure, show, stamps, until};
+use super::{Begun, Done, facts, failure, hosts, interim, keep, secure, show, stamps, until};
 use crate::link::ControlLink;
 use crate::output::{Failure, err, out, system_text};
 
@@ -192,6 +192,7 @@ pub(super) fn test(run: &Run, begun: Begun, done: &mut Done) -> Result<(), Failu
     for talk in test.talk.into_iter().chain(test.beside) {
         talk.finish(LEAVE);
     }
+    done.unkept = keep::keep(run, &outcome).err();
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{Crowd, Denied, Require};
+use netperf_model::{Crowd, Denied, OnePort, Require};
 use netperf_os::signals::{self, Signal, Signals};
 use netperf_os::wait::all_ready;
 use netperf_os::{Socket, process};
@@ -138,6 +138,7 @@ impl Hall {
         let fields = [
             ("port", Value::from(self.args.port())),
             ("sandbox", Value::Text(walls)),
+            ("one_port", Value::from(self.one_port().word())),
         ];
         self.log.say(LogLevel::Info, "listening", &fields);
         loop {
@@ -368,11 +369,16 @@ impl Hall {
         if let Err(denied) = self.door.policy().admit(address, self.crowd(address)) {
             return self.turn_away(control, peer, &denied);
         }
-        let one_port = self.arrivals.possible(self.args.one_port());
+        let one_port = self.one_port();
         match Running::start(control, peer, &self.args, one_port) {
             Ok(session) => self.sessions.push(session),
             Err(error) => self.complain("session", &error),
         }
+    }
+
+    /// What data comes in by the port.
+    fn one_port(&self) -> OnePort {
+        self.arrivals.possible(self.args.one_port())
     }
 
     /// Brings data that has arrived to the sessions that it is for.

@@ -1,0 +1,46 @@
+//! `--history`: the result of a run, kept once it is printed.
+
+use netperf_cli::Run;
+use netperf_history::{Entry, Trouble};
+use netperf_model::{Format, Outcome, ReportPlan};
+
+use super::history::{now, open, trouble};
+use crate::output::{Failure, err};
+
+/// The place that was named, if one was.
+fn named(place: &str) -> Option<&str> {
+    (!place.is_empty()).then_some(place)
+}
+
+/// Whether the result can be kept: nobody wants to measure for an hour first.
+pub(super) fn check(run: &Run) -> Result<(), Failure> {
+    let Some(place) = &run.history else {
+        return Ok(());
+    };
+    if !run.plan.test.moves_data() {
+        let line = "netperf: --history: this test has no result to keep";
+        return Err(Failure::stderr(2, line));
+    }
+    open(named(place), true)
+        .map(drop)
+        .map_err(|why| trouble(&why))
+}
+
+/// Keeps it, and says under which number.
+pub(super) fn keep(run: &Run, outcome: &Outcome) -> Result<(), Failure> {
+    let Some(place) = &run.history else {
+        return Ok(());
+    };
+    let report = ReportPlan {
+        format: Format::Json,
+        ..run.report.clone()
+    };
+    let document = netperf_report::final_report(outcome, &report)
+        .map_err(|error| trouble(&Trouble::Document(error.to_string())))?;
+    let kept = Entry::read("the result", document.into_bytes(), None)
+        .and_then(|entry| open(named(place), true)?.add(&[entry], now()));
+    for added in kept.map_err(|why| trouble(&why))? {
+        err(&format!("netperf: kept as result {}\n", added.id));
+    }
+    Ok(())
+}

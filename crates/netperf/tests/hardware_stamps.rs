@@ -1,9 +1,11 @@
 //! `--timestamps hardware` where no device stamps, and where one says that it does.
 
+use std::time::Duration;
+
 use netperf_os::hwstamp::{self, Setting};
 use netperf_testkit::require::root;
 use netperf_testkit::{
-    Finished, Invocation, Lab, LoopbackOnly, Netserver, Place, Programs, TwoHosts,
+    Finished, Invocation, Lab, LoopbackOnly, Netserver, Place, Programs, TwoHosts, eventually,
 };
 
 /// Exit status for what an end cannot do.
@@ -54,11 +56,11 @@ fn a_cable_between_namespaces_is_named_as_what_has_no_device_netns() {
     is_refused(finished, &["the interface cable has no device"]);
 }
 
-fn ip(words: &str) {
+fn ip(words: &str) -> String {
     let finished = Invocation::new(std::path::Path::new("ip"))
         .args(words.split_whitespace())
         .run();
-    finished.expect_clean();
+    finished.expect_clean().stdout
 }
 
 /// Two network cards with a cable between, one of them in another host.
@@ -72,6 +74,10 @@ fn cards() -> (LoopbackOnly, &'static str) {
     ip("link set nic0 up");
     ip(&format!("-n {name} addr add 198.18.7.2/24 dev nic1"));
     ip(&format!("-n {name} link set nic1 up"));
+    // The driver of a card takes its time to see the cable.
+    let is_up = |words: &str| ip(words).contains("LOWER_UP");
+    let both = || is_up("link show nic0") && is_up(&format!("-n {name} link show nic1"));
+    assert!(eventually(Duration::from_secs(20), both), "no carrier");
     (other, "198.18.7.2")
 }
 

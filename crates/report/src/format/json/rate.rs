@@ -4,7 +4,7 @@ use netperf_model::rate::{Points, asked, over_all};
 use netperf_model::{Iteration, Lateness, Paced, TestPlan};
 
 use super::finite;
-use super::results::Latency;
+use super::latency::Latency;
 
 /// The rate that an end kept to.
 #[derive(Debug)]

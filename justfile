@@ -40,6 +40,11 @@ fmt:
 clippy:
     cargo clippy --workspace --all-targets -- -D warnings
 
+# What is built only when asked for.
+features:
+    cargo clippy -p netperf-history -p netperf --features netperf/parquet -- -D warnings
+    cargo nextest run -p netperf-history --features parquet --lib parquet
+
 # Bans hold for what is shipped, licences and sources for everything.
 deny:
     cargo deny --exclude-dev check bans

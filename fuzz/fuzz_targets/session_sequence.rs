@@ -120,6 +120,7 @@ impl Host for Engine {
             as_asked: self.fails_at(3),
             cpu_rate: 100.0,
             host: None,
+            token: None,
         };
         Ok((self.prepared, ready))
     }

@@ -67,7 +67,7 @@ const VERBS: &[Row] = &[
         &["keep-last", "older-than", "dry-run", "json"],
         true,
     ),
-    (HistoryVerb::Export, "export", &["csv"], true),
+    (HistoryVerb::Export, "export", &["csv", "parquet"], true),
     (HistoryVerb::Check, "check", &[], false),
 ];
 
@@ -141,7 +141,9 @@ fn enough(verb: HistoryVerb, args: &HistoryArgs) -> Option<&'static str> {
             let ways = ways.into_iter().filter(|way| *way).count();
             (ways != 1).then_some("one of results, --keep-last and --older-than is needed")
         }
-        HistoryVerb::Export if args.csv.is_none() => Some("--csv file is needed"),
+        HistoryVerb::Export if args.csv.is_none() && args.parquet.is_none() => {
+            Some("--csv file or --parquet file is needed")
+        }
         HistoryVerb::List
         | HistoryVerb::Trend
         | HistoryVerb::Change
@@ -170,6 +172,7 @@ impl HistoryArgs {
             ("older-than", self.older_than.is_some()),
             ("dry-run", self.dry_run),
             ("csv", self.csv.is_some()),
+            ("parquet", self.parquet.is_some()),
             ("json", self.json),
         ];
         let given = all.into_iter().filter(|(_, given)| *given);

@@ -1,5 +1,8 @@
 //! Results as a table for other programs, one in a line.
 
+#[cfg(feature = "parquet")]
+mod parquet;
+
 use std::collections::HashMap;
 
 use crate::store::{Filter, Store};

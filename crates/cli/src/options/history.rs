@@ -138,6 +138,13 @@ pub(crate) static TABLE: &[Opt] = &[
         Action::Value(|a, text| a.csv = Some(PathBuf::from(text))),
     )
     .long("csv", Group::Output, Kind::File),
+    Opt::without_letter(
+        "file",
+        "write results as Apache Parquet",
+        Action::Value(|a, text| a.parquet = Some(PathBuf::from(text))),
+    )
+    .long("parquet", Group::Output, Kind::File)
+    .more("Only a netperf that was built with the feature parquet can."),
     Opt::without_letter("", "print a JSON document", Action::Flag(|a| a.json = true)).long(
         "json",
         Group::Output,

@@ -17,6 +17,9 @@ use crate::output::{self, Failure, err, out, system_text};
 
 /// The exit status when something is wrong with a word or a file.
 const UNREADABLE: u8 = 2;
+/// The exit status for what this netperf was built without.
+#[cfg(not(feature = "parquet"))]
+const UNSUPPORTED: u8 = 3;
 /// The exit status when the store fails, or something cannot be written.
 const FAILED: u8 = 1;
 /// Rows that are shown when nothing is asked for.
@@ -361,7 +364,22 @@ fn export(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), 
     if let Some(path) = &args.csv {
         write(path, table.csv().as_bytes())?;
     }
-    Ok(())
+    match &args.parquet {
+        Some(path) => write_file(path, &parquet(&table)?),
+        None => Ok(()),
+    }
+}
+
+#[cfg(feature = "parquet")]
+fn parquet(table: &Table) -> Result<Vec<u8>, Failure> {
+    table.parquet().map_err(|error| trouble(&error))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn parquet(_: &Table) -> Result<Vec<u8>, Failure> {
+    let why = "--parquet: this netperf was built without it; build one with --features parquet, \
+               or take --csv";
+    Err(failure(UNSUPPORTED, why))
 }
 
 fn check(store: &mut Store) -> Result<(), Failure> {
@@ -382,6 +400,10 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         out(&String::from_utf8_lossy(bytes));
         return Ok(());
     }
+    write_file(path, bytes)
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     std::fs::write(path, bytes).map_err(|error| {
         let name = netperf_web::escape::line(&path.to_string_lossy());
         failure(FAILED, &format!("{name}: {}", system_text(&error)))

@@ -3,7 +3,7 @@
 set shell := ["bash", "-euo", "pipefail", "-c"]
 
 # Seconds each fuzz target gets in `just fuzz`.
-fuzz_seconds := "15"
+fuzz_seconds := "10"
 
 # The list of recipes.
 default:
@@ -38,11 +38,10 @@ fmt:
 
 # Lints; a warning is an error.
 clippy:
-    cargo clippy --workspace --all-targets -- -D warnings
+    cargo clippy --workspace --all-targets --all-features -- -D warnings
 
 # What is built only when asked for.
 features:
-    cargo clippy -p netperf-history -p netperf --features netperf/parquet -- -D warnings
     cargo nextest run -p netperf-history --features parquet --lib parquet
 
 # Bans hold for what is shipped, licences and sources for everything.

@@ -48,20 +48,6 @@ const NANOS_PER_MICRO: u64 = 1000;
 /// A clock that is wrong by less than a range is wide shows nowhere.
 const CLOCK_TOLERANCE: f64 = 0.001;
 
-/// What came in addition. Both are in order, and counts never fall.
-#[must_use]
-pub fn since(now: &[Bucket], before: &[Bucket]) -> Vec<Bucket> {
-    let more = now.iter().map(|bucket| {
-        let known = before.binary_search_by_key(&bucket.from, |old| old.from);
-        let old = known.ok().and_then(|at| before.get(at));
-        Bucket {
-            count: bucket.count.saturating_sub(old.map_or(0, |old| old.count)),
-            ..*bucket
-        }
-    });
-    more.filter(|bucket| bucket.count > 0).collect()
-}
-
 /// The same in fewer ranges, each at most a thirty-second of its beginning wide, or a little
 /// more where one lies across two of these.
 #[must_use]
@@ -94,6 +80,32 @@ impl Latency {
             buckets,
             ..Self::default()
         }
+    }
+
+    /// What several loops keep together, each as its ranges; `None` where none does.
+    #[must_use]
+    pub fn of_loops(loops: impl IntoIterator<Item = Vec<Bucket>>) -> Option<Self> {
+        let each = loops.into_iter().map(Self::of_ranges);
+        each.reduce(|mut all, one| {
+            all.merge(&one);
+            all
+        })
+    }
+
+    /// What came since an earlier look, without its moments: counts never fall.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let more = self.buckets.iter().map(|bucket| {
+            let known = before
+                .buckets
+                .binary_search_by_key(&bucket.from, |old| old.from);
+            let old = known.ok().and_then(|at| before.buckets.get(at));
+            Bucket {
+                count: bucket.count.saturating_sub(old.map_or(0, |old| old.count)),
+                ..*bucket
+            }
+        });
+        Self::of_ranges(more.filter(|bucket| bucket.count > 0).collect())
     }
 
     /// The time that a share `p` (0 to 1) of all operations does not exceed,
@@ -235,7 +247,35 @@ mod tests {
     #[test]
     fn what_came_since_is_what_was_not_there_before() {
         let (before, now) = (of(&[5, 5, 7]), of(&[5, 5, 5, 6, 7]));
-        assert_eq!(since(&now.buckets, &before.buckets), of(&[5, 6]).buckets);
+        assert_eq!(now.since(&before).buckets, of(&[5, 6]).buckets);
+    }
+
+    fn bucket(at: u64, count: u64) -> Bucket {
+        Bucket {
+            from: at,
+            to: at,
+            count,
+        }
+    }
+
+    #[test]
+    fn only_what_came_since_the_last_look_counts() {
+        let before = Latency::of_ranges(vec![bucket(10, 5), bucket(30, 1)]);
+        let now = Latency::of_ranges(vec![bucket(10, 5), bucket(20, 2), bucket(30, 4)]);
+        let since = now.since(&before);
+        assert_eq!(since.buckets, [bucket(20, 2), bucket(30, 3)]);
+        assert_eq!((since.count, since.min, since.max), (5, 20, 30));
+    }
+
+    #[test]
+    fn loops_that_keep_nothing_have_no_distribution() {
+        assert_eq!(Latency::of_loops(Vec::new()), None);
+        let both = Latency::of_loops(vec![
+            vec![bucket(10, 1)],
+            vec![bucket(10, 2), bucket(20, 1)],
+        ]);
+        let both = both.unwrap();
+        assert_eq!((both.count, both.max), (4, 20));
     }
 
     #[test]

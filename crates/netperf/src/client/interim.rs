@@ -6,7 +6,6 @@ use std::time::Duration;
 use netperf_cli::Run;
 use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
-use netperf_model::latency::{Bucket, since};
 use netperf_model::{Interim, Latency, Tally, Unit, figures};
 use netperf_report::{interim_line, interim_work};
 
@@ -22,7 +21,7 @@ struct Ticker<'a> {
     kept: &'a mut Vec<Interim>,
     last: (Moment, Tally),
     /// The times of all operations until then.
-    times: Vec<Bucket>,
+    times: Latency,
 }
 
 impl Ticker<'_> {
@@ -52,13 +51,9 @@ impl Ticker<'_> {
         if !(self.run.plan.latency && self.run.report.format.is_json()) {
             return None;
         }
-        let mut all = Latency::default();
-        let loops = live.latencies();
-        loops
-            .into_iter()
-            .for_each(|times| all.merge(&Latency::of_ranges(times)));
-        let before = std::mem::replace(&mut self.times, all.buckets);
-        Some(Latency::of_ranges(since(&self.times, &before)))
+        let all = Latency::of_loops(live.latencies()).unwrap_or_default();
+        let before = std::mem::replace(&mut self.times, all);
+        Some(self.times.since(&before))
     }
 
     /// A line at every interval, on a grid that keeps its phase, until told to stop.
@@ -110,7 +105,7 @@ pub(super) fn beside<T>(
         iteration,
         kept,
         last,
-        times: Vec::new(),
+        times: Latency::default(),
     };
     let done = std::thread::scope(|scope| {
         let (stop, stopped): (Sender<()>, Receiver<()>) = channel();

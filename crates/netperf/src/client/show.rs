@@ -3,7 +3,6 @@
 //! of it (docs/decisions/0024-live-view.md).
 
 mod ticker;
-mod times;
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};

@@ -12,8 +12,6 @@ use netperf_os::tcp::TcpDetail;
 use netperf_report::interim_work;
 use netperf_tui::{About, Each, End, FlowTick, Interval, LatencyTick, TcpTick, Tick};
 
-use super::times;
-
 /// What is known before the run.
 pub(super) fn about(run: &Run) -> About {
     let plan = &run.plan;
@@ -129,10 +127,10 @@ impl<'a> Ticker<'a> {
     }
 
     fn latency(&mut self) -> Option<LatencyTick> {
-        let all = times::together(self.live.latencies())?;
+        let all = Latency::of_loops(self.live.latencies())?;
         let before = std::mem::replace(&mut self.times, all.clone());
         Some(LatencyTick {
-            now: times::since(&all, &before),
+            now: all.since(&before),
             all,
         })
     }

@@ -1,6 +1,6 @@
 //! The times of operations, in parts of the run.
 
-use netperf_model::latency::{Bucket, since};
+use netperf_model::latency::Bucket;
 use netperf_model::{Known, Latency};
 use netperf_stats::precision::of_sections;
 
@@ -26,7 +26,7 @@ pub(super) struct Sections {
     all: Vec<Section>,
     /// Where the next one begins, and what there was by then.
     from: usize,
-    before: Vec<Bucket>,
+    before: Latency,
 }
 
 impl Sections {
@@ -35,7 +35,7 @@ impl Sections {
             length: LENGTH,
             all: Vec::new(),
             from: 0,
-            before: Vec::new(),
+            before: Latency::default(),
         }
     }
 
@@ -46,14 +46,10 @@ impl Sections {
 
     /// A part is over: what every loop has recorded until now.
     pub(super) fn add(&mut self, values: usize, loops: &[Vec<Bucket>]) {
-        let mut all = Latency::default();
-        loops
-            .iter()
-            .for_each(|times| all.merge(&Latency::of_ranges(times.clone())));
-        let now = all.buckets;
+        let now = Latency::of_loops(loops.iter().cloned()).unwrap_or_default();
         self.all.push(Section {
             from: self.from,
-            times: Latency::of_ranges(since(&now, &self.before)),
+            times: now.since(&self.before),
         });
         (self.from, self.before) = (values, now);
         if self.all.len() >= MOST {

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{
-    Address, CpuUsage, EndSetup, Family, Flows, Hosts, Latency, Limit as LimitPlan, Many, Paced,
-    Tally, TestId, TestPlan, Token, Window, Workers,
+    Address, CpuUsage, Duplex, EndSetup, Family, Flows, Hosts, Latency, Limit as LimitPlan, Many,
+    Paced, Tally, TestId, TestPlan, Token, Window, Workers,
 };
 use netperf_os::{SockAddr, Socket, bell};
 use netperf_transport::io::Discarding;
@@ -26,14 +26,14 @@ use super::ends::{Connections, Datagrams};
 use super::flow::shares;
 use super::loops::Moves;
 use super::no_flows;
-use super::open::{How, Opening, open, open_each};
+use super::open::{How, Opening, deal, open, open_each};
 use super::shared::{Shared, Stage};
 use super::transactions::{Dialling, asks};
 use super::worker::Report;
 use crate::client::{GRACE, PATIENCE, Run, local_address};
 use crate::end::{self, Carries};
 use crate::error::{EngineError, Operation, refused};
-use crate::finish::Drained;
+use crate::finish::{AT_MOST, Drained};
 use crate::live::Live;
 use crate::record;
 use crate::sendfile;
@@ -59,6 +59,8 @@ pub struct Crowd<'a> {
     file: Option<File>,
     /// What data begins with, where it goes to the port of the control connection.
     token: Option<Token>,
+    /// Where the connections are made that data comes from, where it has its own.
+    back: Vec<Address>,
 }
 
 impl<'a> Crowd<'a> {
@@ -106,6 +108,7 @@ impl<'a> Crowd<'a> {
             local,
             setup,
             token: None,
+            back: Vec::new(),
         })
     }
 
@@ -120,6 +123,11 @@ impl<'a> Crowd<'a> {
         self.token = Some(token);
     }
 
+    /// Data that comes has connections of its own, made to these in turn.
+    pub fn comes_from(&mut self, remotes: Vec<Address>) {
+        self.back = remotes;
+    }
+
     /// Runs the test against the data sockets at `remotes`, which flows take in turn;
     /// `live` can be read meanwhile.
     ///
@@ -132,11 +140,7 @@ impl<'a> Crowd<'a> {
         live: &Live,
     ) -> Result<Run, EngineError> {
         let plan = self.plan;
-        let targets = remotes
-            .iter()
-            .map(|remote| place::sock_addr(plan.transport, remote))
-            .collect::<io::Result<Vec<SockAddr>>>()
-            .map_err(Operation::Connect.failed())?;
+        let (targets, back) = (self.addresses(remotes)?, self.addresses(&self.back)?);
         let first = if self.many.warmup.is_zero() {
             Stage::Count
         } else {
@@ -160,6 +164,7 @@ impl<'a> Crowd<'a> {
         let visiting = Visiting {
             crowd: &self,
             targets: &targets,
+            back: &back,
             common,
             conduct: || {
                 let score = Score {
@@ -195,7 +200,12 @@ impl<'a> Crowd<'a> {
         series: Option<&'r Watched>,
     ) -> Common<'r> {
         let flow = self.plan.flow;
-        let work = if flow.is_request_response() && self.plan.local.rate.is_some() {
+        let work = if let Some(over) = flow.duplex {
+            Work::Exchange {
+                apart: over == Duplex::Separate,
+                ends_both: false,
+            }
+        } else if flow.is_request_response() && self.plan.local.rate.is_some() {
             Work::AskAtTimes
         } else if flow.is_request_response() {
             Work::Ask {
@@ -222,6 +232,13 @@ impl<'a> Crowd<'a> {
             series,
             live: None,
         }
+    }
+
+    fn addresses(&self, remotes: &[Address]) -> Result<Vec<SockAddr>, EngineError> {
+        let each = remotes.iter();
+        each.map(|remote| place::sock_addr(self.plan.transport, remote))
+            .collect::<io::Result<_>>()
+            .map_err(Operation::Connect.failed())
     }
 
     const fn how(&self) -> How<'_> {
@@ -260,7 +277,9 @@ impl<'a> Crowd<'a> {
 
     fn score(&self) -> Score<'static> {
         let many = self.many;
-        let by_user = Some(GRACE);
+        // What is under way both ways has come before netserver's end of it does.
+        let both = plan_goes_on(self.plan);
+        let by_user = Some(if both { AT_MOST } else { GRACE });
         let LimitPlan::Time(time) = self.plan.limit else {
             return Score {
                 patience: Some(PATIENCE),
@@ -271,7 +290,10 @@ impl<'a> Crowd<'a> {
         let counted = many.warmup + time;
         let finish = counted + many.cooldown;
         // A receiver goes on until netserver, which has the time in whole seconds, ends it.
-        let abandon = if self.plan.flow.sends || self.plan.flow.connects {
+        let apart = self.plan.flow.duplex == Some(Duplex::Separate);
+        let abandon = if both {
+            finish + AT_MOST
+        } else if (self.plan.flow.sends && !apart) || self.plan.flow.connects {
             finish + GRACE
         } else {
             finish + Duration::from_secs(1) + LATE
@@ -307,7 +329,8 @@ impl<'a> Crowd<'a> {
             .iter()
             .any(|report| report.ended == Ended::Abandoned);
         // A transaction that did not finish took time but was not counted.
-        let in_vain = abandoned && self.plan.flow.counts_transactions();
+        let begun = flow.counts_transactions() || flow.duplex.is_some();
+        let in_vain = abandoned && begun;
         let end = conducted.finished.filter(|_| in_vain).or(last);
         end.map_or(Duration::ZERO, |end| end.since(conducted.opened))
     }
@@ -336,7 +359,12 @@ impl<'a> Crowd<'a> {
             Drained::Lost(lost) => Some(lost),
             Drained::Closed | Drained::StillMoving => None,
         };
-        let lost: Option<Lost> = conducted.lost.or(reports.iter().find_map(drained));
+        let cut = |report: &Report| plan_goes_on(plan) && report.ended == Ended::Abandoned;
+        let unclosed = !bell::stopped_by_user() && reports.iter().any(cut);
+        let lost: Option<Lost> = conducted
+            .lost
+            .or_else(|| reports.iter().find_map(drained))
+            .or_else(|| unclosed.then_some(Lost::NotClosed));
         let cleanly =
             |report: &Report| report.ended != Ended::Abandoned && report.drained == Drained::Closed;
         let mut result = end::result(
@@ -370,13 +398,21 @@ impl<'a> Crowd<'a> {
 
     /// What the flows did, each in its place.
     fn flows(&self, reports: &[Report], begun: Moment) -> Flows {
+        let apart = self.plan.flow.duplex == Some(Duplex::Separate);
+        let report = |index: u32| reports.get(to_usize(index % self.threads));
+        let place = |index: u32| to_usize(index / self.threads);
+        // The connections back are behind those there.
+        let behind = |index: u32, report: &Report| place(index) + report.flows.len() / 2;
         let flow = |index: u32| {
-            let report = reports.get(to_usize(index % self.threads))?;
-            report.flows.get(to_usize(index / self.threads)).copied()
+            let report = report(index)?;
+            let there = report.flows.get(place(index)).copied()?;
+            let back = report.flows.get(behind(index, report)).filter(|_| apart);
+            Some(back.map_or(there, |back| there.plus(back)))
         };
-        let port = |index: u32| {
-            let report = reports.get(to_usize(index % self.threads))?;
-            report.ports.get(to_usize(index / self.threads)).copied()
+        let port = |index: u32| report(index)?.ports.get(place(index)).copied();
+        let port_back = |index: u32| {
+            let report = report(index).filter(|_| apart)?;
+            report.ports.get(behind(index, report)).copied()
         };
         let connected = reports.iter().map(|report| report.connected).max();
         let started: usize = reports.iter().map(|report| report.starts.flows).sum();
@@ -391,6 +427,7 @@ impl<'a> Crowd<'a> {
                 .map(|index| flow(index).unwrap_or_default())
                 .collect(),
             ports: (0..self.many.flows).map_while(port).collect(),
+            ports_back: (0..self.many.flows).map_while(port_back).collect(),
             there: Vec::new(),
             fairness_there: None,
             window: self.many.has_margins().then(|| window(reports)),
@@ -398,6 +435,12 @@ impl<'a> Crowd<'a> {
             skew: skew.map(|(earliest, latest)| latest.since(earliest).as_secs_f64()),
         }
     }
+}
+
+/// Whether connections go on until netserver has closed them, so that the end of the time
+/// leaves what is under way both ways to come.
+fn plan_goes_on(plan: &TestPlan) -> bool {
+    plan.flow.duplex == Some(Duplex::Same) && plan.transport.is_connected()
 }
 
 /// The part that counts, put together: workers see its edges within one round of each
@@ -452,6 +495,8 @@ fn all_marks(mut marks: Vec<EndMark>) -> Option<EndMark> {
 struct Visiting<'r, F> {
     crowd: &'r Crowd<'r>,
     targets: &'r [SockAddr],
+    /// Where connections back are made; none where there are none of their own.
+    back: &'r [SockAddr],
     common: Common<'r>,
     conduct: F,
 }
@@ -552,24 +597,33 @@ impl<'r, T, F: FnOnce() -> T> Visiting<'r, F> {
         &self,
         how: &'r C,
     ) -> impl Fn(u32) -> Result<Vec<C::Endpoint>, EngineError> + Sync + use<'r, C, T, F> {
-        let (crowd, targets, shared) = (self.crowd, self.targets, self.common.shared);
+        let (crowd, shared) = (self.crowd, self.common.shared);
         let opening = Opening::new();
-        let all = move || {
-            let to = || (0..to_usize(crowd.many.flows)).map(|flow| &targets[flow % targets.len()]);
+        let one_way = move |targets: &[SockAddr]| {
+            let flows = (0..to_usize(crowd.many.flows)).filter(|_| !targets.is_empty());
+            let to = flows.map(|flow| &targets[flow % targets.len()]);
             let endpoints: Vec<C::Endpoint> = match C::OF_SOCKET {
                 Some(make) => {
-                    let sockets = open(crowd.how(), to(), shared)?;
+                    let sockets = open(crowd.how(), to, shared)?;
                     sockets.into_iter().map(make).collect()
                 }
-                None => open_each(crowd.how(), how, to(), shared)?,
+                None => open_each(crowd.how(), how, to, shared)?,
             };
             for endpoint in &endpoints {
                 socket::set_on_connection(endpoint.fd(), &crowd.plan.local.socket)
                     .map_err(Operation::Create.failed())?;
             }
-            Ok(endpoints)
+            Ok(deal(endpoints, crowd.threads))
         };
-        move |index| opening.part(index, crowd.threads, all)
+        let (targets, back) = (self.targets, self.back);
+        let all = move || {
+            let (mut parts, back) = (one_way(targets)?, one_way(back)?);
+            for (part, back) in parts.iter_mut().zip(back) {
+                part.extend(back);
+            }
+            Ok(parts)
+        };
+        move |index| opening.part(index, all)
     }
 
     /// Has the bytes of connections moved by other endpoints on their sockets.

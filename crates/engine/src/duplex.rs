@@ -15,7 +15,7 @@ use netperf_model::{EndPlan, EndSetup, Quality, Tally};
 use netperf_os::bell;
 use netperf_transport::Endpoint;
 
-use crate::limit::{Limit, Unlimited};
+use crate::limit::{Exactly, Limit, Unlimited};
 use crate::live::Counts;
 use crate::prelude::{Chores, Prelude};
 use crate::record::{Off, Recorder};
@@ -143,6 +143,8 @@ pub(crate) struct Inward<'a, E> {
     pub(crate) patience: Patience,
     /// Whether the end of what comes is the end of what is sent, too.
     pub(crate) ends_both: bool,
+    /// So many bytes are all that comes, where nothing else may tell of the end.
+    pub(crate) amount: Option<u64>,
 }
 
 /// How both directions came to their end.
@@ -258,8 +260,23 @@ fn receive<I: Endpoint>(inward: Inward<'_, I>, mut stop: Receiving<'_>) -> Got {
         recorder: &mut Off,
         prelude: &mut chores,
     };
-    let ended = stream::receive(&mut endpoint, inward.ring, run);
-    let goes_on = matches!(ended, Ok(Ended::ByPeer | Ended::Abandoned)) && !inward.ends_both;
+    let ended = match inward.amount {
+        None => stream::receive(&mut endpoint, inward.ring, run),
+        Some(bytes) => {
+            let run = Run {
+                limit: &Exactly(bytes),
+                stop: run.stop,
+                tally: run.tally,
+                recorder: run.recorder,
+                prelude: run.prelude,
+            };
+            stream::receive(&mut endpoint, inward.ring, run)
+        }
+    };
+    let goes_on = matches!(
+        ended,
+        Ok(Ended::ByPeer | Ended::Abandoned | Ended::Complete)
+    ) && !inward.ends_both;
     if !goes_on {
         between.enough.store(true, Ordering::Relaxed);
     }

@@ -53,7 +53,7 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         let halves = (StreamHalf(outward.as_fd()), StreamHalf(receives.as_fd()));
         let one = inward.is_none();
         let patience = self.patience(NO_PROGRESS, AT_MOST);
-        let ended = self.both(halves, limit, patience, |half| {
+        let ended = self.both(halves, limit, (patience, None), |half| {
             // A connection that is gone already needs no end.
             let _gone = netperf_os::io::half_close(half.0);
         })?;
@@ -88,7 +88,17 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         let halves = (half(outward.as_fd()), half(receives.as_fd()));
         // Its end may be lost, like anything else.
         let patience = self.patience(GRACE, GRACE);
-        let ended = self.both(halves, limit, patience, |half| half.mark_the_end())?;
+        // A netserver of another make does not tell of it at all.
+        let amount = match self.work.plan.limit {
+            LimitPlan::Units(bytes) if inward.is_some() => Some(bytes),
+            LimitPlan::Units(_)
+            | LimitPlan::Time(_)
+            | LimitPlan::Messages(_)
+            | LimitPlan::UntilStopped => None,
+        };
+        let ended = self.both(halves, limit, (patience, amount), |half| {
+            half.mark_the_end();
+        })?;
         let endpoint = E::aim(outward, to.clone()).map_err(Operation::Connect.failed())?;
         Ok(self.parted_from(endpoint, ended.receiving))
     }
@@ -112,7 +122,7 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         &mut self,
         (mut outward, inward): (O, I),
         limit: &L,
-        patience: Patience,
+        (patience, amount): (Patience, Option<u64>),
         tell: impl FnOnce(&O),
     ) -> Result<BothEnded, EngineError> {
         let Work {
@@ -125,6 +135,7 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
             setup,
             patience,
             ends_both: false,
+            amount,
         };
         let run = workload::Run {
             limit,

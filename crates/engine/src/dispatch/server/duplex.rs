@@ -105,6 +105,7 @@ impl<P: Prelude> Going<'_, '_, P> {
             },
             // netperf's end ends what has no other end: not an amount.
             ends_both: timed || job.limit == LimitPlan::UntilStopped,
+            amount: None,
         };
         let run = workload::Run {
             limit,

@@ -168,17 +168,23 @@ fn flows_of_datagrams_go_both_ways_over_a_socket_each() {
 fn a_signal_ends_all_flows_in_an_orderly_way() {
     let server = Netserver::start(&ours(), &Place::Here);
     let port = server.port().to_string();
-    let words =
-        format!("-t TCP_STREAM -l 60 -D 0.05 --bidirectional same --flows 3 -- -k {SELECTED}");
-    let mut running = Invocation::new(&ours().netperf)
-        .args(["-H", "127.0.0.1", "-p", &port])
-        .args(words.split_whitespace())
-        .spawn();
-    assert!(running.prints("INTERIM_RESULT", netperf_testkit::process::PATIENCE));
-    running.signal("INT");
-    let values = Values::parse(&running.finish().stdout);
-    all_arrived(&values);
-    assert!(values.number("ELAPSED_TIME") < 59.0, "{values:?}");
+    for over in ["same", "separate"] {
+        let words = format!(
+            "-t TCP_STREAM -l 60 -D 0.05 --bidirectional {over} --flows 3 -- -k {SELECTED}"
+        );
+        let mut running = Invocation::new(&ours().netperf)
+            .args(["-H", "127.0.0.1", "-p", &port])
+            .args(words.split_whitespace())
+            .spawn();
+        assert!(running.prints("INTERIM_RESULT", netperf_testkit::process::PATIENCE));
+        running.signal("INT");
+        let values = Values::parse(&running.finish().stdout);
+        assert!(values.number("ELAPSED_TIME") < 59.0, "{values:?}");
+        // A netserver that sends by itself does not hear of the end at once.
+        if over == "same" {
+            all_arrived(&values);
+        }
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use netperf_testkit::{
-    Finished, Invocation, Lab, Place, Running, Scratch, eventually, note, procfs, require,
+    Finished, Invocation, Lab, Running, Scratch, eventually, note, procfs, require,
 };
 
 /// The machine is emulated.

@@ -1,6 +1,6 @@
 //! How CPU utilisation is measured is a choice, as far as both ends have it.
 
-use netperf_testkit::{Invocation, Netserver, Place, Programs, Values, ours};
+use netperf_testkit::{Netserver, Place, Programs, Values, ours};
 
 const SELECTED: &str = "LOCAL_CPU_METHOD,LOCAL_CPU_UTIL,LOCAL_CPU_PEAK_ID,LOCAL_CPU_COUNT,\
                         REMOTE_CPU_METHOD,REMOTE_CPU_UTIL,REMOTE_CPU_PEAK_ID,REMOTE_CPU_COUNT,\

@@ -1,6 +1,6 @@
 //! What netserver counts on each of many flows.
 
-use netperf_testkit::{Invocation, Netserver, Place, Programs, Values, ours};
+use netperf_testkit::{Netserver, Place, Programs, Values, ours};
 use serde_json::Value;
 
 /// The flows of a run of 70, over 2 threads at netperf and 3 at netserver.

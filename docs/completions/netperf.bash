@@ -36,7 +36,11 @@ _netperf_complete() {
     [[ $prev == --?* ]] && front=
     COMPREPLY=()
     "_${program}_value" "$front$prev" && return
-    [[ $cur == -* ]] && _netperf_words "$names"
+    if [[ $cur == -* ]]; then
+        _netperf_words "$names"
+    elif (($# > 2)); then
+        _netperf_offer "${@:3}"
+    fi
     return 0
 }
 
@@ -61,7 +65,7 @@ _netperf_value() {
     --until-confidence) : ;;
     '-L' | --local-host) _netperf_offer -A hostname ;;
     '-Z' | --passphrase) : ;;
-    --key-file) : ;;
+    --key-file) _netperf_offer -f ;;
     --control-keepalive) : ;;
     '-T' | --bind-cpu) : ;;
     '-s' | --wait) : ;;
@@ -137,7 +141,7 @@ _netperf_value() {
     'behind -j' | --unused-j) : ;;
     'behind -w' | --unused-w) : ;;
     --unused-t) : ;;
-    --socket-directory) : ;;
+    --socket-directory) _netperf_offer -f ;;
     --messages) : ;;
     --associations) : ;;
     --unused-i) : ;;
@@ -154,7 +158,7 @@ _netserver_value() {
     '-L' | --listen) _netperf_offer -A hostname ;;
     '-p' | --port) : ;;
     '-Z' | --passphrase) : ;;
-    --key-file) : ;;
+    --key-file) _netperf_offer -f ;;
     --require) _netperf_words 'none passphrase key' ;;
     --allow) : ;;
     --deny) : ;;
@@ -166,14 +170,14 @@ _netserver_value() {
     --max-send-rate) : ;;
     --idle-time) : ;;
     --control-keepalive) : ;;
-    --config) : ;;
-    --check-config) : ;;
+    --config) _netperf_offer -f ;;
+    --check-config) _netperf_offer -f ;;
     --cpu-method) _netperf_words 'procstat looper' ;;
     --user) : ;;
     --sandbox) _netperf_words 'auto require off' ;;
-    --files) : ;;
+    --files) _netperf_offer -f ;;
     --log) _netperf_words 'text json' ;;
-    --log-file) : ;;
+    --log-file) _netperf_offer -f ;;
     --log-level) _netperf_words 'none error warn info debug' ;;
     --metrics) : ;;
     --health) : ;;
@@ -184,14 +188,119 @@ _netserver_value() {
     esac
 }
 
-_netperf() {
-    _netperf_complete netperf '--align --arrival --associations --async-recv --async-send --avoid-copy --batch --bidirectional --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --control-keepalive --cooldown --cork --count --cpu-count --cpu-method --cpus --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --flow-label --flows --headers --help --history --host --interim --io --ipv4 --ipv6 --iterations --json --json-stream --keepalive --key-file --keyval --latency --link-window --list --live --local-cpu --local-data-host --local-host --mark --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --one-port --pace --pace-interval --pacing-rate --packet-info --passphrase --place --port --port-range --priority --progress --protocol --provider --quickack --rate --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-cpus --remote-dirty --remote-link-window --remote-offset --remote-pacing-rate --remote-socket-buffer --request-size --result-only --retry-connect --ring --route --sap --seed --segment-offload --segment-size --send-ring --send-size --sequence --series --series-flows --socket-buffer --socket-debug --socket-directory --socket-type --splice --test --threads --time --timestamps --tls-cipher --tos --unit --until --until-confidence --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --warmup --zerocopy'
+_netperf_report_value() {
+    case $1 in
+    '-o' | --output) _netperf_offer -f ;;
+    --svg) _netperf_offer -f ;;
+    --png) _netperf_offer -f ;;
+    --markdown) _netperf_offer -f ;;
+    --csv) _netperf_offer -f ;;
+    *) return 1 ;;
+    esac
 }
 
-complete -F _netperf netperf
+_netperf_compare_value() {
+    case $1 in
+    --false-alarms) : ;;
+    --threshold) : ;;
+    *) return 1 ;;
+    esac
+}
+
+_netperf_run_value() {
+    case $1 in
+    --pairs) : ;;
+    --keep) _netperf_offer -f ;;
+    --false-alarms) : ;;
+    --threshold) : ;;
+    *) return 1 ;;
+    esac
+}
+
+_netperf_sweep_value() {
+    case $1 in
+    '-o' | --output) _netperf_offer -f ;;
+    --over) : ;;
+    --repeat) : ;;
+    --plan) _netperf_offer -f ;;
+    *) return 1 ;;
+    esac
+}
+
+_netperf_history_value() {
+    case $1 in
+    --db) _netperf_offer -f ;;
+    --test) : ;;
+    --host) : ;;
+    --label) : ;;
+    --configuration) : ;;
+    --since) : ;;
+    --before) : ;;
+    --limit) : ;;
+    --figure) : ;;
+    --last) : ;;
+    --false-alarms) : ;;
+    --keep-last) : ;;
+    --older-than) : ;;
+    --csv) _netperf_offer -f ;;
+    --parquet) _netperf_offer -f ;;
+    *) return 1 ;;
+    esac
+}
+
+_netperf_names='--align --arrival --associations --async-recv --async-send --avoid-copy --batch --bidirectional --bind-cpu --bind-device --brand --burst --busy-poll --check-interval --circuit --columns --confidence --congestion --connect --connected --control-keepalive --cooldown --cork --count --cpu-count --cpu-method --cpus --csv --data-host --data-ipv4 --data-ipv6 --data-port --debug --defer-accept --device --device-unit --direction --dirty --discard --dscp --fast-open --fill-file --flow-label --flows --headers --help --history --host --interim --io --ipv4 --ipv6 --iterations --json --json-stream --keepalive --key-file --keyval --latency --link-window --list --live --local-cpu --local-data-host --local-host --mark --messages --multicast-ttl --no-control --no-delay --no-fragment --non-blocking --notsent-lowat --offset --one-port --pace --pace-interval --pacing-rate --packet-info --passphrase --place --port --port-range --priority --progress --protocol --provider --quickack --rate --recv-size --recv-timeout --remote-align --remote-connected --remote-cpu --remote-cpus --remote-dirty --remote-link-window --remote-offset --remote-pacing-rate --remote-socket-buffer --request-size --result-only --retry-connect --ring --route --sap --seed --segment-offload --segment-size --send-ring --send-size --sequence --series --series-flows --socket-buffer --socket-debug --socket-directory --socket-type --splice --test --threads --time --timestamps --tls-cipher --tos --unit --until --until-confidence --unused-i --unused-j --unused-t --unused-w --unused-z --use-write --uuid --verbosity --version --wait --warmup --zerocopy'
+_netperf_commands='report compare run sweep history'
+_netperf_commands_of='history/add history/list history/show history/trend history/change history/forget history/export history/check'
+
+_netperf_command() {
+    case $1 in
+    report) _netperf_complete netperf_report '--csv --help --markdown --output --png --svg' -f ;;
+    compare) _netperf_complete netperf_compare '--false-alarms --help --json --markdown --paired --threshold' -f ;;
+    run) _netperf_line '--vs' || _netperf_complete netperf_run '--false-alarms --help --json --keep --markdown --pairs --threshold' ;;
+    sweep) _netperf_line '' || _netperf_complete netperf_sweep '--help --output --over --plan --repeat' ;;
+    history) _netperf_complete netperf_history '--before --configuration --csv --db --dry-run --false-alarms --figure --help --host --json --keep-last --label --last --limit --older-than --parquet --since --test' -W $'add\nlist\nshow\ntrend\nchange\nforget\nexport\ncheck' ;;
+    history/add) _netperf_complete netperf_history '--db --help --json --label' -f ;;
+    history/list) _netperf_complete netperf_history '--before --configuration --db --help --host --json --label --limit --since --test' ;;
+    history/show) _netperf_complete netperf_history '--db --help' ;;
+    history/trend) _netperf_complete netperf_history '--before --configuration --db --figure --help --host --json --label --last --limit --since --test' ;;
+    history/change) _netperf_complete netperf_history '--before --configuration --db --false-alarms --figure --help --host --json --label --last --since --test' ;;
+    history/forget) _netperf_complete netperf_history '--before --configuration --db --dry-run --help --host --json --keep-last --label --older-than --since --test' ;;
+    history/export) _netperf_complete netperf_history '--before --configuration --csv --db --help --host --label --parquet --since --test' ;;
+    history/check) _netperf_complete netperf_history '--db --help' ;;
+    *) return 1 ;;
+    esac
+}
+
+_netperf_line() {
+    local again=$1 start='' at
+    for ((at = 2; at < COMP_CWORD; at++)); do
+        case ${COMP_WORDS[at]} in
+        --) [[ $start ]] || start=$at ;;
+        "$again") start=$at ;;
+        esac
+    done
+    [[ $start ]] || return 1
+    local words=(netperf "${COMP_WORDS[@]:start+1}") at=$((COMP_CWORD - start))
+    local COMP_WORDS=("${words[@]}") COMP_CWORD=$at
+    _netperf_complete netperf "$_netperf_names${again:+ $again}"
+}
+
+_netperf() {
+    local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} word
+    if ((COMP_CWORD == 1)) && [[ $cur != -* ]]; then
+        _netperf_offer -W "${_netperf_commands// /$'\n'}"
+        return
+    fi
+    for word in "${COMP_WORDS[@]:2:COMP_CWORD-2}"; do
+        [[ " $_netperf_commands_of " == *" $command/$word "* ]] && command=$command/$word
+    done
+    ((COMP_CWORD > 1)) && _netperf_command "$command" && return
+    _netperf_complete netperf "$_netperf_names"
+}
 
 _netserver() {
     _netperf_complete netserver '--allow --check-config --config --control-keepalive --cpu-count --cpu-method --data-peers --debug --deny --drain --files --foreground --health --help --idle-time --ipv4 --ipv6 --key-file --listen --log --log-file --log-level --max-peer-sessions --max-send-rate --max-sessions --max-test-time --metrics --no-debug --no-fork --one-port --passphrase --port --require --sandbox --user --verbosity --version'
 }
 
+complete -F _netperf netperf
 complete -F _netserver netserver

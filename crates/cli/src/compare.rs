@@ -26,15 +26,19 @@ pub enum VersusCommand {
     Usage(Usage),
 }
 
-const COMPARE_COMMAND: Subcommand<CompareArgs> = Subcommand {
+/// `netperf compare`.
+pub(crate) const COMPARE_COMMAND: Subcommand<CompareArgs> = Subcommand {
     word: "compare",
+    about: "tell whether two sets of runs differ",
     program: "netperf compare",
     table: COMPARE,
     help: help::compare,
 };
 
-const VERSUS_COMMAND: Subcommand<VersusArgs> = Subcommand {
+/// `netperf run`.
+pub(crate) const VERSUS_COMMAND: Subcommand<VersusArgs> = Subcommand {
     word: "run",
+    about: "run two configurations in turn, and compare them",
     program: "netperf run",
     table: VERSUS,
     help: help::versus,
@@ -43,7 +47,7 @@ const VERSUS_COMMAND: Subcommand<VersusArgs> = Subcommand {
 /// The word between two sets of files.
 const VS: &str = "vs";
 /// The word between two command lines.
-const DASHED_VS: &str = "--vs";
+pub(crate) const DASHED_VS: &str = "--vs";
 
 /// Whether argv asks for a comparison.
 #[must_use]

@@ -55,44 +55,49 @@ impl Entry {
     }
 }
 
+/// The options of a table.
+pub(crate) fn of<A>(table: &[Row<A>]) -> Vec<Entry> {
+    table.iter().map(Entry::new).collect()
+}
+
 /// netperf's options in front of `--`.
 pub(crate) fn global() -> Vec<Entry> {
-    global::TABLE.iter().map(Entry::new).collect()
+    of(global::TABLE)
 }
 
 /// Those behind it, for a suite.
 pub(crate) fn suite(suite: &SuiteOptions) -> Vec<Entry> {
-    suite.table.iter().map(Entry::new).collect()
+    of(suite.table)
 }
 
 /// The options of `netperf report`.
 pub(crate) fn report() -> Vec<Entry> {
-    report::TABLE.iter().map(Entry::new).collect()
+    of(report::TABLE)
 }
 
 /// The options of `netperf compare`.
 pub(crate) fn compare() -> Vec<Entry> {
-    compare::COMPARE.iter().map(Entry::new).collect()
+    of(compare::COMPARE)
 }
 
 /// The options of `netperf sweep`.
 pub(crate) fn sweep() -> Vec<Entry> {
-    sweep::SWEEP.iter().map(Entry::new).collect()
+    of(sweep::SWEEP)
 }
 
 /// The options of `netperf run`.
 pub(crate) fn versus() -> Vec<Entry> {
-    compare::VERSUS.iter().map(Entry::new).collect()
+    of(compare::VERSUS)
 }
 
 /// The options of `netperf history`.
 pub(crate) fn history() -> Vec<Entry> {
-    history::TABLE.iter().map(Entry::new).collect()
+    of(history::TABLE)
 }
 
 /// netserver's options.
 pub(crate) fn server() -> Vec<Entry> {
-    server::TABLE.iter().map(Entry::new).collect()
+    of(server::TABLE)
 }
 
 /// Entries under their headings, in the order of the headings.
@@ -117,7 +122,7 @@ pub(crate) struct Twice {
 
 /// All of those letters, lower case before upper case.
 pub(crate) fn twice() -> Vec<Twice> {
-    let behind: Vec<Entry> = omni::TABLE.iter().map(Entry::new).collect();
+    let behind = of(omni::TABLE);
     let mut letters: Vec<Twice> = global()
         .into_iter()
         .filter_map(|front| {

@@ -129,7 +129,7 @@ all. The third form goes on with a sweep that was ended.
       -H db1 -t {t} -l 2 -j -- -b {b}
 
 Exit status: 0 every run succeeded, 1 some did not, or it was interrupted; 2 the
-command line is wrong, or the folder holds another sweep.
+command line is wrong, the folder holds another sweep, or one is at work in it.
 "
     .to_owned();
     groups(&mut text, &entry::sweep());

@@ -41,38 +41,89 @@ pub enum HistoryVerb {
 /// Options that say which results are meant.
 const WHICH: [&str; 6] = ["test", "host", "label", "configuration", "since", "before"];
 
-/// A verb, its word, the options that it takes besides `--db` and those of [`WHICH`], and
-/// whether it takes those.
-type Row = (HistoryVerb, &'static str, &'static [&'static str], bool);
+/// A verb, and the options that it takes besides `--db`.
+pub(crate) struct Verb {
+    verb: HistoryVerb,
+    /// Its word.
+    pub(crate) word: &'static str,
+    /// What it does, in a few words.
+    pub(crate) about: &'static str,
+    /// Options of its own.
+    takes: &'static [&'static str],
+    /// Whether it takes those of [`WHICH`].
+    filters: bool,
+    /// Whether it takes files.
+    pub(crate) files: bool,
+}
 
-const VERBS: &[Row] = &[
-    (HistoryVerb::Add, "add", &["label", "json"], false),
-    (HistoryVerb::List, "list", &["limit", "json"], true),
-    (HistoryVerb::Show, "show", &[], false),
-    (
-        HistoryVerb::Trend,
-        "trend",
-        &["limit", "figure", "last", "json"],
-        true,
-    ),
-    (
+impl Verb {
+    const fn new(verb: HistoryVerb, word: &'static str, about: &'static str) -> Self {
+        Self {
+            verb,
+            word,
+            about,
+            takes: &[],
+            filters: false,
+            files: false,
+        }
+    }
+
+    /// Of some results, and with options of its own.
+    const fn of_results(mut self, takes: &'static [&'static str]) -> Self {
+        self.takes = takes;
+        self.filters = true;
+        self
+    }
+
+    /// Of files, and with options of its own.
+    const fn of_files(mut self, takes: &'static [&'static str]) -> Self {
+        self.takes = takes;
+        self.files = true;
+        self
+    }
+
+    /// Whether it has this option, besides `--db` and `--help`.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.takes.contains(&name) || (self.filters && WHICH.contains(&name))
+    }
+}
+
+/// All verbs.
+pub(crate) const VERBS: &[Verb] = &[
+    Verb::new(HistoryVerb::Add, "add", "keep results").of_files(&["label", "json"]),
+    Verb::new(HistoryVerb::List, "list", "the newest results").of_results(&["limit", "json"]),
+    Verb::new(HistoryVerb::Show, "show", "the document of a result"),
+    Verb::new(HistoryVerb::Trend, "trend", "a figure over time")
+        .of_results(&["limit", "figure", "last", "json"]),
+    Verb::new(
         HistoryVerb::Change,
         "change",
-        &["figure", "last", "false-alarms", "json"],
-        true,
+        "when a figure changed, and what else did",
+    )
+    .of_results(&["figure", "last", "false-alarms", "json"]),
+    Verb::new(HistoryVerb::Forget, "forget", "delete results").of_results(&[
+        "keep-last",
+        "older-than",
+        "dry-run",
+        "json",
+    ]),
+    Verb::new(
+        HistoryVerb::Export,
+        "export",
+        "write results for other programs",
+    )
+    .of_results(&["csv", "parquet"]),
+    Verb::new(
+        HistoryVerb::Check,
+        "check",
+        "read everything, and tell what is damaged",
     ),
-    (
-        HistoryVerb::Forget,
-        "forget",
-        &["keep-last", "older-than", "dry-run", "json"],
-        true,
-    ),
-    (HistoryVerb::Export, "export", &["csv", "parquet"], true),
-    (HistoryVerb::Check, "check", &[], false),
 ];
 
-const COMMAND: Subcommand<HistoryArgs> = Subcommand {
+/// `netperf history`.
+pub(crate) const COMMAND: Subcommand<HistoryArgs> = Subcommand {
     word: "history",
+    about: "keep results, and ask what changed",
     program: "netperf history",
     table: TABLE,
     help: help::history,
@@ -104,23 +155,22 @@ pub fn history(argv: &[OsString]) -> Result<HistoryCommand, CliError> {
 }
 
 fn understood(verb: Option<&str>, args: &HistoryArgs) -> Result<HistoryVerb, String> {
-    let all: Vec<&str> = VERBS.iter().map(|row| row.1).collect();
+    let all: Vec<&str> = VERBS.iter().map(|row| row.word).collect();
     let all = all.join(", ");
     let Some(word) = verb else {
         return Err(format!(": what to do is missing: {all}"));
     };
-    let Some((verb, word, takes, filters)) = VERBS.iter().find(|row| row.1 == word) else {
+    let Some(row) = VERBS.iter().find(|row| row.word == word) else {
         return Err(format!(
             " {word}: there is no such thing to do; it is one of {all}"
         ));
     };
-    let fits = |name: &&str| takes.contains(name) || (*filters && WHICH.contains(name));
-    if let Some(name) = args.given().into_iter().find(|name| !fits(name)) {
+    if let Some(name) = args.given().into_iter().find(|name| !row.has(name)) {
         return Err(format!(" {word}: --{name} is not for this"));
     }
-    match enough(*verb, args) {
+    match enough(row.verb, args) {
         Some(lack) => Err(format!(" {word}: {lack}")),
-        None => Ok(*verb),
+        None => Ok(row.verb),
     }
 }
 
@@ -236,11 +286,8 @@ mod tests {
     #[test]
     fn every_option_of_the_table_is_known_to_a_verb() {
         for row in TABLE {
-            let known = ["db", "help"].contains(&row.long)
-                || WHICH.contains(&row.long)
-                || VERBS
-                    .iter()
-                    .any(|(_, _, takes, _)| takes.contains(&row.long));
+            let known =
+                ["db", "help"].contains(&row.long) || VERBS.iter().any(|verb| verb.has(row.long));
             assert!(known, "--{}", row.long);
         }
     }

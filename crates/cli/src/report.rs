@@ -17,8 +17,10 @@ pub enum ReportCommand {
     Usage(Usage),
 }
 
-const COMMAND: Subcommand<ReportArgs> = Subcommand {
+/// `netperf report`.
+pub(crate) const COMMAND: Subcommand<ReportArgs> = Subcommand {
     word: "report",
+    about: "make a page of results",
     program: "netperf report",
     table: TABLE,
     help: help::report,

@@ -11,6 +11,8 @@ use crate::table::{Ending, Halt, OnComplaint, Reader, Row, Shape};
 pub(crate) struct Subcommand<A: 'static> {
     /// The word that names it, which is no test and which the original has no use for.
     pub(crate) word: &'static str,
+    /// What it does, in a few words.
+    pub(crate) about: &'static str,
     /// What it is called in messages.
     pub(crate) program: &'static str,
     /// Its options.

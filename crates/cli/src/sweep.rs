@@ -19,8 +19,10 @@ pub enum SweepCommand {
     Usage(Usage),
 }
 
-const COMMAND: Subcommand<SweepArgs> = Subcommand {
+/// `netperf sweep`.
+pub(crate) const COMMAND: Subcommand<SweepArgs> = Subcommand {
     word: "sweep",
+    about: "measure a curve",
     program: "netperf sweep",
     table: SWEEP,
     help: help::sweep,

@@ -161,6 +161,64 @@ fn bash_offers_names_and_values_on_both_sides_of_the_dashes() {
     }
 }
 
+/// Lines of commands, and what they may go on with.
+const COMMANDS: &[(&str, &str)] = &[
+    ("netperf hi", "history"),
+    ("netperf r", "report run"),
+    ("netperf report --sv", "--svg"),
+    ("netperf compare --pai", "--paired"),
+    ("netperf compare --repe", ""),
+    ("netperf sweep --repe", "--repeat"),
+    ("netperf run --ke", "--keep"),
+    ("netperf history tr", "trend"),
+    ("netperf history add --lim", ""),
+    ("netperf history list --lim", "--limit"),
+    ("netperf history --db x change --false", "--false-alarms"),
+    ("netperf --paire", ""),
+    (
+        "netperf sweep -o d --over m=1,2 -- --test tcp_c",
+        "tcp_crr tcp_cc",
+    ),
+    ("netperf sweep -- -H h -- -d rec", "recv receive"),
+    (
+        "netperf run -- -- -d x --vs -t sctp_r",
+        "sctp_rr sctp_rr_many",
+    ),
+    ("netperf run -- -l 1 --vs -- -t d", "dgram"),
+    ("netperf run -- -l 1 --vs", "--vs"),
+];
+
+#[test]
+fn bash_offers_commands_and_what_belongs_to_them() {
+    if !have("bash") {
+        return;
+    }
+    for (line, wanted) in COMMANDS {
+        assert_eq!(offered(line).join(" "), *wanted, "{line}");
+    }
+    let files = offered("netperf report tests/generated.r");
+    assert_eq!(files, ["tests/generated.rs"]);
+    let files = offered("netperf history list tests/generated.r");
+    assert_eq!(files, [""; 0], "it takes no files");
+}
+
+#[test]
+fn fish_offers_commands_and_what_belongs_to_them() {
+    if !have("fish") {
+        return;
+    }
+    for (line, wanted) in COMMANDS {
+        let offered = offered_by_fish(line).to_lowercase();
+        let mut offered: Vec<&str> = offered.split_whitespace().collect();
+        let mut wanted: Vec<&str> = wanted.split(' ').filter(|word| !word.is_empty()).collect();
+        offered.sort_unstable();
+        wanted.sort_unstable();
+        assert_eq!(offered, wanted, "{line}");
+    }
+    let files = offered_by_fish("netperf report tests/generated.r");
+    assert_eq!(files, "tests/generated.rs");
+}
+
 /// Lines that end in selectors, and what they may go on with.
 const SELECTIONS: &[(&str, &str)] = &[
     ("netperf -- -k THROUGHPUT_U", "THROUGHPUT_UNITS"),
@@ -187,21 +245,26 @@ fn bash_offers_selectors_in_lists() {
     assert_eq!(offered("netperf -k THROUGHPUT_U").join(" "), "");
 }
 
+/// What fish offers behind `line`.
+fn offered_by_fish(line: &str) -> String {
+    let output = Command::new("fish")
+        .args(["--no-config", "-c", "source $argv[1]; complete -C $argv[2]"])
+        .arg(kept(&page(".fish")))
+        .arg(line)
+        .output()
+        .expect("fish");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{line}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let words = text.lines().filter_map(|line| line.split('\t').next());
+    words.collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn fish_offers_selectors_in_lists() {
     if !have("fish") {
         return;
     }
     for (line, wanted) in SELECTIONS {
-        let output = Command::new("fish")
-            .args(["--no-config", "-c", "source $argv[1]; complete -C $argv[2]"])
-            .arg(kept(&page(".fish")))
-            .arg(line)
-            .output()
-            .expect("fish");
-        let text = String::from_utf8_lossy(&output.stdout);
-        let offered = text.lines().filter_map(|line| line.split('\t').next());
-        let offered: Vec<&str> = offered.collect();
-        assert_eq!(offered, [*wanted], "{line}");
+        assert_eq!(offered_by_fish(line), *wanted, "{line}");
     }
 }

@@ -54,6 +54,8 @@ pub struct KnownPercentile {
 /// What a series looks like.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Course {
+    /// Too few values to tell.
+    Unknown,
     /// It stays around one level.
     Stable,
     /// Its level changes steadily, by this share of the mean from the beginning to the end.
@@ -74,6 +76,7 @@ impl Course {
     #[must_use]
     pub const fn label(&self) -> &'static str {
         match self {
+            Self::Unknown => "unknown",
             Self::Stable => "stable",
             Self::Drifting(_) => "drifting",
             Self::Bimodal { .. } => "bimodal",

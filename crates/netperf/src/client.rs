@@ -7,6 +7,7 @@ mod failure;
 mod history;
 mod hosts;
 mod interim;
+mod itself;
 mod keep;
 mod list;
 mod private;

@@ -37,6 +37,15 @@ fn results(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         .collect()
 }
 
+/// Waits until a sweep has made so many runs.
+fn wait_for_results(folder: &Path, number: usize) {
+    let begun = clock::now();
+    while !folder.join("runs").exists() || results(folder).len() < number {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no results");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 fn text(folder: &Scratch, file: &str) -> String {
     std::fs::read_to_string(folder.path().join(file)).expect(file)
 }
@@ -89,11 +98,7 @@ fn one_that_was_killed_goes_on_where_it_was() {
     let tail = command(&server, "-t TCP_RR -- -r {r}");
     let running = sweep(&folder, &format!("-o d --over r=1..8 {tail}")).spawn();
     let there = folder.path().join("d");
-    let begun = clock::now();
-    while !there.join("runs").exists() || results(&there).len() < 2 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no results");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_for_results(&there, 2);
     running.signal("KILL");
     running.finish();
     let kept = results(&there);
@@ -106,16 +111,37 @@ fn one_that_was_killed_goes_on_where_it_was() {
 }
 
 #[test]
+fn a_folder_takes_one_sweep_at_a_time_and_is_free_once_that_was_killed() {
+    let (folder, server) = (Scratch::new(), Netserver::start(&ours(), &Place::Here));
+    let tail = command(&server, "-t TCP_RR -- -r {r}");
+    let words = format!("-o d --over r=1..200 {tail}");
+    let running = sweep(&folder, &words).spawn();
+    let there = folder.path().join("d");
+    wait_for_results(&there, 1);
+    let finished = sweep(&folder, &words).run();
+    said(
+        &finished,
+        2,
+        "d is being swept into by another netperf (process ",
+    );
+    assert_eq!(finished.stderr.lines().count(), 1, "{}", finished.account());
+    assert!(!there.join("report.html").exists(), "it wrote nothing");
+    // Another folder is another matter.
+    let other = words.replace("-o d", "-o e").replace("1..200", "1");
+    sweep(&folder, &other).run().expect_clean();
+    running.signal("KILL");
+    running.finish();
+    let more = words.replace("1..200", "1");
+    said(&sweep(&folder, &more).run(), 2, "d holds another sweep");
+}
+
+#[test]
 fn a_signal_ends_it_and_says_how_it_goes_on() {
     let (folder, server) = (Scratch::new(), Netserver::start(&ours(), &Place::Here));
     let tail = command(&server, "-t TCP_RR -- -r {r}");
     let running = sweep(&folder, &format!("-o d --over r=1..200 {tail}")).spawn();
     let there = folder.path().join("d");
-    let begun = clock::now();
-    while !there.join("runs").exists() || results(&there).is_empty() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no results");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_for_results(&there, 1);
     running.signal("TERM");
     let finished = running.finish();
     said(&finished, 1, "interrupted: netperf sweep -o d goes on");

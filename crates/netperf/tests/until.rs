@@ -165,7 +165,7 @@ fn scripts_that_want_one_number_get_one_number() {
     );
     assert_eq!(
         finished.stdout,
-        "UNTIL_END=too short\nUNTIL_CONFIDENCE=95\nUNTIL_COURSE=stable\n",
+        "UNTIL_END=too short\nUNTIL_CONFIDENCE=95\nUNTIL_COURSE=unknown\n",
         "{}",
         finished.account()
     );

@@ -20,6 +20,7 @@
 //! - [`ktls`]: have the kernel make the TLS records of a connection
 //! - [`bell`]: end a run on time by interrupting a blocked call
 //! - [`resolve`]: names to addresses
+//! - [`lock`]: lock a file against other processes
 //! - [`wait`]: wait for a descriptor, with a deadline
 //! - [`events`]: wait for many descriptors at once
 //! - [`process`]: detach, bind to a CPU, priority, name, descriptor 0
@@ -43,7 +44,7 @@ mod linux;
 #[cfg(target_os = "linux")]
 pub use linux::{
     address, atm, batch, bell, epoll, events, filter, flow_label, hwstamp, io, ktls, landlock,
-    link, net, parts, pass, privileges, process, qdisc, resolve, sctp, seccomp, signals, sockopt,
-    stamps, system, tcp, terminal, ticks, uring, wait, zerocopy,
+    link, lock, net, parts, pass, privileges, process, qdisc, resolve, sctp, seccomp, signals,
+    sockopt, stamps, system, tcp, terminal, ticks, uring, wait, zerocopy,
 };
 pub use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};

@@ -31,7 +31,7 @@ pub(crate) static UNTIL: &[Selector] = &[
         "the throughput at netperf's end without the warm-up"),
     row("UNTIL_COURSE", ["Until", "Course", "", ""], "", "%s", 0, Need::Nothing,
         |v| found(v, |until| text(until.course.label())),
-        "what the run looked like: stable, drifting or bimodal"),
+        "what the run looked like: stable, drifting, bimodal or unknown"),
     row("UNTIL_WARM_UP", ["Until", "Warm-Up", "Seconds", ""], "seconds", "%.3f", 0, Need::Nothing,
         |v| found(v, |until| Value::Real(until.warmed_up_for().as_secs_f64())),
         "the time at the beginning that was left out"),
@@ -120,7 +120,7 @@ fn headline(plan: &UntilPlan, until: &Until) -> String {
 fn course(until: &Until) -> String {
     let label = until.course.label();
     match until.course {
-        Course::Stable => label.to_owned(),
+        Course::Unknown | Course::Stable => label.to_owned(),
         Course::Drifting(change) => {
             let sign = if change < 0.0 { '-' } else { '+' };
             format!("{label} by {sign}{}", percent(change.abs()))

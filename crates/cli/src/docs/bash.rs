@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::commands::{Command, Takes, commands};
 use super::{MADE_BY, Offer, forms, test_options};
 use crate::entry::{self, Entry};
 
@@ -9,22 +10,30 @@ use crate::entry::{self, Entry};
 pub(super) fn script(selectors: &[&str]) -> String {
     let mut text =
         format!("# Completion of netperf and netserver for bash.\n# {MADE_BY}\n{COMMON}");
-    let names = selectors.join(" ");
-    _ = writeln!(text, "\n_netperf_selector_names='all {names}'");
+    let of_selectors = selectors.join(" ");
+    _ = writeln!(text, "\n_netperf_selector_names='all {of_selectors}'");
     let global = entry::global();
     let test: Vec<Entry> = test_options()
         .into_iter()
         .filter(|entry| entry.long != "help")
         .collect();
-    text.push_str("\n_netperf_value() {\n    case $1 in\n");
-    cases(&mut text, &global, "-");
-    cases(&mut text, &test, "behind -");
-    text.push_str("    *) return 1 ;;\n    esac\n}\n");
-    text.push_str("\n_netserver_value() {\n    case $1 in\n");
-    cases(&mut text, &entry::server(), "-");
-    text.push_str("    *) return 1 ;;\n    esac\n}\n");
-    program(&mut text, "netperf", global.iter().chain(&test));
-    program(&mut text, "netserver", entry::server().iter());
+    values(&mut text, "netperf", &[(&global, "-"), (&test, "behind -")]);
+    values(&mut text, "netserver", &[(&entry::server(), "-")]);
+    let commands = commands();
+    for command in &commands {
+        let name = format!("netperf_{}", command.word);
+        values(&mut text, &name, &[(&command.entries, "-")]);
+    }
+    let all: Vec<Entry> = global.into_iter().chain(test).collect();
+    _ = writeln!(text, "\n_netperf_names='{}'", names(&all));
+    subcommands(&mut text, &commands);
+    text.push_str(NETPERF);
+    _ = write!(
+        text,
+        "\n_netserver() {{\n    _netperf_complete netserver '{}'\n}}\n\n\
+         complete -F _netperf netperf\ncomplete -F _netserver netserver\n",
+        names(&entry::server()),
+    );
     text
 }
 
@@ -65,8 +74,43 @@ _netperf_complete() {
     [[ $prev == --?* ]] && front=
     COMPREPLY=()
     "_${program}_value" "$front$prev" && return
-    [[ $cur == -* ]] && _netperf_words "$names"
+    if [[ $cur == -* ]]; then
+        _netperf_words "$names"
+    elif (($# > 2)); then
+        _netperf_offer "${@:3}"
+    fi
     return 0
+}
+"#;
+
+/// A command comes first. Behind the `--` of some of them there is a line as netperf alone
+/// would have it.
+const NETPERF: &str = r#"
+_netperf_line() {
+    local again=$1 start='' at
+    for ((at = 2; at < COMP_CWORD; at++)); do
+        case ${COMP_WORDS[at]} in
+        --) [[ $start ]] || start=$at ;;
+        "$again") start=$at ;;
+        esac
+    done
+    [[ $start ]] || return 1
+    local words=(netperf "${COMP_WORDS[@]:start+1}") at=$((COMP_CWORD - start))
+    local COMP_WORDS=("${words[@]}") COMP_CWORD=$at
+    _netperf_complete netperf "$_netperf_names${again:+ $again}"
+}
+
+_netperf() {
+    local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} word
+    if ((COMP_CWORD == 1)) && [[ $cur != -* ]]; then
+        _netperf_offer -W "${_netperf_commands// /$'\n'}"
+        return
+    fi
+    for word in "${COMP_WORDS[@]:2:COMP_CWORD-2}"; do
+        [[ " $_netperf_commands_of " == *" $command/$word "* ]] && command=$command/$word
+    done
+    ((COMP_CWORD > 1)) && _netperf_command "$command" && return
+    _netperf_complete netperf "$_netperf_names"
 }
 "#;
 
@@ -95,13 +139,68 @@ fn cases(text: &mut String, entries: &[Entry], dash: &str) {
     }
 }
 
-fn program<'e>(text: &mut String, name: &str, entries: impl Iterator<Item = &'e Entry>) {
-    let mut names: Vec<String> = entries.flat_map(|entry| forms(entry, false)).collect();
-    names.sort();
-    names.dedup();
+/// The function that offers values for the options of `name`.
+fn values(text: &mut String, name: &str, options: &[(&[Entry], &str)]) {
+    _ = writeln!(text, "\n_{name}_value() {{\n    case $1 in");
+    for (entries, dash) in options {
+        cases(text, entries, dash);
+    }
+    text.push_str("    *) return 1 ;;\n    esac\n}\n");
+}
+
+/// What each command and each of its parts has.
+fn subcommands(text: &mut String, commands: &[Command]) {
+    let words = |commands: &[Command], front: &str| {
+        let words = commands.iter().map(|one| format!("{front}{}", one.word));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    let mut parts = Vec::new();
+    let mut arms = String::new();
+    for command in commands {
+        let word = command.word;
+        arm(&mut arms, word, word, command);
+        if let Takes::Commands(own) = &command.takes {
+            parts.push(words(own, &format!("{word}/")));
+            for part in own {
+                arm(&mut arms, &format!("{word}/{}", part.word), word, part);
+            }
+        }
+    }
+    let (first, parts) = (words(commands, ""), parts.join(" "));
     _ = write!(
         text,
-        "\n_{name}() {{\n    _netperf_complete {name} '{}'\n}}\n\ncomplete -F _{name} {name}\n",
-        names.join(" "),
+        "_netperf_commands='{first}'\n_netperf_commands_of='{parts}'\n\n\
+         _netperf_command() {{\n    case $1 in\n{arms}    *) return 1 ;;\n    esac\n}}\n",
     );
+}
+
+/// The arm of one; `family` has the values of its options.
+fn arm(text: &mut String, word: &str, family: &str, command: &Command) {
+    let names = names(&command.entries);
+    let complete = format!("_netperf_complete netperf_{family} '{names}'");
+    let action = match &command.takes {
+        Takes::Files => format!("{complete} -f"),
+        Takes::Nothing => complete,
+        Takes::Commands(own) => {
+            let words: Vec<&str> = own.iter().map(|one| one.word).collect();
+            format!("{complete} -W $'{}'", words.join("\\n"))
+        }
+        Takes::Line { again } => {
+            format!(
+                "_netperf_line '{}' || {complete}",
+                again.unwrap_or_default()
+            )
+        }
+    };
+    _ = writeln!(text, "    {word}) {action} ;;");
+}
+
+fn names(entries: &[Entry]) -> String {
+    let mut names: Vec<String> = entries
+        .iter()
+        .flat_map(|entry| forms(entry, false))
+        .collect();
+    names.sort();
+    names.dedup();
+    names.join(" ")
 }

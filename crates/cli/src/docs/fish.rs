@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::commands::{Command, Takes, commands};
 use super::{MADE_BY, Offer, test_options};
 use crate::entry::{self, Entry};
 use crate::getopt::Argument;
@@ -10,29 +11,47 @@ use crate::getopt::Argument;
 pub(super) fn script(selectors: &[&str]) -> String {
     let mut text =
         format!("# Completion of netperf and netserver for fish.\n# {MADE_BY}\n{COMMON}");
+    let commands = commands();
+    parts(&mut text, &commands);
     _ = write!(
         text,
         "\nfunction __netperf_selectors\n    string join \\n all {}\nend\n\n",
         selectors.join(" ")
     );
     for entry in entry::global() {
-        _ = writeln!(text, "{}", option("netperf", &entry, true));
-        behind(&mut text, &entry, false);
+        _ = writeln!(text, "{}", option("netperf", FRONT, &entry, true));
+        inside(&mut text, "inner", &entry, true);
+        inside(&mut text, "behind", &entry, false);
     }
     for entry in test_options().iter().filter(|entry| entry.long != "help") {
-        _ = writeln!(text, "{}", option("netperf", entry, false));
-        behind(&mut text, entry, true);
+        _ = writeln!(text, "{}", option("netperf", FRONT, entry, false));
+        inside(&mut text, "inner", entry, false);
+        inside(&mut text, "behind", entry, true);
+    }
+    first(&mut text, &commands, "first");
+    for command in &commands {
+        subcommand(&mut text, command.word, command);
     }
     for entry in entry::server() {
-        _ = writeln!(text, "{}", option("netserver", &entry, true));
+        _ = writeln!(text, "{}", option("netserver", "", &entry, true));
     }
     text
 }
 
-/// fish offers no options behind `--`, so there they are offered as words.
+/// Where the options of netperf itself stand.
+const FRONT: &str = "first front";
+
+/// fish offers no options behind `--`, so there they are offered as words. Behind the first
+/// `--` of some commands there is a line as netperf alone would have it, with a `--` of its
+/// own.
 const COMMON: &str = "
-function __netperf_behind
-    contains -- -- (commandline -opc)
+function __netperf_in
+    contains -- (__netperf_part) $argv
+end
+
+function __netperf_of
+    set -l words (commandline -opc)
+    test \"$words[2]\" = $argv[1]
 end
 
 function __netperf_value
@@ -40,20 +59,74 @@ function __netperf_value
     contains -- $words[-1] $argv
 end
 
-function __netperf_behind_value
-    __netperf_behind; and __netperf_value $argv
-end
-
 complete -c netperf -f
 complete -c netserver -f
 ";
 
+/// The function that tells which part of a line the cursor is in: `first`, `front` and
+/// `behind` (of `--`) of netperf alone, the name of a command, and `inner` for what is
+/// `front` behind the `--` of one.
+fn parts(text: &mut String, commands: &[Command]) {
+    let (mut words, mut arms) = (Vec::new(), String::new());
+    for command in commands {
+        let word = command.word;
+        words.push(word);
+        match &command.takes {
+            Takes::Commands(own) => {
+                let own: Vec<String> = own
+                    .iter()
+                    .map(|one| format!("'{word} {word} {}'", one.word))
+                    .collect();
+                let own = own.join(" ");
+                _ = writeln!(arms, "{ARM}case {own}\n{ARM}    set part $part-$word");
+            }
+            Takes::Line { again } => {
+                _ = write!(arms, "{ARM}case '{word} {word} --'");
+                if let Some(again) = again {
+                    _ = write!(arms, " '{word} inner {again}' '{word} behind {again}'");
+                }
+                _ = writeln!(arms, "\n{ARM}    set part inner");
+            }
+            Takes::Files | Takes::Nothing => {}
+        }
+    }
+    let words = words.join(" ");
+    _ = write!(
+        text,
+        "
+function __netperf_part
+    set -l words (commandline -opc)
+    set -l part front
+    test (count $words) -gt 1; or set part first
+    switch \"$words[2]\"
+        case {words}
+            set part $words[2]
+    end
+    for word in $words[2..]
+        switch \"$words[2] $part $word\"
+{arms}{ARM}case '* inner --' '* front --'
+{ARM}    set part behind
+        end
+    end
+    echo $part
+end
+"
+    );
+}
+
+/// What an arm of the second switch has in front.
+const ARM: &str = "            ";
+
 /// A list with commas between, or a file.
 const SELECTORS: &str = "-a '(__fish_complete_list , __netperf_selectors)'";
 
-/// The option in front of `--`.
-fn option(program: &str, entry: &Entry, with_letter: bool) -> String {
+/// An option in these parts of a line; anywhere unless told.
+fn option(program: &str, parts: &str, entry: &Entry, with_letter: bool) -> String {
     let mut line = format!("complete -c {program}");
+    if !parts.is_empty() {
+        _ = write!(line, " -n '__netperf_in {parts}'");
+    }
+    let start = line.clone();
     // A letter that takes no value cannot share the line of a name that does.
     let shared = entry.argument != Argument::Nothing || entry.value.is_empty();
     let letter = entry.letter.filter(|_| with_letter);
@@ -61,7 +134,7 @@ fn option(program: &str, entry: &Entry, with_letter: bool) -> String {
         Some(letter) if shared => _ = write!(line, " -s {letter}"),
         Some(letter) => {
             let help = quoted(entry.help);
-            line = format!("complete -c {program} -s {letter} -d {help}\n{line}");
+            line = format!("{start} -s {letter} -d {help}\n{line}");
         }
         None => {}
     }
@@ -75,13 +148,13 @@ fn option(program: &str, entry: &Entry, with_letter: bool) -> String {
     line
 }
 
-/// The same behind it, and what follows it there.
-fn behind(text: &mut String, entry: &Entry, with_letter: bool) {
+/// The same where fish offers no options, and what follows it there.
+fn inside(text: &mut String, part: &str, entry: &Entry, with_letter: bool) {
     let forms = super::forms(entry, with_letter).join(" ");
     let help = quoted(entry.help);
     _ = writeln!(
         text,
-        "complete -c netperf -n __netperf_behind -a {} -d {help}",
+        "complete -c netperf -n '__netperf_in {part}' -a {} -d {help}",
         quoted(&forms),
     );
     let offered = match Offer::of(entry) {
@@ -97,8 +170,46 @@ fn behind(text: &mut String, entry: &Entry, with_letter: bool) {
         }
         Some(Offer::Nothing) | None => return,
     };
-    let condition = quoted(&format!("__netperf_behind_value {forms}"));
+    let condition = quoted(&format!("__netperf_in {part}; and __netperf_value {forms}"));
     _ = writeln!(text, "complete -c netperf -n {condition} {offered}");
+}
+
+/// Commands that may stand here, with what they do.
+fn first(text: &mut String, commands: &[Command], part: &str) {
+    for command in commands {
+        let about = quoted(command.about);
+        _ = writeln!(
+            text,
+            "complete -c netperf -n '__netperf_in {part}' -a {} -d {about}",
+            command.word,
+        );
+    }
+}
+
+/// What may stand in a part of the line that belongs to a command.
+fn subcommand(text: &mut String, part: &str, command: &Command) {
+    for entry in &command.entries {
+        _ = writeln!(text, "{}", option("netperf", part, entry, true));
+    }
+    match &command.takes {
+        Takes::Files => _ = writeln!(text, "complete -c netperf -n '__netperf_in {part}' -F"),
+        Takes::Nothing => {}
+        Takes::Commands(own) => {
+            first(text, own, part);
+            for command in own {
+                subcommand(text, &format!("{part}-{}", command.word), command);
+            }
+        }
+        Takes::Line { again } => {
+            if let Some(word) = again {
+                _ = writeln!(
+                    text,
+                    "complete -c netperf -n '__netperf_in inner behind; and \
+                     __netperf_of {part}' -a {word} -d 'the other command line'"
+                );
+            }
+        }
+    }
 }
 
 fn values(entry: &Entry) -> String {

@@ -1,6 +1,7 @@
 //! Everything that is generated from the option tables and kept in the repository.
 
 mod bash;
+mod commands;
 mod fish;
 mod man;
 mod markdown;
@@ -83,7 +84,7 @@ impl Offer {
             words if !words.is_empty() => Self::Words(words),
             _ if matches!(entry.kind, Kind::Host | Kind::HostWithBits) => Self::Hosts,
             _ if entry.kind == Kind::Selection => Self::Selectors,
-            _ if matches!(entry.kind, Kind::Pair(Kind::File, _)) => Self::Files,
+            _ if matches!(entry.kind, Kind::File | Kind::Pair(Kind::File, _)) => Self::Files,
             _ => Self::Nothing,
         };
         Some(offer)

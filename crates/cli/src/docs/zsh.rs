@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::commands::{Command, Takes, commands};
 use super::{MADE_BY, Offer, test_options};
 use crate::entry::{self, Entry};
 use crate::getopt::Argument;
@@ -29,6 +30,14 @@ pub(super) fn script(selectors: &[&str]) -> String {
             Some(long(entry))
         });
     }
+    text.push_str(LINE);
+    let commands = commands();
+    described(&mut text, "commands", &commands);
+    text.push_str("\n_netperf_command() {\n    case $1 in\n");
+    for command in &commands {
+        subcommand(&mut text, command.word, command);
+    }
+    text.push_str("    esac\n}\n");
     text.push_str(MAIN);
     text
 }
@@ -41,19 +50,106 @@ _netperf_selectors() {
         'files:file:_files'
 }";
 
-/// What stands in front of `--` says nothing about the letters behind it.
+/// A line as netperf alone has it. What stands in front of `--` says nothing about the
+/// letters behind it.
+const LINE: &str = r#"
+_netperf_line() {
+    if (( ${words[(I)--]} && ${words[(i)--]} < CURRENT )); then
+        local -i end=${words[(i)--]}
+        words=("$words[1]" "${(@)words[end + 1,-1]}")
+        (( CURRENT -= end - 1 ))
+        _arguments -s $behind_letters $behind_names $front_names "$@"
+    else
+        _arguments -s $front_letters $front_names $behind_names "$@"
+    fi
+}
+
+# What stands behind the `--` of a command, or behind the last of this word.
+_netperf_inner() {
+    local -a before=("${(@)words[1,CURRENT - 1]}")
+    local -i start=${before[(i)--]} last=0
+    (( start < CURRENT )) || return 1
+    [[ -n $1 ]] && last=${before[(I)$1]}
+    (( last > start )) && start=last
+    words=("$words[1]" "${(@)words[start + 1,-1]}")
+    (( CURRENT -= start - 1 ))
+    _netperf_line ${1:+"$1[the other command line]"}
+}
+"#;
+
 const MAIN: &str = r#"
 if [[ $service == netserver ]]; then
     _arguments -s $server_letters $server_names
-elif (( ${words[(I)--]} && ${words[(I)--]} < CURRENT )); then
-    local -i end=${words[(i)--]}
-    words=("$words[1]" "${(@)words[end + 1,-1]}")
-    (( CURRENT -= end - 1 ))
-    _arguments -s $behind_letters $behind_names $front_names
+elif (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then
+    _describe command commands
+elif (( CURRENT > 2 && ${commands[(I)${words[2]}:*]} )); then
+    local command=$words[2]
+    words=("$words[1]" "${(@)words[3,-1]}")
+    (( CURRENT -= 1 ))
+    _netperf_command $command
 else
-    _arguments -s $front_letters $front_names $behind_names
+    _netperf_line
 fi
 "#;
+
+/// An array of words, with what they are.
+fn described(text: &mut String, name: &str, commands: &[Command]) {
+    _ = writeln!(text, "\nlocal -a {name}\n{name}=(");
+    for command in commands {
+        let about = command.about.replace('\'', "'\\''");
+        _ = writeln!(text, "    '{}:{about}'", command.word);
+    }
+    text.push_str(")\n");
+}
+
+/// What may stand behind a command, which is no more among the words then.
+fn subcommand(text: &mut String, word: &str, command: &Command) {
+    let mut arguments = String::from("_arguments -s");
+    for entry in &command.entries {
+        for specification in letter(entry).into_iter().chain([long(entry)]) {
+            _ = write!(arguments, " \\\n            '{specification}'");
+        }
+    }
+    if matches!(command.takes, Takes::Files) {
+        arguments.push_str(" \\\n            '*:file:_files'");
+    }
+    match &command.takes {
+        Takes::Files | Takes::Nothing => {
+            _ = writeln!(text, "    {word})\n        {arguments} ;;");
+        }
+        Takes::Line { again } => {
+            let again = again.unwrap_or_default();
+            _ = writeln!(
+                text,
+                "    {word})\n        _netperf_inner '{again}' || {arguments} ;;"
+            );
+        }
+        Takes::Commands(own) => {
+            let words: Vec<&str> = own.iter().map(|one| one.word).collect();
+            _ = writeln!(
+                text,
+                "    {word})\n        local -i at=${{words[(I)({})]}}\n        \
+                 if (( at && at < CURRENT )); then\n            \
+                 local part={word}-$words[at]\n            \
+                 words[at]=()\n            (( CURRENT -= 1 ))\n            \
+                 _netperf_command $part\n            return\n        fi",
+                words.join("|"),
+            );
+            let own_words = own
+                .iter()
+                .map(|one| format!("{}\\:\"{}\"", one.word, quoted(one.about)));
+            let own_words: Vec<String> = own_words.collect();
+            _ = writeln!(
+                text,
+                "        {arguments} \\\n            '1:what to do:(({}))' ;;",
+                own_words.join(" ")
+            );
+            for command in own {
+                subcommand(text, &format!("{word}-{}", command.word), command);
+            }
+        }
+    }
+}
 
 fn specifications(
     text: &mut String,

@@ -2,17 +2,20 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{ErrorKind, IsTerminal, Write as _};
+use std::io::{ErrorKind, IsTerminal, Read as _, Write as _};
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use netperf_campaign::curve::{Run, csv, curve};
 use netperf_campaign::sweep::Plan;
 use netperf_cli::{SweepArgs, SweepCommand, SweepWords};
 use netperf_measure::clock::{self, Moment};
+use netperf_os::lock;
 use netperf_os::signals::{self, Signal, Signals};
 
+use super::itself;
 use crate::output::{self, Failure, err, out, system_text};
 
 /// The exit status when a run failed, or not all were made.
@@ -21,6 +24,8 @@ const INCOMPLETE: u8 = 1;
 const FAILED: u8 = 2;
 /// The file with the plan.
 const PLAN: &str = "sweep.json";
+/// The file that is locked by whoever is at work in the folder.
+const LOCK: &str = "sweep.lock";
 /// The folder with a result for each run.
 const RUNS: &str = "runs";
 /// Letters of the bar that shows how far it is.
@@ -74,6 +79,8 @@ fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
 /// A sweep and where it is kept.
 struct Sweep {
     folder: PathBuf,
+    /// Locked as long as it is open.
+    _lock: File,
     plan: Plan,
     points: Vec<Vec<String>>,
 }
@@ -123,11 +130,48 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         .map_err(|error| io_failure(path, &error))
 }
 
+/// Locks the folder for this process. The lock ends with the process, however that ends.
+fn locked(folder: &Path) -> Result<File, Failure> {
+    let path = folder.join(LOCK);
+    let open = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path);
+    let mut file = open.map_err(|error| io_failure(&path, &error))?;
+    if !lock::try_alone(file.as_fd()).map_err(|error| io_failure(&path, &error))? {
+        let mut who = String::new();
+        let read = file.take(20).read_to_string(&mut who);
+        let known = read.is_ok_and(|length| length > 0);
+        let who = known.then(|| format!(" (process {})", who.trim_end()));
+        return Err(failure(&format!(
+            "{} is being swept into by another netperf{}; wait for its end, or give another \
+             folder to -o",
+            folder.display(),
+            who.unwrap_or_default()
+        )));
+    }
+    // Who it is, for the one that comes too late; it goes on without.
+    let me = format!("{}\n", std::process::id());
+    let _told = file.set_len(0).and_then(|()| file.write_all(me.as_bytes()));
+    Ok(file)
+}
+
 impl Sweep {
     /// Begins a sweep, or finds the one that is to go on.
     fn open(args: &SweepArgs, folder: PathBuf) -> Result<Self, Failure> {
         let path = folder.join(PLAN);
         let asked = asked(args)?;
+        if asked.is_none() && !path.exists() {
+            return Err(failure(&format!(
+                "{} holds no sweep: give --over and a command to begin one",
+                folder.display()
+            )));
+        }
+        let runs = folder.join(RUNS);
+        std::fs::create_dir_all(&runs).map_err(|error| io_failure(&runs, &error))?;
+        let lock = locked(&folder)?;
         let kept = kept(&path)?;
         if let (Some(kept), Some(asked)) = (&kept, &asked) {
             if let Some(difference) = kept.differs(asked) {
@@ -139,19 +183,15 @@ impl Sweep {
         }
         let is_new = asked.is_some() && asked != kept;
         let Some(plan) = asked.or(kept) else {
-            return Err(failure(&format!(
-                "{} holds no sweep: give --over and a command to begin one",
-                folder.display()
-            )));
+            return Err(failure(&format!("{} is gone", path.display())));
         };
-        let runs = folder.join(RUNS);
-        std::fs::create_dir_all(&runs).map_err(|error| io_failure(&runs, &error))?;
         if is_new {
             write(&path, plan.text().as_bytes())?;
         }
         let points = plan.points();
         Ok(Self {
             folder,
+            _lock: lock,
             plan,
             points,
         })
@@ -203,11 +243,7 @@ impl Sweep {
         values: &[String],
         signals: &Signals,
     ) -> Result<Kept, Failure> {
-        let finished = Command::new("/proc/self/exe")
-            .arg("--json")
-            .args(self.plan.command_of(values))
-            .stdin(Stdio::null())
-            .output()
+        let finished = itself::run(self.plan.command_of(values))
             .map_err(|error| failure(&format!("netperf: {}", system_text(&error))))?;
         // What a signal cut short is no result: it is made again.
         if signals.next().is_some() {

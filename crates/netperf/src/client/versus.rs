@@ -3,14 +3,14 @@
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
 use netperf_campaign::{Design, Set};
 use netperf_cli::{VersusArgs, VersusCommand};
 use netperf_os::signals::{self, Signal, Signals};
 use netperf_web::Record;
 
-use super::compare;
+use super::{compare, itself};
 use crate::output::{self, Failure, err, system_text};
 
 /// How many runs of each when nothing is said: what the simulation of the statistics
@@ -106,12 +106,7 @@ fn progress(done: u32, wanted: u32) {
 /// One run of this very program, and its result.
 fn one(args: &VersusArgs, (side, pair): (char, u32), words: &[String]) -> Result<Record, Failure> {
     let name = format!("{side}-{pair:03}.json");
-    let finished = Command::new("/proc/self/exe")
-        .arg("--json")
-        .args(words)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| io_failure("netperf", &error))?;
+    let finished = itself::run(words).map_err(|error| io_failure("netperf", &error))?;
     if let Some(folder) = &args.keep {
         let path = folder.join(&name);
         std::fs::write(&path, &finished.stdout)

@@ -13,6 +13,7 @@ pub mod io;
 pub mod ktls;
 pub mod landlock;
 pub mod link;
+pub mod lock;
 pub mod net;
 pub mod parts;
 pub mod pass;

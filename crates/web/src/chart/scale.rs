@@ -330,4 +330,19 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn an_axis_from_nothing_has_three_numbers_at_least() {
+        for hundredths in 1..=20_000_u32 {
+            let scale = Scale::over(
+                Law::Linear,
+                &Unit::Seconds,
+                [0.0, f64::from(hundredths) / 100.0].into_iter(),
+            );
+            for wanted in [4, 5, 8] {
+                let ticks = scale.ticks(wanted, &Unit::Seconds).len();
+                assert!((3..=wanted + 2).contains(&ticks), "{hundredths}: {ticks}");
+            }
+        }
+    }
 }

@@ -134,7 +134,11 @@ impl<'a> Feed<'a> {
             throughput: look.estimate.map(known_of),
             percentiles: percentiles.into_iter().map(|(known, _)| known).collect(),
             correlation: lag_one(steady),
-            course: self.course(steady),
+            // Of what is too short nothing is judged.
+            course: match end {
+                UntilEnd::TooShort => Course::Unknown,
+                UntilEnd::Reached | UntilEnd::TooNoisy => self.course(steady),
+            },
             end,
             would_take: None,
         };

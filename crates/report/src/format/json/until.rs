@@ -105,7 +105,7 @@ impl Until {
         let plan = view.plan().until.as_ref()?;
         let drift = match until.course {
             Course::Drifting(share) => Some(share * 100.0),
-            Course::Stable | Course::Bimodal { .. } => None,
+            Course::Unknown | Course::Stable | Course::Bimodal { .. } => None,
         };
         let modes = match until.course {
             Course::Bimodal {
@@ -113,7 +113,7 @@ impl Until {
                 high,
                 share_high,
             } => Some((low, high, share_high)),
-            Course::Stable | Course::Drifting(_) => None,
+            Course::Unknown | Course::Stable | Course::Drifting(_) => None,
         };
         let scale = |work: f64| rate(view, work);
         Some(Self {

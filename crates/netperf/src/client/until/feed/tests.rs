@@ -58,6 +58,7 @@ fn a_run_that_is_too_noisy_says_how_long_it_would_take() {
 fn a_run_that_is_over_too_soon_is_not_judged() {
     let found = run(&wanted(0.01, &[]), 100, |_| 1000.0);
     assert_eq!(found.end, UntilEnd::TooShort);
+    assert_eq!(found.course, Course::Unknown);
     let none = Feed::new(&wanted(0.01, &[]), EVERY, 1.0).found();
     assert_eq!((none.end, none.throughput), (UntilEnd::TooShort, None));
 }

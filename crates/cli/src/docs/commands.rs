@@ -1,0 +1,76 @@
+//! Commands such as `netperf report`, for the completions of all shells.
+
+use crate::entry::{self, Entry};
+use crate::history::{self, VERBS};
+use crate::subcommand::Subcommand;
+use crate::{compare, report, sweep};
+
+/// A command, or one of the things that `netperf history` does.
+pub(super) struct Command {
+    /// Its word.
+    pub(super) word: &'static str,
+    /// What it does, in a few words.
+    pub(super) about: &'static str,
+    /// Its options.
+    pub(super) entries: Vec<Entry>,
+    /// What its other words are.
+    pub(super) takes: Takes,
+}
+
+/// What words that are no options are.
+pub(super) enum Takes {
+    /// Files.
+    Files,
+    /// What only the user knows, or nothing.
+    Nothing,
+    /// One of these comes first.
+    Commands(Vec<Command>),
+    /// Behind `--`, a command line of netperf.
+    Line {
+        /// The word that another one comes behind.
+        again: Option<&'static str>,
+    },
+}
+
+impl Command {
+    fn new<A>(command: &Subcommand<A>, takes: Takes) -> Self {
+        Self {
+            word: command.word,
+            about: command.about,
+            entries: entry::of(command.table),
+            takes,
+        }
+    }
+}
+
+/// All of them, in the order of the manual.
+pub(super) fn commands() -> Vec<Command> {
+    let again = Some(compare::DASHED_VS);
+    vec![
+        Command::new(&report::COMMAND, Takes::Files),
+        Command::new(&compare::COMPARE_COMMAND, Takes::Files),
+        Command::new(&compare::VERSUS_COMMAND, Takes::Line { again }),
+        Command::new(&sweep::COMMAND, Takes::Line { again: None }),
+        Command::new(&history::COMMAND, Takes::Commands(verbs())),
+    ]
+}
+
+/// What `netperf history` does, each with the options that it takes.
+fn verbs() -> Vec<Command> {
+    let all = entry::history();
+    let verb = |verb: &history::Verb| Command {
+        word: verb.word,
+        about: verb.about,
+        entries: all
+            .iter()
+            .filter(|entry| ["db", "help"].contains(&entry.long) || verb.has(entry.long))
+            .copied()
+            .collect(),
+        takes: if verb.files {
+            Takes::Files
+        } else {
+            Takes::Nothing
+        },
+    };
+    VERBS.iter().map(verb).collect()
+}

@@ -1,0 +1,17 @@
+//! Runs of this very program, for the commands that make many of them.
+
+use std::ffi::OsStr;
+use std::io;
+use std::process::{Command, Output, Stdio};
+
+/// Runs netperf with these words, and `--json` in front of them, to its end.
+///
+/// # Errors
+/// When it cannot be started.
+pub(super) fn run(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> io::Result<Output> {
+    Command::new("/proc/self/exe")
+        .arg("--json")
+        .args(words)
+        .stdin(Stdio::null())
+        .output()
+}

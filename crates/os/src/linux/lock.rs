@@ -1,0 +1,46 @@
+//! Locks of files that other processes ask for, too.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// flock(2), `LOCK_EX | LOCK_NB`: locks an open file for this process alone; whether nobody
+/// else has it. The kernel unlocks it once the file is closed, however the process ends.
+///
+/// # Errors
+/// `ENOLCK` or `EOPNOTSUPP` where the file system has no locks.
+pub fn try_alone(file: BorrowedFd<'_>) -> io::Result<bool> {
+    loop {
+        // SAFETY: the call takes a descriptor, which is open, and numbers.
+        let result = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
+        if result == 0 {
+            return Ok(true);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() == io::ErrorKind::WouldBlock {
+            return Ok(false);
+        }
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::AsFd as _;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_locked_until_it_is_closed() {
+        let path = std::env::temp_dir().join(format!("netperf-lock-{}", std::process::id()));
+        let (first, second) = (File::create(&path).unwrap(), File::create(&path).unwrap());
+        assert!(try_alone(first.as_fd()).unwrap());
+        assert!(try_alone(first.as_fd()).unwrap());
+        assert!(!try_alone(second.as_fd()).unwrap());
+        drop(first);
+        assert!(try_alone(second.as_fd()).unwrap());
+        std::fs::remove_file(path).unwrap();
+    }
+}

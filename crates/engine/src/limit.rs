@@ -35,17 +35,18 @@ impl Limit {
     #[inline]
     #[must_use]
     pub fn room(&self, sent: u64, size: usize) -> usize {
-        let left = self.units.saturating_sub(sent);
-        if left >= size as u64 {
+        // What was sent never comes near the end of its range.
+        if sent.wrapping_add(size as u64) <= self.units {
             size
         } else {
-            self.rest(left, size)
+            self.rest(sent, size)
         }
     }
 
     /// What the last send may have.
     #[cold]
-    fn rest(&self, left: u64, size: usize) -> usize {
+    fn rest(&self, sent: u64, size: usize) -> usize {
+        let left = self.units.saturating_sub(sent);
         let whole = left.next_multiple_of(u64::from(self.message.max(1)));
         usize::try_from(whole).map_or(size, |whole| whole.min(size))
     }

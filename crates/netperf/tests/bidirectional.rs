@@ -147,8 +147,14 @@ fn what_cannot_go_both_ways_is_refused() {
         ("-t TCP_CRR", "only in stream tests"),
         ("-t TCP_SENDFILE", "only in stream tests"),
         ("-t DG_STREAM", "only over TCP"),
-        ("-t TCP_STREAM --flows 2", "many flows"),
         ("-t TCP_STREAM --io poll", "data paths"),
+        ("-t TCP_STREAM --flows 2 --io uring", "leave out --io uring"),
+        (
+            "-t TCP_STREAM --flows 2 --discard",
+            "--io epoll and poll alone",
+        ),
+        ("-t TCP_STREAM --flows 2 --rate 1G", "--bidirectional"),
+        ("-t TCP_STREAM --threads 2 -N", "take a netserver"),
         ("-t UDP_STREAM -- -n", "not together with -n"),
         ("-t TCP_STREAM -N", "only with a netserver"),
     ] {

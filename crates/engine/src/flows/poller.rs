@@ -112,6 +112,15 @@ impl Poller {
         })
     }
 
+    /// Whether there is something to read at one of them, and room to write.
+    #[inline]
+    pub(super) fn can(&self, index: usize) -> (bool, bool) {
+        self.many.as_ref().map_or((true, true), |many| {
+            let event = many.events.at(index);
+            (event.readable, event.writable)
+        })
+    }
+
     /// Another socket is waited for.
     pub(super) fn add(&self, fd: BorrowedFd<'_>, token: usize, watch: Watch) -> io::Result<()> {
         self.many

@@ -84,6 +84,8 @@ pub(super) struct Desk<'a, R> {
     stage: Stage,
     edges: Edges,
     starts: Starts,
+    /// When it was over already, where only silence told of that.
+    over: Option<Moment>,
 }
 
 /// The part of the run that counts, where that is not all of it.
@@ -127,6 +129,7 @@ impl<'a, R: Keeps> Desk<'a, R> {
                 ..Edges::default()
             },
             starts: Starts::default(),
+            over: None,
         }
     }
 
@@ -188,6 +191,12 @@ impl<'a, R: Keeps> Desk<'a, R> {
         starts.flows += 1;
     }
 
+    /// Nothing has happened any more since then.
+    #[cold]
+    pub(super) fn was_over(&mut self, since: Moment) {
+        self.over = Some(since);
+    }
+
     /// Copies the counts at the edges of the part that counts.
     #[cold]
     fn turn<E, M>(&mut self, stage: Stage, flows: &mut [Flow<E, M>]) {
@@ -213,7 +222,7 @@ impl<'a, R: Keeps> Desk<'a, R> {
 
     /// The loop is over: what it came to.
     pub(super) fn report<E, M>(mut self, ended: Ended, flows: &mut [Flow<E, M>]) -> Report {
-        let over = clock::now();
+        let over = self.over.unwrap_or_else(clock::now);
         // Whatever ended the loop ended the part that counts.
         self.turn(self.stage.max(Stage::Finish), flows);
         self.publish();

@@ -390,7 +390,7 @@ fn a_netserver_short_of_descriptors_goes_on_serving() {
         .map(|_| {
             let mut stream = connect();
             // It may have been let go already.
-            let _refused = stream.write_all(&[0]);
+            let _refused = stream.write_all(&[0; FRAME_LEN]);
             stream
         })
         .collect();

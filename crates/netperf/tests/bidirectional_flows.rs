@@ -1,7 +1,7 @@
 //! Bulk data both ways at once on many flows: both ends count the same on every flow, in each
 //! direction, and what cannot be is refused.
 
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Values};
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Values, ours};
 use serde_json::Value;
 
 /// What every test looks at.
@@ -9,17 +9,9 @@ const SELECTED: &str = "THROUGHPUT,ELAPSED_TIME,BIDIRECTIONAL,FLOWS,LOCAL_THREAD
                         REMOTE_THREADS,FAIRNESS,REMOTE_FAIRNESS,LOCAL_BYTES_SENT,\
                         REMOTE_BYTES_RECVD,REMOTE_BYTES_SENT,LOCAL_BYTES_RECVD";
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 fn run(server: &Netserver, words: &str) -> Finished {
-    let port = server.port().to_string();
-    Invocation::new(&ours().netperf)
-        .args(["-H", "127.0.0.1", "-p", &port])
+    ours!()
+        .client_of(server)
         .args(words.split_whitespace())
         .run()
 }
@@ -43,7 +35,7 @@ fn all_arrived(values: &Values) {
 
 #[test]
 fn both_ends_count_the_same_over_one_connection_for_each_flow() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (flows, threads) in [(1, 1), (1, 2), (4, 1), (4, 2)] {
         let values = measured(
             &server,
@@ -63,7 +55,7 @@ fn both_ends_count_the_same_over_one_connection_for_each_flow() {
 
 #[test]
 fn an_amount_is_met_in_each_direction_by_all_flows_together() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for over in ["same", "separate"] {
         for (flows, threads) in [(1, 1), (4, 2)] {
             let values = measured(
@@ -87,7 +79,7 @@ fn an_amount_is_met_in_each_direction_by_all_flows_together() {
 
 #[test]
 fn a_time_ends_flows_with_a_connection_for_each_direction() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let values = measured(
         &server,
         "-t TCP_STREAM --time 1 --bidirectional separate --flows 4 --threads 2",
@@ -98,7 +90,7 @@ fn a_time_ends_flows_with_a_connection_for_each_direction() {
 
 #[test]
 fn every_flow_is_told_of_in_each_direction_as_both_ends_counted_it() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for over in ["same", "separate"] {
         let words = format!(
             "-t TCP_STREAM --count 3000001 --bidirectional {over} --flows 3 --threads 2 --json"
@@ -118,7 +110,7 @@ fn every_flow_is_told_of_in_each_direction_as_both_ends_counted_it() {
 
 #[test]
 fn the_part_that_counts_is_less_than_the_run() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let words = "-t TCP_STREAM --time 200ms --warmup 100ms --cooldown 100ms --flows 2 \
                  --bidirectional same";
     let values = measured(&server, words);
@@ -132,7 +124,7 @@ fn the_part_that_counts_is_less_than_the_run() {
 
 #[test]
 fn other_transports_and_ways_to_wait_go_both_ways_as_well() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (options, behind) in [
         ("-t OMNI", "-T unix"),
         ("-t TCP_STREAM --io epoll,poll", ""),
@@ -148,7 +140,7 @@ fn other_transports_and_ways_to_wait_go_both_ways_as_well() {
 
 #[test]
 fn flows_of_datagrams_go_both_ways_over_a_socket_each() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let values = measured(
         &server,
         "-t UDP_STREAM --time 200ms --bidirectional same --flows 3 --threads 2",
@@ -166,13 +158,13 @@ fn flows_of_datagrams_go_both_ways_over_a_socket_each() {
 
 #[test]
 fn a_signal_ends_all_flows_in_an_orderly_way() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let port = server.port().to_string();
     for over in ["same", "separate"] {
         let words = format!(
             "-t TCP_STREAM -l 60 -D 0.05 --bidirectional {over} --flows 3 -- -k {SELECTED}"
         );
-        let mut running = Invocation::new(&ours().netperf)
+        let mut running = Invocation::new(&ours!().netperf)
             .args(["-H", "127.0.0.1", "-p", &port])
             .args(words.split_whitespace())
             .spawn();
@@ -189,7 +181,7 @@ fn a_signal_ends_all_flows_in_an_orderly_way() {
 
 #[test]
 fn calls_that_wait_for_one_direction_are_refused() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let words = "-t TCP_STREAM --bidirectional same --flows 2 --io blocking";
     let refused = run(&server, words).expect_exit(2);
     assert!(

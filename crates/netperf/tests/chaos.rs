@@ -12,7 +12,7 @@ use std::time::Duration;
 use netperf_testkit::process::signal;
 use netperf_testkit::schema::Schema;
 use netperf_testkit::{
-    Finished, Invocation, Netserver, Place, Programs, Running, Scratch, TwoHosts, eventually, note,
+    Finished, Invocation, Netserver, Place, Running, Scratch, TwoHosts, eventually, note, ours,
     require,
 };
 use serde_json::Value;
@@ -51,13 +51,6 @@ const KINDS: [(&str, &str); 19] = [
 /// Sessions of all of them: a connection of its own for each way is one more.
 const SESSIONS: usize = KINDS.len() + 1;
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 /// One test of each kind under way.
 struct Cells {
     server: Netserver,
@@ -75,7 +68,7 @@ impl Cells {
         env: &Env,
     ) -> Option<Self> {
         let start = |(kind, options): (&'static str, &str)| {
-            let running = Invocation::new(&ours().netperf)
+            let running = Invocation::new(&ours!().netperf)
                 .args(["-H", host, "-p", &server.port().to_string()])
                 .args(["--json-stream", "-D", "0.1"])
                 .args(["--time", &format!("{seconds}s")])
@@ -268,7 +261,7 @@ fn between_hosts(seconds: u32) -> Option<(TwoHosts, Cells)> {
             "--control-keepalive",
             "1",
         ];
-        let server = Netserver::start_with(&ours(), &hosts.server(), &options, &[]);
+        let server = Netserver::start_with(&ours!(), &hosts.server(), &options, &[]);
         let more = (seconds, "--control-keepalive 1");
         Cells::start(&hosts.client(), server, TwoHosts::SERVER_V4, more, &[])
     });
@@ -379,9 +372,9 @@ fn an_idle_control_connection_is_probed_unless_nobody_wants_that_netns() {
     };
     for (time, probes) in [("0", false), ("1", true)] {
         let options = ["-D", "--control-keepalive", time];
-        let server = Netserver::start_with(&ours(), &hosts.server(), &options, &[]);
+        let server = Netserver::start_with(&ours!(), &hosts.server(), &options, &[]);
         let before = counted();
-        let finished = Invocation::new(&ours().netperf)
+        let finished = Invocation::new(&ours!().netperf)
             .args(["-H", TwoHosts::SERVER_V4, "-p", &server.port().to_string()])
             .args(["-t", "TCP_RR", "--time", "2500ms", "-P", "0"])
             .args(["--control-keepalive", time])
@@ -425,7 +418,7 @@ fn a_clock_that_is_set_in_the_middle_changes_no_result() {
         let env = vec![("LD_PRELOAD".to_owned(), library.into())];
         let options = ["-D", "--log", "json", "--log-level", "debug"];
         let cells = with_time(2, |seconds| {
-            let server = Netserver::start_with(&ours(), &Place::Here, &options, &env);
+            let server = Netserver::start_with(&ours!(), &Place::Here, &options, &env);
             Cells::start(&Place::Here, server, "127.0.0.1", (seconds, ""), &env)
         });
         std::fs::write(&mark, "").expect("a mark");

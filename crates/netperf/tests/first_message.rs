@@ -6,18 +6,11 @@ use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 use netperf_testkit::server::free_port;
-use netperf_testkit::{Invocation, Netserver, Place, Programs, eventually, procfs};
+use netperf_testkit::{Invocation, Netserver, Place, eventually, ours, procfs};
 use netperf_wire::{FRAME_LEN, Frame, Header, RemoteErrno, RequestKind};
 use serde_json::Value;
 
 const PATIENCE: Duration = Duration::from_secs(10);
-
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
 
 /// A netserver that says everything.
 struct Target {
@@ -35,7 +28,7 @@ impl Target {
             .chain([at.as_str()])
             .chain(options.iter().copied())
             .collect();
-        let server = Netserver::start_with(&ours(), &Place::Here, &options, &[]);
+        let server = Netserver::start_with(&ours!(), &Place::Here, &options, &[]);
         Self { server, metrics }
     }
 
@@ -88,7 +81,7 @@ impl Target {
 
     #[track_caller]
     fn serves(&self) {
-        Invocation::new(&ours().netperf)
+        Invocation::new(&ours!().netperf)
             .args(["-H", "127.0.0.1", "-p", &self.server.port().to_string()])
             .args(["-t", "TCP_RR", "-l", "-50", "-P", "0", "-v", "0"])
             .run()

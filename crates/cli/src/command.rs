@@ -196,6 +196,8 @@ pub enum CliError {
     },
     /// `--io blocking` with fewer threads than flows, which are so many.
     ThreadForEach(u32),
+    /// `--io blocking` with many flows that go both ways.
+    BlockingBothWays,
     /// `-N` with a test that has no customary service.
     NoDefaultPort {
         /// The test's name.
@@ -263,6 +265,7 @@ impl CliError {
             | Self::RemoteFillName
             | Self::UnclearCpus(_)
             | Self::ThreadForEach(_)
+            | Self::BlockingBothWays
             | Self::SocketKind { .. }
             | Self::OutOfPlace { .. }
             | Self::NeedsRate { .. }
@@ -286,6 +289,7 @@ impl CliError {
             | Self::LongOption(_)
             | Self::UnclearCpus(_)
             | Self::ThreadForEach(_)
+            | Self::BlockingBothWays
             | Self::NeedsRate { .. }
             | Self::NeedsUntil { .. }
             | Self::SocketKind { .. } => 2,
@@ -311,6 +315,10 @@ impl fmt::Display for CliError {
                 f,
                 "netperf: --io blocking takes a thread for each flow: use --threads {flows}, or \
                  another --io"
+            ),
+            Self::BlockingBothWays => f.write_str(
+                "netperf: --io blocking: a flow that goes both ways cannot wait in a call for \
+                 one of them: use --io epoll or poll, or leave it out",
             ),
             Self::RemoteFillName => {
                 f.write_str("Remote fill file name must be less than 32 characters")

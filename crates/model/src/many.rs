@@ -140,11 +140,23 @@ impl FlowCounts {
         }
     }
 
+    /// The counts of both.
+    #[must_use]
+    pub const fn plus(&self, other: &Self) -> Self {
+        Self {
+            bytes_sent: self.bytes_sent + other.bytes_sent,
+            bytes_received: self.bytes_received + other.bytes_received,
+            transactions: self.transactions + other.transactions,
+        }
+    }
+
     /// What a test of this kind is about, as netserver counts it: it receives what netperf
     /// sends.
     #[must_use]
     pub const fn work_there(&self, flow: Flow) -> u64 {
-        if flow.counts_transactions() {
+        if flow.duplex.is_some() {
+            self.bytes_sent + self.bytes_received
+        } else if flow.counts_transactions() {
             self.transactions
         } else if flow.sends {
             self.bytes_received
@@ -153,10 +165,13 @@ impl FlowCounts {
         }
     }
 
-    /// What a test of this kind is about: transactions, or the bytes of its direction.
+    /// What a test of this kind is about: transactions, or the bytes of its direction, or of
+    /// both.
     #[must_use]
     pub const fn work(&self, flow: Flow) -> u64 {
-        if flow.counts_transactions() {
+        if flow.duplex.is_some() {
+            self.bytes_sent + self.bytes_received
+        } else if flow.counts_transactions() {
             self.transactions
         } else if flow.sends {
             self.bytes_sent
@@ -211,6 +226,8 @@ pub struct Flows {
     /// The local port of each flow, in order, 0 where it has none; none in tests that open a
     /// connection each time.
     pub ports: Vec<u16>,
+    /// The same of what comes to netperf, where that has connections of its own.
+    pub ports_back: Vec<u16>,
     /// What netserver counted on each, in the whole run, in the same order; none where it did
     /// not tell, or cannot tell which is which.
     pub there: Vec<FlowCounts>,
@@ -223,6 +240,26 @@ impl Flows {
     pub fn pair(&mut self, flow: Flow, there: &[FlowThere]) {
         let work = there.iter().map(|one| one.counts.work_there(flow));
         self.fairness_there = fairness(work);
+        self.there = self.paired(&self.ports, there);
+    }
+
+    /// The same where what netperf sends and what comes to it have connections of their own.
+    pub fn pair_both(&mut self, flow: Flow, there: &[FlowThere], back: &[FlowThere]) {
+        let (there, back) = (
+            self.paired(&self.ports, there),
+            self.paired(&self.ports_back, back),
+        );
+        self.there = there
+            .iter()
+            .zip(&back)
+            .map(|(there, back)| there.plus(back))
+            .collect();
+        // Which of them belong together must be known.
+        self.fairness_there = fairness(self.there.iter().map(|counts| counts.work_there(flow)));
+    }
+
+    /// netserver's counts in the order of netperf's flows; none where some are missing.
+    fn paired(&self, ports: &[u16], there: &[FlowThere]) -> Vec<FlowCounts> {
         let by_number: BTreeMap<u32, FlowCounts> = there
             .iter()
             .filter_map(|one| Some((one.number?, one.counts)))
@@ -233,7 +270,7 @@ impl Flows {
             .map(|one| (one.port, one.counts))
             .collect();
         let paired: Option<Vec<FlowCounts>> = (1..)
-            .zip(&self.ports)
+            .zip(ports)
             .map(|(number, port)| {
                 by_number
                     .get(&number)
@@ -241,9 +278,9 @@ impl Flows {
                     .copied()
             })
             .collect();
-        self.there = paired
+        paired
             .filter(|paired| paired.len() == self.each.len())
-            .unwrap_or_default();
+            .unwrap_or_default()
     }
 
     /// Jain's fairness index: 1 when all flows did the same, 1/n when one did all. `None`
@@ -323,6 +360,13 @@ mod tests {
         );
         ours.pair(Flow::RR, &[there(Some(2), 0, 4), there(Some(1), 0, 4)]);
         assert_eq!((done(&ours), ours.fairness_there), (vec![4, 4], Some(1.0)));
+        // Two connections each.
+        ours.ports_back = vec![18, 17];
+        let back = [there(None, 17, 1), there(None, 18, 2)];
+        ours.pair_both(Flow::RR, &[there(None, 8, 30), there(None, 7, 10)], &back);
+        assert_eq!(done(&ours), [12, 31]);
+        ours.pair_both(Flow::RR, &[there(None, 8, 30)], &back);
+        assert_eq!((done(&ours), ours.fairness_there), (vec![], None));
         // Sockets without a port, and a port that was translated on the way.
         for port in [0, 9] {
             ours.pair(Flow::RR, &[there(None, port, 4), there(None, 7, 4)]);

@@ -206,9 +206,6 @@ fn no_duplex(plan: &TestPlan, over: Duplex) -> Option<&'static str> {
     if !(is_tcp(transport) || carries_both(transport)) {
         return Some("only over TCP, Multipath TCP, UDP, UDP-Lite, Unix-domain and vsock streams");
     }
-    if plan.many.is_some() {
-        return Some("not together with options about many flows");
-    }
     if plan.control.is_none() {
         return Some("only with a netserver");
     }
@@ -216,8 +213,11 @@ fn no_duplex(plan: &TestPlan, over: Duplex) -> Option<&'static str> {
         return Some("not together with -I, -V and -F");
     }
     let ends = [&plan.local, &plan.remote];
-    if ends.iter().any(|end| end.io != IoPlan::default()) {
+    if plan.many.is_none() && ends.iter().any(|end| end.io != IoPlan::default()) {
         return Some("not together with --io and the other options about data paths");
+    }
+    if ends.iter().any(|end| !is_plain(&end.io)) {
+        return Some("of the data paths many flows both ways have --io epoll and poll alone");
     }
     let particular = |end: &&EndPlan| end.socket.connected_datagram || end.socket.packet_info;
     if ends.iter().any(particular) {
@@ -225,6 +225,15 @@ fn no_duplex(plan: &TestPlan, over: Duplex) -> Option<&'static str> {
     }
     (over == Duplex::Separate && plan.remote.sequence)
         .then_some("separate is not together with --sequence: give same")
+}
+
+/// Whether an end waits in a usual way, and then makes the usual calls.
+fn is_plain(io: &IoPlan) -> bool {
+    let usual = IoPlan {
+        method: io.method,
+        ..IoPlan::default()
+    };
+    *io == usual && io.method != IoMethod::Uring
 }
 
 const fn carries_both(transport: TransportId) -> bool {

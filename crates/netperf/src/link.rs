@@ -18,7 +18,7 @@ use netperf_wire::{FRAME_LEN, Frame};
 /// How long a peer may take to accept one message.
 const SEND_WITHIN: Duration = Duration::from_secs(20);
 /// How long a message that has begun may take to be complete.
-const WHOLE_WITHIN: Duration = Duration::from_secs(20);
+pub(crate) const WHOLE_WITHIN: Duration = Duration::from_secs(20);
 /// An idle connection whose first probe is not answered gets so many more in the time after
 /// which the first one is sent: one that is lost says nothing.
 const PROBES_PER_IDLE: i32 = 5;

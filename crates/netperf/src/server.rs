@@ -3,12 +3,14 @@
 mod account;
 mod desk;
 mod door;
+mod guests;
 mod hall;
 mod host;
 mod listen;
 mod log;
 mod metrics;
 mod one_port;
+mod porter;
 mod record;
 mod running;
 pub mod sandbox;

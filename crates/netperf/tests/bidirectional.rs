@@ -1,7 +1,7 @@
 //! Bulk data both ways at once: both ends count the same in each direction, and what cannot
 //! be is refused.
 
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Values};
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Values, ours};
 
 /// What every test looks at.
 const SELECTED: &str = "THROUGHPUT,ELAPSED_TIME,BIDIRECTIONAL,\
@@ -11,17 +11,10 @@ const SELECTED: &str = "THROUGHPUT,ELAPSED_TIME,BIDIRECTIONAL,\
                         REMOTE_UDP_RECEIVED,REMOTE_UDP_LOST,LOCAL_SEND_CALLS,\
                         REMOTE_SEND_CALLS,LOCAL_RECV_CALLS,REMOTE_RECV_CALLS";
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 fn invocation(server: &Netserver, over: &str, words: &str) -> Invocation {
-    let port = server.port().to_string();
-    Invocation::new(&ours().netperf)
-        .args(["-H", "127.0.0.1", "-p", &port, "--bidirectional", over])
+    ours!()
+        .client_of(server)
+        .args(["--bidirectional", over])
         .args(words.split_whitespace())
 }
 
@@ -58,7 +51,7 @@ fn the_sum_is_of_both(values: &Values) {
 
 #[test]
 fn both_ends_count_the_same_in_each_direction_of_one_connection() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for options in [
         "-t TCP_STREAM --time 300ms -c -C",
         "-t TCP_MAERTS --time 300ms",
@@ -87,7 +80,7 @@ fn both_ends_count_the_same_in_each_direction_of_one_connection() {
 
 #[test]
 fn an_amount_is_met_in_each_direction() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for over in ["same", "separate"] {
         let values = measured(&server, over, "-t TCP_STREAM --count 5000001");
         all_arrived(&values);
@@ -98,7 +91,7 @@ fn an_amount_is_met_in_each_direction() {
 
 #[test]
 fn each_direction_may_have_a_connection_of_its_own() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let values = measured(&server, "separate", "-t TCP_STREAM --time 1 -c -C");
     assert_eq!(values.text("BIDIRECTIONAL"), "separate");
     all_arrived(&values);
@@ -110,7 +103,7 @@ fn each_direction_may_have_a_connection_of_its_own() {
 
 #[test]
 fn datagrams_go_both_ways_over_one_socket_and_what_is_lost_is_told_for_each() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let options = "-t UDP_STREAM --time 300ms --sequence -- -m 1000";
     let values = measured(&server, "same", options);
     for (sender, receiver) in [("LOCAL", "REMOTE"), ("REMOTE", "LOCAL")] {
@@ -127,7 +120,7 @@ fn datagrams_go_both_ways_over_one_socket_and_what_is_lost_is_told_for_each() {
 
 #[test]
 fn a_signal_ends_both_directions_in_an_orderly_way() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let words = format!("-t TCP_STREAM -l 60 -D 0.05 -- -k {SELECTED}");
     let mut running = invocation(&server, "same", &words).spawn();
     let patience = netperf_testkit::process::PATIENCE;
@@ -141,14 +134,20 @@ fn a_signal_ends_both_directions_in_an_orderly_way() {
 
 #[test]
 fn what_cannot_go_both_ways_is_refused() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (options, reason) in [
         ("-t TCP_RR", "only in stream tests"),
         ("-t TCP_CRR", "only in stream tests"),
         ("-t TCP_SENDFILE", "only in stream tests"),
         ("-t DG_STREAM", "only over TCP"),
-        ("-t TCP_STREAM --flows 2", "many flows"),
         ("-t TCP_STREAM --io poll", "data paths"),
+        ("-t TCP_STREAM --flows 2 --io uring", "leave out --io uring"),
+        (
+            "-t TCP_STREAM --flows 2 --discard",
+            "--io epoll and poll alone",
+        ),
+        ("-t TCP_STREAM --flows 2 --rate 1G", "--bidirectional"),
+        ("-t TCP_STREAM --threads 2 -N", "take a netserver"),
         ("-t UDP_STREAM -- -n", "not together with -n"),
         ("-t TCP_STREAM -N", "only with a netserver"),
     ] {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use netperf_testkit::process::signal;
 use netperf_testkit::schema::Schema;
 use netperf_testkit::{
-    Finished, Invocation, Netserver, Place, Programs, Running, Scratch, TwoHosts, eventually, note,
+    Finished, Invocation, Netserver, Place, Running, Scratch, TwoHosts, eventually, note, ours,
     require,
 };
 use serde_json::Value;
@@ -26,7 +26,7 @@ const LONG: u32 = 600;
 const SLOW: u32 = 5;
 
 /// The kinds of test, and the options that mean them.
-const KINDS: [(&str, &str); 13] = [
+const KINDS: [(&str, &str); 19] = [
     ("stream", "-t TCP_STREAM"),
     ("maerts", "-t TCP_MAERTS"),
     ("sendfile", "-t TCP_SENDFILE"),
@@ -40,14 +40,16 @@ const KINDS: [(&str, &str); 13] = [
     ("rate", "-t TCP_RR --rate 500"),
     ("both ways", "-t TCP_STREAM --bidirectional same"),
     ("each way", "-t TCP_STREAM --bidirectional separate"),
+    ("one port stream", "-t TCP_STREAM --one-port"),
+    ("one port rr", "-t TCP_RR --one-port"),
+    ("one port crr", "-t TCP_CRR --one-port"),
+    ("one port udp stream", "-t UDP_STREAM --one-port"),
+    ("one port udp rr", "-t UDP_RR --one-port"),
+    ("one port flows", "-t TCP_MAERTS --flows 3 --one-port"),
 ];
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
+/// Sessions of all of them: a connection of its own for each way is one more.
+const SESSIONS: usize = KINDS.len() + 1;
 
 /// One test of each kind under way.
 struct Cells {
@@ -66,7 +68,7 @@ impl Cells {
         env: &Env,
     ) -> Option<Self> {
         let start = |(kind, options): (&'static str, &str)| {
-            let running = Invocation::new(&ours().netperf)
+            let running = Invocation::new(&ours!().netperf)
                 .args(["-H", host, "-p", &server.port().to_string()])
                 .args(["--json-stream", "-D", "0.1"])
                 .args(["--time", &format!("{seconds}s")])
@@ -102,14 +104,15 @@ impl Cells {
     }
 
     /// Waits for all of them, and for what is left of their sessions; `judge` says what is
-    /// wrong with each.
-    fn end(self, judge: impl Fn(&Finished, &[Value]) -> Result<(), String>) {
-        self.end_then(judge, |_| ());
+    /// wrong with each, and netserver logs one of these ends of each session.
+    fn end(self, ends: &[&str], judge: impl Fn(&Finished, &[Value]) -> Result<(), String>) {
+        self.end_then(ends, judge, |_| ());
     }
 
     /// The same; what is left of the sessions ends after `then`.
     fn end_then(
         self,
+        ends: &[&str],
         judge: impl Fn(&Finished, &[Value]) -> Result<(), String>,
         then: impl FnOnce(&Netserver),
     ) {
@@ -124,7 +127,7 @@ impl Cells {
         }
         then(&server);
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-        nothing_is_left(&server);
+        nothing_is_left(&server, ends);
     }
 }
 
@@ -208,14 +211,36 @@ fn went_well(finished: &Finished, events: &[Value]) -> Result<(), String> {
     check(!remote.is_null(), "netserver's result is not there")
 }
 
-/// Every session is over, whatever became of it, and the next client is served.
-fn nothing_is_left(server: &Netserver) {
+/// Every session is over, the log says how, and the next client is served.
+fn nothing_is_left(server: &Netserver, ends: &[&str]) {
     let gone = eventually(PATIENCE, || server.sessions().is_empty());
     assert!(gone, "sessions are left: {:?}", server.said());
-    let logged = || server.said().1.matches("session").count() >= KINDS.len();
-    assert!(eventually(PATIENCE, logged), "{:?}", server.said());
+    let all = eventually(PATIENCE, || logged(server).len() >= SESSIONS);
+    let log = server.said().1;
+    assert!(all, "{log}");
+    let logged = logged(server);
+    assert_eq!(logged.len(), SESSIONS, "{log}");
+    for line in logged {
+        let end = line["end"].as_str().unwrap_or_default();
+        assert!(ends.contains(&end), "not one of {ends:?}: {line}");
+        // Somebody has to know of a session that something has killed.
+        assert_eq!(line["level"] == "warn", end == "killed", "{line}");
+        assert_eq!(line["signal"].is_null(), end != "killed", "{line}");
+    }
     assert!(server.alive());
-    note(&server.said().1);
+    note(&log);
+}
+
+/// What the log says of sessions.
+fn logged(server: &Netserver) -> Vec<Value> {
+    let log = server.said().1;
+    // Its last line may not be whole yet.
+    let lines = log
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok());
+    lines
+        .filter(|line: &Value| line["event"] == "session")
+        .collect()
 }
 
 /// Two private hosts with a netserver that logs every session, and every kind of test
@@ -227,8 +252,16 @@ fn between_hosts(seconds: u32) -> Option<(TwoHosts, Cells)> {
     let hosts = TwoHosts::new();
     let cells = with_time(seconds, |seconds| {
         // Hosts that are gone are to be noticed within the patience of a test.
-        let options = ["-D", "--log-level", "debug", "--control-keepalive", "1"];
-        let server = Netserver::start_with(&ours(), &hosts.server(), &options, &[]);
+        let options = [
+            "-D",
+            "--log",
+            "json",
+            "--log-level",
+            "debug",
+            "--control-keepalive",
+            "1",
+        ];
+        let server = Netserver::start_with(&ours!(), &hosts.server(), &options, &[]);
         let more = (seconds, "--control-keepalive 1");
         Cells::start(&hosts.client(), server, TwoHosts::SERVER_V4, more, &[])
     });
@@ -248,7 +281,7 @@ fn a_cable_that_is_cut_ends_every_test_with_what_it_had_measured_netns() {
         return;
     };
     hosts.cut();
-    cells.end(broke);
+    cells.end(&["cut"], broke);
 }
 
 #[test]
@@ -260,7 +293,7 @@ fn a_cable_that_is_cut_and_mended_ends_no_connection_netns() {
     std::thread::sleep(Duration::from_millis(300));
     hosts.mend();
     // Who sends a datagram while there is no way hears that.
-    cells.end(|finished, events| {
+    cells.end(&["finished", "abandoned"], |finished, events| {
         if finished.status.success() || !finished.shown.contains("UDP") {
             went_well(finished, events)
         } else {
@@ -275,7 +308,7 @@ fn a_control_connection_that_is_forgotten_ends_every_test_while_its_data_flows_n
         return;
     };
     hosts.swallow(cells.server.port());
-    cells.end(broke);
+    cells.end(&["cut"], broke);
 }
 
 #[test]
@@ -284,7 +317,7 @@ fn an_address_that_goes_away_ends_every_test_with_what_it_had_measured_netns() {
         return;
     };
     hosts.take_address();
-    cells.end(broke);
+    cells.end(&["cut"], broke);
 }
 
 #[test]
@@ -295,7 +328,7 @@ fn an_address_that_comes_back_leaves_a_whole_result_or_a_marked_one_netns() {
     hosts.take_address();
     hosts.give_address();
     // Sends that need an address while there is none fail; connections never notice.
-    cells.end(|finished, events| {
+    cells.end(&["finished", "abandoned"], |finished, events| {
         if finished.status.success() {
             went_well(finished, events)
         } else {
@@ -310,7 +343,8 @@ fn a_session_that_is_killed_ends_every_test_with_what_it_had_measured_netns() {
         return;
     };
     cells.signal_sessions("KILL");
-    cells.end(broke);
+    // A client with two of them leaves the other one when the first is gone.
+    cells.end(&["killed", "abandoned"], broke);
 }
 
 #[test]
@@ -319,7 +353,7 @@ fn a_session_that_is_stopped_ends_no_test_later_than_its_time_says_netns() {
         return;
     };
     cells.signal_sessions("STOP");
-    cells.end_then(broke, |server| {
+    cells.end_then(&["abandoned"], broke, |server| {
         for session in server.sessions() {
             signal(session, "CONT");
         }
@@ -338,9 +372,9 @@ fn an_idle_control_connection_is_probed_unless_nobody_wants_that_netns() {
     };
     for (time, probes) in [("0", false), ("1", true)] {
         let options = ["-D", "--control-keepalive", time];
-        let server = Netserver::start_with(&ours(), &hosts.server(), &options, &[]);
+        let server = Netserver::start_with(&ours!(), &hosts.server(), &options, &[]);
         let before = counted();
-        let finished = Invocation::new(&ours().netperf)
+        let finished = Invocation::new(&ours!().netperf)
             .args(["-H", TwoHosts::SERVER_V4, "-p", &server.port().to_string()])
             .args(["-t", "TCP_RR", "--time", "2500ms", "-P", "0"])
             .args(["--control-keepalive", time])
@@ -359,7 +393,7 @@ fn a_client_that_is_stopped_for_a_while_has_its_result_netns() {
     cells.signal("STOP");
     std::thread::sleep(Duration::from_millis(500));
     cells.signal("CONT");
-    cells.end(went_well);
+    cells.end(&["finished"], went_well);
 }
 
 #[test]
@@ -368,7 +402,9 @@ fn a_client_that_is_killed_leaves_nothing_of_its_session_netns() {
         return;
     };
     cells.signal("KILL");
-    cells.end(|finished, _| check(finished.status.code().is_none(), "it outlived it"));
+    cells.end(&["abandoned"], |finished, _| {
+        check(finished.status.code().is_none(), "it outlived it")
+    });
 }
 
 #[test]
@@ -380,13 +416,13 @@ fn a_clock_that_is_set_in_the_middle_changes_no_result() {
             return;
         };
         let env = vec![("LD_PRELOAD".to_owned(), library.into())];
-        let options = ["-D", "--log-level", "debug"];
+        let options = ["-D", "--log", "json", "--log-level", "debug"];
         let cells = with_time(2, |seconds| {
-            let server = Netserver::start_with(&ours(), &Place::Here, &options, &env);
+            let server = Netserver::start_with(&ours!(), &Place::Here, &options, &env);
             Cells::start(&Place::Here, server, "127.0.0.1", (seconds, ""), &env)
         });
         std::fs::write(&mark, "").expect("a mark");
-        cells.end(|finished, events| {
+        cells.end(&["finished"], |finished, events| {
             went_well(finished, events)?;
             let document = &events.last().ok_or("no event")?["document"];
             let elapsed = document["iterations"][0]["elapsed_seconds"].as_f64();

@@ -1,17 +1,10 @@
 //! `netperf compare` and `netperf run`, as they are typed.
 
-use netperf_testkit::{Finished, Invocation, Programs, Scratch};
+use netperf_testkit::{Finished, Invocation, Scratch, ours};
 use serde_json::{Value, json};
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 fn netperf(folder: &Scratch, words: &[&str]) -> Finished {
-    let command = Invocation::new(&ours().netperf).args(words);
+    let command = Invocation::new(&ours!().netperf).args(words);
     command.folder(folder.path()).run()
 }
 

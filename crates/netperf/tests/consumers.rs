@@ -17,18 +17,11 @@ mod selections;
 
 use std::time::Duration;
 
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs};
-
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
+use netperf_testkit::{Finished, Invocation, Netserver, ours};
 
 /// A server of ours here.
 fn server() -> Netserver {
-    Netserver::start(&ours(), &Place::Here)
+    ours!().serve()
 }
 
 const fn seconds(count: u64) -> Duration {
@@ -37,9 +30,7 @@ const fn seconds(count: u64) -> Duration {
 
 /// A client of a server here; words are split at blanks.
 fn client(server: &Netserver, words: &str) -> Invocation {
-    Invocation::new(&ours().netperf)
-        .args(["-H", "127.0.0.1", "-p", &server.port().to_string()])
-        .args(words.split_whitespace())
+    ours!().client_of(server).args(words.split_whitespace())
 }
 
 /// A run that must succeed without a byte on standard error.

@@ -1,22 +1,15 @@
 //! How CPU utilisation is measured is a choice, as far as both ends have it.
 
-use netperf_testkit::{Invocation, Netserver, Place, Programs, Values};
+use netperf_testkit::{Netserver, Place, Programs, Values, ours};
 
 const SELECTED: &str = "LOCAL_CPU_METHOD,LOCAL_CPU_UTIL,LOCAL_CPU_PEAK_ID,LOCAL_CPU_COUNT,\
                         REMOTE_CPU_METHOD,REMOTE_CPU_UTIL,REMOTE_CPU_PEAK_ID,REMOTE_CPU_COUNT,\
                         LOCAL_SD,REMOTE_SD";
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 fn run(client: &Programs, server: &Netserver, words: &[&str]) -> String {
-    let port = server.port().to_string();
-    let finished = Invocation::new(&client.netperf)
-        .args(["-H", "127.0.0.1", "-p", &port, "-l", "1"])
+    let finished = client
+        .client_of(server)
+        .args(["-l", "1"])
         .args(words)
         .spawn()
         .finish();
@@ -39,9 +32,9 @@ fn makes_sense(values: &Values, whose: &str) {
 
 #[test]
 fn both_ends_measure_with_the_method_that_netperf_asks_for() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (method, letter) in [("procstat", "S"), ("looper", "L")] {
-        let values = measured(&ours(), &server, &["-c", "-C", "--cpu-method", method]);
+        let values = measured(&ours!(), &server, &["-c", "-C", "--cpu-method", method]);
         for whose in ["LOCAL", "REMOTE"] {
             assert_eq!(values.text(&format!("{whose}_CPU_METHOD")), letter);
             makes_sense(&values, whose);
@@ -55,7 +48,7 @@ fn a_method_that_a_stock_netserver_lacks_can_be_had_at_this_end_alone() {
         return;
     };
     let server = Netserver::start(&stock, &Place::Here);
-    let values = measured(&ours(), &server, &["-c", "--cpu-method", "looper"]);
+    let values = measured(&ours!(), &server, &["-c", "--cpu-method", "looper"]);
     assert_eq!(values.text("LOCAL_CPU_METHOD"), "L");
     makes_sense(&values, "LOCAL");
 }
@@ -66,7 +59,7 @@ fn a_netserver_has_a_method_of_its_own_for_clients_that_do_not_ask() {
         return;
     };
     let options = ["-D", "--cpu-method", "looper"];
-    let server = Netserver::start_with(&ours(), &Place::Here, &options, &[]);
+    let server = Netserver::start_with(&ours!(), &Place::Here, &options, &[]);
     let values = measured(&stock, &server, &["-C"]);
     assert_eq!(values.text("REMOTE_CPU_METHOD"), "L");
     makes_sense(&values, "REMOTE");
@@ -74,8 +67,8 @@ fn a_netserver_has_a_method_of_its_own_for_clients_that_do_not_ask() {
 
 #[test]
 fn the_rate_of_each_method_can_be_had_from_both_ends() {
-    let server = Netserver::start(&ours(), &Place::Here);
-    let rate = |words: &[&str]| -> f64 { run(&ours(), &server, words).parse().expect("a rate") };
+    let server = ours!().serve();
+    let rate = |words: &[&str]| -> f64 { run(&ours!(), &server, words).parse().expect("a rate") };
     for test in ["LOC_CPU", "REM_CPU"] {
         assert!((rate(&["-t", test]) - 100.0).abs() < 1000.0);
         assert!(rate(&["-t", test, "--cpu-method", "looper"]) > 100_000.0);

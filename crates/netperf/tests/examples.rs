@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use netperf_testkit::{Invocation, Netserver, Place, Programs, Running, Scratch};
+use netperf_testkit::{Invocation, Netserver, Place, Running, Scratch, ours};
 
 /// The scripts, and the variables that keep each short.
 const SCRIPTS: &[(&str, &[(&str, &str)])] = &[
@@ -46,10 +46,7 @@ fn start(name: &str, variables: &[(&str, &str)], port: u16, place: &Path) -> Run
 
 #[test]
 fn every_example_script_runs_cleanly() {
-    let programs = Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    );
+    let programs = ours!();
     let server = Netserver::start(&programs, &Place::Here);
     let scratch = Scratch::new();
     let started: Vec<Running> = SCRIPTS

@@ -1,19 +1,12 @@
 //! Facts about both hosts: real ones where the peer can tell, `unknown` where it cannot.
 
-use netperf_testkit::{Invocation, Netserver, Place, Programs, Values};
+use netperf_testkit::{Invocation, Netserver, Place, Programs, Values, ours};
 
 const FACTS: &str = "LOCAL_SYSNAME,LOCAL_RELEASE,LOCAL_MACHINE,LOCAL_INTERFACE_NAME,\
                      REMOTE_SYSNAME,REMOTE_RELEASE,REMOTE_VERSION,REMOTE_MACHINE,\
                      REMOTE_CPU_MODEL,REMOTE_CPU_FREQUENCY,REMOTE_INTERFACE_NAME,\
                      REMOTE_INTERFACE_VENDOR,REMOTE_DRIVER_NAME,REMOTE_SECURITY_TYPE,\
                      REMOTE_SECURITY_TYPE_ID,THROUGHPUT";
-
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
 
 /// What a run on loopback prints, with CPU measured and repeated: residue has had its
 /// chance by then.
@@ -31,7 +24,7 @@ fn run(client: &Programs, server: &Programs, selected: &str) -> Values {
 
 #[test]
 fn our_ends_tell_each_other_what_they_are() {
-    let values = run(&ours(), &ours(), FACTS);
+    let values = run(&ours!(), &ours!(), FACTS);
     assert_eq!(values.text("REMOTE_SYSNAME"), "Linux");
     for fact in ["SYSNAME", "RELEASE", "MACHINE", "INTERFACE_NAME"] {
         let of = |whose: &str| values.text(&format!("{whose}_{fact}")).to_owned();
@@ -46,7 +39,7 @@ fn a_stock_netserver_cannot_tell_and_its_residue_is_not_printed() {
     let Some(stock) = Programs::stock() else {
         return;
     };
-    let values = run(&ours(), &stock, FACTS);
+    let values = run(&ours!(), &stock, FACTS);
     assert_ne!(values.text("LOCAL_SYSNAME"), "unknown");
     for fact in [
         "SYSNAME",
@@ -71,7 +64,7 @@ fn a_stock_netperf_that_wants_every_value_is_served_by_our_netserver() {
     let Some(stock) = Programs::stock() else {
         return;
     };
-    let values = run(&stock, &ours(), "all");
+    let values = run(&stock, &ours!(), "all");
     assert!(values.number("THROUGHPUT") > 0.0);
     assert!(values.number("REMOTE_CPU_UTIL") >= 0.0);
 }

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use netperf_testkit::{
-    Finished, Invocation, Netserver, Programs, Scratch, TwoHosts, note, peers, require,
+    Finished, Invocation, Netserver, Programs, Scratch, TwoHosts, note, ours, peers, require,
 };
 use serde_json::Value;
 
@@ -90,13 +90,6 @@ const CASES: [Case; 6] = [
         series: &["TCP RR", "Ping (ms) UDP", "Ping (ms) ICMP"],
     },
 ];
-
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
 
 /// Every test of flent's with this client and this server, each on a cable of its own.
 fn measures_with(client: &Programs, server: &Programs) {
@@ -213,19 +206,19 @@ fn data_file(folder: &Path) -> Value {
 
 #[test]
 fn flent_is_content_with_our_pair_netns() {
-    measures_with(&ours(), &ours());
+    measures_with(&ours!(), &ours!());
 }
 
 #[test]
 fn flent_is_content_with_our_client_and_a_stock_server_netns() {
     if let Some(stock) = Programs::stock() {
-        measures_with(&ours(), &stock);
+        measures_with(&ours!(), &stock);
     }
 }
 
 #[test]
 fn flent_is_content_with_a_stock_client_and_our_server_netns() {
     if let Some(stock) = Programs::stock() {
-        measures_with(&stock, &ours());
+        measures_with(&stock, &ours!());
     }
 }

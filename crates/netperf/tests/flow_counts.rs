@@ -1,20 +1,13 @@
 //! What netserver counts on each of many flows.
 
-use netperf_testkit::{Invocation, Netserver, Place, Programs, Values};
+use netperf_testkit::{Netserver, Place, Programs, Values, ours};
 use serde_json::Value;
-
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
 
 /// The flows of a run of 70, over 2 threads at netperf and 3 at netserver.
 fn flows(server: &Netserver, words: &str) -> Value {
-    let port = server.port().to_string();
-    let finished = Invocation::new(&ours().netperf)
-        .args(["-H", "127.0.0.1", "-p", &port, "--json"])
+    let finished = ours!()
+        .client_of(server)
+        .args(["--json"])
         .args(["--flows", "70", "--threads", "2,3"])
         .args(words.split_whitespace())
         .run();
@@ -28,7 +21,7 @@ fn of_each(flows: &Value, name: &str) -> Vec<Option<u64>> {
 
 #[test]
 fn both_ends_counted_the_same_on_each_connection() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (test, here, there) in [
         (
             "TCP_STREAM --count 9m",
@@ -56,7 +49,7 @@ fn both_ends_counted_the_same_on_each_connection() {
 
 #[test]
 fn flows_without_ports_are_not_guessed_and_places_are_no_flows() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let unix = flows(&server, "-t STREAM_RR --count 500");
     assert_eq!(of_each(&unix, "remote_transactions"), [None; 70]);
     assert!(unix["remote_fairness"].as_f64() > Some(0.9), "{unix}");
@@ -71,9 +64,9 @@ fn sessions_of_a_stock_netserver_are_the_counts_of_flows() {
         return;
     };
     let server = Netserver::start(&stock, &Place::Here);
-    let port = server.port().to_string();
-    let finished = Invocation::new(&ours().netperf)
-        .args(["-H", "127.0.0.1", "-p", &port, "-P", "0", "--count", "30"])
+    let finished = ours!()
+        .client_of(&server)
+        .args(["-P", "0", "--count", "30"])
         .args([
             "-t",
             "TCP_RR",

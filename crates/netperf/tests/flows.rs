@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use netperf_testkit::process::signal;
 use netperf_testkit::{
-    Finished, Invocation, Netserver, Place, Programs, Running, Scratch, Values, eventually, require,
+    Finished, Invocation, Netserver, Place, Programs, Running, Scratch, Values, eventually, ours,
+    require,
 };
 
 /// Exit status for what an end cannot do.
@@ -18,16 +19,9 @@ const SELECTION: &str = "THROUGHPUT,ELAPSED_TIME,FLOWS,LOCAL_THREADS,REMOTE_THRE
     START_SKEW_USEC,SETUP_USEC,LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD,LOCAL_BYTES_RECVD,\
     REMOTE_BYTES_SENT,LOCAL_SEND_CALLS,REMOTE_RECV_CALLS";
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 /// netperf of ours against a netserver at an address of this host.
 fn client(server: &Netserver, address: &str, words: &str) -> Invocation {
-    Invocation::new(&ours().netperf)
+    Invocation::new(&ours!().netperf)
         .args(["-H", address, "-p", &server.port().to_string()])
         .args(words.split_whitespace())
         .patience(PATIENCE)
@@ -72,7 +66,7 @@ const TESTS: [(&str, bool, bool); 3] = [
 
 #[test]
 fn both_ends_count_the_same_whatever_the_number_of_flows_and_threads() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (test, sends, receives) in TESTS {
         for flows in [1, 7, 64] {
             for threads in [1, 2] {
@@ -102,7 +96,7 @@ fn ipv6() -> bool {
 
 #[test]
 fn flows_run_over_ipv6_and_over_other_transports_than_tcp() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     if ipv6() {
         let words = format!("-t TCP_RR -l 1 --flows 5 -- -k {SELECTION}");
         let finished = client(&server, "::1", &words).run().expect_clean();
@@ -118,7 +112,7 @@ fn flows_run_over_ipv6_and_over_other_transports_than_tcp() {
 
 #[test]
 fn two_thousand_flows_are_opened_served_and_closed() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (test, sends, receives) in TESTS {
         let words = format!("-t {test} -l 1 --flows 2000 -- -k {SELECTION}");
         let finished = run(&server, &words).expect_clean();
@@ -131,7 +125,7 @@ fn two_thousand_flows_are_opened_served_and_closed() {
 
 #[test]
 fn an_amount_is_for_all_flows_together_and_met_exactly() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let amount = |test: &str, limit: &str| {
         let words =
             format!("-t {test} -l {limit} --flows 7 --threads 2 -- -r 10,20 -k {SELECTION}");
@@ -149,7 +143,7 @@ fn an_amount_is_for_all_flows_together_and_met_exactly() {
 
 #[test]
 fn requests_overlap_on_every_flow_with_a_burst() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let words =
         format!("-t OMNI -j -l -5000 --flows 4 -- -d send|recv -b 3 -r 2000,3000 -k {SELECTION}");
     let values = run(&server, &words).expect_clean().values();
@@ -200,7 +194,7 @@ fn a_netserver_of_another_make_serves_each_flow_over_a_control_connection_of_its
 
 #[test]
 fn confidence_repeats_a_test_of_many_flows_over_the_same_control_connections() {
-    let servers = [Some(ours()), Programs::stock()];
+    let servers = [Some(ours!()), Programs::stock()];
     for programs in servers.iter().flatten() {
         let server = Netserver::start(programs, &Place::Here);
         let words = "-t TCP_RR -l 1 --flows 3 -i 3,3 -I 99,1 --json";
@@ -228,7 +222,7 @@ const FURTHER: [(&str, &str, bool, bool); 11] = [
 
 #[test]
 fn every_kind_of_test_has_many_flows_and_both_ends_count_the_same() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (test, behind, sends, receives) in FURTHER {
         for flows in [1, 5] {
             let words =
@@ -244,7 +238,7 @@ fn every_kind_of_test_has_many_flows_and_both_ends_count_the_same() {
 
 #[test]
 fn datagrams_of_every_flow_arrive_at_a_socket_of_its_own() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let words =
         format!("-t UDP_STREAM --time 300ms --flows 40 --threads 2 -- -m 1000 -k {SELECTION}");
     let finished = run(&server, &words).expect_clean();
@@ -260,7 +254,7 @@ fn datagrams_of_every_flow_arrive_at_a_socket_of_its_own() {
 
 #[test]
 fn no_two_flows_of_datagrams_share_a_port() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     // A flow whose answers come to another one never ends. As many as this find room on
     // their way even where nobody takes them off it.
     let words = format!("-t UDP_RR -l -1800 --flows 900 --threads 2 -- -r 100,100 -k {SELECTION}");
@@ -275,7 +269,7 @@ fn no_two_flows_of_datagrams_share_a_port() {
 
 #[test]
 fn an_amount_of_transactions_is_met_exactly_by_tests_of_every_kind() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for test in ["UDP_RR", "TCP_CRR"] {
         let words = format!("-t {test} -l -500 --flows 7 -- -r 10,20 -k {SELECTION}");
         let values = run(&server, &words).expect_clean().values();
@@ -286,11 +280,11 @@ fn an_amount_of_transactions_is_met_exactly_by_tests_of_every_kind() {
 
 #[test]
 fn the_report_draws_every_flow_and_verbosity_2_has_a_line_for_each() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let json = run(&server, "-t TCP_RR --time 300ms --flows 5 --json").expect_clean();
     let folder = Scratch::new();
     std::fs::write(folder.path().join("rr.json"), &json.stdout).expect("a result");
-    Invocation::new(&ours().netperf)
+    Invocation::new(&ours!().netperf)
         .args(["report", "rr.json", "-o", "page.html", "--csv", "page.csv"])
         .folder(folder.path())
         .run()
@@ -313,7 +307,7 @@ fn the_report_draws_every_flow_and_verbosity_2_has_a_line_for_each() {
 
 #[test]
 fn tests_without_a_selection_have_many_flows_as_well() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for test in ["TCP_SENDFILE", "TCP_CC"] {
         let words = format!("-t {test} --time 300ms --flows 5 --json");
         let document = run(&server, &words).expect_clean().document();
@@ -338,7 +332,7 @@ fn tests_without_a_selection_have_many_flows_as_well() {
 
 #[test]
 fn a_pace_is_that_of_every_flow() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let (flows, burst, interval) = (4.0, 2.0, 0.02);
     for test in ["TCP_RR", "UDP_RR", "TCP_CRR"] {
         let words = format!(
@@ -373,7 +367,7 @@ fn a_netserver_of_another_make_serves_further_kinds_as_well() {
 
 #[test]
 fn json_has_every_flow_and_the_threads_that_served_them() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let words = "-t TCP_RR -j -l 1 --flows 5 --cpus 0 --remote-cpus 0,0 --json -c -C";
     let document = run(&server, words).expect_clean().document();
     let run = &document["iterations"][0];
@@ -399,7 +393,7 @@ fn json_has_every_flow_and_the_threads_that_served_them() {
 
 #[test]
 fn only_the_middle_counts_between_warm_up_and_cool_down() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (test, work) in [
         ("TCP_RR", "transactions"),
         ("TCP_STREAM", "sent_bytes"),
@@ -437,7 +431,7 @@ fn only_the_middle_counts_between_warm_up_and_cool_down() {
 
 #[test]
 fn what_many_flows_cannot_do_is_refused_in_one_line() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (words, why) in [
         ("-t TCP_STREAM --zerocopy --flows 2", "leave out --zerocopy"),
         ("-t UDP_STREAM --batch 8 --flows 2", "leave out --batch"),
@@ -475,7 +469,7 @@ fn what_many_flows_cannot_do_is_refused_in_one_line() {
 
 #[test]
 fn a_signal_ends_a_run_early_and_prints_what_was_measured() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (test, sends, _) in TESTS {
         let words = format!("-t {test} -l 30 --flows 6 -- -k {SELECTION}");
         let running = under_way(&server, &words);
@@ -497,7 +491,7 @@ fn a_signal_ends_a_run_early_and_prints_what_was_measured() {
 
 #[test]
 fn a_killed_session_ends_the_run_with_a_reason() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (test, _, _) in TESTS {
         let words = format!("-t {test} -l 30 --flows 40");
         let running = under_way(&server, &words);
@@ -514,7 +508,7 @@ fn a_killed_session_ends_the_run_with_a_reason() {
 
 #[test]
 fn a_killed_client_leaves_no_session_behind() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (test, _, _) in TESTS {
         let words = format!("-t {test} -l 30 --flows 40");
         let running = under_way(&server, &words);

@@ -5,7 +5,7 @@ mod golden_said;
 mod golden_subset;
 
 use netperf_model::Suite;
-use netperf_testkit::{Invocation, Netserver, Place, Programs};
+use netperf_testkit::{Invocation, Netserver, Place, Programs, ours};
 
 /// What the original printed for each test with `-l 1`, and the layouts its
 /// rows have, as printf would be told. Every other line is fixed.
@@ -127,10 +127,7 @@ fn difference(golden: &str, stdout: &str, layouts: &[&str]) -> Option<String> {
 
 #[test]
 fn every_test_prints_what_the_original_prints() {
-    let programs = Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    );
+    let programs = ours!();
     let server = Netserver::start(&programs, &Place::Here);
     let port = server.port().to_string();
     let runs = TRANSCRIPTS.map(|(test, golden, layouts)| {
@@ -168,10 +165,7 @@ const LIVE: usize = 150;
 
 /// Runs transcripts against the server of `programs` and fails on what differs.
 fn same_as_captured(server: &Programs, transcripts: &[golden_subset::Transcript]) {
-    let ours = Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    );
+    let ours = ours!();
     let server = Netserver::start(server, &Place::Here);
     let failures = golden_subset::differences(&ours.netperf, &server, transcripts);
     assert!(
@@ -187,10 +181,7 @@ fn same_as_captured(server: &Programs, transcripts: &[golden_subset::Transcript]
 fn at_least_150_captured_command_lines_print_what_the_original_printed() {
     let transcripts = golden_subset::transcripts();
     assert!(transcripts.len() >= LIVE, "only {}", transcripts.len());
-    let ours = Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    );
+    let ours = ours!();
     same_as_captured(&ours, &transcripts);
 }
 

@@ -5,22 +5,15 @@ use std::time::Duration;
 use netperf_os::hwstamp::{self, Setting};
 use netperf_testkit::require::root;
 use netperf_testkit::{
-    Finished, Invocation, Lab, LoopbackOnly, Netserver, Place, Programs, TwoHosts, eventually,
+    Finished, Invocation, Lab, LoopbackOnly, Netserver, Place, TwoHosts, eventually, ours,
 };
 
 /// Exit status for what an end cannot do.
 const UNSUPPORTED: i32 = 3;
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 fn run(place: &Place, server: &Netserver, address: &str) -> Finished {
     let port = server.port().to_string();
-    Invocation::new(&ours().netperf)
+    Invocation::new(&ours!().netperf)
         .args(["-H", address, "-p", &port, "--time", "300ms", "-P", "0"])
         .args(["-t", "UDP_RR", "--timestamps", "hardware", "--json"])
         .within(place)
@@ -40,7 +33,7 @@ fn is_refused(finished: Finished, words: &[&str]) {
 
 #[test]
 fn loopback_is_named_as_what_has_no_device() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let finished = run(&Place::Here, &server, "127.0.0.1");
     is_refused(finished, &["the interface lo has no device"]);
 }
@@ -51,7 +44,7 @@ fn a_cable_between_namespaces_is_named_as_what_has_no_device_netns() {
         return;
     }
     let hosts = TwoHosts::new();
-    let server = Netserver::start(&ours(), &hosts.server());
+    let server = Netserver::start(&ours!(), &hosts.server());
     let finished = run(&hosts.client(), &server, TwoHosts::SERVER_V4);
     is_refused(finished, &["the interface cable has no device"]);
 }
@@ -90,7 +83,7 @@ fn cards_that_can_stamp_are_switched_on_and_back_and_what_they_leave_out_is_said
     assert!(!before.is_all());
     // netserver's is not told to stamp, and netperf may not tell it.
     let (other, address) = cards();
-    let server = Netserver::start(&ours(), &other.place());
+    let server = Netserver::start(&ours!(), &other.place());
     let finished = run(&Place::Here, &server, address).expect_exit(UNSUPPORTED);
     let said = &finished.stderr;
     assert!(said.contains("--timestamps hardware"), "{said}");
@@ -101,7 +94,7 @@ fn cards_that_can_stamp_are_switched_on_and_back_and_what_they_leave_out_is_said
     let ability = hwstamp::set("nic1", Setting::ALL).expect("a card that is told to stamp");
     assert!(ability.is_all());
     let (other, address) = cards();
-    let server = Netserver::start(&ours(), &other.place());
+    let server = Netserver::start(&ours!(), &other.place());
     let finished = run(&Place::Here, &server, address);
     if finished.status.success() {
         let document = finished.document();

@@ -5,19 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use netperf_history::{Filter, Place, Store};
-use netperf_testkit::{Finished, Invocation, Programs, Running, Scratch};
+use netperf_testkit::{Finished, Invocation, Running, Scratch, ours};
 use serde_json::{Value, json};
-
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
 
 /// netperf with a history of its own in a folder.
 fn history(folder: &Scratch, words: &[&str]) -> Invocation {
-    Invocation::new(&ours().netperf)
+    Invocation::new(&ours!().netperf)
         .arg("history")
         .args(words)
         .folder(folder.path())
@@ -257,7 +250,7 @@ fn two_writers_at_once_lose_nothing_either() {
 
 /// A short run with a netserver of its own.
 fn measured(folder: &Scratch, words: &[&str]) -> Finished {
-    Invocation::new(&ours().netperf)
+    Invocation::new(&ours!().netperf)
         .args(["-t", "TCP_RR", "--time", "200ms"])
         .args(words)
         .folder(folder.path())
@@ -268,7 +261,7 @@ fn measured(folder: &Scratch, words: &[&str]) -> Finished {
 #[test]
 fn a_run_is_kept_as_the_document_that_it_prints_or_would_print() {
     let scratch = Scratch::new();
-    let server = netperf_testkit::Netserver::start(&ours(), &netperf_testkit::Place::Here);
+    let server = netperf_testkit::Netserver::start(&ours!(), &netperf_testkit::Place::Here);
     let port = server.port().to_string();
     let run = |words: &[&str]| measured(&scratch, &[&["-p", &port], words].concat());
     let plain = run(&["--history"]).expect_exit(0);
@@ -303,7 +296,7 @@ fn a_history_that_cannot_be_opened_is_told_about_before_the_run() {
         "{}",
         refused.account()
     );
-    let empty = Invocation::new(&ours().netperf).args(["-t", "LOC_CPU", "--history", "h"]);
+    let empty = Invocation::new(&ours!().netperf).args(["-t", "LOC_CPU", "--history", "h"]);
     let refused = empty.folder(scratch.path()).run().expect_exit(2);
     assert!(
         refused.stderr.contains("no result to keep"),

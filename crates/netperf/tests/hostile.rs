@@ -9,18 +9,9 @@ use std::time::Duration;
 
 use netperf_os::Socket;
 use netperf_testkit::server::free_port;
-use netperf_testkit::{
-    Finished, Invocation, Netserver, Place, Programs, Stopwatch, eventually, note, procfs,
-};
+use netperf_testkit::{Finished, Invocation, Netserver, Stopwatch, eventually, note, ours, procfs};
 use netperf_wire::messages::OmniResponse;
 use netperf_wire::{FRAME_LEN, Frame, Message, RequestKind};
-
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
 
 const fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
@@ -34,7 +25,7 @@ struct Target {
 
 impl Target {
     fn new() -> Self {
-        let server = Netserver::start(&ours(), &Place::Here);
+        let server = ours!().serve();
         let mut target = Self {
             descriptors: 0,
             server,
@@ -64,7 +55,7 @@ impl Target {
     }
 
     fn honest(&self) -> Finished {
-        Invocation::new(&ours().netperf)
+        Invocation::new(&ours!().netperf)
             .args(["-H", "127.0.0.1", "-p", &self.server.port().to_string()])
             .args(["-t", "TCP_RR", "-l", "-50", "-P", "0", "-v", "0"])
             .run()
@@ -143,7 +134,7 @@ impl Dice {
 fn request(words: &[&str]) -> Frame {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("its address").port();
-    let running = Invocation::new(&ours().netperf)
+    let running = Invocation::new(&ours!().netperf)
         .args(["-H", "127.0.0.1", "-p", &port.to_string()])
         .args(words)
         .spawn();
@@ -380,7 +371,7 @@ fn a_netserver_short_of_descriptors_goes_on_serving() {
     let port = free_port().to_string();
     let mut running = Invocation::new(Path::new("/bin/sh"))
         .args(["-c", "ulimit -n 24 && exec \"$0\" \"$@\""])
-        .arg(&ours().netserver)
+        .arg(&ours!().netserver)
         .args(["-D", "-p", &port])
         .spawn();
     assert!(running.prints("Starting netserver", seconds(10)));
@@ -390,7 +381,7 @@ fn a_netserver_short_of_descriptors_goes_on_serving() {
         .map(|_| {
             let mut stream = connect();
             // It may have been let go already.
-            let _refused = stream.write_all(&[0]);
+            let _refused = stream.write_all(&[0; FRAME_LEN]);
             stream
         })
         .collect();
@@ -401,7 +392,7 @@ fn a_netserver_short_of_descriptors_goes_on_serving() {
     assert!(!running.ended(), "{}", running.stderr());
     drop(crowd);
     let served = eventually(seconds(20), || {
-        let honest = Invocation::new(&ours().netperf)
+        let honest = Invocation::new(&ours!().netperf)
             .args(["-H", "127.0.0.1", "-p", &port])
             .args(["-t", "TCP_RR", "-l", "-50", "-P", "0", "-v", "0"]);
         honest.run().status.success()

@@ -7,7 +7,7 @@ mod interop_cases;
 use std::sync::Mutex;
 
 use interop_cases::{Bench, Case, Pairing, cases};
-use netperf_testkit::{Netserver, Place, Programs, Scratch, TwoHosts, note, require};
+use netperf_testkit::{Netserver, Place, Programs, Scratch, TwoHosts, note, ours, require};
 
 /// Tests run side by side in one configuration: they are judged by their
 /// counts, and those of connections wait four seconds for a stock server.
@@ -25,19 +25,12 @@ enum Net {
     Cable,
 }
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 /// Client's and server's programs; `None` when the machine lacks the original.
 fn programs(pairing: Pairing) -> Option<(Programs, Programs)> {
     Some(match pairing {
-        Pairing::OursOurs => (ours(), ours()),
-        Pairing::OursStock => (ours(), Programs::stock()?),
-        Pairing::StockOurs => (Programs::stock()?, ours()),
+        Pairing::OursOurs => (ours!(), ours!()),
+        Pairing::OursStock => (ours!(), Programs::stock()?),
+        Pairing::StockOurs => (Programs::stock()?, ours!()),
     })
 }
 

@@ -1,7 +1,7 @@
 //! The ways to move bytes: whatever way, both ends count the same, and what cannot be is
 //! refused.
 
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Values};
+use netperf_testkit::{Finished, Netserver, Place, Programs, Values, ours};
 use serde_json::Value;
 
 /// What every test looks at.
@@ -12,19 +12,8 @@ const SELECTED: &str = "ELAPSED_TIME,THROUGHPUT,TRANSACTION_RATE,\
                         LOCAL_MESSAGES_PER_CALL,REMOTE_MESSAGES_PER_CALL,\
                         LOCAL_ZEROCOPY_SHARE,REMOTE_ZEROCOPY_SHARE";
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 fn run(server: &Netserver, words: &[&str]) -> Finished {
-    let port = server.port().to_string();
-    Invocation::new(&ours().netperf)
-        .args(["-H", "127.0.0.1", "-p", &port])
-        .args(words)
-        .run()
+    ours!().client_of(server).args(words).run()
 }
 
 /// Values of a run of a second.
@@ -53,7 +42,7 @@ fn counts_whole(values: &Values, bytes: &str, calls: &str, size: f64) {
 
 #[test]
 fn both_ends_count_the_same_whatever_they_do_while_there_is_nothing_to_do() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (method, local, remote) in [
         ("poll", "poll", "poll"),
         ("epoll", "epoll", "epoll"),
@@ -77,7 +66,7 @@ fn both_ends_count_the_same_whatever_they_do_while_there_is_nothing_to_do() {
 
 #[test]
 fn datagrams_are_asked_and_answered_by_ends_that_never_sleep_in_a_call() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for method in ["poll", "epoll"] {
         for connected in [[].as_slice(), &["-n", "-N"]] {
             let values = measured(&server, &["-t", "UDP_RR", "--io", method], connected);
@@ -89,7 +78,7 @@ fn datagrams_are_asked_and_answered_by_ends_that_never_sleep_in_a_call() {
 
 #[test]
 fn a_run_that_counts_is_as_long_as_it_was_told_whoever_spins() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let words = [
         "-t", "TCP_RR", "-l", "-1000", "--io", "poll", "--", "-k", SELECTED,
     ];
@@ -100,7 +89,7 @@ fn a_run_that_counts_is_as_long_as_it_was_told_whoever_spins() {
 
 #[test]
 fn bytes_that_are_thrown_away_are_counted() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for method in ["blocking", "poll", "epoll"] {
         let options = ["--discard", "--io", method];
         let values = measured(
@@ -120,7 +109,7 @@ fn bytes_that_are_thrown_away_are_counted() {
 
 #[test]
 fn every_send_without_a_copy_is_accounted_for() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let values = measured(&server, &["-t", "TCP_STREAM", "--zerocopy"], &[]);
     agree(&values, "LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD");
     // Over loopback the kernel copies; elsewhere it need not.
@@ -135,7 +124,7 @@ fn every_send_without_a_copy_is_accounted_for() {
 
 #[test]
 fn many_datagrams_in_a_call_are_counted_one_by_one() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let send = ["-t", "UDP_STREAM"];
     let paths: [&[&str]; 5] = [
         &["--batch", "16"],
@@ -162,7 +151,7 @@ fn many_datagrams_in_a_call_are_counted_one_by_one() {
 
 #[test]
 fn netserver_sends_many_datagrams_in_a_call_too() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let options = ["-t", "OMNI", "--segment-offload", "on", "--batch", "4"];
     let test = ["-T", "udp", "-d", "recv", "-m", ",1000", "-M", ",1000"];
     let values = measured(&server, &options, &test);
@@ -176,7 +165,7 @@ fn netserver_sends_many_datagrams_in_a_call_too() {
 
 #[test]
 fn a_byte_count_is_met_in_whole_datagrams_and_not_in_whole_calls() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let words = [
         "-t",
         "UDP_STREAM",
@@ -234,7 +223,7 @@ fn a_stock_netserver_works_with_what_it_has_and_is_asked_for_nothing_else() {
 
 #[test]
 fn what_a_test_has_no_place_for_is_refused_with_the_reason() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (words, line) in [
         (
             ["-t", "TCP_RR", "--zerocopy"].as_slice(),
@@ -272,7 +261,7 @@ fn what_a_test_has_no_place_for_is_refused_with_the_reason() {
 
 #[test]
 fn an_interface_that_is_not_there_is_refused_by_the_end_that_lacks_it() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let here = run(&server, &["--bind-device", "no-such-device,"]).expect_exit(3);
     assert!(
         here.stderr.contains("this host cannot do --bind-device"),
@@ -291,7 +280,7 @@ fn an_interface_that_is_not_there_is_refused_by_the_end_that_lacks_it() {
 
 #[test]
 fn options_of_the_socket_reach_both_ends() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let options = [
         "-t",
         "TCP_STREAM",
@@ -310,7 +299,7 @@ fn options_of_the_socket_reach_both_ends() {
 
 #[test]
 fn json_tells_how_each_end_moved_its_bytes() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let words = [
         "-t",
         "TCP_STREAM",

@@ -1,7 +1,7 @@
 //! Bytes moved by io_uring, by splice, and with flow labels: both ends count the same, and
 //! what cannot be is refused.
 
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Values};
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Values, ours};
 
 const SELECTED: &str = "THROUGHPUT,TRANSACTION_RATE,\
                         LOCAL_BYTES_SENT,LOCAL_BYTES_RECVD,LOCAL_SEND_CALLS,LOCAL_RECV_CALLS,\
@@ -10,16 +10,9 @@ const SELECTED: &str = "THROUGHPUT,TRANSACTION_RATE,\
                         LOCAL_MESSAGES_PER_CALL,REMOTE_MESSAGES_PER_CALL,\
                         LOCAL_ZEROCOPY_SHARE,REMOTE_ZEROCOPY_SHARE";
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 fn run(server: &Netserver, host: &str, words: &[&str]) -> Finished {
     let port = server.port().to_string();
-    Invocation::new(&ours().netperf)
+    Invocation::new(&ours!().netperf)
         .args(["-H", host, "-p", &port])
         .args(words)
         .run()
@@ -46,7 +39,7 @@ fn agree(values: &Values, here: &str, there: &str) {
 
 #[test]
 fn a_ring_moves_a_stream_either_way_and_both_ends_count_the_same() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (method, local, remote) in [
         ("uring", "uring", "uring"),
         ("uring,", "uring", "blocking"),
@@ -79,7 +72,7 @@ fn a_ring_moves_a_stream_either_way_and_both_ends_count_the_same() {
 
 #[test]
 fn a_transaction_takes_a_ring_one_system_call() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (test, options) in [
         ("TCP_RR", [].as_slice()),
         ("TCP_RR", &["-r", "100,2000"]),
@@ -96,7 +89,7 @@ fn a_transaction_takes_a_ring_one_system_call() {
 
 #[test]
 fn a_ring_ends_a_run_that_counts_and_a_burst_as_it_should() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let words = [
         "-t", "TCP_RR", "-l", "-1000", "--io", "uring", "--", "-b", "8", "-k", SELECTED,
     ];
@@ -108,7 +101,7 @@ fn a_ring_ends_a_run_that_counts_and_a_burst_as_it_should() {
 
 #[test]
 fn a_ring_has_many_messages_under_way_at_the_same_time() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let ring = ["--io", "uring", "--batch", "16"];
     for test in ["TCP_STREAM", "TCP_MAERTS"] {
         let values = measured(
@@ -144,7 +137,7 @@ fn a_ring_has_many_messages_under_way_at_the_same_time() {
 
 #[test]
 fn a_ring_sends_without_a_copy_and_tells_the_share_where_the_kernel_does() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let options = ["-t", "TCP_STREAM", "--zerocopy", "--io", "uring,"];
     let values = measured(&server, HERE, &options, &["-m", "64K"]);
     agree(&values, "LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD");
@@ -155,7 +148,7 @@ fn a_ring_sends_without_a_copy_and_tells_the_share_where_the_kernel_does() {
 
 #[test]
 fn spliced_bytes_are_counted() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for method in ["blocking", "poll", "epoll"] {
         let options = ["--splice", "--io", method];
         let values = measured(
@@ -172,7 +165,7 @@ fn spliced_bytes_are_counted() {
 
 #[test]
 fn packets_have_a_flow_label_over_ipv6_and_no_other() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for test in ["TCP_RR", "TCP_STREAM", "TCP_CRR", "UDP_RR", "UDP_STREAM"] {
         let values = measured(
             &server,
@@ -210,7 +203,7 @@ fn packets_have_a_flow_label_over_ipv6_and_no_other() {
 
 #[test]
 fn what_does_not_go_together_is_refused_with_the_reason() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (words, line) in [
         (
             ["-t", "TCP_CRR", "--io", "uring"].as_slice(),
@@ -272,7 +265,7 @@ fn a_stock_netserver_is_asked_for_none_of_it() {
 
 #[test]
 fn trials_pick_a_method_for_each_end_and_the_output_says_which() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let methods = ["blocking", "poll", "epoll", "uring"];
     for test in ["TCP_RR", "TCP_MAERTS", "UDP_STREAM"] {
         let values = measured(&server, HERE, &["-t", test, "--io", "auto"], &[]);
@@ -309,7 +302,7 @@ fn trials_pick_a_method_for_each_end_and_the_output_says_which() {
 
 #[test]
 fn netservers_kernel_paces_what_it_sends() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     // Unpaced it is thousands of megabytes in the second that netserver sends for.
     let options = ["-t", "TCP_MAERTS", "--remote-pacing-rate", "20000000"];
     let values = measured(&server, HERE, &options, &[]);
@@ -329,7 +322,7 @@ fn netservers_kernel_paces_what_it_sends() {
 
 #[test]
 fn without_a_choice_nothing_is_tried() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let words = [
         "--time", "200ms", "-t", "TCP_CRR", "--io", "auto", "-v", "2",
     ];

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use netperf_testkit::schema::Schema;
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, eventually};
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, eventually, ours};
 use serde_json::Value;
 
 const SCHEMA: &str = include_str!("../../../docs/schema/netperf-1.schema.json");
@@ -27,18 +27,11 @@ const TESTS: &[&str] = &[
     "-t UUID",
 ];
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 /// A run against a server of ours.
 fn client(server: &Netserver, options: &str) -> Invocation {
-    let port = server.port().to_string();
-    Invocation::new(&ours().netperf)
-        .args(["-H", "127.0.0.1", "-p", &port, "-l", "1"])
+    ours!()
+        .client_of(server)
+        .args(["-l", "1"])
         .args(options.split(' '))
 }
 
@@ -83,7 +76,7 @@ fn has_result(options: &str) -> bool {
 
 #[test]
 fn every_test_of_the_catalogue_prints_a_valid_document() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for test in TESTS {
         let finished = client(&server, &format!("--json -j -c -C -D 0.3 {test}"))
             .run()
@@ -103,7 +96,7 @@ fn every_test_of_the_catalogue_prints_a_valid_document() {
 
 #[test]
 fn every_test_of_the_catalogue_streams_valid_events_with_the_result_last() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for test in TESTS {
         let finished = client(&server, &format!("--json-stream -D 0.4 {test}"))
             .run()
@@ -123,7 +116,7 @@ fn every_test_of_the_catalogue_streams_valid_events_with_the_result_last() {
 
 #[test]
 fn intervals_and_iterations_add_up_to_the_result() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let options = "--json -t TCP_RR -D 0.25 -i 3,3 -j -- -r 32,1024";
     let document = document(&client(&server, options).run().expect_clean());
     let iterations = document["iterations"].as_array().expect("a list");
@@ -151,7 +144,7 @@ fn intervals_and_iterations_add_up_to_the_result() {
 
 #[test]
 fn every_interval_of_one_tcp_connection_says_what_tcp_knew() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (test, has_one) in [
         ("TCP_STREAM -- -G 1000", true),
         ("TCP_MAERTS -- -V", true),
@@ -188,8 +181,9 @@ fn every_interval_of_one_tcp_connection_says_what_tcp_knew() {
 fn a_run_that_fails_prints_a_document_with_the_reason() {
     let port = netperf_testkit::server::free_port().to_string();
     let run = |format: &str| {
-        Invocation::new(&ours().netperf)
-            .args(["-H", "127.0.0.1", "-p", &port, format])
+        Invocation::new(&ours!().netperf)
+            .args(["-H", "127.0.0.1", "-p", &port])
+            .args([format])
             .run()
             .expect_exit(255)
     };
@@ -207,7 +201,7 @@ fn a_run_that_fails_prints_a_document_with_the_reason() {
 
 #[test]
 fn a_stream_whose_server_dies_ends_with_an_error() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let mut running = client(&server, "--json-stream -D 0.2 -l 30 -t TCP_RR").spawn();
     assert!(running.prints("\"interim\"", Duration::from_secs(10)));
     kill_sessions(&server);
@@ -226,7 +220,7 @@ fn a_stream_whose_server_dies_ends_with_an_error() {
 
 #[test]
 fn a_document_keeps_what_was_measured_before_the_server_died() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     // Debug text says when the second iteration begins; the document comes last.
     let options = "-d --json -D 0.2 -i 3,3 -j -t TCP_RR";
     let mut running = client(&server, options).spawn();
@@ -275,7 +269,7 @@ fn kill_sessions(server: &Netserver) {
 
 #[test]
 fn standard_output_holds_nothing_else() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     // Debug text, a family that is none, a test that cannot be confident.
     let options = "-d --json -L 0.0.0.0,nonsense -i 3,3 -I 99,0.01 -t UDP_RR";
     let finished = client(&server, options).run().expect_exit(0);

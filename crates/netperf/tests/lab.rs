@@ -5,23 +5,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use netperf_testkit::lab::Routed;
-use netperf_testkit::{
-    Finished, Invocation, Lab, Netserver, Place, Programs, TwoHosts, Values, note,
-};
+use netperf_testkit::{Finished, Invocation, Lab, Netserver, Place, TwoHosts, Values, note, ours};
 
 /// The labs are slow.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 /// Runs netperf in `place` against a server, with options as one line.
 fn measure(place: &Place, server: &Netserver, address: &str, options: &str) -> Finished {
-    let finished = Invocation::new(&ours().netperf)
+    let finished = Invocation::new(&ours!().netperf)
         .args(["-H", address, "-p", &server.port().to_string()])
         .args(options.split_whitespace())
         .within(place)
@@ -63,7 +54,7 @@ mod emulated {
         fn new() -> Option<Self> {
             Lab::Vm.is_here().then(|| {
                 let hosts = TwoHosts::new();
-                let server = Netserver::start(&ours(), &hosts.server());
+                let server = Netserver::start(&ours!(), &hosts.server());
                 Self { hosts, server }
             })
         }
@@ -271,7 +262,7 @@ mod routed {
         fn new() -> Option<Self> {
             Lab::Netns.is_here().then(|| {
                 let hosts = Routed::here();
-                let server = Netserver::start(&ours(), &hosts.server());
+                let server = Netserver::start(&ours!(), &hosts.server());
                 Self { hosts, server }
             })
         }
@@ -399,7 +390,7 @@ mod machines {
         let options = ["-D", "-L", "vsock:any"];
         Lab::Vm
             .is_here()
-            .then(|| Netserver::start_with(&ours(), &Place::Here, &options, &[]))
+            .then(|| Netserver::start_with(&ours!(), &Place::Here, &options, &[]))
     }
 
     #[test]
@@ -426,7 +417,7 @@ mod machines {
     #[test]
     fn a_transport_that_does_not_lead_there_is_refused() {
         let Some(server) = server() else { return };
-        let finished = Invocation::new(&ours().netperf)
+        let finished = Invocation::new(&ours!().netperf)
             .args(["-H", "vsock:1", "-p", &server.port().to_string()])
             .args(["-t", "TCP_STREAM", "-l", "1"])
             .patience(PATIENCE)

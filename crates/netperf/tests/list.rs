@@ -1,20 +1,13 @@
 //! `--list` of real programs: what it says of this host is what a run finds.
 
 use netperf_testkit::schema::Schema;
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs};
+use netperf_testkit::{Finished, Invocation, ours};
 use serde_json::Value;
 
 const SCHEMA: &str = include_str!("../../../docs/schema/netperf-1.schema.json");
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 fn listed(words: &[&str]) -> Finished {
-    Invocation::new(&ours().netperf)
+    Invocation::new(&ours!().netperf)
         .args(words)
         .run()
         .expect_clean()
@@ -48,7 +41,7 @@ fn this_host_can_run_what_every_linux_has() {
 
 #[test]
 fn a_netserver_that_is_named_is_asked() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let port = server.port().to_string();
     let table = listed(&["-H", "127.0.0.1", "-p", &port, "--list"]).stdout;
     assert_eq!(row(&table, "test")[3], "127.0.0.1");
@@ -66,7 +59,7 @@ fn a_netserver_that_is_named_is_asked() {
 
 #[test]
 fn as_json_it_follows_the_schema() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let port = server.port().to_string();
     for words in [
         vec!["--list", "--json"],
@@ -82,7 +75,7 @@ fn as_json_it_follows_the_schema() {
 
 #[test]
 fn a_netserver_that_is_not_there_is_an_error() {
-    let finished = Invocation::new(&ours().netperf)
+    let finished = Invocation::new(&ours!().netperf)
         .args(["--list", "-H", "127.0.0.1", "-p", "1"])
         .run()
         .expect_exit(255);

@@ -1,29 +1,22 @@
 //! `--live` and `--progress` in a real terminal. What is on the screen is compared by its
 //! labels and units, never by its numbers.
 
-use netperf_testkit::{Netserver, Place, Programs, Terminal, process, procfs};
+use netperf_testkit::{Netserver, Terminal, ours, process, procfs};
 
 const SMALL: (u16, u16) = (80, 24);
 const LARGE: (u16, u16) = (200, 50);
 const UTF8: (&str, &str) = ("LC_ALL", "C.UTF-8");
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 /// A command line of netperf against a server.
 fn netperf(server: &Netserver, words: &str) -> String {
-    let program = ours().netperf.display().to_string();
+    let program = ours!().netperf.display().to_string();
     let port = server.port();
     format!("'{program}' -H 127.0.0.1 -p {port} {words}")
 }
 
 fn server() -> Netserver {
-    Netserver::start(&ours(), &Place::Here)
+    ours!().serve()
 }
 
 /// The picture once something was measured.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Scratch};
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Scratch, ours};
 
 /// The mark of a block whose commands are run, alone behind the fence.
 const RUN: &str = "```console run";
@@ -99,10 +99,7 @@ fn run(command: &str, programs: &Programs, port: u16, folder: &Path) -> Finished
 
 #[test]
 fn every_command_of_the_manual_that_is_marked_so_runs() {
-    let programs = Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    );
+    let programs = ours!();
     let server = Netserver::start(&programs, &Place::Here);
     let scratch = Scratch::new();
     let mut ran = 0;

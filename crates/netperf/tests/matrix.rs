@@ -11,8 +11,7 @@ use netperf_model::catalog::tests::{Suite, TESTS, TestRow};
 use netperf_model::catalog::transports::{Domain, TRANSPORTS, TransportRow};
 use netperf_model::{Flow, Meeting, TransportId};
 use netperf_testkit::{
-    Finished, Invocation, Lab, Netserver, Place, Programs, TwoHosts, Values, environment, note,
-    require,
+    Finished, Invocation, Lab, Netserver, Place, TwoHosts, Values, environment, note, ours, require,
 };
 
 /// The virtual machine is slow.
@@ -68,13 +67,6 @@ struct Bench {
     _hosts: Option<TwoHosts>,
 }
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 impl Bench {
     fn new() -> Option<Self> {
         if environment("NETPERF_LAB").as_deref() == Some("vm") && Lab::Vm.is_here() {
@@ -86,7 +78,7 @@ impl Bench {
         let hosts = TwoHosts::new();
         Some(Self {
             client: hosts.client(),
-            server: Netserver::start(&ours(), &hosts.server()),
+            server: Netserver::start(&ours!(), &hosts.server()),
             address: TwoHosts::SERVER_V4,
             link: format!("{0},{0}", TwoHosts::CABLE),
             atm: ["0".to_owned(), "1".to_owned()],
@@ -100,7 +92,7 @@ impl Bench {
         let atm: Vec<String> = told("LAB_ATM").split(',').map(str::to_owned).collect();
         Self {
             client: Place::Here,
-            server: Netserver::start(&ours(), &Place::Here),
+            server: ours!().serve(),
             address: "127.0.0.1",
             link: told("LAB_LLC"),
             atm: atm.try_into().expect("two interfaces"),
@@ -110,7 +102,7 @@ impl Bench {
     }
 
     fn run(&self, length: &str, options: &str, own: &str) -> Finished {
-        Invocation::new(&ours().netperf)
+        Invocation::new(&ours!().netperf)
             .args(["-H", self.address, "-p", &self.server.port().to_string()])
             .args(["--time", length])
             .args(options.split_whitespace())

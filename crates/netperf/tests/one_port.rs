@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use netperf_model::Token;
 use netperf_testkit::{
-    BehindNat, Finished, Invocation, Netserver, Place, Programs, Scratch, eventually,
+    BehindNat, Finished, Invocation, Netserver, Place, Programs, Scratch, eventually, ours,
 };
 use netperf_transport::one_port::{Kind, PREAMBLE, Preamble};
 use netperf_wire::messages::{Extension, ItemKind, OmniRequest};
@@ -18,20 +18,13 @@ use netperf_wire::{
     WireSocketType,
 };
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 fn server(options: &[&str]) -> Netserver {
     let all = [&["-D", "--log", "text"], options].concat();
-    Netserver::start_with(&ours(), &Place::Here, &all, &[])
+    Netserver::start_with(&ours!(), &Place::Here, &all, &[])
 }
 
 fn client(server: &Netserver, host: &str, words: &str) -> Invocation {
-    Invocation::new(&ours().netperf)
+    Invocation::new(&ours!().netperf)
         .args(["-H", host, "-p", &server.port().to_string()])
         .args(["--one-port", "--time", "300ms", "-P", "0"])
         .args(words.split_whitespace())
@@ -165,7 +158,7 @@ fn what_cannot_pass_by_one_port_is_refused() {
 fn a_netserver_whose_port_of_udp_is_taken_goes_without() {
     let taken = UdpSocket::bind("0.0.0.0:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let mut server = Invocation::new(&ours().netserver)
+    let mut server = Invocation::new(&ours!().netserver)
         .args(["-D", "-4", "--log", "text", "-p", &port])
         .spawn();
     if !server.prints("Starting netserver", Duration::from_secs(10)) {
@@ -173,8 +166,9 @@ fn a_netserver_whose_port_of_udp_is_taken_goes_without() {
         return;
     }
     let netperf = |test: &str| {
-        Invocation::new(&ours().netperf)
-            .args(["-H", "127.0.0.1", "-p", &port, "--one-port", "-t", test])
+        Invocation::new(&ours!().netperf)
+            .args(["-H", "127.0.0.1", "-p", &port])
+            .args(["--one-port", "-t", test])
             .args(["--time", "300ms", "-P", "0"])
             .run()
     };
@@ -389,7 +383,7 @@ fn through_a_router_that_translates_and_lets_one_port_through_every_kind_of_test
     let Some(network) = BehindNat::new() else {
         return;
     };
-    let server = Netserver::start_with(&ours(), &network.server(), &["-D"], &[]);
+    let server = Netserver::start_with(&ours!(), &network.server(), &["-D"], &[]);
     network.only(server.port());
     let run = |host: &str, words: &str| {
         let run = client(&server, host, words).within(&network.client());
@@ -408,7 +402,7 @@ fn through_a_router_that_translates_and_lets_one_port_through_every_kind_of_test
     }
     assert_eq!(network.dropped(), 0, "something went elsewhere");
     // The router does what it is there for.
-    let elsewhere = Invocation::new(&ours().netperf)
+    let elsewhere = Invocation::new(&ours!().netperf)
         .args(["-H", BehindNat::SERVER[0], "-p", &server.port().to_string()])
         .args(["-t", "UDP_RR", "--time", "300ms", "-P", "0"])
         .within(&network.client())

@@ -1,7 +1,7 @@
 //! What `--timestamps` tells of transactions between two ends with one clock, and where it
 //! cannot.
 
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Values};
+use netperf_testkit::{Finished, Netserver, Place, Programs, Values, ours};
 use serde_json::Value;
 
 /// Exit status for what an end cannot do.
@@ -18,17 +18,10 @@ const PARTS: [&str; 7] = [
     "local_recv",
 ];
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 fn run(server: &Netserver, words: &str) -> Finished {
-    let port = server.port().to_string();
-    Invocation::new(&ours().netperf)
-        .args(["-H", "127.0.0.1", "-p", &port, "--time", "300ms"])
+    ours!()
+        .client_of(server)
+        .args(["--time", "300ms"])
         .args(words.split_whitespace())
         .run()
 }
@@ -40,7 +33,7 @@ fn number(value: &Value, name: &str) -> f64 {
 
 #[test]
 fn between_ends_with_one_clock_the_true_offset_is_within_the_error() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for words in [
         "-t TCP_RR",
         "-t UDP_RR",
@@ -72,7 +65,7 @@ fn between_ends_with_one_clock_the_true_offset_is_within_the_error() {
 
 #[test]
 fn the_table_and_the_selectors_tell_the_same() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let finished = run(&server, "-t TCP_RR --timestamps software -v 2").expect_clean();
     for line in [
         "wire to netserver",
@@ -97,7 +90,7 @@ fn the_table_and_the_selectors_tell_the_same() {
 
 #[test]
 fn what_cannot_be_stamped_is_refused_by_name() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (words, reason) in [
         ("-t TCP_STREAM", "request/response"),
         ("-t TCP_CRR", "request/response"),

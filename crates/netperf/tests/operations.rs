@@ -10,16 +10,9 @@ use std::time::Duration;
 use netperf_testkit::process::signal;
 use netperf_testkit::server::free_port;
 use netperf_testkit::{
-    Finished, Invocation, Netserver, Place, Programs, Running, Scratch, eventually, procfs,
+    Finished, Invocation, Netserver, Place, Running, Scratch, eventually, ours, procfs,
 };
 use serde_json::Value;
-
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
 
 const fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
@@ -27,12 +20,12 @@ const fn seconds(count: u64) -> Duration {
 
 fn server(options: &[&str]) -> Netserver {
     let options: Vec<&str> = ["-D"].into_iter().chain(options.iter().copied()).collect();
-    Netserver::start_with(&ours(), &Place::Here, &options, &[])
+    Netserver::start_with(&ours!(), &Place::Here, &options, &[])
 }
 
 fn client(server: &Netserver, words: &[&str]) -> Running {
-    Invocation::new(&ours().netperf)
-        .args(["-H", "127.0.0.1", "-p", &server.port().to_string()])
+    ours!()
+        .client_of(server)
         .args(["-P", "0", "-v", "0"])
         .args(words)
         .spawn()
@@ -142,7 +135,7 @@ fn a_log_file_that_was_moved_away_is_opened_anew_on_sighup() {
 
 #[test]
 fn a_log_that_cannot_be_written_is_said_before_anything_begins() {
-    let finished = Invocation::new(&ours().netserver)
+    let finished = Invocation::new(&ours!().netserver)
         .args(["-D", "--log-file", "/nonexistent/log"])
         .run()
         .expect_exit(1);
@@ -225,7 +218,7 @@ fn asked(port: u16, request: &str) -> String {
 
 fn healthy(port: u16) -> Finished {
     let words = ["--health".to_owned(), format!("127.0.0.1:{port}")];
-    Invocation::new(&ours().netserver).args(words).run()
+    Invocation::new(&ours!().netserver).args(words).run()
 }
 
 #[test]
@@ -283,7 +276,7 @@ fn a_netserver_that_is_not_there_is_not_well() {
         finished.account()
     );
     for option in ["--health", "--metrics"] {
-        let wrong = Invocation::new(&ours().netserver).args(["-D", option, "nowhere"]);
+        let wrong = Invocation::new(&ours!().netserver).args(["-D", option, "nowhere"]);
         wrong.run().expect_exit(2);
     }
 }
@@ -304,12 +297,12 @@ fn a_socket_that_a_supervisor_opened_is_served_and_it_hears_of_it() {
     let script = "exec 3<&0 </dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" \"$@\"";
     let mut running = Invocation::new(Path::new("/bin/sh"))
         .args(["-c", script])
-        .arg(&ours().netserver)
+        .arg(&ours!().netserver)
         .env("NOTIFY_SOCKET", &path)
         .stdin(std::os::fd::OwnedFd::from(listener))
         .spawn();
     assert!(heard().starts_with("READY=1\n"));
-    Invocation::new(&ours().netperf)
+    Invocation::new(&ours!().netperf)
         .args(["-H", "127.0.0.1", "-p", &port.to_string()])
         .args(["-t", "TCP_RR", "-l", "-50", "-P", "0", "-v", "0"])
         .run()

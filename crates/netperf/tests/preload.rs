@@ -6,18 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Scratch, require};
-
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Scratch, ours, require};
 
 /// The client, told to report its counts.
 fn client(server: &Netserver, test: &str, length: &str, env: &[(String, OsString)]) -> Finished {
-    Invocation::new(&ours().netperf)
+    Invocation::new(&ours!().netperf)
         .args(["-4", "-H", "127.0.0.1", "-p", &server.port().to_string()])
         .args(["-t", test, "-l", length, "--", "-k"])
         .arg("ELAPSED_TIME,LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD,LOCAL_SEND_CALLS,LOCAL_RECV_CALLS")
@@ -71,10 +64,10 @@ fn sdp_tests_run_over_tcp_where_a_library_for_sdp_is_preloaded() {
         return;
     }
     let env = vec![("LD_PRELOAD".into(), library.into())];
-    let server = Netserver::start_with(&ours(), &Place::Here, &["-D"], &env);
+    let server = Netserver::start_with(&ours!(), &Place::Here, &["-D"], &env);
     for test in ["SDP_STREAM", "SDP_MAERTS", "SDP_RR", "SDP_CRR", "SDP_CC"] {
-        let finished = Invocation::new(&ours().netperf)
-            .args(["-H", "127.0.0.1", "-p", &server.port().to_string()])
+        let finished = ours!()
+            .client_of(&server)
             .args(["-t", test, "-l", "1", "-P", "0", "-v", "0"])
             .envs(&env)
             .run()
@@ -92,7 +85,7 @@ fn tests_run_their_full_length_over_a_preloaded_socket_library() {
     let folder = Scratch::new();
     let env = wrapped(&library, folder.path());
     let options = ["-D", "-f", "-4", "-L", "127.0.0.1"];
-    let server = Netserver::start_with(&ours(), &Place::Here, &options, &env);
+    let server = Netserver::start_with(&ours!(), &Place::Here, &options, &env);
     for test in ["TCP_STREAM", "TCP_RR", "UDP_RR"] {
         let finished = client(&server, test, "2", &env).expect_clean();
         let values = finished.values();
@@ -179,7 +172,7 @@ fn every_socket_call_of_both_programs_can_be_intercepted() {
     let library = counter(folder.path());
     let at = |name: &str| folder.path().join(name);
     let server_env = counting(&library, &at("server"));
-    let server = Netserver::start_with(&ours(), &Place::Here, &["-D"], &server_env);
+    let server = Netserver::start_with(&ours!(), &Place::Here, &["-D"], &server_env);
     for (test, transactions) in [("TCP_RR", 500), ("UDP_RR", 500), ("TCP_CRR", 50)] {
         let finished = client(
             &server,
@@ -210,7 +203,7 @@ fn every_socket_call_of_both_programs_can_be_intercepted() {
 
 #[test]
 fn both_programs_take_their_socket_calls_from_the_c_library() {
-    let programs = ours();
+    let programs = ours!();
     for program in [&programs.netperf, &programs.netserver] {
         let listed = Command::new("nm")
             .args(["-D", "--undefined-only"])

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs};
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, ours};
 use serde_json::Value;
 
 /// How often the server stalls, and for how long.
@@ -16,19 +16,8 @@ const STALL: Duration = Duration::from_millis(100);
 /// When it does so first: no stall reaches beyond the end of a run of whole seconds.
 const FIRST: Duration = Duration::from_millis(450);
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 fn run(server: &Netserver, words: &[&str]) -> Finished {
-    let port = server.port().to_string();
-    Invocation::new(&ours().netperf)
-        .args(["-H", "127.0.0.1", "-p", &port])
-        .args(words)
-        .run()
+    ours!().client_of(server).args(words).run()
 }
 
 fn document(finished: &Finished) -> Value {
@@ -119,7 +108,7 @@ fn serve(mut data: TcpStream) -> Served {
 /// A run against a server of our own, which ends its side of the connection after ours.
 fn against(port: u16, options: &[&str]) -> Value {
     let port = format!(",{port}");
-    let finished = Invocation::new(&ours().netperf)
+    let finished = Invocation::new(&ours!().netperf)
         .args(["-N", "-H", "127.0.0.1", "-t", "TCP_RR", "-j", "--json"])
         .args(options)
         .args(["--", "-P", &port])
@@ -191,7 +180,7 @@ fn a_server_that_stalls_is_seen_as_theory_says_at_a_rate_and_not_by_who_waits_fo
 fn a_generator_that_was_late_says_so() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = format!(",{}", listener.local_addr().expect("an address").port());
-    let netperf = Invocation::new(&ours().netperf)
+    let netperf = Invocation::new(&ours!().netperf)
         .args(["-N", "-H", "127.0.0.1", "-t", "TCP_RR", "-l", "1", "--json"])
         .args(["--rate", "1k", "--", "-P", &port])
         .spawn();
@@ -223,7 +212,7 @@ fn a_generator_that_was_late_says_so() {
 
 #[test]
 fn a_rate_that_cannot_be_reached_is_told_from_one_that_was() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let words = ["-t", "TCP_RR", "--json", "--rate", "1G", "--time", "200ms"];
     let document = document(&run(&server, &words));
     assert!(warnings(&document).contains(&"rate_missed"), "{document}");
@@ -237,7 +226,7 @@ fn a_rate_that_cannot_be_reached_is_told_from_one_that_was() {
 
 #[test]
 fn no_request_is_lost_from_the_account_whatever_carries_it() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (test, options, test_options) in [
         ("TCP_RR", [].as_slice(), [].as_slice()),
         ("TCP_RR", &["--io", "poll"], &["-r", "100000,30000"]),
@@ -295,7 +284,7 @@ fn no_request_is_lost_from_the_account_whatever_carries_it() {
 
 #[test]
 fn data_that_goes_one_way_is_spaced_by_the_end_that_sends() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (test, asked, per_second, unit, by, test_options) in [
         ("TCP_STREAM", "8M", 8e6, "bits", "local", [].as_slice()),
         ("TCP_SENDFILE", "8M", 8e6, "bits", "local", &[]),
@@ -349,7 +338,7 @@ fn data_that_goes_one_way_is_spaced_by_the_end_that_sends() {
 
 #[test]
 fn what_cannot_keep_to_a_rate_is_refused() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (words, why) in [
         (
             ["-t", "TCP_CRR"].as_slice(),

@@ -1,19 +1,11 @@
 //! Keeping to a rate with many flows, and in tests that open a connection each time.
 
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs};
+use netperf_testkit::{Finished, Netserver, Place, Programs, ours};
 use serde_json::Value;
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 fn run(server: &Netserver, words: &str) -> Finished {
-    let port = server.port().to_string();
-    Invocation::new(&ours().netperf)
-        .args(["-H", "127.0.0.1", "-p", &port])
+    ours!()
+        .client_of(server)
         .args(words.split_whitespace())
         .run()
 }
@@ -33,7 +25,7 @@ fn count(value: &Value) -> u64 {
 
 #[test]
 fn flows_share_a_rate_of_requests_and_each_has_its_part() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for words in [
         "-t TCP_RR",
         "-t UDP_RR --arrival poisson",
@@ -59,7 +51,7 @@ fn flows_share_a_rate_of_requests_and_each_has_its_part() {
 
 #[test]
 fn connections_are_opened_at_a_rate_by_whichever_flow_is_free() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for test in ["TCP_CRR", "TCP_CC"] {
         let found = document(&server, &format!("-t {test} --rate 1k --count 100"));
         let rate = &found["rate"];
@@ -80,7 +72,7 @@ fn connections_are_opened_at_a_rate_by_whichever_flow_is_free() {
 
 #[test]
 fn flows_that_send_one_way_share_a_rate_at_whichever_end_sends() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (test, unit) in [
         ("TCP_STREAM", "8M"),
         ("TCP_MAERTS", "8M"),

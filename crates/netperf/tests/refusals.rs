@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use netperf_testkit::require::require;
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs};
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, ours};
 
 /// Exit status when this host, netserver's, or a test cannot do what is asked.
 const UNSUPPORTED: i32 = 3;
@@ -151,13 +151,6 @@ const ELSEWHERE: &[(&str, &str)] = &[(
     "access.rs: a_netserver_that_cannot_prove_that_it_has_the_key_is_refused",
 )];
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 #[test]
 fn every_option_of_our_own_has_a_row_that_says_who_lacks_it() {
     let known = netperf_cli::docs::extensions();
@@ -183,7 +176,7 @@ fn without_rights(words: &[String]) -> Finished {
             "--bounding-set=-net_admin,-net_raw",
             "--",
         ])
-        .arg(ours().netperf)
+        .arg(ours!().netperf)
         .args(words)
         .run()
 }
@@ -198,7 +191,7 @@ fn is_refused((option, lacks, words, says): Row, port: u16) -> Result<(), String
         .collect();
     let finished = match lacks {
         Rights => without_rights(&all),
-        Test | Peer | Kernel => Invocation::new(&ours().netperf).args(&all).run(),
+        Test | Peer | Kernel => Invocation::new(&ours!().netperf).args(&all).run(),
     };
     let name = format!("--{option}");
     let right = finished.status.code() == Some(UNSUPPORTED)
@@ -224,7 +217,7 @@ fn all_refused(who: &[Lacks], port: u16) {
 
 #[test]
 fn what_a_test_a_kernel_or_a_process_cannot_do_is_refused_by_name() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     all_refused(&[Test, Kernel], server.port());
     let tool = Path::new("/usr/bin/setpriv").exists();
     if require(tool, "setpriv", "install util-linux") {

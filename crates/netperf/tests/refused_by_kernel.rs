@@ -3,22 +3,15 @@
 
 use netperf_os::seccomp;
 use netperf_testkit::require::require;
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs};
+use netperf_testkit::{Finished, Netserver, Place, Programs, ours};
 
 /// Exit status for what an end cannot do.
 const UNSUPPORTED: i32 = 3;
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 fn run(server: &Netserver, words: &str) -> Finished {
-    let port = server.port().to_string();
-    Invocation::new(&ours().netperf)
-        .args(["-H", "127.0.0.1", "-p", &port, "-P", "0"])
+    ours!()
+        .client_of(server)
+        .args(["-P", "0"])
         .args(words.split_whitespace())
         .run()
 }
@@ -53,11 +46,11 @@ fn io_uring_is_refused_at_the_end_whose_kernel_denies_it() {
     ) {
         return;
     }
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let words = "-t TCP_RR --time 300ms --io uring,blocking";
     is_refused(without_io_uring(|| run(&server, words)), "this host");
 
-    let denied = without_io_uring(|| Netserver::start(&ours(), &Place::Here));
+    let denied = without_io_uring(|| ours!().serve());
     let words = "-t TCP_RR --time 300ms --io blocking,uring";
     is_refused(run(&denied, words), "netserver on 127.0.0.1");
     // It goes on to serve what it can.

@@ -2,15 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use netperf_testkit::{Browser, Finished, Invocation, Netserver, Place, Programs, Scratch};
+use netperf_testkit::{Browser, Finished, Invocation, Scratch, ours};
 use serde_json::{Value, json};
-
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
 
 fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../web/tests/samples")
@@ -18,20 +11,20 @@ fn samples() -> PathBuf {
 
 /// `netperf report` in a folder.
 fn report(folder: &Scratch, words: &[&str]) -> Invocation {
-    let command = Invocation::new(&ours().netperf).arg("report").args(words);
+    let command = Invocation::new(&ours!().netperf).arg("report").args(words);
     command.folder(folder.path())
 }
 
 /// Results of two real runs in a folder: `rr.json` and `stream.jsonl`.
 fn two_runs(folder: &Scratch) {
-    let server = Netserver::start(&ours(), &Place::Here);
-    let port = server.port().to_string();
+    let server = ours!().serve();
     for (name, words) in [
         ("rr.json", "-t TCP_RR -c -C -j --json"),
         ("stream.jsonl", "-t TCP_STREAM -c -C -j --json-stream"),
     ] {
-        let finished = Invocation::new(&ours().netperf)
-            .args(["-H", "127.0.0.1", "-p", &port, "-l", "2", "-D", "0.1"])
+        let finished = ours!()
+            .client_of(&server)
+            .args(["-l", "2", "-D", "0.1"])
             .args(words.split(' '))
             .run()
             .expect_clean();
@@ -209,10 +202,10 @@ fn runs_that_went_on_until_they_were_known_have_a_card_that_says_how_well() {
 #[test]
 fn the_page_of_a_sweep_is_in_order_by_day_by_night_and_in_a_hand() {
     let folder = Scratch::new();
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let port = server.port().to_string();
     let swept = |name: &str, over: &[&str], option: &str, value: &str| {
-        Invocation::new(&ours().netperf)
+        Invocation::new(&ours!().netperf)
             .args(["sweep", "-o", name, "--repeat", "2"])
             .args(over)
             .args(["--", "-H", "127.0.0.1", "-p", &port, "--time", "50ms"])

@@ -10,16 +10,9 @@ use netperf_testkit::net::Families;
 use netperf_testkit::process::signal;
 use netperf_testkit::server::free_port;
 use netperf_testkit::{
-    Finished, Invocation, LoopbackOnly, Netserver, Place, Programs, Running, TwoHosts, eventually,
-    note, procfs, require,
+    Finished, Invocation, LoopbackOnly, Netserver, Place, Running, TwoHosts, eventually, note,
+    ours, procfs, require,
 };
-
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
 
 const fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
@@ -27,9 +20,7 @@ const fn seconds(count: u64) -> Duration {
 
 /// A client of a server in the same place.
 fn client(server: &Netserver, words: &[&str]) -> Invocation {
-    Invocation::new(&ours().netperf)
-        .args(["-H", "127.0.0.1", "-p", &server.port().to_string()])
-        .args(words)
+    ours!().client_of(server).args(words)
 }
 
 /// A short run that ends by itself: whether the server still serves.
@@ -70,7 +61,7 @@ mod crowds {
 
     #[test]
     fn a_hundred_clients_at_once_all_finish_with_their_own_output() {
-        let server = Netserver::start(&ours(), &Place::Here);
+        let server = ours!().serve();
         let tests = ["TCP_RR", "TCP_STREAM", "UDP_RR", "TCP_MAERTS", "UDP_STREAM"];
         let crowd: Vec<(String, Running)> = (0..100)
             .map(|number| {
@@ -133,7 +124,7 @@ mod kills {
 
     #[test]
     fn killing_clients_or_sessions_at_any_moment_leaves_the_server_as_it_was() {
-        let server = Netserver::start(&ours(), &Place::Here);
+        let server = ours!().serve();
         serves(&server);
         no_stray_session(&server, SESSION_END);
         let descriptors = procfs::descriptors(server.pid());
@@ -175,7 +166,7 @@ mod kills {
 
     #[test]
     fn a_killed_session_takes_no_other_session_with_it() {
-        let server = Netserver::start(&ours(), &Place::Here);
+        let server = ours!().serve();
         let survivor = client(&server, &["-t", "TCP_RR", "-l", "3"]).spawn();
         assert!(eventually(seconds(5), || server.sessions().len() == 1));
         let first = server.sessions();
@@ -204,7 +195,7 @@ mod kills {
             "UDP_RR",
             "TCP_CC",
         ] {
-            let server = Netserver::start(&ours(), &Place::Here);
+            let server = ours!().serve();
             let running = client(&server, &["-t", test, "-l", "3"])
                 .patience(seconds(20))
                 .spawn();
@@ -257,8 +248,8 @@ mod cables {
             "UDP_STREAM",
             "TCP_CRR",
         ] {
-            let server = Netserver::start(&ours(), &hosts.server());
-            let running = Invocation::new(&ours().netperf)
+            let server = Netserver::start(&ours!(), &hosts.server());
+            let running = Invocation::new(&ours!().netperf)
                 .args(["-H", TwoHosts::SERVER_V4, "-p", &server.port().to_string()])
                 .args(["-t", test, "-l", "2"])
                 .within(&hosts.client())
@@ -277,7 +268,7 @@ mod signals {
 
     #[test]
     fn an_interrupt_or_an_alarm_ends_the_test_now_with_the_result_so_far() {
-        let server = Netserver::start(&ours(), &Place::Here);
+        let server = ours!().serve();
         for test in ["TCP_STREAM", "TCP_RR", "UDP_STREAM", "UDP_RR", "TCP_MAERTS"] {
             for name in ["INT", "ALRM"] {
                 ends_early(&server, test, name);
@@ -314,7 +305,7 @@ mod signals {
 
     #[test]
     fn a_signal_right_behind_the_banner_ends_the_test_with_its_result() {
-        let server = Netserver::start(&ours(), &Place::Here);
+        let server = ours!().serve();
         for name in ["INT", "ALRM"] {
             let mut running = client(&server, &["-t", "TCP_RR", "-l", "30"]).spawn();
             assert!(running.prints("MIGRATED TCP REQUEST/RESPONSE TEST", seconds(5)));
@@ -331,7 +322,7 @@ mod signals {
 
     #[test]
     fn what_was_printed_before_a_termination_is_in_the_file() {
-        let server = Netserver::start(&ours(), &Place::Here);
+        let server = ours!().serve();
         let mut running = client(&server, &["-t", "TCP_RR", "-l", "30"]).spawn();
         assert!(running.prints("MIGRATED TCP REQUEST/RESPONSE TEST", seconds(5)));
         running.signal("TERM");
@@ -354,7 +345,7 @@ mod machines {
 
     fn measures(server: &Netserver, place: &Place, host: &[&str]) {
         for words in NETPERFS {
-            Invocation::new(&ours().netperf)
+            Invocation::new(&ours!().netperf)
                 .args(host)
                 .args(["-p", &server.port().to_string()])
                 .args(words)
@@ -370,7 +361,7 @@ mod machines {
             return;
         }
         let machine = LoopbackOnly::new();
-        let server = Netserver::start(&ours(), &machine.place());
+        let server = Netserver::start(&ours!(), &machine.place());
         for host in [
             &["-H", "127.0.0.1"][..],
             &["-H", "::1"],
@@ -388,9 +379,9 @@ mod machines {
             return;
         }
         let hosts = TwoHosts::with(Families::OnlyV6);
-        let server = Netserver::start(&ours(), &hosts.server());
+        let server = Netserver::start(&ours!(), &hosts.server());
         measures(&server, &hosts.client(), &["-H", TwoHosts::SERVER_V6]);
-        let local = Netserver::start(&ours(), &hosts.client());
+        let local = Netserver::start(&ours!(), &hosts.client());
         measures(&local, &hosts.client(), &["-H", "::1"]);
         measures(&local, &hosts.client(), &["-H", "localhost"]);
         measures(&local, &hosts.client(), &[]);
@@ -402,7 +393,7 @@ mod machines {
             return;
         }
         let hosts = TwoHosts::new();
-        let server = Netserver::start(&ours(), &hosts.server());
+        let server = Netserver::start(&ours!(), &hosts.server());
         let scoped = format!("{}%{}", TwoHosts::SERVER_LINK_LOCAL, TwoHosts::CABLE);
         measures(&server, &hosts.client(), &["-H", &scoped]);
     }
@@ -412,7 +403,7 @@ mod first_command {
     use super::*;
 
     fn netperf(machine: &LoopbackOnly, words: &[&str]) -> Finished {
-        Invocation::new(&ours().netperf)
+        Invocation::new(&ours!().netperf)
             .args(words)
             .within(&machine.place())
             .run()
@@ -451,7 +442,7 @@ mod first_command {
         }
         let machine = LoopbackOnly::new();
         for test in ["TCP_STREAM", "UDP_RR", "TCP_CRR"] {
-            let mut running = Invocation::new(&ours().netperf)
+            let mut running = Invocation::new(&ours!().netperf)
                 .args(["-t", test, "-l", "1"])
                 .within(&machine.place())
                 .spawn();
@@ -505,7 +496,7 @@ mod servers {
     }
 
     fn netserver(words: &[&str]) -> Finished {
-        Invocation::new(&ours().netserver).args(words).run()
+        Invocation::new(&ours!().netserver).args(words).run()
     }
 
     #[test]
@@ -528,7 +519,7 @@ mod servers {
 
     #[test]
     fn a_second_server_on_a_busy_port_fails_and_harms_nobody() {
-        let server = Netserver::start(&ours(), &Place::Here);
+        let server = ours!().serve();
         let port = server.port().to_string();
         for options in [&["-p", &port][..], &["-D", "-p", &port]] {
             let finished = netserver(options).expect_exit(1);
@@ -546,14 +537,15 @@ mod servers {
     #[test]
     fn a_connection_as_standard_input_is_served_as_inetd_would_have_it() {
         // Served so, and as root, the original deletes the machine's /dev/null.
-        assert!(!ours().is_stock(), "not with a stand-in");
+        assert!(!ours!().is_stock(), "not with a stand-in");
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port().to_string();
-        let client = Invocation::new(&ours().netperf)
-            .args(["-H", "127.0.0.1", "-p", &port, "-t", "TCP_RR", "-l", "1"])
+        let client = Invocation::new(&ours!().netperf)
+            .args(["-H", "127.0.0.1", "-p", &port])
+            .args(["-t", "TCP_RR", "-l", "1"])
             .spawn();
         let (connection, _) = listener.accept().unwrap();
-        let served = Invocation::new(&ours().netserver)
+        let served = Invocation::new(&ours!().netserver)
             .stdin(Stdio::from(OwnedFd::from(connection)))
             .spawn();
         client.finish().expect_clean();
@@ -563,7 +555,7 @@ mod servers {
 
     #[test]
     fn a_server_that_never_forks_serves_one_client_after_another() {
-        let server = Netserver::start_with(&ours(), &Place::Here, &["-D", "-f"], &[]);
+        let server = Netserver::start_with(&ours!(), &Place::Here, &["-D", "-f"], &[]);
         for test in ["TCP_STREAM", "UDP_RR", "TCP_RR"] {
             let running = client(&server, &["-t", test, "-l", "1"]).spawn();
             std::thread::sleep(Duration::from_millis(300));
@@ -575,7 +567,7 @@ mod servers {
 
     #[test]
     fn sessions_go_by_the_name_of_netserver() {
-        let server = Netserver::start(&ours(), &Place::Here);
+        let server = ours!().serve();
         let running = client(&server, &["-t", "TCP_RR", "-l", "1"]).spawn();
         session_begins(&server);
         std::thread::sleep(Duration::from_millis(200));
@@ -588,7 +580,7 @@ mod servers {
 
     #[test]
     fn only_clients_with_the_passphrase_are_served() {
-        let server = Netserver::start_with(&ours(), &Place::Here, &["-D", "-Z", "sesame"], &[]);
+        let server = Netserver::start_with(&ours!(), &Place::Here, &["-D", "-Z", "sesame"], &[]);
         let run = ["-t", "TCP_RR", "-l", "-50"];
         client(&server, &["-Z", "sesame"])
             .args(run)

@@ -17,15 +17,8 @@ use netperf_cli::SandboxArg;
 use netperf_os::{Domain, Socket, Type};
 use netperf_testkit::process::signal;
 use netperf_testkit::{
-    Invocation, Netserver, Place, Programs, Scratch, environment, eventually, require,
+    Invocation, Netserver, Place, Scratch, environment, eventually, ours, require,
 };
-
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
 
 /// Whether this kernel has all that the walls are made of.
 fn has_walls() -> bool {
@@ -185,12 +178,12 @@ fn status(pid: u32, field: &str) -> String {
 
 fn server(options: &[&str]) -> Netserver {
     let options: Vec<&str> = ["-D"].into_iter().chain(options.iter().copied()).collect();
-    Netserver::start_with(&ours(), &Place::Here, &options, &[])
+    Netserver::start_with(&ours!(), &Place::Here, &options, &[])
 }
 
 fn client(server: &Netserver, words: &[&str]) -> Invocation {
-    Invocation::new(&ours().netperf)
-        .args(["-H", "127.0.0.1", "-p", &server.port().to_string()])
+    ours!()
+        .client_of(server)
         .args(["-P", "0", "-v", "0"])
         .args(words)
 }
@@ -252,7 +245,7 @@ fn a_file_that_a_client_names_is_read_from_the_folder_that_is_allowed_and_no_oth
 
 #[test]
 fn a_netserver_that_cannot_have_what_it_must_does_not_start() {
-    let netserver = |words: &[&str]| Invocation::new(&ours().netserver).args(words).run();
+    let netserver = |words: &[&str]| Invocation::new(&ours!().netserver).args(words).run();
     for (words, line) in [
         (
             &["-D", "-f", "--sandbox", "require"][..],

@@ -1,7 +1,7 @@
 //! Numbered datagrams: what both programs tell of them, and where that cannot be.
 //! What a network does to datagrams is in the engine's test of the same name.
 
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Values};
+use netperf_testkit::{Finished, Netserver, Place, Programs, Values, ours};
 use serde_json::Value;
 
 /// What every test looks at.
@@ -10,17 +10,10 @@ const SELECTED: &str = "LOCAL_SEND_CALLS,REMOTE_SEND_CALLS,LOCAL_RECV_CALLS,REMO
                         UDP_REORDER_EXTENT,UDP_JITTER_USEC,UDP_DELAY_VARIATION_USEC,\
                         UDP_MAX_DELAY_VARIATION_USEC,LOCAL_UDP_RECEIVED,REMOTE_UDP_RECEIVED";
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 fn run(server: &Netserver, words: &[&str]) -> Finished {
-    let port = server.port().to_string();
-    Invocation::new(&ours().netperf)
-        .args(["-H", "127.0.0.1", "-p", &port, "--sequence"])
+    ours!()
+        .client_of(server)
+        .args(["--sequence"])
         .args(words)
         .run()
 }
@@ -34,7 +27,7 @@ fn measured(server: &Netserver, options: &str) -> Values {
 
 #[test]
 fn every_datagram_is_received_or_lost_however_many_a_call_moves() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for options in [
         "-t UDP_STREAM --time 300ms --- -m 1000",
         "-t UDP_STREAM --time 300ms --batch 16 --- -m 1000",
@@ -64,7 +57,7 @@ fn every_datagram_is_received_or_lost_however_many_a_call_moves() {
 
 #[test]
 fn netperf_keeps_account_where_netserver_sends() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let values = measured(&server, "-t OMNI --time 1 --- -T udp -d recv -M 1000");
     let received = values.count("UDP_RECEIVED");
     assert!(received > 0, "{values:?}");
@@ -76,7 +69,7 @@ fn netperf_keeps_account_where_netserver_sends() {
 
 #[test]
 fn json_and_verbosity_2_tell_the_same_of_the_end_that_receives() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let words = [
         "-t",
         "UDP_STREAM",
@@ -110,7 +103,7 @@ fn json_and_verbosity_2_tell_the_same_of_the_end_that_receives() {
 
 #[test]
 fn what_has_no_place_for_numbers_is_refused() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (options, reason) in [
         ("-t TCP_STREAM", "only in stream tests over UDP"),
         ("-t UDP_RR", "only in stream tests over UDP"),

@@ -1,22 +1,15 @@
 //! What `--series` writes down at both ends, and where it cannot.
 
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Scratch, Values};
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Scratch, Values, ours};
 use serde_json::Value;
 
 /// Exit status for what an end cannot do.
 const UNSUPPORTED: i32 = 3;
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 fn run(server: &Netserver, words: &str) -> Finished {
-    let port = server.port().to_string();
-    Invocation::new(&ours().netperf)
-        .args(["-H", "127.0.0.1", "-p", &port, "--time", "300ms"])
+    ours!()
+        .client_of(server)
+        .args(["--time", "300ms"])
         .args(words.split_whitespace())
         .run()
 }
@@ -51,7 +44,7 @@ fn in_order(flow: &Value) {
 
 #[test]
 fn both_ends_write_down_the_same_connection_from_its_beginning_to_its_end() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for test in ["TCP_STREAM", "TCP_MAERTS", "TCP_RR"] {
         let finished = run(&server, &format!("-t {test} --series 20ms --json")).expect_clean();
         let document = finished.document();
@@ -81,7 +74,7 @@ fn both_ends_write_down_the_same_connection_from_its_beginning_to_its_end() {
 
 #[test]
 fn either_end_alone_writes_down_its_own() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (ends, local, remote) in [("20ms,0", true, false), ("0,20ms", false, true)] {
         let finished = run(&server, &format!("-t TCP_RR --series {ends} --json")).expect_clean();
         let iteration = &finished.document()["iterations"][0];
@@ -93,7 +86,7 @@ fn either_end_alone_writes_down_its_own() {
 
 #[test]
 fn of_many_flows_both_ends_take_the_same() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for test in ["TCP_STREAM", "TCP_MAERTS", "TCP_RR"] {
         let words =
             format!("-t {test} --flows 7 --threads 2 --series 20ms --series-flows 3 --json");
@@ -111,7 +104,7 @@ fn of_many_flows_both_ends_take_the_same() {
 
 #[test]
 fn every_iteration_has_a_series_of_its_own() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let words = "-t TCP_RR --series 20ms --json -i 3,3 -I 99,50";
     let document = run(&server, words).expect_clean().document();
     let iterations = document["iterations"].as_array().expect("iterations");
@@ -128,7 +121,7 @@ fn every_iteration_has_a_series_of_its_own() {
 
 #[test]
 fn selectors_sum_up_what_both_ends_saw() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let selection = "LOCAL_TCP_RTT_MIN,LOCAL_TCP_RTT_MAX,LOCAL_TCP_CWND_MAX,\
                      REMOTE_TCP_RTT_MIN,REMOTE_TCP_RTT_MAX,REMOTE_TCP_CWND_MAX";
     let words = format!("-t TCP_RR --series 20ms -- -k {selection}");
@@ -146,7 +139,7 @@ fn selectors_sum_up_what_both_ends_saw() {
 
 #[test]
 fn what_has_no_series_is_refused_by_name() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (words, reason) in [
         ("-t UDP_STREAM --series 20ms", "only TCP tells"),
         ("-t STREAM_STREAM --series 20ms", "only TCP tells"),
@@ -205,11 +198,11 @@ fn a_stock_netserver_is_not_asked_and_this_end_alone_works_with_it() {
 
 #[test]
 fn the_report_draws_what_both_ends_saw() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let folder = Scratch::new();
     let finished = run(&server, "-t TCP_STREAM --series 20ms --json").expect_clean();
     std::fs::write(folder.path().join("run.json"), &finished.stdout).expect("a file");
-    let written = Invocation::new(&ours().netperf)
+    let written = Invocation::new(&ours!().netperf)
         .folder(folder.path())
         .args(["report", "run.json", "-o", "-"])
         .run()

@@ -6,17 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Scratch};
-
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
+use netperf_testkit::{Finished, Invocation, Netserver, Scratch, ours};
 
 fn sweep(folder: &Scratch, words: &str) -> Invocation {
-    Invocation::new(&ours().netperf)
+    Invocation::new(&ours!().netperf)
         .arg("sweep")
         .args(words.split_whitespace())
         .folder(folder.path())
@@ -59,7 +52,7 @@ fn said(finished: &Finished, exit: i32, words: &str) {
 
 #[test]
 fn every_point_is_run_as_often_as_asked_and_stands_in_table_and_page() {
-    let (folder, server) = (Scratch::new(), Netserver::start(&ours(), &Place::Here));
+    let (folder, server) = (Scratch::new(), ours!().serve());
     let tail = command(&server, "-t {t} -j -- -r {r}");
     let words = format!("-o all --over r=1,1K --over t=TCP_RR,UDP_RR --repeat 2 {tail}");
     let finished = sweep(&folder, &words).run().expect_clean();
@@ -94,7 +87,7 @@ fn every_point_is_run_as_often_as_asked_and_stands_in_table_and_page() {
 
 #[test]
 fn one_that_was_killed_goes_on_where_it_was() {
-    let (folder, server) = (Scratch::new(), Netserver::start(&ours(), &Place::Here));
+    let (folder, server) = (Scratch::new(), ours!().serve());
     let tail = command(&server, "-t TCP_RR -- -r {r}");
     let running = sweep(&folder, &format!("-o d --over r=1..8 {tail}")).spawn();
     let there = folder.path().join("d");
@@ -112,7 +105,7 @@ fn one_that_was_killed_goes_on_where_it_was() {
 
 #[test]
 fn a_folder_takes_one_sweep_at_a_time_and_is_free_once_that_was_killed() {
-    let (folder, server) = (Scratch::new(), Netserver::start(&ours(), &Place::Here));
+    let (folder, server) = (Scratch::new(), ours!().serve());
     let tail = command(&server, "-t TCP_RR -- -r {r}");
     let words = format!("-o d --over r=1..200 {tail}");
     let running = sweep(&folder, &words).spawn();
@@ -137,7 +130,7 @@ fn a_folder_takes_one_sweep_at_a_time_and_is_free_once_that_was_killed() {
 
 #[test]
 fn a_signal_ends_it_and_says_how_it_goes_on() {
-    let (folder, server) = (Scratch::new(), Netserver::start(&ours(), &Place::Here));
+    let (folder, server) = (Scratch::new(), ours!().serve());
     let tail = command(&server, "-t TCP_RR -- -r {r}");
     let running = sweep(&folder, &format!("-o d --over r=1..200 {tail}")).spawn();
     let there = folder.path().join("d");
@@ -151,7 +144,7 @@ fn a_signal_ends_it_and_says_how_it_goes_on() {
 
 #[test]
 fn what_failed_is_told_of_and_made_again() {
-    let (folder, server) = (Scratch::new(), Netserver::start(&ours(), &Place::Here));
+    let (folder, server) = (Scratch::new(), ours!().serve());
     std::fs::write(folder.path().join("one"), vec![7; 1 << 20]).expect("a file");
     let tail = command(&server, "-t TCP_SENDFILE -F {f} -- -m 1K -W 4,4");
     let finished = sweep(&folder, &format!("-o d --over f=one,two {tail}")).run();
@@ -170,7 +163,7 @@ fn what_failed_is_told_of_and_made_again() {
 
 #[test]
 fn another_plan_and_one_that_does_not_fit_are_refused() {
-    let (folder, server) = (Scratch::new(), Netserver::start(&ours(), &Place::Here));
+    let (folder, server) = (Scratch::new(), ours!().serve());
     let tail = command(&server, "-t TCP_RR -- -r {r}");
     let good = format!("-o d --over r=1 {tail}");
     sweep(&folder, &good).run().expect_clean();
@@ -200,7 +193,7 @@ fn another_plan_and_one_that_does_not_fit_are_refused() {
 
 #[test]
 fn a_file_has_the_plan() {
-    let (folder, server) = (Scratch::new(), Netserver::start(&ours(), &Place::Here));
+    let (folder, server) = (Scratch::new(), ours!().serve());
     let port = server.port();
     let plan = format!(
         "# Two sizes.\nover = [\"r=1..64*64\"]\nrepeat = 1\ncommand = [\"-H\", \"127.0.0.1\", \

@@ -3,28 +3,20 @@
 //! what is to be known here is paced, so that it is however busy the machine.
 
 use netperf_testkit::require::require;
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs};
+use netperf_testkit::{Finished, Netserver, Place, Programs, ours};
 use serde_json::Value;
 
 /// The longest time: a judgement takes about half of it at least.
 const LONGEST: &str = "4s";
 const LONGEST_SECONDS: f64 = 4.0;
 
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
-
 fn server() -> Netserver {
-    Netserver::start(&ours(), &Place::Here)
+    ours!().serve()
 }
 
 fn run(server: &Netserver, words: &str) -> Finished {
-    let port = server.port().to_string();
-    Invocation::new(&ours().netperf)
-        .args(["-H", "127.0.0.1", "-p", &port])
+    ours!()
+        .client_of(server)
         .args(words.split_whitespace())
         .run()
 }

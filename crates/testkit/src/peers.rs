@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::process::Invocation;
 use crate::require::require;
+use crate::{Netserver, Place};
 
 /// Whose programs they are: the original has habits that tests must allow for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +13,17 @@ pub enum Make {
     Ours,
     /// netperf 2.7.0 in C.
     Stock,
+}
+
+/// The two programs of the package whose test this is; see [`Programs::ours`].
+#[macro_export]
+macro_rules! ours {
+    () => {
+        $crate::Programs::ours(
+            env!("CARGO_BIN_EXE_netperf"),
+            env!("CARGO_BIN_EXE_netserver"),
+        )
+    };
 }
 
 /// One build of the two programs.
@@ -64,6 +76,17 @@ impl Programs {
                 .run()
                 .stdout
                 .starts_with("Netperf version 2.7.0")
+    }
+
+    /// Their netserver, here, with nothing asked of it.
+    pub fn serve(&self) -> Netserver {
+        Netserver::start(self, &Place::Here)
+    }
+
+    /// Their netperf, which is told of a netserver here.
+    pub fn client_of(&self, server: &Netserver) -> Invocation {
+        let port = server.port().to_string();
+        Invocation::new(&self.netperf).args(["-H", "127.0.0.1", "-p", &port])
     }
 
     /// Whether these are the original's.

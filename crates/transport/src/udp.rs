@@ -63,7 +63,7 @@ impl From<Socket> for Connected {
 }
 
 /// Empty datagrams that tell the other end that there is no more: one may be lost.
-pub(crate) const END_MARKS: usize = 3;
+pub const END_MARKS: usize = 3;
 
 /// Sends an empty datagram three times, and again whenever the mark is repeated.
 pub(crate) fn mark_the_end(mut send: impl FnMut() + Send + 'static) -> Parted {

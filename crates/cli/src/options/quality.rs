@@ -38,7 +38,8 @@ pub(super) const BIDIRECTIONAL: Opt = Opt::without_letter(
      connection, or one socket at each end, with a thread for each; netserver must be of this \
      program. separate: each direction has a connection of its own, and netserver may be any. \
      The throughput is the sum of what both receivers got; REMOTE_RECV_THROUGHPUT and \
-     LOCAL_RECV_THROUGHPUT are those of each direction. Over TCP, Multipath TCP, UDP, UDP-Lite, \
+     LOCAL_RECV_THROUGHPUT are those of each direction. With --flows each flow goes both ways, \
+     served by the threads of --threads. Over TCP, Multipath TCP, UDP, UDP-Lite, \
      Unix-domain streams and vsock.",
 );
 

@@ -8,13 +8,19 @@ use crate::command::CliError;
 /// Many flows, where any option about them was given.
 ///
 /// # Errors
-/// When each flow is to have a thread, and there are to be fewer.
+/// When each flow is to have a thread, and there are to be fewer, or when flows are to wait in
+/// their calls although they go `both_ways`.
 pub(super) fn many(
     typed: &FlowsArgs,
     io: &Ends<Option<IoMethod>>,
+    both_ways: bool,
 ) -> Result<Option<Many>, CliError> {
     if *typed == FlowsArgs::default() {
         return Ok(None);
+    }
+    let blocks = [io.local, io.remote].contains(&Some(Some(IoMethod::Blocking)));
+    if blocks && both_ways {
+        return Err(CliError::BlockingBothWays);
     }
     let flows = typed.flows.unwrap_or(1);
     let threads = |wanted: Option<u32>, io: Option<Option<IoMethod>>| match wanted {

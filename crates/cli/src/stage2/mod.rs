@@ -114,7 +114,11 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         confidence: work::confidence(global).filter(|_| repeats(test)),
         uuid: typed.uuid.clone(),
         dump_tcp_info: around.dump_tcp_info,
-        many: flows::many(&global.flows, &global.io.method)?,
+        many: flows::many(
+            &global.flows,
+            &global.io.method,
+            global.bidirectional.is_some(),
+        )?,
         until,
     })
 }

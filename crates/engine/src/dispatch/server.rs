@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{Limit as LimitPlan, ServerJob, Tally};
-use netperf_os::{SockAddr, Socket};
+use netperf_os::{SockAddr, Socket, bell};
 use netperf_transport::meeting::{Addresses, Connects, Gate, Met, OnSocket, Parts as _};
 use netperf_transport::one_port::Passed;
 use netperf_transport::registry::{self, Asked, Visitor};
@@ -338,7 +338,9 @@ fn accept<'s, C: Connects>(
     }
 }
 
-/// Notices that no transaction was completed for a while.
+/// Notices that no transaction was completed for a while, and the time was over all the
+/// while. Where there was none at all the other end may only be late: the packet that opens
+/// a connection is sent again after a second where it was lost (RFC 6298).
 struct IdleWatch {
     seen: u64,
     since: clock::Moment,
@@ -357,7 +359,7 @@ impl IdleWatch {
             self.seen = tally.transactions;
             self.since = clock::now();
         }
-        self.since.elapsed() >= IDLE
+        self.seen > 0 && self.since.elapsed().min(bell::overtime()) >= IDLE
     }
 }
 

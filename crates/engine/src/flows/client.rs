@@ -1,39 +1,34 @@
 //! netperf's end of many flows.
 
+mod visiting;
+
 use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{
-    Address, CpuUsage, EndSetup, Family, Flows, Hosts, Latency, Limit as LimitPlan, Many, Paced,
-    Tally, TestId, TestPlan, Token, Window, Workers,
+    Address, CpuUsage, Duplex, EndSetup, Family, Flows, Hosts, Latency, Limit as LimitPlan, Many,
+    Paced, Tally, TestId, TestPlan, Token, Window, Workers,
 };
-use netperf_os::{SockAddr, Socket, bell};
-use netperf_transport::io::Discarding;
-use netperf_transport::meeting::{Addresses, Connects, EndMark, OnSocket};
-use netperf_transport::registry::{self, Asked, Visitor};
-use netperf_transport::tcp::{FromFile, Tcp, Written};
-use netperf_transport::udp::{Aimed, Udp};
-use netperf_transport::{one_port, place, socket};
+use netperf_os::{SockAddr, bell};
+use netperf_transport::meeting::EndMark;
+use netperf_transport::registry::{self, Asked};
+use netperf_transport::{place, socket};
 
+use self::visiting::Visiting;
 use super::conductor::{Conducted, Score, conduct};
 use super::crew::{self, Common, Work};
-use super::ends::{Connections, Datagrams};
 use super::flow::shares;
-use super::loops::Moves;
-use super::no_flows;
-use super::open::{How, Opening, open, open_each};
+use super::open::How;
 use super::shared::{Shared, Stage};
-use super::transactions::{Dialling, asks};
 use super::worker::Report;
 use crate::client::{GRACE, PATIENCE, Run, local_address};
 use crate::end::{self, Carries};
 use crate::error::{EngineError, Operation, refused};
-use crate::finish::Drained;
+use crate::finish::{AT_MOST, Drained};
 use crate::live::Live;
 use crate::record;
 use crate::sendfile;
@@ -59,6 +54,8 @@ pub struct Crowd<'a> {
     file: Option<File>,
     /// What data begins with, where it goes to the port of the control connection.
     token: Option<Token>,
+    /// Where the connections are made that data comes from, where it has its own.
+    back: Vec<Address>,
 }
 
 impl<'a> Crowd<'a> {
@@ -106,6 +103,7 @@ impl<'a> Crowd<'a> {
             local,
             setup,
             token: None,
+            back: Vec::new(),
         })
     }
 
@@ -120,6 +118,11 @@ impl<'a> Crowd<'a> {
         self.token = Some(token);
     }
 
+    /// Data that comes has connections of its own, made to these in turn.
+    pub fn comes_from(&mut self, remotes: Vec<Address>) {
+        self.back = remotes;
+    }
+
     /// Runs the test against the data sockets at `remotes`, which flows take in turn;
     /// `live` can be read meanwhile.
     ///
@@ -132,11 +135,7 @@ impl<'a> Crowd<'a> {
         live: &Live,
     ) -> Result<Run, EngineError> {
         let plan = self.plan;
-        let targets = remotes
-            .iter()
-            .map(|remote| place::sock_addr(plan.transport, remote))
-            .collect::<io::Result<Vec<SockAddr>>>()
-            .map_err(Operation::Connect.failed())?;
+        let (targets, back) = (self.addresses(remotes)?, self.addresses(&self.back)?);
         let first = if self.many.warmup.is_zero() {
             Stage::Count
         } else {
@@ -160,6 +159,7 @@ impl<'a> Crowd<'a> {
         let visiting = Visiting {
             crowd: &self,
             targets: &targets,
+            back: &back,
             common,
             conduct: || {
                 let score = Score {
@@ -195,7 +195,12 @@ impl<'a> Crowd<'a> {
         series: Option<&'r Watched>,
     ) -> Common<'r> {
         let flow = self.plan.flow;
-        let work = if flow.is_request_response() && self.plan.local.rate.is_some() {
+        let work = if let Some(over) = flow.duplex {
+            Work::Exchange {
+                apart: over == Duplex::Separate,
+                ends_both: false,
+            }
+        } else if flow.is_request_response() && self.plan.local.rate.is_some() {
             Work::AskAtTimes
         } else if flow.is_request_response() {
             Work::Ask {
@@ -218,10 +223,18 @@ impl<'a> Crowd<'a> {
             transport: self.plan.transport,
             margins: self.many.has_margins(),
             latency: self.plan.latency,
-            closes: flow.sends,
+            // Its loop saw to the end of each of two connections, or gave up on it.
+            closes: flow.sends && flow.duplex != Some(Duplex::Separate),
             series,
             live: None,
         }
+    }
+
+    fn addresses(&self, remotes: &[Address]) -> Result<Vec<SockAddr>, EngineError> {
+        let each = remotes.iter();
+        each.map(|remote| place::sock_addr(self.plan.transport, remote))
+            .collect::<io::Result<_>>()
+            .map_err(Operation::Connect.failed())
     }
 
     const fn how(&self) -> How<'_> {
@@ -260,7 +273,9 @@ impl<'a> Crowd<'a> {
 
     fn score(&self) -> Score<'static> {
         let many = self.many;
-        let by_user = Some(GRACE);
+        // What is under way both ways has come before netserver's end of it does.
+        let both = plan_goes_on(self.plan);
+        let by_user = Some(if both { AT_MOST } else { GRACE });
         let LimitPlan::Time(time) = self.plan.limit else {
             return Score {
                 patience: Some(PATIENCE),
@@ -271,7 +286,10 @@ impl<'a> Crowd<'a> {
         let counted = many.warmup + time;
         let finish = counted + many.cooldown;
         // A receiver goes on until netserver, which has the time in whole seconds, ends it.
-        let abandon = if self.plan.flow.sends || self.plan.flow.connects {
+        let apart = self.plan.flow.duplex == Some(Duplex::Separate);
+        let abandon = if both {
+            finish + AT_MOST
+        } else if (self.plan.flow.sends && !apart) || self.plan.flow.connects {
             finish + GRACE
         } else {
             finish + Duration::from_secs(1) + LATE
@@ -307,7 +325,8 @@ impl<'a> Crowd<'a> {
             .iter()
             .any(|report| report.ended == Ended::Abandoned);
         // A transaction that did not finish took time but was not counted.
-        let in_vain = abandoned && self.plan.flow.counts_transactions();
+        let begun = flow.counts_transactions() || flow.duplex.is_some();
+        let in_vain = abandoned && begun;
         let end = conducted.finished.filter(|_| in_vain).or(last);
         end.map_or(Duration::ZERO, |end| end.since(conducted.opened))
     }
@@ -336,7 +355,13 @@ impl<'a> Crowd<'a> {
             Drained::Lost(lost) => Some(lost),
             Drained::Closed | Drained::StillMoving => None,
         };
-        let lost: Option<Lost> = conducted.lost.or(reports.iter().find_map(drained));
+        let hears = plan.flow.duplex.is_some() && plan.transport.is_connected();
+        let cut = |report: &Report| hears && report.ended == Ended::Abandoned;
+        let unclosed = !bell::stopped_by_user() && reports.iter().any(cut);
+        let lost: Option<Lost> = conducted
+            .lost
+            .or_else(|| reports.iter().find_map(drained))
+            .or_else(|| unclosed.then_some(Lost::NotClosed));
         let cleanly =
             |report: &Report| report.ended != Ended::Abandoned && report.drained == Drained::Closed;
         let mut result = end::result(
@@ -370,13 +395,21 @@ impl<'a> Crowd<'a> {
 
     /// What the flows did, each in its place.
     fn flows(&self, reports: &[Report], begun: Moment) -> Flows {
+        let apart = self.plan.flow.duplex == Some(Duplex::Separate);
+        let report = |index: u32| reports.get(to_usize(index % self.threads));
+        let place = |index: u32| to_usize(index / self.threads);
+        // The connections back are behind those there.
+        let behind = |index: u32, report: &Report| place(index) + report.flows.len() / 2;
         let flow = |index: u32| {
-            let report = reports.get(to_usize(index % self.threads))?;
-            report.flows.get(to_usize(index / self.threads)).copied()
+            let report = report(index)?;
+            let there = report.flows.get(place(index)).copied()?;
+            let back = report.flows.get(behind(index, report)).filter(|_| apart);
+            Some(back.map_or(there, |back| there.plus(back)))
         };
-        let port = |index: u32| {
-            let report = reports.get(to_usize(index % self.threads))?;
-            report.ports.get(to_usize(index / self.threads)).copied()
+        let port = |index: u32| report(index)?.ports.get(place(index)).copied();
+        let port_back = |index: u32| {
+            let report = report(index).filter(|_| apart)?;
+            report.ports.get(behind(index, report)).copied()
         };
         let connected = reports.iter().map(|report| report.connected).max();
         let started: usize = reports.iter().map(|report| report.starts.flows).sum();
@@ -391,6 +424,7 @@ impl<'a> Crowd<'a> {
                 .map(|index| flow(index).unwrap_or_default())
                 .collect(),
             ports: (0..self.many.flows).map_while(port).collect(),
+            ports_back: (0..self.many.flows).map_while(port_back).collect(),
             there: Vec::new(),
             fairness_there: None,
             window: self.many.has_margins().then(|| window(reports)),
@@ -398,6 +432,12 @@ impl<'a> Crowd<'a> {
             skew: skew.map(|(earliest, latest)| latest.since(earliest).as_secs_f64()),
         }
     }
+}
+
+/// Whether connections go on until netserver has closed them, so that the end of the time
+/// leaves what is under way both ways to come.
+fn plan_goes_on(plan: &TestPlan) -> bool {
+    plan.flow.duplex == Some(Duplex::Same) && plan.transport.is_connected()
 }
 
 /// The part that counts, put together: workers see its edges within one round of each
@@ -446,160 +486,6 @@ pub(super) fn facts(reports: &[Report]) -> socket::Facts {
 /// One mark that sends all of them.
 fn all_marks(mut marks: Vec<EndMark>) -> Option<EndMark> {
     (!marks.is_empty()).then(|| EndMark::new(move || marks.iter_mut().for_each(EndMark::send)))
-}
-
-/// The flows of a run, to be matched with the transport's types.
-struct Visiting<'r, F> {
-    crowd: &'r Crowd<'r>,
-    targets: &'r [SockAddr],
-    common: Common<'r>,
-    conduct: F,
-}
-
-/// What the threads report, and how they were conducted.
-type Conduct<T> = Result<(Vec<Result<Report, EngineError>>, T), EngineError>;
-
-impl<T, F: FnOnce() -> T> Visitor for Visiting<'_, F> {
-    type Out = Conduct<T>;
-
-    fn stream<C: Connects + Sync>(self, how: C) -> Self::Out {
-        let plan = self.crowd.plan;
-        if plan.flow.connects {
-            return self.transactions::<C>();
-        }
-        let only_receives = plan.flow.receives && !plan.flow.sends;
-        if let Some(file) = &self.crowd.file {
-            let (offset, width) = (plan.local.send.offset, self.crowd.setup.send_width);
-            self.over_sockets(&how, |socket| {
-                let file = file.try_clone()?;
-                Ok(FromFile::new(socket, file, offset.into(), width))
-            })
-        } else if only_receives && plan.local.io.discard {
-            self.over_sockets(&how, |socket| Ok(Discarding(socket)))
-        } else if plan.use_write {
-            self.over_sockets(&how, |socket| Ok(Written(socket)))
-        } else {
-            self.over_sockets(&how, |socket| Ok(Tcp(socket)))
-        }
-    }
-
-    fn connection<C: Connects + Sync>(self, how: C) -> Self::Out {
-        if self.crowd.plan.flow.connects {
-            return self.transactions::<C>();
-        }
-        let ends = Connections::of::<C>(self.crowd.plan.transport);
-        let open = self.opener(&how);
-        let (common, share) = (self.common, self.crowd.share());
-        Ok(common.run(open, share, &ends, self.conduct))
-    }
-
-    fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
-        let (crowd, targets, common) = (self.crowd, self.targets, self.common);
-        let open = |index: u32| {
-            let to = || crowd.targets_of(index, targets);
-            let sockets = to().map(|_| crowd.how().socket());
-            let sockets: Vec<Socket> = sockets.collect::<Result<_, _>>()?;
-            if let (Some(token), Some(to)) = (&crowd.token, to().next()) {
-                let mut over = || common.shared.stage() == Stage::Abandon;
-                one_port::knock(&sockets, to, token, &mut over)
-                    .map_err(Operation::Knock.failed())?;
-            }
-            let aimed = sockets.into_iter().zip(to()).map(|(socket, to)| {
-                how.asking(socket, to.clone())
-                    .map_err(Operation::Connect.failed())
-            });
-            aimed.collect()
-        };
-        Ok(common.run(open, crowd.share(), &Datagrams, self.conduct))
-    }
-
-    fn addressed<A: Addresses>(self, _: A) -> Self::Out {
-        Err(no_flows(Operation::Connect))
-    }
-}
-
-impl<'r, T, F: FnOnce() -> T> Visiting<'r, F> {
-    /// Opens a connection for every transaction.
-    fn transactions<C: Connects>(self) -> Conduct<T> {
-        let make = C::OF_SOCKET.ok_or_else(|| no_flows(Operation::Connect))?;
-        let (crowd, common) = (self.crowd, self.common);
-        let segment_size = Mutex::new(None);
-        let share = crowd.share();
-        let part = |index: u32| {
-            let mine = (index..crowd.many.flows).step_by(to_usize(crowd.threads));
-            let shares: Vec<u64> = mine.map(&share).collect();
-            let dialling = Dialling {
-                plan: crowd.plan,
-                how: crowd.how(),
-                targets: self.targets,
-                local: crowd.local,
-                make,
-                segment_size: &segment_size,
-            };
-            asks(common, index, &dialling, &shares)
-        };
-        let (mut reports, conducted) = common.in_threads(part, self.conduct);
-        if let Some(Ok(first)) = reports.first_mut() {
-            let seen = segment_size.into_inner();
-            first.segment_size = seen.unwrap_or_else(PoisonError::into_inner);
-        }
-        Ok((reports, conducted))
-    }
-
-    /// Opens the connections: at the same time where it takes no more than connect(2), and
-    /// one after the other where ends have to agree on something.
-    fn opener<C: Connects + Sync>(
-        &self,
-        how: &'r C,
-    ) -> impl Fn(u32) -> Result<Vec<C::Endpoint>, EngineError> + Sync + use<'r, C, T, F> {
-        let (crowd, targets, shared) = (self.crowd, self.targets, self.common.shared);
-        let opening = Opening::new();
-        let all = move || {
-            let to = || (0..to_usize(crowd.many.flows)).map(|flow| &targets[flow % targets.len()]);
-            let endpoints: Vec<C::Endpoint> = match C::OF_SOCKET {
-                Some(make) => {
-                    let sockets = open(crowd.how(), to(), shared)?;
-                    sockets.into_iter().map(make).collect()
-                }
-                None => open_each(crowd.how(), how, to(), shared)?,
-            };
-            for endpoint in &endpoints {
-                socket::set_on_connection(endpoint.fd(), &crowd.plan.local.socket)
-                    .map_err(Operation::Create.failed())?;
-            }
-            Ok(endpoints)
-        };
-        move |index| opening.part(index, crowd.threads, all)
-    }
-
-    /// Has the bytes of connections moved by other endpoints on their sockets.
-    fn over_sockets<C: Connects + Sync, E: Moves>(
-        self,
-        how: &C,
-        make: impl Fn(Socket) -> io::Result<E> + Sync,
-    ) -> Conduct<T> {
-        let ends = Connections::of::<C>(self.crowd.plan.transport);
-        let cipher = Mutex::new(None);
-        let open = self.opener(how);
-        let open = |index: u32| {
-            let endpoints = open(index)?;
-            if let Some(first) = endpoints.first() {
-                *cipher.lock().unwrap_or_else(PoisonError::into_inner) = first.cipher();
-            }
-            let made = endpoints
-                .into_iter()
-                .map(|endpoint| make(endpoint.into_socket()))
-                .collect::<io::Result<Vec<E>>>();
-            made.map_err(Operation::Create.failed())
-        };
-        let (common, share) = (self.common, self.crowd.share());
-        let (mut reports, conducted) = common.run(open, share, &ends, self.conduct);
-        let cipher = cipher.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Ok(first)) = reports.first_mut() {
-            first.cipher = cipher;
-        }
-        Ok((reports, conducted))
-    }
 }
 
 /// Measures CPU utilisation in the part of the run that counts.

@@ -177,7 +177,10 @@ impl Conductor<'_> {
             self.since = clock::now();
         }
         let idle = self.since.elapsed();
-        if opened.elapsed() >= after && idle >= silence && self.finished.is_none() {
+        let overtime = opened.elapsed().saturating_sub(after);
+        // Where there was nothing at all the other end may only be late.
+        let begun = tally != Tally::default();
+        if begun && idle.min(overtime) >= silence && self.finished.is_none() {
             self.idle = idle;
             self.enter(Stage::Finish, turn);
         }

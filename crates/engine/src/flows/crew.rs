@@ -10,7 +10,7 @@ use super::Kind;
 use super::calendar::Calendar;
 use super::ends::Ends;
 use super::flow::Flow;
-use super::loops::{self, By, Moves};
+use super::loops::{self, By, Manner, Moves};
 use super::poller::{Alone, Poller, Spinning, Together};
 use super::shared::{Shared, Stage};
 use super::turns::{self, Spaced, Turns};
@@ -38,6 +38,36 @@ pub(super) enum Work {
     Push,
     /// Receive.
     Pull,
+    /// Both at the same time.
+    Exchange {
+        /// Each direction has a connection of its own: the second half of a thread's only
+        /// receive.
+        apart: bool,
+        /// The other end's end is the end of what is sent, too.
+        ends_both: bool,
+    },
+}
+
+impl Work {
+    /// Requests that may be without a response at the same time.
+    const fn in_flight(self) -> usize {
+        match self {
+            Self::Ask { burst } => burst + 1,
+            Self::AskAtTimes | Self::Answer | Self::Push | Self::Pull | Self::Exchange { .. } => 0,
+        }
+    }
+
+    /// What flows wait for first.
+    const fn watch(self) -> Watch {
+        match self {
+            Self::Push => Watch::Write,
+            Self::Ask { .. }
+            | Self::AskAtTimes
+            | Self::Answer
+            | Self::Pull
+            | Self::Exchange { .. } => Watch::Read,
+        }
+    }
 }
 
 /// What all threads of an end have in common.
@@ -197,12 +227,39 @@ impl<'a> Common<'a> {
             return;
         };
         let threads = self.threads();
+        // Of two connections that which goes to netserver stands for the flow.
+        let flows = flows.get(..self.flows_of(flows.len())).unwrap_or(flows);
         let flows = (0..).zip(flows).map(|(place, flow): (u32, _)| {
             // Only netperf knows in which order they were opened.
             let number = thread + place * threads + 1;
             (Some(number), flow.endpoint.fd())
         });
         watched.offer(thread, flows);
+    }
+
+    /// How many flows so many connections of a thread are.
+    fn flows_of(self, connections: usize) -> usize {
+        let apart = matches!(self.work, Work::Exchange { apart: true, .. });
+        if apart { connections / 2 } else { connections }
+    }
+
+    /// The flows of a thread; `share` is how much one may do.
+    fn flows_over<E: Moves, M: Copy>(
+        self,
+        endpoints: Vec<E>,
+        share: impl Fn(u32) -> u64,
+        mark: M,
+    ) -> Vec<Flow<E, M>> {
+        let in_flight = self.work.in_flight();
+        let whole = u32::try_from(self.flows_of(endpoints.len())).unwrap_or(u32::MAX);
+        let flow = |(place, endpoint)| {
+            if place < whole {
+                Flow::new(endpoint, share(place), in_flight, mark)
+            } else {
+                Flow::that_receives(endpoint, mark)
+            }
+        };
+        (0..).zip(endpoints).map(flow).collect()
     }
 
     /// A thread takes its place: its CPU, and its counters.
@@ -256,7 +313,7 @@ impl<'a> Common<'a> {
 
     /// Buffers of a thread, made by it, so that they lie in its CPU's memory.
     pub(super) fn rings(self) -> Result<Rings, EngineError> {
-        let bulk = matches!(self.work, Work::Push | Work::Pull);
+        let bulk = matches!(self.work, Work::Push | Work::Pull | Work::Exchange { .. });
         end::rings(self.end, self.setup, bulk, self.end.fill.as_deref())
     }
 }
@@ -295,7 +352,9 @@ impl<E: Moves> Part<'_, E> {
         // Who waits for turns must be woken for them.
         let end = self.common.end;
         let keeps_time = turns::paced(end).is_some() || end.rate.is_some();
-        let alone = self.endpoints.len() == 1 && !keeps_time;
+        // A call that waits to send keeps from receiving.
+        let both = matches!(self.common.work, Work::Exchange { .. });
+        let alone = self.endpoints.len() == 1 && !keeps_time && !both;
         match self.common.end.io.method {
             IoMethod::Poll if alone => self.run::<Alone<true>, R>(share, ends),
             IoMethod::Poll => self.run::<Spinning, R>(share, ends),
@@ -323,22 +382,12 @@ impl<E: Moves> Part<'_, E> {
         let mut desk: Desk<'_, R> = Desk::new(shared, counts, common.margins);
         desk.show(common.live);
         let mark = desk.recorder().begin();
-        let in_flight = match common.work {
-            Work::Ask { burst } => burst + 1,
-            Work::AskAtTimes | Work::Answer | Work::Push | Work::Pull => 0,
-        };
         let first = endpoints.first();
         let segment_size =
             first.and_then(|first| socket::segment_size(common.transport, first.fd()));
         let cipher = first.and_then(OnSocket::cipher);
-        let mut flows: Vec<Flow<E, R::Mark>> = (0..)
-            .zip(endpoints)
-            .map(|(place, endpoint)| Flow::new(endpoint, share(place), in_flight, mark))
-            .collect();
-        let watch = match common.work {
-            Work::Push => Watch::Write,
-            Work::Ask { .. } | Work::AskAtTimes | Work::Answer | Work::Pull => Watch::Read,
-        };
+        let mut flows = common.flows_over(endpoints, share, mark);
+        let watch = common.work.watch();
         let fds = flows.iter().map(|flow| flow.endpoint.fd());
         let mut poller = P::new(fds, watch, &shared.chime).map_err(Operation::Create.failed())?;
         common.show(index, &flows);
@@ -356,7 +405,18 @@ impl<E: Moves> Part<'_, E> {
         };
         desk.begin();
         let work = (common.work, calendar.as_mut());
-        let looped = looped(work, &mut flows, by, &mut rings, &mut desk);
+        let manner = Manner {
+            asks: common.asking,
+            ends_both: matches!(
+                common.work,
+                Work::Exchange {
+                    ends_both: true,
+                    ..
+                }
+            ),
+            tell: |endpoint: &mut E| ends.tell(endpoint),
+        };
+        let looped = looped(work, &manner, &mut flows, by, &mut rings, &mut desk);
         let spaced = turns.came_to(desk.tally.bytes_sent, desk.tally.send_calls);
         drop(poller);
         if let Some(watched) = common.series {
@@ -389,6 +449,7 @@ impl<E: Moves> Part<'_, E> {
 /// The loop that the work asks for.
 fn looped<E: Moves, P: Poller, R: Keeps>(
     (work, calendar): (Work, Option<&mut Calendar>),
+    manner: &Manner<impl Fn(&mut E)>,
     flows: &mut [Flow<E, R::Mark>],
     mut by: By<'_, P>,
     rings: &mut Rings,
@@ -418,6 +479,10 @@ fn looped<E: Moves, P: Poller, R: Keeps>(
         Work::Push => loops::push(flows, by, needed(send)?, desk).map_err(Operation::Send.failed()),
         Work::Pull => {
             loops::pull(flows, by, needed(recv)?, desk).map_err(Operation::Receive.failed())
+        }
+        Work::Exchange { .. } => {
+            let rings: (&mut Ring, &mut Ring) = (needed(send)?, needed(recv)?);
+            loops::exchange(flows, by, rings, manner, desk).map_err(Operation::Send.failed())
         }
     }
 }

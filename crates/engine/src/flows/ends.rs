@@ -4,9 +4,10 @@ use std::io;
 use std::os::fd::AsFd;
 
 use netperf_model::TransportId;
-use netperf_os::Socket;
+use netperf_os::{Socket, io as calls};
 use netperf_transport::meeting::{Connects, EndMark, OnSocket, Parted, Parting, Parts};
 use netperf_transport::socket::{self, Facts};
+use netperf_transport::udp::END_MARKS;
 use netperf_transport::{Endpoint, dccp};
 
 use super::close::close;
@@ -25,6 +26,9 @@ pub(super) struct Left {
 pub(super) trait Ends<E> {
     /// Ends them all. `tells` is whether this end tells the other that there is no more.
     fn end(&self, endpoints: Vec<E>, shared: &Shared, tells: bool) -> io::Result<Left>;
+
+    /// Tells the other end of one that there is no more to come; what it sends may still come.
+    fn tell(&self, endpoint: &mut E);
 }
 
 /// Connections.
@@ -71,6 +75,11 @@ impl<E: Endpoint + OnSocket> Ends<E> for Connections {
         }
         Ok(left)
     }
+
+    fn tell(&self, endpoint: &mut E) {
+        // A connection that is gone already needs no end.
+        let _gone = calls::half_close(endpoint.fd());
+    }
 }
 
 /// One after the other: nothing is sent any more, and netserver reads all at the same time.
@@ -103,6 +112,13 @@ impl<E: Parts> Ends<E> for Datagrams {
             marks,
             facts: known.unwrap_or_default(),
         })
+    }
+
+    fn tell(&self, endpoint: &mut E) {
+        for _ in 0..END_MARKS {
+            // A peer that is gone needs no telling.
+            let _gone = endpoint.send(&[]);
+        }
     }
 }
 

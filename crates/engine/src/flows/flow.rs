@@ -20,6 +20,10 @@ pub(super) struct Flow<E, M> {
     pub(super) parked: bool,
     /// Nothing more happens on it.
     pub(super) over: bool,
+    /// The other end was told that there is no more to send, or needs no telling.
+    pub(super) told: bool,
+    /// The other end has told that there is no more to come.
+    pub(super) heard: bool,
     /// When the requests in flight went out, in a ring.
     marks: Box<[M]>,
     /// The place of the oldest of them.
@@ -43,11 +47,21 @@ impl<E, M: Copy> Flow<E, M> {
             blocked: false,
             parked: false,
             over: false,
+            told: false,
+            heard: false,
             marks: vec![mark; in_flight].into_boxed_slice(),
             oldest: 0,
             counts: FlowCounts::default(),
             before: FlowCounts::default(),
             within: FlowCounts::default(),
+        }
+    }
+
+    /// A flow that only receives, and has nothing to tell the other end.
+    pub(super) fn that_receives(endpoint: E, mark: M) -> Self {
+        Self {
+            told: true,
+            ..Self::new(endpoint, 0, 0, mark)
         }
     }
 

@@ -446,6 +446,40 @@ fn push_once<E: Moves, P: Poller, R: Keeps>(
     desk: &mut Desk<'_, R>,
     ended: &mut Ended,
 ) -> io::Result<bool> {
+    match push_some((flow, token), by.turns, ring, desk)? {
+        Pushed::Parked => {
+            by.poller
+                .change(flow.endpoint.fd(), token, Watch::Nothing)?;
+            return Ok(false);
+        }
+        Pushed::Cut => *ended = Ended::ByPeer,
+        Pushed::Tried => {}
+    }
+    if flow.left == 0 {
+        finish(flow, by.poller)?;
+    }
+    Ok(flow.over)
+}
+
+/// What became of a send.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pushed {
+    /// It was made; what it moved is counted.
+    Tried,
+    /// Its turn has not come: the flow is parked.
+    Parked,
+    /// Nobody takes anything any more: nothing is left to send.
+    Cut,
+}
+
+/// One send of what is left on a flow, when its turn has come.
+#[inline]
+fn push_some<E: Moves, R: Keeps>(
+    (flow, token): (&mut Flow<E, R::Mark>, usize),
+    turns: &mut Turns,
+    ring: &mut Ring,
+    desk: &mut Desk<'_, R>,
+) -> io::Result<Pushed> {
     let buffer = ring.advance();
     let room = usize::try_from(flow.left).map_or(buffer.len(), |left| left.min(buffer.len()));
     // A message that may be lost goes whole, or it would be another one.
@@ -454,40 +488,36 @@ fn push_once<E: Moves, P: Poller, R: Keeps>(
     } else {
         room
     };
-    if room > 0 {
-        if !by.turns.may(token) {
-            flow.parked = true;
-            by.poller
-                .change(flow.endpoint.fd(), token, Watch::Nothing)?;
-            return Ok(false);
+    if room == 0 {
+        return Ok(Pushed::Tried);
+    }
+    if !turns.may(token) {
+        flow.parked = true;
+        return Ok(Pushed::Parked);
+    }
+    let mark = desk.recorder().begin();
+    match sent(flow.endpoint.send(&buffer[..room]))? {
+        Step::Moved(count) => {
+            if count == room {
+                desk.recorder().end(mark);
+            }
+            flow.left = flow.left.saturating_sub(count as u64);
+            flow.counts.bytes_sent += count as u64;
+            desk.tally.bytes_sent += count as u64;
+            desk.tally.send_calls += flow.endpoint.messages_sent(count);
+            turns.did(token, count);
         }
-        let mark = desk.recorder().begin();
-        match sent(flow.endpoint.send(&buffer[..room]))? {
-            Step::Moved(count) => {
-                if count == room {
-                    desk.recorder().end(mark);
-                }
-                flow.left = flow.left.saturating_sub(count as u64);
-                flow.counts.bytes_sent += count as u64;
-                desk.tally.bytes_sent += count as u64;
-                desk.tally.send_calls += flow.endpoint.messages_sent(count);
-                by.turns.did(token, count);
-            }
-            Step::Dropped => {
-                desk.tally.failed_sends += 1;
-                by.turns.did(token, room);
-            }
-            Step::Blocked => {}
-            Step::End => {
-                *ended = Ended::ByPeer;
-                flow.left = 0;
-            }
+        Step::Dropped => {
+            desk.tally.failed_sends += 1;
+            turns.did(token, room);
+        }
+        Step::Blocked => {}
+        Step::End => {
+            flow.left = 0;
+            return Ok(Pushed::Cut);
         }
     }
-    if flow.left == 0 {
-        finish(flow, by.poller)?;
-    }
-    Ok(flow.over)
+    Ok(Pushed::Tried)
 }
 
 /// As many bytes as whole messages take. A buffer may hold many of them.
@@ -539,8 +569,10 @@ pub(super) fn pull<E: Moves, P: Poller, R: Keeps>(
     Ok(Ended::ByPeer)
 }
 
+mod duplex;
 mod rated;
 
+pub(super) use duplex::{Manner, exchange};
 pub(super) use rated::ask_at_times;
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ mod worker;
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    EndPlan, Feature, Limit, Many, ServerJob, TestId, TestPlan, TransportId, Workers,
+    Duplex, EndPlan, Feature, Limit, Many, ServerJob, TestId, TestPlan, TransportId, Workers,
 };
 
 use crate::error::{EngineError, Operation};
@@ -126,6 +126,10 @@ fn of_kind(plan: &TestPlan, kind: Kind) -> Option<&'static str> {
             datagrams && plan.recv_timeout.is_some(),
             "wait for every response: leave out -e",
         ),
+        (
+            datagrams && plan.flow.duplex == Some(Duplex::Separate),
+            "of datagrams go both ways over one socket each: give --bidirectional same",
+        ),
         (plan.test == TestId::TcpMss, "are not there for this test"),
         (
             plan.local.socket.fast_open,
@@ -149,7 +153,7 @@ fn of_kind(plan: &TestPlan, kind: Kind) -> Option<&'static str> {
 }
 
 /// What flows can be asked for besides, at either end.
-const KNOWN: [Feature; 13] = [
+const KNOWN: [Feature; 14] = [
     Feature::Poll,
     Feature::Epoll,
     Feature::Discard,
@@ -163,6 +167,7 @@ const KNOWN: [Feature; 13] = [
     Feature::Rate,
     Feature::Pacing,
     Feature::OnePort,
+    Feature::Duplex,
 ];
 
 /// Ways to move bytes that flows do not know.

@@ -59,20 +59,19 @@ impl<E> Opening<E> {
         Self(Mutex::new(Opened::NotYet))
     }
 
-    /// The flows of one of so many threads; `all` opens those of all.
+    /// The flows of one thread; `all` opens those of all, and deals them out.
     ///
     /// # Errors
     /// What `all` reports, to one thread; `ConnectionAborted` to the others.
     pub(super) fn part(
         &self,
         index: u32,
-        threads: u32,
-        all: impl FnOnce() -> Result<Vec<E>, EngineError>,
+        all: impl FnOnce() -> Result<Vec<Vec<E>>, EngineError>,
     ) -> Result<Vec<E>, EngineError> {
         let mut opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(*opened, Opened::NotYet) {
             *opened = Opened::Failed;
-            *opened = Opened::Dealt(deal(all()?, threads));
+            *opened = Opened::Dealt(all()?);
         }
         let index = usize::try_from(index).unwrap_or(usize::MAX);
         let part = match &mut *opened {
@@ -284,9 +283,9 @@ mod tests {
         let mut part = |index| {
             let all = || {
                 calls += 1;
-                Ok((0..7).collect())
+                Ok(deal((0..7).collect(), 3))
             };
-            opening.part(index, 3, all).unwrap()
+            opening.part(index, all).unwrap()
         };
         assert_eq!(part(1), [1, 4]);
         assert_eq!(part(0), [0, 3, 6]);
@@ -299,9 +298,9 @@ mod tests {
         let opening = Opening::<u32>::new();
         let fails = || Err(Operation::Connect.failed()(io::ErrorKind::TimedOut.into()));
         let kind = |error: EngineError| error.error.kind();
-        let first = opening.part(0, 2, fails).map_err(kind);
+        let first = opening.part(0, fails).map_err(kind);
         assert_eq!(first, Err(io::ErrorKind::TimedOut));
-        let second = opening.part(1, 2, || Ok(vec![1])).map_err(kind);
+        let second = opening.part(1, || Ok(vec![vec![1]])).map_err(kind);
         assert_eq!(second, Err(io::ErrorKind::ConnectionAborted));
     }
 }

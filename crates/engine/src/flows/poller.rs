@@ -30,6 +30,9 @@ pub(super) trait Poller: Sized {
     /// The place of one of them; one that no flow has where it was the chime.
     fn token(&self, index: usize) -> usize;
 
+    /// Whether there is something to read at one of them, and room to write.
+    fn can(&self, index: usize) -> (bool, bool);
+
     /// Another socket is waited for.
     fn add(&self, fd: BorrowedFd<'_>, token: usize, watch: Watch) -> io::Result<()>;
 
@@ -79,6 +82,12 @@ impl Poller for Together {
         usize::try_from(self.events.at(index).token).unwrap_or(usize::MAX)
     }
 
+    #[inline]
+    fn can(&self, index: usize) -> (bool, bool) {
+        let event = self.events.at(index);
+        (event.readable, event.writable)
+    }
+
     fn add(&self, fd: BorrowedFd<'_>, token: usize, watch: Watch) -> io::Result<()> {
         self.epoll.add(fd, token as u64, watch)
     }
@@ -113,6 +122,11 @@ impl Poller for Spinning {
     #[inline]
     fn token(&self, index: usize) -> usize {
         self.0.token(index)
+    }
+
+    #[inline]
+    fn can(&self, index: usize) -> (bool, bool) {
+        self.0.can(index)
     }
 
     fn add(&self, fd: BorrowedFd<'_>, token: usize, watch: Watch) -> io::Result<()> {
@@ -156,6 +170,11 @@ impl<const SPINS: bool> Poller for Alone<SPINS> {
     #[inline]
     fn token(&self, _: usize) -> usize {
         0
+    }
+
+    #[inline]
+    fn can(&self, _: usize) -> (bool, bool) {
+        (true, true)
     }
 
     fn add(&self, _: BorrowedFd<'_>, _: usize, _: Watch) -> io::Result<()> {

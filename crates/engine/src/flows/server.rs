@@ -163,7 +163,13 @@ fn each(job: &ServerJob, reports: &[Report]) -> Vec<FlowThere> {
 
 /// Whatever netperf's end does, netserver's does the rest.
 fn work(job: &ServerJob) -> Work {
-    if job.flow.is_request_response() {
+    if job.flow.duplex.is_some() {
+        Work::Exchange {
+            apart: false,
+            // netperf's end ends what has no other end: not an amount.
+            ends_both: matches!(job.limit, LimitPlan::Time(_) | LimitPlan::UntilStopped),
+        }
+    } else if job.flow.is_request_response() {
         Work::Answer
     } else if job.flow.sends {
         Work::Pull
@@ -175,7 +181,7 @@ fn work(job: &ServerJob) -> Work {
 /// How much each flow may send, where netserver counts.
 fn share(job: &ServerJob, flows: u32) -> impl Fn(u32) -> u64 + use<> {
     let units = match job.limit {
-        LimitPlan::Units(units) if only_sends(job) => Some(units),
+        LimitPlan::Units(units) if only_sends(job) || job.flow.duplex.is_some() => Some(units),
         LimitPlan::Units(_)
         | LimitPlan::Messages(_)
         | LimitPlan::Time(_)

@@ -70,6 +70,8 @@ pub(super) struct Desk<'a, R> {
     stage: Stage,
     edges: Edges,
     starts: Starts,
+    /// When it was over already, where only silence told of that.
+    over: Option<Moment>,
 }
 
 /// The part of the run that counts, where that is not all of it.
@@ -107,6 +109,7 @@ impl<'a, R: Keeps> Desk<'a, R> {
                 ..Edges::default()
             },
             starts: Starts::default(),
+            over: None,
         }
     }
 
@@ -168,6 +171,12 @@ impl<'a, R: Keeps> Desk<'a, R> {
         starts.flows += 1;
     }
 
+    /// Nothing has happened any more since then.
+    #[cold]
+    pub(super) fn was_over(&mut self, since: Moment) {
+        self.over = Some(since);
+    }
+
     /// Copies the counts at the edges of the part that counts.
     #[cold]
     fn turn<E, M>(&mut self, stage: Stage, flows: &mut [Flow<E, M>]) {
@@ -193,7 +202,7 @@ impl<'a, R: Keeps> Desk<'a, R> {
 
     /// The loop is over: what it came to.
     pub(super) fn report<E, M>(mut self, ended: Ended, flows: &mut [Flow<E, M>]) -> Report {
-        let over = clock::now();
+        let over = self.over.unwrap_or_else(clock::now);
         // Whatever ended the loop ended the part that counts.
         self.turn(self.stage.max(Stage::Finish), flows);
         self.publish();

@@ -76,7 +76,10 @@ impl Account {
                 self.failed = self.failed.saturating_add(1);
                 self.errno = Some(errno);
             }
-            Record::Ended(ending) => self.ending = Some(ending),
+            // That a test was abandoned is known before the connection is seen to be closed.
+            Record::Ended(ending) => {
+                self.ending.get_or_insert(ending);
+            }
         }
     }
 

@@ -7,10 +7,12 @@
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
+
+use super::porter::{Porter, Who};
 
 /// How long somebody may take to ask.
 const ASK_WITHIN: Duration = Duration::from_secs(2);
@@ -48,10 +50,12 @@ impl Desk {
         })
     }
 
-    /// What to wait for.
-    pub(super) fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let asking = self.asking.iter().map(|one| one.stream.as_fd());
-        std::iter::once(self.listener.as_fd()).chain(asking)
+    /// Has the porter tell of those who come.
+    ///
+    /// # Errors
+    /// Whatever epoll_ctl(2) reports.
+    pub(super) fn be_heard(&self, porter: &Porter) -> io::Result<()> {
+        porter.watch(self.listener.as_fd(), Who::Desk)
     }
 
     /// When the first of those who ask has had time enough.
@@ -60,9 +64,17 @@ impl Desk {
     }
 
     /// Hears everybody; `answer` gives status, kind and body for a path.
-    pub(super) fn serve(&mut self, answer: impl Fn(&str) -> (&'static str, String)) {
+    pub(super) fn serve(
+        &mut self,
+        porter: &Porter,
+        answer: impl Fn(&str) -> (&'static str, String),
+    ) {
         while let Ok((stream, _)) = self.listener.accept() {
-            if stream.set_nonblocking(true).is_err() {
+            let heard = stream.set_nonblocking(true);
+            if heard
+                .and_then(|()| porter.watch(stream.as_fd(), Who::Desk))
+                .is_err()
+            {
                 continue;
             }
             if self.asking.len() >= MOST {

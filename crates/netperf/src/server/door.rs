@@ -2,14 +2,16 @@
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Shutdown};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Denied, Policy};
-use netperf_os::{Socket, io};
+use netperf_os::{SockAddr, Socket, io};
 use netperf_session::access;
 use netperf_wire::RequestKind;
+
+use super::porter::{Porter, Who};
 
 /// How long a client that was turned away has to read why.
 const READS: Duration = Duration::from_secs(5);
@@ -26,8 +28,12 @@ pub(super) struct Door {
 
 /// Where a connection comes from; `None` where that is no IP address.
 pub(super) fn peer_of(control: &Socket) -> Option<IpAddr> {
-    let peer = control.peer_addr().ok()?.as_socket()?;
-    Some(peer.ip().to_canonical())
+    address_of(&control.peer_addr().ok()?)
+}
+
+/// The IP address of a peer.
+pub(super) fn address_of(peer: &SockAddr) -> Option<IpAddr> {
+    Some(peer.as_socket()?.ip().to_canonical())
 }
 
 impl Door {
@@ -48,9 +54,9 @@ impl Door {
         self.policy = policy;
     }
 
-    /// Tells a client why it cannot come in.
-    pub(super) fn turn_away(&mut self, control: Socket, denied: &Denied) {
-        if !tell(&control, denied) {
+    /// Tells a client of whom nobody hears why it cannot come in.
+    pub(super) fn turn_away(&mut self, control: Socket, denied: &Denied, porter: &Porter) {
+        if !tell(&control, denied) || porter.watch(control.as_fd(), Who::Leaving).is_err() {
             return;
         }
         while self.turned_away.len() >= READERS {
@@ -63,11 +69,6 @@ impl Door {
     /// When the next of them has had time enough.
     pub(super) fn next(&self) -> Option<Moment> {
         self.turned_away.front().map(|(_, until)| *until)
-    }
-
-    /// Those who are on their way out, to be waited for.
-    pub(super) fn leaving(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.turned_away.iter().map(|(socket, _)| socket.as_fd())
     }
 
     /// Sees who has left.
@@ -113,9 +114,9 @@ mod tests {
 
     #[test]
     fn who_is_turned_away_reads_why_whatever_it_says_first() {
-        let mut door = Door::new(Policy::default());
+        let (mut door, porter) = (Door::new(Policy::default()), Porter::new().unwrap());
         let (mut client, served) = pair();
-        door.turn_away(served, &Denied::Network);
+        door.turn_away(served, &Denied::Network, &porter);
         client.write_all(&[7; 5000]).unwrap();
         door.look();
         let mut answer = Vec::new();
@@ -124,22 +125,22 @@ mod tests {
         drop(client);
         let gone = netperf_testkit::eventually(Duration::from_secs(5), || {
             door.look();
-            door.leaving().count() == 0
+            door.turned_away.is_empty()
         });
         assert!(gone && door.next().is_none());
     }
 
     #[test]
     fn no_more_of_them_are_kept_than_there_is_room_for() {
-        let mut door = Door::new(Policy::default());
+        let (mut door, porter) = (Door::new(Policy::default()), Porter::new().unwrap());
         let clients: Vec<TcpStream> = (0..READERS + 9)
             .map(|_| {
                 let (client, served) = pair();
-                door.turn_away(served, &Denied::Network);
+                door.turn_away(served, &Denied::Network, &porter);
                 client
             })
             .collect();
-        assert_eq!(door.leaving().count(), READERS);
+        assert_eq!(door.turned_away.len(), READERS);
         drop(clients);
     }
 }

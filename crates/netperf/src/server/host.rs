@@ -14,13 +14,14 @@ use netperf_model::{
     ServerJob, Stamper, Token, TransportId,
 };
 use netperf_os::Socket;
+use netperf_os::io::peek;
 use netperf_session::dialect::Ready;
 use netperf_session::driver::Host;
 use netperf_session::errno;
 use netperf_transport::one_port::{Word, fresh, say};
 use netperf_wire::RemoteErrno;
 
-use super::record::{Ran, Record};
+use super::record::{Ending, Ran, Record};
 use super::sandbox::fill_file;
 use crate::client::placed;
 
@@ -92,6 +93,12 @@ impl<'a> EngineHost<'a> {
             }
         }
         job
+    }
+
+    /// Whether the client closed the connection, so that nobody is left to hear of a result.
+    /// One that broke has no peer any more.
+    fn is_abandoned(&self) -> bool {
+        peek(self.control.as_fd()).ok() == Some(0) && self.control.peer_addr().is_ok()
     }
 
     /// The rate of a method: the one that the client knows, or what a calibration gives.
@@ -215,6 +222,9 @@ impl Host for EngineHost<'_> {
             }),
             Err(errno) => Record::Failed(errno.0),
         });
+        if self.is_abandoned() {
+            (self.tell)(Record::Ended(Ending::Abandoned));
+        }
         result
     }
 

@@ -101,9 +101,14 @@ impl Log {
         }
     }
 
+    /// Whether events of a level are wanted.
+    pub(super) fn wants(&self, level: LogLevel) -> bool {
+        level <= self.level
+    }
+
     /// Writes an event, if its level is wanted.
     pub(super) fn say(&mut self, level: LogLevel, event: &str, fields: &[Field]) {
-        if level > self.level {
+        if !self.wants(level) {
             return;
         }
         let mut line = match self.format {

@@ -27,7 +27,7 @@ pub(super) struct Metrics {
 pub(super) struct Now {
     /// Sessions that run.
     pub(super) sessions: usize,
-    /// Connections whose clients have said nothing.
+    /// Connections that are not served yet.
     pub(super) waiting: usize,
     /// Whether it was told to end.
     pub(super) draining: bool,
@@ -49,7 +49,7 @@ impl Metrics {
         count(&mut self.bytes.1, account.bytes.1);
     }
 
-    /// A connection ended before its client said anything.
+    /// A connection ended before its client had said what it wants.
     pub(super) fn unspoken(&mut self, why: &str) {
         count(self.unspoken.entry(why.to_owned()).or_default(), 1);
     }
@@ -97,7 +97,7 @@ impl Metrics {
         }
         page.counters(
             "netserver_connections_unspoken_total",
-            "Connections that ended before a word was said.",
+            "Connections that ended before their first message was whole.",
             ("reason", &self.unspoken),
         );
         page.counters(
@@ -121,7 +121,7 @@ impl Metrics {
             (
                 "netserver_connections_waiting",
                 "gauge",
-                "Connections whose clients have said nothing yet.",
+                "Connections whose first message is awaited, or a place for them.",
                 size(now.waiting),
             ),
             (

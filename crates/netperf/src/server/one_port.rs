@@ -1,10 +1,10 @@
 //! Data that comes to the port of the control connection: which session's it is, and how
 //! it gets there (docs/decisions/0020-one-port.md).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
@@ -12,11 +12,12 @@ use netperf_model::{OnePort, Token};
 use netperf_os::io::{Source, peek_at, recv_with_destination};
 use netperf_os::pass::Wait;
 use netperf_os::sockopt::{self, IntOption};
-use netperf_os::{Domain, Protocol, Socket, Type};
-use netperf_transport::one_port::{
-    self, Heard, Kind, Knock, PREAMBLE, Preamble, Word, begins_preamble,
-};
+use netperf_os::{Domain, Protocol, SockAddr, Socket, Type};
+use netperf_transport::one_port::{self, Heard, Kind, Knock, PREAMBLE, Preamble, Word};
 
+use super::guests::Waiting;
+use super::hall::described;
+use super::porter::{Porter, Who};
 use super::running::Running;
 
 /// How long a preamble may take, and a session to take what has one.
@@ -32,17 +33,18 @@ const AT_ONCE: usize = 64;
 #[derive(Debug)]
 struct Arriving {
     data: Socket,
-    peer: String,
+    peer: SockAddr,
     until: Moment,
-    /// Once the preamble has been read.
-    token: Option<Token>,
 }
 
 /// What arrives besides control connections.
 #[derive(Debug)]
 pub(super) struct Arrivals {
-    /// In the order of their ends.
-    arriving: VecDeque<Arriving>,
+    next: u64,
+    /// Those whose preamble is not complete, in the order of their ends.
+    speaking: BTreeMap<u64, Arriving>,
+    /// Those that are known, and whose session has no room, in that order, too.
+    known: VecDeque<(Arriving, Token)>,
     /// Where datagrams come to; none where none are taken.
     knocked_at: Vec<Socket>,
 }
@@ -60,7 +62,10 @@ pub(super) enum Astray {
 
 /// What has become of one on its way.
 enum Way {
-    On,
+    /// More of its preamble is awaited.
+    Speaking(Arriving),
+    /// Its session has no room.
+    Known(Arriving, Token),
     There,
     Lost(Astray),
 }
@@ -68,14 +73,20 @@ enum Way {
 impl Arrivals {
     /// With sockets for datagrams where the listeners are. Where one is not to be had, none
     /// are taken.
-    pub(super) fn open(listeners: &[Socket], mode: OnePort) -> Self {
-        let beside = listeners.iter().map(beside);
+    pub(super) fn open(listeners: &[Socket], mode: OnePort, porter: &Porter) -> Self {
+        let beside = |listener: &Socket| {
+            let socket = beside(listener)?;
+            porter.watch(socket.as_fd(), Who::Knocks)?;
+            Ok(socket)
+        };
         let knocked_at: io::Result<Vec<Socket>> = match mode {
-            OnePort::On => beside.collect(),
+            OnePort::On => listeners.iter().map(beside).collect(),
             OnePort::Off | OnePort::Tcp => Ok(Vec::new()),
         };
         Self {
-            arriving: VecDeque::new(),
+            next: 0,
+            speaking: BTreeMap::new(),
+            known: VecDeque::new(),
             knocked_at: knocked_at.unwrap_or_default(),
         }
     }
@@ -91,56 +102,116 @@ impl Arrivals {
     /// No more come, where no more control connections do.
     pub(super) fn close(&mut self) {
         self.knocked_at.clear();
-        self.arriving.clear();
-    }
-
-    /// What to wait for.
-    pub(super) fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        // What only waits for a session would be ready all the time.
-        let speaking = self.arriving.iter().filter(|one| one.token.is_none());
-        let speaking = speaking.map(|one| one.data.as_fd());
-        self.knocked_at.iter().map(AsFd::as_fd).chain(speaking)
+        self.speaking.clear();
+        self.known.clear();
     }
 
     /// When there is something to do by itself.
     pub(super) fn next(&self) -> Option<Moment> {
-        let ends = self.arriving.front().map(|one| one.until);
-        let waits = self.arriving.iter().any(|one| one.token.is_some());
-        let again = waits.then(|| clock::now().plus(AGAIN));
+        let ends = self.speaking.first_key_value().map(|(_, one)| one.until);
+        let again = (!self.known.is_empty()).then(|| clock::now().plus(AGAIN));
         [ends, again].into_iter().flatten().min()
     }
 
     /// Takes a connection that begins with a preamble.
-    pub(super) fn take(&mut self, data: Socket, peer: String) {
-        // What comes in pieces is looked at when it is whole.
+    pub(super) fn take(
+        &mut self,
+        one: Waiting,
+        ended: bool,
+        sessions: &mut [Running],
+        porter: &Porter,
+    ) -> Option<Astray> {
+        // What comes in pieces is told of when it is whole.
         let whole = i32::try_from(PREAMBLE).unwrap_or(i32::MAX);
-        let _woken_more_often = sockopt::set(data.as_fd(), IntOption::RecvLowAt, whole);
-        while self.arriving.len() >= MOST {
-            self.arriving.pop_front();
-        }
-        self.arriving.push_back(Arriving {
-            data,
-            peer,
+        let _told_more_often = sockopt::set(one.control.as_fd(), IntOption::RecvLowAt, whole);
+        let heard_of = one.at().is_some();
+        let one = Arriving {
+            data: one.control,
+            peer: one.peer,
             until: clock::now().plus(WITHIN),
-            token: None,
-        });
+        };
+        self.next += 1;
+        let number = self.next;
+        let way = one.look(ended, sessions, porter);
+        if let Way::Speaking(one) = &way {
+            let (fd, who) = (one.data.as_fd(), Who::Arriving(number));
+            let heard = if heard_of {
+                porter.rename(fd, who)
+            } else {
+                porter.listen_to(fd, who)
+            };
+            if heard.is_err() {
+                return Some(one.unspoken("crowded"));
+            }
+        }
+        self.go_on(number, way)
     }
 
-    /// Sends on what can be sent on; gives what cannot.
-    pub(super) fn look(
+    /// One of those whose preamble is awaited has stirred.
+    pub(super) fn hear(
         &mut self,
+        number: u64,
+        ended: bool,
+        sessions: &mut [Running],
+        porter: &Porter,
+    ) -> Option<Astray> {
+        let one = self.speaking.remove(&number)?;
+        let way = one.look(ended, sessions, porter);
+        self.go_on(number, way)
+    }
+
+    /// Puts one where it belongs; gives what belongs nowhere.
+    fn go_on(&mut self, number: u64, way: Way) -> Option<Astray> {
+        match way {
+            Way::Speaking(one) => {
+                self.make_room();
+                self.speaking.insert(number, one);
+            }
+            Way::Known(one, token) => {
+                self.make_room();
+                self.known.push_back((one, token));
+            }
+            Way::There => {}
+            Way::Lost(astray) => return Some(astray),
+        }
+        None
+    }
+
+    /// Whoever speaks for longest goes first.
+    fn make_room(&mut self) {
+        if self.speaking.len() + self.known.len() >= MOST && self.speaking.pop_first().is_none() {
+            self.known.pop_front();
+        }
+    }
+
+    /// Tries again what a session had no room for, and ends what has taken too long; gives
+    /// what did not get to a session.
+    pub(super) fn look(&mut self, sessions: &mut [Running]) -> Vec<Astray> {
+        let mut astray = Vec::new();
+        let overdue = |one: &Arriving| one.until.left().is_zero();
+        while let Some(first) = self.speaking.first_entry() {
+            if !overdue(first.get()) {
+                break;
+            }
+            astray.push(first.remove().unspoken("silent"));
+        }
+        for (one, token) in std::mem::take(&mut self.known) {
+            match one.enter(token, sessions) {
+                Way::Known(one, token) => self.known.push_back((one, token)),
+                Way::Lost(lost) => astray.push(lost),
+                Way::Speaking(_) | Way::There => {}
+            }
+        }
+        astray
+    }
+
+    /// Somebody knocked: tells the sessions; gives what is for none of them.
+    pub(super) fn answer_knocks(
+        &self,
         sessions: &mut [Running],
         admits: impl Fn(IpAddr) -> bool,
     ) -> Vec<Astray> {
         let mut astray = Vec::new();
-        self.arriving.retain_mut(|one| match one.go_on(sessions) {
-            Way::On => true,
-            Way::There => false,
-            Way::Lost(how) => {
-                astray.push(how);
-                false
-            }
-        });
         for socket in &self.knocked_at {
             for _ in 0..AT_ONCE {
                 match knock(socket) {
@@ -159,52 +230,48 @@ impl Arrivals {
 }
 
 impl Arriving {
-    fn go_on(&mut self, sessions: &mut [Running]) -> Way {
-        let lost = |one: &Self, why| Way::Lost(Astray::Unspoken(one.peer.clone(), why));
-        if self.token.is_none() {
-            let mut bytes = [0; PREAMBLE];
-            match peek_at(self.data.as_fd(), &mut bytes) {
-                Ok(0) => return lost(self, "finished"),
-                Ok(PREAMBLE) => {}
-                Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
-                    return lost(self, "cut");
-                }
-                Ok(_) | Err(_) if self.until.left().is_zero() => return lost(self, "silent"),
-                Ok(_) | Err(_) => return Way::On,
-            }
-            let read = Preamble::read(&bytes).filter(|read| read.kind == Kind::Connection);
-            let known = read.filter(|read| owner(&read.token, sessions).is_some());
-            let Some(known) = known else {
-                return Way::Lost(Astray::Unknown(self.peer.clone()));
-            };
-            let all = netperf_os::io::recv(self.data.as_fd(), &mut bytes);
-            if !matches!(all, Ok(PREAMBLE)) {
-                return lost(self, "cut");
-            }
-            let _as_before = sockopt::set(self.data.as_fd(), IntOption::RecvLowAt, 1);
-            self.token = Some(known.token);
+    fn unspoken(&self, why: &'static str) -> Astray {
+        Astray::Unspoken(described(&self.peer), why)
+    }
+
+    /// Looks at what it has said.
+    fn look(self, ended: bool, sessions: &mut [Running], porter: &Porter) -> Way {
+        let mut bytes = [0; PREAMBLE];
+        match peek_at(self.data.as_fd(), &mut bytes) {
+            Ok(PREAMBLE) => {}
+            Ok(0) => return Way::Lost(self.unspoken("finished")),
+            Ok(_) if ended => return Way::Lost(self.unspoken("cut")),
+            Ok(_) => return Way::Speaking(self),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Way::Speaking(self),
+            Err(_) => return Way::Lost(self.unspoken("cut")),
         }
-        let hatch = self.token.and_then(|token| {
-            let hatch = owner(&token, sessions)?;
-            Some((token, hatch))
-        });
-        let Some((token, hatch)) = hatch else {
+        let read = Preamble::read(&bytes).filter(|read| read.kind == Kind::Connection);
+        let known = read.filter(|read| owner(&read.token, sessions).is_some());
+        let Some(known) = known else {
+            return Way::Lost(Astray::Unknown(described(&self.peer)));
+        };
+        let all = netperf_os::io::recv(self.data.as_fd(), &mut bytes);
+        if !matches!(all, Ok(PREAMBLE)) {
+            return Way::Lost(self.unspoken("cut"));
+        }
+        let _as_before = sockopt::set(self.data.as_fd(), IntOption::RecvLowAt, 1);
+        // From here on the session has it, too.
+        porter.forget(self.data.as_fd());
+        self.enter(known.token, sessions)
+    }
+
+    /// Goes to the session that has the token.
+    fn enter(self, token: Token, sessions: &mut [Running]) -> Way {
+        let Some(hatch) = owner(&token, sessions) else {
             // The test was over first.
-            return Way::Lost(Astray::Unknown(self.peer.clone()));
+            return Way::Lost(Astray::Unknown(described(&self.peer)));
         };
         match one_port::hand_over(&hatch.socket, &token, self.data.as_fd()) {
             Ok(()) => Way::There,
-            Err(_) if self.until.left().is_zero() => lost(self, "crowded"),
-            Err(_) => Way::On,
+            Err(_) if self.until.left().is_zero() => Way::Lost(self.unspoken("crowded")),
+            Err(_) => Way::Known(self, token),
         }
     }
-}
-
-/// Whether a connection begins like one of data. Its first bytes are there.
-pub(super) fn is_data(connection: &Socket) -> bool {
-    let mut bytes = [0; PREAMBLE];
-    let there = peek_at(connection.as_fd(), &mut bytes).unwrap_or(0);
-    begins_preamble(bytes.get(..there).unwrap_or_default())
 }
 
 /// The listener's side of a hatch.

@@ -39,6 +39,8 @@ pub(super) struct Ran {
 pub(super) enum Ending {
     /// The client closed the connection between two messages.
     Finished,
+    /// The client closed the connection while a test ran.
+    Abandoned,
     /// The client said nothing for too long.
     Silent,
     /// The connection broke, or ended in the middle of a message.
@@ -50,8 +52,9 @@ pub(super) enum Ending {
 }
 
 impl Ending {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::Finished,
+        Self::Abandoned,
         Self::Silent,
         Self::Cut,
         Self::Broken,
@@ -62,6 +65,7 @@ impl Ending {
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Finished => "finished",
+            Self::Abandoned => "abandoned",
             Self::Silent => "silent",
             Self::Cut => "cut",
             Self::Broken => "broken",

@@ -31,6 +31,8 @@ const LONGEST: usize = 512;
 /// A session that runs.
 #[derive(Debug)]
 pub(super) struct Running {
+    /// Its number: it is never another's.
+    pub(super) number: u64,
     child: Child,
     /// `None` once the session closed it.
     records: Option<File>,
@@ -49,8 +51,8 @@ impl Running {
     /// # Errors
     /// When there are too many processes or open files.
     pub(super) fn start(
-        control: Socket,
-        peer: String,
+        number: u64,
+        (control, peer): (Socket, String),
         args: &ServerArgs,
         one_port: OnePort,
     ) -> io::Result<Self> {
@@ -63,7 +65,7 @@ impl Running {
             // Nothing else is started before it is closed here.
             pass::keep_on_exec(inside.as_fd())?;
         }
-        let number = hatch
+        let hatch_number = hatch
             .as_ref()
             .map(|(_, inside)| inside.as_raw_fd().to_string());
         let (reader, writer) = process::pipe()?;
@@ -88,12 +90,13 @@ impl Running {
             .env_remove(key::KEY)
             .env_remove(HATCH)
             .envs(secret)
-            .envs(number.map(|number| (HATCH, number)))
+            .envs(hatch_number.map(|number| (HATCH, number)))
             .stdin(Stdio::from(OwnedFd::from(control)))
             .stdout(Stdio::from(writer))
             .stderr(Stdio::null())
             .spawn()?;
         Ok(Self {
+            number,
             child,
             records: Some(File::from(reader)),
             text: Vec::new(),

@@ -1,5 +1,7 @@
 //! Interim results, and what is said beside the result.
 
+use netperf_testkit::ours;
+
 use super::{client, is_decimal, run, run_all, seconds, server, words};
 
 /// `<seconds since 1970>.<three digits>`.
@@ -89,7 +91,7 @@ fn i20_debug_output_has_the_lines_that_scripts_look_for() {
     for text in ["remote port is ", "complete_addrinfo"] {
         assert!(finished.stdout.contains(text), "{}", finished.account());
     }
-    let mut debugging = netperf_testkit::Invocation::new(&super::ours().netserver)
+    let mut debugging = netperf_testkit::Invocation::new(&ours!().netserver)
         .args(["-D", "-d", "-p"])
         .arg(netperf_testkit::server::free_port().to_string())
         .spawn();

@@ -1,6 +1,6 @@
 //! What is typed: lengths, sizes, misplaced words, test names.
 
-use netperf_testkit::Scratch;
+use netperf_testkit::{Scratch, ours};
 
 use super::{client, is_decimal, run, run_all, server};
 
@@ -94,7 +94,7 @@ fn i23_misplaced_words_do_not_fail() {
     );
     let options = ["-D", "--", "-g"];
     let place = netperf_testkit::Place::Here;
-    let tolerant = netperf_testkit::Netserver::start_with(&super::ours(), &place, &options, &[]);
+    let tolerant = netperf_testkit::Netserver::start_with(&ours!(), &place, &options, &[]);
     drop(tolerant);
 }
 

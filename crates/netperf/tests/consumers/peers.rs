@@ -1,8 +1,8 @@
 //! Mixed fleets and crowds.
 
-use netperf_testkit::{Invocation, Netserver, Place, Programs};
+use netperf_testkit::{Invocation, Netserver, Place, Programs, ours};
 
-use super::{client, ours, seconds, server};
+use super::{client, seconds, server};
 
 /// A few tests of a client against a server.
 fn serves(client: &Programs, server: &Programs) {
@@ -24,8 +24,8 @@ fn i35_old_and_new_programs_serve_each_other() {
     let Some(stock) = Programs::stock() else {
         return;
     };
-    serves(&ours(), &stock);
-    serves(&stock, &ours());
+    serves(&ours!(), &stock);
+    serves(&stock, &ours!());
 }
 
 #[test]

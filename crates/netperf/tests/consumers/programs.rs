@@ -9,17 +9,17 @@ use std::process::Stdio;
 use netperf_testkit::process::signal;
 use netperf_testkit::server::free_port;
 use netperf_testkit::{
-    Finished, Invocation, Netserver, Place, Running, Scratch, eventually, procfs,
+    Finished, Invocation, Netserver, Place, Running, Scratch, eventually, ours, procfs,
 };
 
-use super::{client, is_decimal, ours, run, seconds, server};
+use super::{client, is_decimal, run, seconds, server};
 
 fn session_begins(server: &Netserver) {
     assert!(eventually(seconds(5), || !server.sessions().is_empty()));
 }
 
 fn netserver(words: &[&str]) -> Finished {
-    Invocation::new(&ours().netserver).args(words).run()
+    Invocation::new(&ours!().netserver).args(words).run()
 }
 
 /// The server that went to the background on a port; ended with the test.
@@ -57,7 +57,7 @@ fn i01_processes_go_by_the_names_of_the_programs() {
 fn into_file(server: &Netserver, folder: &Path, words: &str) -> Running {
     let line = format!(
         "exec '{}' -H 127.0.0.1 -p {} {words} > out",
-        ours().netperf.display(),
+        ours!().netperf.display(),
         server.port()
     );
     let shell = Invocation::new(Path::new("/bin/sh"));
@@ -105,7 +105,7 @@ fn i26_the_exit_status_says_whether_it_worked() {
     let unknown = client(&server, "-t NO_SUCH").run();
     assert!(unknown.status.code().is_some_and(|code| code != 0));
     let port = free_port().to_string();
-    let absent = Invocation::new(&ours().netperf)
+    let absent = Invocation::new(&ours!().netperf)
         .args(["-H", "127.0.0.1", "-p", &port])
         .run()
         .expect_exit(255);
@@ -126,7 +126,7 @@ fn i27_a_server_returns_once_it_listens() {
     );
     assert_eq!(finished.stdout, line);
     for options in [&["-D"][..], &["-D", "-f"], &["-D", "-N"]] {
-        let server = Netserver::start_with(&ours(), &Place::Here, options, &[]);
+        let server = Netserver::start_with(&ours!(), &Place::Here, options, &[]);
         run(&server, "-t TCP_RR -l -20");
     }
 }
@@ -140,10 +140,10 @@ fn i28_servers_share_a_host_by_port_and_a_busy_port_harms_nobody() {
     assert!(!second.status.success(), "{}", second.account());
     run(&one, "-t TCP_RR -l -20");
     for options in [&["-D", "-4"][..], &["-D", "-L", "127.0.0.1"]] {
-        let server = Netserver::start_with(&ours(), &Place::Here, options, &[]);
+        let server = Netserver::start_with(&ours!(), &Place::Here, options, &[]);
         run(&server, "-t TCP_RR -l -20");
     }
-    let six = Netserver::start_with(&ours(), &Place::Here, &["-D", "-6"], &[]);
+    let six = Netserver::start_with(&ours!(), &Place::Here, &["-D", "-6"], &[]);
     let six_run = client(&six, "-t TCP_RR -l -20").args(["-H", "::1"]);
     six_run.run().expect_clean();
 }
@@ -151,14 +151,14 @@ fn i28_servers_share_a_host_by_port_and_a_busy_port_harms_nobody() {
 #[test]
 fn i29_a_connection_as_standard_input_is_served_as_inetd_would_have_it() {
     // Served so, and as root, the original deletes the machine's /dev/null.
-    assert!(!ours().is_stock(), "not with a stand-in");
+    assert!(!ours!().is_stock(), "not with a stand-in");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
-    let client = Invocation::new(&ours().netperf)
+    let client = Invocation::new(&ours!().netperf)
         .args(["-H", "127.0.0.1", "-p", &port, "-t", "TCP_RR", "-l", "-20"])
         .spawn();
     let (connection, _) = listener.accept().unwrap();
-    let served = Invocation::new(&ours().netserver)
+    let served = Invocation::new(&ours!().netserver)
         .stdin(Stdio::from(OwnedFd::from(connection)))
         .spawn();
     client.finish().expect_clean();
@@ -180,7 +180,7 @@ fn i29_a_killed_server_leaves_no_listener() {
 #[test]
 fn i30_a_passphrase_is_for_both_programs() {
     let open = server();
-    let guarded = Netserver::start_with(&ours(), &Place::Here, &["-D", "-Z", "pass"], &[]);
+    let guarded = Netserver::start_with(&ours!(), &Place::Here, &["-D", "-Z", "pass"], &[]);
     run(&guarded, "-Z pass -t TCP_RR -l -20");
     run(&open, "-Z pass -t TCP_RR -l -20");
     let stranger = client(&guarded, "-t TCP_RR -l -20").run();
@@ -189,7 +189,7 @@ fn i30_a_passphrase_is_for_both_programs() {
 
 #[test]
 fn i30_a_silent_stranger_is_dropped_within_20_seconds() {
-    let guarded = Netserver::start_with(&ours(), &Place::Here, &["-D", "-Z", "pass"], &[]);
+    let guarded = Netserver::start_with(&ours!(), &Place::Here, &["-D", "-Z", "pass"], &[]);
     let mut silent = TcpStream::connect(("127.0.0.1", guarded.port())).expect("a connection");
     // Two more for a machine that is busy.
     silent.set_read_timeout(Some(seconds(22))).expect("a limit");
@@ -200,7 +200,7 @@ fn i30_a_silent_stranger_is_dropped_within_20_seconds() {
 #[test]
 fn i31_a_server_in_one_process_never_forks() {
     let options = ["-D", "-f", "-4", "-L", "127.0.0.1"];
-    let server = Netserver::start_with(&ours(), &Place::Here, &options, &[]);
+    let server = Netserver::start_with(&ours!(), &Place::Here, &options, &[]);
     let running = client(&server, "-t TCP_RR -l 1 -- -r 1024").spawn();
     std::thread::sleep(std::time::Duration::from_millis(400));
     assert!(server.sessions().is_empty(), "it forked");
@@ -210,7 +210,7 @@ fn i31_a_server_in_one_process_never_forks() {
 
 #[test]
 fn i32_version_and_usage_are_where_probes_look() {
-    for program in [ours().netperf, ours().netserver] {
+    for program in [ours!().netperf, ours!().netserver] {
         let version = Invocation::new(&program).arg("-V").run().expect_clean();
         assert!(version.stdout.starts_with("Netperf version 2.7."));
         let usage = Invocation::new(&program).arg("-h").run().expect_exit(1);

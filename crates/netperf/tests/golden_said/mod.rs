@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use netperf_testkit::server::free_port;
 use netperf_testkit::{
-    Finished, Invocation, LoopbackOnly, Netserver, Place, Programs, Scratch, eventually, process,
-    require,
+    Finished, Invocation, LoopbackOnly, Netserver, Place, Programs, Scratch, eventually, ours,
+    process, require,
 };
 use serde_json::Value;
 
@@ -124,7 +124,7 @@ impl Transcript {
 
     /// Runs it again; says on which port, too.
     fn again(&self, place: &Place) -> (u16, Finished) {
-        let ours = ours();
+        let ours = ours!();
         let (server, mut taken) = (self.serve(&ours), None);
         let port = server.as_ref().map_or_else(free_port, Netserver::port);
         if self.taken {
@@ -199,13 +199,6 @@ impl Transcript {
     fn is_about(&self, beginnings: &[&str]) -> bool {
         beginnings.iter().any(|begin| self.case.starts_with(begin))
     }
-}
-
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
 }
 
 /// Compared by tests of their own.
@@ -328,7 +321,7 @@ fn debug_text_of_the_server_has_no_line_that_the_original_has_not() {
     let transcript = all.iter().find(case).expect("it");
     let port = free_port();
     let words = transcript.argv.iter().skip(1);
-    let mut running = Invocation::new(&ours().netserver)
+    let mut running = Invocation::new(&ours!().netserver)
         .args(words.map(|word| transcript.with(port, word)))
         .spawn();
     assert!(running.prints("Starting netserver", Duration::from_secs(10)));

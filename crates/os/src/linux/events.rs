@@ -19,6 +19,8 @@ pub enum Watch {
     Changes,
     /// Something to read that is new since it was told of the last time.
     News,
+    /// The same, and that the peer has ended its direction.
+    NewsOrEnd,
     /// Something to read, told to one of all that wait for it.
     Shared,
 }
@@ -36,6 +38,7 @@ impl Watch {
             Self::Nothing => 0,
             Self::Changes => libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET,
             Self::News => libc::EPOLLIN | libc::EPOLLET,
+            Self::NewsOrEnd => libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET,
             Self::Shared => libc::EPOLLIN | libc::EPOLLEXCLUSIVE,
         }) as u32
     }
@@ -233,6 +236,7 @@ impl Events {
                 token: 0,
                 readable: false,
                 writable: false,
+                ended: false,
             },
             Event::of,
         )
@@ -254,6 +258,10 @@ pub struct Event {
     pub readable: bool,
     /// There is room to write, or an error to be told by writing.
     pub writable: bool,
+    /// The peer says no more: it has ended its direction or both, or there is an error.
+    /// Told of the first only where that is waited for ([`Watch::Changes`],
+    /// [`Watch::NewsOrEnd`]).
+    pub ended: bool,
 }
 
 impl Event {
@@ -265,6 +273,7 @@ impl Event {
             token: event.u64,
             readable: bits & (libc::EPOLLIN as u32 | OVER) != 0,
             writable: bits & (libc::EPOLLOUT as u32 | OVER) != 0,
+            ended: bits & (libc::EPOLLRDHUP as u32 | OVER) != 0,
         }
     }
 }

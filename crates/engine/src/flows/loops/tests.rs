@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assert_no_alloc::{AllocDisabler, assert_no_alloc};
-use netperf_model::{Arrival, PacePlan, RatePlan, RateUnit, Tally};
+use netperf_model::{Arrival, FlowCounts, PacePlan, RatePlan, RateUnit, Tally};
 use netperf_os::{Domain, Socket, Type};
 use netperf_transport::tcp::Tcp;
 
@@ -35,6 +35,17 @@ enum Role {
     Push,
     PushEvenly,
     Pull,
+    /// Both ways: netperf's end, or netserver's.
+    Exchange {
+        asks: bool,
+        ends_both: bool,
+    },
+}
+
+/// Both ends of data that goes both ways, until a time or an amount is over.
+fn exchange_roles(timed: bool) -> (Role, Role) {
+    let role = |asks, ends_both| Role::Exchange { asks, ends_both };
+    (role(true, false), role(false, timed))
 }
 
 fn ring(size: u32) -> Ring {
@@ -113,6 +124,14 @@ fn end<P: Poller, R: Keeps>(
             Role::Answer => answer(flows, by, (&mut first, &mut second), desk),
             Role::Push | Role::PushEvenly => push(flows, by, &mut first, desk),
             Role::Pull => pull(flows, by, &mut first, desk),
+            Role::Exchange { asks, ends_both } => {
+                let manner = Manner {
+                    asks,
+                    ends_both,
+                    tell: |endpoint: &mut Tcp| drop(calls::half_close(endpoint.fd())),
+                };
+                exchange(flows, by, (&mut first, &mut second), &manner, desk)
+            }
         }
     });
     let spaced = turns.came_to(desk.tally.bytes_sent, desk.tally.send_calls);
@@ -155,7 +174,9 @@ fn both_paced<P: Poller, R: Keeps + 'static>(
         std::thread::spawn(move || end::<P, R>(role, sockets, units, &shared, &counts[index]))
     };
     let asking = spawn((roles.0, pace), ours, units, &here, 0);
-    let answering = spawn((roles.1, None), theirs, Some(u64::MAX), &there, 1);
+    let sends = matches!(roles.1, Role::Exchange { .. });
+    let units_there = units.filter(|_| sends).or(Some(u64::MAX));
+    let answering = spawn((roles.1, None), theirs, units_there, &there, 1);
     if units.is_none() {
         for stage in [Stage::Count, Stage::Cool, Stage::Finish] {
             std::thread::sleep(Duration::from_millis(60));
@@ -263,6 +284,55 @@ fn an_amount_is_sent_exactly_by_all_flows_together() {
             .iter()
             .all(|flow| flow.bytes_received >= 1_999_999)
     );
+}
+
+#[test]
+fn flows_that_go_both_ways_send_an_amount_each_way_and_read_all_of_it() {
+    for flows in [1, 3] {
+        let (here, there) = both::<Together, Kept>(exchange_roles(false), flows, Some(5_000_001));
+        assert_eq!(
+            (here.ended, there.ended),
+            (Ended::Complete, Ended::Complete)
+        );
+        for end in [&here, &there] {
+            assert_eq!(end.tally.bytes_sent, 5_000_001);
+            assert_eq!(end.tally.bytes_received, 5_000_001);
+        }
+        let there_and_back = there.flows.iter().map(|flow| FlowCounts {
+            bytes_sent: flow.bytes_received,
+            bytes_received: flow.bytes_sent,
+            transactions: 0,
+        });
+        assert_eq!(here.flows, there_and_back.collect::<Vec<_>>());
+        assert_eq!((here.starts.flows, there.starts.flows), (flows, 0));
+    }
+    let (here, _) = both::<Spinning, Off>(exchange_roles(false), 2, Some(1_000_000));
+    assert_eq!(here.tally.bytes_received, 1_000_000);
+}
+
+#[test]
+fn the_time_ends_both_directions_of_every_flow_and_nothing_is_lost() {
+    for pace in [
+        None,
+        Some(PacePlan {
+            burst: 2,
+            interval: Duration::from_millis(5),
+        }),
+    ] {
+        let roles = exchange_roles(true);
+        let (here, there) = both_paced::<Together, Off>(roles, pace, 3, None);
+        assert_eq!(
+            (here.ended, there.ended),
+            (Ended::TimeOver, Ended::Complete)
+        );
+        assert!(here.tally.bytes_sent > 0 && here.tally.bytes_received > 0);
+        assert_eq!(here.tally.bytes_sent, there.tally.bytes_received);
+        assert_eq!(here.tally.bytes_received, there.tally.bytes_sent);
+        let (_, window) = here.window.unwrap();
+        let each = |of: fn(&FlowCounts) -> u64| here.flows.iter().map(of).sum::<u64>();
+        assert_eq!(each(|flow| flow.bytes_sent), window.bytes_sent);
+        assert_eq!(each(|flow| flow.bytes_received), window.bytes_received);
+    }
 }
 
 #[test]

@@ -18,6 +18,15 @@ pub(super) enum Way {
     Back,
 }
 
+/// The directions that have sessions of their own.
+pub(super) fn ways(plan: &TestPlan) -> &'static [Way] {
+    if plan.flow.duplex == Some(Duplex::Separate) {
+        &[Way::There, Way::Back]
+    } else {
+        &[Way::There]
+    }
+}
+
 /// What a session is asked for: the whole test, or one direction of it. The session of the
 /// direction there measures the CPUs for both.
 pub(super) fn asked(plan: &TestPlan, way: Way) -> Cow<'_, TestPlan> {

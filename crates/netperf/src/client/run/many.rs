@@ -17,8 +17,8 @@ use netperf_transport::registry;
 use netperf_wire::messages::ItemKind;
 
 use super::{
-    Once, Talk, Test, drawn, failure, interim, iteration, numbered, open, results_within, until,
-    wait, with_cpus,
+    Once, Talk, Test, both, drawn, failure, interim, iteration, numbered, open, results_within,
+    until, wait, with_cpus,
 };
 use crate::client::control;
 use crate::output::{Failure, err};
@@ -156,7 +156,9 @@ impl<'a> Test<'a> {
             let at = |port| self.data_address(Some(agreement), &hosts, port);
             ports.into_iter().map(at).collect::<Vec<_>>()
         };
-        let remotes: Vec<_> = agreements.iter().flat_map(address).collect();
+        let (there, back) = agreements.split_at(self.sessions_there(many));
+        let remotes: Vec<_> = there.iter().flat_map(address).collect();
+        crowd.comes_from(back.iter().flat_map(address).collect());
         let live = interim::live(self.run);
         let talks = self.talk.iter().chain(&self.beside);
         let controls: Vec<BorrowedFd<'_>> = talks.map(|talk| talk.link().fd()).collect();
@@ -170,21 +172,23 @@ impl<'a> Test<'a> {
         self.keep(ran.latency.take());
         let end_mark = ran.end_mark.take();
         let results = match self.cut_short(&ran) {
-            None => self.results_of_flows(&ran, end_mark),
+            None => self.results_of_flows(many, &ran, end_mark),
             Some(failure) => Err(failure),
         };
-        let remote = match results {
-            Ok(results) => numbered(&ran.result, results),
+        let (remote, counted) = match results {
+            Ok((results, counted)) => (numbered(&ran.result, results), counted),
             Err(failure) => return Err(self.broken_off(ran, failure)),
         };
-        let there = remote.as_ref().and_then(|remote| remote.flows.as_deref());
-        if let (Some(flows), Some(there)) = (&mut ran.many, there) {
-            flows.pair(plan.flow, there);
+        if let (Some(flows), Some(counted)) = (&mut ran.many, counted) {
+            match counted.back {
+                Some(back) => flows.pair_both(plan.flow, &counted.there, &back),
+                None => flows.pair(plan.flow, &counted.there),
+            }
         }
         let first = agreements.first();
         let agreed = Agreed {
             local,
-            remote: first.map(|agreement| agreement.setup),
+            remote: first.map(|agreement| both::setup(agreement, back.first())),
             data_port: first.map_or(0, |agreement| agreement.data_port),
             remote_cpu: first.is_some_and(|agreement| agreement.measures_cpu),
         };
@@ -200,24 +204,34 @@ impl<'a> Test<'a> {
     /// Has netserver ready for every flow.
     fn agree_on_flows(&mut self, many: &Many, hosts: &Hosts) -> Result<Vec<Agreement>, Failure> {
         let together = self.served == Served::Together;
-        let sessions = if together { 1 } else { many.flows };
-        self.open_beside(sessions)?;
         let plan = self.plan();
+        let ways = both::ways(plan);
+        let sessions = if together { 1 } else { many.flows };
+        self.open_beside(sessions.saturating_mul(if ways.len() > 1 { 2 } else { 1 }))?;
         let own = self
             .control_local
             .filter(|own| own.is_ipv4() == hosts.remote.address.is_ipv4());
         let bound = Some(hosts.local.address).filter(|address| !address.is_unspecified());
         let facts_of = self.facts.then_some(hosts.remote.address);
         let mut agreements = Vec::new();
-        for (index, talk) in (0..).zip(self.talk.iter_mut().chain(&mut self.beside)) {
-            let asked = plan_of(plan, many, index, together);
+        let each = ways
+            .iter()
+            .flat_map(|way| (0..sessions).map(move |index| (*way, index)));
+        let talks = self.talk.iter_mut().chain(&mut self.beside);
+        for ((way, index), talk) in each.zip(talks) {
+            let one_way = both::asked(plan, way);
+            let asked = plan_of(&one_way, many, index, together);
             let local = LocalEnd {
                 family: hosts.remote.family(),
                 address: bound.or(own),
                 socket: None,
-                data_port: if index == 0 { hosts.remote.port } else { 0 },
+                data_port: if agreements.is_empty() {
+                    hosts.remote.port
+                } else {
+                    0
+                },
                 send_size: None,
-                facts_of: facts_of.filter(|_| index == 0),
+                facts_of: facts_of.filter(|_| agreements.is_empty()),
                 all_flows: together,
             };
             let agreement = talk
@@ -244,6 +258,14 @@ impl<'a> Test<'a> {
         Ok(agreements)
     }
 
+    /// How many sessions serve what netperf sends, or everything.
+    fn sessions_there(&self, many: &Many) -> usize {
+        match self.served {
+            Served::Together => 1,
+            Served::Apart => usize::try_from(many.flows).unwrap_or(usize::MAX),
+        }
+    }
+
     /// Opens as many control connections as there are to be.
     pub(super) fn open_beside(&mut self, sessions: u32) -> Result<(), Failure> {
         let plan = self.plan();
@@ -257,47 +279,70 @@ impl<'a> Test<'a> {
         Ok(())
     }
 
-    /// The results of every session, put together.
+    /// The results of every session, put together, and what each flow came to there; none
+    /// where the user did not wait for them.
     fn results_of_flows(
         &mut self,
+        many: &Many,
         ran: &netperf_engine::client::Run,
         end_mark: Option<EndMark>,
-    ) -> Result<Option<EndResult>, Failure> {
+    ) -> Result<(Option<EndResult>, Option<Counted>), Failure> {
         let plan = self.plan();
         let mut all: Option<EndResult> = None;
         // A session of a flow alone counts that flow.
         let apart = self.served == Served::Apart && !plan.flow.connects;
-        let mut there = Vec::new();
+        let sessions = self.sessions_there(many);
+        let mut counted = [None, None];
         // Repeated while the first session is waited for: the mark is that of all flows.
         if let Some(talk) = &mut self.talk {
             talk.link_mut().repeat_while_waiting(end_mark);
         }
-        for talk in self.talk.iter_mut().chain(&mut self.beside) {
+        for (index, talk) in self.talk.iter_mut().chain(&mut self.beside).enumerate() {
             let within = results_within(plan, ran, talk.link());
             talk.link_mut()
                 .demand_signs_of_life(ran.round_trip.unwrap_or_default());
             let results = talk.results(within);
             talk.link_mut().repeat_while_waiting(None);
             match results {
-                Ok(result) => {
-                    if apart {
-                        there.push(of_session(there.len(), &result));
+                Ok(mut result) => {
+                    if let Some(way) = counted.get_mut(index / sessions) {
+                        note(way, index % sessions, apart, &mut result);
                     }
                     match &mut all {
+                        Some(all) if index == sessions => {
+                            // The first that sends.
+                            all.send_buffer_end = result.send_buffer_end;
+                            all.congestion = result.congestion.take();
+                            add(all, &result);
+                        }
                         Some(all) => add(all, &result),
                         None => all = Some(with_cpus(result)),
                     }
                 }
                 // The user did not wait for the end, so netserver may not have noticed it.
-                Err(_) if ran.stopped_by_user => return Ok(None),
+                Err(_) if ran.stopped_by_user => return Ok((None, None)),
                 Err(error) => return Err(failure::session(&error)),
             }
         }
         self.trace.say("remote results obtained");
-        Ok(all.map(|all| EndResult {
-            flows: if apart { Some(there) } else { all.flows },
-            ..all
-        }))
+        let [there, back] = counted;
+        Ok((all, there.map(|there| Counted { there, back })))
+    }
+}
+
+/// What netserver counted on each flow.
+struct Counted {
+    there: Vec<FlowThere>,
+    /// What it sent over connections of their own; `None` where there are none.
+    back: Option<Vec<FlowThere>>,
+}
+
+/// Takes note of the flows of a session.
+fn note(way: &mut Option<Vec<FlowThere>>, index: usize, apart: bool, result: &mut EndResult) {
+    if apart {
+        way.get_or_insert_default().push(of_session(index, result));
+    } else if let Some(flows) = result.flows.take() {
+        *way = Some(flows);
     }
 }
 
@@ -338,4 +383,8 @@ fn add(all: &mut EndResult, other: &EndResult) {
         (Some(all), Some(other)) => Some(all.saturating_add(other)),
         (one, another) => one.or(another),
     };
+    if let (Some(all), Some(other)) = (&mut all.crew, &other.crew) {
+        all.threads += other.threads;
+        all.cpus.extend(&other.cpus);
+    }
 }

@@ -1,6 +1,6 @@
 //! Stream tests both ways at once: the original has none, so the layout is our own.
 
-use netperf_model::Duplex;
+use netperf_model::{Duplex, figures};
 
 use super::{Layout, Titles, line, nothing, rows};
 use crate::fmt::Arg;
@@ -22,9 +22,19 @@ fn headings(view: &View<'_>) -> String {
         Some(Duplex::Same) | None if view.plan().transport.is_connected() => "one connection",
         Some(Duplex::Same) | None => "one socket at each end",
     };
+    let flows = view.plan().many.as_ref().map_or(1, |many| many.flows);
+    let each = match flows {
+        1 => String::new(),
+        flows => format!(" for each of {flows} flows"),
+    };
+    let sum = if view.last.window().is_none() {
+        "what both ends received"
+    } else {
+        "what netperf sent and received"
+    };
     let unit = format!("{}/sec", view.unit.label());
     format!(
-        "Both ways at once over {over}; the sum is what both ends received\n\
+        "Both ways at once over {over}{each}; the sum is {sum}\n\
          Direction       Message  Elapsed  Sent         Received\n\
          {:<15} bytes    secs.    {unit:<12} {unit}\n\n",
         "",
@@ -33,21 +43,39 @@ fn headings(view: &View<'_>) -> String {
 
 fn lines(view: &View<'_>) -> String {
     let (local, remote) = (view.local(), view.remote());
-    let way = |name: &str, from: End<'_>, to: End<'_>| {
+    let way = |name: &str, from: End<'_>, rates: [Option<f64>; 2]| {
         let size = from.setup.and_then(|setup| setup.send_size).unwrap_or(0);
-        let (sent, _) = view.directional(from);
-        let (_, received) = view.directional(to);
-        let elapsed = view.last.elapsed;
-        format!("{name:<15} {size:<8} {elapsed:<8.2} {sent:<12.2} {received:.2}\n")
+        let elapsed = view.last.timed();
+        let text = |rate: Option<f64>| rate.map_or("-".to_owned(), |rate| format!("{rate:.2}"));
+        let [sent, received] = rates.map(text);
+        format!("{name:<15} {size:<8} {elapsed:<8.2} {sent:<12} {received}\n")
     };
-    let there = way("to netserver", local, remote);
-    let back = way("from netserver", remote, local);
+    let (ours, theirs) = rates(view);
+    let there = way("to netserver", local, [ours[0], theirs[1]]);
+    let back = way("from netserver", remote, [theirs[0], ours[1]]);
     let mean = view.mean;
     let sum = format!(
         "{:<15} {:<8} {:<8.2} {:<12} {:.2}\n",
         "sum", "", mean.elapsed, "", mean.throughput
     );
     there + &back + &sum + &cpu(view)
+}
+
+/// What was sent and received in the part of the run that counts, at netperf and at
+/// netserver, which knows only of all of it.
+fn rates(view: &View<'_>) -> ([Option<f64>; 2], [Option<f64>; 2]) {
+    let both = |(sent, received)| [Some(sent), Some(received)];
+    let Some(window) = view.last.window() else {
+        return (
+            both(view.directional(view.local())),
+            both(view.directional(view.remote())),
+        );
+    };
+    let unit = figures::data_unit(view.unit);
+    let rate = |bytes| unit.rate(figures::count(bytes), window.seconds);
+    let tally = &window.tally;
+    let ours = both((rate(tally.bytes_sent), rate(tally.bytes_received)));
+    (ours, [None, None])
 }
 
 /// Utilisation of each end, for both directions together.

@@ -1,0 +1,207 @@
+//! Who stirs: everything that the listener waits for, in one epoll(7), so that a round costs
+//! what happened in it and not what could have happened.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use netperf_os::events::{Epoll, Event, Events, Watch};
+
+/// Events of one round. More are told of in the next, in turn.
+const AT_ONCE: usize = 256;
+
+/// Whom an event is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Who {
+    /// A signal came.
+    Signals,
+    /// The listener with this index.
+    Listener(u64),
+    /// Somebody at the desk.
+    Desk,
+    /// Somebody who was turned away.
+    Leaving,
+    /// A datagram at a listener's port.
+    Knocks,
+    /// A connection with this number whose first message is awaited.
+    Waiting(u64),
+    /// One of data with this number whose preamble is awaited.
+    Arriving(u64),
+    /// The session with this number.
+    Session(u64),
+}
+
+/// How many kinds there are.
+const KINDS: u64 = 8;
+
+impl Who {
+    /// What the kernel keeps of it.
+    const fn token(self) -> u64 {
+        let (kind, number) = match self {
+            Self::Signals => (0, 0),
+            Self::Listener(number) => (1, number),
+            Self::Desk => (2, 0),
+            Self::Leaving => (3, 0),
+            Self::Knocks => (4, 0),
+            Self::Waiting(number) => (5, number),
+            Self::Arriving(number) => (6, number),
+            Self::Session(number) => (7, number),
+        };
+        // Numbers are counted up from 0: 2^61 of them take for ever.
+        number.wrapping_mul(KINDS).wrapping_add(kind)
+    }
+
+    const fn of(token: u64) -> Self {
+        let number = token / KINDS;
+        match token % KINDS {
+            1 => Self::Listener(number),
+            2 => Self::Desk,
+            3 => Self::Leaving,
+            4 => Self::Knocks,
+            5 => Self::Waiting(number),
+            6 => Self::Arriving(number),
+            7 => Self::Session(number),
+            _ => Self::Signals,
+        }
+    }
+}
+
+/// Somebody who stirred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stir {
+    /// Who it is.
+    pub(super) who: Who,
+    /// Whether nothing more will come from there.
+    pub(super) ended: bool,
+}
+
+/// Waits for all of them.
+///
+/// A socket that somebody else has as well, as a session has its client's or a supervisor its
+/// listeners, has to be forgotten before it is closed: the kernel would go on telling of it.
+#[derive(Debug)]
+pub(super) struct Porter {
+    epoll: Epoll,
+    events: Events,
+}
+
+impl Porter {
+    /// # Errors
+    /// `EMFILE` or `ENFILE` when there are too many open files.
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self {
+            epoll: Epoll::new()?,
+            events: Events::with_room(AT_ONCE),
+        })
+    }
+
+    /// From now on something to read there is told, again and again until it is read.
+    ///
+    /// # Errors
+    /// Whatever epoll_ctl(2) reports.
+    pub(super) fn watch(&self, fd: BorrowedFd<'_>, who: Who) -> io::Result<()> {
+        self.epoll.add(fd, who.token(), Watch::Read)
+    }
+
+    /// From now on what a client says is told once, and its end.
+    ///
+    /// # Errors
+    /// Whatever epoll_ctl(2) reports.
+    pub(super) fn listen_to(&self, fd: BorrowedFd<'_>, who: Who) -> io::Result<()> {
+        self.epoll.add(fd, who.token(), Watch::NewsOrEnd)
+    }
+
+    /// The same under another name, of one that is listened to. What there is to be told at
+    /// this moment is told again.
+    ///
+    /// # Errors
+    /// Whatever epoll_ctl(2) reports.
+    pub(super) fn rename(&self, fd: BorrowedFd<'_>, who: Who) -> io::Result<()> {
+        self.epoll.change(fd, who.token(), Watch::NewsOrEnd)
+    }
+
+    /// Nothing is told of it for a while, or again everything.
+    ///
+    /// # Errors
+    /// Whatever epoll_ctl(2) reports.
+    pub(super) fn pause(&self, fd: BorrowedFd<'_>, who: Who, paused: bool) -> io::Result<()> {
+        let watch = if paused { Watch::Nothing } else { Watch::Read };
+        self.epoll.change(fd, who.token(), watch)
+    }
+
+    /// Nothing is told of it any more.
+    pub(super) fn forget(&self, fd: BorrowedFd<'_>) {
+        // One that nobody has heard of need not be forgotten.
+        let _never_known = self.epoll.remove(fd);
+    }
+
+    /// Waits until somebody stirs, or this long, to the millisecond.
+    ///
+    /// # Errors
+    /// Whatever epoll_wait(2) reports.
+    pub(super) fn wait(&mut self, within: Duration) -> io::Result<Vec<Stir>> {
+        // Rounded up: a wait of less than a millisecond must not become a busy loop.
+        let whole = u64::try_from(within.as_micros().div_ceil(1000)).unwrap_or(u64::MAX);
+        let whole = Duration::from_millis(whole);
+        let count = self.epoll.wait(&mut self.events, whole)?;
+        let stir = |event: Event| Stir {
+            who: Who::of(event.token),
+            ended: event.ended,
+        };
+        Ok((0..count).map(|at| stir(self.events.at(at))).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::{Shutdown, TcpListener, TcpStream};
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    #[test]
+    fn everybody_is_known_by_what_the_kernel_keeps() {
+        for who in [
+            Who::Signals,
+            Who::Listener(0),
+            Who::Listener(7),
+            Who::Desk,
+            Who::Leaving,
+            Who::Knocks,
+            Who::Waiting(0),
+            Who::Waiting(1 << 60),
+            Who::Arriving(3),
+            Who::Session(9),
+        ] {
+            assert_eq!(Who::of(who.token()), who);
+        }
+    }
+
+    #[test]
+    fn what_a_client_says_is_told_once_and_its_end_as_such() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (server, _) = listener.accept().unwrap();
+        let mut porter = Porter::new().unwrap();
+        let long = Duration::from_secs(10);
+        porter.listen_to(server.as_fd(), Who::Waiting(5)).unwrap();
+        assert_eq!(porter.wait(Duration::ZERO).unwrap(), []);
+        client.write_all(b"x").unwrap();
+        let stir = |ended| Stir {
+            who: Who::Waiting(5),
+            ended,
+        };
+        assert_eq!(porter.wait(long).unwrap(), [stir(false)]);
+        assert_eq!(porter.wait(Duration::ZERO).unwrap(), []);
+        porter.rename(server.as_fd(), Who::Arriving(6)).unwrap();
+        let again = porter.wait(long).unwrap();
+        assert_eq!(again.first().map(|stir| stir.who), Some(Who::Arriving(6)));
+        client.shutdown(Shutdown::Write).unwrap();
+        let last = porter.wait(long).unwrap();
+        assert_eq!(last.first().map(|stir| stir.ended), Some(true));
+        porter.forget(server.as_fd());
+        client.shutdown(Shutdown::Both).unwrap();
+        assert_eq!(porter.wait(Duration::from_millis(1)).unwrap(), []);
+    }
+}

@@ -1,0 +1,213 @@
+//! Bulk data both ways at once on many flows: both ends count the same on every flow, in each
+//! direction, and what cannot be is refused.
+
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Values, ours};
+use serde_json::Value;
+
+/// What every test looks at.
+const SELECTED: &str = "THROUGHPUT,ELAPSED_TIME,BIDIRECTIONAL,FLOWS,LOCAL_THREADS,\
+                        REMOTE_THREADS,FAIRNESS,REMOTE_FAIRNESS,LOCAL_BYTES_SENT,\
+                        REMOTE_BYTES_RECVD,REMOTE_BYTES_SENT,LOCAL_BYTES_RECVD";
+
+fn run(server: &Netserver, words: &str) -> Finished {
+    ours!()
+        .client_of(server)
+        .args(words.split_whitespace())
+        .run()
+}
+
+fn measured(server: &Netserver, words: &str) -> Values {
+    let words = format!("{words} -- -k {SELECTED}");
+    run(server, &words).expect_clean().values()
+}
+
+/// In each direction something was sent, and all of it arrived.
+#[track_caller]
+fn all_arrived(values: &Values) {
+    for (sent, received) in [
+        ("LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD"),
+        ("REMOTE_BYTES_SENT", "LOCAL_BYTES_RECVD"),
+    ] {
+        assert!(values.count(sent) > 0, "{sent}: {values:?}");
+        assert_eq!(values.count(sent), values.count(received), "{values:?}");
+    }
+}
+
+#[test]
+fn both_ends_count_the_same_over_one_connection_for_each_flow() {
+    let server = ours!().serve();
+    for (flows, threads) in [(1, 1), (1, 2), (4, 1), (4, 2)] {
+        let values = measured(
+            &server,
+            &format!(
+                "-t TCP_STREAM --time 200ms --bidirectional same --flows {flows} --threads {threads}"
+            ),
+        );
+        all_arrived(&values);
+        assert_eq!(values.text("BIDIRECTIONAL"), "same");
+        assert_eq!(values.count("FLOWS"), flows);
+        let threads = threads.min(flows);
+        assert_eq!(values.count("LOCAL_THREADS"), threads);
+        assert_eq!(values.count("REMOTE_THREADS"), threads);
+        assert!(values.number("REMOTE_FAIRNESS") > 0.0, "{values:?}");
+    }
+}
+
+#[test]
+fn an_amount_is_met_in_each_direction_by_all_flows_together() {
+    let server = ours!().serve();
+    for over in ["same", "separate"] {
+        for (flows, threads) in [(1, 1), (4, 2)] {
+            let values = measured(
+                &server,
+                &format!(
+                    "-t TCP_STREAM --count 5000003 --bidirectional {over} --flows {flows} \
+                     --threads {threads}"
+                ),
+            );
+            all_arrived(&values);
+            assert_eq!(values.count("LOCAL_BYTES_SENT"), 5_000_003);
+            assert_eq!(values.count("REMOTE_BYTES_SENT"), 5_000_003);
+            // Each direction has a session there, and so threads of its own.
+            let sessions = if over == "same" { 1 } else { 2 };
+            let threads = threads.min(flows);
+            assert_eq!(values.count("LOCAL_THREADS"), threads);
+            assert_eq!(values.count("REMOTE_THREADS"), threads * sessions);
+        }
+    }
+}
+
+#[test]
+fn a_time_ends_flows_with_a_connection_for_each_direction() {
+    let server = ours!().serve();
+    let values = measured(
+        &server,
+        "-t TCP_STREAM --time 1 --bidirectional separate --flows 4 --threads 2",
+    );
+    all_arrived(&values);
+    assert_eq!(values.text("BIDIRECTIONAL"), "separate");
+}
+
+#[test]
+fn every_flow_is_told_of_in_each_direction_as_both_ends_counted_it() {
+    let server = ours!().serve();
+    for over in ["same", "separate"] {
+        let words = format!(
+            "-t TCP_STREAM --count 3000001 --bidirectional {over} --flows 3 --threads 2 --json"
+        );
+        let stdout = run(&server, &words).expect_clean().stdout;
+        let document: Value = serde_json::from_str(&stdout).expect("JSON");
+        let flows = &document["iterations"][0]["flows"]["each"];
+        let count = |flow: usize, key: &str| flows[flow][key].as_u64().unwrap();
+        for flow in 0..3 {
+            let (sent, received) = (count(flow, "sent_bytes"), count(flow, "received_bytes"));
+            assert!(sent >= 1_000_000 && received >= 1_000_000, "{over}");
+            assert_eq!(count(flow, "remote_received_bytes"), sent, "{over}");
+            assert_eq!(count(flow, "remote_sent_bytes"), received, "{over}");
+        }
+    }
+}
+
+#[test]
+fn the_part_that_counts_is_less_than_the_run() {
+    let server = ours!().serve();
+    let words = "-t TCP_STREAM --time 200ms --warmup 100ms --cooldown 100ms --flows 2 \
+                 --bidirectional same";
+    let values = measured(&server, words);
+    all_arrived(&values);
+    let counted = values.number("THROUGHPUT") * 1e6 / 8.0 * values.number("ELAPSED_TIME");
+    let whole = values.number("LOCAL_BYTES_SENT") + values.number("LOCAL_BYTES_RECVD");
+    assert!(counted < whole, "{values:?}");
+    let text = run(&server, words).expect_clean().stdout;
+    assert!(text.contains("what netperf sent and received"), "{text}");
+}
+
+#[test]
+fn other_transports_and_ways_to_wait_go_both_ways_as_well() {
+    let server = ours!().serve();
+    for (options, behind) in [
+        ("-t OMNI", "-T unix"),
+        ("-t TCP_STREAM --io epoll,poll", ""),
+        ("-t TCP_STREAM -b 3 -w 1ms", ""),
+        ("-t TCP_STREAM --place pack", "-m 100 -M 1000"),
+    ] {
+        let words = format!(
+            "{options} --time 200ms --bidirectional same --flows 3 -- -k {SELECTED} {behind}"
+        );
+        all_arrived(&run(&server, &words).expect_clean().values());
+    }
+}
+
+#[test]
+fn flows_of_datagrams_go_both_ways_over_a_socket_each() {
+    let server = ours!().serve();
+    let values = measured(
+        &server,
+        "-t UDP_STREAM --time 200ms --bidirectional same --flows 3 --threads 2",
+    );
+    for received in ["REMOTE_BYTES_RECVD", "LOCAL_BYTES_RECVD"] {
+        assert!(values.count(received) > 0, "{values:?}");
+    }
+    let parts = run(&server, "-t UDP_STREAM --flows 2 --bidirectional separate").expect_exit(3);
+    assert!(
+        parts.stderr.contains("give --bidirectional same"),
+        "{}",
+        parts.stderr
+    );
+}
+
+#[test]
+fn a_signal_ends_all_flows_in_an_orderly_way() {
+    let server = ours!().serve();
+    let port = server.port().to_string();
+    for over in ["same", "separate"] {
+        let words = format!(
+            "-t TCP_STREAM -l 60 -D 0.05 --bidirectional {over} --flows 3 -- -k {SELECTED}"
+        );
+        let mut running = Invocation::new(&ours!().netperf)
+            .args(["-H", "127.0.0.1", "-p", &port])
+            .args(words.split_whitespace())
+            .spawn();
+        assert!(running.prints("INTERIM_RESULT", netperf_testkit::process::PATIENCE));
+        running.signal("INT");
+        let values = Values::parse(&running.finish().stdout);
+        assert!(values.number("ELAPSED_TIME") < 59.0, "{values:?}");
+        // A netserver that sends by itself does not hear of the end at once.
+        if over == "same" {
+            all_arrived(&values);
+        }
+    }
+}
+
+#[test]
+fn calls_that_wait_for_one_direction_are_refused() {
+    let server = ours!().serve();
+    let words = "-t TCP_STREAM --bidirectional same --flows 2 --io blocking";
+    let refused = run(&server, words).expect_exit(2);
+    assert!(
+        refused.stderr.contains("use --io epoll"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn a_stock_netserver_has_a_session_for_each_direction_of_each_flow() {
+    let Some(stock) = Programs::stock() else {
+        return;
+    };
+    let server = Netserver::start(&stock, &Place::Here);
+    let words = "-t TCP_STREAM --time 1 --flows 2 --threads 1, --bidirectional";
+    let refused = run(&server, &format!("{words} same")).expect_exit(3);
+    assert!(
+        refused.stderr.contains("--bidirectional"),
+        "{}",
+        refused.stderr
+    );
+    let values = measured(&server, &format!("{words} separate"));
+    let count = |name| values.count(name);
+    assert_eq!(count("LOCAL_BYTES_SENT"), count("REMOTE_BYTES_RECVD"));
+    // It does not count sends that the end of time cuts short (decision 0004).
+    let uncounted = count("LOCAL_BYTES_RECVD") - count("REMOTE_BYTES_SENT");
+    assert!((0..1 << 21).contains(&uncounted), "{values:?}");
+}

@@ -15,7 +15,7 @@ use netperf_model::{EndPlan, EndSetup, Quality, Tally};
 use netperf_os::bell;
 use netperf_transport::Endpoint;
 
-use crate::limit::{Limit, Unlimited};
+use crate::limit::Limit;
 use crate::live::Counts;
 use crate::prelude::{Chores, Prelude};
 use crate::record::{Off, Recorder};
@@ -163,16 +163,15 @@ pub(crate) enum Failed {
 
 /// Moves data both ways until each is over. `tell` tells the other end, once there is
 /// nothing more to send, where it is to be told.
-pub(crate) fn both<O, I, L, R, P>(
+pub(crate) fn both<O, I, R, P>(
     (outward, ring): (&mut O, &mut Ring),
     inward: Inward<'_, I>,
-    run: Run<'_, L, ByBell<'_>, R, P>,
+    run: Run<'_, ByBell<'_>, R, P>,
     tell: impl FnOnce(&O),
 ) -> Result<BothEnded, Failed>
 where
     O: Endpoint,
     I: Endpoint + Send,
-    L: Limit,
     R: Recorder,
     P: Prelude,
 {
@@ -252,7 +251,7 @@ fn receive<I: Endpoint>(inward: Inward<'_, I>, mut stop: Receiving<'_>) -> Got {
     let mut tally = Tally::default();
     let between = stop.between;
     let run = Run {
-        limit: &Unlimited,
+        limit: Limit::NONE,
         stop: &mut stop,
         tally: &mut tally,
         recorder: &mut Off,

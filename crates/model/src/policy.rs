@@ -495,7 +495,10 @@ impl Policy {
             let most = u32::try_from(bytes).unwrap_or(u32::MAX);
             let socket = &mut job.end.socket;
             socket.pacing_rate = Some(socket.pacing_rate.map_or(most, |asked| asked.min(most)));
-            return Ok(());
+            // What a connection begins with goes out unpaced, which here is all there is.
+            if !job.flow.connects {
+                return Ok(());
+            }
         }
         let together = job.end.io.batch.is_some() || job.end.io.segments;
         if flows > 1 || together {

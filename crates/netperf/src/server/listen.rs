@@ -147,10 +147,13 @@ fn no_datagrams(args: &ServerArgs, listeners: &[Socket]) -> Option<(u8, String)>
     }
     let mut sockets = listeners.iter().map(one_port::beside);
     let error = sockets.find_map(Result::err)?;
-    let way_out = match error.kind() {
-        io::ErrorKind::PermissionDenied => " (as this user); use a port from 1024 on",
-        io::ErrorKind::AddrInUse => "; use a port that is free",
-        _ => "; use another address",
+    let kind = error.kind();
+    let way_out = if kind == io::ErrorKind::PermissionDenied {
+        " (as this user); use a port from 1024 on"
+    } else if kind == io::ErrorKind::AddrInUse {
+        "; use a port that is free"
+    } else {
+        "; use another address"
     };
     let port = args.port();
     let line = format!(

@@ -143,6 +143,8 @@ pub(crate) struct Inward<'a, E> {
     pub(crate) patience: Patience,
     /// Whether the end of what comes is the end of what is sent, too.
     pub(crate) ends_both: bool,
+    /// All that comes, where nothing else may tell of the end.
+    pub(crate) amount: Limit,
 }
 
 /// How both directions came to their end.
@@ -251,14 +253,17 @@ fn receive<I: Endpoint>(inward: Inward<'_, I>, mut stop: Receiving<'_>) -> Got {
     let mut tally = Tally::default();
     let between = stop.between;
     let run = Run {
-        limit: Limit::NONE,
+        limit: inward.amount,
         stop: &mut stop,
         tally: &mut tally,
         recorder: &mut Off,
         prelude: &mut chores,
     };
     let ended = stream::receive(&mut endpoint, inward.ring, run);
-    let goes_on = matches!(ended, Ok(Ended::ByPeer | Ended::Abandoned)) && !inward.ends_both;
+    let goes_on = matches!(
+        ended,
+        Ok(Ended::ByPeer | Ended::Abandoned | Ended::Complete)
+    ) && !inward.ends_both;
     if !goes_on {
         between.enough.store(true, Ordering::Relaxed);
     }

@@ -16,6 +16,7 @@ use crate::dispatch::needed;
 use crate::duplex::{self, BothEnded, Failed, Inward, LOOK, Patience};
 use crate::error::{EngineError, Operation};
 use crate::finish::{AT_MOST, NO_PROGRESS};
+use crate::limit::Limit;
 use crate::stop::{Ended, Lost};
 use crate::workload;
 
@@ -49,7 +50,7 @@ impl Going<'_, '_, '_> {
         let halves = (StreamHalf(outward.as_fd()), StreamHalf(receives.as_fd()));
         let one = inward.is_none();
         let patience = self.patience(NO_PROGRESS, AT_MOST);
-        let ended = self.both(halves, patience, |half| {
+        let ended = self.both(halves, (patience, Limit::NONE), |half| {
             // A connection that is gone already needs no end.
             let _gone = netperf_os::io::half_close(half.0);
         })?;
@@ -83,7 +84,15 @@ impl Going<'_, '_, '_> {
         let halves = (half(outward.as_fd()), half(receives.as_fd()));
         // Its end may be lost, like anything else.
         let patience = self.patience(GRACE, GRACE);
-        let ended = self.both(halves, patience, |half| half.mark_the_end())?;
+        // A netserver of another make does not tell of it at all.
+        let amount = match self.work.plan.limit {
+            LimitPlan::Units(bytes) if inward.is_some() => Limit::exactly(bytes),
+            LimitPlan::Units(_)
+            | LimitPlan::Time(_)
+            | LimitPlan::Messages(_)
+            | LimitPlan::UntilStopped => Limit::NONE,
+        };
+        let ended = self.both(halves, (patience, amount), |half| half.mark_the_end())?;
         let endpoint = E::aim(outward, to.clone()).map_err(Operation::Connect.failed())?;
         Ok(self.parted_from(endpoint, ended.receiving))
     }
@@ -106,7 +115,7 @@ impl Going<'_, '_, '_> {
     fn both<O: Endpoint, I: Endpoint + Send>(
         &mut self,
         (mut outward, inward): (O, I),
-        patience: Patience,
+        (patience, amount): (Patience, Limit),
         tell: impl FnOnce(&O),
     ) -> Result<BothEnded, EngineError> {
         let Work {
@@ -119,6 +128,7 @@ impl Going<'_, '_, '_> {
             setup,
             patience,
             ends_both: false,
+            amount,
         };
         let run = workload::Run {
             limit: self.limit,

@@ -14,6 +14,7 @@ use crate::dispatch::client::{blamed, wake_up};
 use crate::dispatch::needed;
 use crate::duplex::{self, BothEnded, Inward, LOOK, Patience};
 use crate::error::{EngineError, Operation};
+use crate::limit::Limit;
 use crate::server::{PAD, PATIENCE, Served, Work};
 use crate::stop::{Ended, Phase, Stop};
 use crate::workload;
@@ -97,6 +98,7 @@ impl Going<'_, '_> {
             },
             // netperf's end ends what has no other end: not an amount.
             ends_both: timed || job.limit == LimitPlan::UntilStopped,
+            amount: Limit::NONE,
         };
         let run = workload::Run {
             limit: self.limit,

@@ -29,6 +29,11 @@ lab-netns *suites="lab":
 lab-vm *suites="lab matrix sctp_lab ktls_lab link hardware_stamps":
     lab/suites vm {{ suites }}
 
+# The units in dist/systemd under a systemd of their own, in that virtual machine.
+[no-exit-message]
+lab-systemd:
+    lab/suites vm systemd
+
 # Formatting, lints and dependencies.
 lint: fmt clippy deny
 

@@ -196,6 +196,8 @@ pub struct GlobalArgs {
     pub tos: Ends<Option<u8>>,
     /// `--dscp`: that it was given by this name, which promises more than the letter.
     pub dscp: bool,
+    /// `--count`: the same.
+    pub count: bool,
     /// `-Z`: passphrase.
     pub passphrase: Option<String>,
     /// `--key-file`: the file with the key that netserver has to have.

@@ -408,7 +408,6 @@ pub(crate) fn placed(
         transport,
         inet: local,
         place: &plan.local.place,
-        shared: false,
         asking: true,
     };
     place::bind(socket, &wanted).map_err(Operation::Bind.failed())

@@ -56,6 +56,7 @@ macro_rules! by_polling {
 }
 
 mod client;
+mod loops;
 mod server;
 
 pub(crate) use client::{Dialler, Keeping, client, port_is_taken};

@@ -15,7 +15,7 @@ use netperf_model::{EndPlan, EndSetup, Quality, Tally};
 use netperf_os::bell;
 use netperf_transport::Endpoint;
 
-use crate::limit::{Limit, Unlimited};
+use crate::limit::Limit;
 use crate::live::Counts;
 use crate::prelude::{Chores, Prelude};
 use crate::record::{Off, Recorder};
@@ -143,6 +143,8 @@ pub(crate) struct Inward<'a, E> {
     pub(crate) patience: Patience,
     /// Whether the end of what comes is the end of what is sent, too.
     pub(crate) ends_both: bool,
+    /// All that comes, where nothing else may tell of the end.
+    pub(crate) amount: Limit,
 }
 
 /// How both directions came to their end.
@@ -163,16 +165,15 @@ pub(crate) enum Failed {
 
 /// Moves data both ways until each is over. `tell` tells the other end, once there is
 /// nothing more to send, where it is to be told.
-pub(crate) fn both<O, I, L, R, P>(
+pub(crate) fn both<O, I, R, P>(
     (outward, ring): (&mut O, &mut Ring),
     inward: Inward<'_, I>,
-    run: Run<'_, L, ByBell<'_>, R, P>,
+    run: Run<'_, ByBell<'_>, R, P>,
     tell: impl FnOnce(&O),
 ) -> Result<BothEnded, Failed>
 where
     O: Endpoint,
     I: Endpoint + Send,
-    L: Limit,
     R: Recorder,
     P: Prelude,
 {
@@ -252,14 +253,17 @@ fn receive<I: Endpoint>(inward: Inward<'_, I>, mut stop: Receiving<'_>) -> Got {
     let mut tally = Tally::default();
     let between = stop.between;
     let run = Run {
-        limit: &Unlimited,
+        limit: inward.amount,
         stop: &mut stop,
         tally: &mut tally,
         recorder: &mut Off,
         prelude: &mut chores,
     };
     let ended = stream::receive(&mut endpoint, inward.ring, run);
-    let goes_on = matches!(ended, Ok(Ended::ByPeer | Ended::Abandoned)) && !inward.ends_both;
+    let goes_on = matches!(
+        ended,
+        Ok(Ended::ByPeer | Ended::Abandoned | Ended::Complete)
+    ) && !inward.ends_both;
     if !goes_on {
         between.enough.store(true, Ordering::Relaxed);
     }

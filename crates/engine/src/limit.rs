@@ -1,65 +1,61 @@
 //! What ends a run besides time.
 
 /// When a run has done enough.
-pub trait Limit {
-    /// Bytes the next send may have, given those already sent; 0 ends the run.
-    fn room(&self, sent: u64, size: usize) -> usize;
-    /// Whether this many units are enough.
-    fn reached(&self, units: u64) -> bool;
-}
-
-/// Never enough: time ends the run.
-#[derive(Clone, Copy, Debug)]
-pub struct Unlimited;
-
-impl Limit for Unlimited {
-    #[inline]
-    fn room(&self, _sent: u64, size: usize) -> usize {
-        size
-    }
-
-    #[inline]
-    fn reached(&self, _units: u64) -> bool {
-        false
-    }
-}
-
-/// Exactly this many units: the last send of a byte stream is cut to fit.
-#[derive(Clone, Copy, Debug)]
-pub struct Exactly(pub u64);
-
-impl Limit for Exactly {
-    #[inline]
-    fn room(&self, sent: u64, size: usize) -> usize {
-        usize::try_from(self.0.saturating_sub(sent)).map_or(size, |left| left.min(size))
-    }
-
-    #[inline]
-    fn reached(&self, units: u64) -> bool {
-        units >= self.0
-    }
-}
-
-/// At least this many bytes, in whole messages, which are all of one size.
-#[derive(Clone, Copy, Debug)]
-pub struct AtLeast {
-    /// The bytes.
-    pub bytes: u64,
+///
+/// Every loop asks it alike, those that only time ends as well: the question is a
+/// comparison with a register, and a type for each kind of amount had every loop made
+/// three times (decision 0027).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    units: u64,
     /// Bytes of a message, of which a send may hold several.
-    pub message: u32,
+    message: u32,
 }
 
-impl Limit for AtLeast {
+impl Limit {
+    /// Never enough: time ends the run.
+    pub const NONE: Self = Self::exactly(u64::MAX);
+
+    /// Exactly this many units: the last send of a byte stream is cut to fit.
+    #[must_use]
+    pub const fn exactly(units: u64) -> Self {
+        Self { units, message: 1 }
+    }
+
+    /// At least this many bytes, in whole messages, which are all of one size.
+    #[must_use]
+    pub const fn at_least(bytes: u64, message: u32) -> Self {
+        Self {
+            units: bytes,
+            message,
+        }
+    }
+
+    /// Bytes the next send may have, given those already sent; 0 ends the run.
     #[inline]
-    fn room(&self, sent: u64, size: usize) -> usize {
-        let left = self.bytes.saturating_sub(sent);
+    #[must_use]
+    pub fn room(&self, sent: u64, size: usize) -> usize {
+        // What was sent never comes near the end of its range.
+        if sent.wrapping_add(size as u64) <= self.units {
+            size
+        } else {
+            self.rest(sent, size)
+        }
+    }
+
+    /// What the last send may have.
+    #[cold]
+    fn rest(&self, sent: u64, size: usize) -> usize {
+        let left = self.units.saturating_sub(sent);
         let whole = left.next_multiple_of(u64::from(self.message.max(1)));
         usize::try_from(whole).map_or(size, |whole| whole.min(size))
     }
 
+    /// Whether this many units are enough.
     #[inline]
-    fn reached(&self, units: u64) -> bool {
-        units >= self.bytes
+    #[must_use]
+    pub const fn reached(&self, units: u64) -> bool {
+        units >= self.units
     }
 }
 
@@ -69,12 +65,24 @@ mod tests {
 
     #[test]
     fn the_last_send_of_many_messages_has_no_more_of_them_than_are_needed() {
-        let limit = AtLeast {
-            bytes: 1000,
-            message: 64,
-        };
+        let limit = Limit::at_least(1000, 64);
         assert_eq!(limit.room(0, 640), 640);
         assert_eq!(limit.room(640, 640), 384);
         assert_eq!(limit.room(1024, 640), 0);
+        assert!(!limit.reached(999) && limit.reached(1000));
+    }
+
+    #[test]
+    fn the_last_send_of_an_exact_amount_is_cut() {
+        let limit = Limit::exactly(1000);
+        assert_eq!(limit.room(0, 640), 640);
+        assert_eq!(limit.room(640, 640), 360);
+        assert_eq!(limit.room(1000, 640), 0);
+    }
+
+    #[test]
+    fn without_a_limit_it_is_never_enough() {
+        assert_eq!(Limit::NONE.room(u64::MAX - 640, 640), 640);
+        assert!(!Limit::NONE.reached(u64::MAX - 1));
     }
 }

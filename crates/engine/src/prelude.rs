@@ -18,7 +18,7 @@ pub(crate) const MADE_UP: Duration = Duration::from_secs(1);
 /// Done by a loop around each operation.
 pub trait Prelude {
     /// Whether it may take time.
-    const TAKES_TIME: bool = true;
+    fn takes_time(&self) -> bool;
 
     /// Waits for the operation's turn and touches its buffer; the reason to end if
     /// the wait brought one.
@@ -55,7 +55,10 @@ pub trait Prelude {
 pub struct Nothing;
 
 impl Prelude for Nothing {
-    const TAKES_TIME: bool = false;
+    #[inline]
+    fn takes_time(&self) -> bool {
+        false
+    }
 
     #[inline]
     fn before<S: Stop>(&mut self, _: &mut [u8], _: &mut S, _: &Tally) -> Option<Ended> {
@@ -113,6 +116,11 @@ impl Chores {
 
 impl Prelude for Chores {
     #[inline]
+    fn takes_time(&self) -> bool {
+        true
+    }
+
+    #[inline]
     fn before<S: Stop>(&mut self, buffer: &mut [u8], stop: &mut S, tally: &Tally) -> Option<Ended> {
         touch(self.touch, buffer);
         if self.pace.is_some() || self.rate.is_some() {
@@ -164,6 +172,44 @@ impl Prelude for Chores {
                 ..track.quality()
             }),
         }
+    }
+}
+
+/// Chores or none, for loops that serve both.
+impl Prelude for Option<Chores> {
+    #[inline]
+    fn takes_time(&self) -> bool {
+        self.is_some()
+    }
+
+    #[inline]
+    fn before<S: Stop>(&mut self, buffer: &mut [u8], stop: &mut S, tally: &Tally) -> Option<Ended> {
+        self.as_mut()?.before(buffer, stop, tally)
+    }
+
+    #[inline]
+    fn arrived<E: Endpoint>(&mut self, endpoint: &E, buffer: &[u8], bytes: usize) {
+        if let Some(chores) = self {
+            chores.arrived(endpoint, buffer, bytes);
+        }
+    }
+
+    fn paused(&self) -> Duration {
+        self.as_ref().map_or(Duration::ZERO, Chores::paused)
+    }
+
+    fn over(&mut self) {
+        if let Some(chores) = self {
+            chores.over();
+        }
+    }
+
+    fn paced(&self, tally: &Tally) -> Option<Paced> {
+        self.as_ref()?.paced(tally)
+    }
+
+    fn quality(&self, tally: &Tally, ended: Ended) -> Option<Quality> {
+        self.as_ref()?.quality(tally, ended)
     }
 }
 

@@ -138,6 +138,41 @@ impl Recorder for Kept {
     }
 }
 
+/// Keeps the distribution or nothing, for loops that serve both.
+impl Recorder for Option<Kept> {
+    type Mark = Option<Reading>;
+
+    #[inline]
+    fn begin(&self) -> Option<Reading> {
+        self.as_ref().map(Kept::begin)
+    }
+
+    #[inline]
+    fn end(&mut self, mark: Option<Reading>) -> Option<Reading> {
+        let (kept, mark) = self.as_mut().zip(mark)?;
+        Some(kept.end(mark))
+    }
+
+    #[inline]
+    fn asked(&mut self, mark: Option<Reading>) {
+        if let Some((kept, mark)) = self.as_mut().zip(mark) {
+            kept.asked(mark);
+        }
+    }
+
+    #[inline]
+    fn answered(&mut self) -> Option<Reading> {
+        self.as_mut().map(Kept::answered)
+    }
+
+    #[inline]
+    fn forget(&mut self) {
+        if let Some(kept) = self {
+            kept.forget();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -28,8 +28,13 @@ pub struct Layout {
 #[derive(Debug)]
 pub struct Ring {
     bytes: Vec<u8>,
-    starts: Vec<usize>,
     size: usize,
+    /// Where the first buffer begins, and the last.
+    first: usize,
+    last: usize,
+    /// From the beginning of one to that of the next.
+    stride: usize,
+    /// Where the next to be handed out begins.
     next: usize,
 }
 
@@ -51,20 +56,18 @@ impl Ring {
             .and_then(|stride| stride.checked_mul(width))
             .filter(|total| *total <= MOST_BYTES)
             .ok_or_else(|| invalid("the buffers would take more than 1 GiB"))?;
-        let stride = total / width;
         let bytes = vec![0; total];
-        let starts = (0..width)
-            .map(|index| {
-                let at = index * stride;
-                let misaligned = (bytes.as_ptr() as usize + at) % align;
-                at + (align - misaligned) % align + offset
-            })
-            .collect();
+        let misaligned = bytes.as_ptr() as usize % align;
+        let first = (align - misaligned) % align + offset;
+        // Every buffer has the alignment of the first.
+        let stride = (total / width) / align * align;
         let mut ring = Self {
             bytes,
-            starts,
             size,
-            next: 0,
+            first,
+            last: first + (width - 1) * stride,
+            stride,
+            next: first,
         };
         match fill {
             Some(path) => ring.fill_from(path)?,
@@ -83,38 +86,45 @@ impl Ring {
     /// The next buffer.
     #[inline]
     pub fn advance(&mut self) -> &mut [u8] {
-        let at = self.next;
-        self.next = if at + 1 == self.starts.len() {
-            0
+        let start = self.next;
+        self.next = if start == self.last {
+            self.first
         } else {
-            at + 1
+            start + self.stride
         };
-        let start = self.starts[at];
         &mut self.bytes[start..start + self.size]
     }
 
     /// The buffer that was handed out last.
     #[inline]
     pub(crate) fn latest(&self) -> &[u8] {
-        let start = self.starts[self.latest_at()];
+        let start = self.latest_start();
         &self.bytes[start..start + self.size]
     }
 
     /// The buffer that was handed out last, to write to.
     #[inline]
     pub(crate) fn latest_mut(&mut self) -> &mut [u8] {
-        let start = self.starts[self.latest_at()];
+        let start = self.latest_start();
         &mut self.bytes[start..start + self.size]
     }
 
-    fn latest_at(&self) -> usize {
-        self.next.checked_sub(1).unwrap_or(self.starts.len() - 1)
+    fn latest_start(&self) -> usize {
+        if self.next == self.first {
+            self.last
+        } else {
+            self.next - self.stride
+        }
+    }
+
+    fn starts(&self) -> impl Iterator<Item = usize> + use<> {
+        (self.first..=self.last).step_by(self.stride)
     }
 
     fn fill_with_pattern(&mut self) {
         let mut pattern = PATTERN.iter().copied().cycle();
-        for start in &self.starts {
-            for (byte, value) in self.bytes[*start..start + self.size]
+        for start in self.starts() {
+            for (byte, value) in self.bytes[start..start + self.size]
                 .iter_mut()
                 .zip(&mut pattern)
             {
@@ -126,8 +136,8 @@ impl Ring {
     /// Fills the ring from a file, from its beginning again whenever it ends.
     fn fill_from(&mut self, path: &Path) -> io::Result<()> {
         let mut file = File::open(path)?;
-        for start in &self.starts {
-            let mut rest = &mut self.bytes[*start..start + self.size];
+        for start in self.starts() {
+            let mut rest = &mut self.bytes[start..start + self.size];
             let mut rewound = false;
             while !rest.is_empty() {
                 match file.read(rest)? {

@@ -388,7 +388,6 @@ fn bind(job: &ServerJob, data: &Socket) -> Result<Placed, EngineError> {
             transport: job.transport,
             inet,
             place: &job.end.place,
-            shared: true,
             asking: false,
         };
         place::bind(data, &wanted)

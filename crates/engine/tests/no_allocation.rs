@@ -10,7 +10,7 @@ use std::time::Duration;
 use assert_no_alloc::{AllocDisabler, assert_no_alloc};
 use netperf_engine::arrivals::Arrivals;
 use netperf_engine::book::Book;
-use netperf_engine::limit::{Exactly, Limit};
+use netperf_engine::limit::Limit;
 use netperf_engine::live::Live;
 use netperf_engine::prelude::{Chores, Nothing, Prelude};
 use netperf_engine::record::{Kept, Off, Recorder};
@@ -90,7 +90,7 @@ fn all_loops<R: Recorder, P: Prelude>(recorder: &mut R, prelude: &mut P) -> u64 
     let live = Live::default();
     let mut stop = ByBell::new(None, &bell, &live, Duration::from_secs(1));
     let mut tally = Tally::default();
-    let (bytes, transactions) = (Exactly(640_000), Exactly(10_000));
+    let (bytes, transactions) = (Limit::exactly(640_000), Limit::exactly(10_000));
     assert_no_alloc(|| {
         macro_rules! run {
             ($limit:expr) => {
@@ -104,13 +104,13 @@ fn all_loops<R: Recorder, P: Prelude>(recorder: &mut R, prelude: &mut P) -> u64 
             };
         }
         let ended = [
-            stream::send(&mut Null, &mut requests, run!(&bytes)).ok(),
-            stream::receive(&mut Null, &mut responses, run!(&bytes)).ok(),
+            stream::send(&mut Null, &mut requests, run!(bytes)).ok(),
+            stream::receive(&mut Null, &mut responses, run!(bytes)).ok(),
             rr::client(
                 &mut Null,
                 (&mut requests, &mut responses),
                 3,
-                run!(&transactions),
+                run!(transactions),
             )
             .ok(),
         ];
@@ -148,7 +148,7 @@ fn open_loop() -> u64 {
     let mut arrivals = Arrivals::new(&rate(1e6, RateUnit::Transactions));
     assert_no_alloc(|| {
         let run = Run {
-            limit: &Exactly(10_000),
+            limit: Limit::exactly(10_000),
             stop: &mut stop,
             tally: &mut tally,
             recorder: &mut Off,
@@ -235,10 +235,10 @@ fn connection() -> (Socket, Socket) {
 }
 
 /// A loop between two lines that forbid allocations, and what it counted.
-fn within<L: Limit, R: Recorder>(
-    limit: &L,
+fn within<R: Recorder>(
+    limit: Limit,
     recorder: &mut R,
-    run: impl FnOnce(Run<'_, L, Never, R, Nothing>) -> std::io::Result<Ended>,
+    run: impl FnOnce(Run<'_, Never, R, Nothing>) -> std::io::Result<Ended>,
 ) -> Tally {
     let mut tally = Tally::default();
     let ended = assert_no_alloc(|| {
@@ -262,15 +262,15 @@ fn exchange<E: Endpoint, R: Recorder>(
     recorder: &mut R,
 ) {
     let (here, there) = connection();
-    let limit = Exactly(TRANSACTIONS);
+    let limit = Limit::exactly(TRANSACTIONS);
     let server = std::thread::spawn(move || {
         let (mut requests, mut responses, mut endpoint) = (ring(64), ring(100), endpoint(there));
-        within(&limit, &mut Off, |run| {
+        within(limit, &mut Off, |run| {
             rr::server(&mut endpoint, (&mut requests, &mut responses), run)
         })
     });
     let (mut requests, mut responses, mut endpoint) = (ring(64), ring(100), endpoint(here));
-    let counted = within(&limit, recorder, |run| {
+    let counted = within(limit, recorder, |run| {
         rr::client(&mut endpoint, (&mut requests, &mut responses), 2, run)
     });
     assert_eq!(counted.transactions, TRANSACTIONS);
@@ -286,15 +286,15 @@ fn one_way<S: Endpoint, E: Endpoint, R: Recorder>(
     recorder: &mut R,
 ) {
     let (here, there) = connection();
-    let limit = Exactly(BYTES);
+    let limit = Limit::exactly(BYTES);
     let pulling = std::thread::spawn(move || {
         let (mut ring, mut endpoint) = (ring(30_000), receiver(there));
-        within(&limit, &mut Off, |run| {
+        within(limit, &mut Off, |run| {
             stream::receive(&mut endpoint, &mut ring, run)
         })
     });
     let (mut ring, mut endpoint) = (ring(20_000), sender(here));
-    let counted = within(&limit, recorder, |run| {
+    let counted = within(limit, recorder, |run| {
         stream::send(&mut endpoint, &mut ring, run)
     });
     assert_eq!(counted.bytes_sent, BYTES);
@@ -305,7 +305,7 @@ fn one_way<S: Endpoint, E: Endpoint, R: Recorder>(
 fn connections<R: Recorder>(recorder: &mut R) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let to = listener.local_addr().unwrap();
-    let limit = Exactly(50);
+    let limit = Limit::exactly(50);
     let server = std::thread::spawn(move || {
         let (mut requests, mut responses, mut tally) = (ring(64), ring(100), Tally::default());
         let exchange = Exchange {
@@ -317,7 +317,7 @@ fn connections<R: Recorder>(recorder: &mut R) {
             Ok(Opened::Ready(Tcp(accepted.into())))
         };
         let ended = assert_no_alloc(|| {
-            connect::server(accept, exchange, Flow::CRR, &limit, &mut Never, &mut tally)
+            connect::server(accept, exchange, Flow::CRR, limit, &mut Never, &mut tally)
         });
         assert_eq!(ended.unwrap(), Ended::Complete);
     });
@@ -327,7 +327,7 @@ fn connections<R: Recorder>(recorder: &mut R) {
         recv: Some(&mut responses),
     };
     let dial = |_: &mut Never, _: &Tally| Ok(Opened::Ready(Tcp(TcpStream::connect(to)?.into())));
-    let counted = within(&limit, recorder, |run| {
+    let counted = within(limit, recorder, |run| {
         connect::client(dial, |_| Ok(()), exchange, run)
     });
     assert_eq!(counted.transactions, 50);
@@ -402,10 +402,10 @@ fn datagram_socket() -> Socket {
 /// Requests at times of their own over a connection that does not block.
 fn open_loop_over_a_connection() {
     let (here, there) = connection();
-    let limit = Exactly(TRANSACTIONS);
+    let limit = Limit::exactly(TRANSACTIONS);
     let server = std::thread::spawn(move || {
         let (mut requests, mut responses, mut endpoint) = (ring(64), ring(100), Tcp(there));
-        within(&limit, &mut Off, |run| {
+        within(limit, &mut Off, |run| {
             rr::server(&mut endpoint, (&mut requests, &mut responses), run)
         })
     });
@@ -413,7 +413,7 @@ fn open_loop_over_a_connection() {
     let (mut requests, mut responses, mut endpoint) = (ring(64), ring(100), Tcp(here));
     let mut arrivals = Arrivals::new(&rate(1e6, RateUnit::Transactions));
     let mut book = Book::new();
-    let counted = within(&limit, &mut Off, |run| {
+    let counted = within(limit, &mut Off, |run| {
         let rings = (&mut requests, &mut responses);
         let account = (&mut arrivals, &mut book);
         open::client(&mut endpoint, rings, account, (&mut Ticks(0), None), run)
@@ -425,20 +425,20 @@ fn open_loop_over_a_connection() {
 /// Data both ways over one connection: the halves of an end each in a thread of its own.
 fn both_ways() {
     let (here, there) = connection();
-    let limit = Exactly(BYTES);
+    let limit = Limit::exactly(BYTES);
     let (here, there) = (&here, &there);
     std::thread::scope(|scope| {
         for (end, size) in [(here, 20_000), (there, 30_000)] {
             scope.spawn(move || {
                 let (mut ring, mut half) = (ring(size), StreamHalf(end.as_fd()));
-                let counted = within(&limit, &mut Off, |run| {
+                let counted = within(limit, &mut Off, |run| {
                     stream::send(&mut half, &mut ring, run)
                 });
                 assert_eq!(counted.bytes_sent, BYTES);
             });
             scope.spawn(move || {
                 let (mut ring, mut half) = (ring(size), StreamHalf(end.as_fd()));
-                let counted = within(&limit, &mut Off, |run| {
+                let counted = within(limit, &mut Off, |run| {
                     stream::receive(&mut half, &mut ring, run)
                 });
                 assert_eq!(counted.bytes_received, BYTES);
@@ -476,6 +476,10 @@ fn no_loop_allocates_whatever_is_kept_or_done_around_it() {
     assert_eq!(all_loops(&mut kept, &mut chores()), 10_000);
     assert_eq!(all_loops(&mut off, &mut numbers(true)), 10_000);
     assert_eq!(all_loops(&mut off, &mut numbers(false)), 10_000);
+    let mut nothing = (None::<Kept>, None::<Chores>);
+    assert_eq!(all_loops(&mut nothing.0, &mut nothing.1), 10_000);
+    let mut all = (Some(Kept::new(4)), Some(chores()));
+    assert_eq!(all_loops(&mut all.0, &mut all.1), 10_000);
     assert!(kept.latency().count > 40_000);
     assert_eq!(open_loop(), 10_000);
     assert!(datagrams() > 1000);

@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 use std::thread;
 use std::time::Duration;
 
-use netperf_engine::limit::{AtLeast, Unlimited};
+use netperf_engine::limit::Limit;
 use netperf_engine::prelude::{Chores, Prelude};
 use netperf_engine::record::Off;
 use netperf_engine::ring::{Layout, Ring};
@@ -74,13 +74,10 @@ fn socket() -> UdpSocket {
 }
 
 fn send<E: Endpoint>(mut endpoint: E, buffer: usize) -> Quality {
-    let limit = AtLeast {
-        bytes: DATAGRAMS * u64::from(SIZE),
-        message: SIZE,
-    };
+    let limit = Limit::at_least(DATAGRAMS * u64::from(SIZE), SIZE);
     let (mut tally, mut prelude) = (Tally::default(), chores(true));
     let run = Run {
-        limit: &limit,
+        limit,
         stop: &mut Never,
         tally: &mut tally,
         recorder: &mut Off,
@@ -93,7 +90,7 @@ fn send<E: Endpoint>(mut endpoint: E, buffer: usize) -> Quality {
 fn receive<E: Endpoint>(mut endpoint: E, buffer: usize) -> Quality {
     let (mut tally, mut prelude) = (Tally::default(), chores(false));
     let run = Run {
-        limit: &Unlimited,
+        limit: Limit::NONE,
         stop: &mut Never,
         tally: &mut tally,
         recorder: &mut Off,

@@ -3,15 +3,15 @@
 use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
 use crate::io::{Feature, IoMethod, IoPlan};
-use crate::plan::{Duplex, EndPlan, RingPlan, TestPlan, TouchPlan};
+use crate::plan::{Duplex, EndPlan, Limit, RingPlan, TestPlan, TouchPlan};
 use crate::quality::NUMBER_BYTES;
 use crate::rate::{Arrival, RatePlan, RateUnit};
 
-/// A feature that was asked for in a test that has no place for it.
+/// Something that was asked for in a test that has no place for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The feature.
-    pub feature: Feature,
+    /// The option that asks for it.
+    pub option: &'static str,
     /// Why not.
     pub why: &'static str,
 }
@@ -22,8 +22,11 @@ pub fn refusal(plan: &TestPlan) -> Option<Refusal> {
     let flow = plan.flow;
     // Over two connections it is no feature of an end, but has its limits all the same.
     if let Some(why) = flow.duplex.and_then(|over| no_duplex(plan, over)) {
-        let feature = Feature::Duplex;
-        return Some(Refusal { feature, why });
+        let option = Feature::Duplex.option();
+        return Some(Refusal { option, why });
+    }
+    if let Some(refusal) = of_sockets(plan) {
+        return Some(refusal);
     }
     let local = Way {
         sends: flow.sends,
@@ -33,7 +36,35 @@ pub fn refusal(plan: &TestPlan) -> Option<Refusal> {
         sends: flow.receives,
         receives: flow.sends,
     };
-    of_end(plan, &plan.local, local).or_else(|| of_end(plan, &plan.remote, remote))
+    let ends = [(&plan.local, local), (&plan.remote, remote)];
+    ends.into_iter()
+        .find_map(|(end, way)| of_end(plan, end, way))
+}
+
+/// What sockets cannot do in some tests, although nothing but a wait without an end tells of it.
+fn of_sockets(plan: &TestPlan) -> Option<Refusal> {
+    let silent = plan.flow.receives && !plan.flow.sends;
+    let apart = plan.flow.duplex == Some(Duplex::Separate);
+    if plan.remote.socket.defer_accept && is_tcp(plan.transport) && (silent || apart) {
+        return Some(Refusal {
+            option: "--defer-accept (-- -a)",
+            why: "netserver would wait for data, and netperf sends none over a connection on \
+                  which netserver sends: leave it out",
+        });
+    }
+    let exchanges = plan.flow.connects || !plan.transport.row().reliable;
+    if plan.response == Some(0) && matches!(plan.limit, Limit::Units(_)) && exchanges {
+        return Some(Refusal {
+            option: "--request-size (-- -r)",
+            why: "a response of no bytes never comes, and nothing else ends this test: give a \
+                  byte or more, or a time",
+        });
+    }
+    let local = is_local(plan.transport) || plan.transport == TransportId::UnixDatagram;
+    (plan.control.is_none() && local).then_some(Refusal {
+        option: "--no-control (-N)",
+        why: "over this transport only netserver can tell where its socket is: leave it out",
+    })
 }
 
 /// What an end does with data.
@@ -44,9 +75,16 @@ struct Way {
 }
 
 fn of_end(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<Refusal> {
-    end.features()
-        .into_iter()
-        .find_map(|feature| why_not(plan, end, way, feature).map(|why| Refusal { feature, why }))
+    end.features().into_iter().find_map(|feature| {
+        let why = why_not(plan, end, way, feature)?;
+        let own = feature == Feature::Pacing && std::ptr::eq(end, &plan.local);
+        let option = if own {
+            "--pacing-rate"
+        } else {
+            feature.option()
+        };
+        Some(Refusal { option, why })
+    })
 }
 
 fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option<&'static str> {
@@ -67,6 +105,9 @@ fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option
         Feature::Pages | Feature::Series => no_series(plan),
         Feature::Rate => end.rate.as_ref().and_then(|rate| no_rate(plan, end, rate)),
         // Every socket takes a pacing rate; TCP and the queue fq heed it, and nobody else.
+        Feature::Pacing if plan.transport == TransportId::Mptcp => {
+            Some("sockets of Multipath TCP have no pacing rate")
+        }
         Feature::BusyPoll | Feature::Device | Feature::Mark | Feature::Pacing => {
             (!plan.transport.is_inet()).then_some("only IP has it")
         }
@@ -110,6 +151,9 @@ fn no_stamps(plan: &TestPlan, end: &EndPlan) -> Option<&'static str> {
     }
     if plan.many.is_some() || plan.burst > 0 {
         return Some("not with several transactions at the same time");
+    }
+    if is_empty(plan) {
+        return Some(EMPTY);
     }
     if plan.recv_timeout.is_some() {
         return Some("not together with -e: requests that were lost would be counted differently");
@@ -299,10 +343,20 @@ fn is_often_enough(plan: &TestPlan, end: &EndPlan, rate: &RatePlan) -> bool {
     unit / rate.of_each(flows).per_second <= SELDOM
 }
 
+/// Whether requests or responses are nothing that could be told from an end.
+fn is_empty(plan: &TestPlan) -> bool {
+    [plan.request, plan.response].contains(&Some(0))
+}
+
+const EMPTY: &str = "requests and responses must have a byte at least: not with -- -r of 0";
+
 /// Why requests cannot be sent at times of their own.
 fn no_open_loop(plan: &TestPlan, end: &EndPlan, rate: &RatePlan) -> Option<&'static str> {
     if rate.unit != RateUnit::Transactions {
         return Some("requests are counted by the second: leave out pps");
+    }
+    if is_empty(plan) {
+        return Some(EMPTY);
     }
     if plan.burst > 0 {
         return Some("it has as many requests in flight as it takes: leave out the burst (-- -b)");

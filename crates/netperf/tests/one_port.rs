@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use netperf_model::Token;
 use netperf_testkit::{
-    BehindNat, Finished, Invocation, Netserver, Place, Programs, Scratch, eventually, ours,
+    BehindNat, Finished, Invocation, LoopbackOnly, Netserver, Place, Programs, Scratch, eventually,
+    ours, require,
 };
 use netperf_transport::one_port::{Kind, PREAMBLE, Preamble};
 use netperf_wire::messages::{Extension, ItemKind, OmniRequest};
@@ -178,6 +179,45 @@ fn a_netserver_whose_port_of_udp_is_taken_goes_without() {
         server.stderr().contains("one_port=tcp"),
         "{}",
         server.stderr()
+    );
+}
+
+#[test]
+fn a_netserver_that_is_told_to_take_datagrams_takes_them_or_does_not_start() {
+    let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let line = Invocation::new(&ours!().netserver)
+        .args(["-D", "-L", "127.0.0.1", "--one-port", "on", "-p", &port])
+        .run()
+        .expect_exit(3)
+        .stderr;
+    assert_eq!(
+        line,
+        format!(
+            "netserver: --one-port on: no datagrams can come in by port {port}: Address already \
+             in use; use a port that is free, or --one-port tcp\n"
+        )
+    );
+}
+
+#[test]
+fn a_port_that_takes_root_takes_no_datagrams_for_another_user_netns() {
+    if !require::root() {
+        return;
+    }
+    // Nobody else is there.
+    let alone = LoopbackOnly::new();
+    let line = Invocation::new(&ours!().netserver)
+        .args(["-D", "--user", "nobody", "--one-port", "on", "-p", "865"])
+        .within(&alone.place())
+        .run()
+        .expect_exit(3)
+        .stderr;
+    assert!(
+        line.contains(
+            "Permission denied (as this user); use a port from 1024 on, or --one-port tcp"
+        ),
+        "{line}"
     );
 }
 

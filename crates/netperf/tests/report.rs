@@ -107,6 +107,98 @@ fn the_page_of_real_runs_is_in_order_by_day_by_night_and_in_a_hand() {
     }
 }
 
+/// What is drawn of `--until` outside of its card, on other things, or with no length.
+const UNTIL_FAULTS: &str = r##"
+const faults = [];
+const cards = [...document.querySelectorAll("#until .card")];
+if (cards.length !== 2) faults.push("cards: " + cards.length);
+for (const card of cards) {
+  const own = card.getBoundingClientRect();
+  for (const part of card.querySelectorAll("h3, .headline, dt, dd, li, li i, li b")) {
+    const box = part.getBoundingClientRect();
+    if (box.left < own.left || box.right > own.right) faults.push(part.outerHTML + " is outside");
+  }
+  const words = [...card.querySelectorAll("li span")].map((span) => span.getBoundingClientRect());
+  for (const one of words) for (const other of words)
+    if (one !== other && one.left < other.right - 1 && other.left < one.right - 1 && one.top < other.bottom - 3 && other.top < one.bottom - 3)
+      faults.push("names of bars overlap");
+  const bars = [...card.querySelectorAll("li b")].map((bar) => bar.getBoundingClientRect());
+  if (!bars.length || bars.some((bar) => bar.height < 4)) faults.push("bars: " + bars.length);
+}
+if (document.documentElement.scrollWidth > innerWidth) faults.push("wider than the window");
+return faults;
+"##;
+
+#[test]
+fn runs_that_went_on_until_they_were_known_have_a_card_that_says_how_well() {
+    let folder = Scratch::new();
+    let text = std::fs::read_to_string(samples().join("tcp_rr.json")).expect("a sample");
+    let known = |value: f64, half: f64| {
+        json!({ "value": value, "half_width": half, "half_width_percent": half / value * 100.0,
+            "batch_values": 8, "batches": 90 })
+    };
+    let until = |end: &str, half: f64, low: Value| {
+        json!({ "end": end, "wanted_percent": 2.0, "confidence_percent": 95.0, "seconds": 7.35,
+            "interval_seconds": 0.01, "values": 735, "warm_up_values": 15,
+            "warm_up_seconds": 0.15, "correlation": 0.62,
+            "course": if low.is_null() { "stable" } else { "bimodal" }, "drift_percent": null,
+            "low_throughput": low, "high_throughput": 90_000.0, "high_share_percent": 40.0,
+            "throughput": known(59_130.12, half), "throughput_unit": "Trans",
+            "percentiles": [{ "percent": 50.0, "seconds": known(16.511e-6, 0.05e-6) },
+                { "percent": 99.9, "seconds": null }],
+            "would_take_seconds": if low.is_null() { Value::Null } else { json!(9000.0) } })
+    };
+    for (name, until) in [
+        ("known.json", until("reached", 500.0, Value::Null)),
+        ("noisy.json", until("too noisy", 9_000.0, json!(40_000.0))),
+    ] {
+        let mut document: Value = serde_json::from_str(&text).expect("JSON");
+        document["until"] = until;
+        std::fs::write(folder.path().join(name), document.to_string()).expect("a file");
+    }
+    let words = ["known.json", "noisy.json", "-o", "page.html"];
+    let words = [&words[..], &["--markdown", "all.md", "--csv", "all.csv"]].concat();
+    report(&folder, &words).run().expect_clean();
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect(name);
+    let (markdown, csv) = (read("all.md"), read("all.csv"));
+    assert!(markdown.contains("## Until the result is known\n\n### known\n\nreached\n"));
+    assert!(markdown.contains("### noisy\n\ntoo noisy\n"), "{markdown}");
+    let half = "\"known\",\"known within, half the width\",\"latency, 50";
+    assert!(csv.contains(half), "{csv}");
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    let address = format!("file://{}/page.html", folder.path().display());
+    for (name, width, dark) in [
+        ("light", 1000, false),
+        ("dark", 1000, true),
+        ("narrow-dark", 360, true),
+    ] {
+        browser.screen(width, dark);
+        browser.visit(&address);
+        assert_eq!(browser.script(UNTIL_FAULTS), json!([]), "{name}");
+        assert_eq!(browser.script(FAULTS), json!([]), "{name}");
+        let said = browser.script("return document.getElementById('until').innerText");
+        let said = said.as_str().unwrap_or_default();
+        for words in [
+            "reached",
+            "too noisy",
+            "±2\u{a0}%",
+            "stable",
+            "about 150\u{a0}minutes",
+            "unknown",
+            "95",
+            "warm-up",
+            "latency, 50",
+        ] {
+            assert!(said.contains(words), "{name}: {words} in {said}");
+        }
+        keep(&format!("until-{name}.png"), &browser.picture());
+        assert_eq!(browser.console(), [""; 0], "{name}");
+        assert_eq!(browser.requests(), [address.as_str()], "{name}");
+    }
+}
+
 #[test]
 fn the_page_of_a_sweep_is_in_order_by_day_by_night_and_in_a_hand() {
     let folder = Scratch::new();

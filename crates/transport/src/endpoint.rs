@@ -33,6 +33,10 @@ pub trait Endpoint {
     /// Whether a message is always sent and received whole.
     const KEEPS_BOUNDARIES: bool;
 
+    /// Whether most tests use it: loops are then made for it that contain nothing which was
+    /// not asked for. Over the others one loop serves whatever is asked.
+    const OWN_LOOPS: bool = false;
+
     /// Hands bytes to the kernel; blocks until there is room.
     ///
     /// # Errors

@@ -20,8 +20,6 @@ pub struct Wanted<'a> {
     pub inet: SocketAddr,
     /// The rest, for transports that have not.
     pub place: &'a PlacePlan,
-    /// Who may send to a socket file: everybody, or its owner.
-    pub shared: bool,
     /// Whether this is the end that asks: where both ends share an address space and one
     /// station, it takes another service access point than the one it asks for.
     pub asking: bool,
@@ -154,9 +152,7 @@ fn bind_unix(socket: &Socket, wanted: &Wanted<'_>) -> io::Result<Placed> {
         match socket.bind(&SockAddr::unix(&path)?) {
             Ok(()) => {
                 let file = SocketFile(path.clone());
-                if wanted.shared {
-                    share(&path)?;
-                }
+                share(&path)?;
                 return Ok(Placed {
                     address: Some(Address::Unix(path)),
                     _file: Some(file),
@@ -182,7 +178,7 @@ fn directory(asked: Option<&Path>) -> PathBuf {
         .to_owned()
 }
 
-/// Lets everybody send to a socket file: netperf may run as somebody else.
+/// Lets everybody send to a socket file: who is at the other end may be somebody else.
 fn share(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o666))
@@ -220,6 +216,8 @@ pub fn sock_addr(transport: TransportId, address: &Address) -> io::Result<SockAd
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
     use netperf_model::{Family, SocketPlan};
 
@@ -228,7 +226,6 @@ mod tests {
             transport: TransportId::UnixStream,
             inet: SocketAddr::from(([0, 0, 0, 0], 0)),
             place,
-            shared: true,
             asking: false,
         }
     }
@@ -252,6 +249,8 @@ mod tests {
         assert_ne!(path(&first), path(&second));
         assert!(path(&first).exists());
         assert!(path(&first).as_os_str().len() <= LONGEST_PATH);
+        let mode = std::fs::metadata(path(&first)).unwrap().permissions();
+        assert_eq!(mode.mode() & 0o777, 0o666, "anybody may send to it");
         let gone = path(&first);
         drop(first);
         assert!(!gone.exists() && path(&second).exists());

@@ -18,6 +18,7 @@ pub struct Tcp(pub Socket);
 
 impl Endpoint for Tcp {
     const KEEPS_BOUNDARIES: bool = false;
+    const OWN_LOOPS: bool = true;
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {

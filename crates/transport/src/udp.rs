@@ -26,6 +26,7 @@ pub struct ToPeer {
 
 impl Endpoint for ToPeer {
     const KEEPS_BOUNDARIES: bool = true;
+    const OWN_LOOPS: bool = true;
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
@@ -44,6 +45,7 @@ pub struct Connected(pub Socket);
 
 impl Endpoint for Connected {
     const KEEPS_BOUNDARIES: bool = true;
+    const OWN_LOOPS: bool = true;
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
@@ -325,6 +327,7 @@ impl Answering {
 
 impl Endpoint for Answering {
     const KEEPS_BOUNDARIES: bool = true;
+    const OWN_LOOPS: bool = true;
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {

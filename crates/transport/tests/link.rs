@@ -38,7 +38,6 @@ fn wanted(transport: TransportId, place: &PlacePlan, asking: bool) -> Wanted<'_>
         transport,
         inet: ([0, 0, 0, 0], 0).into(),
         place,
-        shared: false,
         asking,
     }
 }

@@ -47,7 +47,6 @@ fn bound(transport: TransportId, host: &str, plan: &SocketPlan) -> (Socket, Sock
         transport,
         inet: (host.parse::<std::net::IpAddr>().unwrap(), 0).into(),
         place: &place,
-        shared: false,
         asking: false,
     };
     let placed = place::bind(&socket, &wanted).unwrap();

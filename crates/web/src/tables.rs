@@ -28,6 +28,22 @@ pub fn markdown(records: &[Record]) -> String {
     }
     text.push_str("\n## Figures\n\n");
     text.push_str(&key_table(records).markdown());
+    if records.iter().any(|record| record.until.is_some()) {
+        text.push_str("\n## Until the result is known\n");
+    }
+    for record in records {
+        let Some(until) = &record.until else { continue };
+        let label = escaped(&record.label);
+        _ = write!(text, "\n### {label}\n\n{}\n", escaped(&until.end));
+        for (name, value) in words::until_facts(until) {
+            _ = writeln!(text, "- {name}: {}", escaped(&value));
+        }
+        _ = write!(
+            text,
+            "\n{}",
+            words::until_table(&record.label, until).markdown()
+        );
+    }
     for figure in figures(records) {
         _ = write!(text, "\n## {}\n", figure.heading);
         for (chart, table) in &figure.charts {
@@ -131,6 +147,7 @@ pub fn csv(records: &[Record]) -> String {
             text: &mut text,
         };
         rows.figures();
+        rows.until();
         for (figure, tracks) in [
             ("throughput", &record.rates),
             ("congestion window", &record.windows),
@@ -174,6 +191,22 @@ impl Rows<'_> {
             .map(|(name, value)| (name.as_str(), value));
         for (name, value) in headline.chain(named) {
             self.row("figures", name, ("", ""), (value.value, value.unit.sign()));
+        }
+    }
+
+    fn until(&mut self) {
+        let record = self.record;
+        for known in record.until.iter().flat_map(|until| &until.figures) {
+            let ends = [
+                ("known", &known.value),
+                ("known within, half the width", &known.half_width),
+            ];
+            for (figure, value) in ends {
+                if let Some(value) = value {
+                    let value = (value.value, value.unit.sign());
+                    self.row(figure, &known.name, ("", ""), value);
+                }
+            }
         }
     }
 

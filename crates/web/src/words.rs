@@ -1,6 +1,7 @@
 //! A result in words, and its figures in a row.
 
-use crate::record::{End, Record};
+use crate::record::{End, Record, Until};
+use crate::table::Table;
 use crate::unit::{Quantity, Unit, figure, whole};
 
 /// Sentences that say what was measured, between whom, and what came of it.
@@ -114,6 +115,75 @@ fn cpu(record: &Record) -> Option<String> {
         .filter_map(busy)
         .collect();
     (!both.is_empty()).then(|| format!("CPU utilisation was {}.", both.join(" and ")))
+}
+
+/// What was asked of a run with `--until`, and what it took, each with its name.
+pub(crate) fn until_facts(until: &Until) -> Vec<(String, String)> {
+    let seconds = |value: f64| Quantity::new(value, Unit::Seconds).to_string();
+    let asked = until.wanted.map(|wanted| {
+        let confidence = until.confidence.map_or_else(String::new, |confidence| {
+            let confidence = Quantity::new(confidence, Unit::Percent);
+            format!(" with {} confidence", confidence.brief())
+        });
+        format!(
+            "±{}{confidence}",
+            Quantity::new(wanted, Unit::Percent).brief()
+        )
+    });
+    let values = until.values.zip(until.every);
+    let took = until.seconds.map(|time| match values {
+        Some((values, every)) => {
+            format!("{}: {values} values of {}", seconds(time), seconds(every))
+        }
+        None => seconds(time),
+    });
+    let warm_up = until.warm_up.map(|time| {
+        if time > 0.0 {
+            format!("the first {}", seconds(time))
+        } else {
+            "nothing".to_owned()
+        }
+    });
+    let rows = [
+        ("asked for", asked),
+        ("judged", took),
+        ("left out as warm-up", warm_up),
+        ("course", until.course.clone()),
+        ("correlation of neighbours", until.correlation.map(figure)),
+        ("would take", until.would_take.map(long)),
+    ];
+    let known = rows
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    known.collect()
+}
+
+/// A time of which only the size matters.
+fn long(seconds: f64) -> String {
+    const UNITS: [(f64, &str); 3] = [(86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes")];
+    let fits = |(unit, _): &&(f64, &str)| seconds >= 3.0 * unit;
+    let (unit, name) = UNITS.iter().find(fits).unwrap_or(&(1.0, "s"));
+    format!("about {}\u{a0}{name}", whole((seconds / unit).ceil()))
+}
+
+/// What was to be known, and how well it is.
+pub(crate) fn until_table(label: &str, until: &Until) -> Table {
+    let caption = format!("How well {label} is known");
+    let mut table = Table::new(&caption, 1, &["figure", "value", "±", "± in %"]);
+    let shown = |value: &Option<Quantity>| {
+        value
+            .as_ref()
+            .map_or_else(|| NOTHING.to_owned(), Quantity::to_string)
+    };
+    for known in &until.figures {
+        table.rows.push(vec![
+            known.name.clone(),
+            shown(&known.value),
+            shown(&known.half_width),
+            known.percent.map_or_else(|| NOTHING.to_owned(), figure),
+        ]);
+    }
+    table
 }
 
 /// What no value is.

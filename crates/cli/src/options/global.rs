@@ -101,10 +101,16 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     Opt::without_letter(
         "amount",
         "end after this many bytes or transactions",
-        Action::Value(|a, text| a.length = Some(limit(size(text).wrapping_neg()))),
+        Action::Value(|a, text| {
+            a.length = Some(limit(size(text).wrapping_neg()));
+            a.count = true;
+        }),
     )
     .long("count", Group::Test, Kind::Size)
-    .more("The same as --time with a minus in front of the amount."),
+    .more(
+        "The same as --time with a minus in front of the amount. DG_STREAM and DLCL_STREAM are \
+         ended by a time alone.",
+    ),
     Opt::ready(
         'c',
         "[rate]",

@@ -1,12 +1,13 @@
 //! Options that name something which the test at hand does not have.
 
-use netperf_model::{Domain, TransportId};
+use netperf_model::{Domain, TestId, TransportId};
 
 use crate::args::Args;
 use crate::command::CliError;
 
-/// Refuses what would have no effect over this transport: who asks for it by name means it.
-pub(super) fn refuse(args: &Args, transport: TransportId) -> Result<(), CliError> {
+/// Refuses what would have no effect in this test or over its transport: who asks for it by
+/// name means it.
+pub(super) fn refuse(args: &Args, test: TestId, transport: TransportId) -> Result<(), CliError> {
     let (global, typed) = (&args.global, &args.test);
     let domain = transport.row().domain;
     let encrypts = matches!(transport, TransportId::Tls | TransportId::Ktls);
@@ -15,7 +16,14 @@ pub(super) fn refuse(args: &Args, transport: TransportId) -> Result<(), CliError
     let has_providers = matches!(transport, TransportId::XtiTcp | TransportId::XtiUdp);
     let device = typed.device.local.is_some() || typed.device.remote.is_some();
     let unit = typed.unit.local.is_some() || typed.unit.remote.is_some();
+    // With the letter it goes on until a signal, as it ever did.
+    let counts = !matches!(test, TestId::DgStream | TestId::DlclStream);
     let options = [
+        (
+            global.count && !counts,
+            "--count",
+            "this test is ended by a time: give --time, or OMNI with -- -T unix-dgram -d send",
+        ),
         (
             global.tls_cipher.is_some() && !encrypts,
             "--tls-cipher",

@@ -69,7 +69,7 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
     }
     let rate = rate::asked(args, flow)?;
     let transport = work::transport(args, test)?;
-    idle::refuse(args, transport)?;
+    idle::refuse(args, test, transport)?;
     let limit = until::limit(args, work::limit(args, test, flow));
     let until = until::asked(args, test, (flow, transport), control.is_some(), limit)?;
     let delays = transport.is_inet() && transport.is_connected();

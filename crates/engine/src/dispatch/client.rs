@@ -19,27 +19,29 @@ use netperf_transport::socket;
 use netperf_transport::udp::{Aimed, Udp};
 use netperf_transport::{Endpoint, dccp};
 
+use super::loops::{self, Wanted};
 use super::{blame, needed};
 use crate::client::{Moved, Work, placed, schedule};
 use crate::end::Rings;
 use crate::error::{EngineError, Operation};
 use crate::finish::{self, Drained};
-use crate::limit::{AtLeast, Exactly, Limit, Unlimited};
-use crate::prelude::{Chores, Nothing, Prelude};
-use crate::record::{Kept, Off, Recorder};
+use crate::limit::Limit;
+use crate::prelude::{Chores, Prelude};
+use crate::record::Kept;
 use crate::server::PROMPT;
 use crate::stop::{ByBell, Ended, Lost, Stop};
+use crate::workload;
 use crate::workload::connect::{self, Exchange, Opened};
-use crate::workload::{self, rr, stream};
 
 /// A run under way.
-struct Going<'a, 'w, 's, R, P> {
+struct Going<'a, 'w, 's> {
     work: &'a mut Work<'w>,
     to: SockAddr,
+    limit: Limit,
     stop: &'a mut ByBell<'s>,
     tally: &'a mut Tally,
-    recorder: &'a mut R,
-    prelude: &'a mut P,
+    recorder: &'a mut Option<Kept>,
+    prelude: &'a mut Option<Chores>,
 }
 
 /// What is seen of a connection while it stands.
@@ -59,40 +61,39 @@ impl Seen {
 }
 
 /// A run and what it runs on, to be matched with the transport's types.
-struct Visiting<'l, 'a, 'w, 's, R, P, L> {
-    going: Going<'a, 'w, 's, R, P>,
+struct Visiting<'a, 'w, 's> {
+    going: Going<'a, 'w, 's>,
     data: Socket,
-    limit: &'l L,
 }
 
-impl<R: Recorder, P: Prelude, L: Limit> Visitor for Visiting<'_, '_, '_, '_, R, P, L> {
+impl Visitor for Visiting<'_, '_, '_> {
     type Out = Result<Moved, EngineError>;
 
     fn stream<C: Connects>(self, how: C) -> Self::Out {
         let flow = self.going.work.plan.flow;
         if flow.connects {
-            self.going.connections(&how, self.limit)
+            self.going.connections(&how)
         } else if flow.duplex.is_some() {
-            self.going.both_ways(&how, self.data, self.limit)
+            self.going.both_ways(&how, self.data)
         } else {
-            self.going.stream(&how, self.data, self.limit)
+            self.going.stream(&how, self.data)
         }
     }
 
     fn connection<C: Connects>(self, how: C) -> Self::Out {
         if self.going.work.plan.flow.connects {
-            self.going.connections(&how, self.limit)
+            self.going.connections(&how)
         } else {
-            self.going.connection(&how, self.data, self.limit)
+            self.going.connection(&how, self.data)
         }
     }
 
     fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
         if self.going.work.plan.flow.duplex.is_some() {
             let going = self.going;
-            return going.both_ways_in_datagrams(&how, self.data, self.limit);
+            return going.both_ways_in_datagrams(&how, self.data);
         }
-        self.going.datagrams(&how, self.data, self.limit)
+        self.going.datagrams(&how, self.data)
     }
 
     fn addressed<A: Addresses>(self, how: A) -> Self::Out {
@@ -100,7 +101,7 @@ impl<R: Recorder, P: Prelude, L: Limit> Visitor for Visiting<'_, '_, '_, '_, R, 
         let endpoint = how
             .asking(self.data, to)
             .map_err(Operation::Connect.failed())?;
-        self.going.addressed(endpoint, self.limit)
+        self.going.addressed(endpoint)
     }
 }
 
@@ -121,138 +122,90 @@ pub(crate) fn client(
     to: SockAddr,
     keeping: Keeping<'_, '_>,
 ) -> Result<Moved, EngineError> {
+    let Keeping {
+        stop,
+        tally,
+        latency,
+        paused,
+    } = keeping;
     let in_flight = usize::try_from(work.plan.burst).unwrap_or(0) + 1;
-    if work.plan.latency {
-        let mut kept = Kept::new(in_flight);
-        keeping.stop.keeps(kept.watched());
-        let moved = with_prelude(
-            work,
-            data,
-            to,
-            (keeping.stop, keeping.tally),
-            &mut kept,
-            keeping.paused,
-        );
-        *keeping.latency = Some(kept.latency());
-        moved
-    } else {
-        with_prelude(
-            work,
-            data,
-            to,
-            (keeping.stop, keeping.tally),
-            &mut Off,
-            keeping.paused,
-        )
+    let mut recorder = work.plan.latency.then(|| Kept::new(in_flight));
+    if let Some(kept) = &recorder {
+        stop.keeps(kept.watched());
     }
-}
-
-fn with_prelude<R: Recorder>(
-    work: &mut Work<'_>,
-    data: Socket,
-    to: SockAddr,
-    (stop, tally): (&mut ByBell<'_>, &mut Tally),
-    recorder: &mut R,
-    paused: &mut Duration,
-) -> Result<Moved, EngineError> {
-    let sends = work.plan.flow.sends;
-    if let Some(mut prelude) = Chores::of_end(&work.plan.local, &work.setup, sends) {
-        let going = Going {
-            work: &mut *work,
-            to,
-            stop,
-            tally: &mut *tally,
-            recorder,
-            prelude: &mut prelude,
-        };
-        let moved = going.with_limit(data);
-        *paused = prelude.paused();
-        work.paced = prelude.paced(tally);
+    let mut prelude = Chores::of_end(&work.plan.local, &work.setup, work.plan.flow.sends);
+    let going = Going {
+        limit: limit(work),
+        work: &mut *work,
+        to,
+        stop,
+        tally: &mut *tally,
+        recorder: &mut recorder,
+        prelude: &mut prelude,
+    };
+    let moved = going.go(data);
+    if let Some(chores) = prelude {
+        *paused = chores.paused();
+        work.paced = chores.paced(tally);
         let ended = moved.as_ref().map(|moved| moved.ended);
-        let own = ended.ok().and_then(|ended| prelude.quality(tally, ended));
+        let own = ended.ok().and_then(|ended| chores.quality(tally, ended));
         work.quality = of_both(own, work.quality);
-        moved
-    } else {
-        let prelude = &mut Nothing;
-        Going {
-            work,
-            to,
-            stop,
-            tally,
-            recorder,
-            prelude,
+    }
+    *latency = recorder.map(|kept| kept.latency());
+    moved
+}
+
+/// What ends the run besides time.
+fn limit(work: &Work<'_>) -> Limit {
+    let plan = work.plan;
+    let whole_messages = !plan.flow.counts_transactions() && plan.transport.keeps_boundaries();
+    let message = work.setup.send_size;
+    match plan.limit {
+        LimitPlan::Units(bytes) if whole_messages => Limit::at_least(bytes, message.unwrap_or(1)),
+        LimitPlan::Units(units) => Limit::exactly(units),
+        LimitPlan::Messages(count) => {
+            let message = message.unwrap_or(0);
+            Limit::at_least(count.saturating_mul(u64::from(message)), message)
         }
-        .with_limit(data)
+        LimitPlan::Time(_) | LimitPlan::UntilStopped => Limit::NONE,
     }
 }
 
-impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
-    fn with_limit(self, data: Socket) -> Result<Moved, EngineError> {
-        let plan = self.work.plan;
-        let whole_messages = !plan.flow.counts_transactions() && plan.transport.keeps_boundaries();
-        match plan.limit {
-            LimitPlan::Units(bytes) if whole_messages => {
-                let message = self.work.setup.send_size.unwrap_or(1);
-                self.go(data, &AtLeast { bytes, message })
-            }
-            LimitPlan::Units(units) => self.go(data, &Exactly(units)),
-            LimitPlan::Messages(count) => {
-                let message = self.work.setup.send_size.unwrap_or(0);
-                let bytes = count.saturating_mul(u64::from(message));
-                self.go(data, &AtLeast { bytes, message })
-            }
-            LimitPlan::Time(_) | LimitPlan::UntilStopped => self.go(data, &Unlimited),
-        }
-    }
-
-    fn go<L: Limit>(self, data: Socket, limit: &L) -> Result<Moved, EngineError> {
+impl<'s> Going<'_, '_, 's> {
+    fn go(self, data: Socket) -> Result<Moved, EngineError> {
         let plan = self.work.plan;
         let asked = Asked {
             socket: &plan.local.socket,
             associations: plan.associations,
             exchange: plan.flow.is_request_response(),
         };
-        registry::visit(
-            plan.transport,
-            asked,
-            Visiting {
-                going: self,
-                data,
-                limit,
-            },
-        )
+        registry::visit(plan.transport, asked, Visiting { going: self, data })
     }
 
     /// Data over one connection, when what connects also moves it.
-    fn connection<C: Connects, L: Limit>(
-        mut self,
-        how: &C,
-        data: Socket,
-        limit: &L,
-    ) -> Result<Moved, EngineError> {
+    fn connection<C: Connects>(mut self, how: &C, data: Socket) -> Result<Moved, EngineError> {
         let Some(endpoint) = self.connect(how, data)? else {
             return Ok(Moved::nothing(Ended::Abandoned));
         };
         let seen = self.connected(&endpoint)?;
-        let (ended, data) = self.over(endpoint, limit)?;
+        let (ended, data) = self.over(endpoint)?;
         Ok(self.parted(data, ended, C::PARTING, seen))
     }
 
     /// What the plan asks for, over one endpoint.
-    fn over<E: Endpoint + OnSocket, L: Limit>(
+    fn over<E: Endpoint + OnSocket>(
         &mut self,
         endpoint: E,
-        limit: &L,
     ) -> Result<(Ended, Socket), EngineError> {
         let flow = self.work.plan.flow;
         if self.work.book.is_some() {
-            self.open_loop(endpoint, limit)
+            self.open_loop(endpoint)
         } else if flow.is_request_response() {
-            self.exchange(endpoint, limit)
+            self.exchange(endpoint)
         } else if flow.receives {
-            self.receive(endpoint, limit)
+            self.receive(endpoint)
         } else {
-            self.send(endpoint, limit)
+            self.send(endpoint)
         }
     }
 
@@ -322,66 +275,55 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
             .map_err(Operation::Timer.failed())
     }
 
-    fn send<E: Endpoint + OnSocket, L: Limit>(
+    fn send<E: Endpoint + OnSocket>(
         &mut self,
         mut endpoint: E,
-        limit: &L,
     ) -> Result<(Ended, Socket), EngineError> {
         let flow = self.work.plan.flow;
-        let (rings, run) = self.parts(limit);
+        let (rings, run) = self.parts();
         let ring = needed(&mut rings.send)?;
-        let ended = stream::send(&mut endpoint, ring, run).map_err(blame(flow))?;
+        let ended = loops::send(&mut endpoint, ring, run).map_err(blame(flow))?;
         self.prelude.over();
         self.settled(&mut endpoint);
         Ok((ended, endpoint.into_socket()))
     }
 
-    fn receive<E: Endpoint + OnSocket, L: Limit>(
+    fn receive<E: Endpoint + OnSocket>(
         &mut self,
         mut endpoint: E,
-        limit: &L,
     ) -> Result<(Ended, Socket), EngineError> {
         let plan = self.work.plan;
+        let without_netserver = plan.control.is_none();
+        let (rings, mut run) = self.parts();
         // netserver ends the connection when it has sent enough; a server of another
         // kind may never.
-        let ended = if plan.control.is_some() {
-            let (rings, run) = self.parts(&Unlimited);
-            stream::receive(&mut endpoint, needed(&mut rings.recv)?, run)
-        } else {
-            let (rings, run) = self.parts(limit);
-            stream::receive(&mut endpoint, needed(&mut rings.recv)?, run)
-        };
+        if !without_netserver {
+            run.limit = Limit::NONE;
+        }
+        let ended = loops::receive(&mut endpoint, needed(&mut rings.recv)?, run);
         Ok((ended.map_err(blame(plan.flow))?, endpoint.into_socket()))
     }
 
-    fn exchange<E: Endpoint + OnSocket, L: Limit>(
+    fn exchange<E: Endpoint + OnSocket>(
         &mut self,
         mut endpoint: E,
-        limit: &L,
     ) -> Result<(Ended, Socket), EngineError> {
-        let ended = self.request_response(&mut endpoint, limit)?;
+        let ended = self.request_response(&mut endpoint)?;
         self.settled(&mut endpoint);
         Ok((ended, endpoint.into_socket()))
     }
 
-    fn request_response<E: Endpoint, L: Limit>(
-        &mut self,
-        endpoint: &mut E,
-        limit: &L,
-    ) -> Result<Ended, EngineError> {
+    fn request_response<E: Endpoint>(&mut self, endpoint: &mut E) -> Result<Ended, EngineError> {
         let plan = self.work.plan;
-        let (rings, run) = self.parts(limit);
+        let (rings, run) = self.parts();
         let rings = (needed(&mut rings.send)?, needed(&mut rings.recv)?);
-        rr::client(endpoint, rings, plan.burst, run).map_err(blame(plan.flow))
+        loops::ask(endpoint, rings, plan.burst, run).map_err(blame(plan.flow))
     }
 
     /// What a loop needs, in two parts that can be borrowed together.
-    fn parts<'r, L>(
-        &'r mut self,
-        limit: &'r L,
-    ) -> (&'r mut Rings, workload::Run<'r, L, ByBell<'s>, R, P>) {
+    fn parts<'r>(&'r mut self) -> (&'r mut Rings, Wanted<'r, 's>) {
         let run = workload::Run {
-            limit,
+            limit: self.limit,
             stop: self.stop,
             tally: self.tally,
             recorder: self.recorder,
@@ -422,10 +364,11 @@ impl<'s, R: Recorder, P: Prelude> Going<'_, '_, 's, R, P> {
         }
     }
 
-    fn connections<C: Connects, L: Limit>(self, how: &C, limit: &L) -> Result<Moved, EngineError> {
+    fn connections<C: Connects>(self, how: &C) -> Result<Moved, EngineError> {
         let Going {
             work,
             to,
+            limit,
             stop,
             tally,
             recorder,

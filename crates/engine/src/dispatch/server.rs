@@ -18,70 +18,72 @@ use netperf_transport::{Endpoint, Received, Sent};
 use netperf_transport::{place, socket};
 
 use super::client::of_both;
+use super::loops::{self, Wanted};
 use super::{blame, needed};
 use crate::error::{EngineError, Operation};
-use crate::limit::{AtLeast, Exactly, Limit, Unlimited};
-use crate::prelude::{Chores, Nothing, Prelude};
-use crate::record::Off;
+use crate::limit::Limit;
+use crate::prelude::{Chores, Prelude};
+use crate::record::Kept;
 use crate::server::{IDLE, Served, Work, sending_schedule};
 use crate::stop::{ByBell, Ended, Phase, Stop};
+use crate::workload;
 use crate::workload::connect::{self, Exchange, Opened};
-use crate::workload::{self, rr};
 
 /// A run under way.
-struct Going<'a, 's, P> {
+struct Going<'a, 's> {
     work: &'a mut Work,
+    limit: Limit,
     stop: &'a mut ByBell<'s>,
     tally: &'a mut Tally,
-    recorder: &'a mut Off,
-    prelude: &'a mut P,
+    /// None: netperf alone keeps times.
+    recorder: &'a mut Option<Kept>,
+    prelude: &'a mut Option<Chores>,
 }
 
 /// A run and what it runs on, to be matched with the transport's types.
-struct Visiting<'l, 'a, 's, P, L> {
-    going: Going<'a, 's, P>,
+struct Visiting<'a, 's> {
+    going: Going<'a, 's>,
     data: Socket,
-    limit: &'l L,
 }
 
-impl<P: Prelude, L: Limit> Visitor for Visiting<'_, '_, '_, P, L> {
+impl Visitor for Visiting<'_, '_> {
     type Out = Result<Served, EngineError>;
 
     fn stream<C: Connects>(self, how: C) -> Self::Out {
         let flow = self.going.work.job.flow;
         if flow.connects {
-            self.going.connections(&how, &self.data, self.limit)
+            self.going.connections(&how, &self.data)
         } else if flow.duplex.is_some() {
-            self.going.both_ways(&how, self.data, self.limit)
+            self.going.both_ways(&how, self.data)
         } else {
-            self.going.stream(&how, self.data, self.limit)
+            self.going.stream(&how, self.data)
         }
     }
 
     fn connection<C: Connects>(self, how: C) -> Self::Out {
         if self.going.work.job.flow.connects {
-            self.going.connections(&how, &self.data, self.limit)
+            self.going.connections(&how, &self.data)
         } else {
-            self.going.connection(&how, self.data, self.limit)
+            self.going.connection(&how, self.data)
         }
     }
 
     fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
         if self.going.work.job.flow.duplex.is_some() {
-            return self.going.both_ways_in_datagrams(&self.data, self.limit);
+            return self.going.both_ways_in_datagrams(&self.data);
         }
-        self.going.datagrams(&how, self.data, self.limit)
+        self.going.datagrams(&how, self.data)
     }
 
     fn addressed<A: Addresses>(self, how: A) -> Self::Out {
         if self.going.only_sends() {
             let endpoint = self.going.asking(&how, self.data)?;
-            self.going.sends_only(endpoint, self.limit)
+            self.going.sends_only(endpoint)
         } else {
             let endpoint = how.answering(self.data);
             let mut endpoint = endpoint.map_err(Operation::Create.failed())?;
             endpoint.take_only_from(&self.going.work.job.sources);
-            self.going.answers(endpoint, self.limit)
+            self.going.answers(endpoint)
         }
     }
 }
@@ -94,56 +96,44 @@ pub(crate) fn server(
     tally: &mut Tally,
 ) -> Result<Served, EngineError> {
     let sends = work.job.flow.receives;
-    if let Some(mut chores) = Chores::of_end(&work.job.end, &work.setup, sends) {
-        let going = Going {
-            work: &mut *work,
-            stop,
-            tally: &mut *tally,
-            recorder: &mut Off,
-            prelude: &mut chores,
-        };
-        let served = going.with_limit(data);
+    let mut prelude = Chores::of_end(&work.job.end, &work.setup, sends);
+    let going = Going {
+        limit: limit(work),
+        work: &mut *work,
+        stop,
+        tally: &mut *tally,
+        recorder: &mut None,
+        prelude: &mut prelude,
+    };
+    let served = going.go(data);
+    if let Some(chores) = prelude {
         work.paced = chores.paced(tally);
         let ended = served.as_ref().map(|served| served.ended);
         let own = ended.ok().and_then(|ended| chores.quality(tally, ended));
         work.quality = of_both(own, work.quality);
-        served
-    } else {
-        Going {
-            work,
-            stop,
-            tally,
-            recorder: &mut Off,
-            prelude: &mut Nothing,
+    }
+    served
+}
+
+/// What ends the run besides time.
+fn limit(work: &Work) -> Limit {
+    let job = &work.job;
+    let whole_messages = !job.flow.counts_transactions() && job.transport.keeps_boundaries();
+    match job.limit {
+        LimitPlan::Units(bytes) if whole_messages => {
+            Limit::at_least(bytes, work.setup.send_size.unwrap_or(1))
         }
-        .with_limit(data)
+        LimitPlan::Units(units) => Limit::exactly(units),
+        // Only netperf counts messages: what it sends them to waits for its end.
+        LimitPlan::Time(_) | LimitPlan::Messages(_) | LimitPlan::UntilStopped => Limit::NONE,
     }
 }
 
-impl<'s, P: Prelude> Going<'_, 's, P> {
-    fn with_limit(self, data: Socket) -> Result<Served, EngineError> {
-        let job = &self.work.job;
-        let whole_messages = !job.flow.counts_transactions() && job.transport.keeps_boundaries();
-        match job.limit {
-            LimitPlan::Units(bytes) if whole_messages => {
-                let message = self.work.setup.send_size.unwrap_or(1);
-                self.go(data, &AtLeast { bytes, message })
-            }
-            LimitPlan::Units(units) => self.go(data, &Exactly(units)),
-            // Only netperf counts messages: what it sends them to waits for its end.
-            LimitPlan::Time(_) | LimitPlan::Messages(_) | LimitPlan::UntilStopped => {
-                self.go(data, &Unlimited)
-            }
-        }
-    }
-
+impl<'s> Going<'_, 's> {
     /// What a loop needs, in two parts that can be borrowed together.
-    fn parts<'r, L>(
-        &'r mut self,
-        limit: &'r L,
-    ) -> (&'r mut Work, workload::Run<'r, L, ByBell<'s>, Off, P>) {
+    fn parts<'r>(&'r mut self) -> (&'r mut Work, Wanted<'r, 's>) {
         let run = workload::Run {
-            limit,
+            limit: self.limit,
             stop: self.stop,
             tally: self.tally,
             recorder: self.recorder,
@@ -152,7 +142,7 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
         (self.work, run)
     }
 
-    fn go<L: Limit>(self, data: Socket, limit: &L) -> Result<Served, EngineError> {
+    fn go(self, data: Socket) -> Result<Served, EngineError> {
         let transport = self.work.job.transport;
         let plan = self.work.job.end.socket.clone();
         let asked = Asked {
@@ -160,30 +150,17 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
             associations: self.work.job.associations,
             exchange: self.work.job.flow.is_request_response(),
         };
-        registry::visit(
-            transport,
-            asked,
-            Visiting {
-                going: self,
-                data,
-                limit,
-            },
-        )
+        registry::visit(transport, asked, Visiting { going: self, data })
     }
 
     /// Data over one connection, when what accepts also moves it.
-    fn connection<C: Connects, L: Limit>(
-        mut self,
-        how: &C,
-        listener: Socket,
-        limit: &L,
-    ) -> Result<Served, EngineError> {
+    fn connection<C: Connects>(mut self, how: &C, listener: Socket) -> Result<Served, EngineError> {
         let endpoint = match self.accepted(how, listener)? {
             Ok(endpoint) => endpoint,
             Err(ended) => return Ok(Served::without_facts(ended)),
         };
         self.begin(&endpoint)?;
-        let (ended, data) = self.serve(endpoint, limit)?;
+        let (ended, data) = self.serve(endpoint)?;
         Ok(self.served(ended, &data))
     }
 
@@ -233,35 +210,33 @@ impl<'s, P: Prelude> Going<'_, 's, P> {
         }
     }
 
-    fn serve<E: Endpoint + OnSocket, L: Limit>(
+    fn serve<E: Endpoint + OnSocket>(
         &mut self,
         mut endpoint: E,
-        limit: &L,
     ) -> Result<(Ended, Socket), EngineError> {
         let flow = self.work.job.flow;
         if !flow.is_request_response() {
             return if flow.sends {
                 self.receive(endpoint)
             } else {
-                self.send(endpoint, limit)
+                self.send(endpoint)
             };
         }
-        let (work, run) = self.parts(limit);
+        let (work, run) = self.parts();
         let rings = &mut work.rings;
         let rings = (needed(&mut rings.recv)?, needed(&mut rings.send)?);
-        let ended = rr::server(&mut endpoint, rings, run).map_err(blame(flow))?;
+        let ended = loops::answer(&mut endpoint, rings, run).map_err(blame(flow))?;
         self.settled(&mut endpoint);
         Ok((ended, endpoint.into_socket()))
     }
 
-    fn connections<C: Connects, L: Limit>(
-        self,
-        how: &C,
-        listener: &Socket,
-        limit: &L,
-    ) -> Result<Served, EngineError> {
+    fn connections<C: Connects>(self, how: &C, listener: &Socket) -> Result<Served, EngineError> {
         let Going {
-            work, stop, tally, ..
+            work,
+            limit,
+            stop,
+            tally,
+            ..
         } = self;
         let mut idle = IdleWatch::new();
         let job = work.job.clone();
@@ -382,6 +357,7 @@ struct UntilOdd<E> {
 
 impl<E: Endpoint> Endpoint for UntilOdd<E> {
     const KEEPS_BOUNDARIES: bool = E::KEEPS_BOUNDARIES;
+    const OWN_LOOPS: bool = E::OWN_LOOPS;
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {

@@ -9,7 +9,7 @@ use netperf_measure::clock;
 use netperf_os::events::Watch;
 use netperf_os::{Socket, io as calls, tcp};
 
-use super::poller::{Poller, Together};
+use super::poller::{Poller, Waits};
 use super::shared::Shared;
 use crate::finish::{AT_MOST, Drained, NO_PROGRESS};
 use crate::stop::Lost;
@@ -27,7 +27,7 @@ pub(super) fn close(sockets: &[Socket], shared: &Shared) -> io::Result<Drained> 
         let _gone = socket.shutdown(Shutdown::Write);
     }
     let fds = sockets.iter().map(AsFd::as_fd);
-    let mut poller = Together::new(fds, Watch::Read, &shared.chime)?;
+    let mut poller = Poller::new(Waits::Sleeping, fds, Watch::Read, &shared.chime)?;
     let mut left = sockets.len();
     let start = clock::now();
     let (mut moved, mut looked) = (start, start);

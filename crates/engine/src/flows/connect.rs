@@ -13,7 +13,6 @@ use netperf_transport::one_port;
 
 use super::flow::Flow;
 use super::loops::{By, Moves, Step, received, sent};
-use super::poller::Poller;
 use super::shared::Stage;
 use super::turns::Turns;
 use super::worker::{Desk, Keeps};
@@ -79,9 +78,9 @@ enum Far {
 pub(super) type Connected<'a> = (fn(&io::Error) -> bool, Option<&'a Token>);
 
 /// netperf's end: connect, exchange, wait for netserver to close, close, and again.
-pub(super) fn dial<E: Moves, P: Poller, R: Keeps>(
+pub(super) fn dial<E: Moves, R: Keeps>(
     flows: &mut [Flow<Slot<E>, R::Mark>],
-    by: &mut By<'_, P>,
+    by: &mut By<'_>,
     mut exchange: Exchange<'_>,
     mut dial: impl FnMut(usize) -> io::Result<Dialled<E>>,
     connected: Connected<'_>,
@@ -135,9 +134,9 @@ pub(super) fn dial<E: Moves, P: Poller, R: Keeps>(
 
 /// Begins the next transaction of a flow; whether there is none.
 #[inline]
-fn begin<E: Moves, P: Poller, R: Keeps>(
+fn begin<E: Moves, R: Keeps>(
     (flow, token): (&mut Flow<Slot<E>, R::Mark>, usize),
-    by: &mut By<'_, P>,
+    by: &mut By<'_>,
     dial: &mut impl FnMut(usize) -> io::Result<Dialled<E>>,
     desk: &mut Desk<'_, R>,
 ) -> io::Result<bool> {
@@ -307,9 +306,9 @@ pub(super) struct Counter<'a, E> {
 ///
 /// A client that goes away in the middle of an exchange costs that transaction and nothing
 /// more.
-pub(super) fn serve<E: Moves, P: Poller, R: Keeps>(
+pub(super) fn serve<E: Moves, R: Keeps>(
     flows: &mut [Flow<Slot<E>, R::Mark>],
-    by: &mut By<'_, P>,
+    by: &mut By<'_>,
     counter: &mut Counter<'_, E>,
     mut exchange: Exchange<'_>,
     desk: &mut Desk<'_, R>,
@@ -337,9 +336,9 @@ pub(super) fn serve<E: Moves, P: Poller, R: Keeps>(
 
 /// Accepts whoever waits, and begins to serve them.
 #[inline]
-fn accept_all<E: Moves, P: Poller, R: Keeps>(
+fn accept_all<E: Moves, R: Keeps>(
     flows: &mut [Flow<Slot<E>, R::Mark>],
-    by: &By<'_, P>,
+    by: &By<'_>,
     counter: &mut Counter<'_, E>,
     exchange: &mut Exchange<'_>,
     desk: &mut Desk<'_, R>,

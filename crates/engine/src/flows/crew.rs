@@ -11,7 +11,7 @@ use super::calendar::Calendar;
 use super::ends::Ends;
 use super::flow::Flow;
 use super::loops::{self, By, Manner, Moves};
-use super::poller::{Alone, Poller, Spinning, Together};
+use super::poller::{Poller, Waits};
 use super::shared::{Shared, Stage};
 use super::turns::{self, Spaced, Turns};
 use super::worker::{Desk, Keeps, Report};
@@ -144,13 +144,12 @@ impl<'a> Common<'a> {
     /// `ends` brings them to their end.
     pub(super) fn run<E: Moves, T>(
         self,
-        endpoints: impl Fn(u32) -> Result<Vec<E>, EngineError> + Sync,
-        share: impl Fn(u32) -> u64 + Sync,
-        ends: &(impl Ends<E> + Sync),
+        endpoints: &(dyn Fn(u32) -> Result<Vec<E>, EngineError> + Sync),
+        share: &(dyn Fn(u32) -> u64 + Sync),
+        ends: &(dyn Ends<E> + Sync),
         conduct: impl FnOnce() -> T,
     ) -> (Vec<Result<Report, EngineError>>, T) {
         let threads = self.threads();
-        let (endpoints, share) = (&endpoints, &share);
         let part = |index: u32| {
             let desk = self.moved_in(index)?;
             let part = Part {
@@ -160,9 +159,9 @@ impl<'a> Common<'a> {
                 counts: desk,
                 index,
             };
-            part.with_recorder(|place| share(index + place * threads), ends)
+            part.with_recorder(&|place| share(index + place * threads), ends)
         };
-        self.in_threads(part, conduct)
+        self.in_threads(&part, conduct)
     }
 
     /// How many threads there are.
@@ -173,10 +172,9 @@ impl<'a> Common<'a> {
     /// Does a part in a thread for each, beside `conduct`.
     pub(super) fn in_threads<T>(
         self,
-        part: impl Fn(u32) -> Result<Report, EngineError> + Sync,
+        part: &(dyn Fn(u32) -> Result<Report, EngineError> + Sync),
         conduct: impl FnOnce() -> T,
     ) -> (Vec<Result<Report, EngineError>>, T) {
-        let part = &part;
         std::thread::scope(|scope| {
             let start = |index: u32| {
                 let work = move || {
@@ -247,7 +245,7 @@ impl<'a> Common<'a> {
     fn flows_over<E: Moves, M: Copy>(
         self,
         endpoints: Vec<E>,
-        share: impl Fn(u32) -> u64,
+        share: &dyn Fn(u32) -> u64,
         mark: M,
     ) -> Vec<Flow<E, M>> {
         let in_flight = self.work.in_flight();
@@ -332,44 +330,42 @@ struct Part<'a, E> {
 }
 
 impl<E: Moves> Part<'_, E> {
+    /// Loops of their own for what most tests use; others look whether times are kept.
     fn with_recorder(
         self,
-        share: impl Fn(u32) -> u64,
-        ends: &impl Ends<E>,
+        share: &dyn Fn(u32) -> u64,
+        ends: &dyn Ends<E>,
     ) -> Result<Report, EngineError> {
-        if self.common.latency {
-            self.with_poller::<Kept>(share, ends)
+        if !E::OWN_LOOPS {
+            self.run::<Option<Kept>>(share, ends)
+        } else if self.common.latency {
+            self.run::<Kept>(share, ends)
         } else {
-            self.with_poller::<Off>(share, ends)
+            self.run::<Off>(share, ends)
         }
     }
 
-    fn with_poller<R: Keeps>(
-        self,
-        share: impl Fn(u32) -> u64,
-        ends: &impl Ends<E>,
-    ) -> Result<Report, EngineError> {
+    fn waits(&self) -> Waits {
         // Who waits for turns must be woken for them.
         let end = self.common.end;
         let keeps_time = turns::paced(end).is_some() || end.rate.is_some();
         // A call that waits to send keeps from receiving.
         let both = matches!(self.common.work, Work::Exchange { .. });
         let alone = self.endpoints.len() == 1 && !keeps_time && !both;
-        match self.common.end.io.method {
-            IoMethod::Poll if alone => self.run::<Alone<true>, R>(share, ends),
-            IoMethod::Poll => self.run::<Spinning, R>(share, ends),
-            IoMethod::Blocking if alone => self.run::<Alone<false>, R>(share, ends),
-            IoMethod::Blocking | IoMethod::Epoll | IoMethod::Uring => {
-                self.run::<Together, R>(share, ends)
-            }
+        match end.io.method {
+            IoMethod::Poll if alone => Waits::Alone { spins: true },
+            IoMethod::Poll => Waits::Spinning,
+            IoMethod::Blocking if alone => Waits::Alone { spins: false },
+            IoMethod::Blocking | IoMethod::Epoll | IoMethod::Uring => Waits::Sleeping,
         }
     }
 
-    fn run<P: Poller, R: Keeps>(
+    fn run<R: Keeps>(
         self,
-        share: impl Fn(u32) -> u64,
-        ends: &impl Ends<E>,
+        share: &dyn Fn(u32) -> u64,
+        ends: &dyn Ends<E>,
     ) -> Result<Report, EngineError> {
+        let waits = self.waits();
         let Self {
             common,
             endpoints,
@@ -379,7 +375,7 @@ impl<E: Moves> Part<'_, E> {
         } = self;
         let connected = clock::now();
         let shared = common.shared;
-        let mut desk: Desk<'_, R> = Desk::new(shared, counts, common.margins);
+        let mut desk: Desk<'_, R> = Desk::new(shared, counts, common.margins, common.latency);
         desk.show(common.live);
         let mark = desk.recorder().begin();
         let first = endpoints.first();
@@ -389,7 +385,8 @@ impl<E: Moves> Part<'_, E> {
         let mut flows = common.flows_over(endpoints, share, mark);
         let watch = common.work.watch();
         let fds = flows.iter().map(|flow| flow.endpoint.fd());
-        let mut poller = P::new(fds, watch, &shared.chime).map_err(Operation::Create.failed())?;
+        let mut poller =
+            Poller::new(waits, fds, watch, &shared.chime).map_err(Operation::Create.failed())?;
         common.show(index, &flows);
         let port = |flow: &Flow<E, R::Mark>| series::port(flow.endpoint.fd(), common.asking);
         let ports = flows.iter().map(port).collect();
@@ -399,7 +396,7 @@ impl<E: Moves> Part<'_, E> {
             return Ok(desk.report(Ended::Lost(Lost::ControlEnded), &mut flows));
         }
         turns.begin();
-        let by = By {
+        let by = &mut By {
             poller: &mut poller,
             turns: &mut turns,
         };
@@ -447,17 +444,16 @@ impl<E: Moves> Part<'_, E> {
 }
 
 /// The loop that the work asks for.
-fn looped<E: Moves, P: Poller, R: Keeps>(
+fn looped<E: Moves, R: Keeps>(
     (work, calendar): (Work, Option<&mut Calendar>),
     manner: &Manner<impl Fn(&mut E)>,
     flows: &mut [Flow<E, R::Mark>],
-    mut by: By<'_, P>,
+    by: &mut By<'_>,
     rings: &mut Rings,
     desk: &mut Desk<'_, R>,
 ) -> Result<Ended, EngineError> {
     use crate::dispatch::needed;
     let Rings { send, recv } = rings;
-    let by = &mut by;
     match work {
         Work::Ask { burst } => {
             let rings: (&mut Ring, &mut Ring) = (needed(send)?, needed(recv)?);

@@ -26,12 +26,12 @@ impl<E: Endpoint + OnSocket> Moves for E {}
 
 /// What a loop goes by.
 #[derive(Debug)]
-pub(super) struct By<'a, P> {
-    pub(super) poller: &'a mut P,
+pub(super) struct By<'a> {
+    pub(super) poller: &'a mut Poller,
     pub(super) turns: &'a mut Turns,
 }
 
-impl<P: Poller> By<'_, P> {
+impl By<'_> {
     /// Waits until a flow can go on or has its turn.
     #[inline]
     pub(super) fn wait(&mut self) -> io::Result<usize> {
@@ -155,10 +155,10 @@ fn receive_part<E: Moves, M, R>(
 
 /// Waits for room at a flow, or no longer.
 #[cold]
-fn block<E: OnSocket, M, P: Poller>(
+fn block<E: OnSocket, M>(
     flow: &mut Flow<E, M>,
     token: usize,
-    poller: &P,
+    poller: &Poller,
     blocked: bool,
 ) -> io::Result<()> {
     if flow.blocked == blocked {
@@ -171,16 +171,16 @@ fn block<E: OnSocket, M, P: Poller>(
 
 /// A flow is over.
 #[cold]
-fn finish<E: OnSocket, M, P: Poller>(flow: &mut Flow<E, M>, poller: &P) -> io::Result<()> {
+fn finish<E: OnSocket, M>(flow: &mut Flow<E, M>, poller: &Poller) -> io::Result<()> {
     flow.over = true;
     poller.remove(flow.endpoint.fd())
 }
 
 /// netperf's end of request/response: keeps `burst` and one requests in flight on each
 /// flow. When the time is over the responses to those in flight are collected.
-pub(super) fn ask<E: Moves, P: Poller, R: Keeps>(
+pub(super) fn ask<E: Moves, R: Keeps>(
     flows: &mut [Flow<E, R::Mark>],
-    by: &mut By<'_, P>,
+    by: &mut By<'_>,
     (requests, responses): (&mut Ring, &mut Ring),
     burst: usize,
     desk: &mut Desk<'_, R>,
@@ -277,9 +277,9 @@ fn fill<E: Moves, R: Keeps>(
 
 /// What a flow waits for now; whether it is over.
 #[inline]
-fn asked<E: Moves, M, P: Poller>(
+fn asked<E: Moves, M>(
     (flow, token): (&mut Flow<E, M>, usize),
-    poller: &P,
+    poller: &Poller,
     message: Message,
     ended: &mut Ended,
 ) -> io::Result<bool> {
@@ -300,9 +300,9 @@ fn asked<E: Moves, M, P: Poller>(
 
 /// netserver's end of request/response: a response for every request, until the other
 /// end has finished each flow.
-pub(super) fn answer<E: Moves, P: Poller, R: Keeps>(
+pub(super) fn answer<E: Moves, R: Keeps>(
     flows: &mut [Flow<E, R::Mark>],
-    by: &mut By<'_, P>,
+    by: &mut By<'_>,
     (requests, responses): (&mut Ring, &mut Ring),
     desk: &mut Desk<'_, R>,
 ) -> io::Result<Ended> {
@@ -348,10 +348,10 @@ pub(super) fn answer<E: Moves, P: Poller, R: Keeps>(
 
 /// Sends a response, or what is left of one, when its turn has come.
 #[inline]
-fn respond<E: Moves, P: Poller, R: Keeps>(
+fn respond<E: Moves, R: Keeps>(
     (flow, token): (&mut Flow<E, R::Mark>, usize),
     responses: &mut Ring,
-    by: &mut By<'_, P>,
+    by: &mut By<'_>,
     desk: &mut Desk<'_, R>,
 ) -> io::Result<Message> {
     if !flow.blocked && !by.turns.may(token) {
@@ -375,9 +375,9 @@ fn respond<E: Moves, P: Poller, R: Keeps>(
 
 /// Whether a flow that was answered is over.
 #[inline]
-fn answered<E: Moves, M, P: Poller>(
+fn answered<E: Moves, M>(
     flow: &mut Flow<E, M>,
-    poller: &P,
+    poller: &Poller,
     message: Message,
 ) -> io::Result<bool> {
     if message != Message::End {
@@ -397,9 +397,9 @@ fn end_ours<E: Moves, M>(flow: &Flow<E, M>) {
 }
 
 /// Sends on every flow until the time or the flow's share is over.
-pub(super) fn push<E: Moves, P: Poller, R: Keeps>(
+pub(super) fn push<E: Moves, R: Keeps>(
     flows: &mut [Flow<E, R::Mark>],
-    by: &mut By<'_, P>,
+    by: &mut By<'_>,
     ring: &mut Ring,
     desk: &mut Desk<'_, R>,
 ) -> io::Result<Ended> {
@@ -439,9 +439,9 @@ pub(super) fn push<E: Moves, P: Poller, R: Keeps>(
 
 /// One send on a flow; whether the flow is over.
 #[inline]
-fn push_once<E: Moves, P: Poller, R: Keeps>(
+fn push_once<E: Moves, R: Keeps>(
     (flow, token): (&mut Flow<E, R::Mark>, usize),
-    by: &mut By<'_, P>,
+    by: &mut By<'_>,
     ring: &mut Ring,
     desk: &mut Desk<'_, R>,
     ended: &mut Ended,
@@ -529,9 +529,9 @@ fn whole<E: Endpoint>(endpoint: &E, room: usize, buffer: usize) -> usize {
 }
 
 /// Receives on every flow until the other end has finished it.
-pub(super) fn pull<E: Moves, P: Poller, R: Keeps>(
+pub(super) fn pull<E: Moves, R: Keeps>(
     flows: &mut [Flow<E, R::Mark>],
-    by: &mut By<'_, P>,
+    by: &mut By<'_>,
     ring: &mut Ring,
     desk: &mut Desk<'_, R>,
 ) -> io::Result<Ended> {

@@ -130,6 +130,10 @@ fn of_kind(plan: &TestPlan, kind: Kind) -> Option<&'static str> {
             datagrams && plan.flow.duplex == Some(Duplex::Separate),
             "of datagrams go both ways over one socket each: give --bidirectional same",
         ),
+        (
+            datagrams && plan.remote.socket.packet_info,
+            "of datagrams have sockets that are bound before anybody asks: leave out -B",
+        ),
         (plan.test == TestId::TcpMss, "are not there for this test"),
         (
             plan.local.socket.fast_open,

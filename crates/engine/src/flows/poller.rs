@@ -14,47 +14,54 @@ const EVENTS: usize = 256;
 /// The token of the chime, which is no flow's.
 const CHIME: u64 = u64::MAX;
 
-/// Says which flows can go on.
-pub(super) trait Poller: Sized {
-    /// Waits for these sockets; each carries its place as its token. The chime ends a
-    /// wait, too.
-    fn new<'s>(
-        sockets: impl Iterator<Item = BorrowedFd<'s>>,
-        watch: Watch,
-        chime: &Chime,
-    ) -> io::Result<Self>;
-
-    /// Waits, for so long at most where a time is given: how many flows can go on.
-    fn wait(&mut self, within: Option<Duration>) -> io::Result<usize>;
-
-    /// The place of one of them; one that no flow has where it was the chime.
-    fn token(&self, index: usize) -> usize;
-
-    /// Whether there is something to read at one of them, and room to write.
-    fn can(&self, index: usize) -> (bool, bool);
-
-    /// Another socket is waited for.
-    fn add(&self, fd: BorrowedFd<'_>, token: usize, watch: Watch) -> io::Result<()>;
-
-    /// Something else is waited for at a flow.
-    fn change(&self, fd: BorrowedFd<'_>, token: usize, watch: Watch) -> io::Result<()>;
-
-    /// A flow is over.
-    fn remove(&self, fd: BorrowedFd<'_>) -> io::Result<()>;
+/// How a worker waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waits {
+    /// For many flows at once, asleep.
+    Sleeping,
+    /// For many flows at once, without ever sleeping (`--io poll`).
+    Spinning,
+    /// For its only flow, whose own calls wait and come back after a while, or at once
+    /// where the worker is to spin. That spares the call that waits for many.
+    Alone { spins: bool },
 }
 
-/// Many flows: sockets that do not block, and epoll(7), level-triggered.
+/// Says which flows can go on. One type for all ways to wait: a round asks it twice, and a
+/// type for each way had all loops made four times (decision 0027).
 #[derive(Debug)]
-pub(super) struct Together {
+pub(super) struct Poller {
+    /// epoll(7), level-triggered, over sockets that do not block; `None` for a flow alone.
+    many: Option<Many>,
+    spins: bool,
+}
+
+#[derive(Debug)]
+struct Many {
     epoll: Epoll,
     events: Events,
 }
 
-impl Poller for Together {
-    fn new<'s>(
+impl Poller {
+    /// Waits for these sockets; each carries its place as its token. The chime ends a
+    /// wait, too.
+    pub(super) fn new<'s>(
+        waits: Waits,
         sockets: impl Iterator<Item = BorrowedFd<'s>>,
         watch: Watch,
         chime: &Chime,
+    ) -> io::Result<Self> {
+        match waits {
+            Waits::Alone { spins } => Self::alone(sockets, spins),
+            Waits::Sleeping => Self::together(sockets, watch, chime, false),
+            Waits::Spinning => Self::together(sockets, watch, chime, true),
+        }
+    }
+
+    fn together<'s>(
+        sockets: impl Iterator<Item = BorrowedFd<'s>>,
+        watch: Watch,
+        chime: &Chime,
+        spins: bool,
     ) -> io::Result<Self> {
         let epoll = Epoll::new()?;
         epoll.add(chime.as_fd(), CHIME, Watch::News)?;
@@ -62,130 +69,76 @@ impl Poller for Together {
             calls::set_nonblocking(socket, true)?;
             epoll.add(socket, token, watch)?;
         }
+        let events = Events::with_room(EVENTS);
         Ok(Self {
-            epoll,
-            events: Events::with_room(EVENTS),
+            many: Some(Many { epoll, events }),
+            spins,
         })
     }
 
-    #[inline]
-    fn wait(&mut self, within: Option<Duration>) -> io::Result<usize> {
-        match within {
-            // A time would cost a timer in the kernel for each wait.
-            None => self.epoll.wait_for_ever(&mut self.events),
-            Some(within) => self.epoll.wait(&mut self.events, within),
-        }
-    }
-
-    #[inline]
-    fn token(&self, index: usize) -> usize {
-        usize::try_from(self.events.at(index).token).unwrap_or(usize::MAX)
-    }
-
-    #[inline]
-    fn can(&self, index: usize) -> (bool, bool) {
-        let event = self.events.at(index);
-        (event.readable, event.writable)
-    }
-
-    fn add(&self, fd: BorrowedFd<'_>, token: usize, watch: Watch) -> io::Result<()> {
-        self.epoll.add(fd, token as u64, watch)
-    }
-
-    fn change(&self, fd: BorrowedFd<'_>, token: usize, watch: Watch) -> io::Result<()> {
-        self.epoll.change(fd, token as u64, watch)
-    }
-
-    fn remove(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        self.epoll.remove(fd)
-    }
-}
-
-/// As [`Together`], but it never sleeps (`--io poll`).
-#[derive(Debug)]
-pub(super) struct Spinning(Together);
-
-impl Poller for Spinning {
-    fn new<'s>(
-        sockets: impl Iterator<Item = BorrowedFd<'s>>,
-        watch: Watch,
-        chime: &Chime,
-    ) -> io::Result<Self> {
-        Together::new(sockets, watch, chime).map(Self)
-    }
-
-    #[inline]
-    fn wait(&mut self, _: Option<Duration>) -> io::Result<usize> {
-        self.0.wait(Some(Duration::ZERO))
-    }
-
-    #[inline]
-    fn token(&self, index: usize) -> usize {
-        self.0.token(index)
-    }
-
-    #[inline]
-    fn can(&self, index: usize) -> (bool, bool) {
-        self.0.can(index)
-    }
-
-    fn add(&self, fd: BorrowedFd<'_>, token: usize, watch: Watch) -> io::Result<()> {
-        self.0.add(fd, token, watch)
-    }
-
-    fn change(&self, fd: BorrowedFd<'_>, token: usize, watch: Watch) -> io::Result<()> {
-        self.0.change(fd, token, watch)
-    }
-
-    fn remove(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        self.0.remove(fd)
-    }
-}
-
-/// One flow: its own calls wait, and come back after a while, or at once where the worker
-/// is to spin. That spares the call that waits for many.
-#[derive(Debug)]
-pub(super) struct Alone<const SPINS: bool>;
-
-impl<const SPINS: bool> Poller for Alone<SPINS> {
-    fn new<'s>(
-        sockets: impl Iterator<Item = BorrowedFd<'s>>,
-        _: Watch,
-        _: &Chime,
-    ) -> io::Result<Self> {
+    fn alone<'s>(sockets: impl Iterator<Item = BorrowedFd<'s>>, spins: bool) -> io::Result<Self> {
         for socket in sockets {
-            calls::set_nonblocking(socket, SPINS)?;
-            if !SPINS {
+            calls::set_nonblocking(socket, spins)?;
+            if !spins {
                 calls::set_patience(socket, Some(NAP))?;
             }
         }
-        Ok(Self)
+        Ok(Self { many: None, spins })
     }
 
+    /// Waits, for so long at most where a time is given: how many flows can go on.
     #[inline]
-    fn wait(&mut self, _: Option<Duration>) -> io::Result<usize> {
-        Ok(1)
+    pub(super) fn wait(&mut self, within: Option<Duration>) -> io::Result<usize> {
+        let Some(Many { epoll, events }) = &mut self.many else {
+            return Ok(1);
+        };
+        let within = if self.spins {
+            Some(Duration::ZERO)
+        } else {
+            within
+        };
+        match within {
+            // A time would cost a timer in the kernel for each wait.
+            None => epoll.wait_for_ever(events),
+            Some(within) => epoll.wait(events, within),
+        }
     }
 
+    /// The place of one of them; one that no flow has where it was the chime.
     #[inline]
-    fn token(&self, _: usize) -> usize {
-        0
+    pub(super) fn token(&self, index: usize) -> usize {
+        self.many.as_ref().map_or(0, |many| {
+            usize::try_from(many.events.at(index).token).unwrap_or(usize::MAX)
+        })
     }
 
+    /// Whether there is something to read at one of them, and room to write.
     #[inline]
-    fn can(&self, _: usize) -> (bool, bool) {
-        (true, true)
+    pub(super) fn can(&self, index: usize) -> (bool, bool) {
+        self.many.as_ref().map_or((true, true), |many| {
+            let event = many.events.at(index);
+            (event.readable, event.writable)
+        })
     }
 
-    fn add(&self, _: BorrowedFd<'_>, _: usize, _: Watch) -> io::Result<()> {
-        Ok(())
+    /// Another socket is waited for.
+    pub(super) fn add(&self, fd: BorrowedFd<'_>, token: usize, watch: Watch) -> io::Result<()> {
+        self.many
+            .as_ref()
+            .map_or(Ok(()), |many| many.epoll.add(fd, token as u64, watch))
     }
 
-    fn change(&self, _: BorrowedFd<'_>, _: usize, _: Watch) -> io::Result<()> {
-        Ok(())
+    /// Something else is waited for at a flow.
+    pub(super) fn change(&self, fd: BorrowedFd<'_>, token: usize, watch: Watch) -> io::Result<()> {
+        self.many
+            .as_ref()
+            .map_or(Ok(()), |many| many.epoll.change(fd, token as u64, watch))
     }
 
-    fn remove(&self, _: BorrowedFd<'_>) -> io::Result<()> {
-        Ok(())
+    /// A flow is over.
+    pub(super) fn remove(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
+        self.many
+            .as_ref()
+            .map_or(Ok(()), |many| many.epoll.remove(fd))
     }
 }

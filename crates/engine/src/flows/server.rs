@@ -307,16 +307,16 @@ impl<'r, T, F: FnOnce() -> T> Visiting<'r, F> {
         let room = usize::try_from(self.flows).map_or(usize::MAX, |flows| flows * 2);
         let gate = self.gate();
         let part = |index| answers(common, index, (gate, make), direction, room);
-        Ok(common.in_threads(part, self.conduct))
+        Ok(common.in_threads(&part, self.conduct))
     }
 
     /// Serves flows that are open, dealt out to threads as netperf does.
-    fn serve<E: Moves + Send>(self, open: Vec<E>, ends: &(impl Ends<E> + Sync)) -> Conduct<T> {
+    fn serve<E: Moves + Send>(self, open: Vec<E>, ends: &(dyn Ends<E> + Sync)) -> Conduct<T> {
         let parts = deal(open, self.common.threads());
         let parts: Vec<_> = parts.into_iter().map(Mutex::new).collect();
         let endpoints = |index: u32| Ok(take(&parts, index));
         let share = share(self.job, self.flows);
-        Ok(self.common.run(endpoints, share, ends, self.conduct))
+        Ok(self.common.run(&endpoints, &share, ends, self.conduct))
     }
 
     /// Where connections arrive.

@@ -17,12 +17,12 @@ use super::crew::Common;
 use super::flow::Flow;
 use super::loops::{By, Moves};
 use super::open::How;
-use super::poller::{Poller, Spinning, Together};
+use super::poller::{Poller, Waits};
 use super::turns::{self, Turns};
-use super::worker::{Desk, Keeps, Report};
+use super::worker::{Desk, Report};
 use crate::dispatch::{Dialler, port_is_taken};
 use crate::error::{EngineError, Operation};
-use crate::record::{Kept, Off};
+use crate::record::{Kept, Recorder};
 use crate::stop::{Ended, Lost};
 use crate::workload::connect::Exchange;
 
@@ -41,15 +41,20 @@ pub(super) struct Dialling<'a, E> {
     pub(super) segment_size: &'a Mutex<Option<u32>>,
 }
 
+/// A connection costs so much more than a look whether times are kept that no loop is made
+/// without it.
+type Desks<'a> = Desk<'a, Option<Kept>>;
+type Mark = <Option<Kept> as Recorder>::Mark;
+
 /// What goes on in one thread, whatever waits and keeps times in it.
 trait Does<E> {
     /// Runs the loop to its end.
-    fn run<P: Poller, R: Keeps>(
+    fn run(
         self,
-        flows: &mut [Flow<Slot<E>, R::Mark>],
-        by: &mut By<'_, P>,
+        flows: &mut [Flow<Slot<E>, Mark>],
+        by: &mut By<'_>,
         exchange: Exchange<'_>,
-        desk: &mut Desk<'_, R>,
+        desk: &mut Desks<'_>,
     ) -> Result<Ended, EngineError>;
 }
 
@@ -103,44 +108,21 @@ fn part<E: Moves>(
     shares: &[u64],
     does: impl Does<E>,
 ) -> Result<Report, EngineError> {
-    if common.latency {
-        with_poller::<E, Kept>(common, index, shares, does)
-    } else {
-        with_poller::<E, Off>(common, index, shares, does)
-    }
-}
-
-fn with_poller<E: Moves, R: Keeps>(
-    common: Common<'_>,
-    index: u32,
-    shares: &[u64],
-    does: impl Does<E>,
-) -> Result<Report, EngineError> {
-    match common.end.io.method {
-        IoMethod::Poll => run::<E, Spinning, R>(common, index, shares, does),
-        IoMethod::Blocking | IoMethod::Epoll | IoMethod::Uring => {
-            run::<E, Together, R>(common, index, shares, does)
-        }
-    }
-}
-
-fn run<E: Moves, P: Poller, R: Keeps>(
-    common: Common<'_>,
-    index: u32,
-    shares: &[u64],
-    does: impl Does<E>,
-) -> Result<Report, EngineError> {
+    let waits = match common.end.io.method {
+        IoMethod::Poll => Waits::Spinning,
+        IoMethod::Blocking | IoMethod::Epoll | IoMethod::Uring => Waits::Sleeping,
+    };
     let counts = common.moved_in(index)?;
     let mut rings = common.rings()?;
     let shared = common.shared;
-    let mut desk: Desk<'_, R> = Desk::new(shared, counts, common.margins);
+    let mut desk: Desks<'_> = Desk::new(shared, counts, common.margins, common.latency);
     desk.show(common.live);
     let mark = desk.recorder().begin();
     let flow = |share: &u64| Flow::new(Slot::empty(), *share, 1, mark);
-    let mut flows: Vec<Flow<Slot<E>, R::Mark>> = shares.iter().map(flow).collect();
+    let mut flows: Vec<Flow<Slot<E>, Mark>> = shares.iter().map(flow).collect();
     let none = std::iter::empty::<BorrowedFd<'_>>();
-    let mut poller =
-        P::new(none, Watch::Changes, &shared.chime).map_err(Operation::Create.failed())?;
+    let mut poller = Poller::new(waits, none, Watch::Changes, &shared.chime)
+        .map_err(Operation::Create.failed())?;
     if !shared.ready() {
         return Ok(desk.report(Ended::Lost(Lost::ControlEnded), &mut flows));
     }
@@ -181,12 +163,12 @@ impl<E> Asks<'_, '_, E> {
 }
 
 impl<E: Moves> Does<E> for Asks<'_, '_, E> {
-    fn run<P: Poller, R: Keeps>(
+    fn run(
         mut self,
-        flows: &mut [Flow<Slot<E>, R::Mark>],
-        by: &mut By<'_, P>,
+        flows: &mut [Flow<Slot<E>, Mark>],
+        by: &mut By<'_>,
         exchange: Exchange<'_>,
-        desk: &mut Desk<'_, R>,
+        desk: &mut Desks<'_>,
     ) -> Result<Ended, EngineError> {
         let opening = self.opening.take();
         let ports = part_of(self.dialling.plan.port_range, self.index, self.threads);
@@ -256,12 +238,12 @@ fn to_usize(number: u32) -> usize {
 struct Answers<'a, E>(Counter<'a, E>);
 
 impl<E: Moves> Does<E> for Answers<'_, E> {
-    fn run<P: Poller, R: Keeps>(
+    fn run(
         mut self,
-        flows: &mut [Flow<Slot<E>, R::Mark>],
-        by: &mut By<'_, P>,
+        flows: &mut [Flow<Slot<E>, Mark>],
+        by: &mut By<'_>,
         exchange: Exchange<'_>,
-        desk: &mut Desk<'_, R>,
+        desk: &mut Desks<'_>,
     ) -> Result<Ended, EngineError> {
         serve(flows, by, &mut self.0, exchange, desk).map_err(Operation::Accept.failed())
     }

@@ -19,8 +19,8 @@ use crate::stop::Ended;
 
 /// A recorder that a worker can make for itself.
 pub(super) trait Keeps: Recorder {
-    /// A fresh one.
-    fn fresh() -> Self;
+    /// A fresh one; `latency` is whether times are to be kept, where it may or may not.
+    fn fresh(latency: bool) -> Self;
 
     /// What was kept; `None` where nothing is.
     fn kept(&self) -> Option<Latency>;
@@ -30,7 +30,7 @@ pub(super) trait Keeps: Recorder {
 }
 
 impl Keeps for Off {
-    fn fresh() -> Self {
+    fn fresh(_: bool) -> Self {
         Self
     }
 
@@ -44,7 +44,7 @@ impl Keeps for Off {
 }
 
 impl Keeps for Kept {
-    fn fresh() -> Self {
+    fn fresh(_: bool) -> Self {
         Self::new(1)
     }
 
@@ -54,6 +54,20 @@ impl Keeps for Kept {
 
     fn watched(&self) -> Option<Watch> {
         Some(self.watched())
+    }
+}
+
+impl Keeps for Option<Kept> {
+    fn fresh(latency: bool) -> Self {
+        latency.then(|| Kept::new(1))
+    }
+
+    fn kept(&self) -> Option<Latency> {
+        self.as_ref().map(Kept::latency)
+    }
+
+    fn watched(&self) -> Option<Watch> {
+        self.as_ref().map(Kept::watched)
     }
 }
 
@@ -95,13 +109,19 @@ const COUNTED: usize = 1;
 
 impl<'a, R: Keeps> Desk<'a, R> {
     /// A desk for a run of which only a part counts, or all.
-    pub(super) fn new(shared: &'a Shared, counts: &'a Counts, margins: bool) -> Self {
+    pub(super) fn new(
+        shared: &'a Shared,
+        counts: &'a Counts,
+        margins: bool,
+        latency: bool,
+    ) -> Self {
+        let fresh = || R::fresh(latency);
         let stage = shared.stage();
         Self {
             tally: Tally::default(),
             shared,
             counts,
-            recorders: [R::fresh(), R::fresh(), R::fresh()],
+            recorders: [fresh(), fresh(), fresh()],
             part: if stage == Stage::Warm { 0 } else { COUNTED },
             stage,
             edges: Edges {

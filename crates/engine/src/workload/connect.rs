@@ -39,15 +39,14 @@ pub enum Opened<E> {
 ///
 /// # Errors
 /// What `dial` and the endpoint report.
-pub fn client<E, L, S, R, P>(
+pub fn client<E, S, R, P>(
     mut dial: impl FnMut(&mut S, &Tally) -> io::Result<Opened<E>>,
     mut half_close: impl FnMut(&mut E) -> io::Result<()>,
     mut exchange: Exchange<'_>,
-    run: Run<'_, L, S, R, P>,
+    run: Run<'_, S, R, P>,
 ) -> io::Result<Ended>
 where
     E: Endpoint,
-    L: Limit,
     S: Stop,
     R: Recorder,
     P: Prelude,
@@ -144,17 +143,16 @@ fn is_closed(error: &io::Error) -> bool {
 ///
 /// # Errors
 /// What `accept` reports.
-pub fn server<E, L, S>(
+pub fn server<E, S>(
     mut accept: impl FnMut(&mut S, &Tally) -> io::Result<Opened<E>>,
     mut exchange: Exchange<'_>,
     flow: Flow,
-    limit: &L,
+    limit: Limit,
     stop: &mut S,
     tally: &mut Tally,
 ) -> io::Result<Ended>
 where
     E: Endpoint,
-    L: Limit,
     S: Stop,
 {
     while !limit.reached(tally.transactions) {
@@ -229,7 +227,7 @@ fn recv_once<E: Endpoint, S: Stop>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limit::{Exactly, Unlimited};
+    use crate::limit::Limit;
     use crate::ring::Layout;
     use crate::workload::message::testing::{Manual, plain};
     use netperf_transport::Sent;
@@ -276,7 +274,7 @@ mod tests {
             dial,
             |_| Ok(()),
             exchange,
-            plain(&Exactly(2), &mut stop, &mut tally),
+            plain(Limit::exactly(2), &mut stop, &mut tally),
         )
         .unwrap();
         assert_eq!((ended, tally.transactions), (Ended::Complete, 2));
@@ -297,7 +295,7 @@ mod tests {
             accept,
             exchange,
             Flow::CRR,
-            &Unlimited,
+            Limit::NONE,
             &mut stop,
             &mut tally,
         )

@@ -131,6 +131,7 @@ fn recv_rest<E: Endpoint, S: Stop>(
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
+    use crate::limit::Limit;
     use crate::prelude::Nothing;
     use crate::record::Off;
     use crate::workload::Run;
@@ -175,11 +176,11 @@ pub(crate) mod testing {
     }
 
     /// A run that keeps and does nothing besides counting.
-    pub(crate) fn plain<'a, L>(
-        limit: &'a L,
+    pub(crate) fn plain<'a>(
+        limit: Limit,
         stop: &'a mut Manual,
         tally: &'a mut Tally,
-    ) -> Run<'a, L, Manual, Off, Nothing> {
+    ) -> Run<'a, Manual, Off, Nothing> {
         let recorder = Box::leak(Box::new(Off));
         let prelude = Box::leak(Box::new(Nothing));
         Run {

@@ -8,12 +8,14 @@ pub mod stream;
 
 use netperf_model::Tally;
 
+use crate::limit::Limit;
+
 /// What every loop has besides its endpoint and its buffers. Each part is a type
 /// of its own, so that what is not asked for costs nothing.
 #[derive(Debug)]
-pub struct Run<'a, L, S, R, P> {
+pub struct Run<'a, S, R, P> {
     /// What ends the run besides time.
-    pub limit: &'a L,
+    pub limit: Limit,
     /// What interrupts it.
     pub stop: &'a mut S,
     /// What it counts.

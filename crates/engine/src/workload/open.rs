@@ -14,7 +14,6 @@ use netperf_transport::{Endpoint, Received, Sent};
 use super::Run;
 use crate::arrivals::Arrivals;
 use crate::book::Book;
-use crate::limit::Limit;
 use crate::prelude::Prelude;
 use crate::record::Recorder;
 use crate::ring::Ring;
@@ -79,16 +78,15 @@ struct Open<'r, E, P> {
 ///
 /// # Errors
 /// What the endpoint reports, such as a reset connection.
-pub fn client<E, L, S, R, P, T>(
+pub fn client<E, S, R, P, T>(
     endpoint: &mut E,
     (requests, responses): (&mut Ring, &mut Ring),
     (arrivals, book): (&mut Arrivals, &mut Book),
     (ticker, patience): (&mut T, Option<u64>),
-    run: Run<'_, L, S, R, P>,
+    run: Run<'_, S, R, P>,
 ) -> io::Result<Ended>
 where
     E: Endpoint,
-    L: Limit,
     S: Stop,
     R: Recorder,
     P: Prelude,
@@ -290,7 +288,7 @@ impl<E: Endpoint, P: Prelude> Open<'_, E, P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limit::{Exactly, Unlimited};
+    use crate::limit::Limit;
     use crate::ring::Layout;
     use crate::workload::message::testing::{Manual, plain};
     use netperf_model::{Arrival, Latency, Lateness, Paced, RatePlan, RateUnit};
@@ -403,10 +401,10 @@ mod tests {
         })
     }
 
-    fn run<L: Limit>(
+    fn run(
         wire: &mut Wire,
         away: std::ops::Range<u64>,
-        (limit, mut stop): (L, Manual),
+        (limit, mut stop): (Limit, Manual),
         patience: Option<u64>,
     ) -> (Ended, Tally, Latency, Paced) {
         let mut clock = Clock {
@@ -419,7 +417,7 @@ mod tests {
             (&mut ring(4), &mut ring(6)),
             (&mut arrivals(), &mut book),
             (&mut clock, patience),
-            plain(&limit, &mut stop, &mut tally),
+            plain(limit, &mut stop, &mut tally),
         )
         .unwrap();
         let (latency, paced) = book.balance();
@@ -437,8 +435,12 @@ mod tests {
     fn requests_go_out_when_they_are_due_whatever_responses_do() {
         let now = Rc::new(Cell::new(0));
         let mut wire = Wire::new(&now, 35_000);
-        let (ended, tally, latency, paced) =
-            run(&mut wire, 0..0, (Exactly(5), Manual::patient()), None);
+        let (ended, tally, latency, paced) = run(
+            &mut wire,
+            0..0,
+            (Limit::exactly(5), Manual::patient()),
+            None,
+        );
         assert_eq!((ended, tally.transactions), (Ended::Complete, 5));
         assert_eq!((latency.min, latency.max), (35_000, 35_000));
         assert_eq!(paced.most_in_flight, 4);
@@ -453,7 +455,7 @@ mod tests {
         let (_, _, latency, paced) = run(
             &mut wire,
             15_000..65_000,
-            (Exactly(10), Manual::patient()),
+            (Limit::exactly(10), Manual::patient()),
             None,
         );
         // Due at 20, 30, 40, 50 and 60, and sent at 65 one after the other.
@@ -468,8 +470,12 @@ mod tests {
         let mut wire = Wire::new(&now, 1000);
         wire.pieces = 3;
         wire.blocked = 10_000..38_000;
-        let (_, tally, latency, paced) =
-            run(&mut wire, 0..0, (Exactly(4), Manual::patient()), None);
+        let (_, tally, latency, paced) = run(
+            &mut wire,
+            0..0,
+            (Limit::exactly(4), Manual::patient()),
+            None,
+        );
         assert_eq!(
             (tally.transactions, tally.bytes_sent, tally.send_calls),
             (4, 16, 12)
@@ -486,7 +492,7 @@ mod tests {
         let (ended, tally, latency, paced) = run(
             &mut wire,
             0..0,
-            (Unlimited, Manual::stopping_after(100)),
+            (Limit::NONE, Manual::stopping_after(100)),
             None,
         );
         assert_eq!(ended, Ended::TimeOver);
@@ -502,7 +508,7 @@ mod tests {
         let (ended, tally, latency, paced) = run(
             &mut wire,
             0..0,
-            (Exactly(3), Manual::patient()),
+            (Limit::exactly(3), Manual::patient()),
             Some(50_000),
         );
         assert_eq!(ended, Ended::Complete);
@@ -516,7 +522,7 @@ mod tests {
         let (ended, tally, latency, paced) = run(
             &mut wire,
             0..0,
-            (Exactly(3), Manual::patient()),
+            (Limit::exactly(3), Manual::patient()),
             Some(50_000),
         );
         assert_eq!((ended, tally.transactions), (Ended::Complete, 3));

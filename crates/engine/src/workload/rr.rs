@@ -6,7 +6,6 @@ use netperf_transport::Endpoint;
 
 use super::Run;
 use super::message::{Message, recv_all, send_all};
-use crate::limit::Limit;
 use crate::prelude::Prelude;
 use crate::record::Recorder;
 use crate::ring::Ring;
@@ -19,11 +18,11 @@ use crate::stop::{Ended, Phase, Stop};
 ///
 /// # Errors
 /// What the endpoint reports, such as a reset connection.
-pub fn client<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
+pub fn client<E: Endpoint, S: Stop, R: Recorder, P: Prelude>(
     endpoint: &mut E,
     (requests, responses): (&mut Ring, &mut Ring),
     burst: u32,
-    run: Run<'_, L, S, R, P>,
+    run: Run<'_, S, R, P>,
 ) -> io::Result<Ended> {
     let Run {
         limit,
@@ -49,7 +48,7 @@ pub fn client<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
                 }
                 return Ok(ended);
             }
-            if stale || P::TAKES_TIME {
+            if stale || prelude.takes_time() {
                 mark = recorder.begin();
             }
             recorder.asked(mark);
@@ -91,10 +90,10 @@ pub fn client<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
 ///
 /// # Errors
 /// What the endpoint reports, such as a reset connection.
-pub fn server<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
+pub fn server<E: Endpoint, S: Stop, R: Recorder, P: Prelude>(
     endpoint: &mut E,
     (requests, responses): (&mut Ring, &mut Ring),
-    run: Run<'_, L, S, R, P>,
+    run: Run<'_, S, R, P>,
 ) -> io::Result<Ended> {
     let Run {
         limit,
@@ -129,7 +128,7 @@ pub fn server<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limit::{Exactly, Unlimited};
+    use crate::limit::Limit;
     use crate::ring::Layout;
     use crate::workload::message::testing::{Manual, plain};
     use netperf_model::Tally;
@@ -149,22 +148,17 @@ mod tests {
         .unwrap()
     }
 
-    fn run<L: Limit>(
-        wire: &mut Scripted,
-        burst: u32,
-        limit: L,
-        mut stop: Manual,
-    ) -> (Ended, Tally) {
+    fn run(wire: &mut Scripted, burst: u32, limit: Limit, mut stop: Manual) -> (Ended, Tally) {
         let mut tally = Tally::default();
         let rings = (&mut ring(4), &mut ring(6));
-        let ended = client(wire, rings, burst, plain(&limit, &mut stop, &mut tally)).unwrap();
+        let ended = client(wire, rings, burst, plain(limit, &mut stop, &mut tally)).unwrap();
         (ended, tally)
     }
 
     #[test]
     fn a_response_in_parts_is_one_transaction() {
         let mut wire = Scripted::new([Sent::Bytes(4)], [Received::Bytes(2), Received::Bytes(4)]);
-        let (ended, tally) = run(&mut wire, 0, Exactly(1), Manual::patient());
+        let (ended, tally) = run(&mut wire, 0, Limit::exactly(1), Manual::patient());
         assert_eq!(ended, Ended::Complete);
         assert_eq!(
             (tally.transactions, tally.recv_calls, tally.bytes_received),
@@ -175,7 +169,7 @@ mod tests {
     #[test]
     fn a_burst_of_two_keeps_three_in_flight_and_asks_for_no_more_than_the_limit() {
         let mut wire = Scripted::new([Sent::Bytes(4); 4], [Received::Bytes(6); 4]);
-        let (ended, tally) = run(&mut wire, 2, Exactly(4), Manual::patient());
+        let (ended, tally) = run(&mut wire, 2, Limit::exactly(4), Manual::patient());
         assert_eq!(ended, Ended::Complete);
         assert_eq!((tally.send_calls, tally.transactions), (4, 4));
         assert!(wire.is_over());
@@ -184,7 +178,7 @@ mod tests {
     #[test]
     fn responses_in_flight_are_collected_when_the_time_is_over() {
         let mut wire = Scripted::new([Sent::Bytes(4); 3], [Received::Bytes(6); 3]);
-        let (ended, tally) = run(&mut wire, 2, Unlimited, Manual::stopping_after(3));
+        let (ended, tally) = run(&mut wire, 2, Limit::NONE, Manual::stopping_after(3));
         assert_eq!(ended, Ended::TimeOver);
         assert_eq!(tally.transactions, 3);
     }
@@ -193,7 +187,7 @@ mod tests {
     fn a_timed_out_receive_starts_the_burst_again() {
         let script = [Received::TimedOut, Received::Bytes(6)];
         let mut wire = Scripted::new([Sent::Bytes(4); 2], script);
-        let (ended, tally) = run(&mut wire, 0, Exactly(1), Manual::patient());
+        let (ended, tally) = run(&mut wire, 0, Limit::exactly(1), Manual::patient());
         assert_eq!(ended, Ended::Complete);
         assert_eq!((tally.send_calls, tally.transactions), (2, 1));
     }
@@ -201,7 +195,7 @@ mod tests {
     #[test]
     fn what_does_not_finish_within_the_grace_is_not_counted() {
         let mut wire = Scripted::new([Sent::Bytes(4)], [Received::Interrupted]);
-        let (ended, tally) = run(&mut wire, 0, Unlimited, Manual::impatient());
+        let (ended, tally) = run(&mut wire, 0, Limit::NONE, Manual::impatient());
         assert_eq!(ended, Ended::Abandoned);
         assert_eq!(tally.transactions, 0);
     }
@@ -213,7 +207,7 @@ mod tests {
         let mut tally = Tally::default();
         let rings = (&mut ring(6), &mut ring(4));
         let mut stop = Manual::patient();
-        let ended = server(&mut wire, rings, plain(&Unlimited, &mut stop, &mut tally)).unwrap();
+        let ended = server(&mut wire, rings, plain(Limit::NONE, &mut stop, &mut tally)).unwrap();
         assert_eq!(ended, Ended::ByPeer);
         assert_eq!(tally.transactions, 2);
     }

@@ -5,7 +5,6 @@ use std::io;
 use netperf_transport::{Endpoint, Received, Sent};
 
 use super::Run;
-use crate::limit::Limit;
 use crate::prelude::Prelude;
 use crate::record::Recorder;
 use crate::ring::Ring;
@@ -18,10 +17,10 @@ use crate::stop::{Ended, Phase, Stop};
 ///
 /// # Errors
 /// What the endpoint reports, such as a reset connection.
-pub fn send<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
+pub fn send<E: Endpoint, S: Stop, R: Recorder, P: Prelude>(
     endpoint: &mut E,
     ring: &mut Ring,
-    run: Run<'_, L, S, R, P>,
+    run: Run<'_, S, R, P>,
 ) -> io::Result<Ended> {
     let Run {
         limit,
@@ -45,7 +44,7 @@ pub fn send<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
         if let Some(ended) = prelude.before(buffer, stop, tally) {
             return Ok(ended);
         }
-        if stale || P::TAKES_TIME {
+        if stale || prelude.takes_time() {
             mark = recorder.begin();
         }
         stale = true;
@@ -73,10 +72,10 @@ pub fn send<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
 ///
 /// # Errors
 /// What the endpoint reports, such as a reset connection.
-pub fn receive<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
+pub fn receive<E: Endpoint, S: Stop, R: Recorder, P: Prelude>(
     endpoint: &mut E,
     ring: &mut Ring,
-    run: Run<'_, L, S, R, P>,
+    run: Run<'_, S, R, P>,
 ) -> io::Result<Ended> {
     let Run {
         limit,
@@ -99,7 +98,7 @@ pub fn receive<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
             None | Some(Ended::TimeOver) => {}
             Some(ended) => return Ok(ended),
         }
-        if stale || P::TAKES_TIME {
+        if stale || prelude.takes_time() {
             mark = recorder.begin();
         }
         stale = true;
@@ -128,7 +127,7 @@ pub fn receive<E: Endpoint, L: Limit, S: Stop, R: Recorder, P: Prelude>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limit::{AtLeast, Exactly, Unlimited};
+    use crate::limit::Limit;
     use crate::ring::Layout;
     use crate::workload::message::testing::{Manual, plain};
     use netperf_model::Tally;
@@ -155,7 +154,7 @@ mod tests {
         let ended = send(
             &mut wire,
             &mut ring(),
-            plain(&Unlimited, &mut stop, &mut tally),
+            plain(Limit::NONE, &mut stop, &mut tally),
         )
         .unwrap();
         assert_eq!(ended, Ended::TimeOver);
@@ -170,7 +169,7 @@ mod tests {
         let ended = send(
             &mut wire,
             &mut ring(),
-            plain(&Exactly(25), &mut stop, &mut tally),
+            plain(Limit::exactly(25), &mut stop, &mut tally),
         )
         .unwrap();
         assert_eq!(ended, Ended::Complete);
@@ -180,13 +179,10 @@ mod tests {
     #[test]
     fn datagrams_stay_whole_under_a_byte_limit() {
         let mut wire = Scripted::new([Sent::Bytes(10), Sent::Dropped, Sent::Bytes(10)], []);
-        let limit = AtLeast {
-            bytes: 15,
-            message: 10,
-        };
+        let limit = Limit::at_least(15, 10);
         let mut tally = Tally::default();
         let mut stop = Manual::patient();
-        let ended = send(&mut wire, &mut ring(), plain(&limit, &mut stop, &mut tally)).unwrap();
+        let ended = send(&mut wire, &mut ring(), plain(limit, &mut stop, &mut tally)).unwrap();
         assert_eq!(ended, Ended::Complete);
         assert_eq!((tally.bytes_sent, tally.failed_sends), (20, 1));
     }
@@ -199,7 +195,7 @@ mod tests {
         let ended = receive(
             &mut wire,
             &mut ring(),
-            plain(&Unlimited, &mut stop, &mut tally),
+            plain(Limit::NONE, &mut stop, &mut tally),
         )
         .unwrap();
         assert_eq!(ended, Ended::Abandoned);
@@ -220,7 +216,7 @@ mod tests {
         let ended = receive(
             &mut wire,
             &mut ring(),
-            plain(&Unlimited, &mut stop, &mut tally),
+            plain(Limit::NONE, &mut stop, &mut tally),
         )
         .unwrap();
         assert_eq!(ended, Ended::ByPeer);

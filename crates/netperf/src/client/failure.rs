@@ -45,10 +45,12 @@ pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family
                 ..hint
             }
         }
-        Operation::Create if is_lacking(number) => Failure {
+        // In the original's words, where it has any.
+        Operation::Create if is_lacking(number) && transport.row().stock => Failure {
             stdout: format!("{}\n", cannot_create(transport, family, number, &text)),
             ..unsupported(transport, None)
         },
+        Operation::Create if is_lacking(number) => unsupported(transport, None),
         Operation::Create => {
             Failure::stdout(FAILED, &cannot_create(transport, family, number, &text))
         }
@@ -137,7 +139,7 @@ pub(super) fn unable(feature: Feature, host: Option<&str>) -> Failure {
 
 /// Something that a test has no place for.
 pub(super) fn out_of_place(refusal: Refusal) -> Failure {
-    let line = format!("netperf: {}: {}", refusal.feature.option(), refusal.why);
+    let line = format!("netperf: {}: {}", refusal.option, refusal.why);
     Failure::stderr(UNSUPPORTED, &line)
 }
 

@@ -228,9 +228,9 @@ fn one_port(plan: &TestPlan, control: Option<SocketAddr>) -> Result<(), Failure>
     } else {
         return Ok(());
     };
-    let feature = Feature::OnePort;
+    let option = Feature::OnePort.option();
     Err(failure::out_of_place(netperf_model::Refusal {
-        feature,
+        option,
         why,
     }))
 }
@@ -437,6 +437,9 @@ impl<'a> Test<'a> {
                 && transport.row().stock
                 && plan.remote.features().is_empty() =>
             {
+                if let Some(many) = &plan.many {
+                    many::remark(many, self.served);
+                }
                 Ok(())
             }
             None => {

@@ -55,7 +55,7 @@ impl Desk {
     /// # Errors
     /// Whatever epoll_ctl(2) reports.
     pub(super) fn be_heard(&self, porter: &Porter) -> io::Result<()> {
-        porter.watch(self.listener.as_fd(), Who::Desk)
+        porter.listen_to(self.listener.as_fd(), Who::Desk)
     }
 
     /// When the first of those who ask has had time enough.
@@ -72,7 +72,7 @@ impl Desk {
         while let Ok((stream, _)) = self.listener.accept() {
             let heard = stream.set_nonblocking(true);
             if heard
-                .and_then(|()| porter.watch(stream.as_fd(), Who::Desk))
+                .and_then(|()| porter.listen_to(stream.as_fd(), Who::Desk))
                 .is_err()
             {
                 continue;

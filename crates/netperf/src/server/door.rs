@@ -60,7 +60,9 @@ impl Door {
             return;
         }
         while self.turned_away.len() >= READERS {
-            self.turned_away.pop_front();
+            if let Some((first, _)) = self.turned_away.pop_front() {
+                porter.forget(first.as_fd());
+            }
         }
         self.turned_away
             .push_back((control, clock::now().plus(READS)));
@@ -72,9 +74,14 @@ impl Door {
     }
 
     /// Sees who has left.
-    pub(super) fn look(&mut self) {
-        self.turned_away
-            .retain(|(socket, until)| !until.left().is_zero() && still_there(socket));
+    pub(super) fn look(&mut self, porter: &Porter) {
+        self.turned_away.retain(|(socket, until)| {
+            let stays = !until.left().is_zero() && still_there(socket);
+            if !stays {
+                porter.forget(socket.as_fd());
+            }
+            stays
+        });
     }
 }
 
@@ -118,13 +125,13 @@ mod tests {
         let (mut client, served) = pair();
         door.turn_away(served, &Denied::Network, &porter);
         client.write_all(&[7; 5000]).unwrap();
-        door.look();
+        door.look(&porter);
         let mut answer = Vec::new();
         client.read_to_end(&mut answer).unwrap();
         assert_eq!(answer.len(), netperf_wire::FRAME_LEN);
         drop(client);
         let gone = netperf_testkit::eventually(Duration::from_secs(5), || {
-            door.look();
+            door.look(&porter);
             door.turned_away.is_empty()
         });
         assert!(gone && door.next().is_none());

@@ -213,7 +213,7 @@ impl Hall {
             self.answer();
         }
         if stirred(Who::Leaving) {
-            self.door.look();
+            self.door.look(&self.porter);
         }
         if stirred(Who::Signals) {
             while let Some(signal) = self.signals.next() {
@@ -388,7 +388,7 @@ impl Hall {
             self.unspoken(&one.peer, why);
         }
         if self.door.next().is_some_and(over) {
-            self.door.look();
+            self.door.look(&self.porter);
         }
         if self.arrivals.next().is_some() {
             let astray = self.arrivals.look(&mut self.sessions);

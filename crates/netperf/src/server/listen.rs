@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use netperf_cli::{SandboxArg, ServerArgs};
-use netperf_model::Family;
+use netperf_model::{Family, OnePort};
 use netperf_os::privileges::{self, User};
 use netperf_os::process::{self, Forked};
 use netperf_os::resolve::{Want, resolve};
@@ -15,6 +15,7 @@ use netperf_os::{Domain, Protocol, Socket, Type, address};
 use super::desk::{self, Desk};
 use super::hall::Hall;
 use super::log::Log;
+use super::one_port;
 use super::sandbox::Means;
 use super::{Around, NO_SENSE};
 use crate::output::{err, out, system_text};
@@ -66,6 +67,10 @@ pub(super) fn run(args: &ServerArgs, around: &Around) -> ExitCode {
             "netserver: cannot become that user (--user): {error}\n"
         ));
         return ExitCode::FAILURE;
+    }
+    if let Some((exit, line)) = no_datagrams(args, &listeners) {
+        err(&format!("netserver: {line}\n"));
+        return ExitCode::from(exit);
     }
     out(&format!("Starting netserver with host {described}\n"));
     if !args.foreground && !around.supervisor.listens() {
@@ -132,6 +137,30 @@ fn desk(args: &ServerArgs) -> Result<Option<Desk>, (u8, String)> {
     let desk = Desk::open(at);
     desk.map(Some)
         .map_err(|error| (1, format!("--metrics {text}: {}", system_text(&error))))
+}
+
+/// Why no datagrams could come in by the port, where they were asked for in so many words.
+/// Sessions bind to it, too, as the user that netserver is by then.
+fn no_datagrams(args: &ServerArgs, listeners: &[Socket]) -> Option<(u8, String)> {
+    if args.access.one_port != Some(OnePort::On) || args.no_fork {
+        return None;
+    }
+    let mut sockets = listeners.iter().map(one_port::beside);
+    let error = sockets.find_map(Result::err)?;
+    let kind = error.kind();
+    let way_out = if kind == io::ErrorKind::PermissionDenied {
+        " (as this user); use a port from 1024 on"
+    } else if kind == io::ErrorKind::AddrInUse {
+        "; use a port that is free"
+    } else {
+        "; use another address"
+    };
+    let port = args.port();
+    let line = format!(
+        "--one-port on: no datagrams can come in by port {port}: {}{way_out}, or --one-port tcp",
+        system_text(&error)
+    );
+    Some((CANNOT, line))
 }
 
 fn become_user(user: User) -> io::Result<()> {

@@ -334,7 +334,10 @@ fn announce(knock: Knock, sessions: &mut [Running]) -> bool {
 }
 
 /// A socket for datagrams where a listener is.
-fn beside(listener: &Socket) -> io::Result<Socket> {
+///
+/// # Errors
+/// Where datagrams have no ports, the port is somebody else's, or takes rights to bind.
+pub(super) fn beside(listener: &Socket) -> io::Result<Socket> {
     let unusable = || io::Error::from(io::ErrorKind::Unsupported);
     let at = listener.local_addr()?;
     let inet = at.as_socket().ok_or_else(unusable)?;

@@ -77,8 +77,9 @@ pub(super) struct Stir {
 
 /// Waits for all of them.
 ///
-/// A socket that somebody else has as well, as a session has its client's or a supervisor its
-/// listeners, has to be forgotten before it is closed: the kernel would go on telling of it.
+/// What somebody else has open as well goes on being told of when it is closed here: a session
+/// has its client's socket, a supervisor has the listeners, and a process that is being started
+/// has everything for a moment. So it has to be forgotten before, or be told of by news alone.
 #[derive(Debug)]
 pub(super) struct Porter {
     epoll: Epoll,
@@ -103,7 +104,8 @@ impl Porter {
         self.epoll.add(fd, who.token(), Watch::Read)
     }
 
-    /// From now on what a client says is told once, and its end.
+    /// From now on what is said there is told once, and the end: whoever hears it has to
+    /// read all.
     ///
     /// # Errors
     /// Whatever epoll_ctl(2) reports.
@@ -203,5 +205,19 @@ mod tests {
         porter.forget(server.as_fd());
         client.shutdown(Shutdown::Both).unwrap();
         assert_eq!(porter.wait(Duration::from_millis(1)).unwrap(), []);
+    }
+
+    #[test]
+    fn what_somebody_else_has_open_as_well_keeps_nobody_busy_when_it_is_closed() {
+        let (reader, writer) = netperf_os::process::pipe().unwrap();
+        let elsewhere = reader.try_clone().unwrap();
+        let mut porter = Porter::new().unwrap();
+        porter.listen_to(reader.as_fd(), Who::Session(1)).unwrap();
+        drop(writer);
+        drop(reader);
+        let ended = porter.wait(Duration::from_secs(10)).unwrap();
+        assert_eq!(ended.len(), 1);
+        assert_eq!(porter.wait(Duration::ZERO).unwrap(), []);
+        drop(elsewhere);
     }
 }

@@ -1,5 +1,7 @@
 //! One page with everything in it: no picture, letter or program comes from elsewhere.
 
+mod until;
+
 use std::fmt;
 use std::fmt::Write as _;
 
@@ -67,9 +69,15 @@ fn written(records: &[Record], figures: &[Figure], points: usize) -> String {
         1 => "One result".to_owned(),
         count => format!("{count} results"),
     };
-    header(&mut text, &title, &count, figures);
+    header(
+        &mut text,
+        (&title, &count),
+        figures,
+        until::is_there(records),
+    );
     text.push_str("<main id=\"main\">\n");
     summary(&mut text, records);
+    until::section(&mut text, records);
     for figure in figures.iter().filter(|figure| !figure.charts.is_empty()) {
         section(&mut text, figure, points);
     }
@@ -100,7 +108,7 @@ pub(crate) fn of_curve(
     let mut text = String::new();
     head(&mut text, title);
     text.push_str("<body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n");
-    header(&mut text, title, "A sweep", figures);
+    header(&mut text, (title, "A sweep"), figures, false);
     text.push_str("<main id=\"main\">\n");
     text.push_str(summary);
     if charts.is_empty() {
@@ -165,7 +173,7 @@ fn colours() -> String {
     )
 }
 
-fn header(text: &mut String, title: &str, count: &str, figures: &[Figure]) {
+fn header(text: &mut String, (title, count): (&str, &str), figures: &[Figure], has_until: bool) {
     _ = write!(
         text,
         "<header><div class=\"top\"><div><p class=\"kind\">netperf report</p><h1>{}</h1>\
@@ -185,6 +193,9 @@ fn header(text: &mut String, title: &str, count: &str, figures: &[Figure]) {
     text.push_str(
         "</fieldset></div>\n<nav aria-label=\"Parts of the page\"><a href=\"#summary\">Summary</a>",
     );
+    if has_until {
+        text.push_str("<a href=\"#until\">Precision</a>");
+    }
     for figure in figures.iter().filter(|figure| !figure.charts.is_empty()) {
         _ = write!(text, "<a href=\"#{}\">{}</a>", figure.id, figure.heading);
     }

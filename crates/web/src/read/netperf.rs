@@ -4,6 +4,7 @@ mod doubts;
 mod ends;
 mod series;
 mod times;
+mod until;
 
 use serde_json::{Map, Value, json};
 
@@ -100,6 +101,7 @@ fn made(document: &Value) -> Record {
         remote: ends::end(document, "remote", "netserver's end"),
         error: text(document, "error.message"),
         facts: facts(document),
+        until: until::read(document),
         ..Record::default()
     };
     let iterations = list(document, "iterations").len();

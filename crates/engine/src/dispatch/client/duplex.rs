@@ -17,18 +17,15 @@ use crate::duplex::{self, BothEnded, Failed, Inward, LOOK, Patience};
 use crate::error::{EngineError, Operation};
 use crate::finish::{AT_MOST, NO_PROGRESS};
 use crate::limit::Limit;
-use crate::prelude::Prelude;
-use crate::record::Recorder;
 use crate::stop::{Ended, Lost};
 use crate::workload;
 
-impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
+impl Going<'_, '_, '_> {
     /// Over one connection, or over two.
-    pub(super) fn both_ways<C: Connects, L: Limit>(
+    pub(super) fn both_ways<C: Connects>(
         mut self,
         how: &C,
         data: Socket,
-        limit: &L,
     ) -> Result<Moved, EngineError> {
         let beside = self.work.beside.take();
         let Some(endpoint) = self.connect(how, data)? else {
@@ -53,7 +50,7 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         let halves = (StreamHalf(outward.as_fd()), StreamHalf(receives.as_fd()));
         let one = inward.is_none();
         let patience = self.patience(NO_PROGRESS, AT_MOST);
-        let ended = self.both(halves, limit, patience, |half| {
+        let ended = self.both(halves, (patience, Limit::NONE), |half| {
             // A connection that is gone already needs no end.
             let _gone = netperf_os::io::half_close(half.0);
         })?;
@@ -67,11 +64,10 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
     }
 
     /// Over one socket, or over two.
-    pub(super) fn both_ways_in_datagrams<E: Aimed, L: Limit>(
+    pub(super) fn both_ways_in_datagrams<E: Aimed>(
         mut self,
         how: &Udp<E>,
         data: Socket,
-        limit: &L,
     ) -> Result<Moved, EngineError> {
         let inward = self.work.beside.take().map(|(socket, _)| socket);
         let to = self.to.clone();
@@ -88,7 +84,15 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         let halves = (half(outward.as_fd()), half(receives.as_fd()));
         // Its end may be lost, like anything else.
         let patience = self.patience(GRACE, GRACE);
-        let ended = self.both(halves, limit, patience, |half| half.mark_the_end())?;
+        // A netserver of another make does not tell of it at all.
+        let amount = match self.work.plan.limit {
+            LimitPlan::Units(bytes) if inward.is_some() => Limit::exactly(bytes),
+            LimitPlan::Units(_)
+            | LimitPlan::Time(_)
+            | LimitPlan::Messages(_)
+            | LimitPlan::UntilStopped => Limit::NONE,
+        };
+        let ended = self.both(halves, (patience, amount), |half| half.mark_the_end())?;
         let endpoint = E::aim(outward, to.clone()).map_err(Operation::Connect.failed())?;
         Ok(self.parted_from(endpoint, ended.receiving))
     }
@@ -108,11 +112,10 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         }
     }
 
-    fn both<O: Endpoint, I: Endpoint + Send, L: Limit>(
+    fn both<O: Endpoint, I: Endpoint + Send>(
         &mut self,
         (mut outward, inward): (O, I),
-        limit: &L,
-        patience: Patience,
+        (patience, amount): (Patience, Limit),
         tell: impl FnOnce(&O),
     ) -> Result<BothEnded, EngineError> {
         let Work {
@@ -125,9 +128,10 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
             setup,
             patience,
             ends_both: false,
+            amount,
         };
         let run = workload::Run {
-            limit,
+            limit: self.limit,
             stop: &mut *self.stop,
             tally: &mut *self.tally,
             recorder: &mut *self.recorder,

@@ -13,38 +13,29 @@ use crate::arrivals::Arrivals;
 use crate::client::Moved;
 use crate::dispatch::{blame, needed};
 use crate::error::{EngineError, Operation};
-use crate::limit::Limit;
-use crate::prelude::Prelude;
 use crate::rated::Polling;
-use crate::record::Recorder;
 use crate::stop::Ended;
 use crate::workload::open;
 
-impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
+impl Going<'_, '_, '_> {
     /// Requests and responses over a connection.
-    pub(super) fn open_loop<E: Endpoint + OnSocket, L: Limit>(
+    pub(super) fn open_loop<E: Endpoint + OnSocket>(
         &mut self,
         mut endpoint: E,
-        limit: &L,
     ) -> Result<(Ended, Socket), EngineError> {
-        let ended = self.at_their_times(&mut endpoint, limit)?;
+        let ended = self.at_their_times(&mut endpoint)?;
         Ok((ended, endpoint.into_socket()))
     }
 
     /// Requests and responses as datagrams.
-    pub(super) fn open_messages<E: Aimed, L: Limit>(
-        mut self,
-        mut endpoint: E,
-        limit: &L,
-    ) -> Result<Moved, EngineError> {
-        let ended = self.at_their_times(&mut endpoint, limit)?;
+    pub(super) fn open_messages<E: Aimed>(mut self, mut endpoint: E) -> Result<Moved, EngineError> {
+        let ended = self.at_their_times(&mut endpoint)?;
         Ok(self.parted_from(endpoint, ended))
     }
 
-    fn at_their_times<E: Endpoint + OnSocket, L: Limit>(
+    fn at_their_times<E: Endpoint + OnSocket>(
         &mut self,
         endpoint: &mut E,
-        limit: &L,
     ) -> Result<Ended, EngineError> {
         let plan = self.work.plan;
         let (Some(rate), Some(mut book)) = (&plan.local.rate, self.work.book.take()) else {
@@ -60,7 +51,7 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
             .filter(|_| !plan.transport.row().reliable)
             .map(|patience| u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX));
         set_nonblocking(endpoint.fd(), true).map_err(Operation::Create.failed())?;
-        let (rings, run) = self.parts(limit);
+        let (rings, run) = self.parts();
         let rings = (needed(&mut rings.send)?, needed(&mut rings.recv)?);
         let account = (&mut arrivals, &mut book);
         let ended = open::client(endpoint, rings, account, (&mut ticker, patience), run);

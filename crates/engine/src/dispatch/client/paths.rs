@@ -13,22 +13,18 @@ use netperf_transport::udp::{Aimed, Udp};
 
 use super::{Going, Seen};
 use crate::client::Moved;
-use crate::dispatch::{blame, needed};
+use crate::dispatch::{blame, loops, needed};
 use crate::error::{EngineError, Operation};
-use crate::limit::Limit;
 use crate::paths;
 use crate::prelude::Prelude;
-use crate::record::Recorder;
 use crate::stop::Ended;
-use crate::workload::stream;
 
-impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
+impl Going<'_, '_, '_> {
     /// Data over one connection, moved in one of the many ways that a byte stream knows.
-    pub(super) fn stream<C: Connects, L: Limit>(
+    pub(super) fn stream<C: Connects>(
         mut self,
         how: &C,
         data: Socket,
-        limit: &L,
     ) -> Result<Moved, EngineError> {
         let Some(endpoint) = self.connect(how, data)? else {
             return Ok(Moved::nothing(Ended::Abandoned));
@@ -42,17 +38,16 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         } else if let Some(file) = self.work.file.take() {
             let (offset, width) = (plan.local.send.offset, self.work.setup.send_width);
             let endpoint = FromFile::new(data, file, u64::from(offset), width);
-            self.send(endpoint, limit)?
+            self.send(endpoint)?
         } else if only_receives && (plan.local.copy_avoidance || plan.local.io.splice) {
             let spliced = Spliced::new(data).map_err(Operation::Receive.failed())?;
-            by_polling!(plan.local.io, spliced, |endpoint| self
-                .receive(endpoint, limit)?)
+            by_polling!(plan.local.io, spliced, |endpoint| self.receive(endpoint)?)
         } else if only_receives && paths::by_ring(&plan.local.io) {
             let endpoint = self.ring_recv(data, false)?;
-            self.receive(endpoint, limit)?
+            self.receive(endpoint)?
         } else if only_sends && paths::by_ring(&plan.local.io) {
             let endpoint = self.ring_send(data, None)?;
-            self.send(endpoint, limit)?
+            self.send(endpoint)?
         } else if only_receives && plan.local.io.discard {
             // Nobody promises an end that comes without netserver.
             let endpoint = if plan.control.is_some() {
@@ -61,34 +56,33 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
                 Discarding(data)
             };
             by_method!(plan.local.io, None, endpoint, |endpoint| self
-                .receive(endpoint, limit)?)
+                .receive(endpoint)?)
         } else if only_sends && plan.local.io.zerocopy && plan.local.io.method == IoMethod::Uring {
             let endpoint = RingZeroCopy::new(data, self.work.setup.send_width);
-            self.send(endpoint.map_err(no_ring())?, limit)?
+            self.send(endpoint.map_err(no_ring())?)?
         } else if only_sends && plan.local.io.zerocopy {
             let endpoint = ZeroCopy::new(data, self.work.setup.send_width);
-            self.send(endpoint.map_err(Operation::Send.failed())?, limit)?
+            self.send(endpoint.map_err(Operation::Send.failed())?)?
         } else if let Some(by) = plan.local.stamps {
             let endpoint = Stamped::stream(data, true, by).map_err(no_stamps(by))?;
-            self.over(endpoint, limit)?
+            self.over(endpoint)?
         } else if self.work.book.is_some() && !plan.use_write {
-            self.open_loop(Tcp(data), limit)?
+            self.open_loop(Tcp(data))?
         } else if plan.use_write {
-            self.over(Written(data), limit)?
+            self.over(Written(data))?
         } else {
             let pairs = paths::pairs(plan.flow, &plan.local);
             by_method!(plan.local.io, None, pairs, Tcp(data), |endpoint| self
-                .over(endpoint, limit)?)
+                .over(endpoint)?)
         };
         Ok(self.parted(data, ended, C::PARTING, seen))
     }
 
     /// Datagrams to an address, one by one or many in a call.
-    pub(super) fn datagrams<E: Aimed, L: Limit>(
+    pub(super) fn datagrams<E: Aimed>(
         self,
         how: &Udp<E>,
         data: Socket,
-        limit: &L,
     ) -> Result<Moved, EngineError> {
         let plan = self.work.plan;
         let (io, flow) = (plan.local.io, plan.flow);
@@ -97,30 +91,29 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
         if let Some(by) = plan.local.stamps {
             let (socket, to) = endpoint.into_parts();
             let endpoint = Stamped::asking(socket, to, by).map_err(no_stamps(by))?;
-            self.addressed(endpoint, limit)
+            self.addressed(endpoint)
         } else if self.work.book.is_some() {
-            self.open_messages(endpoint, limit)
+            self.open_messages(endpoint)
         } else if flow.is_request_response() || !(io.is_batched() || io.discard) {
             let pairs = paths::pairs(flow, &plan.local);
             by_method!(io, plan.recv_timeout, pairs, endpoint, |endpoint| self
-                .addressed(endpoint, limit))
+                .addressed(endpoint))
         } else if paths::by_ring(&io) {
             let (socket, to) = endpoint.into_parts();
             if flow.sends {
                 let endpoint = self.ring_send(socket, to)?;
-                self.send_messages(endpoint, limit)
+                self.send_messages(endpoint)
             } else {
                 let endpoint = self.ring_recv(socket, true)?;
-                self.receive_messages(endpoint, limit)
+                self.receive_messages(endpoint)
             }
         } else if flow.sends {
             let endpoint = self.batched_send(endpoint.into_parts())?;
-            by_polling!(io, endpoint, |endpoint| self.send_messages(endpoint, limit))
+            by_polling!(io, endpoint, |endpoint| self.send_messages(endpoint))
         } else {
             let (socket, _) = endpoint.into_parts();
             let endpoint = self.batched_recv(socket)?;
-            by_polling!(io, endpoint, |endpoint| self
-                .receive_messages(endpoint, limit))
+            by_polling!(io, endpoint, |endpoint| self.receive_messages(endpoint))
         }
     }
 
@@ -153,45 +146,33 @@ impl<R: Recorder, P: Prelude> Going<'_, '_, '_, R, P> {
     }
 
     /// What the plan asks for, over an endpoint that is at an address.
-    pub(super) fn addressed<E: Parts, L: Limit>(
-        mut self,
-        mut endpoint: E,
-        limit: &L,
-    ) -> Result<Moved, EngineError> {
+    pub(super) fn addressed<E: Parts>(mut self, mut endpoint: E) -> Result<Moved, EngineError> {
         let flow = self.work.plan.flow;
         if !flow.is_request_response() {
             return if flow.sends {
-                self.send_messages(endpoint, limit)
+                self.send_messages(endpoint)
             } else {
-                self.receive_messages(endpoint, limit)
+                self.receive_messages(endpoint)
             };
         }
-        let ended = self.request_response(&mut endpoint, limit)?;
+        let ended = self.request_response(&mut endpoint)?;
         Ok(self.parted_from(endpoint, ended))
     }
 
-    fn send_messages<E: Parts, L: Limit>(
-        mut self,
-        mut endpoint: E,
-        limit: &L,
-    ) -> Result<Moved, EngineError> {
+    fn send_messages<E: Parts>(mut self, mut endpoint: E) -> Result<Moved, EngineError> {
         let flow = self.work.plan.flow;
-        let (rings, run) = self.parts(limit);
-        let ended = stream::send(&mut endpoint, needed(&mut rings.send)?, run);
+        let (rings, run) = self.parts();
+        let ended = loops::send(&mut endpoint, needed(&mut rings.send)?, run);
         let ended = ended.map_err(blame(flow))?;
         self.prelude.over();
         Ok(self.parted_from(endpoint, ended))
     }
 
     /// Messages may be lost, so netperf counts for itself what it receives.
-    fn receive_messages<E: Parts, L: Limit>(
-        mut self,
-        mut endpoint: E,
-        limit: &L,
-    ) -> Result<Moved, EngineError> {
+    fn receive_messages<E: Parts>(mut self, mut endpoint: E) -> Result<Moved, EngineError> {
         let flow = self.work.plan.flow;
-        let (rings, run) = self.parts(limit);
-        let ended = stream::receive(&mut endpoint, needed(&mut rings.recv)?, run);
+        let (rings, run) = self.parts();
+        let ended = loops::receive(&mut endpoint, needed(&mut rings.recv)?, run);
         let ended = ended.map_err(blame(flow))?;
         Ok(self.parted_from(endpoint, ended))
     }

@@ -15,19 +15,17 @@ use crate::dispatch::needed;
 use crate::duplex::{self, BothEnded, Inward, LOOK, Patience};
 use crate::error::{EngineError, Operation};
 use crate::limit::Limit;
-use crate::prelude::Prelude;
 use crate::server::{PAD, PATIENCE, Served, Work};
 use crate::stop::{Ended, Phase, Stop};
 use crate::workload;
 
-impl<P: Prelude> Going<'_, '_, P> {
+impl Going<'_, '_> {
     /// Over one connection. It is closed when both directions are over, and that tells
     /// netperf that all has been read.
-    pub(super) fn both_ways<C: Connects, L: Limit>(
+    pub(super) fn both_ways<C: Connects>(
         mut self,
         how: &C,
         listener: Socket,
-        limit: &L,
     ) -> Result<Served, EngineError> {
         let endpoint = match self.accepted(how, listener)? {
             Ok(endpoint) => endpoint,
@@ -37,16 +35,12 @@ impl<P: Prelude> Going<'_, '_, P> {
         let data = endpoint.into_socket();
         wake_up(&data)?;
         let halves = (StreamHalf(data.as_fd()), StreamHalf(data.as_fd()));
-        let ended = self.both(halves, limit, |_| {})?;
+        let ended = self.both(halves, |_| {})?;
         Ok(self.served(ended.receiving, &data))
     }
 
     /// Over one socket, once the first datagram has come: netperf is there then.
-    pub(super) fn both_ways_in_datagrams<L: Limit>(
-        mut self,
-        data: &Socket,
-        limit: &L,
-    ) -> Result<Served, EngineError> {
+    pub(super) fn both_ways_in_datagrams(mut self, data: &Socket) -> Result<Served, EngineError> {
         let to = peer(&self.work.job)?;
         if let Some(ended) = self.wait_for_first(data)? {
             return Ok(Served::without_facts(ended));
@@ -59,7 +53,7 @@ impl<P: Prelude> Going<'_, '_, P> {
             to: &to,
             sources: (!sources.is_anybody()).then_some(&sources),
         };
-        let ended = self.both((half, half), limit, |half| half.mark_the_end())?;
+        let ended = self.both((half, half), |half| half.mark_the_end())?;
         Ok(Served::without_facts(ended.receiving))
     }
 
@@ -82,10 +76,9 @@ impl<P: Prelude> Going<'_, '_, P> {
         looked.map_err(failed)
     }
 
-    fn both<H: Endpoint + Send, L: Limit>(
+    fn both<H: Endpoint + Send>(
         &mut self,
         (mut outward, inward): (H, H),
-        limit: &L,
         tell: impl FnOnce(&H),
     ) -> Result<BothEnded, EngineError> {
         let Work {
@@ -105,9 +98,10 @@ impl<P: Prelude> Going<'_, '_, P> {
             },
             // netperf's end ends what has no other end: not an amount.
             ends_both: timed || job.limit == LimitPlan::UntilStopped,
+            amount: Limit::NONE,
         };
         let run = workload::Run {
-            limit,
+            limit: self.limit,
             stop: &mut *self.stop,
             tally: &mut *self.tally,
             recorder: &mut *self.recorder,

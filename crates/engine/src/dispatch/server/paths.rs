@@ -13,22 +13,20 @@ use netperf_transport::tcp::{Spliced, Tcp};
 use netperf_transport::udp::{Aimed, Udp};
 
 use super::{Going, UntilOdd, peer};
-use crate::dispatch::{blame, needed};
+use crate::dispatch::{blame, loops, needed};
 use crate::error::{EngineError, Operation};
-use crate::limit::{Limit, Unlimited};
+use crate::limit::Limit;
 use crate::paths;
 use crate::prelude::Prelude;
 use crate::server::{Served, Work};
 use crate::stop::Ended;
-use crate::workload::{rr, stream};
 
-impl<P: Prelude> Going<'_, '_, P> {
+impl Going<'_, '_> {
     /// Data over one connection, moved in one of the ways that a byte stream knows.
-    pub(super) fn stream<C: Connects, L: Limit>(
+    pub(super) fn stream<C: Connects>(
         mut self,
         how: &C,
         listener: Socket,
-        limit: &L,
     ) -> Result<Served, EngineError> {
         let endpoint = match self.accepted(how, listener)? {
             Ok(endpoint) => endpoint,
@@ -42,7 +40,7 @@ impl<P: Prelude> Going<'_, '_, P> {
         let pairs = paths::pairs(flow, &self.work.job.end);
         let (ended, data) = if !copies && flow.sends {
             let spliced = Spliced::new(data).map_err(Operation::Receive.failed())?;
-            self.serve(spliced, limit)?
+            self.serve(spliced)?
         } else if io.splice && receives_only {
             let spliced = Spliced::new(data).map_err(Operation::Receive.failed())?;
             by_polling!(io, spliced, |endpoint| self.receive(endpoint)?)
@@ -51,22 +49,22 @@ impl<P: Prelude> Going<'_, '_, P> {
             self.receive(endpoint)?
         } else if paths::by_ring(&io) && self.only_sends() {
             let endpoint = self.ring_send(data, None)?;
-            self.send(endpoint, limit)?
+            self.send(endpoint)?
         } else if io.discard && receives_only {
             by_method!(io, None, Discarding::gathering(data), |endpoint| self
                 .receive(endpoint)?)
         } else if io.zerocopy && self.only_sends() && io.method == IoMethod::Uring {
             let endpoint = RingZeroCopy::new(data, self.work.setup.send_width);
-            self.send(endpoint.map_err(no_ring())?, limit)?
+            self.send(endpoint.map_err(no_ring())?)?
         } else if io.zerocopy && self.only_sends() {
             let endpoint = ZeroCopy::new(data, self.work.setup.send_width);
-            self.send(endpoint.map_err(Operation::Send.failed())?, limit)?
+            self.send(endpoint.map_err(Operation::Send.failed())?)?
         } else if let Some(by) = self.work.job.end.stamps {
             let endpoint = Stamped::stream(data, false, by).map_err(no_stamps(by))?;
-            self.serve(endpoint, limit)?
+            self.serve(endpoint)?
         } else {
             by_method!(io, None, pairs, Tcp(data), |endpoint| self
-                .serve(endpoint, limit)?)
+                .serve(endpoint)?)
         };
         Ok(self.served(ended, &data))
     }
@@ -77,22 +75,22 @@ impl<P: Prelude> Going<'_, '_, P> {
         mut endpoint: E,
     ) -> Result<(Ended, Socket), EngineError> {
         let flow = self.work.job.flow;
-        let (work, run) = self.parts(&Unlimited);
-        let ended = stream::receive(&mut endpoint, needed(&mut work.rings.recv)?, run);
+        let (work, mut run) = self.parts();
+        run.limit = Limit::NONE;
+        let ended = loops::receive(&mut endpoint, needed(&mut work.rings.recv)?, run);
         let ended = ended.map_err(blame(flow))?;
         self.settled(&mut endpoint);
         Ok((ended, endpoint.into_socket()))
     }
 
     /// Sends for as long as the request says.
-    pub(super) fn send<E: Endpoint + OnSocket, L: Limit>(
+    pub(super) fn send<E: Endpoint + OnSocket>(
         &mut self,
         mut endpoint: E,
-        limit: &L,
     ) -> Result<(Ended, Socket), EngineError> {
         let flow = self.work.job.flow;
-        let (work, run) = self.parts(limit);
-        let ended = stream::send(&mut endpoint, needed(&mut work.rings.send)?, run);
+        let (work, run) = self.parts();
+        let ended = loops::send(&mut endpoint, needed(&mut work.rings.send)?, run);
         self.prelude.over();
         // Over a connection that promises nothing netperf goes when its time is over, and
         // what is still on its way finds nobody.
@@ -115,11 +113,10 @@ impl<P: Prelude> Going<'_, '_, P> {
     }
 
     /// Datagrams, one by one or many in a call.
-    pub(super) fn datagrams<E: Aimed, L: Limit>(
+    pub(super) fn datagrams<E: Aimed>(
         self,
         how: &Udp<E>,
         data: Socket,
-        limit: &L,
     ) -> Result<Served, EngineError> {
         let job = &self.work.job;
         let io = job.end.io;
@@ -130,29 +127,27 @@ impl<P: Prelude> Going<'_, '_, P> {
             if many && paths::by_ring(&io) {
                 let (socket, to) = endpoint.into_parts();
                 let endpoint = self.ring_send(socket, to)?;
-                self.sends_only(endpoint, limit)
+                self.sends_only(endpoint)
             } else if many {
                 let endpoint = self.batched_send(endpoint)?;
-                by_polling!(io, endpoint, |endpoint| self.sends_only(endpoint, limit))
+                by_polling!(io, endpoint, |endpoint| self.sends_only(endpoint))
             } else {
-                by_method!(io, None, endpoint, |endpoint| self
-                    .sends_only(endpoint, limit))
+                by_method!(io, None, endpoint, |endpoint| self.sends_only(endpoint))
             }
         } else if many && paths::by_ring(&io) {
             let endpoint = self.ring_recv(data, true)?;
-            self.receives_only(endpoint, limit)
+            self.receives_only(endpoint)
         } else if many {
             let endpoint = self.batched_recv(data)?;
-            by_polling!(io, endpoint, |endpoint| self.receives_only(endpoint, limit))
+            by_polling!(io, endpoint, |endpoint| self.receives_only(endpoint))
         } else if let Some(by) = job.end.stamps {
             let endpoint = Stamped::answering(data, by).map_err(no_stamps(by))?;
-            self.answers(endpoint, limit)
+            self.answers(endpoint)
         } else {
             let mut endpoint = how.answering(data).map_err(Operation::Create.failed())?;
             endpoint.take_only_from(&job.sources);
             let pairs = paths::pairs(job.flow, &job.end);
-            by_method!(io, None, pairs, endpoint, |endpoint| self
-                .answers(endpoint, limit))
+            by_method!(io, None, pairs, endpoint, |endpoint| self.answers(endpoint))
         }
     }
 
@@ -197,15 +192,11 @@ impl<P: Prelude> Going<'_, '_, P> {
             .map_err(Operation::Receive.failed())
     }
 
-    pub(super) fn sends_only<E: Parts, L: Limit>(
-        mut self,
-        mut endpoint: E,
-        limit: &L,
-    ) -> Result<Served, EngineError> {
+    pub(super) fn sends_only<E: Parts>(mut self, mut endpoint: E) -> Result<Served, EngineError> {
         let flow = self.work.job.flow;
-        let (Work { rings, .. }, run) = self.parts(limit);
+        let (Work { rings, .. }, run) = self.parts();
         let ring = needed(&mut rings.send)?;
-        let ended = match stream::send(&mut endpoint, ring, run) {
+        let ended = match loops::send(&mut endpoint, ring, run) {
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ended::ByPeer,
             other => other.map_err(blame(flow))?,
         };
@@ -219,26 +210,18 @@ impl<P: Prelude> Going<'_, '_, P> {
         })
     }
 
-    fn receives_only<E: Parts, L: Limit>(
-        mut self,
-        mut endpoint: E,
-        limit: &L,
-    ) -> Result<Served, EngineError> {
+    fn receives_only<E: Parts>(mut self, mut endpoint: E) -> Result<Served, EngineError> {
         let flow = self.work.job.flow;
-        let (Work { rings, .. }, run) = self.parts(limit);
-        let ended = stream::receive(&mut endpoint, needed(&mut rings.recv)?, run);
+        let (Work { rings, .. }, run) = self.parts();
+        let ended = loops::receive(&mut endpoint, needed(&mut rings.recv)?, run);
         let ended = ended.map_err(blame(flow))?;
         self.work.counts = endpoint.counts();
         tell_if_abandoned(endpoint, ended);
         Ok(Served::without_facts(ended))
     }
 
-    pub(super) fn answers<E: Parts, L: Limit>(
-        mut self,
-        answering: E,
-        limit: &L,
-    ) -> Result<Served, EngineError> {
-        let (Work { job, rings, .. }, run) = self.parts(limit);
+    pub(super) fn answers<E: Parts>(mut self, answering: E) -> Result<Served, EngineError> {
+        let (Work { job, rings, .. }, run) = self.parts();
         let mut endpoint = UntilOdd {
             inner: answering,
             length: match job.ending {
@@ -249,9 +232,9 @@ impl<P: Prelude> Going<'_, '_, P> {
         };
         let ended = if job.flow.is_request_response() {
             let rings = (needed(&mut rings.recv)?, needed(&mut rings.send)?);
-            rr::server(&mut endpoint, rings, run)
+            loops::answer(&mut endpoint, rings, run)
         } else {
-            stream::receive(&mut endpoint, needed(&mut rings.recv)?, run)
+            loops::receive(&mut endpoint, needed(&mut rings.recv)?, run)
         };
         let ended = ended.map_err(blame(job.flow))?;
         endpoint.inner.reclaim();

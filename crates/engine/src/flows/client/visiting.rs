@@ -66,7 +66,7 @@ impl<T, F: FnOnce() -> T> Visitor for Visiting<'_, F> {
         let ends = Connections::of::<C>(self.crowd.plan.transport);
         let open = self.opener(&how);
         let (common, share) = (self.common, self.crowd.share());
-        Ok(common.run(open, share, &ends, self.conduct))
+        Ok(common.run(&open, &share, &ends, self.conduct))
     }
 
     fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
@@ -86,7 +86,7 @@ impl<T, F: FnOnce() -> T> Visitor for Visiting<'_, F> {
             });
             aimed.collect()
         };
-        Ok(common.run(open, crowd.share(), &Datagrams, self.conduct))
+        Ok(common.run(&open, &crowd.share(), &Datagrams, self.conduct))
     }
 
     fn addressed<A: Addresses>(self, _: A) -> Self::Out {
@@ -114,7 +114,7 @@ impl<'r, T, F: FnOnce() -> T> Visiting<'r, F> {
             };
             asks(common, index, &dialling, &shares)
         };
-        let (mut reports, conducted) = common.in_threads(part, self.conduct);
+        let (mut reports, conducted) = common.in_threads(&part, self.conduct);
         if let Some(Ok(first)) = reports.first_mut() {
             let seen = segment_size.into_inner();
             first.segment_size = seen.unwrap_or_else(PoisonError::into_inner);
@@ -178,7 +178,7 @@ impl<'r, T, F: FnOnce() -> T> Visiting<'r, F> {
             made.map_err(Operation::Create.failed())
         };
         let (common, share) = (self.common, self.crowd.share());
-        let (mut reports, conducted) = common.run(open, share, &ends, self.conduct);
+        let (mut reports, conducted) = common.run(&open, &share, &ends, self.conduct);
         let cipher = cipher.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(Ok(first)) = reports.first_mut() {
             first.cipher = cipher;

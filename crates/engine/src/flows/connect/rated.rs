@@ -10,7 +10,6 @@ use super::{Connected, Dialled, Doing, Far, Slot, asked};
 use crate::flows::calendar::{AGAIN, Calendar};
 use crate::flows::flow::Flow;
 use crate::flows::loops::{By, Moves};
-use crate::flows::poller::Poller;
 use crate::flows::shared::Stage;
 use crate::flows::worker::{Desk, Keeps};
 use crate::stop::Ended;
@@ -28,9 +27,9 @@ pub(in crate::flows) struct Opening<'c> {
 }
 
 /// netperf's end: connects when that is due, exchanges, waits for netserver to close, closes.
-pub(in crate::flows) fn dial_at_times<E: Moves, P: Poller, R: Keeps>(
+pub(in crate::flows) fn dial_at_times<E: Moves, R: Keeps>(
     flows: &mut [Flow<Slot<E>, R::Mark>],
-    by: &mut By<'_, P>,
+    by: &mut By<'_>,
     mut exchange: Exchange<'_>,
     mut dial: impl FnMut(usize) -> io::Result<Dialled<E>>,
     connected: Connected<'_>,
@@ -75,10 +74,10 @@ pub(in crate::flows) fn dial_at_times<E: Moves, P: Poller, R: Keeps>(
 impl Opening<'_> {
     /// Opens the connections that are due, as far as there are flows for them.
     #[inline]
-    fn open_due<E: Moves, P: Poller, R: Keeps>(
+    fn open_due<E: Moves, R: Keeps>(
         &mut self,
         flows: &mut [Flow<Slot<E>, R::Mark>],
-        by: &By<'_, P>,
+        by: &By<'_>,
         dial: &mut impl FnMut(usize) -> io::Result<Dialled<E>>,
         desk: &mut Desk<'_, R>,
     ) -> io::Result<()> {

@@ -10,7 +10,7 @@ use netperf_transport::tcp::Tcp;
 
 use super::*;
 use crate::flows::flow::shares;
-use crate::flows::poller::{Spinning, Together};
+use crate::flows::poller::{Poller, Waits};
 use crate::flows::shared::Shared;
 use crate::flows::worker::Report;
 use crate::live::{Counts, Live};
@@ -44,16 +44,17 @@ fn slots(
         .collect()
 }
 
-fn asks<P: Poller>(
+fn asks(
+    waits: Waits,
     to: SocketAddr,
     (flows, units): (usize, u64),
     direction: Direction,
     shared: &Shared,
     counts: &Counts,
 ) -> Report {
-    let mut desk: Desk<'_, Kept> = Desk::new(shared, counts, false);
+    let mut desk: Desk<'_, Kept> = Desk::new(shared, counts, false, true);
     let mut flows = slots(flows, shares(units, u32::try_from(flows).unwrap()));
-    let mut poller = P::new(std::iter::empty(), Watch::Changes, &shared.chime).unwrap();
+    let mut poller = Poller::new(waits, std::iter::empty(), Watch::Changes, &shared.chime).unwrap();
     let mut turns = Turns::new(None, flows.len());
     let (mut send, mut recv) = messages(direction, (70_000, 300));
     let to = to.into();
@@ -79,15 +80,16 @@ fn asks<P: Poller>(
     desk.report(ended.unwrap(), &mut flows)
 }
 
-fn answers<P: Poller>(
+fn answers(
+    waits: Waits,
     listener: &Socket,
     direction: Direction,
     shared: &Shared,
     counts: &Counts,
 ) -> Report {
-    let mut desk: Desk<'_, Kept> = Desk::new(shared, counts, false);
+    let mut desk: Desk<'_, Kept> = Desk::new(shared, counts, false, true);
     let mut flows = slots(8, |_| u64::MAX);
-    let mut poller = P::new(std::iter::empty(), Watch::Changes, &shared.chime).unwrap();
+    let mut poller = Poller::new(waits, std::iter::empty(), Watch::Changes, &shared.chime).unwrap();
     let mut turns = Turns::new(None, flows.len());
     let (mut recv, mut send) = messages(direction, (70_000, 300));
     let counter = Counter {
@@ -114,7 +116,7 @@ fn answers<P: Poller>(
 }
 
 /// What both ends count of so many transactions.
-fn both<P: Poller>(direction: Direction, flows: usize, units: u64) -> (Report, Report) {
+fn both(waits: Waits, direction: Direction, flows: usize, units: u64) -> (Report, Report) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let to = listener.local_addr().unwrap();
     let listener = Socket::from(listener);
@@ -124,9 +126,9 @@ fn both<P: Poller>(direction: Direction, flows: usize, units: u64) -> (Report, R
     let counts = Live::default().of_workers(2);
     let answering = {
         let (there, counts) = (Arc::clone(&there), Arc::clone(&counts));
-        std::thread::spawn(move || answers::<P>(&listener, direction, &there, &counts[1]))
+        std::thread::spawn(move || answers(waits, &listener, direction, &there, &counts[1]))
     };
-    let asked = asks::<P>(to, (flows, units), direction, &here, &counts[0]);
+    let asked = asks(waits, to, (flows, units), direction, &here, &counts[0]);
     // A close is seen a moment before it is counted.
     while crate::live::total(&counts[1..]).transactions < units {
         std::thread::sleep(Duration::from_millis(1));
@@ -138,7 +140,7 @@ fn both<P: Poller>(direction: Direction, flows: usize, units: u64) -> (Report, R
 #[test]
 fn every_transaction_has_a_connection_of_its_own_and_both_ends_count_it() {
     for direction in [Direction::CRR, Direction::CC] {
-        let (asked, answered) = both::<Together>(direction, 3, 40);
+        let (asked, answered) = both(Waits::Sleeping, direction, 3, 40);
         assert_eq!(asked.tally.transactions, 40);
         assert_eq!(answered.tally.transactions, 40);
         assert_eq!(asked.tally.bytes_sent, answered.tally.bytes_received);
@@ -152,7 +154,7 @@ fn every_transaction_has_a_connection_of_its_own_and_both_ends_count_it() {
 
 #[test]
 fn threads_that_spin_do_the_same() {
-    let (asked, answered) = both::<Spinning>(Direction::CRR, 2, 10);
+    let (asked, answered) = both(Waits::Spinning, Direction::CRR, 2, 10);
     assert_eq!(asked.tally.transactions, 10);
     assert_eq!(answered.tally.bytes_received, 700_000);
 }

@@ -30,9 +30,9 @@ pub(in crate::flows) struct Manner<T> {
 }
 
 /// Sends and receives on every flow until both directions of each are over.
-pub(in crate::flows) fn exchange<E: Moves, P: Poller, R: Keeps, T: Fn(&mut E)>(
+pub(in crate::flows) fn exchange<E: Moves, R: Keeps, T: Fn(&mut E)>(
     flows: &mut [Flow<E, R::Mark>],
-    by: &mut By<'_, P>,
+    by: &mut By<'_>,
     (outward, inward): (&mut Ring, &mut Ring),
     manner: &Manner<T>,
     desk: &mut Desk<'_, R>,
@@ -101,9 +101,9 @@ pub(in crate::flows) fn exchange<E: Moves, P: Poller, R: Keeps, T: Fn(&mut E)>(
 
 /// Waits until a flow can go on. Who waits for an end that may be lost does not wait for ever.
 #[inline]
-fn wait<E: Moves, M, P: Poller, T>(
+fn wait<E: Moves, M, T>(
     flows: &[Flow<E, M>],
-    by: &mut By<'_, P>,
+    by: &mut By<'_>,
     manner: &Manner<T>,
 ) -> io::Result<usize> {
     if E::KEEPS_BOUNDARIES && are_told(flows, manner) {
@@ -177,9 +177,9 @@ fn has_begun<E: Moves, M, T>(flow: &Flow<E, M>, manner: &Manner<T>) -> bool {
 
 /// No more is sent on any flow; how many of them are over by that.
 #[cold]
-fn close<E: Moves, M, P: Poller, T: Fn(&mut E)>(
+fn close<E: Moves, M, T: Fn(&mut E)>(
     flows: &mut [Flow<E, M>],
-    poller: &P,
+    poller: &Poller,
     manner: &Manner<T>,
 ) -> io::Result<usize> {
     let mut over = 0;
@@ -199,9 +199,9 @@ fn close<E: Moves, M, P: Poller, T: Fn(&mut E)>(
 /// netserver ends its direction when it has read all and sent all, so that its end means what
 /// it means in a test that goes one way.
 #[cold]
-fn settle<E: Moves, M, P: Poller, T: Fn(&mut E)>(
+fn settle<E: Moves, M, T: Fn(&mut E)>(
     (flow, token): (&mut Flow<E, M>, usize),
-    poller: &P,
+    poller: &Poller,
     manner: &Manner<T>,
 ) -> io::Result<bool> {
     let sent_all = flow.left == 0;

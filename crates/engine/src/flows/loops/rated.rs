@@ -8,7 +8,6 @@ use netperf_os::events::Watch;
 use super::{By, Message, Moves, Step, finish, receive_part, sent};
 use crate::flows::calendar::{AGAIN, Calendar};
 use crate::flows::flow::Flow;
-use crate::flows::poller::Poller;
 use crate::flows::shared::Stage;
 use crate::flows::worker::{Desk, Keeps};
 use crate::ring::Ring;
@@ -19,9 +18,9 @@ use crate::stop::Ended;
 const AT_ONCE: usize = 64;
 
 /// netperf's end. When the time is over the responses to what is in flight are collected.
-pub(in crate::flows) fn ask_at_times<E: Moves, P: Poller, R: Keeps>(
+pub(in crate::flows) fn ask_at_times<E: Moves, R: Keeps>(
     flows: &mut [Flow<E, R::Mark>],
-    by: &mut By<'_, P>,
+    by: &mut By<'_>,
     (requests, responses): (&mut Ring, &mut Ring),
     calendar: &mut Calendar,
     desk: &mut Desk<'_, R>,
@@ -74,9 +73,9 @@ pub(in crate::flows) fn ask_at_times<E: Moves, P: Poller, R: Keeps>(
 
 /// No more requests are begun; those of which a part is gone are finished.
 #[cold]
-fn close<E: Moves, M, P: Poller>(
+fn close<E: Moves, M>(
     flows: &mut [Flow<E, M>],
-    by: &By<'_, P>,
+    by: &By<'_>,
     calendar: &mut Calendar,
 ) -> io::Result<()> {
     calendar.close();
@@ -96,9 +95,9 @@ fn is_idle<E, M>(flows: &[Flow<E, M>], calendar: &Calendar) -> bool {
 /// Sends the request that is due on a flow, or goes on with one that the kernel has not all
 /// of; whether the flow is over.
 #[inline]
-fn send_due<E: Moves, P: Poller, R: Keeps>(
+fn send_due<E: Moves, R: Keeps>(
     (flow, token): (&mut Flow<E, R::Mark>, usize),
-    by: &By<'_, P>,
+    by: &By<'_>,
     requests: &mut Ring,
     calendar: &mut Calendar,
     desk: &mut Desk<'_, R>,
@@ -171,9 +170,9 @@ fn hold<E, M>(flow: &mut Flow<E, M>, calendar: &mut Calendar) {
 
 /// Whether a flow waits for room, too.
 #[inline]
-fn wants_room<E: Moves, M, P: Poller>(
+fn wants_room<E: Moves, M>(
     (flow, token): (&mut Flow<E, M>, usize),
-    by: &By<'_, P>,
+    by: &By<'_>,
     blocked: bool,
 ) -> io::Result<()> {
     if flow.blocked == blocked {
@@ -186,9 +185,9 @@ fn wants_room<E: Moves, M, P: Poller>(
 
 /// Receives what there is on a flow; whether the flow is over.
 #[inline]
-fn receive<E: Moves, P: Poller, R: Keeps>(
+fn receive<E: Moves, R: Keeps>(
     (flow, token): (&mut Flow<E, R::Mark>, usize),
-    by: &By<'_, P>,
+    by: &By<'_>,
     responses: &mut Ring,
     calendar: &mut Calendar,
     desk: &mut Desk<'_, R>,
@@ -213,9 +212,9 @@ fn receive<E: Moves, P: Poller, R: Keeps>(
 
 /// The other end has finished a flow.
 #[cold]
-fn gone<E: Moves, M, P: Poller>(
+fn gone<E: Moves, M>(
     (flow, token): (&mut Flow<E, M>, usize),
-    by: &By<'_, P>,
+    by: &By<'_>,
     calendar: &mut Calendar,
 ) -> io::Result<bool> {
     calendar.forget(token);

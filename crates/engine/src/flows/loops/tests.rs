@@ -12,7 +12,7 @@ use netperf_transport::tcp::Tcp;
 use super::*;
 use crate::flows::calendar::Calendar;
 use crate::flows::flow::shares;
-use crate::flows::poller::{Alone, Spinning, Together};
+use crate::flows::poller::{Poller, Waits};
 use crate::flows::shared::Shared;
 use crate::flows::turns::Spaced;
 use crate::flows::worker::Report;
@@ -66,14 +66,14 @@ fn pairs(flows: usize) -> (Vec<Socket>, Vec<Socket>) {
 
 /// One end of all flows, its loop between two lines that forbid allocations. netperf's
 /// end closes its sockets afterwards.
-fn end<P: Poller, R: Keeps>(
-    (role, pace): (Role, Option<PacePlan>),
+fn end<R: Keeps>(
+    (role, pace, waits): (Role, Option<PacePlan>, Waits),
     sockets: Vec<Socket>,
     units: Option<u64>,
     shared: &Shared,
     counts: &Counts,
 ) -> Report {
-    let mut desk: Desk<'_, R> = Desk::new(shared, counts, units.is_none());
+    let mut desk: Desk<'_, R> = Desk::new(shared, counts, units.is_none(), true);
     let mark = desk.recorder().begin();
     let share = shares(units.unwrap_or(0), u32::try_from(sockets.len()).unwrap());
     let mut flows: Vec<Flow<Tcp, R::Mark>> = (0..)
@@ -89,7 +89,7 @@ fn end<P: Poller, R: Keeps>(
         Watch::Read
     };
     let fds = flows.iter().map(|flow| flow.endpoint.fd());
-    let mut poller = P::new(fds, watch, &shared.chime).unwrap();
+    let mut poller = Poller::new(waits, fds, watch, &shared.chime).unwrap();
     // Sends that are even: of a byte stream 300 gigabits a second, so that the test is quick.
     let rate = |per_second, unit| RatePlan {
         per_second,
@@ -143,18 +143,19 @@ fn end<P: Poller, R: Keeps>(
     report
 }
 
-fn both<P: Poller, R: Keeps + 'static>(
+fn both<R: Keeps + 'static>(
+    waits: Waits,
     roles: (Role, Role),
     flows: usize,
     units: Option<u64>,
 ) -> (Report, Report) {
-    both_paced::<P, R>(roles, None, flows, units)
+    both_paced::<R>(roles, (None, waits), flows, units)
 }
 
 /// Both ends of some flows, until `units` are done or, without, until the stages are over.
-fn both_paced<P: Poller, R: Keeps + 'static>(
+fn both_paced<R: Keeps + 'static>(
     roles: (Role, Role),
-    pace: Option<PacePlan>,
+    (pace, waits): (Option<PacePlan>, Waits),
     flows: usize,
     units: Option<u64>,
 ) -> (Report, Report) {
@@ -171,12 +172,12 @@ fn both_paced<P: Poller, R: Keeps + 'static>(
     let counts = Live::default().of_workers(2);
     let spawn = |role, sockets, units, shared: &Arc<Shared>, index: usize| {
         let (shared, counts) = (Arc::clone(shared), Arc::clone(&counts));
-        std::thread::spawn(move || end::<P, R>(role, sockets, units, &shared, &counts[index]))
+        std::thread::spawn(move || end::<R>(role, sockets, units, &shared, &counts[index]))
     };
-    let asking = spawn((roles.0, pace), ours, units, &here, 0);
+    let asking = spawn((roles.0, pace, waits), ours, units, &here, 0);
     let sends = matches!(roles.1, Role::Exchange { .. });
     let units_there = units.filter(|_| sends).or(Some(u64::MAX));
-    let answering = spawn((roles.1, None), theirs, units_there, &there, 1);
+    let answering = spawn((roles.1, None, waits), theirs, units_there, &there, 1);
     if units.is_none() {
         for stage in [Stage::Count, Stage::Cool, Stage::Finish] {
             std::thread::sleep(Duration::from_millis(60));
@@ -194,7 +195,7 @@ fn exchanged(report: &Report) -> u64 {
 fn every_request_is_answered_and_counted_on_its_flow_at_both_ends() {
     for burst in [0, 3] {
         let roles = (Role::Ask { burst }, Role::Answer);
-        let (asked, answered) = both::<Together, Kept>(roles, 3, Some(100));
+        let (asked, answered) = both::<Kept>(Waits::Sleeping, roles, 3, Some(100));
         assert_eq!((exchanged(&asked), exchanged(&answered)), (100, 100));
         let each: Vec<u64> = asked.flows.iter().map(|flow| flow.transactions).collect();
         assert_eq!(each, [34, 33, 33]);
@@ -208,7 +209,7 @@ fn every_request_is_answered_and_counted_on_its_flow_at_both_ends() {
 #[test]
 fn requests_that_are_sent_when_they_are_due_are_all_answered_and_in_the_account() {
     let roles = (Role::AskAtTimes, Role::Answer);
-    let (asked, answered) = both::<Together, Off>(roles, 3, Some(100));
+    let (asked, answered) = both::<Off>(Waits::Sleeping, roles, 3, Some(100));
     assert_eq!((exchanged(&asked), exchanged(&answered)), (100, 100));
     let each: Vec<u64> = asked.flows.iter().map(|flow| flow.transactions).collect();
     assert_eq!(each, [34, 33, 33]);
@@ -218,7 +219,7 @@ fn requests_that_are_sent_when_they_are_due_are_all_answered_and_in_the_account(
         (asked.latency.unwrap().count, paced.lateness.count()),
         (100, 100)
     );
-    let (asked, _) = both::<Spinning, Off>(roles, 3, None);
+    let (asked, _) = both::<Off>(Waits::Spinning, roles, 3, None);
     let answered = exchanged(&asked);
     let paced = asked.paced.unwrap();
     assert!(paced.sent >= answered && answered > 0);
@@ -227,8 +228,12 @@ fn requests_that_are_sent_when_they_are_due_are_all_answered_and_in_the_account(
 
 #[test]
 fn flows_that_send_evenly_send_all_of_it() {
-    let (pushed, pulled) =
-        both::<Together, Off>((Role::PushEvenly, Role::Pull), 3, Some(5_000_001));
+    let (pushed, pulled) = both::<Off>(
+        Waits::Sleeping,
+        (Role::PushEvenly, Role::Pull),
+        3,
+        Some(5_000_001),
+    );
     assert_eq!(pulled.tally.bytes_received, 5_000_001);
     let paced = pushed.paced.unwrap();
     assert_eq!(paced.sent, 8 * 5_000_001);
@@ -238,9 +243,14 @@ fn flows_that_send_evenly_send_all_of_it() {
 #[test]
 fn a_flow_alone_does_the_same_in_calls_that_wait() {
     let roles = (Role::Ask { burst: 0 }, Role::Answer);
-    let (asked, answered) = both::<Alone<false>, Off>(roles, 1, Some(20));
+    let (asked, answered) = both::<Off>(Waits::Alone { spins: false }, roles, 1, Some(20));
     assert_eq!((exchanged(&asked), exchanged(&answered)), (20, 20));
-    let (pushed, pulled) = both::<Alone<false>, Kept>((Role::Push, Role::Pull), 1, Some(5_000_001));
+    let (pushed, pulled) = both::<Kept>(
+        Waits::Alone { spins: false },
+        (Role::Push, Role::Pull),
+        1,
+        Some(5_000_001),
+    );
     assert_eq!(pushed.tally.bytes_sent, 5_000_001);
     assert_eq!(pulled.tally.bytes_received, 5_000_001);
 }
@@ -248,9 +258,14 @@ fn a_flow_alone_does_the_same_in_calls_that_wait() {
 #[test]
 fn workers_that_spin_do_the_same() {
     let roles = (Role::Ask { burst: 1 }, Role::Answer);
-    let (asked, answered) = both::<Spinning, Off>(roles, 3, Some(50));
+    let (asked, answered) = both::<Off>(Waits::Spinning, roles, 3, Some(50));
     assert_eq!((exchanged(&asked), exchanged(&answered)), (50, 50));
-    let (pushed, pulled) = both::<Alone<true>, Off>((Role::Push, Role::Pull), 1, Some(5_000_001));
+    let (pushed, pulled) = both::<Off>(
+        Waits::Alone { spins: true },
+        (Role::Push, Role::Pull),
+        1,
+        Some(5_000_001),
+    );
     assert_eq!(pushed.tally.bytes_sent, 5_000_001);
     assert_eq!(pulled.tally.bytes_received, 5_000_001);
 }
@@ -264,7 +279,7 @@ fn each_flow_waits_for_its_turns() {
         ((Role::Push, Role::Pull), 24 * 300_000),
     ] {
         let start = netperf_measure::clock::now();
-        let (asked, answered) = both_paced::<Together, Kept>(roles, pace, 3, Some(units));
+        let (asked, answered) = both_paced::<Kept>(roles, (pace, Waits::Sleeping), 3, Some(units));
         // Eight operations for each: two at once, and two at each of three ticks. A send
         // that is cut short is an operation, too.
         assert!(start.elapsed() >= interval * 3);
@@ -274,7 +289,12 @@ fn each_flow_waits_for_its_turns() {
 
 #[test]
 fn an_amount_is_sent_exactly_by_all_flows_together() {
-    let (pushed, pulled) = both::<Together, Off>((Role::Push, Role::Pull), 5, Some(9_999_999));
+    let (pushed, pulled) = both::<Off>(
+        Waits::Sleeping,
+        (Role::Push, Role::Pull),
+        5,
+        Some(9_999_999),
+    );
     assert_eq!(pushed.ended, Ended::Complete);
     assert_eq!(pushed.tally.bytes_sent, 9_999_999);
     assert_eq!(pulled.tally.bytes_received, 9_999_999);
@@ -289,7 +309,12 @@ fn an_amount_is_sent_exactly_by_all_flows_together() {
 #[test]
 fn flows_that_go_both_ways_send_an_amount_each_way_and_read_all_of_it() {
     for flows in [1, 3] {
-        let (here, there) = both::<Together, Kept>(exchange_roles(false), flows, Some(5_000_001));
+        let (here, there) = both::<Kept>(
+            Waits::Sleeping,
+            exchange_roles(false),
+            flows,
+            Some(5_000_001),
+        );
         assert_eq!(
             (here.ended, there.ended),
             (Ended::Complete, Ended::Complete)
@@ -306,7 +331,7 @@ fn flows_that_go_both_ways_send_an_amount_each_way_and_read_all_of_it() {
         assert_eq!(here.flows, there_and_back.collect::<Vec<_>>());
         assert_eq!((here.starts.flows, there.starts.flows), (flows, 0));
     }
-    let (here, _) = both::<Spinning, Off>(exchange_roles(false), 2, Some(1_000_000));
+    let (here, _) = both::<Off>(Waits::Spinning, exchange_roles(false), 2, Some(1_000_000));
     assert_eq!(here.tally.bytes_received, 1_000_000);
 }
 
@@ -320,7 +345,7 @@ fn the_time_ends_both_directions_of_every_flow_and_nothing_is_lost() {
         }),
     ] {
         let roles = exchange_roles(true);
-        let (here, there) = both_paced::<Together, Off>(roles, pace, 3, None);
+        let (here, there) = both_paced::<Off>(roles, (pace, Waits::Sleeping), 3, None);
         assert_eq!(
             (here.ended, there.ended),
             (Ended::TimeOver, Ended::Complete)
@@ -341,7 +366,7 @@ fn only_what_happened_between_the_edges_counts() {
         (Role::Ask { burst: 1 }, Role::Answer),
         (Role::Push, Role::Pull),
     ] {
-        let (here, there) = both::<Together, Kept>(roles, 4, None);
+        let (here, there) = both::<Kept>(Waits::Sleeping, roles, 4, None);
         assert_eq!(here.ended, Ended::TimeOver);
         let (length, window) = here.window.unwrap();
         assert!(!length.is_zero());

@@ -92,16 +92,19 @@ pub(super) fn served(
             "that netserver is of another make and cannot place threads: start one of this \
              program there, or leave out --remote-cpus and --place",
         )),
-        None => {
-            // A flow has a process there in any case.
-            if let Some(threads) = remote.threads.filter(|threads| *threads != many.flows) {
-                err(&format!(
-                    "netperf: that netserver is of another make and serves each flow in a process \
-                     of its own, not all of them in {threads} threads: --threads is for this end alone\n"
-                ));
-            }
-            Ok(Served::Apart)
-        }
+        None => Ok(Served::Apart),
+    }
+}
+
+/// Says that flows which are served apart are not served by as many threads as was asked for.
+pub(super) fn remark(many: &Many, served: Served) {
+    // A flow has a process there in any case.
+    let threads = many.remote.threads.filter(|threads| *threads != many.flows);
+    if let Some(threads) = threads.filter(|_| served == Served::Apart) {
+        err(&format!(
+            "netperf: that netserver is of another make and serves each flow in a process \
+             of its own, not all of them in {threads} threads: --threads is for this end alone\n"
+        ));
     }
 }
 

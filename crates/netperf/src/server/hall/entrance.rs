@@ -175,7 +175,7 @@ impl Hall {
             Ok(session) => {
                 if let Some(fd) = session.fd() {
                     // What it says is read when it is over, at the latest.
-                    let _late = self.porter.watch(fd, Who::Session(number));
+                    let _late = self.porter.listen_to(fd, Who::Session(number));
                 }
                 self.sessions.push(session);
             }

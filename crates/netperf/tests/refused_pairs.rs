@@ -1,0 +1,100 @@
+//! Options that work alone and not together: each pair is refused in one line that names an
+//! option and a way out, at once, rather than waited for, done by halves, or answered with the
+//! words of a system call.
+
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs};
+
+fn ours() -> Programs {
+    Programs::ours(
+        env!("CARGO_BIN_EXE_netperf"),
+        env!("CARGO_BIN_EXE_netserver"),
+    )
+}
+
+fn run(server: &Netserver, words: &str) -> Finished {
+    let port = server.port().to_string();
+    Invocation::new(&ours().netperf)
+        .args(["-H", "127.0.0.1", "-p", &port])
+        .args(words.split_whitespace())
+        .run()
+}
+
+/// Exit status when a host, a peer or a test cannot do what is asked.
+const UNSUPPORTED: i32 = 3;
+
+/// What is asked, the option that is named, and the way out.
+#[rustfmt::skip]
+const PAIRS: &[(&str, &str, &str)] = &[
+    ("-t TCP_MAERTS -- -a", "--defer-accept", "leave it out"),
+    ("-t TCP_MAERTS --flows 2 -- -a", "--defer-accept", "leave it out"),
+    ("-t TCP_STREAM --bidirectional separate -- -a", "--defer-accept", "leave it out"),
+    ("-t TCP_STREAM -N -- -T unix", "--no-control", "leave it out"),
+    ("-t OMNI -N -- -d send -T unix-dgram", "--no-control", "leave it out"),
+    ("-t TCP_STREAM -- -T unix -q 1000000", "netperf: --pacing-rate", "only IP"),
+    ("-t TCP_STREAM -- -T mptcp -q 1000000", "netperf: --pacing-rate", "Multipath TCP"),
+    ("-t TCP_STREAM --remote-pacing-rate 1000000 -- -T mptcp", "--remote-pacing-rate", "Multipath TCP"),
+    ("-t UDP_RR --rate 100 -- -r 0,0", "--rate", "a byte at least"),
+    ("-t UDP_RR --timestamps software -- -r 0,1", "--timestamps", "a byte at least"),
+    ("-t UDP_RR --count 5 -- -r 0,0", "--request-size", "or a time"),
+    ("-t TCP_CRR --count 5 -- -r 0,0", "--request-size", "or a time"),
+    ("-t UDP_RR --flows 2 -- -B", "--flows", "leave out -B"),
+    ("-t DG_STREAM --count 5", "--count", "give --time"),
+    ("-t UDP_STREAM --flows 2 --bidirectional separate", "--flows", "give --bidirectional same"),
+    ("-t TCP_STREAM --flows 2 --bidirectional same --io auto", "--flows", "leave out --io auto"),
+    ("-t TCP_STREAM --flows 2 --bidirectional same --splice", "--flows", "leave out --splice"),
+];
+
+#[test]
+fn what_does_not_go_together_is_refused_in_a_line_with_a_way_out() {
+    let server = Netserver::start(&ours(), &Place::Here);
+    for (words, option, way_out) in PAIRS {
+        let refused = run(&server, words).expect_exit(UNSUPPORTED);
+        let said = refused.stderr.trim();
+        assert_eq!(said.lines().count(), 1, "{words}: {said}");
+        assert!(said.contains(option), "{words}: {said}");
+        assert!(said.contains(way_out), "{words}: {said}");
+    }
+}
+
+#[test]
+fn a_letter_of_the_original_that_is_no_amount_there_is_none_here() {
+    // `-l -5` in DG_STREAM goes on until a signal, as it ever did.
+    let server = Netserver::start(&ours(), &Place::Here);
+    let port = server.port().to_string();
+    let mut running = Invocation::new(&ours().netperf)
+        .args(["-H", "127.0.0.1", "-p", &port])
+        .args("-t DG_STREAM -l -5 -D 0.05 --json-stream".split_whitespace())
+        .spawn();
+    assert!(running.prints("\"start\"", netperf_testkit::process::PATIENCE));
+    running.signal("INT");
+    running.finish();
+}
+
+#[test]
+fn an_amount_of_datagrams_both_ways_ends_with_a_netserver_that_does_not_tell() {
+    let Some(stock) = Programs::stock() else {
+        return;
+    };
+    let server = Netserver::start(&stock, &Place::Here);
+    let words = "-t UDP_STREAM --bidirectional separate --count 2000 -- \
+                 -k LOCAL_BYTES_SENT,LOCAL_BYTES_RECVD -m 1000,1000";
+    let values = run(&server, words).expect_clean().values();
+    assert_eq!(values.count("LOCAL_BYTES_SENT"), 2000);
+    assert_eq!(values.count("LOCAL_BYTES_RECVD"), 2000);
+}
+
+#[test]
+fn what_another_make_cannot_do_is_the_only_thing_that_is_said() {
+    let Some(stock) = Programs::stock() else {
+        return;
+    };
+    let server = Netserver::start(&stock, &Place::Here);
+    let refused = run(&server, "-t TCP_STREAM --flows 3 --threads 2 --io poll");
+    let refused = refused.expect_exit(UNSUPPORTED);
+    assert_eq!(
+        refused.stderr.trim().lines().count(),
+        1,
+        "{}",
+        refused.stderr
+    );
+}

@@ -143,7 +143,7 @@ fn flows_of_datagrams_go_both_ways_over_a_socket_each() {
     let server = ours!().serve();
     let values = measured(
         &server,
-        "-t UDP_STREAM --time 200ms --bidirectional same --flows 3 --threads 2",
+        "-t UDP_STREAM --time 500ms --bidirectional same --flows 3 --threads 2",
     );
     for received in ["REMOTE_BYTES_RECVD", "LOCAL_BYTES_RECVD"] {
         assert!(values.count(received) > 0, "{values:?}");

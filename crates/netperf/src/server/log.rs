@@ -11,11 +11,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use netperf_cli::{LogFormat, LogLevel, ServerArgs};
-use netperf_measure::clock;
+use netperf_measure::clock::{self, Moment};
 use netperf_os::wait::{Interest, ready};
 
 /// A pipe takes this much at once or says that it does not (pipe(7), `PIPE_BUF`).
 const LONGEST: usize = 4096;
+
+/// So many lines about those who were turned away are written in so much time: they cost a
+/// stranger a connection each, and the operator a disk.
+const DENIED: u32 = 100;
+const DENIED_WITHIN: Duration = Duration::from_secs(10);
 
 /// What a field of an event holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +53,39 @@ pub(super) struct Log {
     /// (sd-daemon(3)).
     journal: bool,
     lost: u64,
+    denied: Denials,
+}
+
+/// Lines about those who were turned away.
+#[derive(Debug, Default)]
+struct Denials {
+    /// Until when they are counted together.
+    until: Option<Moment>,
+    written: u32,
+    left_out: u64,
+}
+
+impl Denials {
+    /// How many were left out, where their time is over.
+    fn over(&mut self) -> Option<u64> {
+        self.until.filter(|until| until.left().is_zero())?;
+        let left_out = self.left_out;
+        *self = Self::default();
+        Some(left_out).filter(|count| *count > 0)
+    }
+
+    /// Whether there is room for one more.
+    fn admit(&mut self) -> bool {
+        self.until
+            .get_or_insert_with(|| clock::now().plus(DENIED_WITHIN));
+        let room = self.written < DENIED;
+        if room {
+            self.written += 1;
+        } else {
+            self.left_out = self.left_out.saturating_add(1);
+        }
+        room
+    }
 }
 
 impl Log {
@@ -73,6 +111,7 @@ impl Log {
             file,
             journal,
             lost: 0,
+            denied: Denials::default(),
         })
     }
 
@@ -106,11 +145,31 @@ impl Log {
         level <= self.level
     }
 
+    /// Writes that somebody was turned away, unless there is too much of that; how much was
+    /// left out is written later.
+    pub(super) fn deny(&mut self, fields: &[Field]) {
+        self.tell_left_out();
+        if self.wants(LogLevel::Info) && self.denied.admit() {
+            self.put(LogLevel::Info, "denied", fields);
+        }
+    }
+
+    fn tell_left_out(&mut self) {
+        if let Some(count) = self.denied.over() {
+            let fields = [("left_out", Value::Count(count))];
+            self.put(LogLevel::Info, "denied", &fields);
+        }
+    }
+
     /// Writes an event, if its level is wanted.
     pub(super) fn say(&mut self, level: LogLevel, event: &str, fields: &[Field]) {
-        if !self.wants(level) {
-            return;
+        self.tell_left_out();
+        if self.wants(level) {
+            self.put(level, event, fields);
         }
+    }
+
+    fn put(&mut self, level: LogLevel, event: &str, fields: &[Field]) {
         let mut line = match self.format {
             LogFormat::Text => text(level, event, fields),
             LogFormat::Json => json(level, event, fields),
@@ -238,6 +297,20 @@ mod tests {
             line.ends_with(r#" warn accept peer=192.0.2.1:7 error="a \"b\"\n\u{1b}[31m""#),
             "{line}"
         );
+    }
+
+    #[test]
+    fn of_a_flood_of_strangers_so_many_are_written_and_the_rest_counted() {
+        let mut denials = Denials::default();
+        let written = (0..DENIED + 7).filter(|_| denials.admit()).count();
+        assert_eq!(written, usize::try_from(DENIED).unwrap());
+        assert_eq!(denials.over(), None, "their time is not over");
+        denials.until = Some(clock::now());
+        assert_eq!(denials.over(), Some(7));
+        assert_eq!(denials.over(), None, "told once");
+        assert!(denials.admit());
+        denials.until = Some(clock::now());
+        assert_eq!(denials.over(), None, "nothing was left out");
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl Hall {
             ("reason", Value::Text(denied.to_string())),
         ];
         self.metrics.denied(denied.word());
-        self.log.say(LogLevel::Info, "denied", &fields);
+        self.log.deny(&fields);
         self.porter.forget(one.control.as_fd());
         self.door.turn_away(one.control, denied, &self.porter);
     }
@@ -213,7 +213,7 @@ impl Hall {
                         ("denied", Value::from(denied)),
                         ("reason", Value::Text(Denied::Token.to_string())),
                     ];
-                    self.log.say(LogLevel::Info, "denied", &fields);
+                    self.log.deny(&fields);
                 }
             }
         }

@@ -88,12 +88,12 @@ bench-history *options:
 # Ours against netperf 2.7.0, iperf3, iperf and sockperf, in turn (--help for options).
 bench *options:
     cargo build --release -p netperf
-    cargo run --release -q -p xtask -- bench {{ options }}
+    cargo run -q -p xtask -- bench {{ options }}
 
 # User-space instructions of the client per transaction and per send, ours and the original's.
 instructions *options:
     cargo build --release -p netperf
-    cargo run --release -q -p xtask -- instructions {{ options }}
+    cargo run -q -p xtask -- instructions {{ options }}
 
 # A page of real runs, with its pictures and tables, to look at.
 report-sample folder="target/report-sample":

@@ -1,5 +1,6 @@
 //! What an honest client loses while others mean harm.
 
+use std::collections::VecDeque;
 use std::io::Write;
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,13 +14,15 @@ use crate::options::Options;
 
 /// Clients that connect and say nothing.
 const SILENT: usize = 2000;
+/// Messages that are begun and not ended, at a time.
+const BEGUN: usize = 1000;
 /// How often each kind of harm is done.
 const EVERY: Duration = Duration::from_millis(20);
 /// Least median ratio of the rate under attack to that beside silent clients alone.
 const KEPT: f64 = 0.95;
 
 /// Runs an honest TCP_RR beside silent clients, with and without others who send noise,
-/// connect and go, and let bytes drip.
+/// connect and go, let bytes drip, and begin a message that they never end.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let ours = options.programs(Make::Ours)?;
     netperf_os::process::raise_open_files().map_err(|error| error.to_string())?;
@@ -95,7 +98,10 @@ fn under_attack(
 /// Does harm until it is over.
 fn attack(server: &Netserver, silent: &[TcpStream], over: &AtomicBool) {
     let noise = [0xa5; 2 * 656];
+    // The beginning of a message: it is not known from its first byte for what it is.
+    let message = [0; 655];
     let mut dripping = silent.iter().cycle();
+    let mut begun = VecDeque::new();
     while !over.load(Ordering::Relaxed) {
         if let Ok(mut stream) = connect(server) {
             // netserver may have had enough already.
@@ -103,7 +109,14 @@ fn attack(server: &Netserver, silent: &[TcpStream], over: &AtomicBool) {
         }
         drop(connect(server));
         if let Some(mut stream) = dripping.next() {
-            let _refused = stream.write_all(&noise[..1]);
+            let _refused = stream.write_all(&message[..1]);
+        }
+        if let Ok(mut stream) = connect(server) {
+            let _refused = stream.write_all(&message);
+            begun.push_back(stream);
+        }
+        if begun.len() > BEGUN {
+            begun.pop_front();
         }
         std::thread::sleep(EVERY);
     }

@@ -36,11 +36,11 @@ impl Options {
             words: Vec::new(),
             without: Vec::new(),
             list: false,
-            out: beside_this_program()?.join("../bench"),
+            out: released()?.join("../bench"),
             check: false,
             client_cpu: 0,
             server_cpu: 1,
-            ours: beside_this_program()?,
+            ours: released()?,
             stock: "/usr/bin".into(),
         };
         let mut words = words.iter();
@@ -100,10 +100,12 @@ fn programs(make: Make, folder: &Path) -> Result<Programs, String> {
     }
 }
 
-/// Cargo puts the programs of one profile side by side.
-fn beside_this_program() -> Result<PathBuf, String> {
+/// The programs that users get, whatever profile this one is of: cargo has a folder for each
+/// profile, side by side.
+fn released() -> Result<PathBuf, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    Ok(program.parent().unwrap_or(Path::new(".")).to_owned())
+    let profiles = program.parent().and_then(Path::parent);
+    Ok(profiles.unwrap_or(Path::new(".")).join("release"))
 }
 
 fn number<T: FromStr>(word: &str) -> Result<T, String> {

@@ -6,6 +6,7 @@ pub mod compare;
 pub mod moments;
 pub mod precision;
 mod ranks;
+pub mod sections;
 pub mod shape;
 pub mod shift;
 pub mod steady;

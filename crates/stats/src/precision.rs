@@ -67,28 +67,6 @@ pub fn of_mean(values: &[f64], level: f64) -> Option<Estimate> {
     })
 }
 
-/// The interval of a figure that is no mean, such as a percentile, from its values in
-/// batches of the series and its value over all of it (sectioning; S. Asmussen,
-/// P. W. Glynn: Stochastic Simulation, 2007, III.5a).
-#[must_use]
-pub fn of_sections(sections: &[f64], overall: f64, level: f64) -> Option<Estimate> {
-    let k = count(sections.len());
-    if sections.len() < FEWEST_BATCHES / 2 {
-        return None;
-    }
-    let squares: f64 = sections.iter().map(|value| (value - overall).powi(2)).sum();
-    let related = corrected(lag_one(sections), k).clamp(0.0, MOST_RELATED);
-    let widened = (1.0 + related) / (1.0 - related);
-    let spread = (squares * widened / (k * (k - 1.0))).sqrt();
-    Some(Estimate {
-        mean: overall,
-        half_width: t_quantile(level, (k - 1.0) * (1.0 - related)) * spread,
-        error: spread,
-        batch: 1,
-        batches: sections.len(),
-    })
-}
-
 /// The smallest batch, by doubling, whose means are hardly related, or the largest that
 /// leaves enough of them.
 fn unrelated_batch(values: &[f64]) -> Option<usize> {
@@ -118,7 +96,6 @@ mod tests {
     #[test]
     fn a_short_series_says_nothing() {
         assert_eq!(of_mean(&[1.0; 14], 0.95), None);
-        assert_eq!(of_sections(&[1.0; 5], 1.0, 0.95), None);
     }
 
     #[test]

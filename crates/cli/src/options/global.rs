@@ -194,7 +194,8 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     .long("iterations", Group::Statistics, ITERATION_COUNTS)
     .more(
         "Both are forced into 3 to 30, and max is at least min. Sets 99 % and 5 % where \
-         --confidence is not given. One number alone is both.",
+         --confidence is not given. One number alone is both. TCP_CC and the tests of Unix-domain \
+         sockets and links are run once, as ever.",
     ),
     Opt::ready(
         'I',
@@ -431,7 +432,8 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     .more(
         "At least one line in each interval, while the test runs. A negative interval \
          is accepted as its absolute value. The second value is a first guess of the \
-         work in an interval and is not needed.",
+         work in an interval and is not needed. Tests with names of their own for Unix-domain \
+         sockets, SCTP, XTI and links print none, as ever; --json has them all the same.",
     ),
     series::SERIES,
     series::FLOWS,

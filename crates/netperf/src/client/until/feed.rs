@@ -13,8 +13,6 @@ use super::sections::Sections;
 
 /// Operations that a value must have before its level means anything.
 const OPERATIONS: f64 = 30.0;
-/// A look at a part of what is known: what was known a moment ago.
-const EARLIER: f64 = 0.8;
 
 /// The values of a run.
 pub(super) struct Feed<'a> {
@@ -43,7 +41,7 @@ impl<'a> Feed<'a> {
             values: Vec::new(),
             pending: (0.0, Duration::ZERO),
             carried: 0.0,
-            sections: Sections::new(),
+            sections: Sections::default(),
             next: next_look(0),
             enough: None,
         }
@@ -109,14 +107,7 @@ impl<'a> Feed<'a> {
     }
 
     fn judged(&self) -> Until {
-        let wanted = self.wanted;
-        let look = look(
-            &self.values,
-            Wanted {
-                precision: wanted.precision,
-                level: wanted.level,
-            },
-        );
+        let look = look(&self.values, self.wanted());
         let steady = self.values.get(look.warm_up..).unwrap_or_default();
         let percentiles = self.percentiles(look.warm_up);
         let known = look.enough && percentiles.iter().all(|(_, enough)| *enough);
@@ -146,29 +137,24 @@ impl<'a> Feed<'a> {
         found
     }
 
+    fn wanted(&self) -> Wanted {
+        Wanted {
+            precision: self.wanted.precision,
+            level: self.wanted.level,
+        }
+    }
+
     /// The percentiles, each with whether it is known well enough.
     fn percentiles(&self, warm_up: usize) -> Vec<(KnownPercentile, bool)> {
-        let wanted = self.wanted;
-        let known = |percentile, share| {
-            self.sections
-                .known(percentile, wanted.level, warm_up, share)
-        };
-        let within = |known: Option<Known>, precision: f64| {
-            let relative = known.and_then(|known| known.relative());
-            relative.is_some_and(|share| share <= precision)
-        };
         let one = |percentile: &f64| {
-            let now = known(*percentile, 1.0);
-            let earlier = known(*percentile, EARLIER);
-            let enough =
-                within(now, wanted.precision) && within(earlier, wanted.precision / EARLIER.sqrt());
+            let (known, enough) = self.sections.look(*percentile, warm_up, self.wanted());
             let found = KnownPercentile {
                 percentile: *percentile,
-                known: now,
+                known,
             };
             (found, enough)
         };
-        wanted.percentiles.iter().map(one).collect()
+        self.wanted.percentiles.iter().map(one).collect()
     }
 
     /// What the values look like. So many are taken together that each has enough

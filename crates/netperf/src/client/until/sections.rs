@@ -2,109 +2,71 @@
 
 use netperf_model::latency::Bucket;
 use netperf_model::{Known, Latency};
-use netperf_stats::precision::of_sections;
+use netperf_stats::sections::{self, Times};
+use netperf_stats::until::Wanted;
 
-/// Values of the throughput in a part, at first.
-const LENGTH: usize = 10;
-/// Where there would be more parts than this, two neighbours become one.
-const MOST: usize = 64;
-/// Fewer parts than this say nothing.
-const FEWEST: usize = 15;
+/// What the statistics ask of the times of a part.
+#[derive(Clone, Debug, Default)]
+struct Part(Latency);
 
-/// One part of the run.
-#[derive(Clone, Debug)]
-struct Section {
-    /// Its first value.
-    from: usize,
-    times: Latency,
+impl Times for Part {
+    fn merge(&mut self, others: &Self) {
+        self.0.merge(&others.0);
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^53 operations")]
+    fn number(&self) -> f64 {
+        self.0.count as f64
+    }
+
+    fn quantile(&self, share: f64) -> Option<f64> {
+        self.0.quantile(share)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^53 of either")]
+    fn up_to(&self, time: f64) -> f64 {
+        let shorter = |range: &&Bucket| range.from as f64 <= time;
+        let counts = self.0.buckets.iter().take_while(shorter);
+        counts.map(|range| range.count).sum::<u64>() as f64
+    }
 }
 
-/// The parts, one behind the other and all of one length.
-#[derive(Debug)]
+/// The parts, each of what came since the one before.
+#[derive(Debug, Default)]
 pub(super) struct Sections {
-    length: usize,
-    all: Vec<Section>,
-    /// Where the next one begins, and what there was by then.
-    from: usize,
+    parts: sections::Sections<Part>,
     before: Latency,
 }
 
 impl Sections {
-    pub(super) fn new() -> Self {
-        Self {
-            length: LENGTH,
-            all: Vec::new(),
-            from: 0,
-            before: Latency::default(),
-        }
-    }
-
     /// Whether a part is over when there are so many values.
     pub(super) fn is_due(&self, values: usize) -> bool {
-        values >= self.from + self.length
+        self.parts.is_due(values)
     }
 
     /// A part is over: what every loop has recorded until now.
     pub(super) fn add(&mut self, values: usize, loops: &[Vec<Bucket>]) {
         let now = Latency::of_loops(loops.iter().cloned()).unwrap_or_default();
-        self.all.push(Section {
-            from: self.from,
-            times: now.since(&self.before),
-        });
-        (self.from, self.before) = (values, now);
-        if self.all.len() >= MOST {
-            self.join();
-        }
+        self.parts.add(values, Part(now.since(&self.before)));
+        self.before = now;
     }
 
-    /// Makes one of every two.
-    fn join(&mut self) {
-        self.length *= 2;
-        let joined = self.all.chunks(2).filter_map(|pair| {
-            let (first, rest) = pair.split_first()?;
-            let mut first = first.clone();
-            rest.iter().for_each(|next| first.times.merge(&next.times));
-            Some(first)
-        });
-        self.all = joined.collect();
-    }
-
-    /// A percentile of what happened behind the warm-up, in nanoseconds; `share` of the
-    /// parts from the first one on.
-    pub(super) fn known(
+    /// A percentile of what happened behind the warm-up, in nanoseconds, and whether it is
+    /// known as well as is wanted.
+    pub(super) fn look(
         &self,
         percentile: f64,
-        level: f64,
         warm_up: usize,
-        share: f64,
-    ) -> Option<Known> {
-        let kept: Vec<&Section> = self
-            .all
-            .iter()
-            .filter(|section| section.from >= warm_up)
-            .collect();
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a part of a small number"
-        )]
-        let number = (share * netperf_stats::moments::count(kept.len())).ceil() as usize;
-        let kept = kept.get(..number)?;
-        let mut overall = Latency::default();
-        kept.iter()
-            .for_each(|section| overall.merge(&section.times));
-        let each: Vec<f64> = kept
-            .iter()
-            .filter_map(|section| section.times.quantile(percentile))
-            .collect();
-        let overall = overall.quantile(percentile)?;
-        let found = of_sections(&each, overall, level).filter(|_| each.len() >= FEWEST)?;
-        Some(Known {
-            value: overall,
+        wanted: Wanted,
+    ) -> (Option<Known>, bool) {
+        let (found, enough) = self.parts.look(percentile, warm_up, wanted);
+        let known = found.map(|found| Known {
+            value: found.mean,
             half_width: found.half_width,
-            batch: self.length,
+            batch: self.parts.length() * found.batch,
             batches: found.batches,
-        })
+        });
+        (known, enough)
     }
 }
 
@@ -122,30 +84,49 @@ mod tests {
 
     #[test]
     fn a_part_has_what_came_since_the_one_before() {
-        let mut sections = Sections::new();
+        let mut sections = Sections::default();
         assert!(!sections.is_due(9));
         assert!(sections.is_due(10));
-        sections.add(10, &[vec![bucket(5, 3)], vec![bucket(7, 1)]]);
-        sections.add(20, &[vec![bucket(5, 4)], vec![bucket(6, 2), bucket(7, 1)]]);
-        let counts: Vec<u64> = sections.all.iter().map(|part| part.times.count).collect();
-        assert_eq!(counts, [4, 3]);
-        assert_eq!(sections.all[1].times.buckets, [bucket(5, 1), bucket(6, 2)]);
+        // Were they what all came to, a tenth of the last half would be 7.
+        for part in 1..=20_u64 {
+            let values = usize::try_from(part).unwrap() * 10;
+            let (first, second) = (part.min(10) * 50, part.saturating_sub(10) * 50);
+            sections.add(values, &[vec![bucket(5, first)], vec![bucket(7, second)]]);
+        }
+        let wanted = Wanted {
+            precision: 0.1,
+            level: 0.95,
+        };
+        let (known, _) = sections.look(0.5, 0, wanted);
+        assert!((known.unwrap().value - 5.0).abs() < 1e-9);
+        let (known, enough) = sections.look(0.01, 100, wanted);
+        assert_eq!((known, enough), (None, false), "ten parts say nothing");
+        for part in 21..=40_u64 {
+            let values = usize::try_from(part).unwrap() * 10;
+            let loops = [vec![bucket(5, 500)], vec![bucket(7, (part - 10) * 50)]];
+            sections.add(values, &loops);
+        }
+        let (known, _) = sections.look(0.01, 100, wanted);
+        let known = known.unwrap();
+        assert!((known.value - 7.0).abs() < 1e-9, "{known:?}");
+        assert!(known.half_width.abs() < 1e-9);
     }
 
     #[test]
-    fn two_parts_become_one_where_there_would_be_too_many() {
-        let mut sections = Sections::new();
-        for part in 1..=MOST {
-            sections.add(part * LENGTH, &[vec![bucket(100, part as u64 * 50)]]);
-        }
-        assert_eq!(sections.all.len(), MOST / 2);
-        assert_eq!(sections.length, 2 * LENGTH);
-        assert!(sections.all.iter().all(|part| part.times.count == 100));
-        assert_eq!(sections.all[1].from, 2 * LENGTH);
-        let known = sections.known(0.5, 0.95, 0, 1.0).unwrap();
-        assert!((known.value - 100.0).abs() < 1e-9);
-        assert!(known.half_width.abs() < 1e-9);
-        // All but one are warm-up.
-        assert_eq!(sections.known(0.5, 0.95, 31 * 2 * LENGTH, 1.0), None);
+    fn times_are_counted_up_to_the_range_that_a_percentile_lies_in() {
+        let part = Part(Latency::of_ranges(vec![
+            bucket(5, 3),
+            Bucket {
+                from: 10,
+                to: 13,
+                count: 4,
+            },
+            bucket(20, 1),
+        ]));
+        let median = part.quantile(0.5).unwrap();
+        assert!((median - 11.5).abs() < 1e-9);
+        assert!((part.up_to(median) - 7.0).abs() < 1e-9);
+        assert!((part.up_to(4.0)).abs() < 1e-9);
+        assert!((part.number() - 8.0).abs() < 1e-9);
     }
 }

@@ -1,0 +1,220 @@
+//! The times of operations in parts of a run, and how well their percentiles are known.
+
+use crate::moments::count;
+use crate::precision::{Estimate, of_mean};
+use crate::until::Wanted;
+
+/// Values of the throughput in a part, at first.
+const LENGTH: usize = 10;
+/// Where there would be more parts than this, two neighbours become one.
+const MOST: usize = 64;
+/// Of how many parts in ten, from the first on, it must have been known nearly as well.
+const EARLIER: [usize; 2] = [8, 6];
+/// How much the wider side of an interval counts in the one width that is told of it.
+const WIDER: f64 = 0.75;
+
+/// The times of some operations.
+pub trait Times: Clone + Default {
+    /// Takes in those of others.
+    fn merge(&mut self, others: &Self);
+
+    /// How many there are.
+    fn number(&self) -> f64;
+
+    /// What a share of them, from 0 to 1, does not exceed.
+    fn quantile(&self, share: f64) -> Option<f64>;
+
+    /// How many do not exceed this.
+    fn up_to(&self, time: f64) -> f64;
+}
+
+/// One part of the run.
+#[derive(Clone, Debug)]
+struct Section<T> {
+    /// Its first value.
+    from: usize,
+    times: T,
+}
+
+/// The parts, one behind the other and all of one length.
+#[derive(Debug)]
+pub struct Sections<T> {
+    length: usize,
+    all: Vec<Section<T>>,
+    /// Where the next one begins.
+    from: usize,
+}
+
+impl<T: Times> Default for Sections<T> {
+    fn default() -> Self {
+        Self {
+            length: LENGTH,
+            all: Vec::new(),
+            from: 0,
+        }
+    }
+}
+
+impl<T: Times> Sections<T> {
+    /// Whether a part is over when the run has so many values.
+    #[must_use]
+    pub fn is_due(&self, values: usize) -> bool {
+        values >= self.from + self.length
+    }
+
+    /// A part is over, and had these times.
+    pub fn add(&mut self, values: usize, times: T) {
+        self.all.push(Section {
+            from: self.from,
+            times,
+        });
+        self.from = values;
+        if self.all.len() >= MOST {
+            self.join();
+        }
+    }
+
+    /// Makes one of every two.
+    fn join(&mut self) {
+        self.length *= 2;
+        let joined = self.all.chunks(2).filter_map(|pair| {
+            let (first, rest) = pair.split_first()?;
+            let mut first = first.clone();
+            rest.iter().for_each(|next| first.times.merge(&next.times));
+            Some(first)
+        });
+        self.all = joined.collect();
+    }
+
+    /// How many values of the throughput a part has.
+    #[must_use]
+    pub const fn length(&self) -> usize {
+        self.length
+    }
+
+    /// A percentile of what happened behind the warm-up, and whether it is known as well as
+    /// is wanted.
+    ///
+    /// What was known a moment ago must have been known nearly as well, twice: an interval
+    /// that is narrow by accident is the likeliest reason to stop too early.
+    #[must_use]
+    pub fn look(&self, share: f64, warm_up: usize, wanted: Wanted) -> (Option<Estimate>, bool) {
+        let kept: Vec<&T> = self
+            .all
+            .iter()
+            .filter(|section| section.from >= warm_up)
+            .map(|section| &section.times)
+            .collect();
+        let within = |known: Option<Estimate>, precision: f64| {
+            known.is_some_and(|known| known.relative() <= precision)
+        };
+        let was_known = |tenths: usize| {
+            let before = kept.get(..kept.len() * tenths / 10).unwrap_or_default();
+            let precision = wanted.precision / (count(tenths) / 10.0).sqrt();
+            within(known(before, share, wanted.level), precision)
+        };
+        let now = known(&kept, share, wanted.level);
+        let enough = within(now, wanted.precision) && EARLIER.into_iter().all(was_known);
+        (now, enough)
+    }
+}
+
+/// A percentile of the times in all of these parts, and how sure it is.
+///
+/// How many operations of each part do not exceed it is counted; the mean of that has an
+/// interval that heeds how parts depend on each other ([`of_mean`]), and the shares at its
+/// ends belong to two times (R. S. Woodruff: Confidence Intervals for Medians and Other
+/// Position Measures, 1952). A part may have fewer operations than it takes for a
+/// percentile of its own.
+fn known<T: Times>(parts: &[&T], share: f64, level: f64) -> Option<Estimate> {
+    let mut all = T::default();
+    parts.iter().for_each(|part| all.merge(part));
+    let value = all.quantile(share)?;
+    let each = all.number() / count(parts.len());
+    // As if each part had as many operations: one more does not mean a longer time.
+    let shares: Vec<f64> = parts
+        .iter()
+        .map(|part| share + (part.up_to(value) - share * part.number()) / each)
+        .collect();
+    let found = of_mean(&shares, level)?;
+    let below = value - all.quantile((share - found.half_width).max(0.0))?;
+    let above = all.quantile((share + found.half_width).min(1.0))? - value;
+    let half_width = below.max(above) * WIDER + below.min(above) * (1.0 - WIDER);
+    Some(Estimate {
+        mean: value,
+        half_width,
+        error: half_width * found.error / found.half_width.max(f64::MIN_POSITIVE),
+        ..found
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Times in growing order.
+    #[derive(Clone, Debug, Default)]
+    struct Few(Vec<f64>);
+
+    impl Times for Few {
+        fn merge(&mut self, others: &Self) {
+            self.0.extend(&others.0);
+            self.0.sort_by(f64::total_cmp);
+        }
+
+        fn number(&self) -> f64 {
+            count(self.0.len())
+        }
+
+        fn quantile(&self, share: f64) -> Option<f64> {
+            let rank = (share * self.number()).ceil().max(1.0);
+            let at = (1..=self.0.len()).find(|at| count(*at) >= rank)?;
+            self.0.get(at - 1).copied()
+        }
+
+        fn up_to(&self, time: f64) -> f64 {
+            count(self.0.iter().filter(|own| **own <= time).count())
+        }
+    }
+
+    const WANTED: Wanted = Wanted {
+        precision: 0.1,
+        level: 0.95,
+    };
+
+    #[test]
+    fn two_parts_become_one_where_there_would_be_too_many() {
+        let mut sections = Sections::default();
+        assert!(!sections.is_due(LENGTH - 1));
+        for part in 1..=MOST {
+            assert!(sections.is_due(part * LENGTH));
+            sections.add(part * LENGTH, Few(vec![100.0; 3]));
+        }
+        assert_eq!(sections.all.len(), MOST / 2);
+        assert_eq!(sections.length(), 2 * LENGTH);
+        assert_eq!(sections.all[1].from, 2 * LENGTH);
+        assert!(sections.all.iter().all(|part| part.times.0.len() == 6));
+        let (known, enough) = sections.look(0.5, 0, WANTED);
+        assert!((known.unwrap().mean - 100.0).abs() < 1e-9);
+        assert!(known.unwrap().half_width.abs() < 1e-9 && enough);
+        // All but one are warm-up.
+        let (known, enough) = sections.look(0.5, 31 * 2 * LENGTH, WANTED);
+        assert!(known.is_none() && !enough);
+    }
+
+    #[test]
+    fn a_percentile_that_differs_from_part_to_part_is_known_less() {
+        let of = |level: fn(usize) -> f64| {
+            let mut sections = Sections::default();
+            for part in 0..50 {
+                let times = (0..100).map(|step| level(part) + count(step) / 10.0);
+                sections.add((part + 1) * LENGTH, Few(times.collect()));
+            }
+            sections.look(0.5, 0, WANTED)
+        };
+        let (alike, enough) = of(|_| 100.0);
+        assert!(enough && alike.unwrap().relative() < 0.01);
+        let (unlike, enough) = of(|part| if part / 10 % 2 == 0 { 100.0 } else { 300.0 });
+        assert!(!enough && unlike.unwrap().relative() > 0.1);
+    }
+}

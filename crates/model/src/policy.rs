@@ -488,6 +488,10 @@ impl Policy {
         let Some(bits) = self.limits.send_rate.filter(|_| job.flow.receives) else {
             return Ok(());
         };
+        // What a connection begins with goes out unpaced, and there are as many as one likes.
+        if job.flow.connects {
+            return Err(Denied::SendRate(bits));
+        }
         let flows = job.many.as_ref().map_or(1, |(flows, _)| *flows).max(1);
         if job.transport.paces_itself() {
             // Every connection takes it over from the socket that listens.
@@ -495,10 +499,7 @@ impl Policy {
             let most = u32::try_from(bytes).unwrap_or(u32::MAX);
             let socket = &mut job.end.socket;
             socket.pacing_rate = Some(socket.pacing_rate.map_or(most, |asked| asked.min(most)));
-            // What a connection begins with goes out unpaced, which here is all there is.
-            if !job.flow.connects {
-                return Ok(());
-            }
+            return Ok(());
         }
         let together = job.end.io.batch.is_some() || job.end.io.segments;
         if flows > 1 || together {

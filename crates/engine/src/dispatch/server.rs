@@ -7,8 +7,8 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use netperf_measure::clock::{self, Moment};
-use netperf_model::{Limit as LimitPlan, PacePlan, ServerJob, Tally};
+use netperf_measure::clock;
+use netperf_model::{Limit as LimitPlan, ServerJob, Tally};
 use netperf_os::{SockAddr, Socket, bell};
 use netperf_transport::meeting::{Addresses, Connects, Gate, Met, OnSocket, Parts as _};
 use netperf_transport::one_port::Passed;
@@ -241,12 +241,7 @@ impl<'s> Going<'_, 's> {
         let mut idle = IdleWatch::new();
         let job = work.job.clone();
         let plan = &job.end.socket;
-        let mut turns = Turns::of(&job);
         let accept_next = |stop: &mut ByBell<'_>, tally: &Tally| {
-            let turns = turns.as_mut();
-            if let Some(ended) = turns.and_then(|turns| turns.wait(stop, tally)) {
-                return Ok(Opened::Ended(ended));
-            }
             let over = |stop: &mut ByBell<'_>, tally: &Tally| {
                 stop.interrupted(tally).or_else(|| {
                     (stop.phase() == Phase::Finish && idle.is_over(tally))
@@ -255,10 +250,7 @@ impl<'s> Going<'_, 's> {
             };
             let opened = accept(how, gate(listener, &job), stop, tally, over)?;
             if let Opened::Ready(endpoint) = &opened {
-                match socket::set_on_connection(endpoint.fd(), plan) {
-                    Err(error) if is_gone(&error) => return Ok(Opened::Again),
-                    set => set?,
-                }
+                socket::set_on_connection(endpoint.fd(), plan)?;
             }
             Ok(opened)
         };
@@ -290,51 +282,6 @@ impl Served {
     }
 }
 
-/// Whether a client that waited for its turn left meanwhile.
-fn is_gone(error: &io::Error) -> bool {
-    let kind = error.kind();
-    kind == io::ErrorKind::ConnectionAborted || kind == io::ErrorKind::ConnectionReset
-}
-
-/// The turns of connections, where netserver may send only so much.
-struct Turns {
-    plan: PacePlan,
-    left: u32,
-    next: Moment,
-}
-
-impl Turns {
-    fn of(job: &ServerJob) -> Option<Self> {
-        let plan = job.end.pace.filter(|_| job.most_bits.is_some())?;
-        Some(Self {
-            plan,
-            left: plan.burst,
-            next: clock::now().plus(plan.interval),
-        })
-    }
-
-    /// Waits for the next, past the end of the test's time, too: who has connected before
-    /// that is still to be served.
-    fn wait(&mut self, stop: &mut ByBell<'_>, tally: &Tally) -> Option<Ended> {
-        if self.left > 0 {
-            self.left -= 1;
-            return None;
-        }
-        while !self.next.left().is_zero() {
-            // The bell's signals cut the sleep short. That nothing moves meanwhile is our doing.
-            netperf_os::wait::sleep(self.next.left());
-            let early = !self.next.left().is_zero() && stop.phase() != Phase::Finish;
-            let ended = early.then(|| stop.interrupted(tally)).flatten();
-            if ended.is_some() {
-                return ended;
-            }
-        }
-        self.left = self.plan.burst.saturating_sub(1);
-        self.next = clock::now().plus(self.plan.interval);
-        None
-    }
-}
-
 /// Where the connections of a job arrive.
 fn gate<'a>(listener: &'a Socket, job: &'a ServerJob) -> Gate<'a> {
     let sources = &job.sources;
@@ -361,7 +308,7 @@ fn accept<'s, C: Connects>(
     match met {
         Ok(Met::Connected(endpoint)) => Ok(Opened::Ready(endpoint)),
         Ok(Met::GivenUp) => Ok(Opened::Ended(ended.unwrap_or(Ended::Abandoned))),
-        Err(error) if is_gone(&error) => Ok(Opened::Again),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => Ok(Opened::Again),
         Err(error) => Err(error),
     }
 }

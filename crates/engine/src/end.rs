@@ -223,6 +223,7 @@ pub(crate) fn result(
         congestion: facts.congestion,
         crew: None,
         flows: None,
+        settings: None,
         io,
         series: None,
         stamps: None,

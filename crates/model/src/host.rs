@@ -71,6 +71,8 @@ pub struct FactsWanted {
     /// The address that netperf sends data to, which tells the interface; `None` where
     /// it did not say.
     pub reached_at: Option<IpAddr>,
+    /// Whether the settings of the host are wanted as well, with the results.
+    pub settings: bool,
 }
 
 /// The security framework of a kernel.

@@ -84,6 +84,9 @@ pub struct EndResult {
     /// What netserver counted on each of many flows; `None` where nobody asked, and at
     /// netperf, which has them elsewhere.
     pub flows: Option<Vec<FlowThere>>,
+    /// Settings of netserver's host that results depend on, by name; `None` where nobody
+    /// asked or told, and at netperf, which has them elsewhere.
+    pub settings: Option<Vec<(String, String)>>,
     /// What went on underneath the messages; `None` where each was moved by a call of its
     /// own, and where nobody told.
     pub io: Option<IoCounts>,

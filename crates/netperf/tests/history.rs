@@ -278,6 +278,13 @@ fn a_run_is_kept_as_the_document_that_it_prints_or_would_print() {
         first["local"]["host"]["settings"].is_object(),
         "facts about the host"
     );
+    let of_both = ["local", "remote"].map(|end| first[end]["host"]["settings"].clone());
+    assert_eq!(
+        of_both[0]["net.core.rmem_max"],
+        of_both[1]["net.core.rmem_max"]
+    );
+    assert!(of_both[1]["net.ipv4.tcp_congestion_control"].is_string());
+    assert!(of_both[1]["interface_mtu"].is_string(), "{}", of_both[1]);
     // Both asked for the same, and are one configuration.
     let trend = done(&scratch, &["trend"]).stdout;
     assert!(trend.contains("2 results"), "{trend}");

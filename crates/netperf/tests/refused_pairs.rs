@@ -2,19 +2,11 @@
 //! option and a way out, at once, rather than waited for, done by halves, or answered with the
 //! words of a system call.
 
-use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs};
-
-fn ours() -> Programs {
-    Programs::ours(
-        env!("CARGO_BIN_EXE_netperf"),
-        env!("CARGO_BIN_EXE_netserver"),
-    )
-}
+use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, ours};
 
 fn run(server: &Netserver, words: &str) -> Finished {
-    let port = server.port().to_string();
-    Invocation::new(&ours().netperf)
-        .args(["-H", "127.0.0.1", "-p", &port])
+    ours!()
+        .client_of(server)
         .args(words.split_whitespace())
         .run()
 }
@@ -46,7 +38,7 @@ const PAIRS: &[(&str, &str, &str)] = &[
 
 #[test]
 fn what_does_not_go_together_is_refused_in_a_line_with_a_way_out() {
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     for (words, option, way_out) in PAIRS {
         let refused = run(&server, words).expect_exit(UNSUPPORTED);
         let said = refused.stderr.trim();
@@ -59,9 +51,9 @@ fn what_does_not_go_together_is_refused_in_a_line_with_a_way_out() {
 #[test]
 fn a_letter_of_the_original_that_is_no_amount_there_is_none_here() {
     // `-l -5` in DG_STREAM goes on until a signal, as it ever did.
-    let server = Netserver::start(&ours(), &Place::Here);
+    let server = ours!().serve();
     let port = server.port().to_string();
-    let mut running = Invocation::new(&ours().netperf)
+    let mut running = Invocation::new(&ours!().netperf)
         .args(["-H", "127.0.0.1", "-p", &port])
         .args("-t DG_STREAM -l -5 -D 0.05 --json-stream".split_whitespace())
         .spawn();

@@ -11,7 +11,7 @@ use netperf_wire::messages::{Extension, HeaderOnly, ItemKind, Page};
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind, Stage};
 
 use crate::error::SessionError;
-use crate::{flows, series, stamps};
+use crate::{flows, series, settings, stamps};
 
 /// The most bytes that one appendix can have.
 pub const MOST_BYTES: usize = 4 << 20;
@@ -31,10 +31,12 @@ pub enum AppendixKind {
     Stamps,
     /// [`EndResult::flows`].
     Flows,
+    /// [`EndResult::settings`].
+    Settings,
 }
 
 impl AppendixKind {
-    const ALL: [Self; 3] = [Self::Series, Self::Stamps, Self::Flows];
+    const ALL: [Self; 4] = [Self::Series, Self::Stamps, Self::Flows, Self::Settings];
 
     /// Its number, which never changes.
     #[must_use]
@@ -43,6 +45,7 @@ impl AppendixKind {
             Self::Series => 1,
             Self::Stamps => 2,
             Self::Flows => 3,
+            Self::Settings => 4,
         }
     }
 
@@ -56,6 +59,8 @@ impl AppendixKind {
             Self::Series => plan.remote.series.is_some(),
             Self::Stamps => plan.remote.stamps.is_some(),
             Self::Flows => plan.many.is_some(),
+            // It is asked for with the facts, of which no plan knows.
+            Self::Settings => true,
         }
     }
 
@@ -65,6 +70,7 @@ impl AppendixKind {
             Self::Series => result.series.as_ref().map(series::encode),
             Self::Stamps => result.stamps.as_ref().map(stamps::encode),
             Self::Flows => result.flows.as_deref().map(flows::encode),
+            Self::Settings => result.settings.as_deref().map(settings::encode),
         }
     }
 
@@ -85,6 +91,11 @@ impl AppendixKind {
                 let flows = flows::decode(bytes)
                     .ok_or_else(|| SessionError::Malformed("the flows are cut".to_owned()))?;
                 result.flows = Some(flows);
+            }
+            Self::Settings => {
+                let settings = settings::decode(bytes)
+                    .ok_or_else(|| SessionError::Malformed("the settings are cut".to_owned()))?;
+                result.settings = Some(settings);
             }
         }
         Ok(())

@@ -36,6 +36,9 @@ pub(crate) fn campaigning(stage: Stage, frame: &Frame) -> Option<u8> {
 /// The bit of [`ItemKind::Wants`] that asks for the facts of netserver's host.
 const WANTS_FACTS: u32 = 1;
 
+/// The bit of [`ItemKind::Wants`] that asks for its settings besides, as an appendix.
+const WANTS_SETTINGS: u32 = 4;
+
 /// The bit of [`ItemKind::Wants`] that asks what netserver can do.
 const WANTS_ABILITIES: u32 = 2;
 
@@ -259,9 +262,10 @@ fn text(extension: &Extension, kind: ItemKind) -> Option<String> {
     extension.value(kind).and_then(told_text)
 }
 
-/// Asks for the facts of netserver's host, which netperf sends its data to at `to`.
+/// Asks for the facts and settings of netserver's host, which netperf sends its data to at `to`.
 pub(crate) fn ask_for_facts(extension: &mut Extension, to: IpAddr) {
-    extension.push(ItemKind::Wants, &WANTS_FACTS.to_be_bytes());
+    let wants = WANTS_FACTS | WANTS_SETTINGS;
+    extension.push(ItemKind::Wants, &wants.to_be_bytes());
     match to {
         IpAddr::V4(to) => extension.push(ItemKind::DataAddress, &to.octets()),
         IpAddr::V6(to) => extension.push(ItemKind::DataAddress, &to.octets()),
@@ -286,6 +290,7 @@ pub(crate) fn facts_wanted(extension: &Extension) -> Option<FactsWanted> {
     let address = extension.value(ItemKind::DataAddress).and_then(ip);
     (bits & WANTS_FACTS != 0).then_some(FactsWanted {
         reached_at: address,
+        settings: bits & WANTS_SETTINGS != 0,
     })
 }
 

@@ -21,6 +21,7 @@ mod quality;
 mod rate;
 mod series;
 pub mod server;
+mod settings;
 mod stamps;
 
 pub use error::SessionError;

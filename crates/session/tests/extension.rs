@@ -127,7 +127,13 @@ fn the_address_that_data_goes_to_reaches_netserver() {
     };
     for address in [HERE, Ipv6Addr::LOCALHOST.into()] {
         let reached_at = Some(address);
-        assert_eq!(wanted(address), Some(FactsWanted { reached_at }));
+        assert_eq!(
+            wanted(address),
+            Some(FactsWanted {
+                reached_at,
+                settings: true
+            })
+        );
     }
 }
 

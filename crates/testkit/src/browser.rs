@@ -51,6 +51,8 @@ impl Browser {
         let mut driver = Invocation::new(driver)
             .args(["--port=0"])
             .env("HOME", profile.path())
+            // What a browser that is ended leaves behind goes with the profile.
+            .env("TMPDIR", profile.path())
             .patience(Duration::from_secs(300))
             .spawn();
         assert!(driver.prints(READY, PATIENCE), "{}", driver.stderr());

@@ -39,6 +39,14 @@ pub fn facts_and_settings(local_addresses: &[IpAddr]) -> HostFacts {
     }
 }
 
+/// Settings of this host that results depend on, and of the interface that has the first of
+/// these addresses that is one of it.
+#[must_use]
+pub fn settings(local_addresses: &[IpAddr]) -> Vec<(String, String)> {
+    let kernel = Kernel::here();
+    settings::of(Path::new("/"), &kernel, kernel.interface(local_addresses))
+}
+
 /// The name of the interface that has an address; `None` when none has.
 #[must_use]
 pub fn interface_of(address: IpAddr) -> Option<String> {

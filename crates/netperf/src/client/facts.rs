@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use netperf_cli::Run;
 use netperf_measure::host;
-use netperf_model::{HostFacts, Hosts};
+use netperf_model::{HostFacts, Hosts, Iteration};
 
 use super::hosts::socket_address;
 
@@ -24,6 +24,15 @@ pub(super) fn local(wanted: bool, hosts: &Hosts) -> HostFacts {
     let bound = Some(hosts.local.address).filter(|address| !address.is_unspecified());
     let address = bound.or_else(|| route(hosts));
     host::facts_and_settings(address.as_slice())
+}
+
+/// Facts about netserver's host with the settings that came behind its results, the last ones.
+pub(super) fn remote(host: Option<HostFacts>, iterations: &mut [Iteration]) -> Option<HostFacts> {
+    let told = iterations
+        .iter_mut()
+        .filter_map(|iteration| iteration.remote.as_mut()?.settings.take());
+    let settings = told.last();
+    host.map(|host| HostFacts { settings, ..host })
 }
 
 /// The address that the kernel gives to what goes to netserver.

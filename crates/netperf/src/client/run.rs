@@ -314,7 +314,8 @@ impl<'a> Test<'a> {
             // A signal may have come after the run, too.
             let stopped = stopped || bell::stopped_by_user();
             if stopped || !wants_more(plan, self.done.iterations.len(), confidence.as_ref()) {
-                let done = std::mem::take(self.done);
+                let mut done = std::mem::take(self.done);
+                let remote_host = facts::remote(self.remote_host.take(), &mut done.iterations);
                 let doubts = rate::doubts(plan, &done.iterations, done.latency.as_ref());
                 let imprecise = until::doubt(plan, done.until.as_ref()).filter(|_| !stopped);
                 for doubt in doubts.into_iter().chain(imprecise) {
@@ -331,7 +332,7 @@ impl<'a> Test<'a> {
                     confidence,
                     until: done.until,
                     local_host: facts::local(self.facts, &self.hosts),
-                    remote_host: self.remote_host.take(),
+                    remote_host,
                     uuid: identifier(plan),
                     span: self.begun.until_now(),
                     warnings,

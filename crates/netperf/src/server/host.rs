@@ -10,8 +10,8 @@ use netperf_engine::EngineError;
 use netperf_engine::server::Server;
 use netperf_measure::device_stamps;
 use netperf_model::{
-    Abilities, CpuMethod, CpuPlan, Denied, EndResult, FactsWanted, Feature, Flow, HostFacts,
-    ServerJob, Stamper, Token, TransportId,
+    Abilities, CpuMethod, CpuPlan, Denied, EndResult, FactsWanted, Feature, Flow, ServerJob,
+    Stamper, Token, TransportId,
 };
 use netperf_os::Socket;
 use netperf_os::io::peek;
@@ -42,6 +42,8 @@ pub(super) struct Prepared {
     flow: Flow,
     /// Its data comes in as long as this is there.
     pass: Option<Pass>,
+    /// Addresses of the host whose settings are wanted with the results.
+    settings_at: Option<Vec<IpAddr>>,
 }
 
 /// A token that the listener knows to be this session's, until it is dropped.
@@ -107,15 +109,12 @@ impl<'a> EngineHost<'a> {
         given.unwrap_or_else(|| self.calibrate(cpu.method))
     }
 
-    /// The facts of this host, and of the interface that netperf's data comes to; where
-    /// that is not an address of ours, as behind a translating router, of the one that
-    /// the control connection came to.
-    fn facts(&self, wanted: FactsWanted) -> HostFacts {
-        let addresses: Vec<IpAddr> = {
-            let own = self.local.map(|local| local.ip());
-            wanted.reached_at.into_iter().chain(own).collect()
-        };
-        netperf_measure::host::facts(&addresses)
+    /// The addresses of the interface that netperf's data comes to; where that is not one
+    /// of ours, as behind a translating router, of the one that the control connection
+    /// came to.
+    fn reached_at(&self, wanted: FactsWanted) -> Vec<IpAddr> {
+        let own = self.local.map(|local| local.ip());
+        wanted.reached_at.into_iter().chain(own).collect()
     }
 
     /// Lets the client's fill file be what this netserver gives out. One whose contents
@@ -152,7 +151,9 @@ impl<'a> EngineHost<'a> {
     }
 
     fn make_ready(&mut self, job: ServerJob) -> Result<(Prepared, Ready), RemoteErrno> {
-        let facts = job.facts.map(|wanted| Box::new(self.facts(wanted)));
+        let reached = job.facts.map(|wanted| self.reached_at(wanted));
+        let facts = reached.as_deref().map(netperf_measure::host::facts);
+        let settings_at = reached.filter(|_| job.facts.is_some_and(|wanted| wanted.settings));
         let mut job = self.with_method(job);
         self.look_at_file(&mut job)?;
         if let Some((_, workers)) = &mut job.many {
@@ -180,13 +181,14 @@ impl<'a> EngineHost<'a> {
             ports: server.ports().to_vec(),
             as_asked,
             cpu_rate: self.rate(cpu),
-            host: facts,
+            host: facts.map(Box::new),
         };
         let prepared = Prepared {
             server,
             transport,
             flow,
             pass,
+            settings_at,
         };
         Ok((prepared, ready))
     }
@@ -209,10 +211,14 @@ impl Host for EngineHost<'_> {
             transport,
             flow,
             pass: _pass,
+            settings_at,
         } = prepared;
-        let result = server
+        let mut result = server
             .run(Some(self.control.as_ref().as_fd()))
             .map_err(|error| number(&error));
+        if let Ok(result) = &mut result {
+            result.settings = settings_at.map(|at| netperf_measure::host::settings(&at));
+        }
         (self.tell)(match &result {
             Ok(result) => Record::Ran(Ran {
                 transport,

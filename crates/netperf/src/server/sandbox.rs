@@ -58,11 +58,12 @@ impl Means {
 
 /// Files that facts about the host and CPU utilisation are read from, and what the C
 /// library reads when it looks for CPUs.
-const READ: [&str; 12] = [
+const READ: [&str; 13] = [
     "/proc/stat",
     "/proc/cpuinfo",
     "/proc/self",
     "/proc/irq",
+    "/proc/sys/net",
     "/proc/device-tree",
     "/sys/devices",
     "/sys/class",

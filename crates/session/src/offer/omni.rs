@@ -274,6 +274,7 @@ pub(super) fn results(
         retransmissions: u32::try_from(results.transport_retrans).ok(),
         congestion: congestion.filter(|name| congestion_is_set && !name.is_empty()),
         crew: extension::crew(frame),
+        settings: None,
         flows: None,
         io,
         series: None,

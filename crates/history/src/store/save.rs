@@ -1,6 +1,7 @@
 //! What goes in.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::io::Write as _;
 
 use flate2::Compression;
@@ -105,32 +106,28 @@ fn configuration(
     shared: &mut Shared,
     entry: &Entry,
 ) -> Result<i64, Trouble> {
-    let key = &entry.configuration;
-    if let Some(id) = shared.configurations.get(key) {
-        return Ok(*id);
-    }
-    let found = one(
+    let values = [entry.configuration.as_str().into()];
+    let find = ("SELECT id FROM configurations WHERE key = $1", &values[..]);
+    let key = entry.configuration.clone();
+    known_or_made(
         database,
-        "SELECT id FROM configurations WHERE key = $1",
-        &[key.as_str().into()],
-    )?;
-    let id = match found {
-        Some(id) => id,
-        None => numbered(
-            database,
-            "INSERT INTO configurations (key, test, host, label, command) \
+        &mut shared.configurations,
+        (key, find),
+        |database| {
+            numbered(
+                database,
+                "INSERT INTO configurations (key, test, host, label, command) \
              VALUES ($1, $2, $3, $4, $5) RETURNING id",
-            &[
-                key.as_str().into(),
-                entry.test.as_str().into(),
-                entry.host.as_str().into(),
-                entry.label.as_str().into(),
-                entry.command.as_str().into(),
-            ],
-        )?,
-    };
-    shared.configurations.insert(key.clone(), id);
-    Ok(id)
+                &[
+                    entry.configuration.as_str().into(),
+                    entry.test.as_str().into(),
+                    entry.host.as_str().into(),
+                    entry.label.as_str().into(),
+                    entry.command.as_str().into(),
+                ],
+            )
+        },
+    )
 }
 
 fn manifest_of(
@@ -139,27 +136,19 @@ fn manifest_of(
     entry: &Entry,
 ) -> Result<i64, Trouble> {
     let key = entry.manifest_key();
-    if let Some(id) = shared.manifests.get(&key) {
-        return Ok(*id);
-    }
-    let found = one(
-        database,
-        "SELECT id FROM manifests WHERE key = $1",
-        &[key.as_str().into()],
-    )?;
-    let id = match found {
-        Some(id) => id,
-        None => numbered(
+    let values = [key.as_str().into()];
+    let find = ("SELECT id FROM manifests WHERE key = $1", &values[..]);
+    let own = key.clone();
+    known_or_made(database, &mut shared.manifests, (own, find), |database| {
+        numbered(
             database,
             "INSERT INTO manifests (key, facts) VALUES ($1, $2) RETURNING id",
             &[
                 key.as_str().into(),
                 deflated(manifest::written(&entry.manifest).as_bytes()).into(),
             ],
-        )?,
-    };
-    shared.manifests.insert(key, id);
-    Ok(id)
+        )
+    })
 }
 
 fn kind(
@@ -168,36 +157,44 @@ fn kind(
     configuration: i64,
     figure: &netperf_campaign::Figure,
 ) -> Result<i64, Trouble> {
-    let unit = figure.quantity.unit.sign();
-    let key = (configuration, figure.name.clone(), unit.to_owned());
-    if let Some(id) = shared.kinds.get(&key) {
+    let (name, unit) = (figure.name.as_str(), figure.quantity.unit.sign());
+    let values: [Value; 3] = [configuration.into(), name.into(), unit.into()];
+    let find = (
+        "SELECT id FROM kinds WHERE configuration = $1 AND name = $2 AND unit = $3",
+        &values[..],
+    );
+    let key = (configuration, name.to_owned(), unit.to_owned());
+    known_or_made(database, &mut shared.kinds, (key, find), |database| {
+        numbered(
+            database,
+            "INSERT INTO kinds (configuration, name, unit, better) VALUES ($1, $2, $3, $4) \
+             RETURNING id",
+            &[
+                configuration.into(),
+                name.into(),
+                unit.into(),
+                entry::better(figure.better).into(),
+            ],
+        )
+    })
+}
+
+/// The number of a row that many results share: known from an earlier one of this
+/// transaction, found by a statement, or made.
+fn known_or_made<K: Hash + Eq>(
+    database: &mut dyn Database,
+    known: &mut HashMap<K, i64>,
+    (key, (statement, values)): (K, (&str, &[Value])),
+    make: impl FnOnce(&mut dyn Database) -> Result<i64, Trouble>,
+) -> Result<i64, Trouble> {
+    if let Some(id) = known.get(&key) {
         return Ok(*id);
     }
-    let name = figure.name.as_str();
-    let values: [Value; 3] = [configuration.into(), name.into(), unit.into()];
-    let found = one(
-        database,
-        "SELECT id FROM kinds WHERE configuration = $1 AND name = $2 AND unit = $3",
-        &values,
-    )?;
-    let id = match found {
+    let id = match one(database, statement, values)? {
         Some(id) => id,
-        None => {
-            let [configuration, name, unit] = values;
-            numbered(
-                database,
-                "INSERT INTO kinds (configuration, name, unit, better) VALUES ($1, $2, $3, $4) \
-                 RETURNING id",
-                &[
-                    configuration,
-                    name,
-                    unit,
-                    entry::better(figure.better).into(),
-                ],
-            )?
-        }
+        None => make(database)?,
     };
-    shared.kinds.insert(key, id);
+    known.insert(key, id);
     Ok(id)
 }
 

@@ -50,6 +50,8 @@ const KINDS: [(&str, &str); 19] = [
 
 /// Sessions of all of them: a connection of its own for each way is one more.
 const SESSIONS: usize = KINDS.len() + 1;
+/// Ends of a session whose client closed its connections, in whatever order that was.
+const LEFT: [&str; 3] = ["finished", "abandoned", "cut"];
 
 /// One test of each kind under way.
 struct Cells {
@@ -293,7 +295,7 @@ fn a_cable_that_is_cut_and_mended_ends_no_connection_netns() {
     std::thread::sleep(Duration::from_millis(300));
     hosts.mend();
     // Who sends a datagram while there is no way hears that.
-    cells.end(&["finished", "abandoned"], |finished, events| {
+    cells.end(&LEFT, |finished, events| {
         if finished.status.success() || !finished.shown.contains("UDP") {
             went_well(finished, events)
         } else {
@@ -328,7 +330,7 @@ fn an_address_that_comes_back_leaves_a_whole_result_or_a_marked_one_netns() {
     hosts.take_address();
     hosts.give_address();
     // Sends that need an address while there is none fail; connections never notice.
-    cells.end(&["finished", "abandoned"], |finished, events| {
+    cells.end(&LEFT, |finished, events| {
         if finished.status.success() {
             went_well(finished, events)
         } else {
@@ -344,7 +346,7 @@ fn a_session_that_is_killed_ends_every_test_with_what_it_had_measured_netns() {
     };
     cells.signal_sessions("KILL");
     // A client with two of them leaves the other one when the first is gone.
-    cells.end(&["killed", "abandoned"], broke);
+    cells.end(&["killed", "finished", "abandoned", "cut"], broke);
 }
 
 #[test]
@@ -402,7 +404,7 @@ fn a_client_that_is_killed_leaves_nothing_of_its_session_netns() {
         return;
     };
     cells.signal("KILL");
-    cells.end(&["abandoned"], |finished, _| {
+    cells.end(&LEFT, |finished, _| {
         check(finished.status.code().is_none(), "it outlived it")
     });
 }

@@ -488,6 +488,10 @@ impl Policy {
         let Some(bits) = self.limits.send_rate.filter(|_| job.flow.receives) else {
             return Ok(());
         };
+        // What a connection begins with goes out unpaced, and there are as many as one likes.
+        if job.flow.connects {
+            return Err(Denied::SendRate(bits));
+        }
         let flows = job.many.as_ref().map_or(1, |(flows, _)| *flows).max(1);
         if job.transport.paces_itself() {
             // Every connection takes it over from the socket that listens.

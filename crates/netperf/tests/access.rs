@@ -125,6 +125,17 @@ fn what_netserver_sends_is_held_to_the_rate() {
 }
 
 #[test]
+fn a_connection_for_each_transaction_which_no_rate_holds_is_refused_where_there_is_one() {
+    let server = server(&["--max-send-rate", "8M"]);
+    let run = |test| client(&server, &["-t", test, "--time", "200ms", "-P", "0"]).run();
+    let why = "this test cannot be held to 8000000 bits per second (--max-send-rate)";
+    is_refused(&run("TCP_CRR"), why);
+    is_noted(&server, "denied=send-rate");
+    // netserver sends nothing there.
+    run("TCP_CC").expect_clean();
+}
+
+#[test]
 fn a_client_that_says_nothing_is_not_kept() {
     let server = server(&["--idle-time", "1"]);
     let mut silent = idle(&server);

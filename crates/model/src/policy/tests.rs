@@ -251,6 +251,10 @@ fn the_kernel_or_the_loop_holds_what_is_sent_to_the_rate() {
     );
     let only_receives = permit(job(TransportId::Tcp, Flow::SEND, seconds(1))).unwrap();
     assert_eq!(only_receives.end.socket.pacing_rate, None);
+    for (flow, held) in [(Flow::CRR, false), (Flow::CC, true)] {
+        let permitted = permit(job(TransportId::Tcp, flow, seconds(1)));
+        assert_eq!(permitted.is_ok(), held, "{flow:?}");
+    }
     let mut batches = job(TransportId::Udp, Flow::RECEIVE, seconds(1));
     batches.end.io.segments = true;
     assert_eq!(permit(batches), Err(Denied::SendRate(8_000_000)));

@@ -35,6 +35,10 @@ impl By<'_> {
     /// Waits until a flow can go on or has its turn.
     #[inline]
     pub(super) fn wait(&mut self) -> io::Result<usize> {
+        // Who waits for turns is never alone.
+        if self.poller.is_alone() {
+            return Ok(1);
+        }
         self.poller.wait(self.turns.next())
     }
 }

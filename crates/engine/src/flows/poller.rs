@@ -86,6 +86,12 @@ impl Poller {
         Ok(Self { many: None, spins })
     }
 
+    /// Whether the calls of its only flow wait by themselves.
+    #[inline]
+    pub(super) const fn is_alone(&self) -> bool {
+        self.many.is_none()
+    }
+
     /// Waits, for so long at most where a time is given: how many flows can go on.
     #[inline]
     pub(super) fn wait(&mut self, within: Option<Duration>) -> io::Result<usize> {

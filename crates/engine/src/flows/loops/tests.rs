@@ -143,6 +143,16 @@ fn end<R: Keeps>(
     report
 }
 
+/// Waits until a worker has been through a whole round, however busy the machine is.
+fn goes_on(counts: &[Counts]) {
+    let moved = || crate::live::total(counts).bytes_sent;
+    for _ in 0..2 {
+        let before = moved();
+        let tries = (0..10_000).take_while(|_| moved() == before);
+        tries.for_each(|_| std::thread::sleep(Duration::from_millis(1)));
+    }
+}
+
 fn both<R: Keeps + 'static>(
     waits: Waits,
     roles: (Role, Role),
@@ -181,6 +191,7 @@ fn both_paced<R: Keeps + 'static>(
     if units.is_none() {
         for stage in [Stage::Count, Stage::Cool, Stage::Finish] {
             std::thread::sleep(Duration::from_millis(60));
+            goes_on(&counts[..1]);
             here.enter(stage);
         }
     }

@@ -98,9 +98,16 @@ pub trait Endpoint {
 pub(crate) fn stream_sent(result: io::Result<usize>) -> io::Result<Sent> {
     match result {
         Ok(count) => Ok(Sent::Bytes(count)),
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Sent::Interrupted),
-        Err(error) => Err(error),
+        Err(error) => failed_send(error),
     }
+}
+
+#[cold]
+fn failed_send(error: io::Error) -> io::Result<Sent> {
+    if error.kind() == io::ErrorKind::Interrupted {
+        return Ok(Sent::Interrupted);
+    }
+    Err(netperf_os::io::ending_as_ended(error))
 }
 
 /// Gives a send's result its meaning for a datagram: a full queue drops it.

@@ -140,7 +140,9 @@ pub fn connect(socket: &Socket, to: &SockAddr, give_up: GiveUp<'_>) -> io::Resul
     match socket.connect(to) {
         Ok(()) => return Ok(Met::Connected(())),
         // By whoever had something to say first ([`crate::one_port`]).
-        Err(error) if netperf_os::io::is_connected(&error) => return Ok(Met::Connected(())),
+        Err(error) if netperf_os::io::is_connected_already(&error) => {
+            return Ok(Met::Connected(()));
+        }
         Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
         Err(error) => return Err(error),
     }

@@ -65,10 +65,20 @@ fn connected<T>(met: io::Result<Met<T>>) -> T {
 
 /// Both ends of a connection: netperf's and netserver's.
 fn pair<C: Connects>(how: &C, transport: TransportId, host: &str) -> (C::Endpoint, C::Endpoint) {
+    pair_with(how, transport, host, &SocketPlan::default())
+}
+
+/// The same, netperf's socket as `asking` has it.
+fn pair_with<C: Connects>(
+    how: &C,
+    transport: TransportId,
+    host: &str,
+    asking: &SocketPlan,
+) -> (C::Endpoint, C::Endpoint) {
     let plan = SocketPlan::default();
     let (listener, to) = bound(transport, host, &plan);
     socket::listen(&listener, &plan).unwrap();
-    let client = connected(how.connect(open(transport, host, &plan), &to, &mut || false));
+    let client = connected(how.connect(open(transport, host, asking), &to, &mut || false));
     let server = connected(how.accept(Gate::open(&listener), &mut || false));
     (client, server)
 }
@@ -135,6 +145,29 @@ fn an_association_carries_messages_as_large_as_the_send_buffer_and_ends_whole() 
         // The other end has nothing left to say, and knows it.
         let error = tcp::Tcp(server.into_socket()).send(b"x").unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    }
+}
+
+/// While its data is still on the way, an association that the other end ends is neither
+/// up nor gone, and refuses with another error than afterwards.
+#[test]
+fn who_sends_over_an_association_that_is_ending_hears_that_it_is_gone() {
+    // Far more than the receive buffer has room for, less than the send buffer has.
+    const MESSAGE: usize = 100_000;
+    let small = SocketPlan {
+        recv_buffer: Some(4096),
+        ..SocketPlan::default()
+    };
+    if !Lab::Vm.is_here() {
+        return;
+    }
+    for host in HOSTS {
+        let (client, mut server) = pair_with(&Sctp, TransportId::Sctp, host, &small);
+        send_whole(&mut server, &[7; MESSAGE]);
+        client.0.shutdown(std::net::Shutdown::Write).unwrap();
+        assert_eq!(receive_to_the_end(&mut server), 0);
+        let error = server.send(b"x").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe, "{error}");
     }
 }
 

@@ -12,12 +12,6 @@ pub(super) fn counted(result: libc::ssize_t) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
-/// Whether connect(2) found a socket that is connected already (`EISCONN`).
-#[must_use]
-pub fn is_connected(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(libc::EISCONN)
-}
-
 /// `EMSGSIZE`: a datagram longer than the transport can carry.
 pub const MESSAGE_TOO_LONG: i32 = libc::EMSGSIZE;
 
@@ -56,6 +50,17 @@ pub fn is_queue_full(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::ENOMEM))
 }
 
+/// The error of a send as it is: but `EPIPE` of an association that the other end is ending
+/// (RFC 9260 section 9.2), too. The kernel says `ESHUTDOWN` until it has ended, which is a
+/// matter of microseconds.
+#[must_use]
+pub fn ending_as_ended(error: io::Error) -> io::Error {
+    if error.raw_os_error() == Some(libc::ESHUTDOWN) {
+        return io::Error::from_raw_os_error(libc::EPIPE);
+    }
+    error
+}
+
 /// Whether connect(2) failed because an earlier one is not done yet.
 #[must_use]
 pub fn is_under_way(error: &io::Error) -> bool {
@@ -65,7 +70,7 @@ pub fn is_under_way(error: &io::Error) -> bool {
     )
 }
 
-/// Whether connect(2) failed because the socket is connected already.
+/// Whether connect(2) found a socket that is connected already (`EISCONN`).
 #[must_use]
 pub fn is_connected_already(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EISCONN)

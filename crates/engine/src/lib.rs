@@ -18,6 +18,7 @@ pub mod limit;
 pub mod live;
 mod paths;
 pub mod prelude;
+mod quiet;
 mod rated;
 pub mod record;
 pub mod ring;

@@ -15,6 +15,7 @@ use netperf_os::bell::{self, Bell, Schedule};
 use netperf_os::wait::{Interest, ready};
 
 use crate::live::{Counts, Live};
+use crate::quiet::Quiet;
 
 /// How a loop came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,8 +89,7 @@ pub struct ByBell<'a> {
     live: &'a Live,
     bell: &'a Bell,
     started: Moment,
-    seen: Tally,
-    since: Moment,
+    quiet: Quiet,
     patience: Duration,
     silence: Option<Duration>,
     gone: Cell<Option<Lost>>,
@@ -111,8 +111,7 @@ impl<'a> ByBell<'a> {
             bell,
             live,
             started: now,
-            seen: Tally::default(),
-            since: now,
+            quiet: Quiet::since(now),
             patience,
             silence: None,
             gone: Cell::new(None),
@@ -170,20 +169,14 @@ impl<'a> ByBell<'a> {
 
     /// For how long nothing has moved, after the time was over.
     pub(crate) fn silent(&self) -> Duration {
-        self.since.elapsed().min(bell::overtime())
+        self.quiet.lasted().min(bell::overtime())
     }
 
-    /// Whether nothing has moved for long enough, and the time was over all the while.
-    /// Where nothing has moved at all the other end may only be late.
+    /// Whether nothing has moved for long enough, where that is to end the run.
     fn is_silent(&mut self, tally: &Tally) -> bool {
-        if *tally != self.seen {
-            self.seen = *tally;
-            self.since = clock::now();
-        }
-        let begun = *tally != Tally::default();
-        self.silence
-            .filter(|_| begun)
-            .is_some_and(|silence| self.silent() >= silence)
+        // Looked at in any case, for whoever asks how long it has been silent.
+        let silence = self.silence.unwrap_or(Duration::MAX);
+        self.quiet.is_end(tally, bell::overtime(), silence)
     }
 
     /// Looks whether the control connection still stands, in a loop that never blocks.
@@ -201,13 +194,8 @@ impl<'a> ByBell<'a> {
         if self.look() != Phase::Running {
             return self.gone().map(Ended::Lost);
         }
-        if *tally != self.seen {
-            self.seen = *tally;
-            self.since = clock::now();
-        } else if self.since.elapsed() >= self.patience {
-            return Some(Ended::Lost(Lost::Stalled(self.patience)));
-        }
-        None
+        let stalled = self.quiet.look(tally) >= self.patience;
+        stalled.then_some(Ended::Lost(Lost::Stalled(self.patience)))
     }
 }
 

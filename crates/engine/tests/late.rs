@@ -2,40 +2,19 @@
 //! lost and sent again. One run at a time moves data in a process, so that this test has one
 //! of its own.
 
+mod job;
+
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
 
+use job::{LENGTH, of_a_second};
 use netperf_engine::server::Server;
 use netperf_measure::clock;
-use netperf_model::{Address, EndPlan, Ending, Family, Flow, Limit, ServerJob, TransportId};
-
-const LENGTH: Duration = Duration::from_secs(1);
-
-fn job() -> ServerJob {
-    ServerJob {
-        transport: TransportId::Tcp,
-        family: Family::V4,
-        flow: Flow::CC,
-        limit: Limit::Time(LENGTH),
-        request: None,
-        response: None,
-        end: EndPlan::default(),
-        bind: None,
-        port: 0,
-        peer: None,
-        associations: 1,
-        ending: Ending::Omni,
-        facts: None,
-        many: None,
-        sources: netperf_model::Sources::default(),
-        most_bits: None,
-        token: None,
-    }
-}
+use netperf_model::{Address, Family, Flow, TransportId};
 
 #[test]
 fn connections_that_come_when_the_time_is_over_are_served_where_none_came_before() {
-    let server = Server::prepare(job()).unwrap();
+    let server = Server::prepare(of_a_second(TransportId::Tcp, Family::V4, Flow::CC)).unwrap();
     let Some(Address::Inet(address)) = server.address().cloned() else {
         panic!("{:?}", server.address())
     };

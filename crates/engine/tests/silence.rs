@@ -1,35 +1,23 @@
 //! The end of a test of which nothing tells netserver. One run at a time moves data in a
 //! process, so that this test has one of its own.
 
+mod job;
+
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use job::{LENGTH, of_a_second};
 use netperf_engine::server::Server;
 use netperf_measure::clock;
-use netperf_model::{Address, EndPlan, Ending, Family, Flow, Limit, ServerJob, TransportId};
-
-const LENGTH: Duration = Duration::from_secs(1);
+use netperf_model::{Address, Ending, Family, Flow, ServerJob, TransportId};
 
 fn job() -> ServerJob {
     ServerJob {
-        transport: TransportId::UnixStream,
-        family: Family::Unspecified,
-        flow: Flow::RR,
-        limit: Limit::Time(LENGTH),
         request: Some(10),
         response: Some(20),
-        end: EndPlan::default(),
-        bind: None,
-        port: 0,
-        peer: None,
-        associations: 1,
         ending: Ending::Silence(None),
-        facts: None,
-        many: None,
-        sources: netperf_model::Sources::default(),
-        most_bits: None,
-        token: None,
+        ..of_a_second(TransportId::UnixStream, Family::Unspecified, Flow::RR)
     }
 }
 

@@ -21,18 +21,6 @@ fn measured(server: &Netserver, words: &str) -> Values {
     run(server, &words).expect_clean().values()
 }
 
-/// In each direction something was sent, and all of it arrived.
-#[track_caller]
-fn all_arrived(values: &Values) {
-    for (sent, received) in [
-        ("LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD"),
-        ("REMOTE_BYTES_SENT", "LOCAL_BYTES_RECVD"),
-    ] {
-        assert!(values.count(sent) > 0, "{sent}: {values:?}");
-        assert_eq!(values.count(sent), values.count(received), "{values:?}");
-    }
-}
-
 #[test]
 fn both_ends_count_the_same_over_one_connection_for_each_flow() {
     let server = ours!().serve();
@@ -43,7 +31,7 @@ fn both_ends_count_the_same_over_one_connection_for_each_flow() {
                 "-t TCP_STREAM --time 200ms --bidirectional same --flows {flows} --threads {threads}"
             ),
         );
-        all_arrived(&values);
+        values.arrived_both_ways();
         assert_eq!(values.text("BIDIRECTIONAL"), "same");
         assert_eq!(values.count("FLOWS"), flows);
         let threads = threads.min(flows);
@@ -65,7 +53,7 @@ fn an_amount_is_met_in_each_direction_by_all_flows_together() {
                      --threads {threads}"
                 ),
             );
-            all_arrived(&values);
+            values.arrived_both_ways();
             assert_eq!(values.count("LOCAL_BYTES_SENT"), 5_000_003);
             assert_eq!(values.count("REMOTE_BYTES_SENT"), 5_000_003);
             // Each direction has a session there, and so threads of its own.
@@ -84,7 +72,7 @@ fn a_time_ends_flows_with_a_connection_for_each_direction() {
         &server,
         "-t TCP_STREAM --time 1 --bidirectional separate --flows 4 --threads 2",
     );
-    all_arrived(&values);
+    values.arrived_both_ways();
     assert_eq!(values.text("BIDIRECTIONAL"), "separate");
 }
 
@@ -114,7 +102,7 @@ fn the_part_that_counts_is_less_than_the_run() {
     let words = "-t TCP_STREAM --time 200ms --warmup 100ms --cooldown 100ms --flows 2 \
                  --bidirectional same";
     let values = measured(&server, words);
-    all_arrived(&values);
+    values.arrived_both_ways();
     let counted = values.number("THROUGHPUT") * 1e6 / 8.0 * values.number("ELAPSED_TIME");
     let whole = values.number("LOCAL_BYTES_SENT") + values.number("LOCAL_BYTES_RECVD");
     assert!(counted < whole, "{values:?}");
@@ -134,7 +122,8 @@ fn other_transports_and_ways_to_wait_go_both_ways_as_well() {
         let words = format!(
             "{options} --time 200ms --bidirectional same --flows 3 -- -k {SELECTED} {behind}"
         );
-        all_arrived(&run(&server, &words).expect_clean().values());
+        let values = run(&server, &words).expect_clean().values();
+        values.arrived_both_ways();
     }
 }
 
@@ -174,7 +163,7 @@ fn a_signal_ends_all_flows_in_an_orderly_way() {
         assert!(values.number("ELAPSED_TIME") < 59.0, "{values:?}");
         // A netserver that sends by itself does not hear of the end at once.
         if over == "same" {
-            all_arrived(&values);
+            values.arrived_both_ways();
         }
     }
 }

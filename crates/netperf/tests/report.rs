@@ -65,6 +65,22 @@ if (document.documentElement.scrollWidth > innerWidth) faults.push("wider than t
 return faults;
 "#;
 
+/// Visits a page in a window of this width, by day or by night: all is where it should be.
+#[track_caller]
+fn visit(browser: &Browser, address: &str, (name, width, dark): (&str, u32, bool)) {
+    browser.screen(width, dark);
+    browser.visit(address);
+    assert_eq!(browser.script(FAULTS), json!([]), "{name}");
+}
+
+/// Keeps a picture of the page, which has complained of nothing and asked for nothing else.
+#[track_caller]
+fn leave(browser: &Browser, address: &str, name: &str) {
+    keep(&format!("{name}.png"), &browser.picture());
+    assert_eq!(browser.console(), [""; 0], "{name}");
+    assert_eq!(browser.requests(), [address], "{name}");
+}
+
 const BACKGROUND: &str = "return getComputedStyle(document.body).backgroundColor";
 const LIGHT: &str = "rgb(255, 255, 255)";
 const DARK: &str = "rgb(21, 25, 31)";
@@ -86,9 +102,7 @@ fn the_page_of_real_runs_is_in_order_by_day_by_night_and_in_a_hand() {
         ("narrow-light", 360, false),
         ("narrow-dark", 360, true),
     ] {
-        browser.screen(width, dark);
-        browser.visit(&address);
-        assert_eq!(browser.script(FAULTS), json!([]), "{name}");
+        visit(&browser, &address, (name, width, dark));
         let background = browser.script(BACKGROUND);
         assert_eq!(background, if dark { DARK } else { LIGHT }, "{name}");
         let legends = browser.script(
@@ -101,9 +115,7 @@ fn the_page_of_real_runs_is_in_order_by_day_by_night_and_in_a_hand() {
                 "{name}: {label} in {labels:?}"
             );
         }
-        keep(&format!("{name}.png"), &browser.picture());
-        assert_eq!(browser.console(), [""; 0], "{name}");
-        assert_eq!(browser.requests(), [address.as_str()], "{name}");
+        leave(&browser, &address, name);
     }
 }
 
@@ -174,10 +186,8 @@ fn runs_that_went_on_until_they_were_known_have_a_card_that_says_how_well() {
         ("dark", 1000, true),
         ("narrow-dark", 360, true),
     ] {
-        browser.screen(width, dark);
-        browser.visit(&address);
+        visit(&browser, &address, (name, width, dark));
         assert_eq!(browser.script(UNTIL_FAULTS), json!([]), "{name}");
-        assert_eq!(browser.script(FAULTS), json!([]), "{name}");
         let said = browser.script("return document.getElementById('until').innerText");
         let said = said.as_str().unwrap_or_default();
         for words in [
@@ -193,9 +203,7 @@ fn runs_that_went_on_until_they_were_known_have_a_card_that_says_how_well() {
         ] {
             assert!(said.contains(words), "{name}: {words} in {said}");
         }
-        keep(&format!("until-{name}.png"), &browser.picture());
-        assert_eq!(browser.console(), [""; 0], "{name}");
-        assert_eq!(browser.requests(), [address.as_str()], "{name}");
+        leave(&browser, &address, &format!("until-{name}"));
     }
 }
 
@@ -224,12 +232,9 @@ fn the_page_of_a_sweep_is_in_order_by_day_by_night_and_in_a_hand() {
     for (page, narrow) in [("lines", 360), ("bars", 600)] {
         let address = format!("file://{}/{page}/report.html", folder.path().display());
         for (name, width, dark) in [("light", 1000, false), ("narrow-dark", narrow, true)] {
-            browser.screen(width, dark);
-            browser.visit(&address);
-            assert_eq!(browser.script(FAULTS), json!([]), "{page} {name}");
-            assert_eq!(browser.console(), [""; 0], "{page} {name}");
-            assert_eq!(browser.requests(), [address.as_str()], "{page} {name}");
-            keep(&format!("sweep-{page}-{name}.png"), &browser.picture());
+            let name = format!("sweep-{page}-{name}");
+            visit(&browser, &address, (&name, width, dark));
+            leave(&browser, &address, &name);
         }
     }
 }
@@ -261,13 +266,10 @@ fn every_kind_of_file_makes_a_page_in_which_nothing_overlaps() {
     };
     for page in ["many", "flent"] {
         for (width, dark) in [(1000, false), (360, true)] {
-            browser.screen(width, dark);
             let address = format!("file://{}/{page}.html", folder.path().display());
-            browser.visit(&address);
-            assert_eq!(browser.script(FAULTS), json!([]), "{page} {width}");
-            assert_eq!(browser.console(), [""; 0], "{page} {width}");
-            assert_eq!(browser.requests(), [address.as_str()], "{page} {width}");
-            keep(&format!("{page}-{width}.png"), &browser.picture());
+            let name = format!("{page}-{width}");
+            visit(&browser, &address, (&name, width, dark));
+            leave(&browser, &address, &name);
         }
     }
 }

@@ -26,6 +26,18 @@ impl Values {
             .unwrap_or_else(|| panic!("no {key} among: {}", known()))
     }
 
+    /// In each direction something was sent, and all of it arrived.
+    #[track_caller]
+    pub fn arrived_both_ways(&self) {
+        for (sent, received) in [
+            ("LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD"),
+            ("REMOTE_BYTES_SENT", "LOCAL_BYTES_RECVD"),
+        ] {
+            assert!(self.count(sent) > 0, "{sent}: {self:?}");
+            assert_eq!(self.count(sent), self.count(received), "{self:?}");
+        }
+    }
+
     /// The number of a key, which must be there and be one.
     pub fn number(&self, key: &str) -> f64 {
         let text = self.text(key);

@@ -7,8 +7,10 @@
 
 use std::io;
 
+use netperf_model::Tally;
 use netperf_transport::Endpoint;
 
+use crate::limit::Limit;
 use crate::prelude::{Chores, Nothing};
 use crate::record::{Kept, Off};
 use crate::ring::Ring;
@@ -18,47 +20,37 @@ use crate::workload::{Run, rr, stream};
 /// What a loop has, as far as it is known before the endpoint is.
 pub(super) type Wanted<'r, 's> = Run<'r, ByBell<'s>, Option<Kept>, Option<Chores>>;
 
+/// A run with something around its calls, or nothing.
+fn with<'r, S, R, P>(
+    (limit, stop, tally): (Limit, &'r mut S, &'r mut Tally),
+    recorder: &'r mut R,
+    prelude: &'r mut P,
+) -> Run<'r, S, R, P> {
+    Run {
+        limit,
+        stop,
+        tally,
+        recorder,
+        prelude,
+    }
+}
+
 /// Does `$looped` with the run that is made for what is wanted over `E`.
 macro_rules! made_for {
     ($run:ident, $looped:expr) => {{
-        let Run {
-            limit,
-            stop,
-            tally,
-            recorder,
-            prelude,
-        } = $run;
-        match (recorder, prelude) {
+        let moving = ($run.limit, $run.stop, $run.tally);
+        let (off, nothing) = (&mut Off, &mut Nothing);
+        match ($run.recorder, $run.prelude) {
             (None, None) if E::OWN_LOOPS => {
-                let (recorder, prelude) = (&mut Off, &mut Nothing);
-                let $run = Run {
-                    limit,
-                    stop,
-                    tally,
-                    recorder,
-                    prelude,
-                };
+                let $run = with(moving, off, nothing);
                 $looped
             }
             (Some(recorder), None) if E::OWN_LOOPS => {
-                let prelude = &mut Nothing;
-                let $run = Run {
-                    limit,
-                    stop,
-                    tally,
-                    recorder,
-                    prelude,
-                };
+                let $run = with(moving, recorder, nothing);
                 $looped
             }
             (recorder, prelude) => {
-                let $run = Run {
-                    limit,
-                    stop,
-                    tally,
-                    recorder,
-                    prelude,
-                };
+                let $run = with(moving, recorder, prelude);
                 $looped
             }
         }

@@ -23,6 +23,7 @@ use super::{blame, needed};
 use crate::error::{EngineError, Operation};
 use crate::limit::Limit;
 use crate::prelude::{Chores, Prelude};
+use crate::quiet::Quiet;
 use crate::record::Kept;
 use crate::server::{IDLE, Served, Work, sending_schedule};
 use crate::stop::{ByBell, Ended, Phase, Stop};
@@ -238,13 +239,19 @@ impl<'s> Going<'_, 's> {
             tally,
             ..
         } = self;
-        let mut idle = IdleWatch::new();
+        let mut quiet = Quiet::since(clock::now());
         let job = work.job.clone();
         let plan = &job.end.socket;
         let accept_next = |stop: &mut ByBell<'_>, tally: &Tally| {
             let over = |stop: &mut ByBell<'_>, tally: &Tally| {
                 stop.interrupted(tally).or_else(|| {
-                    (stop.phase() == Phase::Finish && idle.is_over(tally))
+                    // Half a transaction is no sign of life.
+                    let whole = Tally {
+                        transactions: tally.transactions,
+                        ..Tally::default()
+                    };
+                    let finishes = stop.phase() == Phase::Finish;
+                    (finishes && quiet.is_end(&whole, bell::overtime(), IDLE))
                         .then_some(Ended::TimeOver)
                 })
             };
@@ -261,7 +268,7 @@ impl<'s> Going<'_, 's> {
         let ended = connect::server(accept_next, exchange, work.job.flow, limit, stop, tally)
             .map_err(Operation::Accept.failed())?;
         let idle = match ended {
-            Ended::TimeOver | Ended::Abandoned => idle.since.elapsed(),
+            Ended::TimeOver | Ended::Abandoned => quiet.lasted(),
             Ended::Complete | Ended::ByPeer | Ended::Lost(_) => Duration::ZERO,
         };
         Ok(Served {
@@ -310,31 +317,6 @@ fn accept<'s, C: Connects>(
         Ok(Met::GivenUp) => Ok(Opened::Ended(ended.unwrap_or(Ended::Abandoned))),
         Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => Ok(Opened::Again),
         Err(error) => Err(error),
-    }
-}
-
-/// Notices that no transaction was completed for a while, and the time was over all the
-/// while. Where there was none at all the other end may only be late: the packet that opens
-/// a connection is sent again after a second where it was lost (RFC 6298).
-struct IdleWatch {
-    seen: u64,
-    since: clock::Moment,
-}
-
-impl IdleWatch {
-    fn new() -> Self {
-        Self {
-            seen: 0,
-            since: clock::now(),
-        }
-    }
-
-    fn is_over(&mut self, tally: &Tally) -> bool {
-        if tally.transactions != self.seen {
-            self.seen = tally.transactions;
-            self.since = clock::now();
-        }
-        self.seen > 0 && self.since.elapsed().min(bell::overtime()) >= IDLE
     }
 }
 

@@ -5,11 +5,11 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
-use netperf_model::Tally;
 use netperf_os::bell;
 
 use super::shared::{Shared, Stage, Until};
 use crate::live::{Counts, Live, total};
+use crate::quiet::Quiet;
 use crate::stop::{Lost, control_end};
 
 /// How long to sleep at most before looking around.
@@ -78,8 +78,7 @@ pub(super) fn conduct(
         finished: None,
         stopped: None,
         idle: Duration::ZERO,
-        seen: Tally::default(),
-        since: opened,
+        quiet: Quiet::since(opened),
     };
     while !shared.wait(Until::Done, conductor.nap(opened)) {
         conductor.turn_stages(opened, turn);
@@ -114,8 +113,7 @@ struct Conductor<'a> {
     /// When the run was ended before its time.
     stopped: Option<Moment>,
     idle: Duration,
-    seen: Tally,
-    since: Moment,
+    quiet: Quiet,
 }
 
 impl Conductor<'_> {
@@ -171,17 +169,10 @@ impl Conductor<'_> {
         let Some((after, silence)) = self.score.idle else {
             return;
         };
-        let tally = total(self.counts);
-        if tally != self.seen {
-            self.seen = tally;
-            self.since = clock::now();
-        }
-        let idle = self.since.elapsed();
         let overtime = opened.elapsed().saturating_sub(after);
-        // Where there was nothing at all the other end may only be late.
-        let begun = tally != Tally::default();
-        if begun && idle.min(overtime) >= silence && self.finished.is_none() {
-            self.idle = idle;
+        let is_end = self.quiet.is_end(&total(self.counts), overtime, silence);
+        if is_end && self.finished.is_none() {
+            self.idle = self.quiet.lasted();
             self.enter(Stage::Finish, turn);
         }
     }
@@ -191,13 +182,7 @@ impl Conductor<'_> {
             return Some(lost);
         }
         let patience = self.score.patience?;
-        let tally = total(self.counts);
-        if tally != self.seen {
-            self.seen = tally;
-            self.since = clock::now();
-        } else if self.since.elapsed() >= patience {
-            return Some(Lost::Stalled(patience));
-        }
-        None
+        let stalled = self.quiet.look(&total(self.counts)) >= patience;
+        stalled.then_some(Lost::Stalled(patience))
     }
 }

@@ -98,15 +98,19 @@ impl Hall {
 
     /// Tells a client why it cannot come in, and the log.
     fn turn_away(&mut self, one: Waiting, denied: &Denied) {
+        self.note_denied(described(&one.peer), denied);
+        self.porter.forget(one.control.as_fd());
+        self.door.turn_away(one.control, denied, &self.porter);
+    }
+
+    fn note_denied(&mut self, peer: String, denied: &Denied) {
         let fields = [
-            ("peer", Value::Text(described(&one.peer))),
+            ("peer", Value::Text(peer)),
             ("denied", Value::from(denied.word())),
             ("reason", Value::Text(denied.to_string())),
         ];
         self.metrics.denied(denied.word());
         self.log.deny(&fields);
-        self.porter.forget(one.control.as_fd());
-        self.door.turn_away(one.control, denied, &self.porter);
     }
 
     /// The sessions that a client at this address meets.
@@ -199,22 +203,13 @@ impl Hall {
     /// Writes down what got to no session.
     pub(super) fn lose(&mut self, astray: impl IntoIterator<Item = Astray>) {
         for astray in astray {
-            let denied = Denied::Token.word();
             match astray {
                 Astray::Unspoken(peer, why) => {
                     self.metrics.unspoken(why);
                     self.note_unspoken(peer, why);
                 }
-                Astray::Datagram => self.metrics.denied(denied),
-                Astray::Unknown(peer) => {
-                    self.metrics.denied(denied);
-                    let fields = [
-                        ("peer", Value::Text(peer)),
-                        ("denied", Value::from(denied)),
-                        ("reason", Value::Text(Denied::Token.to_string())),
-                    ];
-                    self.log.deny(&fields);
-                }
+                Astray::Datagram => self.metrics.denied(Denied::Token.word()),
+                Astray::Unknown(peer) => self.note_denied(peer, &Denied::Token),
             }
         }
     }

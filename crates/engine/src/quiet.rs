@@ -1,0 +1,72 @@
+//! For how long nothing has moved, and whether that is the end of a run.
+
+use std::time::Duration;
+
+use netperf_measure::clock::{self, Moment};
+use netperf_model::Tally;
+
+/// Watches a tally for signs of life.
+#[derive(Debug)]
+pub(crate) struct Quiet {
+    seen: Tally,
+    since: Moment,
+}
+
+impl Quiet {
+    /// Nothing has moved since then.
+    pub(crate) fn since(since: Moment) -> Self {
+        Self {
+            seen: Tally::default(),
+            since,
+        }
+    }
+
+    /// For how long the tally has been what it is now, as far as anybody has looked.
+    pub(crate) fn look(&mut self, tally: &Tally) -> Duration {
+        if *tally != self.seen {
+            self.seen = *tally;
+            self.since = clock::now();
+        }
+        self.lasted()
+    }
+
+    /// The same as of the last look.
+    pub(crate) fn lasted(&self) -> Duration {
+        self.since.elapsed()
+    }
+
+    /// Whether nothing has moved for so long, and the time was over all the while. Where
+    /// nothing has moved at all the other end may only be late: the packet that opens a
+    /// connection is sent again after a second where it was lost (RFC 6298).
+    pub(crate) fn is_end(&mut self, tally: &Tally, overtime: Duration, silence: Duration) -> bool {
+        let lasted = self.look(tally);
+        self.seen != Tally::default() && lasted.min(overtime) >= silence
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_is_the_end_once_something_has_moved_and_the_time_is_over() {
+        let (short, long) = (Duration::from_millis(2), Duration::from_secs(9));
+        let mut quiet = Quiet::since(clock::now().minus(2 * long));
+        let (none, some) = (
+            Tally::default(),
+            Tally {
+                transactions: 1,
+                ..Tally::default()
+            },
+        );
+        assert!(!quiet.is_end(&none, long, long), "nothing has begun");
+        assert!(!quiet.is_end(&some, long, long), "something has just moved");
+        std::thread::sleep(short);
+        assert!(
+            !quiet.is_end(&some, Duration::ZERO, short),
+            "it is not over"
+        );
+        assert!(quiet.is_end(&some, long, short));
+        assert!(!quiet.is_end(&some, long, long), "not for long enough");
+    }
+}

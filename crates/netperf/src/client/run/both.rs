@@ -6,7 +6,8 @@ use netperf_engine::client::{Client, Run as Ran};
 use netperf_model::{Address, Duplex, EndPlan, EndResult, EndSetup, Flow, Hosts, TestId, TestPlan};
 use netperf_session::offer::{self, Agreement, LocalEnd};
 
-use super::{Test, data_address, failure, results_within};
+use super::session::{data_address, results_within};
+use super::{Test, failure};
 use crate::output::Failure;
 
 /// A direction, as netperf sees it.

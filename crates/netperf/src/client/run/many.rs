@@ -16,10 +16,8 @@ use netperf_session::offer::{self, Agreement, LocalEnd};
 use netperf_transport::registry;
 use netperf_wire::messages::ItemKind;
 
-use super::{
-    Once, Talk, Test, both, drawn, failure, interim, iteration, numbered, open, results_within,
-    until, wait, with_cpus,
-};
+use super::session::{Talk, numbered, open, results_within, with_cpus};
+use super::{Once, Test, both, drawn, failure, interim, iteration, until, wait};
 use crate::client::control;
 use crate::output::{Failure, err};
 

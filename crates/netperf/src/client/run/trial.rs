@@ -7,7 +7,9 @@ use netperf_cli::{Progress, Run, Show};
 use netperf_model::{Feature, IoMethod, Iteration, Limit, TestPlan};
 use netperf_os::bell;
 
-use super::{LEAVE, Test, Trace, control, data_hosts, failure, many, open};
+use super::session::{LEAVE, open};
+use super::trace::Trace;
+use super::{Test, control, data_hosts, failure, many};
 use crate::client::{Begun, Done};
 use crate::output::{Failure, out};
 

@@ -19,16 +19,18 @@ use netperf_cli::Run;
 use netperf_engine::client::{Client, Run as Ran};
 use netperf_measure::clock;
 use netperf_model::{
-    Agreed, EndResult, HostFacts, Hosts, Iteration, Latency, OneWay, TcpFacts, TestPlan, Unit,
-    figures,
+    Agreed, EndResult, EndSetup, HostFacts, Hosts, Iteration, Latency, OneWay, TcpFacts, TestPlan,
+    Unit, figures,
 };
 use netperf_os::bell;
 use netperf_os::tcp::TcpInfo;
+use netperf_session::offer::Agreement;
 
 use self::session::{Talk, numbered};
 use self::trace::Trace;
+use super::control::{self, Control};
 use super::hosts::{data_hosts, drawn};
-use super::{Begun, Done, control, facts, failure, hosts, interim, keep, show, stamps, until};
+use super::{Begun, Done, facts, failure, hosts, interim, keep, show, stamps, until};
 use crate::output::{Failure, out};
 
 /// The identifier of this run: given by the user, or fresh (RFC 9562, version 1).
@@ -72,26 +74,7 @@ pub(super) fn test(run: &Run, begun: Begun, done: &mut Done) -> Result<(), Failu
     }
     let control_peer = control.as_ref().and_then(|control| control.peer);
     check::one_port(plan, control_peer)?;
-    let control_local = control
-        .as_ref()
-        .and_then(|control| control.local)
-        .map(|local| local.ip());
-    let talk = control.map(|control| open(plan, control)).transpose()?;
-    let mut test = Test {
-        run,
-        hosts,
-        talk,
-        beside: Vec::new(),
-        served: many::Served::Together,
-        control_local,
-        control_peer,
-        trace,
-        begun,
-        done,
-        data_port: None,
-        facts: facts::wanted(run),
-        remote_host: None,
-    };
+    let mut test = Test::begin(run, begun, hosts, control, done)?;
     test.greet()?;
     let outcome = test.iterate()?;
     let text = netperf_report::final_report(&outcome, &run.report).map_err(|error| {
@@ -141,7 +124,47 @@ struct Once {
     fell_back: bool,
 }
 
+impl Once {
+    fn of(agreed: Agreed, ran: Ran, remote: Option<EndResult>, one_way: Option<OneWay>) -> Self {
+        Self {
+            agreed,
+            stopped: ran.stopped_by_user,
+            fell_back: ran.fallback == Some(true),
+            iteration: iteration(ran, remote, one_way),
+        }
+    }
+}
+
 impl<'a> Test<'a> {
+    /// A test whose conversation with netserver, where it has one, has begun.
+    fn begin(
+        run: &'a Run,
+        begun: Begun,
+        hosts: Hosts,
+        control: Option<Control>,
+        done: &'a mut Done,
+    ) -> Result<Self, Failure> {
+        let local = control.as_ref().and_then(|control| control.local);
+        let control_peer = control.as_ref().and_then(|control| control.peer);
+        Ok(Self {
+            run,
+            hosts,
+            talk: control
+                .map(|control| open(&run.plan, control))
+                .transpose()?,
+            beside: Vec::new(),
+            served: many::Served::Together,
+            control_local: local.map(|local| local.ip()),
+            control_peer,
+            trace: Trace::of(run),
+            begun,
+            done,
+            data_port: None,
+            facts: facts::wanted(run),
+            remote_host: None,
+        })
+    }
+
     fn plan(&self) -> &'a TestPlan {
         &self.run.plan
     }
@@ -191,20 +214,9 @@ impl<'a> Test<'a> {
             Ok(remote) => numbered(&ran.result, remote),
             Err(failure) => return Err(self.broken_off(ran, failure)),
         };
-        let agreed = Agreed {
-            local,
-            remote: agreement.map(|agreement| both::setup(agreement, beside.as_ref())),
-            data_port: agreement.map_or(data_port.into(), |agreement| agreement.data_port),
-            remote_cpu: agreement.is_some_and(|agreement| agreement.measures_cpu),
-        };
+        let agreed = agreed(local, agreement, beside.as_ref(), data_port);
         let one_way = stamps::one_way(plan, &ran.result, remote.as_ref())?;
-        let (stopped, fell_back) = (ran.stopped_by_user, ran.fallback == Some(true));
-        Ok(Once {
-            agreed,
-            iteration: iteration(ran, remote, one_way),
-            stopped,
-            fell_back,
-        })
+        Ok(Once::of(agreed, ran, remote, one_way))
     }
 
     /// Keeps what netperf measured of an iteration that failed.
@@ -226,6 +238,21 @@ impl<'a> Test<'a> {
         if let Some(latency) = latency {
             self.done.latency.get_or_insert_default().merge(&latency);
         }
+    }
+}
+
+/// What both ends got; `port` is that of the data socket where netserver says none.
+fn agreed(
+    local: EndSetup,
+    there: Option<&Agreement>,
+    back: Option<&Agreement>,
+    port: u16,
+) -> Agreed {
+    Agreed {
+        local,
+        remote: there.map(|there| both::setup(there, back)),
+        data_port: there.map_or(port.into(), |there| there.data_port),
+        remote_cpu: there.is_some_and(|there| there.measures_cpu),
     }
 }
 

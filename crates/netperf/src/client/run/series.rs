@@ -3,7 +3,7 @@
 use netperf_measure::clock;
 use netperf_measure::confidence::{Series, assess};
 use netperf_model::{
-    Confidence, Iteration, Latency, Outcome, TestPlan, Unit, Warning, figures, rate,
+    Agreed, Confidence, Iteration, Latency, Outcome, TestPlan, Unit, Warning, figures, rate,
 };
 use netperf_os::bell;
 use netperf_report::format::json;
@@ -18,61 +18,80 @@ impl Test<'_> {
         let unit = self.unit();
         let mut warnings = Vec::new();
         loop {
+            let number = self.done.iterations.len() + 1;
             let Once {
                 agreed,
                 iteration,
                 stopped,
                 fell_back,
-            } = self.once(self.done.iterations.len() + 1)?;
+            } = self.once(number)?;
+            let now = clock::since_epoch();
             out(&json::iteration(
                 plan,
                 &self.run.report,
-                self.done.iterations.len() + 1,
+                number,
                 &iteration,
-                clock::since_epoch(),
+                now,
             ));
             self.done.iterations.push(iteration);
             if stopped {
                 warnings.push(Warning::EndedEarly);
             }
-            if fell_back && !warnings.contains(&Warning::FellBackToTcp) {
-                warnings.push(Warning::FellBackToTcp);
-                err(&format!("netperf: {}\n", json::FELL_BACK));
+            if fell_back {
+                warn(&mut warnings, Warning::FellBackToTcp);
             }
             let doubtful = self.done.latency.as_ref().is_some_and(Latency::is_doubtful);
-            if doubtful && !warnings.contains(&Warning::ClockWentWrong) {
-                warnings.push(Warning::ClockWentWrong);
-                err(&format!("netperf: {}\n", json::CLOCK_WENT_WRONG));
+            if doubtful {
+                warn(&mut warnings, Warning::ClockWentWrong);
             }
             let confidence = confidence(plan, unit, &self.done.iterations);
             // A signal may have come after the run, too.
             let stopped = stopped || bell::stopped_by_user();
             if stopped || !wants_more(plan, self.done.iterations.len(), confidence.as_ref()) {
-                let mut done = std::mem::take(self.done);
-                let remote_host = facts::remote(self.remote_host.take(), &mut done.iterations);
-                let doubts = rate::doubts(plan, &done.iterations, done.latency.as_ref());
-                let imprecise = until::doubt(plan, done.until.as_ref()).filter(|_| !stopped);
-                for doubt in doubts.into_iter().chain(imprecise) {
-                    err(&format!("netperf: {}\n", json::words(&doubt)));
-                    warnings.push(doubt);
-                }
-                return Ok(Outcome {
-                    plan: plan.clone(),
-                    hosts: self.hosts.clone(),
-                    agreed,
-                    iterations: done.iterations,
-                    intervals: done.intervals,
-                    latency: done.latency,
-                    confidence,
-                    until: done.until,
-                    local_host: facts::local(self.facts, &self.hosts),
-                    remote_host,
-                    uuid: identifier(plan),
-                    span: self.begun.until_now(),
-                    warnings,
-                });
+                return Ok(self.outcome(agreed, confidence, stopped, warnings));
             }
         }
+    }
+
+    /// What all iterations came to, with the doubts that there are about it.
+    fn outcome(
+        &mut self,
+        agreed: Agreed,
+        confidence: Option<Confidence>,
+        stopped: bool,
+        mut warnings: Vec<Warning>,
+    ) -> Outcome {
+        let plan = self.plan();
+        let mut done = std::mem::take(self.done);
+        let remote_host = facts::remote(self.remote_host.take(), &mut done.iterations);
+        let doubts = rate::doubts(plan, &done.iterations, done.latency.as_ref());
+        let imprecise = until::doubt(plan, done.until.as_ref()).filter(|_| !stopped);
+        for doubt in doubts.into_iter().chain(imprecise) {
+            warn(&mut warnings, doubt);
+        }
+        Outcome {
+            plan: plan.clone(),
+            hosts: self.hosts.clone(),
+            agreed,
+            iterations: done.iterations,
+            intervals: done.intervals,
+            latency: done.latency,
+            confidence,
+            until: done.until,
+            local_host: facts::local(self.facts, &self.hosts),
+            remote_host,
+            uuid: identifier(plan),
+            span: self.begun.until_now(),
+            warnings,
+        }
+    }
+}
+
+/// Says what is doubtful, once.
+fn warn(warnings: &mut Vec<Warning>, doubt: Warning) {
+    if !warnings.contains(&doubt) {
+        err(&format!("netperf: {}\n", json::words(&doubt)));
+        warnings.push(doubt);
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is said to netserver about a test that moves data: what it must be able to do, what
 //! it is asked for, and what it measured.
 
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -101,18 +102,15 @@ impl Test<'_> {
         hosts: &Hosts,
     ) -> Result<Option<Agreement>, Failure> {
         let plan = self.plan();
-        let own = self
-            .control_local
-            .filter(|own| own.is_ipv4() == hosts.remote.address.is_ipv4());
+        let own = self.own_address(hosts);
         let Some(talk) = &mut self.talk else {
             return Ok(None);
         };
-        let bound = Some(hosts.local.address).filter(|address| !address.is_unspecified());
         let request = offer::request(
             &both::asked(plan, both::Way::There),
             &LocalEnd {
                 family: hosts.remote.family(),
-                address: bound.or(own),
+                address: own,
                 socket: client.address().cloned(),
                 data_port: self.data_port.unwrap_or(hosts.remote.port),
                 send_size: client.setup().send_size,
@@ -128,6 +126,14 @@ impl Test<'_> {
             .say(&format!("remote port is {}", agreement.data_port));
         self.remote_host = agreement.host.take().map(|host| *host);
         Ok(Some(agreement))
+    }
+
+    /// Where netserver is told that this end is: where its data socket is bound to, or else
+    /// where the control connection comes from.
+    pub(super) fn own_address(&self, hosts: &Hosts) -> Option<IpAddr> {
+        let bound = Some(hosts.local.address).filter(|address| !address.is_unspecified());
+        let family = |own: &IpAddr| own.is_ipv4() == hosts.remote.address.is_ipv4();
+        bound.or_else(|| self.control_local.filter(family))
     }
 
     /// Where netserver's data socket is: behind the port of the control connection as it is
@@ -157,23 +163,14 @@ impl Test<'_> {
         let Some(talk) = &mut self.talk else {
             return Ok(None);
         };
-        let within = results_within(plan, ran, talk.link());
-        let link = talk.link_mut();
-        link.repeat_while_waiting(end_mark);
-        link.demand_signs_of_life(ran.round_trip.unwrap_or_default());
-        let results = talk.results(within);
-        talk.link_mut().repeat_while_waiting(None);
-        match results {
-            Ok(result) => {
-                self.trace.say("remote results obtained");
-                let result = offer::reconciled(plan, &ran.result.tally, result);
-                let result = self.with_results_beside(result, ran)?;
-                Ok(Some(with_cpus(result)))
-            }
-            // The user did not wait for the end, so netserver may not have noticed it.
-            Err(_) if ran.stopped_by_user => Ok(None),
-            Err(error) => Err(failure::session(&error)),
-        }
+        talk.link_mut().repeat_while_waiting(end_mark);
+        let Some(result) = results(plan, talk, ran)? else {
+            return Ok(None);
+        };
+        self.trace.say("remote results obtained");
+        let result = offer::reconciled(plan, &ran.result.tally, result);
+        let result = self.with_results_beside(result, ran)?;
+        Ok(Some(with_cpus(result)))
     }
 }
 
@@ -197,8 +194,27 @@ pub(super) fn numbered(own: &EndResult, remote: Option<EndResult>) -> Option<End
     Some(remote)
 }
 
+/// The results of a session; `None` where the user did not wait for the end, so that
+/// netserver may not have noticed it.
+pub(super) fn results(
+    plan: &TestPlan,
+    talk: &mut Talk<'_>,
+    ran: &Ran,
+) -> Result<Option<EndResult>, Failure> {
+    let within = results_within(plan, ran, talk.link());
+    talk.link_mut()
+        .demand_signs_of_life(ran.round_trip.unwrap_or_default());
+    let results = talk.results(within);
+    talk.link_mut().repeat_while_waiting(None);
+    match results {
+        Ok(result) => Ok(Some(result)),
+        Err(_) if ran.stopped_by_user => Ok(None),
+        Err(error) => Err(failure::session(&error)),
+    }
+}
+
 /// How long netserver may take. A path with a long round trip takes longer.
-pub(super) fn results_within(plan: &TestPlan, ran: &Ran, link: &ControlLink) -> Duration {
+fn results_within(plan: &TestPlan, ran: &Ran, link: &ControlLink) -> Duration {
     let round_trip = ran.round_trip.unwrap_or_default().max(link.round_trip());
     let notices_late = offer::ends_late(plan) || !ran.ended_cleanly;
     if ran.stopped_by_user && notices_late {

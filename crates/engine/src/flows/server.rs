@@ -1,5 +1,6 @@
 //! netserver's end of many flows.
 
+use std::cell::RefCell;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -7,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
+use netperf_measure::cpu::Meter;
 use netperf_model::{EndResult, FlowThere, Limit as LimitPlan, ServerJob, Tally};
 use netperf_os::wait::{Interest, any_ready};
 use netperf_os::{Socket, io as calls};
@@ -75,7 +77,8 @@ pub(crate) fn run(
         series: live.watch(job.end.series, false),
         live: None,
     };
-    let mut meter = Ok(None);
+    let meter = RefCell::new(Ok(None));
+    let note = || note(&meter.borrow());
     let controls: Vec<BorrowedFd<'_>> = control.into_iter().collect();
     let asked = Asked {
         socket: &job.end.socket,
@@ -90,10 +93,14 @@ pub(crate) fn run(
         control,
         common,
         conduct: || {
-            conduct(&shared, &counts, &score(job), &controls, &mut |stage| {
+            let score = Score {
+                moved: Some(&note),
+                ..score(job)
+            };
+            conduct(&shared, &counts, &score, &controls, &mut |stage| {
                 common.begin_series();
                 if stage == Stage::Count {
-                    meter = end::meter(&job.end);
+                    *meter.borrow_mut() = end::meter(&job.end);
                 }
             })
         },
@@ -107,7 +114,7 @@ pub(crate) fn run(
     }
     let in_vain = in_vain(job, &reports, &conducted);
     let elapsed = sampled.saturating_sub(in_vain);
-    let cpu = end::usage(meter?.as_ref(), sampled, elapsed)?;
+    let cpu = end::usage(meter.into_inner()?.as_ref(), sampled, elapsed)?;
     let mut tally = Tally::default();
     reports
         .iter()
@@ -125,6 +132,13 @@ pub(crate) fn run(
     result.flows = job.end.flow_counts.then(|| each(job, &reports));
     result.series = common.series.and_then(Watched::series);
     Ok(result)
+}
+
+/// What was done until now was done for the run.
+fn note(meter: &Result<Option<Meter>, EngineError>) {
+    if let Ok(Some(meter)) = meter {
+        meter.note();
+    }
 }
 
 /// How long nothing came while netserver waited for the end.

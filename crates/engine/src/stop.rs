@@ -14,6 +14,7 @@ pub use netperf_os::bell::Phase;
 use netperf_os::bell::{self, Bell, Schedule};
 use netperf_os::wait::{Interest, ready};
 
+use crate::early::Ear;
 use crate::live::{Counts, Live};
 use crate::quiet::Quiet;
 
@@ -93,6 +94,8 @@ pub struct ByBell<'a> {
     patience: Duration,
     silence: Option<Duration>,
     gone: Cell<Option<Lost>>,
+    /// Where netperf says that it has had enough, where it may.
+    ear: Option<Ear>,
 }
 
 impl<'a> ByBell<'a> {
@@ -115,6 +118,7 @@ impl<'a> ByBell<'a> {
             patience,
             silence: None,
             gone: Cell::new(None),
+            ear: None,
         }
     }
 
@@ -147,6 +151,12 @@ impl<'a> ByBell<'a> {
     /// The loop is about to use this connection.
     pub(crate) fn connected(&self, data: BorrowedFd<'_>) {
         self.live.connected(data);
+    }
+
+    /// Ends the run, too, when netperf says that it has had enough; `None` listens no more,
+    /// and lets go of the connection.
+    pub(crate) fn listen(&mut self, ear: Option<Ear>) {
+        self.ear = ear;
     }
 
     /// The loop keeps the times of its operations here.
@@ -183,9 +193,13 @@ impl<'a> ByBell<'a> {
     #[cold]
     fn look(&self) -> Phase {
         bell::looked_around();
+        // Looked at first: who is gone has ended both, and has not had enough.
+        let enough = self.ear.as_ref().is_some_and(Ear::hears_the_end);
         self.gone.set(self.control.and_then(control_end));
         if self.gone.get().is_some() {
             bell::abandon();
+        } else if enough {
+            bell::end();
         }
         bell::phase()
     }

@@ -163,7 +163,7 @@ impl<'a> Crowd<'a> {
             common,
             conduct: || {
                 let score = Score {
-                    early: Some(live),
+                    early: Some((live, self.early_grace())),
                     ..self.score()
                 };
                 conduct(&shared, &counts, &score, controls, &mut |stage| {
@@ -227,6 +227,7 @@ impl<'a> Crowd<'a> {
             closes: flow.sends && flow.duplex != Some(Duplex::Separate),
             series,
             live: None,
+            tells: self.plan.remote.until,
         }
     }
 
@@ -269,6 +270,16 @@ impl<'a> Crowd<'a> {
         };
         let of = shares(units.unwrap_or(0), self.many.flows);
         move |flow| units.map_or(u64::MAX, |_| of(flow))
+    }
+
+    /// From an end before the time to where what is under way is abandoned: what netserver
+    /// sends to the last has come before its end of it does.
+    fn early_grace(&self) -> Duration {
+        if self.plan.remote.until || plan_goes_on(self.plan) {
+            AT_MOST
+        } else {
+            GRACE
+        }
     }
 
     fn score(&self) -> Score<'static> {

@@ -31,6 +31,7 @@ use super::shared::{Shared, Stage};
 use super::transactions::answers;
 use super::worker::Report;
 use crate::end;
+use crate::early::{Ear, Ears};
 use crate::error::{EngineError, Operation, refused};
 use crate::live::Live;
 use crate::series::{self, Watched};
@@ -74,8 +75,10 @@ pub(crate) fn run(
         closes: false,
         series: live.watch(job.end.series, false),
         live: None,
+        tells: false,
     };
     let mut meter = Ok(None);
+    let ears = Ears::default();
     let controls: Vec<BorrowedFd<'_>> = control.into_iter().collect();
     let asked = Asked {
         socket: &job.end.socket,
@@ -89,8 +92,13 @@ pub(crate) fn run(
         flows,
         control,
         common,
+        ears: &ears,
         conduct: || {
-            conduct(&shared, &counts, &score(job), &controls, &mut |stage| {
+            let score = Score {
+                told: job.end.until.then_some((&ears, PAD)),
+                ..score(job)
+            };
+            conduct(&shared, &counts, &score, &controls, &mut |stage| {
                 common.begin_series();
                 if stage == Stage::Count {
                     meter = end::meter(&job.end);
@@ -240,6 +248,8 @@ struct Visiting<'r, F> {
     flows: u32,
     control: Option<BorrowedFd<'r>>,
     common: Common<'r>,
+    /// Where the end is heard of, where netperf may end the run.
+    ears: &'r Ears,
     conduct: F,
 }
 
@@ -312,6 +322,11 @@ impl<'r, T, F: FnOnce() -> T> Visiting<'r, F> {
 
     /// Serves flows that are open, dealt out to threads as netperf does.
     fn serve<E: Moves + Send>(self, open: Vec<E>, ends: &(dyn Ends<E> + Sync)) -> Conduct<T> {
+        let first = open.first().filter(|_| self.job.end.until);
+        if let Some(first) = first {
+            let ear = Ear::on(first.fd()).map_err(Operation::Accept.failed())?;
+            self.ears.listen(ear);
+        }
         let parts = deal(open, self.common.threads());
         let parts: Vec<_> = parts.into_iter().map(Mutex::new).collect();
         let endpoints = |index: u32| Ok(take(&parts, index));

@@ -57,6 +57,20 @@ impl Place {
         }
     }
 
+    /// The files that a history is made of: its own, and those that SQLite keeps beside it.
+    #[must_use]
+    pub fn files(&self) -> Vec<PathBuf> {
+        let Self::File(path) = self else {
+            return Vec::new();
+        };
+        let beside = |ending: &str| {
+            let mut name = path.clone().into_os_string();
+            name.push(ending);
+            PathBuf::from(name)
+        };
+        vec![path.clone(), beside("-wal"), beside("-shm")]
+    }
+
     fn read(text: &str, around: Surroundings<'_>) -> Result<Self, Trouble> {
         match text.split_once("://") {
             Some((scheme, rest)) if SCHEMES.contains(&scheme) => {

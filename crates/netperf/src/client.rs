@@ -19,6 +19,7 @@ mod stamps;
 mod sweep;
 mod until;
 mod versus;
+mod written;
 
 pub(crate) use run::many::placed;
 
@@ -41,6 +42,10 @@ use crate::output::{self, Failure, out};
 #[must_use]
 pub fn main(argv: &[OsString]) -> ExitCode {
     netperf_os::process::set_name(c"netperf");
+    output::unless_lost(run_as_asked(argv))
+}
+
+fn run_as_asked(argv: &[OsString]) -> ExitCode {
     if netperf_cli::is_report(argv) {
         return report::main(argv);
     }

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use netperf_cli::{Notice, Stream};
 
@@ -26,6 +26,11 @@ fn drawn() -> MutexGuard<'static, Drawn> {
 /// the next thing that happens is a kill.
 pub(crate) fn out(text: &str) {
     beside_what_is_drawn(Stream::Stdout, text);
+}
+
+/// Prints bytes on standard output as they are.
+pub(crate) fn out_bytes(bytes: &[u8]) {
+    print_out(bytes);
 }
 
 /// Prints on standard error.
@@ -54,7 +59,7 @@ fn is_terminal(stream: Stream) -> bool {
 
 fn write(stream: Stream, text: &str) {
     match stream {
-        Stream::Stdout => print(&mut io::stdout().lock(), text),
+        Stream::Stdout => print_out(text.as_bytes()),
         Stream::Stderr => print(&mut io::stderr().lock(), text),
     }
 }
@@ -98,10 +103,38 @@ pub(crate) fn say(stream: Stream, text: &str) {
 }
 
 fn print(stream: &mut impl Write, text: &str) {
-    // A reader that is gone takes nothing more, and there is nobody else to tell.
-    let _gone = stream
-        .write_all(text.as_bytes())
-        .and_then(|()| stream.flush());
+    // There is nobody else to tell.
+    let _gone = written(stream, text.as_bytes());
+}
+
+fn written(stream: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    stream.write_all(bytes).and_then(|()| stream.flush())
+}
+
+/// Why standard output has not all that was printed.
+static LOST: OnceLock<String> = OnceLock::new();
+
+fn print_out(bytes: &[u8]) {
+    match written(&mut io::stdout().lock(), bytes) {
+        // A reader that is gone has seen what it wanted to.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let _first = LOST.set(system_text(&error));
+        }
+        Ok(()) | Err(_) => {}
+    }
+}
+
+/// The exit status of the program, which is no success where part of what it printed is
+/// nowhere, as on a disk that is full.
+pub(crate) fn unless_lost(exit: ExitCode) -> ExitCode {
+    let Some(why) = LOST.get() else {
+        return exit;
+    };
+    err(&format!("netperf: standard output: {why}\n"));
+    if exit == ExitCode::SUCCESS {
+        return ExitCode::FAILURE;
+    }
+    exit
 }
 
 /// Prints what the command line wants printed before anything else; all of it on

@@ -1,5 +1,7 @@
 //! `netperf compare` and `netperf run`, as they are typed.
 
+use std::time::Duration;
+
 use netperf_testkit::{Finished, Invocation, Scratch, ours};
 use serde_json::{Value, json};
 
@@ -148,4 +150,23 @@ fn two_configurations_run_in_turn_and_are_kept() {
         "{}",
         found.stderr
     );
+}
+
+#[test]
+fn an_interrupted_pair_is_not_gone_on_with() {
+    let scratch = Scratch::new();
+    // A run of the other side would fail, and say so.
+    let words = "run -- -t TCP_RR --time 300ms --vs -t NO_TEST";
+    let running = Invocation::new(&ours!().netperf)
+        .args(words.split(' '))
+        .folder(scratch.path())
+        .spawn();
+    let children = format!("/proc/{0}/task/{0}/children", running.pid());
+    let begun = || std::fs::read_to_string(&children).is_ok_and(|list| !list.is_empty());
+    assert!(netperf_testkit::eventually(Duration::from_secs(20), begun));
+    running.signal("INT");
+    let finished = running.finish();
+    let said = "netperf run: interrupted after 0 of 20 pairs";
+    assert!(finished.stderr.contains(said), "{}", finished.account());
+    assert!(!finished.stderr.contains("b-001"), "{}", finished.account());
 }

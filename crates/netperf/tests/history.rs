@@ -311,3 +311,27 @@ fn a_history_that_cannot_be_opened_is_told_about_before_the_run() {
         refused.account()
     );
 }
+
+#[test]
+fn a_table_is_not_written_over_the_history() {
+    let scratch = Scratch::new();
+    forty(&scratch);
+    done(&scratch, &["add", "runs"]);
+    let link = scratch.path().join("link.csv");
+    std::os::unix::fs::symlink(file(&scratch), &link).expect("a link");
+    for name in [
+        "netperf/history.sqlite",
+        "netperf/history.sqlite-wal",
+        "link.csv",
+    ] {
+        let refused = history(&scratch, &["export", "--csv", name])
+            .run()
+            .expect_exit(2);
+        assert!(
+            refused.stderr.contains("is read from"),
+            "{}",
+            refused.account()
+        );
+    }
+    assert_eq!(done(&scratch, &["check"]).stdout, "Nothing is damaged.\n");
+}

@@ -500,3 +500,48 @@ fn a_file_that_is_no_result_is_named_and_nothing_is_written() {
     report(&folder, &[]).run().expect_exit(2);
     report(&folder, &["--no-such", &good]).run().expect_exit(2);
 }
+
+#[test]
+fn no_output_is_written_over_a_result_or_over_another_output() {
+    let folder = Scratch::new();
+    let sample = std::fs::read(samples().join("tcp_rr.json")).expect("a sample");
+    std::fs::write(folder.path().join("a.json"), &sample).expect("a result");
+    std::fs::hard_link(folder.path().join("a.json"), folder.path().join("b.json")).expect("a link");
+    for (words, said) in [
+        (&["a.json", "-o", "a.json"][..], "a.json: is read from"),
+        (&["a.json", "--csv", "./b.json"], "./b.json: is read from"),
+        (
+            &["a.json", "-o", "x", "--csv", "./x"],
+            "./x: is asked for twice",
+        ),
+        (
+            &["a.json", "--markdown", "-", "--csv", "-"],
+            "-: is asked for twice",
+        ),
+    ] {
+        let refused = report(&folder, words).run().expect_exit(2);
+        one_line(&refused, said);
+    }
+    let kept = std::fs::read(folder.path().join("b.json")).expect("the result");
+    assert!(kept == sample && !folder.path().join("x").exists());
+    let both = ["a.json", "-o", "/dev/null", "--csv", "/dev/null"];
+    report(&folder, &both).run().expect_clean();
+}
+
+#[test]
+fn what_standard_output_could_not_take_is_told() {
+    let folder = Scratch::new();
+    let sample = samples().join("tcp_rr.json");
+    let sample = sample.to_string_lossy();
+    for words in [&["report", "--csv", "-", &*sample][..], &["--help"]] {
+        let lost = Invocation::new(Path::new("/bin/sh"))
+            .args(["-c", "\"$0\" \"$@\" > /dev/full"])
+            .arg(&ours!().netperf)
+            .args(words)
+            .folder(folder.path())
+            .run()
+            .expect_exit(1);
+        let said = "netperf: standard output: No space left on device";
+        one_line(&lost, said);
+    }
+}

@@ -9,6 +9,7 @@
 
 mod banner;
 pub mod control;
+mod flows;
 pub mod fmt;
 pub mod format;
 mod incomplete;

@@ -67,13 +67,13 @@ pub(crate) fn reception(view: &View<'_>, receiver: Receiver) -> Option<Reception
 macro_rules! of_each_receiver {
     ($(($name:literal, $head:literal, $unit:literal, $format:literal, $value:expr, $meaning:literal),)+) => {
         &[$(
-            row(concat!("UDP_", $name), ["Datagrams", $head, "", ""], $unit, $format, 0, Need::Nothing,
+            row(concat!("UDP_", $name), ["Datagrams", $head, "", ""], $unit, $format, Need::Nothing,
                 |v| value(v, Receiver::Any, $value),
                 concat!($meaning, ", at the end that receives, last iteration; with --sequence")),
-            row(concat!("LOCAL_UDP_", $name), ["Local", "Datagrams", $head, ""], $unit, $format, 0, Need::Nothing,
+            row(concat!("LOCAL_UDP_", $name), ["Local", "Datagrams", $head, ""], $unit, $format, Need::Nothing,
                 |v| value(v, Receiver::Local, $value),
                 concat!($meaning, ", at netperf, last iteration; with --sequence")),
-            row(concat!("REMOTE_UDP_", $name), ["Remote", "Datagrams", $head, ""], $unit, $format, 0, Need::Nothing,
+            row(concat!("REMOTE_UDP_", $name), ["Remote", "Datagrams", $head, ""], $unit, $format, Need::Nothing,
                 |v| value(v, Receiver::Remote, $value),
                 concat!($meaning, ", at netserver, last iteration; with --sequence")),
         )+]

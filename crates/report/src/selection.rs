@@ -5,7 +5,7 @@ use std::fmt;
 use netperf_model::{Format, ReportPlan, SelectionSource, TestId, TestPlan};
 
 use crate::latency::LatencyColumn;
-use crate::selectors::{self, Need, OUTPUT_END, OUTPUT_NONE, SELECTORS, Selector};
+use crate::selectors::{self, BLOCKS, Need, OUTPUT_END, OUTPUT_NONE, Selector};
 use crate::view::View;
 
 /// A list or file has at most this many blocks; the rest is ignored.
@@ -224,11 +224,8 @@ impl Selection {
     /// Every selector, in four blocks.
     #[must_use]
     pub fn all() -> Self {
-        let block = |number: u8| {
-            let members = SELECTORS.iter().filter(|row| row.block == number);
-            members.map(Entry::Known).collect()
-        };
-        Self::from_blocks((1..=4).map(block).collect())
+        let block = |rows: &'static [Selector]| rows.iter().map(Entry::Known).collect();
+        Self::from_blocks(BLOCKS.into_iter().map(block).collect())
     }
 
     /// A list: `;` between blocks; commas and blanks between names.
@@ -298,8 +295,7 @@ fn until_end(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
 /// filler column.
 fn entry_in_file(name: &str) -> Entry {
     let by_heading = || {
-        SELECTORS
-            .iter()
+        selectors::original()
             .find(|row| row.heading().eq_ignore_ascii_case(name))
             .map(Entry::Known)
     };

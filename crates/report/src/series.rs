@@ -11,22 +11,22 @@ use crate::view::End;
 /// Every one, in order.
 #[rustfmt::skip]
 pub(crate) static OVER_TIME: &[Selector] = &[
-    row("LOCAL_TCP_RTT_MIN", ["Local", "TCP RTT", "Min", ""], "usec", "%d", 0, Need::Nothing,
+    row("LOCAL_TCP_RTT_MIN", ["Local", "TCP RTT", "Min", ""], "usec", "%d", Need::Nothing,
         |v| of(v.local(), least_trip),
         "smallest round trip that TCP saw at netperf, last iteration; with --series"),
-    row("REMOTE_TCP_RTT_MIN", ["Remote", "TCP RTT", "Min", ""], "usec", "%d", 0, Need::Nothing,
+    row("REMOTE_TCP_RTT_MIN", ["Remote", "TCP RTT", "Min", ""], "usec", "%d", Need::Nothing,
         |v| of(v.remote(), least_trip),
         "smallest round trip that TCP saw at netserver, last iteration; with --series"),
-    row("LOCAL_TCP_RTT_MAX", ["Local", "TCP RTT", "Max", ""], "usec", "%d", 0, Need::Nothing,
+    row("LOCAL_TCP_RTT_MAX", ["Local", "TCP RTT", "Max", ""], "usec", "%d", Need::Nothing,
         |v| of(v.local(), largest_trip),
         "largest smoothed round trip in the samples of netperf's connections, last iteration; with --series"),
-    row("REMOTE_TCP_RTT_MAX", ["Remote", "TCP RTT", "Max", ""], "usec", "%d", 0, Need::Nothing,
+    row("REMOTE_TCP_RTT_MAX", ["Remote", "TCP RTT", "Max", ""], "usec", "%d", Need::Nothing,
         |v| of(v.remote(), largest_trip),
         "largest smoothed round trip in the samples of netserver's connections, last iteration; with --series"),
-    row("LOCAL_TCP_CWND_MAX", ["Local", "TCP Window", "Max", ""], "segments", "%d", 0, Need::Nothing,
+    row("LOCAL_TCP_CWND_MAX", ["Local", "TCP Window", "Max", ""], "segments", "%d", Need::Nothing,
         |v| of(v.local(), largest_window),
         "largest congestion window in the samples of netperf's connections, last iteration; with --series"),
-    row("REMOTE_TCP_CWND_MAX", ["Remote", "TCP Window", "Max", ""], "segments", "%d", 0, Need::Nothing,
+    row("REMOTE_TCP_CWND_MAX", ["Remote", "TCP Window", "Max", ""], "segments", "%d", Need::Nothing,
         |v| of(v.remote(), largest_window),
         "largest congestion window in the samples of netserver's connections, last iteration; with --series"),
 ];

@@ -2,8 +2,8 @@
 
 use netperf_model::figures::{self, count, per_call};
 use netperf_model::{
-    Confidence, CpuShares, CpuUsage, EndResult, EndSetup, Family, Flows, HostFacts, PciIds,
-    SocketKind, TransportId,
+    Confidence, CpuShares, CpuUsage, EndResult, EndSetup, Family, HostFacts, PciIds, SocketKind,
+    TransportId,
 };
 
 use crate::fmt::{Arg, Piece, pieces, printf};
@@ -95,21 +95,6 @@ fn conversion(format: &str) -> char {
         Piece::Literal(_) => None,
     };
     pieces(format).iter().find_map(letter).unwrap_or('s')
-}
-
-/// A figure of many flows.
-pub(crate) fn many(v: &View<'_>, pick: impl Fn(&Flows) -> Option<f64>) -> Value {
-    let figure = v.last.many.as_ref().and_then(pick);
-    figure.map_or(NOT_MEASURED, Value::Real)
-}
-
-/// Where an end's threads were; nothing where the scheduler had the choice.
-pub(crate) fn thread_cpus(end: Option<&EndResult>) -> Value {
-    let cpus = end
-        .and_then(|end| end.crew.as_ref())
-        .map_or_else(Vec::new, |crew| crew.cpus.clone());
-    let words: Vec<String> = cpus.iter().map(u32::to_string).collect();
-    Value::Text(words.join(" "))
 }
 
 pub(crate) fn text(text: &str) -> Value {

@@ -1,31 +1,20 @@
 //! The options of netperf in front of `--`.
 
-use std::time::Duration;
-
-use netperf_model::{CpuMethod, Family, Limit, Unit};
+use netperf_model::{Family, Unit};
 
 use super::history;
 use super::{
-    PORTS, SIZES, flows, help_row, io, keepalive, port_name, quality, rate, series, set,
-    set_both_ends, set_ends, set_families, set_host, set_pair, set_ways, show, until,
+    PORTS, SIZES, buffers, cpu, flows, help_row, io, keepalive, length, port_name, quality, rate,
+    repeat, series, set, set_both_ends, set_ends, set_families, set_host, show, until,
 };
-use crate::args::{CpuArg, Ends, GlobalArgs, InterimArg, IterationsArg, JsonArg};
-use crate::command::{CliError, Notice};
-use crate::grammar::{both_halves, cut, dscp, first_half, seconds, size, time};
+use crate::args::{GlobalArgs, InterimArg, JsonArg};
+use crate::grammar::{cut, dscp, first_half, seconds, size, time};
 use crate::group::Group;
-use crate::kind::{Kind, Length, length};
-use crate::places::{Places, places};
+use crate::kind::Kind;
 use crate::table::{Action, Halt, Row};
 
 /// Characters that count of a passphrase: the room in its message.
 const PASSPHRASE: usize = 647;
-/// Longest name of a remote fill file: the room in the request.
-const REMOTE_FILL: usize = 31;
-/// Fewest and most iterations.
-const ITERATIONS: (i32, i32) = (3, 30);
-
-/// Fewest and most iterations, for the name.
-const ITERATION_COUNTS: Kind = Kind::twice(&Kind::Within(3, 30));
 
 /// A time, and how much work that is.
 const INTERIM: Kind = Kind::Pair(&Kind::Interval, &Kind::Count);
@@ -77,77 +66,11 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     )
     .long("test", Group::Test, Kind::Test)
     .more("Names match in any case."),
-    Opt::ready(
-        'l',
-        "length",
-        "run this many seconds, or -length bytes or transactions",
-        Action::Twofold(
-            |a, text, notices| {
-                a.length = Some(limit(size(text)));
-                length_hint(text, notices);
-            },
-            |a, text| a.length = length(text).map(long_limit).or(a.length),
-        ),
-    )
-    .long("time", Group::Test, Kind::Length)
-    .more(
-        "The name takes a time with units, such as 500ms, 10s or 1m30s; where only \
-         netserver sends, it lasts whole seconds, rounded up. The letter takes a number in \
-         the size grammar and ignores what it does not know: `10s` is 10 seconds and `1m` \
-         a million of them. Either takes a minus and an amount: bytes for streams, \
-         transactions for the rest. 0 runs until SIGINT or SIGALRM, which end every timed \
-         test early and normally. 10 seconds unless given.",
-    ),
-    Opt::without_letter(
-        "amount",
-        "end after this many bytes or transactions",
-        Action::Value(|a, text| {
-            a.length = Some(limit(size(text).wrapping_neg()));
-            a.count = true;
-        }),
-    )
-    .long("count", Group::Test, Kind::Size)
-    .more(
-        "The same as --time with a minus in front of the amount. DG_STREAM and DLCL_STREAM are \
-         ended by a time alone.",
-    ),
-    Opt::ready(
-        'c',
-        "[rate]",
-        "measure CPU utilisation here",
-        Action::NextIfNumber(|a, rate| cpu(&mut a.cpu, rate)),
-    )
-    .long("local-cpu", Group::Cpu, Kind::Number)
-    .more(
-        "A rate is accepted for old scripts and has no influence where the system \
-         counts its idle time.",
-    ),
-    Opt::ready(
-        'C',
-        "[rate]",
-        "measure CPU utilisation at netserver",
-        Action::NextIfNumber(|a, rate| cpu(&mut a.remote_cpu, rate)),
-    )
-    .long("remote-cpu", Group::Cpu, Kind::Number)
-    .more("As --local-cpu, at the other end."),
-    Opt::without_letter(
-        "method",
-        "how CPU utilisation is measured, at both ends",
-        Action::Value(|a, text| a.cpu_method = CpuMethod::named(text)),
-    )
-    .long(
-        "cpu-method",
-        Group::Cpu,
-        Kind::Word(&["procstat", "looper"]),
-    )
-    .more(
-        "procstat, the usual one, takes the counters of the kernel. looper runs a loop of \
-         the lowest priority on each CPU and counts what is left to it, after a second of \
-         calibration in which the machine should be idle, or with the rate that \
-         --local-cpu or --remote-cpu give. It disturbs a netperf or netserver that shares \
-         its machine with another one that does the same. A netserver of another make \
-         has procstat only.",
-    ),
+    length::TIME,
+    length::COUNT,
+    cpu::LOCAL,
+    cpu::REMOTE,
+    cpu::METHOD,
     Opt::ready(
         'f',
         "letter",
@@ -185,37 +108,9 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         Action::Value(|a, text| a.brand = Some(text.to_owned())),
     )
     .long("brand", Group::Output, Kind::Text),
-    Opt::ready(
-        'i',
-        "max,min",
-        "repeat the test until the confidence asked for is reached",
-        Action::Value(iterations),
-    )
-    .long("iterations", Group::Statistics, ITERATION_COUNTS)
-    .more(
-        "Both are forced into 3 to 30, and max is at least min. Sets 99 % and 5 % where \
-         --confidence is not given. One number alone is both. TCP_CC and the tests of Unix-domain \
-         sockets and links are run once, as ever.",
-    ),
-    Opt::ready(
-        'I',
-        "level,width",
-        "confidence level 95 or 99, and full width of the interval in percent",
-        Action::Checked(|a, text, _| confidence(a, text)),
-    )
-    .long("confidence", Group::Statistics, Kind::Confidence)
-    .more(
-        "The test is repeated until the interval is narrow enough or the most \
-         iterations are done. By letter a level without a comma is also the width; the \
-         name insists on both, or on a comma.",
-    ),
-    Opt::ready(
-        'r',
-        "",
-        "confidence in the result only, not in CPU utilisation",
-        Action::Flag(|a| a.result_only = true),
-    )
-    .long("result-only", Group::Statistics, Kind::Nothing),
+    repeat::ITERATIONS,
+    repeat::CONFIDENCE,
+    repeat::RESULT_ONLY,
     until::UNTIL,
     until::LEVEL,
     Opt::ready(
@@ -286,19 +181,7 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
          refused.",
     ),
     keepalive::NETPERF,
-    Opt::ready(
-        'T',
-        "cpu,cpu",
-        "run netperf, netserver on these CPUs",
-        Action::Checked(|a, text, _| bind(a, text)),
-    )
-    .long("bind-cpu", Group::Cpu, Kind::CpusOfEnds)
-    .more(
-        "One number is for both ends; `0,` binds only netperf, `,1` only netserver. A \
-         failure to bind is silent. Ranges and lists are for the threads of many flows, as \
-         with --cpus and --remote-cpus: 0-3 for both ends, or a colon between the ends, as \
-         in 0-3:4-7, 0,2: or :4-7.",
-    ),
+    cpu::BIND,
     Opt::ready(
         's',
         "seconds",
@@ -349,51 +232,12 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     io::MARK,
     io::FLOW_LABEL,
     io::REMOTE_PACING,
-    Opt::ready(
-        'a',
-        "send,recv",
-        "alignment of local buffers",
-        Action::Value(|a, text| set_ways(&mut a.align, text)),
-    )
-    .long("align", Group::Buffers, SIZES)
-    .more("A power of two; 8 unless given."),
-    Opt::ready(
-        'A',
-        "send,recv",
-        "alignment of remote buffers",
-        Action::Value(|a, text| set_ways(&mut a.remote_align, text)),
-    )
-    .long("remote-align", Group::Buffers, SIZES),
-    Opt::ready(
-        'o',
-        "send,recv",
-        "offset of local buffers from their alignment",
-        Action::Value(|a, text| set_ways(&mut a.offset, text)),
-    )
-    .long("offset", Group::Buffers, SIZES),
-    Opt::ready(
-        'O',
-        "send,recv",
-        "offset of remote buffers from their alignment",
-        Action::Value(|a, text| set_ways(&mut a.remote_offset, text)),
-    )
-    .long("remote-offset", Group::Buffers, SIZES),
-    Opt::ready(
-        'W',
-        "send,recv",
-        "number of buffers to cycle through",
-        Action::Value(|a, text| set_ways(&mut a.width, text)),
-    )
-    .long("ring", Group::Buffers, SIZES)
-    .more("As many as fit into the socket buffer, and one more, unless given."),
-    Opt::ready(
-        'F',
-        "local,remote",
-        "fill buffers from these files",
-        Action::Checked(|a, text, _| fill(a, text)),
-    )
-    .long("fill-file", Group::Buffers, Kind::twice(&Kind::File))
-    .more("The second is a file at netserver's host; its name has at most 31 characters."),
+    buffers::ALIGN,
+    buffers::REMOTE_ALIGN,
+    buffers::OFFSET,
+    buffers::REMOTE_OFFSET,
+    buffers::RING,
+    buffers::FILL,
     Opt::ready(
         'd',
         "",
@@ -415,13 +259,7 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     flows::CPUS,
     flows::REMOTE_CPUS,
     flows::PLACE,
-    Opt::ready(
-        'n',
-        "count",
-        "number of CPUs; accepted, the system tells",
-        Action::Value(|_, _| {}),
-    )
-    .long("cpu-count", Group::Compatibility, Kind::Count),
+    cpu::COUNT,
     Opt::ready(
         'D',
         "interval,units",
@@ -484,22 +322,8 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
         "Needed for latency selectors that come from a file; those in a list switch it \
          on.",
     ),
-    Opt::ready(
-        'k',
-        "dirty,clean",
-        "bytes of local buffers to write and to read around calls",
-        Action::Value(|a, text| set_pair(&mut a.touch, text, size)),
-    )
-    .long("dirty", Group::Buffers, SIZES)
-    .more("Around each send and receive, to have the data in or out of the cache."),
-    Opt::ready(
-        'K',
-        "dirty,clean",
-        "bytes of remote buffers to write and to read around calls",
-        Action::Value(|a, text| set_pair(&mut a.remote_touch, text, size)),
-    )
-    .long("remote-dirty", Group::Buffers, SIZES)
-    .more("Around each send and receive, to have the data in or out of the cache."),
+    buffers::DIRTY,
+    buffers::REMOTE_DIRTY,
     Opt::ready(
         'b',
         "local,remote",
@@ -528,109 +352,6 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     .long("version", Group::About, Kind::Nothing)
     .more("Prints the version of the netperf that this is compatible with."),
 ];
-
-/// `-l`: seconds, or minus how much.
-fn limit(length: i32) -> Limit {
-    let amount = u64::from(length.unsigned_abs());
-    match length.signum() {
-        1 => Limit::Time(Duration::from_secs(amount)),
-        -1 => Limit::Units(amount),
-        _ => Limit::UntilStopped,
-    }
-}
-
-/// Tells a person that `-l 1m` is no minute. Scripts have always had it so.
-fn length_hint(text: &str, notices: &mut Vec<Notice>) {
-    let read = limit(size(text));
-    let meant = match length(text) {
-        Some(Length::Time(time)) => long_limit(Length::Time(time)),
-        Some(Length::Amount(_)) | None => return,
-    };
-    if let (Limit::Time(seconds), false) = (read, read == meant) {
-        let seconds = seconds.as_secs();
-        notices.push(Notice::hint(&format!(
-            "-l {text} is {seconds} seconds; for a time with units use --time {text}"
-        )));
-    }
-}
-
-/// `--time`.
-fn long_limit(length: Length) -> Limit {
-    match length {
-        Length::Time(Duration::ZERO) => Limit::UntilStopped,
-        Length::Time(time) => Limit::Time(time),
-        Length::Amount(amount) => Limit::Units(amount.into()),
-    }
-}
-
-fn cpu(arg: &mut CpuArg, rate: Option<&str>) {
-    arg.wanted = true;
-    if let Some(rate) = rate {
-        arg.rate = Some(seconds(rate));
-    }
-}
-
-/// `-i max,min`: max is raised to min, and both are forced into their range.
-fn iterations(args: &mut GlobalArgs, text: &str) {
-    let (mut max, mut min) = match args.iterations {
-        Some(earlier) => (i64::from(earlier.max), i64::from(earlier.min)),
-        None => (1, 1),
-    };
-    let (first, second) = both_halves(text);
-    if let Some(first) = first {
-        max = size(first).into();
-    }
-    if let Some(second) = second {
-        min = size(second).into();
-    }
-    let clamp = |count: i64| {
-        let count = count.clamp(ITERATIONS.0.into(), ITERATIONS.1.into());
-        u32::try_from(count).unwrap_or_default()
-    };
-    args.iterations = Some(IterationsArg {
-        min: clamp(min),
-        max: clamp(max.max(min)),
-    });
-    args.confidence.level.get_or_insert(99);
-    args.confidence.width.get_or_insert(5.0);
-}
-
-/// `-T`: a CPU for each process, or lists of CPUs for the threads of many flows.
-fn bind(args: &mut GlobalArgs, text: &str) -> Result<(), CliError> {
-    match places(text) {
-        Places::Processes => set_both_ends(args.bind.get_or_insert_default(), text, size),
-        Places::Threads(Ends { local, remote }) => {
-            let cpus = &mut args.flows.cpus;
-            cpus.local = local.or(cpus.local.take());
-            cpus.remote = remote.or(cpus.remote.take());
-        }
-        Places::Unclear => return Err(CliError::UnclearCpus(text.to_owned())),
-    }
-    Ok(())
-}
-
-/// `-I level,width`; a level alone is also the width.
-fn confidence(args: &mut GlobalArgs, text: &str) -> Result<(), CliError> {
-    let (level, width) = both_halves(text);
-    if let Some(level) = level {
-        args.confidence.level = u32::try_from(size(level)).ok();
-    }
-    if let Some(width) = width {
-        args.confidence.width = Some(seconds(width));
-    }
-    match args.confidence.level {
-        Some(95 | 99) => Ok(()),
-        Some(_) | None => Err(CliError::ConfidenceLevel),
-    }
-}
-
-fn fill(args: &mut GlobalArgs, text: &str) -> Result<(), CliError> {
-    set_ends(&mut args.fill, text, str::to_owned);
-    match &args.fill.remote {
-        Some(name) if name.len() > REMOTE_FILL => Err(CliError::RemoteFillName),
-        Some(_) | None => Ok(()),
-    }
-}
 
 /// `-D seconds,units`; `-D ,units` keeps one second.
 fn interim(args: &mut GlobalArgs, text: &str) {

@@ -1,16 +1,20 @@
 //! The option tables: one row per letter, one table per parser.
 
 mod access;
+mod buffers;
 pub(crate) mod compare;
+mod cpu;
 pub(crate) mod flows;
 pub(crate) mod global;
 pub(crate) mod history;
 mod io;
 mod keepalive;
+mod length;
 pub(crate) mod link;
 pub(crate) mod omni;
 mod quality;
 mod rate;
+mod repeat;
 pub(crate) mod report;
 pub(crate) mod sctp;
 pub(crate) mod sdp;

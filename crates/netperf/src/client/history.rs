@@ -1,8 +1,7 @@
 //! `netperf history`: results kept, and questions to them.
 
 use std::ffi::OsString;
-use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use netperf_cli::{HistoryArgs, HistoryCommand, HistoryVerb};
@@ -13,6 +12,7 @@ use netperf_history::text::{self, Trend};
 use netperf_history::{Entry, Filter, Forget, Place, Store, Surroundings, Trouble, time};
 use serde_json::{Value, json};
 
+use super::written;
 use crate::output::{self, Failure, err, out, system_text};
 
 /// The exit status when something is wrong with a word or a file.
@@ -70,10 +70,14 @@ fn variable(name: &str) -> Option<String> {
 }
 
 pub(super) fn open(asked: Option<&str>, make: bool) -> Result<Store, Trouble> {
+    Store::open(&place(asked)?, make)
+}
+
+fn place(asked: Option<&str>) -> Result<Place, Trouble> {
     let around = Surroundings {
         variable: &variable,
     };
-    Store::open(&Place::find(asked, around)?, make)
+    Place::find(asked, around)
 }
 
 /// Now, in microseconds since 1970.
@@ -207,9 +211,7 @@ fn show(store: &mut Store, args: &HistoryArgs) -> Result<(), Failure> {
         .find(&name)
         .and_then(|id| store.document(id))
         .map_err(|error| trouble(&error))?;
-    // A reader that is gone takes nothing more.
-    let mut stream = std::io::stdout().lock();
-    let _gone = stream.write_all(&document).and_then(|()| stream.flush());
+    output::out_bytes(&document);
     Ok(())
 }
 
@@ -360,12 +362,13 @@ fn forget(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), 
 }
 
 fn export(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), Failure> {
+    apart(args)?;
     let table = Table::of(store, filter).map_err(|error| trouble(&error))?;
     if let Some(path) = &args.csv {
         write(path, table.csv().as_bytes())?;
     }
     match &args.parquet {
-        Some(path) => write_file(path, &parquet(&table)?),
+        Some(path) => write(path, &parquet(&table)?),
         None => Ok(()),
     }
 }
@@ -396,16 +399,15 @@ fn check(store: &mut Store) -> Result<(), Failure> {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    if path == Path::new("-") {
-        out(&String::from_utf8_lossy(bytes));
-        return Ok(());
-    }
-    write_file(path, bytes)
+    written::write(path, bytes).map_err(|line| failure(FAILED, &line))
 }
 
-fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    std::fs::write(path, bytes).map_err(|error| {
-        let name = netperf_web::escape::line(&path.to_string_lossy());
-        failure(FAILED, &format!("{name}: {}", system_text(&error)))
-    })
+/// Refuses a table that would be written over the history itself, or over the other table.
+fn apart(args: &HistoryArgs) -> Result<(), Failure> {
+    let outputs = [args.csv.as_deref(), args.parquet.as_deref()];
+    let outputs: Vec<&Path> = outputs.into_iter().flatten().collect();
+    let place = place(args.place.as_deref()).map_err(|error| trouble(&error))?;
+    let inputs = place.files();
+    let inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
+    written::apart(&outputs, &inputs).map_err(|line| failure(UNREADABLE, &line))
 }

@@ -10,7 +10,8 @@ use std::process::ExitCode;
 use netperf_cli::{ReportArgs, ReportCommand};
 use netperf_web::Record;
 
-use crate::output::{self, Failure, out, system_text};
+use super::written;
+use crate::output::{self, Failure, system_text};
 
 /// The exit status when a file is no result.
 const UNREADABLE: u8 = 2;
@@ -29,7 +30,10 @@ pub(super) fn main(argv: &[OsString]) -> ExitCode {
         }
         Err(error) => return super::cli_failure(&error),
     };
-    match records(&args.files).and_then(|records| make(&args, &records)) {
+    let done = apart(&args)
+        .and_then(|()| records(&args.files))
+        .and_then(|records| make(&args, &records));
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
@@ -37,6 +41,22 @@ pub(super) fn main(argv: &[OsString]) -> ExitCode {
 
 fn failure(exit: u8, problem: &str) -> Failure {
     Failure::stderr(exit, &format!("netperf report: {problem}"))
+}
+
+/// No output is one of the results, or another output.
+fn apart(args: &ReportArgs) -> Result<(), Failure> {
+    let outputs = [page(args), args.markdown.as_deref(), args.csv.as_deref()];
+    let outputs: Vec<&Path> = outputs.into_iter().flatten().collect();
+    let inputs: Vec<&Path> = args.files.iter().map(Path::new).collect();
+    written::apart(&outputs, &inputs).map_err(|line| failure(UNREADABLE, &line))
+}
+
+/// Where the page goes: to `report.html` when nothing is asked for.
+fn page(args: &ReportArgs) -> Option<&Path> {
+    let others = [&args.svg, &args.png, &args.markdown, &args.csv];
+    let only_page = others.iter().all(|other| other.is_none());
+    let usual = Path::new(PAGE);
+    args.page.as_deref().or(only_page.then_some(usual))
 }
 
 /// Reads all files before anything is written.
@@ -55,7 +75,7 @@ fn records(files: &[String]) -> Result<Vec<Record>, Failure> {
 
 /// What a file holds; `-` is standard input.
 pub(super) fn bytes(name: &str) -> std::io::Result<Vec<u8>> {
-    if name != "-" {
+    if name != written::STANDARD {
         return std::fs::read(name);
     }
     let mut bytes = Vec::new();
@@ -64,10 +84,7 @@ pub(super) fn bytes(name: &str) -> std::io::Result<Vec<u8>> {
 }
 
 fn make(args: &ReportArgs, records: &[Record]) -> Result<(), Failure> {
-    let others = [&args.svg, &args.png, &args.markdown, &args.csv];
-    let only_page = others.iter().all(|other| other.is_none());
-    let usual = Path::new(PAGE);
-    if let Some(path) = args.page.as_deref().or(only_page.then_some(usual)) {
+    if let Some(path) = page(args) {
         let page =
             netperf_web::page(records).map_err(|error| failure(UNWRITABLE, &error.to_string()))?;
         write(path, page.as_bytes())?;
@@ -112,14 +129,9 @@ fn make_folder(folder: &Path) -> Result<(), Failure> {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    if path == Path::new("-") {
-        out(&String::from_utf8_lossy(bytes));
-        return Ok(());
-    }
-    std::fs::write(path, bytes).map_err(|error| unwritable(path, &error))
+    written::write(path, bytes).map_err(|line| failure(UNWRITABLE, &line))
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    let name = netperf_web::escape::line(&path.to_string_lossy());
-    failure(UNWRITABLE, &format!("{name}: {}", system_text(error)))
+    failure(UNWRITABLE, &written::unwritable(path, error))
 }

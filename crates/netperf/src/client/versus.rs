@@ -79,20 +79,32 @@ fn pairs(args: &VersusArgs, signals: &Signals) -> Result<Pairs, Failure> {
     };
     let wanted = args.pairs.unwrap_or(PAIRS);
     for pair in 1..=wanted {
-        let first = one(args, ('a', pair), &args.first)?;
-        let second = one(args, ('b', pair), &args.second)?;
-        if signals.next().is_some() {
+        let Some((first, second)) = both(args, pair, signals)? else {
             err(&format!(
                 "netperf run: interrupted after {} of {wanted} pairs\n",
                 pair - 1
             ));
             break;
-        }
+        };
         pairs.first.runs.push(first);
         pairs.second.runs.push(second);
         progress(pair, wanted);
     }
     Ok(pairs)
+}
+
+/// A pair; none when a signal came meanwhile, and then no further run is begun.
+fn both(
+    args: &VersusArgs,
+    pair: u32,
+    signals: &Signals,
+) -> Result<Option<(Record, Record)>, Failure> {
+    let first = one(args, ('a', pair), &args.first)?;
+    if signals.next().is_some() {
+        return Ok(None);
+    }
+    let second = one(args, ('b', pair), &args.second)?;
+    Ok(signals.next().is_none().then_some((first, second)))
 }
 
 /// How far it is, where somebody looks.

@@ -6,7 +6,8 @@ use netperf_engine::client::{Client, Run as Ran};
 use netperf_model::{Address, Duplex, EndPlan, EndResult, EndSetup, Flow, Hosts, TestId, TestPlan};
 use netperf_session::offer::{self, Agreement, LocalEnd};
 
-use super::{Test, data_address, failure, results_within};
+use super::session::{data_address, results};
+use super::{Test, failure};
 use crate::output::Failure;
 
 /// A direction, as netperf sees it.
@@ -80,13 +81,9 @@ impl Test<'_> {
             return Ok(None);
         }
         self.open_beside(2)?;
-        let own = self
-            .control_local
-            .filter(|own| own.is_ipv4() == hosts.remote.address.is_ipv4());
-        let bound = Some(hosts.local.address).filter(|address| !address.is_unspecified());
         let local = LocalEnd {
             family: hosts.remote.family(),
-            address: bound.or(own),
+            address: self.own_address(hosts),
             socket: client.address_beside().cloned(),
             data_port: 0,
             send_size: None,
@@ -116,21 +113,16 @@ impl Test<'_> {
         let Some(talk) = self.beside.first_mut() else {
             return Ok(there);
         };
-        let within = results_within(plan, ran, talk.link());
-        talk.link_mut()
-            .demand_signs_of_life(ran.round_trip.unwrap_or_default());
-        match talk.results(within) {
-            Ok(back) => Ok(EndResult {
+        Ok(match results(plan, talk, ran)? {
+            Some(back) => EndResult {
                 tally: there.tally.plus(&back.tally),
                 elapsed: there.elapsed.max(back.elapsed),
                 send_buffer_end: back.send_buffer_end,
                 retransmissions: back.retransmissions,
                 congestion: back.congestion,
                 ..there
-            }),
-            // The user did not wait for the end, so netserver may not have noticed it.
-            Err(_) if ran.stopped_by_user => Ok(there),
-            Err(error) => Err(failure::session(&error)),
-        }
+            },
+            None => there,
+        })
     }
 }

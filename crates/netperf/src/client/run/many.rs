@@ -10,16 +10,14 @@ use netperf_engine::flows::refusal;
 use netperf_measure::cpus;
 use netperf_model::many::cpu_list_text;
 use netperf_model::{
-    Abilities, Agreed, EndResult, FlowCounts, FlowThere, Hosts, Limit, Many, TestPlan, Workers,
+    Abilities, EndResult, FlowCounts, FlowThere, Hosts, Limit, Many, TestPlan, Workers,
 };
 use netperf_session::offer::{self, Agreement, LocalEnd};
 use netperf_transport::registry;
 use netperf_wire::messages::ItemKind;
 
-use super::{
-    Once, Talk, Test, both, drawn, failure, interim, iteration, numbered, open, results_within,
-    until, wait, with_cpus,
-};
+use super::session::{Talk, numbered, open, results, with_cpus};
+use super::{Once, Test, agreed, both, drawn, failure, interim, until, wait};
 use crate::client::control;
 use crate::output::{Failure, err};
 
@@ -188,20 +186,8 @@ impl<'a> Test<'a> {
                 None => flows.pair(plan.flow, &counted.there),
             }
         }
-        let first = agreements.first();
-        let agreed = Agreed {
-            local,
-            remote: first.map(|agreement| both::setup(agreement, back.first())),
-            data_port: first.map_or(0, |agreement| agreement.data_port),
-            remote_cpu: first.is_some_and(|agreement| agreement.measures_cpu),
-        };
-        let (stopped, fell_back) = (ran.stopped_by_user, ran.fallback == Some(true));
-        Ok(Once {
-            agreed,
-            iteration: iteration(ran, remote, None),
-            stopped,
-            fell_back,
-        })
+        let agreed = agreed(local, there.first(), back.first(), 0);
+        Ok(Once::of(agreed, ran, remote, None))
     }
 
     /// Has netserver ready for every flow.
@@ -211,10 +197,7 @@ impl<'a> Test<'a> {
         let ways = both::ways(plan);
         let sessions = if together { 1 } else { many.flows };
         self.open_beside(sessions.saturating_mul(if ways.len() > 1 { 2 } else { 1 }))?;
-        let own = self
-            .control_local
-            .filter(|own| own.is_ipv4() == hosts.remote.address.is_ipv4());
-        let bound = Some(hosts.local.address).filter(|address| !address.is_unspecified());
+        let own = self.own_address(hosts);
         let facts_of = self.facts.then_some(hosts.remote.address);
         let mut agreements = Vec::new();
         let each = ways
@@ -226,7 +209,7 @@ impl<'a> Test<'a> {
             let asked = plan_of(&one_way, many, index, together);
             let local = LocalEnd {
                 family: hosts.remote.family(),
-                address: bound.or(own),
+                address: own,
                 socket: None,
                 data_port: if agreements.is_empty() {
                     hosts.remote.port
@@ -301,30 +284,21 @@ impl<'a> Test<'a> {
             talk.link_mut().repeat_while_waiting(end_mark);
         }
         for (index, talk) in self.talk.iter_mut().chain(&mut self.beside).enumerate() {
-            let within = results_within(plan, ran, talk.link());
-            talk.link_mut()
-                .demand_signs_of_life(ran.round_trip.unwrap_or_default());
-            let results = talk.results(within);
-            talk.link_mut().repeat_while_waiting(None);
-            match results {
-                Ok(mut result) => {
-                    if let Some(way) = counted.get_mut(index / sessions) {
-                        note(way, index % sessions, apart, &mut result);
-                    }
-                    match &mut all {
-                        Some(all) if index == sessions => {
-                            // The first that sends.
-                            all.send_buffer_end = result.send_buffer_end;
-                            all.congestion = result.congestion.take();
-                            add(all, &result);
-                        }
-                        Some(all) => add(all, &result),
-                        None => all = Some(with_cpus(result)),
-                    }
+            let Some(mut result) = results(plan, talk, ran)? else {
+                return Ok((None, None));
+            };
+            if let Some(way) = counted.get_mut(index / sessions) {
+                note(way, index % sessions, apart, &mut result);
+            }
+            match &mut all {
+                Some(all) if index == sessions => {
+                    // The first that sends.
+                    all.send_buffer_end = result.send_buffer_end;
+                    all.congestion = result.congestion.take();
+                    add(all, &result);
                 }
-                // The user did not wait for the end, so netserver may not have noticed it.
-                Err(_) if ran.stopped_by_user => return Ok((None, None)),
-                Err(error) => return Err(failure::session(&error)),
+                Some(all) => add(all, &result),
+                None => all = Some(with_cpus(result)),
             }
         }
         self.trace.say("remote results obtained");

@@ -7,7 +7,9 @@ use netperf_cli::{Progress, Run, Show};
 use netperf_model::{Feature, IoMethod, Iteration, Limit, TestPlan};
 use netperf_os::bell;
 
-use super::{LEAVE, Test, Trace, control, data_hosts, failure, many, open};
+use super::session::{LEAVE, open};
+use super::trace::Trace;
+use super::{Test, control, data_hosts, failure};
 use crate::client::{Begun, Done};
 use crate::output::{Failure, out};
 
@@ -273,22 +275,11 @@ fn once(run: &Run, begun: Begun) -> Result<Iteration, Failure> {
     let hosts = data_hosts(plan, control.as_ref())?;
     bell::catch_signals()
         .map_err(|error| Failure::stderr(1, &format!("netperf: cannot catch signals: {error}")))?;
-    let local = control.as_ref().and_then(|control| control.local);
-    let control_peer = control.as_ref().and_then(|control| control.peer);
+    let mut done = Done::default();
     let mut test = Test {
-        run,
-        hosts,
-        talk: control.map(|control| open(plan, control)).transpose()?,
-        beside: Vec::new(),
-        served: many::Served::Together,
-        control_local: local.map(|local| local.ip()),
-        control_peer,
         trace: Trace(None),
-        begun,
-        done: &mut Done::default(),
-        data_port: None,
         facts: false,
-        remote_host: None,
+        ..Test::begin(run, begun, hosts, control, &mut done)?
     };
     test.greet()?;
     let ran = test.once(1)?;

@@ -342,12 +342,6 @@ impl<'a> Document<'a> {
     }
 }
 
-/// What is said where Multipath TCP was asked for and TCP was had.
-pub const FELL_BACK: &str = "the connection fell back to plain TCP: the figures are not of MPTCP";
-
-/// What is said where the times of operations come of a clock that cannot be trusted.
-pub const CLOCK_WENT_WRONG: &str = "the processor's counter and the system's clock disagree by more than 0.1 %: \
-     the times of operations are doubtful";
 /// What a warning says.
 #[must_use]
 pub fn words(warning: &Warning) -> &str {
@@ -362,11 +356,12 @@ fn doubt(warning: &Warning) -> Doubt<'_> {
         },
         Warning::FellBackToTcp => Doubt {
             code: "fell_back_to_tcp",
-            message: FELL_BACK,
+            message: "the connection fell back to plain TCP: the figures are not of MPTCP",
         },
         Warning::ClockWentWrong => Doubt {
             code: "clock_went_wrong",
-            message: CLOCK_WENT_WRONG,
+            message: "the processor's counter and the system's clock disagree by more than 0.1 %: \
+                 the times of operations are doubtful",
         },
         Warning::GeneratorLate(how) => Doubt {
             code: "generator_late",

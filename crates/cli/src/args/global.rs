@@ -1,0 +1,280 @@
+//! The options in front of `--`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use netperf_model::{Arrival, CpuMethod, Duplex, IoMethod, Limit, Placement, Stamper, Unit};
+
+use super::{Ends, HostArg, Ways};
+
+/// The options in front of `--`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GlobalArgs {
+    /// `--history`: where the result is kept, empty for the usual place.
+    pub history: Option<String>,
+    /// `-a`: alignment of netperf's buffers.
+    pub align: Ways<i32>,
+    /// `-A`: alignment of netserver's buffers.
+    pub remote_align: Ways<i32>,
+    /// `-o`: offset of netperf's buffers.
+    pub offset: Ways<i32>,
+    /// `-O`: offset of netserver's buffers.
+    pub remote_offset: Ways<i32>,
+    /// `-b`: operations per interval.
+    pub pace_burst: Ends<i32>,
+    /// `-w`: interval.
+    pub pace_interval: Ends<Duration>,
+    /// `-B`: brand.
+    pub brand: Option<String>,
+    /// `-c`: CPU at netperf.
+    pub cpu: CpuArg,
+    /// `-C`: CPU at netserver.
+    pub remote_cpu: CpuArg,
+    /// `--cpu-method`: how both ends measure.
+    pub cpu_method: Option<CpuMethod>,
+    /// `-d`: how often.
+    pub debug: u32,
+    /// `-D`: interim results.
+    pub interim: Option<InterimArg>,
+    /// `--list`: what can run instead of a run.
+    pub list: bool,
+    /// `--json` or `--json-stream`, the last of them.
+    pub json: Option<JsonArg>,
+    /// `-f`: unit.
+    pub unit: Option<Unit>,
+    /// `-F`: fill files.
+    pub fill: Ends<String>,
+    /// `-H`: netserver's host.
+    pub remote: HostArg,
+    /// `-L`: netperf's host.
+    pub local: HostArg,
+    /// `-i`: iterations.
+    pub iterations: Option<IterationsArg>,
+    /// `-I`: confidence.
+    pub confidence: ConfidenceArg,
+    /// `--bidirectional`.
+    pub bidirectional: Option<Duplex>,
+    /// How bytes are moved.
+    pub io: IoArgs,
+    /// `-j`: keep latency statistics.
+    pub latency: bool,
+    /// `-k`: bytes dirtied (first) and read (second) at netperf.
+    pub touch: (Option<i32>, Option<i32>),
+    /// `-K`: bytes dirtied (first) and read (second) at netserver.
+    pub remote_touch: (Option<i32>, Option<i32>),
+    /// `-l`: when the test ends.
+    pub length: Option<Limit>,
+    /// `-N`: no control connection.
+    pub no_control: bool,
+    /// `-p`: control ports; the remote one is netserver's.
+    pub port: Ends<String>,
+    /// `-P`: banner and titles.
+    pub headers: Option<i32>,
+    /// `-r`: confidence in the result only.
+    pub result_only: bool,
+    /// `-s`: seconds between set-up and traffic.
+    pub wait: Option<i32>,
+    /// `-S`: keep-alive.
+    pub keepalive: bool,
+    /// `-t`: test name, upper case.
+    pub test: Option<String>,
+    /// `-T`: CPUs; the outer `Option` tells whether `-T` was given at all.
+    pub bind: Option<Ends<i32>>,
+    /// `-v`: verbosity.
+    pub verbosity: Option<i32>,
+    /// `-W`: buffers in the rings.
+    pub width: Ways<i32>,
+    /// `--tls-cipher`: the only cipher suite.
+    pub tls_cipher: Option<String>,
+    /// `-y`: socket priority.
+    pub priority: Ends<i32>,
+    /// `-Y`: type of service; the inner `None` is a word that means nothing.
+    pub tos: Ends<Option<u8>>,
+    /// `--dscp`: that it was given by this name, which promises more than the letter.
+    pub dscp: bool,
+    /// `--count`: the same.
+    pub count: bool,
+    /// `-Z`: passphrase.
+    pub passphrase: Option<String>,
+    /// `--key-file`: the file with the key that netserver has to have.
+    pub key_file: Option<PathBuf>,
+    /// `--control-keepalive`: how often an idle control connection is probed.
+    pub control_keepalive: Option<Duration>,
+    /// Many flows at once.
+    pub flows: FlowsArgs,
+    /// What is written down over time.
+    pub series: SeriesArgs,
+    /// What a terminal shows meanwhile.
+    pub show: Show,
+    /// A rate to keep to.
+    pub rate: RateArgs,
+    /// Going on until figures are known.
+    pub until: UntilArgs,
+}
+
+/// How often CPU measurement was asked for, and with which rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CpuArg {
+    /// Whether it was asked for.
+    pub wanted: bool,
+    /// The calibration rate.
+    pub rate: Option<f64>,
+}
+
+/// Global `-i`, clamped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IterationsArg {
+    /// At least this many.
+    pub min: u32,
+    /// At most this many.
+    pub max: u32,
+}
+
+/// Global `-I`, checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ConfidenceArg {
+    /// 95 or 99 percent.
+    pub level: Option<u32>,
+    /// Full width in percent.
+    pub width: Option<f64>,
+}
+
+/// Global `-D`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InterimArg {
+    /// Seconds between two lines; negative looks at the clock after each operation.
+    pub seconds: f64,
+    /// First guess of the work units in between.
+    pub units: Option<i32>,
+}
+
+/// How JSON is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JsonArg {
+    /// `--json`: one document.
+    Document,
+    /// `--json-stream`: one event per line.
+    Stream,
+}
+
+/// How bytes are moved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IoArgs {
+    /// `--io`; `None` inside is `auto`.
+    pub method: Ends<Option<IoMethod>>,
+    /// `--zerocopy`.
+    pub zerocopy: bool,
+    /// `--discard`.
+    pub discard: bool,
+    /// `--batch`: messages per call.
+    pub batch: Ends<i32>,
+    /// `--segment-offload`.
+    pub segments: Ends<bool>,
+    /// `--splice`.
+    pub splice: bool,
+    /// `--busy-poll`: microseconds.
+    pub busy_poll: Ends<i32>,
+    /// `--quickack`.
+    pub quickack: Ends<bool>,
+    /// `--notsent-lowat`: bytes.
+    pub notsent_lowat: Ends<i32>,
+    /// `--bind-device`: name of an interface.
+    pub device: Ends<String>,
+    /// `--mark`.
+    pub mark: Ends<i32>,
+    /// `--flow-label`.
+    pub flow_label: Ends<i32>,
+    /// `--remote-pacing-rate`: bytes per second.
+    pub remote_pacing: Option<i32>,
+    /// `--sequence`.
+    pub sequence: bool,
+    /// `--one-port`.
+    pub one_port: bool,
+}
+
+/// The options about many flows; any of them asks for the engine that has them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowsArgs {
+    /// `--flows`: how many.
+    pub flows: Option<u32>,
+    /// `--threads`: on how many threads.
+    pub threads: Ends<u32>,
+    /// `--cpus` and `--remote-cpus`: on these CPUs.
+    pub cpus: Ends<Vec<u32>>,
+    /// `--place`: placed by this rule, at both ends.
+    pub place: Option<Placement>,
+    /// `--warmup`: time before the flows count.
+    pub warmup: Option<Duration>,
+    /// `--cooldown`: time when they do not count any more.
+    pub cooldown: Option<Duration>,
+}
+
+/// What is written down over time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SeriesArgs {
+    /// `--series`: how often; never where it is zero.
+    pub every: Ends<Duration>,
+    /// `--series-flows`: of how many connections.
+    pub flows: Option<u32>,
+    /// `--timestamps`.
+    pub stamps: Option<Stamper>,
+}
+
+/// What a terminal shows while a test runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Show {
+    /// `--live`: the whole screen.
+    pub live: bool,
+    /// `--progress`: a line.
+    pub progress: Progress,
+}
+
+/// When a line of progress is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Progress {
+    /// Where it is in nobody's way.
+    #[default]
+    Auto,
+    /// Never.
+    Never,
+    /// Wherever there is a terminal.
+    Always,
+}
+
+/// The options about a rate to keep to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RateArgs {
+    /// `--rate`.
+    pub rate: Option<RateArg>,
+    /// `--arrival`.
+    pub arrival: Option<Arrival>,
+    /// `--seed`.
+    pub seed: Option<u64>,
+}
+
+/// So much a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateArg {
+    /// The number, above 0.
+    pub per_second: f64,
+    /// Whether it counts packets; otherwise requests or bits, as the test has it.
+    pub packets: bool,
+}
+
+/// The options about going on until figures are known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UntilArgs {
+    /// `--until`.
+    pub until: Option<UntilArg>,
+    /// `--until-confidence`: percent.
+    pub level: Option<u32>,
+}
+
+/// How well figures must be known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UntilArg {
+    /// As a share, above 0.
+    pub precision: f64,
+    /// Percentiles of the latency, as shares.
+    pub percentiles: Vec<f64>,
+}

@@ -1,0 +1,214 @@
+//! The options of netserver.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use netperf_model::{
+    CpuMethod, DataPeers, Family, Limits, Network, OnePort, Policy, Require, Secret,
+};
+
+use super::HostArg;
+use crate::operations::Operations;
+
+/// A client has this long in any case.
+const SHORTEST_IDLE_TIME: Duration = Duration::from_secs(1);
+
+/// The options of netserver.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerArgs {
+    /// `-L`, `-4`, `-6`: where to listen; no host means every address.
+    pub listen: HostArg,
+    /// `-p`: port number or service name.
+    pub port: Option<String>,
+    /// `-D`: stay in the foreground.
+    pub foreground: bool,
+    /// `-f`: serve one control connection at a time, in this process.
+    pub no_fork: bool,
+    /// `-d`: how often.
+    pub debug: u32,
+    /// `-N`: never write debug output.
+    pub quiet: bool,
+    /// `-v`: verbosity, without effect.
+    pub verbosity: i32,
+    /// `-Z`: passphrase that every control connection must begin with.
+    pub passphrase: Option<String>,
+    /// `--cpu-method`: how to measure CPU utilisation unless the client asks otherwise.
+    pub cpu_method: Option<CpuMethod>,
+    /// `--config`: a file of settings.
+    pub config: Option<PathBuf>,
+    /// `--check-config`: a file of settings to look at.
+    pub check_config: Option<PathBuf>,
+    /// Who may use it, and for what.
+    pub access: AccessArgs,
+    /// How it is operated.
+    pub operations: Operations,
+    /// `--control-keepalive`: how often an idle control connection is probed.
+    pub control_keepalive: Option<Duration>,
+    /// Whether one of `-D -f -L -p` was given: then stdin is not an inetd connection.
+    pub standalone: bool,
+}
+
+impl ServerArgs {
+    /// The port to listen on, as typed or the default.
+    #[must_use]
+    pub fn port(&self) -> &str {
+        self.port.as_deref().unwrap_or(crate::DEFAULT_PORT)
+    }
+
+    /// The family to listen on.
+    #[must_use]
+    pub fn family(&self) -> Family {
+        self.listen.family.unwrap_or_default()
+    }
+
+    /// Who may use netserver, and for what.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        let access = &self.access;
+        Policy {
+            allow: access.allow.networks.clone(),
+            deny: access.deny.networks.clone(),
+            require: access.require,
+            one_port: self.one_port(),
+            data_peers: access.data_peers.clone().unwrap_or_default(),
+            limits: Limits {
+                sessions: access.sessions,
+                peer_sessions: access.peer_sessions,
+                test_time: access.test_time,
+                send_rate: access.send_rate,
+                idle_time: access
+                    .idle_time
+                    .map_or(Limits::IDLE_TIME, |time| time.max(SHORTEST_IDLE_TIME)),
+            },
+        }
+    }
+
+    /// What a client must have: as it was said, or the strongest of what there is.
+    #[must_use]
+    pub fn require(&self) -> Require {
+        let strongest = match (&self.access.secret, &self.passphrase) {
+            (Some(_), _) => Require::Key,
+            (None, Some(_)) => Require::Passphrase,
+            (None, None) => Require::None,
+        };
+        self.access.require.unwrap_or(strongest)
+    }
+
+    /// What data may come in by the port of the control connection. A netserver that serves
+    /// one client at a time has nobody at its port meanwhile.
+    #[must_use]
+    pub fn one_port(&self) -> OnePort {
+        if self.no_fork {
+            return OnePort::Off;
+        }
+        self.access.one_port.unwrap_or_default()
+    }
+
+    /// The words with which the process of a session is to start: all that it has to know,
+    /// and nothing about connections that are not its own.
+    #[must_use]
+    pub fn session_words(&self) -> Vec<String> {
+        let access = &self.access;
+        let seconds = |time: Duration| time.as_secs_f64().to_string();
+        let words = [
+            ("passphrase", self.passphrase.clone()),
+            (
+                "cpu-method",
+                self.cpu_method.map(|method| method.name().to_owned()),
+            ),
+            (
+                "require",
+                access.require.map(|require| require.word().to_owned()),
+            ),
+            (
+                "data-peers",
+                access.data_peers.as_ref().map(DataPeers::to_string),
+            ),
+            ("max-test-time", access.test_time.map(seconds)),
+            (
+                "max-send-rate",
+                access.send_rate.map(|bits| bits.to_string()),
+            ),
+            ("idle-time", access.idle_time.map(seconds)),
+            ("control-keepalive", self.control_keepalive.map(seconds)),
+        ];
+        let given = words.into_iter();
+        given
+            .filter_map(|(name, value)| Some(format!("--{name}={}", value?)))
+            .collect()
+    }
+
+    /// What was said so far comes from a file: what is typed takes its place.
+    pub(crate) fn seal(&mut self) {
+        self.access.allow.sealed = true;
+        self.access.deny.sealed = true;
+    }
+
+    /// What of the settings does not go together, and the way out.
+    pub(crate) fn contradiction(&self) -> Option<String> {
+        match self.access.require {
+            Some(Require::Passphrase) if self.passphrase.is_none() => Some(
+                "require is passphrase, and there is none: give one with passphrase (-Z)"
+                    .to_owned(),
+            ),
+            _ => None,
+        }
+    }
+}
+
+/// The options about who may use netserver, and for what.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccessArgs {
+    /// `--key-file`: the file with the key that clients have to have.
+    pub key_file: Option<PathBuf>,
+    /// The key itself, once it has been read.
+    pub secret: Option<Secret>,
+    /// `--require`: what a client must have.
+    pub require: Option<Require>,
+    /// `--allow`: networks that may connect.
+    pub allow: Networks,
+    /// `--deny`: networks that may not.
+    pub deny: Networks,
+    /// `--data-peers`: where data may go.
+    pub data_peers: Option<DataPeers>,
+    /// `--one-port`: what data may come in by the port of the control connection.
+    pub one_port: Option<OnePort>,
+    /// `--max-sessions`: at the same time.
+    pub sessions: Option<u32>,
+    /// `--max-peer-sessions`: of one address.
+    pub peer_sessions: Option<u32>,
+    /// `--max-test-time`: the longest test.
+    pub test_time: Option<Duration>,
+    /// `--max-send-rate`: bits per second.
+    pub send_rate: Option<u64>,
+    /// `--idle-time`: how long a client may say nothing.
+    pub idle_time: Option<Duration>,
+}
+
+/// Networks, each use of the option adding to them.
+#[derive(Clone, Debug, Default)]
+pub struct Networks {
+    /// The networks.
+    pub networks: Vec<Network>,
+    /// Whether they come from a file, so that the next ones take their place.
+    sealed: bool,
+}
+
+impl Networks {
+    /// Adds networks, or puts them in the place of those of a file.
+    pub(crate) fn add(&mut self, networks: Vec<Network>) {
+        if std::mem::take(&mut self.sealed) {
+            self.networks.clear();
+        }
+        self.networks.extend(networks);
+    }
+}
+
+/// Where they come from makes no difference.
+impl PartialEq for Networks {
+    fn eq(&self, other: &Self) -> bool {
+        self.networks == other.networks
+    }
+}
+
+impl Eq for Networks {}

@@ -1,0 +1,125 @@
+//! The options of what netperf does besides tests: the words that may stand first.
+
+use std::path::PathBuf;
+
+/// The options of `netperf report`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReportArgs {
+    /// Files with results, in order.
+    pub files: Vec<String>,
+    /// `-o`: where the page goes.
+    pub page: Option<PathBuf>,
+    /// `--svg`: a folder for charts.
+    pub svg: Option<PathBuf>,
+    /// `--png`: a folder for charts.
+    pub png: Option<PathBuf>,
+    /// `--markdown`: where the tables go.
+    pub markdown: Option<PathBuf>,
+    /// `--csv`: where the numbers go.
+    pub csv: Option<PathBuf>,
+}
+
+/// How two sets of runs are compared, and how that is printed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ComparisonArgs {
+    /// `--false-alarms`: the chance of one, as a share; `None` is the usual one.
+    pub chance: Option<f64>,
+    /// `--threshold`: the smallest change that matters, as a share; `None` is the usual
+    /// one.
+    pub threshold: Option<f64>,
+    /// `--json`: print a document.
+    pub json: bool,
+    /// `--markdown`: print a table of Markdown.
+    pub markdown: bool,
+}
+
+/// The options of `netperf compare`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CompareArgs {
+    /// Files and folders of the first set.
+    pub first: Vec<String>,
+    /// Those of the second.
+    pub second: Vec<String>,
+    /// `--paired`: runs belong together one by one, in the order of their files.
+    pub paired: bool,
+    /// How they are compared.
+    pub comparison: ComparisonArgs,
+}
+
+/// The options of `netperf run`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VersusArgs {
+    /// What follows `netperf` on the first command line.
+    pub first: Vec<String>,
+    /// On the second.
+    pub second: Vec<String>,
+    /// `--pairs`: how many runs of each; `None` is the usual number.
+    pub pairs: Option<u32>,
+    /// `--keep`: a folder for the results.
+    pub keep: Option<PathBuf>,
+    /// How they are compared.
+    pub comparison: ComparisonArgs,
+}
+
+/// The options of `netperf sweep`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SweepArgs {
+    /// `-o`: the folder.
+    pub folder: Option<PathBuf>,
+    /// `--plan`: a file with the rest.
+    pub file: Option<PathBuf>,
+    /// What is run; empty where it goes on.
+    pub plan: SweepWords,
+}
+
+/// What a sweep runs, as it was typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SweepWords {
+    /// What follows `netperf`, with places for values.
+    pub command: Vec<String>,
+    /// `--over`: names and values.
+    pub over: Vec<String>,
+    /// `--repeat`: how often; `None` is once.
+    pub repeat: Option<u32>,
+}
+
+/// The options of `netperf history`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HistoryArgs {
+    /// What follows the word that says what to do: files, or results.
+    pub words: Vec<String>,
+    /// `--db`: where the history is.
+    pub place: Option<String>,
+    /// `--test`.
+    pub test: Option<String>,
+    /// `--host`.
+    pub host: Option<String>,
+    /// `--label`.
+    pub label: Option<String>,
+    /// `--configuration`.
+    pub configuration: Option<String>,
+    /// `--since`: a date or an age.
+    pub since: Option<String>,
+    /// `--before`: the same.
+    pub before: Option<String>,
+    /// `--limit`: how many are shown; `None` is the usual number.
+    pub limit: Option<u32>,
+    /// `--figure`: its name; `None` is the result itself.
+    pub figure: Option<String>,
+    /// `--last`: how many results of a configuration are looked at.
+    pub last: Option<u32>,
+    /// `--false-alarms`: the chance of one, as a share.
+    pub chance: Option<f64>,
+    /// `--keep-last`: how many results of each configuration stay.
+    pub keep_last: Option<u32>,
+    /// `--older-than`: an age.
+    pub older_than: Option<String>,
+    /// `--dry-run`: forget nothing.
+    pub dry_run: bool,
+    /// `--csv`: where an export goes.
+    pub csv: Option<PathBuf>,
+    /// `--parquet`: the same.
+    pub parquet: Option<PathBuf>,
+    /// `--json`: print a document.
+    pub json: bool,
+}

@@ -1,0 +1,84 @@
+//! Options about when a test ends.
+
+use std::time::Duration;
+
+use netperf_model::Limit;
+
+use crate::args::GlobalArgs;
+use crate::command::Notice;
+use crate::grammar::size;
+use crate::group::Group;
+use crate::kind::{Kind, Length, length};
+use crate::table::{Action, Row};
+
+type Opt = Row<GlobalArgs>;
+
+pub(super) const TIME: Opt = Opt::ready(
+    'l',
+    "length",
+    "run this many seconds, or -length bytes or transactions",
+    Action::Twofold(
+        |a, text, notices| {
+            a.length = Some(limit(size(text)));
+            length_hint(text, notices);
+        },
+        |a, text| a.length = length(text).map(long_limit).or(a.length),
+    ),
+)
+.long("time", Group::Test, Kind::Length)
+.more(
+    "The name takes a time with units, such as 500ms, 10s or 1m30s; where only \
+     netserver sends, it lasts whole seconds, rounded up. The letter takes a number in \
+     the size grammar and ignores what it does not know: `10s` is 10 seconds and `1m` \
+     a million of them. Either takes a minus and an amount: bytes for streams, \
+     transactions for the rest. 0 runs until SIGINT or SIGALRM, which end every timed \
+     test early and normally. 10 seconds unless given.",
+);
+
+pub(super) const COUNT: Opt = Opt::without_letter(
+    "amount",
+    "end after this many bytes or transactions",
+    Action::Value(|a, text| {
+        a.length = Some(limit(size(text).wrapping_neg()));
+        a.count = true;
+    }),
+)
+.long("count", Group::Test, Kind::Size)
+.more(
+    "The same as --time with a minus in front of the amount. DG_STREAM and DLCL_STREAM are \
+     ended by a time alone.",
+);
+
+/// `-l`: seconds, or minus how much.
+fn limit(length: i32) -> Limit {
+    let amount = u64::from(length.unsigned_abs());
+    match length.signum() {
+        1 => Limit::Time(Duration::from_secs(amount)),
+        -1 => Limit::Units(amount),
+        _ => Limit::UntilStopped,
+    }
+}
+
+/// Tells a person that `-l 1m` is no minute. Scripts have always had it so.
+fn length_hint(text: &str, notices: &mut Vec<Notice>) {
+    let read = limit(size(text));
+    let meant = match length(text) {
+        Some(Length::Time(time)) => long_limit(Length::Time(time)),
+        Some(Length::Amount(_)) | None => return,
+    };
+    if let (Limit::Time(seconds), false) = (read, read == meant) {
+        let seconds = seconds.as_secs();
+        notices.push(Notice::hint(&format!(
+            "-l {text} is {seconds} seconds; for a time with units use --time {text}"
+        )));
+    }
+}
+
+/// `--time`.
+fn long_limit(length: Length) -> Limit {
+    match length {
+        Length::Time(Duration::ZERO) => Limit::UntilStopped,
+        Length::Time(time) => Limit::Time(time),
+        Length::Amount(amount) => Limit::Units(amount.into()),
+    }
+}

@@ -1,0 +1,90 @@
+//! Options about repeating a test until its result is known well enough.
+
+use crate::args::{GlobalArgs, IterationsArg};
+use crate::command::CliError;
+use crate::grammar::{both_halves, seconds, size};
+use crate::group::Group;
+use crate::kind::Kind;
+use crate::table::{Action, Row};
+
+type Opt = Row<GlobalArgs>;
+
+/// Fewest and most iterations.
+const RANGE: (u32, u32) = (3, 30);
+
+/// Fewest and most iterations, for the name.
+const ITERATION_COUNTS: Kind = Kind::twice(&Kind::Within(RANGE.0, RANGE.1));
+
+pub(super) const ITERATIONS: Opt = Opt::ready(
+    'i',
+    "max,min",
+    "repeat the test until the confidence asked for is reached",
+    Action::Value(iterations),
+)
+.long("iterations", Group::Statistics, ITERATION_COUNTS)
+.more(
+    "Both are forced into 3 to 30, and max is at least min. Sets 99 % and 5 % where \
+     --confidence is not given. One number alone is both. TCP_CC and the tests of Unix-domain \
+     sockets and links are run once, as ever.",
+);
+
+pub(super) const CONFIDENCE: Opt = Opt::ready(
+    'I',
+    "level,width",
+    "confidence level 95 or 99, and full width of the interval in percent",
+    Action::Checked(|a, text, _| confidence(a, text)),
+)
+.long("confidence", Group::Statistics, Kind::Confidence)
+.more(
+    "The test is repeated until the interval is narrow enough or the most \
+     iterations are done. By letter a level without a comma is also the width; the \
+     name insists on both, or on a comma.",
+);
+
+pub(super) const RESULT_ONLY: Opt = Opt::ready(
+    'r',
+    "",
+    "confidence in the result only, not in CPU utilisation",
+    Action::Flag(|a| a.result_only = true),
+)
+.long("result-only", Group::Statistics, Kind::Nothing);
+
+/// `-i max,min`: max is raised to min, and both are forced into their range.
+fn iterations(args: &mut GlobalArgs, text: &str) {
+    let (mut max, mut min) = match args.iterations {
+        Some(earlier) => (i64::from(earlier.max), i64::from(earlier.min)),
+        None => (1, 1),
+    };
+    let (first, second) = both_halves(text);
+    if let Some(first) = first {
+        max = size(first).into();
+    }
+    if let Some(second) = second {
+        min = size(second).into();
+    }
+    let clamp = |count: i64| {
+        let count = count.clamp(RANGE.0.into(), RANGE.1.into());
+        u32::try_from(count).unwrap_or_default()
+    };
+    args.iterations = Some(IterationsArg {
+        min: clamp(min),
+        max: clamp(max.max(min)),
+    });
+    args.confidence.level.get_or_insert(99);
+    args.confidence.width.get_or_insert(5.0);
+}
+
+/// `-I level,width`; a level alone is also the width.
+fn confidence(args: &mut GlobalArgs, text: &str) -> Result<(), CliError> {
+    let (level, width) = both_halves(text);
+    if let Some(level) = level {
+        args.confidence.level = u32::try_from(size(level)).ok();
+    }
+    if let Some(width) = width {
+        args.confidence.width = Some(seconds(width));
+    }
+    match args.confidence.level {
+        Some(95 | 99) => Ok(()),
+        Some(_) | None => Err(CliError::ConfidenceLevel),
+    }
+}

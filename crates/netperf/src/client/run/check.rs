@@ -1,0 +1,47 @@
+//! Whether a test can be, as far as this end can tell before it asks netserver.
+
+use std::net::SocketAddr;
+
+use netperf_model::{Feature, TestPlan};
+
+use crate::client::failure;
+use crate::output::Failure;
+
+/// Whether a test has a place for all that it is asked for, and this host can do its part.
+pub(super) fn can_be(plan: &TestPlan) -> Result<(), Failure> {
+    if let Some(refusal) = netperf_model::refusal(plan) {
+        return Err(failure::out_of_place(refusal));
+    }
+    let asked = plan.local.features();
+    if asked.is_empty() {
+        return Ok(());
+    }
+    let known = netperf_transport::io::features();
+    match asked.into_iter().find(|feature| !known.contains(feature)) {
+        Some(feature) => Err(failure::unable(feature, None)),
+        None => Ok(()),
+    }
+}
+
+/// Whether data may go where the control connection does, when that is asked for.
+pub(super) fn one_port(plan: &TestPlan, control: Option<SocketAddr>) -> Result<(), Failure> {
+    let Some(asked) = plan.control.as_ref().filter(|_| plan.remote.one_port) else {
+        return Ok(());
+    };
+    let data = &plan.remote_data;
+    let elsewhere = data.host != asked.remote.host || data.random_bits.is_some();
+    let why = if control.is_none() {
+        "the control connection is not one of IP"
+    } else if elsewhere {
+        "data goes where the control connection does: name no other host for it (--data-host)"
+    } else if data.port != "0" {
+        "data goes where the control connection does: name no port for it (--data-port)"
+    } else {
+        return Ok(());
+    };
+    let option = Feature::OnePort.option();
+    Err(failure::out_of_place(netperf_model::Refusal {
+        option,
+        why,
+    }))
+}

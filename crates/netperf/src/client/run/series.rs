@@ -1,0 +1,122 @@
+//! The iterations of a test, as many as it takes, and what they come to.
+
+use netperf_measure::clock;
+use netperf_measure::confidence::{Series, assess};
+use netperf_model::{
+    Agreed, Confidence, Iteration, Latency, Outcome, TestPlan, Unit, Warning, figures, rate,
+};
+use netperf_os::bell;
+use netperf_report::format::json;
+
+use super::{Once, Test, identifier};
+use crate::client::{facts, until};
+use crate::output::{Failure, err, out};
+
+impl Test<'_> {
+    pub(super) fn iterate(&mut self) -> Result<Outcome, Failure> {
+        let plan = self.plan();
+        let unit = self.unit();
+        let mut warnings = Vec::new();
+        loop {
+            let number = self.done.iterations.len() + 1;
+            let Once {
+                agreed,
+                iteration,
+                stopped,
+                fell_back,
+            } = self.once(number)?;
+            let now = clock::since_epoch();
+            out(&json::iteration(
+                plan,
+                &self.run.report,
+                number,
+                &iteration,
+                now,
+            ));
+            self.done.iterations.push(iteration);
+            if stopped {
+                warnings.push(Warning::EndedEarly);
+            }
+            if fell_back {
+                warn(&mut warnings, Warning::FellBackToTcp);
+            }
+            let doubtful = self.done.latency.as_ref().is_some_and(Latency::is_doubtful);
+            if doubtful {
+                warn(&mut warnings, Warning::ClockWentWrong);
+            }
+            let confidence = confidence(plan, unit, &self.done.iterations);
+            // A signal may have come after the run, too.
+            let stopped = stopped || bell::stopped_by_user();
+            if stopped || !wants_more(plan, self.done.iterations.len(), confidence.as_ref()) {
+                return Ok(self.outcome(agreed, confidence, stopped, warnings));
+            }
+        }
+    }
+
+    /// What all iterations came to, with the doubts that there are about it.
+    fn outcome(
+        &mut self,
+        agreed: Agreed,
+        confidence: Option<Confidence>,
+        stopped: bool,
+        mut warnings: Vec<Warning>,
+    ) -> Outcome {
+        let plan = self.plan();
+        let mut done = std::mem::take(self.done);
+        let remote_host = facts::remote(self.remote_host.take(), &mut done.iterations);
+        let doubts = rate::doubts(plan, &done.iterations, done.latency.as_ref());
+        let imprecise = until::doubt(plan, done.until.as_ref()).filter(|_| !stopped);
+        for doubt in doubts.into_iter().chain(imprecise) {
+            warn(&mut warnings, doubt);
+        }
+        Outcome {
+            plan: plan.clone(),
+            hosts: self.hosts.clone(),
+            agreed,
+            iterations: done.iterations,
+            intervals: done.intervals,
+            latency: done.latency,
+            confidence,
+            until: done.until,
+            local_host: facts::local(self.facts, &self.hosts),
+            remote_host,
+            uuid: identifier(plan),
+            span: self.begun.until_now(),
+            warnings,
+        }
+    }
+}
+
+/// Says what is doubtful, once.
+fn warn(warnings: &mut Vec<Warning>, doubt: Warning) {
+    if !warnings.contains(&doubt) {
+        err(&format!("netperf: {}\n", json::words(&doubt)));
+        warnings.push(doubt);
+    }
+}
+
+fn confidence(plan: &TestPlan, unit: Unit, runs: &[Iteration]) -> Option<Confidence> {
+    let wanted = plan.confidence.as_ref()?;
+    let all: Vec<figures::Figures> = runs
+        .iter()
+        .map(|run| figures::of_iteration(plan, unit, run))
+        .collect();
+    let column = |pick: fn(&figures::Figures) -> f64| all.iter().map(pick).collect::<Vec<f64>>();
+    let result = column(|figures| figures.throughput);
+    let local_cpu = column(|figures| figures.local_cpu);
+    let remote_cpu = column(|figures| figures.remote_cpu);
+    let series = Series {
+        result: &result,
+        local_cpu: &local_cpu,
+        remote_cpu: &remote_cpu,
+    };
+    Some(assess(wanted, series))
+}
+
+fn wants_more(plan: &TestPlan, done: usize, reached: Option<&Confidence>) -> bool {
+    let (Some(wanted), Some(reached)) = (&plan.confidence, reached) else {
+        return false;
+    };
+    let done = u32::try_from(done).unwrap_or(u32::MAX);
+    done < wanted.min_iterations || (!reached.met && done < wanted.max_iterations)
+}

@@ -1,0 +1,77 @@
+//! LOC_CPU, REM_CPU and UUID: a control connection and no data.
+
+use netperf_cli::Run;
+use netperf_measure::cpu;
+use netperf_model::{TestId, TestPlan};
+use netperf_report::control::{Whose, cpu_rate, uuid};
+use netperf_report::format::json;
+
+use super::identifier;
+use super::session::{LEAVE, open};
+use crate::client::{Begun, control, failure};
+use crate::output::{Failure, out, system_text};
+
+/// Runs a test without data and prints what it found out.
+pub(crate) fn without_data(run: &Run, begun: Begun) -> Result<(), Failure> {
+    let plan = &run.plan;
+    let control = plan.control.as_ref().map(control::establish).transpose()?;
+    let mut talk = control.map(|control| open(plan, control)).transpose()?;
+    let answer = Answer { run, begun };
+    match (plan.test, &mut talk) {
+        (TestId::RemCpu, Some(talk)) => {
+            let (rate, cpus) = talk.calibrate().map_err(|error| failure::session(&error))?;
+            let cpus = u32::try_from(cpus).unwrap_or(0);
+            answer.rate(Whose::Remote, f64::from(rate), cpus);
+        }
+        (TestId::RemCpu, None) => {
+            return Err(Failure::stderr(
+                1,
+                "send_request: send call failure: Bad file descriptor",
+            ));
+        }
+        (TestId::Uuid, _) => answer.identifier(&identifier(plan)),
+        _ => {
+            let rate = calibration(plan)?;
+            answer.rate(Whose::Local, rate, cpu::count());
+        }
+    }
+    if let Some(talk) = talk {
+        talk.finish(LEAVE);
+    }
+    Ok(())
+}
+
+/// Prints what a test without data found out.
+#[derive(Clone, Copy)]
+struct Answer<'a> {
+    run: &'a Run,
+    begun: Begun,
+}
+
+impl Answer<'_> {
+    fn rate(self, whose: Whose, rate: f64, cpus: u32) {
+        let plain = cpu_rate(whose, rate, cpus, self.run.report.verbosity);
+        self.print(json::Answer::Rate { whose, rate, cpus }, &plain);
+    }
+
+    fn identifier(self, identifier: &str) {
+        self.print(json::Answer::Identifier(identifier), &uuid(identifier));
+    }
+
+    fn print(self, answer: json::Answer<'_>, plain: &str) {
+        if self.run.report.format.is_json() {
+            out(&json::answer(self.begun.frame(self.run), answer));
+        } else {
+            out(plain);
+        }
+    }
+}
+
+/// The calibration rate of this host.
+fn calibration(plan: &TestPlan) -> Result<f64, Failure> {
+    let method = plan.local.cpu.unwrap_or_default().method;
+    cpu::calibrate(method).map_err(|error| {
+        let why = system_text(&error);
+        Failure::stderr(1, &format!("netperf: cannot calibrate the CPUs: {why}"))
+    })
+}

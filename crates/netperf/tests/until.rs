@@ -2,8 +2,8 @@
 //! and what cannot be is refused. The rule itself is tested with the values that it judges;
 //! what is to be known here is paced, so that it is however busy the machine.
 
-use netperf_testkit::require::require;
 use netperf_testkit::process::PATIENCE;
+use netperf_testkit::require::require;
 use netperf_testkit::{Finished, Netserver, Place, Programs, eventually, ours};
 use serde_json::Value;
 
@@ -163,9 +163,17 @@ fn data_both_ways_ends_before_its_time() {
 
 #[test]
 fn a_longest_time_that_is_over_ends_what_netserver_alone_sends_as_ever() {
-    let finished = run(&server(), "--json --time 1s -t TCP_MAERTS --rate 100M --until 0.0001%");
+    let finished = run(
+        &server(),
+        "--json --time 1s -t TCP_MAERTS --rate 100M --until 0.0001%",
+    );
     let document = finished.document();
-    assert_ne!(document["until"]["end"], "reached", "{}", finished.account());
+    assert_ne!(
+        document["until"]["end"],
+        "reached",
+        "{}",
+        finished.account()
+    );
     assert_eq!(codes(&document), ["imprecise"], "{}", finished.account());
     same_at_both_ends(&document, "received_bytes", "sent_bytes");
 }

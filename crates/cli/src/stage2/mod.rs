@@ -123,12 +123,7 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
     })
 }
 
-fn remote_end(
-    args: &Args,
-    flow: Flow,
-    controlled: bool,
-    until: Option<&UntilPlan>,
-) -> EndPlan {
+fn remote_end(args: &Args, flow: Flow, controlled: bool, until: Option<&UntilPlan>) -> EndPlan {
     let end = ends::remote(args);
     if controlled {
         EndPlan {

@@ -30,8 +30,8 @@ use super::open::deal;
 use super::shared::{Shared, Stage};
 use super::transactions::answers;
 use super::worker::Report;
-use crate::end;
 use crate::early::{Ear, Ears};
+use crate::end;
 use crate::error::{EngineError, Operation, refused};
 use crate::live::Live;
 use crate::series::{self, Watched};
@@ -94,10 +94,7 @@ pub(crate) fn run(
         common,
         ears: &ears,
         conduct: || {
-            let score = Score {
-                told: job.end.until.then_some((&ears, PAD)),
-                ..score(job)
-            };
+            let score = score(job, &ears);
             conduct(&shared, &counts, &score, &controls, &mut |stage| {
                 common.begin_series();
                 if stage == Stage::Count {
@@ -199,7 +196,7 @@ fn share(job: &ServerJob, flows: u32) -> impl Fn(u32) -> u64 + use<> {
     move |flow| units.map_or(u64::MAX, |_| of(flow))
 }
 
-fn score(job: &ServerJob) -> Score<'static> {
+fn score<'a>(job: &ServerJob, ears: &'a Ears) -> Score<'a> {
     if job.flow.connects {
         return score_of_transactions(job);
     }
@@ -216,6 +213,7 @@ fn score(job: &ServerJob) -> Score<'static> {
     Score {
         stages,
         patience,
+        told: job.end.until.then_some((ears, PAD)),
         ..Score::default()
     }
 }

@@ -207,6 +207,7 @@ impl Server {
         if may_end_in_silence(&work.job) {
             stop.end_in_silence(IDLE);
         }
+        stop.metered_by(meter.as_ref());
         let mut tally = Tally::default();
         let start = clock::now();
         bell.start(schedule(&work.job))

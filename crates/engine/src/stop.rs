@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
+use netperf_measure::cpu::Meter;
 use netperf_measure::latency::Watch;
 use netperf_model::Tally;
 pub use netperf_os::bell::Phase;
@@ -93,6 +94,7 @@ pub struct ByBell<'a> {
     quiet: Quiet,
     patience: Duration,
     silence: Option<Duration>,
+    meter: Option<&'a Meter>,
     gone: Cell<Option<Lost>>,
     /// Where netperf says that it has had enough, where it may.
     ear: Option<Ear>,
@@ -117,6 +119,7 @@ impl<'a> ByBell<'a> {
             quiet: Quiet::since(now),
             patience,
             silence: None,
+            meter: None,
             gone: Cell::new(None),
             ear: None,
         }
@@ -125,6 +128,11 @@ impl<'a> ByBell<'a> {
     /// Ends the run, too, when the time is over and nothing moved for this long.
     pub(crate) fn end_in_silence(&mut self, silence: Duration) {
         self.silence = Some(silence);
+    }
+
+    /// Has `meter` note when something moved last, once the time is over.
+    pub(crate) fn metered_by(&mut self, meter: Option<&'a Meter>) {
+        self.meter = meter;
     }
 
     /// The time since the run began.
@@ -186,6 +194,9 @@ impl<'a> ByBell<'a> {
     fn is_silent(&mut self, tally: &Tally) -> bool {
         // Looked at in any case, for whoever asks how long it has been silent.
         let silence = self.silence.unwrap_or(Duration::MAX);
+        if self.quiet.has_moved(tally) {
+            self.meter.inspect(|meter| meter.note());
+        }
         self.quiet.is_end(tally, bell::overtime(), silence)
     }
 

@@ -78,7 +78,7 @@ mod emulated {
 
     /// An emulated processor may be held up for long, and then so are its
     /// packets: one try of a few must be right.
-    const TRIES: usize = 5;
+    const TRIES: usize = 8;
 
     /// Whether the mean is within 5 % of the round trip, or of what ping saw
     /// at the same time if the machine was late. No packet is ever early, and
@@ -131,7 +131,8 @@ mod emulated {
             let before = Missed::so_far(&bench.hosts);
             // Paced and small, so that the server hardly lacks room for them.
             let values = bench.measure(
-                "-t UDP_STREAM -l 5 -b 10 -w 10ms -- -m 64 -k LOCAL_SEND_CALLS,REMOTE_RECV_CALLS",
+                "-t UDP_STREAM -l 5 -b 10 -w 10ms -- -m 64 -S 8M \
+                 -k LOCAL_SEND_CALLS,REMOTE_RECV_CALLS",
             );
             let missed = Missed::so_far(&bench.hosts);
             let sent = values.count("LOCAL_SEND_CALLS");
@@ -154,7 +155,7 @@ mod emulated {
             hosts.emulate_upstream(path);
             let (before, read) = (Missed::so_far(hosts), arrived());
             let values = bench.measure(
-                "-t UDP_STREAM -l 3 -b 2 -w 1ms --sequence -- -m 200 -k LOCAL_SEND_CALLS,\
+                "-t UDP_STREAM -l 3 -b 2 -w 1ms --sequence -- -m 200 -S 8M -k LOCAL_SEND_CALLS,\
                  UDP_RECEIVED,UDP_LOST,UDP_DUPLICATED,UDP_REORDERED,UDP_REORDER_EXTENT",
             );
             let after = Missed::so_far(hosts);

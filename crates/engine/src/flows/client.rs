@@ -357,10 +357,6 @@ impl<'a> Crowd<'a> {
         let reports = reports.as_slice();
         let elapsed = self.elapsed(reports, conducted);
         let cpu = meter.usage(elapsed)?;
-        let mut tally = Tally::default();
-        reports
-            .iter()
-            .for_each(|report| tally = tally.plus(&report.tally));
         let facts = facts(reports);
         let drained = |report: &Report| match report.drained {
             Drained::Lost(lost) => Some(lost),
@@ -379,7 +375,7 @@ impl<'a> Crowd<'a> {
             &plan.local,
             &self.setup,
             facts.clone(),
-            tally,
+            moved(reports),
             elapsed,
             (cpu, None),
         );
@@ -479,6 +475,12 @@ fn latency(reports: &[Report]) -> Option<Latency> {
         all.get_or_insert_default().merge(latency);
     }
     all
+}
+
+/// What all threads moved.
+pub(super) fn moved(reports: &[Report]) -> Tally {
+    let tallies = reports.iter().map(|report| &report.tally);
+    tallies.fold(Tally::default(), |all, one| all.plus(one))
 }
 
 /// What the first flow knows, with the retransmissions of all.

@@ -17,7 +17,7 @@ use crate::stop::{Lost, control_end};
 const LOOK: Duration = Duration::from_millis(50);
 
 /// When the stages of a run begin, and what else ends it.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Score<'a> {
     /// Stages and the time from the gate to them, in order.
     pub(super) stages: Vec<(Duration, Stage)>,
@@ -34,6 +34,8 @@ pub(super) struct Score<'a> {
     pub(super) early: Option<(&'a Live, Duration)>,
     /// Where the other end says that it has had enough, and the same time.
     pub(super) told: Option<(&'a Ears, Duration)>,
+    /// Called when something has moved and the time is over, where only silence is the end.
+    pub(super) moved: Option<&'a dyn Fn()>,
 }
 
 /// How a run was conducted.
@@ -184,7 +186,11 @@ impl Conductor<'_> {
             return;
         };
         let overtime = opened.elapsed().saturating_sub(after);
-        let is_end = self.quiet.is_end(&total(self.counts), overtime, silence);
+        let counts = total(self.counts);
+        if self.quiet.has_moved(&counts) && !overtime.is_zero() {
+            self.score.moved.inspect(|moved| moved());
+        }
+        let is_end = self.quiet.is_end(&counts, overtime, silence);
         if is_end && self.finished.is_none() {
             self.idle = self.quiet.lasted();
             self.enter(Stage::Finish, turn);

@@ -1,5 +1,6 @@
 //! netserver's end of many flows.
 
+use std::cell::RefCell;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -7,7 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
-use netperf_model::{EndResult, FlowThere, Limit as LimitPlan, ServerJob, Tally};
+use netperf_measure::cpu::Meter;
+use netperf_model::{EndResult, FlowThere, Limit as LimitPlan, ServerJob};
 use netperf_os::wait::{Interest, any_ready};
 use netperf_os::{Socket, io as calls};
 use netperf_transport::io::Discarding;
@@ -19,7 +21,7 @@ use netperf_transport::socket::{self, Side};
 use netperf_transport::tcp::Tcp;
 use netperf_transport::udp::{Aimed, Udp};
 
-use super::client::{facts, paced};
+use super::client::{facts, moved, paced};
 use super::conductor::{Conducted, Score, conduct};
 use super::crew::{self, Common, Work};
 use super::ends::{Connections, Datagrams, Ends};
@@ -77,8 +79,9 @@ pub(crate) fn run(
         live: None,
         tells: false,
     };
-    let mut meter = Ok(None);
     let ears = Ears::default();
+    let meter = RefCell::new(Ok(None));
+    let note = || note(&meter.borrow());
     let controls: Vec<BorrowedFd<'_>> = control.into_iter().collect();
     let asked = Asked {
         socket: &job.end.socket,
@@ -94,11 +97,14 @@ pub(crate) fn run(
         common,
         ears: &ears,
         conduct: || {
-            let score = score(job, &ears);
+            let score = Score {
+                moved: Some(&note),
+                ..score(job, &ears)
+            };
             conduct(&shared, &counts, &score, &controls, &mut |stage| {
                 common.begin_series();
                 if stage == Stage::Count {
-                    meter = end::meter(&job.end);
+                    *meter.borrow_mut() = end::meter(&job.end);
                 }
             })
         },
@@ -112,16 +118,12 @@ pub(crate) fn run(
     }
     let in_vain = in_vain(job, &reports, &conducted);
     let elapsed = sampled.saturating_sub(in_vain);
-    let cpu = end::usage(meter?.as_ref(), sampled, elapsed)?;
-    let mut tally = Tally::default();
-    reports
-        .iter()
-        .for_each(|report| tally = tally.plus(&report.tally));
+    let cpu = end::usage(meter.into_inner()?.as_ref(), sampled, elapsed)?;
     let mut result = end::result(
         &job.end,
         setup,
         facts(&reports),
-        tally,
+        moved(&reports),
         elapsed,
         (cpu, None),
     );
@@ -130,6 +132,13 @@ pub(crate) fn run(
     result.flows = job.end.flow_counts.then(|| each(job, &reports));
     result.series = common.series.and_then(Watched::series);
     Ok(result)
+}
+
+/// What was done until now was done for the run.
+fn note(meter: &Result<Option<Meter>, EngineError>) {
+    if let Ok(Some(meter)) = meter {
+        meter.note();
+    }
 }
 
 /// How long nothing came while netserver waited for the end.

@@ -62,9 +62,9 @@ pub(super) fn job(
         end,
         bind,
         port: from_wire::port(request.data_port)?,
-        peer: match extension::socket_address(&asked) {
-            Some(own) if !transport.is_inet() => Some(own),
-            _ => datagram_peer(request, peer)?.map(Address::Inet),
+        peer: match extension::socket_address(&asked, transport) {
+            Some(own) => Some(own),
+            None => datagram_peer(request, peer)?.map(Address::Inet),
         },
         ending: Ending::Omni,
         associations: 1,

@@ -132,9 +132,10 @@ pub(super) fn unable(feature: Feature, host: Option<&str>) -> Failure {
         || "this host".to_owned(),
         |host| format!("netserver on {host}"),
     );
-    let needs = match feature.needs() {
-        "" => String::new(),
-        needs => format!(": it takes {needs}"),
+    let needs = match (feature.needs(), feature.instead()) {
+        ("", "") => String::new(),
+        ("", instead) => format!(": {instead}"),
+        (needs, _) => format!(": it takes {needs}"),
     };
     let option = feature.option();
     let line = format!("netperf: {whose} cannot do {option}{needs}");

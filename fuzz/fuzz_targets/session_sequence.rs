@@ -49,6 +49,7 @@ fn facts() -> Facts {
         cpu_rate: 100.0,
         cpus: 2,
         peer: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        here: false,
         policy: Policy::default(),
     }
 }

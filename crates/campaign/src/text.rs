@@ -1,6 +1,7 @@
 //! Comparisons as people read them.
 
 use netperf_stats::compare::Design;
+use netperf_web::escape::markdown as escaped;
 use netperf_web::unit::Quantity;
 
 use crate::compare::{Comparison, Outcome, Row};
@@ -26,7 +27,7 @@ impl Comparison {
             "p",
             "",
         ];
-        let head = head.map(str::to_owned).to_vec();
+        let head = head.map(str::to_owned);
         let rows = std::iter::once(head).chain(self.rows.iter().map(Row::cells));
         text.push_str(&aligned(&rows.collect::<Vec<_>>()));
         text.push('\n');
@@ -40,12 +41,13 @@ impl Comparison {
     pub fn markdown(&self) -> String {
         let mut text = format!(
             "| {} | {} | {} | change | interval | p | |\n|---|--:|--:|--:|--:|--:|---|\n",
-            self.test,
-            netperf_web::escape::line(&self.names.0),
-            netperf_web::escape::line(&self.names.1)
+            escaped(&self.test),
+            escaped(&self.names.0),
+            escaped(&self.names.1)
         );
         for row in &self.rows {
-            text.push_str(&format!("| {} |\n", row.cells().join(" | ")));
+            let cells = row.cells().map(|cell| escaped(&cell));
+            text.push_str(&format!("| {} |\n", cells.join(" | ")));
         }
         text.push('\n');
         text.push_str(&self.verdict());
@@ -66,8 +68,9 @@ impl Comparison {
         match self.outcome() {
             Outcome::Unknown => {
                 let rows = self.rows.len();
+                let figures = if rows == 1 { "figure" } else { "figures" };
                 format!(
-                    "Too few runs: with {rows} figures to look at, no difference could be told from chance at {chance} %. Add runs."
+                    "Too few runs: with {rows} {figures} to look at, no difference could be told from chance at {chance} %. Add runs."
                 )
             }
             Outcome::Same => {
@@ -88,14 +91,14 @@ impl Comparison {
 }
 
 impl Row {
-    fn cells(&self) -> Vec<String> {
+    fn cells(&self) -> [String; 7] {
         let change = &self.change;
         let value = |value: f64| Quantity::new(value, self.unit.clone()).to_string();
         let interval = change.interval.map_or_else(
             || "not known".to_owned(),
             |(low, high)| format!("{} to {}", percent(low), percent(high)),
         );
-        vec![
+        [
             self.name.clone(),
             value(change.medians.0),
             value(change.medians.1),
@@ -108,6 +111,9 @@ impl Row {
 }
 
 fn percent(ratio: f64) -> String {
+    if ratio.is_infinite() {
+        return "+∞ %".to_owned();
+    }
     format!("{:+.2} %", 100.0 * (ratio - 1.0))
 }
 
@@ -120,8 +126,8 @@ fn probability(value: f64) -> String {
 }
 
 /// Cells in columns: names to the left, numbers to the right.
-fn aligned(rows: &[Vec<String>]) -> String {
-    let columns = rows.first().map_or(0, Vec::len);
+fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
+    let columns = COLUMNS;
     let widths: Vec<usize> = (0..columns)
         .map(|at| {
             let cells = rows.iter().filter_map(|row| row.get(at));

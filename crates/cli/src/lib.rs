@@ -98,6 +98,14 @@ pub fn netperf(argv: &[OsString], around: &Surroundings<'_>) -> Parsed<Command> 
     Parsed { notices, command }
 }
 
+/// Whether a command line that may not be readable asks for JSON, wherever in it.
+#[must_use]
+pub fn asks_for_json(argv: &[OsString]) -> bool {
+    let formats = ["--json", "--json-stream"];
+    argv.iter()
+        .any(|word| formats.iter().any(|format| word == format))
+}
+
 /// Reads netserver's command line, argv\[0\] included, and the file of settings that it
 /// names, by `read_file`. Done again, it gives what the file says by then.
 #[must_use]

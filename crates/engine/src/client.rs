@@ -272,6 +272,7 @@ impl<'a> Client<'a> {
         let bell = Bell::new(Outside::Caught).map_err(Operation::Timer.failed())?;
         let meter = end::meter(&plan.local)?;
         let mut stop = ends_by(plan, control, &bell, live);
+        stop.metered_by(meter.as_ref());
         let mut tally = Tally::default();
         let (mut latency, mut paused) = (None, Duration::ZERO);
         let start = clock::now();

@@ -31,6 +31,16 @@ impl Limit {
         }
     }
 
+    /// What no peer sends that was asked for this much and rounds it up to whole messages,
+    /// none of which is as long as 4 GiB.
+    #[must_use]
+    pub const fn exceeded(self) -> Self {
+        Self {
+            units: self.units.saturating_add(1 << 32),
+            ..self
+        }
+    }
+
     /// Bytes the next send may have, given those already sent; 0 ends the run.
     #[inline]
     #[must_use]
@@ -70,6 +80,13 @@ mod tests {
         assert_eq!(limit.room(640, 640), 384);
         assert_eq!(limit.room(1024, 640), 0);
         assert!(!limit.reached(999) && limit.reached(1000));
+    }
+
+    #[test]
+    fn who_rounds_up_to_whole_messages_sends_not_too_much_and_who_never_stops_does() {
+        let limit = Limit::exactly(100).exceeded();
+        assert!(!limit.reached(u64::from(u32::MAX)) && limit.reached((1 << 32) + 100));
+        assert_eq!(Limit::NONE.exceeded(), Limit::NONE);
     }
 
     #[test]

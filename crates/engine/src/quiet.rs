@@ -30,6 +30,13 @@ impl Quiet {
         self.lasted()
     }
 
+    /// Whether anything has moved since the last look, which this is one, too.
+    pub(crate) fn has_moved(&mut self, tally: &Tally) -> bool {
+        let moved = *tally != self.seen;
+        self.look(tally);
+        moved
+    }
+
     /// The same as of the last look.
     pub(crate) fn lasted(&self) -> Duration {
         self.since.elapsed()

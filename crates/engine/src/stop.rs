@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
+use netperf_measure::cpu::Meter;
 use netperf_measure::latency::Watch;
 use netperf_model::Tally;
 pub use netperf_os::bell::Phase;
 use netperf_os::bell::{self, Bell, Schedule};
 use netperf_os::wait::{Interest, ready};
 
+use crate::early::Ear;
 use crate::live::{Counts, Live};
 use crate::quiet::Quiet;
 
@@ -92,7 +94,10 @@ pub struct ByBell<'a> {
     quiet: Quiet,
     patience: Duration,
     silence: Option<Duration>,
+    meter: Option<&'a Meter>,
     gone: Cell<Option<Lost>>,
+    /// Where netperf says that it has had enough, where it may.
+    ear: Option<Ear>,
 }
 
 impl<'a> ByBell<'a> {
@@ -114,13 +119,20 @@ impl<'a> ByBell<'a> {
             quiet: Quiet::since(now),
             patience,
             silence: None,
+            meter: None,
             gone: Cell::new(None),
+            ear: None,
         }
     }
 
     /// Ends the run, too, when the time is over and nothing moved for this long.
     pub(crate) fn end_in_silence(&mut self, silence: Duration) {
         self.silence = Some(silence);
+    }
+
+    /// Has `meter` note when something moved last, once the time is over.
+    pub(crate) fn metered_by(&mut self, meter: Option<&'a Meter>) {
+        self.meter = meter;
     }
 
     /// The time since the run began.
@@ -147,6 +159,12 @@ impl<'a> ByBell<'a> {
     /// The loop is about to use this connection.
     pub(crate) fn connected(&self, data: BorrowedFd<'_>) {
         self.live.connected(data);
+    }
+
+    /// Ends the run, too, when netperf says that it has had enough; `None` listens no more,
+    /// and lets go of the connection.
+    pub(crate) fn listen(&mut self, ear: Option<Ear>) {
+        self.ear = ear;
     }
 
     /// The loop keeps the times of its operations here.
@@ -176,6 +194,9 @@ impl<'a> ByBell<'a> {
     fn is_silent(&mut self, tally: &Tally) -> bool {
         // Looked at in any case, for whoever asks how long it has been silent.
         let silence = self.silence.unwrap_or(Duration::MAX);
+        if self.quiet.has_moved(tally) {
+            self.meter.inspect(|meter| meter.note());
+        }
         self.quiet.is_end(tally, bell::overtime(), silence)
     }
 
@@ -183,9 +204,13 @@ impl<'a> ByBell<'a> {
     #[cold]
     fn look(&self) -> Phase {
         bell::looked_around();
+        // Looked at first: who is gone has ended both, and has not had enough.
+        let enough = self.ear.as_ref().is_some_and(Ear::hears_the_end);
         self.gone.set(self.control.and_then(control_end));
         if self.gone.get().is_some() {
             bell::abandon();
+        } else if enough {
+            bell::end();
         }
         bell::phase()
     }

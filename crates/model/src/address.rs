@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use crate::catalog::transports::Domain;
+
 /// The address of a data socket. As text it is what our own ends tell each other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Address {
@@ -126,6 +128,18 @@ pub fn parse_circuit(text: &str) -> Option<Address> {
 }
 
 impl Address {
+    /// What kind of address it is.
+    #[must_use]
+    pub const fn domain(&self) -> Domain {
+        match self {
+            Self::Inet(_) => Domain::Inet,
+            Self::Unix(_) => Domain::Unix,
+            Self::Vsock { .. } => Domain::Vsock,
+            Self::Link { .. } => Domain::Link,
+            Self::Atm { .. } => Domain::Atm,
+        }
+    }
+
     /// The IP address and port, where it has them.
     #[must_use]
     pub const fn inet(&self) -> Option<SocketAddr> {

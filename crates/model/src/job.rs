@@ -51,6 +51,17 @@ pub struct ServerJob {
     pub token: Option<Token>,
 }
 
+impl ServerJob {
+    /// Whether netserver sends to where the client says that it is, and not to where something
+    /// came from: messages without a connection, in answer to none. Both ways at once is such a
+    /// case, too, as what has come is only taken for a sign that it can begin.
+    #[must_use]
+    pub fn sends_where_told(&self) -> bool {
+        let answers = self.flow.sends && self.flow.duplex.is_none();
+        self.flow.receives && !answers && !self.transport.is_connected()
+    }
+}
+
 /// What a netserver of ours can do on its host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Abilities {

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::catalog::transports::Domain;
 use crate::job::ServerJob;
 use crate::plan::Limit;
 
@@ -249,6 +250,8 @@ pub enum Denied {
     DataPeer(IpAddr),
     /// Its data would go somewhere that nobody has proven to be there.
     DataPeerUnknown,
+    /// Its data would go to a socket file of a host that is not its own.
+    DataFile,
     /// Data over this transport cannot be held to this rate, bits per second.
     SendRate(u64),
     /// Data does not come in by the port of the control connection.
@@ -284,7 +287,7 @@ impl Denied {
             Self::KeyRequired => "key-required",
             Self::WrongKey => "wrong-key",
             Self::TestTime(_) | Self::TestWithoutTime(_) => "test-time",
-            Self::DataPeer(_) | Self::DataPeerUnknown => "data-peer",
+            Self::DataPeer(_) | Self::DataPeerUnknown | Self::DataFile => "data-peer",
             Self::SendRate(_) => "send-rate",
             Self::OnePort | Self::OnePortDatagrams => "one-port",
             Self::Token => "token",
@@ -304,6 +307,7 @@ impl Denied {
             Self::Network
             | Self::DataPeer(_)
             | Self::DataPeerUnknown
+            | Self::DataFile
             | Self::OnePort
             | Self::OnePortDatagrams
             | Self::Token => EACCES,
@@ -353,6 +357,9 @@ impl fmt::Display for Denied {
             ),
             Self::DataPeerUnknown => f.write_str(
                 "datagrams go only where a control connection over IP comes from (--data-peers)",
+            ),
+            Self::DataFile => f.write_str(
+                "datagrams go to a socket file only for a client on the same host (--data-peers)",
             ),
             Self::SendRate(rate) => write!(
                 f,
@@ -454,10 +461,10 @@ impl Policy {
         if !job.transport.is_inet() || self.data_peers == DataPeers::Any {
             return Ok(());
         }
-        // Where a client says that it is matters only if something goes there before it was
-        // heard from: behind a translating router that is another address than ours for it.
-        let goes_first = job.flow.receives && !job.flow.sends && !job.transport.is_connected();
-        let to = job.peer.as_ref().filter(|_| goes_first);
+        // Where a client says that it is matters only if something goes there, and not to where
+        // something came from: behind a translating router that is another address than ours
+        // for it.
+        let to = job.peer.as_ref().filter(|_| job.sends_where_told());
         let to = to.and_then(|to| to.inet());
         if let Some(to) = to.map(|to| to.ip()) {
             if !self.data_peers.allow(to, peer) {
@@ -481,6 +488,19 @@ impl Policy {
                 .filter(|_| tied)
                 .map(|peer| (self.data_peers.clone(), peer)),
         }
+    }
+
+    /// Lets netserver send to a socket file only for a client on the same host: another one can
+    /// have none there, and would reach the services that have.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn keep_from_files(&self, here: bool, job: ServerJob) -> Result<ServerJob, Denied> {
+        let to_a_file = job.transport.row().domain == Domain::Unix && job.sends_where_told();
+        if to_a_file && !here && self.data_peers != DataPeers::Any {
+            return Err(Denied::DataFile);
+        }
+        Ok(job)
     }
 
     /// Holds what netserver sends to a rate.

@@ -28,7 +28,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use netperf_cli::{CliError, Command, Run, Surroundings, UnknownTest};
+use netperf_cli::{CliError, Command, Run, Stream, Surroundings, UnknownTest};
 use netperf_measure::clock;
 use netperf_model::{Arrival, Interim, Iteration, Latency, Span, TestPlan, Until};
 use netperf_report::SoFar;
@@ -69,7 +69,8 @@ fn run_as_asked(argv: &[OsString]) -> ExitCode {
         dump_tcp_info: environment_has("DUMP_TCP_INFO"),
     };
     let parsed = netperf_cli::netperf(argv, &around);
-    output::notices(&parsed.notices, stdout_is_for_json(&parsed.command));
+    let json = stdout_is_for_json(&parsed.command, argv);
+    output::notices(&parsed.notices, json);
     let done = match parsed.command {
         Ok(Command::Run(run)) => return test(*run),
         Ok(Command::UnknownTest(unknown)) => unknown_test(&unknown),
@@ -93,10 +94,11 @@ fn run_as_asked(argv: &[OsString]) -> ExitCode {
             out(&text);
             return ExitCode::SUCCESS;
         }
-        Err(error) => return cli_failure(&error),
+        Err(error) => Err(unreadable(&error)),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if json => failure.on_stderr().report(),
         Err(failure) => failure.report(),
     }
 }
@@ -112,21 +114,28 @@ fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// What is wrong with a command line.
+fn unreadable(error: &CliError) -> Failure {
+    let text = error.to_string();
+    match error.stream() {
+        Stream::Stdout => Failure::stdout(error.exit(), &text),
+        Stream::Stderr => Failure::stderr(error.exit(), &text),
+    }
+}
+
 /// Prints what is wrong with a command line.
 pub(crate) fn cli_failure(error: &CliError) -> ExitCode {
-    output::say(error.stream(), &format!("{error}\n"));
-    ExitCode::from(error.exit())
+    unreadable(error).report()
 }
 
 /// Whether standard output takes JSON alone.
-fn stdout_is_for_json(command: &Result<Command, CliError>) -> bool {
+fn stdout_is_for_json(command: &Result<Command, CliError>, argv: &[OsString]) -> bool {
     match command {
         Ok(Command::Run(run)) => run.report.format.is_json(),
         Ok(Command::UnknownTest(unknown)) => unknown.json,
         Ok(Command::List(list)) => list.json,
-        Ok(Command::ListSelectors { .. } | Command::Usage(_) | Command::Version(_)) | Err(_) => {
-            false
-        }
+        Ok(Command::ListSelectors { .. } | Command::Usage(_) | Command::Version(_)) => false,
+        Err(_) => netperf_cli::asks_for_json(argv),
     }
 }
 
@@ -194,13 +203,13 @@ fn test(mut run: Run) -> ExitCode {
     };
     let incomplete = netperf_report::incomplete(&run.plan, done.so_far());
     if run.report.format.is_json() {
-        let said = failure.lines();
+        let failure = failure.on_stderr();
         let problem = json::Problem {
-            message: said.trim_end(),
+            message: failure.stderr.trim_end(),
             exit_status: failure.exit,
         };
         out(&json::failure(begun.frame(&run), done.so_far(), problem));
-        return failure.on_stderr().and(&incomplete).report();
+        return failure.and(&incomplete).report();
     }
     failure.and(&incomplete).report()
 }
@@ -246,14 +255,9 @@ fn unknown_test(unknown: &UnknownTest) -> Result<(), Failure> {
     if let Some(plan) = &unknown.control {
         control::establish(plan)?;
     }
-    let failure = Failure {
+    Err(Failure {
         stdout: unknown.text(),
-        stderr: String::new(),
         exit: UnknownTest::EXIT,
-    };
-    Err(if unknown.json {
-        failure.on_stderr()
-    } else {
-        failure
+        ..Failure::default()
     })
 }

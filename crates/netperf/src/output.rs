@@ -158,6 +158,9 @@ pub(crate) struct Failure {
     pub(crate) stdout: String,
     /// For standard error, newlines included.
     pub(crate) stderr: String,
+    /// All of it in a line, where the others have the words of the original, which only
+    /// those look for who read what it prints.
+    pub(crate) in_short: Option<String>,
     /// Exit status.
     pub(crate) exit: u8,
 }
@@ -167,17 +170,17 @@ impl Failure {
     pub(crate) fn stdout(exit: u8, lines: &str) -> Self {
         Self {
             stdout: format!("{lines}\n"),
-            stderr: String::new(),
             exit,
+            ..Self::default()
         }
     }
 
     /// Lines on standard error.
     pub(crate) fn stderr(exit: u8, lines: &str) -> Self {
         Self {
-            stdout: String::new(),
             stderr: format!("{lines}\n"),
             exit,
+            ..Self::default()
         }
     }
 
@@ -188,12 +191,12 @@ impl Failure {
         format!("{}{between}{}", self.stdout, self.stderr)
     }
 
-    /// The same, standard output being for something else.
+    /// The same, standard output being for something else: in short, if it can be.
     pub(crate) fn on_stderr(&self) -> Self {
         Self {
-            stdout: String::new(),
-            stderr: self.lines(),
+            stderr: self.in_short.clone().unwrap_or_else(|| self.lines()),
             exit: self.exit,
+            ..Self::default()
         }
     }
 

@@ -82,7 +82,7 @@ fn the_document_has_what_the_table_shows() {
     assert!(high.as_f64().expect("a ratio") < 1.12, "{figure}");
     let found = netperf(&scratch, &["compare", "a", "b", "--markdown"]);
     assert!(
-        found.stdout.starts_with("| TCP_RR | a | b |"),
+        found.stdout.starts_with("| TCP\\_RR | a | b |"),
         "{}",
         found.stdout
     );
@@ -169,4 +169,25 @@ fn an_interrupted_pair_is_not_gone_on_with() {
     let said = "netperf run: interrupted after 0 of 20 pairs";
     assert!(finished.stderr.contains(said), "{}", finished.account());
     assert!(!finished.stderr.contains("b-001"), "{}", finished.account());
+}
+
+#[test]
+fn a_rate_that_fell_to_nothing_is_worse_and_a_name_stays_in_its_cell() {
+    let scratch = Scratch::new();
+    results(&scratch, "a|b", &around(1000.0));
+    results(&scratch, "dead", &[0.0; 12]);
+    let found = netperf(&scratch, &["compare", "a|b", "dead", "--markdown"]);
+    assert_eq!(found.status.code(), Some(4), "{}", found.account());
+    let lines: Vec<&str> = found.stdout.lines().collect();
+    assert!(
+        lines[0].starts_with("| TCP\\_RR | a\\|b | dead |"),
+        "{}",
+        lines[0]
+    );
+    assert!(lines[2].contains("| -100.00 % |"), "{}", lines[2]);
+    let found = netperf(&scratch, &["compare", "dead", "a|b", "--json"]);
+    assert_eq!(found.status.code(), Some(0), "{}", found.account());
+    let document: Value = serde_json::from_str(&found.stdout).expect("JSON");
+    assert_eq!(document["figures"][0]["ratio"], Value::Null);
+    assert_eq!(document["outcome"], "better");
 }

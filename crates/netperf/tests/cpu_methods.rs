@@ -1,5 +1,8 @@
 //! How CPU utilisation is measured is a choice, as far as both ends have it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
 use netperf_testkit::{Netserver, Place, Programs, Values, ours};
 
 const SELECTED: &str = "LOCAL_CPU_METHOD,LOCAL_CPU_UTIL,LOCAL_CPU_PEAK_ID,LOCAL_CPU_COUNT,\
@@ -73,4 +76,30 @@ fn the_rate_of_each_method_can_be_had_from_both_ends() {
         assert!((rate(&["-t", test]) - 100.0).abs() < 1000.0);
         assert!(rate(&["-t", test, "--cpu-method", "looper"]) > 100_000.0);
     }
+}
+
+/// netserver has to wait for the end of these, as nothing tells it.
+#[test]
+fn no_host_is_busier_than_it_can_be_in_a_connection_test_however_long_netserver_waits() {
+    let server = ours!().serve();
+    let selected = "REMOTE_CPU_UTIL,REMOTE_CPU_PEAK_UTIL";
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        for _ in 0..threads {
+            scope.spawn(|| while !over.load(Ordering::Relaxed) {});
+        }
+        for flows in ["1", "2"] {
+            let client = ours!().client_of(&server);
+            let client = client.args(["-C", "--time", "200ms", "--flows", flows]);
+            let options = ["-t", "TCP_CRR", "--", "-k", selected];
+            let finished = client.args(options).spawn().finish();
+            let values = Values::parse(&finished.expect_clean().stdout);
+            for name in selected.split(',') {
+                let percent = values.number(name);
+                assert!((0.0..=100.01).contains(&percent), "{values:?}");
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+    });
 }

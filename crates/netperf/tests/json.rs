@@ -285,6 +285,26 @@ fn standard_output_holds_nothing_else() {
 }
 
 #[test]
+fn what_cannot_be_carried_out_leaves_standard_output_empty() {
+    let port = netperf_testkit::server::free_port().to_string();
+    for (options, said) in [
+        ("-I 90 --json", "95% and 99%"),
+        ("--json-stream -N -t SCTP_STREAM", "no control tests"),
+        ("--json -N -t OMNI -- -c", "No default port"),
+        ("--json -t NO_SUCH", "establish control"),
+        ("--json --list", "establish control"),
+    ] {
+        let finished = Invocation::new(&ours!().netperf)
+            .args(["-H", "127.0.0.1", "-p", &port])
+            .args(options.split(' '))
+            .run()
+            .expect_exit(255);
+        assert_eq!(finished.stdout, "", "{}", finished.account());
+        assert!(finished.stderr.contains(said), "{}", finished.account());
+    }
+}
+
+#[test]
 fn a_stock_netserver_serves_a_document_too() {
     let Some(stock) = Programs::stock() else {
         return;

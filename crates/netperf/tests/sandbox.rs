@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::Path;
 use std::process::Command;
@@ -51,6 +52,10 @@ fn attempts(folder: &Path, port: u16) -> Vec<(&'static str, io::Result<()>)> {
         (
             "give a file away",
             std::os::unix::fs::chown(folder.join("victim"), Some(1), None),
+        ),
+        (
+            "let others use a file",
+            fs::set_permissions(folder.join("victim"), fs::Permissions::from_mode(0o666)),
         ),
         (
             "open a socket of the kernel's cryptography",
@@ -102,6 +107,8 @@ fn needs(allowed: &Path) -> io::Result<()> {
     assert!(listener.accept().is_err(), "nobody connects");
     let path = std::env::temp_dir().join(format!("netpe-probe-{}", std::process::id()));
     drop(UnixListener::bind(&path)?);
+    let mode = fs::metadata(&path)?.permissions().mode();
+    assert_eq!(mode & 0o777, 0o666, "anybody may send to it");
     fs::remove_file(&path)?;
     std::thread::spawn(|| ()).join().expect("a thread");
     Ok(())

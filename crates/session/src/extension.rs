@@ -126,9 +126,11 @@ pub(crate) fn transport(extension: &Extension) -> Result<Option<TransportId>, St
     TransportId::from_option(&word).map(Some).ok_or(word)
 }
 
-/// The address of the sender's data socket.
-pub(crate) fn socket_address(extension: &Extension) -> Option<Address> {
-    text(extension, ItemKind::SocketAddress)?.parse().ok()
+/// The address of the sender's data socket, of a transport without IP addresses. Where one has
+/// those, data goes to the host that was asked, or that asks, and nobody else is named.
+pub(crate) fn socket_address(extension: &Extension, transport: TransportId) -> Option<Address> {
+    let told: Address = text(extension, ItemKind::SocketAddress)?.parse().ok()?;
+    Some(told).filter(|told| !transport.is_inet() && told.domain() == transport.row().domain)
 }
 
 /// Where netserver's data socket is to be.

@@ -46,6 +46,8 @@ pub struct Facts {
     pub cpus: i32,
     /// Where the control connection comes from.
     pub peer: Option<IpAddr>,
+    /// Whether that is this host.
+    pub here: bool,
     /// What it may have.
     pub policy: Policy,
 }
@@ -239,7 +241,7 @@ fn calibrated(facts: &Facts, rate: f32) -> Frame {
 
 fn test(facts: &Facts, kind: RequestKind, frame: &Frame) -> (State, Vec<Effect>) {
     match Dialect::understand(frame, facts.peer) {
-        Ok((dialect, job)) => match facts.policy.permit(facts.peer, job) {
+        Ok((dialect, job)) => match permitted(facts, job) {
             Ok(job) => (
                 State::Preparing(dialect),
                 vec![Effect::Prepare(Box::new(job))],
@@ -254,6 +256,11 @@ fn test(facts: &Facts, kind: RequestKind, frame: &Frame) -> (State, Vec<Effect>)
             Some(HeaderOnly.encode(Header::response(kind).with_errno(errno))),
         ),
     }
+}
+
+fn permitted(facts: &Facts, job: ServerJob) -> Result<ServerJob, Denied> {
+    let job = facts.policy.permit(facts.peer, job)?;
+    facts.policy.keep_from_files(facts.here, job)
 }
 
 /// Says what was refused, at both ends, and awaits the next request.

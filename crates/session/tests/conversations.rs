@@ -328,6 +328,21 @@ fn residue_in_the_congestion_field_is_not_taken_for_an_answer() {
 }
 
 #[test]
+fn what_netserver_says_has_nothing_that_a_terminal_obeys() {
+    let plan = plan();
+    let told = OmniResults {
+        cong_control: FixedStr::from_str_truncated("cu\u{1b}[31mbic\r\n"),
+        ..OmniResults::default()
+    };
+    let mut answers = answers(&plan);
+    answers[1] = Arrival::Frame(Box::new(told.encode(Header::results(RequestKind::Omni))));
+    let mut talk = talk(&plan, answers);
+    talk.agree(request()).unwrap();
+    let result = talk.results(Duration::from_secs(1)).unwrap();
+    assert_eq!(result.congestion.as_deref(), Some("cu [31mbic"));
+}
+
+#[test]
 fn every_way_in_which_the_server_lets_us_down_has_its_own_error() {
     let plan = plan();
     let refusal =

@@ -12,7 +12,8 @@ use netperf_model::host::{
     FactsWanted, HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode,
 };
 use netperf_model::{
-    CpuMethod, CpuPlan, Crew, EndResult, Limit, Many, Placement, TestPlan, Workers,
+    CpuMethod, CpuPlan, Crew, EndResult, Flow, Limit, Many, Placement, TestPlan, TransportId,
+    Workers,
 };
 use netperf_session::dialect::{Dialect, Ready};
 use netperf_session::driver::serve;
@@ -39,6 +40,26 @@ fn answer(request: &Frame, facts: Option<HostFacts>) -> Frame {
         host: facts.filter(|_| job.facts.is_some()).map(Box::new),
         ..ready()
     })
+}
+
+#[test]
+fn data_goes_to_the_host_that_was_asked_whatever_its_netserver_names() {
+    let naming = |plan: &TestPlan, address: &str| {
+        let mut frame = answer(&offer::request(plan, &local_end()), None);
+        let mut told = Extension::default();
+        told.push(ItemKind::Transport, plan.transport.row().option.as_bytes());
+        told.push(ItemKind::SocketAddress, address.as_bytes());
+        told.encode_over(Stage::Response, &mut frame);
+        offer::agreement(plan, &frame)
+    };
+    let mut plan = plan();
+    for elsewhere in ["inet:192.0.2.9:7", "unix:/run/its.sock"] {
+        assert_eq!(naming(&plan, elsewhere).unwrap().address, None);
+    }
+    plan.transport = TransportId::UnixStream;
+    plan.flow = Flow::RECEIVE;
+    assert!(naming(&plan, "inet:192.0.2.9:7").is_err());
+    assert!(naming(&plan, "unix:/tmp/netpe1").unwrap().address.is_some());
 }
 
 fn told(response: &Frame) -> Option<HostFacts> {

@@ -23,7 +23,7 @@ pub struct Change {
     pub runs: (usize, usize),
     /// Medians of both sets.
     pub medians: (f64, f64),
-    /// The ratio: 1.02 is 2 % more.
+    /// The ratio: 1.02 is 2 % more; infinite where there was nothing before.
     pub ratio: f64,
     /// The interval around it at the level asked for; `None` where there are too few runs
     /// for one.
@@ -38,14 +38,15 @@ pub struct Change {
 }
 
 /// Compares two sets; `None` when one is empty, when pairs are incomplete, or when a
-/// figure is not above 0, so that there is no ratio.
+/// figure is below 0 or no number. A figure may be 0: what fell to nothing got worse, and
+/// ranks see that; ratios to it are infinite.
 #[must_use]
 pub fn change(a: &[f64], b: &[f64], design: Design, level: f64) -> Option<Change> {
-    let positive = a
+    let usable = a
         .iter()
         .chain(b)
-        .all(|value| *value > 0.0 && value.is_finite());
-    if !positive || a.is_empty() || b.is_empty() {
+        .all(|value| *value >= 0.0 && value.is_finite());
+    if !usable || a.is_empty() || b.is_empty() {
         return None;
     }
     let (logs_a, logs_b) = (logs(a), logs(b));
@@ -139,13 +140,19 @@ fn logs(values: &[f64]) -> Vec<f64> {
     values.iter().map(|value| value.ln()).collect()
 }
 
+/// What two logarithms are apart, or what lies between two such differences: nothing where
+/// both are infinite and cancel.
+fn or_none(value: f64) -> f64 {
+    if value.is_nan() { 0.0 } else { value }
+}
+
 fn paired(a: &[f64], b: &[f64], level: f64) -> Found {
-    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
+    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| or_none(b - a)).collect();
     let means = differences.iter().enumerate().flat_map(|(at, one)| {
         differences
             .iter()
             .skip(at)
-            .map(move |other| f64::midpoint(*one, *other))
+            .map(move |other| or_none(f64::midpoint(*one, *other)))
     });
     let (shift, interval) = centre(means.collect(), ranks::outside_signed(a.len(), level));
     Found {
@@ -157,7 +164,7 @@ fn paired(a: &[f64], b: &[f64], level: f64) -> Found {
 }
 
 fn apart(a: &[f64], b: &[f64], level: f64) -> Found {
-    let differences = a.iter().flat_map(|a| b.iter().map(move |b| b - a));
+    let differences = a.iter().flat_map(|a| b.iter().map(move |b| or_none(b - a)));
     let outside = ranks::outside_sum(a.len(), b.len(), level);
     let (shift, interval) = centre(differences.collect(), outside);
     let ways: f64 = (1..=a.len())
@@ -186,7 +193,8 @@ fn effect(a: &[f64], b: &[f64]) -> Option<f64> {
     let within = |values: &[f64]| variance(values).map(|v| v * (count(values.len()) - 1.0));
     let pooled = ((within(a)? + within(b)?) / freedom).sqrt();
     let unbiased = 1.0 - 3.0 / (4.0 * freedom - 1.0);
-    (pooled > 0.0).then_some((mean(b)? - mean(a)?) / pooled * unbiased)
+    let effect = (mean(b)? - mean(a)?) / pooled * unbiased;
+    effect.is_finite().then_some(effect)
 }
 
 #[cfg(test)]
@@ -221,8 +229,35 @@ mod tests {
     #[test]
     fn what_has_no_ratio_is_not_compared() {
         assert_eq!(change(&[], &[1.0], Design::Apart, 0.95), None);
-        assert_eq!(change(&[0.0], &[1.0], Design::Apart, 0.95), None);
+        assert_eq!(change(&[-1.0], &[1.0], Design::Apart, 0.95), None);
+        assert_eq!(change(&[1.0], &[f64::NAN], Design::Apart, 0.95), None);
         assert_eq!(change(&[1.0, 2.0], &[1.0], Design::Paired, 0.95), None);
+    }
+
+    #[test]
+    fn what_fell_to_nothing_is_lower_and_what_came_from_there_higher() {
+        let rates: Vec<f64> = (0..12).map(|at| 100.0 + f64::from(at)).collect();
+        let dead = vec![0.0; 12];
+        let judged = |a: &[f64], b: &[f64], design| {
+            let found = change(a, b, design, 0.99).unwrap();
+            let by = Judgement {
+                chance: 0.01,
+                threshold: 0.005,
+            };
+            (found.ratio, judge(&[found], by)[0].1)
+        };
+        for design in [Design::Apart, Design::Paired] {
+            assert_eq!(judged(&rates, &dead, design), (0.0, Verdict::Lower));
+            assert_eq!(
+                judged(&dead, &rates, design),
+                (f64::INFINITY, Verdict::Higher)
+            );
+            assert_eq!(judged(&dead, &dead, design), (1.0, Verdict::NoDifference));
+            // A run of twelve that came to nothing decides nothing.
+            let mut once = rates.clone();
+            once[3] = 0.0;
+            assert_eq!(judged(&rates, &once, design).1, Verdict::NoDifference);
+        }
     }
 
     #[test]

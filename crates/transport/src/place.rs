@@ -178,10 +178,16 @@ fn directory(asked: Option<&Path>) -> PathBuf {
         .to_owned()
 }
 
-/// Lets everybody send to a socket file: who is at the other end may be somebody else.
+/// Lets everybody send to a socket file: who is at the other end may be somebody else. A
+/// session is confined so that it cannot change who may use a file, and makes its own so.
 fn share(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o666))
+    const EVERYBODY: u32 = 0o666;
+    let mode = std::fs::metadata(path)?.permissions().mode();
+    if mode & EVERYBODY == EVERYBODY {
+        return Ok(());
+    }
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(EVERYBODY))
 }
 
 fn six_characters() -> String {

@@ -123,7 +123,8 @@ impl std::fmt::Display for Quantity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (factor, sign) = self.unit.scaled(self.value);
         if matches!(self.unit, Unit::Count(_)) && self.value.fract() == 0.0 {
-            return write!(f, "{}\u{a0}{sign}", whole(self.value));
+            let one = sign.strip_suffix('s').filter(|_| self.value == 1.0);
+            return write!(f, "{}\u{a0}{}", whole(self.value), one.unwrap_or(&sign));
         }
         write!(f, "{}\u{a0}{sign}", figure(self.value / factor))
     }
@@ -233,6 +234,13 @@ mod tests {
         Quantity::new(value, unit)
             .to_string()
             .replace(['\u{a0}', '\u{202f}'], " ")
+    }
+
+    #[test]
+    fn one_of_something_is_not_several() {
+        let segments = |count| Quantity::new(count, Unit::Count("segments")).to_string();
+        assert_eq!(segments(1.0), "1\u{a0}segment");
+        assert_eq!(segments(0.0), "0\u{a0}segments");
     }
 
     #[test]

@@ -193,15 +193,16 @@ const NOTHING: &str = "–";
 pub(crate) fn key_figures(records: &[Record]) -> Vec<(String, Vec<String>)> {
     let mut rows: Vec<(String, Vec<String>)> = Vec::new();
     for (index, record) in records.iter().enumerate() {
+        // What the records before do not have stands behind what it follows here.
+        let mut next = 0;
         for (name, value) in of_record(record) {
-            let row = match rows.iter().position(|(known, _)| *known == name) {
-                Some(row) => row,
-                None => {
-                    rows.push((name, vec![NOTHING.to_owned(); records.len()]));
-                    rows.len() - 1
-                }
-            };
+            let row = rows.iter().position(|(known, _)| *known == name);
+            let row = row.unwrap_or_else(|| {
+                rows.insert(next, (name, vec![NOTHING.to_owned(); records.len()]));
+                next
+            });
             rows[row].1[index] = value;
+            next = row + 1;
         }
     }
     rows

@@ -295,10 +295,10 @@ impl<'s> Going<'_, '_, 's> {
         let plan = self.work.plan;
         let without_netserver = plan.control.is_none();
         let (rings, mut run) = self.parts();
-        // netserver ends the connection when it has sent enough; a server of another
-        // kind may never.
+        // netserver ends the connection when it has sent enough, or more where it rounds up;
+        // a server of another kind may never.
         if !without_netserver {
-            run.limit = Limit::NONE;
+            run.limit = run.limit.exceeded();
         }
         let ended = loops::receive(&mut endpoint, needed(&mut rings.recv)?, run);
         Ok((ended.map_err(blame(plan.flow))?, endpoint.into_socket()))

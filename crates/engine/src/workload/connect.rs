@@ -108,6 +108,9 @@ fn answered(received: io::Result<Message>) -> io::Result<Message> {
     }
 }
 
+/// More bytes than this, of which none was asked for, come from a peer that means no end.
+const UNASKED: usize = 1 << 20;
+
 /// Waits for the peer to close. A reset is a close, too: nothing was left to say.
 fn until_closed<E: Endpoint, S: Stop>(
     endpoint: &mut E,
@@ -115,9 +118,20 @@ fn until_closed<E: Endpoint, S: Stop>(
     tally: &Tally,
 ) -> io::Result<Option<Ended>> {
     let mut scrap = [0; 64];
+    let mut unasked = 0;
     loop {
+        // A peer that never pauses never lets a receive block, and be interrupted.
+        if stop.phase() == Phase::Abandon {
+            return Ok(Some(Ended::Abandoned));
+        }
         match endpoint.recv(&mut scrap) {
-            Ok(Received::Bytes(_) | Received::TimedOut) => {}
+            Ok(Received::Bytes(count)) => {
+                unasked += count;
+                if unasked > UNASKED {
+                    return Err(io::Error::other("more comes than was asked for"));
+                }
+            }
+            Ok(Received::TimedOut) => {}
             Ok(Received::End) => return Ok(None),
             Ok(Received::Interrupted) => {
                 if let Some(ended) = stop.interrupted(tally) {
@@ -278,6 +292,26 @@ mod tests {
         )
         .unwrap();
         assert_eq!((ended, tally.transactions), (Ended::Complete, 2));
+    }
+
+    #[test]
+    fn a_peer_that_never_stops_sending_ends_the_run_instead_of_a_transaction() {
+        let endless = || {
+            let unasked = std::iter::repeat_n(Received::Bytes(64), UNASKED / 64 + 1);
+            let answer = [Received::Bytes(4)];
+            Scripted::new([Sent::Bytes(4)], answer.into_iter().chain(unasked))
+        };
+        let run = |mut stop: Manual| {
+            let (mut out, mut back, mut tally) = (ring(), ring(), Tally::default());
+            let exchange = Exchange {
+                send: Some(&mut out),
+                recv: Some(&mut back),
+            };
+            let run = plain(Limit::exactly(1), &mut stop, &mut tally);
+            client(connections(vec![endless()]), |_| Ok(()), exchange, run)
+        };
+        assert!(run(Manual::patient()).is_err());
+        assert_eq!(run(Manual::abandoned_after(9)).unwrap(), Ended::Abandoned);
     }
 
     #[test]

@@ -149,6 +149,13 @@ pub(super) struct Loops {
     since: Moment,
 }
 
+/// What the loops had done at a moment.
+#[derive(Debug)]
+pub(super) struct Counts {
+    after: Vec<u64>,
+    seconds: f64,
+}
+
 /// Starts the loops; `rate` is what every CPU can do, where the user knows.
 pub(super) fn start(rate: Option<f64>) -> io::Result<Loops> {
     let known = match rate {
@@ -176,20 +183,27 @@ pub(super) fn start(rate: Option<f64>) -> io::Result<Loops> {
 }
 
 impl Loops {
-    /// Utilisation since the start.
-    pub(super) fn usage(&self, correction: f64) -> CpuUsage {
-        let seconds = self.since.elapsed().as_secs_f64();
-        let counts = self.before.iter().zip(self.spinners.counts());
+    /// What the loops have done until now.
+    pub(super) fn counts(&self) -> Counts {
+        Counts {
+            after: self.spinners.counts(),
+            seconds: self.since.elapsed().as_secs_f64(),
+        }
+    }
+
+    /// Utilisation from the start until then.
+    pub(super) fn usage(&self, then: &Counts) -> CpuUsage {
+        let counts = self.before.iter().zip(&then.after);
         let busy = counts
             .zip(&self.rates)
-            .map(|((before, after), rate)| busy(iterations(*before, after), rate * seconds));
+            .map(|((before, after), rate)| busy(iterations(*before, *after), rate * then.seconds));
         let ids = self.spinners.cpus.iter().map(|(cpu, _)| *cpu);
-        summary(ids.zip(busy), correction)
+        summary(ids.zip(busy))
     }
 }
 
 /// The mean of all CPUs, and the busiest. What the time was spent on cannot be told.
-fn summary(all: impl Iterator<Item = (i32, f64)>, correction: f64) -> CpuUsage {
+fn summary(all: impl Iterator<Item = (i32, f64)>) -> CpuUsage {
     let mut sum = CpuUsage {
         method: CpuMethod::Looper,
         busy: 0.0,
@@ -201,12 +215,12 @@ fn summary(all: impl Iterator<Item = (i32, f64)>, correction: f64) -> CpuUsage {
     for (cpu, busy) in all {
         sum.cpus += 1;
         sum.busy += busy;
-        if busy * correction > sum.peak_busy {
-            sum.peak_busy = busy * correction;
+        if busy > sum.peak_busy {
+            sum.peak_busy = busy;
             sum.peak_id = cpu;
         }
     }
-    sum.busy *= correction / f64::from(sum.cpus.max(1));
+    sum.busy /= f64::from(sum.cpus.max(1));
     sum
 }
 
@@ -243,15 +257,9 @@ mod tests {
 
     #[test]
     fn the_mean_is_over_cpus_and_the_peak_is_the_busiest() {
-        let usage = summary([(0, 20.0), (3, 60.0)].into_iter(), 1.0);
+        let usage = summary([(0, 20.0), (3, 60.0)].into_iter());
         assert!((usage.busy - 40.0).abs() < 1e-9);
         assert_eq!((usage.cpus, usage.peak_id), (2, 3));
         assert!((usage.peak_busy - 60.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn time_spent_idle_after_the_run_is_corrected_for() {
-        let usage = summary([(0, 30.0)].into_iter(), 2.0);
-        assert!((usage.busy - 60.0).abs() < 1e-9);
     }
 }

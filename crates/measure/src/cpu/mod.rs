@@ -6,22 +6,42 @@
 mod looper;
 mod procstat;
 
+use std::cell::RefCell;
 use std::io;
 use std::time::Duration;
 
 use netperf_model::{CpuMethod, CpuPlan, CpuUsage};
+
+use crate::clock::{self, Moment};
 
 /// The methods of this system, the one that is used unless asked otherwise first.
 pub const METHODS: [CpuMethod; 2] = [CpuMethod::ProcStat, CpuMethod::Looper];
 
 /// A measurement that goes on.
 #[derive(Debug)]
-pub struct Meter(Running);
+pub struct Meter {
+    running: Running,
+    begun: Moment,
+    noted: RefCell<Option<Noted>>,
+}
 
 #[derive(Debug)]
 enum Running {
     ProcStat(procstat::Counters),
     Looper(looper::Loops),
+}
+
+/// What the counters said, and when.
+#[derive(Debug)]
+struct Noted {
+    now: Now,
+    sampled: Duration,
+}
+
+#[derive(Debug)]
+enum Now {
+    ProcStat(procstat::Counters),
+    Looper(looper::Counts),
 }
 
 /// Begins to measure. What a method has to find out first takes as long as
@@ -36,29 +56,89 @@ pub fn start(plan: &CpuPlan) -> io::Result<Meter> {
         CpuMethod::Looper => Running::Looper(looper::start(given(plan))?),
         CpuMethod::None | CpuMethod::Other(_) => return Err(io::ErrorKind::Unsupported.into()),
     };
-    Ok(Meter(running))
+    Ok(Meter {
+        running,
+        begun: clock::now(),
+        noted: RefCell::new(None),
+    })
 }
 
 impl Meter {
-    /// Utilisation from the start until now.
+    /// The run may have come to its end just now: what is done from here on is not its work.
     ///
-    /// `sampled` is the time between the two, `run` the part of it that the test
+    /// [`Self::usage`] is of the time until the last note. An end that only silence tells
+    /// of the end of the run goes on waiting, and the host may have other work meanwhile.
+    pub fn note(&self) {
+        // Without a note the figures are corrected for the time that was waited.
+        if let Ok(now) = self.now() {
+            let sampled = self.begun.elapsed();
+            self.noted.replace(Some(Noted { now, sampled }));
+        }
+    }
+
+    fn now(&self) -> io::Result<Now> {
+        Ok(match &self.running {
+            Running::ProcStat(_) => Now::ProcStat(procstat::read()?),
+            Running::Looper(loops) => Now::Looper(loops.counts()),
+        })
+    }
+
+    /// Utilisation of the run: until the last note, or until now if there was none.
+    ///
+    /// `sampled` is the time from the start until now, `run` the part of it that the test
     /// took: an end that waits for a peer that has finished is idle meanwhile, and
-    /// its figures are scaled up by as much.
+    /// its figures are scaled up by as much, to 100 percent at most.
     ///
     /// # Errors
     /// When the counters cannot be read.
     pub fn usage(&self, sampled: Duration, run: Duration) -> io::Result<CpuUsage> {
+        // What was done until the end is done, too, where nothing was waited for in vain.
+        let noted = self.noted.take().filter(|_| run < sampled);
+        let Noted { now, sampled } = match noted {
+            Some(noted) => noted,
+            None => Noted {
+                now: self.now()?,
+                sampled,
+            },
+        };
         let correction = if run.is_zero() {
             1.0
         } else {
-            sampled.as_secs_f64() / run.as_secs_f64()
+            (sampled.as_secs_f64() / run.as_secs_f64()).max(1.0)
         };
-        Ok(match &self.0 {
-            Running::ProcStat(before) => procstat::usage(before, &procstat::read()?, correction),
-            Running::Looper(loops) => loops.usage(correction),
-        })
+        let usage = match (&self.running, &now) {
+            (Running::ProcStat(before), Now::ProcStat(after)) => procstat::usage(before, after),
+            (Running::Looper(loops), Now::Looper(counts)) => loops.usage(counts),
+            (Running::ProcStat(_), Now::Looper(_)) | (Running::Looper(_), Now::ProcStat(_)) => {
+                return Err(io::ErrorKind::Unsupported.into());
+            }
+        };
+        Ok(corrected(usage, correction))
     }
+}
+
+/// The same work in less time. No host does more than it can: what would be beyond that
+/// was done while this end only waited, by others.
+fn corrected(mut usage: CpuUsage, correction: f64) -> CpuUsage {
+    let most = if usage.busy > 0.0 {
+        100.0 / usage.busy
+    } else {
+        1.0
+    };
+    let scale = correction.min(most);
+    let shares = &mut usage.shares;
+    for share in [
+        &mut usage.busy,
+        &mut shares.user,
+        &mut shares.system,
+        &mut shares.iowait,
+        &mut shares.irq,
+        &mut shares.softirq,
+    ] {
+        *share *= scale;
+    }
+    usage.peak_busy = (usage.peak_busy * correction).min(100.0);
+    usage
 }
 
 /// The calibration rate of a method: clock ticks per second, or iterations of the
@@ -100,3 +180,56 @@ pub fn count() -> u32 {
 
 #[cfg(test)]
 mod contract;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn half_busy() -> CpuUsage {
+        CpuUsage {
+            method: CpuMethod::ProcStat,
+            busy: 50.0,
+            shares: netperf_model::CpuShares {
+                user: 20.0,
+                system: 30.0,
+                ..netperf_model::CpuShares::default()
+            },
+            cpus: 2,
+            peak_id: 1,
+            peak_busy: 80.0,
+        }
+    }
+
+    #[test]
+    fn time_spent_idle_after_the_run_is_corrected_for() {
+        let usage = corrected(half_busy(), 1.2);
+        assert!((usage.busy - 60.0).abs() < 1e-9);
+        assert!((usage.shares.user - 24.0).abs() < 1e-9);
+        assert!((usage.peak_busy - 96.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_others_do_after_the_last_note_is_not_counted() {
+        let second = Duration::from_secs(1);
+        let counters = |text| procstat::parse(text).unwrap();
+        let meter = Meter {
+            running: Running::ProcStat(counters("cpu0 0 0 0 0\n")),
+            begun: clock::now(),
+            noted: RefCell::new(Some(Noted {
+                now: Now::ProcStat(counters("cpu0 25 0 0 75\n")),
+                sampled: second,
+            })),
+        };
+        let usage = meter.usage(2 * second, second).unwrap();
+        assert!((usage.busy - 25.0).abs() < 1e-9, "{usage:?}");
+    }
+
+    #[test]
+    fn no_correction_makes_a_host_busier_than_it_can_be() {
+        let usage = corrected(half_busy(), 3.0);
+        assert!((usage.busy - 100.0).abs() < 1e-9);
+        assert!((usage.shares.user - 40.0).abs() < 1e-9);
+        assert!((usage.shares.system - 60.0).abs() < 1e-9);
+        assert!((usage.peak_busy - 100.0).abs() < 1e-9);
+    }
+}

@@ -34,7 +34,7 @@ pub(super) fn read() -> io::Result<Counters> {
     parse(&std::fs::read_to_string("/proc/stat")?)
 }
 
-fn parse(text: &str) -> io::Result<Counters> {
+pub(super) fn parse(text: &str) -> io::Result<Counters> {
     let cpus: Vec<Cpu> = text.lines().filter_map(parse_line).collect();
     if cpus.is_empty() {
         return Err(io::Error::new(
@@ -59,7 +59,7 @@ fn parse_line(line: &str) -> Option<Cpu> {
     Some(Cpu { id, ticks })
 }
 
-pub(super) fn usage(before: &Counters, after: &Counters, correction: f64) -> CpuUsage {
+pub(super) fn usage(before: &Counters, after: &Counters) -> CpuUsage {
     let mut sum = CpuUsage {
         method: CpuMethod::ProcStat,
         busy: 0.0,
@@ -71,10 +71,10 @@ pub(super) fn usage(before: &Counters, after: &Counters, correction: f64) -> Cpu
     for cpu in &after.0 {
         // A CPU that came online during the run has nothing to compare with.
         if let Some(earlier) = before.0.iter().find(|earlier| earlier.id == cpu.id) {
-            add(&mut sum, cpu, earlier, correction);
+            add(&mut sum, cpu, earlier);
         }
     }
-    let scale = correction / f64::from(sum.cpus.max(1));
+    let scale = 1.0 / f64::from(sum.cpus.max(1));
     sum.busy *= scale;
     let shares = &mut sum.shares;
     for share in [
@@ -89,7 +89,7 @@ pub(super) fn usage(before: &Counters, after: &Counters, correction: f64) -> Cpu
     sum
 }
 
-fn add(sum: &mut CpuUsage, cpu: &Cpu, earlier: &Cpu, correction: f64) {
+fn add(sum: &mut CpuUsage, cpu: &Cpu, earlier: &Cpu) {
     let spent: Vec<f64> = cpu
         .ticks
         .iter()
@@ -108,8 +108,8 @@ fn add(sum: &mut CpuUsage, cpu: &Cpu, earlier: &Cpu, correction: f64) {
     sum.shares.iowait += percent(IOWAIT);
     sum.shares.irq += percent(IRQ);
     sum.shares.softirq += percent(SOFTIRQ);
-    if busy * correction > sum.peak_busy {
-        sum.peak_busy = busy * correction;
+    if busy > sum.peak_busy {
+        sum.peak_busy = busy;
         sum.peak_id = cpu.id;
     }
 }
@@ -150,20 +150,13 @@ mod tests {
     fn busy_is_the_mean_over_cpus_and_the_peak_is_the_busiest() {
         let before = counters("cpu0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0\n");
         let after = counters("cpu0 50 0 0 50 0 0 0\ncpu1 0 0 80 10 0 0 10\n");
-        let usage = usage(&before, &after, 1.0);
+        let usage = usage(&before, &after);
         assert!((usage.busy - 70.0).abs() < 1e-9, "{usage:?}");
         assert!((usage.shares.user - 25.0).abs() < 1e-9);
         assert!((usage.shares.softirq - 5.0).abs() < 1e-9);
         assert_eq!(usage.peak_id, 1);
         assert!((usage.peak_busy - 90.0).abs() < 1e-9);
         assert_eq!(usage.cpus, 2);
-    }
-
-    #[test]
-    fn time_spent_idle_after_the_run_is_corrected_for() {
-        let before = counters("cpu0 0 0 0 0\n");
-        let after = counters("cpu0 50 0 0 50\n");
-        assert!((usage(&before, &after, 2.0).busy - 100.0).abs() < 1e-9);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::*;
 use crate::address::Address;
 use crate::catalog::transports::TransportId;
 use crate::job::Ending;
-use crate::plan::{EndPlan, Family, Flow};
+use crate::plan::{Duplex, EndPlan, Family, Flow};
 
 fn network(text: &str) -> Network {
     text.parse().unwrap()
@@ -166,9 +166,9 @@ fn a_test_that_is_too_long_or_has_no_time_is_refused_where_time_is_limited() {
 
 #[test]
 fn data_goes_to_the_clients_address_alone_unless_the_policy_says_otherwise() {
-    let to = |address: &str| ServerJob {
+    let to = |address: &str, flow: Flow| ServerJob {
         peer: Some(Address::Inet((ip(address), 5000).into())),
-        ..job(TransportId::Udp, Flow::RECEIVE, seconds(1))
+        ..job(TransportId::Udp, flow, seconds(1))
     };
     let peer = Some(ip("::ffff:192.0.2.1"));
     let with = |peers: &str| Policy {
@@ -183,17 +183,46 @@ fn data_goes_to_the_clients_address_alone_unless_the_policy_says_otherwise() {
         ("198.51.100.0/24", "192.0.2.2", false),
         ("any", "203.0.113.1", true),
     ] {
-        let permitted = with(peers).permit(peer, to(address));
-        assert_eq!(
-            permitted.is_ok(),
-            allowed,
-            "{peers} {address}: {permitted:?}"
-        );
+        for flow in [Flow::RECEIVE, Flow::both_ways(Duplex::Same)] {
+            let permitted = with(peers).permit(peer, to(address, flow));
+            assert_eq!(
+                permitted.is_ok(),
+                allowed,
+                "{peers} {address}: {permitted:?}"
+            );
+        }
     }
-    let loopback = with("same").permit(Some(ip("::1")), to("127.0.0.1"));
+    let loopback = with("same").permit(Some(ip("::1")), to("127.0.0.1", Flow::RECEIVE));
     assert!(loopback.is_ok(), "a host that talks to itself");
     let nobody = with("same").permit(None, job(TransportId::Udp, Flow::RR, seconds(1)));
     assert_eq!(nobody, Err(Denied::DataPeerUnknown));
+}
+
+#[test]
+fn datagrams_go_to_a_socket_file_only_for_a_client_on_the_same_host() {
+    let to_a_file = |transport, flow| ServerJob {
+        peer: Some(Address::Unix("/run/somebody.sock".into())),
+        ..job(transport, flow, seconds(1))
+    };
+    let (unix, both) = (TransportId::UnixDatagram, Flow::both_ways(Duplex::Same));
+    for (transport, flow, goes) in [
+        (unix, Flow::RECEIVE, false),
+        (unix, both, false),
+        (unix, Flow::SEND, true),
+        (unix, Flow::RR, true),
+        (TransportId::UnixStream, Flow::RECEIVE, true),
+    ] {
+        let asked = || to_a_file(transport, flow);
+        let policy = Policy::default();
+        let permitted = policy.keep_from_files(false, asked());
+        assert_eq!(permitted.is_ok(), goes, "{transport:?} {flow:?}");
+        assert!(policy.keep_from_files(true, asked()).is_ok());
+        let any = Policy {
+            data_peers: DataPeers::Any,
+            ..policy
+        };
+        assert!(any.keep_from_files(false, asked()).is_ok());
+    }
 }
 
 #[test]

@@ -41,19 +41,11 @@ pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family
         Operation::Extra(feature) => {
             let hint = unable(*feature, None);
             Failure {
-                stderr: hint.stderr.replace('\n', &format!(": {text}\n")),
+                stderr: because(&hint, &text),
                 ..hint
             }
         }
-        // In the original's words, where it has any.
-        Operation::Create if is_lacking(number) && transport.row().stock => Failure {
-            stdout: format!("{}\n", cannot_create(transport, family, number, &text)),
-            ..unsupported(transport, None)
-        },
-        Operation::Create if is_lacking(number) => unsupported(transport, None),
-        Operation::Create => {
-            Failure::stdout(FAILED, &cannot_create(transport, family, number, &text))
-        }
+        Operation::Create => not_created(transport, family, number, &text),
         Operation::Bind | Operation::Connect if is_empty_family(number) => {
             unsupported(transport, None)
         }
@@ -65,6 +57,7 @@ pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family
             stdout: format!("send_data: data send error: {text} (errno {number})\n"),
             stderr: format!("netperf: send_omni: send_data failed: {text}\n"),
             exit: FAILED,
+            ..Failure::default()
         },
         Operation::SendFile(_) if error.error.kind() == io::ErrorKind::UnexpectedEof => {
             Failure::stderr(
@@ -100,6 +93,17 @@ pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family
     }
 }
 
+/// There is no data socket: in the original's words, where it knows the transport or the
+/// kernel does.
+fn not_created(transport: TransportId, family: Family, number: i32, text: &str) -> Failure {
+    let original = || Failure::stdout(FAILED, &cannot_create(transport, family, number, text));
+    match (is_lacking(number), transport.row().stock) {
+        (false, _) => original(),
+        (true, true) => with_hint(original(), unsupported(transport, None), text),
+        (true, false) => unsupported(transport, None),
+    }
+}
+
 fn cannot_create(transport: TransportId, family: Family, number: i32, text: &str) -> String {
     let kind = transport.row().kind.constant();
     let protocol = protocol_constant(transport.row().protocol);
@@ -128,9 +132,10 @@ pub(super) fn unable(feature: Feature, host: Option<&str>) -> Failure {
         || "this host".to_owned(),
         |host| format!("netserver on {host}"),
     );
-    let needs = match feature.needs() {
-        "" => String::new(),
-        needs => format!(": it takes {needs}"),
+    let needs = match (feature.needs(), feature.instead()) {
+        ("", "") => String::new(),
+        ("", instead) => format!(": {instead}"),
+        (needs, _) => format!(": it takes {needs}"),
     };
     let option = feature.option();
     let line = format!("netperf: {whose} cannot do {option}{needs}");
@@ -165,11 +170,13 @@ pub(super) fn refused(error: &SessionError, plan: &TestPlan, host: &str) -> Fail
         return plain;
     }
     let particular = |feature: &Feature| !feature.needs().is_empty();
-    match plan.remote.features().into_iter().find(particular) {
-        Some(feature) => with_hint(plain, unable(feature, Some(host))),
-        None if transport.row().needs.is_empty() => plain,
-        None => with_hint(plain, unsupported(transport, Some(host))),
-    }
+    let hint = match plan.remote.features().into_iter().find(particular) {
+        Some(feature) => unable(feature, Some(host)),
+        None if transport.row().needs.is_empty() => return plain,
+        None => unsupported(transport, Some(host)),
+    };
+    let why = plain.stderr.trim_end().to_owned();
+    with_hint(plain, hint, &why)
 }
 
 /// netserver refused many flows: where their threads were to be placed, that is why.
@@ -197,13 +204,19 @@ pub(super) fn flows_refused(
 /// and ENODEV (docs/spec/extension.md, Many flows).
 const NOT_PLACED: [i32; 2] = [22, 19];
 
-/// What happened, and what would help.
-fn with_hint(plain: Failure, hint: Failure) -> Failure {
+/// What happened, in the original's words, and what would help.
+fn with_hint(original: Failure, hint: Failure, why: &str) -> Failure {
     Failure {
-        stderr: plain.stderr + &hint.stderr,
+        stderr: original.stderr + &hint.stderr,
+        in_short: Some(because(&hint, why)),
         exit: hint.exit,
-        ..plain
+        ..original
     }
+}
+
+/// The line of a failure with the system's reason behind it.
+fn because(failure: &Failure, why: &str) -> String {
+    failure.stderr.replace('\n', &format!(": {why}\n"))
 }
 
 /// A connection test over a transport that has no connections.
@@ -225,6 +238,7 @@ pub(super) fn session(error: &SessionError) -> Failure {
                 stdout: format!("netperf: remote error {}", errno.0),
                 stderr: format!("{text}\n"),
                 exit: REFUSED,
+                ..Failure::default()
             }
         }
         SessionError::Denied(_) => Failure::stderr(REFUSED, &format!("netperf: {error}")),
@@ -276,4 +290,30 @@ pub(super) fn lost(lost: &Lost, host: &str) -> Failure {
         FAILED,
         &format!("netperf: lost netserver on {host}: {lost}"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `EPROTONOSUPPORT`.
+    const UNKNOWN: i32 = 93;
+
+    #[test]
+    fn where_standard_output_is_for_json_a_transport_that_a_host_lacks_is_one_line() {
+        let error = EngineError {
+            operation: Operation::Create,
+            error: io::Error::from_raw_os_error(UNKNOWN),
+        };
+        let here = engine(&error, TransportId::Sctp, Family::V4);
+        assert!(here.stdout.contains("create_data_socket: socket: errno 93"));
+        assert_eq!(
+            here.on_stderr(),
+            Failure::stderr(
+                UNSUPPORTED,
+                "netperf: this host cannot do SCTP (-T sctp): it takes the kernel module sctp \
+                 (modprobe sctp): Protocol not supported"
+            )
+        );
+    }
 }

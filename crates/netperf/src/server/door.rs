@@ -31,6 +31,14 @@ pub(super) fn peer_of(control: &Socket) -> Option<IpAddr> {
     address_of(&control.peer_addr().ok()?)
 }
 
+/// Whether whoever is at the other end is on this host: a connection has one address for both
+/// ends then, or comes over loopback.
+pub(super) fn is_here(control: &Socket) -> bool {
+    let own = control.local_addr().ok();
+    let own = own.and_then(|own| address_of(&own));
+    peer_of(control).is_some_and(|peer| peer.is_loopback() || Some(peer) == own)
+}
+
 /// The IP address of a peer.
 pub(super) fn address_of(peer: &SockAddr) -> Option<IpAddr> {
     Some(peer.as_socket()?.ip().to_canonical())
@@ -123,6 +131,7 @@ mod tests {
     fn who_is_turned_away_reads_why_whatever_it_says_first() {
         let (mut door, porter) = (Door::new(Policy::default()), Porter::new().unwrap());
         let (mut client, served) = pair();
+        assert!(is_here(&served), "its client is this test");
         door.turn_away(served, &Denied::Network, &porter);
         client.write_all(&[7; 5000]).unwrap();
         door.look(&porter);

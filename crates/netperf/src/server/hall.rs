@@ -186,12 +186,7 @@ impl Hall {
         let stirred = |one: Who| stirs.iter().any(|stir| stir.who == one);
         for Stir { who, ended } in stirs {
             match *who {
-                Who::Session(number) => {
-                    let mut sessions = self.sessions.iter_mut();
-                    if let Some(session) = sessions.find(|one| one.number == number) {
-                        session.read();
-                    }
-                }
+                Who::Session(number) => self.read(number),
                 Who::Waiting(number) => {
                     if let Some(one) = self.guests.take(number) {
                         self.hear(one, *ended);
@@ -222,6 +217,19 @@ impl Hall {
                     supervisor.tell("STOPPING=1\nSTATUS=sessions may finish");
                 }
             }
+        }
+    }
+
+    /// Reads what a session has written, some of it.
+    fn read(&mut self, number: u64) {
+        let mut sessions = self.sessions.iter_mut();
+        let Some(session) = sessions.find(|one| one.number == number) else {
+            return;
+        };
+        let more = session.read();
+        if let Some(fd) = session.fd().filter(|_| more) {
+            // What there is is told again; or it is read when the session is over.
+            let _late = self.porter.rename(fd, Who::Session(number));
         }
     }
 
@@ -372,7 +380,7 @@ impl Hall {
 
     fn close(&mut self, index: usize, end: End) {
         let mut session = self.sessions.swap_remove(index);
-        session.read();
+        session.read_the_rest();
         session.account.write(end, &mut self.log);
         self.metrics.enter(&session.account, end);
     }

@@ -27,6 +27,11 @@ pub(super) const SECRET: &str = "NETSERVER_SECRET";
 pub(super) const HATCH: &str = "NETSERVER_HATCH";
 /// No record is as long as this.
 const LONGEST: usize = 512;
+/// Pieces of what a session writes that are read in one round: one that never ends must not
+/// keep the listener from everybody else.
+const AT_ONCE: usize = 64;
+/// Rounds for what one that is over has left behind: a pipe holds no more.
+const LAST_ROUNDS: usize = 64;
 
 /// A session that runs.
 #[derive(Debug)]
@@ -111,22 +116,32 @@ impl Running {
         self.records.as_ref().map(AsFd::as_fd)
     }
 
-    /// Enters what it has written.
-    pub(super) fn read(&mut self) {
+    /// Enters what it has written, some of it; whether there may be more.
+    pub(super) fn read(&mut self) -> bool {
         if let Some(hatch) = &mut self.hatch {
             // So that nothing piles up that nobody asks for.
             hatch.listen();
         }
         let mut chunk = [0; LONGEST];
-        while let Some(records) = &mut self.records {
+        for _ in 0..AT_ONCE {
+            let Some(records) = &mut self.records else {
+                return false;
+            };
             match records.read(&mut chunk) {
                 Ok(0) => self.records = None,
                 Ok(count) => self.take(chunk.get(..count).unwrap_or_default()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
                 Err(_) => self.records = None,
             }
         }
+        true
+    }
+
+    /// Enters what is left when it is over.
+    pub(super) fn read_the_rest(&mut self) {
+        // Somebody else may have its end of the pipe.
+        let _all = (0..LAST_ROUNDS).all(|_| self.read());
     }
 
     fn take(&mut self, bytes: &[u8]) {
@@ -168,5 +183,36 @@ fn end_of(status: ExitStatus) -> End {
     match status.signal() {
         Some(signal) => End::Signal(signal),
         None => End::Exit(status.code().unwrap_or(-1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_never_stops_writing_is_read_a_piece_at_a_time() {
+        let (reader, writer) = process::pipe().unwrap();
+        netperf_os::io::set_nonblocking(reader.as_fd(), true).unwrap();
+        let talker = Command::new("yes")
+            .arg("ran tcp rr 1 2 3 1.0")
+            .stdout(Stdio::from(writer))
+            .spawn();
+        let mut session = Running {
+            number: 1,
+            child: talker.unwrap(),
+            records: Some(File::from(reader)),
+            text: Vec::new(),
+            account: Account::new("192.0.2.1:7".to_owned()),
+            address: None,
+            hatch: None,
+        };
+        // In which of them it fills the pipe depends on its turns.
+        let more =
+            netperf_testkit::eventually(std::time::Duration::from_secs(20), || session.read());
+        assert!(more && session.account.ran > 0);
+        assert_eq!(session.kill(), End::Drained);
+        session.read_the_rest();
+        assert!(!session.read(), "all has been read");
     }
 }

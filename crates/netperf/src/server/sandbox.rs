@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use netperf_cli::SandboxArg;
 use netperf_os::landlock::{self, Allowed};
 use netperf_os::privileges::{self, Limit};
-use netperf_os::seccomp;
+use netperf_os::{process, seccomp};
 
 /// What this kernel has to make walls of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +80,8 @@ const DEVICES: [&str; 2] = ["/dev/null", "/dev/vsock"];
 const MEMORY: u64 = 4 << 30;
 /// Room for 10,000 flows, and no more than a descriptor table of a few megabytes.
 const OPEN_FILES: u64 = 65_536;
+/// What the files of a session lack: permissions to be run as programs.
+const NOBODY_RUNS: u32 = 0o111;
 /// A processor for a day.
 const CPU_SECONDS: u64 = 24 * 3600;
 /// Threads of all sessions of one user.
@@ -116,6 +118,8 @@ pub fn confine(wanted: SandboxArg, files: Option<&Path>) -> io::Result<()> {
     if means.landlock.is_some() {
         landlock::restrict(&allowed(files))?;
     }
+    // Who may use a file cannot be changed from inside: sockets are made for everybody.
+    process::set_file_mask(NOBODY_RUNS);
     if means.seccomp {
         seccomp::restrict()?;
     }

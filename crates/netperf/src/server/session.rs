@@ -40,6 +40,7 @@ pub(super) fn serve(
         cpu_rate: clock_ticks(),
         cpus: i32::try_from(netperf_measure::cpu::count()).unwrap_or(i32::MAX),
         peer,
+        here: door::is_here(&control),
         policy,
     };
     // Shared rather than duplicated: preloaded stacks do not know a duplicate.

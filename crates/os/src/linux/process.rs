@@ -117,6 +117,12 @@ pub fn take_standard_input() -> Option<OwnedFd> {
     Some(unsafe { OwnedFd::from_raw_fd(libc::STDIN_FILENO) })
 }
 
+/// umask(2): files that this process makes from now on lack these permissions.
+pub fn set_file_mask(lacking: u32) {
+    // SAFETY: umask takes a number and cannot fail.
+    unsafe { libc::umask(lacking) };
+}
+
 /// sched_setaffinity(2): run this process on one CPU.
 ///
 /// # Errors

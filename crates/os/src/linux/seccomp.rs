@@ -28,7 +28,6 @@ const ALWAYS: &[i64] = &[
     libc::SYS_tee,
     libc::SYS_vmsplice,
     libc::SYS_close,
-    libc::SYS_fcntl,
     libc::SYS_dup,
     libc::SYS_dup3,
     libc::SYS_pipe2,
@@ -61,7 +60,6 @@ const ALWAYS: &[i64] = &[
     libc::SYS_readlinkat,
     libc::SYS_getdents64,
     libc::SYS_unlinkat,
-    libc::SYS_fchmodat,
     libc::SYS_getcwd,
     // Waiting.
     libc::SYS_ppoll,
@@ -98,7 +96,7 @@ const ALWAYS: &[i64] = &[
     libc::SYS_mlock,
     libc::SYS_munlock,
     libc::SYS_membarrier,
-    // Threads and signals; clone(2) and kill(2) are below.
+    // Threads and signals; clone(2) and what can be done to other processes are below.
     libc::SYS_futex,
     libc::SYS_set_robust_list,
     libc::SYS_get_robust_list,
@@ -117,18 +115,13 @@ const ALWAYS: &[i64] = &[
     libc::SYS_rt_sigsuspend,
     libc::SYS_sigaltstack,
     libc::SYS_restart_syscall,
-    libc::SYS_tgkill,
     libc::SYS_sched_yield,
     libc::SYS_sched_getaffinity,
-    libc::SYS_sched_setaffinity,
     libc::SYS_sched_getscheduler,
-    libc::SYS_sched_setscheduler,
     libc::SYS_sched_getparam,
     libc::SYS_getpriority,
-    libc::SYS_setpriority,
     libc::SYS_getcpu,
     libc::SYS_getrusage,
-    libc::SYS_prlimit64,
     // Facts.
     libc::SYS_uname,
     libc::SYS_sysinfo,
@@ -148,7 +141,6 @@ const OLD: &[i64] = &[
     libc::SYS_access,
     libc::SYS_readlink,
     libc::SYS_unlink,
-    libc::SYS_chmod,
     libc::SYS_poll,
     libc::SYS_select,
     libc::SYS_epoll_create,
@@ -189,6 +181,19 @@ const REQUESTS: [u64; 13] = [
     0x8946, // SIOCETHTOOL
     0x89b1, // SIOCGHWTSTAMP
     0x07b9, // IOCTL_VM_SOCKETS_GET_LOCAL_CID
+];
+/// What fcntl(2) does to descriptors, pipes and memory files; not to whom it sends signals.
+const COMMANDS: [libc::c_int; 10] = [
+    libc::F_DUPFD,
+    libc::F_GETFD,
+    libc::F_SETFD,
+    libc::F_GETFL,
+    libc::F_SETFL,
+    libc::F_DUPFD_CLOEXEC,
+    libc::F_SETPIPE_SZ,
+    libc::F_GETPIPE_SZ,
+    libc::F_ADD_SEALS,
+    libc::F_GET_SEALS,
 ];
 /// `PR_SET_VMA`, by which an allocator names its memory.
 const NAME_MEMORY: u64 = 0x5356_4d41;
@@ -272,11 +277,26 @@ fn rules() -> io::Result<Rules> {
         libc::SYS_clone,
         vec![one(0, SeccompCmpOp::MaskedEq(thread), thread)?],
     );
-    // Its own, as abort(3) sends it.
-    rules.insert(
-        libc::SYS_kill,
-        vec![one(0, SeccompCmpOp::Eq, std::process::id().into())?],
-    );
+    // Its own, as abort(3) sends it, and to its own threads.
+    let own = u64::from(std::process::id());
+    for call in [libc::SYS_kill, libc::SYS_tgkill] {
+        rules.insert(call, vec![one(0, SeccompCmpOp::Eq, own)?]);
+    }
+    // Of the caller, which is 0. The listener and other sessions belong to the same user, and
+    // a limit of CPU time would end them like a signal; Landlock has no say in these.
+    for call in [
+        libc::SYS_prlimit64,
+        libc::SYS_sched_setaffinity,
+        libc::SYS_sched_setscheduler,
+    ] {
+        rules.insert(call, vec![one(0, SeccompCmpOp::Eq, 0)?]);
+    }
+    let process = libc::PRIO_PROCESS;
+    let itself = vec![equal(0, process.into())?, equal(1, 0)?];
+    let itself = SeccompRule::new(itself).map_err(io::Error::other)?;
+    rules.insert(libc::SYS_setpriority, vec![itself]);
+    let commands = COMMANDS.map(|command| u64::from(command.unsigned_abs()));
+    rules.insert(libc::SYS_fcntl, any_of(1, &commands)?);
     let mut families = FAMILIES
         .iter()
         .map(|&family| one(0, SeccompCmpOp::Eq, family.unsigned_abs().into()))
@@ -318,4 +338,93 @@ fn one(argument: u8, comparison: SeccompCmpOp, value: u64) -> io::Result<Seccomp
 fn equal(argument: u8, value: u64) -> io::Result<SeccompCondition> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
         .map_err(io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a call is refused by the filter.
+    fn refused(result: libc::c_int) -> bool {
+        let error = io::Error::last_os_error();
+        result == -1 && error.raw_os_error() == Some(libc::EPERM)
+    }
+
+    /// What a session could do to others of its user and to their files: what it is, and
+    /// whether the filter refuses it. Nothing here would change anything.
+    fn attempts(parent: libc::pid_t) -> [(&'static str, bool); 7] {
+        let itself = libc::PRIO_PROCESS;
+        let of = parent.unsigned_abs();
+        // SAFETY: sched_param is plain integers; the policy is the one that everybody has.
+        let plain: libc::sched_param = unsafe { std::mem::zeroed() };
+        let none = std::ptr::null();
+        // SAFETY: neither a new limit is given nor the old one asked for.
+        let limit = unsafe { libc::prlimit(parent, libc::RLIMIT_CPU, none, std::ptr::null_mut()) };
+        let limit = refused(limit);
+        // SAFETY: getpriority takes no pointers.
+        let nice = unsafe { libc::getpriority(itself, of) };
+        // SAFETY: setpriority takes no pointers.
+        let priority = refused(unsafe { libc::setpriority(itself, of, nice) });
+        // SAFETY: `plain` outlives the call.
+        let scheduler = refused(unsafe {
+            libc::sched_setscheduler(parent, libc::SCHED_OTHER, &raw const plain)
+        });
+        // SAFETY: kill takes no pointers; signal 0 is none.
+        let signal = refused(unsafe { libc::kill(parent, 0) });
+        // SAFETY: as above.
+        let thread = unsafe { libc::syscall(libc::SYS_tgkill, parent, parent, 0) };
+        let thread = refused(libc::c_int::try_from(thread).unwrap());
+        // SAFETY: this command takes a number; there is no such descriptor.
+        let owner = refused(unsafe { libc::fcntl(-1, libc::F_SETOWN, parent) });
+        // SAFETY: the path outlives the call; there is no such file.
+        let mode = refused(unsafe { libc::chmod(c"/no/such/file".as_ptr(), 0o666) });
+        [
+            ("limits", limit),
+            ("priority", priority),
+            ("scheduling", scheduler),
+            ("a signal", signal),
+            ("a signal to a thread", thread),
+            ("signals by a descriptor", owner),
+            ("who may use a file", mode),
+        ]
+    }
+
+    /// What a session does to itself.
+    fn needs() -> [(&'static str, bool); 3] {
+        let mut now = libc::rlimit {
+            rlim_cur: 0,
+            rlim_max: 0,
+        };
+        // SAFETY: `now` is valid for writing.
+        let limit = unsafe { libc::getrlimit(libc::RLIMIT_CPU, &raw mut now) };
+        // SAFETY: setpriority takes no pointers; 0 is the caller.
+        let priority = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
+        // SAFETY: this command takes nothing.
+        let flags = unsafe { libc::fcntl(1, libc::F_GETFD) };
+        [
+            ("its limits", limit == 0),
+            ("its priority", priority == 0),
+            ("its descriptors", flags >= 0),
+        ]
+    }
+
+    #[test]
+    fn a_session_can_do_nothing_to_others_of_its_user_nor_to_who_may_use_their_files() {
+        // SAFETY: getppid takes no arguments.
+        let parent = unsafe { libc::getppid() };
+        let permitted = SeccompAction::Errno(errno(libc::EPERM));
+        let program = compiled(rules().unwrap(), permitted, SeccompAction::Allow).unwrap();
+        // This filter is one of the thread alone.
+        let tried = std::thread::spawn(move || {
+            seccompiler::apply_filter(&program).unwrap();
+            (attempts(parent), needs())
+        });
+        let (attempts, needs) = tried.join().unwrap();
+        for (what, refused) in attempts {
+            assert!(refused, "{what} of others");
+        }
+        for (what, done) in needs {
+            assert!(done, "{what}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use netperf_model::host::tidy;
 use netperf_model::{
     Address, CpuMethod, CpuShares, CpuUsage, Domain, EndPlan, EndResult, EndSetup, Limit, Routing,
     SocketKind, Tally, TestId, TestPlan,
@@ -17,7 +18,7 @@ use super::{
     Agreement, LocalEnd, header, or_minus_one, seconds, signed, unusual_method, wire_family,
 };
 use crate::error::SessionError;
-use crate::{extension, one_port, paths, quality, rate, series, stamps};
+use crate::{extension, one_port, paths, quality, rate, series, stamps, until};
 
 /// The request for one iteration.
 pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
@@ -101,6 +102,7 @@ fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) {
     }
     rate::ask(&mut asked, &plan.remote);
     quality::ask(&mut asked, &plan.remote);
+    until::ask(&mut asked, &plan.remote);
     one_port::ask(&mut asked, &plan.remote);
     if asked != Extension::default() {
         asked.encode_over(Stage::Request, request);
@@ -222,7 +224,7 @@ fn data_socket(
     if plan.remote.one_port && one_port::told(frame).is_none() {
         return Err(SessionError::NotConfirmed);
     }
-    let address = extension::socket_address(&told);
+    let address = extension::socket_address(&told, plan.transport);
     let port = response.data_port;
     let known = match row.domain {
         Domain::Inet => (1..=u32::from(u16::MAX)).contains(&port),
@@ -248,7 +250,8 @@ pub(super) fn results(
     frame: &Frame,
 ) -> Result<EndResult, SessionError> {
     let results = OmniResults::decode(frame).map_err(|e| SessionError::Malformed(e.to_string()))?;
-    let congestion = Some(results.cong_control.as_str_lossy().into_owned());
+    // What a stranger says goes to somebody's terminal.
+    let congestion = tidy(&results.cong_control.as_str_lossy());
     // Set only when this flag was on and a connection was open at the end.
     let congestion_is_set = plan.remote.socket.routing == Routing::Routed
         && plan.transport.is_connected()
@@ -272,7 +275,7 @@ pub(super) fn results(
         send_buffer_end: u32::try_from(results.send_buf_size).ok(),
         recv_buffer_end: u32::try_from(results.recv_buf_size).ok(),
         retransmissions: u32::try_from(results.transport_retrans).ok(),
-        congestion: congestion.filter(|name| congestion_is_set && !name.is_empty()),
+        congestion: congestion.filter(|_| congestion_is_set),
         crew: extension::crew(frame),
         settings: None,
         flows: None,

@@ -96,6 +96,7 @@ pub(crate) fn facts() -> Facts {
         cpu_rate: 100.0,
         cpus: 2,
         peer: None,
+        here: false,
         policy: Policy {
             data_peers: DataPeers::Any,
             ..Policy::default()

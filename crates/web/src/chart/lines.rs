@@ -138,8 +138,8 @@ fn shape(points: &[Point], most: usize, frame: &Frame) -> Vec<Drawn> {
 }
 
 /// A few marks on a line, evenly, but not at the same places as those of the next.
-fn marks(scene: &mut Scene, frame: &Frame, drawn: &[Drawn], look: (usize, &Line)) {
-    let (shape, line) = look;
+fn marks(scene: &mut Scene, frame: &Frame, drawn: &[Drawn], line: &Line) {
+    let shape = line.mark();
     let places = || drawn.iter().map(|drawn| drawn.place(frame));
     let (Some(first), Some(last)) = (places().next(), places().next_back()) else {
         return;
@@ -161,6 +161,11 @@ fn marks(scene: &mut Scene, frame: &Frame, drawn: &[Drawn], look: (usize, &Line)
 }
 
 impl Line {
+    /// Its mark, which it has in every chart whatever other lines are there.
+    fn mark(&self) -> usize {
+        self.colour + self.dash
+    }
+
     /// Its points as they are drawn, `most` or little more.
     fn thinned(&self, thin: Thin, most: usize, frame: &Frame) -> Vec<Drawn> {
         if !self.spreads.is_empty() {
@@ -244,15 +249,15 @@ impl Lines {
             .iter()
             .map(|line| line.thinned(self.thin, size.points, &frame))
             .collect();
-        let all = || thinned.iter().zip(&self.lines).enumerate();
-        for (index, (drawn, line)) in all() {
-            self.stroke(&mut scene, &frame, drawn, (index, line));
+        let all = || thinned.iter().zip(&self.lines);
+        for (drawn, line) in all() {
+            self.stroke(&mut scene, &frame, drawn, line);
         }
         // Over all lines, so that those on one another are told apart.
-        for (index, (drawn, line)) in all().filter(|_| self.lines.len() > 1) {
-            marks(&mut scene, &frame, drawn, (index, line));
+        for (drawn, line) in all().filter(|_| self.lines.len() > 1) {
+            marks(&mut scene, &frame, drawn, line);
         }
-        for (_, (drawn, line)) in all() {
+        for (drawn, line) in all() {
             self.spots(&mut scene, &frame, drawn, line);
         }
         scene
@@ -263,10 +268,10 @@ impl Lines {
         if lonely && self.lines.iter().all(|line| line.name.is_empty()) {
             return 0.0;
         }
-        let entries = self.lines.iter().enumerate().map(|(index, line)| {
+        let entries = self.lines.iter().map(|line| {
             let sign = Sign::Line {
                 dash: line.dash,
-                shape: index,
+                shape: line.mark(),
             };
             (line.name.clone(), Ink::Series(line.colour), sign)
         });
@@ -274,8 +279,8 @@ impl Lines {
     }
 
     /// The line itself, and a band where a point stands for several.
-    fn stroke(&self, scene: &mut Scene, frame: &Frame, drawn: &[Drawn], look: (usize, &Line)) {
-        let (shape, line) = look;
+    fn stroke(&self, scene: &mut Scene, frame: &Frame, drawn: &[Drawn], line: &Line) {
+        let shape = line.mark();
         let ink = Ink::Series(line.colour);
         let at = |x: f64, y: f64| (frame.x.place(x), frame.y.place(y));
         for run in drawn.chunk_by(|_, next| next.point.joined) {

@@ -138,6 +138,22 @@ fn table(records: &[Record]) -> Table {
     table
 }
 
+/// What the heat maps of a page are called.
+const HEAT: &str = "latency-over-time";
+
+/// Takes the heat maps out, for a page that would be too large with them.
+pub(crate) fn leave_out_heat(figures: &mut [Figure]) {
+    let heat = figures.iter_mut().find(|figure| figure.id == HEAT);
+    if let Some(figure) = heat.filter(|figure| !figure.charts.is_empty()) {
+        figure.charts.clear();
+        figure.missing = vec![
+            "No latency over time: with that of so many results the page would be too large. \
+             Report fewer at once, or take the numbers from --csv."
+                .to_owned(),
+        ];
+    }
+}
+
 pub(super) fn heat(records: &[Record]) -> Figure {
     let mut charts = Vec::new();
     for record in records {
@@ -154,7 +170,7 @@ pub(super) fn heat(records: &[Record]) -> Figure {
                 format!("-{}", charts.len() + 1)
             };
             let chart = Chart {
-                id: format!("latency-over-time{number}"),
+                id: format!("{HEAT}{number}"),
                 title: format!("Latency over time{of}"),
                 body: Body::Heat(HeatMap {
                     columns: heat.columns.clone(),
@@ -166,7 +182,7 @@ pub(super) fn heat(records: &[Record]) -> Figure {
     }
     let advice = "netperf keeps them in intervals with -j and -D";
     Figure {
-        id: "latency-over-time",
+        id: HEAT,
         heading: "Latency over time",
         about: "Each column is a stretch of time; the darker a field by day, or the lighter \
                 by night, the more operations took so long then."

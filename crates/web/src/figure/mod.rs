@@ -6,7 +6,7 @@ mod latency;
 mod tcp;
 mod throughput;
 
-pub(crate) use latency::PERCENTILES;
+pub(crate) use latency::{PERCENTILES, leave_out_heat};
 
 use crate::chart::{Body, Chart, Line, Lines, Point, Thin, X};
 use crate::number;

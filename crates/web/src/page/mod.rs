@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use crate::chart::palette::{DARK, LIGHT, Theme, hex};
 use crate::chart::{Chart, Size, svg};
 use crate::escape::markup;
-use crate::figure::{Figure, figures};
+use crate::figure::{self, Figure, figures};
 use crate::record::{End, Record};
 use crate::table::Table;
 use crate::{tables, words};
@@ -48,10 +48,19 @@ impl std::error::Error for TooLarge {}
 ///
 /// When it would have more than a million bytes, however few points its lines have.
 pub fn page(records: &[Record]) -> Result<String, TooLarge> {
-    let figures = figures(records);
+    let mut figures = figures(records);
+    fitting(records, &figures).or_else(|_| {
+        // They weigh most, and the numbers are in the CSV.
+        figure::leave_out_heat(&mut figures);
+        fitting(records, &figures)
+    })
+}
+
+/// The page with as many points as let it stay small enough.
+fn fitting(records: &[Record], figures: &[Figure]) -> Result<String, TooLarge> {
     let mut bytes = 0;
     for points in POINTS {
-        let page = written(records, &figures, points);
+        let page = written(records, figures, points);
         if page.len() <= LARGEST {
             return Ok(page);
         }
@@ -66,12 +75,14 @@ fn written(records: &[Record], figures: &[Figure], points: usize) -> String {
     head(&mut text, &title);
     text.push_str("<body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n");
     let count = match records.len() {
-        1 => "One result".to_owned(),
-        count => format!("{count} results"),
+        1 => "One result",
+        2 => "Two results",
+        // The title says it.
+        _ => "",
     };
     header(
         &mut text,
-        (&title, &count),
+        (&title, count),
         figures,
         until::is_there(records),
     );
@@ -155,7 +166,8 @@ fn head(text: &mut String, title: &str) {
     );
 }
 
-/// Both themes: that of the system, unless one of the two is chosen on the page.
+/// Both themes: that of the system, unless one of the two is chosen on the page. Paper is
+/// white, whatever is chosen: browsers leave grounds out when they print.
 fn colours() -> String {
     let all = |theme: &Theme| {
         let named = theme.named();
@@ -167,17 +179,21 @@ fn colours() -> String {
     let (light, dark) = (all(&LIGHT), all(&DARK));
     format!(
         ":root{{color-scheme:light;{light}}}\n\
-         @media (prefers-color-scheme:dark){{:root{{color-scheme:dark;{dark}}}}}\n\
+         @media screen and (prefers-color-scheme:dark){{:root{{color-scheme:dark;{dark}}}}}\n\
          :root:has(#theme-light:checked){{color-scheme:light;{light}}}\n\
-         :root:has(#theme-dark:checked){{color-scheme:dark;{dark}}}\n"
+         @media screen{{:root:has(#theme-dark:checked){{color-scheme:dark;{dark}}}}}\n"
     )
 }
 
 fn header(text: &mut String, (title, count): (&str, &str), figures: &[Figure], has_until: bool) {
+    let count = match count {
+        "" => String::new(),
+        count => format!("<p class=\"quiet\">{count}</p>"),
+    };
     _ = write!(
         text,
         "<header><div class=\"top\"><div><p class=\"kind\">netperf report</p><h1>{}</h1>\
-         <p class=\"quiet\">{count}</p></div>\n<fieldset class=\"theme\"><legend>Colours</legend>",
+         {count}</div>\n<fieldset class=\"theme\"><legend>Colours</legend>",
         markup(title)
     );
     for (id, name, checked) in [

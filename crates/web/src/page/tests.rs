@@ -1,7 +1,8 @@
 use std::process::{Command, Stdio};
 
 use super::*;
-use crate::record::{Sample, Track};
+use crate::chart::scene::{Ink, Item};
+use crate::record::{Heat, Range, Sample, Track};
 use crate::unit::{Quantity, Unit};
 
 /// A result with a little of most things.
@@ -170,4 +171,83 @@ fn what_is_missing_is_said() {
     let empty = super::page(&[Record::default()]).unwrap();
     assert!(empty.contains("The file names no test.") && empty.contains("no single figure"));
     assert!(super::page(&[]).is_ok());
+}
+
+#[test]
+fn a_result_keeps_its_mark_whatever_other_lines_are_there() {
+    let mut records = [small(), small(), small()];
+    for (record, label) in records.iter_mut().zip(["one", "two", "three"]) {
+        label.clone_into(&mut record.label);
+    }
+    // The second one is in one chart and not in the other.
+    records[0].windows = records[0].rates.clone();
+    records[2].windows = records[2].rates.clone();
+    let figures = figures(&records);
+    let charts = figures.iter().flat_map(|figure| &figure.charts);
+    let marks = charts.map(|(chart, _)| {
+        let items = chart.drawn(Size::wide(100)).items;
+        // The legend stands in front of everything.
+        items.into_iter().find_map(|item| {
+            let Item::Mark {
+                ink: Ink::Series(2),
+                shape,
+                ..
+            } = item
+            else {
+                return None;
+            };
+            Some(shape)
+        })
+    });
+    assert_eq!(marks.collect::<Vec<_>>(), [Some(2), Some(2)]);
+}
+
+#[test]
+fn figures_that_only_some_results_have_stand_where_they_belong() {
+    let with = |names: &[&str]| Record {
+        figures: names
+            .iter()
+            .map(|name| ((*name).to_owned(), Quantity::new(1.0, Unit::Percent)))
+            .collect(),
+        ..Record::default()
+    };
+    let records = [with(&["a", "c"]), with(&["a", "b", "c", "d"])];
+    let rows = words::key_figures(&records);
+    let names: Vec<&str> = rows.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["a", "b", "c", "d"]);
+}
+
+#[test]
+fn heat_maps_are_left_out_where_the_page_would_be_too_large() {
+    let range = |row: u32| Range {
+        from: 2f64.powi(row.cast_signed()) * 1e-6,
+        to: 2f64.powi(row.cast_signed()) * 2e-6,
+        count: 1e9,
+    };
+    let column = |at: u32| {
+        let at = f64::from(at);
+        (at, at + 1.0, (0..22).map(range).collect())
+    };
+    let heat = Heat {
+        name: String::new(),
+        columns: (0..90).map(column).collect(),
+    };
+    let mut records = vec![small()];
+    records[0].heat = vec![heat];
+    let left_out = "No latency over time: with that of so many results";
+    assert!(!page(&records).unwrap().contains(left_out));
+    records.resize(4, records[0].clone());
+    let page = page(&records).unwrap();
+    assert!(page.contains(left_out) && page.contains("Throughput over time"));
+}
+
+#[test]
+fn dark_colours_are_for_screens_alone() {
+    let rules = colours();
+    let dark: Vec<&str> = rules
+        .lines()
+        .filter(|rule| rule.contains("color-scheme:dark;"))
+        .collect();
+    assert_eq!(dark.len(), 2);
+    assert!(dark.iter().all(|rule| rule.starts_with("@media screen")));
 }

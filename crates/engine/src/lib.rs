@@ -10,6 +10,7 @@ pub mod book;
 pub mod client;
 mod dispatch;
 mod duplex;
+mod early;
 mod end;
 pub mod error;
 mod finish;

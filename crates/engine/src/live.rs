@@ -56,6 +56,8 @@ pub struct Live {
     /// Whether the data connection can be looked at meanwhile.
     watches: bool,
     data: Mutex<Data>,
+    /// Whether the other end is told when the run ends before its time.
+    tells: bool,
     /// The data connections of which a series is wanted.
     series: OnceLock<Watched>,
     /// Of how many connections somebody wants to know how they are now.
@@ -72,6 +74,8 @@ pub struct Live {
 struct Data {
     /// A descriptor of our own: the loop's may be closed at any time.
     socket: Option<OwnedFd>,
+    /// The same, to tell the other end by.
+    told_by: Option<OwnedFd>,
     /// What TCP knew when the loop was over.
     last: Option<TcpInfo>,
 }
@@ -83,6 +87,16 @@ impl Live {
         Self {
             watches: true,
             ..Self::default()
+        }
+    }
+
+    /// Counts of an end to which the other one sends, and which tells it when the run ends
+    /// before its time.
+    #[must_use]
+    pub fn that_tells(self) -> Self {
+        Self {
+            tells: true,
+            ..self
         }
     }
 
@@ -100,6 +114,10 @@ impl Live {
         if self.watches {
             // Without a second descriptor there is nothing to tell of it.
             self.data().socket = data.try_clone_to_owned().ok();
+        }
+        if self.tells {
+            // Without it the other end hears of the end when its own time is over.
+            self.data().told_by = data.try_clone_to_owned().ok();
         }
         if let Some(watched) = self.series.get() {
             watched.offer(0, std::iter::once((Some(watched.next()), data)));
@@ -138,6 +156,7 @@ impl Live {
             watched.finish();
         }
         let mut data = self.data();
+        data.told_by = None;
         if let Some(socket) = data.socket.take() {
             data.last = tcp::info(socket.as_fd()).ok();
         }
@@ -150,8 +169,12 @@ impl Live {
     /// Ends the run as if its time were over, if it is under way.
     pub fn end_early(&self) {
         // Locked, so that the bell is not put away meanwhile: the run ends behind this.
-        let _data = self.data();
+        let data = self.data();
         if self.over().is_none() {
+            if let Some(socket) = &data.told_by {
+                // A connection that is gone already needs no end.
+                let _gone = netperf_os::io::half_close(socket.as_fd());
+            }
             self.enough.store(true, Ordering::Relaxed);
             bell::end();
         }

@@ -17,6 +17,7 @@ use netperf_transport::place::{self, Placed, Wanted};
 use netperf_transport::socket::{self, Facts, Side};
 
 use crate::dispatch;
+use crate::early;
 use crate::end::{self, Carries, Rings};
 use crate::error::{EngineError, Operation, refused};
 use crate::flows;
@@ -197,7 +198,7 @@ impl Server {
         let live = Live::default();
         // A client that is gone is noticed before the time is over, which may be in years;
         // one that is there may do nothing for as long as it said.
-        bell.look_around_every(HEARTBEAT);
+        bell.look_around_every(heartbeat(&work.job));
         let patience = match work.job.limit {
             LimitPlan::Time(_) => Duration::MAX,
             LimitPlan::Units(_) | LimitPlan::Messages(_) | LimitPlan::UntilStopped => PATIENCE,
@@ -261,12 +262,21 @@ impl Server {
     }
 }
 
+/// How often a run looks around: soon enough where netperf may end it.
+fn heartbeat(job: &ServerJob) -> Duration {
+    if job.end.until {
+        early::LOOK
+    } else {
+        HEARTBEAT
+    }
+}
+
 fn schedule(job: &ServerJob) -> Schedule {
     let LimitPlan::Time(length) = job.limit else {
         return Schedule {
             finish_after: None,
             grace: Duration::ZERO,
-            heartbeat: HEARTBEAT,
+            heartbeat: heartbeat(job),
         };
     };
     let (finish_after, grace) = if job.flow.connects || may_end_in_silence(job) {
@@ -279,7 +289,7 @@ fn schedule(job: &ServerJob) -> Schedule {
     Schedule {
         finish_after: Some(finish_after),
         grace,
-        heartbeat: HEARTBEAT,
+        heartbeat: heartbeat(job),
     }
 }
 
@@ -303,7 +313,7 @@ pub(crate) fn sending_schedule(job: &ServerJob, waited: Duration) -> Option<Sche
     (only_sends(job) || job.flow.duplex.is_some()).then_some(Schedule {
         finish_after: Some(finish_after),
         grace: Duration::ZERO,
-        heartbeat: HEARTBEAT,
+        heartbeat: heartbeat(job),
     })
 }
 

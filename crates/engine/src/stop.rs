@@ -15,6 +15,7 @@ pub use netperf_os::bell::Phase;
 use netperf_os::bell::{self, Bell, Schedule};
 use netperf_os::wait::{Interest, ready};
 
+use crate::early::Ear;
 use crate::live::{Counts, Live};
 use crate::quiet::Quiet;
 
@@ -95,6 +96,8 @@ pub struct ByBell<'a> {
     silence: Option<Duration>,
     meter: Option<&'a Meter>,
     gone: Cell<Option<Lost>>,
+    /// Where netperf says that it has had enough, where it may.
+    ear: Option<Ear>,
 }
 
 impl<'a> ByBell<'a> {
@@ -118,6 +121,7 @@ impl<'a> ByBell<'a> {
             silence: None,
             meter: None,
             gone: Cell::new(None),
+            ear: None,
         }
     }
 
@@ -157,6 +161,12 @@ impl<'a> ByBell<'a> {
         self.live.connected(data);
     }
 
+    /// Ends the run, too, when netperf says that it has had enough; `None` listens no more,
+    /// and lets go of the connection.
+    pub(crate) fn listen(&mut self, ear: Option<Ear>) {
+        self.ear = ear;
+    }
+
     /// The loop keeps the times of its operations here.
     pub(crate) fn keeps(&self, times: Watch) {
         self.live.keeps(times);
@@ -194,9 +204,13 @@ impl<'a> ByBell<'a> {
     #[cold]
     fn look(&self) -> Phase {
         bell::looked_around();
+        // Looked at first: who is gone has ended both, and has not had enough.
+        let enough = self.ear.as_ref().is_some_and(Ear::hears_the_end);
         self.gone.set(self.control.and_then(control_end));
         if self.gone.get().is_some() {
             bell::abandon();
+        } else if enough {
+            bell::end();
         }
         bell::phase()
     }

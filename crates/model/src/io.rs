@@ -167,11 +167,13 @@ pub enum Feature {
     Duplex,
     /// Data through the port of the control connection.
     OnePort,
+    /// An end before its time where netserver alone sends.
+    Until,
 }
 
 impl Feature {
     /// Every feature.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Poll,
         Self::Epoll,
         Self::Uring,
@@ -195,6 +197,7 @@ impl Feature {
         Self::Sequence,
         Self::Duplex,
         Self::OnePort,
+        Self::Until,
     ];
 
     /// Its name between our ends, which never changes.
@@ -224,6 +227,7 @@ impl Feature {
             Self::Sequence => "sequence",
             Self::Duplex => "duplex",
             Self::OnePort => "one-port",
+            Self::Until => "until",
         }
     }
 
@@ -259,13 +263,27 @@ impl Feature {
             Self::Sequence => "--sequence",
             Self::Duplex => "--bidirectional",
             Self::OnePort => "--one-port",
+            Self::Until => "--until where it alone sends",
         }
     }
 
     /// Whether it is nothing that one end can do alone.
     #[must_use]
     pub const fn takes_both(self) -> bool {
-        matches!(self, Self::Sequence | Self::Duplex | Self::OnePort)
+        matches!(
+            self,
+            Self::Sequence | Self::Duplex | Self::OnePort | Self::Until
+        )
+    }
+
+    /// What to ask for instead; empty where there is nothing in particular.
+    #[must_use]
+    pub const fn instead(self) -> &'static str {
+        if matches!(self, Self::Until) {
+            "use -I, or a test in which netperf sends"
+        } else {
+            ""
+        }
     }
 
     /// What a host needs for it; empty where every Linux of today has it.
@@ -283,7 +301,8 @@ impl Feature {
             | Self::Splice
             | Self::Pacing
             | Self::Sequence
-            | Self::Duplex => "",
+            | Self::Duplex
+            | Self::Until => "",
             Self::OnePort => {
                 "a listener of its own (not inetd, nor -f), and --one-port tcp or on there"
             }

@@ -359,6 +359,8 @@ pub struct EndPlan {
     pub flow_counts: bool,
     /// Whether data passes through the port of the control connection.
     pub one_port: bool,
+    /// Whether netperf may end the run before its time, where this end alone sends.
+    pub until: bool,
 }
 
 impl EndPlan {
@@ -393,6 +395,7 @@ impl EndPlan {
             (Feature::Sequence, self.sequence),
             (Feature::Duplex, self.duplex),
             (Feature::OnePort, self.one_port),
+            (Feature::Until, self.until),
         ];
         asked
             .into_iter()

@@ -115,7 +115,15 @@ fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option
         // Seen to before.
         Feature::Duplex => None,
         Feature::OnePort => no_one_port(plan),
+        Feature::Until => no_early_end(plan),
     }
+}
+
+/// Where netserver alone sends it must be told of an end, and stop at once.
+fn no_early_end(plan: &TestPlan) -> Option<&'static str> {
+    (!plan.transport.hears_of_an_end()).then_some(
+        "nothing tells netserver of the end of such a test before its time is over: use -I",
+    )
 }
 
 /// The listener of netserver is not this test's alone, and only TCP and UDP come in by it.

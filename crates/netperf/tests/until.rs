@@ -2,8 +2,9 @@
 //! and what cannot be is refused. The rule itself is tested with the values that it judges;
 //! what is to be known here is paced, so that it is however busy the machine.
 
+use netperf_testkit::process::PATIENCE;
 use netperf_testkit::require::require;
-use netperf_testkit::{Finished, Netserver, Place, Programs, ours};
+use netperf_testkit::{Finished, Netserver, Place, Programs, eventually, ours};
 use serde_json::Value;
 
 /// The longest time: a judgement takes about half of it at least.
@@ -12,6 +13,26 @@ const LONGEST_SECONDS: f64 = 4.0;
 
 fn server() -> Netserver {
     ours!().serve()
+}
+
+/// One that logs each session.
+fn logging() -> Netserver {
+    Netserver::start_with(&ours!(), &Place::Here, &["-D", "--log", "json"], &[])
+}
+
+/// What it logged of the first session.
+fn session(server: &Netserver) -> Value {
+    let line = || {
+        let said = server.said().1;
+        let whole = said.lines().find(|line| line.contains("\"session\""));
+        whole.and_then(|line| serde_json::from_str(line).ok())
+    };
+    let mut found: Option<Value> = None;
+    eventually(PATIENCE, || {
+        found = line();
+        found.is_some()
+    });
+    found.unwrap_or_else(|| panic!("no session in {}", server.said().1))
 }
 
 fn run(server: &Netserver, words: &str) -> Finished {
@@ -115,6 +136,62 @@ fn many_flows_end_before_their_time() {
 }
 
 #[test]
+fn what_netserver_alone_sends_ends_before_its_time_and_every_byte_of_it_arrives() {
+    let server = logging();
+    let document = reached(&server, "-t TCP_MAERTS --rate 100M");
+    same_at_both_ends(&document, "received_bytes", "sent_bytes");
+    let elapsed = number(&document["iterations"][0]["remote"]["elapsed_seconds"]);
+    assert!(elapsed < LONGEST_SECONDS, "{elapsed}");
+    let line = session(&server);
+    assert_eq!(line["end"], "finished", "{line}");
+    assert_eq!(line["tests"], 1, "{line}");
+    assert_eq!(line["failed"], Value::Null, "{line}");
+}
+
+#[test]
+fn many_flows_that_netserver_alone_sends_end_before_their_time() {
+    let document = reached(&server(), "-t TCP_MAERTS --rate 100M --flows 4 --threads 2");
+    same_at_both_ends(&document, "received_bytes", "sent_bytes");
+}
+
+#[test]
+fn data_both_ways_ends_before_its_time() {
+    let document = reached(&server(), "-t TCP_STREAM --bidirectional same -b 1 -w 2ms");
+    same_at_both_ends(&document, "received_bytes", "sent_bytes");
+    same_at_both_ends(&document, "sent_bytes", "received_bytes");
+}
+
+#[test]
+fn a_longest_time_that_is_over_ends_what_netserver_alone_sends_as_ever() {
+    let finished = run(
+        &server(),
+        "--json --time 1s -t TCP_MAERTS --rate 100M --until 0.0001%",
+    );
+    let document = finished.document();
+    assert_ne!(
+        document["until"]["end"],
+        "reached",
+        "{}",
+        finished.account()
+    );
+    assert_eq!(codes(&document), ["imprecise"], "{}", finished.account());
+    same_at_both_ends(&document, "received_bytes", "sent_bytes");
+}
+
+#[test]
+fn a_netperf_that_goes_away_has_not_had_enough() {
+    let server = logging();
+    // So slow that nothing is unread when it goes: its connection ends as it would by itself.
+    let words = "-t TCP_MAERTS --until 1% -l 60 --rate 1M -D 0.05 --json-stream";
+    let client = ours!().client_of(&server);
+    let mut running = client.args(words.split_whitespace()).spawn();
+    assert!(running.prints("\"interval\"", PATIENCE));
+    running.signal("KILL");
+    let line = session(&server);
+    assert_ne!(line["end"], "finished", "{line}");
+}
+
+#[test]
 fn requests_at_a_rate_end_before_their_time() {
     let document = reached(&server(), "-t TCP_RR --rate 5k");
     assert!((number(&document["until"]["throughput"]["value"]) - 5000.0).abs() < 2500.0);
@@ -133,6 +210,11 @@ fn a_run_that_is_over_too_soon_says_so_and_has_its_result_all_the_same() {
             .stdout
             .contains("Until 1% @ 95% conf.: too short after ")
     );
+    assert!(
+        finished.stdout.contains(" Trans +/-?\n"),
+        "{}",
+        finished.account()
+    );
     let finished = run(
         &server,
         "--json --time 100ms -t TCP_RR --until 1% --until-confidence 99",
@@ -140,6 +222,10 @@ fn a_run_that_is_over_too_soon_says_so_and_has_its_result_all_the_same() {
     let document = finished.document();
     assert_eq!(codes(&document), ["imprecise"]);
     assert_eq!(document["until"]["end"], "too short");
+    // Nothing is judged: looks that came late would make the narrowest of intervals.
+    let throughput = &document["until"]["throughput"];
+    assert!(throughput["half_width"].is_null(), "{throughput}");
+    assert!(throughput["half_width_percent"].is_null(), "{throughput}");
     assert_eq!(document["until"]["confidence_percent"], 99.0);
 }
 
@@ -170,8 +256,8 @@ fn what_says_otherwise_how_long_a_test_is_goes_not_with_it() {
         ("-t TCP_RR --count 100", "no amount"),
         ("-t TCP_RR -I 95,5", "leave out -i and -I"),
         ("-t TCP_STREAM --flows 2 --warmup 1", "leave out --warmup"),
-        ("-t TCP_MAERTS", "told beforehand"),
-        ("-t TCP_STREAM --bidirectional same", "told beforehand"),
+        ("-t TCP_STREAM --bidirectional separate", "told beforehand"),
+        ("-t OMNI -- -d recv -T udp", "before its time is over"),
         ("-t TCP_CRR", "for every operation"),
         ("-t DG_STREAM", "before its time is over"),
     ] {

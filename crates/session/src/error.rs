@@ -58,6 +58,13 @@ impl fmt::Display for SessionError {
                 "that netserver is of another make and cannot do {}: start one of this program there",
                 transport.row().label
             ),
+            Self::Unable(feature) if !feature.instead().is_empty() => write!(
+                f,
+                "that netserver is of another make and cannot do {}: {}, or start one of this \
+                 program there",
+                feature.option(),
+                feature.instead()
+            ),
             Self::Unable(feature) if feature.takes_both() => write!(
                 f,
                 "that netserver is of another make and cannot do {}: start one of this program there",

@@ -23,5 +23,6 @@ mod series;
 pub mod server;
 mod settings;
 mod stamps;
+mod until;
 
 pub use error::SessionError;

@@ -24,7 +24,8 @@ pub(super) const UNTIL: Opt = Opt::without_letter(
      1%,p50,p99`. Warm-up is found and left out of the judgement, and values that depend on \
      each other are taken together. -l is then the longest time, 120 s unless given, 0 for \
      none. netperf says whether the run was stable, drifting or bimodal, and whether it was \
-     too noisy for what was asked; the exit status is 0 all the same, as with -I.",
+     too noisy for what was asked; the exit status is 0 all the same, as with -I. Where \
+     netserver alone sends, as in TCP_MAERTS, it takes a netserver of this program.",
 );
 
 pub(super) const LEVEL: Opt = Opt::without_letter(

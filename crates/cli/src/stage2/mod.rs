@@ -12,7 +12,7 @@ mod work;
 
 use std::time::Duration;
 
-use netperf_model::{EndPlan, Flow, Suite, TestId, TestPlan};
+use netperf_model::{EndPlan, Flow, Suite, TestId, TestPlan, UntilPlan};
 
 use crate::args::Args;
 use crate::command::{CliError, Command, List, Notice, Run, UnknownTest};
@@ -98,7 +98,7 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
             rate,
             flow,
             delays,
-            remote_end(args, flow, control.is_some()),
+            remote_end(args, flow, control.is_some(), until.as_ref()),
         ),
         control,
         port_range: work::port_range(typed),
@@ -123,13 +123,17 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
     })
 }
 
-fn remote_end(args: &Args, flow: Flow, controlled: bool) -> EndPlan {
+fn remote_end(args: &Args, flow: Flow, controlled: bool, until: Option<&UntilPlan>) -> EndPlan {
     let end = ends::remote(args);
     if controlled {
         EndPlan {
             series: io::series(&args.global.series, io::End::Remote),
             stamps: args.global.series.stamps,
-            ..io::with_paths(&args.global.io, flow, io::End::Remote, end)
+            ..until::there(
+                until,
+                flow,
+                io::with_paths(&args.global.io, flow, io::End::Remote, end),
+            )
         }
     } else {
         ends::unreachable(end)

@@ -1,6 +1,6 @@
 //! Going on until figures are known.
 
-use netperf_model::{Flow, Limit, Suite, TestId, TransportId, UntilPlan};
+use netperf_model::{Duplex, EndPlan, Flow, Limit, Suite, TestId, TransportId, UntilPlan};
 
 use crate::args::Args;
 use crate::command::CliError;
@@ -55,6 +55,19 @@ pub(super) fn asked(
     }))
 }
 
+/// netserver's end with leave for netperf to end it early, where it alone sends.
+pub(super) fn there(until: Option<&UntilPlan>, flow: Flow, end: EndPlan) -> EndPlan {
+    EndPlan {
+        until: until.is_some() && alone(flow),
+        ..end
+    }
+}
+
+/// Whether netserver alone sends.
+const fn alone(flow: Flow) -> bool {
+    flow.receives && !flow.sends && !flow.connects
+}
+
 /// Other options that say how long the test is, or what of it counts.
 fn contradicted(args: &Args, limit: Limit) -> Option<&'static str> {
     if matches!(limit, Limit::Units(_) | Limit::Messages(_)) {
@@ -76,19 +89,18 @@ fn out_of_place(test: TestId, flow: Flow, transport: TransportId) -> Option<&'st
              operation: use -I, or TCP_RR",
         );
     }
-    if flow.duplex.is_some() {
+    if flow.duplex == Some(Duplex::Separate) {
         return Some(
-            "netserver sends for a time that it is told beforehand: use -I, or leave out --bidirectional",
-        );
-    }
-    if flow.receives && !flow.sends {
-        return Some(
-            "netserver sends for a time that it is told beforehand: use -I, or a test in which \
-             netperf sends",
+            "over a connection of its own netserver sends for a time that it is told beforehand: \
+             give --bidirectional same",
         );
     }
     let link = matches!(test.row().suite, Suite::Dlpi | Suite::Fore | Suite::Hippi);
-    let tells = transport.is_connected() || transport.is_inet();
+    let tells = if alone(flow) {
+        transport.hears_of_an_end()
+    } else {
+        transport.is_connected() || transport.is_inet()
+    };
     (link || !tells).then_some(
         "nothing tells netserver of the end of such a test before its time is over: use -I",
     )

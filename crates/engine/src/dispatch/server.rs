@@ -20,6 +20,7 @@ use netperf_transport::{place, socket};
 use super::client::of_both;
 use super::loops::{self, Wanted};
 use super::{blame, needed};
+use crate::early::Ear;
 use crate::error::{EngineError, Operation};
 use crate::limit::Limit;
 use crate::prelude::{Chores, Prelude};
@@ -195,6 +196,10 @@ impl<'s> Going<'_, 's> {
         socket::set_on_connection(data, &self.work.job.end.socket)
             .map_err(Operation::Create.failed())?;
         self.stop.connected(data);
+        if self.work.job.end.until {
+            let ear = Ear::on(data).map_err(Operation::Accept.failed())?;
+            self.stop.listen(Some(ear));
+        }
         match sending_schedule(&self.work.job, self.stop.elapsed()) {
             Some(schedule) => self
                 .stop
@@ -204,7 +209,9 @@ impl<'s> Going<'_, 's> {
         }
     }
 
-    fn served(&self, ended: Ended, data: &Socket) -> Served {
+    fn served(&mut self, ended: Ended, data: &Socket) -> Served {
+        // What closes the connection now is to be the last that holds it.
+        self.stop.listen(None);
         Served {
             facts: Some(socket::facts(self.work.job.transport, data)),
             ..Served::without_facts(ended)

@@ -163,7 +163,7 @@ impl<'a> Crowd<'a> {
             common,
             conduct: || {
                 let score = Score {
-                    early: Some(live),
+                    early: Some((live, self.early_grace())),
                     ..self.score()
                 };
                 conduct(&shared, &counts, &score, controls, &mut |stage| {
@@ -227,6 +227,7 @@ impl<'a> Crowd<'a> {
             closes: flow.sends && flow.duplex != Some(Duplex::Separate),
             series,
             live: None,
+            tells: self.plan.remote.until,
         }
     }
 
@@ -269,6 +270,16 @@ impl<'a> Crowd<'a> {
         };
         let of = shares(units.unwrap_or(0), self.many.flows);
         move |flow| units.map_or(u64::MAX, |_| of(flow))
+    }
+
+    /// From an end before the time to where what is under way is abandoned: what netserver
+    /// sends to the last has come before its end of it does.
+    fn early_grace(&self) -> Duration {
+        if self.plan.remote.until || plan_goes_on(self.plan) {
+            AT_MOST
+        } else {
+            GRACE
+        }
     }
 
     fn score(&self) -> Score<'static> {
@@ -346,10 +357,6 @@ impl<'a> Crowd<'a> {
         let reports = reports.as_slice();
         let elapsed = self.elapsed(reports, conducted);
         let cpu = meter.usage(elapsed)?;
-        let mut tally = Tally::default();
-        reports
-            .iter()
-            .for_each(|report| tally = tally.plus(&report.tally));
         let facts = facts(reports);
         let drained = |report: &Report| match report.drained {
             Drained::Lost(lost) => Some(lost),
@@ -368,7 +375,7 @@ impl<'a> Crowd<'a> {
             &plan.local,
             &self.setup,
             facts.clone(),
-            tally,
+            moved(reports),
             elapsed,
             (cpu, None),
         );
@@ -468,6 +475,12 @@ fn latency(reports: &[Report]) -> Option<Latency> {
         all.get_or_insert_default().merge(latency);
     }
     all
+}
+
+/// What all threads moved.
+pub(super) fn moved(reports: &[Report]) -> Tally {
+    let tallies = reports.iter().map(|report| &report.tally);
+    tallies.fold(Tally::default(), |all, one| all.plus(one))
 }
 
 /// What the first flow knows, with the retransmissions of all.

@@ -8,6 +8,7 @@ use netperf_measure::clock::{self, Moment};
 use netperf_os::bell;
 
 use super::shared::{Shared, Stage, Until};
+use crate::early::Ears;
 use crate::live::{Counts, Live, total};
 use crate::quiet::Quiet;
 use crate::stop::{Lost, control_end};
@@ -29,8 +30,10 @@ pub(super) struct Score<'a> {
     pub(super) idle: Option<(Duration, Duration)>,
     /// So many transactions of all flows are the end.
     pub(super) enough: Option<u64>,
-    /// Who may end the run before its time.
-    pub(super) early: Option<&'a Live>,
+    /// Who may end the run before its time, and the time from there to where it is abandoned.
+    pub(super) early: Option<(&'a Live, Duration)>,
+    /// Where the other end says that it has had enough, and the same time.
+    pub(super) told: Option<(&'a Ears, Duration)>,
     /// Called when something has moved and the time is over, where only silence is the end.
     pub(super) moved: Option<&'a dyn Fn()>,
 }
@@ -112,8 +115,8 @@ struct Conductor<'a> {
     /// The next stage of the score.
     next: usize,
     finished: Option<Moment>,
-    /// When the run was ended before its time.
-    stopped: Option<Moment>,
+    /// When the run was ended before its time, and how long until it is abandoned.
+    stopped: Option<(Moment, Duration)>,
     idle: Duration,
     quiet: Quiet,
 }
@@ -133,20 +136,27 @@ impl Conductor<'_> {
             self.next += 1;
             self.enter(*stage, turn);
         }
-        let Some(grace) = self.score.by_user else {
-            return;
-        };
-        let early = || self.score.early.is_some_and(Live::is_enough);
-        if self.stopped.is_none() && (bell::stopped_by_user() || early()) {
-            self.stopped = Some(clock::now());
-            self.enter(Stage::Finish, turn);
+        if self.stopped.is_none() {
+            self.stopped = self.ends_early().map(|grace| (clock::now(), grace));
+            if self.stopped.is_some() {
+                self.enter(Stage::Finish, turn);
+            }
         }
-        if self
-            .stopped
-            .is_some_and(|stopped| stopped.elapsed() >= grace)
-        {
+        let abandons = |(stopped, grace): (Moment, Duration)| stopped.elapsed() >= grace;
+        if self.stopped.is_some_and(abandons) {
             self.enter(Stage::Abandon, turn);
         }
+    }
+
+    /// Whether somebody ends the run before its time: how long until it is abandoned.
+    fn ends_early(&self) -> Option<Duration> {
+        let score = self.score;
+        let by_user = score.by_user.filter(|_| bell::stopped_by_user());
+        let early = score.early.filter(|(live, _)| live.is_enough());
+        let told = score.told.filter(|(ears, _)| ears.hear_the_end());
+        by_user
+            .or(early.map(|(_, grace)| grace))
+            .or(told.map(|(_, grace)| grace))
     }
 
     fn enter(&mut self, stage: Stage, turn: &mut dyn FnMut(Stage)) {
@@ -157,6 +167,10 @@ impl Conductor<'_> {
         self.shared.enter(stage);
         if stage >= Stage::Finish {
             self.finished.get_or_insert_with(clock::now);
+            // What closes a connection now is to be the last that holds it.
+            if let Some((ears, _)) = self.score.told {
+                ears.close();
+            }
         }
         turn(stage);
     }

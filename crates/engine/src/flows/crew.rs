@@ -90,6 +90,8 @@ pub(super) struct Common<'a> {
     pub(super) latency: bool,
     /// Whether this end brings connections to their end once its loop is over.
     pub(super) closes: bool,
+    /// Whether this end, which only receives, tells the other one when it has had enough.
+    pub(super) tells: bool,
     /// Where connections are watched.
     pub(super) series: Option<&'a Watched>,
     /// Where others look at the times of operations meanwhile.
@@ -376,6 +378,7 @@ impl<E: Moves> Part<'_, E> {
         let connected = clock::now();
         let shared = common.shared;
         let mut desk: Desk<'_, R> = Desk::new(shared, counts, common.margins, common.latency);
+        desk.tells = common.tells;
         desk.show(common.live);
         let mark = desk.recorder().begin();
         let first = endpoints.first();

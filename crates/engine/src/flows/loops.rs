@@ -542,8 +542,12 @@ pub(super) fn pull<E: Moves, R: Keeps>(
     let mut active = flows.len();
     while active > 0 {
         // A sender that never pauses must not keep a receiver from its end.
-        if desk.look(flows) == Stage::Abandon {
+        let stage = desk.look(flows);
+        if stage == Stage::Abandon {
             return Ok(Ended::Abandoned);
+        }
+        if !stage.goes_on() && std::mem::take(&mut desk.tells) {
+            flows.iter().for_each(end_ours);
         }
         for index in 0..by.wait()? {
             let Some(flow) = flows.get_mut(by.poller.token(index)) else {

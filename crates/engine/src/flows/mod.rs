@@ -157,7 +157,7 @@ fn of_kind(plan: &TestPlan, kind: Kind) -> Option<&'static str> {
 }
 
 /// What flows can be asked for besides, at either end.
-const KNOWN: [Feature; 14] = [
+const KNOWN: [Feature; 15] = [
     Feature::Poll,
     Feature::Epoll,
     Feature::Discard,
@@ -172,6 +172,7 @@ const KNOWN: [Feature; 14] = [
     Feature::Pacing,
     Feature::OnePort,
     Feature::Duplex,
+    Feature::Until,
 ];
 
 /// Ways to move bytes that flows do not know.

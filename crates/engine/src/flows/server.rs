@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::cpu::Meter;
-use netperf_model::{EndResult, FlowThere, Limit as LimitPlan, ServerJob, Tally};
+use netperf_model::{EndResult, FlowThere, Limit as LimitPlan, ServerJob};
 use netperf_os::wait::{Interest, any_ready};
 use netperf_os::{Socket, io as calls};
 use netperf_transport::io::Discarding;
@@ -21,7 +21,7 @@ use netperf_transport::socket::{self, Side};
 use netperf_transport::tcp::Tcp;
 use netperf_transport::udp::{Aimed, Udp};
 
-use super::client::{facts, paced};
+use super::client::{facts, moved, paced};
 use super::conductor::{Conducted, Score, conduct};
 use super::crew::{self, Common, Work};
 use super::ends::{Connections, Datagrams, Ends};
@@ -32,6 +32,7 @@ use super::open::deal;
 use super::shared::{Shared, Stage};
 use super::transactions::answers;
 use super::worker::Report;
+use crate::early::{Ear, Ears};
 use crate::end;
 use crate::error::{EngineError, Operation, refused};
 use crate::live::Live;
@@ -76,7 +77,9 @@ pub(crate) fn run(
         closes: false,
         series: live.watch(job.end.series, false),
         live: None,
+        tells: false,
     };
+    let ears = Ears::default();
     let meter = RefCell::new(Ok(None));
     let note = || note(&meter.borrow());
     let controls: Vec<BorrowedFd<'_>> = control.into_iter().collect();
@@ -92,10 +95,11 @@ pub(crate) fn run(
         flows,
         control,
         common,
+        ears: &ears,
         conduct: || {
             let score = Score {
                 moved: Some(&note),
-                ..score(job)
+                ..score(job, &ears)
             };
             conduct(&shared, &counts, &score, &controls, &mut |stage| {
                 common.begin_series();
@@ -115,15 +119,11 @@ pub(crate) fn run(
     let in_vain = in_vain(job, &reports, &conducted);
     let elapsed = sampled.saturating_sub(in_vain);
     let cpu = end::usage(meter.into_inner()?.as_ref(), sampled, elapsed)?;
-    let mut tally = Tally::default();
-    reports
-        .iter()
-        .for_each(|report| tally = tally.plus(&report.tally));
     let mut result = end::result(
         &job.end,
         setup,
         facts(&reports),
-        tally,
+        moved(&reports),
         elapsed,
         (cpu, None),
     );
@@ -205,7 +205,7 @@ fn share(job: &ServerJob, flows: u32) -> impl Fn(u32) -> u64 + use<> {
     move |flow| units.map_or(u64::MAX, |_| of(flow))
 }
 
-fn score(job: &ServerJob) -> Score<'static> {
+fn score<'a>(job: &ServerJob, ears: &'a Ears) -> Score<'a> {
     if job.flow.connects {
         return score_of_transactions(job);
     }
@@ -222,6 +222,7 @@ fn score(job: &ServerJob) -> Score<'static> {
     Score {
         stages,
         patience,
+        told: job.end.until.then_some((ears, PAD)),
         ..Score::default()
     }
 }
@@ -254,6 +255,8 @@ struct Visiting<'r, F> {
     flows: u32,
     control: Option<BorrowedFd<'r>>,
     common: Common<'r>,
+    /// Where the end is heard of, where netperf may end the run.
+    ears: &'r Ears,
     conduct: F,
 }
 
@@ -326,6 +329,11 @@ impl<'r, T, F: FnOnce() -> T> Visiting<'r, F> {
 
     /// Serves flows that are open, dealt out to threads as netperf does.
     fn serve<E: Moves + Send>(self, open: Vec<E>, ends: &(dyn Ends<E> + Sync)) -> Conduct<T> {
+        let first = open.first().filter(|_| self.job.end.until);
+        if let Some(first) = first {
+            let ear = Ear::on(first.fd()).map_err(Operation::Accept.failed())?;
+            self.ears.listen(ear);
+        }
         let parts = deal(open, self.common.threads());
         let parts: Vec<_> = parts.into_iter().map(Mutex::new).collect();
         let endpoints = |index: u32| Ok(take(&parts, index));

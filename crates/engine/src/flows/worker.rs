@@ -75,6 +75,8 @@ impl Keeps for Option<Kept> {
 #[derive(Debug)]
 pub(super) struct Desk<'a, R> {
     pub(super) tally: Tally,
+    /// Whether the other end, which alone sends, is to be told when this one has had enough.
+    pub(super) tells: bool,
     shared: &'a Shared,
     counts: &'a Counts,
     /// For operations before, in and behind the part that counts.
@@ -119,6 +121,7 @@ impl<'a, R: Keeps> Desk<'a, R> {
         let stage = shared.stage();
         Self {
             tally: Tally::default(),
+            tells: false,
             shared,
             counts,
             recorders: [fresh(), fresh(), fresh()],

@@ -436,6 +436,25 @@ impl TransportId {
         self.row().meeting == Meeting::Connection
     }
 
+    /// Whether an end that alone sends can be told that the other has had enough: the other
+    /// ends its own direction of the connection, and takes in what comes all the same.
+    #[must_use]
+    pub const fn hears_of_an_end(self) -> bool {
+        matches!(
+            self,
+            Self::Tcp
+                | Self::IpDefault
+                | Self::Mptcp
+                | Self::Tls
+                | Self::Ktls
+                | Self::Sdp
+                | Self::UnixStream
+                | Self::UnixSeqPacket
+                | Self::Vsock
+                | Self::VsockSeqPacket
+        )
+    }
+
     /// Whether a receive returns what one send sent.
     #[must_use]
     pub fn keeps_boundaries(self) -> bool {

@@ -81,6 +81,11 @@ pub(super) fn live(run: &Run) -> Live {
     } else {
         Live::default()
     };
+    let live = if run.plan.remote.until {
+        live.that_tells()
+    } else {
+        live
+    };
     show::live(run, live)
 }
 

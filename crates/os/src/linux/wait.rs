@@ -47,6 +47,21 @@ pub fn readable_of<const N: usize>(
     Ok(polled.map(|polled| found && polled.revents != 0))
 }
 
+/// poll(2) without waiting: whether the other end has ended its own direction of a connection,
+/// and takes in what is sent to it all the same. A connection that broke has not.
+///
+/// # Errors
+/// Whatever poll(2) reports, `EINTR` aside.
+pub fn is_half_closed(fd: BorrowedFd<'_>) -> io::Result<bool> {
+    let mut polled = libc::pollfd {
+        fd: fd.as_raw_fd(),
+        events: libc::POLLRDHUP,
+        revents: 0,
+    };
+    let found = poll(std::slice::from_mut(&mut polled), Duration::ZERO)?;
+    Ok(found && polled.revents == libc::POLLRDHUP)
+}
+
 /// Waits for something in the error queue, whatever comes of it.
 pub fn until_error(fd: BorrowedFd<'_>, within: Duration) {
     // Whoever looks next sees what happened.
@@ -255,7 +270,8 @@ fn since_boot() -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::UdpSocket;
+    use std::io::{Read as _, Write as _};
+    use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
     use std::os::fd::AsFd;
 
     #[test]
@@ -264,6 +280,27 @@ mod tests {
         let soon = Duration::from_millis(1);
         assert!(!ready(socket.as_fd(), Interest::Read, soon).unwrap());
         assert!(ready(socket.as_fd(), Interest::Write, soon).unwrap());
+    }
+
+    #[test]
+    fn a_direction_that_was_ended_is_told_from_a_connection_that_is_gone() {
+        let pair = || {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let asking = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            (listener.accept().unwrap().0, asking)
+        };
+        let (sends, has_enough) = pair();
+        assert!(!is_half_closed(sends.as_fd()).unwrap());
+        has_enough.shutdown(Shutdown::Write).unwrap();
+        assert!(ready(sends.as_fd(), Interest::Read, Duration::from_secs(5)).unwrap());
+        assert!(is_half_closed(sends.as_fd()).unwrap());
+        let (sends, mut is_cut) = pair();
+        let mut unread = &sends;
+        unread.write_all(b"unread").unwrap();
+        is_cut.read_exact(&mut [0]).unwrap();
+        drop(is_cut);
+        assert!(ready(sends.as_fd(), Interest::Read, Duration::from_secs(5)).unwrap());
+        assert!(!is_half_closed(sends.as_fd()).unwrap());
     }
 
     #[test]

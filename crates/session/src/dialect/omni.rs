@@ -15,7 +15,7 @@ use netperf_wire::{
 
 use super::{Ready, from_wire, to_wire};
 use crate::appendix::Appendices;
-use crate::{errno, extension, one_port, paths, quality, rate, series, stamps};
+use crate::{errno, extension, one_port, paths, quality, rate, series, stamps, until};
 
 /// What a request asks for, and what one of our own clients asks for beyond OMNI.
 pub(super) fn job(
@@ -50,6 +50,7 @@ pub(super) fn job(
     end.sequence = quality::asked(&asked).map_err(|_| errno::INVALID)?;
     end.duplex = both_ways;
     end.flow_counts = asked.value(ItemKind::FlowCounts).is_some();
+    end.until = until::asked(&asked, flow, transport).map_err(|_| errno::INVALID)?;
     end.one_port = one_port::asked(&asked).map_err(|_| errno::INVALID)?;
     Ok(ServerJob {
         transport,
@@ -139,6 +140,7 @@ fn end(request: &OmniRequest, transport: TransportId) -> Result<EndPlan, RemoteE
         sequence: false,
         duplex: false,
         one_port: false,
+        until: false,
     })
 }
 

@@ -18,7 +18,7 @@ use super::{
     Agreement, LocalEnd, header, or_minus_one, seconds, signed, unusual_method, wire_family,
 };
 use crate::error::SessionError;
-use crate::{extension, one_port, paths, quality, rate, series, stamps};
+use crate::{extension, one_port, paths, quality, rate, series, stamps, until};
 
 /// The request for one iteration.
 pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
@@ -102,6 +102,7 @@ fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) {
     }
     rate::ask(&mut asked, &plan.remote);
     quality::ask(&mut asked, &plan.remote);
+    until::ask(&mut asked, &plan.remote);
     one_port::ask(&mut asked, &plan.remote);
     if asked != Extension::default() {
         asked.encode_over(Stage::Request, request);

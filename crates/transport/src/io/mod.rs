@@ -54,7 +54,8 @@ fn try_out(feature: Feature) -> io::Result<()> {
         | Feature::Pacing
         | Feature::Sequence
         | Feature::Duplex
-        | Feature::OnePort => Ok(()),
+        | Feature::OnePort
+        | Feature::Until => Ok(()),
         Feature::Timestamps => stamps::enable(any_socket(Udp)?.as_fd(), stamps::By::Kernel),
         Feature::DeviceStamps => stamps::enable(any_socket(Udp)?.as_fd(), stamps::By::Device),
         Feature::Uring => Uring::new(1, None).map(drop),

@@ -139,6 +139,8 @@ pub enum ItemKind {
     OnePort,
     /// Response: what that data begins with, sixteen bytes.
     Token,
+    /// Request: netperf may end the run before its time; no bytes.
+    Until,
     /// Response: the kinds of the request that are kept for a coordinator, which this
     /// netserver does not serve; one byte each.
     NotOffered,
@@ -146,7 +148,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 49] = [
+    pub const ALL: [Self; 50] = [
         Self::Wants,
         Self::DataAddress,
         Self::CpuMethod,
@@ -195,6 +197,7 @@ impl ItemKind {
         Self::Duplex,
         Self::OnePort,
         Self::Token,
+        Self::Until,
         Self::NotOffered,
     ];
 
@@ -232,6 +235,7 @@ impl ItemKind {
             Self::Ports => 0x75,
             Self::FlowCounts => 0x76,
             Self::Features => 0x51,
+            Self::Until => 0x54,
             Self::DataPath => 0x60,
             Self::SocketOptions => 0x61,
             Self::BindDevice => 0x62,
@@ -274,7 +278,7 @@ impl ItemKind {
             | Self::Secure
             | Self::OnePort
             | Self::Sequence => 1,
-            Self::FieldsSet | Self::AsAsked | Self::Duplex | Self::FlowCounts => 0,
+            Self::FieldsSet | Self::AsAsked | Self::Duplex | Self::FlowCounts | Self::Until => 0,
             Self::Release => 64,
             Self::Version => 72,
             Self::PciIds => 8,

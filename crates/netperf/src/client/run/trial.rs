@@ -227,7 +227,7 @@ impl Trials<'_> {
         plan.remote.io.method = remote;
         plan.limit = self.amount.map_or(Limit::Time(self.length), Limit::Units);
         (plan.confidence, plan.interim, plan.latency) = (None, None, false);
-        plan.until = None;
+        (plan.until, plan.remote.until) = (None, false);
         (plan.local.cpu, plan.remote.cpu) = (None, None);
         (plan.wait, plan.dump_tcp_info) = (Duration::ZERO, false);
         run.show = Show {

@@ -301,6 +301,8 @@ impl<'a> Client<'a> {
         let unfinished = moved.ended == Ended::Abandoned && begun;
         let in_vain = if unfinished {
             bell::overtime()
+        } else if moved.ended == Ended::Abandoned && awaits_an_end_that_may_be_lost(plan) {
+            stop.silent()
         } else {
             Duration::ZERO
         };
@@ -422,6 +424,12 @@ fn receives_to_the_end(plan: &TestPlan) -> bool {
     only_receives && plan.transport.row().reliable && plan.control.is_some()
 }
 
+/// Whether netserver, which alone sends datagrams, is told when they are enough: what it sent
+/// until it heard of that is still to come, and then its own end.
+fn awaits_an_end_that_may_be_lost(plan: &TestPlan) -> bool {
+    plan.remote.until && !plan.transport.row().reliable
+}
+
 pub(crate) fn schedule(plan: &TestPlan) -> Schedule {
     let finish_after = match plan.limit {
         LimitPlan::Time(time) => Some(time),
@@ -430,7 +438,7 @@ pub(crate) fn schedule(plan: &TestPlan) -> Schedule {
     // What may be lost has no end: when the time is over there is nothing to wait for.
     let row = plan.transport.row();
     let receives_datagrams = !row.reliable && !plan.flow.counts_transactions();
-    let grace = if receives_datagrams {
+    let grace = if receives_datagrams && !awaits_an_end_that_may_be_lost(plan) {
         Duration::ZERO
     } else if receives_to_the_end(plan) {
         finish::AT_MOST

@@ -45,16 +45,7 @@ pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family
                 ..hint
             }
         }
-        // In the original's words, where it has any.
-        Operation::Create if is_lacking(number) && transport.row().stock => {
-            let original = cannot_create(transport, family, number, &text);
-            let original = Failure::stdout(FAILED, &original);
-            with_hint(original, unsupported(transport, None), &text)
-        }
-        Operation::Create if is_lacking(number) => unsupported(transport, None),
-        Operation::Create => {
-            Failure::stdout(FAILED, &cannot_create(transport, family, number, &text))
-        }
+        Operation::Create => not_created(transport, family, number, &text),
         Operation::Bind | Operation::Connect if is_empty_family(number) => {
             unsupported(transport, None)
         }
@@ -99,6 +90,17 @@ pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family
         | Operation::Cpu => {
             Failure::stderr(FAILED, &format!("netperf: {}: {text}", error.operation))
         }
+    }
+}
+
+/// There is no data socket: in the original's words, where it knows the transport or the
+/// kernel does.
+fn not_created(transport: TransportId, family: Family, number: i32, text: &str) -> Failure {
+    let original = || Failure::stdout(FAILED, &cannot_create(transport, family, number, text));
+    match (is_lacking(number), transport.row().stock) {
+        (false, _) => original(),
+        (true, true) => with_hint(original(), unsupported(transport, None), text),
+        (true, false) => unsupported(transport, None),
     }
 }
 

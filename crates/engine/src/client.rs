@@ -296,17 +296,7 @@ impl<'a> Client<'a> {
         let (moved, broke) = broken_off(moved, &tally)?;
         bell.stop();
         let sampled = start.elapsed();
-        // A transaction that did not finish took time but was not counted.
-        let begun = plan.flow.counts_transactions() || plan.flow.duplex.is_some();
-        let unfinished = moved.ended == Ended::Abandoned && begun;
-        let in_vain = if unfinished {
-            bell::overtime()
-        } else if moved.ended == Ended::Abandoned && awaits_an_end_that_may_be_lost(plan) {
-            stop.silent()
-        } else {
-            Duration::ZERO
-        };
-        let elapsed = sampled.saturating_sub(in_vain);
+        let elapsed = sampled.saturating_sub(in_vain(plan, moved.ended, &stop));
         let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
         if let Some((from_due, paced)) = work.book.take().map(Book::balance) {
             latency = Some(from_due);
@@ -422,6 +412,21 @@ fn receives_to_the_end(plan: &TestPlan) -> bool {
     let flow = plan.flow;
     let only_receives = flow.receives && !flow.sends && !flow.connects;
     only_receives && plan.transport.row().reliable && plan.control.is_some()
+}
+
+/// The time at the end of the run in which netperf only waited.
+fn in_vain(plan: &TestPlan, ended: Ended, stop: &ByBell<'_>) -> Duration {
+    if ended != Ended::Abandoned {
+        return Duration::ZERO;
+    }
+    // A transaction that did not finish took time but was not counted.
+    if plan.flow.counts_transactions() || plan.flow.duplex.is_some() {
+        bell::overtime()
+    } else if awaits_an_end_that_may_be_lost(plan) {
+        stop.silent()
+    } else {
+        Duration::ZERO
+    }
 }
 
 /// Whether netserver, which alone sends datagrams, is told when they are enough: what it sent

@@ -87,7 +87,11 @@ fn no_host_is_busier_than_it_can_be_in_a_connection_test_however_long_netserver_
     thread::scope(|scope| {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         for _ in 0..threads {
-            scope.spawn(|| while !over.load(Ordering::Relaxed) {});
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
         }
         for flows in ["1", "2"] {
             let client = ours!().client_of(&server);

@@ -57,7 +57,7 @@ impl fmt::Display for Operation {
             Self::SendFile(path) => write!(f, "cannot send from the file {}", path.display()),
             Self::Buffers => f.write_str("cannot make the buffers"),
             Self::Timer => f.write_str("cannot set the timer of the run"),
-            Self::Cpu => f.write_str("cannot measure CPU utilisation"),
+            Self::Cpu => f.write_str("cannot measure CPU utilisation (/proc/stat)"),
             Self::Thread => f.write_str("cannot run a thread on its CPU"),
         }
     }

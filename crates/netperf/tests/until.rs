@@ -210,6 +210,11 @@ fn a_run_that_is_over_too_soon_says_so_and_has_its_result_all_the_same() {
             .stdout
             .contains("Until 1% @ 95% conf.: too short after ")
     );
+    assert!(
+        finished.stdout.contains(" Trans +/-?\n"),
+        "{}",
+        finished.account()
+    );
     let finished = run(
         &server,
         "--json --time 100ms -t TCP_RR --until 1% --until-confidence 99",
@@ -217,6 +222,10 @@ fn a_run_that_is_over_too_soon_says_so_and_has_its_result_all_the_same() {
     let document = finished.document();
     assert_eq!(codes(&document), ["imprecise"]);
     assert_eq!(document["until"]["end"], "too short");
+    // Nothing is judged: looks that came late would make the narrowest of intervals.
+    let throughput = &document["until"]["throughput"];
+    assert!(throughput["half_width"].is_null(), "{throughput}");
+    assert!(throughput["half_width_percent"].is_null(), "{throughput}");
     assert_eq!(document["until"]["confidence_percent"], 99.0);
 }
 

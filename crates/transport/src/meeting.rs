@@ -134,7 +134,8 @@ impl<E: Endpoint + OnSocket + From<Socket> + Send> Connects for Plain<E> {
 /// connect(2); asks `give_up` whenever a signal interrupts the wait.
 ///
 /// # Errors
-/// Whatever connect(2) reports, at once or in the end.
+/// Whatever connect(2) reports, at once or in the end; `Interrupted` where a signal undid
+/// it, as in vsock(7): another socket may do better.
 pub fn connect(socket: &Socket, to: &SockAddr, give_up: GiveUp<'_>) -> io::Result<Met<()>> {
     const LOOK_AROUND: Duration = Duration::from_millis(100);
     match socket.connect(to) {
@@ -146,18 +147,24 @@ pub fn connect(socket: &Socket, to: &SockAddr, give_up: GiveUp<'_>) -> io::Resul
         Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
         Err(error) => return Err(error),
     }
-    // An interrupted connect goes on by itself (connect(2), EINTR).
+    // An interrupted connect goes on by itself (connect(2), EINTR), or is undone.
     loop {
         if give_up() {
             return Ok(Met::GivenUp);
         }
         if ready(socket.as_fd(), Interest::Write, LOOK_AROUND)? {
             return match socket.take_error()? {
+                None if is_undone(socket) => Err(io::ErrorKind::Interrupted.into()),
                 None => Ok(Met::Connected(())),
                 Some(error) => Err(error),
             };
         }
     }
+}
+
+fn is_undone(socket: &Socket) -> bool {
+    let peer = socket.peer_addr();
+    peer.is_err_and(|error| error.kind() == io::ErrorKind::NotConnected)
 }
 
 /// Where connections arrive, and who may come in.

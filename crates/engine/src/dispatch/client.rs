@@ -399,7 +399,7 @@ impl<'s> Going<'_, '_, 's> {
                 Ok(Met::GivenUp) => {
                     return Ok(Opened::Ended(ended.unwrap_or(Ended::Abandoned)));
                 }
-                Err(error) if plan.retry_connects || port_is_taken(&error) => {
+                Err(error) if plan.retry_connects || port_is_taken(&error) || undone(&error) => {
                     return Ok(Opened::Again);
                 }
                 Err(error) => return Err(error),
@@ -479,6 +479,11 @@ pub(crate) fn port_is_taken(error: &io::Error) -> bool {
         kind,
         io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable | io::ErrorKind::ResourceBusy
     )
+}
+
+/// A signal undid what was begun: the next socket may have more luck.
+fn undone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Interrupted
 }
 
 /// Walks through local ports, one for each connection, so that none is used again

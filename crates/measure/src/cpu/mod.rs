@@ -161,8 +161,11 @@ pub fn calibrate(method: CpuMethod) -> io::Result<f64> {
 /// # Errors
 /// As of [`calibrate`].
 pub fn prepare(plan: &CpuPlan) -> io::Result<()> {
-    if plan.method == CpuMethod::Looper && given(plan).is_none() {
-        looper::calibrate()?;
+    match plan.method {
+        // Better refused now than broken off when the test begins.
+        CpuMethod::ProcStat => drop(procstat::read()?),
+        CpuMethod::Looper if given(plan).is_none() => drop(looper::calibrate()?),
+        CpuMethod::Looper | CpuMethod::None | CpuMethod::Other(_) => {}
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 /// # Errors
 /// When it cannot be started.
 pub(super) fn run(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> io::Result<Output> {
-    Command::new("/proc/self/exe")
+    Command::new(netperf_os::process::own_file())
         .arg("--json")
         .args(words)
         .stdin(Stdio::null())

@@ -49,7 +49,7 @@ fn start_on(address: SocketAddr) -> io::Result<Control> {
         return Err(io::ErrorKind::TimedOut.into());
     }
     let (served, _) = listener.accept()?;
-    let child = Command::new("/proc/self/exe")
+    let child = Command::new(netperf_os::process::own_file())
         .arg0("netserver")
         // It is the same user's: whatever they may read.
         .args(["--files", "/"])

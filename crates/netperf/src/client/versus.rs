@@ -99,12 +99,17 @@ fn both(
     pair: u32,
     signals: &Signals,
 ) -> Result<Option<(Record, Record)>, Failure> {
-    let first = one(args, ('a', pair), &args.first)?;
+    // A signal to all of a group ends the run under way, too, which is no failure.
+    let first = one(args, ('a', pair), &args.first);
     if signals.next().is_some() {
         return Ok(None);
     }
-    let second = one(args, ('b', pair), &args.second)?;
-    Ok(signals.next().is_none().then_some((first, second)))
+    let first = first?;
+    let second = one(args, ('b', pair), &args.second);
+    if signals.next().is_some() {
+        return Ok(None);
+    }
+    Ok(Some((first, second?)))
 }
 
 /// How far it is, where somebody looks.

@@ -419,8 +419,7 @@ impl Hall {
 
     fn complain(&mut self, what: &str, error: &io::Error) {
         self.metrics.failed(what);
-        let fields = [("error", Value::Text(error.to_string()))];
-        self.log.say(LogLevel::Error, what, &fields);
+        self.log.fail(what, error);
     }
 }
 

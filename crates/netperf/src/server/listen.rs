@@ -250,6 +250,8 @@ fn detach() -> io::Result<Forked> {
     let side = process::fork_single_threaded()?;
     if side == Forked::Child {
         process::new_session()?;
+        // Sessions are started from it.
+        let _file = process::own_file();
         std::env::set_current_dir("/")?;
         process::close_standard_streams()?;
     }

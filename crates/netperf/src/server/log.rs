@@ -3,6 +3,7 @@
 //! Nothing waits for a log: a line that standard error does not take at once is counted
 //! and left out.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -19,8 +20,9 @@ const LONGEST: usize = 4096;
 
 /// So many lines about those who were turned away are written in so much time: they cost a
 /// stranger a connection each, and the operator a disk.
-const DENIED: u32 = 100;
-const DENIED_WITHIN: Duration = Duration::from_secs(10);
+const DENIED: (u32, Duration) = (100, Duration::from_secs(10));
+/// The same for what fails here: it may fail ten times in a second until somebody helps.
+const FAILED: (u32, Duration) = (10, Duration::from_secs(60));
 
 /// What a field of an event holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,19 +55,21 @@ pub(super) struct Log {
     /// (sd-daemon(3)).
     journal: bool,
     lost: u64,
-    denied: Denials,
+    denied: Flood,
+    /// By what failed.
+    failed: BTreeMap<String, Flood>,
 }
 
-/// Lines about those who were turned away.
+/// Lines about the same again and again, as about those who were turned away.
 #[derive(Debug, Default)]
-struct Denials {
+struct Flood {
     /// Until when they are counted together.
     until: Option<Moment>,
     written: u32,
     left_out: u64,
 }
 
-impl Denials {
+impl Flood {
     /// How many were left out, where their time is over.
     fn over(&mut self) -> Option<u64> {
         self.until.filter(|until| until.left().is_zero())?;
@@ -75,10 +79,9 @@ impl Denials {
     }
 
     /// Whether there is room for one more.
-    fn admit(&mut self) -> bool {
-        self.until
-            .get_or_insert_with(|| clock::now().plus(DENIED_WITHIN));
-        let room = self.written < DENIED;
+    fn admit(&mut self, (most, within): (u32, Duration)) -> bool {
+        self.until.get_or_insert_with(|| clock::now().plus(within));
+        let room = self.written < most;
         if room {
             self.written += 1;
         } else {
@@ -111,7 +114,8 @@ impl Log {
             file,
             journal,
             lost: 0,
-            denied: Denials::default(),
+            denied: Flood::default(),
+            failed: BTreeMap::new(),
         })
     }
 
@@ -149,15 +153,34 @@ impl Log {
     /// left out is written later.
     pub(super) fn deny(&mut self, fields: &[Field]) {
         self.tell_left_out();
-        if self.wants(LogLevel::Info) && self.denied.admit() {
+        if self.wants(LogLevel::Info) && self.denied.admit(DENIED) {
             self.put(LogLevel::Info, "denied", fields);
         }
     }
 
+    /// Writes that something failed, unless that is so again and again; how often it was
+    /// left out is written later.
+    pub(super) fn fail(&mut self, what: &str, error: &io::Error) {
+        self.tell_left_out();
+        let flood = self.failed.entry(what.to_owned()).or_default();
+        if flood.admit(FAILED) && self.wants(LogLevel::Error) {
+            let fields = [("error", Value::Text(error.to_string()))];
+            self.put(LogLevel::Error, what, &fields);
+        }
+    }
+
     fn tell_left_out(&mut self) {
-        if let Some(count) = self.denied.over() {
-            let fields = [("left_out", Value::Count(count))];
-            self.put(LogLevel::Info, "denied", &fields);
+        let denied = self.denied.over();
+        let denied = denied.map(|count| (LogLevel::Info, "denied".to_owned(), count));
+        let failed = self.failed.iter_mut().filter_map(|(what, flood)| {
+            let count = flood.over()?;
+            Some((LogLevel::Error, what.clone(), count))
+        });
+        let left_out: Vec<_> = failed.chain(denied).collect();
+        for (level, event, count) in left_out {
+            if self.wants(level) {
+                self.put(level, &event, &[("left_out", Value::Count(count))]);
+            }
         }
     }
 
@@ -301,14 +324,14 @@ mod tests {
 
     #[test]
     fn of_a_flood_of_strangers_so_many_are_written_and_the_rest_counted() {
-        let mut denials = Denials::default();
-        let written = (0..DENIED + 7).filter(|_| denials.admit()).count();
-        assert_eq!(written, usize::try_from(DENIED).unwrap());
+        let mut denials = Flood::default();
+        let written = (0..DENIED.0 + 7).filter(|_| denials.admit(DENIED)).count();
+        assert_eq!(written, usize::try_from(DENIED.0).unwrap());
         assert_eq!(denials.over(), None, "their time is not over");
         denials.until = Some(clock::now());
         assert_eq!(denials.over(), Some(7));
         assert_eq!(denials.over(), None, "told once");
-        assert!(denials.admit());
+        assert!(denials.admit(DENIED));
         denials.until = Some(clock::now());
         assert_eq!(denials.over(), None, "nothing was left out");
     }
@@ -321,5 +344,36 @@ mod tests {
         assert_eq!(read["error"], "a \"b\"\n\u{1b}[31m");
         let time = read["time"].as_str().unwrap();
         assert_eq!(time.len(), "2026-01-02T03:04:05.678Z".len(), "{time}");
+    }
+
+    #[test]
+    fn a_failure_that_comes_again_and_again_does_not_fill_the_log() {
+        use std::io::{Read as _, Seek as _};
+        let file = netperf_os::process::unnamed_file(&std::env::temp_dir()).unwrap();
+        let mut log = Log {
+            format: LogFormat::Text,
+            level: LogLevel::Error,
+            path: None,
+            file: Some(file.try_clone().unwrap()),
+            journal: false,
+            lost: 0,
+            denied: Flood::default(),
+            failed: BTreeMap::new(),
+        };
+        for _ in 0..FAILED.0 + 5 {
+            log.fail("accept", &io::ErrorKind::OutOfMemory.into());
+        }
+        log.fail("session", &io::ErrorKind::OutOfMemory.into());
+        for flood in log.failed.values_mut() {
+            flood.until = Some(clock::now());
+        }
+        log.fail("accept", &io::ErrorKind::OutOfMemory.into());
+        let (mut file, mut text) = (file, String::new());
+        file.rewind().unwrap();
+        file.read_to_string(&mut text).unwrap();
+        let count = |what: &str| text.matches(what).count();
+        assert_eq!(count("error accept error="), 11, "{text}");
+        assert_eq!(count("error session error="), 1, "{text}");
+        assert_eq!(count("error accept left_out=5"), 1, "{text}");
     }
 }

@@ -78,7 +78,7 @@ impl Running {
         // Arguments can be seen by everybody, and by then the file may not be readable.
         let secret = args.access.secret.as_ref();
         let secret = secret.map(|secret| (SECRET, secret.to_hex()));
-        let mut command = Command::new("/proc/self/exe");
+        let mut command = Command::new(process::own_file());
         command.arg0("netserver").args(args.session_words());
         let operations = &args.operations;
         command.arg("--sandbox").arg(operations.sandbox.word());

@@ -1,9 +1,12 @@
 //! This process: where it runs, what it is called, what it was started with.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr};
 use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether a fork is in the parent or in the child.
@@ -279,6 +282,35 @@ pub fn unnamed_file(folder: &std::path::Path) -> io::Result<std::fs::File> {
         .open(folder)
 }
 
+/// Where the file of this program is, to be started again (proc(5)). Where `/proc` is not
+/// there, as in a bare chroot, it is what execve(2) was given (getauxval(3)); found out
+/// once, so that leaving the folder afterwards does not matter.
+#[must_use]
+pub fn own_file() -> &'static Path {
+    static FILE: OnceLock<PathBuf> = OnceLock::new();
+    FILE.get_or_init(|| {
+        let link = PathBuf::from("/proc/self/exe");
+        if link.symlink_metadata().is_ok() {
+            return link;
+        }
+        started_as()
+            .and_then(|path| std::path::absolute(path).ok())
+            .unwrap_or(link)
+    })
+}
+
+fn started_as() -> Option<PathBuf> {
+    // SAFETY: getauxval takes a number and reads what the kernel left at the start.
+    let address = unsafe { libc::getauxval(libc::AT_EXECFN) };
+    let name = std::ptr::with_exposed_provenance::<libc::c_char>(usize::try_from(address).ok()?);
+    if name.is_null() {
+        return None;
+    }
+    // SAFETY: the kernel leaves a NUL-terminated name there that lives as long as the process.
+    let name = unsafe { CStr::from_ptr(name) };
+    Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
+}
+
 /// Whether a library whose file name begins like this is loaded into this process, such
 /// as one preloaded in front of libc (proc(5), `/proc/self/maps`).
 #[must_use]
@@ -315,6 +347,13 @@ mod tests {
         let limit = raise_open_files().unwrap();
         assert!(limit > 0);
         assert_eq!(raise_open_files().unwrap(), limit);
+    }
+
+    #[test]
+    fn the_file_of_this_program_is_known_with_proc_and_without() {
+        let own = std::fs::canonicalize(own_file()).unwrap();
+        let started = std::fs::canonicalize(started_as().unwrap()).unwrap();
+        assert_eq!(own, started);
     }
 
     #[test]

@@ -20,6 +20,11 @@ pub(crate) fn without_data(run: &Run, begun: Begun) -> Result<(), Failure> {
     match (plan.test, &mut talk) {
         (TestId::RemCpu, Some(talk)) => {
             let (rate, cpus) = talk.calibrate().map_err(|error| failure::session(&error))?;
+            // No CPU does nothing in a second.
+            if rate <= 0.0 {
+                let why = "netperf: netserver could not calibrate its CPUs";
+                return Err(Failure::stderr(1, why));
+            }
             let cpus = u32::try_from(cpus).unwrap_or(0);
             answer.rate(Whose::Remote, f64::from(rate), cpus);
         }

@@ -1,0 +1,64 @@
+//! Hosts on which something is missing that others have.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use netperf_testkit::{Finished, Netserver, Place, Programs, Scratch, ours, require};
+
+/// A netserver that is started by way of a script.
+struct Odd {
+    server: Netserver,
+    _folder: Scratch,
+}
+
+impl Odd {
+    /// `script` has netserver as `$0` and its words as `$@`.
+    fn start(script: &str) -> Self {
+        let folder = Scratch::new();
+        let path = folder.path().join("netserver");
+        let netserver = ours!().netserver;
+        let text = format!("#!/bin/sh\nexec {script}\n").replace("$0", &quoted(&netserver));
+        std::fs::write(&path, text).expect("a script");
+        let runs = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&path, runs).expect("a script that runs");
+        let programs = Programs {
+            netserver: path,
+            ..ours!()
+        };
+        Self {
+            server: Netserver::start(&programs, &Place::Here),
+            _folder: folder,
+        }
+    }
+
+    fn without_proc() -> Self {
+        Self::start(r#"unshare --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' sh $0 "$@""#)
+    }
+
+    fn run(&self, words: &[&str]) -> Finished {
+        let client = ours!().client_of(&self.server);
+        client.args(["--time", "100ms"]).args(words).run()
+    }
+}
+
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display())
+}
+
+#[test]
+fn netserver_serves_where_there_is_no_proc_and_refuses_what_needs_it() {
+    if !require::root() {
+        return;
+    }
+    let odd = Odd::without_proc();
+    odd.run(&["-P", "0", "-v", "0"]).expect_clean();
+    let refused = odd.run(&["-C", "-P", "0"]).expect_exit(255);
+    assert_eq!(refused.stdout, "netperf: remote error 2");
+    let looper = ["-t", "REM_CPU", "--cpu-method", "looper"];
+    let refused = odd.run(&looper).expect_exit(1);
+    assert_eq!(refused.stdout, "");
+    assert_eq!(
+        refused.stderr,
+        "netperf: netserver could not calibrate its CPUs\n"
+    );
+}

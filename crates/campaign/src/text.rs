@@ -16,7 +16,8 @@ impl Comparison {
             Design::Apart => format!("{one} and {other} runs"),
         };
         let (a, b) = &self.names;
-        let mut text = format!("{}: {a} (A) and {b} (B), {runs}\n\n", self.test);
+        let test = netperf_web::escape::line(&self.test);
+        let mut text = format!("{test}: {a} (A) and {b} (B), {runs}\n\n");
         let level = 100.0 * (1.0 - self.wish.judgement.chance);
         let head = [
             "",

@@ -12,6 +12,7 @@ impl Comparison {
     pub fn text(&self) -> String {
         let (one, other) = self.rows.first().map_or((0, 0), |row| row.change.runs);
         let runs = match self.wish.design {
+            Design::Paired if one == 1 => "1 pair of runs".to_owned(),
             Design::Paired => format!("{one} pairs of runs"),
             Design::Apart => format!("{one} and {other} runs"),
         };

@@ -151,6 +151,14 @@ fn two_configurations_run_in_turn_and_are_kept() {
     for name in ["a-001.json", "b-001.json", "a-002.json", "b-002.json"] {
         assert!(runs.join(name).is_file(), "{name}");
     }
+    let words = ["run", "--keep", "runs", "--", "-l", "1", "--vs", "-l", "1"];
+    let refused = netperf(&scratch, &words);
+    assert_eq!(refused.status.code(), Some(2), "{}", refused.account());
+    assert!(
+        refused.stderr.contains("runs has results already"),
+        "{}",
+        refused.account()
+    );
     let found = netperf(&scratch, &["run", "--", "-l", "1", "--vs", "-t", "NO_TEST"]);
     assert_eq!(found.status.code(), Some(1), "{}", found.stderr);
     assert!(
@@ -164,7 +172,7 @@ fn two_configurations_run_in_turn_and_are_kept() {
 fn an_interrupted_pair_is_not_gone_on_with() {
     let scratch = Scratch::new();
     // A run of the other side would fail, and say so.
-    let words = "run -- -t TCP_RR --time 300ms --vs -t NO_TEST";
+    let words = "run --keep runs -- -t TCP_RR --time 300ms --vs -t NO_TEST";
     let running = Invocation::new(&ours!().netperf)
         .args(words.split(' '))
         .folder(scratch.path())
@@ -177,6 +185,9 @@ fn an_interrupted_pair_is_not_gone_on_with() {
     let said = "netperf run: interrupted after 0 of 20 pairs";
     assert!(finished.stderr.contains(said), "{}", finished.account());
     assert!(!finished.stderr.contains("b-001"), "{}", finished.account());
+    // What was cut short is no result to keep.
+    let mut kept = std::fs::read_dir(scratch.path().join("runs")).expect("a folder");
+    assert!(kept.next().is_none());
 }
 
 #[test]

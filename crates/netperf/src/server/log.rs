@@ -408,6 +408,7 @@ mod tests {
             path: None,
             file: Some(file.try_clone().unwrap()),
             journal: false,
+            torn: false,
             lost: 0,
             denied: Flood::default(),
             failed: BTreeMap::new(),

@@ -74,6 +74,8 @@ fn every_point_is_run_as_often_as_asked_and_stands_in_table_and_page() {
     let first: serde_json::Value =
         serde_json::from_slice(&kept.values().nth(1).expect("a run")[..]).expect("a document");
     assert_eq!(first["test"]["name"], "TCP_RR");
+    let line = first["command_line"].as_str().expect("a command line");
+    assert!(line.starts_with("netperf --json -H "), "{line}");
     // There is nothing left to do.
     sweep(&folder, "-o all").run().expect_clean();
     assert_eq!(results(&folder.path().join("all")), kept);

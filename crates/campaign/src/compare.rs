@@ -4,6 +4,7 @@ use std::fmt;
 
 use netperf_stats::compare::{Change, Design, Judgement, Verdict, change, judge};
 use netperf_web::Record;
+use netperf_web::escape::line;
 use netperf_web::unit::Unit;
 use serde_json::{Value, json};
 
@@ -53,10 +54,15 @@ impl fmt::Display for Incomparable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty(set) => write!(f, "{set} has no run"),
-            Self::Failed(run, reason) => write!(f, "{run} has no result: {reason}"),
+            Self::Failed(run, reason) => {
+                let reason = reason.lines().next().unwrap_or_default();
+                write!(f, "{} has no result: {}", line(run), line(reason))
+            }
             Self::Tests(one, other) => write!(
                 f,
-                "runs of different tests cannot be compared: {one} and {other}"
+                "runs of different tests cannot be compared: {} and {}",
+                line(one),
+                line(other)
             ),
             Self::Unpaired(one, other) => write!(
                 f,

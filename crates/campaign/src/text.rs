@@ -12,11 +12,13 @@ impl Comparison {
     pub fn text(&self) -> String {
         let (one, other) = self.rows.first().map_or((0, 0), |row| row.change.runs);
         let runs = match self.wish.design {
+            Design::Paired if one == 1 => "1 pair of runs".to_owned(),
             Design::Paired => format!("{one} pairs of runs"),
             Design::Apart => format!("{one} and {other} runs"),
         };
         let (a, b) = &self.names;
-        let mut text = format!("{}: {a} (A) and {b} (B), {runs}\n\n", self.test);
+        let test = netperf_web::escape::line(&self.test);
+        let mut text = format!("{test}: {a} (A) and {b} (B), {runs}\n\n");
         let level = 100.0 * (1.0 - self.wish.judgement.chance);
         let head = [
             "",

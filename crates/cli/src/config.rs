@@ -103,6 +103,11 @@ impl Reader<'_> {
             return;
         }
         if let (true, DeValue::Array(values)) = (repeats, value) {
+            if row.long == "allow" && values.is_empty() {
+                let text = "an empty list names nobody, and without one everybody may come in: \
+                            leave it out, or deny = \"0.0.0.0/0,::/0\"";
+                return self.fault(Some(at), Some(row.long), text.to_owned());
+            }
             for each in values {
                 self.single(row, each.span(), each.get_ref());
             }

@@ -125,6 +125,15 @@ fn a_file_is_checked_without_serving() {
     let (exit, text) = usage("deny = '10.1.1.1/8'\n");
     assert_eq!(exit, 1);
     assert!(text.starts_with("netserver: n.toml:1: deny: "), "{text}");
+    let (exit, text) = usage("port = 1\nallow = []\ndeny = []\n");
+    assert_eq!(exit, 1, "it would be open to everybody");
+    assert!(
+        text.starts_with("netserver: n.toml:2: allow: an empty list"),
+        "{text}"
+    );
+    let (exit, text) = usage("health = '127.0.0.1:1'\n");
+    assert_eq!(exit, 1);
+    assert!(text.contains("of the command line alone"), "{text}");
     let (exit, text) = usage("require = 'passphrase'\n");
     assert_eq!(exit, 1);
     assert!(text.contains("give one with passphrase"), "{text}");

@@ -296,15 +296,7 @@ impl<'a> Client<'a> {
         let (moved, broke) = broken_off(moved, &tally)?;
         bell.stop();
         let sampled = start.elapsed();
-        // A transaction that did not finish took time but was not counted.
-        let begun = plan.flow.counts_transactions() || plan.flow.duplex.is_some();
-        let unfinished = moved.ended == Ended::Abandoned && begun;
-        let in_vain = if unfinished {
-            bell::overtime()
-        } else {
-            Duration::ZERO
-        };
-        let elapsed = sampled.saturating_sub(in_vain);
+        let elapsed = sampled.saturating_sub(in_vain(plan, moved.ended, &stop));
         let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
         if let Some((from_due, paced)) = work.book.take().map(Book::balance) {
             latency = Some(from_due);
@@ -422,6 +414,27 @@ fn receives_to_the_end(plan: &TestPlan) -> bool {
     only_receives && plan.transport.row().reliable && plan.control.is_some()
 }
 
+/// The time at the end of the run in which netperf only waited.
+fn in_vain(plan: &TestPlan, ended: Ended, stop: &ByBell<'_>) -> Duration {
+    if ended != Ended::Abandoned {
+        return Duration::ZERO;
+    }
+    // A transaction that did not finish took time but was not counted.
+    if plan.flow.counts_transactions() || plan.flow.duplex.is_some() {
+        bell::overtime()
+    } else if awaits_an_end_that_may_be_lost(plan) {
+        stop.silent()
+    } else {
+        Duration::ZERO
+    }
+}
+
+/// Whether netserver, which alone sends datagrams, is told when they are enough: what it sent
+/// until it heard of that is still to come, and then its own end.
+fn awaits_an_end_that_may_be_lost(plan: &TestPlan) -> bool {
+    plan.remote.until && !plan.transport.row().reliable
+}
+
 pub(crate) fn schedule(plan: &TestPlan) -> Schedule {
     let finish_after = match plan.limit {
         LimitPlan::Time(time) => Some(time),
@@ -430,7 +443,7 @@ pub(crate) fn schedule(plan: &TestPlan) -> Schedule {
     // What may be lost has no end: when the time is over there is nothing to wait for.
     let row = plan.transport.row();
     let receives_datagrams = !row.reliable && !plan.flow.counts_transactions();
-    let grace = if receives_datagrams {
+    let grace = if receives_datagrams && !awaits_an_end_that_may_be_lost(plan) {
         Duration::ZERO
     } else if receives_to_the_end(plan) {
         finish::AT_MOST

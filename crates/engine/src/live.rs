@@ -8,9 +8,11 @@ use netperf_measure::clock::{self, Moment};
 use netperf_measure::latency::Watch;
 use netperf_model::latency::Bucket;
 use netperf_model::{SeriesPlan, Tally};
+use netperf_os::SockAddr;
 use netperf_os::bell;
 use netperf_os::tcp::{self, TcpDetail, TcpInfo};
 
+use crate::early::Mouth;
 use crate::series::Watched;
 
 /// Counts that a loop publishes with relaxed stores, on a cache line of their own.
@@ -75,7 +77,7 @@ struct Data {
     /// A descriptor of our own: the loop's may be closed at any time.
     socket: Option<OwnedFd>,
     /// The same, to tell the other end by.
-    told_by: Option<OwnedFd>,
+    told_by: Option<Mouth>,
     /// What TCP knew when the loop was over.
     last: Option<TcpInfo>,
 }
@@ -117,11 +119,19 @@ impl Live {
         }
         if self.tells {
             // Without it the other end hears of the end when its own time is over.
-            self.data().told_by = data.try_clone_to_owned().ok();
+            self.data().told_by = Mouth::on(data, None).ok();
         }
         if let Some(watched) = self.series.get() {
             watched.offer(0, std::iter::once((Some(watched.next()), data)));
             watched.begin();
+        }
+    }
+
+    /// The loop is about to use this socket, which is not connected to the other end's.
+    pub(crate) fn aimed(&self, data: BorrowedFd<'_>, to: &SockAddr) {
+        if self.tells {
+            // As with a connection.
+            self.data().told_by = Mouth::on(data, Some(to.clone())).ok();
         }
     }
 
@@ -171,10 +181,7 @@ impl Live {
         // Locked, so that the bell is not put away meanwhile: the run ends behind this.
         let data = self.data();
         if self.over().is_none() {
-            if let Some(socket) = &data.told_by {
-                // A connection that is gone already needs no end.
-                let _gone = netperf_os::io::half_close(socket.as_fd());
-            }
+            data.told_by.iter().for_each(Mouth::says_enough);
             self.enough.store(true, Ordering::Relaxed);
             bell::end();
         }

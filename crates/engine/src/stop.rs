@@ -11,6 +11,7 @@ use netperf_measure::clock::{self, Moment};
 use netperf_measure::cpu::Meter;
 use netperf_measure::latency::Watch;
 use netperf_model::Tally;
+use netperf_os::SockAddr;
 pub use netperf_os::bell::Phase;
 use netperf_os::bell::{self, Bell, Schedule};
 use netperf_os::wait::{Interest, ready};
@@ -159,6 +160,11 @@ impl<'a> ByBell<'a> {
     /// The loop is about to use this connection.
     pub(crate) fn connected(&self, data: BorrowedFd<'_>) {
         self.live.connected(data);
+    }
+
+    /// The loop is about to use this socket, which is not connected to the other end's.
+    pub(crate) fn aimed(&self, data: BorrowedFd<'_>, to: &SockAddr) {
+        self.live.aimed(data, to);
     }
 
     /// Ends the run, too, when netperf says that it has had enough; `None` listens no more,

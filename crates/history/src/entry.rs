@@ -56,7 +56,9 @@ impl Entry {
             .map_err(|error| Trouble::Document(error.to_string()))?;
         let lacks = |what: &str| Trouble::Document(format!("{shown} {what}"));
         if let (Some(reason), None) = (&record.error, &record.headline) {
-            return Err(lacks(&format!("has no result: {}", reason.trim_end())));
+            let reason = reason.lines().next().unwrap_or_default();
+            let reason = netperf_web::escape::line(reason);
+            return Err(lacks(&format!("has no result: {reason}")));
         }
         let started = record
             .started
@@ -223,10 +225,13 @@ mod tests {
         );
         let failed = document(|d| {
             d["result"] = json!(null);
-            d["error"] = json!({"message": "no such host\n", "exit_status": 1});
+            d["error"] = json!({"message": "no such \u{1b}[1mhost\nat all\n", "exit_status": 1});
         });
         let line = refused(&failed).to_string();
-        assert!(line.ends_with("has no result: no such host"), "{line}");
+        assert!(
+            line.ends_with("has no result: no such \u{fffd}[1mhost"),
+            "{line}"
+        );
         assert!(!line.contains('\n'), "{line}");
         assert!(refused(b"{}").to_string().contains("no result"));
     }

@@ -1,6 +1,7 @@
 //! The embedded store: a file of SQLite.
 
 use std::fs::{DirBuilder, OpenOptions};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -47,25 +48,39 @@ impl Sqlite {
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags);
-        let connection = connection.map_err(|error| trouble(path, &error))?;
-        let mut file = Self {
-            connection,
-            path: path.to_owned(),
+        let opened = connection.and_then(|connection| Self::prepared(connection, path));
+        let (mut file, is_empty) = match opened {
+            Err(error) if !make && is_for_reading(&error) => {
+                // What asks needs no more, and what would write is told by SQLite.
+                let connection = for_reading(path);
+                let opened = connection.and_then(|connection| Self::prepared(connection, path));
+                let (mut file, _) = opened.map_err(|error| trouble(path, &error))?;
+                return if file.has_table(MARK)? {
+                    Ok(file)
+                } else {
+                    Err(Trouble::Foreign(shown))
+                };
+            }
+            opened => opened.map_err(|error| trouble(path, &error))?,
         };
-        file.prepare().map_err(|error| trouble(path, &error))?;
         // Nothing of somebody else's file may be changed, not even its journal.
-        if !file.is_empty()? && !file.has_table(MARK)? {
+        if !is_empty && !file.has_table(MARK)? {
             return Err(Trouble::Foreign(shown));
         }
         file.write_ahead().map_err(|error| trouble(path, &error))?;
         Ok(file)
     }
 
-    fn prepare(&self) -> rusqlite::Result<()> {
-        self.connection.busy_timeout(PATIENCE)?;
+    /// A file that answers, and whether nothing is in it yet.
+    fn prepared(connection: Connection, path: &Path) -> rusqlite::Result<(Self, bool)> {
+        connection.busy_timeout(PATIENCE)?;
         // What is reported as saved is on the disk: each commit waits for it.
-        self.connection.pragma_update(None, "synchronous", "FULL")?;
-        self.connection.pragma_update(None, "foreign_keys", true)
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        let tables = "SELECT count(*) FROM sqlite_master";
+        let tables: i64 = connection.query_row(tables, [], |row| row.get(0))?;
+        let path = path.to_owned();
+        Ok((Self { connection, path }, tables == 0))
     }
 
     /// Readers and a writer go on beside each other, and a torn write is found by its
@@ -90,11 +105,6 @@ impl Sqlite {
         }
         self.connection
             .pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))
-    }
-
-    fn is_empty(&mut self) -> Result<bool, Trouble> {
-        let mut rows = self.rows("SELECT count(*) FROM sqlite_master", &[])?;
-        Ok(rows.first_mut().is_some_and(|row| row.whole() == 0))
     }
 
     fn ask(&self, statement: &str, values: &[Value]) -> rusqlite::Result<Vec<Row>> {
@@ -168,6 +178,40 @@ fn value(value: ValueRef<'_>) -> Value {
     }
 }
 
+/// Whether a file cannot be written, or nothing beside it.
+fn is_for_reading(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen)
+    )
+}
+
+/// Opens a file that is to be read alone, as that of a backup, of somebody else, or on a
+/// disk that is mounted so. SQLite makes no files beside it if it is told that nobody writes
+/// (<https://www.sqlite.org/wal.html#read_only_databases>); where somebody does, the files
+/// are there.
+fn for_reading(path: &Path) -> rusqlite::Result<Connection> {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-wal");
+    let how = match std::fs::metadata(journal) {
+        Ok(journal) if journal.len() > 0 => "mode=ro",
+        Ok(_) | Err(_) => "immutable=1",
+    };
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut address = "file://".to_owned();
+    for byte in whole.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.".contains(byte) {
+            address.push(char::from(*byte));
+        } else {
+            address.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(format!("{address}?{how}"), flags)
+}
+
 fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -186,4 +230,32 @@ fn trouble(path: &Path, error: &rusqlite::Error) -> Trouble {
 
 fn shown(path: &Path) -> String {
     netperf_web::escape::line(&path.to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_where_nothing_beside_it_can_be_written() {
+        let scratch = netperf_testkit::Scratch::new();
+        let path = scratch.path().join("50% of it? #1.sqlite");
+        let beside = |ending: &str| scratch.path().join(format!("50% of it? #1.sqlite{ending}"));
+        let is_read = || {
+            let opened = for_reading(&path).and_then(|found| Sqlite::prepared(found, &path));
+            let (mut file, is_empty) = opened.unwrap();
+            assert!(!is_empty && file.has_table(MARK).unwrap());
+            let refused = file.run("DELETE FROM netperf_history", &[]).unwrap_err();
+            assert!(refused.to_string().contains("readonly"), "{refused}");
+        };
+        let file = Sqlite::open(&path, true).unwrap();
+        let table = "CREATE TABLE netperf_history (version BIGINT NOT NULL)";
+        file.connection.execute(table, []).unwrap();
+        assert!(beside("-wal").exists());
+        is_read();
+        drop(file);
+        assert!(!beside("-wal").exists());
+        is_read();
+        assert!(!beside("-shm").exists());
+    }
 }

@@ -306,6 +306,8 @@ pub fn value(value: f64, sign: &str) -> String {
 fn percent(ratio: f64) -> String {
     if ratio.is_finite() {
         format!("{:+.2} %", 100.0 * (ratio - 1.0))
+    } else if ratio.is_infinite() {
+        "+∞ %".to_owned()
     } else {
         String::new()
     }

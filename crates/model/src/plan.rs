@@ -1,5 +1,11 @@
 //! What will be done: every default explicit, each end separate, no socket touched yet.
 
+mod flow;
+mod report;
+
+pub use flow::{Duplex, Flow};
+pub use report::{Format, ReportPlan, SelectionSource};
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,127 +18,7 @@ use crate::one_way::Stamper;
 use crate::rate::RatePlan;
 use crate::secret::Secret;
 use crate::series::SeriesPlan;
-use crate::units::Unit;
 use crate::until::UntilPlan;
-
-/// What moves in which direction, as seen by netperf.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Flow {
-    /// netperf sends.
-    pub sends: bool,
-    /// netperf receives.
-    pub receives: bool,
-    /// Every operation opens and closes a connection of its own.
-    pub connects: bool,
-    /// Bulk data goes both ways at once, over this.
-    pub duplex: Option<Duplex>,
-}
-
-/// What carries the two directions of bulk data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Duplex {
-    /// One connection, or one socket at each end, for both.
-    Same,
-    /// One for each.
-    Separate,
-}
-
-impl Duplex {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Same, Self::Separate];
-
-    /// Its name in options and output.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Same => "same",
-            Self::Separate => "separate",
-        }
-    }
-
-    /// What has this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|duplex| duplex.label() == name)
-    }
-}
-
-impl Flow {
-    /// Bulk data to netserver.
-    pub const SEND: Self = Self {
-        sends: true,
-        receives: false,
-        connects: false,
-        duplex: None,
-    };
-    /// Bulk data from netserver.
-    pub const RECEIVE: Self = Self {
-        sends: false,
-        receives: true,
-        connects: false,
-        duplex: None,
-    };
-    /// Request/response.
-    pub const RR: Self = Self {
-        sends: true,
-        receives: true,
-        connects: false,
-        duplex: None,
-    };
-    /// Connect, request, response, close.
-    pub const CRR: Self = Self {
-        sends: true,
-        receives: true,
-        connects: true,
-        duplex: None,
-    };
-    /// Connect, close.
-    pub const CC: Self = Self {
-        sends: false,
-        receives: false,
-        connects: true,
-        duplex: None,
-    };
-
-    /// Bulk data both ways at once.
-    #[must_use]
-    pub const fn both_ways(over: Duplex) -> Self {
-        Self {
-            sends: true,
-            receives: true,
-            connects: false,
-            duplex: Some(over),
-        }
-    }
-
-    /// Whether data goes one way and is answered the other.
-    #[must_use]
-    pub const fn is_request_response(self) -> bool {
-        self.sends && self.receives && self.duplex.is_none()
-    }
-
-    /// Whether an operation is a transaction rather than a number of bytes.
-    #[must_use]
-    pub const fn counts_transactions(self) -> bool {
-        self.connects || self.is_request_response()
-    }
-
-    /// The text of the `DIRECTION` selector.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match (self.connects, self.sends, self.receives) {
-            _ if self.duplex.is_some() => "Both",
-            (false, true, false) => "Send",
-            (false, false, true) => "Receive",
-            (false, true, true) => "Send|Recv",
-            (true, false, false) => "Connection",
-            (true, true, false) => "Connect|Send",
-            (true, false, true) => "Connect|Recv",
-            (true, true, true) => "Connect|Send|Recv",
-            (false, false, false) => "None",
-        }
-    }
-}
 
 /// When a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -535,68 +421,4 @@ pub struct TestPlan {
     pub many: Option<Many>,
     /// End before the time is over once figures are known this well.
     pub until: Option<UntilPlan>,
-}
-
-/// How the outcome is printed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ReportPlan {
-    /// The shape of the output.
-    pub format: Format,
-    /// Global `-v`.
-    pub verbosity: i32,
-    /// Global `-P`: banner and titles.
-    pub headers: bool,
-    /// Global `-f`; `None` is the test's default.
-    pub unit: Option<Unit>,
-    /// Global `-B`.
-    pub brand: Option<String>,
-    /// argv joined by blanks.
-    pub command_line: String,
-    /// Whether `-T` was given at all: the banner says so.
-    pub cpu_bind_shown: bool,
-    /// Whether test-specific `-V` was given: the banner says so.
-    pub copy_avoidance_shown: bool,
-    /// Confidence as asked for: the banner shows it even for the tests that never
-    /// repeat, whose [`TestPlan::confidence`] is `None`.
-    pub confidence_shown: Option<Confidence>,
-    /// How often `-d` was given: unknown selectors are then left out altogether.
-    pub debug: u32,
-}
-
-/// The shape of the output.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Titles and rows as netperf has always printed.
-    Classic,
-    /// `-O`: columns.
-    Columns(SelectionSource),
-    /// `-o`: comma separated values.
-    Csv(SelectionSource),
-    /// `-k`: `NAME=value` lines.
-    Keyval(SelectionSource),
-    /// `--json`: one document with everything.
-    Json,
-    /// `--json-stream`: one event per line while it runs.
-    JsonStream,
-}
-
-impl Format {
-    /// Whether standard output is for programs and holds JSON alone.
-    #[must_use]
-    pub const fn is_json(&self) -> bool {
-        matches!(self, Self::Json | Self::JsonStream)
-    }
-}
-
-/// Where the selection of output values comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SelectionSource {
-    /// The default for the test's direction.
-    Default,
-    /// `all`.
-    All,
-    /// A list with commas, blanks and semicolons.
-    List(String),
-    /// A file of up to four lines, its text already read.
-    File(String),
 }

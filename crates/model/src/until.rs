@@ -131,6 +131,12 @@ pub struct Until {
 }
 
 impl Until {
+    /// Whether anything is judged: of a run that was too short there are no intervals.
+    #[must_use]
+    pub fn is_judged(&self) -> bool {
+        self.end != UntilEnd::TooShort
+    }
+
     /// The time that was looked at.
     #[must_use]
     pub fn looked_at(&self) -> Duration {
@@ -160,7 +166,7 @@ fn times(every: Duration, number: usize) -> Duration {
 /// The usual name of a percentile: p99 of 0.99, p99.9 of 0.999.
 #[must_use]
 pub fn percentile_name(share: f64) -> String {
-    let text = format!("{:.4}", share * 100.0);
+    let text = format!("{:.9}", share * 100.0);
     format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
@@ -179,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_percentile_is_known_by_its_name() {
-        for (name, share) in [("p50", 0.5), ("p99.9", 0.999), ("p99", 0.99)] {
+        for (name, share) in [("p50", 0.5), ("p99.9", 0.999), ("p99.999999", 0.999_999_99)] {
             let found = percentile_named(name).unwrap();
             assert!((found - share).abs() < 1e-12);
             assert_eq!(percentile_name(found), name);

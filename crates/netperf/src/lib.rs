@@ -9,7 +9,7 @@ pub mod server;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The process's arguments, argv[0] included.
+/// The process's arguments, argv\[0\] included.
 #[must_use]
 pub fn argv() -> Vec<OsString> {
     std::env::args_os().collect()

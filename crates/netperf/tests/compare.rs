@@ -95,10 +95,18 @@ fn what_cannot_be_compared_is_named() {
     results(&scratch, "few", &[1000.0, 1001.0]);
     std::fs::create_dir(scratch.path().join("none")).expect("a folder");
     std::fs::write(scratch.path().join("text.json"), "hello").expect("a file");
+    let failed = json!({"schema": "netperf-1", "test": {"name": "TCP_RR"},
+        "error": {"message": "no netserver\nat all", "exit_status": 255}});
+    std::fs::write(scratch.path().join("failed.json"), failed.to_string()).expect("a file");
     for (words, exit, said) in [
         (&["compare", "a", "none"][..], 2, "none has no run"),
         (&["compare", "a", "missing.json"], 2, "missing.json"),
         (&["compare", "a", "text.json"], 2, "text.json"),
+        (
+            &["compare", "a", "failed.json"],
+            2,
+            "failed has no result: no netserver\n",
+        ),
         (
             &["compare", "a", "few", "--paired"],
             2,
@@ -143,6 +151,14 @@ fn two_configurations_run_in_turn_and_are_kept() {
     for name in ["a-001.json", "b-001.json", "a-002.json", "b-002.json"] {
         assert!(runs.join(name).is_file(), "{name}");
     }
+    let words = ["run", "--keep", "runs", "--", "-l", "1", "--vs", "-l", "1"];
+    let refused = netperf(&scratch, &words);
+    assert_eq!(refused.status.code(), Some(2), "{}", refused.account());
+    assert!(
+        refused.stderr.contains("runs has results already"),
+        "{}",
+        refused.account()
+    );
     let found = netperf(&scratch, &["run", "--", "-l", "1", "--vs", "-t", "NO_TEST"]);
     assert_eq!(found.status.code(), Some(1), "{}", found.stderr);
     assert!(
@@ -156,7 +172,7 @@ fn two_configurations_run_in_turn_and_are_kept() {
 fn an_interrupted_pair_is_not_gone_on_with() {
     let scratch = Scratch::new();
     // A run of the other side would fail, and say so.
-    let words = "run -- -t TCP_RR --time 300ms --vs -t NO_TEST";
+    let words = "run --keep runs -- -t TCP_RR --time 300ms --vs -t NO_TEST";
     let running = Invocation::new(&ours!().netperf)
         .args(words.split(' '))
         .folder(scratch.path())
@@ -169,6 +185,9 @@ fn an_interrupted_pair_is_not_gone_on_with() {
     let said = "netperf run: interrupted after 0 of 20 pairs";
     assert!(finished.stderr.contains(said), "{}", finished.account());
     assert!(!finished.stderr.contains("b-001"), "{}", finished.account());
+    // What was cut short is no result to keep.
+    let mut kept = std::fs::read_dir(scratch.path().join("runs")).expect("a folder");
+    assert!(kept.next().is_none());
 }
 
 #[test]
@@ -190,4 +209,35 @@ fn a_rate_that_fell_to_nothing_is_worse_and_a_name_stays_in_its_cell() {
     let document: Value = serde_json::from_str(&found.stdout).expect("JSON");
     assert_eq!(document["figures"][0]["ratio"], Value::Null);
     assert_eq!(document["outcome"], "better");
+}
+
+#[test]
+fn no_text_of_a_result_steers_the_terminal() {
+    let scratch = Scratch::new();
+    let of = |test: &str, more: Value| {
+        let mut document = json!({"schema": "netperf-1", "test": {"name": test}});
+        document
+            .as_object_mut()
+            .expect("an object")
+            .extend(more.as_object().expect("one").clone());
+        document.to_string()
+    };
+    let rate = || json!({"result": {"transactions_per_second": 1.0}});
+    let failed = json!({"error": {"message": "\u{1b}[2J", "exit_status": 1}});
+    for (name, text) in [
+        ("plain.json", of("TCP_RR", rate())),
+        ("bold.json", of("\u{1b}[1mRR\u{202e}", rate())),
+        ("failed.json", of("TCP_RR", failed)),
+    ] {
+        std::fs::write(scratch.path().join(name), text).expect("a file");
+    }
+    for other in ["plain.json", "bold.json", "failed.json"] {
+        let found = netperf(&scratch, &["compare", "bold.json", other]);
+        let said = format!("{}{}", found.stdout, found.stderr);
+        let steers = |letter: char| letter == '\u{202e}' || letter.is_control() && letter != '\n';
+        assert!(
+            !said.is_empty() && !said.contains(steers),
+            "{other}: {said:?}"
+        );
+    }
 }

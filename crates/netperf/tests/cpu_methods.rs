@@ -89,7 +89,7 @@ fn no_host_is_busier_than_it_can_be_in_a_connection_test_however_long_netserver_
         for _ in 0..threads {
             scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
-                    std::hint::spin_loop()
+                    std::hint::spin_loop();
                 }
             });
         }

@@ -1,6 +1,7 @@
 //! `netperf history`, as it is typed, and as it is killed.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -334,4 +335,27 @@ fn a_table_is_not_written_over_the_history() {
         );
     }
     assert_eq!(done(&scratch, &["check"]).stdout, "Nothing is damaged.\n");
+}
+
+#[test]
+fn a_history_that_may_only_be_read_is_read() {
+    let scratch = Scratch::new();
+    forty(&scratch);
+    done(&scratch, &["add", "runs"]);
+    let (file, folder) = (file(&scratch), scratch.path().join("netperf"));
+    let may = |file_may: u32, folder_may: u32| {
+        let set = |path: &Path, mode| {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(path, mode).expect("permissions");
+        };
+        set(&file, file_may);
+        set(&folder, folder_may);
+    };
+    // Who is root may write all the same, and nothing differs then.
+    for file_may in [0o400, 0o600] {
+        may(file_may, 0o500);
+        assert_eq!(done(&scratch, &["list"]).stdout.lines().count(), 21);
+        assert_eq!(done(&scratch, &["check"]).stdout, "Nothing is damaged.\n");
+        may(0o600, 0o700);
+    }
 }

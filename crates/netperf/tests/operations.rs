@@ -295,13 +295,19 @@ fn a_socket_that_a_supervisor_opened_is_served_and_it_hears_of_it() {
         String::from_utf8_lossy(&bytes[..count]).into_owned()
     };
     let script = "exec 3<&0 </dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" \"$@\"";
+    let log = folder.path().join("log");
     let mut running = Invocation::new(Path::new("/bin/sh"))
         .args(["-c", script])
         .arg(&ours!().netserver)
+        .args(["--log-file", log.to_str().expect("a short name")])
         .env("NOTIFY_SOCKET", &path)
         .stdin(std::os::fd::OwnedFd::from(listener))
         .spawn();
     assert!(heard().starts_with("READY=1\n"));
+    let listening = format!(" listening port={port} ");
+    assert!(eventually(seconds(10), || {
+        std::fs::read_to_string(&log).is_ok_and(|said| said.contains(&listening))
+    }));
     Invocation::new(&ours!().netperf)
         .args(["-H", "127.0.0.1", "-p", &port.to_string()])
         .args(["-t", "TCP_RR", "-l", "-50", "-P", "0", "-v", "0"])

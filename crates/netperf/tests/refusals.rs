@@ -108,7 +108,7 @@ const ROWS: &[Row] = &[
     ("tls-cipher", Test, "-t TCP_STREAM --tls-cipher TLS_AES_128_GCM_SHA256", "only TLS"),
     ("until", Test, "-t TCP_CRR --until 1%", "for every operation"),
     ("until", Test, "-t TCP_STREAM --bidirectional separate --until 1%", "told beforehand"),
-    ("until", Test, "-t OMNI --until 1% -- -T unix-dgram -d recv", "before its time is over"),
+    ("until", Test, "-t OMNI --until 1% -- -T dccp -d recv", "before its time is over"),
     ("until", Peer, "-t TCP_MAERTS --until 1%", ANOTHER_MAKE),
     ("until", Peer, "-t TCP_MAERTS --flows 2 --until 1%", "a test in which netperf sends"),
     ("until", Test, "-t DG_STREAM --until 1%", "before its time is over"),

@@ -74,6 +74,8 @@ fn every_point_is_run_as_often_as_asked_and_stands_in_table_and_page() {
     let first: serde_json::Value =
         serde_json::from_slice(&kept.values().nth(1).expect("a run")[..]).expect("a document");
     assert_eq!(first["test"]["name"], "TCP_RR");
+    let line = first["command_line"].as_str().expect("a command line");
+    assert!(line.starts_with("netperf --json -H "), "{line}");
     // There is nothing left to do.
     sweep(&folder, "-o all").run().expect_clean();
     assert_eq!(results(&folder.path().join("all")), kept);
@@ -96,10 +98,15 @@ fn one_that_was_killed_goes_on_where_it_was() {
     running.finish();
     let kept = results(&there);
     assert!((2..8).contains(&kept.len()), "{}", kept.len());
+    // What a disk has spoilt is no result, and is made again.
+    let (spoilt, _) = kept.first_key_value().expect("a result");
+    std::fs::write(spoilt, "{").expect("a file");
     let finished = sweep(&folder, "-o d").run().expect_clean();
     let now = results(&there);
     assert_eq!(now.len(), 8, "{}", finished.account());
-    assert!(kept.iter().all(|(path, bytes)| now[path] == *bytes));
+    let mut whole = kept.iter().filter(|(path, _)| *path != spoilt);
+    assert!(whole.all(|(path, bytes)| now[path] == *bytes));
+    assert!(now[spoilt].len() > 1000, "{}", now[spoilt].len());
     assert_eq!(text(&folder, "d/runs.csv").lines().count(), 1 + 8);
 }
 

@@ -5,7 +5,7 @@
 //! them out.
 
 use netperf_model::until::percentile_name;
-use netperf_model::{Course, Known, Until, UntilPlan};
+use netperf_model::{Course, Until, UntilPlan};
 
 use crate::selectors::{Need, Selector, row};
 use crate::values::{NOT_MEASURED, Value, text};
@@ -18,10 +18,10 @@ pub(crate) static UNTIL: &[Selector] = &[
         |v| found(v, |until| text(until.end.label())),
         "whether what --until asks for was reached: reached, too noisy or too short"),
     row("UNTIL_PERCENT", ["Until", "Width", "+/-%", ""], "%", "%.3f", Need::Nothing,
-        |v| found(v, |until| share(until.throughput.and_then(|known| known.relative()))),
+        |v| found(v, |until| share(judged(until, until.throughput.and_then(|known| known.relative())))),
         "half the width of the interval of the throughput, of its mean"),
     row("UNTIL_WORST_PERCENT", ["Until", "Worst", "+/-%", ""], "%", "%.3f", Need::Nothing,
-        |v| found(v, |until| share(until.worst())),
+        |v| found(v, |until| share(judged(until, until.worst()))),
         "the same of whatever is known worst of all that was asked for"),
     row("UNTIL_CONFIDENCE", ["Until", "Confidence", "%", ""], "%", "%.0f", Need::Nothing,
         |v| v.plan().until.as_ref().map_or(NOT_MEASURED, |plan| Value::Real(plan.level * 100.0)),
@@ -44,6 +44,11 @@ fn found(view: &View<'_>, value: impl Fn(&Until) -> Value) -> Value {
     view.outcome.until.as_ref().map_or(NOT_MEASURED, value)
 }
 
+/// What is said of how well something is known; nothing of a run that was too short.
+fn judged(until: &Until, width: Option<f64>) -> Option<f64> {
+    width.filter(|_| until.is_judged())
+}
+
 fn share(share: Option<f64>) -> Value {
     share.map_or(NOT_MEASURED, |share| Value::Real(share * 100.0))
 }
@@ -61,7 +66,10 @@ pub fn percent(share: f64) -> String {
         percent if percent >= 100.0 => 0,
         percent if percent >= 10.0 => 1,
         percent if percent >= 1.0 => 2,
-        _ => 3,
+        percent if percent >= 0.1 => 3,
+        percent if percent >= 0.01 => 4,
+        // The least that can be asked for is seldom less.
+        _ => 6,
     };
     let text = format!("{percent:.digits$}");
     let short = if text.contains('.') {
@@ -84,14 +92,18 @@ pub(crate) fn print(view: &View<'_>) -> String {
     let mut out = headline(plan, until);
     if let Some(known) = until.throughput {
         let (value, unit) = (rate(view, known.value), view.unit.label());
-        out.push_str(&line("throughput", &format!("{value:.2} {unit}"), &known));
+        out.push_str(&line(
+            "throughput",
+            &format!("{value:.2} {unit}"),
+            judged(until, known.relative()),
+        ));
     }
     for one in &until.percentiles {
         let name = percentile_name(one.percentile);
         match one.known {
             Some(known) => {
                 let micros = format!("{:.3} usec", known.value / 1e3);
-                out.push_str(&line(&name, &micros, &known));
+                out.push_str(&line(&name, &micros, judged(until, known.relative())));
             }
             None => out.push_str(&format!("  {name:<12}not known\n")),
         }
@@ -140,8 +152,8 @@ fn course(until: &Until) -> String {
     }
 }
 
-fn line(name: &str, value: &str, known: &Known) -> String {
-    let width = known.relative().map_or_else(|| "?".to_owned(), percent);
+fn line(name: &str, value: &str, width: Option<f64>) -> String {
+    let width = width.map_or_else(|| "?".to_owned(), percent);
     format!("  {name:<12}{value} +/-{width}\n")
 }
 
@@ -156,7 +168,8 @@ mod tests {
             (0.0053, "0.53%"),
             (0.12345, "12.3%"),
             (3.0, "300%"),
-            (0.000_001, "0%"),
+            (0.000_001, "0.0001%"),
+            (0.0, "0%"),
         ] {
             assert_eq!(percent(share), text);
         }

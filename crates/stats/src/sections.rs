@@ -10,6 +10,8 @@ const LENGTH: usize = 10;
 const MOST: usize = 64;
 /// Of how many parts in ten, from the first on, it must have been known nearly as well.
 const EARLIER: [usize; 2] = [8, 6];
+/// With fewer operations than this on either side of a percentile nobody knows where it is.
+const FEWEST_BEYOND: f64 = 5.0;
 /// How much the wider side of an interval counts in the one width that is told of it.
 const WIDER: f64 = 0.75;
 
@@ -129,6 +131,9 @@ impl<T: Times> Sections<T> {
 fn known<T: Times>(parts: &[&T], share: f64, level: f64) -> Option<Estimate> {
     let mut all = T::default();
     parts.iter().for_each(|part| all.merge(part));
+    if all.number() * share.min(1.0 - share) < FEWEST_BEYOND {
+        return None;
+    }
     let value = all.quantile(share)?;
     let each = all.number() / count(parts.len());
     // As if each part had as many operations: one more does not mean a longer time.
@@ -200,6 +205,18 @@ mod tests {
         // All but one are warm-up.
         let (known, enough) = sections.look(0.5, 31 * 2 * LENGTH, WANTED);
         assert!(known.is_none() && !enough);
+    }
+
+    #[test]
+    fn a_percentile_with_hardly_anything_beyond_is_not_known() {
+        let mut sections = Sections::default();
+        for part in 0..20 {
+            sections.add((part + 1) * LENGTH, Few(vec![100.0; 100]));
+        }
+        assert!(sections.look(0.99, 0, WANTED).0.is_some());
+        let (known, enough) = sections.look(0.999, 0, WANTED);
+        assert!(known.is_none() && !enough);
+        assert_eq!(sections.look(0.001, 0, WANTED).0, None);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::table::{Action, Halt, Row};
 type Opt = Row<ServerArgs>;
 
 /// Options that a file of settings has not: about the file, or about this one command.
-pub(crate) const NOT_IN_A_FILE: &[&str] = &["help", "version", "config", "check-config"];
+pub(crate) const NOT_IN_A_FILE: &[&str] = &["help", "version", "config", "check-config", "health"];
 
 /// Every option.
 pub(crate) static TABLE: &[Row<ServerArgs>] = &[

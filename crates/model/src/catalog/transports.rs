@@ -437,7 +437,8 @@ impl TransportId {
     }
 
     /// Whether an end that alone sends can be told that the other has had enough: the other
-    /// ends its own direction of the connection, and takes in what comes all the same.
+    /// ends its own direction of a connection, and takes in what comes all the same, or sends
+    /// an empty datagram.
     #[must_use]
     pub const fn hears_of_an_end(self) -> bool {
         matches!(
@@ -452,6 +453,9 @@ impl TransportId {
                 | Self::UnixSeqPacket
                 | Self::Vsock
                 | Self::VsockSeqPacket
+                | Self::Udp
+                | Self::UdpLite
+                | Self::UnixDatagram
         )
     }
 

@@ -294,6 +294,11 @@ pub(super) fn lost(lost: &Lost, host: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+
+    use netperf_cli::Command;
+    use netperf_wire::RemoteErrno;
+
     use super::*;
 
     /// `EPROTONOSUPPORT`.
@@ -313,6 +318,28 @@ mod tests {
                 UNSUPPORTED,
                 "netperf: this host cannot do SCTP (-T sctp): it takes the kernel module sctp \
                  (modprobe sctp): Protocol not supported"
+            )
+        );
+
+        let argv = ["netperf", "-t", "SCTP_STREAM"].map(OsString::from);
+        let around = netperf_cli::Surroundings {
+            read_file: &|_| Ok(String::new()),
+            is_selector: &|_| false,
+            selectors: &[],
+            dump_tcp_info: false,
+        };
+        let Ok(Command::Run(run)) = netperf_cli::netperf(&argv, &around).command else {
+            panic!("no run");
+        };
+        let error = SessionError::Remote(RemoteErrno(UNKNOWN));
+        let there = refused(&error, &run.plan, "there");
+        assert_eq!(there.stdout, "netperf: remote error 93");
+        assert_eq!(
+            there.on_stderr(),
+            Failure::stderr(
+                UNSUPPORTED,
+                "netperf: netserver on there cannot do SCTP (-T sctp): it takes the kernel \
+                 module sctp (modprobe sctp): Protocol not supported"
             )
         );
     }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Output, Stdio};
 
 /// Runs netperf with these words, and `--json` in front of them, to its end.
@@ -9,7 +10,9 @@ use std::process::{Command, Output, Stdio};
 /// # Errors
 /// When it cannot be started.
 pub(super) fn run(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> io::Result<Output> {
+    // What it is called is in its result, for whoever wants to make that again.
     Command::new(netperf_os::process::own_file())
+        .arg0("netperf")
         .arg("--json")
         .args(words)
         .stdin(Stdio::null())

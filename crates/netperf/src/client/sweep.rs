@@ -209,12 +209,19 @@ impl Sweep {
         self.folder.join(RUNS).join(name)
     }
 
+    /// Whether a run has its result. What a disk or an editor has spoilt is none.
+    fn has(&self, run: (u32, usize)) -> bool {
+        let path = self.file(run, "json");
+        match std::fs::read(&path) {
+            Ok(bytes) => netperf_web::read(&path.to_string_lossy(), &bytes).is_ok(),
+            // What cannot be read is told of with the results.
+            Err(error) => error.kind() != ErrorKind::NotFound,
+        }
+    }
+
     /// Makes the runs that are missing; whether a signal ended that.
     fn run(&self, signals: &Signals) -> Result<bool, Failure> {
-        let missing: Vec<_> = self
-            .all()
-            .filter(|run| !self.file(*run, "json").exists())
-            .collect();
+        let missing: Vec<_> = self.all().filter(|run| !self.has(*run)).collect();
         let mut progress = Progress::new(self.all().count(), missing.len());
         for (time, point) in missing {
             let values = self.points.get(point).map_or(&[][..], Vec::as_slice);

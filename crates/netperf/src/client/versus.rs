@@ -44,6 +44,9 @@ fn io_failure(what: &str, error: &std::io::Error) -> Failure {
     failure(FAILED, &format!("{what}: {}", system_text(error)))
 }
 
+/// What results of both configurations are called by.
+const SIDES: [char; 2] = ['a', 'b'];
+
 /// The runs of both configurations so far.
 #[derive(Debug)]
 struct Pairs {
@@ -53,8 +56,7 @@ struct Pairs {
 
 fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
     if let Some(folder) = &args.keep {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| io_failure(&folder.to_string_lossy(), &error))?;
+        empty(folder)?;
     }
     // An interrupted run ends with what it has, and so does the comparison.
     let signals = signals::watch(&[Signal::Interrupt, Signal::Terminate])
@@ -65,6 +67,28 @@ fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
         .map_err(|error| failure(FAILED, &error.to_string()))?;
     compare::print(&comparison, &args.comparison);
     Ok(compare::exit(&comparison))
+}
+
+/// A folder for the results, without those of another comparison: a mixture of both would
+/// be compared some day.
+fn empty(folder: &Path) -> Result<(), Failure> {
+    let name = folder.to_string_lossy();
+    let failed = |error| io_failure(&name, &error);
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let file = entry.map_err(failed)?.file_name();
+        let file = file.to_string_lossy();
+        if file.ends_with(".json")
+            && SIDES
+                .iter()
+                .any(|side| file.starts_with(&format!("{side}-")))
+        {
+            let name = netperf_web::escape::line(&name);
+            let line = format!("{name} has results already; give another folder to --keep");
+            return Err(failure(FAILED, &line));
+        }
+    }
+    Ok(())
 }
 
 /// Makes the pairs; an interrupted one counts no more.
@@ -80,8 +104,13 @@ fn pairs(args: &VersusArgs, signals: &Signals) -> Result<Pairs, Failure> {
     let wanted = args.pairs.unwrap_or(PAIRS);
     for pair in 1..=wanted {
         let Some((first, second)) = both(args, pair, signals)? else {
+            let line = if pair > 1 && std::io::stderr().is_terminal() {
+                "\n"
+            } else {
+                ""
+            };
             err(&format!(
-                "netperf run: interrupted after {} of {wanted} pairs\n",
+                "{line}netperf run: interrupted after {} of {wanted} pairs\n",
                 pair - 1
             ));
             break;
@@ -99,12 +128,22 @@ fn both(
     pair: u32,
     signals: &Signals,
 ) -> Result<Option<(Record, Record)>, Failure> {
-    let first = one(args, ('a', pair), &args.first)?;
+    let [a, b] = SIDES.map(|side| format!("{side}-{pair:03}"));
+    // A signal to all of a group ends the run under way, too, which is no failure, and no
+    // result to keep.
+    let first = one(args, &a, &args.first);
     if signals.next().is_some() {
         return Ok(None);
     }
-    let second = one(args, ('b', pair), &args.second)?;
-    Ok(signals.next().is_none().then_some((first, second)))
+    let first = first?;
+    let second = one(args, &b, &args.second);
+    if signals.next().is_some() {
+        return Ok(None);
+    }
+    let second = second?;
+    keep(args, &a, &first)?;
+    keep(args, &b, &second)?;
+    Ok(Some((read(&a, &first)?, read(&b, &second)?)))
 }
 
 /// How far it is, where somebody looks.
@@ -115,29 +154,30 @@ fn progress(done: u32, wanted: u32) {
     }
 }
 
-/// One run of this very program, and its result.
-fn one(args: &VersusArgs, (side, pair): (char, u32), words: &[String]) -> Result<Record, Failure> {
-    let name = format!("{side}-{pair:03}.json");
+/// One run of this very program, and its document.
+fn one(args: &VersusArgs, name: &str, words: &[String]) -> Result<Vec<u8>, Failure> {
     let finished = itself::run(words).map_err(|error| io_failure("netperf", &error))?;
-    if let Some(folder) = &args.keep {
-        let path = folder.join(&name);
-        std::fs::write(&path, &finished.stdout)
-            .map_err(|error| io_failure(&path.to_string_lossy(), &error))?;
+    if finished.status.success() {
+        return Ok(finished.stdout);
     }
-    if !finished.status.success() {
-        let said = String::from_utf8_lossy(&finished.stderr);
-        let exit = finished
-            .status
-            .code()
-            .and_then(|code| u8::try_from(code).ok());
-        let line = format!("run {name} failed: {}", said.trim_end());
-        return Err(failure(exit.unwrap_or(FAILED), &line));
-    }
-    read(&name, &finished.stdout)
+    keep(args, name, &finished.stdout)?;
+    let said = String::from_utf8_lossy(&finished.stderr);
+    let exit = finished
+        .status
+        .code()
+        .and_then(|code| u8::try_from(code).ok());
+    let line = format!("run {name}.json failed: {}", said.trim_end());
+    Err(failure(exit.unwrap_or(FAILED), &line))
+}
+
+fn keep(args: &VersusArgs, name: &str, document: &[u8]) -> Result<(), Failure> {
+    let Some(folder) = &args.keep else {
+        return Ok(());
+    };
+    let path = folder.join(format!("{name}.json"));
+    std::fs::write(&path, document).map_err(|error| io_failure(&path.to_string_lossy(), &error))
 }
 
 fn read(name: &str, document: &[u8]) -> Result<Record, Failure> {
-    let name = Path::new(name).with_extension("");
-    netperf_web::read(&name.to_string_lossy(), document)
-        .map_err(|error| failure(FAILED, &error.to_string()))
+    netperf_web::read(name, document).map_err(|error| failure(FAILED, &error.to_string()))
 }

@@ -6,6 +6,7 @@
 
 mod entrance;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
@@ -129,7 +130,7 @@ impl Hall {
             SandboxArg::Auto | SandboxArg::Require => Means::find().described(),
         };
         let fields = [
-            ("port", Value::from(self.args.port())),
+            ("port", Value::Text(self.ports())),
             ("sandbox", Value::Text(walls)),
             ("one_port", Value::from(self.one_port().word())),
         ];
@@ -151,6 +152,15 @@ impl Hall {
                 return ExitCode::SUCCESS;
             }
         }
+    }
+
+    /// Where it really listens, which a supervisor may have decided.
+    fn ports(&self) -> String {
+        let at = |listener: &Socket| listener.local_addr().ok()?.as_socket();
+        let ports = self.listeners.iter().filter_map(at);
+        let ports: BTreeSet<u16> = ports.map(|at| at.port()).collect();
+        let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
+        ports.join(",")
     }
 
     /// How long nothing needs to happen by itself.

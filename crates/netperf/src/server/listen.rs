@@ -39,13 +39,7 @@ pub(super) fn run(args: &ServerArgs, around: &Around) -> ExitCode {
             return ExitCode::from(exit);
         }
     };
-    let host = args.listen.host.as_deref();
-    let described = format!(
-        "'{}' port '{}' and family {}",
-        host.unwrap_or(ANY_HOST),
-        args.port(),
-        args.family().label()
-    );
+    let described = described(args);
     let desk = match desk(args) {
         Ok(desk) => desk,
         Err((exit, line)) => {
@@ -53,13 +47,19 @@ pub(super) fn run(args: &ServerArgs, around: &Around) -> ExitCode {
             return ExitCode::from(exit);
         }
     };
-    let listeners = if around.supervisor.listens() {
+    let supervised = around.supervisor.listens();
+    let listeners = if supervised {
         around.supervisor.listeners()
     } else {
         listeners(args)
     };
     if listeners.is_empty() {
-        err(&format!("Unable to start netserver with  {described}\n"));
+        let line = if supervised {
+            "netserver: none of the supervisor's sockets (LISTEN_FDS) listens\n".to_owned()
+        } else {
+            format!("Unable to start netserver with  {described}\n")
+        };
+        err(&line);
         return ExitCode::FAILURE;
     }
     if let Some(Err(error)) = user.map(become_user) {
@@ -72,8 +72,12 @@ pub(super) fn run(args: &ServerArgs, around: &Around) -> ExitCode {
         err(&format!("netserver: {line}\n"));
         return ExitCode::from(exit);
     }
-    out(&format!("Starting netserver with host {described}\n"));
-    if !args.foreground && !around.supervisor.listens() {
+    if supervised {
+        out("Starting netserver with the sockets of its supervisor (LISTEN_FDS)\n");
+    } else {
+        out(&format!("Starting netserver with host {described}\n"));
+    }
+    if !args.foreground && !supervised {
         match detach() {
             Ok(Forked::Parent) => return ExitCode::SUCCESS,
             Ok(Forked::Child) => {}
@@ -98,6 +102,13 @@ pub(super) fn run(args: &ServerArgs, around: &Around) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// What netserver is told to listen on, in the words of the original.
+fn described(args: &ServerArgs) -> String {
+    let host = args.listen.host.as_deref().unwrap_or(ANY_HOST);
+    let family = args.family().label();
+    format!("'{host}' port '{}' and family {family}", args.port())
 }
 
 /// What is wrong with the options on this machine: the exit status and a line. Otherwise

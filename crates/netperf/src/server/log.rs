@@ -54,6 +54,8 @@ pub(super) struct Log {
     /// Whether standard error leads to the journal, which reads levels off a prefix
     /// (sd-daemon(3)).
     journal: bool,
+    /// Whether the file ends in a piece of a line, for which there was no more room.
+    torn: bool,
     lost: u64,
     denied: Flood,
     /// By what failed.
@@ -113,6 +115,7 @@ impl Log {
             path,
             file,
             journal,
+            torn: false,
             lost: 0,
             denied: Flood::default(),
             failed: BTreeMap::new(),
@@ -208,7 +211,7 @@ impl Log {
 
     fn write(&mut self, level: LogLevel, line: &str) {
         let written = match &mut self.file {
-            Some(file) => file.write_all(line.as_bytes()).is_ok(),
+            Some(file) => put_whole(file, &mut self.torn, line),
             None if self.journal && self.format == LogFormat::Text => {
                 to_stderr(&format!("<{}>{line}", priority(level)))
             }
@@ -227,6 +230,23 @@ impl Log {
 
 fn append(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).open(path)
+}
+
+/// Whether a file took the line. One that takes a piece of it, as when a disk is full, has it
+/// ended before the next one.
+fn put_whole(file: &mut impl io::Write, torn: &mut bool, line: &str) -> bool {
+    let line = if *torn {
+        format!("\n{line}")
+    } else {
+        line.to_owned()
+    };
+    match file.write(line.as_bytes()) {
+        Ok(count) => {
+            *torn = count < line.len();
+            !*torn
+        }
+        Err(_) => false,
+    }
 }
 
 /// Whether standard error took the line.
@@ -336,6 +356,38 @@ mod tests {
         assert_eq!(denials.over(), None, "nothing was left out");
     }
 
+    /// Has room for so many bytes.
+    struct Disk(Vec<u8>, usize);
+
+    impl io::Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let room = self.1.min(bytes.len());
+            if room == 0 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            self.1 -= room;
+            self.0.extend(&bytes[..room]);
+            Ok(room)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_line_that_a_full_disk_cut_spoils_no_other() {
+        let (mut disk, mut torn) = (Disk(Vec::new(), 6), false);
+        let mut put = |disk: &mut Disk, line| put_whole(disk, &mut torn, line);
+        assert!(put(&mut disk, "one\n"));
+        assert!(!put(&mut disk, "two\n"));
+        assert!(!put(&mut disk, "lost\n"));
+        disk.1 = 100;
+        assert!(put(&mut disk, "three\n"));
+        assert!(put(&mut disk, "four\n"));
+        assert_eq!(disk.0, b"one\ntw\nthree\nfour\n");
+    }
+
     #[test]
     fn a_line_of_json_says_the_same() {
         let line = json(LogLevel::Info, "session", &fields());
@@ -356,6 +408,7 @@ mod tests {
             path: None,
             file: Some(file.try_clone().unwrap()),
             journal: false,
+            torn: false,
             lost: 0,
             denied: Flood::default(),
             failed: BTreeMap::new(),

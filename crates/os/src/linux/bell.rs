@@ -20,6 +20,10 @@ pub const RING_EVERY: Duration = Duration::from_millis(5);
 /// The longest grace where a signal from outside ended the run: the user waits.
 const GRACE_FOR_USER: Duration = Duration::from_millis(500);
 
+/// Signals that follow each other as closely are one wish: timeout(1) sends its signal to
+/// the program and at once to its whole group.
+const ONE_WISH: Duration = Duration::from_millis(200);
+
 /// How far the run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
@@ -59,6 +63,8 @@ static PHASE: AtomicU8 = AtomicU8::new(RUNNING);
 static RINGS: AtomicU32 = AtomicU32::new(0);
 static OVER: AtomicBool = AtomicBool::new(false);
 static STOPPED_BY_USER: AtomicBool = AtomicBool::new(false);
+/// When, by the monotonic clock in nanoseconds; 0 before.
+static STOPPED_AT: AtomicI64 = AtomicI64::new(0);
 static FINISHED_AT: AtomicI64 = AtomicI64::new(0);
 static GRACE: AtomicI64 = AtomicI64::new(0);
 /// When the time is over, by the monotonic clock in nanoseconds, and how often until then
@@ -152,9 +158,9 @@ pub fn end() {
     }
 }
 
-/// From now on `SIGALRM` and `SIGINT` end a run, or the next one before it begins; a
-/// second one has its usual effect. Whoever was told that a test has begun may send
-/// them at once.
+/// From now on `SIGALRM` and `SIGINT` end a run, or the next one before it begins; one
+/// that comes a fifth of a second later or more has its usual effect. Whoever was told
+/// that a test has begun may send them at once.
 ///
 /// # Errors
 /// Whatever sigaction(2) reports.
@@ -352,7 +358,13 @@ extern "C" fn on_signal(
 }
 
 fn ring_from_outside(signal: libc::c_int) {
-    if STOPPED_BY_USER.swap(true, Ordering::Relaxed) {
+    // Signals may come to two threads at once: one of them is the first.
+    let (not_yet, at) = (0, now());
+    let before = STOPPED_AT.compare_exchange(not_yet, at, Ordering::Relaxed, Ordering::Relaxed);
+    if let Err(first) = before {
+        if at.saturating_sub(first) < nanos(ONE_WISH) {
+            return;
+        }
         // Asked twice: whatever is still going on, the user wants out.
         super::terminal::leave();
         restore(signal);
@@ -360,6 +372,7 @@ fn ring_from_outside(signal: libc::c_int) {
         unsafe { libc::raise(signal) };
         return;
     }
+    STOPPED_BY_USER.store(true, Ordering::Relaxed);
     DUE.store(0, Ordering::Relaxed);
     OVER.store(true, Ordering::Relaxed);
     if HAS_TIMER.load(Ordering::Relaxed) {
@@ -510,6 +523,8 @@ mod tests {
         // SAFETY: raise has no preconditions; the handler is installed.
         unsafe { libc::raise(libc::SIGALRM) };
         assert!(stopped_by_user());
+        // SAFETY: as above; so soon it is the same wish, and does not end this process.
+        unsafe { libc::raise(libc::SIGALRM) };
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         while phase() != Phase::Abandon {
             let interrupted = socket.recv(&mut [0; 1]).unwrap_err();

@@ -375,6 +375,26 @@ pub fn recv_from(fd: BorrowedFd<'_>, buf: &mut [u8], source: &mut Source) -> io:
     })
 }
 
+/// recvfrom(2) without waiting, leaving the source's address in `source`.
+///
+/// # Errors
+/// Whatever recvfrom(2) reports; `EAGAIN` where there is nothing.
+pub fn recv_from_now(fd: BorrowedFd<'_>, buf: &mut [u8], source: &mut Source) -> io::Result<usize> {
+    source.len = STORAGE_LEN;
+    // SAFETY: the buffer is described by its own pointer and length; `storage` is
+    // as large as `len` says, and both outlive the call.
+    counted(unsafe {
+        libc::recvfrom(
+            fd.as_raw_fd(),
+            buf.as_mut_ptr().cast(),
+            buf.len(),
+            libc::MSG_DONTWAIT,
+            (&raw mut source.storage).cast(),
+            &raw mut source.len,
+        )
+    })
+}
+
 /// sendto(2) to the source of an earlier datagram.
 ///
 /// # Errors

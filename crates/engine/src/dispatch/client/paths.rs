@@ -1,5 +1,7 @@
 //! The ways that byte streams and datagrams know besides one blocking call a message.
 
+use std::os::fd::AsFd as _;
+
 use netperf_model::{Feature, IoMethod, Stamper, TestId};
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::Endpoint;
@@ -86,6 +88,7 @@ impl Going<'_, '_, '_> {
     ) -> Result<Moved, EngineError> {
         let plan = self.work.plan;
         let (io, flow) = (plan.local.io, plan.flow);
+        self.stop.aimed(data.as_fd(), &self.to);
         let connecting = Operation::Connect.failed();
         let endpoint = how.asking(data, self.to.clone()).map_err(connecting)?;
         if let Some(by) = plan.local.stamps {
@@ -184,7 +187,10 @@ impl Going<'_, '_, '_> {
         self.work.stamps = endpoint.stamps();
         let sends = self.work.plan.flow.sends;
         let facts = endpoint.facts();
-        let end_mark = sends.then(|| endpoint.part()).and_then(Parted::mark);
+        // netserver, which alone sends, may not have heard that this is enough.
+        let unheard = self.work.plan.remote.until && ended != Ended::ByPeer;
+        let tells = sends || unheard;
+        let end_mark = tells.then(|| endpoint.part()).and_then(Parted::mark);
         Moved {
             segment_size: facts.as_ref().and_then(|facts| facts.segment_size),
             facts,

@@ -1,6 +1,7 @@
 //! The ways that byte streams and datagrams know besides one blocking call a message.
 
 use std::io;
+use std::os::fd::AsFd as _;
 
 use netperf_model::{Ending, Feature, IoMethod, Stamper};
 use netperf_os::{SockAddr, Socket};
@@ -14,6 +15,7 @@ use netperf_transport::udp::{Aimed, Udp};
 
 use super::{Going, UntilOdd, peer};
 use crate::dispatch::{blame, loops, needed};
+use crate::early::Ear;
 use crate::error::{EngineError, Operation};
 use crate::limit::Limit;
 use crate::paths;
@@ -114,7 +116,7 @@ impl Going<'_, '_> {
 
     /// Datagrams, one by one or many in a call.
     pub(super) fn datagrams<E: Aimed>(
-        self,
+        mut self,
         how: &Udp<E>,
         data: Socket,
     ) -> Result<Served, EngineError> {
@@ -123,6 +125,7 @@ impl Going<'_, '_> {
         let one_way = !job.flow.is_request_response() && job.ending == Ending::Omni;
         let many = one_way && (io.is_batched() || io.discard);
         if self.only_sends() {
+            self.listen_at(&data)?;
             let endpoint = self.asking(how, data)?;
             if many && paths::by_ring(&io) {
                 let (socket, to) = endpoint.into_parts();
@@ -149,6 +152,17 @@ impl Going<'_, '_> {
             let pairs = paths::pairs(job.flow, &job.end);
             by_method!(io, None, pairs, endpoint, |endpoint| self.answers(endpoint))
         }
+    }
+
+    /// Hears by this socket that netperf has had enough, where it may end the run.
+    fn listen_at(&mut self, data: &Socket) -> Result<(), EngineError> {
+        let job = &self.work.job;
+        if job.end.until {
+            let ear = Ear::at(data.as_fd(), job.peer.as_ref());
+            let ear = ear.map_err(Operation::Create.failed())?;
+            self.stop.listen(Some(ear));
+        }
+        Ok(())
     }
 
     pub(super) fn only_sends(&self) -> bool {
@@ -201,6 +215,8 @@ impl Going<'_, '_> {
             other => other.map_err(blame(flow))?,
         };
         self.prelude.over();
+        // What closes the socket now is to be the last that holds it.
+        self.stop.listen(None);
         self.work.counts = endpoint.counts();
         let facts = endpoint.facts();
         drop(endpoint.part());

@@ -68,11 +68,13 @@ object!(Interval {
 });
 
 impl Interval {
-    fn of(known: Known, scale: impl Fn(f64) -> f64) -> Self {
+    /// A figure with its interval; without it where nothing is judged.
+    fn of(known: Known, is_judged: bool, scale: impl Fn(f64) -> f64) -> Self {
+        let relative = known.relative().filter(|_| is_judged);
         Self {
             value: finite(scale(known.value)),
-            half_width: finite(scale(known.half_width)),
-            half_width_percent: known.relative().map(|share| share * 100.0),
+            half_width: finite(scale(known.half_width)).filter(|_| is_judged),
+            half_width_percent: relative.map(|share| share * 100.0),
             batch_values: known.batch,
             batches: known.batches,
         }
@@ -88,13 +90,13 @@ struct Percentile {
 object!(Percentile { percent, seconds });
 
 impl Percentile {
-    fn of(one: &KnownPercentile) -> Self {
+    fn of(one: &KnownPercentile, is_judged: bool) -> Self {
         Self {
             // As it was typed, without what the division by a hundred left behind.
-            percent: (one.percentile * 1e8).round() / 1e6,
+            percent: (one.percentile * 1e11).round() / 1e9,
             seconds: one
                 .known
-                .map(|known| Interval::of(known, |nanos| nanos / 1e9)),
+                .map(|known| Interval::of(known, is_judged, |nanos| nanos / 1e9)),
         }
     }
 }
@@ -116,6 +118,8 @@ impl Until {
             Course::Unknown | Course::Stable | Course::Drifting(_) => None,
         };
         let scale = |work: f64| rate(view, work);
+        let is_judged = until.is_judged();
+        let percentiles = until.percentiles.iter();
         Some(Self {
             end: until.end.label(),
             wanted_percent: finite(plan.precision * 100.0),
@@ -131,9 +135,13 @@ impl Until {
             low_throughput: modes.and_then(|(low, ..)| finite(scale(low))),
             high_throughput: modes.and_then(|(_, high, _)| finite(scale(high))),
             high_share_percent: modes.and_then(|(.., share)| finite(share * 100.0)),
-            throughput: until.throughput.map(|known| Interval::of(known, scale)),
+            throughput: until
+                .throughput
+                .map(|known| Interval::of(known, is_judged, scale)),
             throughput_unit: view.unit.label(),
-            percentiles: until.percentiles.iter().map(Percentile::of).collect(),
+            percentiles: percentiles
+                .map(|one| Percentile::of(one, is_judged))
+                .collect(),
             would_take_seconds: until.would_take.map(|time| time.as_secs_f64()),
         })
     }

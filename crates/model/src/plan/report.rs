@@ -1,0 +1,68 @@
+//! What is printed, and how.
+
+use super::Confidence;
+use crate::units::Unit;
+
+/// How the outcome is printed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReportPlan {
+    /// The shape of the output.
+    pub format: Format,
+    /// Global `-v`.
+    pub verbosity: i32,
+    /// Global `-P`: banner and titles.
+    pub headers: bool,
+    /// Global `-f`; `None` is the test's default.
+    pub unit: Option<Unit>,
+    /// Global `-B`.
+    pub brand: Option<String>,
+    /// argv joined by blanks.
+    pub command_line: String,
+    /// Whether `-T` was given at all: the banner says so.
+    pub cpu_bind_shown: bool,
+    /// Whether test-specific `-V` was given: the banner says so.
+    pub copy_avoidance_shown: bool,
+    /// Confidence as asked for: the banner shows it even for the tests that never
+    /// repeat, whose [`TestPlan::confidence`](super::TestPlan::confidence) is `None`.
+    pub confidence_shown: Option<Confidence>,
+    /// How often `-d` was given: unknown selectors are then left out altogether.
+    pub debug: u32,
+}
+
+/// The shape of the output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Titles and rows as netperf has always printed.
+    Classic,
+    /// `-O`: columns.
+    Columns(SelectionSource),
+    /// `-o`: comma separated values.
+    Csv(SelectionSource),
+    /// `-k`: `NAME=value` lines.
+    Keyval(SelectionSource),
+    /// `--json`: one document with everything.
+    Json,
+    /// `--json-stream`: one event per line while it runs.
+    JsonStream,
+}
+
+impl Format {
+    /// Whether standard output is for programs and holds JSON alone.
+    #[must_use]
+    pub const fn is_json(&self) -> bool {
+        matches!(self, Self::Json | Self::JsonStream)
+    }
+}
+
+/// Where the selection of output values comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SelectionSource {
+    /// The default for the test's direction.
+    Default,
+    /// `all`.
+    All,
+    /// A list with commas, blanks and semicolons.
+    List(String),
+    /// A file of up to four lines, its text already read.
+    File(String),
+}

@@ -42,3 +42,69 @@ pub(super) fn doubt(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
     let all = !runs.is_empty() && runs.iter().all(unheard);
     (all && takes_another_way(plan)).then(|| Warning::Unheard(WHY.to_owned()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netperf_cli::Command;
+    use netperf_model::{EndResult, Tally};
+
+    fn plan(words: &str) -> TestPlan {
+        let argv: Vec<_> = words.split_whitespace().map(Into::into).collect();
+        let around = netperf_cli::Surroundings {
+            read_file: &|_| Ok(String::new()),
+            is_selector: &|_| false,
+            selectors: &[],
+            dump_tcp_info: false,
+        };
+        match netperf_cli::netperf(&argv, &around).command {
+            Ok(Command::Run(run)) => run.plan,
+            other => panic!("no run: {other:?}"),
+        }
+    }
+
+    fn run(sent: u64, heard: u64) -> Iteration {
+        let tally = |bytes_sent, bytes_received| EndResult {
+            tally: Tally {
+                bytes_sent,
+                bytes_received,
+                ..Tally::default()
+            },
+            ..EndResult::default()
+        };
+        Iteration {
+            elapsed: 0.5,
+            paused: 0.0,
+            local: tally(sent, 0),
+            remote: Some(tally(0, heard)),
+            segment_size: None,
+            cipher: None,
+            tcp: None,
+            many: None,
+            one_way: None,
+        }
+    }
+
+    #[test]
+    fn datagrams_that_nobody_heard_are_doubtful_where_they_took_another_way() {
+        let (here, there) = (plan("netperf -H a"), plan("netperf -H a -- -H b"));
+        assert!(doubt(&there, &[run(9, 0)]).is_some());
+        assert!(doubt(&here, &[run(9, 0)]).is_none());
+        assert!(doubt(&there, &[run(9, 1)]).is_none());
+        assert!(doubt(&there, &[run(0, 0)]).is_none());
+        assert!(doubt(&plan("netperf -H a -- -L c"), &[run(9, 0)]).is_some());
+    }
+
+    #[test]
+    fn only_a_connection_that_broke_at_once_was_a_strangers() {
+        let there = plan("netperf -H a -- -H b");
+        let late = Iteration {
+            elapsed: 3.0,
+            ..run(9, 0)
+        };
+        assert!(hint(&there, Some(&run(9, 0))).contains("--data-peers"));
+        assert!(hint(&plan("netperf -H a -L c"), Some(&run(9, 0))).is_empty());
+        assert!(hint(&there, Some(&late)).is_empty());
+        assert!(hint(&there, None).is_empty());
+    }
+}

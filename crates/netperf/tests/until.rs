@@ -192,6 +192,27 @@ fn a_longest_time_that_is_over_ends_what_netserver_alone_sends_as_ever() {
     same_at_both_ends(&document, "received_bytes", "sent_bytes");
 }
 
+/// What netserver logs of a run without a longest time that SIGINT ends.
+fn interrupted() -> Value {
+    let server = logging();
+    let words = "-t TCP_MAERTS --until 1% -l 0 --rate 10M -D 0.05 --json-stream";
+    let client = ours!().client_of(&server);
+    let mut running = client.args(words.split_whitespace()).spawn();
+    assert!(running.prints("\"interval\"", PATIENCE));
+    running.signal("INT");
+    running.finish().expect_clean();
+    session(&server)
+}
+
+#[test]
+fn a_signal_ends_what_netserver_alone_sends_as_if_it_were_enough() {
+    // netperf waits for half a second for netserver to hear of it, which may be too little on
+    // a machine that does something else.
+    let clean = |line: &Value| line["tests"] == 1 && line["failed"] == Value::Null;
+    let found = (0..5).any(|_| clean(&interrupted()));
+    assert!(found, "netserver was never told");
+}
+
 #[test]
 fn a_netperf_that_goes_away_has_not_had_enough() {
     let server = logging();

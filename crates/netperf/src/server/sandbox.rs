@@ -152,7 +152,9 @@ pub(super) fn fill_file(name: &Path, folder: Option<&Path>) -> io::Result<PathBu
         folder.join(name)
     };
     let file = asked.canonicalize().map_err(|_| denied())?;
-    if file.starts_with(&folder) && file.is_file() {
+    // The environment of a session has the key, and its maps tell where its memory is.
+    let of_processes = file.starts_with("/proc");
+    if file.starts_with(&folder) && file.is_file() && !of_processes {
         Ok(file)
     } else {
         Err(denied())
@@ -190,7 +192,15 @@ mod tests {
             assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{name}");
         }
         assert!(fill_file(&inside, None).is_err());
-        assert!(fill_file(&secret, Some(Path::new("/"))).is_ok());
+        let anywhere = |name: &Path| fill_file(name, Some(Path::new("/")));
+        assert!(anywhere(&secret).is_ok());
+        for of_processes in ["/proc/self/environ", "/proc/self/maps"] {
+            assert!(anywhere(Path::new(of_processes)).is_err());
+            let link = folder.join("process");
+            std::os::unix::fs::symlink(of_processes, &link).unwrap();
+            assert!(anywhere(&link).is_err());
+            std::fs::remove_file(link).unwrap();
+        }
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl Bench {
         }
         let hosts = TwoHosts::new();
         // Two hosts that share their files: what a netserver keeps from strangers.
-        let options = ["--data-peers", "any"];
+        let options = ["-D", "--data-peers", "any"];
         Some(Self {
             client: hosts.client(),
             server: Netserver::start_with(&ours!(), &hosts.server(), &options, &[]),

@@ -2,6 +2,7 @@
 
 use netperf_stats::compare::Design;
 use netperf_web::escape::markdown as escaped;
+use netperf_web::table::aligned;
 use netperf_web::unit::Quantity;
 
 use crate::compare::{Comparison, Outcome, Row};
@@ -29,9 +30,10 @@ impl Comparison {
             "p",
             "",
         ];
-        let head = head.map(str::to_owned);
-        let rows = std::iter::once(head).chain(self.rows.iter().map(Row::cells));
-        text.push_str(&aligned(&rows.collect::<Vec<_>>()));
+        let head = head.map(str::to_owned).to_vec();
+        let rows = std::iter::once(head).chain(self.rows.iter().map(|row| row.cells().to_vec()));
+        let rows: Vec<Vec<String>> = rows.collect();
+        text.push_str(&aligned(&rows, &[1, 2, 3, 4, 5]));
         text.push('\n');
         text.push_str(&self.verdict());
         text.push('\n');
@@ -125,32 +127,4 @@ fn probability(value: f64) -> String {
     } else {
         format!("{value:.4}")
     }
-}
-
-/// Cells in columns: names to the left, numbers to the right.
-fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
-    let columns = COLUMNS;
-    let widths: Vec<usize> = (0..columns)
-        .map(|at| {
-            let cells = rows.iter().filter_map(|row| row.get(at));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        })
-        .collect();
-    let mut text = String::new();
-    for row in rows {
-        let cells = row
-            .iter()
-            .zip(&widths)
-            .enumerate()
-            .map(|(at, (cell, width))| {
-                if at == 0 || at + 1 == columns {
-                    format!("{cell:<width$}")
-                } else {
-                    format!("{cell:>width$}")
-                }
-            });
-        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
-        text.push('\n');
-    }
-    text
 }

@@ -354,26 +354,7 @@ fn height(share: f64) -> char {
 fn aligned(head: &[&str], rows: impl Iterator<Item = Vec<String>>, right: &[usize]) -> String {
     let head = head.iter().map(|&cell| cell.to_owned()).collect();
     let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
-    let columns = rows.first().map_or(0, Vec::len);
-    let width = |at: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(at));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let mut text = String::new();
-    for row in &rows {
-        let cells = row.iter().zip(&widths).enumerate();
-        let cells = cells.map(|(at, (cell, width))| {
-            if right.contains(&at) {
-                format!("{cell:>width$}")
-            } else {
-                format!("{cell:<width$}")
-            }
-        });
-        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
-        text.push('\n');
-    }
-    text
+    netperf_web::table::aligned(&rows, right)
 }
 
 #[cfg(test)]

@@ -202,6 +202,8 @@ pub enum Warning {
     RateMissed(String),
     /// Requests without a response, which no figure of latency has in it.
     Unanswered(String),
+    /// Nothing that netperf sent was heard by netserver.
+    Unheard(String),
     /// What was to be known was not known well enough when the time was over.
     Imprecise(String),
 }

@@ -2,6 +2,7 @@
 
 mod compare;
 mod control;
+mod elsewhere;
 mod facts;
 mod failure;
 mod history;
@@ -201,7 +202,8 @@ fn test(mut run: Run) -> ExitCode {
         let kept = done.unkept.as_ref();
         return kept.map_or(ExitCode::SUCCESS, Failure::report);
     };
-    let incomplete = netperf_report::incomplete(&run.plan, done.so_far());
+    let incomplete = netperf_report::incomplete(&run.plan, done.so_far())
+        + &elsewhere::hint(&run.plan, done.partial.as_ref());
     if run.report.format.is_json() {
         let failure = failure.on_stderr();
         let problem = json::Problem {

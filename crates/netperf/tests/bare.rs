@@ -1,9 +1,12 @@
-//! Hosts on which something is missing that others have.
+//! Hosts on which something is missing that others have, or that have more than one way
+//! to another.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use netperf_testkit::{Finished, Netserver, Place, Programs, Scratch, ours, require};
+use netperf_testkit::{
+    Finished, Invocation, Netserver, Place, Programs, Scratch, TwoHosts, ours, require,
+};
 
 /// A netserver that is started by way of a script.
 struct Odd {
@@ -61,4 +64,31 @@ fn netserver_serves_where_there_is_no_proc_and_refuses_what_needs_it() {
         refused.stderr,
         "netperf: netserver could not calibrate its CPUs\n"
     );
+}
+
+#[test]
+fn who_has_data_take_another_way_than_the_control_connection_hears_what_that_takes_netns() {
+    if !require::root() {
+        return;
+    }
+    let hosts = TwoHosts::new();
+    let second = "198.18.0.9";
+    let address = ["address", "add", "198.18.0.9/24", "dev", TwoHosts::CABLE];
+    let ip = Invocation::new(Path::new("ip")).args(address);
+    ip.within(&hosts.client()).run().expect_clean();
+    let closed = Netserver::start(&ours!(), &hosts.server());
+    let open = ["-D", "--data-peers", "any"];
+    let open = Netserver::start_with(&ours!(), &hosts.server(), &open, &[]);
+    let run = |server: &Netserver, test: &str| {
+        let port = server.port().to_string();
+        let client = Invocation::new(&ours!().netperf).within(&hosts.client());
+        let client = client.args(["-H", TwoHosts::SERVER_V4, "-p", &port, "-t", test]);
+        let client = client.args(["--time", "100ms", "-P", "0"]);
+        client.args(["--", "-L", second]).run()
+    };
+    for test in ["TCP_STREAM", "TCP_RR"] {
+        run(&open, test).expect_clean();
+        let refused = run(&closed, test).expect_exit(1);
+        assert!(refused.stderr.contains("--data-peers"), "{refused:?}");
+    }
 }

@@ -162,6 +162,13 @@ fn what_cannot_be_understood_is_said_in_one_line() {
     said(&["forget", "--older-than", "2026-01-01"], "expected an age");
     said(&["trend", "--figure", "speed"], "there is transaction rate");
     said(&["show", "77"], "there is no result 77");
+    // A name of any length is listed, cut.
+    let long = document(1, 1000.0, "6.1").replace("db1", &"d".repeat(100_000));
+    std::fs::write(scratch.path().join("long.json"), long).expect("a result");
+    done(&scratch, &["add", "long.json"]);
+    let listed = done(&scratch, &["list", "--limit", "100"]).stdout;
+    let longest = listed.lines().map(str::len).max();
+    assert!(longest.is_some_and(|length| length < 300), "{longest:?}");
     said(&["list", "--db", "runs/00.json"], "is not a history");
     said(&["list", "--limit", "0"], "from 1 to 1000000");
 }

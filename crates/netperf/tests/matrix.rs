@@ -76,9 +76,11 @@ impl Bench {
             return None;
         }
         let hosts = TwoHosts::new();
+        // Two hosts that share their files: what a netserver keeps from strangers.
+        let options = ["-D", "--data-peers", "any"];
         Some(Self {
             client: hosts.client(),
-            server: Netserver::start(&ours!(), &hosts.server()),
+            server: Netserver::start_with(&ours!(), &hosts.server(), &options, &[]),
             address: TwoHosts::SERVER_V4,
             link: format!("{0},{0}", TwoHosts::CABLE),
             atm: ["0".to_owned(), "1".to_owned()],

@@ -218,8 +218,10 @@ impl Running {
 
     /// Waits until its output holds `text`; says whether it came.
     pub fn prints(&mut self, text: &str, patience: Duration) -> bool {
+        // What a process that has ended printed last may not have been read yet.
         eventually(patience, || self.stdout().contains(text) || self.ended())
-            && self.stdout().contains(text)
+            && (self.stdout().contains(text)
+                || self.ended() && self.stdout.complete().contains(text))
     }
 
     /// Waits for its end, no longer than its patience.

@@ -74,8 +74,12 @@ fn steadiness(record: &Record) -> Option<String> {
     );
     let of = |value| Quantity::new(value, track.unit.clone());
     (samples.len() > 1).then(|| {
+        let name = match track.name.as_str() {
+            "" => String::new(),
+            name => format!(", as {name},"),
+        };
         format!(
-            "Its {} intervals were between {} and {}.",
+            "Its {} intervals{name} were between {} and {}.",
             samples.len(),
             of(low),
             of(high)

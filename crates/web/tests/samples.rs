@@ -68,6 +68,27 @@ fn a_document_of_netperf_is_read_whole() {
 }
 
 #[test]
+fn intervals_of_datagrams_are_said_to_be_what_was_sent() {
+    let second = |at: u32| {
+        serde_json::json!({"iteration": 1, "ended_unix_seconds": 1e9 + f64::from(at),
+            "elapsed_seconds": 1.0, "sent_bits_per_second": 5e9, "received_bits_per_second": 0.0})
+    };
+    let document = serde_json::json!({
+        "schema": "netperf-1",
+        "test": {"name": "UDP_STREAM", "socket_type": "Datagram", "sends": true, "receives": false},
+        "result": {"throughput_bits_per_second": 1e9},
+        "intervals": [second(0), second(1)],
+    });
+    let record = netperf_web::read("udp.json", document.to_string().as_bytes()).unwrap();
+    assert_eq!(record.rates[0].name, "sent");
+    let said = netperf_web::markdown(&[record]);
+    assert!(
+        said.contains("Its 2 intervals, as sent, were between 5"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_log_is_read_as_the_document_it_ends_in_and_without_its_end() {
     let whole = read("tcp_stream.jsonl");
     assert!(whole.headline.is_some() && whole.error.is_none());

@@ -117,6 +117,8 @@ pub enum Ink {
 
 /// Pixels that a letter takes on average at the one size of letters.
 const LETTER: f64 = 6.7;
+/// More letters than any chart has room for in a line, however narrow they are.
+const MOST_LETTERS: usize = 400;
 
 /// About how wide a text is; rather too wide than too narrow, as fonts differ.
 #[must_use]
@@ -141,7 +143,8 @@ pub fn fitted(text: &str, room: f64) -> String {
         return text.to_owned();
     }
     let letters: Vec<char> = text.chars().collect();
-    let mut keep = letters.len();
+    // No chart has room for as many.
+    let mut keep = letters.len().min(MOST_LETTERS);
     while keep > 2 {
         keep -= 1;
         let front: String = letters.iter().take(keep.div_ceil(2)).collect();

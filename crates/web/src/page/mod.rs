@@ -58,15 +58,22 @@ pub fn page(records: &[Record]) -> Result<String, TooLarge> {
 
 /// The page with as many points as let it stay small enough.
 fn fitting(records: &[Record], figures: &[Figure]) -> Result<String, TooLarge> {
-    let mut bytes = 0;
-    for points in POINTS {
+    let at = |points| {
         let page = written(records, figures, points);
-        if page.len() <= LARGEST {
-            return Ok(page);
+        let bytes = page.len();
+        if bytes <= LARGEST {
+            Ok(page)
+        } else {
+            Err(TooLarge { bytes })
         }
-        bytes = page.len();
-    }
-    Err(TooLarge { bytes })
+    };
+    let [most, between @ .., fewest] = POINTS;
+    at(most).or_else(|_| {
+        // Where the fewest do not fit, no others do.
+        let last = at(fewest)?;
+        let more = between.into_iter().find_map(|points| at(points).ok());
+        Ok(more.unwrap_or(last))
+    })
 }
 
 fn written(records: &[Record], figures: &[Figure], points: usize) -> String {

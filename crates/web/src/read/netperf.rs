@@ -335,12 +335,24 @@ fn over_time(document: &Value, record: &mut Record) {
         }
     }
     let [windows, trips, resent] = tcp;
-    record.rates.extend(track(unit, rates));
+    let mut rates = track(unit, rates);
+    // The result is what arrived: intervals of this end know nothing of that.
+    if let Some(track) = rates.as_mut().filter(|_| may_be_lost(document)) {
+        "sent".clone_into(&mut track.name);
+    }
+    record.rates.extend(rates);
     record.windows.extend(track(Unit::Bytes, windows));
     record.round_trips.extend(track(Unit::Seconds, trips));
     record
         .retransmissions
         .extend(track(Unit::Count("segments"), resent));
+}
+
+/// Whether what netperf sends may not arrive, and nothing comes back.
+fn may_be_lost(document: &Value) -> bool {
+    let datagrams = text(document, "test.socket_type").is_some_and(|kind| kind == "Datagram");
+    let is = |what: &str| truth(document, &format!("test.{what}"));
+    datagrams && is("sends") == Some(true) && is("receives") == Some(false)
 }
 
 fn track(unit: Unit, samples: Vec<Sample>) -> Option<Track> {

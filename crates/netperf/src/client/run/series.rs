@@ -9,7 +9,7 @@ use netperf_os::bell;
 use netperf_report::format::json;
 
 use super::{Once, Test, identifier};
-use crate::client::{facts, until};
+use crate::client::{elsewhere, facts, until};
 use crate::output::{Failure, err, out};
 
 impl Test<'_> {
@@ -66,7 +66,8 @@ impl Test<'_> {
         let remote_host = facts::remote(self.remote_host.take(), &mut done.iterations);
         let doubts = rate::doubts(plan, &done.iterations, done.latency.as_ref());
         let imprecise = until::doubt(plan, done.until.as_ref()).filter(|_| !stopped);
-        for doubt in doubts.into_iter().chain(imprecise) {
+        let unheard = elsewhere::doubt(plan, &done.iterations);
+        for doubt in doubts.into_iter().chain(imprecise).chain(unheard) {
             warn(&mut warnings, doubt);
         }
         Outcome {

@@ -375,6 +375,10 @@ fn doubt(warning: &Warning) -> Doubt<'_> {
             code: "unanswered",
             message: how,
         },
+        Warning::Unheard(how) => Doubt {
+            code: "unheard",
+            message: how,
+        },
         Warning::Imprecise(how) => Doubt {
             code: "imprecise",
             message: how,

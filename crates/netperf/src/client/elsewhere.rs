@@ -1,0 +1,110 @@
+//! Data that takes another way than the control connection: a netserver of this program
+//! takes it only where it was told to (`--data-peers`), and otherwise all that netperf
+//! sees is that nobody listens.
+
+use netperf_model::{Iteration, TestPlan, Warning};
+
+/// A stranger's connection is closed as soon as it is there.
+const SOON: f64 = 1.0;
+
+const WHY: &str = "the data takes another way than the control connection, and a netserver of \
+                   this program takes it from other addresses only with --data-peers";
+
+/// Whether something was asked for that has the data leave from another address.
+fn takes_another_way(plan: &TestPlan) -> bool {
+    let Some(control) = &plan.control else {
+        return false;
+    };
+    let (remote, local) = (&plan.remote_data, &plan.local_data);
+    remote.host != control.remote.host
+        || remote.family != control.remote.family
+        || remote.random_bits.is_some()
+        || (local.named && local.host != control.local.host)
+}
+
+/// A line about a run whose connection broke as soon as it stood; nothing where that has
+/// other reasons.
+pub(super) fn hint(plan: &TestPlan, partial: Option<&Iteration>) -> String {
+    let at_once = partial.is_some_and(|partial| partial.elapsed < SOON);
+    if at_once && takes_another_way(plan) {
+        format!("netperf: {WHY}\n")
+    } else {
+        String::new()
+    }
+}
+
+/// What is doubtful where datagrams were sent and netserver heard none.
+pub(super) fn doubt(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
+    let unheard = |run: &Iteration| {
+        let heard = run.remote.as_ref().map(|end| end.tally.bytes_received);
+        run.local.tally.bytes_sent > 0 && heard == Some(0)
+    };
+    let all = !runs.is_empty() && runs.iter().all(unheard);
+    (all && takes_another_way(plan)).then(|| Warning::Unheard(WHY.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netperf_cli::Command;
+    use netperf_model::{EndResult, Tally};
+
+    fn plan(words: &str) -> TestPlan {
+        let argv: Vec<_> = words.split_whitespace().map(Into::into).collect();
+        let around = netperf_cli::Surroundings {
+            read_file: &|_| Ok(String::new()),
+            is_selector: &|_| false,
+            selectors: &[],
+            dump_tcp_info: false,
+        };
+        match netperf_cli::netperf(&argv, &around).command {
+            Ok(Command::Run(run)) => run.plan,
+            other => panic!("no run: {other:?}"),
+        }
+    }
+
+    fn run(sent: u64, heard: u64) -> Iteration {
+        let tally = |bytes_sent, bytes_received| EndResult {
+            tally: Tally {
+                bytes_sent,
+                bytes_received,
+                ..Tally::default()
+            },
+            ..EndResult::default()
+        };
+        Iteration {
+            elapsed: 0.5,
+            paused: 0.0,
+            local: tally(sent, 0),
+            remote: Some(tally(0, heard)),
+            segment_size: None,
+            cipher: None,
+            tcp: None,
+            many: None,
+            one_way: None,
+        }
+    }
+
+    #[test]
+    fn datagrams_that_nobody_heard_are_doubtful_where_they_took_another_way() {
+        let (here, there) = (plan("netperf -H a"), plan("netperf -H a -- -H b"));
+        assert!(doubt(&there, &[run(9, 0)]).is_some());
+        assert!(doubt(&here, &[run(9, 0)]).is_none());
+        assert!(doubt(&there, &[run(9, 1)]).is_none());
+        assert!(doubt(&there, &[run(0, 0)]).is_none());
+        assert!(doubt(&plan("netperf -H a -- -L c"), &[run(9, 0)]).is_some());
+    }
+
+    #[test]
+    fn only_a_connection_that_broke_at_once_was_a_strangers() {
+        let there = plan("netperf -H a -- -H b");
+        let late = Iteration {
+            elapsed: 3.0,
+            ..run(9, 0)
+        };
+        assert!(hint(&there, Some(&run(9, 0))).contains("--data-peers"));
+        assert!(hint(&plan("netperf -H a -L c"), Some(&run(9, 0))).is_empty());
+        assert!(hint(&there, Some(&late)).is_empty());
+        assert!(hint(&there, None).is_empty());
+    }
+}

@@ -479,9 +479,9 @@ mod tests {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let bell = Bell::new(Outside::Ignored).unwrap();
         bell.look_around_every(Duration::from_millis(20));
-        let due = now() + 110_000_000;
+        let due = now() + 310_000_000;
         bell.start(Schedule {
-            finish_after: Some(Duration::from_millis(110)),
+            finish_after: Some(Duration::from_millis(310)),
             grace: Duration::ZERO,
             heartbeat: Duration::from_secs(1),
         })

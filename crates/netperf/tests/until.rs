@@ -170,7 +170,10 @@ fn datagrams_that_netserver_alone_sends_end_before_their_time() {
 
 #[test]
 fn data_both_ways_ends_before_its_time() {
-    let document = reached(&server(), "-t TCP_STREAM --bidirectional same -b 1 -w 2ms");
+    let document = reached(
+        &server(),
+        "-t TCP_STREAM --bidirectional same -b 1,1 -w 2ms,2ms",
+    );
     same_at_both_ends(&document, "received_bytes", "sent_bytes");
     same_at_both_ends(&document, "sent_bytes", "received_bytes");
 }
@@ -188,7 +191,11 @@ fn a_longest_time_that_is_over_ends_what_netserver_alone_sends_as_ever() {
         "{}",
         finished.account()
     );
-    assert_eq!(codes(&document), ["imprecise"], "{}", finished.account());
+    assert!(
+        codes(&document).contains(&"imprecise"),
+        "{}",
+        finished.account()
+    );
     same_at_both_ends(&document, "received_bytes", "sent_bytes");
 }
 
@@ -200,7 +207,8 @@ fn interrupted() -> Value {
     let mut running = client.args(words.split_whitespace()).spawn();
     assert!(running.prints("\"interval\"", PATIENCE));
     running.signal("INT");
-    running.finish().expect_clean();
+    let finished = running.finish();
+    assert!(finished.status.success(), "{}", finished.account());
     session(&server)
 }
 

@@ -1,6 +1,7 @@
 //! netperf's end: prepare it, run it, say what was measured.
 
 use std::fs::File;
+use std::io;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use netperf_measure::clock;
 use netperf_model::{
     Address, CpuUsage, Domain, Duplex, EndResult, EndSetup, Family, Flows, Hosts, IoCounts,
     Latency, Limit as LimitPlan, Meeting, Paced, Quality, Stamps, Tally, TestId, TestPlan, Token,
+    TransportId,
 };
 use netperf_os::bell::{self, Bell, Outside, Schedule};
 use netperf_os::tcp::TcpInfo;
@@ -266,9 +268,10 @@ impl<'a> Client<'a> {
         };
         work.beside = beside;
         let remote = at(remote)?;
-        if let Some(token) = work.token.filter(|_| !plan.transport.is_connected()) {
-            knock(plan, &socket, (&remote, &token), control)?;
-        }
+        let token = work.token.filter(|_| !plan.transport.is_connected());
+        let reached = token.map_or(Ok(true), |token| {
+            knock(plan, &socket, (&remote, &token), control)
+        })?;
         let bell = Bell::new(Outside::Caught).map_err(Operation::Timer.failed())?;
         let meter = end::meter(&plan.local)?;
         let mut stop = ends_by(plan, control, &bell, live);
@@ -276,7 +279,7 @@ impl<'a> Client<'a> {
         let mut tally = Tally::default();
         let (mut latency, mut paused) = (None, Duration::ZERO);
         let start = clock::now();
-        bell.start(schedule(plan))
+        bell.start(first_schedule(plan))
             .map_err(Operation::Timer.failed())?;
         let keeping = Keeping {
             stop: &mut stop,
@@ -289,14 +292,18 @@ impl<'a> Client<'a> {
         }
         let watched = live.watch(plan.local.series, true);
         let moved = series::beside(watched, || {
-            dispatch::client(&mut work, socket, remote, keeping)
+            if reached {
+                dispatch::client(&mut work, socket, remote, keeping)
+            } else {
+                Ok(Moved::nothing(Ended::Abandoned))
+            }
         })?;
         live.end();
         drop(work.stamping.take());
         let (moved, broke) = broken_off(moved, &tally)?;
         bell.stop();
         let sampled = start.elapsed();
-        let elapsed = sampled.saturating_sub(in_vain(plan, moved.ended, &stop));
+        let elapsed = sampled.saturating_sub(stop.waited() + in_vain(plan, moved.ended, &stop));
         let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
         if let Some((from_due, paced)) = work.book.take().map(Book::balance) {
             latency = Some(from_due);
@@ -317,22 +324,29 @@ impl<'a> Client<'a> {
     }
 }
 
-/// Finds netserver's socket, where datagrams go to the port of the control connection.
+/// Finds netserver's socket, where datagrams go to the port of the control connection;
+/// `false` when the user ended the test first.
 fn knock(
     plan: &TestPlan,
     socket: &Socket,
     (to, token): (&SockAddr, &Token),
     control: Option<BorrowedFd<'_>>,
-) -> Result<(), EngineError> {
+) -> Result<bool, EngineError> {
     let mut over = || bell::stopped_by_user() || control.is_some_and(control_has_ended);
-    one_port::knock(std::slice::from_ref(socket), to, token, &mut over)
-        .and_then(|()| {
-            if plan.flow.sends {
-                return Ok(());
-            }
-            one_port::await_first(socket, to, token, &mut over)
-        })
-        .map_err(Operation::Knock.failed())
+    let met = one_port::knock(std::slice::from_ref(socket), to, token, &mut over).and_then(|()| {
+        if plan.flow.sends {
+            return Ok(());
+        }
+        one_port::await_first(socket, to, token, &mut over)
+    });
+    match met {
+        Err(error)
+            if error.kind() == io::ErrorKind::ConnectionAborted && bell::stopped_by_user() =>
+        {
+            Ok(false)
+        }
+        other => other.map(|()| true).map_err(Operation::Knock.failed()),
+    }
 }
 
 /// What ends a run besides its limit: the end of the control connection; where there is no
@@ -433,6 +447,28 @@ fn in_vain(plan: &TestPlan, ended: Ended, stop: &ByBell<'_>) -> Duration {
 /// until it heard of that is still to come, and then its own end.
 fn awaits_an_end_that_may_be_lost(plan: &TestPlan) -> bool {
     plan.remote.until && !plan.transport.row().reliable
+}
+
+/// Until there is a connection, the time that is to begin with it cannot end.
+fn first_schedule(plan: &TestPlan) -> Schedule {
+    let has_one = plan.transport.is_connected() || plan.transport == TransportId::SctpMany;
+    if !has_one || plan.flow.connects {
+        return schedule(plan);
+    }
+    Schedule {
+        finish_after: None,
+        grace: GRACE,
+        heartbeat: HEARTBEAT,
+    }
+}
+
+/// How long a connection may take to come about in a run with a time.
+pub(crate) fn connects_within(plan: &TestPlan) -> Duration {
+    const AT_LEAST: Duration = Duration::from_secs(15);
+    match plan.limit {
+        LimitPlan::Time(time) => AT_LEAST.max(time + GRACE),
+        LimitPlan::Units(_) | LimitPlan::Messages(_) | LimitPlan::UntilStopped => Duration::MAX,
+    }
 }
 
 pub(crate) fn schedule(plan: &TestPlan) -> Schedule {

@@ -92,6 +92,8 @@ pub struct ByBell<'a> {
     live: &'a Live,
     bell: &'a Bell,
     started: Moment,
+    /// How long it took to a beginning after that.
+    waited: Cell<Duration>,
     quiet: Quiet,
     patience: Duration,
     silence: Option<Duration>,
@@ -117,6 +119,7 @@ impl<'a> ByBell<'a> {
             bell,
             live,
             started: now,
+            waited: Cell::new(Duration::ZERO),
             quiet: Quiet::since(now),
             patience,
             silence: None,
@@ -140,6 +143,16 @@ impl<'a> ByBell<'a> {
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// What there was until now is none of the run.
+    pub(crate) fn begins_anew(&self) {
+        self.waited.set(self.elapsed());
+    }
+
+    /// The time until the run began, where that was late.
+    pub(crate) fn waited(&self) -> Duration {
+        self.waited.get()
     }
 
     /// The control connection.

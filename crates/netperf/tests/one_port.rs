@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{TcpStream, UdpSocket};
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
 use netperf_model::Token;
@@ -468,4 +468,75 @@ fn stock_clients_beside(network: &BehindNat, server: &Netserver) {
         assert!(run.status.success(), "{}", run.account());
     }
     ours.finish().expect_clean();
+}
+
+/// A way to netserver where datagrams are swallowed, and the second connection, that for
+/// data, waits for so long.
+fn detour(server: &Netserver, data_after: Duration) -> (u16, UdpSocket) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let hole = UdpSocket::bind(("127.0.0.1", port)).unwrap();
+    hole.set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    let beyond = server.port();
+    std::thread::spawn(move || {
+        for after in [Duration::ZERO, data_after] {
+            let (near, _) = listener.accept().unwrap();
+            std::thread::sleep(after);
+            let far = TcpStream::connect(("127.0.0.1", beyond)).unwrap();
+            let (from, to) = (near.try_clone().unwrap(), far.try_clone().unwrap());
+            std::thread::spawn(move || passed_on(from, to));
+            std::thread::spawn(move || passed_on(far, near));
+        }
+    });
+    (port, hole)
+}
+
+fn passed_on(mut from: TcpStream, mut to: TcpStream) {
+    // Whichever end goes first, the other one is told.
+    drop(std::io::copy(&mut from, &mut to));
+    drop(to.shutdown(Shutdown::Write));
+}
+
+#[test]
+fn a_signal_while_datagrams_look_for_netserver_ends_the_test_with_its_result() {
+    let server = server(&[]);
+    for words in ["UDP_STREAM", "UDP_RR", "UDP_RR --flows 2"] {
+        let (port, hole) = detour(&server, Duration::ZERO);
+        let running = Invocation::new(&ours!().netperf)
+            .args(["-H", "127.0.0.1", "-p", &port.to_string(), "--one-port"])
+            .arg("-t")
+            .args(words.split_whitespace())
+            .spawn();
+        hole.recv(&mut [0; 64]).expect("a knock");
+        running.signal("INT");
+        let finished = running.finish().expect_clean();
+        assert!(finished.stdout.contains("per sec") || finished.stdout.contains("Elapsed"));
+    }
+}
+
+#[test]
+fn the_time_of_a_test_waits_for_its_connection() {
+    let server = server(&[]);
+    for words in ["send", "rr"] {
+        // Longer than the test and what it may take to end.
+        let wait = Duration::from_millis(800);
+        let (port, _hole) = detour(&server, wait);
+        let run = Invocation::new(&ours!().netperf)
+            .args(["-H", "127.0.0.1", "-p", &port.to_string(), "--one-port"])
+            .args(["--time", "100ms", "-t", "OMNI", "--", "-T", "tls"])
+            .args([
+                "-d",
+                words,
+                "-k",
+                "LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD,ELAPSED_TIME",
+            ])
+            .run()
+            .expect_clean();
+        let sent = run.values().number("LOCAL_BYTES_SENT");
+        assert!(sent > 0.0, "{}", run.account());
+        assert_eq!(sent, run.values().number("REMOTE_BYTES_RECVD"));
+        let elapsed = Duration::from_secs_f64(run.values().number("ELAPSED_TIME"));
+        assert!(elapsed + wait <= run.took, "{}", run.account());
+    }
 }

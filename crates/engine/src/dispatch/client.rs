@@ -10,6 +10,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use netperf_measure::clock;
 use netperf_model::{Duplex, Latency, Limit as LimitPlan, Tally, Token, TransportId};
 use netperf_os::{SockAddr, Socket, bell};
 use netperf_transport::meeting::{Addresses, Connects, GiveUp, Met, OnSocket, Parting, Parts};
@@ -21,7 +22,7 @@ use netperf_transport::{Endpoint, dccp};
 
 use super::loops::{self, Wanted};
 use super::{blame, needed};
-use crate::client::{Moved, Work, placed, schedule};
+use crate::client::{Moved, Work, connects_within, placed, schedule};
 use crate::end::Rings;
 use crate::error::{EngineError, Operation};
 use crate::finish::{self, Drained};
@@ -101,6 +102,7 @@ impl Visitor for Visiting<'_, '_, '_> {
         let endpoint = how
             .asking(self.data, to)
             .map_err(Operation::Connect.failed())?;
+        self.going.begin()?;
         self.going.addressed(endpoint)
     }
 }
@@ -246,7 +248,8 @@ impl<'s> Going<'_, '_, 's> {
     ) -> Result<Option<C::Endpoint>, EngineError> {
         let (stop, tally) = (&mut *self.stop, &*self.tally);
         let token = self.work.token.as_ref();
-        let mut give_up = || stop.interrupted(tally).is_some();
+        let deadline = clock::now().plus(connects_within(self.work.plan));
+        let mut give_up = || stop.interrupted(tally).is_some() || deadline.left().is_zero();
         let met = entered(how, data, (&self.to, token), &mut give_up)
             .map_err(Operation::Connect.failed())?;
         match met {
@@ -262,16 +265,20 @@ impl<'s> Going<'_, '_, 's> {
         }
     }
 
-    /// netserver's time begins with the connection where only netserver sends: ours must
-    /// not be over before that, after a long way or a handshake that took a while.
+    /// A connection that came at once has taken of the time what it took. After a long way
+    /// there or a handshake that took a while the time begins with the connection, as
+    /// netserver's does where only it sends: a short one would be over already.
     fn begin(&self) -> Result<(), EngineError> {
-        let flow = self.work.plan.flow;
-        let only_receives = flow.receives && !flow.sends;
-        if !only_receives || self.stop.elapsed() <= PROMPT {
-            return Ok(());
+        let mut schedule = schedule(self.work.plan);
+        let spent = self.stop.elapsed();
+        let left = schedule.finish_after.map(|time| time.saturating_sub(spent));
+        if spent <= PROMPT && left.is_none_or(|left| !left.is_zero()) {
+            schedule.finish_after = left;
+        } else {
+            self.stop.begins_anew();
         }
         self.stop
-            .reschedule(schedule(self.work.plan))
+            .reschedule(schedule)
             .map_err(Operation::Timer.failed())
     }
 

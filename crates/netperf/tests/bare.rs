@@ -92,3 +92,26 @@ fn who_has_data_take_another_way_than_the_control_connection_hears_what_that_tak
         assert!(refused.stderr.contains("--data-peers"), "{refused:?}");
     }
 }
+
+#[test]
+fn flows_for_which_there_are_no_ports_are_no_flows_netns() {
+    if !require::root() {
+        return;
+    }
+    let hosts = TwoHosts::new();
+    let few = "echo 40000 40009 > /proc/sys/net/ipv4/ip_local_port_range";
+    let set = Invocation::new(Path::new("sh")).args(["-c", few]);
+    set.within(&hosts.client()).run().expect_clean();
+    let server = Netserver::start(&ours!(), &hosts.server());
+    let port = server.port().to_string();
+    let client = Invocation::new(&ours!().netperf).within(&hosts.client());
+    let client = client.args(["-H", TwoHosts::SERVER_V4, "-p", &port, "-t", "UDP_RR"]);
+    let refused = client
+        .args(["--flows", "20", "--time", "100ms", "-P", "0"])
+        .run();
+    let refused = refused.expect_exit(1);
+    assert!(
+        refused.stderr.contains("Address already in use"),
+        "{refused:?}"
+    );
+}

@@ -1,7 +1,7 @@
 //! Opening connections, many at the same time.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -110,8 +110,23 @@ impl How<'_> {
         }
         if let Some(from) = self.from {
             socket::bind(&socket, from).map_err(Operation::Bind.failed())?;
+        } else if let Some(anywhere) = self.anywhere() {
+            // Where ports run out a socket without one could never send, and sendto(2)
+            // says of it that it would block (ip(7)).
+            socket::bind(&socket, anywhere).map_err(Operation::Bind.failed())?;
         }
         Ok(socket)
+    }
+
+    /// Any port of this host, where nothing else gives a socket one before it sends.
+    fn anywhere(&self) -> Option<SocketAddr> {
+        let unnamed = !self.transport.is_connected() && self.transport.is_inet();
+        let any = match self.family {
+            Family::V4 => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            Family::V6 => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+            Family::Unspecified => return None,
+        };
+        unnamed.then(|| SocketAddr::new(any, 0))
     }
 }
 

@@ -39,6 +39,8 @@ pub enum Operation {
     Cpu,
     /// Starting a thread, or putting it on its CPU.
     Thread,
+    /// Warming up: the user ended the run before anything counted.
+    Warmup,
 }
 
 impl fmt::Display for Operation {
@@ -59,6 +61,7 @@ impl fmt::Display for Operation {
             Self::Timer => f.write_str("cannot set the timer of the run"),
             Self::Cpu => f.write_str("cannot measure CPU utilisation (/proc/stat)"),
             Self::Thread => f.write_str("cannot run a thread on its CPU"),
+            Self::Warmup => f.write_str("ended before the warm-up was over (--warmup)"),
         }
     }
 }

@@ -333,6 +333,15 @@ fn sighup_reads_the_policy_again_and_a_wrong_one_changes_nothing() {
         "{wrong}"
     );
     measures(&server, &["-t", "TCP_RR", "-l", "-50"]);
+    // Nobody ever writes to it.
+    std::fs::remove_file(&file).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&file).status();
+    assert!(made.unwrap().success());
+    signal(server.pid(), "HUP");
+    let pipe = |line: &Value| line["error"].as_str().unwrap().contains("read again");
+    event(&server, "reload", pipe);
+    measures(&server, &["-t", "TCP_RR", "-l", "-50"]);
+    std::fs::remove_file(&file).unwrap();
     std::fs::write(&file, "deny = [\"127.0.0.0/8\"]\n").unwrap();
     signal(server.pid(), "HUP");
     event(&server, "reloaded", |_| true);

@@ -276,6 +276,20 @@ mod signals {
         }
     }
 
+    #[test]
+    fn who_ends_a_run_before_its_warm_up_is_over_has_no_figure() {
+        let server = ours!().serve();
+        let running = client(&server, &["-t", "TCP_RR", "-l", "30", "--warmup", "30s"]).spawn();
+        session_begins(&server);
+        std::thread::sleep(seconds(1));
+        running.signal("INT");
+        let finished = running.finish();
+        assert_eq!(finished.status.code(), Some(1), "{}", finished.account());
+        let said = "netperf: ended before the warm-up was over (--warmup): nothing was measured\n";
+        assert_eq!(finished.stderr, said);
+        assert!(finished.took < seconds(8), "{}", finished.account());
+    }
+
     fn ends_early(server: &Netserver, test: &str, name: &str) {
         let words = [
             "-t",

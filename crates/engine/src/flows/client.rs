@@ -175,6 +175,10 @@ impl<'a> Crowd<'a> {
         let run = || registry::visit(plan.transport, asked, visiting);
         let (reports, conducted) = series::beside(watched, run)??;
         live.end();
+        if bell::stopped_by_user() && !conducted.counted {
+            let interrupted = io::ErrorKind::Interrupted.into();
+            return Err(Operation::Warmup.failed()(interrupted));
+        }
         let cut = conducted.lost.is_some() || bell::stopped_by_user();
         let (reports, broke) = crew::all(reports, cut);
         let moved = |report: &Report| report.tally != Tally::default();

@@ -45,6 +45,8 @@ pub(super) struct Conducted {
     pub(super) opened: Moment,
     /// When nothing new was begun any more; `None` where that was never said.
     pub(super) finished: Option<Moment>,
+    /// Whether anything could count.
+    pub(super) counted: bool,
     /// How the peer was lost.
     pub(super) lost: Option<Lost>,
     /// How long nothing had happened at the end, where only that told of it.
@@ -80,6 +82,7 @@ pub(super) fn conduct(
         counts,
         score,
         next: 0,
+        counted: shared.stage() != Stage::Warm,
         finished: None,
         stopped: None,
         idle: Duration::ZERO,
@@ -98,6 +101,7 @@ pub(super) fn conduct(
     Conducted {
         opened,
         finished: conductor.finished,
+        counted: conductor.counted,
         lost,
         idle: conductor.idle,
     }
@@ -114,6 +118,7 @@ struct Conductor<'a> {
     score: &'a Score<'a>,
     /// The next stage of the score.
     next: usize,
+    counted: bool,
     finished: Option<Moment>,
     /// When the run was ended before its time, and how long until it is abandoned.
     stopped: Option<(Moment, Duration)>,
@@ -165,6 +170,7 @@ impl Conductor<'_> {
             return;
         }
         self.shared.enter(stage);
+        self.counted |= stage == Stage::Count;
         if stage >= Stage::Finish {
             self.finished.get_or_insert_with(clock::now);
             // What closes a connection now is to be the last that holds it.

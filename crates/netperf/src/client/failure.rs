@@ -79,6 +79,10 @@ pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family
             "netperf: --one-port: no datagram comes through: UDP has to be open on the way to \
              the port of the control connection, too",
         ),
+        Operation::Warmup => Failure::stderr(
+            FAILED,
+            &format!("netperf: {}: nothing was measured", error.operation),
+        ),
         Operation::Bind
         | Operation::Listen
         | Operation::Knock

@@ -326,7 +326,13 @@ impl Hall {
     /// Reads the file of settings again: who may use netserver, and for what. Where it is
     /// wrong everything stays as it is. Ports and users stay in any case.
     fn reload(&mut self) {
-        let read = |path: &std::path::Path| std::fs::read_to_string(path);
+        let read = |path: &std::path::Path| {
+            // A pipe that nobody writes to would keep everybody waiting.
+            if !std::fs::metadata(path)?.is_file() {
+                return Err(io::Error::other("it is no file that can be read again"));
+            }
+            std::fs::read_to_string(path)
+        };
         match netperf_cli::netserver(&self.argv, &read).command {
             Ok(ServerCommand::Serve(read)) => self.take(*read),
             // No other command serves.

@@ -5,9 +5,11 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use netperf_session::access::greeting;
 use netperf_testkit::{
     Finished, Invocation, Netserver, Place, Programs, Scratch, eventually, ours,
 };
+use netperf_wire::FRAME_LEN;
 
 fn server(options: &[&str]) -> Netserver {
     let all = [&["-D", "--log", "text"], options].concat();
@@ -280,6 +282,21 @@ fn a_wrong_key_is_a_line_at_both_ends() {
         .args(["--key-file", &key])
         .run()
         .expect_clean();
+}
+
+#[test]
+fn a_client_that_is_gone_before_it_has_shown_the_key_is_cut_and_breaks_no_rule() {
+    let folder = Scratch::new();
+    let (key, _) = keys(&folder);
+    let server = server(&["--log-level", "debug", "--key-file", &key]);
+    for (last, end) in [(&b""[..], "end=cut"), (b"nonsense", "end=broken")] {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+        stream.write_all(greeting().as_bytes()).unwrap();
+        stream.read_exact(&mut [0; FRAME_LEN]).unwrap();
+        stream.write_all(last).unwrap();
+        drop(stream);
+        is_noted(&server, end);
+    }
 }
 
 #[test]

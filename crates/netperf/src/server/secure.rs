@@ -1,5 +1,6 @@
 //! What a client shows before it is served: the key, over an encrypted connection.
 
+use std::io;
 use std::time::Duration;
 
 use netperf_cli::ServerArgs;
@@ -64,6 +65,15 @@ pub(super) fn welcome(link: &mut ControlLink, args: &ServerArgs) -> Result<Enter
         Ok(()) => Ok(Entered::ByKey),
         Err(NoChannel::WrongKey | NoChannel::Impostor) => Err(Stopped::WrongKey),
         Err(NoChannel::TooSlow) => Err(Stopped::Gone(Ending::Silent)),
-        Err(NoChannel::Broken(_)) => Err(Stopped::Gone(Ending::Broken)),
+        Err(NoChannel::Broken(error)) => Err(Stopped::Gone(ending(&error))),
+    }
+}
+
+/// Whether the connection broke or what came over it made no sense.
+fn ending(error: &io::Error) -> Ending {
+    if error.kind() == io::ErrorKind::InvalidData {
+        Ending::Broken
+    } else {
+        Ending::Cut
     }
 }

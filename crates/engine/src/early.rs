@@ -1,8 +1,8 @@
 //! The end of a run before its time where netserver alone sends (decision 0022).
 //!
 //! netperf, which has leave to do so, ends its own direction of the data connection, or sends
-//! empty datagrams. netserver looks for that between rings of the bell, so its loop knows nothing of it; what
-//! it sent before is still read by netperf to the end.
+//! empty datagrams. netserver looks for that between rings of the bell, so its loop knows
+//! nothing of it; what it sent before is still read by netperf to the end.
 
 use std::io;
 use std::net::SocketAddr;

@@ -21,23 +21,17 @@ impl Quiet {
         }
     }
 
-    /// For how long the tally has been what it is now, as far as anybody has looked.
-    pub(crate) fn look(&mut self, tally: &Tally) -> Duration {
-        if *tally != self.seen {
+    /// Looks at the tally: whether anything has moved since the last look.
+    pub(crate) fn look(&mut self, tally: &Tally) -> bool {
+        let moved = *tally != self.seen;
+        if moved {
             self.seen = *tally;
             self.since = clock::now();
         }
-        self.lasted()
-    }
-
-    /// Whether anything has moved since the last look, which this is one, too.
-    pub(crate) fn has_moved(&mut self, tally: &Tally) -> bool {
-        let moved = *tally != self.seen;
-        self.look(tally);
         moved
     }
 
-    /// The same as of the last look.
+    /// For how long the tally has been what it is, as far as anybody has looked.
     pub(crate) fn lasted(&self) -> Duration {
         self.since.elapsed()
     }
@@ -45,9 +39,8 @@ impl Quiet {
     /// Whether nothing has moved for so long, and the time was over all the while. Where
     /// nothing has moved at all the other end may only be late: the packet that opens a
     /// connection is sent again after a second where it was lost (RFC 6298).
-    pub(crate) fn is_end(&mut self, tally: &Tally, overtime: Duration, silence: Duration) -> bool {
-        let lasted = self.look(tally);
-        self.seen != Tally::default() && lasted.min(overtime) >= silence
+    pub(crate) fn is_end(&self, overtime: Duration, silence: Duration) -> bool {
+        self.seen != Tally::default() && self.lasted().min(overtime) >= silence
     }
 }
 
@@ -66,14 +59,15 @@ mod tests {
                 ..Tally::default()
             },
         );
-        assert!(!quiet.is_end(&none, long, long), "nothing has begun");
-        assert!(!quiet.is_end(&some, long, long), "something has just moved");
+        let mut is_end = |tally, overtime, silence| {
+            quiet.look(tally);
+            quiet.is_end(overtime, silence)
+        };
+        assert!(!is_end(&none, long, long), "nothing has begun");
+        assert!(!is_end(&some, long, long), "something has just moved");
         std::thread::sleep(short);
-        assert!(
-            !quiet.is_end(&some, Duration::ZERO, short),
-            "it is not over"
-        );
-        assert!(quiet.is_end(&some, long, short));
-        assert!(!quiet.is_end(&some, long, long), "not for long enough");
+        assert!(!is_end(&some, Duration::ZERO, short), "it is not over");
+        assert!(is_end(&some, long, short));
+        assert!(!is_end(&some, long, long), "not for long enough");
     }
 }

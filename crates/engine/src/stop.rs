@@ -213,10 +213,10 @@ impl<'a> ByBell<'a> {
     fn is_silent(&mut self, tally: &Tally) -> bool {
         // Looked at in any case, for whoever asks how long it has been silent.
         let silence = self.silence.unwrap_or(Duration::MAX);
-        if self.quiet.has_moved(tally) {
+        if self.quiet.look(tally) {
             self.meter.inspect(|meter| meter.note());
         }
-        self.quiet.is_end(tally, bell::overtime(), silence)
+        self.quiet.is_end(bell::overtime(), silence)
     }
 
     /// Looks whether the control connection still stands, in a loop that never blocks.
@@ -238,7 +238,8 @@ impl<'a> ByBell<'a> {
         if self.look() != Phase::Running {
             return self.gone().map(Ended::Lost);
         }
-        let stalled = self.quiet.look(tally) >= self.patience;
+        self.quiet.look(tally);
+        let stalled = self.quiet.lasted() >= self.patience;
         stalled.then_some(Ended::Lost(Lost::Stalled(self.patience)))
     }
 }

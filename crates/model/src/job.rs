@@ -52,6 +52,30 @@ pub struct ServerJob {
 }
 
 impl ServerJob {
+    /// A job of which nothing else was said: one flow from anybody, on any port.
+    #[must_use]
+    pub fn new(transport: TransportId, family: Family, flow: Flow, limit: Limit) -> Self {
+        Self {
+            transport,
+            family,
+            flow,
+            limit,
+            request: None,
+            response: None,
+            end: EndPlan::default(),
+            bind: None,
+            port: 0,
+            peer: None,
+            associations: 1,
+            ending: Ending::Omni,
+            facts: None,
+            many: None,
+            sources: Sources::default(),
+            most_bits: None,
+            token: None,
+        }
+    }
+
     /// Whether netserver sends to where the client says that it is, and not to where something
     /// came from: messages without a connection, in answer to none. Both ways at once is such a
     /// case, too, as what has come is only taken for a sign that it can begin.

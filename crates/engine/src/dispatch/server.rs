@@ -252,14 +252,16 @@ impl<'s> Going<'_, 's> {
         let accept_next = |stop: &mut ByBell<'_>, tally: &Tally| {
             let over = |stop: &mut ByBell<'_>, tally: &Tally| {
                 stop.interrupted(tally).or_else(|| {
+                    if stop.phase() != Phase::Finish {
+                        return None;
+                    }
                     // Half a transaction is no sign of life.
-                    let whole = Tally {
+                    quiet.look(&Tally {
                         transactions: tally.transactions,
                         ..Tally::default()
-                    };
-                    let finishes = stop.phase() == Phase::Finish;
-                    (finishes && quiet.is_end(&whole, bell::overtime(), IDLE))
-                        .then_some(Ended::TimeOver)
+                    });
+                    let is_end = quiet.is_end(bell::overtime(), IDLE);
+                    is_end.then_some(Ended::TimeOver)
                 })
             };
             let opened = accept(how, gate(listener, &job), stop, tally, over)?;

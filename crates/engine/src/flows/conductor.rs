@@ -192,11 +192,10 @@ impl Conductor<'_> {
             return;
         };
         let overtime = opened.elapsed().saturating_sub(after);
-        let counts = total(self.counts);
-        if self.quiet.has_moved(&counts) && !overtime.is_zero() {
+        if self.quiet.look(&total(self.counts)) && !overtime.is_zero() {
             self.score.moved.inspect(|moved| moved());
         }
-        let is_end = self.quiet.is_end(&counts, overtime, silence);
+        let is_end = self.quiet.is_end(overtime, silence);
         if is_end && self.finished.is_none() {
             self.idle = self.quiet.lasted();
             self.enter(Stage::Finish, turn);
@@ -208,7 +207,8 @@ impl Conductor<'_> {
             return Some(lost);
         }
         let patience = self.score.patience?;
-        let stalled = self.quiet.look(&total(self.counts)) >= patience;
+        self.quiet.look(&total(self.counts));
+        let stalled = self.quiet.lasted() >= patience;
         stalled.then_some(Lost::Stalled(patience))
     }
 }

@@ -3,8 +3,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use super::*;
 use crate::address::Address;
 use crate::catalog::transports::TransportId;
-use crate::job::Ending;
-use crate::plan::{Duplex, EndPlan, Family, Flow};
+use crate::plan::{Duplex, Family, Flow};
 
 fn network(text: &str) -> Network {
     text.parse().unwrap()
@@ -24,25 +23,7 @@ fn policy(allow: &[&str], deny: &[&str]) -> Policy {
 }
 
 fn job(transport: TransportId, flow: Flow, limit: Limit) -> ServerJob {
-    ServerJob {
-        transport,
-        family: Family::V4,
-        flow,
-        limit,
-        request: None,
-        response: None,
-        end: EndPlan::default(),
-        bind: None,
-        port: 0,
-        peer: None,
-        associations: 1,
-        ending: Ending::Omni,
-        facts: None,
-        many: None,
-        sources: Sources::default(),
-        most_bits: None,
-        token: None,
-    }
+    ServerJob::new(transport, Family::V4, flow, limit)
 }
 
 fn seconds(count: u64) -> Limit {

@@ -1,7 +1,7 @@
 //! `netperf history`: results kept, and questions to them.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use netperf_cli::{HistoryArgs, HistoryCommand, HistoryVerb};
@@ -405,9 +405,6 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 /// Refuses a table that would be written over the history itself, or over the other table.
 fn apart(args: &HistoryArgs) -> Result<(), Failure> {
     let outputs = [args.csv.as_deref(), args.parquet.as_deref()];
-    let outputs: Vec<&Path> = outputs.into_iter().flatten().collect();
     let place = place(args.place.as_deref()).map_err(|error| trouble(&error))?;
-    let inputs = place.files();
-    let inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
-    written::apart(&outputs, &inputs).map_err(|line| failure(UNREADABLE, &line))
+    written::apart(&outputs, &place.files()).map_err(|line| failure(UNREADABLE, &line))
 }

@@ -46,9 +46,7 @@ fn failure(exit: u8, problem: &str) -> Failure {
 /// No output is one of the results, or another output.
 fn apart(args: &ReportArgs) -> Result<(), Failure> {
     let outputs = [page(args), args.markdown.as_deref(), args.csv.as_deref()];
-    let outputs: Vec<&Path> = outputs.into_iter().flatten().collect();
-    let inputs: Vec<&Path> = args.files.iter().map(Path::new).collect();
-    written::apart(&outputs, &inputs).map_err(|line| failure(UNREADABLE, &line))
+    written::apart(&outputs, &args.files).map_err(|line| failure(UNREADABLE, &line))
 }
 
 /// Where the page goes: to `report.html` when nothing is asked for.

@@ -51,13 +51,13 @@ impl Place {
 ///
 /// # Errors
 /// One line that names the output.
-pub(super) fn apart(outputs: &[&Path], inputs: &[&Path]) -> Result<(), String> {
+pub(super) fn apart<P: AsRef<Path>>(outputs: &[Option<&Path>], inputs: &[P]) -> Result<(), String> {
     let inputs: Vec<Place> = inputs
         .iter()
-        .filter_map(|path| Place::input(path))
+        .filter_map(|path| Place::input(path.as_ref()))
         .collect();
     let mut written: Vec<Place> = Vec::new();
-    for path in outputs {
+    for path in outputs.iter().flatten() {
         let Some(place) = Place::output(path) else {
             continue;
         };

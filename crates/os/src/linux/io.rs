@@ -360,19 +360,7 @@ impl Source {
 /// Whatever recvfrom(2) reports.
 #[inline]
 pub fn recv_from(fd: BorrowedFd<'_>, buf: &mut [u8], source: &mut Source) -> io::Result<usize> {
-    source.len = STORAGE_LEN;
-    // SAFETY: the buffer is described by its own pointer and length; `storage` is
-    // as large as `len` says, and both outlive the call.
-    counted(unsafe {
-        libc::recvfrom(
-            fd.as_raw_fd(),
-            buf.as_mut_ptr().cast(),
-            buf.len(),
-            0,
-            (&raw mut source.storage).cast(),
-            &raw mut source.len,
-        )
-    })
+    recv_from_with(fd, buf, source, 0)
 }
 
 /// recvfrom(2) without waiting, leaving the source's address in `source`.
@@ -380,6 +368,16 @@ pub fn recv_from(fd: BorrowedFd<'_>, buf: &mut [u8], source: &mut Source) -> io:
 /// # Errors
 /// Whatever recvfrom(2) reports; `EAGAIN` where there is nothing.
 pub fn recv_from_now(fd: BorrowedFd<'_>, buf: &mut [u8], source: &mut Source) -> io::Result<usize> {
+    recv_from_with(fd, buf, source, libc::MSG_DONTWAIT)
+}
+
+#[inline]
+fn recv_from_with(
+    fd: BorrowedFd<'_>,
+    buf: &mut [u8],
+    source: &mut Source,
+    flags: libc::c_int,
+) -> io::Result<usize> {
     source.len = STORAGE_LEN;
     // SAFETY: the buffer is described by its own pointer and length; `storage` is
     // as large as `len` says, and both outlive the call.
@@ -388,7 +386,7 @@ pub fn recv_from_now(fd: BorrowedFd<'_>, buf: &mut [u8], source: &mut Source) ->
             fd.as_raw_fd(),
             buf.as_mut_ptr().cast(),
             buf.len(),
-            libc::MSG_DONTWAIT,
+            flags,
             (&raw mut source.storage).cast(),
             &raw mut source.len,
         )

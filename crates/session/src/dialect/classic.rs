@@ -2,8 +2,8 @@
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    CpuPlan, EndPlan, EndResult, Ending, Family, Flow, Limit, RingPlan, ServerJob, SocketPlan,
-    Sources, Tally, TransportId,
+    CpuPlan, EndPlan, EndResult, Family, Flow, Limit, RingPlan, ServerJob, SocketPlan, Tally,
+    TransportId,
 };
 use netperf_wire::messages::{
     DgRrRequest, DgStreamRequest, DlpiClRrRequest, DlpiClStreamRequest, DlpiCoRrRequest,
@@ -201,12 +201,6 @@ impl Said {
     /// many seconds are over.
     pub(super) fn job(&self, transport: TransportId, flow: Flow, family: Family) -> ServerJob {
         ServerJob {
-            transport,
-            family,
-            flow,
-            limit: from_wire::limit(self.test_length),
-            request: None,
-            response: None,
             end: EndPlan {
                 cpu: (self.measure_cpu != 0).then_some(CpuPlan {
                     rate: Some(self.cpu_rate),
@@ -214,16 +208,7 @@ impl Said {
                 }),
                 ..EndPlan::default()
             },
-            bind: None,
-            port: 0,
-            peer: None,
-            associations: 1,
-            ending: Ending::Omni,
-            facts: None,
-            many: None,
-            sources: Sources::default(),
-            most_bits: None,
-            token: None,
+            ..ServerJob::new(transport, family, flow, from_wire::limit(self.test_length))
         }
     }
 

@@ -1,9 +1,7 @@
 use std::net::UdpSocket;
 use std::sync::mpsc;
 
-use netperf_model::{
-    DataPeers, EndPlan, Ending, Family, Flow, Limit, Policy, Sources, TransportId, Workers,
-};
+use netperf_model::{DataPeers, Family, Flow, Limit, Policy, TransportId, Workers};
 use netperf_os::pass;
 
 use super::super::{begins_preamble, say};
@@ -13,23 +11,11 @@ const TOKEN: Token = Token::new([3; Token::BYTES]);
 
 fn job(flows: Option<u32>) -> ServerJob {
     ServerJob {
-        transport: TransportId::Udp,
-        family: Family::V4,
-        flow: Flow::RR,
-        limit: Limit::UntilStopped,
         request: Some(1),
         response: Some(1),
-        end: EndPlan::default(),
-        bind: None,
-        port: 0,
-        peer: None,
-        associations: 1,
-        ending: Ending::Omni,
-        facts: None,
         many: flows.map(|flows| (flows, Workers::default())),
-        sources: Sources::default(),
-        most_bits: None,
         token: Some(TOKEN),
+        ..ServerJob::new(TransportId::Udp, Family::V4, Flow::RR, Limit::UntilStopped)
     }
 }
 

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
-use netperf_model::{Abilities, CpuMethod, Denied, EndResult, EndSetup, Policy, ServerJob};
+use netperf_model::{Abilities, CpuMethod, Denied, EndResult, EndSetup, Policy, EndJob};
 use netperf_session::dialect::Ready;
 use netperf_session::driver::{Arrival, Host, Link, serve};
 use netperf_session::server::Facts;
@@ -106,7 +106,7 @@ impl Engine {
 impl Host for Engine {
     type Prepared = usize;
 
-    fn prepare(&mut self, job: ServerJob) -> Result<(usize, Ready), RemoteErrno> {
+    fn prepare(&mut self, job: EndJob) -> Result<(usize, Ready), RemoteErrno> {
         self.jobs += 1;
         if self.fails_at(1) {
             return Err(RemoteErrno(22));

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{
-    Address, EndResult, EndSetup, Ending, IoCounts, Limit as LimitPlan, PacePlan, Paced, Quality,
-    ServerJob, Stamps, Tally,
+    Address, EndJob, EndResult, EndSetup, Ending, IoCounts, Limit as LimitPlan, PacePlan, Paced,
+    Quality, Stamps, Tally,
 };
 use netperf_os::Socket;
 use netperf_os::bell::{self, Bell, Outside, Schedule};
@@ -52,7 +52,7 @@ pub struct Server {
 /// What the loops need to know of netserver's end.
 #[derive(Debug)]
 pub(crate) struct Work {
-    pub(crate) job: ServerJob,
+    pub(crate) job: EndJob,
     pub(crate) rings: Rings,
     pub(crate) setup: EndSetup,
     /// What went on underneath the messages.
@@ -81,7 +81,7 @@ impl Server {
     ///
     /// # Errors
     /// When any of that fails; `error.raw_os_error()` is what goes to netperf.
-    pub fn prepare(job: ServerJob) -> Result<Self, EngineError> {
+    pub fn prepare(job: EndJob) -> Result<Self, EngineError> {
         Self::prepare_behind(None, job)
     }
 
@@ -89,7 +89,7 @@ impl Server {
     ///
     /// # Errors
     /// As [`Self::prepare`].
-    pub fn prepare_behind(hatch: Option<Socket>, mut job: ServerJob) -> Result<Self, EngineError> {
+    pub fn prepare_behind(hatch: Option<Socket>, mut job: EndJob) -> Result<Self, EngineError> {
         if job.many.is_some() && !flows::serves(&job) {
             return Err(Operation::Listen.failed()(
                 io::ErrorKind::InvalidInput.into(),
@@ -263,7 +263,7 @@ impl Server {
 }
 
 /// How often a run looks around: soon enough where netperf may end it.
-fn heartbeat(job: &ServerJob) -> Duration {
+fn heartbeat(job: &EndJob) -> Duration {
     if job.end.until {
         early::LOOK
     } else {
@@ -271,7 +271,7 @@ fn heartbeat(job: &ServerJob) -> Duration {
     }
 }
 
-fn schedule(job: &ServerJob) -> Schedule {
+fn schedule(job: &EndJob) -> Schedule {
     let LimitPlan::Time(length) = job.limit else {
         return Schedule {
             finish_after: None,
@@ -300,7 +300,7 @@ pub(crate) const PROMPT: Duration = Duration::from_millis(50);
 ///
 /// The time of the original runs from the response, and a client that is late, in a
 /// crowd or over a long path, would get that much less than it asked for.
-pub(crate) fn sending_schedule(job: &ServerJob, waited: Duration) -> Option<Schedule> {
+pub(crate) fn sending_schedule(job: &EndJob, waited: Duration) -> Option<Schedule> {
     let LimitPlan::Time(length) = job.limit else {
         return None;
     };
@@ -318,7 +318,7 @@ pub(crate) fn sending_schedule(job: &ServerJob, waited: Duration) -> Option<Sche
 }
 
 /// The time at the end of the run in which netserver only waited.
-fn waited_in_vain(job: &ServerJob, served: &Served) -> Duration {
+fn waited_in_vain(job: &EndJob, served: &Served) -> Duration {
     if job.flow.connects {
         return served.idle;
     }
@@ -332,17 +332,17 @@ fn waited_in_vain(job: &ServerJob, served: &Served) -> Duration {
 }
 
 /// Whether nothing need tell of the end. A run without a time ends in other ways.
-fn may_end_in_silence(job: &ServerJob) -> bool {
+fn may_end_in_silence(job: &EndJob) -> bool {
     matches!(job.ending, Ending::Silence(_)) && matches!(job.limit, LimitPlan::Time(_))
 }
 
-pub(crate) fn only_sends(job: &ServerJob) -> bool {
+pub(crate) fn only_sends(job: &EndJob) -> bool {
     job.flow.receives && !job.flow.sends && !job.flow.connects
 }
 
 /// Has the loop wait between messages, where netserver may send only so much and nothing in
 /// the kernel sees to that. A client that asks for less still gets it.
-fn hold_back(job: &mut ServerJob, size: Option<u32>) {
+fn hold_back(job: &mut EndJob, size: Option<u32>) {
     let (Some(bits), Some(size)) = (job.most_bits, size) else {
         return;
     };
@@ -368,7 +368,7 @@ fn pace_of(bits: u64, size: u32) -> PacePlan {
 /// What is listened at: the data socket, or the hatch that connections come through. Where
 /// it announces datagrams, it is what is left.
 fn listening(
-    job: &ServerJob,
+    job: &EndJob,
     data: Socket,
     hatch: Option<Socket>,
 ) -> Result<(Socket, Option<Socket>), EngineError> {
@@ -391,7 +391,7 @@ fn listening(
 
 /// Binds where the request says. A port that is not free is no reason to fail:
 /// only the port that the response reports is authoritative (control-protocol.md 2.5.2).
-fn bind(job: &ServerJob, data: &Socket) -> Result<Placed, EngineError> {
+fn bind(job: &EndJob, data: &Socket) -> Result<Placed, EngineError> {
     let wildcard = socket::wildcard(job.family);
     let address = job.bind.unwrap_or(wildcard);
     let at = |inet| {

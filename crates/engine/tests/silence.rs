@@ -10,10 +10,10 @@ use std::time::Duration;
 use job::{LENGTH, of_a_second};
 use netperf_engine::server::Server;
 use netperf_measure::clock;
-use netperf_model::{Address, Ending, Family, Flow, ServerJob, TransportId};
+use netperf_model::{Address, EndJob, Ending, Family, Flow, TransportId};
 
-fn job() -> ServerJob {
-    ServerJob {
+fn job() -> EndJob {
+    EndJob {
         request: Some(10),
         response: Some(20),
         ending: Ending::Silence(None),

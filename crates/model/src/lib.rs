@@ -9,11 +9,11 @@ pub mod address;
 pub mod agreed;
 pub mod catalog;
 pub mod cpu;
+pub mod end_job;
 pub mod event;
 pub mod figures;
 pub mod host;
 pub mod io;
-pub mod job;
 pub mod latency;
 pub mod many;
 pub mod one_way;
@@ -34,12 +34,12 @@ pub use agreed::{Agreed, EndSetup, Host, Hosts};
 pub use catalog::tests::{Suite, TestId, TestRow};
 pub use catalog::transports::{Domain, Meeting, SocketKind, TransportId, TransportRow};
 pub use cpu::{CpuMethod, CpuShares, CpuUsage};
+pub use end_job::{Abilities, EndJob, Ending};
 pub use event::Interim;
 pub use host::{
     FactsWanted, HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode,
 };
 pub use io::{Feature, IoCounts, IoMethod, IoPlan};
-pub use job::{Abilities, Ending, ServerJob};
 pub use latency::{Decades, Latency};
 pub use many::{Crew, FlowCounts, FlowThere, Flows, Many, Placement, Window, Workers};
 pub use one_way::{ClockOffset, DeviceStamp, OneWay, Part, Spread, Stamp, Stamper, Stamps};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::catalog::transports::Domain;
-use crate::job::ServerJob;
+use crate::end_job::EndJob;
 use crate::plan::Limit;
 
 mod network;
@@ -426,7 +426,7 @@ impl Policy {
     ///
     /// # Errors
     /// Why it may have nothing.
-    pub fn permit(&self, peer: Option<IpAddr>, mut job: ServerJob) -> Result<ServerJob, Denied> {
+    pub fn permit(&self, peer: Option<IpAddr>, mut job: EndJob) -> Result<EndJob, Denied> {
         if let Some(most) = self.limits.test_time {
             match job.limit {
                 Limit::Time(time) if time <= most => {}
@@ -445,7 +445,7 @@ impl Policy {
     }
 
     /// Lets data in by the port of the control connection.
-    fn pass_by_one_port(&self, job: &mut ServerJob) -> Result<(), Denied> {
+    fn pass_by_one_port(&self, job: &mut EndJob) -> Result<(), Denied> {
         match self.one_port {
             OnePort::Off => return Err(Denied::OnePort),
             OnePort::Tcp if !job.transport.is_connected() => return Err(Denied::OnePortDatagrams),
@@ -457,7 +457,7 @@ impl Policy {
     }
 
     /// Ties data to where the control connection comes from.
-    fn tie(&self, peer: Option<IpAddr>, job: &mut ServerJob) -> Result<(), Denied> {
+    fn tie(&self, peer: Option<IpAddr>, job: &mut EndJob) -> Result<(), Denied> {
         if !job.transport.is_inet() || self.data_peers == DataPeers::Any {
             return Ok(());
         }
@@ -495,7 +495,7 @@ impl Policy {
     ///
     /// # Errors
     /// Why not.
-    pub fn keep_from_files(&self, here: bool, job: ServerJob) -> Result<ServerJob, Denied> {
+    pub fn keep_from_files(&self, here: bool, job: EndJob) -> Result<EndJob, Denied> {
         let to_a_file = job.transport.row().domain == Domain::Unix && job.sends_where_told();
         if to_a_file && !here && self.data_peers != DataPeers::Any {
             return Err(Denied::DataFile);
@@ -504,7 +504,7 @@ impl Policy {
     }
 
     /// Holds what netserver sends to a rate.
-    fn slow_down(&self, job: &mut ServerJob) -> Result<(), Denied> {
+    fn slow_down(&self, job: &mut EndJob) -> Result<(), Denied> {
         let Some(bits) = self.limits.send_rate.filter(|_| job.flow.receives) else {
             return Ok(());
         };

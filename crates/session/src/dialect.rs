@@ -13,7 +13,7 @@ mod xti;
 
 use std::net::IpAddr;
 
-use netperf_model::{Address, EndResult, EndSetup, HostFacts, ServerJob, Token, TransportId};
+use netperf_model::{Address, EndJob, EndResult, EndSetup, HostFacts, Token, TransportId};
 use netperf_wire::messages::OmniRequest;
 use netperf_wire::{Frame, Message, RemoteErrno, RequestKind};
 
@@ -60,10 +60,7 @@ impl Dialect {
     ///
     /// # Errors
     /// The error number to answer with: 998 for a request that is not a test we know.
-    pub fn understand(
-        frame: &Frame,
-        peer: Option<IpAddr>,
-    ) -> Result<(Self, ServerJob), RemoteErrno> {
+    pub fn understand(frame: &Frame, peer: Option<IpAddr>) -> Result<(Self, EndJob), RemoteErrno> {
         if frame.request() == RequestKind::Omni {
             let request: OmniRequest = decode(frame)?;
             let job = omni::job(&request, frame, peer)?;

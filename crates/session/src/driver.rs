@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_model::{Abilities, CpuMethod, Denied, EndResult, ServerJob, TestPlan};
+use netperf_model::{Abilities, CpuMethod, Denied, EndJob, EndResult, TestPlan};
 use netperf_wire::{Frame, RemoteErrno};
 
 use crate::client;
@@ -212,7 +212,7 @@ pub trait Host {
     ///
     /// # Errors
     /// The error number for the client.
-    fn prepare(&mut self, job: ServerJob) -> Result<(Self::Prepared, Ready), RemoteErrno>;
+    fn prepare(&mut self, job: EndJob) -> Result<(Self::Prepared, Ready), RemoteErrno>;
 
     /// Runs it; the response has just been sent.
     ///

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use netperf_model::{Abilities, CpuMethod, Denied, EndResult, Policy, ServerJob};
+use netperf_model::{Abilities, CpuMethod, Denied, EndJob, EndResult, Policy};
 use netperf_wire::messages::{CpuCalibrateReply, HeaderOnly, Passphrase, SysInfoReply};
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind};
 
@@ -95,7 +95,7 @@ pub enum Effect {
     /// Find out what this host can do.
     FindAbilities,
     /// Have the engine prepare this.
-    Prepare(Box<ServerJob>),
+    Prepare(Box<EndJob>),
     /// Send this message.
     Reply(Box<Frame>),
     /// Note that a request was refused.
@@ -258,7 +258,7 @@ fn test(facts: &Facts, kind: RequestKind, frame: &Frame) -> (State, Vec<Effect>)
     }
 }
 
-fn permitted(facts: &Facts, job: ServerJob) -> Result<ServerJob, Denied> {
+fn permitted(facts: &Facts, job: EndJob) -> Result<EndJob, Denied> {
     let job = facts.policy.permit(facts.peer, job)?;
     facts.policy.keep_from_files(facts.here, job)
 }

@@ -8,7 +8,7 @@ mod common;
 use std::time::Duration;
 
 use common::{PATH, any_frame, much, served};
-use netperf_model::{EndResult, Ending, Family, Flow, Limit, ServerJob, Tally, TransportId};
+use netperf_model::{EndJob, EndResult, Ending, Family, Flow, Limit, Tally, TransportId};
 use netperf_wire::messages::{
     DgRrRequest, DgStreamRequest, DgStreamResults, DlpiClRrRequest, DlpiClRrResponse,
     DlpiClStreamRequest, DlpiClStreamResults, DlpiCoRrRequest, DlpiCoRrResponse,
@@ -25,7 +25,7 @@ fn ask(message: &impl Message, kind: RequestKind) -> Frame {
     message.encode(Header::request(kind))
 }
 
-fn job(message: &impl Message, kind: RequestKind) -> ServerJob {
+fn job(message: &impl Message, kind: RequestKind) -> EndJob {
     let (sent, job) = served(ask(message, kind), None);
     assert_eq!(sent.len(), 2, "{kind}");
     assert!(sent.iter().all(|frame| frame.errno().is_ok()), "{kind}");

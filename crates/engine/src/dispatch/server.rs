@@ -8,7 +8,7 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_measure::clock;
-use netperf_model::{Limit as LimitPlan, ServerJob, Tally};
+use netperf_model::{EndJob, Limit as LimitPlan, Tally};
 use netperf_os::{SockAddr, Socket, bell};
 use netperf_transport::meeting::{Addresses, Connects, Gate, Met, OnSocket, Parts as _};
 use netperf_transport::one_port::Passed;
@@ -299,7 +299,7 @@ impl Served {
 }
 
 /// Where the connections of a job arrive.
-fn gate<'a>(listener: &'a Socket, job: &'a ServerJob) -> Gate<'a> {
+fn gate<'a>(listener: &'a Socket, job: &'a EndJob) -> Gate<'a> {
     let sources = &job.sources;
     Gate {
         listener,
@@ -330,7 +330,7 @@ fn accept<'s, C: Connects>(
 }
 
 /// Where a sender of messages that was never written to sends.
-fn peer(job: &ServerJob) -> Result<SockAddr, EngineError> {
+fn peer(job: &EndJob) -> Result<SockAddr, EngineError> {
     let peer = job
         .peer
         .as_ref()

@@ -24,7 +24,7 @@ mod worker;
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    Duplex, EndPlan, Feature, Limit, Many, ServerJob, TestId, TestPlan, TransportId, Workers,
+    Duplex, EndJob, EndPlan, Feature, Limit, Many, TestId, TestPlan, TransportId, Workers,
 };
 
 use crate::error::{EngineError, Operation};
@@ -213,7 +213,7 @@ fn timed(plan: &TestPlan) -> bool {
 }
 
 /// Whether netserver can do what it is asked for with many flows.
-pub(crate) fn serves(job: &ServerJob) -> bool {
+pub(crate) fn serves(job: &EndJob) -> bool {
     let Some(kind) = Kind::of(job.transport) else {
         return false;
     };

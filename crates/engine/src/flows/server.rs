@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::cpu::Meter;
-use netperf_model::{EndResult, FlowThere, Limit as LimitPlan, ServerJob};
+use netperf_model::{EndJob, EndResult, FlowThere, Limit as LimitPlan};
 use netperf_os::wait::{Interest, any_ready};
 use netperf_os::{Socket, io as calls};
 use netperf_transport::io::Discarding;
@@ -142,7 +142,7 @@ fn note(meter: &Result<Option<Meter>, EngineError>) {
 }
 
 /// How long nothing came while netserver waited for the end.
-fn in_vain(job: &ServerJob, reports: &[Report], conducted: &Conducted) -> Duration {
+fn in_vain(job: &EndJob, reports: &[Report], conducted: &Conducted) -> Duration {
     let abandoned = reports
         .iter()
         .any(|report| report.ended == Ended::Abandoned);
@@ -157,7 +157,7 @@ fn in_vain(job: &ServerJob, reports: &[Report], conducted: &Conducted) -> Durati
 
 /// What was counted on each flow. Datagrams of each flow have a socket that netserver has
 /// numbered; connections are told apart by netperf's ports.
-fn each(job: &ServerJob, reports: &[Report]) -> Vec<FlowThere> {
+fn each(job: &EndJob, reports: &[Report]) -> Vec<FlowThere> {
     let threads = u32::try_from(reports.len()).unwrap_or(1);
     let numbered = !job.transport.is_connected();
     let of_thread = |(thread, report): (u32, &Report)| {
@@ -176,7 +176,7 @@ fn each(job: &ServerJob, reports: &[Report]) -> Vec<FlowThere> {
 }
 
 /// Whatever netperf's end does, netserver's does the rest.
-fn work(job: &ServerJob) -> Work {
+fn work(job: &EndJob) -> Work {
     if job.flow.duplex.is_some() {
         Work::Exchange {
             apart: false,
@@ -193,7 +193,7 @@ fn work(job: &ServerJob) -> Work {
 }
 
 /// How much each flow may send, where netserver counts.
-fn share(job: &ServerJob, flows: u32) -> impl Fn(u32) -> u64 + use<> {
+fn share(job: &EndJob, flows: u32) -> impl Fn(u32) -> u64 + use<> {
     let units = match job.limit {
         LimitPlan::Units(units) if only_sends(job) || job.flow.duplex.is_some() => Some(units),
         LimitPlan::Units(_)
@@ -205,7 +205,7 @@ fn share(job: &ServerJob, flows: u32) -> impl Fn(u32) -> u64 + use<> {
     move |flow| units.map_or(u64::MAX, |_| of(flow))
 }
 
-fn score<'a>(job: &ServerJob, ears: &'a Ears) -> Score<'a> {
+fn score<'a>(job: &EndJob, ears: &'a Ears) -> Score<'a> {
     if job.flow.connects {
         return score_of_transactions(job);
     }
@@ -228,7 +228,7 @@ fn score<'a>(job: &ServerJob, ears: &'a Ears) -> Score<'a> {
 }
 
 /// Nothing tells of the end but the amount, or that nobody connects any more.
-fn score_of_transactions(job: &ServerJob) -> Score<'static> {
+fn score_of_transactions(job: &EndJob) -> Score<'static> {
     match job.limit {
         LimitPlan::Time(length) => Score {
             stages: vec![(length + PAD, Stage::Abandon)],
@@ -249,7 +249,7 @@ fn score_of_transactions(job: &ServerJob) -> Score<'static> {
 
 /// The flows of a run, to be matched with the transport's types.
 struct Visiting<'r, F> {
-    job: &'r ServerJob,
+    job: &'r EndJob,
     listener: &'r Socket,
     further: Vec<Socket>,
     flows: u32,
@@ -439,7 +439,7 @@ fn await_connection(
 /// # Errors
 /// When there are not so many ports, or they cannot be told (extension.md).
 pub(crate) fn further(
-    job: &ServerJob,
+    job: &EndJob,
     placed: &Placed,
 ) -> Result<(Vec<Socket>, Vec<u16>), EngineError> {
     let Some((flows, _)) = job.many.as_ref().filter(|_| !job.transport.is_connected()) else {

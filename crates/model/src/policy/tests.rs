@@ -22,8 +22,8 @@ fn policy(allow: &[&str], deny: &[&str]) -> Policy {
     }
 }
 
-fn job(transport: TransportId, flow: Flow, limit: Limit) -> ServerJob {
-    ServerJob::new(transport, Family::V4, flow, limit)
+fn job(transport: TransportId, flow: Flow, limit: Limit) -> EndJob {
+    EndJob::new(transport, Family::V4, flow, limit)
 }
 
 fn seconds(count: u64) -> Limit {
@@ -147,7 +147,7 @@ fn a_test_that_is_too_long_or_has_no_time_is_refused_where_time_is_limited() {
 
 #[test]
 fn data_goes_to_the_clients_address_alone_unless_the_policy_says_otherwise() {
-    let to = |address: &str, flow: Flow| ServerJob {
+    let to = |address: &str, flow: Flow| EndJob {
         peer: Some(Address::Inet((ip(address), 5000).into())),
         ..job(TransportId::Udp, flow, seconds(1))
     };
@@ -181,7 +181,7 @@ fn data_goes_to_the_clients_address_alone_unless_the_policy_says_otherwise() {
 
 #[test]
 fn datagrams_go_to_a_socket_file_only_for_a_client_on_the_same_host() {
-    let to_a_file = |transport, flow| ServerJob {
+    let to_a_file = |transport, flow| EndJob {
         peer: Some(Address::Unix("/run/somebody.sock".into())),
         ..job(transport, flow, seconds(1))
     };
@@ -214,7 +214,7 @@ fn what_a_client_behind_a_translating_router_says_of_itself_is_no_reason_to_refu
         (TransportId::Udp, Flow::RR),
         (TransportId::Tcp, Flow::RECEIVE),
     ] {
-        let job = ServerJob {
+        let job = EndJob {
             peer: Some(Address::Inet((ip("192.168.0.2"), 5000).into())),
             ..job(transport, flow, seconds(1))
         };
@@ -248,7 +248,7 @@ fn the_kernel_or_the_loop_holds_what_is_sent_to_the_rate() {
     let permit = |job| limited.permit(Some(ip("::1")), job);
     let tcp = permit(job(TransportId::Tcp, Flow::RECEIVE, seconds(1))).unwrap();
     assert_eq!(tcp.end.socket.pacing_rate, Some(1_000_000));
-    let flows = ServerJob {
+    let flows = EndJob {
         many: Some((4, Default::default())),
         ..job(TransportId::Tcp, Flow::RECEIVE, seconds(1))
     };

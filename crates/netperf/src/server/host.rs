@@ -10,8 +10,8 @@ use netperf_engine::EngineError;
 use netperf_engine::server::Server;
 use netperf_measure::device_stamps;
 use netperf_model::{
-    Abilities, CpuMethod, CpuPlan, Denied, EndResult, FactsWanted, Feature, Flow, ServerJob,
-    Stamper, Token, TransportId,
+    Abilities, CpuMethod, CpuPlan, Denied, EndJob, EndResult, FactsWanted, Feature, Flow, Stamper,
+    Token, TransportId,
 };
 use netperf_os::Socket;
 use netperf_os::io::peek;
@@ -88,7 +88,7 @@ impl<'a> EngineHost<'a> {
     }
 
     /// The job with this netserver's CPU method, where the client has no wish.
-    fn with_method(&self, mut job: ServerJob) -> ServerJob {
+    fn with_method(&self, mut job: EndJob) -> EndJob {
         if let Some(cpu) = &mut job.end.cpu {
             if cpu.method == CpuMethod::ProcStat {
                 cpu.method = self.cpu_method;
@@ -119,7 +119,7 @@ impl<'a> EngineHost<'a> {
 
     /// Lets the client's fill file be what this netserver gives out. One whose contents
     /// nobody would see is not looked at.
-    fn look_at_file(&self, job: &mut ServerJob) -> Result<(), RemoteErrno> {
+    fn look_at_file(&self, job: &mut EndJob) -> Result<(), RemoteErrno> {
         let Some(name) = job.end.fill.take().filter(|_| job.flow.receives) else {
             return Ok(());
         };
@@ -141,7 +141,7 @@ impl<'a> EngineHost<'a> {
 
     /// Whether the device stamps that data to netperf passes, where it is to. A client must
     /// not switch it: others may use it.
-    fn can_stamp(&self, job: &ServerJob) -> Result<(), RemoteErrno> {
+    fn can_stamp(&self, job: &EndJob) -> Result<(), RemoteErrno> {
         if job.end.stamps != Some(Stamper::Device) {
             return Ok(());
         }
@@ -150,7 +150,7 @@ impl<'a> EngineHost<'a> {
         device_stamps::check(peer.ip()).map_err(|_lacking| NO_DEVICE)
     }
 
-    fn make_ready(&mut self, job: ServerJob) -> Result<(Prepared, Ready), RemoteErrno> {
+    fn make_ready(&mut self, job: EndJob) -> Result<(Prepared, Ready), RemoteErrno> {
         let reached = job.facts.map(|wanted| self.reached_at(wanted));
         let facts = reached.as_deref().map(netperf_measure::host::facts);
         let settings_at = reached.filter(|_| job.facts.is_some_and(|wanted| wanted.settings));
@@ -197,7 +197,7 @@ impl<'a> EngineHost<'a> {
 impl Host for EngineHost<'_> {
     type Prepared = Prepared;
 
-    fn prepare(&mut self, job: ServerJob) -> Result<(Prepared, Ready), RemoteErrno> {
+    fn prepare(&mut self, job: EndJob) -> Result<(Prepared, Ready), RemoteErrno> {
         let ready = self.make_ready(job);
         if let Err(errno) = &ready {
             (self.tell)(Record::Refused(errno.0));

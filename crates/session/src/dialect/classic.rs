@@ -2,7 +2,7 @@
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    CpuPlan, EndPlan, EndResult, Family, Flow, Limit, RingPlan, ServerJob, SocketPlan, Tally,
+    CpuPlan, EndJob, EndPlan, EndResult, Family, Flow, Limit, RingPlan, SocketPlan, Tally,
     TransportId,
 };
 use netperf_wire::messages::{
@@ -36,7 +36,7 @@ impl Classic {
     ///
     /// # Errors
     /// The error number to answer with.
-    pub(super) fn understand(frame: &Frame) -> Option<Result<(Self, ServerJob), RemoteErrno>> {
+    pub(super) fn understand(frame: &Frame) -> Option<Result<(Self, EndJob), RemoteErrno>> {
         let kind = frame.request();
         let form = form(kind)?;
         let understood = (form.understand)(kind, frame);
@@ -76,7 +76,7 @@ pub(super) trait Request: Message {
     ///
     /// # Errors
     /// The error number to answer with.
-    fn job(&self, kind: RequestKind) -> Result<ServerJob, RemoteErrno>;
+    fn job(&self, kind: RequestKind) -> Result<EndJob, RemoteErrno>;
 
     /// The answer that says netserver is ready.
     fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame;
@@ -86,7 +86,7 @@ pub(super) trait Request: Message {
 }
 
 /// What is understood of a request.
-type Understood = Result<(Said, ServerJob), RemoteErrno>;
+type Understood = Result<(Said, EndJob), RemoteErrno>;
 
 /// What a [`Request`] does, its type forgotten.
 #[derive(Debug)]
@@ -199,8 +199,8 @@ impl Said {
     ///
     /// Who sends a byte count as a positive number ends the connection long before that
     /// many seconds are over.
-    pub(super) fn job(&self, transport: TransportId, flow: Flow, family: Family) -> ServerJob {
-        ServerJob {
+    pub(super) fn job(&self, transport: TransportId, flow: Flow, family: Family) -> EndJob {
+        EndJob {
             end: EndPlan {
                 cpu: (self.measure_cpu != 0).then_some(CpuPlan {
                     rate: Some(self.cpu_rate),
@@ -208,7 +208,7 @@ impl Said {
                 }),
                 ..EndPlan::default()
             },
-            ..ServerJob::new(transport, family, flow, from_wire::limit(self.test_length))
+            ..EndJob::new(transport, family, flow, from_wire::limit(self.test_length))
         }
     }
 

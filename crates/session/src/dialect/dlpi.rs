@@ -1,6 +1,6 @@
 //! The link-level tests at netserver (control-protocol.md 2.7.8). No exchange was captured.
 
-use netperf_model::{Address, EndResult, Ending, Family, Flow, PlacePlan, ServerJob, TransportId};
+use netperf_model::{Address, EndJob, EndResult, Ending, Family, Flow, PlacePlan, TransportId};
 use netperf_wire::messages::{
     DlpiClRrRequest, DlpiClRrResponse, DlpiClStreamRequest, DlpiClStreamResults, DlpiCoRrRequest,
     DlpiCoRrResponse, DlpiCoStreamRequest, DlpiCoStreamResponse, DlpiCoStreamResults,
@@ -53,7 +53,7 @@ impl Request for DlpiCoStreamRequest {
         }
     }
 
-    fn job(&self, _kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+    fn job(&self, _kind: RequestKind) -> Result<EndJob, RemoteErrno> {
         let said = self.said();
         let mut job = said.job(TransportId::Llc2, Flow::SEND, Family::Unspecified);
         let name = self.dlpi_device.as_bytes();
@@ -104,7 +104,7 @@ impl Request for DlpiCoRrRequest {
         }
     }
 
-    fn job(&self, _kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+    fn job(&self, _kind: RequestKind) -> Result<EndJob, RemoteErrno> {
         let said = self.said();
         let mut job = said.job(TransportId::Llc2, Flow::RR, Family::Unspecified);
         let name = self.dlpi_device.as_bytes();
@@ -165,7 +165,7 @@ impl Request for DlpiClStreamRequest {
         }
     }
 
-    fn job(&self, _kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+    fn job(&self, _kind: RequestKind) -> Result<EndJob, RemoteErrno> {
         let said = self.said();
         let size = message(self.message_size)?;
         let mut job = said.job(TransportId::Llc1, Flow::SEND, Family::Unspecified);
@@ -206,7 +206,7 @@ impl Request for DlpiClRrRequest {
         }
     }
 
-    fn job(&self, _kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+    fn job(&self, _kind: RequestKind) -> Result<EndJob, RemoteErrno> {
         let said = self.said();
         let mut job = said.job(TransportId::Llc1, Flow::RR, Family::Unspecified);
         let name = self.dlpi_device.as_bytes();

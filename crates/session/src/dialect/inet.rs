@@ -1,7 +1,7 @@
 //! The classic requests of tests over TCP and UDP at netserver (control-protocol.md 2.7.1
 //! to 2.7.4); that of TCP_MAERTS is SDP_MAERTS, too (2.7.9).
 
-use netperf_model::{EndResult, Ending, Family, Flow, ServerJob, TransportId};
+use netperf_model::{EndJob, EndResult, Ending, Family, Flow, TransportId};
 use netperf_wire::messages::{
     MaertsRequest, MaertsResponse, MaertsResults, RrRequest, RrResponse, RrResults, StreamRequest,
     StreamResponse, StreamResults, UdpStreamRequest, UdpStreamResponse, UdpStreamResults,
@@ -18,7 +18,7 @@ impl Request for StreamRequest {
         said!(self)
     }
 
-    fn job(&self, _kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+    fn job(&self, _kind: RequestKind) -> Result<EndJob, RemoteErrno> {
         let family = from_wire::family(self.ipfamily)?;
         let mut job = self.said().job(TransportId::Tcp, Flow::SEND, family);
         job.port = port(self.port)?;
@@ -67,7 +67,7 @@ impl Request for MaertsRequest {
         said!(self)
     }
 
-    fn job(&self, kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+    fn job(&self, kind: RequestKind) -> Result<EndJob, RemoteErrno> {
         let (transport, family) = if kind == RequestKind::SdpMaerts {
             (TransportId::Sdp, family_of_sdp(self.ipfamily))
         } else {
@@ -123,7 +123,7 @@ impl Request for RrRequest {
         said!(self)
     }
 
-    fn job(&self, kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+    fn job(&self, kind: RequestKind) -> Result<EndJob, RemoteErrno> {
         let (transport, flow, no_delay) = if kind == RequestKind::UdpRr {
             (TransportId::Udp, Flow::RR, 0)
         } else if kind == RequestKind::TcpCrr {
@@ -178,7 +178,7 @@ impl Request for UdpStreamRequest {
         said!(self)
     }
 
-    fn job(&self, _kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+    fn job(&self, _kind: RequestKind) -> Result<EndJob, RemoteErrno> {
         let size = message(self.message_size)?;
         let family = from_wire::family(self.ipfamily)?;
         let mut job = self.said().job(TransportId::Udp, Flow::SEND, family);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    Address, CpuPlan, CpuUsage, Duplex, EndPlan, EndResult, Ending, Flow, IoPlan, PacePlan,
-    PlacePlan, Routing, ServerJob, SocketPlan, Sources, TransportId,
+    Address, CpuPlan, CpuUsage, Duplex, EndJob, EndPlan, EndResult, Ending, Flow, IoPlan, PacePlan,
+    PlacePlan, Routing, SocketPlan, Sources, TransportId,
 };
 use netperf_wire::messages::{Extension, ItemKind, OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{
@@ -22,7 +22,7 @@ pub(super) fn job(
     request: &OmniRequest,
     frame: &Frame,
     peer: Option<IpAddr>,
-) -> Result<ServerJob, RemoteErrno> {
+) -> Result<EndJob, RemoteErrno> {
     let asked = extension::of_request(frame).unwrap_or_default();
     let transport = match extension::transport(&asked).map_err(|_| errno::PROTOCOL)? {
         Some(named) => named,
@@ -52,7 +52,7 @@ pub(super) fn job(
     end.flow_counts = asked.value(ItemKind::FlowCounts).is_some();
     end.until = until::asked(&asked, flow, transport).map_err(|_| errno::INVALID)?;
     end.one_port = one_port::asked(&asked).map_err(|_| errno::INVALID)?;
-    Ok(ServerJob {
+    Ok(EndJob {
         transport,
         family,
         flow,

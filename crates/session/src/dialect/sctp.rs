@@ -1,7 +1,7 @@
 //! The SCTP tests at netserver, and those of SDP that have their messages
 //! (control-protocol.md 2.7.6 and 2.7.9). No exchange of either was captured.
 
-use netperf_model::{EndResult, Ending, Family, Flow, ServerJob, TransportId};
+use netperf_model::{EndJob, EndResult, Ending, Family, Flow, TransportId};
 use netperf_wire::messages::{
     RrRequest, SctpRrRequest, SctpRrResponse, SctpStreamRequest, SctpStreamResponse,
     SctpStreamResults,
@@ -43,7 +43,7 @@ impl Request for SctpStreamRequest {
         said!(self)
     }
 
-    fn job(&self, kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+    fn job(&self, kind: RequestKind) -> Result<EndJob, RemoteErrno> {
         let family = family(kind, self.ipfamily)?;
         let mut job = self.said().job(transport(kind), Flow::SEND, family);
         job.port = port(self.wanted_port())?;
@@ -91,7 +91,7 @@ impl Request for SctpRrRequest {
         said!(self)
     }
 
-    fn job(&self, kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+    fn job(&self, kind: RequestKind) -> Result<EndJob, RemoteErrno> {
         let flow = if kind == RequestKind::SdpCrr {
             Flow::CRR
         } else if kind == RequestKind::SdpCc {

@@ -6,7 +6,7 @@
 //! a stock server's for that reason alone. DG_STREAM's wish, which a stock server never
 //! looks at, counts as well.
 
-use netperf_model::{Address, EndResult, Ending, Family, Flow, ServerJob, SocketPlan, TransportId};
+use netperf_model::{Address, EndJob, EndResult, Ending, Family, Flow, SocketPlan, TransportId};
 use netperf_wire::messages::{
     DgRrRequest, DgRrResponse, DgRrResults, DgStreamRequest, DgStreamResponse, DgStreamResults,
     StreamRrRequest, StreamRrResponse, StreamRrResults, StreamStreamRequest, StreamStreamResponse,
@@ -46,7 +46,7 @@ impl Request for StreamStreamRequest {
         said!(self)
     }
 
-    fn job(&self, _kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+    fn job(&self, _kind: RequestKind) -> Result<EndJob, RemoteErrno> {
         let said = self.said();
         let mut job = said.job(TransportId::UnixStream, Flow::SEND, Family::Unspecified);
         job.end.socket = buffers(self.send_buf_size, self.recv_buf_size)?;
@@ -89,7 +89,7 @@ impl Request for StreamRrRequest {
         said!(self)
     }
 
-    fn job(&self, _kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+    fn job(&self, _kind: RequestKind) -> Result<EndJob, RemoteErrno> {
         let said = self.said();
         let mut job = said.job(TransportId::UnixStream, Flow::RR, Family::Unspecified);
         job.end.socket = buffers(self.send_buf_size, self.recv_buf_size)?;
@@ -133,7 +133,7 @@ impl Request for DgStreamRequest {
         said!(self)
     }
 
-    fn job(&self, _kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+    fn job(&self, _kind: RequestKind) -> Result<EndJob, RemoteErrno> {
         let said = self.said();
         let size = message(self.message_size)?;
         let mut job = said.job(TransportId::UnixDatagram, Flow::SEND, Family::Unspecified);
@@ -178,7 +178,7 @@ impl Request for DgRrRequest {
         said!(self)
     }
 
-    fn job(&self, _kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+    fn job(&self, _kind: RequestKind) -> Result<EndJob, RemoteErrno> {
         let said = self.said();
         let mut job = said.job(TransportId::UnixDatagram, Flow::RR, Family::Unspecified);
         job.end.socket = buffers(self.send_buf_size, self.recv_buf_size)?;

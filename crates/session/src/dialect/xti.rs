@@ -3,7 +3,7 @@
 //! Responses, and most results, are those of the tests without XTI. The requests name no
 //! address family: there was IPv4 only.
 
-use netperf_model::{EndResult, Ending, Family, Flow, ServerJob, TransportId};
+use netperf_model::{EndJob, EndResult, Ending, Family, Flow, TransportId};
 use netperf_wire::messages::{
     RrRequest, StreamRequest, UdpStreamRequest, XtiRrRequest, XtiTcpStreamRequest,
     XtiTcpStreamResults, XtiUdpStreamRequest,
@@ -18,7 +18,7 @@ impl Request for XtiTcpStreamRequest {
         said!(self)
     }
 
-    fn job(&self, _kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+    fn job(&self, _kind: RequestKind) -> Result<EndJob, RemoteErrno> {
         let said = self.said();
         let mut job = said.job(TransportId::XtiTcp, Flow::SEND, Family::V4);
         job.end.socket = socket(self.send_buf_size, self.recv_buf_size, self.no_delay)?;
@@ -53,7 +53,7 @@ impl Request for XtiRrRequest {
         said!(self)
     }
 
-    fn job(&self, kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+    fn job(&self, kind: RequestKind) -> Result<EndJob, RemoteErrno> {
         let (transport, flow, no_delay) = if kind == RequestKind::XtiUdpRr {
             (TransportId::XtiUdp, Flow::RR, 0)
         } else if kind == RequestKind::XtiTcpCrr {
@@ -82,7 +82,7 @@ impl Request for XtiUdpStreamRequest {
         said!(self)
     }
 
-    fn job(&self, _kind: RequestKind) -> Result<ServerJob, RemoteErrno> {
+    fn job(&self, _kind: RequestKind) -> Result<EndJob, RemoteErrno> {
         let said = self.said();
         let size = message(self.message_size)?;
         let mut job = said.job(TransportId::XtiUdp, Flow::SEND, Family::V4);

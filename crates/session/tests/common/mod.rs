@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use netperf_model::plan::{ControlPlan, DataAddress};
 use netperf_model::{
-    Abilities, Address, CpuMethod, CpuShares, CpuUsage, DataPeers, Denied, Domain, EndPlan,
-    EndResult, EndSetup, Family, Feature, Flow, Limit, Policy, ServerJob, Tally, TestId, TestPlan,
+    Abilities, Address, CpuMethod, CpuShares, CpuUsage, DataPeers, Denied, Domain, EndJob, EndPlan,
+    EndResult, EndSetup, Family, Feature, Flow, Limit, Policy, Tally, TestId, TestPlan,
     TransportId,
 };
 use netperf_session::dialect::Ready;
@@ -193,7 +193,7 @@ impl Link for ScriptedLink {
 /// An engine that does nothing and remembers what it was asked.
 #[derive(Default)]
 pub(crate) struct Engine {
-    pub(crate) jobs: Vec<ServerJob>,
+    pub(crate) jobs: Vec<EndJob>,
     pub(crate) runs: usize,
     pub(crate) cpus: Vec<u32>,
     pub(crate) refuses: Option<RemoteErrno>,
@@ -207,7 +207,7 @@ pub(crate) struct Engine {
 impl Host for Engine {
     type Prepared = ();
 
-    fn prepare(&mut self, job: ServerJob) -> Result<((), Ready), RemoteErrno> {
+    fn prepare(&mut self, job: EndJob) -> Result<((), Ready), RemoteErrno> {
         let ready = Ready {
             transport: job.transport,
             address: address_of(job.transport),
@@ -245,7 +245,7 @@ impl Host for Engine {
 }
 
 /// netserver's answers, and the job it was given.
-pub(crate) fn served(frame: Frame, ran: Option<EndResult>) -> (Vec<Frame>, Option<ServerJob>) {
+pub(crate) fn served(frame: Frame, ran: Option<EndResult>) -> (Vec<Frame>, Option<EndJob>) {
     let mut link = ScriptedLink::frames([frame]);
     let mut engine = Engine {
         ran,

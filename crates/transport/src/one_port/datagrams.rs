@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use netperf_model::{ServerJob, Token};
+use netperf_model::{EndJob, Token};
 use netperf_os::pass::Wait;
 use netperf_os::wait::{Deadline, all_ready};
 use netperf_os::{SockAddr, Socket, io as calls};
@@ -251,7 +251,7 @@ struct Meeting<'a> {
 /// whatever opening, bind(2) and connect(2) report.
 pub fn meet(
     hatch: &Socket,
-    job: &ServerJob,
+    job: &EndJob,
     (first, mut open): (Socket, impl FnMut() -> io::Result<Socket>),
     over: Over<'_>,
 ) -> io::Result<Found> {

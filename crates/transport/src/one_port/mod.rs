@@ -11,7 +11,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use netperf_model::{Family, ServerJob, SocketPlan, Token, TransportId};
+use netperf_model::{EndJob, Family, SocketPlan, Token, TransportId};
 use netperf_os::pass::{self, Wait};
 use netperf_os::{SockAddr, Socket};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -277,7 +277,7 @@ pub struct Passed<'a> {
 impl<'a> Passed<'a> {
     /// As a job says; `None` where its connections come to a port of their own.
     #[must_use]
-    pub fn of(job: &'a ServerJob) -> Option<Self> {
+    pub fn of(job: &'a EndJob) -> Option<Self> {
         Some(Self {
             token: job.token?,
             transport: job.transport,

@@ -9,13 +9,13 @@ use super::*;
 
 const TOKEN: Token = Token::new([3; Token::BYTES]);
 
-fn job(flows: Option<u32>) -> ServerJob {
-    ServerJob {
+fn job(flows: Option<u32>) -> EndJob {
+    EndJob {
         request: Some(1),
         response: Some(1),
         many: flows.map(|flows| (flows, Workers::default())),
         token: Some(TOKEN),
-        ..ServerJob::new(TransportId::Udp, Family::V4, Flow::RR, Limit::UntilStopped)
+        ..EndJob::new(TransportId::Udp, Family::V4, Flow::RR, Limit::UntilStopped)
     }
 }
 
@@ -168,7 +168,7 @@ fn who_may_not_send_and_who_has_another_token_finds_nothing() {
     for knock in [knock(TOKEN, "192.0.2.1:5"), knock(other, "127.0.0.1:5")] {
         say(&listener, &Word::Knock(knock)).unwrap();
     }
-    let job = ServerJob {
+    let job = EndJob {
         sources: policy.sources(Some("127.0.0.1".parse().unwrap())),
         ..job(None)
     };

@@ -13,7 +13,7 @@ use crate::token::Token;
 
 /// One test as netserver sees it. [`Flow`] stays netperf's view.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ServerJob {
+pub struct EndJob {
     /// What data travels over.
     pub transport: TransportId,
     /// IPv4 or IPv6.
@@ -51,7 +51,7 @@ pub struct ServerJob {
     pub token: Option<Token>,
 }
 
-impl ServerJob {
+impl EndJob {
     /// A job of which nothing else was said: one flow from anybody, on any port.
     #[must_use]
     pub fn new(transport: TransportId, family: Family, flow: Flow, limit: Limit) -> Self {

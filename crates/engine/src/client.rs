@@ -20,8 +20,8 @@ use netperf_transport::one_port;
 use netperf_transport::place::{self, Placed, Wanted};
 use netperf_transport::socket::{self, Facts, Side};
 
-use crate::book::Book;
 use crate::dispatch::{self, Keeping};
+use crate::due::book::Book;
 use crate::end::{self, Carries, Rings};
 use crate::error::{EngineError, Operation, refused};
 use crate::finish;

@@ -15,9 +15,9 @@ use netperf_model::{EndPlan, EndSetup, Quality, Tally};
 use netperf_os::bell;
 use netperf_transport::Endpoint;
 
+use crate::due::hooks::{Hooks, PlannedHooks};
 use crate::limit::Limit;
 use crate::live::Counts;
-use crate::prelude::{Chores, Prelude};
 use crate::record::{Off, Recorder};
 use crate::ring::Ring;
 use crate::stop::{ByBell, Ended, Lost, Phase, Stop, control_end};
@@ -175,14 +175,14 @@ where
     O: Endpoint,
     I: Endpoint + Send,
     R: Recorder,
-    P: Prelude,
+    P: Hooks,
 {
     let Run {
         limit,
         stop,
         tally,
         recorder,
-        prelude,
+        hooks,
     } = run;
     let between = Between::default();
     let receiving = Receiving {
@@ -207,7 +207,7 @@ where
             stop: &mut sending,
             tally: &mut *tally,
             recorder,
-            prelude,
+            hooks,
         };
         let sent = stream::send(outward, ring, run);
         let lost = matches!(sent, Err(_) | Ok(Ended::Lost(_)));
@@ -249,7 +249,7 @@ fn receive<I: Endpoint>(inward: Inward<'_, I>, mut stop: Receiving<'_>) -> Got {
         pace: None,
         ..inward.plan.clone()
     };
-    let mut chores = Chores::of_end(&plan, inward.setup, false).unwrap_or_default();
+    let mut hooks = PlannedHooks::of_end(&plan, inward.setup, false).unwrap_or_default();
     let mut tally = Tally::default();
     let between = stop.between;
     let run = Run {
@@ -257,7 +257,7 @@ fn receive<I: Endpoint>(inward: Inward<'_, I>, mut stop: Receiving<'_>) -> Got {
         stop: &mut stop,
         tally: &mut tally,
         recorder: &mut Off,
-        prelude: &mut chores,
+        hooks: &mut hooks,
     };
     let ended = stream::receive(&mut endpoint, inward.ring, run);
     let goes_on = matches!(
@@ -268,7 +268,7 @@ fn receive<I: Endpoint>(inward: Inward<'_, I>, mut stop: Receiving<'_>) -> Got {
         between.enough.store(true, Ordering::Relaxed);
     }
     let known = ended.as_ref().ok();
-    let quality = known.and_then(|ended| chores.quality(&tally, *ended));
+    let quality = known.and_then(|ended| hooks.quality(&tally, *ended));
     Got {
         ended,
         tally,

@@ -5,10 +5,9 @@
 //! and [`server`] prepare one end, [`dispatch`] picks the loop, and nothing is
 //! chosen, allocated or formatted inside it.
 
-pub mod arrivals;
-pub mod book;
 pub mod client;
 mod dispatch;
+pub mod due;
 mod duplex;
 mod early;
 mod end;
@@ -18,9 +17,7 @@ pub mod flows;
 pub mod limit;
 pub mod live;
 mod paths;
-pub mod prelude;
 mod quiet;
-mod rated;
 pub mod record;
 pub mod ring;
 mod sendfile;

@@ -8,11 +8,11 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use assert_no_alloc::{AllocDisabler, assert_no_alloc};
-use netperf_engine::arrivals::Arrivals;
-use netperf_engine::book::Book;
+use netperf_engine::due::arrivals::Arrivals;
+use netperf_engine::due::book::Book;
+use netperf_engine::due::hooks::{Hooks, NoHooks, PlannedHooks};
 use netperf_engine::limit::Limit;
 use netperf_engine::live::Live;
-use netperf_engine::prelude::{Chores, Nothing, Prelude};
 use netperf_engine::record::{Kept, Off, Recorder};
 use netperf_engine::ring::{Layout, Ring};
 use netperf_engine::stop::{ByBell, Ended, Phase, Stop};
@@ -57,7 +57,7 @@ fn rate(per_second: f64, unit: RateUnit) -> RatePlan {
     }
 }
 
-fn chores() -> Chores {
+fn hooks() -> PlannedHooks {
     let plan = EndPlan {
         pace: Some(PacePlan {
             burst: 1000,
@@ -67,11 +67,11 @@ fn chores() -> Chores {
         rate: Some(rate(1e12, RateUnit::Bits)),
         ..EndPlan::default()
     };
-    Chores::of(&plan).unwrap()
+    PlannedHooks::of(&plan).unwrap()
 }
 
 /// Numbers, written or read.
-fn numbers(sends: bool) -> Chores {
+fn numbers(sends: bool) -> PlannedHooks {
     let plan = EndPlan {
         sequence: true,
         ..EndPlan::default()
@@ -80,11 +80,11 @@ fn numbers(sends: bool) -> Chores {
         send_size: Some(64),
         ..EndSetup::default()
     };
-    Chores::of_end(&plan, &setup, sends).unwrap()
+    PlannedHooks::of_end(&plan, &setup, sends).unwrap()
 }
 
 /// Every loop, with everything that can stand around it, between two lines.
-fn all_loops<R: Recorder, P: Prelude>(recorder: &mut R, prelude: &mut P) -> u64 {
+fn all_loops<R: Recorder, P: Hooks>(recorder: &mut R, hooks: &mut P) -> u64 {
     let (mut requests, mut responses) = (ring(64), ring(64));
     let bell = Bell::new(Outside::Ignored).unwrap();
     let live = Live::default();
@@ -99,7 +99,7 @@ fn all_loops<R: Recorder, P: Prelude>(recorder: &mut R, prelude: &mut P) -> u64 
                     stop: &mut stop,
                     tally: &mut tally,
                     recorder: &mut *recorder,
-                    prelude: &mut *prelude,
+                    hooks: &mut *hooks,
                 }
             };
         }
@@ -152,7 +152,7 @@ fn open_loop() -> u64 {
             stop: &mut stop,
             tally: &mut tally,
             recorder: &mut Off,
-            prelude: &mut Nothing,
+            hooks: &mut NoHooks,
         };
         let rings = (&mut requests, &mut responses);
         let account = (&mut arrivals, &mut book);
@@ -238,7 +238,7 @@ fn connection() -> (Socket, Socket) {
 fn within<R: Recorder>(
     limit: Limit,
     recorder: &mut R,
-    run: impl FnOnce(Run<'_, Never, R, Nothing>) -> std::io::Result<Ended>,
+    run: impl FnOnce(Run<'_, Never, R, NoHooks>) -> std::io::Result<Ended>,
 ) -> Tally {
     let mut tally = Tally::default();
     let ended = assert_no_alloc(|| {
@@ -247,7 +247,7 @@ fn within<R: Recorder>(
             stop: &mut Never,
             tally: &mut tally,
             recorder,
-            prelude: &mut Nothing,
+            hooks: &mut NoHooks,
         })
     });
     assert_eq!(ended.unwrap(), Ended::Complete);
@@ -471,14 +471,14 @@ fn without_buffers<R: Recorder>(recorder: &mut R) {
 #[test]
 fn no_loop_allocates_whatever_is_kept_or_done_around_it() {
     let (mut off, mut kept) = (Off, Kept::new(4));
-    assert_eq!(all_loops(&mut off, &mut Nothing), 10_000);
-    assert_eq!(all_loops(&mut kept, &mut Nothing), 10_000);
-    assert_eq!(all_loops(&mut kept, &mut chores()), 10_000);
+    assert_eq!(all_loops(&mut off, &mut NoHooks), 10_000);
+    assert_eq!(all_loops(&mut kept, &mut NoHooks), 10_000);
+    assert_eq!(all_loops(&mut kept, &mut hooks()), 10_000);
     assert_eq!(all_loops(&mut off, &mut numbers(true)), 10_000);
     assert_eq!(all_loops(&mut off, &mut numbers(false)), 10_000);
-    let mut nothing = (None::<Kept>, None::<Chores>);
+    let mut nothing = (None::<Kept>, None::<PlannedHooks>);
     assert_eq!(all_loops(&mut nothing.0, &mut nothing.1), 10_000);
-    let mut all = (Some(Kept::new(4)), Some(chores()));
+    let mut all = (Some(Kept::new(4)), Some(hooks()));
     assert_eq!(all_loops(&mut all.0, &mut all.1), 10_000);
     assert!(kept.latency().count > 40_000);
     assert_eq!(open_loop(), 10_000);

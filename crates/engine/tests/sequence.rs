@@ -6,8 +6,8 @@ use std::net::UdpSocket;
 use std::thread;
 use std::time::Duration;
 
+use netperf_engine::due::hooks::{Hooks, PlannedHooks};
 use netperf_engine::limit::Limit;
-use netperf_engine::prelude::{Chores, Prelude};
 use netperf_engine::record::Off;
 use netperf_engine::ring::{Layout, Ring};
 use netperf_engine::stop::{Ended, Phase, Stop};
@@ -44,7 +44,7 @@ impl Stop for Never {
     }
 }
 
-fn chores(sends: bool) -> Chores {
+fn hooks(sends: bool) -> PlannedHooks {
     let plan = EndPlan {
         sequence: true,
         ..EndPlan::default()
@@ -53,7 +53,7 @@ fn chores(sends: bool) -> Chores {
         send_size: Some(SIZE),
         ..EndSetup::default()
     };
-    Chores::of_end(&plan, &setup, sends).unwrap()
+    PlannedHooks::of_end(&plan, &setup, sends).unwrap()
 }
 
 fn ring(size: usize) -> Ring {
@@ -75,29 +75,29 @@ fn socket() -> UdpSocket {
 
 fn send<E: Endpoint>(mut endpoint: E, buffer: usize) -> Quality {
     let limit = Limit::at_least(DATAGRAMS * u64::from(SIZE), SIZE);
-    let (mut tally, mut prelude) = (Tally::default(), chores(true));
+    let (mut tally, mut hooks) = (Tally::default(), hooks(true));
     let run = Run {
         limit,
         stop: &mut Never,
         tally: &mut tally,
         recorder: &mut Off,
-        prelude: &mut prelude,
+        hooks: &mut hooks,
     };
     let ended = stream::send(&mut endpoint, &mut ring(buffer), run).unwrap();
-    prelude.quality(&tally, ended).unwrap()
+    hooks.quality(&tally, ended).unwrap()
 }
 
 fn receive<E: Endpoint>(mut endpoint: E, buffer: usize) -> Quality {
-    let (mut tally, mut prelude) = (Tally::default(), chores(false));
+    let (mut tally, mut hooks) = (Tally::default(), hooks(false));
     let run = Run {
         limit: Limit::NONE,
         stop: &mut Never,
         tally: &mut tally,
         recorder: &mut Off,
-        prelude: &mut prelude,
+        hooks: &mut hooks,
     };
     let ended = stream::receive(&mut endpoint, &mut ring(buffer), run).unwrap();
-    let quality = prelude.quality(&tally, ended).unwrap();
+    let quality = hooks.quality(&tally, ended).unwrap();
     assert_eq!(tally.recv_calls, quality.received + quality.duplicated);
     quality
 }

@@ -23,11 +23,11 @@ use netperf_transport::{Endpoint, dccp};
 use super::loops::{self, Wanted};
 use super::{blame, needed};
 use crate::client::{Moved, Work, connects_within, placed, schedule};
+use crate::due::hooks::{Hooks, PlannedHooks};
 use crate::end::Rings;
 use crate::error::{EngineError, Operation};
 use crate::finish::{self, Drained};
 use crate::limit::Limit;
-use crate::prelude::{Chores, Prelude};
 use crate::record::Kept;
 use crate::server::PROMPT;
 use crate::stop::{ByBell, Ended, Lost, Stop};
@@ -42,7 +42,7 @@ struct Going<'a, 'w, 's> {
     stop: &'a mut ByBell<'s>,
     tally: &'a mut Tally,
     recorder: &'a mut Option<Kept>,
-    prelude: &'a mut Option<Chores>,
+    hooks: &'a mut Option<PlannedHooks>,
 }
 
 /// What is seen of a connection while it stands.
@@ -135,7 +135,7 @@ pub(crate) fn client(
     if let Some(kept) = &recorder {
         stop.keeps(kept.watched());
     }
-    let mut prelude = Chores::of_end(&work.plan.local, &work.setup, work.plan.flow.sends);
+    let mut hooks = PlannedHooks::of_end(&work.plan.local, &work.setup, work.plan.flow.sends);
     let going = Going {
         limit: limit(work),
         work: &mut *work,
@@ -143,14 +143,14 @@ pub(crate) fn client(
         stop,
         tally: &mut *tally,
         recorder: &mut recorder,
-        prelude: &mut prelude,
+        hooks: &mut hooks,
     };
     let moved = going.go(data);
-    if let Some(chores) = prelude {
-        *paused = chores.paused();
-        work.paced = chores.paced(tally);
+    if let Some(hooks) = hooks {
+        *paused = hooks.paused();
+        work.paced = hooks.paced(tally);
         let ended = moved.as_ref().map(|moved| moved.ended);
-        let own = ended.ok().and_then(|ended| chores.quality(tally, ended));
+        let own = ended.ok().and_then(|ended| hooks.quality(tally, ended));
         work.quality = of_both(own, work.quality);
     }
     *latency = recorder.map(|kept| kept.latency());
@@ -290,7 +290,7 @@ impl<'s> Going<'_, '_, 's> {
         let (rings, run) = self.parts();
         let ring = needed(&mut rings.send)?;
         let ended = loops::send(&mut endpoint, ring, run).map_err(blame(flow))?;
-        self.prelude.over();
+        self.hooks.over();
         self.settled(&mut endpoint);
         Ok((ended, endpoint.into_socket()))
     }
@@ -334,7 +334,7 @@ impl<'s> Going<'_, '_, 's> {
             stop: self.stop,
             tally: self.tally,
             recorder: self.recorder,
-            prelude: self.prelude,
+            hooks: self.hooks,
         };
         (&mut self.work.rings, run)
     }
@@ -379,7 +379,7 @@ impl<'s> Going<'_, '_, 's> {
             stop,
             tally,
             recorder,
-            prelude,
+            hooks,
         } = self;
         let plan = work.plan;
         let mut seen = None;
@@ -436,7 +436,7 @@ impl<'s> Going<'_, '_, 's> {
                 stop,
                 tally,
                 recorder,
-                prelude,
+                hooks,
             },
         )
         .map_err(Operation::Connect.failed())?;

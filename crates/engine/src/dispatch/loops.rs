@@ -10,28 +10,28 @@ use std::io;
 use netperf_model::Tally;
 use netperf_transport::Endpoint;
 
+use crate::due::hooks::{NoHooks, PlannedHooks};
 use crate::limit::Limit;
-use crate::prelude::{Chores, Nothing};
 use crate::record::{Kept, Off};
 use crate::ring::Ring;
 use crate::stop::{ByBell, Ended};
 use crate::workload::{Run, rr, stream};
 
 /// What a loop has, as far as it is known before the endpoint is.
-pub(super) type Wanted<'r, 's> = Run<'r, ByBell<'s>, Option<Kept>, Option<Chores>>;
+pub(super) type Wanted<'r, 's> = Run<'r, ByBell<'s>, Option<Kept>, Option<PlannedHooks>>;
 
 /// A run with something around its calls, or nothing.
 fn with<'r, S, R, P>(
     (limit, stop, tally): (Limit, &'r mut S, &'r mut Tally),
     recorder: &'r mut R,
-    prelude: &'r mut P,
+    hooks: &'r mut P,
 ) -> Run<'r, S, R, P> {
     Run {
         limit,
         stop,
         tally,
         recorder,
-        prelude,
+        hooks,
     }
 }
 
@@ -39,8 +39,8 @@ fn with<'r, S, R, P>(
 macro_rules! made_for {
     ($run:ident, $looped:expr) => {{
         let moving = ($run.limit, $run.stop, $run.tally);
-        let (off, nothing) = (&mut Off, &mut Nothing);
-        match ($run.recorder, $run.prelude) {
+        let (off, nothing) = (&mut Off, &mut NoHooks);
+        match ($run.recorder, $run.hooks) {
             (None, None) if E::OWN_LOOPS => {
                 let $run = with(moving, off, nothing);
                 $looped
@@ -49,8 +49,8 @@ macro_rules! made_for {
                 let $run = with(moving, recorder, nothing);
                 $looped
             }
-            (recorder, prelude) => {
-                let $run = with(moving, recorder, prelude);
+            (recorder, hooks) => {
+                let $run = with(moving, recorder, hooks);
                 $looped
             }
         }

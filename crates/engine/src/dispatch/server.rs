@@ -20,10 +20,10 @@ use netperf_transport::{place, socket};
 use super::client::of_both;
 use super::loops::{self, Wanted};
 use super::{blame, needed};
+use crate::due::hooks::{Hooks, PlannedHooks};
 use crate::early::Ear;
 use crate::error::{EngineError, Operation};
 use crate::limit::Limit;
-use crate::prelude::{Chores, Prelude};
 use crate::quiet::Quiet;
 use crate::record::Kept;
 use crate::server::{IDLE, Served, Work, sending_schedule};
@@ -39,7 +39,7 @@ struct Going<'a, 's> {
     tally: &'a mut Tally,
     /// None: netperf alone keeps times.
     recorder: &'a mut Option<Kept>,
-    prelude: &'a mut Option<Chores>,
+    hooks: &'a mut Option<PlannedHooks>,
 }
 
 /// A run and what it runs on, to be matched with the transport's types.
@@ -98,20 +98,20 @@ pub(crate) fn server(
     tally: &mut Tally,
 ) -> Result<Served, EngineError> {
     let sends = work.job.flow.receives;
-    let mut prelude = Chores::of_end(&work.job.end, &work.setup, sends);
+    let mut hooks = PlannedHooks::of_end(&work.job.end, &work.setup, sends);
     let going = Going {
         limit: limit(work),
         work: &mut *work,
         stop,
         tally: &mut *tally,
         recorder: &mut None,
-        prelude: &mut prelude,
+        hooks: &mut hooks,
     };
     let served = going.go(data);
-    if let Some(chores) = prelude {
-        work.paced = chores.paced(tally);
+    if let Some(hooks) = hooks {
+        work.paced = hooks.paced(tally);
         let ended = served.as_ref().map(|served| served.ended);
-        let own = ended.ok().and_then(|ended| chores.quality(tally, ended));
+        let own = ended.ok().and_then(|ended| hooks.quality(tally, ended));
         work.quality = of_both(own, work.quality);
     }
     served
@@ -139,7 +139,7 @@ impl<'s> Going<'_, 's> {
             stop: self.stop,
             tally: self.tally,
             recorder: self.recorder,
-            prelude: self.prelude,
+            hooks: self.hooks,
         };
         (self.work, run)
     }

@@ -14,8 +14,8 @@ use netperf_transport::one_port;
 use super::flow::Flow;
 use super::loops::{By, Moves, Step, received, sent};
 use super::shared::Stage;
-use super::turns::Turns;
 use super::worker::{Desk, Keeps};
+use crate::due::pacing::Pacing;
 use crate::record::Recorder;
 use crate::stop::Ended;
 use crate::workload::connect::Exchange;
@@ -97,13 +97,13 @@ pub(super) fn dial<E: Moves, R: Keeps>(
         if stage == Stage::Abandon {
             return Ok(Ended::Abandoned);
         }
-        while let Some(token) = by.turns.due(!stage.goes_on()) {
+        while let Some(token) = by.pacing.due(!stage.goes_on()) {
             let Some(flow) = flows.get_mut(token).filter(|flow| !flow.over) else {
                 continue;
             };
             active -= usize::from(begin((flow, token), by, &mut dial, desk)?);
         }
-        // Turns may have come to an end of all of them.
+        // The flows whose turn it was may all have ended.
         if active == 0 {
             break;
         }
@@ -144,7 +144,7 @@ fn begin<E: Moves, R: Keeps>(
         flow.over = true;
         return Ok(true);
     }
-    if !may(by.turns, flow, token) {
+    if !may(by.pacing, flow, token) {
         return Ok(false);
     }
     flow.in_flight = 0;
@@ -173,8 +173,8 @@ fn begin<E: Moves, R: Keeps>(
 }
 
 #[inline]
-fn may<E, M>(turns: &mut Turns, flow: &mut Flow<Slot<E>, M>, token: usize) -> bool {
-    flow.parked = !turns.may(token);
+fn may<E, M>(pacing: &mut Pacing, flow: &mut Flow<Slot<E>, M>, token: usize) -> bool {
+    flow.parked = !pacing.may(token);
     !flow.parked
 }
 

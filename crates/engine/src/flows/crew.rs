@@ -7,15 +7,16 @@ use netperf_transport::meeting::OnSocket;
 use netperf_transport::socket;
 
 use super::Kind;
-use super::calendar::Calendar;
 use super::ends::Ends;
 use super::flow::Flow;
 use super::loops::{self, By, Manner, Moves};
 use super::poller::{Poller, Waits};
 use super::shared::{Shared, Stage};
-use super::turns::{self, Spaced, Turns};
 use super::worker::{Desk, Keeps, Report};
-use crate::arrivals::Arrivals;
+use crate::due::arrivals::Arrivals;
+use crate::due::pacing::{self, Pacing};
+use crate::due::queue::DueQueue;
+use crate::due::spaced::Spaced;
 use crate::end::{self, Rings};
 use crate::error::{EngineError, Operation};
 use crate::finish::Drained;
@@ -279,13 +280,13 @@ impl<'a> Common<'a> {
     }
 
     /// Whose turn it is in a thread, where that is not always everybody.
-    pub(super) fn turns(self, index: u32, flows: usize) -> Turns {
-        let turns = Turns::new(turns::paced(self.end), flows);
+    pub(super) fn pacing(self, index: u32, flows: usize) -> Pacing {
+        let pacing = Pacing::new(pacing::paced(self.end), flows);
         let rate = self
             .end
             .rate
             .filter(|rate| self.work == Work::Push && rate.unit != RateUnit::Transactions);
-        turns.spaced(rate.map(|rate| {
+        pacing.spaced(rate.map(|rate| {
             let size = self.setup.send_size.unwrap_or(1);
             let each = rate.of_each(self.flows);
             Spaced::new(each, flows, (index, self.threads(), self.flows), size)
@@ -293,22 +294,22 @@ impl<'a> Common<'a> {
     }
 
     /// When the requests of a thread are due, where they are at times of their own.
-    fn calendar(self, index: u32, flows: usize) -> Option<Calendar> {
+    fn queue(self, index: u32, flows: usize) -> Option<DueQueue> {
         let rate = self.end.rate.filter(|_| self.work == Work::AskAtTimes)?;
-        let arrivals = Calendar::of_flows(&rate, self.flows, index, self.threads());
-        let calendar = Calendar::new(arrivals, flows);
-        calendar.show(self.live);
-        Some(calendar)
+        let arrivals = DueQueue::of_flows(&rate, self.flows, index, self.threads());
+        let queue = DueQueue::new(arrivals, flows);
+        queue.show(self.live);
+        Some(queue)
     }
 
     /// When the connections of a thread are opened, where that is at times of their own: by
     /// whichever flow is free.
-    pub(super) fn openings(self, index: u32, flows: usize) -> Option<Calendar> {
+    pub(super) fn openings(self, index: u32, flows: usize) -> Option<DueQueue> {
         let rate = self.end.rate?;
         let arrivals = Arrivals::of_part(&rate, index, self.threads());
-        let calendar = Calendar::new(vec![arrivals], flows);
-        calendar.show(self.live);
-        Some(calendar)
+        let queue = DueQueue::new(vec![arrivals], flows);
+        queue.show(self.live);
+        Some(queue)
     }
 
     /// Buffers of a thread, made by it, so that they lie in its CPU's memory.
@@ -350,7 +351,7 @@ impl<E: Moves> Part<'_, E> {
     fn waits(&self) -> Waits {
         // Who waits for turns must be woken for them.
         let end = self.common.end;
-        let keeps_time = turns::paced(end).is_some() || end.rate.is_some();
+        let keeps_time = pacing::paced(end).is_some() || end.rate.is_some();
         // A call that waits to send keeps from receiving.
         let both = matches!(self.common.work, Work::Exchange { .. });
         let alone = self.endpoints.len() == 1 && !keeps_time && !both;
@@ -393,18 +394,18 @@ impl<E: Moves> Part<'_, E> {
         common.show(index, &flows);
         let port = |flow: &Flow<E, R::Mark>| series::port(flow.endpoint.fd(), common.asking);
         let ports = flows.iter().map(port).collect();
-        let mut turns = common.turns(index, flows.len());
-        let mut calendar = common.calendar(index, flows.len());
+        let mut pacing = common.pacing(index, flows.len());
+        let mut queue = common.queue(index, flows.len());
         if !shared.ready() {
             return Ok(desk.report(Ended::Lost(Lost::ControlEnded), &mut flows));
         }
-        turns.begin();
+        pacing.begin();
         let by = &mut By {
             poller: &mut poller,
-            turns: &mut turns,
+            pacing: &mut pacing,
         };
         desk.begin();
-        let work = (common.work, calendar.as_mut());
+        let work = (common.work, queue.as_mut());
         let manner = Manner {
             asks: common.asking,
             ends_both: matches!(
@@ -417,7 +418,7 @@ impl<E: Moves> Part<'_, E> {
             tell: |endpoint: &mut E| ends.tell(endpoint),
         };
         let looped = looped(work, &manner, &mut flows, by, &mut rings, &mut desk);
-        let spaced = turns.came_to(desk.tally.bytes_sent, desk.tally.send_calls);
+        let spaced = pacing.came_to(desk.tally.bytes_sent, desk.tally.send_calls);
         drop(poller);
         if let Some(watched) = common.series {
             watched.release(index);
@@ -432,8 +433,8 @@ impl<E: Moves> Part<'_, E> {
         let left = left.map_err(Operation::Receive.failed())?;
         report.ports = ports;
         report.paced = spaced;
-        if let Some(calendar) = calendar {
-            report.keep(calendar);
+        if let Some(queue) = queue {
+            report.keep(queue);
         }
         report.drained = left.drained.unwrap_or(Drained::Closed);
         report.marks = left.marks;
@@ -448,7 +449,7 @@ impl<E: Moves> Part<'_, E> {
 
 /// The loop that the work asks for.
 fn looped<E: Moves, R: Keeps>(
-    (work, calendar): (Work, Option<&mut Calendar>),
+    (work, queue): (Work, Option<&mut DueQueue>),
     manner: &Manner<impl Fn(&mut E)>,
     flows: &mut [Flow<E, R::Mark>],
     by: &mut By<'_>,
@@ -464,12 +465,11 @@ fn looped<E: Moves, R: Keeps>(
         }
         Work::AskAtTimes => {
             let rings: (&mut Ring, &mut Ring) = (needed(send)?, needed(recv)?);
-            let Some(calendar) = calendar else {
+            let Some(queue) = queue else {
                 // Who comes here has one.
                 return Ok(Ended::Complete);
             };
-            loops::ask_at_times(flows, by, rings, calendar, desk)
-                .map_err(Operation::Receive.failed())
+            loops::ask_at_times(flows, by, rings, queue, desk).map_err(Operation::Receive.failed())
         }
         Work::Answer => {
             let rings: (&mut Ring, &mut Ring) = (needed(recv)?, needed(send)?);

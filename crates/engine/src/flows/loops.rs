@@ -14,8 +14,8 @@ use netperf_transport::{Endpoint, Received, Sent};
 use super::flow::Flow;
 use super::poller::Poller;
 use super::shared::Stage;
-use super::turns::Turns;
 use super::worker::{Desk, Keeps};
+use crate::due::pacing::Pacing;
 use crate::ring::Ring;
 use crate::stop::Ended;
 
@@ -28,7 +28,7 @@ impl<E: Endpoint + OnSocket> Moves for E {}
 #[derive(Debug)]
 pub(super) struct By<'a> {
     pub(super) poller: &'a mut Poller,
-    pub(super) turns: &'a mut Turns,
+    pub(super) pacing: &'a mut Pacing,
 }
 
 impl By<'_> {
@@ -39,7 +39,7 @@ impl By<'_> {
         if self.poller.is_alone() {
             return Ok(1);
         }
-        self.poller.wait(self.turns.next())
+        self.poller.wait(self.pacing.next())
     }
 }
 
@@ -193,7 +193,7 @@ pub(super) fn ask<E: Moves, R: Keeps>(
     let mut ended = Ended::TimeOver;
     for (token, flow) in flows.iter_mut().enumerate() {
         desk.starts();
-        let message = fill((flow, token), requests, burst, by.turns, desk)?;
+        let message = fill((flow, token), requests, burst, by.pacing, desk)?;
         active -= usize::from(asked((flow, token), by.poller, message, &mut ended)?);
     }
     desk.publish();
@@ -202,15 +202,15 @@ pub(super) fn ask<E: Moves, R: Keeps>(
         if stage == Stage::Abandon {
             return Ok(Ended::Abandoned);
         }
-        while let Some(token) = by.turns.due(!stage.goes_on()) {
+        while let Some(token) = by.pacing.due(!stage.goes_on()) {
             let Some(flow) = flows.get_mut(token).filter(|flow| !flow.over) else {
                 continue;
             };
             flow.parked = false;
-            let message = fill((flow, token), requests, burst, by.turns, desk)?;
+            let message = fill((flow, token), requests, burst, by.pacing, desk)?;
             active -= usize::from(asked((flow, token), by.poller, message, &mut ended)?);
         }
-        // Turns may have come to an end of all of them.
+        // The flows whose turn it was may all have ended.
         if active == 0 {
             break;
         }
@@ -235,7 +235,7 @@ pub(super) fn ask<E: Moves, R: Keeps>(
                 }
             }
             if message != Message::End {
-                message = fill((flow, token), requests, burst, by.turns, desk)?;
+                message = fill((flow, token), requests, burst, by.pacing, desk)?;
             }
             active -= usize::from(asked((flow, token), by.poller, message, &mut ended)?);
         }
@@ -250,7 +250,7 @@ fn fill<E: Moves, R: Keeps>(
     (flow, token): (&mut Flow<E, R::Mark>, usize),
     requests: &mut Ring,
     burst: usize,
-    turns: &mut Turns,
+    pacing: &mut Pacing,
     desk: &mut Desk<'_, R>,
 ) -> io::Result<Message> {
     loop {
@@ -259,7 +259,7 @@ fn fill<E: Moves, R: Keeps>(
             if flow.in_flight > burst || flow.left == 0 || flow.parked || !desk.goes_on() {
                 return Ok(Message::Whole);
             }
-            if !turns.may(token) {
+            if !pacing.may(token) {
                 flow.parked = true;
                 return Ok(Message::Whole);
             }
@@ -315,7 +315,7 @@ pub(super) fn answer<E: Moves, R: Keeps>(
         if desk.look(flows) == Stage::Abandon {
             return Ok(Ended::Abandoned);
         }
-        while let Some(token) = by.turns.due(false) {
+        while let Some(token) = by.pacing.due(false) {
             let Some(flow) = flows.get_mut(token).filter(|flow| !flow.over) else {
                 continue;
             };
@@ -324,7 +324,7 @@ pub(super) fn answer<E: Moves, R: Keeps>(
             let message = respond((flow, token), responses, by, desk)?;
             active -= usize::from(answered(flow, by.poller, message)?);
         }
-        // Turns may have come to an end of all of them.
+        // The flows whose turn it was may all have ended.
         if active == 0 {
             break;
         }
@@ -358,7 +358,7 @@ fn respond<E: Moves, R: Keeps>(
     by: &mut By<'_>,
     desk: &mut Desk<'_, R>,
 ) -> io::Result<Message> {
-    if !flow.blocked && !by.turns.may(token) {
+    if !flow.blocked && !by.pacing.may(token) {
         flow.parked = true;
         // The next request waits with this response.
         by.poller
@@ -417,7 +417,7 @@ pub(super) fn push<E: Moves, R: Keeps>(
         if !desk.look(flows).goes_on() {
             return Ok(Ended::TimeOver);
         }
-        while let Some(token) = by.turns.due(false) {
+        while let Some(token) = by.pacing.due(false) {
             let Some(flow) = flows.get_mut(token).filter(|flow| !flow.over) else {
                 continue;
             };
@@ -425,7 +425,7 @@ pub(super) fn push<E: Moves, R: Keeps>(
             by.poller.change(flow.endpoint.fd(), token, Watch::Write)?;
             active -= usize::from(push_once((flow, token), by, ring, desk, &mut ended)?);
         }
-        // Turns may have come to an end of all of them.
+        // The flows whose turn it was may all have ended.
         if active == 0 {
             break;
         }
@@ -450,7 +450,7 @@ fn push_once<E: Moves, R: Keeps>(
     desk: &mut Desk<'_, R>,
     ended: &mut Ended,
 ) -> io::Result<bool> {
-    match push_some((flow, token), by.turns, ring, desk)? {
+    match push_some((flow, token), by.pacing, ring, desk)? {
         Pushed::Parked => {
             by.poller
                 .change(flow.endpoint.fd(), token, Watch::Nothing)?;
@@ -480,7 +480,7 @@ enum Pushed {
 #[inline]
 fn push_some<E: Moves, R: Keeps>(
     (flow, token): (&mut Flow<E, R::Mark>, usize),
-    turns: &mut Turns,
+    pacing: &mut Pacing,
     ring: &mut Ring,
     desk: &mut Desk<'_, R>,
 ) -> io::Result<Pushed> {
@@ -495,7 +495,7 @@ fn push_some<E: Moves, R: Keeps>(
     if room == 0 {
         return Ok(Pushed::Tried);
     }
-    if !turns.may(token) {
+    if !pacing.may(token) {
         flow.parked = true;
         return Ok(Pushed::Parked);
     }
@@ -509,11 +509,11 @@ fn push_some<E: Moves, R: Keeps>(
             flow.counts.bytes_sent += count as u64;
             desk.tally.bytes_sent += count as u64;
             desk.tally.send_calls += flow.endpoint.messages_sent(count);
-            turns.did(token, count);
+            pacing.did(token, count);
         }
         Step::Dropped => {
             desk.tally.failed_sends += 1;
-            turns.did(token, room);
+            pacing.did(token, room);
         }
         Step::Blocked => {}
         Step::End => {

@@ -5,7 +5,6 @@
 //! all of them together, says which stage of the run it is, and watches the control
 //! connection meanwhile. A stage is one byte that every thread looks at in every round.
 
-mod calendar;
 pub mod client;
 mod close;
 mod conductor;
@@ -19,7 +18,6 @@ mod poller;
 pub mod server;
 mod shared;
 mod transactions;
-mod turns;
 mod worker;
 
 use netperf_model::plan::TouchPlan;

@@ -18,9 +18,9 @@ use super::flow::Flow;
 use super::loops::{By, Moves};
 use super::open::How;
 use super::poller::{Poller, Waits};
-use super::turns::{self, Turns};
 use super::worker::{Desk, Report};
 use crate::dispatch::{Dialler, port_is_taken};
+use crate::due::pacing::{self, Pacing};
 use crate::error::{EngineError, Operation};
 use crate::record::{Kept, Recorder};
 use crate::stop::{Ended, Lost};
@@ -65,9 +65,9 @@ pub(super) fn asks<E: Moves>(
     dialling: &Dialling<'_, E>,
     shares: &[u64],
 ) -> Result<Report, EngineError> {
-    let mut calendar = common.openings(index, shares.len());
-    let mut opening = calendar.as_mut().map(|calendar| Opening {
-        calendar,
+    let mut queue = common.openings(index, shares.len());
+    let mut opening = queue.as_mut().map(|queue| Opening {
+        queue,
         free: (0..shares.len()).collect(),
         left: shares.iter().copied().fold(0, u64::saturating_add),
         held: false,
@@ -79,8 +79,8 @@ pub(super) fn asks<E: Moves>(
         opening: opening.as_mut(),
     };
     let mut report = part(common, index, shares, asks)?;
-    if let Some(calendar) = calendar {
-        report.keep(calendar);
+    if let Some(queue) = queue {
+        report.keep(queue);
     }
     Ok(report)
 }
@@ -126,10 +126,10 @@ fn part<E: Moves>(
     if !shared.ready() {
         return Ok(desk.report(Ended::Lost(Lost::ControlEnded), &mut flows));
     }
-    let mut turns = Turns::new(turns::paced(common.end), flows.len());
+    let mut pacing = Pacing::new(pacing::paced(common.end), flows.len());
     let mut by = By {
         poller: &mut poller,
-        turns: &mut turns,
+        pacing: &mut pacing,
     };
     desk.begin();
     let exchange = Exchange {

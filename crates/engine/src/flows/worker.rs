@@ -8,9 +8,9 @@ use netperf_model::{FlowCounts, Latency, Paced, Tally};
 use netperf_transport::meeting::EndMark;
 use netperf_transport::socket::Facts;
 
-use super::calendar::Calendar;
 use super::flow::Flow;
 use super::shared::{Shared, Stage};
+use crate::due::queue::DueQueue;
 use crate::error::EngineError;
 use crate::finish::Drained;
 use crate::live::{Counts, Live};
@@ -269,8 +269,8 @@ impl<'a, R: Keeps> Desk<'a, R> {
 
 impl Report {
     /// What became of requests that were sent when they were due.
-    pub(super) fn keep(&mut self, calendar: Calendar) {
-        let (latency, paced) = calendar.balance();
+    pub(super) fn keep(&mut self, queue: DueQueue) {
+        let (latency, paced) = queue.balance();
         self.latency = Some(latency);
         self.paced = Some(paced);
     }

@@ -7,8 +7,8 @@ use netperf_transport::{Endpoint, Received};
 
 use super::Run;
 use super::message::{Message, recv_all, send_all};
+use crate::due::hooks::Hooks;
 use crate::limit::Limit;
-use crate::prelude::Prelude;
 use crate::record::Recorder;
 use crate::ring::Ring;
 use crate::stop::{Ended, Phase, Stop};
@@ -49,14 +49,14 @@ where
     E: Endpoint,
     S: Stop,
     R: Recorder,
-    P: Prelude,
+    P: Hooks,
 {
     let Run {
         limit,
         stop,
         tally,
         recorder,
-        prelude,
+        hooks,
     } = run;
     while !limit.reached(tally.transactions) {
         if stop.phase() != Phase::Running {
@@ -66,7 +66,7 @@ where
             .send
             .as_mut()
             .map_or(&mut [][..], |ring| ring.advance());
-        if let Some(ended) = prelude.before(buffer, stop, tally) {
+        if let Some(ended) = hooks.before(buffer, stop, tally) {
             return Ok(ended);
         }
         let mark = recorder.begin();

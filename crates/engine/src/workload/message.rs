@@ -131,8 +131,8 @@ fn recv_rest<E: Endpoint, S: Stop>(
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
+    use crate::due::hooks::NoHooks;
     use crate::limit::Limit;
-    use crate::prelude::Nothing;
     use crate::record::Off;
     use crate::workload::Run;
 
@@ -180,15 +180,15 @@ pub(crate) mod testing {
         limit: Limit,
         stop: &'a mut Manual,
         tally: &'a mut Tally,
-    ) -> Run<'a, Manual, Off, Nothing> {
+    ) -> Run<'a, Manual, Off, NoHooks> {
         let recorder = Box::leak(Box::new(Off));
-        let prelude = Box::leak(Box::new(Nothing));
+        let hooks = Box::leak(Box::new(NoHooks));
         Run {
             limit,
             stop,
             tally,
             recorder,
-            prelude,
+            hooks,
         }
     }
 

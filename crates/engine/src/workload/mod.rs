@@ -23,5 +23,5 @@ pub struct Run<'a, S, R, P> {
     /// What keeps the times of its operations.
     pub recorder: &'a mut R,
     /// What is done before each operation.
-    pub prelude: &'a mut P,
+    pub hooks: &'a mut P,
 }

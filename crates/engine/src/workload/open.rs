@@ -12,9 +12,9 @@ use netperf_model::Tally;
 use netperf_transport::{Endpoint, Received, Sent};
 
 use super::Run;
-use crate::arrivals::Arrivals;
-use crate::book::Book;
-use crate::prelude::Prelude;
+use crate::due::arrivals::Arrivals;
+use crate::due::book::Book;
+use crate::due::hooks::Hooks;
 use crate::record::Recorder;
 use crate::ring::Ring;
 use crate::stop::{Ended, Phase, Stop};
@@ -57,7 +57,7 @@ struct Open<'r, E, P> {
     arrivals: &'r mut Arrivals,
     book: &'r mut Book,
     tally: &'r mut Tally,
-    prelude: &'r mut P,
+    hooks: &'r mut P,
     /// Bytes of the request under way that the kernel has; `None` when none is under way.
     out: Option<usize>,
     /// Bytes of the response under way that are here.
@@ -89,14 +89,14 @@ where
     E: Endpoint,
     S: Stop,
     R: Recorder,
-    P: Prelude,
+    P: Hooks,
     T: Ticker,
 {
     let Run {
         limit,
         stop,
         tally,
-        prelude,
+        hooks,
         ..
     } = run;
     let mut open = Open {
@@ -106,7 +106,7 @@ where
         arrivals,
         book,
         tally,
-        prelude,
+        hooks,
         out: None,
         got: 0,
         held: false,
@@ -161,7 +161,7 @@ where
     }
 }
 
-impl<E: Endpoint, P: Prelude> Open<'_, E, P> {
+impl<E: Endpoint, P: Hooks> Open<'_, E, P> {
     /// Sends the request that is due, or goes on with one that the kernel has not all of.
     #[inline]
     fn send<S: Stop>(&mut self, now: u64, stop: &mut S) -> io::Result<Step> {
@@ -174,9 +174,7 @@ impl<E: Endpoint, P: Prelude> Open<'_, E, P> {
                 return Ok(Step::Nothing);
             }
             // Pacing belongs to this loop: what is done before only touches the buffer.
-            let _never_ends = self
-                .prelude
-                .before(self.requests.advance(), stop, self.tally);
+            let _never_ends = self.hooks.before(self.requests.advance(), stop, self.tally);
             self.out = Some(0);
         }
         let done = self.out.unwrap_or(0);

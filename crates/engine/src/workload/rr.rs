@@ -6,7 +6,7 @@ use netperf_transport::Endpoint;
 
 use super::Run;
 use super::message::{Message, recv_all, send_all};
-use crate::prelude::Prelude;
+use crate::due::hooks::Hooks;
 use crate::record::Recorder;
 use crate::ring::Ring;
 use crate::stop::{Ended, Phase, Stop};
@@ -18,7 +18,7 @@ use crate::stop::{Ended, Phase, Stop};
 ///
 /// # Errors
 /// What the endpoint reports, such as a reset connection.
-pub fn client<E: Endpoint, S: Stop, R: Recorder, P: Prelude>(
+pub fn client<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
     endpoint: &mut E,
     (requests, responses): (&mut Ring, &mut Ring),
     burst: u32,
@@ -29,7 +29,7 @@ pub fn client<E: Endpoint, S: Stop, R: Recorder, P: Prelude>(
         stop,
         tally,
         recorder,
-        prelude,
+        hooks,
     } = run;
     let in_flight_at_most = u64::from(burst) + 1;
     let mut in_flight = 0;
@@ -42,13 +42,13 @@ pub fn client<E: Endpoint, S: Stop, R: Recorder, P: Prelude>(
                 break;
             }
             let request = requests.advance();
-            if let Some(ended) = prelude.before(request, stop, tally) {
+            if let Some(ended) = hooks.before(request, stop, tally) {
                 if ended == Ended::TimeOver {
                     break;
                 }
                 return Ok(ended);
             }
-            if stale || prelude.takes_time() {
+            if stale || hooks.takes_time() {
                 mark = recorder.begin();
             }
             recorder.asked(mark);
@@ -90,7 +90,7 @@ pub fn client<E: Endpoint, S: Stop, R: Recorder, P: Prelude>(
 ///
 /// # Errors
 /// What the endpoint reports, such as a reset connection.
-pub fn server<E: Endpoint, S: Stop, R: Recorder, P: Prelude>(
+pub fn server<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
     endpoint: &mut E,
     (requests, responses): (&mut Ring, &mut Ring),
     run: Run<'_, S, R, P>,
@@ -99,7 +99,7 @@ pub fn server<E: Endpoint, S: Stop, R: Recorder, P: Prelude>(
         limit,
         stop,
         tally,
-        prelude,
+        hooks,
         ..
     } = run;
     while !limit.reached(tally.transactions) {
@@ -113,7 +113,7 @@ pub fn server<E: Endpoint, S: Stop, R: Recorder, P: Prelude>(
             Message::Ended(ended) => return Ok(ended),
         }
         let response = responses.advance();
-        if let Some(ended) = prelude.before(response, stop, tally) {
+        if let Some(ended) = hooks.before(response, stop, tally) {
             return Ok(ended);
         }
         match send_all(endpoint, response, stop, tally)? {

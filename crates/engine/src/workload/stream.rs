@@ -5,7 +5,7 @@ use std::io;
 use netperf_transport::{Endpoint, Received, Sent};
 
 use super::Run;
-use crate::prelude::Prelude;
+use crate::due::hooks::Hooks;
 use crate::record::Recorder;
 use crate::ring::Ring;
 use crate::stop::{Ended, Phase, Stop};
@@ -17,7 +17,7 @@ use crate::stop::{Ended, Phase, Stop};
 ///
 /// # Errors
 /// What the endpoint reports, such as a reset connection.
-pub fn send<E: Endpoint, S: Stop, R: Recorder, P: Prelude>(
+pub fn send<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
     endpoint: &mut E,
     ring: &mut Ring,
     run: Run<'_, S, R, P>,
@@ -27,7 +27,7 @@ pub fn send<E: Endpoint, S: Stop, R: Recorder, P: Prelude>(
         stop,
         tally,
         recorder,
-        prelude,
+        hooks,
     } = run;
     let mut mark = recorder.begin();
     // Whether something lies between the mark and now.
@@ -41,10 +41,10 @@ pub fn send<E: Endpoint, S: Stop, R: Recorder, P: Prelude>(
             return Ok(Ended::Complete);
         }
         let buffer = ring.advance();
-        if let Some(ended) = prelude.before(buffer, stop, tally) {
+        if let Some(ended) = hooks.before(buffer, stop, tally) {
             return Ok(ended);
         }
-        if stale || prelude.takes_time() {
+        if stale || hooks.takes_time() {
             mark = recorder.begin();
         }
         stale = true;
@@ -72,7 +72,7 @@ pub fn send<E: Endpoint, S: Stop, R: Recorder, P: Prelude>(
 ///
 /// # Errors
 /// What the endpoint reports, such as a reset connection.
-pub fn receive<E: Endpoint, S: Stop, R: Recorder, P: Prelude>(
+pub fn receive<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
     endpoint: &mut E,
     ring: &mut Ring,
     run: Run<'_, S, R, P>,
@@ -82,7 +82,7 @@ pub fn receive<E: Endpoint, S: Stop, R: Recorder, P: Prelude>(
         stop,
         tally,
         recorder,
-        prelude,
+        hooks,
     } = run;
     let mut mark = recorder.begin();
     // Whether something lies between the mark and now.
@@ -93,12 +93,12 @@ pub fn receive<E: Endpoint, S: Stop, R: Recorder, P: Prelude>(
             return Ok(Ended::Abandoned);
         }
         let buffer = ring.advance();
-        match prelude.before(buffer, stop, tally) {
+        match hooks.before(buffer, stop, tally) {
             // Nothing waits for its turn any more, and what is on its way still counts.
             None | Some(Ended::TimeOver) => {}
             Some(ended) => return Ok(ended),
         }
-        if stale || prelude.takes_time() {
+        if stale || hooks.takes_time() {
             mark = recorder.begin();
         }
         stale = true;
@@ -106,7 +106,7 @@ pub fn receive<E: Endpoint, S: Stop, R: Recorder, P: Prelude>(
             Received::Bytes(count) => {
                 mark = recorder.end(mark);
                 stale = false;
-                prelude.arrived(endpoint, buffer, count);
+                hooks.arrived(endpoint, buffer, count);
                 tally.bytes_received += count as u64;
                 tally.recv_calls += endpoint.messages_received();
                 stop.progress(tally);

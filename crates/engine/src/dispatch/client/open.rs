@@ -9,11 +9,11 @@ use netperf_transport::meeting::OnSocket;
 use netperf_transport::udp::Aimed;
 
 use super::Going;
-use crate::arrivals::Arrivals;
 use crate::client::Moved;
 use crate::dispatch::{blame, needed};
+use crate::due::arrivals::Arrivals;
+use crate::due::rate::Polling;
 use crate::error::{EngineError, Operation};
-use crate::rated::Polling;
 use crate::stop::Ended;
 use crate::workload::open;
 

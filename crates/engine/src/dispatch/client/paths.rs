@@ -16,9 +16,9 @@ use netperf_transport::udp::{Aimed, Udp};
 use super::{Going, Seen};
 use crate::client::Moved;
 use crate::dispatch::{blame, loops, needed};
+use crate::due::hooks::Hooks;
 use crate::error::{EngineError, Operation};
 use crate::paths;
-use crate::prelude::Prelude;
 use crate::stop::Ended;
 
 impl Going<'_, '_, '_> {
@@ -167,7 +167,7 @@ impl Going<'_, '_, '_> {
         let (rings, run) = self.parts();
         let ended = loops::send(&mut endpoint, needed(&mut rings.send)?, run);
         let ended = ended.map_err(blame(flow))?;
-        self.prelude.over();
+        self.hooks.over();
         Ok(self.parted_from(endpoint, ended))
     }
 

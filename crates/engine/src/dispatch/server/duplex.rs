@@ -105,7 +105,7 @@ impl Going<'_, '_> {
             stop: &mut *self.stop,
             tally: &mut *self.tally,
             recorder: &mut *self.recorder,
-            prelude: &mut *self.prelude,
+            hooks: &mut *self.hooks,
         };
         let outward = (&mut outward, needed(&mut rings.send)?);
         let ended = duplex::both(outward, inward, run, tell).map_err(blamed)?;

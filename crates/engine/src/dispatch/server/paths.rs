@@ -15,11 +15,11 @@ use netperf_transport::udp::{Aimed, Udp};
 
 use super::{Going, UntilOdd, peer};
 use crate::dispatch::{blame, loops, needed};
+use crate::due::hooks::Hooks;
 use crate::early::Ear;
 use crate::error::{EngineError, Operation};
 use crate::limit::Limit;
 use crate::paths;
-use crate::prelude::Prelude;
 use crate::server::{Served, Work};
 use crate::stop::Ended;
 
@@ -93,7 +93,7 @@ impl Going<'_, '_> {
         let flow = self.work.job.flow;
         let (work, run) = self.parts();
         let ended = loops::send(&mut endpoint, needed(&mut work.rings.send)?, run);
-        self.prelude.over();
+        self.hooks.over();
         // Over a connection that promises nothing netperf goes when its time is over, and
         // what is still on its way finds nobody.
         let unreliable = !self.work.job.transport.row().reliable;
@@ -214,7 +214,7 @@ impl Going<'_, '_> {
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ended::ByPeer,
             other => other.map_err(blame(flow))?,
         };
-        self.prelude.over();
+        self.hooks.over();
         // What closes the socket now is to be the last that holds it.
         self.stop.listen(None);
         self.work.counts = endpoint.counts();

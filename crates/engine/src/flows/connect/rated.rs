@@ -7,7 +7,7 @@ use std::io;
 use netperf_os::events::Watch;
 
 use super::{Connected, Dialled, Doing, Far, Slot, asked};
-use crate::flows::calendar::{AGAIN, Calendar};
+use crate::due::queue::{AGAIN, DueQueue};
 use crate::flows::flow::Flow;
 use crate::flows::loops::{By, Moves};
 use crate::flows::shared::Stage;
@@ -17,7 +17,7 @@ use crate::workload::connect::Exchange;
 
 /// When connections are opened, and by whom.
 pub(in crate::flows) struct Opening<'c> {
-    pub(in crate::flows) calendar: &'c mut Calendar,
+    pub(in crate::flows) queue: &'c mut DueQueue,
     /// Flows without a connection. There is room for all of them.
     pub(in crate::flows) free: VecDeque<usize>,
     /// Transactions that are still to be completed.
@@ -35,14 +35,14 @@ pub(in crate::flows) fn dial_at_times<E: Moves, R: Keeps>(
     connected: Connected<'_>,
     (opening, desk): (&mut Opening<'_>, &mut Desk<'_, R>),
 ) -> io::Result<Ended> {
-    opening.calendar.begin();
+    opening.queue.begin();
     loop {
         let stage = desk.look(flows);
         if stage == Stage::Abandon {
             return Ok(Ended::Abandoned);
         }
         if !stage.goes_on() {
-            opening.calendar.close();
+            opening.queue.close();
         }
         opening.open_due(flows, by, &mut dial, desk)?;
         if opening.is_over() {
@@ -56,13 +56,13 @@ pub(in crate::flows) fn dial_at_times<E: Moves, R: Keeps>(
             match asked(flow, &mut exchange, connected, desk)? {
                 Far::Waits => continue,
                 Far::Done => {
-                    let calendar = &mut *opening.calendar;
-                    calendar.answered(token, calendar.now(), desk.counts());
+                    let queue = &mut *opening.queue;
+                    queue.answered(token, queue.now(), desk.counts());
                     flow.counts.transactions += 1;
                     desk.tally.transactions += 1;
                     opening.left -= 1;
                 }
-                Far::Broken => opening.calendar.forget(token),
+                Far::Broken => opening.queue.forget(token),
             }
             flow.endpoint = Slot::empty();
             opening.free.push_back(token);
@@ -82,18 +82,18 @@ impl Opening<'_> {
         desk: &mut Desk<'_, R>,
     ) -> io::Result<()> {
         while self.wants_more() {
-            let now = self.calendar.now();
+            let now = self.queue.now();
             let Some(token) = self.free.front().copied() else {
-                if self.calendar.is_due(now) {
+                if self.queue.is_due(now) {
                     self.hold();
                 }
                 return Ok(());
             };
-            let (Some(arrival), Some(flow)) = (self.calendar.due(now), flows.get_mut(token)) else {
+            let (Some(arrival), Some(flow)) = (self.queue.due(now), flows.get_mut(token)) else {
                 return Ok(());
             };
             let Dialled::UnderWay(connection) = dial(token)? else {
-                self.calendar.put_off_until(arrival, now + AGAIN);
+                self.queue.put_off_until(arrival, now + AGAIN);
                 self.hold();
                 return Ok(());
             };
@@ -108,8 +108,8 @@ impl Opening<'_> {
             if !std::mem::replace(&mut flow.blocked, true) {
                 desk.starts();
             }
-            self.calendar.sent(arrival, token, now, desk.counts());
-            self.calendar.put_off(arrival);
+            self.queue.sent(arrival, token, now, desk.counts());
+            self.queue.put_off(arrival);
             self.held = false;
         }
         Ok(())
@@ -118,11 +118,11 @@ impl Opening<'_> {
     /// Whether another connection is to be opened.
     #[inline]
     fn wants_more(&self) -> bool {
-        !self.calendar.is_closed() && (self.calendar.in_flight() as u64) < self.left
+        !self.queue.is_closed() && (self.queue.in_flight() as u64) < self.left
     }
 
     fn is_over(&self) -> bool {
-        self.left == 0 || (self.calendar.is_closed() && self.calendar.in_flight() == 0)
+        self.left == 0 || (self.queue.is_closed() && self.queue.in_flight() == 0)
     }
 
     /// How long to wait at most: for a flow where none is free, else for the time.
@@ -130,7 +130,7 @@ impl Opening<'_> {
     fn wait(&self) -> Option<std::time::Duration> {
         let opens = self.wants_more() && !self.free.is_empty();
         if opens {
-            self.calendar.wait(self.calendar.now())
+            self.queue.wait(self.queue.now())
         } else {
             None
         }
@@ -140,7 +140,7 @@ impl Opening<'_> {
     fn hold(&mut self) {
         if !self.held {
             self.held = true;
-            self.calendar.held_back();
+            self.queue.held_back();
         }
     }
 }

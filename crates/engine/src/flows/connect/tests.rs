@@ -55,7 +55,7 @@ fn asks(
     let mut desk: Desk<'_, Kept> = Desk::new(shared, counts, false, true);
     let mut flows = slots(flows, shares(units, u32::try_from(flows).unwrap()));
     let mut poller = Poller::new(waits, std::iter::empty(), Watch::Changes, &shared.chime).unwrap();
-    let mut turns = Turns::new(None, flows.len());
+    let mut pacing = Pacing::new(None, flows.len());
     let (mut send, mut recv) = messages(direction, (70_000, 300));
     let to = to.into();
     let once = |_| {
@@ -69,7 +69,7 @@ fn asks(
     let ended = assert_no_alloc(|| {
         let by = &mut By {
             poller: &mut poller,
-            turns: &mut turns,
+            pacing: &mut pacing,
         };
         let exchange = Exchange {
             send: send.as_mut(),
@@ -90,7 +90,7 @@ fn answers(
     let mut desk: Desk<'_, Kept> = Desk::new(shared, counts, false, true);
     let mut flows = slots(8, |_| u64::MAX);
     let mut poller = Poller::new(waits, std::iter::empty(), Watch::Changes, &shared.chime).unwrap();
-    let mut turns = Turns::new(None, flows.len());
+    let mut pacing = Pacing::new(None, flows.len());
     let (mut recv, mut send) = messages(direction, (70_000, 300));
     let counter = Counter {
         gate: Gate::open(listener),
@@ -101,7 +101,7 @@ fn answers(
     let ended = assert_no_alloc(|| {
         let by = &mut By {
             poller: &mut poller,
-            turns: &mut turns,
+            pacing: &mut pacing,
         };
         let exchange = Exchange {
             send: send.as_mut(),

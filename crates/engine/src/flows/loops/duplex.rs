@@ -55,7 +55,7 @@ pub(in crate::flows) fn exchange<E: Moves, R: Keeps, T: Fn(&mut E)>(
             ended = Ended::TimeOver;
             active -= close(flows, by.poller, manner)?;
         }
-        while let Some(token) = by.turns.due(false) {
+        while let Some(token) = by.pacing.due(false) {
             if let Some(flow) = flows.get_mut(token).filter(|flow| !flow.over) {
                 flow.parked = false;
                 active -= usize::from(settle((flow, token), by.poller, manner)?);
@@ -77,7 +77,7 @@ pub(in crate::flows) fn exchange<E: Moves, R: Keeps, T: Fn(&mut E)>(
                 changed = pull_some(flow, inward, manner, desk, &mut ended)?;
             }
             if writable && flow.left > 0 && !flow.parked && has_begun(flow, manner) {
-                let pushed = push_some((flow, token), by.turns, outward, desk)?;
+                let pushed = push_some((flow, token), by.pacing, outward, desk)?;
                 changed |= pushed == Pushed::Parked || flow.left == 0;
                 if pushed == Pushed::Cut {
                     ended = Ended::ByPeer;

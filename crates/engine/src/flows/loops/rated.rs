@@ -6,7 +6,7 @@ use std::io;
 use netperf_os::events::Watch;
 
 use super::{By, Message, Moves, Step, finish, receive_part, sent};
-use crate::flows::calendar::{AGAIN, Calendar};
+use crate::due::queue::{AGAIN, DueQueue};
 use crate::flows::flow::Flow;
 use crate::flows::shared::Stage;
 use crate::flows::worker::{Desk, Keeps};
@@ -22,34 +22,34 @@ pub(in crate::flows) fn ask_at_times<E: Moves, R: Keeps>(
     flows: &mut [Flow<E, R::Mark>],
     by: &mut By<'_>,
     (requests, responses): (&mut Ring, &mut Ring),
-    calendar: &mut Calendar,
+    queue: &mut DueQueue,
     desk: &mut Desk<'_, R>,
 ) -> io::Result<Ended> {
     let mut active = flows.len();
     let mut ended = Ended::TimeOver;
-    calendar.begin();
+    queue.begin();
     loop {
         let stage = desk.look(flows);
         if stage == Stage::Abandon {
             return Ok(Ended::Abandoned);
         }
-        if !stage.goes_on() && !calendar.is_closed() {
-            close(flows, by, calendar)?;
+        if !stage.goes_on() && !queue.is_closed() {
+            close(flows, by, queue)?;
         }
         for _ in 0..AT_ONCE {
-            let Some(token) = calendar.due(calendar.now()) else {
+            let Some(token) = queue.due(queue.now()) else {
                 break;
             };
             let Some(flow) = flows.get_mut(token).filter(|flow| !flow.over) else {
                 continue;
             };
-            active -= usize::from(send_due((flow, token), by, requests, calendar, desk)?);
+            active -= usize::from(send_due((flow, token), by, requests, queue, desk)?);
         }
         // A flow that has sent its share is over with its last response.
-        if active == 0 || (calendar.is_closed() && is_idle(flows, calendar)) {
+        if active == 0 || (queue.is_closed() && is_idle(flows, queue)) {
             return Ok(ended);
         }
-        let within = calendar.wait(calendar.now());
+        let within = queue.wait(queue.now());
         for index in 0..by.poller.wait(within)? {
             let token = by.poller.token(index);
             let Some(flow) = flows.get_mut(token).filter(|flow| !flow.over) else {
@@ -57,10 +57,10 @@ pub(in crate::flows) fn ask_at_times<E: Moves, R: Keeps>(
             };
             let mut over = false;
             if flow.blocked {
-                over = send_due((flow, token), by, requests, calendar, desk)?;
+                over = send_due((flow, token), by, requests, queue, desk)?;
             }
             if !over {
-                over = receive((flow, token), by, responses, calendar, desk)?;
+                over = receive((flow, token), by, responses, queue, desk)?;
                 if over && flow.left > 0 {
                     ended = Ended::ByPeer;
                 }
@@ -76,9 +76,9 @@ pub(in crate::flows) fn ask_at_times<E: Moves, R: Keeps>(
 fn close<E: Moves, M>(
     flows: &mut [Flow<E, M>],
     by: &By<'_>,
-    calendar: &mut Calendar,
+    queue: &mut DueQueue,
 ) -> io::Result<()> {
-    calendar.close();
+    queue.close();
     for (token, flow) in flows.iter_mut().enumerate() {
         if flow.blocked && flow.sent == 0 && !flow.over {
             flow.blocked = false;
@@ -88,8 +88,8 @@ fn close<E: Moves, M>(
     Ok(())
 }
 
-fn is_idle<E, M>(flows: &[Flow<E, M>], calendar: &Calendar) -> bool {
-    calendar.in_flight() == 0 && flows.iter().all(|flow| flow.over || !flow.blocked)
+fn is_idle<E, M>(flows: &[Flow<E, M>], queue: &DueQueue) -> bool {
+    queue.in_flight() == 0 && flows.iter().all(|flow| flow.over || !flow.blocked)
 }
 
 /// Sends the request that is due on a flow, or goes on with one that the kernel has not all
@@ -99,13 +99,13 @@ fn send_due<E: Moves, R: Keeps>(
     (flow, token): (&mut Flow<E, R::Mark>, usize),
     by: &By<'_>,
     requests: &mut Ring,
-    calendar: &mut Calendar,
+    queue: &mut DueQueue,
     desk: &mut Desk<'_, R>,
 ) -> io::Result<bool> {
     let fresh = flow.sent == 0;
-    if fresh && !calendar.has_room() {
-        calendar.put_off_until(token, calendar.now() + AGAIN);
-        hold(flow, calendar);
+    if fresh && !queue.has_room() {
+        queue.put_off_until(token, queue.now() + AGAIN);
+        hold(flow, queue);
         return Ok(false);
     }
     let message = if fresh {
@@ -114,14 +114,14 @@ fn send_due<E: Moves, R: Keeps>(
         requests.latest()
     };
     let rest = message.get(flow.sent..).unwrap_or_default();
-    let now = calendar.now();
+    let now = queue.now();
     match sent(flow.endpoint.send(rest))? {
         Step::Moved(count) => {
             if fresh {
                 if flow.counts.bytes_sent == 0 {
                     desk.starts();
                 }
-                calendar.sent(token, token, now, desk.counts());
+                queue.sent(token, token, now, desk.counts());
                 flow.parked = false;
             }
             flow.counts.bytes_sent += count as u64;
@@ -132,9 +132,9 @@ fn send_due<E: Moves, R: Keeps>(
             if whole {
                 flow.left -= 1;
                 if flow.left == 0 {
-                    calendar.retire(token);
-                } else if !calendar.is_closed() {
-                    calendar.put_off(token);
+                    queue.retire(token);
+                } else if !queue.is_closed() {
+                    queue.put_off(token);
                 }
             }
             wants_room((flow, token), by, !whole)?;
@@ -142,29 +142,29 @@ fn send_due<E: Moves, R: Keeps>(
         }
         Step::Dropped => {
             desk.tally.failed_sends += 1;
-            hold(flow, calendar);
-            if !calendar.is_closed() {
-                calendar.put_off_until(token, now + AGAIN);
+            hold(flow, queue);
+            if !queue.is_closed() {
+                queue.put_off_until(token, now + AGAIN);
             }
             wants_room((flow, token), by, false)?;
             Ok(false)
         }
         Step::Blocked => {
             if fresh {
-                hold(flow, calendar);
+                hold(flow, queue);
             }
             wants_room((flow, token), by, true)?;
             Ok(false)
         }
-        Step::End => gone((flow, token), by, calendar),
+        Step::End => gone((flow, token), by, queue),
     }
 }
 
 /// The request that is due must wait, which counts once; a flow says so by being parked.
-fn hold<E, M>(flow: &mut Flow<E, M>, calendar: &mut Calendar) {
+fn hold<E, M>(flow: &mut Flow<E, M>, queue: &mut DueQueue) {
     if !flow.parked {
         flow.parked = true;
-        calendar.held_back();
+        queue.held_back();
     }
 }
 
@@ -189,18 +189,18 @@ fn receive<E: Moves, R: Keeps>(
     (flow, token): (&mut Flow<E, R::Mark>, usize),
     by: &By<'_>,
     responses: &mut Ring,
-    calendar: &mut Calendar,
+    queue: &mut DueQueue,
     desk: &mut Desk<'_, R>,
 ) -> io::Result<bool> {
     match receive_part(flow, responses.advance(), desk)? {
         Message::Part => Ok(false),
-        Message::End => gone((flow, token), by, calendar),
+        Message::End => gone((flow, token), by, queue),
         Message::Whole => {
-            if calendar.answered(token, calendar.now(), desk.counts()) {
+            if queue.answered(token, queue.now(), desk.counts()) {
                 flow.counts.transactions += 1;
                 desk.tally.transactions += 1;
                 // Of a byte stream nothing is lost: what was sent is answered.
-                if flow.left == 0 && !calendar.has_in_flight(token) {
+                if flow.left == 0 && !queue.has_in_flight(token) {
                     finish(flow, by.poller)?;
                     return Ok(true);
                 }
@@ -215,9 +215,9 @@ fn receive<E: Moves, R: Keeps>(
 fn gone<E: Moves, M>(
     (flow, token): (&mut Flow<E, M>, usize),
     by: &By<'_>,
-    calendar: &mut Calendar,
+    queue: &mut DueQueue,
 ) -> io::Result<bool> {
-    calendar.forget(token);
+    queue.forget(token);
     finish(flow, by.poller)?;
     Ok(true)
 }

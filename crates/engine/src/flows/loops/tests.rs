@@ -10,11 +10,11 @@ use netperf_os::{Domain, Socket, Type};
 use netperf_transport::tcp::Tcp;
 
 use super::*;
-use crate::flows::calendar::Calendar;
+use crate::due::queue::DueQueue;
+use crate::due::spaced::Spaced;
 use crate::flows::flow::shares;
 use crate::flows::poller::{Poller, Waits};
 use crate::flows::shared::Shared;
-use crate::flows::turns::Spaced;
 use crate::flows::worker::Report;
 use crate::live::{Counts, Live};
 use crate::record::{Kept, Off};
@@ -101,25 +101,25 @@ fn end<R: Keeps>(
         let rate = rate(3e11, RateUnit::Bits);
         Spaced::new(rate, flows.len(), (0, 1, 3), 300_000)
     });
-    let mut turns = Turns::new(pace, flows.len()).spaced(spaced);
+    let mut pacing = Pacing::new(pace, flows.len()).spaced(spaced);
     let requests = rate(20_000.0, RateUnit::Transactions);
     let all = u32::try_from(flows.len()).unwrap();
-    let arrivals = Calendar::of_flows(&requests, all, 0, 1);
-    let mut calendar = Calendar::new(arrivals, flows.len());
+    let arrivals = DueQueue::of_flows(&requests, all, 0, 1);
+    let mut queue = DueQueue::new(arrivals, flows.len());
     // Messages that do not fit into a socket at once.
     let (mut first, mut second) = (ring(300_000), ring(70));
     desk.begin();
-    turns.begin();
+    pacing.begin();
     let ended = assert_no_alloc(|| {
         let (flows, desk) = (&mut flows, &mut desk);
         let by = &mut By {
             poller: &mut poller,
-            turns: &mut turns,
+            pacing: &mut pacing,
         };
         match role {
             Role::Ask { burst } => ask(flows, by, (&mut first, &mut second), burst, desk),
             Role::AskAtTimes => {
-                ask_at_times(flows, by, (&mut first, &mut second), &mut calendar, desk)
+                ask_at_times(flows, by, (&mut first, &mut second), &mut queue, desk)
             }
             Role::Answer => answer(flows, by, (&mut first, &mut second), desk),
             Role::Push | Role::PushEvenly => push(flows, by, &mut first, desk),
@@ -134,11 +134,11 @@ fn end<R: Keeps>(
             }
         }
     });
-    let spaced = turns.came_to(desk.tally.bytes_sent, desk.tally.send_calls);
+    let spaced = pacing.came_to(desk.tally.bytes_sent, desk.tally.send_calls);
     let mut report = desk.report(ended.unwrap(), &mut flows);
     report.paced = spaced;
     if role == Role::AskAtTimes {
-        report.keep(calendar);
+        report.keep(queue);
     }
     report
 }

@@ -10,7 +10,7 @@ use netperf_model::{EndPlan, IoMethod, Lateness, Paced, RatePlan, RateUnit, Tall
 use netperf_os::bell;
 use netperf_os::wait;
 
-use crate::arrivals::{SECOND, nanos};
+use crate::due::arrivals::{SECOND, nanos};
 use crate::stop::{Ended, Phase, Stop};
 use crate::workload::open::Ticker;
 

@@ -8,12 +8,12 @@ use netperf_measure::clock::{self, Moment};
 use netperf_measure::latency::Recording;
 use netperf_model::{Lateness, Paced, RatePlan, RateUnit};
 
-use crate::arrivals::{SECOND, nanos};
-use crate::rated::{AHEAD, MADE_UP};
+use crate::due::arrivals::{SECOND, nanos};
+use crate::due::rate::{AHEAD, MADE_UP};
 
-/// The turns of a thread's flows, which share a rate evenly and begin one after the other.
+/// The pacing of a thread's flows, which share a rate evenly and begin one after the other.
 #[derive(Debug)]
-pub(in crate::flows) struct Spaced {
+pub(crate) struct Spaced {
     /// Of one flow.
     rate: RatePlan,
     began: Moment,
@@ -35,7 +35,7 @@ struct Amount {
 impl Spaced {
     /// For so many flows of a thread. `first` is the number of its first flow among all,
     /// `step` that of its next one behind; a message has `size` bytes.
-    pub(in crate::flows) fn new(
+    pub(crate) fn new(
         rate: RatePlan,
         flows: usize,
         (first, step, all): (u32, u32, u32),
@@ -62,7 +62,7 @@ impl Spaced {
     }
 
     /// The first messages are due from now on.
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         netperf_os::wait::sleep_exactly();
         self.began = clock::now();
     }
@@ -82,7 +82,7 @@ impl Spaced {
 
     /// Whether a flow may send now. Where not, [`Spaced::due`] names it later.
     #[inline]
-    pub(super) fn may(&mut self, token: usize) -> bool {
+    pub(crate) fn may(&mut self, token: usize) -> bool {
         let Some(amount) = self.flows.get(token).copied() else {
             return true;
         };
@@ -96,7 +96,7 @@ impl Spaced {
 
     /// A flow has sent so many bytes, or lost a message on its way out.
     #[inline]
-    pub(super) fn did(&mut self, token: usize, bytes: usize) {
+    pub(crate) fn did(&mut self, token: usize, bytes: usize) {
         let now = self.now();
         let Some(amount) = self.flows.get(token).copied() else {
             return;
@@ -115,7 +115,7 @@ impl Spaced {
 
     /// A flow whose turn has come, or any that waits when `all` are to come.
     #[inline]
-    pub(super) fn due(&mut self, all: bool) -> Option<usize> {
+    pub(crate) fn due(&mut self, all: bool) -> Option<usize> {
         let Reverse((at, token)) = self.waiting.peek()?;
         let token = (all || *at <= self.now()).then_some(*token)?;
         self.waiting.pop();
@@ -124,14 +124,14 @@ impl Spaced {
 
     /// The time until the next turn, but for the part that is waited for awake.
     #[inline]
-    pub(super) fn next(&self) -> Option<Duration> {
+    pub(crate) fn next(&self) -> Option<Duration> {
         let Reverse((at, _)) = self.waiting.peek()?;
         let left = at.saturating_sub(self.now()).saturating_sub(AHEAD);
         Some(Duration::from_nanos(left))
     }
 
     /// What came of it: `messages` is how many were sent, `bytes` how much.
-    pub(super) fn paced(&self, bytes: u64, messages: u64) -> Paced {
+    pub(crate) fn paced(&self, bytes: u64, messages: u64) -> Paced {
         let now = self.now();
         #[expect(clippy::cast_precision_loss, reason = "2^53 ns are three months")]
         let due = |amount: &Amount| {
@@ -172,31 +172,31 @@ mod tests {
     #[test]
     fn flows_take_turns_and_what_is_sent_puts_the_next_turn_off() {
         // A message of a flow is due every second, the other flow's half a second later.
-        let mut turns = spaced(RateUnit::Bits, 1000.0);
-        turns.begin();
-        assert!(turns.may(0));
-        turns.did(0, 125);
-        assert!(!turns.may(0));
-        assert!(!turns.may(1));
-        assert_eq!(turns.due(false), None);
-        assert!(turns.next().unwrap() <= Duration::from_millis(500));
-        assert_eq!((turns.due(true), turns.due(true)), (Some(1), Some(0)));
-        let paced = turns.paced(125, 1);
+        let mut pacing = spaced(RateUnit::Bits, 1000.0);
+        pacing.begin();
+        assert!(pacing.may(0));
+        pacing.did(0, 125);
+        assert!(!pacing.may(0));
+        assert!(!pacing.may(1));
+        assert_eq!(pacing.due(false), None);
+        assert!(pacing.next().unwrap() <= Duration::from_millis(500));
+        assert_eq!((pacing.due(true), pacing.due(true)), (Some(1), Some(0)));
+        let paced = pacing.paced(125, 1);
         assert_eq!((paced.sent, paced.lateness.count()), (1000, 1));
     }
 
     #[test]
     fn what_was_missed_is_made_up_for_but_for_more_than_a_second() {
-        let mut turns = spaced(RateUnit::Packets, 1000.0);
-        turns.began = turns.began.minus(Duration::from_secs(5));
-        assert!(turns.may(0));
-        turns.did(0, 1);
+        let mut pacing = spaced(RateUnit::Packets, 1000.0);
+        pacing.began = pacing.began.minus(Duration::from_secs(5));
+        assert!(pacing.may(0));
+        pacing.did(0, 1);
         // Of five seconds four are given up, and of the rest a message was sent.
-        let now = turns.now();
+        let now = pacing.now();
         let owed = (0..2000).find(|_| {
-            let amount = turns.flows[0];
-            let over = turns.due_of(amount) > now;
-            turns.flows[0].units += 1;
+            let amount = pacing.flows[0];
+            let over = pacing.due_of(amount) > now;
+            pacing.flows[0].units += 1;
             over
         });
         assert!((900..=1100).contains(&owed.unwrap()), "{owed:?}");

@@ -8,7 +8,7 @@ use netperf_model::plan::TouchPlan;
 use netperf_model::{EndPlan, EndSetup, PacePlan, Paced, Quality, Tally};
 use netperf_transport::Endpoint;
 
-use crate::rated::Rated;
+use crate::due::rate::Rated;
 use crate::sequence::Sequence;
 use crate::stop::{Ended, Phase, Stop};
 
@@ -16,7 +16,7 @@ use crate::stop::{Ended, Phase, Stop};
 pub(crate) const MADE_UP: Duration = Duration::from_secs(1);
 
 /// Done by a loop around each operation.
-pub trait Prelude {
+pub trait Hooks {
     /// Whether it may take time.
     fn takes_time(&self) -> bool;
 
@@ -50,11 +50,11 @@ pub trait Prelude {
     }
 }
 
-/// Nothing.
+/// No work around an operation.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Nothing;
+pub struct NoHooks;
 
-impl Prelude for Nothing {
+impl Hooks for NoHooks {
     #[inline]
     fn takes_time(&self) -> bool {
         false
@@ -72,7 +72,7 @@ impl Prelude for Nothing {
 
 /// Any of pacing, touching and numbering.
 #[derive(Debug, Default)]
-pub struct Chores {
+pub struct PlannedHooks {
     pace: Option<Pace>,
     rate: Option<Box<Rated>>,
     touch: TouchPlan,
@@ -80,7 +80,7 @@ pub struct Chores {
     sequence: Option<Sequence>,
 }
 
-impl Chores {
+impl PlannedHooks {
     /// What a plan asks for; `None` when it asks for nothing.
     #[must_use]
     pub fn of(plan: &EndPlan) -> Option<Self> {
@@ -103,18 +103,18 @@ impl Chores {
     /// The same and numbers in datagrams, at an end that sends or at one that receives.
     #[must_use]
     pub fn of_end(plan: &EndPlan, setup: &EndSetup, sends: bool) -> Option<Self> {
-        let chores = Self::of(plan);
+        let hooks = Self::of(plan);
         if !plan.sequence {
-            return chores;
+            return hooks;
         }
         Some(Self {
             sequence: Some(Sequence::of(setup, sends)),
-            ..chores.unwrap_or_default()
+            ..hooks.unwrap_or_default()
         })
     }
 }
 
-impl Prelude for Chores {
+impl Hooks for PlannedHooks {
     #[inline]
     fn takes_time(&self) -> bool {
         true
@@ -175,8 +175,8 @@ impl Prelude for Chores {
     }
 }
 
-/// Chores or none, for loops that serve both.
-impl Prelude for Option<Chores> {
+/// Hooks or none, for loops that serve both.
+impl Hooks for Option<PlannedHooks> {
     #[inline]
     fn takes_time(&self) -> bool {
         self.is_some()
@@ -189,18 +189,18 @@ impl Prelude for Option<Chores> {
 
     #[inline]
     fn arrived<E: Endpoint>(&mut self, endpoint: &E, buffer: &[u8], bytes: usize) {
-        if let Some(chores) = self {
-            chores.arrived(endpoint, buffer, bytes);
+        if let Some(hooks) = self {
+            hooks.arrived(endpoint, buffer, bytes);
         }
     }
 
     fn paused(&self) -> Duration {
-        self.as_ref().map_or(Duration::ZERO, Chores::paused)
+        self.as_ref().map_or(Duration::ZERO, PlannedHooks::paused)
     }
 
     fn over(&mut self) {
-        if let Some(chores) = self {
-            chores.over();
+        if let Some(hooks) = self {
+            hooks.over();
         }
     }
 
@@ -290,15 +290,15 @@ mod tests {
             pace,
             ..EndPlan::default()
         };
-        let mut chores = Chores::of(&plan).unwrap();
+        let mut hooks = PlannedHooks::of(&plan).unwrap();
         let (mut stop, tally) = (Manual::patient(), Tally::default());
         let start = clock::now();
         for _ in 0..10 {
-            assert_eq!(chores.before(&mut [], &mut stop, &tally), None);
+            assert_eq!(hooks.before(&mut [], &mut stop, &tally), None);
         }
         // Three at once, then three at each of three ticks.
         assert!(start.elapsed() >= interval * 3);
-        assert!(chores.paused() <= start.elapsed());
+        assert!(hooks.paused() <= start.elapsed());
     }
 
     const SHORT: Duration = Duration::from_micros(10);
@@ -352,15 +352,15 @@ mod tests {
             touch,
             ..EndPlan::default()
         };
-        let mut chores = Chores::of(&plan).unwrap();
+        let mut hooks = PlannedHooks::of(&plan).unwrap();
         let mut buffer = [7; 4];
         let (mut stop, tally) = (Manual::patient(), Tally::default());
-        assert_eq!(chores.before(&mut buffer, &mut stop, &tally), None);
+        assert_eq!(hooks.before(&mut buffer, &mut stop, &tally), None);
         assert_eq!(buffer, [8, 8, 7, 7]);
     }
 
     #[test]
     fn a_plan_without_chores_has_none() {
-        assert!(Chores::of(&EndPlan::default()).is_none());
+        assert!(PlannedHooks::of(&EndPlan::default()).is_none());
     }
 }

@@ -3,7 +3,7 @@
 use netperf_measure::latency::{Recording, Watch};
 use netperf_model::{Latency, Lateness, Paced};
 
-use crate::arrivals::{Arrivals, SECOND};
+use crate::due::arrivals::{Arrivals, SECOND};
 
 /// The most requests in flight at the same time. One that is due when there are so many waits
 /// until a response has come, and its latency has the wait in it.

@@ -8,13 +8,13 @@ use netperf_measure::clock::{self, Moment};
 use netperf_measure::latency::Recording;
 use netperf_model::{Latency, Lateness, Paced, RatePlan};
 
-use crate::arrivals::{Arrivals, SECOND};
-use crate::book::MOST_IN_FLIGHT;
+use crate::due::arrivals::{Arrivals, SECOND};
+use crate::due::book::MOST_IN_FLIGHT;
+use crate::due::rate::AHEAD;
 use crate::live::Live;
-use crate::rated::AHEAD;
 
 /// How soon a full queue that nothing tells of is tried again, nanoseconds.
-pub(super) const AGAIN: u64 = 50_000;
+pub(crate) const AGAIN: u64 = 50_000;
 
 /// No request.
 const NOBODY: u32 = u32::MAX;
@@ -43,7 +43,7 @@ const EMPTY: Queue = Queue {
 /// The requests of a thread: each flow's are due at times of their own. Once it is made it
 /// allocates nothing.
 #[derive(Debug)]
-pub(super) struct Calendar {
+pub(crate) struct DueQueue {
     began: Moment,
     /// Of each flow, or a single one for all.
     arrivals: Box<[Arrivals]>,
@@ -63,10 +63,10 @@ pub(super) struct Calendar {
     lateness: Recording,
 }
 
-impl Calendar {
+impl DueQueue {
     /// For this many flows, each with one of the given arrivals; where all share a single
     /// one, that is the first.
-    pub(super) fn new(arrivals: Vec<Arrivals>, flows: usize) -> Self {
+    pub(crate) fn new(arrivals: Vec<Arrivals>, flows: usize) -> Self {
         let last = MOST_IN_FLIGHT - 1;
         let place = |index: usize| Request {
             due: 0,
@@ -95,7 +95,7 @@ impl Calendar {
     }
 
     /// The arrivals of the flows of a thread: those at `thread`, `thread + threads` and so on.
-    pub(super) fn of_flows(rate: &RatePlan, all: u32, thread: u32, threads: u32) -> Vec<Arrivals> {
+    pub(crate) fn of_flows(rate: &RatePlan, all: u32, thread: u32, threads: u32) -> Vec<Arrivals> {
         let step = usize::try_from(threads.max(1)).unwrap_or(1);
         let mine = (thread..all).step_by(step);
         mine.map(|flow| Arrivals::of_part(rate, flow, all))
@@ -103,14 +103,14 @@ impl Calendar {
     }
 
     /// Lets others look at the latency.
-    pub(super) fn show(&self, live: Option<&Live>) {
+    pub(crate) fn show(&self, live: Option<&Live>) {
         if let Some(live) = live {
             live.keeps(self.latency.watched());
         }
     }
 
     /// The first requests are due from now on.
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         netperf_os::wait::sleep_exactly();
         self.began = clock::now();
         let first = self.arrivals.iter().map(Arrivals::next_due);
@@ -120,13 +120,13 @@ impl Calendar {
 
     /// Nanoseconds since the beginning.
     #[inline]
-    pub(super) fn now(&self) -> u64 {
+    pub(crate) fn now(&self) -> u64 {
         clock::now().nanos_since(self.began)
     }
 
     /// An arrival that is due now. It is not looked at again before it was put off.
     #[inline]
-    pub(super) fn due(&mut self, now: u64) -> Option<usize> {
+    pub(crate) fn due(&mut self, now: u64) -> Option<usize> {
         let Reverse((at, token)) = self.next.peek()?;
         let token = (*at <= now).then_some(*token)?;
         self.next.pop();
@@ -135,7 +135,7 @@ impl Calendar {
 
     /// Looks at an arrival again when its next request is due.
     #[inline]
-    pub(super) fn put_off(&mut self, token: usize) {
+    pub(crate) fn put_off(&mut self, token: usize) {
         if let Some(arrivals) = self.arrivals.get(token) {
             self.next.push(Reverse((arrivals.next_due(), token)));
         }
@@ -143,18 +143,18 @@ impl Calendar {
 
     /// Looks at an arrival again then, as its request could not be sent.
     #[inline]
-    pub(super) fn put_off_until(&mut self, token: usize, then: u64) {
+    pub(crate) fn put_off_until(&mut self, token: usize, then: u64) {
         self.next.push(Reverse((then, token)));
     }
 
     /// Whether anything is due now.
     #[inline]
-    pub(super) fn is_due(&self, now: u64) -> bool {
+    pub(crate) fn is_due(&self, now: u64) -> bool {
         self.next.peek().is_some_and(|Reverse((at, _))| *at <= now)
     }
 
     /// All that an arrival has to send was sent.
-    pub(super) fn retire(&mut self, token: usize) {
+    pub(crate) fn retire(&mut self, token: usize) {
         if let Some(arrivals) = self.arrivals.get_mut(token) {
             arrivals.end();
         }
@@ -167,7 +167,7 @@ impl Calendar {
     /// How long to wait at most: the last of the time until something is due is waited for
     /// awake.
     #[inline]
-    pub(super) fn wait(&self, now: u64) -> Option<Duration> {
+    pub(crate) fn wait(&self, now: u64) -> Option<Duration> {
         let Reverse((at, _)) = self.next.peek()?;
         let left = at.saturating_sub(now).saturating_sub(AHEAD);
         Some(Duration::from_nanos(left))
@@ -175,13 +175,13 @@ impl Calendar {
 
     /// Whether one more may be in flight.
     #[inline]
-    pub(super) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.free != NOBODY
     }
 
     /// Whether a flow has any in flight.
     #[inline]
-    pub(super) fn has_in_flight(&self, flow: usize) -> bool {
+    pub(crate) fn has_in_flight(&self, flow: usize) -> bool {
         self.queues
             .get(flow)
             .is_some_and(|queue| queue.oldest != NOBODY)
@@ -189,19 +189,19 @@ impl Calendar {
 
     /// How many are in flight.
     #[inline]
-    pub(super) fn in_flight(&self) -> usize {
+    pub(crate) fn in_flight(&self) -> usize {
         self.in_flight
     }
 
     /// A request that is due had to wait for room.
     #[inline]
-    pub(super) fn held_back(&mut self) {
+    pub(crate) fn held_back(&mut self) {
         self.account.held_back += 1;
     }
 
     /// The request of an arrival goes out now, on a flow.
     #[inline]
-    pub(super) fn sent(&mut self, arrival: usize, flow: usize, now: u64, counts: bool) {
+    pub(crate) fn sent(&mut self, arrival: usize, flow: usize, now: u64, counts: bool) {
         let Some(arrivals) = self.arrivals.get_mut(arrival) else {
             return;
         };
@@ -236,7 +236,7 @@ impl Calendar {
     /// The oldest request of a flow is over; false when there was none. `counts` says
     /// whether its times are kept.
     #[inline]
-    pub(super) fn answered(&mut self, flow: usize, now: u64, counts: bool) -> bool {
+    pub(crate) fn answered(&mut self, flow: usize, now: u64, counts: bool) -> bool {
         let Some(request) = self.take(flow) else {
             return false;
         };
@@ -249,7 +249,7 @@ impl Calendar {
 
     /// What a flow has in flight will not be answered any more.
     #[cold]
-    pub(super) fn forget(&mut self, flow: usize) {
+    pub(crate) fn forget(&mut self, flow: usize) {
         while self.take(flow).is_some() {
             self.account.unanswered += 1;
         }
@@ -271,7 +271,7 @@ impl Calendar {
     }
 
     /// No more requests are sent from now on.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         let now = self.now();
         if self.closed.is_some() {
             return;
@@ -284,12 +284,12 @@ impl Calendar {
 
     /// Whether no more requests are sent.
     #[inline]
-    pub(super) fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.closed.is_some()
     }
 
     /// How long responses took from when their requests were due, and the rest of the account.
-    pub(super) fn balance(mut self) -> (Latency, Paced) {
+    pub(crate) fn balance(mut self) -> (Latency, Paced) {
         self.close();
         #[expect(clippy::cast_precision_loss, reason = "2^53 ns are three months")]
         let seconds = self.closed.unwrap_or_default() as f64 / SECOND;
@@ -318,7 +318,7 @@ mod tests {
     use super::*;
     use netperf_model::{Arrival, RateUnit};
 
-    fn calendar(flows: usize) -> Calendar {
+    fn queue(flows: usize) -> DueQueue {
         let rate = RatePlan {
             per_second: 1000.0,
             unit: RateUnit::Transactions,
@@ -326,39 +326,39 @@ mod tests {
             seed: None,
         };
         let all = u32::try_from(flows).unwrap();
-        Calendar::new(Calendar::of_flows(&rate, all, 0, 1), flows)
+        DueQueue::new(DueQueue::of_flows(&rate, all, 0, 1), flows)
     }
 
     #[test]
     fn flows_come_in_the_order_in_which_they_are_due() {
-        let mut calendar = calendar(3);
-        calendar.begin();
+        let mut queue = queue(3);
+        queue.begin();
         let mut order = Vec::new();
         for now in [0, 1_000_000, 2_000_000, 3_000_000] {
-            while let Some(token) = calendar.due(now) {
+            while let Some(token) = queue.due(now) {
                 order.push(token);
-                calendar.sent(token, token, now, true);
-                calendar.put_off(token);
+                queue.sent(token, token, now, true);
+                queue.put_off(token);
             }
         }
         assert_eq!(order, [0, 1, 2, 0]);
-        assert_eq!(calendar.in_flight(), 4);
-        assert!(calendar.wait(3_000_000).unwrap() <= Duration::from_millis(1));
+        assert_eq!(queue.in_flight(), 4);
+        assert!(queue.wait(3_000_000).unwrap() <= Duration::from_millis(1));
     }
 
     #[test]
     fn responses_belong_to_the_requests_of_their_flow() {
-        let mut calendar = calendar(2);
-        calendar.begin();
-        calendar.sent(0, 0, 5, true);
-        calendar.sent(1, 1, 1_000_007, true);
-        calendar.sent(0, 0, 2_000_000, true);
-        assert!(calendar.answered(1, 1_000_010, true));
-        assert!(!calendar.answered(1, 1_000_010, true));
-        assert!(calendar.answered(0, 100, true));
-        assert!(calendar.answered(0, 2_000_050, false));
-        assert!(!calendar.answered(0, 3_000_000, true));
-        let (latency, paced) = calendar.balance();
+        let mut queue = queue(2);
+        queue.begin();
+        queue.sent(0, 0, 5, true);
+        queue.sent(1, 1, 1_000_007, true);
+        queue.sent(0, 0, 2_000_000, true);
+        assert!(queue.answered(1, 1_000_010, true));
+        assert!(!queue.answered(1, 1_000_010, true));
+        assert!(queue.answered(0, 100, true));
+        assert!(queue.answered(0, 2_000_050, false));
+        assert!(!queue.answered(0, 3_000_000, true));
+        let (latency, paced) = queue.balance();
         assert_eq!((latency.count, latency.min, latency.max), (2, 10, 100));
         assert_eq!(
             (paced.sent, paced.unanswered, paced.most_in_flight),
@@ -370,23 +370,23 @@ mod tests {
 
     #[test]
     fn places_are_used_again_and_nothing_is_lost_from_the_account() {
-        let mut calendar = calendar(2);
-        calendar.begin();
+        let mut queue = queue(2);
+        queue.begin();
         for round in 0..3 {
             let mut sent = 0;
-            while calendar.has_room() {
-                calendar.sent(0, sent % 2, 0, true);
+            while queue.has_room() {
+                queue.sent(0, sent % 2, 0, true);
                 sent += 1;
             }
             assert_eq!(sent, MOST_IN_FLIGHT, "{round}");
             for index in 0..MOST_IN_FLIGHT {
-                assert!(calendar.answered(index % 2, 1, true));
+                assert!(queue.answered(index % 2, 1, true));
             }
         }
-        calendar.sent(0, 1, 0, true);
-        calendar.forget(1);
-        calendar.sent(0, 0, 0, true);
-        let (latency, paced) = calendar.balance();
+        queue.sent(0, 1, 0, true);
+        queue.forget(1);
+        queue.sent(0, 0, 0, true);
+        let (latency, paced) = queue.balance();
         assert_eq!(latency.count, 3 * MOST_IN_FLIGHT as u64);
         assert_eq!(paced.unanswered, 2);
         assert_eq!(paced.sent, 3 * MOST_IN_FLIGHT as u64 + 2);

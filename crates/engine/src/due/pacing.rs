@@ -7,15 +7,13 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{EndPlan, PacePlan};
 
-pub(super) use self::spaced::Spaced;
-use crate::prelude::MADE_UP;
+use super::spaced::Spaced;
+use crate::due::hooks::MADE_UP;
 
-mod spaced;
-
-/// The turns of a worker's flows. Each flow has a grid of its own, so that flows which
+/// The pacing of a worker's flows. Each flow has a grid of its own, so that flows which
 /// begin together do not stay in step by our doing.
 #[derive(Debug)]
-pub(super) struct Turns {
+pub(crate) struct Pacing {
     paced: Option<Paced>,
     spaced: Option<Spaced>,
 }
@@ -36,14 +34,14 @@ struct Grid {
 }
 
 /// Whether an end is paced.
-pub(super) fn paced(plan: &EndPlan) -> Option<PacePlan> {
+pub(crate) fn paced(plan: &EndPlan) -> Option<PacePlan> {
     plan.pace
         .filter(|pace| pace.burst > 0 && !pace.interval.is_zero())
 }
 
-impl Turns {
+impl Pacing {
     /// For so many flows; without a pace it is always everybody's turn.
-    pub(super) fn new(pace: Option<PacePlan>, flows: usize) -> Self {
+    pub(crate) fn new(pace: Option<PacePlan>, flows: usize) -> Self {
         let paced = pace.map(|plan| {
             let grid = Grid {
                 left: plan.burst,
@@ -62,27 +60,27 @@ impl Turns {
     }
 
     /// The same for flows that keep to a rate besides, where they do.
-    pub(super) fn spaced(self, spaced: Option<Spaced>) -> Self {
+    pub(crate) fn spaced(self, spaced: Option<Spaced>) -> Self {
         Self { spaced, ..self }
     }
 
     /// The run begins.
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         if let Some(spaced) = &mut self.spaced {
             spaced.begin();
         }
     }
 
     /// What keeping to a rate came to; `None` where nobody did.
-    pub(super) fn came_to(&self, bytes: u64, messages: u64) -> Option<netperf_model::Paced> {
+    pub(crate) fn came_to(&self, bytes: u64, messages: u64) -> Option<netperf_model::Paced> {
         self.spaced
             .as_ref()
             .map(|spaced| spaced.paced(bytes, messages))
     }
 
-    /// Whether a flow may begin an operation now. Where not, [`Turns::due`] names it later.
+    /// Whether a flow may begin an operation now. Where not, [`Pacing::due`] names it later.
     #[inline]
-    pub(super) fn may(&mut self, token: usize) -> bool {
+    pub(crate) fn may(&mut self, token: usize) -> bool {
         // Asking about a rate takes nothing away.
         if let Some(spaced) = &mut self.spaced {
             if !spaced.may(token) {
@@ -97,7 +95,7 @@ impl Turns {
 
     /// A flow has sent so many bytes.
     #[inline]
-    pub(super) fn did(&mut self, token: usize, bytes: usize) {
+    pub(crate) fn did(&mut self, token: usize, bytes: usize) {
         if let Some(spaced) = &mut self.spaced {
             spaced.did(token, bytes);
         }
@@ -105,7 +103,7 @@ impl Turns {
 
     /// A flow whose turn has come, or any that waits when `all` are to come.
     #[inline]
-    pub(super) fn due(&mut self, all: bool) -> Option<usize> {
+    pub(crate) fn due(&mut self, all: bool) -> Option<usize> {
         if let Some(token) = self.spaced.as_mut().and_then(|spaced| spaced.due(all)) {
             return Some(token);
         }
@@ -118,7 +116,7 @@ impl Turns {
 
     /// The time until the next turn, where anybody waits for one.
     #[inline]
-    pub(super) fn next(&self) -> Option<Duration> {
+    pub(crate) fn next(&self) -> Option<Duration> {
         let spaced = self.spaced.as_ref().and_then(Spaced::next);
         let paced = self.paced.as_ref().and_then(|paced| {
             let Reverse((at, _)) = paced.waiting.peek()?;
@@ -167,16 +165,16 @@ mod tests {
     #[test]
     fn each_flow_has_its_burst_and_then_waits_for_its_time() {
         let interval = Duration::from_millis(2);
-        let mut turns = Turns::new(Some(PacePlan { burst: 2, interval }), 2);
+        let mut pacing = Pacing::new(Some(PacePlan { burst: 2, interval }), 2);
         let start = clock::now();
         for flow in [0, 1] {
-            assert_eq!([turns.may(flow), turns.may(flow)], [true, true]);
-            assert!(!turns.may(flow) || start.elapsed() >= interval);
+            assert_eq!([pacing.may(flow), pacing.may(flow)], [true, true]);
+            assert!(!pacing.may(flow) || start.elapsed() >= interval);
         }
         while start.elapsed() < interval * 4 {}
         let mut came = Vec::new();
-        while let Some(flow) = turns.due(false) {
-            assert!(turns.may(flow));
+        while let Some(flow) = pacing.due(false) {
+            assert!(pacing.may(flow));
             came.push(flow);
         }
         came.sort_unstable();
@@ -186,20 +184,20 @@ mod tests {
 
     #[test]
     fn without_a_pace_it_is_always_everybodys_turn() {
-        let mut turns = Turns::new(None, 1);
-        assert!((0..1000).all(|_| turns.may(0)));
-        assert_eq!((turns.due(true), turns.next()), (None, None));
+        let mut pacing = Pacing::new(None, 1);
+        assert!((0..1000).all(|_| pacing.may(0)));
+        assert_eq!((pacing.due(true), pacing.next()), (None, None));
     }
 
     #[test]
     fn at_the_end_all_that_wait_are_named() {
         let interval = Duration::from_secs(1000);
-        let mut turns = Turns::new(Some(PacePlan { burst: 1, interval }), 3);
+        let mut pacing = Pacing::new(Some(PacePlan { burst: 1, interval }), 3);
         for flow in 0..3 {
-            assert!(turns.may(flow));
-            assert!(!turns.may(flow));
+            assert!(pacing.may(flow));
+            assert!(!pacing.may(flow));
         }
-        assert_eq!(turns.due(false), None);
-        assert_eq!(std::iter::from_fn(|| turns.due(true)).count(), 3);
+        assert_eq!(pacing.due(false), None);
+        assert_eq!(std::iter::from_fn(|| pacing.due(true)).count(), 3);
     }
 }

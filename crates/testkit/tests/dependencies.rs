@@ -1,0 +1,243 @@
+//! Which package may depend on which: the table of crates, and the packages
+//! from outside that may not carry the bytes of a test.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// What a package may import from the workspace.
+enum Allowed {
+    Only(&'static [&'static str]),
+    All,
+}
+
+/// The dependency table, by package.
+const TABLE: &[(&str, Allowed)] = &[
+    ("netperf-model", Allowed::Only(&[])),
+    ("netperf-wire", Allowed::Only(&[])),
+    ("netperf-os", Allowed::Only(&[])),
+    ("netperf-cli", Allowed::Only(&["netperf-model"])),
+    (
+        "netperf-measure",
+        Allowed::Only(&["netperf-model", "netperf-os"]),
+    ),
+    (
+        "netperf-transport",
+        Allowed::Only(&["netperf-model", "netperf-os"]),
+    ),
+    (
+        "netperf-engine",
+        Allowed::Only(&[
+            "netperf-model",
+            "netperf-os",
+            "netperf-measure",
+            "netperf-transport",
+        ]),
+    ),
+    (
+        "netperf-session",
+        Allowed::Only(&["netperf-model", "netperf-wire"]),
+    ),
+    ("netperf-report", Allowed::Only(&["netperf-model"])),
+    ("netperf-stats", Allowed::Only(&[])),
+    (
+        "netperf-web",
+        Allowed::Only(&["netperf-model", "netperf-report"]),
+    ),
+    (
+        "netperf-campaign",
+        Allowed::Only(&[
+            "netperf-model",
+            "netperf-report",
+            "netperf-session",
+            "netperf-stats",
+            "netperf-web",
+        ]),
+    ),
+    (
+        "netperf-history",
+        Allowed::Only(&["netperf-campaign", "netperf-stats", "netperf-web"]),
+    ),
+    (
+        "netperf-tui",
+        Allowed::Only(&["netperf-model", "netperf-report"]),
+    ),
+    ("netperf", Allowed::All),
+    // Development only.
+    ("netperf-testkit", Allowed::All),
+    ("xtask", Allowed::All),
+];
+
+/// Packages that carry the control and data bytes of a test.
+const SOCKET_CALLERS: &[&str] = &[
+    "netperf-wire",
+    "netperf-os",
+    "netperf-transport",
+    "netperf-engine",
+    "netperf-session",
+];
+
+/// Packages that issue system calls themselves, which a preloaded socket library would
+/// miss, and async runtimes.
+const FORBIDDEN: &[&str] = &[
+    "rustix",
+    "linux-raw-sys",
+    "syscalls",
+    "tokio",
+    "async-std",
+    "async-io",
+    "smol",
+    "glommio",
+    "monoio",
+];
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// Workspace packages, and the names of what each depends on outside tests.
+fn dependencies(wanted: fn(&Value) -> bool) -> BTreeMap<String, Vec<String>> {
+    let cargo = netperf_testkit::environment("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--no-deps",
+            "--offline",
+        ])
+        .current_dir(root())
+        .output()
+        .expect("cargo");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata");
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let packages = metadata["packages"].as_array().expect("packages");
+    packages
+        .iter()
+        .map(|package| {
+            let all = package["dependencies"].as_array().expect("dependencies");
+            let names = all
+                .iter()
+                .filter(|dependency| wanted(dependency))
+                .map(|dependency| text(&dependency["name"]))
+                .collect();
+            (text(&package["name"]), names)
+        })
+        .collect()
+}
+
+/// Workspace packages, and what each imports from the workspace outside tests.
+fn imports() -> BTreeMap<String, Vec<String>> {
+    dependencies(|dependency| dependency["kind"] != "dev" && dependency["path"].is_string())
+}
+
+/// Every package of Cargo.lock with its dependencies: those of all features and of all
+/// operating systems, so that nothing has to be downloaded.
+fn locked() -> BTreeMap<String, BTreeSet<String>> {
+    let lock = std::fs::read_to_string(root().join("Cargo.lock")).unwrap();
+    let mut packages: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for package in lock.split("[[package]]").skip(1) {
+        let name = package.split('"').nth(1).expect("a name").to_owned();
+        let list = package.split_once("dependencies = [");
+        let list = list.map_or("", |(_, list)| list);
+        // Each is "name" or "name version"; versions of one name count as one package.
+        let names = list.split('"').skip(1).step_by(2);
+        let names = names.filter_map(|one| one.split(' ').next().map(str::to_owned));
+        packages.entry(name).or_default().extend(names);
+    }
+    packages
+}
+
+/// A package, its dependencies, and theirs.
+fn tree(package: &str, packages: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut waiting = vec![package.to_owned()];
+    while let Some(name) = waiting.pop() {
+        let next = packages
+            .get(&name)
+            .unwrap_or_else(|| panic!("{name} is not in Cargo.lock"));
+        if found.insert(name) {
+            waiting.extend(next.iter().cloned());
+        }
+    }
+    found
+}
+
+#[test]
+fn each_package_imports_only_what_the_table_allows() {
+    for (package, imported) in imports() {
+        let row = TABLE.iter().find(|(name, _)| *name == package);
+        let Some((_, allowed)) = row else {
+            panic!("{package} is not in the table: change the design first, then this test")
+        };
+        if let Allowed::Only(allowed) = allowed {
+            for import in imported {
+                assert!(
+                    allowed.contains(&import.as_str()),
+                    "{package} must not import {import}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn each_row_of_the_table_is_a_package() {
+    let packages = imports();
+    for (package, _) in TABLE {
+        assert!(
+            packages.contains_key(*package),
+            "{package} does not exist: remove its row"
+        );
+    }
+}
+
+#[test]
+fn no_raw_system_calls_and_no_async_runtime_below_the_engine_and_the_session() {
+    // Cargo.lock lists what tests need together with the rest: for packages of the
+    // workspace the list of normal dependencies replaces it.
+    let mut packages = locked();
+    for (package, normal) in dependencies(|dependency| dependency["kind"].is_null()) {
+        packages.insert(package, normal.into_iter().collect());
+    }
+    for package in SOCKET_CALLERS {
+        let tree = tree(package, &packages);
+        for name in FORBIDDEN {
+            assert!(!tree.contains(*name), "{package} depends on {name}");
+        }
+    }
+    // The search finds what is there.
+    assert!(tree("netperf-transport", &packages).contains("getrandom"));
+}
+
+#[test]
+fn each_package_uses_the_lints_of_the_workspace() {
+    for folder in std::fs::read_dir(root().join("crates")).unwrap() {
+        let manifest = folder.unwrap().path().join("Cargo.toml");
+        let text = std::fs::read_to_string(&manifest).unwrap();
+        // `os` alone may contain unsafe code and has a lint table for that.
+        let uses =
+            text.contains("[lints]\nworkspace = true") || manifest.ends_with("os/Cargo.toml");
+        assert!(
+            uses,
+            "{} does not use the lints of the workspace",
+            manifest.display()
+        );
+    }
+}
+
+#[test]
+fn the_two_commands_of_the_readme_are_the_ones_the_recipes_run() {
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let (readme, justfile) = (read("README.md"), read("justfile"));
+    for command in ["cargo run --release", "cargo nextest run --workspace"] {
+        let shown = readme.lines().filter(|line| line.trim() == command);
+        assert_eq!(shown.count(), 1, "{command} in the README");
+        assert!(
+            justfile.contains(&format!("    {command}")),
+            "{command} in the justfile"
+        );
+    }
+}

@@ -270,7 +270,7 @@ impl<'a> Client<'a> {
         let remote = at(remote)?;
         let token = work.token.filter(|_| !plan.transport.is_connected());
         let reached = token.map_or(Ok(true), |token| {
-            knock(plan, &socket, (&remote, &token), control)
+            probe(plan, &socket, (&remote, &token), control)
         })?;
         let bell = Bell::new(Outside::Caught).map_err(Operation::Timer.failed())?;
         let meter = end::meter(&plan.local)?;
@@ -326,14 +326,14 @@ impl<'a> Client<'a> {
 
 /// Finds netserver's socket, where datagrams go to the port of the control connection;
 /// `false` when the user ended the test first.
-fn knock(
+fn probe(
     plan: &TestPlan,
     socket: &Socket,
     (to, token): (&SockAddr, &Token),
     control: Option<BorrowedFd<'_>>,
 ) -> Result<bool, EngineError> {
     let mut over = || bell::stopped_by_user() || control.is_some_and(control_has_ended);
-    let met = one_port::knock(std::slice::from_ref(socket), to, token, &mut over).and_then(|()| {
+    let met = one_port::probe(std::slice::from_ref(socket), to, token, &mut over).and_then(|()| {
         if plan.flow.sends {
             return Ok(());
         }
@@ -345,7 +345,7 @@ fn knock(
         {
             Ok(false)
         }
-        other => other.map(|()| true).map_err(Operation::Knock.failed()),
+        other => other.map(|()| true).map_err(Operation::Probe.failed()),
     }
 }
 

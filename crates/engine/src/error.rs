@@ -20,7 +20,7 @@ pub enum Operation {
     /// Connecting the data socket.
     Connect,
     /// Finding netserver's socket for datagrams behind the port of the control connection.
-    Knock,
+    Probe,
     /// Accepting the data connection.
     Accept,
     /// Sending data.
@@ -51,7 +51,7 @@ impl fmt::Display for Operation {
             Self::Bind => f.write_str("cannot bind the data socket"),
             Self::Listen => f.write_str("cannot listen for the data connection"),
             Self::Connect => f.write_str("cannot connect the data socket"),
-            Self::Knock => f.write_str("cannot reach netserver with datagrams at its one port"),
+            Self::Probe => f.write_str("cannot reach netserver with datagrams at its one port"),
             Self::Accept => f.write_str("cannot accept the data connection"),
             Self::Send => f.write_str("cannot send data"),
             Self::Receive => f.write_str("cannot receive data"),

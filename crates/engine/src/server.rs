@@ -46,7 +46,7 @@ pub struct Server {
     pub(crate) further: Vec<Socket>,
     ports: Vec<u16>,
     /// Where datagrams are announced that come in by the port of the control connection.
-    hatch: Option<Socket>,
+    handoff: Option<Socket>,
 }
 
 /// What the loops need to know of netserver's end.
@@ -89,7 +89,7 @@ impl Server {
     ///
     /// # Errors
     /// As [`Self::prepare`].
-    pub fn prepare_behind(hatch: Option<Socket>, mut job: EndJob) -> Result<Self, EngineError> {
+    pub fn prepare_behind(handoff: Option<Socket>, mut job: EndJob) -> Result<Self, EngineError> {
         if job.many.is_some() && !flows::serves(&job) {
             return Err(Operation::Listen.failed()(
                 io::ErrorKind::InvalidInput.into(),
@@ -100,7 +100,7 @@ impl Server {
         let opened = socket::open(job.transport, job.family, &job.end.socket)
             .map_err(Operation::Create.failed())?;
         socket::set_extras(&opened.socket, &job.end.socket, Side::Answers).map_err(refused)?;
-        let placed = match hatch {
+        let placed = match handoff {
             Some(_) => Placed::default(),
             None => bind(&job, &opened.socket)?,
         };
@@ -127,12 +127,12 @@ impl Server {
             paths::is_bulk(job.flow),
             job.end.fill.as_deref(),
         )?;
-        let (further, ports) = match hatch {
+        let (further, ports) = match handoff {
             // Each flow gets one when it is there.
             Some(_) => (Vec::new(), Vec::new()),
             None => flows::server::further(&job, &placed)?,
         };
-        let (socket, hatch) = listening(&job, opened.socket, hatch)?;
+        let (socket, handoff) = listening(&job, opened.socket, handoff)?;
         Ok(Self {
             work: Work {
                 stamping: end::stamping(&job.end),
@@ -148,7 +148,7 @@ impl Server {
             placed,
             further,
             ports,
-            hatch,
+            handoff,
         })
     }
 
@@ -181,8 +181,8 @@ impl Server {
     /// # Errors
     /// When the data connection cannot be accepted or breaks.
     pub fn run(mut self, control: Option<BorrowedFd<'_>>) -> Result<EndResult, EngineError> {
-        if let Some(hatch) = self.hatch.take() {
-            self = self.found(&hatch, control)?;
+        if let Some(handoff) = self.handoff.take() {
+            self = self.found(&handoff, control)?;
         }
         if self.work.job.many.is_some() {
             return flows::server::run(self, control);
@@ -244,13 +244,13 @@ impl Server {
     /// control connection.
     fn found(
         mut self,
-        hatch: &Socket,
+        handoff: &Socket,
         control: Option<BorrowedFd<'_>>,
     ) -> Result<Self, EngineError> {
         let job = &mut self.work.job;
         let open = || socket::open_again(job.transport, job.family, &job.end.socket);
         let mut over = || control.is_some_and(control_has_ended);
-        let found = one_port::meet(hatch, job, (self.socket, open), &mut over)
+        let found = one_port::meet(handoff, job, (self.socket, open), &mut over)
             .map_err(Operation::Accept.failed())?;
         let mut sockets = found.sockets.into_iter();
         let first = sockets.next();
@@ -370,22 +370,22 @@ fn pace_of(bits: u64, size: u32) -> PacePlan {
 fn listening(
     job: &EndJob,
     data: Socket,
-    hatch: Option<Socket>,
+    handoff: Option<Socket>,
 ) -> Result<(Socket, Option<Socket>), EngineError> {
-    match hatch {
-        Some(hatch) if job.transport.is_connected() => {
+    match handoff {
+        Some(handoff) if job.transport.is_connected() => {
             // As it was before the last test.
-            hatch
+            handoff
                 .set_nonblocking(false)
-                .and_then(|()| netperf_os::io::set_patience(hatch.as_fd(), None))
+                .and_then(|()| netperf_os::io::set_patience(handoff.as_fd(), None))
                 .map_err(Operation::Listen.failed())?;
-            Ok((hatch, None))
+            Ok((handoff, None))
         }
         None if job.transport.is_connected() => {
             socket::listen(&data, &job.end.socket).map_err(Operation::Listen.failed())?;
             Ok((data, None))
         }
-        hatch => Ok((data, hatch)),
+        handoff => Ok((data, handoff)),
     }
 }
 

@@ -50,7 +50,7 @@ pub use plan::{
     SelectionSource, SocketPlan, TestPlan, TouchPlan,
 };
 pub use policy::{
-    BadNetwork, Crowd, DataPeers, Denied, Limits, Network, OnePort, Policy, Require, Sources,
+    BadNetwork, DataPeers, Denied, Limits, Network, OnePort, Policy, Require, SessionLoad, Sources,
 };
 pub use quality::{NUMBER_BYTES, Quality};
 pub use rate::{Arrival, Lateness, Paced, RatePlan, RateUnit};

@@ -222,7 +222,7 @@ pub struct Policy {
 
 /// Sessions that there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Crowd {
+pub struct SessionLoad {
     /// All of them.
     pub all: u32,
     /// Those of the client's address.
@@ -408,15 +408,15 @@ impl Policy {
     ///
     /// # Errors
     /// Why not.
-    pub fn admit(&self, peer: Option<IpAddr>, crowd: Crowd) -> Result<(), Denied> {
+    pub fn admit(&self, peer: Option<IpAddr>, load: SessionLoad) -> Result<(), Denied> {
         if !self.admits(peer) {
             return Err(Denied::Network);
         }
         let full = |limit: Option<u32>, count: u32| limit.filter(|most| count >= *most);
-        if let Some(most) = full(self.limits.sessions, crowd.all) {
+        if let Some(most) = full(self.limits.sessions, load.all) {
             return Err(Denied::Sessions(most));
         }
-        match full(self.limits.peer_sessions, crowd.of_peer) {
+        match full(self.limits.peer_sessions, load.of_peer) {
             Some(most) => Err(Denied::PeerSessions(most)),
             None => Ok(()),
         }

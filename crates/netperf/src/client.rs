@@ -142,9 +142,9 @@ fn stdout_is_for_json(command: &Result<Command, CliError>, argv: &[OsString]) ->
 
 /// When the program began, by the wall clock.
 #[derive(Clone, Copy)]
-struct Begun(Duration);
+struct RunStart(Duration);
 
-impl Begun {
+impl RunStart {
     fn now() -> Self {
         Self(clock::since_epoch())
     }
@@ -167,7 +167,7 @@ impl Begun {
 
 /// What was measured so far, to be told of whatever becomes of the run.
 #[derive(Default)]
-struct Done {
+struct Measured {
     iterations: Vec<Iteration>,
     /// Why a result that was to be kept is not.
     unkept: Option<Failure>,
@@ -181,7 +181,7 @@ struct Done {
     partial: Option<Iteration>,
 }
 
-impl Done {
+impl Measured {
     fn so_far(&self) -> SoFar<'_> {
         SoFar {
             iterations: &self.iterations,
@@ -194,8 +194,8 @@ impl Done {
 
 /// Runs a test and says how it went.
 fn test(mut run: Run) -> ExitCode {
-    let begun = Begun::now();
-    let mut done = Done::default();
+    let begun = RunStart::now();
+    let mut done = Measured::default();
     let measured = measure(&mut run, begun, &mut done);
     show::close();
     let Err(failure) = measured else {
@@ -216,7 +216,7 @@ fn test(mut run: Run) -> ExitCode {
     failure.and(&incomplete).report()
 }
 
-fn measure(run: &mut Run, begun: Begun, done: &mut Done) -> Result<(), Failure> {
+fn measure(run: &mut Run, begun: RunStart, done: &mut Measured) -> Result<(), Failure> {
     secure::give_key(&mut run.plan)?;
     let needs = netperf_report::needs(&run.plan, &run.report).map_err(|error| {
         Failure::stdout(netperf_report::SelectionError::EXIT, &error.to_string())

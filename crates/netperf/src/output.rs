@@ -8,7 +8,7 @@ use netperf_cli::{Notice, Stream};
 
 /// What is drawn on a terminal meanwhile.
 #[derive(Debug)]
-enum Drawn {
+enum Overlay {
     Nothing,
     /// A line, on standard error.
     Line,
@@ -16,16 +16,16 @@ enum Drawn {
     Screen(Vec<(Stream, String)>),
 }
 
-static DRAWN: Mutex<Drawn> = Mutex::new(Drawn::Nothing);
+static OVERLAY: Mutex<Overlay> = Mutex::new(Overlay::Nothing);
 
-fn drawn() -> MutexGuard<'static, Drawn> {
-    DRAWN.lock().unwrap_or_else(PoisonError::into_inner)
+fn overlay() -> MutexGuard<'static, Overlay> {
+    OVERLAY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Prints on standard output, at once: what was printed must be there even if
 /// the next thing that happens is a kill.
 pub(crate) fn out(text: &str) {
-    beside_what_is_drawn(Stream::Stdout, text);
+    beside_overlay(Stream::Stdout, text);
 }
 
 /// Prints bytes on standard output as they are.
@@ -35,18 +35,18 @@ pub(crate) fn out_bytes(bytes: &[u8]) {
 
 /// Prints on standard error.
 pub(crate) fn err(text: &str) {
-    beside_what_is_drawn(Stream::Stderr, text);
+    beside_overlay(Stream::Stderr, text);
 }
 
-fn beside_what_is_drawn(stream: Stream, text: &str) {
-    let mut drawn = drawn();
-    match &mut *drawn {
-        Drawn::Screen(waiting) if is_terminal(stream) => waiting.push((stream, text.to_owned())),
-        Drawn::Line if is_terminal(stream) && !text.is_empty() => {
+fn beside_overlay(stream: Stream, text: &str) {
+    let mut overlay = overlay();
+    match &mut *overlay {
+        Overlay::Screen(waiting) if is_terminal(stream) => waiting.push((stream, text.to_owned())),
+        Overlay::Line if is_terminal(stream) && !text.is_empty() => {
             print(&mut io::stderr().lock(), netperf_tui::erase());
             write(stream, text);
         }
-        Drawn::Nothing | Drawn::Line | Drawn::Screen(_) => write(stream, text),
+        Overlay::Nothing | Overlay::Line | Overlay::Screen(_) => write(stream, text),
     }
 }
 
@@ -66,16 +66,16 @@ fn write(stream: Stream, text: &str) {
 
 /// From now on what is for a terminal waits: something else is drawn there.
 pub(crate) fn hold() {
-    let mut drawn = drawn();
-    if !matches!(*drawn, Drawn::Screen(_)) {
-        *drawn = Drawn::Screen(Vec::new());
+    let mut overlay = overlay();
+    if !matches!(*overlay, Overlay::Screen(_)) {
+        *overlay = Overlay::Screen(Vec::new());
     }
 }
 
 /// Shows a line on standard error until it is erased, or something is printed.
 pub(crate) fn draw_line(line: &str) {
-    let mut drawn = drawn();
-    *drawn = Drawn::Line;
+    let mut overlay = overlay();
+    *overlay = Overlay::Line;
     print(
         &mut io::stderr().lock(),
         &format!("{}{line}", netperf_tui::erase()),
@@ -84,11 +84,11 @@ pub(crate) fn draw_line(line: &str) {
 
 /// Nothing is drawn any more: erases the line, or prints what waited.
 pub(crate) fn release() {
-    let mut drawn = drawn();
-    match std::mem::replace(&mut *drawn, Drawn::Nothing) {
-        Drawn::Nothing => {}
-        Drawn::Line => print(&mut io::stderr().lock(), netperf_tui::erase()),
-        Drawn::Screen(waited) => waited
+    let mut overlay = overlay();
+    match std::mem::replace(&mut *overlay, Overlay::Nothing) {
+        Overlay::Nothing => {}
+        Overlay::Line => print(&mut io::stderr().lock(), netperf_tui::erase()),
+        Overlay::Screen(waited) => waited
             .iter()
             .for_each(|(stream, text)| write(*stream, text)),
     }

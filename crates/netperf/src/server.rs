@@ -1,34 +1,34 @@
 //! The netserver program.
 
-mod account;
-mod desk;
-mod door;
-mod guests;
-mod hall;
+mod accept_loop;
+mod admission;
 mod host;
 mod listen;
 mod log;
 mod metrics;
+mod metrics_server;
 mod one_port;
-mod porter;
+mod pending;
+mod poller;
 mod record;
-mod running;
 pub mod sandbox;
 mod secure;
 mod session;
+mod session_log;
+mod session_process;
 mod supervisor;
 
 use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
-use account::{Account, End};
-use log::{Log, Value};
+use log::{LogValue, ServerLog};
 use netperf_cli::{LogLevel, SandboxArg, ServerArgs, ServerCommand};
 use netperf_model::{Require, Secret};
 use netperf_os::{Socket, pass};
-use record::{Ending, Record};
+use record::{SessionEnd, SessionRecord};
 use sandbox::Means;
+use session_log::{ProcessEnd, SessionLog};
 use supervisor::Supervisor;
 
 use crate::key;
@@ -61,7 +61,7 @@ pub fn main(argv: &[OsString]) -> ExitCode {
 
 /// What the environment says.
 #[derive(Debug)]
-struct Around {
+struct Environment {
     /// Our own words.
     argv: Vec<OsString>,
     /// Whether standard error leads to the journal of systemd.
@@ -69,22 +69,22 @@ struct Around {
     /// Whether standard output takes the records of a session.
     records: bool,
     /// The descriptor by which data comes in that arrives at our listener's port.
-    hatch: Option<i32>,
+    handoff: Option<i32>,
     /// Whether a library is loaded in front of others, which needs what nobody here knows.
     preloaded: bool,
     /// Who started us, and what for.
     supervisor: Supervisor,
 }
 
-impl Around {
+impl Environment {
     #[expect(clippy::disallowed_methods, reason = "the mains read the environment")]
     fn look(argv: &[OsString]) -> Self {
         let has = |name: &str| std::env::var_os(name).is_some();
         Self {
             argv: argv.to_vec(),
             journal: has("JOURNAL_STREAM"),
-            records: has(running::RECORDS),
-            hatch: std::env::var(running::HATCH)
+            records: has(session_process::RECORDS),
+            handoff: std::env::var(session_process::HANDOFF)
                 .ok()
                 .and_then(|number| number.parse().ok()),
             preloaded: has("LD_PRELOAD"),
@@ -95,9 +95,9 @@ impl Around {
 
 /// Serves with the key, if there is to be one.
 fn with_key(mut args: ServerArgs, argv: &[OsString]) -> ExitCode {
-    let secret = if key::variable(running::RECORDS).is_some() {
+    let secret = if key::variable(session_process::RECORDS).is_some() {
         // Our listener has read it.
-        Ok(key::variable(running::SECRET).and_then(|digits| Secret::from_hex(&digits)))
+        Ok(key::variable(session_process::SECRET).and_then(|digits| Secret::from_hex(&digits)))
     } else {
         key::load(args.access.key_file.as_deref())
     };
@@ -118,7 +118,7 @@ fn with_key(mut args: ServerArgs, argv: &[OsString]) -> ExitCode {
 /// One way in for a session: descriptor 0 is its control connection, whether inetd
 /// or a listener of ours started it.
 fn serve(args: &ServerArgs, argv: &[OsString]) -> ExitCode {
-    let around = Around::look(argv);
+    let environment = Environment::look(argv);
     let trace = |line: &str| {
         if args.debug > 0 {
             out(&format!("{line}: enter\n"));
@@ -128,30 +128,30 @@ fn serve(args: &ServerArgs, argv: &[OsString]) -> ExitCode {
     if let Some(asked) = &args.operations.health {
         return health(asked);
     }
-    let inetd = !args.standalone && !around.supervisor.listens();
+    let inetd = !args.standalone && !environment.supervisor.listens();
     if inetd && netperf_os::process::standard_input_is_socket() {
         let Some(control) = netperf_os::process::take_standard_input() else {
             return ExitCode::FAILURE;
         };
-        return one_session(control.into(), args, &around);
+        return one_session(control.into(), args, &environment);
     }
     trace("setup_listens");
-    listen::run(args, &around)
+    listen::run(args, &environment)
 }
 
 /// The exit status of a command line with a value that makes no sense.
-const NO_SENSE: u8 = 2;
+const INVALID_VALUE: u8 = 2;
 
 /// Asks the netserver at an address whether it is well.
 fn health(asked: &str) -> ExitCode {
-    let Some(at) = desk::address(asked) else {
+    let Some(at) = metrics_server::address(asked) else {
         err(&format!(
             "netserver: --health {asked}: {}\n",
-            desk::EXPECTED
+            metrics_server::EXPECTED
         ));
-        return ExitCode::from(NO_SENSE);
+        return ExitCode::from(INVALID_VALUE);
     };
-    match desk::ask(at) {
+    match metrics_server::ask(at) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let why = output::system_text(&error);
@@ -164,46 +164,48 @@ fn health(asked: &str) -> ExitCode {
 /// The exit status of a session without the walls that it should have.
 const UNCONFINED: u8 = 3;
 
-fn confine(args: &ServerArgs, around: &Around) -> io::Result<()> {
+fn confine(args: &ServerArgs, environment: &Environment) -> io::Result<()> {
     let wanted = match args.operations.sandbox {
-        SandboxArg::Auto if around.preloaded => SandboxArg::Off,
+        SandboxArg::Auto if environment.preloaded => SandboxArg::Off,
         wanted @ (SandboxArg::Auto | SandboxArg::Require | SandboxArg::Off) => wanted,
     };
     sandbox::confine(wanted, args.operations.files.as_deref())
 }
 
-fn told_to_listener(control: Socket, args: &ServerArgs, around: &Around) -> ExitCode {
-    if confine(args, around).is_err() {
-        out(&Record::Ended(Ending::Unconfined).line());
+fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environment) -> ExitCode {
+    if confine(args, environment).is_err() {
+        out(&SessionRecord::Ended(SessionEnd::Unconfined).line());
         return ExitCode::from(UNCONFINED);
     }
-    let hatch = around.hatch.and_then(pass::take_inherited);
-    let hatch = hatch.map(Socket::from);
-    session::serve(control, args, hatch, &mut |record| out(&record.line()));
+    let handoff = environment.handoff.and_then(pass::take_inherited);
+    let handoff = handoff.map(Socket::from);
+    session::serve(control, args, handoff, &mut |record| out(&record.line()));
     ExitCode::SUCCESS
 }
 
 /// The session of this process: told to the listener that started it, or to a log.
-fn one_session(control: Socket, args: &ServerArgs, around: &Around) -> ExitCode {
-    if around.records {
-        return told_to_listener(control, args, around);
+fn one_session(control: Socket, args: &ServerArgs, environment: &Environment) -> ExitCode {
+    if environment.records {
+        return serve_for_listener(control, args, environment);
     }
     // What inetd starts may have the client at all three descriptors, who is not to read
     // the log.
-    let to_client = netperf_os::process::standard_error_is_socket() && !around.journal;
-    let mut log = match Log::open(args, around.journal) {
+    let to_client = netperf_os::process::standard_error_is_socket() && !environment.journal;
+    let mut log = match ServerLog::open(args, environment.journal) {
         Ok(log) if args.operations.log_file.is_some() || !to_client => log,
         Ok(log) => log.silent(),
         Err(error) => return listen::no_log(args, &error),
     };
-    let peer = control.peer_addr().map(|peer| hall::described(&peer));
-    if let Err(error) = confine(args, around) {
-        let fields = [("error", Value::Text(error.to_string()))];
+    let peer = control
+        .peer_addr()
+        .map(|peer| accept_loop::described(&peer));
+    if let Err(error) = confine(args, environment) {
+        let fields = [("error", LogValue::Text(error.to_string()))];
         log.say(LogLevel::Error, "sandbox", &fields);
         return ExitCode::from(UNCONFINED);
     }
-    let mut account = Account::new(peer.unwrap_or_default());
-    session::serve(control, args, None, &mut |record| account.enter(record));
-    account.write(End::Exit(0), &mut log);
+    let mut session_log = SessionLog::new(peer.unwrap_or_default());
+    session::serve(control, args, None, &mut |record| session_log.enter(record));
+    session_log.write(ProcessEnd::Exit(0), &mut log);
     ExitCode::SUCCESS
 }

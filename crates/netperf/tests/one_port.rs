@@ -12,7 +12,7 @@ use netperf_testkit::{
     BehindNat, Finished, Invocation, LoopbackOnly, Netserver, Place, Programs, Scratch, eventually,
     ours, require,
 };
-use netperf_transport::one_port::{Kind, PREAMBLE, Preamble};
+use netperf_transport::one_port::{PREAMBLE, Preamble, PreambleKind};
 use netperf_wire::messages::{Extension, ItemKind, OmniRequest};
 use netperf_wire::{
     Direction, FRAME_LEN, Frame, Header, Message, RequestKind, Stage, WireFamily, WireProtocol,
@@ -146,9 +146,9 @@ fn what_cannot_pass_by_one_port_is_refused() {
     );
     is_noted(&connections, "denied=one-port");
     // Nobody listens there.
-    let knock = UdpSocket::bind("127.0.0.1:0").unwrap();
-    knock.connect(("127.0.0.1", connections.port())).unwrap();
-    let refused = (0..3).find_map(|_| knock.send(b"?").and_then(|_| knock.recv(&mut [0; 1])).err());
+    let probe = UdpSocket::bind("127.0.0.1:0").unwrap();
+    probe.connect(("127.0.0.1", connections.port())).unwrap();
+    let refused = (0..3).find_map(|_| probe.send(b"?").and_then(|_| probe.recv(&mut [0; 1])).err());
     assert_eq!(
         refused.map(|error| error.kind()),
         Some(ErrorKind::ConnectionRefused)
@@ -333,13 +333,13 @@ fn a_token_is_good_for_its_own_test_and_no_longer() {
     let guessed = Preamble::connection(Token::new([0x5a; Token::BYTES])).bytes();
     assert!(is_closed(&said(&server, &guessed)));
     is_noted(&server, "denied=token");
-    let knock = Preamble {
-        kind: Kind::Knock,
+    let probe = Preamble {
+        kind: PreambleKind::Probe,
         ..Preamble::connection(token)
     };
     assert!(is_closed(&said(
         &server,
-        &[knock.bytes().as_slice(), b"x"].concat()
+        &[probe.bytes().as_slice(), b"x"].concat()
     )));
     // In pieces, and with data right behind.
     let preamble = Preamble::connection(token).bytes();
@@ -386,13 +386,13 @@ fn a_knock_is_answered_with_no_more_than_it_has_and_only_with_the_token() {
     let (_control, token) = asked(&server, WireSocketType::Datagram, WireProtocol::Udp);
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect(("127.0.0.1", server.port())).unwrap();
-    let knock = |token| Preamble {
-        kind: Kind::Knock,
+    let probe = |token| Preamble {
+        kind: PreambleKind::Probe,
         token,
         number: 1,
     };
-    let wrong = knock(Token::new([1; Token::BYTES])).bytes();
-    let right = knock(token).bytes();
+    let wrong = probe(Token::new([1; Token::BYTES])).bytes();
+    let right = probe(token).bytes();
     let longer = [right.as_slice(), b"x"].concat();
     for unanswered in [wrong.as_slice(), &right[..PREAMBLE - 1], &longer, b"x", b""] {
         socket.send(unanswered).unwrap();
@@ -411,7 +411,7 @@ fn a_knock_is_answered_with_no_more_than_it_has_and_only_with_the_token() {
     let read = Preamble::read(answer.get(..count).unwrap()).unwrap();
     assert_eq!(
         (read.kind, read.token, read.number),
-        (Kind::Answer, token, 1)
+        (PreambleKind::Answer, token, 1)
     );
 }
 

@@ -126,7 +126,7 @@ fn there_are_as_many_sessions_as_the_limits_say_and_no_more() {
     let mut limited = Policy::default();
     limited.limits.sessions = Some(3);
     limited.limits.peer_sessions = Some(2);
-    let admit = |all, of_peer| limited.admit(Some(ip("::1")), Crowd { all, of_peer });
+    let admit = |all, of_peer| limited.admit(Some(ip("::1")), SessionLoad { all, of_peer });
     assert_eq!(admit(2, 1), Ok(()));
     assert_eq!(admit(3, 0), Err(Denied::Sessions(3)));
     assert_eq!(admit(2, 2), Err(Denied::PeerSessions(2)));

@@ -22,7 +22,7 @@ const UNREACHED: u8 = 255;
 
 /// A control connection that stands.
 #[derive(Debug)]
-pub(crate) struct Control {
+pub(crate) struct ControlConnection {
     pub(crate) socket: Socket,
     /// Where netserver is; `None` where that is no IP address.
     pub(crate) peer: Option<SocketAddr>,
@@ -60,7 +60,7 @@ pub(crate) fn look_up(
 ///
 /// Where nobody named a host or a port and nothing listens, a private netserver
 /// is started instead.
-pub(crate) fn establish(plan: &ControlPlan) -> Result<Control, Failure> {
+pub(crate) fn establish(plan: &ControlPlan) -> Result<ControlConnection, Failure> {
     let remote = &plan.remote;
     if let Some(cid) = context_id(&remote.host) {
         return over_vsock(cid, &remote.port);
@@ -100,7 +100,7 @@ pub(crate) fn context_id(host: &str) -> Option<u32> {
 }
 
 /// Connects to a netserver that listens with `-L vsock:any` or `-L vsock:CID`.
-fn over_vsock(cid: u32, port: &str) -> Result<Control, Failure> {
+fn over_vsock(cid: u32, port: &str) -> Result<ControlConnection, Failure> {
     let connected = port
         .parse()
         .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
@@ -110,7 +110,7 @@ fn over_vsock(cid: u32, port: &str) -> Result<Control, Failure> {
             Ok(socket)
         });
     match connected {
-        Ok(socket) => Ok(Control {
+        Ok(socket) => Ok(ControlConnection {
             socket,
             peer: None,
             local: None,
@@ -127,7 +127,7 @@ fn over_vsock(cid: u32, port: &str) -> Result<Control, Failure> {
     }
 }
 
-fn connect(from: SocketAddr, to: SocketAddr) -> io::Result<Control> {
+fn connect(from: SocketAddr, to: SocketAddr) -> io::Result<ControlConnection> {
     let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))?;
     if from.port() != 0 || !from.ip().is_unspecified() {
         socket.set_reuse_address(true)?;
@@ -135,7 +135,7 @@ fn connect(from: SocketAddr, to: SocketAddr) -> io::Result<Control> {
     }
     socket.connect_timeout(&to.into(), CONNECT)?;
     let local = socket.local_addr()?.as_socket().unwrap_or(from);
-    Ok(Control {
+    Ok(ControlConnection {
         socket,
         peer: Some(to),
         local: Some(local),

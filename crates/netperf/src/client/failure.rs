@@ -74,7 +74,7 @@ pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family
             FAILED,
             &format!("Could not open requested fill file: {text}"),
         ),
-        Operation::Knock if error.error.kind() == io::ErrorKind::TimedOut => Failure::stderr(
+        Operation::Probe if error.error.kind() == io::ErrorKind::TimedOut => Failure::stderr(
             FAILED,
             "netperf: --one-port: no datagram comes through: UDP has to be open on the way to \
              the port of the control connection, too",
@@ -85,7 +85,7 @@ pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family
         ),
         Operation::Bind
         | Operation::Listen
-        | Operation::Knock
+        | Operation::Probe
         | Operation::Accept
         | Operation::Receive
         | Operation::Buffers

@@ -7,14 +7,17 @@ use netperf_model::{DataAddress, Family, Host, Hosts, TestPlan};
 use netperf_os::Type;
 use netperf_os::resolve::ResolveError;
 
-use super::control::{self, Control, family_of, look_up};
+use super::control::{self, ControlConnection, family_of, look_up};
 use crate::output::Failure;
 
 /// The exit status when a data host does not resolve.
 const UNRESOLVED: u8 = 255;
 
 /// Resolves both data hosts.
-pub(super) fn data_hosts(plan: &TestPlan, control: Option<&Control>) -> Result<Hosts, Failure> {
+pub(super) fn data_hosts(
+    plan: &TestPlan,
+    control: Option<&ControlConnection>,
+) -> Result<Hosts, Failure> {
     let kind = if plan.transport.is_connected() {
         Type::STREAM
     } else {
@@ -25,7 +28,11 @@ pub(super) fn data_hosts(plan: &TestPlan, control: Option<&Control>) -> Result<H
     Ok(Hosts { local, remote })
 }
 
-fn remote(plan: &TestPlan, control: Option<&Control>, kind: Type) -> Result<Host, Failure> {
+fn remote(
+    plan: &TestPlan,
+    control: Option<&ControlConnection>,
+    kind: Type,
+) -> Result<Host, Failure> {
     let asked = &plan.remote_data;
     let family = match (asked.family, control) {
         (Family::Unspecified, Some(control)) => control.peer.as_ref().map_or(Family::V4, family_of),

@@ -14,7 +14,7 @@ use super::show;
 use crate::output::out;
 
 /// What goes on from line to line.
-struct Ticker<'a> {
+struct InterimPrinter<'a> {
     run: &'a Run,
     unit: Unit,
     iteration: usize,
@@ -24,7 +24,7 @@ struct Ticker<'a> {
     times: Latency,
 }
 
-impl Ticker<'_> {
+impl InterimPrinter<'_> {
     /// Prints what happened since the last line, and keeps it.
     fn print(&mut self, now: Moment, tally: Tally, live: &Live) {
         let (then, before) = std::mem::replace(&mut self.last, (now, tally));
@@ -104,7 +104,7 @@ pub(super) fn beside<T>(
     };
     let unit = figures::unit_in_force(&run.plan, run.report.unit);
     let last = (clock::now(), Tally::default());
-    let mut ticker = Ticker {
+    let mut ticker = InterimPrinter {
         run,
         unit,
         iteration,

@@ -12,7 +12,7 @@ use super::{control, failure, run};
 use crate::output::{Failure, out, system_text};
 
 /// What was found out of netserver's host.
-enum There {
+enum RemoteAbilities {
     /// What our netserver says.
     Told(Abilities),
     /// A stock one, which says nothing.
@@ -32,17 +32,19 @@ pub(super) fn print(asked: &Asked) -> Result<(), Failure> {
 }
 
 /// Asks netserver what it can do, where one is named.
-fn ask(plan: &TestPlan) -> Result<Option<There>, Failure> {
+fn ask(plan: &TestPlan) -> Result<Option<RemoteAbilities>, Failure> {
     let Some(control) = &plan.control else {
         return Ok(None);
     };
     let mut talk = run::open(plan, control::establish(control)?)?;
     let abilities = talk.greet().map_err(|error| failure::session(&error))?;
     talk.finish(LEAVE);
-    Ok(Some(abilities.map_or(There::Stock, There::Told)))
+    Ok(Some(
+        abilities.map_or(RemoteAbilities::Stock, RemoteAbilities::Told),
+    ))
 }
 
-fn list<'a>(plan: &'a TestPlan, there: Option<&There>) -> List<'a> {
+fn list<'a>(plan: &'a TestPlan, there: Option<&RemoteAbilities>) -> List<'a> {
     let tests = TESTS.iter().map(|row| test(row, there));
     let transports = TRANSPORTS.iter().map(|row| Row {
         name: row.label,
@@ -60,18 +62,20 @@ fn list<'a>(plan: &'a TestPlan, there: Option<&There>) -> List<'a> {
 }
 
 /// A test. Those without data, and OMNI over TCP, run everywhere.
-fn test(row: &'static TestRow, there: Option<&There>) -> Row<'static> {
+fn test(row: &'static TestRow, there: Option<&RemoteAbilities>) -> Row<'static> {
     let transport = row.transport.row();
     let there = there.map(|there| match (there, row.suite) {
-        (There::Told(_), Suite::Control) | (There::Stock, Suite::Control | Suite::Sockets) => {
-            Support::Supported
-        }
+        (RemoteAbilities::Told(_), Suite::Control)
+        | (RemoteAbilities::Stock, Suite::Control | Suite::Sockets) => Support::Supported,
         // Whether it was built with the other suites it does not say.
-        (There::Stock, Suite::Unix | Suite::Sctp | Suite::Sdp | Suite::Xti | Suite::Dlpi) => {
-            Support::Unknown
+        (
+            RemoteAbilities::Stock,
+            Suite::Unix | Suite::Sctp | Suite::Sdp | Suite::Xti | Suite::Dlpi,
+        ) => Support::Unknown,
+        (RemoteAbilities::Stock, Suite::Fore | Suite::Hippi) => not_in_stock(),
+        (RemoteAbilities::Told(_) | RemoteAbilities::Stock, _) => {
+            transport_there(row.transport, there)
         }
-        (There::Stock, Suite::Fore | Suite::Hippi) => not_in_stock(),
-        (There::Told(_) | There::Stock, _) => transport_there(row.transport, there),
     });
     let moves = row.id.moves_data();
     Row {
@@ -94,15 +98,21 @@ fn here(transport: TransportId) -> Support {
     }
 }
 
-fn transport_there(transport: TransportId, there: &There) -> Support {
+fn transport_there(transport: TransportId, there: &RemoteAbilities) -> Support {
     match there {
-        There::Told(abilities) if abilities.transports.contains(&transport) => Support::Supported,
-        There::Told(_) => Support::Missing("netserver cannot open such a socket".to_owned()),
-        There::Stock if !transport.row().stock => not_in_stock(),
-        There::Stock if matches!(transport, TransportId::Tcp | TransportId::IpDefault) => {
+        RemoteAbilities::Told(abilities) if abilities.transports.contains(&transport) => {
             Support::Supported
         }
-        There::Stock => Support::Unknown,
+        RemoteAbilities::Told(_) => {
+            Support::Missing("netserver cannot open such a socket".to_owned())
+        }
+        RemoteAbilities::Stock if !transport.row().stock => not_in_stock(),
+        RemoteAbilities::Stock
+            if matches!(transport, TransportId::Tcp | TransportId::IpDefault) =>
+        {
+            Support::Supported
+        }
+        RemoteAbilities::Stock => Support::Unknown,
     }
 }
 

@@ -14,7 +14,7 @@ use netperf_os::wait::{Interest, ready};
 use netperf_os::{Domain, Protocol, Socket, Type};
 use std::os::fd::AsFd;
 
-use super::control::Control;
+use super::control::ControlConnection;
 use crate::key;
 use crate::output::err;
 
@@ -22,7 +22,7 @@ use crate::output::err;
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// Starts one on the first of these addresses that works.
-pub(super) fn start(addresses: &[SocketAddr]) -> Option<Control> {
+pub(super) fn start(addresses: &[SocketAddr]) -> Option<ControlConnection> {
     let loopback = addresses
         .iter()
         .filter(|address| address.ip().is_loopback());
@@ -33,7 +33,7 @@ pub(super) fn start(addresses: &[SocketAddr]) -> Option<Control> {
     Some(control)
 }
 
-fn start_on(address: SocketAddr) -> io::Result<Control> {
+fn start_on(address: SocketAddr) -> io::Result<ControlConnection> {
     let kind = (
         Domain::for_address(address),
         Type::STREAM,
@@ -64,7 +64,7 @@ fn start_on(address: SocketAddr) -> io::Result<Control> {
     drop(child);
     let local = socket.local_addr()?.as_socket().unwrap_or(address);
     let peer = at.as_socket().unwrap_or(address);
-    Ok(Control {
+    Ok(ControlConnection {
         socket,
         peer: Some(peer),
         local: Some(local),

@@ -28,9 +28,9 @@ use netperf_session::offer::Agreement;
 
 use self::session::{Talk, numbered};
 use self::trace::Trace;
-use super::control::{self, Control};
+use super::control::{self, ControlConnection};
 use super::hosts::{data_hosts, drawn};
-use super::{Begun, Done, facts, failure, hosts, interim, keep, show, stamps, until};
+use super::{Measured, RunStart, facts, failure, hosts, interim, keep, show, stamps, until};
 use crate::output::{Failure, out};
 
 /// The identifier of this run: given by the user, or fresh (RFC 9562, version 1).
@@ -45,7 +45,7 @@ fn identifier(plan: &TestPlan) -> String {
 }
 
 /// A test that moves data.
-pub(super) fn test(run: &Run, begun: Begun, done: &mut Done) -> Result<(), Failure> {
+pub(super) fn test(run: &Run, begun: RunStart, done: &mut Measured) -> Result<(), Failure> {
     let plan = &run.plan;
     if plan.flow.connects && !plan.transport.is_connected() {
         return Err(failure::no_connections(plan.transport));
@@ -74,7 +74,7 @@ pub(super) fn test(run: &Run, begun: Begun, done: &mut Done) -> Result<(), Failu
     }
     let control_peer = control.as_ref().and_then(|control| control.peer);
     check::one_port(plan, control_peer)?;
-    let mut test = Test::begin(run, begun, hosts, control, done)?;
+    let mut test = TestRun::begin(run, begun, hosts, control, done)?;
     test.greet()?;
     let outcome = test.iterate()?;
     let text = netperf_report::final_report(&outcome, &run.report).map_err(|error| {
@@ -90,22 +90,22 @@ pub(super) fn test(run: &Run, begun: Begun, done: &mut Done) -> Result<(), Failu
 }
 
 /// What the iterations of a test share.
-struct Test<'a> {
+struct TestRun<'a> {
     run: &'a Run,
     hosts: Hosts,
     talk: Option<Talk<'a>>,
     /// Further control connections, to a netserver that serves one flow over each.
     beside: Vec<Talk<'a>>,
     /// How many flows are served.
-    served: many::Served,
+    served: many::FlowSessions,
     control_local: Option<IpAddr>,
     /// Where the control connection leads to, as it is known here.
     control_peer: Option<SocketAddr>,
     trace: Trace,
     /// When the program began.
-    begun: Begun,
+    begun: RunStart,
     /// What was measured so far.
-    done: &'a mut Done,
+    done: &'a mut Measured,
     /// The port that netserver had in the previous iteration.
     data_port: Option<u16>,
     /// Whether facts about the hosts are wanted.
@@ -115,7 +115,7 @@ struct Test<'a> {
 }
 
 /// What one iteration came to.
-struct Once {
+struct IterationResult {
     agreed: Agreed,
     iteration: Iteration,
     /// Whether the user ended it.
@@ -124,7 +124,7 @@ struct Once {
     fell_back: bool,
 }
 
-impl Once {
+impl IterationResult {
     fn of(agreed: Agreed, ran: Ran, remote: Option<EndResult>, one_way: Option<OneWay>) -> Self {
         Self {
             agreed,
@@ -135,14 +135,14 @@ impl Once {
     }
 }
 
-impl<'a> Test<'a> {
+impl<'a> TestRun<'a> {
     /// A test whose conversation with netserver, where it has one, has begun.
     fn begin(
         run: &'a Run,
-        begun: Begun,
+        begun: RunStart,
         hosts: Hosts,
-        control: Option<Control>,
-        done: &'a mut Done,
+        control: Option<ControlConnection>,
+        done: &'a mut Measured,
     ) -> Result<Self, Failure> {
         let local = control.as_ref().and_then(|control| control.local);
         let control_peer = control.as_ref().and_then(|control| control.peer);
@@ -153,7 +153,7 @@ impl<'a> Test<'a> {
                 .map(|control| open(&run.plan, control))
                 .transpose()?,
             beside: Vec::new(),
-            served: many::Served::Together,
+            served: many::FlowSessions::Together,
             control_local: local.map(|local| local.ip()),
             control_peer,
             trace: Trace::of(run),
@@ -174,7 +174,7 @@ impl<'a> Test<'a> {
     }
 
     /// One iteration.
-    fn once(&mut self, number: usize) -> Result<Once, Failure> {
+    fn once(&mut self, number: usize) -> Result<IterationResult, Failure> {
         let plan = self.plan();
         if let Some(many) = &plan.many {
             return self.once_many(many, number);
@@ -216,7 +216,7 @@ impl<'a> Test<'a> {
         };
         let agreed = agreed(local, agreement, beside.as_ref(), data_port);
         let one_way = stamps::one_way(plan, &ran.result, remote.as_ref())?;
-        Ok(Once::of(agreed, ran, remote, one_way))
+        Ok(IterationResult::of(agreed, ran, remote, one_way))
     }
 
     /// Keeps what netperf measured of an iteration that failed.

@@ -18,7 +18,7 @@ use netperf_model::Format;
 use netperf_os::{process, terminal, wait};
 use netperf_tui::{Look, Size, Term, View};
 
-use self::ticker::Ticker;
+use self::ticker::LiveTicker;
 use super::environment;
 use crate::output::{self, Failure, err};
 
@@ -33,14 +33,14 @@ const STACK: usize = 256 * 1024;
 
 /// How it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum DrawMode {
     Screen,
     Line,
 }
 
 /// What is drawn.
 struct Shown {
-    kind: Kind,
+    kind: DrawMode,
     term: Term,
     look: Look,
     /// The size of the last picture.
@@ -63,9 +63,9 @@ pub(super) fn check(run: &Run) -> Result<(), Failure> {
 }
 
 /// What is to be shown, and where; `None` where that is nothing.
-fn wanted(run: &Run) -> Result<Option<(Kind, Term)>, String> {
+fn wanted(run: &Run) -> Result<Option<(DrawMode, Term)>, String> {
     if run.show.live {
-        return screen(run).map(|term| Some((Kind::Screen, term)));
+        return screen(run).map(|term| Some((DrawMode::Screen, term)));
     }
     let term = Term::stderr();
     let shown = match run.show.progress {
@@ -77,7 +77,7 @@ fn wanted(run: &Run) -> Result<Option<(Kind, Term)>, String> {
         Progress::Auto => term.is_term() && in_nobodys_way(run),
     };
     let shown = shown && run.plan.test.moves_data();
-    Ok(shown.then_some((Kind::Line, term)))
+    Ok(shown.then_some((DrawMode::Line, term)))
 }
 
 /// Whether a line disturbs nothing: the result goes elsewhere, or comes in one piece, and
@@ -168,7 +168,7 @@ pub(super) fn beside<T>(run: &Run, iteration: usize, live: &Live, work: impl FnO
 /// Begins to draw.
 fn open(run: &Run) -> Option<Shown> {
     let (kind, term) = wanted(run).ok().flatten()?;
-    if kind == Kind::Screen {
+    if kind == DrawMode::Screen {
         output::hold();
         leave_when_panicking();
         if let Err(error) = terminal::enter(fd(&term)) {
@@ -217,7 +217,7 @@ fn leave_when_panicking() {
 pub(super) fn close() {
     if shown()
         .take()
-        .is_some_and(|shown| shown.kind == Kind::Screen)
+        .is_some_and(|shown| shown.kind == DrawMode::Screen)
     {
         terminal::leave();
     }
@@ -228,8 +228,8 @@ impl Shown {
     /// Draws until told to stop, and then once more.
     fn follow(&mut self, run: &Run, live: &Live, stopped: &OwnedFd) {
         let mut keys = Keys::of(self.kind);
-        let mut ticker = Ticker::begin(run, live);
-        if self.kind == Kind::Screen {
+        let mut ticker = LiveTicker::begin(run, live);
+        if self.kind == DrawMode::Screen {
             self.draw();
         }
         let mut due = clock::now().plus(EVERY);
@@ -249,8 +249,8 @@ impl Shown {
         let (rows, columns) = self.term.size();
         let size = Size { columns, rows };
         match self.kind {
-            Kind::Line => output::draw_line(&self.view.line(columns, self.look.unicode)),
-            Kind::Screen => {
+            DrawMode::Line => output::draw_line(&self.view.line(columns, self.look.unicode)),
+            DrawMode::Screen => {
                 let rows = self.view.screen(size, self.look).join("\x1b[K\r\n");
                 let resized = self.size.replace(size) != Some(size);
                 let clear = if resized { "\x1b[2J" } else { "" };
@@ -268,9 +268,9 @@ struct Keys(Option<File>);
 
 impl Keys {
     /// Those of standard input, where it is the terminal that is drawn on.
-    fn of(kind: Kind) -> Self {
+    fn of(kind: DrawMode) -> Self {
         let stdin = io::stdin();
-        let read = kind == Kind::Screen && stdin.is_terminal();
+        let read = kind == DrawMode::Screen && stdin.is_terminal();
         let own = stdin.as_fd().try_clone_to_owned().ok();
         Self(own.filter(|_| read).map(File::from))
     }

@@ -222,17 +222,17 @@ impl Sweep {
     /// Makes the runs that are missing; whether a signal ended that.
     fn run(&self, signals: &Signals) -> Result<bool, Failure> {
         let missing: Vec<_> = self.all().filter(|run| !self.has(*run)).collect();
-        let mut progress = Progress::new(self.all().count(), missing.len());
+        let mut progress = SweepProgress::new(self.all().count(), missing.len());
         for (time, point) in missing {
             let values = self.points.get(point).map_or(&[][..], Vec::as_slice);
             let name = self.plan.name_of(values);
             progress.show(&name);
             let kept = self.one((time, point), values, signals)?;
-            if let Kept::Interrupted = kept {
+            if let RunState::Interrupted = kept {
                 progress.end();
                 return Ok(true);
             }
-            if let Kept::Failed(why) = kept {
+            if let RunState::Failed(why) = kept {
                 progress.wipe();
                 let line = netperf_web::escape::line(&format!("{name}, run {time} failed: {why}"));
                 err(&format!("netperf sweep: {line}\n"));
@@ -249,19 +249,19 @@ impl Sweep {
         run: (u32, usize),
         values: &[String],
         signals: &Signals,
-    ) -> Result<Kept, Failure> {
+    ) -> Result<RunState, Failure> {
         let finished = itself::run(self.plan.command_of(values))
             .map_err(|error| failure(&format!("netperf: {}", system_text(&error))))?;
         // What a signal cut short is no result: it is made again.
         if signals.next().is_some() {
-            return Ok(Kept::Interrupted);
+            return Ok(RunState::Interrupted);
         }
         let (good, bad) = (self.file(run, "json"), self.file(run, "failed"));
         if finished.status.success() {
             write(&good, &finished.stdout)?;
             return match std::fs::remove_file(&bad) {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(io_failure(&bad, &error)),
-                _ => Ok(Kept::Result),
+                _ => Ok(RunState::Result),
             };
         }
         let said = String::from_utf8_lossy(&finished.stderr);
@@ -270,7 +270,7 @@ impl Sweep {
             &bad,
             &[finished.stderr.as_slice(), &finished.stdout].concat(),
         )?;
-        Ok(Kept::Failed(why))
+        Ok(RunState::Failed(why))
     }
 
     /// The runs there are, with their results.
@@ -330,14 +330,14 @@ impl Sweep {
 }
 
 /// What became of a run.
-enum Kept {
+enum RunState {
     Result,
     Failed(String),
     Interrupted,
 }
 
 /// How far it is, where somebody looks.
-struct Progress {
+struct SweepProgress {
     shown: bool,
     all: usize,
     /// Runs that were there already, and those made since.
@@ -346,7 +346,7 @@ struct Progress {
     begun: Moment,
 }
 
-impl Progress {
+impl SweepProgress {
     fn new(all: usize, missing: usize) -> Self {
         Self {
             shown: std::io::stderr().is_terminal() && missing > 0,

@@ -12,7 +12,7 @@ pub(super) const STANDARD: &str = "-";
 
 /// What two names have in common that mean the same place.
 #[derive(Debug, PartialEq, Eq)]
-enum Place {
+enum FileIdentity {
     Standard,
     /// Device and number of a file that is there.
     File(u64, u64),
@@ -20,7 +20,7 @@ enum Place {
     Name(PathBuf),
 }
 
-impl Place {
+impl FileIdentity {
     /// The place of a name; none where anything may be written, as to a device or a pipe.
     fn of(path: &Path) -> Option<Self> {
         match std::fs::metadata(path) {
@@ -52,13 +52,13 @@ impl Place {
 /// # Errors
 /// One line that names the output.
 pub(super) fn apart<P: AsRef<Path>>(outputs: &[Option<&Path>], inputs: &[P]) -> Result<(), String> {
-    let inputs: Vec<Place> = inputs
+    let inputs: Vec<FileIdentity> = inputs
         .iter()
-        .filter_map(|path| Place::input(path.as_ref()))
+        .filter_map(|path| FileIdentity::input(path.as_ref()))
         .collect();
-    let mut written: Vec<Place> = Vec::new();
+    let mut written: Vec<FileIdentity> = Vec::new();
     for path in outputs.iter().flatten() {
-        let Some(place) = Place::output(path) else {
+        let Some(place) = FileIdentity::output(path) else {
             continue;
         };
         let name = escape::line(&path.to_string_lossy());

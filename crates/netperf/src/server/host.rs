@@ -18,10 +18,10 @@ use netperf_os::io::peek;
 use netperf_session::dialect::Ready;
 use netperf_session::driver::Host;
 use netperf_session::errno;
-use netperf_transport::one_port::{Word, fresh, say};
+use netperf_transport::one_port::{HandoffMessage, fresh, send_message};
 use netperf_wire::RemoteErrno;
 
-use super::record::{Ending, Ran, Record};
+use super::record::{Ran, SessionEnd, SessionRecord};
 use super::sandbox::fill_file;
 use crate::client::placed;
 
@@ -29,10 +29,10 @@ use crate::client::placed;
 pub(super) struct EngineHost<'a> {
     control: Rc<Socket>,
     local: Option<SocketAddr>,
-    hatch: Option<Rc<Socket>>,
+    handoff: Option<Rc<Socket>>,
     cpu_method: CpuMethod,
     files: Option<PathBuf>,
-    tell: &'a mut dyn FnMut(Record),
+    tell: &'a mut dyn FnMut(SessionRecord),
 }
 
 /// An end that is prepared, and what to call its run.
@@ -50,37 +50,37 @@ pub(super) struct Prepared {
 #[derive(Debug)]
 pub(super) struct Pass {
     token: Token,
-    hatch: Rc<Socket>,
+    handoff: Rc<Socket>,
 }
 
 impl Pass {
-    fn hatch(&self) -> Result<Socket, RemoteErrno> {
-        self.hatch.try_clone().map_err(|_| errno::OTHER)
+    fn handoff(&self) -> Result<Socket, RemoteErrno> {
+        self.handoff.try_clone().map_err(|_| errno::OTHER)
     }
 }
 
 impl Drop for Pass {
     fn drop(&mut self) {
         // The next one takes its place all the same.
-        let _unheard = say(&self.hatch, &Word::Shut);
+        let _unheard = send_message(&self.handoff, &HandoffMessage::Shut);
     }
 }
 
 impl<'a> EngineHost<'a> {
     /// `control` is watched while a test runs: when it ends, so does the test. Data may come
-    /// by the `hatch`, too. Fill files come from `files` alone; `tell` hears what became of
+    /// by the `handoff`, too. Fill files come from `files` alone; `tell` hears what became of
     /// each test.
     pub(super) fn new(
         control: Rc<Socket>,
-        hatch: Option<Socket>,
+        handoff: Option<Socket>,
         cpu_method: CpuMethod,
-        (files, tell): (Option<PathBuf>, &'a mut dyn FnMut(Record)),
+        (files, tell): (Option<PathBuf>, &'a mut dyn FnMut(SessionRecord)),
     ) -> Self {
         let local = control.local_addr().ok();
         Self {
             local: local.and_then(|address| address.as_socket()),
             control,
-            hatch: hatch.map(Rc::new),
+            handoff: handoff.map(Rc::new),
             cpu_method,
             files,
             tell,
@@ -129,13 +129,13 @@ impl<'a> EngineHost<'a> {
     }
 
     /// Has the listener send what begins with a fresh token to us.
-    fn open_hatch(&self) -> Result<Pass, RemoteErrno> {
-        let hatch = self.hatch.as_ref().ok_or(errno::UNSUPPORTED)?;
+    fn register_token(&self) -> Result<Pass, RemoteErrno> {
+        let handoff = self.handoff.as_ref().ok_or(errno::UNSUPPORTED)?;
         let token = fresh().map_err(|_| errno::OTHER)?;
-        say(hatch, &Word::Open(token)).map_err(|_| errno::OTHER)?;
+        send_message(handoff, &HandoffMessage::Open(token)).map_err(|_| errno::OTHER)?;
         Ok(Pass {
             token,
-            hatch: Rc::clone(hatch),
+            handoff: Rc::clone(handoff),
         })
     }
 
@@ -164,11 +164,15 @@ impl<'a> EngineHost<'a> {
         let (transport, flow) = (job.transport, job.flow);
         let as_asked = !job.end.features().is_empty();
         self.can_stamp(&job)?;
-        let pass = job.end.one_port.then(|| self.open_hatch()).transpose()?;
+        let pass = job
+            .end
+            .one_port
+            .then(|| self.register_token())
+            .transpose()?;
         job.token = pass.as_ref().map(|pass| pass.token);
         let token = job.token;
-        let hatch = pass.as_ref().map(Pass::hatch).transpose()?;
-        let server = Server::prepare_behind(hatch, job).map_err(|error| number(&error))?;
+        let handoff = pass.as_ref().map(Pass::handoff).transpose()?;
+        let server = Server::prepare_behind(handoff, job).map_err(|error| number(&error))?;
         let ready = Ready {
             setup: *server.setup(),
             transport,
@@ -200,7 +204,7 @@ impl Host for EngineHost<'_> {
     fn prepare(&mut self, job: EndJob) -> Result<(Prepared, Ready), RemoteErrno> {
         let ready = self.make_ready(job);
         if let Err(errno) = &ready {
-            (self.tell)(Record::Refused(errno.0));
+            (self.tell)(SessionRecord::Refused(errno.0));
         }
         ready
     }
@@ -220,16 +224,16 @@ impl Host for EngineHost<'_> {
             result.settings = settings_at.map(|at| netperf_measure::host::settings(&at));
         }
         (self.tell)(match &result {
-            Ok(result) => Record::Ran(Ran {
+            Ok(result) => SessionRecord::Ran(Ran {
                 transport,
                 flow,
                 tally: result.tally,
                 elapsed: result.elapsed,
             }),
-            Err(errno) => Record::Failed(errno.0),
+            Err(errno) => SessionRecord::Failed(errno.0),
         });
         if self.is_abandoned() {
-            (self.tell)(Record::Ended(Ending::Abandoned));
+            (self.tell)(SessionRecord::Ended(SessionEnd::Abandoned));
         }
         result
     }
@@ -245,12 +249,12 @@ impl Host for EngineHost<'_> {
     fn abilities(&mut self) -> Abilities {
         let mut abilities = netperf_transport::registry::abilities();
         let features = &mut abilities.features;
-        features.retain(|feature| *feature != Feature::OnePort || self.hatch.is_some());
+        features.retain(|feature| *feature != Feature::OnePort || self.handoff.is_some());
         abilities
     }
 
     fn note(&mut self, denied: &Denied) {
-        (self.tell)(Record::Denied(denied.errno(), denied.word()));
+        (self.tell)(SessionRecord::Denied(denied.errno(), denied.word()));
     }
 
     fn bind_to_cpu(&mut self, cpu: u32) {

@@ -12,12 +12,12 @@ use netperf_os::process::{self, Forked};
 use netperf_os::resolve::{Want, resolve};
 use netperf_os::{Domain, Protocol, Socket, Type, address};
 
-use super::desk::{self, Desk};
-use super::hall::Hall;
-use super::log::Log;
+use super::accept_loop::AcceptLoop;
+use super::log::ServerLog;
+use super::metrics_server::{self, MetricsServer};
 use super::one_port;
 use super::sandbox::Means;
-use super::{Around, NO_SENSE};
+use super::{Environment, INVALID_VALUE};
 use crate::output::{err, out, system_text};
 
 /// What the starting line says when no address was given.
@@ -27,8 +27,8 @@ const BACKLOG: i32 = 1024;
 const CANNOT: u8 = 3;
 
 /// Listens as asked, and serves until a signal ends it.
-pub(super) fn run(args: &ServerArgs, around: &Around) -> ExitCode {
-    let log = match Log::open(args, around.journal) {
+pub(super) fn run(args: &ServerArgs, environment: &Environment) -> ExitCode {
+    let log = match ServerLog::open(args, environment.journal) {
         Ok(log) => log,
         Err(error) => return no_log(args, &error),
     };
@@ -40,16 +40,16 @@ pub(super) fn run(args: &ServerArgs, around: &Around) -> ExitCode {
         }
     };
     let described = described(args);
-    let desk = match desk(args) {
-        Ok(desk) => desk,
+    let metrics_server = match metrics_server(args) {
+        Ok(metrics_server) => metrics_server,
         Err((exit, line)) => {
             err(&format!("netserver: {line}\n"));
             return ExitCode::from(exit);
         }
     };
-    let supervised = around.supervisor.listens();
+    let supervised = environment.supervisor.listens();
     let listeners = if supervised {
-        around.supervisor.listeners()
+        environment.supervisor.listeners()
     } else {
         listeners(args)
     };
@@ -92,10 +92,10 @@ pub(super) fn run(args: &ServerArgs, around: &Around) -> ExitCode {
     if args.debug > 0 {
         out("accept_connections: enter\n");
     }
-    match Hall::open(&around.argv, args, listeners, (log, desk)) {
-        Ok(hall) => {
-            around.supervisor.tell("READY=1\nSTATUS=serving");
-            hall.serve(&around.supervisor)
+    match AcceptLoop::open(&environment.argv, args, listeners, (log, metrics_server)) {
+        Ok(accept_loop) => {
+            environment.supervisor.tell("READY=1\nSTATUS=serving");
+            accept_loop.serve(&environment.supervisor)
         }
         Err(error) => {
             err(&format!("netserver: cannot listen: {error}\n"));
@@ -139,14 +139,19 @@ fn checked(args: &ServerArgs) -> Result<Option<User>, (u8, String)> {
 }
 
 /// Opens the desk where netserver is asked how it is, if there is to be one.
-fn desk(args: &ServerArgs) -> Result<Option<Desk>, (u8, String)> {
+fn metrics_server(args: &ServerArgs) -> Result<Option<MetricsServer>, (u8, String)> {
     let Some(text) = &args.operations.metrics else {
         return Ok(None);
     };
-    let at = desk::address(text)
-        .ok_or_else(|| (NO_SENSE, format!("--metrics {text}: {}", desk::EXPECTED)))?;
-    let desk = Desk::open(at);
-    desk.map(Some)
+    let at = metrics_server::address(text).ok_or_else(|| {
+        (
+            INVALID_VALUE,
+            format!("--metrics {text}: {}", metrics_server::EXPECTED),
+        )
+    })?;
+    let metrics_server = MetricsServer::open(at);
+    metrics_server
+        .map(Some)
         .map_err(|error| (1, format!("--metrics {text}: {}", system_text(&error))))
 }
 

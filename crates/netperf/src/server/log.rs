@@ -26,7 +26,7 @@ const FAILED: (u32, Duration) = (10, Duration::from_secs(60));
 
 /// What a field of an event holds.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub(super) enum LogValue {
     /// Text, perhaps from a stranger.
     Text(String),
     /// A number.
@@ -35,18 +35,18 @@ pub(super) enum Value {
     Count(u64),
 }
 
-impl From<&str> for Value {
+impl From<&str> for LogValue {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
 /// A field: its name and what it holds.
-pub(super) type Field = (&'static str, Value);
+pub(super) type LogField = (&'static str, LogValue);
 
 /// Where events go.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(super) struct ServerLog {
     format: LogFormat,
     level: LogLevel,
     path: Option<PathBuf>,
@@ -93,7 +93,7 @@ impl Flood {
     }
 }
 
-impl Log {
+impl ServerLog {
     /// The log that the command line asks for.
     ///
     /// # Errors
@@ -139,8 +139,8 @@ impl Log {
                     LogLevel::Error,
                     "log-file",
                     &[
-                        ("file", Value::Text(path)),
-                        ("error", Value::Text(error.to_string())),
+                        ("file", LogValue::Text(path)),
+                        ("error", LogValue::Text(error.to_string())),
                     ],
                 );
             }
@@ -154,7 +154,7 @@ impl Log {
 
     /// Writes that somebody was turned away, unless there is too much of that; how much was
     /// left out is written later.
-    pub(super) fn deny(&mut self, fields: &[Field]) {
+    pub(super) fn deny(&mut self, fields: &[LogField]) {
         self.tell_left_out();
         if self.wants(LogLevel::Info) && self.denied.admit(DENIED) {
             self.put(LogLevel::Info, "denied", fields);
@@ -167,7 +167,7 @@ impl Log {
         self.tell_left_out();
         let flood = self.failed.entry(what.to_owned()).or_default();
         if flood.admit(FAILED) && self.wants(LogLevel::Error) {
-            let fields = [("error", Value::Text(error.to_string()))];
+            let fields = [("error", LogValue::Text(error.to_string()))];
             self.put(LogLevel::Error, what, &fields);
         }
     }
@@ -182,20 +182,20 @@ impl Log {
         let left_out: Vec<_> = failed.chain(denied).collect();
         for (level, event, count) in left_out {
             if self.wants(level) {
-                self.put(level, &event, &[("left_out", Value::Count(count))]);
+                self.put(level, &event, &[("left_out", LogValue::Count(count))]);
             }
         }
     }
 
     /// Writes an event, if its level is wanted.
-    pub(super) fn say(&mut self, level: LogLevel, event: &str, fields: &[Field]) {
+    pub(super) fn say(&mut self, level: LogLevel, event: &str, fields: &[LogField]) {
         self.tell_left_out();
         if self.wants(level) {
             self.put(level, event, fields);
         }
     }
 
-    fn put(&mut self, level: LogLevel, event: &str, fields: &[Field]) {
+    fn put(&mut self, level: LogLevel, event: &str, fields: &[LogField]) {
         let mut line = match self.format {
             LogFormat::Text => text(level, event, fields),
             LogFormat::Json => json(level, event, fields),
@@ -276,15 +276,15 @@ fn time() -> String {
     format!("{date}.{:03}Z", now.subsec_millis())
 }
 
-fn text(level: LogLevel, event: &str, fields: &[Field]) -> String {
+fn text(level: LogLevel, event: &str, fields: &[LogField]) -> String {
     let mut line = format!("{} {} {event}", time(), level.word());
     for (name, value) in fields {
         let written = match value {
-            Value::Text(text) if plain(text) => write!(line, " {name}={text}"),
+            LogValue::Text(text) if plain(text) => write!(line, " {name}={text}"),
             // Quoted, with everything escaped that is no letter.
-            Value::Text(text) => write!(line, " {name}={text:?}"),
-            Value::Number(number) => write!(line, " {name}={number:.3}"),
-            Value::Count(count) => write!(line, " {name}={count}"),
+            LogValue::Text(text) => write!(line, " {name}={text:?}"),
+            LogValue::Number(number) => write!(line, " {name}={number:.3}"),
+            LogValue::Count(count) => write!(line, " {name}={count}"),
         };
         // A string takes everything.
         debug_assert!(written.is_ok());
@@ -298,7 +298,7 @@ fn plain(text: &str) -> bool {
     !text.is_empty() && text.chars().all(plain)
 }
 
-fn json(level: LogLevel, event: &str, fields: &[Field]) -> String {
+fn json(level: LogLevel, event: &str, fields: &[LogField]) -> String {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let mut line = format!(
         "{{\"time\":{},\"level\":{},\"event\":{}",
@@ -308,10 +308,10 @@ fn json(level: LogLevel, event: &str, fields: &[Field]) -> String {
     );
     for (name, value) in fields {
         let value = match value {
-            Value::Text(text) => quoted(text),
+            LogValue::Text(text) => quoted(text),
             // JSON has no word for what is no number.
-            Value::Number(number) => serde_json::Value::from(*number).to_string(),
-            Value::Count(count) => count.to_string(),
+            LogValue::Number(number) => serde_json::Value::from(*number).to_string(),
+            LogValue::Count(count) => count.to_string(),
         };
         let written = write!(line, ",{}:{value}", quoted(name));
         debug_assert!(written.is_ok());
@@ -326,10 +326,10 @@ mod tests {
 
     const FIELDS: [(&str, &str); 2] = [("peer", "192.0.2.1:7"), ("error", "a \"b\"\n\u{1b}[31m")];
 
-    fn fields() -> Vec<Field> {
+    fn fields() -> Vec<LogField> {
         FIELDS
             .iter()
-            .map(|(name, text)| (*name, Value::from(*text)))
+            .map(|(name, text)| (*name, LogValue::from(*text)))
             .collect()
     }
 
@@ -402,7 +402,7 @@ mod tests {
     fn a_failure_that_comes_again_and_again_does_not_fill_the_log() {
         use std::io::{Read as _, Seek as _};
         let file = netperf_os::process::unnamed_file(&std::env::temp_dir()).unwrap();
-        let mut log = Log {
+        let mut log = ServerLog {
             format: LogFormat::Text,
             level: LogLevel::Error,
             path: None,

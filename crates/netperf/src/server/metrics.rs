@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::account::{Account, End};
+use super::session_log::{ProcessEnd, SessionLog};
 
 /// Counts since netserver was started.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +24,7 @@ pub(super) struct Metrics {
 
 /// What there is at this moment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Now {
+pub(super) struct Gauges {
     /// Sessions that run.
     pub(super) sessions: usize,
     /// Connections that are not served yet.
@@ -37,16 +37,16 @@ pub(super) struct Now {
 
 impl Metrics {
     /// A session is over.
-    pub(super) fn enter(&mut self, account: &Account, end: End) {
-        let kind = account.kind().unwrap_or_else(|| "none".to_owned());
-        let key = (kind, account.word(end));
+    pub(super) fn enter(&mut self, session_log: &SessionLog, end: ProcessEnd) {
+        let kind = session_log.kind().unwrap_or_else(|| "none".to_owned());
+        let key = (kind, session_log.word(end));
         count(self.sessions.entry(key).or_default(), 1);
         let [ran, refused, failed] = &mut self.tests;
-        count(ran, account.ran);
-        count(refused, account.refused);
-        count(failed, account.failed);
-        count(&mut self.bytes.0, account.bytes.0);
-        count(&mut self.bytes.1, account.bytes.1);
+        count(ran, session_log.ran);
+        count(refused, session_log.refused);
+        count(failed, session_log.failed);
+        count(&mut self.bytes.0, session_log.bytes.0);
+        count(&mut self.bytes.1, session_log.bytes.1);
     }
 
     /// A connection ended before its client had said what it wants.
@@ -65,8 +65,8 @@ impl Metrics {
     }
 
     /// All of it.
-    pub(super) fn text(&self, now: Now) -> String {
-        let mut page = Page::default();
+    pub(super) fn text(&self, now: Gauges) -> String {
+        let mut page = MetricsText::default();
         page.family(
             "netserver_sessions_total",
             "counter",
@@ -149,9 +149,9 @@ fn count(counter: &mut u64, more: u64) {
 }
 
 #[derive(Default)]
-struct Page(String);
+struct MetricsText(String);
 
-impl Page {
+impl MetricsText {
     fn family(&mut self, name: &str, kind: &str, help: &str) {
         self.write(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
     }

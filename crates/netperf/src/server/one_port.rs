@@ -13,12 +13,14 @@ use netperf_os::io::{Source, peek_at, recv_with_destination};
 use netperf_os::pass::Wait;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{Domain, Protocol, SockAddr, Socket, Type};
-use netperf_transport::one_port::{self, Heard, Kind, Knock, PREAMBLE, Preamble, Word};
+use netperf_transport::one_port::{
+    self, HandoffInput, HandoffMessage, PREAMBLE, Preamble, PreambleKind, Probe,
+};
 
-use super::guests::Waiting;
-use super::hall::described;
-use super::porter::{Porter, Who};
-use super::running::Running;
+use super::accept_loop::described;
+use super::pending::PendingConnection;
+use super::poller::{PollToken, ServerPoller};
+use super::session_process::SessionProcess;
 
 /// How long a preamble may take, and a session to take what has one.
 const WITHIN: Duration = Duration::from_secs(5);
@@ -31,7 +33,7 @@ const AT_ONCE: usize = 64;
 
 /// A connection on its way to a session.
 #[derive(Debug)]
-struct Arriving {
+struct ArrivingData {
     data: Socket,
     peer: SockAddr,
     until: Moment,
@@ -39,19 +41,19 @@ struct Arriving {
 
 /// What arrives besides control connections.
 #[derive(Debug)]
-pub(super) struct Arrivals {
+pub(super) struct DataArrivals {
     next: u64,
     /// Those whose preamble is not complete, in the order of their ends.
-    speaking: BTreeMap<u64, Arriving>,
+    awaiting_preamble: BTreeMap<u64, ArrivingData>,
     /// Those that are known, and whose session has no room, in that order, too.
-    known: VecDeque<(Arriving, Token)>,
+    awaiting_session: VecDeque<(ArrivingData, Token)>,
     /// Where datagrams come to; none where none are taken.
-    knocked_at: Vec<Socket>,
+    probe_sockets: Vec<Socket>,
 }
 
 /// What did not get to a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Astray {
+pub(super) enum Unclaimed {
     /// A connection of this peer with a token that no session has.
     Unknown(String),
     /// One that ended or said no more before its preamble was complete, and which of both.
@@ -61,90 +63,93 @@ pub(super) enum Astray {
 }
 
 /// What has become of one on its way.
-enum Way {
+enum ArrivalState {
     /// More of its preamble is awaited.
-    Speaking(Arriving),
+    AwaitsPreamble(ArrivingData),
     /// Its session has no room.
-    Known(Arriving, Token),
-    There,
-    Lost(Astray),
+    AwaitsSession(ArrivingData, Token),
+    Delivered,
+    Failed(Unclaimed),
 }
 
-impl Arrivals {
+impl DataArrivals {
     /// With sockets for datagrams where the listeners are. Where one is not to be had, none
     /// are taken.
-    pub(super) fn open(listeners: &[Socket], mode: OnePort, porter: &Porter) -> Self {
+    pub(super) fn open(listeners: &[Socket], mode: OnePort, poller: &ServerPoller) -> Self {
         let beside = |listener: &Socket| {
             let socket = beside(listener)?;
-            porter.watch(socket.as_fd(), Who::Knocks)?;
+            poller.watch(socket.as_fd(), PollToken::Probes)?;
             Ok(socket)
         };
-        let knocked_at: io::Result<Vec<Socket>> = match mode {
+        let probe_sockets: io::Result<Vec<Socket>> = match mode {
             OnePort::On => listeners.iter().map(beside).collect(),
             OnePort::Off | OnePort::Tcp => Ok(Vec::new()),
         };
         Self {
             next: 0,
-            speaking: BTreeMap::new(),
-            known: VecDeque::new(),
-            knocked_at: knocked_at.unwrap_or_default(),
+            awaiting_preamble: BTreeMap::new(),
+            awaiting_session: VecDeque::new(),
+            probe_sockets: probe_sockets.unwrap_or_default(),
         }
     }
 
     /// What of this can be.
     pub(super) fn possible(&self, mode: OnePort) -> OnePort {
         match mode {
-            OnePort::On if self.knocked_at.is_empty() => OnePort::Tcp,
+            OnePort::On if self.probe_sockets.is_empty() => OnePort::Tcp,
             OnePort::Off | OnePort::Tcp | OnePort::On => mode,
         }
     }
 
     /// No more come, where no more control connections do.
     pub(super) fn close(&mut self) {
-        self.knocked_at.clear();
-        self.speaking.clear();
-        self.known.clear();
+        self.probe_sockets.clear();
+        self.awaiting_preamble.clear();
+        self.awaiting_session.clear();
     }
 
     /// When there is something to do by itself.
     pub(super) fn next(&self) -> Option<Moment> {
-        let ends = self.speaking.first_key_value().map(|(_, one)| one.until);
-        let again = (!self.known.is_empty()).then(|| clock::now().plus(AGAIN));
+        let ends = self
+            .awaiting_preamble
+            .first_key_value()
+            .map(|(_, one)| one.until);
+        let again = (!self.awaiting_session.is_empty()).then(|| clock::now().plus(AGAIN));
         [ends, again].into_iter().flatten().min()
     }
 
     /// Takes a connection that begins with a preamble.
     pub(super) fn take(
         &mut self,
-        one: Waiting,
+        one: PendingConnection,
         ended: bool,
-        sessions: &mut [Running],
-        porter: &Porter,
-    ) -> Option<Astray> {
+        sessions: &mut [SessionProcess],
+        poller: &ServerPoller,
+    ) -> Option<Unclaimed> {
         // What comes in pieces is told of when it is whole.
         let whole = i32::try_from(PREAMBLE).unwrap_or(i32::MAX);
         let _told_more_often = sockopt::set(one.control.as_fd(), IntOption::RecvLowAt, whole);
         let heard_of = one.at().is_some();
-        let one = Arriving {
+        let one = ArrivingData {
             data: one.control,
             peer: one.peer,
             until: clock::now().plus(WITHIN),
         };
         self.next += 1;
         let number = self.next;
-        let way = one.look(ended, sessions, porter);
-        if let Way::Speaking(one) = &way {
-            let (fd, who) = (one.data.as_fd(), Who::Arriving(number));
+        let state = one.look(ended, sessions, poller);
+        if let ArrivalState::AwaitsPreamble(one) = &state {
+            let (fd, token) = (one.data.as_fd(), PollToken::ArrivingData(number));
             let heard = if heard_of {
-                porter.rename(fd, who)
+                poller.change_token(fd, token)
             } else {
-                porter.listen_to(fd, who)
+                poller.watch_edge(fd, token)
             };
             if heard.is_err() {
                 return Some(one.unspoken("crowded"));
             }
         }
-        self.go_on(number, way)
+        self.go_on(number, state)
     }
 
     /// One of those whose preamble is awaited has stirred.
@@ -152,72 +157,76 @@ impl Arrivals {
         &mut self,
         number: u64,
         ended: bool,
-        sessions: &mut [Running],
-        porter: &Porter,
-    ) -> Option<Astray> {
-        let one = self.speaking.remove(&number)?;
-        let way = one.look(ended, sessions, porter);
-        self.go_on(number, way)
+        sessions: &mut [SessionProcess],
+        poller: &ServerPoller,
+    ) -> Option<Unclaimed> {
+        let one = self.awaiting_preamble.remove(&number)?;
+        let state = one.look(ended, sessions, poller);
+        self.go_on(number, state)
     }
 
     /// Puts one where it belongs; gives what belongs nowhere.
-    fn go_on(&mut self, number: u64, way: Way) -> Option<Astray> {
-        match way {
-            Way::Speaking(one) => {
-                self.make_room();
-                self.speaking.insert(number, one);
+    fn go_on(&mut self, number: u64, state: ArrivalState) -> Option<Unclaimed> {
+        match state {
+            ArrivalState::AwaitsPreamble(one) => {
+                self.drop_oldest();
+                self.awaiting_preamble.insert(number, one);
             }
-            Way::Known(one, token) => {
-                self.make_room();
-                self.known.push_back((one, token));
+            ArrivalState::AwaitsSession(one, token) => {
+                self.drop_oldest();
+                self.awaiting_session.push_back((one, token));
             }
-            Way::There => {}
-            Way::Lost(astray) => return Some(astray),
+            ArrivalState::Delivered => {}
+            ArrivalState::Failed(unclaimed) => return Some(unclaimed),
         }
         None
     }
 
     /// Whoever speaks for longest goes first.
-    fn make_room(&mut self) {
-        if self.speaking.len() + self.known.len() >= MOST && self.speaking.pop_first().is_none() {
-            self.known.pop_front();
+    fn drop_oldest(&mut self) {
+        if self.awaiting_preamble.len() + self.awaiting_session.len() >= MOST
+            && self.awaiting_preamble.pop_first().is_none()
+        {
+            self.awaiting_session.pop_front();
         }
     }
 
     /// Tries again what a session had no room for, and ends what has taken too long; gives
     /// what did not get to a session.
-    pub(super) fn look(&mut self, sessions: &mut [Running]) -> Vec<Astray> {
-        let mut astray = Vec::new();
-        let overdue = |one: &Arriving| one.until.left().is_zero();
-        while let Some(first) = self.speaking.first_entry() {
+    pub(super) fn look(&mut self, sessions: &mut [SessionProcess]) -> Vec<Unclaimed> {
+        let mut unclaimed = Vec::new();
+        let overdue = |one: &ArrivingData| one.until.left().is_zero();
+        while let Some(first) = self.awaiting_preamble.first_entry() {
             if !overdue(first.get()) {
                 break;
             }
-            astray.push(first.remove().unspoken("silent"));
+            unclaimed.push(first.remove().unspoken("silent"));
         }
-        for (one, token) in std::mem::take(&mut self.known) {
+        for (one, token) in std::mem::take(&mut self.awaiting_session) {
             match one.enter(token, sessions) {
-                Way::Known(one, token) => self.known.push_back((one, token)),
-                Way::Lost(lost) => astray.push(lost),
-                Way::Speaking(_) | Way::There => {}
+                ArrivalState::AwaitsSession(one, token) => {
+                    self.awaiting_session.push_back((one, token))
+                }
+                ArrivalState::Failed(lost) => unclaimed.push(lost),
+                ArrivalState::AwaitsPreamble(_) | ArrivalState::Delivered => {}
             }
         }
-        astray
+        unclaimed
     }
 
     /// Somebody knocked: tells the sessions; gives what is for none of them.
-    pub(super) fn answer_knocks(
+    pub(super) fn answer_probes(
         &self,
-        sessions: &mut [Running],
+        sessions: &mut [SessionProcess],
         admits: impl Fn(IpAddr) -> bool,
-    ) -> Vec<Astray> {
-        let mut astray = Vec::new();
-        for socket in &self.knocked_at {
+    ) -> Vec<Unclaimed> {
+        let mut unclaimed = Vec::new();
+        for socket in &self.probe_sockets {
             for _ in 0..AT_ONCE {
-                match knock(socket) {
-                    Ok(Some(knock)) if admits(knock.from.ip()) => {
-                        if !announce(knock, sessions) {
-                            astray.push(Astray::Datagram);
+                match probe(socket) {
+                    Ok(Some(probe)) if admits(probe.from.ip()) => {
+                        if !announce(probe, sessions) {
+                            unclaimed.push(Unclaimed::Datagram);
                         }
                     }
                     Ok(_) => {}
@@ -225,51 +234,58 @@ impl Arrivals {
                 }
             }
         }
-        astray
+        unclaimed
     }
 }
 
-impl Arriving {
-    fn unspoken(&self, why: &'static str) -> Astray {
-        Astray::Unspoken(described(&self.peer), why)
+impl ArrivingData {
+    fn unspoken(&self, why: &'static str) -> Unclaimed {
+        Unclaimed::Unspoken(described(&self.peer), why)
     }
 
     /// Looks at what it has said.
-    fn look(self, ended: bool, sessions: &mut [Running], porter: &Porter) -> Way {
+    fn look(
+        self,
+        ended: bool,
+        sessions: &mut [SessionProcess],
+        poller: &ServerPoller,
+    ) -> ArrivalState {
         let mut bytes = [0; PREAMBLE];
         match peek_at(self.data.as_fd(), &mut bytes) {
             Ok(PREAMBLE) => {}
-            Ok(0) => return Way::Lost(self.unspoken("finished")),
-            Ok(_) if ended => return Way::Lost(self.unspoken("cut")),
-            Ok(_) => return Way::Speaking(self),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Way::Speaking(self),
-            Err(_) => return Way::Lost(self.unspoken("cut")),
+            Ok(0) => return ArrivalState::Failed(self.unspoken("finished")),
+            Ok(_) if ended => return ArrivalState::Failed(self.unspoken("cut")),
+            Ok(_) => return ArrivalState::AwaitsPreamble(self),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return ArrivalState::AwaitsPreamble(self);
+            }
+            Err(_) => return ArrivalState::Failed(self.unspoken("cut")),
         }
-        let read = Preamble::read(&bytes).filter(|read| read.kind == Kind::Connection);
-        let known = read.filter(|read| owner(&read.token, sessions).is_some());
-        let Some(known) = known else {
-            return Way::Lost(Astray::Unknown(described(&self.peer)));
+        let read = Preamble::read(&bytes).filter(|read| read.kind == PreambleKind::Connection);
+        let awaiting_session = read.filter(|read| owner(&read.token, sessions).is_some());
+        let Some(awaiting_session) = awaiting_session else {
+            return ArrivalState::Failed(Unclaimed::Unknown(described(&self.peer)));
         };
         let all = netperf_os::io::recv(self.data.as_fd(), &mut bytes);
         if !matches!(all, Ok(PREAMBLE)) {
-            return Way::Lost(self.unspoken("cut"));
+            return ArrivalState::Failed(self.unspoken("cut"));
         }
         let _as_before = sockopt::set(self.data.as_fd(), IntOption::RecvLowAt, 1);
         // From here on the session has it, too.
-        porter.forget(self.data.as_fd());
-        self.enter(known.token, sessions)
+        poller.remove(self.data.as_fd());
+        self.enter(awaiting_session.token, sessions)
     }
 
     /// Goes to the session that has the token.
-    fn enter(self, token: Token, sessions: &mut [Running]) -> Way {
-        let Some(hatch) = owner(&token, sessions) else {
+    fn enter(self, token: Token, sessions: &mut [SessionProcess]) -> ArrivalState {
+        let Some(handoff) = owner(&token, sessions) else {
             // The test was over first.
-            return Way::Lost(Astray::Unknown(described(&self.peer)));
+            return ArrivalState::Failed(Unclaimed::Unknown(described(&self.peer)));
         };
-        match one_port::hand_over(&hatch.socket, &token, self.data.as_fd()) {
-            Ok(()) => Way::There,
-            Err(_) if self.until.left().is_zero() => Way::Lost(self.unspoken("crowded")),
-            Err(_) => Way::Known(self, token),
+        match one_port::send_connection(&handoff.socket, &token, self.data.as_fd()) {
+            Ok(()) => ArrivalState::Delivered,
+            Err(_) if self.until.left().is_zero() => ArrivalState::Failed(self.unspoken("crowded")),
+            Err(_) => ArrivalState::AwaitsSession(self, token),
         }
     }
 }
@@ -280,13 +296,13 @@ const WORDS_AT_ONCE: usize = 64;
 
 /// The listener's side of a hatch.
 #[derive(Debug)]
-pub(super) struct Hatch {
+pub(super) struct Handoff {
     socket: Socket,
     /// The one that the session gave out last.
     token: Option<Token>,
 }
 
-impl Hatch {
+impl Handoff {
     pub(super) const fn new(socket: Socket) -> Self {
         Self {
             socket,
@@ -297,12 +313,12 @@ impl Hatch {
     /// Listens to what the session has said.
     pub(super) fn listen(&mut self) {
         for _ in 0..WORDS_AT_ONCE {
-            match one_port::hear(&self.socket, Wait::Never) {
-                Ok(Heard::Word(Word::Open(token))) => self.token = Some(token),
-                Ok(Heard::Word(Word::Shut)) => self.token = None,
+            match one_port::recv_message(&self.socket, Wait::Never) {
+                Ok(HandoffInput::Message(HandoffMessage::Open(token))) => self.token = Some(token),
+                Ok(HandoffInput::Message(HandoffMessage::Shut)) => self.token = None,
                 // Nothing else is for a session to say.
-                Ok(Heard::Word(_) | Heard::Nonsense) => {}
-                Ok(Heard::End) => {
+                Ok(HandoffInput::Message(_) | HandoffInput::Invalid) => {}
+                Ok(HandoffInput::End) => {
                     self.token = None;
                     return;
                 }
@@ -315,13 +331,13 @@ impl Hatch {
 
 /// The hatch of the session that has a token. A session has said that it has one before its
 /// client could know it.
-fn owner<'s>(token: &Token, sessions: &'s mut [Running]) -> Option<&'s mut Hatch> {
+fn owner<'s>(token: &Token, sessions: &'s mut [SessionProcess]) -> Option<&'s mut Handoff> {
     let mut found = None;
     // All are looked at, so that the time does not tell which has it.
-    for hatch in sessions.iter_mut().filter_map(|one| one.hatch.as_mut()) {
-        hatch.listen();
-        if hatch.token.as_ref() == Some(token) {
-            found = Some(hatch);
+    for handoff in sessions.iter_mut().filter_map(|one| one.handoff.as_mut()) {
+        handoff.listen();
+        if handoff.token.as_ref() == Some(token) {
+            found = Some(handoff);
         }
     }
     found
@@ -329,11 +345,11 @@ fn owner<'s>(token: &Token, sessions: &'s mut [Running]) -> Option<&'s mut Hatch
 
 /// Tells a session of a knock; whether there is one that it is for. One that has no room now
 /// will be knocked for again.
-fn announce(knock: Knock, sessions: &mut [Running]) -> bool {
-    let Some(hatch) = owner(&knock.token, sessions) else {
+fn announce(probe: Probe, sessions: &mut [SessionProcess]) -> bool {
+    let Some(handoff) = owner(&probe.token, sessions) else {
         return false;
     };
-    let _repeated = one_port::say(&hatch.socket, &Word::Knock(knock));
+    let _repeated = one_port::send_message(&handoff.socket, &HandoffMessage::Probe(probe));
     true
 }
 
@@ -363,19 +379,19 @@ pub(super) fn beside(listener: &Socket) -> io::Result<Socket> {
 }
 
 /// The next datagram, where it is a knock.
-fn knock(socket: &Socket) -> io::Result<Option<Knock>> {
+fn probe(socket: &Socket) -> io::Result<Option<Probe>> {
     let mut bytes = [0; PREAMBLE + 1];
     let mut source = Source::unknown();
     let (count, to) = recv_with_destination(socket.as_fd(), &mut bytes, &mut source)?;
     let read = bytes.get(..count).and_then(Preamble::read);
-    let Some(read) = read.filter(|read| read.kind == Kind::Knock) else {
+    let Some(read) = read.filter(|read| read.kind == PreambleKind::Probe) else {
         return Ok(None);
     };
     let port = socket.local_addr()?.as_socket().map(|at| at.port());
     let (Some(from), Some(to), Some(port)) = (source.address(), to, port) else {
         return Ok(None);
     };
-    Ok(Some(Knock {
+    Ok(Some(Probe {
         token: read.token,
         number: read.number,
         from: canonical(from),

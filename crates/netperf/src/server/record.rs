@@ -7,7 +7,7 @@ use netperf_model::{Denied, Flow, Tally, TransportId};
 
 /// Something that happened in a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Record {
+pub(super) enum SessionRecord {
     /// A test ran to its end.
     Ran(Ran),
     /// A test could not be prepared; the error number that the client was told.
@@ -18,7 +18,7 @@ pub(super) enum Record {
     /// A test failed while it ran; the error number that the client was told.
     Failed(i32),
     /// The session is over.
-    Ended(Ending),
+    Ended(SessionEnd),
 }
 
 /// A test, as netserver's end saw it.
@@ -36,7 +36,7 @@ pub(super) struct Ran {
 
 /// Why a session ended, as it sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Ending {
+pub(super) enum SessionEnd {
     /// The client closed the connection between two messages.
     Finished,
     /// The client closed the connection while a test ran.
@@ -51,7 +51,7 @@ pub(super) enum Ending {
     Unconfined,
 }
 
-impl Ending {
+impl SessionEnd {
     const ALL: [Self; 6] = [
         Self::Finished,
         Self::Abandoned,
@@ -136,7 +136,7 @@ fn real(count: u64) -> f64 {
     count as f64
 }
 
-impl Record {
+impl SessionRecord {
     /// The line, newline included.
     pub(super) fn line(&self) -> String {
         match self {
@@ -197,7 +197,7 @@ impl Record {
                 Some(Self::Denied(errno.parse().ok()?, word))
             }
             ["failed", errno] => Some(Self::Failed(errno.parse().ok()?)),
-            ["ended", word] => Ending::ALL
+            ["ended", word] => SessionEnd::ALL
                 .into_iter()
                 .find(|ending| ending.word() == *word)
                 .map(Self::Ended),
@@ -223,12 +223,20 @@ mod tests {
             },
             elapsed: 1.5,
         };
-        let mut records = vec![Record::Ran(ran), Record::Refused(22), Record::Failed(-1)];
-        records.extend(Ending::ALL.map(Record::Ended));
-        records.extend(Denied::WORDS.iter().map(|word| Record::Denied(13, word)));
+        let mut records = vec![
+            SessionRecord::Ran(ran),
+            SessionRecord::Refused(22),
+            SessionRecord::Failed(-1),
+        ];
+        records.extend(SessionEnd::ALL.map(SessionRecord::Ended));
+        records.extend(
+            Denied::WORDS
+                .iter()
+                .map(|word| SessionRecord::Denied(13, word)),
+        );
         for record in records {
             let line = record.line();
-            let read = Record::parse(line.trim_end_matches('\n'));
+            let read = SessionRecord::parse(line.trim_end_matches('\n'));
             assert_eq!(read, Some(record), "{line}");
         }
         assert_eq!(ran.name(), "udp_rr");
@@ -249,7 +257,7 @@ mod tests {
             "denied 13 nothing",
             "ended finished\r",
         ] {
-            assert_eq!(Record::parse(line), None, "{line}");
+            assert_eq!(SessionRecord::parse(line), None, "{line}");
         }
     }
 }

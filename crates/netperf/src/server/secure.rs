@@ -10,7 +10,7 @@ use netperf_session::driver::{Arrival, Link};
 use netperf_session::server::PASSPHRASE;
 use netperf_transport::secure::{Channel, NoChannel};
 
-use super::record::Ending;
+use super::record::SessionEnd;
 use crate::link::ControlLink;
 
 /// How long both ends may take to find each other good.
@@ -18,11 +18,11 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// How a client comes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Entered {
+pub(super) enum Authentication {
     /// With the key.
     ByKey,
     /// Without, where that is allowed.
-    Plainly,
+    WithoutKey,
 }
 
 /// Why one does not.
@@ -33,13 +33,16 @@ pub(super) enum Stopped {
     /// It has been told.
     WrongKey,
     /// There is nobody to be told.
-    Gone(Ending),
+    Gone(SessionEnd),
 }
 
 /// Sees what a client shows first, where there is a key to show.
-pub(super) fn welcome(link: &mut ControlLink, args: &ServerArgs) -> Result<Entered, Stopped> {
+pub(super) fn authenticate(
+    link: &mut ControlLink,
+    args: &ServerArgs,
+) -> Result<Authentication, Stopped> {
     let Some(secret) = &args.access.secret else {
-        return Ok(Entered::Plainly);
+        return Ok(Authentication::WithoutKey);
     };
     let patience = match args.require() {
         Require::None => args.policy().limits.idle_time,
@@ -47,33 +50,33 @@ pub(super) fn welcome(link: &mut ControlLink, args: &ServerArgs) -> Result<Enter
     };
     let frame = match link.receive(patience) {
         Ok(Arrival::Frame(frame)) => frame,
-        Ok(Arrival::Closed(0)) => return Err(Stopped::Gone(Ending::Finished)),
-        Ok(Arrival::TimedOut) => return Err(Stopped::Gone(Ending::Silent)),
-        Ok(Arrival::Closed(_)) | Err(_) => return Err(Stopped::Gone(Ending::Cut)),
+        Ok(Arrival::Closed(0)) => return Err(Stopped::Gone(SessionEnd::Finished)),
+        Ok(Arrival::TimedOut) => return Err(Stopped::Gone(SessionEnd::Silent)),
+        Ok(Arrival::Closed(_)) | Err(_) => return Err(Stopped::Gone(SessionEnd::Cut)),
     };
     if !access::is_greeting(&frame) {
         if args.require() == Require::Key {
             return Err(Stopped::Denied(Denied::KeyRequired));
         }
         link.put_back(frame);
-        return Ok(Entered::Plainly);
+        return Ok(Authentication::WithoutKey);
     }
     if link.send(&access::answer()).is_err() {
-        return Err(Stopped::Gone(Ending::Cut));
+        return Err(Stopped::Gone(SessionEnd::Cut));
     }
     match link.encrypt(|fd| Channel::accept(fd, secret, HANDSHAKE)) {
-        Ok(()) => Ok(Entered::ByKey),
+        Ok(()) => Ok(Authentication::ByKey),
         Err(NoChannel::WrongKey | NoChannel::Impostor) => Err(Stopped::WrongKey),
-        Err(NoChannel::TooSlow) => Err(Stopped::Gone(Ending::Silent)),
+        Err(NoChannel::TooSlow) => Err(Stopped::Gone(SessionEnd::Silent)),
         Err(NoChannel::Broken(error)) => Err(Stopped::Gone(ending(&error))),
     }
 }
 
 /// Whether the connection broke or what came over it made no sense.
-fn ending(error: &io::Error) -> Ending {
+fn ending(error: &io::Error) -> SessionEnd {
     if error.kind() == io::ErrorKind::InvalidData {
-        Ending::Broken
+        SessionEnd::Broken
     } else {
-        Ending::Cut
+        SessionEnd::Cut
     }
 }

@@ -14,25 +14,25 @@ use netperf_session::driver::{self, Arrival, Link};
 use netperf_session::server;
 use netperf_wire::Frame;
 
-use super::door;
+use super::admission;
 use super::host::EngineHost;
-use super::record::{Ending, Record};
-use super::secure::{self, Entered, Stopped};
+use super::record::{SessionEnd, SessionRecord};
+use super::secure::{self, Authentication, Stopped};
 use crate::link::ControlLink;
 
-/// Serves it, and tells of each test and of the end. Data may come by the `hatch`, too.
+/// Serves it, and tells of each test and of the end. Data may come by the `handoff`, too.
 pub(super) fn serve(
     control: Socket,
     args: &ServerArgs,
-    hatch: Option<Socket>,
-    tell: &mut dyn FnMut(Record),
+    handoff: Option<Socket>,
+    tell: &mut dyn FnMut(SessionRecord),
 ) {
     let cpu_method = args.cpu_method.unwrap_or(CpuMethod::ProcStat);
-    let peer = door::peer_of(&control);
+    let peer = admission::peer_of(&control);
     let policy = args.policy();
     // Whoever accepted the connection may have asked nobody, as inetd does not.
     if !policy.admits(peer) {
-        turn_away(&control, &Denied::Network, tell);
+        refuse(&control, &Denied::Network, tell);
         return;
     }
     let facts = server::Facts {
@@ -40,59 +40,59 @@ pub(super) fn serve(
         cpu_rate: clock_ticks(),
         cpus: i32::try_from(netperf_measure::cpu::count()).unwrap_or(i32::MAX),
         peer,
-        here: door::is_here(&control),
+        here: admission::is_local(&control),
         policy,
     };
     // Shared rather than duplicated: preloaded stacks do not know a duplicate.
     let control = Rc::new(control);
     let mut link = ControlLink::new(Rc::clone(&control));
     link.keep_alive(args.control_keepalive.unwrap_or(ControlPlan::KEEPALIVE));
-    let entered = match secure::welcome(&mut link, args) {
+    let entered = match secure::authenticate(&mut link, args) {
         Ok(entered) => entered,
         Err(stopped) => {
             let ending = leave(&control, &stopped, tell);
-            tell(Record::Ended(ending));
+            tell(SessionRecord::Ended(ending));
             return;
         }
     };
     // Who has the key need not say the passphrase.
     let phrase = args.passphrase.clone();
-    let demanded = entered == Entered::Plainly && args.require() == Require::Passphrase;
+    let demanded = entered == Authentication::WithoutKey && args.require() == Require::Passphrase;
     let files = args.operations.files.clone();
-    let mut host = EngineHost::new(Rc::clone(&control), hatch, cpu_method, (files, tell));
-    let mut link = Witness {
+    let mut host = EngineHost::new(Rc::clone(&control), handoff, cpu_method, (files, tell));
+    let mut link = TrackedLink {
         inner: link,
         // Unless the connection says otherwise, it was us who had enough.
-        ending: Ending::Broken,
+        ending: SessionEnd::Broken,
     };
     driver::serve(&mut link, &mut host, &facts, phrase.filter(|_| demanded));
-    tell(Record::Ended(link.ending));
+    tell(SessionRecord::Ended(link.ending));
 }
 
 /// Sees a client off that has not shown what it must.
-fn leave(control: &Socket, stopped: &Stopped, tell: &mut dyn FnMut(Record)) -> Ending {
+fn leave(control: &Socket, stopped: &Stopped, tell: &mut dyn FnMut(SessionRecord)) -> SessionEnd {
     match stopped {
-        Stopped::Denied(denied) => turn_away(control, denied, tell),
+        Stopped::Denied(denied) => refuse(control, denied, tell),
         Stopped::WrongKey => {
             let denied = Denied::WrongKey;
-            tell(Record::Denied(denied.errno(), denied.word()));
+            tell(SessionRecord::Denied(denied.errno(), denied.word()));
         }
         Stopped::Gone(ending) => return *ending,
     }
-    Ending::Broken
+    SessionEnd::Broken
 }
 
 /// A control connection, and what became of it.
-struct Witness<L> {
+struct TrackedLink<L> {
     inner: L,
-    ending: Ending,
+    ending: SessionEnd,
 }
 
-impl<L: Link> Link for Witness<L> {
+impl<L: Link> Link for TrackedLink<L> {
     fn send(&mut self, frame: &Frame) -> io::Result<()> {
         let sent = self.inner.send(frame);
         if sent.is_err() {
-            self.ending = Ending::Cut;
+            self.ending = SessionEnd::Cut;
         }
         sent
     }
@@ -101,9 +101,9 @@ impl<L: Link> Link for Witness<L> {
         let arrival = self.inner.receive(within);
         match &arrival {
             Ok(Arrival::Frame(_)) => {}
-            Ok(Arrival::Closed(0)) => self.ending = Ending::Finished,
-            Ok(Arrival::Closed(_)) | Err(_) => self.ending = Ending::Cut,
-            Ok(Arrival::TimedOut) => self.ending = Ending::Silent,
+            Ok(Arrival::Closed(0)) => self.ending = SessionEnd::Finished,
+            Ok(Arrival::Closed(_)) | Err(_) => self.ending = SessionEnd::Cut,
+            Ok(Arrival::TimedOut) => self.ending = SessionEnd::Silent,
         }
         arrival
     }
@@ -126,16 +126,16 @@ fn clock_ticks() -> f32 {
 }
 
 /// How long a client that was turned away has to read why.
-const READS: Duration = Duration::from_secs(5);
+const REFUSAL_TIME: Duration = Duration::from_secs(5);
 
 /// Tells a client why it is not served, and waits until it knows.
-fn turn_away(control: &Socket, denied: &Denied, tell: &mut dyn FnMut(Record)) {
-    tell(Record::Denied(denied.errno(), denied.word()));
-    if !door::tell(control, denied) {
+fn refuse(control: &Socket, denied: &Denied, tell: &mut dyn FnMut(SessionRecord)) {
+    tell(SessionRecord::Denied(denied.errno(), denied.word()));
+    if !admission::send_refusal(control, denied) {
         return;
     }
-    let until = clock::now().plus(READS);
-    while !until.left().is_zero() && door::still_there(control) {
+    let until = clock::now().plus(REFUSAL_TIME);
+    while !until.left().is_zero() && admission::is_open(control) {
         // Whatever comes of it is looked at above.
         let wait = until.left() + Duration::from_millis(1);
         let _ready = ready(control.as_fd(), Interest::Read, wait);

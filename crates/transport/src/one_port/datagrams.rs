@@ -17,7 +17,7 @@ use netperf_os::pass::Wait;
 use netperf_os::wait::{Deadline, all_ready};
 use netperf_os::{SockAddr, Socket, io as calls};
 
-use super::{Heard, Kind, Knock, PREAMBLE, Preamble, Word, hear};
+use super::{HandoffInput, HandoffMessage, PREAMBLE, Preamble, PreambleKind, Probe, recv_message};
 
 /// How long either end may take to find the other, and netserver to hear of the next flow.
 const WITHIN: Duration = Duration::from_secs(15);
@@ -44,9 +44,9 @@ impl Since {
 }
 
 /// Asked every now and then: whether to give up.
-pub type Over<'a> = &'a mut dyn FnMut() -> bool;
+pub type Cancelled<'a> = &'a mut dyn FnMut() -> bool;
 
-fn check(since: Since, over: Over<'_>) -> io::Result<()> {
+fn check(since: Since, over: Cancelled<'_>) -> io::Result<()> {
     if over() {
         return Err(io::ErrorKind::ConnectionAborted.into());
     }
@@ -81,7 +81,7 @@ fn is_passing(error: &io::Error) -> bool {
 }
 
 /// netperf's side of one socket.
-struct Knocking<'a> {
+struct Prober<'a> {
     socket: &'a Socket,
     /// Since when each knock has been out.
     out: Vec<Since>,
@@ -90,10 +90,10 @@ struct Knocking<'a> {
     answers: usize,
 }
 
-impl Knocking<'_> {
-    fn knock(&mut self, to: &SockAddr, token: &Token) -> io::Result<()> {
+impl Prober<'_> {
+    fn probe(&mut self, to: &SockAddr, token: &Token) -> io::Result<()> {
         let preamble = Preamble {
-            kind: Kind::Knock,
+            kind: PreambleKind::Probe,
             token: *token,
             number: self.out.len() as u64,
         };
@@ -101,9 +101,9 @@ impl Knocking<'_> {
         send(self.socket, to, &preamble)
     }
 
-    fn hear(&mut self, token: &Token) -> io::Result<()> {
+    fn recv_answer(&mut self, token: &Token) -> io::Result<()> {
         match waiting(self.socket.as_fd(), token) {
-            Ok(Some(read)) if read.kind == Kind::Answer => {
+            Ok(Some(read)) if read.kind == PreambleKind::Answer => {
                 let number = usize::try_from(read.number).unwrap_or(usize::MAX);
                 if let Some(out) = self.out.get(number) {
                     self.answers += 1;
@@ -121,8 +121,8 @@ impl Knocking<'_> {
 
     /// How long until the next knock.
     fn patience(&self) -> Duration {
-        let knocks = u32::try_from(self.out.len()).unwrap_or(u32::MAX);
-        let repeat = REPEAT.0.saturating_mul(knocks).min(REPEAT.1);
+        let probes = u32::try_from(self.out.len()).unwrap_or(u32::MAX);
+        let repeat = REPEAT.0.saturating_mul(probes).min(REPEAT.1);
         let last = self.out.last().map_or(repeat, |last| last.elapsed());
         repeat.saturating_sub(last)
     }
@@ -154,24 +154,28 @@ fn send(socket: &Socket, to: &SockAddr, preamble: &Preamble) -> io::Result<()> {
 ///
 /// # Errors
 /// `TimedOut` when nobody answers, `ConnectionAborted` when it is `over` before.
-pub fn knock(sockets: &[Socket], to: &SockAddr, token: &Token, over: Over<'_>) -> io::Result<()> {
-    let new = |socket| Knocking {
+pub fn probe(
+    sockets: &[Socket],
+    to: &SockAddr,
+    token: &Token,
+    over: Cancelled<'_>,
+) -> io::Result<()> {
+    let new = |socket| Prober {
         socket,
         out: Vec::new(),
         round_trip: None,
         answers: 0,
     };
-    let mut all: Vec<Knocking<'_>> = sockets.iter().map(new).collect();
+    let mut all: Vec<Prober<'_>> = sockets.iter().map(new).collect();
     let since = Since::now();
     loop {
-        let mut left: Vec<&mut Knocking<'_>> =
-            all.iter_mut().filter(|one| !one.is_done()).collect();
+        let mut left: Vec<&mut Prober<'_>> = all.iter_mut().filter(|one| !one.is_done()).collect();
         if left.is_empty() {
             return Ok(());
         }
         for one in &mut left {
             if one.round_trip.is_none() && one.patience().is_zero() {
-                one.knock(to, token)?;
+                one.probe(to, token)?;
             }
         }
         let next = left.iter().map(|one| one.patience()).min();
@@ -179,7 +183,7 @@ pub fn knock(sockets: &[Socket], to: &SockAddr, token: &Token, over: Over<'_>) -
         let fds: Vec<BorrowedFd<'_>> = left.iter().map(|one| one.socket.as_fd()).collect();
         let ready = all_ready(&fds, next)?;
         for (one, _) in left.into_iter().zip(ready).filter(|(_, ready)| *ready) {
-            one.hear(token)?;
+            one.recv_answer(token)?;
         }
         check(since, over)?;
     }
@@ -194,10 +198,10 @@ pub fn await_first(
     socket: &Socket,
     to: &SockAddr,
     token: &Token,
-    over: Over<'_>,
+    over: Cancelled<'_>,
 ) -> io::Result<()> {
     let go = Preamble {
-        kind: Kind::Go,
+        kind: PreambleKind::Go,
         token: *token,
         number: 0,
     };
@@ -224,7 +228,7 @@ pub fn await_first(
 
 /// What netserver has when both ends have found each other.
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundPeer {
     /// Connected to netperf's sockets; one at least.
     pub sockets: Vec<Socket>,
     /// Where the first of those is, as it is seen from here.
@@ -232,8 +236,8 @@ pub struct Found {
 }
 
 /// netserver's side under way.
-struct Meeting<'a> {
-    hatch: &'a Socket,
+struct Rendezvous<'a> {
+    handoff: &'a Socket,
     token: Token,
     /// Opened already.
     spare: Vec<Socket>,
@@ -250,15 +254,15 @@ struct Meeting<'a> {
 /// `TimedOut` when nobody knocks for long, `ConnectionAborted` when it is `over` before, or
 /// whatever opening, bind(2) and connect(2) report.
 pub fn meet(
-    hatch: &Socket,
+    handoff: &Socket,
     job: &EndJob,
     (first, mut open): (Socket, impl FnMut() -> io::Result<Socket>),
-    over: Over<'_>,
-) -> io::Result<Found> {
+    over: Cancelled<'_>,
+) -> io::Result<FoundPeer> {
     let flows = job.many.as_ref().map_or(1, |(flows, _)| *flows);
     let flows = usize::try_from(flows).unwrap_or(usize::MAX);
-    let mut meeting = Meeting {
-        hatch,
+    let mut rendezvous = Rendezvous {
+        handoff,
         token: job.token.ok_or(io::ErrorKind::InvalidInput)?,
         spare: vec![first],
         sockets: Vec::new(),
@@ -267,33 +271,35 @@ pub fn meet(
     };
     let mut since = Since::now();
     loop {
-        let before = meeting.sockets.len();
-        let began = meeting.look()?;
-        while let Some(knock) = meeting.heard()? {
-            let strange = !job.sources.allow(knock.from.ip());
-            let full = meeting.sockets.len() >= flows;
-            if strange || (full && !meeting.places.contains_key(&knock.from)) {
+        let before = rendezvous.sockets.len();
+        let began = rendezvous.look()?;
+        while let Some(probe) = rendezvous.heard()? {
+            let strange = !job.sources.allow(probe.from.ip());
+            let full = rendezvous.sockets.len() >= flows;
+            if strange || (full && !rendezvous.places.contains_key(&probe.from)) {
                 continue;
             }
-            meeting.answer(&knock, &mut open)?;
+            rendezvous.answer(&probe, &mut open)?;
         }
-        if let (true, true, Some(peer)) = (began, meeting.sockets.len() == flows, meeting.first) {
-            return Ok(Found {
-                sockets: meeting.sockets,
+        if let (true, true, Some(peer)) =
+            (began, rendezvous.sockets.len() == flows, rendezvous.first)
+        {
+            return Ok(FoundPeer {
+                sockets: rendezvous.sockets,
                 peer,
             });
         }
-        if meeting.sockets.len() > before {
+        if rendezvous.sockets.len() > before {
             since = Since::now();
         }
         check(since, over)?;
     }
 }
 
-impl Meeting<'_> {
+impl Rendezvous<'_> {
     /// Waits for something, and sees whether netperf has begun.
     fn look(&mut self) -> io::Result<bool> {
-        let mut fds = vec![self.hatch.as_fd()];
+        let mut fds = vec![self.handoff.as_fd()];
         fds.extend(self.sockets.iter().map(AsFd::as_fd));
         let ready = all_ready(&fds, LOOK)?;
         let ready = self.sockets.iter().zip(ready.into_iter().skip(1));
@@ -303,9 +309,9 @@ impl Meeting<'_> {
                 Ok(Some(read)) => {
                     take(socket.as_fd());
                     match read.kind {
-                        Kind::Knock => answer(socket, &read),
-                        Kind::Go => began = true,
-                        Kind::Answer | Kind::Connection => {}
+                        PreambleKind::Probe => answer(socket, &read),
+                        PreambleKind::Go => began = true,
+                        PreambleKind::Answer | PreambleKind::Connection => {}
                     }
                 }
                 Ok(None) => began = true,
@@ -317,15 +323,17 @@ impl Meeting<'_> {
     }
 
     /// The next knock that the listener tells of.
-    fn heard(&self) -> io::Result<Option<Knock>> {
+    fn heard(&self) -> io::Result<Option<Probe>> {
         loop {
-            match hear(self.hatch, Wait::Never) {
-                Ok(Heard::Word(Word::Knock(knock))) if knock.token == self.token => {
-                    return Ok(Some(knock));
+            match recv_message(self.handoff, Wait::Never) {
+                Ok(HandoffInput::Message(HandoffMessage::Probe(probe)))
+                    if probe.token == self.token =>
+                {
+                    return Ok(Some(probe));
                 }
                 // Of a test before.
-                Ok(Heard::Word(_) | Heard::Nonsense) => {}
-                Ok(Heard::End) => return Err(io::ErrorKind::BrokenPipe.into()),
+                Ok(HandoffInput::Message(_) | HandoffInput::Invalid) => {}
+                Ok(HandoffInput::End) => return Err(io::ErrorKind::BrokenPipe.into()),
                 Err(error) if is_passing(&error) => return Ok(None),
                 Err(error) => return Err(error),
             }
@@ -334,29 +342,29 @@ impl Meeting<'_> {
 
     fn answer(
         &mut self,
-        knock: &Knock,
+        probe: &Probe,
         open: &mut impl FnMut() -> io::Result<Socket>,
     ) -> io::Result<()> {
-        if !self.places.contains_key(&knock.from) {
+        if !self.places.contains_key(&probe.from) {
             let socket = match self.spare.pop() {
                 Some(socket) => socket,
                 None => open()?,
             };
-            socket.bind(&knock.to.into())?;
-            socket.connect(&knock.from.into())?;
+            socket.bind(&probe.to.into())?;
+            socket.connect(&probe.from.into())?;
             forget(&socket);
-            self.places.insert(knock.from, self.sockets.len());
+            self.places.insert(probe.from, self.sockets.len());
             self.sockets.push(socket);
-            self.first.get_or_insert(knock.from);
+            self.first.get_or_insert(probe.from);
         }
-        let place = self.places.get(&knock.from);
+        let place = self.places.get(&probe.from);
         if let Some(socket) = place.and_then(|place| self.sockets.get(*place)) {
             answer(
                 socket,
                 &Preamble {
-                    kind: Kind::Knock,
-                    token: knock.token,
-                    number: knock.number,
+                    kind: PreambleKind::Probe,
+                    token: probe.token,
+                    number: probe.number,
                 },
             );
         }
@@ -365,10 +373,10 @@ impl Meeting<'_> {
 }
 
 /// Answers a knock. Whether it arrives netperf will say.
-fn answer(socket: &Socket, knock: &Preamble) {
+fn answer(socket: &Socket, probe: &Preamble) {
     let answer = Preamble {
-        kind: Kind::Answer,
-        ..*knock
+        kind: PreambleKind::Answer,
+        ..*probe
     };
     let _repeated = calls::send(socket.as_fd(), &answer.bytes());
 }

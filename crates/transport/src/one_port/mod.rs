@@ -16,7 +16,7 @@ use netperf_os::pass::{self, Wait};
 use netperf_os::{SockAddr, Socket};
 use ring::rand::{SecureRandom, SystemRandom};
 
-pub use datagrams::{Found, Over, await_first, knock, meet};
+pub use datagrams::{Cancelled, FoundPeer, await_first, meet, probe};
 
 use crate::meeting::{self, GiveUp};
 use crate::socket;
@@ -32,24 +32,24 @@ const MARK: [u8; 7] = [0xb5, 0x6e, 0x70, 0x00, 0xc7, 0x72, 0x73];
 
 /// What a preamble says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PreambleKind {
     /// The rest of this connection is data.
     Connection,
     /// netperf has a socket for datagrams here.
-    Knock,
+    Probe,
     /// netserver has one, too.
     Answer,
     /// netperf waits for data.
     Go,
 }
 
-impl Kind {
-    const ALL: [Self; 4] = [Self::Connection, Self::Knock, Self::Answer, Self::Go];
+impl PreambleKind {
+    const ALL: [Self; 4] = [Self::Connection, Self::Probe, Self::Answer, Self::Go];
 
     const fn byte(self) -> u8 {
         match self {
             Self::Connection => 0x55,
-            Self::Knock => 0x66,
+            Self::Probe => 0x66,
             Self::Answer => 0x77,
             Self::Go => 0x88,
         }
@@ -60,7 +60,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preamble {
     /// What it says.
-    pub kind: Kind,
+    pub kind: PreambleKind,
     /// Which test it belongs to.
     pub token: Token,
     /// Which knock it is, or answers; 0 otherwise.
@@ -72,7 +72,7 @@ impl Preamble {
     #[must_use]
     pub const fn connection(token: Token) -> Self {
         Self {
-            kind: Kind::Connection,
+            kind: PreambleKind::Connection,
             token,
             number: 0,
         }
@@ -100,7 +100,9 @@ impl Preamble {
         let (kind, rest) = rest.split_first()?;
         let (token, rest) = rest.split_first_chunk::<{ Token::BYTES }>()?;
         let number = u64::from_be_bytes(*rest.first_chunk()?);
-        let kind = Kind::ALL.into_iter().find(|one| one.byte() == *kind)?;
+        let kind = PreambleKind::ALL
+            .into_iter()
+            .find(|one| one.byte() == *kind)?;
         (*mark == MARK).then_some(Self {
             kind,
             token: Token::new(*token),
@@ -157,7 +159,7 @@ pub fn enter(
 
 /// What the listener and a session say to each other through their hatch.
 #[derive(Debug)]
-pub enum Word {
+pub enum HandoffMessage {
     /// Session: this token is mine, and no other is.
     Open(Token),
     /// Session: no token is mine.
@@ -165,12 +167,12 @@ pub enum Word {
     /// Listener: a connection with this token, whose preamble has been read.
     Connection(Token, OwnedFd),
     /// Listener: a knock.
-    Knock(Knock),
+    Probe(Probe),
 }
 
 /// A datagram that asks for a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Knock {
+pub struct Probe {
     /// The test that it belongs to.
     pub token: Token,
     /// Which one it is.
@@ -187,15 +189,15 @@ const WORD: usize = 256;
 const OPEN: u8 = b'o';
 const SHUT: u8 = b's';
 const CONNECTION: u8 = b'c';
-const KNOCK: u8 = b'k';
+const PROBE: u8 = b'k';
 
 /// Hands a connection over whose preamble has been read; does not wait.
 ///
 /// # Errors
 /// As [`say`].
-pub fn hand_over(hatch: &Socket, token: &Token, data: BorrowedFd<'_>) -> io::Result<()> {
+pub fn send_connection(handoff: &Socket, token: &Token, data: BorrowedFd<'_>) -> io::Result<()> {
     let bytes = [[CONNECTION].as_slice(), token.bytes()].concat();
-    pass::send(hatch.as_fd(), &bytes, Some(data))
+    pass::send(handoff.as_fd(), &bytes, Some(data))
 }
 
 /// Says a word; does not wait.
@@ -203,26 +205,28 @@ pub fn hand_over(hatch: &Socket, token: &Token, data: BorrowedFd<'_>) -> io::Res
 /// # Errors
 /// `WouldBlock` while the other side has not listened for long, or whatever sendmsg(2)
 /// reports.
-pub fn say(hatch: &Socket, word: &Word) -> io::Result<()> {
+pub fn send_message(handoff: &Socket, word: &HandoffMessage) -> io::Result<()> {
     let bytes = match word {
-        Word::Open(token) => [[OPEN].as_slice(), token.bytes()].concat(),
-        Word::Shut => vec![SHUT],
-        Word::Connection(token, data) => return hand_over(hatch, token, data.as_fd()),
-        Word::Knock(knock) => {
-            let text = format!("{} {} {}", knock.number, knock.from, knock.to);
-            [[KNOCK].as_slice(), knock.token.bytes(), text.as_bytes()].concat()
+        HandoffMessage::Open(token) => [[OPEN].as_slice(), token.bytes()].concat(),
+        HandoffMessage::Shut => vec![SHUT],
+        HandoffMessage::Connection(token, data) => {
+            return send_connection(handoff, token, data.as_fd());
+        }
+        HandoffMessage::Probe(probe) => {
+            let text = format!("{} {} {}", probe.number, probe.from, probe.to);
+            [[PROBE].as_slice(), probe.token.bytes(), text.as_bytes()].concat()
         }
     };
-    pass::send(hatch.as_fd(), &bytes, None)
+    pass::send(handoff.as_fd(), &bytes, None)
 }
 
 /// What came of listening at a hatch.
 #[derive(Debug)]
-pub enum Heard {
+pub enum HandoffInput {
     /// A word.
-    Word(Word),
+    Message(HandoffMessage),
     /// Something that is none.
-    Nonsense,
+    Invalid,
     /// The other side is gone.
     End,
 }
@@ -231,29 +235,29 @@ pub enum Heard {
 ///
 /// # Errors
 /// Whatever recvmsg(2) reports, such as `WouldBlock`.
-pub fn hear(hatch: &Socket, wait: Wait) -> io::Result<Heard> {
+pub fn recv_message(handoff: &Socket, wait: Wait) -> io::Result<HandoffInput> {
     let mut bytes = [0; WORD];
-    let (count, fd) = pass::receive(hatch.as_fd(), &mut bytes, wait)?;
+    let (count, fd) = pass::receive(handoff.as_fd(), &mut bytes, wait)?;
     if count == 0 {
-        return Ok(Heard::End);
+        return Ok(HandoffInput::End);
     }
     let bytes = bytes.get(..count).unwrap_or_default();
-    Ok(understood(bytes, fd).map_or(Heard::Nonsense, Heard::Word))
+    Ok(parse_message(bytes, fd).map_or(HandoffInput::Invalid, HandoffInput::Message))
 }
 
-fn understood(bytes: &[u8], fd: Option<OwnedFd>) -> Option<Word> {
+fn parse_message(bytes: &[u8], fd: Option<OwnedFd>) -> Option<HandoffMessage> {
     let (kind, rest) = bytes.split_first()?;
     if *kind == SHUT {
-        return Some(Word::Shut);
+        return Some(HandoffMessage::Shut);
     }
     let (token, rest) = rest.split_first_chunk::<{ Token::BYTES }>()?;
     let token = Token::new(*token);
     match *kind {
-        OPEN => Some(Word::Open(token)),
-        CONNECTION => Some(Word::Connection(token, fd?)),
-        KNOCK => {
+        OPEN => Some(HandoffMessage::Open(token)),
+        CONNECTION => Some(HandoffMessage::Connection(token, fd?)),
+        PROBE => {
             let mut words = std::str::from_utf8(rest).ok()?.split(' ');
-            Some(Word::Knock(Knock {
+            Some(HandoffMessage::Probe(Probe {
                 token,
                 number: words.next()?.parse().ok()?,
                 from: words.next()?.parse().ok()?,
@@ -291,15 +295,17 @@ impl<'a> Passed<'a> {
     /// # Errors
     /// Whatever recvmsg(2) reports; `ConnectionAborted` for a connection that is of no use,
     /// `BrokenPipe` where the listener is gone.
-    pub(crate) fn take(&self, hatch: &Socket) -> io::Result<(Socket, SockAddr)> {
+    pub(crate) fn take(&self, handoff: &Socket) -> io::Result<(Socket, SockAddr)> {
         loop {
-            match hear(hatch, Wait::AsSet)? {
-                Heard::Word(Word::Connection(token, fd)) if token == self.token => {
+            match recv_message(handoff, Wait::AsSet)? {
+                HandoffInput::Message(HandoffMessage::Connection(token, fd))
+                    if token == self.token =>
+                {
                     return self.prepared(fd.into());
                 }
                 // Of a test that is over, and closed with that.
-                Heard::Word(_) | Heard::Nonsense => {}
-                Heard::End => return Err(io::ErrorKind::BrokenPipe.into()),
+                HandoffInput::Message(_) | HandoffInput::Invalid => {}
+                HandoffInput::End => return Err(io::ErrorKind::BrokenPipe.into()),
             }
         }
     }
@@ -328,7 +334,7 @@ mod tests {
 
     #[test]
     fn a_preamble_is_read_as_it_was_written_and_by_no_other_length() {
-        for kind in Kind::ALL {
+        for kind in PreambleKind::ALL {
             let preamble = Preamble {
                 kind,
                 token: token(9),
@@ -363,23 +369,30 @@ mod tests {
     #[test]
     fn words_go_through_a_hatch() {
         let (listener, session) = pass::pair().unwrap();
-        say(&session, &Word::Open(token(1))).unwrap();
-        say(&session, &Word::Shut).unwrap();
-        let knock = Knock {
+        send_message(&session, &HandoffMessage::Open(token(1))).unwrap();
+        send_message(&session, &HandoffMessage::Shut).unwrap();
+        let probe = Probe {
             token: token(2),
             number: 3,
             from: "[fe80::1%2]:4".parse().unwrap(),
             to: "192.0.2.1:5".parse().unwrap(),
         };
-        say(&listener, &Word::Knock(knock)).unwrap();
+        send_message(&listener, &HandoffMessage::Probe(probe)).unwrap();
         pass::send(listener.as_fd(), b"k?", None).unwrap();
-        let heard = |hatch: &Socket| hear(hatch, Wait::Never).unwrap();
-        assert!(matches!(heard(&listener), Heard::Word(Word::Open(t)) if t == token(1)));
-        assert!(matches!(heard(&listener), Heard::Word(Word::Shut)));
-        assert!(matches!(heard(&session), Heard::Word(Word::Knock(k)) if k == knock));
-        assert!(matches!(heard(&session), Heard::Nonsense));
+        let heard = |handoff: &Socket| recv_message(handoff, Wait::Never).unwrap();
+        assert!(
+            matches!(heard(&listener), HandoffInput::Message(HandoffMessage::Open(t)) if t == token(1))
+        );
+        assert!(matches!(
+            heard(&listener),
+            HandoffInput::Message(HandoffMessage::Shut)
+        ));
+        assert!(
+            matches!(heard(&session), HandoffInput::Message(HandoffMessage::Probe(k)) if k == probe)
+        );
+        assert!(matches!(heard(&session), HandoffInput::Invalid));
         drop(listener);
-        assert!(matches!(heard(&session), Heard::End));
+        assert!(matches!(heard(&session), HandoffInput::End));
     }
 
     #[test]
@@ -390,7 +403,7 @@ mod tests {
         for of in [token(1), token(2)] {
             clients.push(TcpStream::connect(port.local_addr().unwrap()).unwrap());
             let served = port.accept().unwrap().0;
-            say(&listener, &Word::Connection(of, served.into())).unwrap();
+            send_message(&listener, &HandoffMessage::Connection(of, served.into())).unwrap();
         }
         let options = SocketPlan {
             nodelay: true,

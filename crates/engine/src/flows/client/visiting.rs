@@ -77,8 +77,8 @@ impl<T, F: FnOnce() -> T> Visitor for Visiting<'_, F> {
             let sockets: Vec<Socket> = sockets.collect::<Result<_, _>>()?;
             if let (Some(token), Some(to)) = (&crowd.token, to().next()) {
                 let mut over = || common.shared.stage() == Stage::Abandon;
-                one_port::knock(&sockets, to, token, &mut over)
-                    .map_err(Operation::Knock.failed())?;
+                one_port::probe(&sockets, to, token, &mut over)
+                    .map_err(Operation::Probe.failed())?;
             }
             let aimed = sockets.into_iter().zip(to()).map(|(socket, to)| {
                 how.asking(socket, to.clone())

@@ -7,12 +7,12 @@ use netperf_model::{Address, Duplex, EndPlan, EndResult, EndSetup, Flow, Hosts, 
 use netperf_session::offer::{self, Agreement, LocalEnd};
 
 use super::session::{data_address, results};
-use super::{Test, failure};
+use super::{TestRun, failure};
 use crate::output::Failure;
 
 /// A direction, as netperf sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum SessionDirection {
     /// To netserver.
     There,
     /// From it.
@@ -20,17 +20,17 @@ pub(super) enum Way {
 }
 
 /// The directions that have sessions of their own.
-pub(super) fn ways(plan: &TestPlan) -> &'static [Way] {
+pub(super) fn ways(plan: &TestPlan) -> &'static [SessionDirection] {
     if plan.flow.duplex == Some(Duplex::Separate) {
-        &[Way::There, Way::Back]
+        &[SessionDirection::There, SessionDirection::Back]
     } else {
-        &[Way::There]
+        &[SessionDirection::There]
     }
 }
 
 /// What a session is asked for: the whole test, or one direction of it. The session of the
 /// direction there measures the CPUs for both.
-pub(super) fn asked(plan: &TestPlan, way: Way) -> Cow<'_, TestPlan> {
+pub(super) fn asked(plan: &TestPlan, way: SessionDirection) -> Cow<'_, TestPlan> {
     if plan.flow.duplex != Some(Duplex::Separate) {
         return Cow::Borrowed(plan);
     }
@@ -38,8 +38,8 @@ pub(super) fn asked(plan: &TestPlan, way: Way) -> Cow<'_, TestPlan> {
     // Whatever the test: no classic request has this direction, too.
     plan.test = TestId::Omni;
     match way {
-        Way::There => plan.flow = Flow::SEND,
-        Way::Back => {
+        SessionDirection::There => plan.flow = Flow::SEND,
+        SessionDirection::Back => {
             plan.flow = Flow::RECEIVE;
             plan.remote = EndPlan {
                 cpu: None,
@@ -69,7 +69,7 @@ pub(super) fn setup(there: &Agreement, back: Option<&Agreement>) -> EndSetup {
     }
 }
 
-impl Test<'_> {
+impl TestRun<'_> {
     /// Has netserver ready for the direction back, where that has a session of its own.
     pub(super) fn agree_beside(
         &mut self,
@@ -90,7 +90,7 @@ impl Test<'_> {
             facts_of: None,
             all_flows: false,
         };
-        let request = offer::request(&asked(plan, Way::Back), &local);
+        let request = offer::request(&asked(plan, SessionDirection::Back), &local);
         let Some(talk) = self.beside.first_mut() else {
             return Ok(None);
         };

@@ -17,7 +17,7 @@ use netperf_transport::registry;
 use netperf_wire::messages::ItemKind;
 
 use super::session::{Talk, numbered, open, results, with_cpus};
-use super::{Once, Test, agreed, both, drawn, failure, interim, until, wait};
+use super::{IterationResult, TestRun, agreed, both, drawn, failure, interim, until, wait};
 use crate::client::control;
 use crate::output::{Failure, err};
 
@@ -26,7 +26,7 @@ const UNSUPPORTED: u8 = 3;
 
 /// How netserver serves many flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Served {
+pub(super) enum FlowSessions {
     /// All of them in one process, asked for with one request.
     Together,
     /// Each in a session of its own, over a control connection of its own.
@@ -78,27 +78,27 @@ pub(super) fn served(
     many: &Many,
     abilities: Option<&Abilities>,
     host: &str,
-) -> Result<Served, Failure> {
+) -> Result<FlowSessions, Failure> {
     let remote = &many.remote;
     match abilities.and_then(|abilities| abilities.flows) {
         Some(most) if most < many.flows => Err(unsupported(&format!(
             "--flows: netserver on {host} can have {most} flows at most: raise its limit of open files \
              (ulimit -n)"
         ))),
-        Some(_) => Ok(Served::Together),
+        Some(_) => Ok(FlowSessions::Together),
         None if !remote.cpus.is_empty() || remote.place.is_some() => Err(unsupported(
             "that netserver is of another make and cannot place threads: start one of this \
              program there, or leave out --remote-cpus and --place",
         )),
-        None => Ok(Served::Apart),
+        None => Ok(FlowSessions::Apart),
     }
 }
 
 /// Says that flows which are served apart are not served by as many threads as was asked for.
-pub(super) fn remark(many: &Many, served: Served) {
+pub(super) fn remark(many: &Many, served: FlowSessions) {
     // A flow has a process there in any case.
     let threads = many.remote.threads.filter(|threads| *threads != many.flows);
-    if let Some(threads) = threads.filter(|_| served == Served::Apart) {
+    if let Some(threads) = threads.filter(|_| served == FlowSessions::Apart) {
         err(&format!(
             "netperf: that netserver is of another make and serves each flow in a process \
              of its own, not all of them in {threads} threads: --threads is for this end alone\n"
@@ -132,9 +132,13 @@ pub(crate) fn placed(
     Ok(placed)
 }
 
-impl<'a> Test<'a> {
+impl<'a> TestRun<'a> {
     /// One iteration with many flows.
-    pub(super) fn once_many(&mut self, many: &'a Many, number: usize) -> Result<Once, Failure> {
+    pub(super) fn once_many(
+        &mut self,
+        many: &'a Many,
+        number: usize,
+    ) -> Result<IterationResult, Failure> {
         let plan = self.plan();
         let hosts = drawn(plan, &self.hosts);
         let family = hosts.remote.family();
@@ -187,12 +191,12 @@ impl<'a> Test<'a> {
             }
         }
         let agreed = agreed(local, there.first(), back.first(), 0);
-        Ok(Once::of(agreed, ran, remote, None))
+        Ok(IterationResult::of(agreed, ran, remote, None))
     }
 
     /// Has netserver ready for every flow.
     fn agree_on_flows(&mut self, many: &Many, hosts: &Hosts) -> Result<Vec<Agreement>, Failure> {
-        let together = self.served == Served::Together;
+        let together = self.served == FlowSessions::Together;
         let plan = self.plan();
         let ways = both::ways(plan);
         let sessions = if together { 1 } else { many.flows };
@@ -247,8 +251,8 @@ impl<'a> Test<'a> {
     /// How many sessions serve what netperf sends, or everything.
     fn sessions_there(&self, many: &Many) -> usize {
         match self.served {
-            Served::Together => 1,
-            Served::Apart => usize::try_from(many.flows).unwrap_or(usize::MAX),
+            FlowSessions::Together => 1,
+            FlowSessions::Apart => usize::try_from(many.flows).unwrap_or(usize::MAX),
         }
     }
 
@@ -272,11 +276,11 @@ impl<'a> Test<'a> {
         many: &Many,
         ran: &netperf_engine::client::Run,
         end_mark: Option<EndMark>,
-    ) -> Result<(Option<EndResult>, Option<Counted>), Failure> {
+    ) -> Result<(Option<EndResult>, Option<ServerCounts>), Failure> {
         let plan = self.plan();
         let mut all: Option<EndResult> = None;
         // A session of a flow alone counts that flow.
-        let apart = self.served == Served::Apart && !plan.flow.connects;
+        let apart = self.served == FlowSessions::Apart && !plan.flow.connects;
         let sessions = self.sessions_there(many);
         let mut counted = [None, None];
         // Repeated while the first session is waited for: the mark is that of all flows.
@@ -303,12 +307,12 @@ impl<'a> Test<'a> {
         }
         self.trace.say("remote results obtained");
         let [there, back] = counted;
-        Ok((all, there.map(|there| Counted { there, back })))
+        Ok((all, there.map(|there| ServerCounts { there, back })))
     }
 }
 
 /// What netserver counted on each flow.
-struct Counted {
+struct ServerCounts {
     there: Vec<FlowThere>,
     /// What it sent over connections of their own; `None` where there are none.
     back: Option<Vec<FlowThere>>,

@@ -8,18 +8,18 @@ use netperf_model::{
 use netperf_os::bell;
 use netperf_report::format::json;
 
-use super::{Once, Test, identifier};
+use super::{IterationResult, TestRun, identifier};
 use crate::client::{elsewhere, facts, until};
 use crate::output::{Failure, err, out};
 
-impl Test<'_> {
+impl TestRun<'_> {
     pub(super) fn iterate(&mut self) -> Result<Outcome, Failure> {
         let plan = self.plan();
         let unit = self.unit();
         let mut warnings = Vec::new();
         loop {
             let number = self.done.iterations.len() + 1;
-            let Once {
+            let IterationResult {
                 agreed,
                 iteration,
                 stopped,

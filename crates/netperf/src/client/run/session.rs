@@ -12,8 +12,8 @@ use netperf_session::SessionError;
 use netperf_session::driver::Conversation;
 use netperf_session::offer::{self, Agreement, LocalEnd};
 
-use super::{Test, both, many};
-use crate::client::control::Control;
+use super::{TestRun, both, many};
+use crate::client::control::ControlConnection;
 use crate::client::hosts::socket_address;
 use crate::client::{failure, secure};
 use crate::link::ControlLink;
@@ -32,7 +32,10 @@ pub(crate) const LEAVE: Duration = Duration::from_secs(2);
 pub(crate) type Talk<'a> = Conversation<'a, ControlLink>;
 
 /// Begins a conversation over a control connection.
-pub(crate) fn open<'a>(plan: &'a TestPlan, control: Control) -> Result<Talk<'a>, Failure> {
+pub(crate) fn open<'a>(
+    plan: &'a TestPlan,
+    control: ControlConnection,
+) -> Result<Talk<'a>, Failure> {
     let asked = plan.control.as_ref();
     let passphrase = asked.and_then(|asked| asked.passphrase.clone());
     let private = control.private;
@@ -46,7 +49,7 @@ pub(crate) fn open<'a>(plan: &'a TestPlan, control: Control) -> Result<Talk<'a>,
     Conversation::open(plan, link, passphrase).map_err(|error| failure::session(&error))
 }
 
-impl Test<'_> {
+impl TestRun<'_> {
     /// Asks netserver for what a stock one cannot do, before it could take that for
     /// something else.
     pub(super) fn greet(&mut self) -> Result<(), Failure> {
@@ -107,7 +110,7 @@ impl Test<'_> {
             return Ok(None);
         };
         let request = offer::request(
-            &both::asked(plan, both::Way::There),
+            &both::asked(plan, both::SessionDirection::There),
             &LocalEnd {
                 family: hosts.remote.family(),
                 address: own,

@@ -9,8 +9,8 @@ use netperf_os::bell;
 
 use super::session::{LEAVE, open};
 use super::trace::Trace;
-use super::{Test, control, data_hosts, failure};
-use crate::client::{Begun, Done};
+use super::{TestRun, control, data_hosts, failure};
+use crate::client::{Measured, RunStart};
 use crate::output::{Failure, out};
 
 /// How long a trial lasts, at least and at most.
@@ -25,10 +25,10 @@ const AMOUNTS: (u64, u64) = (1 << 20, 1 << 33);
 const UNSUPPORTED: u8 = 3;
 
 /// A method for each end.
-type Pair = (IoMethod, IoMethod);
+type IoMethods = (IoMethod, IoMethod);
 
 /// Replaces `auto` by the methods that trials pick, and says so where somebody listens.
-pub(crate) fn settle(run: &mut Run, begun: Begun) -> Result<(), Failure> {
+pub(crate) fn settle(run: &mut Run, begun: RunStart) -> Result<(), Failure> {
     let plan = &run.plan;
     let autos = (plan.local.auto_io, plan.remote.auto_io);
     if autos == (false, false) {
@@ -78,7 +78,7 @@ struct Candidates {
 
 impl Candidates {
     /// The only pair there is.
-    fn only(&self) -> Option<Pair> {
+    fn only(&self) -> Option<IoMethods> {
         match (self.local.as_slice(), self.remote.as_slice()) {
             ([local], [remote]) => Some((*local, *remote)),
             _ => None,
@@ -87,7 +87,7 @@ impl Candidates {
 
     /// The pairs to try first: the same method at both ends, or each at the end that has
     /// a choice. Blocking calls, which every end has, come first.
-    fn first(&self) -> Vec<Pair> {
+    fn first(&self) -> Vec<IoMethods> {
         match (self.local.as_slice(), self.remote.as_slice()) {
             ([local], remote) => remote.iter().map(|remote| (*local, *remote)).collect(),
             (local, [remote]) => local.iter().map(|local| (*local, *remote)).collect(),
@@ -150,12 +150,12 @@ fn possible(
 /// The trials of a test.
 struct Trials<'a> {
     run: &'a Run,
-    begun: Begun,
+    begun: RunStart,
     trace: &'a Trace,
     length: Duration,
     /// Bytes that netserver sends in each, where it sends for whole seconds otherwise.
     amount: Option<u64>,
-    rates: Vec<(Pair, f64)>,
+    rates: Vec<(IoMethods, f64)>,
 }
 
 impl Trials<'_> {
@@ -202,7 +202,7 @@ impl Trials<'_> {
     }
 
     /// Tries a pair of methods and keeps what it moved in a second.
-    fn one(&mut self, pair: Pair) -> Result<(), Failure> {
+    fn one(&mut self, pair: IoMethods) -> Result<(), Failure> {
         let rate = rate(&self.run.plan, &self.measured(pair)?);
         self.trace.say(&format!(
             "netperf: trial: {} at netperf, {} at netserver: {rate:.0}/s",
@@ -214,7 +214,7 @@ impl Trials<'_> {
     }
 
     /// One trial.
-    fn measured(&self, (local, remote): Pair) -> Result<Iteration, Failure> {
+    fn measured(&self, (local, remote): IoMethods) -> Result<Iteration, Failure> {
         if bell::stopped_by_user() {
             return Err(Failure::stderr(
                 1,
@@ -239,8 +239,8 @@ impl Trials<'_> {
 
     /// The pair that moved most, where that is worth it: one of blocking calls otherwise,
     /// or the first.
-    fn best(&self) -> Pair {
-        let most = |best: &(Pair, f64), next: &(Pair, f64)| {
+    fn best(&self) -> IoMethods {
+        let most = |best: &(IoMethods, f64), next: &(IoMethods, f64)| {
             let worth = if best.0 == self.plainest() {
                 WORTH
             } else {
@@ -260,7 +260,7 @@ impl Trials<'_> {
     }
 
     /// The pair that comes first.
-    fn plainest(&self) -> Pair {
+    fn plainest(&self) -> IoMethods {
         self.rates
             .first()
             .map(|(pair, _)| *pair)
@@ -269,17 +269,17 @@ impl Trials<'_> {
 }
 
 /// Runs a plan once, over a session of its own.
-fn once(run: &Run, begun: Begun) -> Result<Iteration, Failure> {
+fn once(run: &Run, begun: RunStart) -> Result<Iteration, Failure> {
     let plan = &run.plan;
     let control = plan.control.as_ref().map(control::establish).transpose()?;
     let hosts = data_hosts(plan, control.as_ref())?;
     bell::catch_signals()
         .map_err(|error| Failure::stderr(1, &format!("netperf: cannot catch signals: {error}")))?;
-    let mut done = Done::default();
-    let mut test = Test {
+    let mut done = Measured::default();
+    let mut test = TestRun {
         trace: Trace(None),
         facts: false,
-        ..Test::begin(run, begun, hosts, control, &mut done)?
+        ..TestRun::begin(run, begun, hosts, control, &mut done)?
     };
     test.greet()?;
     let ran = test.once(1)?;
@@ -317,7 +317,7 @@ mod tests {
             remote: ALL.to_vec(),
         };
         assert_eq!(both.only(), None);
-        let same: Vec<Pair> = ALL.into_iter().map(|method| (method, method)).collect();
+        let same: Vec<IoMethods> = ALL.into_iter().map(|method| (method, method)).collect();
         assert_eq!(both.first(), same);
         let one = Candidates {
             local: vec![IoMethod::Blocking, IoMethod::Poll],

@@ -8,15 +8,15 @@ use netperf_report::format::json;
 
 use super::identifier;
 use super::session::{LEAVE, open};
-use crate::client::{Begun, control, failure};
+use crate::client::{RunStart, control, failure};
 use crate::output::{Failure, out, system_text};
 
 /// Runs a test without data and prints what it found out.
-pub(crate) fn without_data(run: &Run, begun: Begun) -> Result<(), Failure> {
+pub(crate) fn without_data(run: &Run, begun: RunStart) -> Result<(), Failure> {
     let plan = &run.plan;
     let control = plan.control.as_ref().map(control::establish).transpose()?;
     let mut talk = control.map(|control| open(plan, control)).transpose()?;
-    let answer = Answer { run, begun };
+    let answer = RatePrinter { run, begun };
     match (plan.test, &mut talk) {
         (TestId::RemCpu, Some(talk)) => {
             let (rate, cpus) = talk.calibrate().map_err(|error| failure::session(&error))?;
@@ -48,12 +48,12 @@ pub(crate) fn without_data(run: &Run, begun: Begun) -> Result<(), Failure> {
 
 /// Prints what a test without data found out.
 #[derive(Clone, Copy)]
-struct Answer<'a> {
+struct RatePrinter<'a> {
     run: &'a Run,
-    begun: Begun,
+    begun: RunStart,
 }
 
-impl Answer<'_> {
+impl RatePrinter<'_> {
     fn rate(self, whose: Whose, rate: f64, cpus: u32) {
         let plain = cpu_rate(whose, rate, cpus, self.run.report.verbosity);
         self.print(json::Answer::Rate { whose, rate, cpus }, &plain);

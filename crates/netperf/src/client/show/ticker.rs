@@ -74,7 +74,7 @@ fn end(run: &Run, unit: Unit) -> End {
 }
 
 /// What goes on from tick to tick.
-pub(super) struct Ticker<'a> {
+pub(super) struct LiveTicker<'a> {
     run: &'a Run,
     live: &'a Live,
     unit: Unit,
@@ -84,7 +84,7 @@ pub(super) struct Ticker<'a> {
     meter: Option<Meter>,
 }
 
-impl<'a> Ticker<'a> {
+impl<'a> LiveTicker<'a> {
     /// The run begins now.
     pub(super) fn begin(run: &'a Run, live: &'a Live) -> Self {
         let begun = clock::now();

@@ -9,7 +9,7 @@ use netperf_stats::precision::Estimate;
 use netperf_stats::shape::{self, Shape};
 use netperf_stats::until::{FEWEST_VALUES, Look, Wanted, look, next_look};
 
-use super::sections::Sections;
+use super::sections::LatencySections;
 
 /// Operations that a value must have before its level means anything.
 const OPERATIONS: f64 = 30.0;
@@ -26,7 +26,7 @@ pub(super) struct Feed<'a> {
     pending: (f64, Duration),
     /// Intervals that the values are short of the time, or beyond it.
     carried: f64,
-    sections: Sections,
+    sections: LatencySections,
     next: usize,
     /// What was found at the look that was enough.
     enough: Option<Until>,
@@ -41,7 +41,7 @@ impl<'a> Feed<'a> {
             values: Vec::new(),
             pending: (0.0, Duration::ZERO),
             carried: 0.0,
-            sections: Sections::default(),
+            sections: LatencySections::default(),
             next: next_look(0),
             enough: None,
         }

@@ -7,9 +7,9 @@ use netperf_stats::until::Wanted;
 
 /// What the statistics ask of the times of a part.
 #[derive(Clone, Debug, Default)]
-struct Part(Latency);
+struct SectionLatency(Latency);
 
-impl Times for Part {
+impl Times for SectionLatency {
     fn merge(&mut self, others: &Self) {
         self.0.merge(&others.0);
     }
@@ -33,12 +33,12 @@ impl Times for Part {
 
 /// The parts, each of what came since the one before.
 #[derive(Debug, Default)]
-pub(super) struct Sections {
-    parts: sections::Sections<Part>,
+pub(super) struct LatencySections {
+    parts: sections::Sections<SectionLatency>,
     before: Latency,
 }
 
-impl Sections {
+impl LatencySections {
     /// Whether a part is over when there are so many values.
     pub(super) fn is_due(&self, values: usize) -> bool {
         self.parts.is_due(values)
@@ -47,7 +47,8 @@ impl Sections {
     /// A part is over: what every loop has recorded until now.
     pub(super) fn add(&mut self, values: usize, loops: &[Vec<Bucket>]) {
         let now = Latency::of_loops(loops.iter().cloned()).unwrap_or_default();
-        self.parts.add(values, Part(now.since(&self.before)));
+        self.parts
+            .add(values, SectionLatency(now.since(&self.before)));
         self.before = now;
     }
 
@@ -84,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_part_has_what_came_since_the_one_before() {
-        let mut sections = Sections::default();
+        let mut sections = LatencySections::default();
         assert!(!sections.is_due(9));
         assert!(sections.is_due(10));
         // Were they what all came to, a tenth of the last half would be 7.
@@ -114,7 +115,7 @@ mod tests {
 
     #[test]
     fn times_are_counted_up_to_the_range_that_a_percentile_lies_in() {
-        let part = Part(Latency::of_ranges(vec![
+        let part = SectionLatency(Latency::of_ranges(vec![
             bucket(5, 3),
             Bucket {
                 from: 10,

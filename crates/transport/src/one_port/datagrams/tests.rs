@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use netperf_model::{DataPeers, Family, Flow, Limit, Policy, TransportId, Workers};
 use netperf_os::pass;
 
-use super::super::{begins_preamble, say};
+use super::super::{begins_preamble, send_message};
 use super::*;
 
 const TOKEN: Token = Token::new([3; Token::BYTES]);
@@ -39,7 +39,7 @@ fn never() -> impl FnMut() -> bool {
 
 /// A listener that announces what comes to `port`, all but the first `lost` datagrams,
 /// until it is told to stop.
-fn announces(port: &Socket, hatch: &Socket, mut lost: usize, stop: &mpsc::Receiver<()>) {
+fn announces(port: &Socket, handoff: &Socket, mut lost: usize, stop: &mpsc::Receiver<()>) {
     let to = port.local_addr().unwrap().as_socket().unwrap();
     while stop.try_recv().is_err() {
         if all_ready(&[port.as_fd()], LOOK).unwrap() != [true] {
@@ -53,13 +53,13 @@ fn announces(port: &Socket, hatch: &Socket, mut lost: usize, stop: &mpsc::Receiv
             continue;
         }
         let read = Preamble::read(&bytes[..count]).unwrap();
-        let knock = Knock {
+        let probe = Probe {
             token: read.token,
             number: read.number,
             from: source.address().unwrap(),
             to,
         };
-        say(hatch, &Word::Knock(knock)).unwrap();
+        send_message(handoff, &HandoffMessage::Probe(probe)).unwrap();
     }
 }
 
@@ -68,7 +68,7 @@ fn find(
     flows: u32,
     lost: usize,
     first: impl Fn(&[Socket], &SockAddr) + Sync,
-) -> (Vec<Socket>, Found) {
+) -> (Vec<Socket>, FoundPeer) {
     let port = shared("127.0.0.1:0");
     let to = port.local_addr().unwrap();
     let (listener, session) = pass::pair().unwrap();
@@ -79,7 +79,7 @@ fn find(
             let sockets: Vec<Socket> = (0..flows)
                 .map(|_| UdpSocket::bind("127.0.0.1:0").unwrap().into())
                 .collect();
-            knock(&sockets, &to, &TOKEN, &mut never()).unwrap();
+            probe(&sockets, &to, &TOKEN, &mut never()).unwrap();
             first(&sockets, &to);
             sockets
         });
@@ -136,10 +136,10 @@ fn netperf_that_only_receives_says_so_until_something_comes() {
             let (count, from) = far.recv_from(&mut buf).unwrap();
             assert_eq!(from, at);
             let read = Preamble::read(&buf[..count]).unwrap();
-            assert_eq!((read.kind, read.token), (Kind::Go, TOKEN));
+            assert_eq!((read.kind, read.token), (PreambleKind::Go, TOKEN));
             // A late answer is not what is waited for.
             let late = Preamble {
-                kind: Kind::Answer,
+                kind: PreambleKind::Answer,
                 ..read
             };
             far.send_to(&late.bytes(), at).unwrap();
@@ -158,15 +158,15 @@ fn who_may_not_send_and_who_has_another_token_finds_nothing() {
         ..Policy::default()
     };
     let (listener, session) = pass::pair().unwrap();
-    let knock = |token, from: &str| Knock {
+    let probe = |token, from: &str| Probe {
         token,
         number: 0,
         from: from.parse().unwrap(),
         to: "127.0.0.1:9".parse().unwrap(),
     };
     let other = Token::new([4; Token::BYTES]);
-    for knock in [knock(TOKEN, "192.0.2.1:5"), knock(other, "127.0.0.1:5")] {
-        say(&listener, &Word::Knock(knock)).unwrap();
+    for probe in [probe(TOKEN, "192.0.2.1:5"), probe(other, "127.0.0.1:5")] {
+        send_message(&listener, &HandoffMessage::Probe(probe)).unwrap();
     }
     let job = EndJob {
         sources: policy.sources(Some("127.0.0.1".parse().unwrap())),

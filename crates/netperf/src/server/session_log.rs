@@ -4,12 +4,12 @@ use netperf_cli::LogLevel;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::Denied;
 
-use super::log::{Field, Log, Value};
-use super::record::{Ending, Ran, Record};
+use super::log::{LogField, LogValue, ServerLog};
+use super::record::{Ran, SessionEnd, SessionRecord};
 
 /// A session's account.
 #[derive(Debug)]
-pub(super) struct Account {
+pub(super) struct SessionLog {
     peer: String,
     since: Moment,
     /// Tests that ran to their end.
@@ -23,12 +23,12 @@ pub(super) struct Account {
     last: Option<Ran>,
     errno: Option<i32>,
     denied: Option<&'static str>,
-    ending: Option<Ending>,
+    ending: Option<SessionEnd>,
 }
 
 /// How a session ended, as its listener sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ProcessEnd {
     /// By itself, with this exit status.
     Exit(i32),
     /// A signal killed it.
@@ -37,7 +37,7 @@ pub(super) enum End {
     Drained,
 }
 
-impl Account {
+impl SessionLog {
     /// A session that begins now.
     pub(super) fn new(peer: String) -> Self {
         Self {
@@ -55,43 +55,42 @@ impl Account {
     }
 
     /// Enters what the session says.
-    pub(super) fn enter(&mut self, record: Record) {
+    pub(super) fn enter(&mut self, record: SessionRecord) {
         match record {
-            Record::Ran(ran) => {
+            SessionRecord::Ran(ran) => {
                 self.ran = self.ran.saturating_add(1);
                 self.bytes.0 = self.bytes.0.saturating_add(ran.tally.bytes_sent);
                 self.bytes.1 = self.bytes.1.saturating_add(ran.tally.bytes_received);
                 self.last = Some(ran);
             }
-            Record::Refused(errno) => {
+            SessionRecord::Refused(errno) => {
                 self.refused = self.refused.saturating_add(1);
                 self.errno = Some(errno);
             }
-            Record::Denied(errno, word) => {
+            SessionRecord::Denied(errno, word) => {
                 self.refused = self.refused.saturating_add(1);
                 self.errno = Some(errno);
                 self.denied = Some(word);
             }
-            Record::Failed(errno) => {
+            SessionRecord::Failed(errno) => {
                 self.failed = self.failed.saturating_add(1);
                 self.errno = Some(errno);
             }
             // That a test was abandoned is known before the connection is seen to be closed.
-            Record::Ended(ending) => {
+            SessionRecord::Ended(ending) => {
                 self.ending.get_or_insert(ending);
             }
         }
     }
 
     /// The word for how it ended.
-    pub(super) const fn word(&self, end: End) -> &'static str {
+    pub(super) const fn word(&self, end: ProcessEnd) -> &'static str {
         match (end, self.ending) {
-            (End::Drained, _) => "drained",
-            (End::Signal(_), _) => "killed",
-            (End::Exit(0), Some(ending)) | (End::Exit(_), Some(ending @ Ending::Unconfined)) => {
-                ending.word()
-            }
-            (End::Exit(_), _) => "crashed",
+            (ProcessEnd::Drained, _) => "drained",
+            (ProcessEnd::Signal(_), _) => "killed",
+            (ProcessEnd::Exit(0), Some(ending))
+            | (ProcessEnd::Exit(_), Some(ending @ SessionEnd::Unconfined)) => ending.word(),
+            (ProcessEnd::Exit(_), _) => "crashed",
         }
     }
 
@@ -102,14 +101,14 @@ impl Account {
 
     /// Writes its line. A connection that asked for nothing is worth one only to whoever
     /// looks for it.
-    pub(super) fn write(&self, end: End, log: &mut Log) {
+    pub(super) fn write(&self, end: ProcessEnd, log: &mut ServerLog) {
         let tests = self.ran + self.refused + self.failed;
-        let unusual = matches!(end, End::Signal(_))
+        let unusual = matches!(end, ProcessEnd::Signal(_))
             || matches!(self.word(end), "crashed" | "unconfined")
             || self.denied == Some(Denied::WrongKey.word());
         let level = if unusual {
             LogLevel::Warn
-        } else if tests == 0 && end != End::Drained {
+        } else if tests == 0 && end != ProcessEnd::Drained {
             LogLevel::Debug
         } else {
             LogLevel::Info
@@ -117,42 +116,47 @@ impl Account {
         log.say(level, "session", &self.fields(end));
     }
 
-    fn fields(&self, end: End) -> Vec<Field> {
+    fn fields(&self, end: ProcessEnd) -> Vec<LogField> {
         let mut fields = vec![
-            ("peer", Value::Text(self.peer.clone())),
-            ("tests", Value::Count(self.ran)),
+            ("peer", LogValue::Text(self.peer.clone())),
+            ("tests", LogValue::Count(self.ran)),
         ];
         if let Some(last) = &self.last {
-            fields.push(("test", Value::Text(last.name())));
+            fields.push(("test", LogValue::Text(last.name())));
             if let Some((result, unit)) = last.result() {
-                fields.push(("result", Value::Number(result)));
-                fields.push(("unit", Value::from(unit)));
+                fields.push(("result", LogValue::Number(result)));
+                fields.push(("unit", LogValue::from(unit)));
             }
         }
         for (name, count) in [("refused", self.refused), ("failed", self.failed)] {
             if count > 0 {
-                fields.push((name, Value::Count(count)));
+                fields.push((name, LogValue::Count(count)));
             }
         }
         if let Some(errno) = self.errno {
             let text = std::io::Error::from_raw_os_error(errno).to_string();
-            fields.push(("error", Value::Text(text)));
+            fields.push(("error", LogValue::Text(text)));
         }
         if let Some(word) = self.denied {
-            fields.push(("denied", Value::from(word)));
+            fields.push(("denied", LogValue::from(word)));
         }
         fields.extend([
-            ("bytes_sent", Value::Count(self.bytes.0)),
-            ("bytes_received", Value::Count(self.bytes.1)),
-            ("seconds", Value::Number(self.since.elapsed().as_secs_f64())),
-            ("end", Value::from(self.word(end))),
+            ("bytes_sent", LogValue::Count(self.bytes.0)),
+            ("bytes_received", LogValue::Count(self.bytes.1)),
+            (
+                "seconds",
+                LogValue::Number(self.since.elapsed().as_secs_f64()),
+            ),
+            ("end", LogValue::from(self.word(end))),
         ]);
         match end {
-            End::Signal(number) => fields.push(("signal", Value::Text(number.to_string()))),
-            End::Exit(status) if status != 0 => {
-                fields.push(("status", Value::Text(status.to_string())));
+            ProcessEnd::Signal(number) => {
+                fields.push(("signal", LogValue::Text(number.to_string())))
             }
-            End::Exit(_) | End::Drained => {}
+            ProcessEnd::Exit(status) if status != 0 => {
+                fields.push(("status", LogValue::Text(status.to_string())));
+            }
+            ProcessEnd::Exit(_) | ProcessEnd::Drained => {}
         }
         fields
     }

@@ -11,19 +11,19 @@ use netperf_os::{SockAddr, Socket, io};
 use netperf_session::access;
 use netperf_wire::RequestKind;
 
-use super::porter::{Porter, Who};
+use super::poller::{PollToken, ServerPoller};
 
 /// How long a client that was turned away has to read why.
-const READS: Duration = Duration::from_secs(5);
+const REFUSAL_TIME: Duration = Duration::from_secs(5);
 /// How many of them there may be at the same time: more have to read faster.
-const READERS: usize = 64;
+const MOST_REFUSED: usize = 64;
 
 /// The door.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct Admission {
     policy: Policy,
     /// In the order of their ends.
-    turned_away: VecDeque<(Socket, Moment)>,
+    refused: VecDeque<(Socket, Moment)>,
 }
 
 /// Where a connection comes from; `None` where that is no IP address.
@@ -33,7 +33,7 @@ pub(super) fn peer_of(control: &Socket) -> Option<IpAddr> {
 
 /// Whether whoever is at the other end is on this host: a connection has one address for both
 /// ends then, or comes over loopback.
-pub(super) fn is_here(control: &Socket) -> bool {
+pub(super) fn is_local(control: &Socket) -> bool {
     let own = control.local_addr().ok();
     let own = own.and_then(|own| address_of(&own));
     peer_of(control).is_some_and(|peer| peer.is_loopback() || Some(peer) == own)
@@ -44,11 +44,11 @@ pub(super) fn address_of(peer: &SockAddr) -> Option<IpAddr> {
     Some(peer.as_socket()?.ip().to_canonical())
 }
 
-impl Door {
+impl Admission {
     pub(super) const fn new(policy: Policy) -> Self {
         Self {
             policy,
-            turned_away: VecDeque::new(),
+            refused: VecDeque::new(),
         }
     }
 
@@ -63,30 +63,32 @@ impl Door {
     }
 
     /// Tells a client of whom nobody hears why it cannot come in.
-    pub(super) fn turn_away(&mut self, control: Socket, denied: &Denied, porter: &Porter) {
-        if !tell(&control, denied) || porter.watch(control.as_fd(), Who::Leaving).is_err() {
+    pub(super) fn refuse(&mut self, control: Socket, denied: &Denied, poller: &ServerPoller) {
+        if !send_refusal(&control, denied)
+            || poller.watch(control.as_fd(), PollToken::Refused).is_err()
+        {
             return;
         }
-        while self.turned_away.len() >= READERS {
-            if let Some((first, _)) = self.turned_away.pop_front() {
-                porter.forget(first.as_fd());
+        while self.refused.len() >= MOST_REFUSED {
+            if let Some((first, _)) = self.refused.pop_front() {
+                poller.remove(first.as_fd());
             }
         }
-        self.turned_away
-            .push_back((control, clock::now().plus(READS)));
+        self.refused
+            .push_back((control, clock::now().plus(REFUSAL_TIME)));
     }
 
     /// When the next of them has had time enough.
     pub(super) fn next(&self) -> Option<Moment> {
-        self.turned_away.front().map(|(_, until)| *until)
+        self.refused.front().map(|(_, until)| *until)
     }
 
     /// Sees who has left.
-    pub(super) fn look(&mut self, porter: &Porter) {
-        self.turned_away.retain(|(socket, until)| {
-            let stays = !until.left().is_zero() && still_there(socket);
+    pub(super) fn look(&mut self, poller: &ServerPoller) {
+        self.refused.retain(|(socket, until)| {
+            let stays = !until.left().is_zero() && is_open(socket);
             if !stays {
-                porter.forget(socket.as_fd());
+                poller.remove(socket.as_fd());
             }
             stays
         });
@@ -95,7 +97,7 @@ impl Door {
 
 /// Says why. The answer is there before the question: whatever the client asks first, it
 /// finds this.
-pub(super) fn tell(control: &Socket, denied: &Denied) -> bool {
+pub(super) fn send_refusal(control: &Socket, denied: &Denied) -> bool {
     let frame = access::refuse(RequestKind::CpuCalibrate, denied);
     // It is the first that is sent over this connection: there is room.
     let said = control.set_nonblocking(true).is_ok()
@@ -105,7 +107,7 @@ pub(super) fn tell(control: &Socket, denied: &Denied) -> bool {
 
 /// Whether a client that was turned away still has to read: what it says meanwhile is taken
 /// and forgotten, or it would not get the answer (RFC 9293 section 3.10.7.1, a reset).
-pub(super) fn still_there(control: &Socket) -> bool {
+pub(super) fn is_open(control: &Socket) -> bool {
     let mut forgotten = [0; 2048];
     match io::recv(control.as_fd(), &mut forgotten) {
         Ok(0) => false,
@@ -129,34 +131,40 @@ mod tests {
 
     #[test]
     fn who_is_turned_away_reads_why_whatever_it_says_first() {
-        let (mut door, porter) = (Door::new(Policy::default()), Porter::new().unwrap());
+        let (mut admission, poller) = (
+            Admission::new(Policy::default()),
+            ServerPoller::new().unwrap(),
+        );
         let (mut client, served) = pair();
-        assert!(is_here(&served), "its client is this test");
-        door.turn_away(served, &Denied::Network, &porter);
+        assert!(is_local(&served), "its client is this test");
+        admission.refuse(served, &Denied::Network, &poller);
         client.write_all(&[7; 5000]).unwrap();
-        door.look(&porter);
+        admission.look(&poller);
         let mut answer = Vec::new();
         client.read_to_end(&mut answer).unwrap();
         assert_eq!(answer.len(), netperf_wire::FRAME_LEN);
         drop(client);
         let gone = netperf_testkit::eventually(Duration::from_secs(5), || {
-            door.look(&porter);
-            door.turned_away.is_empty()
+            admission.look(&poller);
+            admission.refused.is_empty()
         });
-        assert!(gone && door.next().is_none());
+        assert!(gone && admission.next().is_none());
     }
 
     #[test]
     fn no_more_of_them_are_kept_than_there_is_room_for() {
-        let (mut door, porter) = (Door::new(Policy::default()), Porter::new().unwrap());
-        let clients: Vec<TcpStream> = (0..READERS + 9)
+        let (mut admission, poller) = (
+            Admission::new(Policy::default()),
+            ServerPoller::new().unwrap(),
+        );
+        let clients: Vec<TcpStream> = (0..MOST_REFUSED + 9)
             .map(|_| {
                 let (client, served) = pair();
-                door.turn_away(served, &Denied::Network, &porter);
+                admission.refuse(served, &Denied::Network, &poller);
                 client
             })
             .collect();
-        assert_eq!(door.turned_away.len(), READERS);
+        assert_eq!(admission.refused.len(), MOST_REFUSED);
         drop(clients);
     }
 }

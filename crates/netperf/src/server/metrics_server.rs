@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 
-use super::porter::{Porter, Who};
+use super::poller::{PollToken, ServerPoller};
 
 /// How long somebody may take to ask.
 const ASK_WITHIN: Duration = Duration::from_secs(2);
@@ -31,12 +31,12 @@ struct Asking {
 
 /// The listener and those who ask.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct MetricsServer {
     listener: TcpListener,
     asking: VecDeque<Asking>,
 }
 
-impl Desk {
+impl MetricsServer {
     /// Opens at this address.
     ///
     /// # Errors
@@ -54,8 +54,8 @@ impl Desk {
     ///
     /// # Errors
     /// Whatever epoll_ctl(2) reports.
-    pub(super) fn be_heard(&self, porter: &Porter) -> io::Result<()> {
-        porter.listen_to(self.listener.as_fd(), Who::Desk)
+    pub(super) fn register(&self, poller: &ServerPoller) -> io::Result<()> {
+        poller.watch_edge(self.listener.as_fd(), PollToken::MetricsServer)
     }
 
     /// When the first of those who ask has had time enough.
@@ -66,13 +66,13 @@ impl Desk {
     /// Hears everybody; `answer` gives status, kind and body for a path.
     pub(super) fn serve(
         &mut self,
-        porter: &Porter,
+        poller: &ServerPoller,
         answer: impl Fn(&str) -> (&'static str, String),
     ) {
         while let Ok((stream, _)) = self.listener.accept() {
             let heard = stream.set_nonblocking(true);
             if heard
-                .and_then(|()| porter.listen_to(stream.as_fd(), Who::Desk))
+                .and_then(|()| poller.watch_edge(stream.as_fd(), PollToken::MetricsServer))
                 .is_err()
             {
                 continue;

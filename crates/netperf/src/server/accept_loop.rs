@@ -4,7 +4,7 @@
 //! One thread that never waits for a client. What strangers can use up is bounded: waiting
 //! connections, processes, and the time that either lasts.
 
-mod entrance;
+mod incoming;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -20,23 +20,23 @@ use netperf_os::signals::{self, Signal, Signals};
 use netperf_os::{Socket, process};
 use netperf_session::server::PASSPHRASE;
 
-use super::account::{Account, End};
-use super::desk::Desk;
-use super::door::Door;
-use super::guests::{self, Guests, Patience};
-use super::log::{Log, Value};
-use super::metrics::{Metrics, Now};
-use super::one_port::Arrivals;
-use super::porter::{Porter, Stir, Who};
-use super::running::Running;
+use super::admission::Admission;
+use super::log::{LogValue, ServerLog};
+use super::metrics::{Gauges, Metrics};
+use super::metrics_server::MetricsServer;
+use super::one_port::DataArrivals;
+use super::pending::{self, PendingConnections, WaitLimits};
+use super::poller::{PollEvent, PollToken, ServerPoller};
 use super::sandbox::Means;
 use super::session;
+use super::session_log::{ProcessEnd, SessionLog};
+use super::session_process::SessionProcess;
 use super::supervisor::Supervisor;
 
 /// How long to leave accept(2) alone when it fails for want of descriptors or memory.
-const BREATHER: Duration = Duration::from_millis(100);
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// epoll_wait(2) returns at least this often; nothing depends on it.
-const LOOK: Duration = Duration::from_secs(3600);
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 /// The most sessions at once; further clients wait for a place.
 const MOST_SESSIONS: usize = 1000;
 /// The most connections that are not served yet.
@@ -46,30 +46,30 @@ const DESCRIPTORS_KEPT: u64 = 2 * MOST_SESSIONS as u64 / 8;
 
 /// Everything the listener has in its hands.
 #[derive(Debug)]
-pub(super) struct Hall {
+pub(super) struct AcceptLoop {
     /// As they were typed, to read the file of settings again.
     argv: Vec<OsString>,
     args: ServerArgs,
     listeners: Vec<Socket>,
     signals: Signals,
-    porter: Porter,
-    guests: Guests,
+    poller: ServerPoller,
+    pending: PendingConnections,
     most_waiting: usize,
-    sessions: Vec<Running>,
+    sessions: Vec<SessionProcess>,
     /// How many sessions there have been.
-    begun: u64,
-    door: Door,
-    log: Log,
+    started: u64,
+    admission: Admission,
+    log: ServerLog,
     metrics: Metrics,
-    desk: Option<Desk>,
-    arrivals: Arrivals,
+    metrics_server: Option<MetricsServer>,
+    data_arrivals: DataArrivals,
     /// accept(2) is left alone until then.
     paused: Option<Moment>,
     /// Set when it was told to end: until then sessions may go on.
     draining: Option<Moment>,
 }
 
-impl Hall {
+impl AcceptLoop {
     /// Opens the doors.
     ///
     /// # Errors
@@ -78,14 +78,14 @@ impl Hall {
         argv: &[OsString],
         args: &ServerArgs,
         listeners: Vec<Socket>,
-        (log, desk): (Log, Option<Desk>),
+        (log, metrics_server): (ServerLog, Option<MetricsServer>),
     ) -> io::Result<Self> {
-        let porter = Porter::new()?;
+        let poller = ServerPoller::new()?;
         for (number, listener) in (0..).zip(&listeners) {
             // A connection that goes away before it is accepted must not block the rest.
             listener.set_nonblocking(true)?;
-            guests::expect_words(listener);
-            porter.watch(listener.as_fd(), Who::Listener(number))?;
+            pending::wake_on_first_word(listener);
+            poller.watch(listener.as_fd(), PollToken::Listener(number))?;
         }
         // A session in this very process cannot be left to itself: a termination ends
         // both at once, as ever.
@@ -95,11 +95,11 @@ impl Hall {
             &[Signal::Terminate, Signal::HangUp, Signal::Child]
         };
         let signals = signals::watch(watched)?;
-        porter.watch(signals.as_fd(), Who::Signals)?;
-        if let Some(desk) = &desk {
-            desk.be_heard(&porter)?;
+        poller.watch(signals.as_fd(), PollToken::Signals)?;
+        if let Some(metrics_server) = &metrics_server {
+            metrics_server.register(&poller)?;
         }
-        let arrivals = Arrivals::open(&listeners, args.one_port(), &porter);
+        let data_arrivals = DataArrivals::open(&listeners, args.one_port(), &poller);
         let descriptors = process::raise_open_files().unwrap_or(1024);
         let room = usize::try_from(descriptors.saturating_sub(DESCRIPTORS_KEPT) / 2);
         Ok(Self {
@@ -107,16 +107,16 @@ impl Hall {
             args: args.clone(),
             listeners,
             signals,
-            porter,
-            guests: Guests::default(),
+            poller,
+            pending: PendingConnections::default(),
             most_waiting: room.unwrap_or(MOST_WAITING).clamp(1, MOST_WAITING),
             sessions: Vec::new(),
-            begun: 0,
-            door: Door::new(args.policy()),
+            started: 0,
+            admission: Admission::new(args.policy()),
             log,
             metrics: Metrics::default(),
-            desk,
-            arrivals,
+            metrics_server,
+            data_arrivals,
             paused: None,
             draining: None,
         })
@@ -124,29 +124,29 @@ impl Hall {
 
     /// Serves until a signal ends it.
     pub(super) fn serve(mut self, supervisor: &Supervisor) -> ExitCode {
-        let walls = match self.args.operations.sandbox {
+        let sandbox = match self.args.operations.sandbox {
             _ if self.args.no_fork => "off: all sessions are in this process".to_owned(),
             SandboxArg::Off => "off".to_owned(),
             SandboxArg::Auto | SandboxArg::Require => Means::find().described(),
         };
         let fields = [
-            ("port", Value::Text(self.ports())),
-            ("sandbox", Value::Text(walls)),
-            ("one_port", Value::from(self.one_port().word())),
+            ("port", LogValue::Text(self.ports())),
+            ("sandbox", LogValue::Text(sandbox)),
+            ("one_port", LogValue::from(self.one_port().word())),
         ];
         self.log.say(LogLevel::Info, "listening", &fields);
         loop {
-            match self.porter.wait(self.patience()) {
-                Ok(stirs) => self.act(&stirs, supervisor),
+            match self.poller.wait(self.next_timeout()) {
+                Ok(events) => self.act(&events, supervisor),
                 // Without memory to wait: later, perhaps.
                 Err(error) => {
                     self.complain("poll", &error);
-                    std::thread::sleep(BREATHER);
+                    std::thread::sleep(ACCEPT_PAUSE);
                 }
             }
             self.expire();
             if self.is_over() {
-                let lost = [("lines_lost", Value::Count(self.log.lost()))];
+                let lost = [("lines_lost", LogValue::Count(self.log.lost()))];
                 self.log.say(LogLevel::Info, "stopped", &lost);
                 signals::end_of(Signal::Terminate);
                 return ExitCode::SUCCESS;
@@ -164,63 +164,67 @@ impl Hall {
     }
 
     /// How long nothing needs to happen by itself.
-    fn patience(&self) -> Duration {
+    fn next_timeout(&self) -> Duration {
         let moments = [
             self.paused,
             self.draining,
-            self.guests.next(self.waits()),
-            self.desk.as_ref().and_then(Desk::until),
-            self.door.next(),
-            self.arrivals.next(),
+            self.pending.next(self.wait_limits()),
+            self.metrics_server.as_ref().and_then(MetricsServer::until),
+            self.admission.next(),
+            self.data_arrivals.next(),
         ];
         let next = moments.into_iter().flatten().min();
-        next.map_or(LOOK, Moment::left)
+        next.map_or(LONGEST_WAIT, Moment::left)
     }
 
     /// How long those in the crowd may wait.
-    fn waits(&self) -> Patience {
-        let idle_time = self.door.policy().limits.idle_time;
+    fn wait_limits(&self) -> WaitLimits {
+        let idle_time = self.admission.policy().limits.idle_time;
         let silent = if self.args.require() == Require::None {
             idle_time
         } else {
             PASSPHRASE
         };
-        Patience {
+        WaitLimits {
             silent,
             place: idle_time,
         }
     }
 
     /// Does what those who stirred want.
-    fn act(&mut self, stirs: &[Stir], supervisor: &Supervisor) {
-        let stirred = |one: Who| stirs.iter().any(|stir| stir.who == one);
-        for Stir { who, ended } in stirs {
-            match *who {
-                Who::Session(number) => self.read(number),
-                Who::Waiting(number) => {
-                    if let Some(one) = self.guests.take(number) {
+    fn act(&mut self, events: &[PollEvent], supervisor: &Supervisor) {
+        let is_ready = |wanted: PollToken| events.iter().any(|event| event.token == wanted);
+        for PollEvent { token, ended } in events {
+            match *token {
+                PollToken::Session(number) => self.read(number),
+                PollToken::PendingConnection(number) => {
+                    if let Some(one) = self.pending.take(number) {
                         self.hear(one, *ended);
                     }
                 }
-                Who::Arriving(number) => {
-                    let Self { arrivals, .. } = self;
-                    let astray = arrivals.hear(number, *ended, &mut self.sessions, &self.porter);
-                    self.lose(astray);
+                PollToken::ArrivingData(number) => {
+                    let Self { data_arrivals, .. } = self;
+                    let unclaimed =
+                        data_arrivals.hear(number, *ended, &mut self.sessions, &self.poller);
+                    self.log_unclaimed(unclaimed);
                 }
-                Who::Listener(number) => self.welcome(number),
-                Who::Signals | Who::Desk | Who::Leaving | Who::Knocks => {}
+                PollToken::Listener(number) => self.accept_from(number),
+                PollToken::Signals
+                | PollToken::MetricsServer
+                | PollToken::Refused
+                | PollToken::Probes => {}
             }
         }
-        if stirred(Who::Knocks) {
-            self.answer_knocks();
+        if is_ready(PollToken::Probes) {
+            self.answer_probes();
         }
-        if stirred(Who::Desk) {
+        if is_ready(PollToken::MetricsServer) {
             self.answer();
         }
-        if stirred(Who::Leaving) {
-            self.door.look(&self.porter);
+        if is_ready(PollToken::Refused) {
+            self.admission.look(&self.poller);
         }
-        if stirred(Who::Signals) {
+        if is_ready(PollToken::Signals) {
             while let Some(signal) = self.signals.next() {
                 self.obey(signal);
                 if self.draining.is_some() {
@@ -239,26 +243,28 @@ impl Hall {
         let more = session.read();
         if let Some(fd) = session.fd().filter(|_| more) {
             // What there is is told again; or it is read when the session is over.
-            let _late = self.porter.rename(fd, Who::Session(number));
+            let _late = self.poller.change_token(fd, PollToken::Session(number));
         }
     }
 
     /// Answers those who ask how things are.
     fn answer(&mut self) {
-        let now = Now {
+        let now = Gauges {
             sessions: self.sessions.len(),
-            waiting: self.guests.len(),
+            waiting: self.pending.len(),
             draining: self.draining.is_some(),
             lines_lost: self.log.lost(),
         };
         let Self {
-            desk,
+            metrics_server,
             metrics,
-            porter,
+            poller,
             ..
         } = self;
-        let Some(desk) = desk else { return };
-        desk.serve(porter, |path| match path {
+        let Some(metrics_server) = metrics_server else {
+            return;
+        };
+        metrics_server.serve(poller, |path| match path {
             "/metrics" => ("200 OK", metrics.text(now)),
             "/health" if now.draining => ("503 Service Unavailable", "draining\n".to_owned()),
             "/health" => ("200 OK", "serving\n".to_owned()),
@@ -268,18 +274,18 @@ impl Hall {
 
     /// One broken session must not end the server that serves all of them.
     fn serve_here(&mut self, control: Socket, peer: String) {
-        let mut account = Account::new(peer);
+        let mut session_log = SessionLog::new(peer);
         let served = std::panic::AssertUnwindSafe(|| {
             session::serve(control, &self.args, None, &mut |record| {
-                account.enter(record)
+                session_log.enter(record)
             });
         });
         let end = match std::panic::catch_unwind(served) {
-            Ok(()) => End::Exit(0),
-            Err(_) => End::Exit(101),
+            Ok(()) => ProcessEnd::Exit(0),
+            Err(_) => ProcessEnd::Exit(101),
         };
-        account.write(end, &mut self.log);
-        self.metrics.enter(&account, end);
+        session_log.write(end, &mut self.log);
+        self.metrics.enter(&session_log, end);
     }
 
     /// No failure of accept(2) ends the server.
@@ -290,10 +296,10 @@ impl Hall {
             || kind == io::ErrorKind::ConnectionAborted;
         if !passing {
             self.complain("accept", error);
-            self.pause(Some(clock::now().plus(BREATHER)));
+            self.pause(Some(clock::now().plus(ACCEPT_PAUSE)));
             // It may be descriptors that are wanting.
-            if let Some(one) = self.guests.take_stalest() {
-                self.unspoken(&one.peer, "crowded");
+            if let Some(one) = self.pending.take_stalest() {
+                self.drop_silent(&one.peer, "crowded");
             }
         }
     }
@@ -302,9 +308,9 @@ impl Hall {
     fn pause(&mut self, until: Option<Moment>) {
         self.paused = until;
         for (number, listener) in (0..).zip(&self.listeners) {
-            let (fd, who) = (listener.as_fd(), Who::Listener(number));
+            let (fd, token) = (listener.as_fd(), PollToken::Listener(number));
             // One that is not left alone is complained of again.
-            let _in_vain = self.porter.pause(fd, who, until.is_some());
+            let _in_vain = self.poller.pause(fd, token, until.is_some());
         }
     }
 
@@ -338,7 +344,7 @@ impl Hall {
             // No other command serves.
             Ok(ServerCommand::Usage(_) | ServerCommand::Version(_)) => {}
             Err(error) => {
-                let fields = [("error", Value::Text(error.to_string()))];
+                let fields = [("error", LogValue::Text(error.to_string()))];
                 self.log.say(LogLevel::Error, "reload", &fields);
             }
         }
@@ -351,10 +357,13 @@ impl Hall {
         read.operations = std::mem::take(&mut self.args.operations);
         if read.require() == Require::Key && read.access.secret.is_none() {
             self.args.operations = read.operations;
-            let fields = [("error", Value::from("a key is required, and there is none"))];
+            let fields = [(
+                "error",
+                LogValue::from("a key is required, and there is none"),
+            )];
             return self.log.say(LogLevel::Error, "reload", &fields);
         }
-        self.door.change(read.policy());
+        self.admission.change(read.policy());
         self.args = read;
         self.log.say(LogLevel::Info, "reloaded", &[]);
     }
@@ -363,15 +372,15 @@ impl Hall {
     fn drain(&mut self) {
         for listener in self.listeners.drain(..) {
             // A supervisor has it, too.
-            self.porter.forget(listener.as_fd());
+            self.poller.remove(listener.as_fd());
         }
-        self.guests.clear();
-        self.arrivals.close();
-        let patience = self.args.operations.drain();
-        self.draining = Some(clock::now().plus(patience));
+        self.pending.clear();
+        self.data_arrivals.close();
+        let next_timeout = self.args.operations.drain();
+        self.draining = Some(clock::now().plus(next_timeout));
         let fields = [
             ("sessions", count(self.sessions.len())),
-            ("seconds", Value::Number(patience.as_secs_f64())),
+            ("seconds", LogValue::Number(next_timeout.as_secs_f64())),
         ];
         self.log.say(LogLevel::Info, "draining", &fields);
     }
@@ -387,18 +396,18 @@ impl Hall {
             }
         }
         while self.sessions.len() < MOST_SESSIONS {
-            let Some(next) = self.guests.take_whole() else {
+            let Some(next) = self.pending.take_complete() else {
                 return;
             };
             self.begin(next);
         }
     }
 
-    fn close(&mut self, index: usize, end: End) {
+    fn close(&mut self, index: usize, end: ProcessEnd) {
         let mut session = self.sessions.swap_remove(index);
         session.read_the_rest();
-        session.account.write(end, &mut self.log);
-        self.metrics.enter(&session.account, end);
+        session.session_log.write(end, &mut self.log);
+        self.metrics.enter(&session.session_log, end);
     }
 
     /// Ends what has lasted long enough.
@@ -407,18 +416,23 @@ impl Hall {
         if self.paused.is_some_and(over) {
             self.pause(None);
         }
-        let (waits, now) = (self.waits(), clock::now());
-        while let Some((one, why)) = self.guests.take_overdue(waits, now) {
-            self.unspoken(&one.peer, why);
+        let (wait_limits, now) = (self.wait_limits(), clock::now());
+        while let Some((one, why)) = self.pending.take_overdue(wait_limits, now) {
+            self.drop_silent(&one.peer, why);
         }
-        if self.door.next().is_some_and(over) {
-            self.door.look(&self.porter);
+        if self.admission.next().is_some_and(over) {
+            self.admission.look(&self.poller);
         }
-        if self.arrivals.next().is_some() {
-            let astray = self.arrivals.look(&mut self.sessions);
-            self.lose(astray);
+        if self.data_arrivals.next().is_some() {
+            let unclaimed = self.data_arrivals.look(&mut self.sessions);
+            self.log_unclaimed(unclaimed);
         }
-        if self.desk.as_ref().and_then(Desk::until).is_some_and(over) {
+        if self
+            .metrics_server
+            .as_ref()
+            .and_then(MetricsServer::until)
+            .is_some_and(over)
+        {
             self.answer();
         }
         if self.draining.is_some_and(over) {
@@ -439,8 +453,8 @@ impl Hall {
     }
 }
 
-fn count(number: usize) -> Value {
-    Value::Count(u64::try_from(number).unwrap_or(u64::MAX))
+fn count(number: usize) -> LogValue {
+    LogValue::Count(u64::try_from(number).unwrap_or(u64::MAX))
 }
 
 /// An address as a log has it.

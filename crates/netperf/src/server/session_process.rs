@@ -11,10 +11,10 @@ use netperf_cli::ServerArgs;
 use netperf_model::OnePort;
 use netperf_os::{Socket, pass, process};
 
-use super::account::{Account, End};
-use super::door;
-use super::one_port::Hatch;
-use super::record::Record;
+use super::admission;
+use super::one_port::Handoff;
+use super::record::SessionRecord;
+use super::session_log::{ProcessEnd, SessionLog};
 use super::supervisor;
 use crate::key;
 
@@ -24,7 +24,7 @@ pub(super) const RECORDS: &str = "NETSERVER_RECORDS";
 pub(super) const SECRET: &str = "NETSERVER_SECRET";
 /// The number of the descriptor of a session by which data comes in that arrives at the
 /// listener's port.
-pub(super) const HATCH: &str = "NETSERVER_HATCH";
+pub(super) const HANDOFF: &str = "NETSERVER_HATCH";
 /// No record is as long as this.
 const LONGEST: usize = 512;
 /// Pieces of what a session writes that are read in one round: one that never ends must not
@@ -35,7 +35,7 @@ const LAST_ROUNDS: usize = 64;
 
 /// A session that runs.
 #[derive(Debug)]
-pub(super) struct Running {
+pub(super) struct SessionProcess {
     /// Its number: it is never another's.
     pub(super) number: u64,
     child: Child,
@@ -43,14 +43,14 @@ pub(super) struct Running {
     records: Option<File>,
     text: Vec<u8>,
     /// What is known of it.
-    pub(super) account: Account,
+    pub(super) session_log: SessionLog,
     /// Where its client is; `None` where that is no IP address.
     pub(super) address: Option<IpAddr>,
     /// The way in for its data; `None` where there is none by the listener's port.
-    pub(super) hatch: Option<Hatch>,
+    pub(super) handoff: Option<Handoff>,
 }
 
-impl Running {
+impl SessionProcess {
     /// Starts this program again with the connection as its standard input, as inetd would.
     ///
     /// # Errors
@@ -61,16 +61,16 @@ impl Running {
         args: &ServerArgs,
         one_port: OnePort,
     ) -> io::Result<Self> {
-        let address = door::peer_of(&control);
-        let hatch = match one_port {
+        let address = admission::peer_of(&control);
+        let handoff = match one_port {
             OnePort::Off => None,
             OnePort::Tcp | OnePort::On => Some(pass::pair()?),
         };
-        if let Some((_, inside)) = &hatch {
+        if let Some((_, inside)) = &handoff {
             // Nothing else is started before it is closed here.
             pass::keep_on_exec(inside.as_fd())?;
         }
-        let hatch_number = hatch
+        let handoff_number = handoff
             .as_ref()
             .map(|(_, inside)| inside.as_raw_fd().to_string());
         let (reader, writer) = process::pipe()?;
@@ -93,9 +93,9 @@ impl Running {
             .env(RECORDS, "1")
             .env_remove(key::FILE)
             .env_remove(key::KEY)
-            .env_remove(HATCH)
+            .env_remove(HANDOFF)
             .envs(secret)
-            .envs(hatch_number.map(|number| (HATCH, number)))
+            .envs(handoff_number.map(|number| (HANDOFF, number)))
             .stdin(Stdio::from(OwnedFd::from(control)))
             .stdout(Stdio::from(writer))
             .stderr(Stdio::null())
@@ -105,9 +105,9 @@ impl Running {
             child,
             records: Some(File::from(reader)),
             text: Vec::new(),
-            account: Account::new(peer),
+            session_log: SessionLog::new(peer),
             address,
-            hatch: hatch.map(|(outside, _)| Hatch::new(outside)),
+            handoff: handoff.map(|(outside, _)| Handoff::new(outside)),
         })
     }
 
@@ -118,9 +118,9 @@ impl Running {
 
     /// Enters what it has written, some of it; whether there may be more.
     pub(super) fn read(&mut self) -> bool {
-        if let Some(hatch) = &mut self.hatch {
+        if let Some(handoff) = &mut self.handoff {
             // So that nothing piles up that nobody asks for.
-            hatch.listen();
+            handoff.listen();
         }
         let mut chunk = [0; LONGEST];
         for _ in 0..AT_ONCE {
@@ -149,8 +149,8 @@ impl Running {
             if byte == b'\n' {
                 let line = std::mem::take(&mut self.text);
                 let line = String::from_utf8(line).ok();
-                if let Some(record) = line.as_deref().and_then(Record::parse) {
-                    self.account.enter(record);
+                if let Some(record) = line.as_deref().and_then(SessionRecord::parse) {
+                    self.session_log.enter(record);
                 }
             } else if self.text.len() < LONGEST {
                 self.text.push(byte);
@@ -159,30 +159,30 @@ impl Running {
     }
 
     /// How it ended, if it has.
-    pub(super) fn ended(&mut self) -> Option<End> {
+    pub(super) fn ended(&mut self) -> Option<ProcessEnd> {
         match self.child.try_wait() {
             Ok(status) => status.map(end_of),
             // Nobody else waits for our children.
-            Err(_) => Some(End::Exit(-1)),
+            Err(_) => Some(ProcessEnd::Exit(-1)),
         }
     }
 
     /// Kills it and gives its end.
-    pub(super) fn kill(&mut self) -> End {
+    pub(super) fn kill(&mut self) -> ProcessEnd {
         if let Some(end) = self.ended() {
             return end;
         }
         // One that ended meanwhile is waited for all the same.
         let _gone = self.child.kill();
         let _status = self.child.wait();
-        End::Drained
+        ProcessEnd::Drained
     }
 }
 
-fn end_of(status: ExitStatus) -> End {
+fn end_of(status: ExitStatus) -> ProcessEnd {
     match status.signal() {
-        Some(signal) => End::Signal(signal),
-        None => End::Exit(status.code().unwrap_or(-1)),
+        Some(signal) => ProcessEnd::Signal(signal),
+        None => ProcessEnd::Exit(status.code().unwrap_or(-1)),
     }
 }
 
@@ -198,20 +198,20 @@ mod tests {
             .arg("ran tcp rr 1 2 3 1.0")
             .stdout(Stdio::from(writer))
             .spawn();
-        let mut session = Running {
+        let mut session = SessionProcess {
             number: 1,
             child: talker.unwrap(),
             records: Some(File::from(reader)),
             text: Vec::new(),
-            account: Account::new("192.0.2.1:7".to_owned()),
+            session_log: SessionLog::new("192.0.2.1:7".to_owned()),
             address: None,
-            hatch: None,
+            handoff: None,
         };
         // In which of them it fills the pipe depends on its turns.
         let more =
             netperf_testkit::eventually(std::time::Duration::from_secs(20), || session.read());
-        assert!(more && session.account.ran > 0);
-        assert_eq!(session.kill(), End::Drained);
+        assert!(more && session.session_log.ran > 0);
+        assert_eq!(session.kill(), ProcessEnd::Drained);
         session.read_the_rest();
         assert!(!session.read(), "all has been read");
     }

@@ -12,21 +12,21 @@ const AT_ONCE: usize = 256;
 
 /// Whom an event is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Who {
+pub(super) enum PollToken {
     /// A signal came.
     Signals,
     /// The listener with this index.
     Listener(u64),
     /// Somebody at the desk.
-    Desk,
+    MetricsServer,
     /// Somebody who was turned away.
-    Leaving,
+    Refused,
     /// A datagram at a listener's port.
-    Knocks,
+    Probes,
     /// A connection with this number whose first message is awaited.
-    Waiting(u64),
+    PendingConnection(u64),
     /// One of data with this number whose preamble is awaited.
-    Arriving(u64),
+    ArrivingData(u64),
     /// The session with this number.
     Session(u64),
 }
@@ -34,32 +34,32 @@ pub(super) enum Who {
 /// How many kinds there are.
 const KINDS: u64 = 8;
 
-impl Who {
+impl PollToken {
     /// What the kernel keeps of it.
-    const fn token(self) -> u64 {
+    const fn to_raw(self) -> u64 {
         let (kind, number) = match self {
             Self::Signals => (0, 0),
             Self::Listener(number) => (1, number),
-            Self::Desk => (2, 0),
-            Self::Leaving => (3, 0),
-            Self::Knocks => (4, 0),
-            Self::Waiting(number) => (5, number),
-            Self::Arriving(number) => (6, number),
+            Self::MetricsServer => (2, 0),
+            Self::Refused => (3, 0),
+            Self::Probes => (4, 0),
+            Self::PendingConnection(number) => (5, number),
+            Self::ArrivingData(number) => (6, number),
             Self::Session(number) => (7, number),
         };
         // Numbers are counted up from 0: 2^61 of them take for ever.
         number.wrapping_mul(KINDS).wrapping_add(kind)
     }
 
-    const fn of(token: u64) -> Self {
-        let number = token / KINDS;
-        match token % KINDS {
+    const fn from_raw(raw: u64) -> Self {
+        let number = raw / KINDS;
+        match raw % KINDS {
             1 => Self::Listener(number),
-            2 => Self::Desk,
-            3 => Self::Leaving,
-            4 => Self::Knocks,
-            5 => Self::Waiting(number),
-            6 => Self::Arriving(number),
+            2 => Self::MetricsServer,
+            3 => Self::Refused,
+            4 => Self::Probes,
+            5 => Self::PendingConnection(number),
+            6 => Self::ArrivingData(number),
             7 => Self::Session(number),
             _ => Self::Signals,
         }
@@ -68,9 +68,9 @@ impl Who {
 
 /// Somebody who stirred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stir {
+pub(super) struct PollEvent {
     /// Who it is.
-    pub(super) who: Who,
+    pub(super) token: PollToken,
     /// Whether nothing more will come from there.
     pub(super) ended: bool,
 }
@@ -81,12 +81,12 @@ pub(super) struct Stir {
 /// has its client's socket, a supervisor has the listeners, and a process that is being started
 /// has everything for a moment. So it has to be forgotten before, or be told of by news alone.
 #[derive(Debug)]
-pub(super) struct Porter {
+pub(super) struct ServerPoller {
     epoll: Epoll,
     events: Events,
 }
 
-impl Porter {
+impl ServerPoller {
     /// # Errors
     /// `EMFILE` or `ENFILE` when there are too many open files.
     pub(super) fn new() -> io::Result<Self> {
@@ -100,8 +100,8 @@ impl Porter {
     ///
     /// # Errors
     /// Whatever epoll_ctl(2) reports.
-    pub(super) fn watch(&self, fd: BorrowedFd<'_>, who: Who) -> io::Result<()> {
-        self.epoll.add(fd, who.token(), Watch::Read)
+    pub(super) fn watch(&self, fd: BorrowedFd<'_>, token: PollToken) -> io::Result<()> {
+        self.epoll.add(fd, token.to_raw(), Watch::Read)
     }
 
     /// From now on what is said there is told once, and the end: whoever hears it has to
@@ -109,8 +109,8 @@ impl Porter {
     ///
     /// # Errors
     /// Whatever epoll_ctl(2) reports.
-    pub(super) fn listen_to(&self, fd: BorrowedFd<'_>, who: Who) -> io::Result<()> {
-        self.epoll.add(fd, who.token(), Watch::NewsOrEnd)
+    pub(super) fn watch_edge(&self, fd: BorrowedFd<'_>, token: PollToken) -> io::Result<()> {
+        self.epoll.add(fd, token.to_raw(), Watch::NewsOrEnd)
     }
 
     /// The same under another name, of one that is listened to. What there is to be told at
@@ -118,21 +118,26 @@ impl Porter {
     ///
     /// # Errors
     /// Whatever epoll_ctl(2) reports.
-    pub(super) fn rename(&self, fd: BorrowedFd<'_>, who: Who) -> io::Result<()> {
-        self.epoll.change(fd, who.token(), Watch::NewsOrEnd)
+    pub(super) fn change_token(&self, fd: BorrowedFd<'_>, token: PollToken) -> io::Result<()> {
+        self.epoll.change(fd, token.to_raw(), Watch::NewsOrEnd)
     }
 
     /// Nothing is told of it for a while, or again everything.
     ///
     /// # Errors
     /// Whatever epoll_ctl(2) reports.
-    pub(super) fn pause(&self, fd: BorrowedFd<'_>, who: Who, paused: bool) -> io::Result<()> {
+    pub(super) fn pause(
+        &self,
+        fd: BorrowedFd<'_>,
+        token: PollToken,
+        paused: bool,
+    ) -> io::Result<()> {
         let watch = if paused { Watch::Nothing } else { Watch::Read };
-        self.epoll.change(fd, who.token(), watch)
+        self.epoll.change(fd, token.to_raw(), watch)
     }
 
     /// Nothing is told of it any more.
-    pub(super) fn forget(&self, fd: BorrowedFd<'_>) {
+    pub(super) fn remove(&self, fd: BorrowedFd<'_>) {
         // One that nobody has heard of need not be forgotten.
         let _never_known = self.epoll.remove(fd);
     }
@@ -141,16 +146,16 @@ impl Porter {
     ///
     /// # Errors
     /// Whatever epoll_wait(2) reports.
-    pub(super) fn wait(&mut self, within: Duration) -> io::Result<Vec<Stir>> {
+    pub(super) fn wait(&mut self, within: Duration) -> io::Result<Vec<PollEvent>> {
         // Rounded up: a wait of less than a millisecond must not become a busy loop.
         let whole = u64::try_from(within.as_micros().div_ceil(1000)).unwrap_or(u64::MAX);
         let whole = Duration::from_millis(whole);
         let count = self.epoll.wait(&mut self.events, whole)?;
-        let stir = |event: Event| Stir {
-            who: Who::of(event.token),
+        let event = |event: Event| PollEvent {
+            token: PollToken::from_raw(event.token),
             ended: event.ended,
         };
-        Ok((0..count).map(|at| stir(self.events.at(at))).collect())
+        Ok((0..count).map(|at| event(self.events.at(at))).collect())
     }
 }
 
@@ -164,19 +169,19 @@ mod tests {
 
     #[test]
     fn everybody_is_known_by_what_the_kernel_keeps() {
-        for who in [
-            Who::Signals,
-            Who::Listener(0),
-            Who::Listener(7),
-            Who::Desk,
-            Who::Leaving,
-            Who::Knocks,
-            Who::Waiting(0),
-            Who::Waiting(1 << 60),
-            Who::Arriving(3),
-            Who::Session(9),
+        for token in [
+            PollToken::Signals,
+            PollToken::Listener(0),
+            PollToken::Listener(7),
+            PollToken::MetricsServer,
+            PollToken::Refused,
+            PollToken::Probes,
+            PollToken::PendingConnection(0),
+            PollToken::PendingConnection(1 << 60),
+            PollToken::ArrivingData(3),
+            PollToken::Session(9),
         ] {
-            assert_eq!(Who::of(who.token()), who);
+            assert_eq!(PollToken::from_raw(token.to_raw()), token);
         }
     }
 
@@ -185,39 +190,48 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (server, _) = listener.accept().unwrap();
-        let mut porter = Porter::new().unwrap();
+        let mut poller = ServerPoller::new().unwrap();
         let long = Duration::from_secs(10);
-        porter.listen_to(server.as_fd(), Who::Waiting(5)).unwrap();
-        assert_eq!(porter.wait(Duration::ZERO).unwrap(), []);
+        poller
+            .watch_edge(server.as_fd(), PollToken::PendingConnection(5))
+            .unwrap();
+        assert_eq!(poller.wait(Duration::ZERO).unwrap(), []);
         client.write_all(b"x").unwrap();
-        let stir = |ended| Stir {
-            who: Who::Waiting(5),
+        let event = |ended| PollEvent {
+            token: PollToken::PendingConnection(5),
             ended,
         };
-        assert_eq!(porter.wait(long).unwrap(), [stir(false)]);
-        assert_eq!(porter.wait(Duration::ZERO).unwrap(), []);
-        porter.rename(server.as_fd(), Who::Arriving(6)).unwrap();
-        let again = porter.wait(long).unwrap();
-        assert_eq!(again.first().map(|stir| stir.who), Some(Who::Arriving(6)));
+        assert_eq!(poller.wait(long).unwrap(), [event(false)]);
+        assert_eq!(poller.wait(Duration::ZERO).unwrap(), []);
+        poller
+            .change_token(server.as_fd(), PollToken::ArrivingData(6))
+            .unwrap();
+        let again = poller.wait(long).unwrap();
+        assert_eq!(
+            again.first().map(|event| event.token),
+            Some(PollToken::ArrivingData(6))
+        );
         client.shutdown(Shutdown::Write).unwrap();
-        let last = porter.wait(long).unwrap();
-        assert_eq!(last.first().map(|stir| stir.ended), Some(true));
-        porter.forget(server.as_fd());
+        let last = poller.wait(long).unwrap();
+        assert_eq!(last.first().map(|event| event.ended), Some(true));
+        poller.remove(server.as_fd());
         client.shutdown(Shutdown::Both).unwrap();
-        assert_eq!(porter.wait(Duration::from_millis(1)).unwrap(), []);
+        assert_eq!(poller.wait(Duration::from_millis(1)).unwrap(), []);
     }
 
     #[test]
     fn what_somebody_else_has_open_as_well_keeps_nobody_busy_when_it_is_closed() {
         let (reader, writer) = netperf_os::process::pipe().unwrap();
         let elsewhere = reader.try_clone().unwrap();
-        let mut porter = Porter::new().unwrap();
-        porter.listen_to(reader.as_fd(), Who::Session(1)).unwrap();
+        let mut poller = ServerPoller::new().unwrap();
+        poller
+            .watch_edge(reader.as_fd(), PollToken::Session(1))
+            .unwrap();
         drop(writer);
         drop(reader);
-        let ended = porter.wait(Duration::from_secs(10)).unwrap();
+        let ended = poller.wait(Duration::from_secs(10)).unwrap();
         assert_eq!(ended.len(), 1);
-        assert_eq!(porter.wait(Duration::ZERO).unwrap(), []);
+        assert_eq!(poller.wait(Duration::ZERO).unwrap(), []);
         drop(elsewhere);
     }
 }

@@ -1,0 +1,224 @@
+//! The way in: what becomes of a connection from its first byte to its session.
+
+use std::net::IpAddr;
+use std::os::fd::AsFd;
+
+use netperf_cli::LogLevel;
+use netperf_model::{Denied, OnePort, SessionLoad};
+use netperf_os::{SockAddr, Socket};
+
+use super::{AcceptLoop, MOST_SESSIONS, described};
+use crate::server::admission;
+use crate::server::log::LogValue;
+use crate::server::one_port::Unclaimed;
+use crate::server::pending::{self, FirstMessage, PendingConnection, PendingStage};
+use crate::server::poller::PollToken;
+use crate::server::session_process::SessionProcess;
+
+/// Connections accepted in one round, so that a flood does not starve the rest.
+const AT_ONCE: usize = 64;
+
+impl AcceptLoop {
+    /// Accepts what came to a listener, some of it.
+    pub(super) fn accept_from(&mut self, number: u64) {
+        let Ok(index) = usize::try_from(number) else {
+            return;
+        };
+        for _ in 0..AT_ONCE {
+            let Some(listener) = self.listeners.get(index) else {
+                return;
+            };
+            match listener.accept() {
+                Ok((control, peer)) => self.admit(control, peer),
+                Err(error) => {
+                    self.survive(&error);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn admit(&mut self, control: Socket, peer: SockAddr) {
+        if control.set_nonblocking(false).is_err() {
+            return;
+        }
+        let one = PendingConnection::new(control, peer);
+        if !self
+            .admission
+            .policy()
+            .admits(admission::address_of(&one.peer))
+        {
+            return self.refuse(one, &Denied::Network);
+        }
+        self.hear(one, false);
+    }
+
+    /// Hears what a client has said so far, and does what is to be done about it.
+    pub(super) fn hear(&mut self, one: PendingConnection, ended: bool) {
+        match pending::first_message(&one.control) {
+            FirstMessage::Complete => self.begin(one),
+            FirstMessage::Preamble => {
+                let Self { data_arrivals, .. } = self;
+                let unclaimed = data_arrivals.take(one, ended, &mut self.sessions, &self.poller);
+                self.log_unclaimed(unclaimed);
+            }
+            FirstMessage::Empty => self.keep(one, PendingStage::Silent),
+            FirstMessage::Partial if ended => self.drop_silent(&one.peer, "cut"),
+            FirstMessage::Partial => self.keep(one, PendingStage::Partial),
+            FirstMessage::Invalid => self.drop_silent(&one.peer, "nonsense"),
+            FirstMessage::Closed => self.drop_silent(&one.peer, "finished"),
+            FirstMessage::Broken => self.drop_silent(&one.peer, "cut"),
+        }
+    }
+
+    /// Has one wait, and hears of it.
+    fn keep(&mut self, one: PendingConnection, stage: PendingStage) {
+        while self.pending.len() >= self.most_waiting {
+            self.make_room();
+        }
+        let before = one.at();
+        let number = self.pending.keep(one, stage);
+        let Some(one) = self.pending.get(stage, number) else {
+            return;
+        };
+        let (fd, token) = (one.control.as_fd(), PollToken::PendingConnection(number));
+        let heard = match (before, stage) {
+            (Some(same), _) if same == (stage, number) => Ok(()),
+            // All that there is to say has been said.
+            (Some(_), PendingStage::Complete) => {
+                self.poller.remove(fd);
+                Ok(())
+            }
+            (None, PendingStage::Complete) => Ok(()),
+            (Some(_), PendingStage::Silent | PendingStage::Partial) => {
+                self.poller.change_token(fd, token)
+            }
+            (None, PendingStage::Silent | PendingStage::Partial) => {
+                self.poller.watch_edge(fd, token)
+            }
+        };
+        let gone = heard.err().and_then(|_| self.pending.take(number));
+        if let Some(one) = gone {
+            // The kernel has no memory for more.
+            self.drop_silent(&one.peer, "crowded");
+        }
+    }
+
+    /// Tells a client why it cannot come in, and the log.
+    fn refuse(&mut self, one: PendingConnection, denied: &Denied) {
+        self.note_denied(described(&one.peer), denied);
+        self.poller.remove(one.control.as_fd());
+        self.admission.refuse(one.control, denied, &self.poller);
+    }
+
+    fn note_denied(&mut self, peer: String, denied: &Denied) {
+        let fields = [
+            ("peer", LogValue::Text(peer)),
+            ("denied", LogValue::from(denied.word())),
+            ("reason", LogValue::Text(denied.to_string())),
+        ];
+        self.metrics.denied(denied.word());
+        self.log.deny(&fields);
+    }
+
+    /// The sessions that a client at this address meets.
+    fn load(&self, peer: Option<IpAddr>) -> SessionLoad {
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let own = self.sessions.iter().filter(|one| one.address == peer);
+        SessionLoad {
+            all: number(self.sessions.len()),
+            of_peer: number(own.count()),
+        }
+    }
+
+    /// Whoever has got nowhere for longest goes: one that means to be served speaks at once.
+    fn make_room(&mut self) {
+        let Some(one) = self.pending.take_stalest() else {
+            return;
+        };
+        let place = self.sessions.len() < MOST_SESSIONS;
+        match pending::first_message(&one.control) {
+            // It has spoken, and nobody has listened yet.
+            FirstMessage::Complete if place => self.begin(one),
+            FirstMessage::Preamble => self.hear(one, false),
+            FirstMessage::Empty
+            | FirstMessage::Partial
+            | FirstMessage::Complete
+            | FirstMessage::Invalid
+            | FirstMessage::Closed
+            | FirstMessage::Broken => self.drop_silent(&one.peer, "crowded"),
+        }
+    }
+
+    /// A client that did not say what it wants is gone.
+    pub(super) fn drop_silent(&mut self, peer: &SockAddr, why: &str) {
+        self.metrics.unspoken(why);
+        if self.log.wants(LogLevel::Debug) {
+            self.note_silent(described(peer), why);
+        }
+    }
+
+    fn note_silent(&mut self, peer: String, why: &str) {
+        let fields = [("peer", LogValue::Text(peer)), ("end", LogValue::from(why))];
+        self.log.say(LogLevel::Debug, "unspoken", &fields);
+    }
+
+    /// The first message of a client is there.
+    pub(super) fn begin(&mut self, one: PendingConnection) {
+        if self.sessions.len() >= MOST_SESSIONS {
+            return self.keep(one, PendingStage::Complete);
+        }
+        let address = admission::address_of(&one.peer);
+        let admitted = self.admission.policy().admit(address, self.load(address));
+        if let Err(denied) = admitted {
+            return self.refuse(one, &denied);
+        }
+        // From here on somebody else has it.
+        self.poller.remove(one.control.as_fd());
+        pending::reset_wake_threshold(&one.control);
+        let (control, peer) = (one.control, described(&one.peer));
+        if self.args.no_fork {
+            return self.serve_here(control, peer);
+        }
+        self.started += 1;
+        let (number, one_port) = (self.started, self.one_port());
+        let started = SessionProcess::start(number, (control, peer), &self.args, one_port);
+        match started {
+            Ok(session) => {
+                if let Some(fd) = session.fd() {
+                    // What it says is read when it is over, at the latest.
+                    let _late = self.poller.watch_edge(fd, PollToken::Session(number));
+                }
+                self.sessions.push(session);
+            }
+            Err(error) => self.complain("session", &error),
+        }
+    }
+
+    /// What data comes in by the port.
+    pub(super) fn one_port(&self) -> OnePort {
+        self.data_arrivals.possible(self.args.one_port())
+    }
+
+    /// Tells the sessions of datagrams that have arrived for them.
+    pub(super) fn answer_probes(&mut self) {
+        let policy = self.admission.policy();
+        let admits = |address| policy.admits(Some(address));
+        let unclaimed = self.data_arrivals.answer_probes(&mut self.sessions, admits);
+        self.log_unclaimed(unclaimed);
+    }
+
+    /// Writes down what got to no session.
+    pub(super) fn log_unclaimed(&mut self, unclaimed: impl IntoIterator<Item = Unclaimed>) {
+        for unclaimed in unclaimed {
+            match unclaimed {
+                Unclaimed::Unspoken(peer, why) => {
+                    self.metrics.unspoken(why);
+                    self.note_silent(peer, why);
+                }
+                Unclaimed::Datagram => self.metrics.denied(Denied::Token.word()),
+                Unclaimed::Unknown(peer) => self.note_denied(peer, &Denied::Token),
+            }
+        }
+    }
+}

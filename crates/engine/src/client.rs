@@ -21,7 +21,7 @@ use netperf_transport::place::{self, Placed, Wanted};
 use netperf_transport::socket::{self, Facts, Side};
 
 use crate::dispatch::{self, Keeping};
-use crate::due::book::Book;
+use crate::due::queue::DueQueue;
 use crate::end::{self, Carries, Rings};
 use crate::error::{EngineError, Operation, refused};
 use crate::finish;
@@ -70,7 +70,7 @@ pub(crate) struct Work<'a> {
     /// What went on underneath the messages.
     pub(crate) counts: Option<IoCounts>,
     /// The account of requests that are sent at times of their own.
-    pub(crate) book: Option<Book>,
+    pub(crate) due: Option<DueQueue>,
     /// What keeping to a rate came to.
     pub(crate) paced: Option<Paced>,
     /// What the numbers in datagrams told.
@@ -183,7 +183,7 @@ impl<'a> Client<'a> {
             setup,
             file,
             counts: None,
-            book: paths::has_times_of_its_own(plan).then(Book::new),
+            due: paths::due_queue(plan),
             paced: None,
             quality: None,
             stamps: None,
@@ -287,8 +287,8 @@ impl<'a> Client<'a> {
             latency: &mut latency,
             paused: &mut paused,
         };
-        if let Some(book) = &work.book {
-            live.keeps(book.watched());
+        if let Some(due) = &work.due {
+            due.show(Some(live));
         }
         let watched = live.watch(plan.local.series, true);
         let moved = series::beside(watched, || {
@@ -305,7 +305,7 @@ impl<'a> Client<'a> {
         let sampled = start.elapsed();
         let elapsed = sampled.saturating_sub(stop.waited() + in_vain(plan, moved.ended, &stop));
         let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
-        if let Some((from_due, paced)) = work.book.take().map(Book::balance) {
+        if let Some((from_due, paced)) = work.due.take().map(DueQueue::balance) {
             latency = Some(from_due);
             work.paced = Some(paced);
         }

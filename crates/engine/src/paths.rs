@@ -3,6 +3,8 @@
 use netperf_model::{EndPlan, EndSetup, Flow, IoMethod, IoPlan, TestPlan};
 use netperf_transport::io::batch::Trains;
 
+use crate::due::queue::DueQueue;
+
 /// Bytes that are under way without a copy unless `-W` says otherwise, at most.
 const UNDER_WAY: u32 = 4 << 20;
 /// Buffers for that, at least and at most.
@@ -13,10 +15,11 @@ pub(crate) fn is_bulk(flow: Flow) -> bool {
     !flow.connects && !flow.is_request_response()
 }
 
-/// Whether requests are sent at times of their own, whatever responses do.
-pub(crate) fn has_times_of_its_own(plan: &TestPlan) -> bool {
-    let asked = plan.local.rate.is_some();
-    asked && plan.flow.is_request_response() && !plan.flow.connects
+/// The queue of requests that are sent when they are due, where a plan asks for that.
+pub(crate) fn due_queue(plan: &TestPlan) -> Option<DueQueue> {
+    let asks = plan.flow.is_request_response() && !plan.flow.connects;
+    let rate = plan.local.rate.as_ref().filter(|_| asks)?;
+    Some(DueQueue::of_one(rate))
 }
 
 /// A size that preparing derived.

@@ -8,9 +8,8 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use assert_no_alloc::{AllocDisabler, assert_no_alloc};
-use netperf_engine::due::arrivals::Arrivals;
-use netperf_engine::due::book::Book;
 use netperf_engine::due::hooks::{Hooks, NoHooks, PlannedHooks};
+use netperf_engine::due::queue::DueQueue;
 use netperf_engine::limit::Limit;
 use netperf_engine::live::Live;
 use netperf_engine::record::{Kept, Off, Recorder};
@@ -144,8 +143,7 @@ fn open_loop() -> u64 {
     let live = Live::default();
     let mut stop = ByBell::new(None, &bell, &live, Duration::from_secs(1));
     let mut tally = Tally::default();
-    let mut book = Book::new();
-    let mut arrivals = Arrivals::new(&rate(1e6, RateUnit::Transactions));
+    let mut due = DueQueue::of_one(&rate(1e6, RateUnit::Transactions));
     assert_no_alloc(|| {
         let run = Run {
             limit: Limit::exactly(10_000),
@@ -155,11 +153,10 @@ fn open_loop() -> u64 {
             hooks: &mut NoHooks,
         };
         let rings = (&mut requests, &mut responses);
-        let account = (&mut arrivals, &mut book);
-        let ended = open::client(&mut Null, rings, account, (&mut Ticks(0), None), run).ok();
+        let ended = open::client(&mut Null, rings, &mut due, (&mut Ticks(0), None), run).ok();
         assert_eq!(ended, Some(Ended::Complete));
     });
-    book.balance().0.count
+    due.balance().0.count
 }
 
 /// Datagrams by every faster way, to a socket that reads what arrives.
@@ -411,12 +408,10 @@ fn open_loop_over_a_connection() {
     });
     here.set_nonblocking(true).unwrap();
     let (mut requests, mut responses, mut endpoint) = (ring(64), ring(100), Tcp(here));
-    let mut arrivals = Arrivals::new(&rate(1e6, RateUnit::Transactions));
-    let mut book = Book::new();
+    let mut due = DueQueue::of_one(&rate(1e6, RateUnit::Transactions));
     let counted = within(limit, &mut Off, |run| {
         let rings = (&mut requests, &mut responses);
-        let account = (&mut arrivals, &mut book);
-        open::client(&mut endpoint, rings, account, (&mut Ticks(0), None), run)
+        open::client(&mut endpoint, rings, &mut due, (&mut Ticks(0), None), run)
     });
     assert_eq!(counted.transactions, TRANSACTIONS);
     assert_eq!(server.join().unwrap().transactions, TRANSACTIONS);

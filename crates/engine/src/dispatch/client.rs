@@ -200,7 +200,7 @@ impl<'s> Going<'_, '_, 's> {
         endpoint: E,
     ) -> Result<(Ended, Socket), EngineError> {
         let flow = self.work.plan.flow;
-        if self.work.book.is_some() {
+        if self.work.due.is_some() {
             self.open_loop(endpoint)
         } else if flow.is_request_response() {
             self.exchange(endpoint)

@@ -3,11 +3,11 @@
 use netperf_model::{Arrival, RatePlan};
 
 /// Nanoseconds of a second.
-pub(crate) const SECOND: f64 = 1e9;
+pub(super) const SECOND: f64 = 1e9;
 
 /// The times at which requests are due, nanoseconds since the beginning, one after the other.
 #[derive(Clone, Debug)]
-pub struct Arrivals {
+pub(super) struct Arrivals {
     /// The mean time between two.
     interval: f64,
     /// When the first of constant ones is due.
@@ -23,14 +23,14 @@ pub struct Arrivals {
 impl Arrivals {
     /// The times that a plan asks for.
     #[must_use]
-    pub fn new(plan: &RatePlan) -> Self {
+    pub(super) fn new(plan: &RatePlan) -> Self {
         Self::of_part(plan, 0, 1)
     }
 
     /// The times of one of so many parts, which share the rate evenly: constant ones take
     /// turns, random ones know nothing of each other.
     #[must_use]
-    pub fn of_part(plan: &RatePlan, part: u32, parts: u32) -> Self {
+    pub(super) fn of_part(plan: &RatePlan, part: u32, parts: u32) -> Self {
         let interval = SECOND / plan.per_second * f64::from(parts.max(1));
         let seed = plan.seed.unwrap_or(0);
         let mut random = match plan.arrival {
@@ -55,14 +55,14 @@ impl Arrivals {
     /// When the next request is due.
     #[inline]
     #[must_use]
-    pub fn next_due(&self) -> u64 {
+    pub(super) fn next_due(&self) -> u64 {
         nanos(self.next)
     }
 
     /// The request that was due next is under way.
     #[inline]
     #[expect(clippy::cast_precision_loss, reason = "no run sends 2^53 requests")]
-    pub fn take(&mut self) {
+    pub(super) fn take(&mut self) {
         self.taken += 1;
         self.next = match &mut self.random {
             // Not added up: nothing drifts.
@@ -72,14 +72,14 @@ impl Arrivals {
     }
 
     /// None is due any more.
-    pub(crate) const fn end(&mut self) {
+    pub(super) const fn end(&mut self) {
         self.next = f64::INFINITY;
     }
 
     /// How many are due until then and were not taken; of random ones as many as are to be
     /// expected.
     #[must_use]
-    pub fn missed(&self, now: u64) -> u64 {
+    pub(super) fn missed(&self, now: u64) -> u64 {
         if self.next_due() > now {
             return 0;
         }
@@ -96,7 +96,7 @@ impl Arrivals {
     clippy::cast_sign_loss,
     reason = "times and counts from 0; the cast saturates"
 )]
-pub(crate) const fn nanos(figure: f64) -> u64 {
+pub(super) const fn nanos(figure: f64) -> u64 {
     figure as u64
 }
 

@@ -1,9 +1,8 @@
 //! When operations are due: pacing, rates and arrivals, and the account of what was due.
 
-pub mod arrivals;
-pub mod book;
+mod arrivals;
 pub mod hooks;
 pub(crate) mod pacing;
-pub(crate) mod queue;
+pub mod queue;
 pub(crate) mod rate;
 pub(crate) mod spaced;

@@ -1,4 +1,4 @@
-//! When the requests of a thread's flows are due, and what became of them.
+//! The queue of due requests, and the account of what became of them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,54 +8,57 @@ use netperf_measure::clock::{self, Moment};
 use netperf_measure::latency::Recording;
 use netperf_model::{Latency, Lateness, Paced, RatePlan};
 
-use crate::due::arrivals::{Arrivals, SECOND};
-use crate::due::book::MOST_IN_FLIGHT;
-use crate::due::rate::AHEAD;
+use super::arrivals::{Arrivals, SECOND};
+use super::rate::AHEAD;
 use crate::live::Live;
 
-/// How soon a full queue that nothing tells of is tried again, nanoseconds.
+/// The most requests in flight at the same time. A request that is due beyond that waits for
+/// a response, and its latency includes the wait.
+pub const MOST_IN_FLIGHT: usize = 65_536;
+
+/// Time after which a full queue without readiness events is tried again, nanoseconds.
 pub(crate) const AGAIN: u64 = 50_000;
 
-/// No request.
-const NOBODY: u32 = u32::MAX;
+/// No slot.
+const NONE: u32 = u32::MAX;
 
 /// A request in flight, its times in nanoseconds since the beginning.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     due: u64,
     sent: u64,
-    /// The next one of the same flow, or the next place that is free.
+    /// The next request of the same flow, or the next free slot.
     next: u32,
 }
 
-/// What a flow has in flight, in the order in which it was sent.
+/// The requests of one flow in flight, in the order in which they were sent.
 #[derive(Clone, Copy, Debug)]
-struct Queue {
+struct InFlight {
     oldest: u32,
     latest: u32,
 }
 
-const EMPTY: Queue = Queue {
-    oldest: NOBODY,
-    latest: NOBODY,
+const EMPTY: InFlight = InFlight {
+    oldest: NONE,
+    latest: NONE,
 };
 
-/// The requests of a thread: each flow's are due at times of their own. Once it is made it
-/// allocates nothing.
+/// The due requests of a thread, of one flow or of many: what is due next, what is in flight,
+/// and how long it took. Allocates only when it is made.
 #[derive(Debug)]
-pub(crate) struct DueQueue {
+pub struct DueQueue {
     began: Moment,
-    /// Of each flow, or a single one for all.
+    /// One for each flow, or one that all flows share.
     arrivals: Box<[Arrivals]>,
-    /// When each of those is to be looked at next.
+    /// Arrivals by the time of their next look.
     next: BinaryHeap<Reverse<(u64, usize)>>,
-    flight: Box<[Request]>,
+    slots: Box<[Request]>,
     free: u32,
-    queues: Box<[Queue]>,
+    flows: Box<[InFlight]>,
     in_flight: usize,
-    /// Arrivals that have not come to their end.
+    /// Arrivals with requests left to send.
     open: usize,
-    /// When no more was sent.
+    /// The time of the last request.
     closed: Option<u64>,
     account: Paced,
     latency: Recording,
@@ -64,17 +67,17 @@ pub(crate) struct DueQueue {
 }
 
 impl DueQueue {
-    /// For this many flows, each with one of the given arrivals; where all share a single
-    /// one, that is the first.
-    pub(crate) fn new(arrivals: Vec<Arrivals>, flows: usize) -> Self {
-        let last = MOST_IN_FLIGHT - 1;
-        let place = |index: usize| Request {
+    /// A queue for this many flows, with one of the given arrivals each; a single one is
+    /// shared by all flows.
+    fn new(arrivals: Vec<Arrivals>, flows: usize) -> Self {
+        let last = slot(MOST_IN_FLIGHT - 1);
+        let free = |index: usize| Request {
             due: 0,
             sent: 0,
-            next: if index == last {
-                NOBODY
+            next: if slot(index) == last {
+                NONE
             } else {
-                small(index) + 1
+                slot(index) + 1
             },
         };
         Self {
@@ -82,9 +85,9 @@ impl DueQueue {
             next: BinaryHeap::with_capacity(arrivals.len()),
             open: arrivals.len(),
             arrivals: arrivals.into_boxed_slice(),
-            flight: (0..MOST_IN_FLIGHT).map(place).collect(),
+            slots: (0..MOST_IN_FLIGHT).map(free).collect(),
             free: 0,
-            queues: vec![EMPTY; flows].into_boxed_slice(),
+            flows: vec![EMPTY; flows].into_boxed_slice(),
             in_flight: 0,
             closed: None,
             account: Paced::default(),
@@ -94,22 +97,38 @@ impl DueQueue {
         }
     }
 
-    /// The arrivals of the flows of a thread: those at `thread`, `thread + threads` and so on.
-    pub(crate) fn of_flows(rate: &RatePlan, all: u32, thread: u32, threads: u32) -> Vec<Arrivals> {
-        let step = usize::try_from(threads.max(1)).unwrap_or(1);
-        let mine = (thread..all).step_by(step);
-        mine.map(|flow| Arrivals::of_part(rate, flow, all))
-            .collect()
+    /// A queue for the only flow of a run.
+    #[must_use]
+    pub fn of_one(rate: &RatePlan) -> Self {
+        Self::new(vec![Arrivals::new(rate)], 1)
     }
 
-    /// Lets others look at the latency.
+    /// A queue for the flows of a thread: those at `thread`, `thread + threads` and so on of
+    /// `all`.
+    pub(crate) fn of_thread(rate: &RatePlan, all: u32, thread: u32, threads: u32) -> Self {
+        let step = usize::try_from(threads.max(1)).unwrap_or(1);
+        let arrivals: Vec<Arrivals> = (thread..all)
+            .step_by(step)
+            .map(|flow| Arrivals::of_part(rate, flow, all))
+            .collect();
+        let flows = arrivals.len();
+        Self::new(arrivals, flows)
+    }
+
+    /// A queue that the flows of a thread share; `part` is the thread's number and the number
+    /// of threads.
+    pub(crate) fn shared(rate: &RatePlan, part: (u32, u32), flows: usize) -> Self {
+        Self::new(vec![Arrivals::of_part(rate, part.0, part.1)], flows)
+    }
+
+    /// Lets other threads read the latency.
     pub(crate) fn show(&self, live: Option<&Live>) {
         if let Some(live) = live {
             live.keeps(self.latency.watched());
         }
     }
 
-    /// The first requests are due from now on.
+    /// Starts the clock: the first requests are due from now on.
     pub(crate) fn begin(&mut self) {
         netperf_os::wait::sleep_exactly();
         self.began = clock::now();
@@ -124,7 +143,15 @@ impl DueQueue {
         clock::now().nanos_since(self.began)
     }
 
-    /// An arrival that is due now. It is not looked at again before it was put off.
+    /// When the next request of an arrival is due.
+    #[inline]
+    pub(crate) fn next_due(&self, arrival: usize) -> u64 {
+        self.arrivals
+            .get(arrival)
+            .map_or(u64::MAX, Arrivals::next_due)
+    }
+
+    /// Takes an arrival that is due now. It comes back with [`DueQueue::put_off`].
     #[inline]
     pub(crate) fn due(&mut self, now: u64) -> Option<usize> {
         let Reverse((at, token)) = self.next.peek()?;
@@ -133,7 +160,7 @@ impl DueQueue {
         Some(token)
     }
 
-    /// Looks at an arrival again when its next request is due.
+    /// Puts an arrival back until its next request is due.
     #[inline]
     pub(crate) fn put_off(&mut self, token: usize) {
         if let Some(arrivals) = self.arrivals.get(token) {
@@ -141,31 +168,30 @@ impl DueQueue {
         }
     }
 
-    /// Looks at an arrival again then, as its request could not be sent.
+    /// Puts an arrival back until then, as its request could not be sent.
     #[inline]
     pub(crate) fn put_off_until(&mut self, token: usize, then: u64) {
         self.next.push(Reverse((then, token)));
     }
 
-    /// Whether anything is due now.
+    /// Whether an arrival is due now.
     #[inline]
     pub(crate) fn is_due(&self, now: u64) -> bool {
         self.next.peek().is_some_and(|Reverse((at, _))| *at <= now)
     }
 
-    /// All that an arrival has to send was sent.
+    /// Ends an arrival: all its requests were sent.
     pub(crate) fn retire(&mut self, token: usize) {
         if let Some(arrivals) = self.arrivals.get_mut(token) {
             arrivals.end();
         }
         self.open = self.open.saturating_sub(1);
         if self.open == 0 {
-            self.close();
+            self.close(self.now());
         }
     }
 
-    /// How long to wait at most: the last of the time until something is due is waited for
-    /// awake.
+    /// The longest sleep until the next arrival is due. The caller spins for the rest.
     #[inline]
     pub(crate) fn wait(&self, now: u64) -> Option<Duration> {
         let Reverse((at, _)) = self.next.peek()?;
@@ -173,33 +199,39 @@ impl DueQueue {
         Some(Duration::from_nanos(left))
     }
 
-    /// Whether one more may be in flight.
+    /// Whether there is room for another request in flight.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
-        self.free != NOBODY
+        self.free != NONE
     }
 
-    /// Whether a flow has any in flight.
+    /// Whether a flow has requests in flight.
     #[inline]
     pub(crate) fn has_in_flight(&self, flow: usize) -> bool {
-        self.queues
-            .get(flow)
-            .is_some_and(|queue| queue.oldest != NOBODY)
+        self.flows.get(flow).is_some_and(|own| own.oldest != NONE)
     }
 
-    /// How many are in flight.
+    /// The number of requests in flight.
     #[inline]
     pub(crate) fn in_flight(&self) -> usize {
         self.in_flight
     }
 
-    /// A request that is due had to wait for room.
+    /// When the oldest request of a flow in flight was sent.
+    #[inline]
+    pub(crate) fn oldest_sent(&self, flow: usize) -> Option<u64> {
+        let own = self.flows.get(flow)?;
+        self.slots.get(index(own.oldest)).map(|oldest| oldest.sent)
+    }
+
+    /// Counts a due request that had to wait for room.
     #[inline]
     pub(crate) fn held_back(&mut self) {
         self.account.held_back += 1;
     }
 
-    /// The request of an arrival goes out now, on a flow.
+    /// Notes that the due request of an arrival is sent now, on a flow. `counts` is whether
+    /// its lateness is recorded.
     #[inline]
     pub(crate) fn sent(&mut self, arrival: usize, flow: usize, now: u64, counts: bool) {
         let Some(arrivals) = self.arrivals.get_mut(arrival) else {
@@ -212,8 +244,8 @@ impl DueQueue {
             self.lateness.record_nanos(now.saturating_sub(due));
         }
         let place = self.free;
-        let (Some(request), Some(queue)) =
-            (self.flight.get_mut(large(place)), self.queues.get_mut(flow))
+        let (Some(request), Some(own)) =
+            (self.slots.get_mut(index(place)), self.flows.get_mut(flow))
         else {
             return;
         };
@@ -221,20 +253,20 @@ impl DueQueue {
         *request = Request {
             due,
             sent: now,
-            next: NOBODY,
+            next: NONE,
         };
-        let before = std::mem::replace(&mut queue.latest, place);
-        match self.flight.get_mut(large(before)) {
+        let before = std::mem::replace(&mut own.latest, place);
+        match self.slots.get_mut(index(before)) {
             Some(before) => before.next = place,
-            None => queue.oldest = place,
+            None => own.oldest = place,
         }
         self.in_flight += 1;
         let most = &mut self.account.most_in_flight;
         *most = (*most).max(self.in_flight as u64);
     }
 
-    /// The oldest request of a flow is over; false when there was none. `counts` says
-    /// whether its times are kept.
+    /// Notes the response to the oldest request of a flow; false if none was in flight.
+    /// `counts` is whether its times are recorded.
     #[inline]
     pub(crate) fn answered(&mut self, flow: usize, now: u64, counts: bool) -> bool {
         let Some(request) = self.take(flow) else {
@@ -247,7 +279,7 @@ impl DueQueue {
         true
     }
 
-    /// What a flow has in flight will not be answered any more.
+    /// Gives up the requests of a flow in flight.
     #[cold]
     pub(crate) fn forget(&mut self, flow: usize) {
         while self.take(flow).is_some() {
@@ -257,22 +289,21 @@ impl DueQueue {
 
     #[inline]
     fn take(&mut self, flow: usize) -> Option<Request> {
-        let queue = self.queues.get_mut(flow)?;
-        let place = queue.oldest;
-        let slot = self.flight.get_mut(large(place))?;
+        let own = self.flows.get_mut(flow)?;
+        let place = own.oldest;
+        let slot = self.slots.get_mut(index(place))?;
         let request = *slot;
         slot.next = std::mem::replace(&mut self.free, place);
-        queue.oldest = request.next;
-        if request.next == NOBODY {
-            *queue = EMPTY;
+        own.oldest = request.next;
+        if request.next == NONE {
+            *own = EMPTY;
         }
         self.in_flight -= 1;
         Some(request)
     }
 
-    /// No more requests are sent from now on.
-    pub(crate) fn close(&mut self) {
-        let now = self.now();
+    /// Ends sending.
+    pub(crate) fn close(&mut self, now: u64) {
         if self.closed.is_some() {
             return;
         }
@@ -282,15 +313,22 @@ impl DueQueue {
         self.account.due = self.account.sent + missed;
     }
 
-    /// Whether no more requests are sent.
+    /// Resumes sending, where a request in flight was given up and another takes its place.
+    #[inline]
+    pub(crate) fn reopen(&mut self) {
+        self.closed = None;
+    }
+
+    /// Whether sending has ended.
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.is_some()
     }
 
-    /// How long responses took from when their requests were due, and the rest of the account.
-    pub(crate) fn balance(mut self) -> (Latency, Paced) {
-        self.close();
+    /// The latency of responses, counted from when their requests were due, and the rest of
+    /// the account.
+    #[must_use]
+    pub fn balance(self) -> (Latency, Paced) {
         #[expect(clippy::cast_precision_loss, reason = "2^53 ns are three months")]
         let seconds = self.closed.unwrap_or_default() as f64 / SECOND;
         let paced = Paced {
@@ -304,13 +342,13 @@ impl DueQueue {
     }
 }
 
-/// A place of the flight, which is small.
-fn small(place: usize) -> u32 {
-    u32::try_from(place).unwrap_or(NOBODY)
+/// The number of a slot, which is small.
+fn slot(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(NONE)
 }
 
-fn large(place: u32) -> usize {
-    usize::try_from(place).unwrap_or(usize::MAX)
+fn index(slot: u32) -> usize {
+    usize::try_from(slot).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
@@ -318,15 +356,14 @@ mod tests {
     use super::*;
     use netperf_model::{Arrival, RateUnit};
 
-    fn queue(flows: usize) -> DueQueue {
+    fn queue(flows: u32) -> DueQueue {
         let rate = RatePlan {
             per_second: 1000.0,
             unit: RateUnit::Transactions,
             arrival: Arrival::Constant,
             seed: None,
         };
-        let all = u32::try_from(flows).unwrap();
-        DueQueue::new(DueQueue::of_flows(&rate, all, 0, 1), flows)
+        DueQueue::of_thread(&rate, flows, 0, 1)
     }
 
     #[test]
@@ -390,5 +427,17 @@ mod tests {
         assert_eq!(latency.count, 3 * MOST_IN_FLIGHT as u64);
         assert_eq!(paced.unanswered, 2);
         assert_eq!(paced.sent, 3 * MOST_IN_FLIGHT as u64 + 2);
+    }
+
+    #[test]
+    fn a_response_to_nothing_counts_for_nothing() {
+        let mut queue = queue(1);
+        assert!(!queue.answered(0, 1, true));
+        queue.sent(0, 0, 7, true);
+        assert_eq!(queue.oldest_sent(0), Some(7));
+        queue.forget(0);
+        assert_eq!(queue.oldest_sent(0), None);
+        assert!(!queue.answered(0, 8, true));
+        assert_eq!(queue.balance().0.count, 0);
     }
 }

@@ -13,7 +13,6 @@ use super::loops::{self, By, Manner, Moves};
 use super::poller::{Poller, Waits};
 use super::shared::{Shared, Stage};
 use super::worker::{Desk, Keeps, Report};
-use crate::due::arrivals::Arrivals;
 use crate::due::pacing::{self, Pacing};
 use crate::due::queue::DueQueue;
 use crate::due::spaced::Spaced;
@@ -294,10 +293,9 @@ impl<'a> Common<'a> {
     }
 
     /// When the requests of a thread are due, where they are at times of their own.
-    fn queue(self, index: u32, flows: usize) -> Option<DueQueue> {
+    fn queue(self, index: u32) -> Option<DueQueue> {
         let rate = self.end.rate.filter(|_| self.work == Work::AskAtTimes)?;
-        let arrivals = DueQueue::of_flows(&rate, self.flows, index, self.threads());
-        let queue = DueQueue::new(arrivals, flows);
+        let queue = DueQueue::of_thread(&rate, self.flows, index, self.threads());
         queue.show(self.live);
         Some(queue)
     }
@@ -306,8 +304,7 @@ impl<'a> Common<'a> {
     /// whichever flow is free.
     pub(super) fn openings(self, index: u32, flows: usize) -> Option<DueQueue> {
         let rate = self.end.rate?;
-        let arrivals = Arrivals::of_part(&rate, index, self.threads());
-        let queue = DueQueue::new(vec![arrivals], flows);
+        let queue = DueQueue::shared(&rate, (index, self.threads()), flows);
         queue.show(self.live);
         Some(queue)
     }
@@ -395,7 +392,7 @@ impl<E: Moves> Part<'_, E> {
         let port = |flow: &Flow<E, R::Mark>| series::port(flow.endpoint.fd(), common.asking);
         let ports = flows.iter().map(port).collect();
         let mut pacing = common.pacing(index, flows.len());
-        let mut queue = common.queue(index, flows.len());
+        let mut queue = common.queue(index);
         if !shared.ready() {
             return Ok(desk.report(Ended::Lost(Lost::ControlEnded), &mut flows));
         }

@@ -269,7 +269,8 @@ impl<'a, R: Keeps> Desk<'a, R> {
 
 impl Report {
     /// What became of requests that were sent when they were due.
-    pub(super) fn keep(&mut self, queue: DueQueue) {
+    pub(super) fn keep(&mut self, mut queue: DueQueue) {
+        queue.close(queue.now());
         let (latency, paced) = queue.balance();
         self.latency = Some(latency);
         self.paced = Some(paced);

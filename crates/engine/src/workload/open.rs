@@ -12,15 +12,14 @@ use netperf_model::Tally;
 use netperf_transport::{Endpoint, Received, Sent};
 
 use super::Run;
-use crate::due::arrivals::Arrivals;
-use crate::due::book::Book;
 use crate::due::hooks::Hooks;
+use crate::due::queue::{AGAIN, DueQueue};
 use crate::record::Recorder;
 use crate::ring::Ring;
 use crate::stop::{Ended, Phase, Stop};
 
-/// How soon a full queue that nothing tells of is tried again, nanoseconds.
-const AGAIN: u64 = 50_000;
+/// The only flow, and the only arrivals, of the queue.
+const ONLY: usize = 0;
 
 /// The clock of the loop, and the wait between two looks at the socket.
 pub trait Ticker {
@@ -54,8 +53,7 @@ struct Open<'r, E, P> {
     endpoint: &'r mut E,
     requests: &'r mut Ring,
     responses: &'r mut Ring,
-    arrivals: &'r mut Arrivals,
-    book: &'r mut Book,
+    queue: &'r mut DueQueue,
     tally: &'r mut Tally,
     hooks: &'r mut P,
     /// Bytes of the request under way that the kernel has; `None` when none is under way.
@@ -66,14 +64,12 @@ struct Open<'r, E, P> {
     held: bool,
     /// A queue without a word of when it has room again was full.
     dropped: bool,
-    /// No more requests are sent.
-    closed: bool,
     /// When a response came last.
     heard: u64,
 }
 
-/// netperf's side: sends requests at the times of `arrivals`, over an endpoint that never
-/// blocks, and keeps `book` of them. What is in flight and older than `patience` nanoseconds
+/// netperf's side: sends requests at the times of `queue`, over an endpoint that never
+/// blocks, and keeps account of them there. What is in flight and older than `patience` nanoseconds
 /// when nothing comes any more is given up.
 ///
 /// # Errors
@@ -81,7 +77,7 @@ struct Open<'r, E, P> {
 pub fn client<E, S, R, P, T>(
     endpoint: &mut E,
     (requests, responses): (&mut Ring, &mut Ring),
-    (arrivals, book): (&mut Arrivals, &mut Book),
+    queue: &mut DueQueue,
     (ticker, patience): (&mut T, Option<u64>),
     run: Run<'_, S, R, P>,
 ) -> io::Result<Ended>
@@ -103,15 +99,13 @@ where
         endpoint,
         requests,
         responses,
-        arrivals,
-        book,
+        queue,
         tally,
         hooks,
         out: None,
         got: 0,
         held: false,
         dropped: false,
-        closed: false,
         heard: 0,
     };
     let mut woken = false;
@@ -123,15 +117,15 @@ where
                 return Ok(ended);
             }
         }
-        let wanted = open.tally.transactions + open.book.in_flight();
+        let wanted = open.tally.transactions + open.queue.in_flight() as u64;
         if stop.phase() != Phase::Running || limit.reached(wanted) {
             open.close(now);
         } else {
             // Something in flight was given up, and another may be asked for.
-            open.closed = false;
+            open.queue.reopen();
         }
         let sent = open.send(now, stop)?;
-        let received = if open.book.in_flight() > 0 || woken {
+        let received = if open.queue.in_flight() > 0 || woken {
             open.receive(ticker, stop)?
         } else {
             Step::Nothing
@@ -166,10 +160,10 @@ impl<E: Endpoint, P: Hooks> Open<'_, E, P> {
     #[inline]
     fn send<S: Stop>(&mut self, now: u64, stop: &mut S) -> io::Result<Step> {
         if self.out.is_none() {
-            if self.closed || self.arrivals.next_due() > now {
+            if self.queue.is_closed() || self.queue.next_due(ONLY) > now {
                 return Ok(Step::Nothing);
             }
-            if !self.book.has_room() {
+            if !self.queue.has_room() {
                 self.hold();
                 return Ok(Step::Nothing);
             }
@@ -187,8 +181,7 @@ impl<E: Endpoint, P: Hooks> Open<'_, E, P> {
                 self.out = (!whole).then_some(done + count);
                 self.dropped = false;
                 if done == 0 {
-                    self.book.sent(self.arrivals.next_due(), now);
-                    self.arrivals.take();
+                    self.queue.sent(ONLY, ONLY, now, true);
                     self.held = false;
                 }
                 Ok(Step::Moved)
@@ -212,7 +205,7 @@ impl<E: Endpoint, P: Hooks> Open<'_, E, P> {
     fn hold(&mut self) {
         if !self.held && self.out.is_none_or(|done| done == 0) {
             self.held = true;
-            self.book.held_back();
+            self.queue.held_back();
         }
     }
 
@@ -231,7 +224,7 @@ impl<E: Endpoint, P: Hooks> Open<'_, E, P> {
                     self.got = 0;
                     self.responses.advance();
                     self.heard = ticker.now();
-                    if self.book.answered(self.heard) {
+                    if self.queue.answered(ONLY, self.heard, true) {
                         self.tally.transactions += 1;
                         stop.progress(self.tally);
                     }
@@ -245,30 +238,27 @@ impl<E: Endpoint, P: Hooks> Open<'_, E, P> {
 
     /// No more requests are sent; one of which nothing is gone is dropped.
     fn close(&mut self, now: u64) {
-        if !self.closed {
-            self.closed = true;
-            self.book.close(now, self.arrivals);
-        }
+        self.queue.close(now);
         if self.out == Some(0) {
             self.out = None;
         }
     }
 
     fn is_over(&self) -> bool {
-        self.closed && self.out.is_none() && self.book.in_flight() == 0
+        self.queue.is_closed() && self.out.is_none() && self.queue.in_flight() == 0
     }
 
     /// Whether what is in flight was lost: nothing came for too long (`-e`).
     fn gave_up(&mut self, now: u64, patience: Option<u64>) -> bool {
         let lost = self.gives_up_at(patience).is_some_and(|then| then <= now);
         if lost {
-            self.book.forget();
+            self.queue.forget(ONLY);
         }
         lost
     }
 
     fn gives_up_at(&self, patience: Option<u64>) -> Option<u64> {
-        let since = self.book.oldest_sent()?.max(self.heard);
+        let since = self.queue.oldest_sent(ONLY)?.max(self.heard);
         Some(since.saturating_add(patience?))
     }
 
@@ -276,7 +266,7 @@ impl<E: Endpoint, P: Hooks> Open<'_, E, P> {
     fn wakes_at(&self, now: u64, patience: Option<u64>) -> u64 {
         let sends = match self.out {
             Some(_) if self.dropped => now + AGAIN,
-            None if !self.closed && self.book.has_room() => self.arrivals.next_due(),
+            None if !self.queue.is_closed() && self.queue.has_room() => self.queue.next_due(ONLY),
             Some(_) | None => u64::MAX,
         };
         sends.min(self.gives_up_at(patience).unwrap_or(u64::MAX))
@@ -390,8 +380,8 @@ mod tests {
     }
 
     /// A request every ten microseconds.
-    fn arrivals() -> Arrivals {
-        Arrivals::new(&RatePlan {
+    fn queue() -> DueQueue {
+        DueQueue::of_one(&RatePlan {
             per_second: 100_000.0,
             unit: RateUnit::Transactions,
             arrival: Arrival::Constant,
@@ -409,16 +399,16 @@ mod tests {
             now: Rc::clone(&wire.now),
             away,
         };
-        let (mut book, mut tally) = (Book::new(), Tally::default());
+        let (mut queue, mut tally) = (queue(), Tally::default());
         let ended = client(
             wire,
             (&mut ring(4), &mut ring(6)),
-            (&mut arrivals(), &mut book),
+            &mut queue,
             (&mut clock, patience),
             plain(limit, &mut stop, &mut tally),
         )
         .unwrap();
-        let (latency, paced) = book.balance();
+        let (latency, paced) = queue.balance();
         (ended, tally, latency, paced)
     }
 

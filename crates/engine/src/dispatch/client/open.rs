@@ -11,7 +11,6 @@ use netperf_transport::udp::Aimed;
 use super::Going;
 use crate::client::Moved;
 use crate::dispatch::{blame, needed};
-use crate::due::arrivals::Arrivals;
 use crate::due::rate::Polling;
 use crate::error::{EngineError, Operation};
 use crate::stop::Ended;
@@ -38,11 +37,10 @@ impl Going<'_, '_, '_> {
         endpoint: &mut E,
     ) -> Result<Ended, EngineError> {
         let plan = self.work.plan;
-        let (Some(rate), Some(mut book)) = (&plan.local.rate, self.work.book.take()) else {
-            // Who comes here has both.
+        let Some(mut due) = self.work.due.take() else {
+            // A plan of such a test has one.
             return Ok(Ended::Complete);
         };
-        let mut arrivals = Arrivals::new(rate);
         let waits = |fd: BorrowedFd<'_>| fd.try_clone_to_owned();
         let socket = waits(endpoint.fd()).map_err(Operation::Create.failed())?;
         let mut ticker = Polling::new(socket, plan.local.io.method);
@@ -53,11 +51,10 @@ impl Going<'_, '_, '_> {
         set_nonblocking(endpoint.fd(), true).map_err(Operation::Create.failed())?;
         let (rings, run) = self.parts();
         let rings = (needed(&mut rings.send)?, needed(&mut rings.recv)?);
-        let account = (&mut arrivals, &mut book);
-        let ended = open::client(endpoint, rings, account, (&mut ticker, patience), run);
+        let ended = open::client(endpoint, rings, &mut due, (&mut ticker, patience), run);
         // What follows waits in its calls; a socket that is gone needs neither.
         drop(set_nonblocking(endpoint.fd(), false));
-        self.work.book = Some(book);
+        self.work.due = Some(due);
         ended.map_err(blame(plan.flow))
     }
 }

@@ -68,7 +68,7 @@ impl Going<'_, '_, '_> {
         } else if let Some(by) = plan.local.stamps {
             let endpoint = Stamped::stream(data, true, by).map_err(no_stamps(by))?;
             self.over(endpoint)?
-        } else if self.work.book.is_some() && !plan.use_write {
+        } else if self.work.due.is_some() && !plan.use_write {
             self.open_loop(Tcp(data))?
         } else if plan.use_write {
             self.over(Written(data))?
@@ -95,7 +95,7 @@ impl Going<'_, '_, '_> {
             let (socket, to) = endpoint.into_parts();
             let endpoint = Stamped::asking(socket, to, by).map_err(no_stamps(by))?;
             self.addressed(endpoint)
-        } else if self.work.book.is_some() {
+        } else if self.work.due.is_some() {
             self.open_messages(endpoint)
         } else if flow.is_request_response() || !(io.is_batched() || io.discard) {
             let pairs = paths::pairs(flow, &plan.local);

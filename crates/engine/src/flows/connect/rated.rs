@@ -42,7 +42,7 @@ pub(in crate::flows) fn dial_at_times<E: Moves, R: Keeps>(
             return Ok(Ended::Abandoned);
         }
         if !stage.goes_on() {
-            opening.queue.close();
+            opening.queue.close(opening.queue.now());
         }
         opening.open_due(flows, by, &mut dial, desk)?;
         if opening.is_over() {

@@ -78,7 +78,7 @@ fn close<E: Moves, M>(
     by: &By<'_>,
     queue: &mut DueQueue,
 ) -> io::Result<()> {
-    queue.close();
+    queue.close(queue.now());
     for (token, flow) in flows.iter_mut().enumerate() {
         if flow.blocked && flow.sent == 0 && !flow.over {
             flow.blocked = false;

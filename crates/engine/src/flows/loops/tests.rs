@@ -104,8 +104,7 @@ fn end<R: Keeps>(
     let mut pacing = Pacing::new(pace, flows.len()).spaced(spaced);
     let requests = rate(20_000.0, RateUnit::Transactions);
     let all = u32::try_from(flows.len()).unwrap();
-    let arrivals = DueQueue::of_flows(&requests, all, 0, 1);
-    let mut queue = DueQueue::new(arrivals, flows.len());
+    let mut queue = DueQueue::of_thread(&requests, all, 0, 1);
     // Messages that do not fit into a socket at once.
     let (mut first, mut second) = (ring(300_000), ring(70));
     desk.begin();

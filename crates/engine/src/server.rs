@@ -90,7 +90,7 @@ impl Server {
     /// # Errors
     /// As [`Self::prepare`].
     pub fn prepare_behind(handoff: Option<Socket>, mut job: EndJob) -> Result<Self, EngineError> {
-        if job.many.is_some() && !flows::serves(&job) {
+        if job.flows.is_some() && !flows::serves(&job) {
             return Err(Operation::Listen.failed()(
                 io::ErrorKind::InvalidInput.into(),
             ));
@@ -104,27 +104,27 @@ impl Server {
             Some(_) => Placed::default(),
             None => bind(&job, &opened.socket)?,
         };
-        let sends = only_sends(&job) || job.flow.duplex.is_some();
+        let sends = only_sends(&job) || job.test_flow().duplex.is_some();
         if sends && end::drops_silently(job.transport) {
             socket::report_send_errors(&opened.socket, job.family)
                 .map_err(Operation::Create.failed())?;
         }
         // netserver receives what netperf sends.
-        let sends = Carries::of(job.flow.receives, job.response);
-        let receives = Carries::of(job.flow.sends, job.request);
+        let sends = Carries::of(job.test_flow().receives, job.response);
+        let receives = Carries::of(job.test_flow().sends, job.request);
         let peer = match &job.peer {
             Some(Address::Inet(address)) => Some(address.ip()),
             _ => None,
         };
         let largest = socket::largest_message(job.transport, &opened.socket, peer);
-        let flows = job.many.as_ref().map_or(1, |(flows, _)| *flows);
+        let flows = job.flow_count();
         let end = end::of_flow(&job.end, flows);
         let setup = end::setup(&end, &opened, largest, sends, receives);
         hold_back(&mut job, setup.send_size);
         let rings = end::rings(
             &job.end,
             &setup,
-            paths::is_bulk(job.flow),
+            paths::is_bulk(job.test_flow()),
             job.end.fill.as_deref(),
         )?;
         let (further, ports) = match handoff {
@@ -184,7 +184,7 @@ impl Server {
         if let Some(handoff) = self.handoff.take() {
             self = self.found(&handoff, control)?;
         }
-        if self.work.job.many.is_some() {
+        if self.work.job.flows.is_some() {
             return flows::server::run(self, control);
         }
         let Self {
@@ -279,7 +279,7 @@ fn schedule(job: &EndJob) -> Schedule {
             heartbeat: heartbeat(job),
         };
     };
-    let (finish_after, grace) = if job.flow.connects || may_end_in_silence(job) {
+    let (finish_after, grace) = if job.test_flow().connects || may_end_in_silence(job) {
         (length, PAD)
     } else if only_sends(job) && !job.transport.is_connected() {
         (length, Duration::ZERO)
@@ -310,7 +310,7 @@ pub(crate) fn sending_schedule(job: &EndJob, waited: Duration) -> Option<Schedul
     } else {
         length.saturating_sub(waited)
     };
-    (only_sends(job) || job.flow.duplex.is_some()).then_some(Schedule {
+    (only_sends(job) || job.test_flow().duplex.is_some()).then_some(Schedule {
         finish_after: Some(finish_after),
         grace: Duration::ZERO,
         heartbeat: heartbeat(job),
@@ -319,11 +319,11 @@ pub(crate) fn sending_schedule(job: &EndJob, waited: Duration) -> Option<Schedul
 
 /// The time at the end of the run in which netserver only waited.
 fn waited_in_vain(job: &EndJob, served: &Served) -> Duration {
-    if job.flow.connects {
+    if job.test_flow().connects {
         return served.idle;
     }
     match served.ended {
-        Ended::Abandoned if may_end_in_silence(job) || job.flow.duplex.is_some() => {
+        Ended::Abandoned if may_end_in_silence(job) || job.test_flow().duplex.is_some() => {
             bell::overtime()
         }
         Ended::Abandoned => bell::overtime() + PAD,
@@ -337,7 +337,7 @@ fn may_end_in_silence(job: &EndJob) -> bool {
 }
 
 pub(crate) fn only_sends(job: &EndJob) -> bool {
-    job.flow.receives && !job.flow.sends && !job.flow.connects
+    job.test_flow().receives && !job.test_flow().sends && !job.test_flow().connects
 }
 
 /// Has the loop wait between messages, where netserver may send only so much and nothing in

@@ -1,88 +1,326 @@
-//! What netserver is asked to do, whichever request asked for it.
+//! The part of a test that one end carries out.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
 
 use crate::address::Address;
+use crate::agreed::Hosts;
+use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
 use crate::host::FactsWanted;
 use crate::io::Feature;
 use crate::many::Workers;
-use crate::plan::{EndPlan, Family, Flow, Limit};
+use crate::plan::{Duplex, EndPlan, Family, Flow, Limit, TestPlan};
 use crate::policy::Sources;
 use crate::token::Token;
 
-/// One test as netserver sees it. [`Flow`] stays netperf's view.
+/// Which end of a test carries out a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndRole {
+    /// netperf: it opens the data connection and sends requests.
+    Netperf,
+    /// netserver: it accepts the data connection and answers requests.
+    Netserver,
+}
+
+/// Many flows at one end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EndFlows {
+    /// Number of flows.
+    pub count: u32,
+    /// Threads of this end.
+    pub workers: Workers,
+    /// Time before the part of the run that counts.
+    pub warmup: Duration,
+    /// Time after the part of the run that counts.
+    pub cooldown: Duration,
+}
+
+impl EndFlows {
+    /// So many flows on these threads; all of the run counts.
+    #[must_use]
+    pub fn new(count: u32, workers: Workers) -> Self {
+        Self {
+            count,
+            workers,
+            ..Self::default()
+        }
+    }
+
+    /// Whether only a part of the run counts.
+    #[must_use]
+    pub const fn has_margins(&self) -> bool {
+        !self.warmup.is_zero() || !self.cooldown.is_zero()
+    }
+}
+
+/// The part of a test that one end carries out. Directions are those of this end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndJob {
+    /// Which end this is.
+    pub role: EndRole,
     /// What data travels over.
     pub transport: TransportId,
     /// IPv4 or IPv6.
     pub family: Family,
-    /// What moves in which direction, as seen by netperf.
-    pub flow: Flow,
-    /// When netserver's end of the run is over, its own grace not included.
+    /// This end sends.
+    pub sends: bool,
+    /// This end receives.
+    pub receives: bool,
+    /// Every operation opens and closes a connection.
+    pub connects: bool,
+    /// Bulk data goes both ways at once, over this.
+    pub duplex: Option<Duplex>,
+    /// When this end of the run is over, without the grace period.
     pub limit: Limit,
     /// Request size in bytes; `None` outside request/response.
     pub request: Option<u32>,
     /// Response size in bytes; `None` outside request/response.
     pub response: Option<u32>,
-    /// netserver's socket, buffers and CPU measurement.
+    /// Socket, buffers and CPU measurement of this end.
     pub end: EndPlan,
     /// The address to bind the data socket to; `None` is the wildcard.
     pub bind: Option<IpAddr>,
-    /// The port to bind it to, 0 for any; another is taken when it is not free.
+    /// The scope of that address (IPv6 link-local), 0 for none.
+    pub scope: u32,
+    /// The port to bind the data socket to, 0 for any. netserver takes another one when it is
+    /// not free.
     pub port: u16,
-    /// Where to send messages before any has arrived.
+    /// Address of the other end, where it is known. netserver sends messages there before any
+    /// has arrived.
     pub peer: Option<Address>,
-    /// Associations that netperf opens (SCTP one-to-many), as far as it said so.
+    /// Associations that netperf opens (SCTP one-to-many), as far as they are known.
     pub associations: u32,
-    /// How the run ends, where requests differ.
+    /// How netserver's end of the run ends, where requests differ.
     pub ending: Ending,
-    /// Whether the facts of netserver's host are wanted.
+    /// Facts of netserver's host that are asked for.
     pub facts: Option<FactsWanted>,
-    /// Many flows at once, on these threads; `None` is one, moved by the plain loop.
-    pub many: Option<(u32, Workers)>,
-    /// Who data is taken from.
+    /// Many flows at once; `None` is one flow, moved by the plain loop.
+    pub flows: Option<EndFlows>,
+    /// Addresses that data is taken from.
     pub sources: Sources,
-    /// Bits per second that netserver may send at most, where its loop has to see to that.
+    /// Bits per second that netserver may send at most, where its loop has to limit them.
     pub most_bits: Option<u64>,
-    /// What data connections begin with, where they come in by the port of the control
-    /// connection.
+    /// First bytes of data connections, where they use the port of the control connection.
     pub token: Option<Token>,
+    /// Extra requests that netperf keeps in flight.
+    pub burst: u32,
+    /// Local ports that netperf's connection tests use: from, up to and not including.
+    pub port_range: (u16, u16),
+    /// Retry after any failed connect in connection tests.
+    pub retry_connects: bool,
+    /// Use `write(2)` rather than `send(2)`.
+    pub use_write: bool,
+    /// Time after which a response counts as lost.
+    pub recv_timeout: Option<Duration>,
+    /// Keep statistics of how long each operation takes.
+    pub latency: bool,
+    /// Only open the connection, to ask for its segment size (TCP_MSS).
+    pub only_opens: bool,
+    /// Send a file (TCP_SENDFILE).
+    pub sends_file: bool,
+    /// Whether the other end is a netserver, or netperf; false with `-N`.
+    pub has_peer: bool,
+    /// Whether this end, which only receives, may end the run before its time.
+    pub stops_sender: bool,
 }
 
 impl EndJob {
-    /// A job of which nothing else was said: one flow from anybody, on any port.
+    /// netserver's end of a test, with defaults for all else: one flow from any address, on
+    /// any port. `flow` is netperf's view, as in a request.
     #[must_use]
     pub fn new(transport: TransportId, family: Family, flow: Flow, limit: Limit) -> Self {
         Self {
+            role: EndRole::Netserver,
             transport,
             family,
-            flow,
+            sends: flow.receives,
+            receives: flow.sends,
+            connects: flow.connects,
+            duplex: flow.duplex,
             limit,
             request: None,
             response: None,
             end: EndPlan::default(),
             bind: None,
+            scope: 0,
             port: 0,
             peer: None,
             associations: 1,
             ending: Ending::Omni,
             facts: None,
-            many: None,
+            flows: None,
             sources: Sources::default(),
             most_bits: None,
             token: None,
+            burst: 0,
+            port_range: (0, 0),
+            retry_connects: false,
+            use_write: false,
+            recv_timeout: None,
+            latency: false,
+            only_opens: false,
+            sends_file: false,
+            has_peer: true,
+            stops_sender: false,
         }
     }
 
-    /// Whether netserver sends to where the client says that it is, and not to where something
-    /// came from: messages without a connection, in answer to none. Both ways at once is such a
-    /// case, too, as what has come is only taken for a sign that it can begin.
+    /// netperf's end of a test between these hosts. `workers` are the threads of many flows.
+    #[must_use]
+    pub fn of_plan(plan: &TestPlan, hosts: &Hosts, workers: Option<Workers>) -> Self {
+        let family = hosts.remote.family();
+        let host = &hosts.local;
+        let bound = host.family() == family;
+        let flows = plan.many.as_ref().map(|many| EndFlows {
+            count: many.flows,
+            workers: workers.unwrap_or_default(),
+            warmup: many.warmup,
+            cooldown: many.cooldown,
+        });
+        Self {
+            role: EndRole::Netperf,
+            sends: plan.flow.sends,
+            receives: plan.flow.receives,
+            request: plan.request,
+            response: plan.response,
+            end: plan.local.clone(),
+            bind: bound.then_some(host.address),
+            scope: if bound { host.scope } else { 0 },
+            // Connection tests use ports of a range.
+            port: if bound && plan.flow.connects {
+                0
+            } else {
+                host.port
+            },
+            peer: Some(Address::Inet(SocketAddr::new(hosts.remote.address, 0))),
+            associations: plan.associations,
+            flows,
+            burst: plan.burst,
+            port_range: plan.port_range,
+            retry_connects: plan.retry_connects,
+            use_write: plan.use_write,
+            recv_timeout: plan.recv_timeout,
+            latency: plan.latency,
+            only_opens: plan.test == TestId::TcpMss,
+            sends_file: plan.test == TestId::TcpSendfile,
+            has_peer: plan.control.is_some(),
+            stops_sender: plan.remote.until,
+            ..Self::new(plan.transport, family, plan.flow, plan.limit)
+        }
+    }
+
+    /// The directions of the test as netperf sees them.
+    #[must_use]
+    pub const fn test_flow(&self) -> Flow {
+        let (sends, receives) = match self.role {
+            EndRole::Netperf => (self.sends, self.receives),
+            EndRole::Netserver => (self.receives, self.sends),
+        };
+        Flow {
+            sends,
+            receives,
+            connects: self.connects,
+            duplex: self.duplex,
+        }
+    }
+
+    /// Whether this is netperf's end.
+    #[must_use]
+    pub const fn is_netperf(&self) -> bool {
+        matches!(self.role, EndRole::Netperf)
+    }
+
+    /// Whether data goes one way and is answered the other.
+    #[must_use]
+    pub const fn is_request_response(&self) -> bool {
+        self.test_flow().is_request_response()
+    }
+
+    /// Whether an operation is a transaction rather than a number of bytes.
+    #[must_use]
+    pub const fn counts_transactions(&self) -> bool {
+        self.test_flow().counts_transactions()
+    }
+
+    /// Whether this end only sends.
+    #[must_use]
+    pub const fn only_sends(&self) -> bool {
+        self.sends && !self.receives
+    }
+
+    /// Whether this end only receives.
+    #[must_use]
+    pub const fn only_receives(&self) -> bool {
+        self.receives && !self.sends
+    }
+
+    /// Whether bulk data goes one way or both, over connections or sockets that stay.
+    #[must_use]
+    pub const fn is_bulk(&self) -> bool {
+        !self.connects && !self.is_request_response()
+    }
+
+    /// Whether this end sends requests when they are due, before responses to earlier ones.
+    #[must_use]
+    pub const fn is_open_loop(&self) -> bool {
+        self.is_netperf() && self.end.rate.is_some() && self.is_request_response() && !self.connects
+    }
+
+    /// Size in bytes of the messages that this end sends; `None` outside request/response.
+    #[must_use]
+    pub const fn message_sent(&self) -> Option<u32> {
+        match self.role {
+            EndRole::Netperf => self.request,
+            EndRole::Netserver => self.response,
+        }
+    }
+
+    /// Size in bytes of the messages that this end receives; `None` outside request/response.
+    #[must_use]
+    pub const fn message_received(&self) -> Option<u32> {
+        match self.role {
+            EndRole::Netperf => self.response,
+            EndRole::Netserver => self.request,
+        }
+    }
+
+    /// The length of the run; `None` where no time ends it.
+    #[must_use]
+    pub const fn time(&self) -> Option<Duration> {
+        match self.limit {
+            Limit::Time(time) => Some(time),
+            Limit::Units(_) | Limit::Messages(_) | Limit::UntilStopped => None,
+        }
+    }
+
+    /// Number of flows.
+    #[must_use]
+    pub fn flow_count(&self) -> u32 {
+        self.flows.as_ref().map_or(1, |flows| flows.count)
+    }
+
+    /// Address and port to bind the data socket to.
+    #[must_use]
+    pub fn local_address(&self) -> SocketAddr {
+        let wildcard = match self.family {
+            Family::V6 => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+            Family::V4 | Family::Unspecified => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        };
+        let mut address = SocketAddr::new(self.bind.unwrap_or(wildcard), self.port);
+        if let SocketAddr::V6(v6) = &mut address {
+            v6.set_scope_id(self.scope);
+        }
+        address
+    }
+
+    /// Whether netserver sends messages without a connection to the address that netperf
+    /// gives, and not to the source of a message. Both ways at once is such a case, because
+    /// the first message is only taken as a sign to begin.
     #[must_use]
     pub fn sends_where_told(&self) -> bool {
-        let answers = self.flow.sends && self.flow.duplex.is_none();
-        self.flow.receives && !answers && !self.transport.is_connected()
+        let answers = self.receives && self.duplex.is_none();
+        self.sends && !answers && !self.transport.is_connected()
     }
 }
 

@@ -505,14 +505,14 @@ impl Policy {
 
     /// Holds what netserver sends to a rate.
     fn slow_down(&self, job: &mut EndJob) -> Result<(), Denied> {
-        let Some(bits) = self.limits.send_rate.filter(|_| job.flow.receives) else {
+        let Some(bits) = self.limits.send_rate.filter(|_| job.sends) else {
             return Ok(());
         };
         // What a connection begins with goes out unpaced, and there are as many as one likes.
-        if job.flow.connects {
+        if job.connects {
             return Err(Denied::SendRate(bits));
         }
-        let flows = job.many.as_ref().map_or(1, |(flows, _)| *flows).max(1);
+        let flows = job.flow_count().max(1);
         if job.transport.paces_itself() {
             // Every connection takes it over from the socket that listens.
             let bytes = (bits / 8 / u64::from(flows)).max(1);

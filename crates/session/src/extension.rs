@@ -9,7 +9,7 @@ use netperf_model::host::{
     FactsWanted, HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode, tidy,
 };
 use netperf_model::many::{Crew, Placement, Workers, cpu_list, cpu_list_text};
-use netperf_model::{Abilities, Address, CpuMethod, PlacePlan, TransportId};
+use netperf_model::{Abilities, Address, CpuMethod, EndFlows, PlacePlan, TransportId};
 use netperf_wire::messages::{Extension, ItemKind, OmniResponse};
 use netperf_wire::{FixedStr, Frame, Message, Stage};
 
@@ -179,7 +179,7 @@ pub(crate) fn ask_for_flows(extension: &mut Extension, flows: u32, workers: &Wor
 ///
 /// # Errors
 /// The item that makes no sense.
-pub(crate) fn flows(extension: &Extension) -> Result<Option<(u32, Workers)>, ItemKind> {
+pub(crate) fn flows(extension: &Extension) -> Result<Option<EndFlows>, ItemKind> {
     let Some(flows) = number(extension, ItemKind::Flows) else {
         return Ok(None);
     };
@@ -195,7 +195,7 @@ pub(crate) fn flows(extension: &Extension) -> Result<Option<(u32, Workers)>, Ite
         cpus: cpus.transpose()?.unwrap_or_default(),
         place: place.transpose()?,
     };
-    Ok(Some((flows, workers)))
+    Ok(Some(EndFlows::new(flows, workers)))
 }
 
 /// How many runs of ports fit into a response.

@@ -158,7 +158,7 @@ fn the_direction_is_turned_round_between_the_ends() {
     for flow in [Flow::SEND, Flow::RECEIVE, Flow::RR, Flow::CRR, Flow::CC] {
         plan.flow = flow;
         let (_, engine) = served([offer::request(&plan, &local_end())]);
-        assert_eq!(engine.jobs[0].flow, flow);
+        assert_eq!(engine.jobs[0].test_flow(), flow);
     }
 }
 
@@ -229,7 +229,7 @@ fn classic_requests_are_understood() {
         udp,
     ]);
     assert_eq!(errnos(&link), [0; 14]);
-    let flows: Vec<Flow> = engine.jobs.iter().map(|job| job.flow).collect();
+    let flows: Vec<Flow> = engine.jobs.iter().map(|job| job.test_flow()).collect();
     let expected = [
         Flow::SEND,
         Flow::RECEIVE,
@@ -373,7 +373,7 @@ fn asking_for_the_segment_size_makes_no_data_flow() {
     let mut plan = plan();
     plan.test = TestId::TcpMss;
     let (_, engine) = served([offer::request(&plan, &local_end())]);
-    assert_eq!(engine.jobs[0].flow, Flow::SEND);
+    assert_eq!(engine.jobs[0].test_flow(), Flow::SEND);
 }
 
 proptest! {

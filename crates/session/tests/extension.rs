@@ -12,8 +12,8 @@ use netperf_model::host::{
     FactsWanted, HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode,
 };
 use netperf_model::{
-    CpuMethod, CpuPlan, Crew, EndResult, Flow, Limit, Many, Placement, TestPlan, TransportId,
-    Workers,
+    CpuMethod, CpuPlan, Crew, EndFlows, EndResult, Flow, Limit, Many, Placement, TestPlan,
+    TransportId, Workers,
 };
 use netperf_session::dialect::{Dialect, Ready};
 use netperf_session::driver::serve;
@@ -296,7 +296,7 @@ fn many_flows_and_their_threads_reach_netserver() {
     ] {
         let request = offer::request(&many(remote.clone()), &all_flows());
         let (_, job) = Dialect::understand(&request, None).unwrap();
-        assert_eq!(job.many, Some((64, remote)));
+        assert_eq!(job.flows, Some(EndFlows::new(64, remote)));
     }
 }
 
@@ -305,7 +305,7 @@ fn one_session_of_many_is_asked_for_one_flow_with_the_time_of_all() {
     let request = offer::request(&many(Workers::default()), &local_end());
     assert!(request.as_bytes()[208..].iter().all(|byte| *byte == 0));
     let (_, job) = Dialect::understand(&request, None).unwrap();
-    assert_eq!(job.many, None);
+    assert_eq!(job.flows, None);
     let Limit::Time(counted) = plan().limit else {
         panic!("a test with a time");
     };

@@ -196,7 +196,7 @@ fn every_classic_request_runs_over_what_it_names() {
         (job(&cl_rr(), K::DlpiClRr), T::Llc1, Flow::RR),
     ];
     for (job, transport, flow) in jobs {
-        assert_eq!((job.transport, job.flow), (transport, flow));
+        assert_eq!((job.transport, job.test_flow()), (transport, flow));
         let sized = flow.is_request_response();
         assert_eq!(job.request, sized.then_some(10));
         assert_eq!(job.response, sized.then_some(20));

@@ -98,7 +98,10 @@ fn a_plan_arrives_at_our_own_server_as_the_job_it_describes() {
         assert_eq!(request.affinity(), Some(3));
         let (_, job) = served(request, None);
         let job = job.unwrap();
-        assert_eq!((job.transport, job.flow), (plan.transport, plan.flow));
+        assert_eq!(
+            (job.transport, job.test_flow()),
+            (plan.transport, plan.flow)
+        );
         assert_eq!(job.limit, plan.limit);
         assert_eq!((job.request, job.response), (plan.request, plan.response));
         assert_eq!(job.end.cpu, plan.remote.cpu);

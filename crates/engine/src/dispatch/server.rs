@@ -52,7 +52,7 @@ impl Visitor for Visiting<'_, '_> {
     type Out = Result<Served, EngineError>;
 
     fn stream<C: Connects>(self, how: C) -> Self::Out {
-        let flow = self.going.work.job.flow;
+        let flow = self.going.work.job.test_flow();
         if flow.connects {
             self.going.connections(&how, &self.data)
         } else if flow.duplex.is_some() {
@@ -63,7 +63,7 @@ impl Visitor for Visiting<'_, '_> {
     }
 
     fn connection<C: Connects>(self, how: C) -> Self::Out {
-        if self.going.work.job.flow.connects {
+        if self.going.work.job.test_flow().connects {
             self.going.connections(&how, &self.data)
         } else {
             self.going.connection(&how, self.data)
@@ -71,7 +71,7 @@ impl Visitor for Visiting<'_, '_> {
     }
 
     fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
-        if self.going.work.job.flow.duplex.is_some() {
+        if self.going.work.job.test_flow().duplex.is_some() {
             return self.going.both_ways_in_datagrams(&self.data);
         }
         self.going.datagrams(&how, self.data)
@@ -97,8 +97,7 @@ pub(crate) fn server(
     stop: &mut ByBell<'_>,
     tally: &mut Tally,
 ) -> Result<Served, EngineError> {
-    let sends = work.job.flow.receives;
-    let mut hooks = PlannedHooks::of_end(&work.job.end, &work.setup, sends);
+    let mut hooks = PlannedHooks::of_end(&work.job.end, &work.setup, work.job.sends);
     let going = Going {
         limit: limit(work),
         work: &mut *work,
@@ -120,7 +119,7 @@ pub(crate) fn server(
 /// What ends the run besides time.
 fn limit(work: &Work) -> Limit {
     let job = &work.job;
-    let whole_messages = !job.flow.counts_transactions() && job.transport.keeps_boundaries();
+    let whole_messages = !job.test_flow().counts_transactions() && job.transport.keeps_boundaries();
     match job.limit {
         LimitPlan::Units(bytes) if whole_messages => {
             Limit::at_least(bytes, work.setup.send_size.unwrap_or(1))
@@ -150,7 +149,7 @@ impl<'s> Going<'_, 's> {
         let asked = Asked {
             socket: &plan,
             associations: self.work.job.associations,
-            exchange: self.work.job.flow.is_request_response(),
+            exchange: self.work.job.test_flow().is_request_response(),
         };
         registry::visit(transport, asked, Visiting { going: self, data })
     }
@@ -222,7 +221,7 @@ impl<'s> Going<'_, 's> {
         &mut self,
         mut endpoint: E,
     ) -> Result<(Ended, Socket), EngineError> {
-        let flow = self.work.job.flow;
+        let flow = self.work.job.test_flow();
         if !flow.is_request_response() {
             return if flow.sends {
                 self.receive(endpoint)
@@ -274,8 +273,15 @@ impl<'s> Going<'_, 's> {
             send: work.rings.send.as_mut(),
             recv: work.rings.recv.as_mut(),
         };
-        let ended = connect::server(accept_next, exchange, work.job.flow, limit, stop, tally)
-            .map_err(Operation::Accept.failed())?;
+        let ended = connect::server(
+            accept_next,
+            exchange,
+            work.job.test_flow(),
+            limit,
+            stop,
+            tally,
+        )
+        .map_err(Operation::Accept.failed())?;
         let idle = match ended {
             Ended::TimeOver | Ended::Abandoned => quiet.lasted(),
             Ended::Complete | Ended::ByPeer | Ended::Lost(_) => Duration::ZERO,

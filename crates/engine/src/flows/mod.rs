@@ -215,8 +215,8 @@ pub(crate) fn serves(job: &EndJob) -> bool {
     let Some(kind) = Kind::of(job.transport) else {
         return false;
     };
-    let sends = kind == Kind::Datagrams && !job.flow.sends;
-    let connects = !job.flow.connects || connects(job.transport);
+    let sends = kind == Kind::Datagrams && !job.test_flow().sends;
+    let connects = !job.test_flow().connects || connects(job.transport);
     let known = job
         .end
         .features()

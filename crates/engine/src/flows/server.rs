@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::cpu::Meter;
-use netperf_model::{EndJob, EndResult, FlowThere, Limit as LimitPlan};
+use netperf_model::{EndJob, EndResult, FlowThere, Limit as LimitPlan, Workers};
 use netperf_os::wait::{Interest, any_ready};
 use netperf_os::{Socket, io as calls};
 use netperf_transport::io::Discarding;
@@ -54,7 +54,7 @@ pub(crate) fn run(
 ) -> Result<EndResult, EngineError> {
     let job = &server.work.job;
     let setup = &server.work.setup;
-    let (flows, workers) = job.many.clone().unwrap_or_default();
+    let (flows, workers) = flows_of(job);
     // As far as it can be: accepting fails where that is not enough.
     let _limit = netperf_os::process::raise_open_files();
     let threads = crew::threads(&workers, flows, job.transport);
@@ -86,7 +86,7 @@ pub(crate) fn run(
     let asked = Asked {
         socket: &job.end.socket,
         associations: job.associations,
-        exchange: job.flow.is_request_response(),
+        exchange: job.test_flow().is_request_response(),
     };
     let visiting = Visiting {
         job,
@@ -134,6 +134,11 @@ pub(crate) fn run(
     Ok(result)
 }
 
+fn flows_of(job: &EndJob) -> (u32, Workers) {
+    let flows = job.flows.clone().unwrap_or_default();
+    (flows.count, flows.workers)
+}
+
 /// What was done until now was done for the run.
 fn note(meter: &Result<Option<Meter>, EngineError>) {
     if let Ok(Some(meter)) = meter {
@@ -146,7 +151,7 @@ fn in_vain(job: &EndJob, reports: &[Report], conducted: &Conducted) -> Duration 
     let abandoned = reports
         .iter()
         .any(|report| report.ended == Ended::Abandoned);
-    if job.flow.connects {
+    if job.test_flow().connects {
         conducted.idle
     } else if abandoned && !only_sends(job) {
         PAD
@@ -177,15 +182,15 @@ fn each(job: &EndJob, reports: &[Report]) -> Vec<FlowThere> {
 
 /// Whatever netperf's end does, netserver's does the rest.
 fn work(job: &EndJob) -> Work {
-    if job.flow.duplex.is_some() {
+    if job.test_flow().duplex.is_some() {
         Work::Exchange {
             apart: false,
             // netperf's end ends what has no other end: not an amount.
             ends_both: matches!(job.limit, LimitPlan::Time(_) | LimitPlan::UntilStopped),
         }
-    } else if job.flow.is_request_response() {
+    } else if job.test_flow().is_request_response() {
         Work::Answer
-    } else if job.flow.sends {
+    } else if job.test_flow().sends {
         Work::Pull
     } else {
         Work::Push
@@ -195,7 +200,9 @@ fn work(job: &EndJob) -> Work {
 /// How much each flow may send, where netserver counts.
 fn share(job: &EndJob, flows: u32) -> impl Fn(u32) -> u64 + use<> {
     let units = match job.limit {
-        LimitPlan::Units(units) if only_sends(job) || job.flow.duplex.is_some() => Some(units),
+        LimitPlan::Units(units) if only_sends(job) || job.test_flow().duplex.is_some() => {
+            Some(units)
+        }
         LimitPlan::Units(_)
         | LimitPlan::Messages(_)
         | LimitPlan::Time(_)
@@ -206,7 +213,7 @@ fn share(job: &EndJob, flows: u32) -> impl Fn(u32) -> u64 + use<> {
 }
 
 fn score<'a>(job: &EndJob, ears: &'a Ears) -> Score<'a> {
-    if job.flow.connects {
+    if job.test_flow().connects {
         return score_of_transactions(job);
     }
     let (stages, patience) = match job.limit {
@@ -267,7 +274,7 @@ impl<T, F: FnOnce() -> T> Visitor for Visiting<'_, F> {
     type Out = Conduct<T>;
 
     fn stream<C: Connects + Sync>(self, how: C) -> Self::Out {
-        if self.job.flow.connects {
+        if self.job.test_flow().connects {
             return self.transactions::<C>();
         }
         let ends = Connections::of::<C>(self.job.transport);
@@ -283,7 +290,7 @@ impl<T, F: FnOnce() -> T> Visitor for Visiting<'_, F> {
     }
 
     fn connection<C: Connects + Sync>(self, how: C) -> Self::Out {
-        if self.job.flow.connects {
+        if self.job.test_flow().connects {
             return self.transactions::<C>();
         }
         let ends = Connections::of::<C>(self.job.transport);
@@ -316,7 +323,7 @@ impl<'r, T, F: FnOnce() -> T> Visiting<'r, F> {
     /// Serves connections as they come.
     fn transactions<C: Connects>(self) -> Conduct<T> {
         let make = C::OF_SOCKET.ok_or_else(|| no_flows(Operation::Accept))?;
-        let (listener, common, direction) = (self.listener, self.common, self.job.flow);
+        let (listener, common, direction) = (self.listener, self.common, self.job.test_flow());
         listener
             .set_nonblocking(true)
             .map_err(Operation::Accept.failed())?;
@@ -442,7 +449,7 @@ pub(crate) fn further(
     job: &EndJob,
     placed: &Placed,
 ) -> Result<(Vec<Socket>, Vec<u16>), EngineError> {
-    let Some((flows, _)) = job.many.as_ref().filter(|_| !job.transport.is_connected()) else {
+    let Some(flows) = job.flows.as_ref().filter(|_| !job.transport.is_connected()) else {
         return Ok((Vec::new(), Vec::new()));
     };
     let first = u16::try_from(placed.port()).unwrap_or(0);
@@ -450,7 +457,7 @@ pub(crate) fn further(
     let (mut sockets, mut ports) = (Vec::new(), vec![first]);
     // Upwards from the first, and then from where the kernel's own choice begins.
     let mut candidates = (first..u16::MAX).skip(1).chain(LOWEST_PORT..first);
-    while (ports.len() as u64) < u64::from(*flows) {
+    while (ports.len() as u64) < u64::from(flows.count) {
         let none_left = || Operation::Bind.failed()(io::ErrorKind::AddrNotAvailable.into());
         let port = candidates.next().ok_or_else(none_left)?;
         let opened = socket::open(job.transport, job.family, &job.end.socket);

@@ -3,6 +3,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use super::*;
 use crate::address::Address;
 use crate::catalog::transports::TransportId;
+use crate::end_job::EndFlows;
 use crate::plan::{Duplex, Family, Flow};
 
 fn network(text: &str) -> Network {
@@ -249,7 +250,7 @@ fn the_kernel_or_the_loop_holds_what_is_sent_to_the_rate() {
     let tcp = permit(job(TransportId::Tcp, Flow::RECEIVE, seconds(1))).unwrap();
     assert_eq!(tcp.end.socket.pacing_rate, Some(1_000_000));
     let flows = EndJob {
-        many: Some((4, Default::default())),
+        flows: Some(EndFlows::new(4, Default::default())),
         ..job(TransportId::Tcp, Flow::RECEIVE, seconds(1))
     };
     let flows = permit(flows).unwrap();

@@ -120,7 +120,7 @@ impl<'a> EngineHost<'a> {
     /// Lets the client's fill file be what this netserver gives out. One whose contents
     /// nobody would see is not looked at.
     fn look_at_file(&self, job: &mut EndJob) -> Result<(), RemoteErrno> {
-        let Some(name) = job.end.fill.take().filter(|_| job.flow.receives) else {
+        let Some(name) = job.end.fill.take().filter(|_| job.sends) else {
             return Ok(());
         };
         let file = fill_file(&name, self.files.as_deref()).map_err(|_| NOT_ALLOWED)?;
@@ -156,12 +156,12 @@ impl<'a> EngineHost<'a> {
         let settings_at = reached.filter(|_| job.facts.is_some_and(|wanted| wanted.settings));
         let mut job = self.with_method(job);
         self.look_at_file(&mut job)?;
-        if let Some((_, workers)) = &mut job.many {
-            let placed = placed(workers, || self.local.map(|local| local.ip()));
-            *workers = placed.map_err(|error| cannot_place(&error))?;
+        if let Some(flows) = &mut job.flows {
+            let placed = placed(&flows.workers, || self.local.map(|local| local.ip()));
+            flows.workers = placed.map_err(|error| cannot_place(&error))?;
         }
         let cpu = job.end.cpu.unwrap_or_default();
-        let (transport, flow) = (job.transport, job.flow);
+        let (transport, flow) = (job.transport, job.test_flow());
         let as_asked = !job.end.features().is_empty();
         self.can_stamp(&job)?;
         let pass = job

@@ -186,7 +186,7 @@ macro_rules! exchange {
             $crate::dialect::classic::ring(0, $request.send_alignment, $request.send_offset)?;
         $job.end.recv =
             $crate::dialect::classic::ring(0, $request.recv_alignment, $request.recv_offset)?;
-        if $job.flow.is_request_response() {
+        if $job.is_request_response() {
             $job.request = Some($crate::dialect::classic::message($request.request_size)?);
             $job.response = Some($crate::dialect::classic::message($request.response_size)?);
         }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    Address, CpuPlan, CpuUsage, Duplex, EndJob, EndPlan, EndResult, Ending, Flow, IoPlan, PacePlan,
-    PlacePlan, Routing, SocketPlan, Sources, TransportId,
+    Address, CpuPlan, CpuUsage, Duplex, EndJob, EndPlan, EndResult, Flow, IoPlan, PacePlan,
+    PlacePlan, Routing, SocketPlan, TransportId,
 };
 use netperf_wire::messages::{Extension, ItemKind, OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{
@@ -53,10 +53,6 @@ pub(super) fn job(
     end.until = until::asked(&asked, flow, transport).map_err(|_| errno::INVALID)?;
     end.one_port = one_port::asked(&asked).map_err(|_| errno::INVALID)?;
     Ok(EndJob {
-        transport,
-        family,
-        flow,
-        limit: from_wire::limit(request.test_length),
         request: request_size,
         response: response_size,
         end,
@@ -66,17 +62,18 @@ pub(super) fn job(
             Some(own) => Some(own),
             None => datagram_peer(request, peer)?.map(Address::Inet),
         },
-        ending: Ending::Omni,
-        associations: 1,
         facts: extension::facts_wanted(&asked),
-        many: extension::flows(&asked).map_err(|_| errno::INVALID)?,
-        sources: Sources::default(),
-        most_bits: None,
-        token: None,
+        flows: extension::flows(&asked).map_err(|_| errno::INVALID)?,
+        ..EndJob::new(
+            transport,
+            family,
+            flow,
+            from_wire::limit(request.test_length),
+        )
     })
 }
 
-/// The request has netserver's view of the direction, a job netperf's.
+/// The request has netserver's view of the direction, a plan has netperf's.
 fn flow(request: &OmniRequest, both_ways: bool) -> Result<Flow, RemoteErrno> {
     if both_ways {
         return Ok(Flow::both_ways(Duplex::Same));

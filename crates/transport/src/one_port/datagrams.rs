@@ -259,8 +259,7 @@ pub fn meet(
     (first, mut open): (Socket, impl FnMut() -> io::Result<Socket>),
     over: Cancelled<'_>,
 ) -> io::Result<FoundPeer> {
-    let flows = job.many.as_ref().map_or(1, |(flows, _)| *flows);
-    let flows = usize::try_from(flows).unwrap_or(usize::MAX);
+    let flows = usize::try_from(job.flow_count()).unwrap_or(usize::MAX);
     let mut rendezvous = Rendezvous {
         handoff,
         token: job.token.ok_or(io::ErrorKind::InvalidInput)?,

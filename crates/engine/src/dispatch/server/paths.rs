@@ -36,7 +36,7 @@ impl Going<'_, '_> {
         };
         self.begin(&endpoint)?;
         let data = endpoint.into_socket();
-        let flow = self.work.job.flow;
+        let flow = self.work.job.test_flow();
         let (io, copies) = (self.work.job.end.io, !self.work.job.end.copy_avoidance);
         let receives_only = flow.sends && !flow.receives;
         let pairs = paths::pairs(flow, &self.work.job.end);
@@ -76,7 +76,7 @@ impl Going<'_, '_> {
         &mut self,
         mut endpoint: E,
     ) -> Result<(Ended, Socket), EngineError> {
-        let flow = self.work.job.flow;
+        let flow = self.work.job.test_flow();
         let (work, mut run) = self.parts();
         run.limit = Limit::NONE;
         let ended = loops::receive(&mut endpoint, needed(&mut work.rings.recv)?, run);
@@ -90,7 +90,7 @@ impl Going<'_, '_> {
         &mut self,
         mut endpoint: E,
     ) -> Result<(Ended, Socket), EngineError> {
-        let flow = self.work.job.flow;
+        let flow = self.work.job.test_flow();
         let (work, run) = self.parts();
         let ended = loops::send(&mut endpoint, needed(&mut work.rings.send)?, run);
         self.hooks.over();
@@ -122,7 +122,7 @@ impl Going<'_, '_> {
     ) -> Result<Served, EngineError> {
         let job = &self.work.job;
         let io = job.end.io;
-        let one_way = !job.flow.is_request_response() && job.ending == Ending::Omni;
+        let one_way = !job.test_flow().is_request_response() && job.ending == Ending::Omni;
         let many = one_way && (io.is_batched() || io.discard);
         if self.only_sends() {
             self.listen_at(&data)?;
@@ -149,7 +149,7 @@ impl Going<'_, '_> {
         } else {
             let mut endpoint = how.answering(data).map_err(Operation::Create.failed())?;
             endpoint.take_only_from(&job.sources);
-            let pairs = paths::pairs(job.flow, &job.end);
+            let pairs = paths::pairs(job.test_flow(), &job.end);
             by_method!(io, None, pairs, endpoint, |endpoint| self.answers(endpoint))
         }
     }
@@ -166,7 +166,7 @@ impl Going<'_, '_> {
     }
 
     pub(super) fn only_sends(&self) -> bool {
-        let flow = self.work.job.flow;
+        let flow = self.work.job.test_flow();
         flow.receives && !flow.sends
     }
 
@@ -207,7 +207,7 @@ impl Going<'_, '_> {
     }
 
     pub(super) fn sends_only<E: Parts>(mut self, mut endpoint: E) -> Result<Served, EngineError> {
-        let flow = self.work.job.flow;
+        let flow = self.work.job.test_flow();
         let (Work { rings, .. }, run) = self.parts();
         let ring = needed(&mut rings.send)?;
         let ended = match loops::send(&mut endpoint, ring, run) {
@@ -227,7 +227,7 @@ impl Going<'_, '_> {
     }
 
     fn receives_only<E: Parts>(mut self, mut endpoint: E) -> Result<Served, EngineError> {
-        let flow = self.work.job.flow;
+        let flow = self.work.job.test_flow();
         let (Work { rings, .. }, run) = self.parts();
         let ended = loops::receive(&mut endpoint, needed(&mut rings.recv)?, run);
         let ended = ended.map_err(blame(flow))?;
@@ -246,13 +246,13 @@ impl Going<'_, '_> {
                 Ending::Silence(length) => length.and_then(|length| usize::try_from(length).ok()),
             },
         };
-        let ended = if job.flow.is_request_response() {
+        let ended = if job.test_flow().is_request_response() {
             let rings = (needed(&mut rings.recv)?, needed(&mut rings.send)?);
             loops::answer(&mut endpoint, rings, run)
         } else {
             loops::receive(&mut endpoint, needed(&mut rings.recv)?, run)
         };
-        let ended = ended.map_err(blame(job.flow))?;
+        let ended = ended.map_err(blame(job.test_flow()))?;
         endpoint.inner.reclaim();
         let counts = endpoint.inner.counts();
         let stamps = endpoint.inner.stamps();

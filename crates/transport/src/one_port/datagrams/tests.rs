@@ -1,7 +1,7 @@
 use std::net::UdpSocket;
 use std::sync::mpsc;
 
-use netperf_model::{DataPeers, Family, Flow, Limit, Policy, TransportId, Workers};
+use netperf_model::{DataPeers, EndFlows, Family, Flow, Limit, Policy, TransportId, Workers};
 use netperf_os::pass;
 
 use super::super::{begins_preamble, send_message};
@@ -13,7 +13,7 @@ fn job(flows: Option<u32>) -> EndJob {
     EndJob {
         request: Some(1),
         response: Some(1),
-        many: flows.map(|flows| (flows, Workers::default())),
+        flows: flows.map(|flows| EndFlows::new(flows, Workers::default())),
         token: Some(TOKEN),
         ..EndJob::new(TransportId::Udp, Family::V4, Flow::RR, Limit::UntilStopped)
     }

@@ -1,0 +1,241 @@
+//! Long options: where they may stand, what they mean, and what is said about wrong ones.
+
+use std::time::Duration;
+
+use crate::common::{error, netperf, run};
+use netperf_cli::{CliError, Command, Misuse, Problem, ServerCommand, Stream};
+use netperf_model::{Family, Flow, Format, Limit, SelectionSource, TestId, TransportId};
+
+#[test]
+fn a_value_is_attached_or_the_next_word() {
+    for line in [
+        "--test tcp_rr --host db1 --time 5",
+        "--test=TCP_RR --host=db1 --time=5s",
+        "-t TCP_RR --host=db1 -l 5",
+    ] {
+        let plan = run(line).plan;
+        assert_eq!(plan.test, TestId::TcpRr, "{line}");
+        assert_eq!(plan.limit, Limit::Time(Duration::from_secs(5)), "{line}");
+        assert_eq!(plan.remote_data.host, "db1", "{line}");
+    }
+}
+
+#[test]
+fn a_time_has_units_and_may_be_less_than_a_second() {
+    for (line, limit) in [
+        ("--time 500ms", Limit::Time(Duration::from_millis(500))),
+        ("--time 1m30s", Limit::Time(Duration::from_secs(90))),
+        ("--time 0.5", Limit::Time(Duration::from_millis(500))),
+        ("--time 2m", Limit::Time(Duration::from_secs(120))),
+        ("-l 2m", Limit::Time(Duration::from_secs(2_000_000))),
+        ("--time -1M", Limit::Units(1 << 20)),
+        ("--count 1M", Limit::Units(1 << 20)),
+        ("--time 0", Limit::UntilStopped),
+        ("--time 5 -l 3", Limit::Time(Duration::from_secs(3))),
+        ("-l 3 --time 5", Limit::Time(Duration::from_secs(5))),
+    ] {
+        assert_eq!(run(line).plan.limit, limit, "{line}");
+    }
+}
+
+#[test]
+fn where_only_netserver_sends_a_time_is_rounded_up_to_seconds() {
+    for (line, seconds) in [
+        ("--time 1500ms --test tcp_maerts", 2),
+        ("--time 2s --test tcp_maerts", 2),
+        ("--test omni --direction recv --time 0.1", 1),
+    ] {
+        let limit = Limit::Time(Duration::from_secs(seconds));
+        assert_eq!(run(line).plan.limit, limit, "{line}");
+    }
+}
+
+#[test]
+fn a_person_is_told_what_units_mean_behind_the_letter() {
+    for (line, hints) in [
+        ("-l 1m30s", 1),
+        ("-l 1m", 1),
+        ("-l 2.5", 1),
+        ("-l 10s", 0),
+        ("-l 10", 0),
+        ("-l 0", 0),
+        ("-l -1m", 0),
+        ("-l 1k", 0),
+        ("--time 1m", 0),
+    ] {
+        let notices = netperf(line).notices;
+        assert_eq!(notices.len(), hints, "{line}");
+        assert!(notices.iter().all(|notice| notice.terminal_only));
+    }
+}
+
+#[test]
+fn test_options_stand_anywhere_by_name_and_the_last_one_wins() {
+    for line in [
+        "--test tcp_rr --request-size 1,64K --no-delay",
+        "--request-size 1,64K --test tcp_rr --no-delay",
+        "--request-size=1,64K -t tcp_rr -- --no-delay",
+        "-t tcp_rr -- --request-size 1,64K -D",
+        "--request-size 7 -t tcp_rr -- -D -r 1,64K",
+    ] {
+        let plan = run(line).plan;
+        assert_eq!(
+            (plan.request, plan.response),
+            (Some(1), Some(65536)),
+            "{line}"
+        );
+        assert!(plan.local.socket.nodelay, "{line}");
+    }
+}
+
+#[test]
+fn global_options_stand_behind_the_dashes_by_name() {
+    let plan = run("-t TCP_RR -- -r 7 --time 3 --host=db1 -D").plan;
+    assert_eq!(plan.limit, Limit::Time(Duration::from_secs(3)));
+    assert_eq!(plan.remote_data.host, "db1");
+    assert_eq!((plan.request, plan.local.socket.nodelay), (Some(7), true));
+}
+
+#[test]
+fn a_test_named_behind_the_dashes_decides_what_the_letters_there_mean() {
+    let run_of = run("-- -z -m 1K --test tcp_sendfile");
+    assert_eq!(run_of.plan.test, TestId::TcpSendfile);
+    assert_eq!(run_of.plan.local.send.size, Some(1024));
+    assert!(netperf("-- -z --test tcp_cc").notices.is_empty());
+}
+
+#[test]
+fn names_keep_a_letters_two_meanings_apart() {
+    let plan = run("--ipv4 --data-ipv6 --port 5000 --data-port 6000,7000").plan;
+    assert_eq!(plan.remote_data.family, Family::V6);
+    assert_eq!(
+        (&*plan.local_data.port, &*plan.remote_data.port),
+        ("6000", "7000")
+    );
+    let control = plan.control.expect("there is no --no-control");
+    assert_eq!(control.remote.family, Family::V4);
+    assert_eq!(control.remote.port, "5000");
+}
+
+#[test]
+fn omni_takes_its_shape_from_names_as_it_does_from_letters() {
+    let plan = run("--test omni --protocol udp --direction recv").plan;
+    assert_eq!(
+        (plan.transport, plan.flow),
+        (TransportId::Udp, Flow::RECEIVE)
+    );
+    let report = run("--keyval THROUGHPUT,DIRECTION").report;
+    let list = SelectionSource::List("THROUGHPUT,DIRECTION".to_owned());
+    assert_eq!(report.format, Format::Keyval(list));
+    let report = run("--csv --columns --test tcp_rr").report;
+    assert_eq!(report.format, Format::Columns(SelectionSource::Default));
+}
+
+#[test]
+fn a_question_mark_lists_the_selectors_by_name_too() {
+    for line in ["--keyval ?", "--csv=?", "-- --keyval ?"] {
+        let listed = netperf(line).command;
+        assert_eq!(
+            listed,
+            Ok(Command::ListSelectors {
+                one_per_line: false
+            }),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn a_letter_that_is_due_a_word_takes_a_long_option_for_it() {
+    assert_eq!(run("-B --time 5").report.brand.as_deref(), Some("--time"));
+}
+
+#[test]
+fn version_by_name_is_version_by_letter() {
+    assert_eq!(netperf("--version").command, netperf("-V").command);
+    assert_eq!(netperf("-- --version").command, netperf("-V").command);
+}
+
+/// What is printed about a wrong command line, which must be one line and exit 2.
+#[track_caller]
+fn complaint(line: &str) -> String {
+    let error = error(line);
+    assert!(
+        matches!(error, CliError::LongOption(_)),
+        "{line}: {error:?}"
+    );
+    assert_eq!(
+        (error.stream(), error.exit()),
+        (Stream::Stderr, 2),
+        "{line}"
+    );
+    assert!(netperf(line).notices.is_empty(), "{line}");
+    error.to_string()
+}
+
+#[test]
+fn a_wrong_long_option_gets_one_line_with_the_nearest_right_spelling() {
+    let lines = [
+        "--tiem 5",
+        "--remote 5",
+        "--no_delay",
+        "--duration 5",
+        "--xyzzy",
+        "--=5",
+        "---time 5",
+        "--time",
+        "--time --host x",
+        "--time=",
+        "--time 5 --no-delay=1",
+        "--time 10seconds",
+        "--time ten",
+        "--test tcp_strem",
+        "--port 70000",
+        "--send-size 64KB,32KB",
+        "--tos af14",
+        "--unit Mbit",
+        "--confidence 99",
+        "--iterations 2",
+        "--headers maybe",
+        "--host db1,7",
+        "--protocol tpc",
+        "--direction both",
+        "--recv-timeout 1.5",
+        "--bind-cpu all",
+        "--help tcp_r",
+        "-t TCP_CC --congestion cubic",
+        "-t TCP_CC -- --congestion cubic",
+        "-t LOC_CPU --no-delay",
+        "-- --tiem 5",
+        "-- --socket-bufer 5",
+    ];
+    let said: Vec<String> = lines
+        .iter()
+        .map(|line| format!("{line}\n    {}\n", complaint(line)))
+        .collect();
+    insta::assert_snapshot!("wrong", said.concat());
+}
+
+#[test]
+fn netserver_has_names_too() {
+    let netserver = |words: &[&str]| {
+        netperf_cli::netserver(&crate::common::argv(words), &|_| Ok(String::new())).command
+    };
+    let Ok(ServerCommand::Serve(args)) =
+        netserver(&["netserver", "--foreground", "--port=7", "--listen", "::1,6"])
+    else {
+        panic!("not served");
+    };
+    assert!(args.foreground && args.standalone);
+    assert_eq!((args.port(), args.family()), ("7", Family::V6));
+    let error = netserver(&["netserver", "--prot", "7"]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "netserver: option --prot is unknown; did you mean --port?"
+    );
+    assert!(matches!(
+        error,
+        CliError::LongOption(misuse)
+            if matches!(&*misuse, Misuse { problem: Problem::Unknown { near }, .. } if near == &["port"])
+    ));
+}

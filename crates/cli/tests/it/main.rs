@@ -1,0 +1,14 @@
+//! Integration tests, a module for each subject.
+
+mod anything;
+mod bidirectional;
+mod common;
+mod consumers;
+mod flows;
+mod generated;
+mod help;
+mod long;
+mod plans;
+mod server;
+mod suites;
+mod transcripts;

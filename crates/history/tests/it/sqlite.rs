@@ -1,0 +1,110 @@
+//! The embedded store: what every store does, and what is its own.
+
+use std::path::Path;
+
+use crate::behaviours::{NOW, behaves, result};
+use netperf_history::{Place, Store};
+use netperf_testkit::Scratch;
+
+/// A store that is empty.
+struct Fresh {
+    place: Place,
+    _folder: Scratch,
+}
+
+impl Fresh {
+    fn file() -> Self {
+        let folder = Scratch::new();
+        Self {
+            place: Place::File(folder.path().join("deep/er/history.sqlite")),
+            _folder: folder,
+        }
+    }
+
+    fn path(&self) -> &Path {
+        let Place::File(path) = &self.place else {
+            panic!("a file");
+        };
+        path
+    }
+
+    fn open(&self) -> Store {
+        Store::open(&self.place, true).expect("a store")
+    }
+}
+
+#[test]
+fn a_file_of_sqlite_behaves() {
+    let folder = Scratch::new();
+    let mut made = 0;
+    behaves(|| {
+        made += 1;
+        Place::File(folder.path().join(format!("deep/er/{made}.sqlite")))
+    });
+}
+
+#[test]
+fn a_history_that_is_not_there_is_not_made_by_asking() {
+    let fresh = Fresh::file();
+    let error = Store::open(&fresh.place, false).expect_err("nothing there");
+    assert!(
+        error.to_string().contains("history add makes one"),
+        "{error}"
+    );
+    let path = fresh.path();
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_file_that_is_no_history_is_left_as_it_is() {
+    let folder = Scratch::new();
+    let text = folder.path().join("text");
+    std::fs::write(&text, "something else entirely, and long enough to be read").expect("a file");
+    let other = folder.path().join("other.sqlite");
+    rusqlite_file(&other, "CREATE TABLE mine (x)");
+    for path in [text, other] {
+        let before = std::fs::read(&path).expect("the file");
+        let error = Store::open(&Place::File(path.clone()), true).expect_err("not ours");
+        assert!(error.to_string().contains("not a history"), "{error}");
+        assert_eq!(std::fs::read(&path).expect("the file"), before);
+    }
+}
+
+#[test]
+fn what_a_newer_version_wrote_is_refused_in_one_line() {
+    let fresh = Fresh::file();
+    fresh
+        .open()
+        .add(&[result("db1", 1, 1.0, "6.1")], NOW)
+        .expect("added");
+    let path = fresh.path();
+    rusqlite_file(path, "UPDATE netperf_history SET version = 99");
+    let error = Store::open(&fresh.place, true)
+        .expect_err("too new")
+        .to_string();
+    assert!(error.contains("newer netperf"), "{error}");
+    assert!(
+        error.contains("version 99") && !error.contains('\n'),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_document_that_was_damaged_is_not_given_out() {
+    let fresh = Fresh::file();
+    fresh
+        .open()
+        .add(&[result("db1", 1, 1.0, "6.1")], NOW)
+        .expect("added");
+    let path = fresh.path();
+    rusqlite_file(path, "UPDATE documents SET deflated = x'00'");
+    let mut store = fresh.open();
+    let error = store.document(1).expect_err("damaged").to_string();
+    assert!(error.contains("document of result 1 is damaged"), "{error}");
+    assert_eq!(store.check().expect("a check").len(), 1);
+}
+
+fn rusqlite_file(path: &Path, statement: &str) {
+    let connection = rusqlite::Connection::open(path).expect("a file");
+    connection.execute_batch(statement).expect("a statement");
+}

@@ -1,0 +1,3 @@
+//! Integration tests, a module for each subject.
+
+mod coverage;

@@ -1,0 +1,465 @@
+//! Every kind of test meets everything that can happen to a network or a process while it
+//! runs: it ends, with the right status and a reason, what was measured is told, and nothing
+//! of netserver's session is left.
+//!
+//! The cells of an event share two private hosts, and all their tests run when it happens.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use netperf_testkit::process::signal;
+use netperf_testkit::schema::Schema;
+use netperf_testkit::{
+    Finished, Invocation, Netserver, Place, Running, Scratch, TwoHosts, eventually, note, ours,
+    require,
+};
+use serde_json::Value;
+
+/// Longest that anything here may take on a machine that is busy with all of it.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// A test that is this long does not end by itself here, seconds.
+const LONG: u32 = 600;
+/// How much longer a timed test is on a machine on which the first one had ended before
+/// the last one moved anything.
+const SLOW: u32 = 5;
+
+/// The kinds of test, and the options that mean them.
+const KINDS: [(&str, &str); 19] = [
+    ("stream", "-t TCP_STREAM"),
+    ("maerts", "-t TCP_MAERTS"),
+    ("sendfile", "-t TCP_SENDFILE"),
+    ("rr", "-t TCP_RR -j"),
+    ("crr", "-t TCP_CRR"),
+    ("cc", "-t TCP_CC"),
+    ("udp stream", "-t UDP_STREAM"),
+    ("udp rr", "-t UDP_RR"),
+    ("flows", "-t TCP_STREAM --flows 3"),
+    ("flows rr", "-t TCP_RR --flows 3"),
+    ("rate", "-t TCP_RR --rate 500"),
+    ("both ways", "-t TCP_STREAM --bidirectional same"),
+    ("each way", "-t TCP_STREAM --bidirectional separate"),
+    ("one port stream", "-t TCP_STREAM --one-port"),
+    ("one port rr", "-t TCP_RR --one-port"),
+    ("one port crr", "-t TCP_CRR --one-port"),
+    ("one port udp stream", "-t UDP_STREAM --one-port"),
+    ("one port udp rr", "-t UDP_RR --one-port"),
+    ("one port flows", "-t TCP_MAERTS --flows 3 --one-port"),
+];
+
+/// Sessions of all of them: a connection of its own for each way is one more.
+const SESSIONS: usize = KINDS.len() + 1;
+/// Ends of a session whose client closed its connections, in whatever order that was.
+const LEFT: [&str; 3] = ["finished", "abandoned", "cut"];
+
+/// One test of each kind under way.
+struct Cells {
+    server: Netserver,
+    running: Vec<(&'static str, Running)>,
+}
+
+impl Cells {
+    /// Starts them, of so many seconds, and waits until each has moved something; `None`
+    /// where one was over by then.
+    fn start(
+        client: &Place,
+        server: Netserver,
+        host: &str,
+        (seconds, more): (u32, &str),
+        env: &Env,
+    ) -> Option<Self> {
+        let start = |(kind, options): (&'static str, &str)| {
+            let running = Invocation::new(&ours!().netperf)
+                .args(["-H", host, "-p", &server.port().to_string()])
+                .args(["--json-stream", "-D", "0.1"])
+                .args(["--time", &format!("{seconds}s")])
+                .args(options.split_whitespace())
+                .args(more.split_whitespace())
+                .within(client)
+                .envs(env)
+                .patience(PATIENCE)
+                .spawn();
+            (kind, running)
+        };
+        let mut running: Vec<_> = KINDS.into_iter().map(start).collect();
+        for (kind, running) in &mut running {
+            let moves = eventually(PATIENCE, || has_moved(running) || running.ended());
+            let (said, complaints) = (running.stdout(), running.stderr());
+            assert!(moves, "{kind}: {said}{complaints}");
+        }
+        let over = running.iter_mut().any(|(_, running)| running.ended());
+        assert!(!over || seconds < LONG, "a long test is over");
+        (!over).then_some(Self { server, running })
+    }
+
+    fn signal(&self, name: &str) {
+        for (_, running) in &self.running {
+            running.signal(name);
+        }
+    }
+
+    fn signal_sessions(&self, name: &str) {
+        for session in self.server.sessions() {
+            signal(session, name);
+        }
+    }
+
+    /// Waits for all of them, and for what is left of their sessions; `judge` says what is
+    /// wrong with each, and netserver logs one of these ends of each session.
+    fn end(self, ends: &[&str], judge: impl Fn(&Finished, &[Value]) -> Result<(), String>) {
+        self.end_then(ends, judge, |_| ());
+    }
+
+    /// The same; what is left of the sessions ends after `then`.
+    fn end_then(
+        self,
+        ends: &[&str],
+        judge: impl Fn(&Finished, &[Value]) -> Result<(), String>,
+        then: impl FnOnce(&Netserver),
+    ) {
+        let Self { server, running } = self;
+        let mut wrong = Vec::new();
+        for (kind, running) in running {
+            let finished = running.finish();
+            note(&format!("{kind}: {}", told(&finished)));
+            if let Err(why) = judge(&finished, &events(&finished)) {
+                wrong.push(format!("{kind}: {why}\n{}", finished.account()));
+            }
+        }
+        then(&server);
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        nothing_is_left(&server, ends);
+    }
+}
+
+type Env = [(String, OsString)];
+
+/// What a run says of itself, without its events.
+fn told(finished: &Finished) -> String {
+    format!("{}\n{}", finished.status, finished.stderr)
+}
+
+/// Whether an interval in which something moved is over.
+fn has_moved(running: &Running) -> bool {
+    let moved = |event: Value| {
+        let interval = &event["interval"];
+        ["sent_bytes", "received_bytes", "transactions"]
+            .iter()
+            .any(|count| interval[*count].as_u64() > Some(0))
+    };
+    let text = running.stdout();
+    let mut lines = text.lines();
+    lines.any(|line| serde_json::from_str(line).is_ok_and(moved))
+}
+
+/// Whoever was killed may have written half a line.
+fn events(finished: &Finished) -> Vec<Value> {
+    let lines = finished.stdout.lines();
+    lines
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect()
+}
+
+fn check(right: bool, otherwise: &str) -> Result<(), String> {
+    if right {
+        Ok(())
+    } else {
+        Err(otherwise.to_owned())
+    }
+}
+
+/// It failed in the middle, says why, and what it had measured.
+fn broke(finished: &Finished, events: &[Value]) -> Result<(), String> {
+    // The second is that of an error which netserver tells.
+    let failed = matches!(finished.status.code(), Some(1 | 255));
+    check(failed, "not the status of a failure")?;
+    let last = events.last().ok_or("no event")?;
+    check(last["event"] == "error", "the last event is no error")?;
+    let schema = include_str!("../../../../docs/schema/netperf-1.schema.json");
+    let iteration = Schema::parse(schema).faults_of("event", last);
+    check(iteration.is_empty(), &iteration.join("\n"))?;
+    let partial = &last["partial"];
+    let local = &partial["local"];
+    let counts = ["sent_bytes", "received_bytes", "transactions"];
+    let moved = counts.iter().any(|count| local[*count].as_u64() > Some(0));
+    check(moved, "what was measured is lost")?;
+    let elapsed = partial["elapsed_seconds"].as_f64();
+    check(elapsed > Some(0.0), "for how long is not told")?;
+    check(partial["remote"].is_null(), "netserver's counts never came")?;
+    let message = last["error"]["message"].as_str().unwrap_or_default();
+    let mut lines = finished.stderr.lines();
+    let reason = lines.next().unwrap_or_default();
+    check(
+        !reason.is_empty() && message.contains(reason),
+        "the reason is not told",
+    )?;
+    let marked = lines.last().unwrap_or_default();
+    check(
+        marked.starts_with("netperf: incomplete: "),
+        "what was measured is not marked",
+    )
+}
+
+/// It went on to its end, and has a whole result.
+fn went_well(finished: &Finished, events: &[Value]) -> Result<(), String> {
+    check(finished.status.success(), "it failed")?;
+    let document = &events.last().ok_or("no event")?["document"];
+    check(document["complete"] == true, "it is not complete")?;
+    check(document["partial"].is_null(), "it is partial")?;
+    let throughput = document["result"]["throughput"].as_f64();
+    check(throughput > Some(0.0), "there is no result")?;
+    let remote = &document["iterations"][0]["remote"];
+    check(!remote.is_null(), "netserver's result is not there")
+}
+
+/// Every session is over, the log says how, and the next client is served.
+fn nothing_is_left(server: &Netserver, ends: &[&str]) {
+    let gone = eventually(PATIENCE, || server.sessions().is_empty());
+    assert!(gone, "sessions are left: {:?}", server.said());
+    let all = eventually(PATIENCE, || logged(server).len() >= SESSIONS);
+    let log = server.said().1;
+    assert!(all, "{log}");
+    let logged = logged(server);
+    assert_eq!(logged.len(), SESSIONS, "{log}");
+    for line in logged {
+        let end = line["end"].as_str().unwrap_or_default();
+        assert!(ends.contains(&end), "not one of {ends:?}: {line}");
+        // Somebody has to know of a session that something has killed.
+        assert_eq!(line["level"] == "warn", end == "killed", "{line}");
+        assert_eq!(line["signal"].is_null(), end != "killed", "{line}");
+    }
+    assert!(server.alive());
+    note(&log);
+}
+
+/// What the log says of sessions.
+fn logged(server: &Netserver) -> Vec<Value> {
+    let log = server.said().1;
+    // Its last line may not be whole yet.
+    let lines = log
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok());
+    lines
+        .filter(|line: &Value| line["event"] == "session")
+        .collect()
+}
+
+/// Two private hosts with a netserver that logs every session, and every kind of test
+/// between them.
+fn between_hosts(seconds: u32) -> Option<(TwoHosts, Cells)> {
+    if !require::root() {
+        return None;
+    }
+    let hosts = TwoHosts::new();
+    let cells = with_time(seconds, |seconds| {
+        // Hosts that are gone are to be noticed within the patience of a test.
+        let options = [
+            "-D",
+            "--log",
+            "json",
+            "--log-level",
+            "debug",
+            "--control-keepalive",
+            "1",
+        ];
+        let server = Netserver::start_with(&ours!(), &hosts.server(), &options, &[]);
+        let more = (seconds, "--control-keepalive 1");
+        Cells::start(&hosts.client(), server, TwoHosts::SERVER_V4, more, &[])
+    });
+    Some((hosts, cells))
+}
+
+/// Cells of so many seconds, or of more where that was not enough.
+fn with_time(seconds: u32, start: impl Fn(u32) -> Option<Cells>) -> Cells {
+    start(seconds)
+        .or_else(|| start(seconds * SLOW))
+        .expect("time for all of them to begin")
+}
+
+#[test]
+fn a_cable_that_is_cut_ends_every_test_with_what_it_had_measured_netns() {
+    let Some((hosts, cells)) = between_hosts(LONG) else {
+        return;
+    };
+    hosts.cut();
+    cells.end(&["cut"], broke);
+}
+
+#[test]
+fn a_cable_that_is_cut_and_mended_ends_no_connection_netns() {
+    let Some((hosts, cells)) = between_hosts(4) else {
+        return;
+    };
+    hosts.cut();
+    std::thread::sleep(Duration::from_millis(300));
+    hosts.mend();
+    // Who sends a datagram while there is no way hears that.
+    cells.end(&LEFT, |finished, events| {
+        if finished.status.success() || !finished.shown.contains("UDP") {
+            went_well(finished, events)
+        } else {
+            broke(finished, events)
+        }
+    });
+}
+
+#[test]
+fn a_control_connection_that_is_forgotten_ends_every_test_while_its_data_flows_netns() {
+    let Some((hosts, cells)) = between_hosts(LONG) else {
+        return;
+    };
+    hosts.swallow(cells.server.port());
+    cells.end(&["cut"], broke);
+}
+
+#[test]
+fn an_address_that_goes_away_ends_every_test_with_what_it_had_measured_netns() {
+    let Some((hosts, cells)) = between_hosts(LONG) else {
+        return;
+    };
+    hosts.take_address();
+    cells.end(&["cut"], broke);
+}
+
+#[test]
+fn an_address_that_comes_back_leaves_a_whole_result_or_a_marked_one_netns() {
+    let Some((hosts, cells)) = between_hosts(4) else {
+        return;
+    };
+    hosts.take_address();
+    hosts.give_address();
+    // Sends that need an address while there is none fail; connections never notice.
+    cells.end(&LEFT, |finished, events| {
+        if finished.status.success() {
+            went_well(finished, events)
+        } else {
+            broke(finished, events)
+        }
+    });
+}
+
+#[test]
+fn a_session_that_is_killed_ends_every_test_with_what_it_had_measured_netns() {
+    let Some((_hosts, cells)) = between_hosts(LONG) else {
+        return;
+    };
+    cells.signal_sessions("KILL");
+    // A client with two of them leaves the other one when the first is gone.
+    cells.end(&["killed", "finished", "abandoned", "cut"], broke);
+}
+
+#[test]
+fn a_session_that_is_stopped_ends_no_test_later_than_its_time_says_netns() {
+    let Some((_hosts, cells)) = between_hosts(3) else {
+        return;
+    };
+    cells.signal_sessions("STOP");
+    cells.end_then(&["abandoned"], broke, |server| {
+        for session in server.sessions() {
+            signal(session, "CONT");
+        }
+    });
+}
+
+#[test]
+fn an_idle_control_connection_is_probed_unless_nobody_wants_that_netns() {
+    if !require::root() {
+        return;
+    }
+    let hosts = TwoHosts::new();
+    let counted = || {
+        let name = "TcpExtTCPKeepAlive";
+        hosts.client_counter(name) + hosts.server_counter(name)
+    };
+    for (time, probes) in [("0", false), ("1", true)] {
+        let options = ["-D", "--control-keepalive", time];
+        let server = Netserver::start_with(&ours!(), &hosts.server(), &options, &[]);
+        let before = counted();
+        let finished = Invocation::new(&ours!().netperf)
+            .args(["-H", TwoHosts::SERVER_V4, "-p", &server.port().to_string()])
+            .args(["-t", "TCP_RR", "--time", "2500ms", "-P", "0"])
+            .args(["--control-keepalive", time])
+            .within(&hosts.client())
+            .run();
+        finished.expect_clean();
+        assert_eq!(counted() > before, probes, "--control-keepalive {time}");
+    }
+}
+
+#[test]
+fn a_client_that_is_stopped_for_a_while_has_its_result_netns() {
+    let Some((_hosts, cells)) = between_hosts(4) else {
+        return;
+    };
+    cells.signal("STOP");
+    std::thread::sleep(Duration::from_millis(500));
+    cells.signal("CONT");
+    cells.end(&["finished"], went_well);
+}
+
+#[test]
+fn a_client_that_is_killed_leaves_nothing_of_its_session_netns() {
+    let Some((_hosts, cells)) = between_hosts(LONG) else {
+        return;
+    };
+    cells.signal("KILL");
+    cells.end(&LEFT, |finished, _| {
+        check(finished.status.code().is_none(), "it outlived it")
+    });
+}
+
+#[test]
+fn a_clock_that_is_set_in_the_middle_changes_no_result() {
+    let folder = Scratch::new();
+    for (hours, sign) in [("ahead", ""), ("back", "-")] {
+        let mark = folder.path().join(hours);
+        let Some(library) = clock_that_steps(&folder, hours, &format!("{sign}3600"), &mark) else {
+            return;
+        };
+        let env = vec![("LD_PRELOAD".to_owned(), library.into())];
+        let options = ["-D", "--log", "json", "--log-level", "debug"];
+        let cells = with_time(2, |seconds| {
+            let server = Netserver::start_with(&ours!(), &Place::Here, &options, &env);
+            Cells::start(&Place::Here, server, "127.0.0.1", (seconds, ""), &env)
+        });
+        std::fs::write(&mark, "").expect("a mark");
+        cells.end(&["finished"], |finished, events| {
+            went_well(finished, events)?;
+            let document = &events.last().ok_or("no event")?["document"];
+            let elapsed = document["iterations"][0]["elapsed_seconds"].as_f64();
+            let plausible = elapsed.is_some_and(|elapsed| (1.0..100.0).contains(&elapsed));
+            check(plausible, "the clock that was set is in the result")?;
+            let at = |name: &str| document[name].as_f64().unwrap_or_default();
+            let span = at("ended_unix_seconds") - at("started_unix_seconds");
+            check(span.abs() > 3000.0, "nobody set the clock")
+        });
+    }
+}
+
+/// A library whose wall clock is so many seconds off once the mark is there.
+fn clock_that_steps(
+    folder: &Scratch,
+    name: &str,
+    seconds: &str,
+    mark: &std::path::Path,
+) -> Option<PathBuf> {
+    let source = folder.path().join(format!("{name}.c"));
+    let library = folder.path().join(format!("{name}.so"));
+    let text = format!(
+        "#define _GNU_SOURCE\n#include <time.h>\n#include <unistd.h>\n\
+         #include <sys/syscall.h>\n\
+         int clock_gettime(clockid_t clock, struct timespec *time) {{\n\
+         \tint result = syscall(SYS_clock_gettime, clock, time);\n\
+         \tif (clock == CLOCK_REALTIME && access(\"{}\", F_OK) == 0) time->tv_sec += {seconds};\n\
+         \treturn result;\n}}\n",
+        mark.display()
+    );
+    std::fs::write(&source, text).expect("a source");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .args([&library, &source])
+        .status();
+    let built = built.is_ok_and(|status| status.success());
+    require::require(built, "cc", "install gcc").then_some(library)
+}

@@ -1,0 +1,56 @@
+//! What scripts, dashboards and kernel tests out there rely on, held against the
+//! programs themselves. The numbers are those of docs/consumers.md, which says who
+//! relies on what.
+
+mod interims;
+mod options;
+mod output;
+mod peers;
+mod programs;
+mod selections;
+
+use std::time::Duration;
+
+use netperf_testkit::{Finished, Invocation, Netserver, ours};
+
+/// A server of ours here.
+fn server() -> Netserver {
+    ours!().serve()
+}
+
+const fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+/// A client of a server here; words are split at blanks.
+fn client(server: &Netserver, words: &str) -> Invocation {
+    ours!().client_of(server).args(words.split_whitespace())
+}
+
+/// A run that must succeed without a byte on standard error.
+#[track_caller]
+fn run(server: &Netserver, words: &str) -> Finished {
+    client(server, words).run().expect_clean()
+}
+
+/// The same for several at once: their figures do not matter.
+#[track_caller]
+fn run_all(server: &Netserver, commands: &[&str]) -> Vec<Finished> {
+    let running: Vec<_> = commands
+        .iter()
+        .map(|words| client(server, words).spawn())
+        .collect();
+    let ended = running.into_iter().map(|running| running.finish());
+    ended.map(Finished::expect_clean).collect()
+}
+
+/// Digits, a point, digits.
+fn is_decimal(word: &str) -> bool {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    word.split_once('.')
+        .is_some_and(|(whole, fraction)| digits(whole) && digits(fraction))
+}
+
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}

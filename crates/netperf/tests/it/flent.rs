@@ -1,0 +1,224 @@
+//! flent, the program most people see netperf through, runs its tests with our
+//! programs and with mixed pairs over a cable of 20 Mbit/s: without a warning, and
+//! with every series of data there.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use netperf_testkit::{
+    Finished, Invocation, Netserver, Programs, Scratch, TwoHosts, note, ours, peers, require,
+};
+use serde_json::Value;
+
+/// Points that each series must have at least: a second's worth.
+const FEWEST: usize = 5;
+
+/// One test of flent's, or one in its language.
+struct Case {
+    name: &'static str,
+    /// Where it is not one of flent's own.
+    text: Option<&'static str>,
+    options: &'static [&'static str],
+    series: &'static [&'static str],
+}
+
+const CASES: [Case; 6] = [
+    Case {
+        name: "tcp_download",
+        text: None,
+        options: &[],
+        series: &["TCP download", "Ping (ms) ICMP"],
+    },
+    Case {
+        name: "tcp_upload",
+        text: None,
+        options: &[],
+        series: &["TCP upload", "Ping (ms) ICMP"],
+    },
+    Case {
+        name: "rrul_be",
+        text: None,
+        options: &[],
+        series: &[
+            "TCP upload BE",
+            "TCP upload BE2",
+            "TCP upload BE3",
+            "TCP upload BE4",
+            "TCP upload avg",
+            "TCP upload sum",
+            "TCP download BE",
+            "TCP download BE2",
+            "TCP download BE3",
+            "TCP download BE4",
+            "TCP download avg",
+            "TCP download sum",
+            "TCP totals",
+            "Ping (ms) UDP BE1",
+            "Ping (ms) UDP BE2",
+            "Ping (ms) UDP BE3",
+            "Ping (ms) ICMP",
+            "Ping (ms) avg",
+        ],
+    },
+    Case {
+        name: "tcp_nup",
+        text: None,
+        options: &["--test-parameter", "upload_streams=3"],
+        series: &[
+            "TCP upload::1",
+            "TCP upload::2",
+            "TCP upload::3",
+            "TCP upload avg",
+            "TCP upload sum",
+            "Ping (ms) ICMP",
+        ],
+    },
+    Case {
+        name: "udp_flood_netperf",
+        text: Some(include_str!("../flent_tests/udp_flood_netperf.conf")),
+        options: &[],
+        series: &["UDP upload", "Ping (ms) ICMP"],
+    },
+    Case {
+        name: "tcp_rr_netperf",
+        text: Some(include_str!("../flent_tests/tcp_rr_netperf.conf")),
+        options: &[],
+        series: &["TCP RR", "Ping (ms) UDP", "Ping (ms) ICMP"],
+    },
+];
+
+/// Every test of flent's with this client and this server, each on a cable of its own.
+fn measures_with(client: &Programs, server: &Programs) {
+    let Some(flent) = peers::flent() else { return };
+    if !require::root() {
+        return;
+    }
+    let failures: Vec<String> = std::thread::scope(|scope| {
+        let flent = &flent;
+        let one = |case| scope.spawn(move || measures(flent, case, client, server));
+        let runs: Vec<_> = CASES.iter().map(one).collect();
+        let ended = runs.into_iter().map(|run| run.join().expect("a verdict"));
+        ended.filter_map(Result::err).collect()
+    });
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+fn measures(flent: &Path, case: &Case, client: &Programs, server: &Programs) -> Result<(), String> {
+    let hosts = TwoHosts::new();
+    hosts.limit("20mbit");
+    let netserver = Netserver::start(server, &hosts.server());
+    let folder = Scratch::new();
+    let finished = command(flent, case, client, &folder, netserver.port())
+        .within(&hosts.client())
+        .run();
+    note(&finished.account());
+    quiet(&finished)?;
+    complete(case, folder.path()).map_err(|why| format!("{why}\n{}", finished.account()))
+}
+
+/// flent, which finds netperf by the search path.
+fn command(
+    flent: &Path,
+    case: &Case,
+    client: &Programs,
+    folder: &Scratch,
+    port: u16,
+) -> Invocation {
+    let folder = folder.path();
+    symlink(&client.netperf, folder.join("netperf")).expect("a link");
+    let mut test = PathBuf::from(case.name);
+    if let Some(text) = case.text {
+        // flent adds the ending itself.
+        test = folder.join(case.name);
+        std::fs::write(test.with_extension("conf"), text).expect("a test of flent's");
+    }
+    let path = format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", folder.display());
+    Invocation::new(flent)
+        .args(["-4", "-H", TwoHosts::SERVER_V4, "-l", "3", "-d", "1"])
+        .args(["-s", "0.2", "--netperf-control-port", &port.to_string()])
+        .args(case.options)
+        .arg("-D")
+        .arg(folder)
+        .arg(test)
+        .env("PATH", path)
+        .env("HOME", folder)
+        .patience(Duration::from_secs(60))
+}
+
+/// No warning, no error, no failure.
+fn quiet(finished: &Finished) -> Result<(), String> {
+    let said = format!("{}{}", finished.stdout, finished.stderr).to_lowercase();
+    let loud = ["warning", "error", "exception", "traceback"];
+    if finished.status.success() && !loud.iter().any(|word| said.contains(word)) {
+        Ok(())
+    } else {
+        Err(format!("flent is not content:\n{}", finished.account()))
+    }
+}
+
+/// Every series has points.
+fn complete(case: &Case, folder: &Path) -> Result<(), String> {
+    let points = points(folder);
+    let short = |series: &&&str| points.get(**series).is_none_or(|count| *count < FEWEST);
+    let missing: Vec<_> = case.series.iter().filter(short).collect();
+    let whole = missing.is_empty() && points.len() == case.series.len();
+    whole
+        .then_some(())
+        .ok_or_else(|| format!("{}: {missing:?} of {points:?}", case.name))
+}
+
+/// How many points each series has in the file flent left.
+fn points(folder: &Path) -> BTreeMap<String, usize> {
+    let data = data_file(folder);
+    let series = data["results"].as_object().expect("series");
+    let count = |values: &Value| {
+        let values = values.as_array().expect("points");
+        values.iter().filter(|value| !value.is_null()).count()
+    };
+    series
+        .iter()
+        .map(|(name, values)| (name.clone(), count(values)))
+        .collect()
+}
+
+fn data_file(folder: &Path) -> Value {
+    let files = std::fs::read_dir(folder).expect("a folder");
+    let mut paths = files.map(|file| file.expect("a file").path());
+    let packed = paths
+        .find(|path| path.extension().is_some_and(|ending| ending == "gz"))
+        .expect("a data file of flent's");
+    let mut unpacked = Command::new("gzip")
+        .arg("-dc")
+        .arg(packed)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("gzip");
+    let mut text = String::new();
+    let mut pipe = unpacked.stdout.take().expect("piped");
+    pipe.read_to_string(&mut text).expect("text");
+    assert!(unpacked.wait().expect("our child").success());
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+fn flent_is_content_with_our_pair_netns() {
+    measures_with(&ours!(), &ours!());
+}
+
+#[test]
+fn flent_is_content_with_our_client_and_a_stock_server_netns() {
+    if let Some(stock) = Programs::stock() {
+        measures_with(&ours!(), &stock);
+    }
+}
+
+#[test]
+fn flent_is_content_with_a_stock_client_and_our_server_netns() {
+    if let Some(stock) = Programs::stock() {
+        measures_with(&stock, &ours!());
+    }
+}

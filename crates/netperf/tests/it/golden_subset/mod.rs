@@ -1,0 +1,161 @@
+//! Captured command lines of the original, run again by our client.
+//!
+//! The transcripts are those of the report's own tests, which print them again
+//! without a network. Here each command line runs for real, and what it prints must
+//! be what the original printed, figures apart; see [`compare`].
+
+pub(crate) mod compare;
+#[expect(dead_code, reason = "the report's tests also take figures apart")]
+#[path = "../../../../report/tests/it/golden/scan.rs"]
+mod scan;
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use netperf_model::{Suite, TestId};
+use netperf_testkit::{Finished, Invocation, Netserver, note};
+use serde_json::Value;
+
+/// Tests run side by side: their figures are free, and they mostly wait.
+const AT_ONCE: usize = 24;
+
+/// Groups of transcripts that need a peer, a file, a signal or a length of their own.
+const NOT_HERE: [&str; 12] = [
+    "N",
+    "conf",
+    "env",
+    "err",
+    "fill",
+    "host",
+    "len",
+    "p",
+    "passphrase",
+    "sendfile",
+    "sigalrm",
+    "sigint",
+];
+
+/// Transcripts that cannot be run again here, or that we answer otherwise on purpose.
+const LEFT_OUT: [(&str, &str); 4] = [
+    ("not-compiled", "we have what that build lacks"),
+    ("cpu-local-omni", "it shows memory never written to"),
+    ("ipv6-link-local", "the address of the capturing machine"),
+    ("omni-wide-values", "it shows where the program lies"),
+];
+
+/// One run of the original.
+pub(crate) struct Transcript {
+    pub(crate) case: String,
+    /// Without the program's name.
+    pub(crate) argv: Vec<String>,
+    pub(crate) stdout: String,
+}
+
+impl Transcript {
+    /// Whether its test is one of this suite.
+    pub(crate) fn is_of(&self, suite: Suite) -> bool {
+        let test = self.argv.iter().skip_while(|word| *word != "-t").nth(1);
+        test.and_then(|name| TestId::from_name(name))
+            .is_some_and(|test| test.row().suite == suite)
+    }
+
+    fn read(line: &str) -> Option<Self> {
+        let json: Value = serde_json::from_str(line).expect("a transcript");
+        let text = |value: &Value| value.as_str().expect("text").to_owned();
+        let words = json["argv"].as_array().expect("argv");
+        let transcript = Self {
+            case: text(&json["case"]),
+            argv: words.iter().skip(1).map(text).collect(),
+            stdout: text(&json["stdout"]),
+        };
+        let plain = json["exit"] == 0 && json.get("files").is_none();
+        (plain && transcript.can_run()).then_some(transcript)
+    }
+
+    /// Whether it needs nothing but a server and a second.
+    fn can_run(&self) -> bool {
+        let group = self.case.split('-').next().unwrap_or("");
+        let global = self.argv.iter().take_while(|word| *word != "--");
+        let own = self.argv.iter().skip_while(|word| *word != "--");
+        let all = |word: &String| word.eq_ignore_ascii_case("all");
+        let repeated = ["-i", "-I"];
+        // Debian's build prints no histograms.
+        let bare = self.case.starts_with("verbosity-2") && self.case.ends_with("--deb");
+        !NOT_HERE.contains(&group)
+            && !bare
+            && !LEFT_OUT.iter().any(|(name, _)| self.case.contains(name))
+            && self.after("-l") == Some("1")
+            && self.after("-p").is_some()
+            && !global.into_iter().any(|word| repeated.contains(&&**word))
+            // A fixed port of the data connection may be taken.
+            && !own.clone().any(|word| word.starts_with("-P"))
+            // `-o all` and `-O all` show memory never written to, and facts of the host.
+            && (!self.argv.iter().any(all) || own.clone().any(|word| word == "-k"))
+    }
+
+    /// The word behind a global option.
+    fn after(&self, option: &str) -> Option<&str> {
+        let at = self.argv.iter().position(|word| word == option)?;
+        self.argv.get(at + 1).map(String::as_str)
+    }
+
+    /// The same command with another port.
+    fn words(&self, port: u16) -> Vec<String> {
+        let at = self.argv.iter().position(|word| word == "-p");
+        let mut words = self.argv.clone();
+        let value = &mut words[at.expect("every transcript here has one") + 1];
+        let rest = value.find(',').unwrap_or(value.len());
+        value.replace_range(..rest, &port.to_string());
+        words
+    }
+}
+
+/// The transcripts that can run anywhere.
+pub(crate) fn transcripts() -> Vec<Transcript> {
+    include_str!("../../../../report/tests/it/golden/transcripts.jsonl")
+        .lines()
+        .filter_map(Transcript::read)
+        .collect()
+}
+
+/// Runs these transcripts with this client against this server, many at once, and
+/// collects what differs.
+pub(crate) fn differences(
+    netperf: &std::path::Path,
+    server: &Netserver,
+    transcripts: &[Transcript],
+) -> Vec<String> {
+    let queue = Mutex::new(transcripts.iter());
+    let failures = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                let next = || queue.lock().expect("no judge panics").next();
+                while let Some(transcript) = next() {
+                    let finished = run(netperf, server, transcript);
+                    if let Some(why) = judge(transcript, &finished) {
+                        let account = finished.account();
+                        let why = format!("## {}: {why}\n{account}", transcript.case);
+                        failures.lock().expect("no judge panics").push(why);
+                    }
+                }
+            });
+        }
+    });
+    note(&format!("{} transcripts compared", transcripts.len()));
+    failures.into_inner().expect("no judge panics")
+}
+
+fn run(netperf: &std::path::Path, server: &Netserver, transcript: &Transcript) -> Finished {
+    Invocation::new(netperf)
+        .args(transcript.words(server.port()))
+        .patience(Duration::from_secs(60))
+        .run()
+}
+
+fn judge(transcript: &Transcript, finished: &Finished) -> Option<String> {
+    if !finished.status.success() {
+        return Some("it failed".to_owned());
+    }
+    compare::difference(transcript, &finished.stdout)
+}

@@ -1,0 +1,298 @@
+//! What a session cannot do any more: tried from inside the walls that sessions have.
+//!
+//! The test starts itself again as a process that puts up the walls with netserver's own
+//! code and then tries. The shipped programs have no way in for this.
+
+use std::fs;
+use std::io::{self, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use netperf::server::sandbox::{Means, confine};
+use netperf_cli::SandboxArg;
+use netperf_os::{Domain, Socket, Type};
+use netperf_testkit::process::signal;
+use netperf_testkit::{
+    Invocation, Netserver, Place, Scratch, environment, eventually, ours, require,
+};
+
+/// Whether this kernel has all that the walls are made of.
+fn has_walls() -> bool {
+    let missing = Means::find().missing();
+    require::require(
+        missing.is_none(),
+        missing.unwrap_or("nothing"),
+        "a kernel of Linux 6.12 or later with both compiled in has them",
+    )
+}
+
+/// What the probe is told: its folder, and a TCP port and an abstract socket of its parent.
+const FOLDER: &str = "SANDBOX_PROBE_FOLDER";
+
+/// What is tried: its name, and how it went.
+fn attempts(folder: &Path, port: u16) -> Vec<(&'static str, io::Result<()>)> {
+    let read = |path: &Path| fs::read(path).map(drop);
+    let name = folder.as_os_str().as_encoded_bytes();
+    let abstract_name = SocketAddr::from_abstract_name(name).expect("a short name");
+    vec![
+        (
+            "run a program",
+            Command::new("/bin/true").status().map(drop),
+        ),
+        ("make a folder", fs::create_dir(folder.join("new"))),
+        (
+            "rename a file",
+            fs::rename(folder.join("victim"), folder.join("other")),
+        ),
+        (
+            "give a file away",
+            std::os::unix::fs::chown(folder.join("victim"), Some(1), None),
+        ),
+        (
+            "let others use a file",
+            fs::set_permissions(folder.join("victim"), fs::Permissions::from_mode(0o666)),
+        ),
+        (
+            "open a socket of the kernel's cryptography",
+            Socket::new(Domain::from(38), Type::from(5), None).map(drop),
+        ),
+        ("read the users", read(Path::new("/etc/passwd"))),
+        (
+            "read a file outside the folder",
+            read(&folder.join("victim")),
+        ),
+        ("read another process", read(Path::new("/proc/1/status"))),
+        ("make a file", fs::write(folder.join("made"), "x")),
+        (
+            "make a file for everybody",
+            fs::write("/tmp/netperf-sandbox-probe", "x"),
+        ),
+        ("remove a file", fs::remove_file(folder.join("victim"))),
+        ("write to a device", fs::write("/dev/kmsg", "x")),
+        (
+            "connect over TCP",
+            TcpStream::connect(("127.0.0.1", port)).map(drop),
+        ),
+        (
+            "connect over IPv6 and TCP",
+            TcpStream::connect(("::1", port)).map(drop),
+        ),
+        (
+            "connect to a socket without a file",
+            UnixStream::connect_addr(&abstract_name).map(drop),
+        ),
+    ]
+}
+
+/// What must go on working: the sockets and the files of tests.
+fn needs(allowed: &Path) -> io::Result<()> {
+    assert_eq!(fs::read(allowed.join("fill"))?, b"fill");
+    fs::read("/proc/stat")?;
+    fs::read("/proc/self/maps")?;
+    let (one, other) = (
+        UdpSocket::bind("127.0.0.1:0")?,
+        UdpSocket::bind("127.0.0.1:0")?,
+    );
+    one.connect(other.local_addr()?)?;
+    one.send(b"x")?;
+    other.set_read_timeout(Some(Duration::from_secs(5)))?;
+    assert_eq!(other.recv(&mut [0; 8])?, 1);
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    listener.set_nonblocking(true)?;
+    assert!(listener.accept().is_err(), "nobody connects");
+    let path = std::env::temp_dir().join(format!("netpe-probe-{}", std::process::id()));
+    drop(UnixListener::bind(&path)?);
+    let mode = fs::metadata(&path)?.permissions().mode();
+    assert_eq!(mode & 0o777, 0o666, "anybody may send to it");
+    fs::remove_file(&path)?;
+    std::thread::spawn(|| ()).join().expect("a thread");
+    Ok(())
+}
+
+/// Not a test of its own: what the other test runs in a process of its own.
+#[test]
+fn inside() {
+    let Some(folder) = environment(FOLDER) else {
+        return;
+    };
+    let folder = Path::new(&folder);
+    let port = fs::read_to_string(folder.join("port")).expect("written by the parent");
+    let port = port.parse().expect("a number");
+    let allowed = folder.join("files");
+    confine(SandboxArg::Require, Some(&allowed)).expect("walls");
+    needs(&allowed).expect("what tests need");
+    // Landlock says EACCES or EPERM, seccomp EPERM.
+    for (name, result) in attempts(folder, port) {
+        match result {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+    let mut stdout = io::stdout();
+    writeln!(stdout, "walls held").expect("a pipe");
+}
+
+#[test]
+fn calls_files_and_addresses_that_no_test_needs_are_out_of_reach_from_inside() {
+    if !has_walls() {
+        return;
+    }
+    // Not where temporary files are: there, sockets of tests are made and removed.
+    let name = format!("walls-{}", std::process::id());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let folder = folder.as_path();
+    fs::create_dir_all(folder.join("files")).unwrap();
+    fs::create_dir(folder.join("tmp")).unwrap();
+    fs::write(folder.join("files/fill"), "fill").unwrap();
+    fs::write(folder.join("victim"), "x").unwrap();
+    let listener = TcpListener::bind("[::]:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    fs::write(folder.join("port"), port.to_string()).unwrap();
+    let name = SocketAddr::from_abstract_name(folder.as_os_str().as_encoded_bytes()).unwrap();
+    let _abstract = UnixListener::bind_addr(&name).unwrap();
+    // Without walls everything that is about to be forbidden can be done.
+    let outside = Command::new("/bin/true").status().unwrap();
+    assert!(outside.success() && fs::read(folder.join("victim")).is_ok());
+    assert!(TcpStream::connect(("127.0.0.1", port)).is_ok());
+    assert!(UnixStream::connect_addr(&name).is_ok());
+    let me = std::env::current_exe().unwrap();
+    let finished = Invocation::new(&me)
+        .args(["sandbox::inside", "--exact", "--nocapture"])
+        .env(FOLDER, folder)
+        .env("TMPDIR", folder.join("tmp"))
+        .run()
+        .expect_exit(0);
+    assert!(
+        finished.stdout.contains("walls held"),
+        "{}",
+        finished.account()
+    );
+    assert!(folder.join("victim").exists());
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// A line of `/proc/PID/status`.
+fn status(pid: u32, field: &str) -> String {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(field));
+    line.unwrap_or_default().trim().to_owned()
+}
+
+fn server(options: &[&str]) -> Netserver {
+    let options: Vec<&str> = ["-D"].into_iter().chain(options.iter().copied()).collect();
+    Netserver::start_with(&ours!(), &Place::Here, &options, &[])
+}
+
+fn client(server: &Netserver, words: &[&str]) -> Invocation {
+    ours!()
+        .client_of(server)
+        .args(["-P", "0", "-v", "0"])
+        .args(words)
+}
+
+#[test]
+fn sessions_are_confined_unless_told_otherwise() {
+    if !has_walls() {
+        return;
+    }
+    for (option, filtered) in [("auto", "2"), ("require", "2"), ("off", "0")] {
+        let server = server(&["--sandbox", option]);
+        let running = client(&server, &["-t", "TCP_RR", "-l", "30"]).spawn();
+        assert!(eventually(Duration::from_secs(10), || {
+            let session = server.sessions().first().copied();
+            session.is_some_and(|session| status(session, "Seccomp:") == filtered)
+        }));
+        let session = server.sessions()[0];
+        let privileges = if option == "off" { "0" } else { "1" };
+        assert!(eventually(Duration::from_secs(10), || {
+            status(session, "NoNewPrivs:") == privileges
+        }));
+        let limits = fs::read_to_string(format!("/proc/{session}/limits")).unwrap();
+        let core = limits.lines().find(|line| line.contains("core file"));
+        let core: Vec<&str> = core.unwrap().split_whitespace().collect();
+        assert_eq!(core[4..6], ["0", "0"], "{core:?}");
+        signal(server.pid(), "KILL");
+        drop(running);
+    }
+}
+
+#[test]
+fn a_file_that_a_client_names_is_read_from_the_folder_that_is_allowed_and_no_other() {
+    let scratch = Scratch::new();
+    let folder = scratch.path();
+    fs::create_dir(folder.join("files")).unwrap();
+    fs::write(folder.join("files/fill"), "fill").unwrap();
+    let allowed = folder.join("files");
+    let none = server(&[]);
+    let some = server(&["--files", allowed.to_str().unwrap()]);
+    let maerts = |server: &Netserver, name: &str| {
+        let words = ["-t", "TCP_MAERTS", "-l", "-64K", "-F", name];
+        client(server, &words).run()
+    };
+    maerts(&some, ",fill").expect_clean();
+    for (server, name) in [
+        (&none, ",fill"),
+        (&some, ",/etc/passwd"),
+        (&some, ",../files"),
+    ] {
+        let refused = maerts(server, name);
+        assert!(!refused.status.success(), "{}", refused.account());
+        let said = format!("{}{}", refused.stdout, refused.stderr);
+        assert!(said.contains("ermission denied"), "{}", refused.account());
+    }
+    // What netserver does not send it need not read.
+    let words = ["-t", "TCP_STREAM", "-l", "-64K", "-F", ",fill"];
+    client(&none, &words).run().expect_clean();
+}
+
+#[test]
+fn a_netserver_that_cannot_have_what_it_must_does_not_start() {
+    let netserver = |words: &[&str]| Invocation::new(&ours!().netserver).args(words).run();
+    for (words, line) in [
+        (
+            &["-D", "-f", "--sandbox", "require"][..],
+            "netserver: --sandbox require takes a process for each session, and -f has none\n",
+        ),
+        (
+            &["-D", "--user", "nobody-of-this-name"],
+            "netserver: --user: no user nobody-of-this-name\n",
+        ),
+        (
+            &["-D", "--files", "/dev/null"],
+            "netserver: --files: /dev/null is not a folder\n",
+        ),
+    ] {
+        let finished = netserver(words).expect_exit(1);
+        assert_eq!(finished.stderr, line, "{}", finished.account());
+    }
+    let version = netserver(&["-V"]).expect_clean();
+    assert!(
+        version
+            .stdout
+            .starts_with("Netperf version 2.7.1\nsandbox: "),
+        "{}",
+        version.account()
+    );
+}
+
+#[test]
+fn a_netserver_started_as_root_becomes_another_user_for_good() {
+    if !require::root() {
+        return;
+    }
+    let server = server(&["--user", "nobody"]);
+    let ids = status(server.pid(), "Uid:");
+    let ids: Vec<&str> = ids.split_whitespace().collect();
+    assert!(ids.iter().all(|id| *id == ids[0] && *id != "0"), "{ids:?}");
+    assert_eq!(status(server.pid(), "Groups:"), "");
+    assert_eq!(status(server.pid(), "CapEff:"), "0000000000000000");
+    assert_eq!(status(server.pid(), "NoNewPrivs:"), "1");
+    client(&server, &["-t", "TCP_RR", "-l", "-50"])
+        .run()
+        .expect_clean();
+}

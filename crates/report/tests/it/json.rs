@@ -1,0 +1,429 @@
+//! JSON documents and events follow the schema, whatever happened.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use crate::common::{outcome, run};
+use netperf_cli::Run;
+use netperf_model::latency::Bucket;
+use netperf_model::{
+    Confidence, CpuShares, Decades, EndSetup, FlowSeries, HostFacts, Interim, Iteration, Latency,
+    Outcome, PciIds, SecurityKind, SecurityMode, Series, Span, Tally, TcpFacts, TcpSample, Warning,
+};
+use netperf_report::SoFar;
+use netperf_report::control::Whose;
+use netperf_report::format::json::{self, Answer, Frame, Problem};
+use netperf_report::list::{self, List, Row, Support};
+use netperf_report::{final_report, incomplete, interim_line, needs};
+use netperf_testkit::schema::{Schema, page};
+use serde_json::Value;
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+    Schema::parse(include_str!(
+        "../../../../docs/schema/netperf-1.schema.json"
+    ))
+});
+const FIELDS: &str = include_str!("../../../../docs/manual/src/reference/json-fields.md");
+const CHAPTER: &str = include_str!("../../../../docs/manual/src/json.md");
+
+/// Every test, with options that have a field of their own.
+const RUNS: &[&str] = &[
+    "netperf",
+    "netperf -t TCP_MAERTS -l -1000",
+    "netperf -t DG_STREAM",
+    "netperf -t SCTP_STREAM -- -N 5",
+    "netperf -t SCTP_RR_MANY -- -T 3",
+    "netperf -t SDP_CC",
+    "netperf -t OMNI -- -T dccp",
+    "netperf -t XTI_UDP_RR",
+    "netperf -t DLCO_RR",
+    "netperf -t TCP_SENDFILE -F /etc/hosts",
+    "netperf -t TCP_RR -b 10 -w 5 -- -r 100,200 -b 7",
+    "netperf -t TCP_CRR -l -5",
+    "netperf -t TCP_CC -f K",
+    "netperf -t TCP_MSS",
+    "netperf -t UDP_STREAM -l 0 -B brand -- -m 1000 -s 1M -S 2M",
+    "netperf -t UDP_RR -i 10,3 -I 99,5 -j -D 0.5 -T 1,2 -y 3 -Y 8",
+    "netperf -t OMNI -f x -- -d rr -K cubic -k all",
+    "netperf -t OMNI -- -c -d recv -u id -q 1000",
+    "netperf -N -t OMNI -- -P ,1",
+    "netperf -t LOC_CPU",
+    "netperf -t REM_CPU",
+    "netperf -t UUID",
+];
+
+const FIGURES: [f64; 8] = [
+    0.0,
+    -1.0,
+    1.0,
+    1e-300,
+    1e300,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+];
+
+fn with(words: &str, option: &str) -> Run {
+    run(&words.replacen("netperf", &format!("netperf {option}"), 1))
+}
+
+fn read(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[track_caller]
+fn valid(text: &str) -> Value {
+    let document = read(text);
+    assert_eq!(SCHEMA.faults(&document), [""; 0], "{text}");
+    document
+}
+
+#[track_caller]
+fn valid_event(line: &str) -> Value {
+    let event = read(line);
+    let kind = event["event"].as_str().unwrap_or_default().to_owned();
+    let faults = SCHEMA.faults_of(&format!("{kind}_event"), &event);
+    assert_eq!(faults, [""; 0], "{line}");
+    assert_eq!(SCHEMA.faults_of("event", &event), [""; 0], "{line}");
+    assert_eq!(line.find('\n'), Some(line.len() - 1), "one line: {line}");
+    event
+}
+
+fn frame(run: &Run) -> Frame<'_> {
+    Frame {
+        plan: &run.plan,
+        report: &run.report,
+        span: Span::default(),
+    }
+}
+
+fn interim(figure: f64) -> Interim {
+    let one = Bucket {
+        from: 1,
+        to: u64::MAX,
+        count: 1,
+    };
+    Interim {
+        work: figure,
+        seconds: figure,
+        ended: Duration::from_secs(1),
+        iteration: 1,
+        counts: most(),
+        tcp: (figure > 0.0).then(TcpFacts::default),
+        times: (figure > 0.0).then(|| Latency::of_ranges(vec![one])),
+    }
+}
+
+/// Counts as large as they can be.
+const fn most() -> Tally {
+    Tally {
+        bytes_sent: u64::MAX,
+        bytes_received: u64::MAX,
+        send_calls: u64::MAX,
+        recv_calls: 1,
+        failed_sends: u64::MAX,
+        transactions: u64::MAX,
+    }
+}
+
+fn longest() -> Latency {
+    let bucket = Bucket {
+        from: u64::MAX - 1,
+        to: u64::MAX,
+        count: u64::MAX,
+    };
+    Latency {
+        buckets: vec![bucket],
+        count: u64::MAX,
+        min: u64::MAX - 1,
+        max: u64::MAX,
+        sum: f64::INFINITY,
+        sum_of_squares: f64::NAN,
+        clock_error: 0.0,
+    }
+}
+
+/// A host of which everything is known.
+fn well_known_host() -> HostFacts {
+    let mut facts = HostFacts {
+        sysname: Some("a \"quoted\" \u{1}\u{fffd}\\ system".to_owned()),
+        cpu_frequency: Some(u32::MAX),
+        ..HostFacts::default()
+    };
+    facts.interface.pci = Some(PciIds {
+        vendor: u16::MAX,
+        ..PciIds::default()
+    });
+    facts.security.kind = Some(SecurityKind::SeLinux);
+    facts.security.mode = Some(SecurityMode::Enforcing);
+    facts.settings = Some(vec![("clock_source".to_owned(), "tsc \"x\"".to_owned())]);
+    facts
+}
+
+/// An outcome with something in every field.
+fn full(run: &Run, figure: f64) -> Outcome {
+    let mut full = outcome(run, figure);
+    let mut first = full.iterations[0].clone();
+    first.tcp = Some(TcpFacts::default());
+    first.segment_size = Some(1448);
+    first.local.tally = most();
+    first.local.series = Some(Series {
+        flows: vec![FlowSeries {
+            samples: vec![TcpSample::default()],
+            ..FlowSeries::default()
+        }],
+        ..Series::default()
+    });
+    first.local.retransmissions = Some(u32::MAX);
+    first.local.congestion = Some("cubic".to_owned());
+    if let Some(cpu) = &mut first.local.cpu {
+        cpu.shares = CpuShares {
+            user: figure,
+            ..CpuShares::default()
+        };
+        cpu.peak_id = -1;
+    }
+    full.iterations.push(first);
+    full.agreed.local = EndSetup {
+        send_size: Some(u32::MAX),
+        priority: -2,
+        tos: -1,
+        ..EndSetup::default()
+    };
+    full.intervals = vec![interim(figure), interim(0.0)];
+    full.latency = Some(longest());
+    full.confidence = Some(Confidence {
+        met: false,
+        result: figure,
+        local_cpu: -1.0,
+        remote_cpu: figure,
+    });
+    full.local_host = well_known_host();
+    full.remote_host = Some(well_known_host());
+    full.warnings = vec![Warning::EndedEarly, Warning::PeerLost("gone".to_owned())];
+    full
+}
+
+#[test]
+fn every_test_gives_a_valid_document_whatever_the_figures() {
+    for words in RUNS {
+        for option in ["--json", "--json -c -C"] {
+            let run = with(words, option);
+            for figure in FIGURES {
+                for outcome in [outcome(&run, figure), full(&run, figure)] {
+                    valid(&final_report(&outcome, &run.report).expect("a document"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_event_is_one_valid_line() {
+    for words in RUNS {
+        let run = with(words, "--json-stream -c");
+        valid_event(&json::start(frame(&run)));
+        for figure in FIGURES {
+            let outcome = full(&run, figure);
+            for (index, interval) in outcome.intervals.iter().enumerate() {
+                valid_event(&interim_line(&run.plan, &run.report, index, interval));
+            }
+            for iteration in &outcome.iterations {
+                let at = Duration::from_secs(1);
+                let line = json::iteration(&run.plan, &run.report, 1, iteration, at);
+                valid_event(&line);
+            }
+            let last = valid_event(&final_report(&outcome, &run.report).expect("an event"));
+            assert_eq!(last["event"], "result");
+            let faults = SCHEMA.faults(&last["document"]);
+            assert_eq!(faults, [""; 0]);
+        }
+    }
+}
+
+#[test]
+fn tests_without_data_have_their_answer_in_a_document() {
+    let rate = |whose, rate| Answer::Rate {
+        whose,
+        rate,
+        cpus: 4,
+    };
+    for answer in [
+        rate(Whose::Local, 100.0),
+        rate(Whose::Remote, f64::NAN),
+        Answer::Identifier("an-id"),
+    ] {
+        let run = run("netperf -t UUID --json");
+        let document = valid(&json::answer(frame(&run), answer));
+        assert_eq!(document["result"], Value::Null);
+        let run = self::run("netperf -t UUID --json-stream");
+        let event = valid_event(&json::answer(frame(&run), answer));
+        assert_eq!(event["document"]["command_line"], run.report.command_line);
+    }
+}
+
+#[test]
+fn a_failure_is_a_document_with_its_reason_or_the_last_event() {
+    let problem = Problem {
+        message: "no \"route\"\nto host",
+        exit_status: 255,
+    };
+    for words in RUNS {
+        let run = with(words, "--json");
+        let so_far = SoFar::default();
+        let document = valid(&json::failure(frame(&run), so_far, problem));
+        assert_eq!(document["error"]["message"], "no \"route\"\nto host");
+        assert_eq!(document["error"]["exit_status"], 255);
+        let run = with(words, "--json-stream");
+        let event = valid_event(&json::failure(frame(&run), so_far, problem));
+        assert_eq!(event["event"], "error");
+    }
+}
+
+#[test]
+fn a_failure_keeps_what_was_measured_before_it() {
+    let problem = Problem {
+        message: "lost",
+        exit_status: 1,
+    };
+    for words in RUNS {
+        let run = with(words, "--json");
+        for figure in FIGURES {
+            let outcome = full(&run, figure);
+            let whole = valid(&final_report(&outcome, &run.report).expect("a document"));
+            let so_far = SoFar {
+                iterations: &outcome.iterations,
+                intervals: &outcome.intervals,
+                latency: outcome.latency.as_ref(),
+                partial: None,
+            };
+            assert_eq!(incomplete(&run.plan, so_far), "");
+            let document = valid(&json::failure(frame(&run), so_far, problem));
+            for part in ["iterations", "intervals", "latency"] {
+                assert_eq!(document[part], whole[part]);
+                assert!(!document[part].is_null());
+            }
+            assert_eq!(document["result"], Value::Null);
+            assert_eq!(
+                (&whole["complete"], &document["complete"]),
+                (&true.into(), &false.into())
+            );
+        }
+    }
+}
+
+#[test]
+fn an_iteration_that_failed_on_the_way_has_netperfs_figures_and_no_other() {
+    let problem = Problem {
+        message: "lost",
+        exit_status: 1,
+    };
+    for words in RUNS {
+        let mut run = with(words, "--json");
+        let outcome = full(&run, 1.0);
+        let partial = outcome.iterations.first().map(|iteration| Iteration {
+            remote: None,
+            ..iteration.clone()
+        });
+        let so_far = SoFar {
+            iterations: &outcome.iterations,
+            partial: partial.as_ref(),
+            ..SoFar::default()
+        };
+        let line = incomplete(&run.plan, so_far);
+        assert!(line.starts_with("netperf: incomplete: "), "{line}");
+        assert_eq!(line.lines().count(), 1, "{line}");
+        let document = valid(&json::failure(frame(&run), so_far, problem));
+        let told = &document["partial"];
+        assert_eq!(told["remote"], Value::Null);
+        assert_eq!(told["number"], outcome.iterations.len() + 1);
+        assert_eq!(told["local"], document["iterations"][0]["local"]);
+        let plan = &run.plan;
+        if plan.flow.sends && plan.control.is_some() {
+            assert_eq!(told["throughput_bits_per_second"], Value::Null, "{words}");
+            let in_transactions = told["throughput_unit"] == "Trans/s";
+            assert_eq!(told["throughput"].is_null(), !in_transactions, "{words}");
+        }
+        run.report.format = netperf_model::Format::JsonStream;
+        let event = valid_event(&json::failure(frame(&run), so_far, problem));
+        assert_eq!(event["partial"], *told);
+    }
+}
+
+#[test]
+fn figures_are_in_the_units_that_their_names_say() {
+    let run = run("netperf -f G --json");
+    let mut outcome = outcome(&run, 2.0);
+    let remote = outcome.iterations[0].remote.as_mut().expect("a peer");
+    remote.tally.bytes_received = 2_000_000;
+    let document = valid(&final_report(&outcome, &run.report).expect("a document"));
+    let result = &document["result"];
+    assert_eq!(result["throughput_bits_per_second"], 8e6);
+    assert_eq!(result["throughput_bytes_per_second"], 1e6);
+    assert_eq!(result["throughput_unit"], "GBytes/s");
+    assert_eq!(result["transactions_per_second"], Value::Null);
+    let remote = &document["iterations"][0]["remote"];
+    assert_eq!(remote["received_bits_per_second"], 8e6);
+    assert_eq!(remote["received_bytes"], 2_000_000);
+}
+
+#[test]
+fn a_document_needs_facts_of_the_hosts_but_no_times_unless_asked() {
+    let run = run("netperf --json -v 2");
+    let wanted = needs(&run.plan, &run.report).expect("needs");
+    assert!(wanted.hosts && wanted.congestion && !wanted.latency);
+    let run = self::run("netperf --json -j");
+    let wanted = needs(&run.plan, &run.report).expect("needs");
+    assert!(wanted.latency);
+}
+
+#[test]
+fn a_list_of_what_can_run_is_valid() {
+    let row = |here, there| Row {
+        name: "SCTP_RR",
+        transport: "sctp",
+        needs: "",
+        here,
+        there,
+    };
+    let missing = Support::Missing("no such protocol".to_owned());
+    let listed = list::json(&List {
+        host: Some("db1"),
+        tests: vec![row(Support::Supported, Some(missing))],
+        transports: vec![row(Support::Unknown, None)],
+    });
+    assert_eq!(
+        SCHEMA.faults_of("list", &read(&listed)),
+        [""; 0],
+        "{listed}"
+    );
+}
+
+#[test]
+fn the_histogram_has_the_operations_of_the_old_one() {
+    let run = run("netperf -t TCP_RR -j --json");
+    let outcome = full(&run, 1.0);
+    let document = valid(&final_report(&outcome, &run.report).expect("a document"));
+    let counted = document["latency"]["buckets"][0]["count"].as_u64();
+    let Decades { beyond, .. } = longest().decades();
+    assert_eq!(counted, Some(beyond));
+}
+
+#[test]
+fn the_manual_has_every_field() {
+    let stale = "run cargo run -p xtask -- gen";
+    assert!(FIELDS == page(&SCHEMA), "{stale}");
+}
+
+#[test]
+fn the_examples_of_the_manual_are_valid() {
+    let mut blocks = CHAPTER.split("```json\n").skip(1);
+    let document = blocks.next().expect("an example of a document");
+    valid(document.split("```").next().unwrap_or_default());
+    let events = blocks.next().expect("an example of a stream");
+    let events = events.split("```").next().unwrap_or_default();
+    let mut kinds = events
+        .split_inclusive('\n')
+        .map(|line| valid_event(line)["event"].clone());
+    assert_eq!(kinds.next_back(), Some("error".into()));
+}

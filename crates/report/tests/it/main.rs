@@ -1,0 +1,10 @@
+//! Integration tests, a module for each subject.
+
+mod common;
+mod consumers;
+mod golden;
+mod json;
+mod layouts;
+mod printf;
+mod robust;
+mod suites;

@@ -1,0 +1,5 @@
+//! Integration tests, a module for each subject.
+
+mod alarms;
+mod coverage;
+mod percentiles;

@@ -1,0 +1,5 @@
+//! Integration tests, a module for each subject.
+
+mod common;
+mod hostile;
+mod samples;

@@ -12,7 +12,7 @@ use netperf_model::{
     Latency, Limit as LimitPlan, Meeting, Paced, Quality, Stamps, Tally, TestId, TestPlan, Token,
     TransportId,
 };
-use netperf_os::bell::{self, Bell, Outside, Schedule};
+use netperf_os::alarm::{self, Alarm, Outside, Schedule};
 use netperf_os::tcp::TcpInfo;
 use netperf_os::{SockAddr, Socket};
 pub use netperf_transport::meeting::EndMark;
@@ -272,14 +272,15 @@ impl<'a> Client<'a> {
         let reached = token.map_or(Ok(true), |token| {
             probe(plan, &socket, (&remote, &token), control)
         })?;
-        let bell = Bell::new(Outside::Caught).map_err(Operation::Timer.failed())?;
+        let alarm = Alarm::new(Outside::Caught).map_err(Operation::Timer.failed())?;
         let meter = end::meter(&plan.local)?;
-        let mut stop = ends_by(plan, control, &bell, live);
+        let mut stop = ends_by(plan, control, &alarm, live);
         stop.metered_by(meter.as_ref());
         let mut tally = Tally::default();
         let (mut latency, mut paused) = (None, Duration::ZERO);
         let start = clock::now();
-        bell.start(first_schedule(plan))
+        alarm
+            .start(first_schedule(plan))
             .map_err(Operation::Timer.failed())?;
         let keeping = Keeping {
             stop: &mut stop,
@@ -301,7 +302,7 @@ impl<'a> Client<'a> {
         live.end();
         drop(work.stamping.take());
         let (moved, broke) = broken_off(moved, &tally)?;
-        bell.stop();
+        alarm.stop();
         let sampled = start.elapsed();
         let elapsed = sampled.saturating_sub(stop.waited() + in_vain(plan, moved.ended, &stop));
         let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
@@ -332,7 +333,7 @@ fn probe(
     (to, token): (&SockAddr, &Token),
     control: Option<BorrowedFd<'_>>,
 ) -> Result<bool, EngineError> {
-    let mut over = || bell::stopped_by_user() || control.is_some_and(control_has_ended);
+    let mut over = || alarm::stopped_by_user() || control.is_some_and(control_has_ended);
     let met = one_port::probe(std::slice::from_ref(socket), to, token, &mut over).and_then(|()| {
         if plan.flow.sends {
             return Ok(());
@@ -341,7 +342,7 @@ fn probe(
     });
     match met {
         Err(error)
-            if error.kind() == io::ErrorKind::ConnectionAborted && bell::stopped_by_user() =>
+            if error.kind() == io::ErrorKind::ConnectionAborted && alarm::stopped_by_user() =>
         {
             Ok(false)
         }
@@ -354,13 +355,13 @@ fn probe(
 fn ends_by<'a>(
     plan: &TestPlan,
     control: Option<BorrowedFd<'a>>,
-    bell: &'a Bell,
+    alarm: &'a Alarm,
     live: &'a Live,
 ) -> ByBell<'a> {
-    bell.look_around_every(HEARTBEAT);
+    alarm.check_every(HEARTBEAT);
     let timed = matches!(plan.limit, LimitPlan::Time(_));
     let patience = if timed { Duration::MAX } else { PATIENCE };
-    let mut stop = ByBell::new(control, bell, live, patience);
+    let mut stop = ByBell::new(control, alarm, live, patience);
     if receives_to_the_end(plan) {
         stop.end_in_silence(finish::NO_PROGRESS);
     }
@@ -435,7 +436,7 @@ fn in_vain(plan: &TestPlan, ended: Ended, stop: &ByBell<'_>) -> Duration {
     }
     // A transaction that did not finish took time but was not counted.
     if plan.flow.counts_transactions() || plan.flow.duplex.is_some() {
-        bell::overtime()
+        alarm::overtime()
     } else if awaits_an_end_that_may_be_lost(plan) {
         stop.silent()
     } else {
@@ -511,7 +512,7 @@ fn finished(
         latency: None,
         segment_size: moved.segment_size,
         cipher: moved.cipher,
-        stopped_by_user: bell::stopped_by_user(),
+        stopped_by_user: alarm::stopped_by_user(),
         ended_cleanly: moved.ended != Ended::Abandoned && !moved.still_moving,
         lost,
         broke: None,

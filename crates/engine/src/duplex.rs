@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{EndPlan, EndSetup, Quality, Tally};
-use netperf_os::bell;
+use netperf_os::alarm;
 use netperf_transport::Endpoint;
 
 use crate::due::hooks::{Hooks, PlannedHooks};
@@ -51,7 +51,7 @@ struct Between {
 /// What ends a sender besides the bell.
 #[derive(Debug)]
 struct Sending<'a, 's> {
-    bell: &'a mut ByBell<'s>,
+    alarm: &'a mut ByBell<'s>,
     between: &'a Between,
 }
 
@@ -61,16 +61,16 @@ impl Stop for Sending<'_, '_> {
         if self.between.enough.load(Ordering::Relaxed) {
             return Phase::Finish;
         }
-        self.bell.phase()
+        self.alarm.phase()
     }
 
     #[inline]
     fn progress(&self, tally: &Tally) {
-        self.bell.progress(tally);
+        self.alarm.progress(tally);
     }
 
     fn interrupted(&mut self, tally: &Tally) -> Option<Ended> {
-        self.bell.interrupted(tally)
+        self.alarm.interrupted(tally)
     }
 }
 
@@ -87,8 +87,8 @@ struct Receiving<'a> {
 
 impl Receiving<'_> {
     fn is_too_late(&self) -> bool {
-        let over = bell::overtime();
-        let most = if bell::stopped_by_user() {
+        let over = alarm::overtime();
+        let most = if alarm::stopped_by_user() {
             self.patience.impatience
         } else {
             self.patience.at_most
@@ -102,7 +102,7 @@ impl Stop for Receiving<'_> {
     fn phase(&self) -> Phase {
         // A sender that never pauses never lets a receive time out.
         let in_vain = self.between.in_vain.load(Ordering::Relaxed);
-        if in_vain || (bell::phase() != Phase::Running && self.is_too_late()) {
+        if in_vain || (alarm::phase() != Phase::Running && self.is_too_late()) {
             return Phase::Abandon;
         }
         Phase::Running
@@ -121,8 +121,8 @@ impl Stop for Receiving<'_> {
             (self.seen, self.since) = (*tally, clock::now());
         }
         let silent = self.since.elapsed();
-        if bell::phase() != Phase::Running {
-            let silent = silent.min(bell::overtime());
+        if alarm::phase() != Phase::Running {
+            let silent = silent.min(alarm::overtime());
             return (silent >= self.patience.silence).then_some(Ended::Abandoned);
         }
         if let Some(lost) = self.control.and_then(control_end) {
@@ -199,7 +199,7 @@ where
             .spawn_scoped(scope, || receive(inward, receiving))
             .map_err(Failed::Receiving)?;
         let mut sending = Sending {
-            bell: stop,
+            alarm: stop,
             between: &between,
         };
         let run = Run {
@@ -211,7 +211,7 @@ where
         };
         let sent = stream::send(outward, ring, run);
         let lost = matches!(sent, Err(_) | Ok(Ended::Lost(_)));
-        if lost || sending.bell.gone().is_some() {
+        if lost || sending.alarm.gone().is_some() {
             between.in_vain.store(true, Ordering::Relaxed);
         } else {
             tell(outward);

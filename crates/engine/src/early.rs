@@ -23,14 +23,14 @@ const AT_ONCE: usize = 64;
 
 /// netserver's data socket, to hear by that netperf has had enough.
 #[derive(Debug)]
-pub(crate) enum Ear {
+pub(crate) enum StopReceiver {
     /// A connection, of which netperf ends its own direction.
     Connection(OwnedFd),
     /// A socket to which netperf, which is there, sends an empty datagram.
     Datagrams(OwnedFd, Option<SocketAddr>),
 }
 
-impl Ear {
+impl StopReceiver {
     /// On this connection.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl Ear {
     }
 
     /// Whether netperf has said so. One that is gone has not.
-    pub(crate) fn hears_the_end(&self) -> bool {
+    pub(crate) fn has_stopped(&self) -> bool {
         match self {
             Self::Connection(data) => wait::is_half_closed(data.as_fd()).unwrap_or(false),
             Self::Datagrams(data, peer) => (0..AT_ONCE)
@@ -73,13 +73,13 @@ fn datagram(data: BorrowedFd<'_>, peer: Option<SocketAddr>) -> Option<bool> {
 
 /// How netperf says that it has had enough.
 #[derive(Debug)]
-pub(crate) struct Mouth {
+pub(crate) struct StopSender {
     data: OwnedFd,
     /// Where netserver's socket is, where there is no connection.
     to: Option<SockAddr>,
 }
 
-impl Mouth {
+impl StopSender {
     /// On a data socket, and where that is not connected to one at `to`.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl Mouth {
     }
 
     /// Says so.
-    pub(crate) fn says_enough(&self) {
+    pub(crate) fn send_stop(&self) {
         let Some(to) = &self.to else {
             // A connection that is gone already needs no end.
             let _gone = calls::half_close(self.data.as_fd());
@@ -105,25 +105,27 @@ impl Mouth {
 
 /// The same for many flows: netperf ends its direction of all of them, and one stands for all.
 #[derive(Debug, Default)]
-pub(crate) struct Ears(Mutex<Option<Ear>>);
+pub(crate) struct StopReceiverSlot(Mutex<Option<StopReceiver>>);
 
-impl Ears {
+impl StopReceiverSlot {
     /// Listens from now on.
-    pub(crate) fn listen(&self, ear: Ear) {
-        *self.ear() = Some(ear);
+    pub(crate) fn listen(&self, stop_receiver: StopReceiver) {
+        *self.stop_receiver() = Some(stop_receiver);
     }
 
     /// Whether netperf has said that it has had enough.
     pub(crate) fn hear_the_end(&self) -> bool {
-        self.ear().as_ref().is_some_and(Ear::hears_the_end)
+        self.stop_receiver()
+            .as_ref()
+            .is_some_and(StopReceiver::has_stopped)
     }
 
     /// Listens no more, and lets go of the connection.
     pub(crate) fn close(&self) {
-        *self.ear() = None;
+        *self.stop_receiver() = None;
     }
 
-    fn ear(&self) -> MutexGuard<'_, Option<Ear>> {
+    fn stop_receiver(&self) -> MutexGuard<'_, Option<StopReceiver>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -142,14 +144,14 @@ mod tests {
         let (data, netperf, stranger) = (bound(), bound(), bound());
         let to = data.local_addr().unwrap();
         let peer = Address::Inet(netperf.local_addr().unwrap());
-        let ear = Ear::at(data.as_fd(), Some(&peer)).unwrap();
-        assert!(!ear.hears_the_end());
+        let stop_receiver = StopReceiver::at(data.as_fd(), Some(&peer)).unwrap();
+        assert!(!stop_receiver.has_stopped());
         stranger.send_to(&[], to).unwrap();
         netperf.send_to(&[1; 32], to).unwrap();
-        assert!(!ear.hears_the_end());
+        assert!(!stop_receiver.has_stopped());
         netperf.send_to(&[2; 32], to).unwrap();
-        let mouth = Mouth::on(netperf.as_fd(), Some(to.into())).unwrap();
-        mouth.says_enough();
-        assert!(ear.hears_the_end());
+        let stop_sender = StopSender::on(netperf.as_fd(), Some(to.into())).unwrap();
+        stop_sender.send_stop();
+        assert!(stop_receiver.has_stopped());
     }
 }

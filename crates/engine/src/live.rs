@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use netperf_measure::clock::{self, Moment};
-use netperf_measure::latency::Watch;
+use netperf_measure::latency::HistogramView;
 use netperf_model::latency::Bucket;
 use netperf_model::{SeriesPlan, Tally};
 use netperf_os::SockAddr;
-use netperf_os::bell;
+use netperf_os::alarm;
 use netperf_os::tcp::{self, TcpDetail, TcpInfo};
 
-use crate::early::Mouth;
+use crate::early::StopSender;
 use crate::series::Watched;
 
 /// Counts that a loop publishes with relaxed stores, on a cache line of their own.
@@ -65,7 +65,7 @@ pub struct Live {
     /// Of how many connections somebody wants to know how they are now.
     looked_at: Option<u32>,
     /// The times of operations that are kept.
-    times: Mutex<Vec<Watch>>,
+    times: Mutex<Vec<HistogramView>>,
     /// Whether the run is to end before its time.
     enough: AtomicBool,
 }
@@ -77,7 +77,7 @@ struct Data {
     /// A descriptor of our own: the loop's may be closed at any time.
     socket: Option<OwnedFd>,
     /// The same, to tell the other end by.
-    told_by: Option<Mouth>,
+    told_by: Option<StopSender>,
     /// What TCP knew when the loop was over.
     last: Option<TcpInfo>,
 }
@@ -119,7 +119,7 @@ impl Live {
         }
         if self.tells {
             // Without it the other end hears of the end when its own time is over.
-            self.data().told_by = Mouth::on(data, None).ok();
+            self.data().told_by = StopSender::on(data, None).ok();
         }
         if let Some(watched) = self.series.get() {
             watched.offer(0, std::iter::once((Some(watched.next()), data)));
@@ -131,7 +131,7 @@ impl Live {
     pub(crate) fn aimed(&self, data: BorrowedFd<'_>, to: &SockAddr) {
         if self.tells {
             // As with a connection.
-            self.data().told_by = Mouth::on(data, Some(to.clone())).ok();
+            self.data().told_by = StopSender::on(data, Some(to.clone())).ok();
         }
     }
 
@@ -181,9 +181,9 @@ impl Live {
         // Locked, so that the bell is not put away meanwhile: the run ends behind this.
         let data = self.data();
         if self.over().is_none() {
-            data.told_by.iter().for_each(Mouth::says_enough);
+            data.told_by.iter().for_each(StopSender::send_stop);
             self.enough.store(true, Ordering::Relaxed);
-            bell::end();
+            alarm::end();
         }
     }
 
@@ -193,18 +193,18 @@ impl Live {
     }
 
     /// A loop keeps the times of its operations here.
-    pub(crate) fn keeps(&self, times: Watch) {
+    pub(crate) fn keeps(&self, times: HistogramView) {
         self.times().push(times);
     }
 
-    fn times(&self) -> MutexGuard<'_, Vec<Watch>> {
+    fn times(&self) -> MutexGuard<'_, Vec<HistogramView>> {
         self.times.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The times of operations so far, for each loop that keeps some.
     #[must_use]
     pub fn latencies(&self) -> Vec<Vec<Bucket>> {
-        self.times().iter().map(Watch::buckets).collect()
+        self.times().iter().map(HistogramView::buckets).collect()
     }
 
     /// When the loop was over; `None` while it runs.

@@ -1,7 +1,7 @@
 //! Keeping how long operations take, or not.
 
 use netperf_measure::fine::{FineClock, Reading};
-use netperf_measure::latency::{Recording, Watch};
+use netperf_measure::latency::{HistogramView, Recording};
 use netperf_model::Latency;
 
 /// Does what takes a while before a run whose times are to be kept.
@@ -80,7 +80,7 @@ impl Kept {
 
     /// Lets another thread look at what is kept.
     #[must_use]
-    pub fn watched(&self) -> Watch {
+    pub fn watched(&self) -> HistogramView {
         self.recording.watched()
     }
 

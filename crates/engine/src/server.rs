@@ -11,7 +11,7 @@ use netperf_model::{
     Quality, Stamps, Tally,
 };
 use netperf_os::Socket;
-use netperf_os::bell::{self, Bell, Outside, Schedule};
+use netperf_os::alarm::{self, Alarm, Outside, Schedule};
 use netperf_transport::one_port;
 use netperf_transport::place::{self, Placed, Wanted};
 use netperf_transport::socket::{self, Facts, Side};
@@ -193,30 +193,31 @@ impl Server {
             placed: _placed,
             ..
         } = self;
-        let bell = Bell::new(Outside::Ignored).map_err(Operation::Timer.failed())?;
+        let alarm = Alarm::new(Outside::Ignored).map_err(Operation::Timer.failed())?;
         let meter = end::meter(&work.job.end)?;
         let live = Live::default();
         // A client that is gone is noticed before the time is over, which may be in years;
         // one that is there may do nothing for as long as it said.
-        bell.look_around_every(heartbeat(&work.job));
+        alarm.check_every(heartbeat(&work.job));
         let patience = match work.job.limit {
             LimitPlan::Time(_) => Duration::MAX,
             LimitPlan::Units(_) | LimitPlan::Messages(_) | LimitPlan::UntilStopped => PATIENCE,
         };
-        let mut stop = ByBell::new(control, &bell, &live, patience);
+        let mut stop = ByBell::new(control, &alarm, &live, patience);
         if may_end_in_silence(&work.job) {
             stop.end_in_silence(IDLE);
         }
         stop.metered_by(meter.as_ref());
         let mut tally = Tally::default();
         let start = clock::now();
-        bell.start(schedule(&work.job))
+        alarm
+            .start(schedule(&work.job))
             .map_err(Operation::Timer.failed())?;
         let watched = live.watch(work.job.end.series, false);
         let served = series::beside(watched, || {
             dispatch::server(&mut work, socket, &mut stop, &mut tally)
         })??;
-        bell.stop();
+        alarm.stop();
         drop(work.stamping.take());
         let sampled = start.elapsed();
         let elapsed = sampled.saturating_sub(waited_in_vain(&work.job, &served));
@@ -324,9 +325,9 @@ fn waited_in_vain(job: &EndJob, served: &Served) -> Duration {
     }
     match served.ended {
         Ended::Abandoned if may_end_in_silence(job) || job.test_flow().duplex.is_some() => {
-            bell::overtime()
+            alarm::overtime()
         }
-        Ended::Abandoned => bell::overtime() + PAD,
+        Ended::Abandoned => alarm::overtime() + PAD,
         Ended::Complete | Ended::ByPeer | Ended::TimeOver | Ended::Lost(_) => served.idle,
     }
 }

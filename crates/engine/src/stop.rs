@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::cpu::Meter;
-use netperf_measure::latency::Watch;
+use netperf_measure::latency::HistogramView;
 use netperf_model::Tally;
 use netperf_os::SockAddr;
-pub use netperf_os::bell::Phase;
-use netperf_os::bell::{self, Bell, Schedule};
+pub use netperf_os::alarm::Phase;
+use netperf_os::alarm::{self, Alarm, Schedule};
 use netperf_os::wait::{Interest, ready};
 
-use crate::early::Ear;
+use crate::early::StopReceiver;
 use crate::live::{Counts, Live};
 use crate::quiet::Quiet;
 
@@ -90,7 +90,7 @@ pub trait Stop {
 pub struct ByBell<'a> {
     control: Option<BorrowedFd<'a>>,
     live: &'a Live,
-    bell: &'a Bell,
+    alarm: &'a Alarm,
     started: Moment,
     /// How long it took to a beginning after that.
     waited: Cell<Duration>,
@@ -100,7 +100,7 @@ pub struct ByBell<'a> {
     meter: Option<&'a Meter>,
     gone: Cell<Option<Lost>>,
     /// Where netperf says that it has had enough, where it may.
-    ear: Option<Ear>,
+    stop_receiver: Option<StopReceiver>,
 }
 
 impl<'a> ByBell<'a> {
@@ -109,14 +109,14 @@ impl<'a> ByBell<'a> {
     #[must_use]
     pub fn new(
         control: Option<BorrowedFd<'a>>,
-        bell: &'a Bell,
+        alarm: &'a Alarm,
         live: &'a Live,
         patience: Duration,
     ) -> Self {
         let now = clock::now();
         Self {
             control,
-            bell,
+            alarm,
             live,
             started: now,
             waited: Cell::new(Duration::ZERO),
@@ -125,7 +125,7 @@ impl<'a> ByBell<'a> {
             silence: None,
             meter: None,
             gone: Cell::new(None),
-            ear: None,
+            stop_receiver: None,
         }
     }
 
@@ -182,12 +182,12 @@ impl<'a> ByBell<'a> {
 
     /// Ends the run, too, when netperf says that it has had enough; `None` listens no more,
     /// and lets go of the connection.
-    pub(crate) fn listen(&mut self, ear: Option<Ear>) {
-        self.ear = ear;
+    pub(crate) fn listen(&mut self, stop_receiver: Option<StopReceiver>) {
+        self.stop_receiver = stop_receiver;
     }
 
     /// The loop keeps the times of its operations here.
-    pub(crate) fn keeps(&self, times: Watch) {
+    pub(crate) fn keeps(&self, times: HistogramView) {
         self.live.keeps(times);
     }
 
@@ -201,12 +201,12 @@ impl<'a> ByBell<'a> {
     /// # Errors
     /// Whatever timer_settime(2) reports.
     pub fn reschedule(&self, schedule: Schedule) -> io::Result<()> {
-        self.bell.start(schedule)
+        self.alarm.start(schedule)
     }
 
     /// For how long nothing has moved, after the time was over.
     pub(crate) fn silent(&self) -> Duration {
-        self.quiet.lasted().min(bell::overtime())
+        self.quiet.lasted().min(alarm::overtime())
     }
 
     /// Whether nothing has moved for long enough, where that is to end the run.
@@ -216,22 +216,25 @@ impl<'a> ByBell<'a> {
         if self.quiet.look(tally) {
             self.meter.inspect(|meter| meter.note());
         }
-        self.quiet.is_end(bell::overtime(), silence)
+        self.quiet.is_end(alarm::overtime(), silence)
     }
 
     /// Looks whether the control connection still stands, in a loop that never blocks.
     #[cold]
     fn look(&self) -> Phase {
-        bell::looked_around();
+        alarm::checked();
         // Looked at first: who is gone has ended both, and has not had enough.
-        let enough = self.ear.as_ref().is_some_and(Ear::hears_the_end);
+        let enough = self
+            .stop_receiver
+            .as_ref()
+            .is_some_and(StopReceiver::has_stopped);
         self.gone.set(self.control.and_then(control_end));
         if self.gone.get().is_some() {
-            bell::abandon();
+            alarm::abandon();
         } else if enough {
-            bell::end();
+            alarm::end();
         }
-        bell::phase()
+        alarm::phase()
     }
 
     fn look_around(&mut self, tally: &Tally) -> Option<Ended> {
@@ -268,7 +271,7 @@ pub(crate) fn control_end(control: BorrowedFd<'_>) -> Option<Lost> {
 impl Stop for ByBell<'_> {
     #[inline]
     fn phase(&self) -> Phase {
-        bell::phase_or(|| self.look())
+        alarm::phase_or(|| self.look())
     }
 
     #[inline]
@@ -278,7 +281,7 @@ impl Stop for ByBell<'_> {
 
     #[cold]
     fn interrupted(&mut self, tally: &Tally) -> Option<Ended> {
-        match bell::phase() {
+        match alarm::phase() {
             Phase::Running => self.look_around(tally),
             Phase::Finish => self.is_silent(tally).then_some(Ended::Abandoned),
             Phase::Abandon => Some(self.gone().map_or(Ended::Abandoned, Ended::Lost)),

@@ -23,7 +23,7 @@ use netperf_model::{
     Arrival, EndPlan, EndSetup, Flow, PacePlan, RatePlan, RateUnit, Stamper, Tally,
 };
 use netperf_os::Socket;
-use netperf_os::bell::{Bell, Outside};
+use netperf_os::alarm::{Alarm, Outside};
 use netperf_transport::duplex::StreamHalf;
 use netperf_transport::io::batch::Trains;
 use netperf_transport::io::{
@@ -85,9 +85,9 @@ fn numbers(sends: bool) -> PlannedHooks {
 /// Every loop, with everything that can stand around it, between two lines.
 fn all_loops<R: Recorder, P: Hooks>(recorder: &mut R, hooks: &mut P) -> u64 {
     let (mut requests, mut responses) = (ring(64), ring(64));
-    let bell = Bell::new(Outside::Ignored).unwrap();
+    let alarm = Alarm::new(Outside::Ignored).unwrap();
     let live = Live::default();
-    let mut stop = ByBell::new(None, &bell, &live, Duration::from_secs(1));
+    let mut stop = ByBell::new(None, &alarm, &live, Duration::from_secs(1));
     let mut tally = Tally::default();
     let (bytes, transactions) = (Limit::exactly(640_000), Limit::exactly(10_000));
     assert_no_alloc(|| {
@@ -139,9 +139,9 @@ impl Ticker for Ticks {
 /// Requests at times of their own.
 fn open_loop() -> u64 {
     let (mut requests, mut responses) = (ring(64), ring(64));
-    let bell = Bell::new(Outside::Ignored).unwrap();
+    let alarm = Alarm::new(Outside::Ignored).unwrap();
     let live = Live::default();
-    let mut stop = ByBell::new(None, &bell, &live, Duration::from_secs(1));
+    let mut stop = ByBell::new(None, &alarm, &live, Duration::from_secs(1));
     let mut tally = Tally::default();
     let mut due = DueQueue::of_one(&rate(1e6, RateUnit::Transactions));
     assert_no_alloc(|| {

@@ -18,7 +18,7 @@ const T99: [f64; 30] = [
 
 /// The figures of every iteration so far, in order.
 #[derive(Clone, Copy, Debug)]
-pub struct Series<'a> {
+pub struct ConfidenceInput<'a> {
     /// The result.
     pub result: &'a [f64],
     /// Local CPU busy share, -1 where not measured.
@@ -29,7 +29,7 @@ pub struct Series<'a> {
 
 /// How far confidence has got; not decidable, so not met, after one iteration.
 #[must_use]
-pub fn assess(plan: &ConfidencePlan, series: Series<'_>) -> Confidence {
+pub fn assess(plan: &ConfidencePlan, series: ConfidenceInput<'_>) -> Confidence {
     let width = |values: &[f64]| width_percent(values, plan.level);
     let (result, local_cpu, remote_cpu) = (
         width(series.result),
@@ -81,8 +81,8 @@ mod tests {
         result_only: false,
     };
 
-    fn series<'a>(result: &'a [f64], cpu: &'a [f64]) -> Series<'a> {
-        Series {
+    fn series<'a>(result: &'a [f64], cpu: &'a [f64]) -> ConfidenceInput<'a> {
+        ConfidenceInput {
             result,
             local_cpu: cpu,
             remote_cpu: cpu,

@@ -31,13 +31,13 @@ pub struct Reading(u64);
 /// The clock, and what it showed when it was taken.
 #[derive(Clone, Copy, Debug)]
 pub struct FineClock {
-    rate: Rate,
-    origin: Pair,
+    rate: TickRate,
+    origin: ClockPair,
 }
 
 /// How to read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Rate {
+struct TickRate {
     /// The processor's counter, or else `CLOCK_MONOTONIC`.
     counter: bool,
     /// Nanoseconds per tick, with [`PLACES`].
@@ -45,14 +45,14 @@ struct Rate {
 }
 
 /// The system's own clock: a tick is a nanosecond.
-const SYSTEM: Rate = Rate {
+const SYSTEM: TickRate = TickRate {
     counter: false,
     scale: 1 << PLACES,
 };
 
 /// What both clocks showed at the same moment.
 #[derive(Clone, Copy, Debug)]
-struct Pair {
+struct ClockPair {
     ticks: u64,
     /// `CLOCK_MONOTONIC`, nanoseconds.
     nanos: u64,
@@ -73,7 +73,7 @@ impl FineClock {
         let rate = rate();
         Self {
             rate,
-            origin: Pair::taken(rate),
+            origin: ClockPair::taken(rate),
         }
     }
 
@@ -95,7 +95,7 @@ impl FineClock {
     /// comes of not being read at the very same moment; a share of the time since then.
     #[must_use]
     pub fn error(&self) -> f64 {
-        let now = Pair::taken(self.rate);
+        let now = ClockPair::taken(self.rate);
         let time = now.nanos.saturating_sub(self.origin.nanos);
         let ours = self.rate.nanos(now.ticks.saturating_sub(self.origin.ticks));
         let unsure = self.rate.nanos(now.width + self.origin.width);
@@ -105,12 +105,12 @@ impl FineClock {
 }
 
 /// The rate in this process, found out once.
-fn rate() -> Rate {
-    static RATE: OnceLock<Rate> = OnceLock::new();
+fn rate() -> TickRate {
+    static RATE: OnceLock<TickRate> = OnceLock::new();
     *RATE.get_or_init(|| WATCHED.into_iter().find_map(watched).unwrap_or(SYSTEM))
 }
 
-impl Rate {
+impl TickRate {
     #[inline]
     fn ticks(self) -> u64 {
         if self.counter {
@@ -127,9 +127,9 @@ impl Rate {
     }
 }
 
-impl Pair {
+impl ClockPair {
     /// The closest of several: one that was interrupted in between says little.
-    fn taken(rate: Rate) -> Self {
+    fn taken(rate: TickRate) -> Self {
         let once = || {
             let before = rate.ticks();
             let nanos = ticks::monotonic();
@@ -152,23 +152,23 @@ impl Pair {
 
 /// The rate of the processor's counter; `None` where there is none that can be trusted, or
 /// the machine let no exact look at it.
-fn watched(length: Duration) -> Option<Rate> {
-    const COUNTER: Rate = Rate {
+fn watched(length: Duration) -> Option<TickRate> {
+    const COUNTER: TickRate = TickRate {
         counter: true,
         scale: 0,
     };
     if !ticks::is_sound() {
         return None;
     }
-    let first = Pair::taken(COUNTER);
+    let first = ClockPair::taken(COUNTER);
     thread::sleep(length);
-    let last = Pair::taken(COUNTER);
+    let last = ClockPair::taken(COUNTER);
     let ticks = last.ticks.checked_sub(first.ticks)?;
     let nanos = last.nanos.checked_sub(first.nanos)?;
     let exact = (first.width + last.width).checked_mul(EXACTLY)? < ticks;
     let scale = (u128::from(nanos) << PLACES).checked_div(u128::from(ticks))?;
     let scale = u64::try_from(scale).ok().filter(|scale| *scale > 0)?;
-    exact.then_some(Rate {
+    exact.then_some(TickRate {
         counter: true,
         scale,
     })
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn the_systems_clock_is_read_where_no_counter_can_be_trusted() {
-        let origin = Pair::taken(SYSTEM);
+        let origin = ClockPair::taken(SYSTEM);
         let clock = FineClock {
             rate: SYSTEM,
             origin,

@@ -96,8 +96,8 @@ impl Recording {
 
     /// Lets another thread look at what is recorded.
     #[must_use]
-    pub fn watched(&self) -> Watch {
-        Watch(Arc::clone(&self.counts))
+    pub fn watched(&self) -> HistogramView {
+        HistogramView(Arc::clone(&self.counts))
     }
 
     /// What was recorded, as plain data.
@@ -134,9 +134,9 @@ fn filled(counts: &[AtomicU64]) -> Vec<Bucket> {
 
 /// A look at what another thread records.
 #[derive(Clone, Debug)]
-pub struct Watch(Arc<[AtomicU64]>);
+pub struct HistogramView(Arc<[AtomicU64]>);
 
-impl Watch {
+impl HistogramView {
     /// What was recorded so far, shortest first. Operations that end meanwhile may be in it
     /// or not.
     #[must_use]

@@ -43,7 +43,7 @@ mod linux;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    address, atm, batch, bell, epoll, events, filter, flow_label, hwstamp, io, ktls, landlock,
+    address, alarm, atm, batch, epoll, events, filter, flow_label, hwstamp, io, ktls, landlock,
     link, lock, net, parts, pass, privileges, process, qdisc, resolve, sctp, seccomp, signals,
     sockopt, stamps, system, tcp, terminal, ticks, uring, wait, zerocopy,
 };

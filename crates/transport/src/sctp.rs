@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use netperf_model::{Family, SocketPlan, TransportId};
 use netperf_os::io::{self as calls, Source};
-use netperf_os::sctp::{self, AssociationId, Change, NOTIFICATION_LEN, Part};
+use netperf_os::sctp::{self, AssociationChange, AssociationId, MessagePart, NOTIFICATION_LEN};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{self, Deadline, Interest};
-use netperf_os::{SockAddr, Socket, bell};
+use netperf_os::{SockAddr, Socket, alarm};
 
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
 use crate::meeting::{self, Addresses, Connects, Gate, GiveUp, Met, Parted, Parting, Parts};
@@ -150,20 +150,20 @@ struct Notice {
 
 impl Notice {
     /// One more part of it, and what it says once it is whole.
-    fn take(&mut self, bytes: &[u8], is_last: bool) -> Change {
+    fn take(&mut self, bytes: &[u8], is_last: bool) -> AssociationChange {
         let count = bytes.len().min(NOTIFICATION_LEN - self.len);
         self.bytes[self.len..self.len + count].copy_from_slice(&bytes[..count]);
         self.len += count;
         if !is_last {
-            return Change::Nothing;
+            return AssociationChange::Nothing;
         }
         let whole = &self.bytes[..std::mem::take(&mut self.len)];
-        Change::of(whole)
+        AssociationChange::of(whole)
     }
 }
 
 /// A part of a message that may as well be a notification.
-fn part_of(part: Part, buf: &[u8]) -> Option<&[u8]> {
+fn part_of(part: MessagePart, buf: &[u8]) -> Option<&[u8]> {
     part.is_notification()
         .then(|| buf.get(..part.count).unwrap_or(buf))
 }
@@ -212,9 +212,9 @@ impl End {
     }
 
     #[cold]
-    fn notice_of(&mut self, part: Part, buf: &[u8]) {
+    fn notice_of(&mut self, part: MessagePart, buf: &[u8]) {
         if let Some(bytes) = part_of(part, buf) {
-            self.over |= self.notice.take(bytes, part.is_last()) == Change::Over;
+            self.over |= self.notice.take(bytes, part.is_last()) == AssociationChange::Over;
         }
     }
 }
@@ -236,7 +236,7 @@ fn connect(socket: &Socket, to: &SockAddr) -> io::Result<()> {
         if !under_way {
             return Err(error);
         }
-        if deadline.left().is_zero() || bell::phase() != bell::Phase::Running {
+        if deadline.left().is_zero() || alarm::phase() != alarm::Phase::Running {
             return Err(io::ErrorKind::TimedOut.into());
         }
         wait::sleep(ASK_EVERY);
@@ -404,7 +404,7 @@ pub struct Answering {
 impl Answering {
     /// The next part of a message, or what else there is to say.
     #[inline]
-    fn next(&mut self, buf: &mut [u8]) -> io::Result<Result<Part, Received>> {
+    fn next(&mut self, buf: &mut [u8]) -> io::Result<Result<MessagePart, Received>> {
         loop {
             match sctp::recv(self.socket.as_fd(), buf, &mut self.source) {
                 Ok(part) if part.is_notification() => {
@@ -428,7 +428,12 @@ impl Answering {
     /// Goes on until a request is whole. One that is longer than what it is to fill counts
     /// as that much: what ends it is its end, and not its length.
     #[cold]
-    fn whole(&mut self, first: Part, begun: &mut Begun, room: usize) -> io::Result<Received> {
+    fn whole(
+        &mut self,
+        first: MessagePart,
+        begun: &mut Begun,
+        room: usize,
+    ) -> io::Result<Received> {
         let mut part = first;
         loop {
             let port = self.source.port();
@@ -444,14 +449,14 @@ impl Answering {
 
     /// Whether a notification is of the last end.
     #[cold]
-    fn is_over_with(&mut self, part: Part, buf: &[u8]) -> io::Result<bool> {
+    fn is_over_with(&mut self, part: MessagePart, buf: &[u8]) -> io::Result<bool> {
         let Some(bytes) = part_of(part, buf) else {
             return Ok(false);
         };
         match self.notice.take(bytes, part.is_last()) {
-            Change::Up => self.up += 1,
-            Change::Over => self.over += 1,
-            Change::Nothing => return Ok(false),
+            AssociationChange::Up => self.up += 1,
+            AssociationChange::Over => self.over += 1,
+            AssociationChange::Nothing => return Ok(false),
         }
         if self.over == 1 {
             // From here on it listens for silence, and waits for it.
@@ -532,7 +537,11 @@ mod tests {
         for _ in 0..2 {
             for (index, byte) in bytes.iter().enumerate() {
                 let is_last = index + 1 == bytes.len();
-                let expected = if is_last { Change::Up } else { Change::Nothing };
+                let expected = if is_last {
+                    AssociationChange::Up
+                } else {
+                    AssociationChange::Nothing
+                };
                 assert_eq!(notice.take(&[*byte], is_last), expected);
             }
         }
@@ -541,8 +550,8 @@ mod tests {
     #[test]
     fn a_notification_longer_than_any_that_matters_does_no_harm() {
         let mut notice = Notice::default();
-        assert_eq!(notice.take(&[7; 300], false), Change::Nothing);
-        assert_eq!(notice.take(&[7; 300], true), Change::Nothing);
+        assert_eq!(notice.take(&[7; 300], false), AssociationChange::Nothing);
+        assert_eq!(notice.take(&[7; 300], true), AssociationChange::Nothing);
         assert_eq!(notice.len, 0);
     }
 

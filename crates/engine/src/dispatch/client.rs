@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{Duplex, Latency, Limit as LimitPlan, Tally, Token, TransportId};
-use netperf_os::{SockAddr, Socket, bell};
+use netperf_os::{SockAddr, Socket, alarm};
 use netperf_transport::meeting::{Addresses, Connects, GiveUp, Met, OnSocket, Parting, Parts};
 use netperf_transport::one_port;
 use netperf_transport::registry::{self, Asked, Visitor};
@@ -257,7 +257,7 @@ impl<'s> Going<'_, '_, 's> {
                 self.begin()?;
                 Ok(Some(endpoint))
             }
-            Met::GivenUp if bell::stopped_by_user() || self.stop.gone().is_some() => Ok(None),
+            Met::GivenUp if alarm::stopped_by_user() || self.stop.gone().is_some() => Ok(None),
             Met::GivenUp => Err(EngineError {
                 operation: Operation::Connect,
                 error: io::ErrorKind::TimedOut.into(),
@@ -353,7 +353,7 @@ impl<'s> Going<'_, '_, 's> {
             return Drained::Lost(lost);
         }
         let only_receives = plan.flow.receives && !plan.flow.sends;
-        if only_receives && (plan.control.is_none() || bell::stopped_by_user()) {
+        if only_receives && (plan.control.is_none() || alarm::stopped_by_user()) {
             // The sender at the other end would go on: it must feel the end.
             return Drained::StillMoving;
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use netperf_measure::clock;
 use netperf_model::{EndJob, Limit as LimitPlan, Tally};
-use netperf_os::{SockAddr, Socket, bell};
+use netperf_os::{SockAddr, Socket, alarm};
 use netperf_transport::meeting::{Addresses, Connects, Gate, Met, OnSocket, Parts as _};
 use netperf_transport::one_port::Passed;
 use netperf_transport::registry::{self, Asked, Visitor};
@@ -21,7 +21,7 @@ use super::client::of_both;
 use super::loops::{self, Wanted};
 use super::{blame, needed};
 use crate::due::hooks::{Hooks, PlannedHooks};
-use crate::early::Ear;
+use crate::early::StopReceiver;
 use crate::error::{EngineError, Operation};
 use crate::limit::Limit;
 use crate::quiet::Quiet;
@@ -196,8 +196,8 @@ impl<'s> Going<'_, 's> {
             .map_err(Operation::Create.failed())?;
         self.stop.connected(data);
         if self.work.job.end.until {
-            let ear = Ear::on(data).map_err(Operation::Accept.failed())?;
-            self.stop.listen(Some(ear));
+            let stop_receiver = StopReceiver::on(data).map_err(Operation::Accept.failed())?;
+            self.stop.listen(Some(stop_receiver));
         }
         match sending_schedule(&self.work.job, self.stop.elapsed()) {
             Some(schedule) => self
@@ -259,7 +259,7 @@ impl<'s> Going<'_, 's> {
                         transactions: tally.transactions,
                         ..Tally::default()
                     });
-                    let is_end = quiet.is_end(bell::overtime(), IDLE);
+                    let is_end = quiet.is_end(alarm::overtime(), IDLE);
                     is_end.then_some(Ended::TimeOver)
                 })
             };

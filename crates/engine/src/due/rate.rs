@@ -7,7 +7,7 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::latency::Recording;
 use netperf_model::{EndPlan, IoMethod, Lateness, Paced, RatePlan, RateUnit, Tally};
-use netperf_os::bell;
+use netperf_os::alarm;
 use netperf_os::wait;
 
 use crate::due::arrivals::{SECOND, nanos};
@@ -45,7 +45,7 @@ impl Rated {
         Some(Self {
             plan: rate,
             spins: plan.io.method == IoMethod::Poll,
-            rings: bell::rings(),
+            rings: alarm::fired(),
             began: None,
             over: None,
             given_up: 0,
@@ -83,7 +83,7 @@ impl Rated {
                 let left = (due - now - AHEAD).min(LONGEST);
                 wait::sleep(Duration::from_nanos(left));
             }
-            let rings = bell::rings();
+            let rings = alarm::fired();
             if rings != self.rings {
                 self.rings = rings;
                 if stop.phase() == Phase::Running {
@@ -151,7 +151,7 @@ impl Polling {
         Self {
             began: clock::now(),
             socket,
-            rings: bell::rings(),
+            rings: alarm::fired(),
             spins: method == IoMethod::Poll,
         }
     }
@@ -165,7 +165,7 @@ impl Ticker for Polling {
 
     #[inline]
     fn rang(&mut self) -> bool {
-        let rings = bell::rings();
+        let rings = alarm::fired();
         let rang = rings != self.rings;
         self.rings = rings;
         rang

@@ -13,7 +13,7 @@ use netperf_model::{
     Address, CpuUsage, Duplex, EndSetup, Family, Flows, Hosts, Latency, Limit as LimitPlan, Many,
     Paced, Tally, TestId, TestPlan, Token, Window, Workers,
 };
-use netperf_os::{SockAddr, bell};
+use netperf_os::{SockAddr, alarm};
 use netperf_transport::meeting::EndMark;
 use netperf_transport::registry::{self, Asked};
 use netperf_transport::{place, socket};
@@ -175,11 +175,11 @@ impl<'a> Crowd<'a> {
         let run = || registry::visit(plan.transport, asked, visiting);
         let (reports, conducted) = series::beside(watched, run)??;
         live.end();
-        if bell::stopped_by_user() && !conducted.counted {
+        if alarm::stopped_by_user() && !conducted.counted {
             let interrupted = io::ErrorKind::Interrupted.into();
             return Err(Operation::Warmup.failed()(interrupted));
         }
-        let cut = conducted.lost.is_some() || bell::stopped_by_user();
+        let cut = conducted.lost.is_some() || alarm::stopped_by_user();
         let (reports, broke) = crew::all(reports, cut);
         let moved = |report: &Report| report.tally != Tally::default();
         let broke = match broke {
@@ -368,7 +368,7 @@ impl<'a> Crowd<'a> {
         };
         let hears = plan.flow.duplex.is_some() && plan.transport.is_connected();
         let cut = |report: &Report| hears && report.ended == Ended::Abandoned;
-        let unclosed = !bell::stopped_by_user() && reports.iter().any(cut);
+        let unclosed = !alarm::stopped_by_user() && reports.iter().any(cut);
         let lost: Option<Lost> = conducted
             .lost
             .or_else(|| reports.iter().find_map(drained))
@@ -391,7 +391,7 @@ impl<'a> Crowd<'a> {
             paused: 0.0,
             latency: latency(reports),
             segment_size: reports.first().and_then(|report| report.segment_size),
-            stopped_by_user: bell::stopped_by_user(),
+            stopped_by_user: alarm::stopped_by_user(),
             ended_cleanly: reports.iter().all(cleanly),
             lost,
             broke: None,

@@ -27,7 +27,7 @@ pub(super) fn close(sockets: &[Socket], shared: &Shared) -> io::Result<Drained> 
         let _gone = socket.shutdown(Shutdown::Write);
     }
     let fds = sockets.iter().map(AsFd::as_fd);
-    let mut poller = Poller::new(Waits::Sleeping, fds, Watch::Read, &shared.chime)?;
+    let mut poller = Poller::new(Waits::Sleeping, fds, Watch::Read, &shared.wakeup)?;
     let mut left = sockets.len();
     let start = clock::now();
     let (mut moved, mut looked) = (start, start);

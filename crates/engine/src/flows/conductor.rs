@@ -5,10 +5,10 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
-use netperf_os::bell;
+use netperf_os::alarm;
 
 use super::shared::{Shared, Stage, Until};
-use crate::early::Ears;
+use crate::early::StopReceiverSlot;
 use crate::live::{Counts, Live, total};
 use crate::quiet::Quiet;
 use crate::stop::{Lost, control_end};
@@ -33,7 +33,7 @@ pub(super) struct Score<'a> {
     /// Who may end the run before its time, and the time from there to where it is abandoned.
     pub(super) early: Option<(&'a Live, Duration)>,
     /// Where the other end says that it has had enough, and the same time.
-    pub(super) told: Option<(&'a Ears, Duration)>,
+    pub(super) told: Option<(&'a StopReceiverSlot, Duration)>,
     /// Called when something has moved and the time is over, where only silence is the end.
     pub(super) moved: Option<&'a dyn Fn()>,
 }
@@ -70,7 +70,7 @@ pub(super) fn conduct(
                 shared.lose();
             }
         }
-        if score.by_user.is_some() && bell::stopped_by_user() {
+        if score.by_user.is_some() && alarm::stopped_by_user() {
             shared.enter(Stage::Abandon);
         }
     }
@@ -156,9 +156,11 @@ impl Conductor<'_> {
     /// Whether somebody ends the run before its time: how long until it is abandoned.
     fn ends_early(&self) -> Option<Duration> {
         let score = self.score;
-        let by_user = score.by_user.filter(|_| bell::stopped_by_user());
+        let by_user = score.by_user.filter(|_| alarm::stopped_by_user());
         let early = score.early.filter(|(live, _)| live.is_enough());
-        let told = score.told.filter(|(ears, _)| ears.hear_the_end());
+        let told = score
+            .told
+            .filter(|(stop_receivers, _)| stop_receivers.hear_the_end());
         by_user
             .or(early.map(|(_, grace)| grace))
             .or(told.map(|(_, grace)| grace))
@@ -174,8 +176,8 @@ impl Conductor<'_> {
         if stage >= Stage::Finish {
             self.finished.get_or_insert_with(clock::now);
             // What closes a connection now is to be the last that holds it.
-            if let Some((ears, _)) = self.score.told {
-                ears.close();
+            if let Some((stop_receivers, _)) = self.score.told {
+                stop_receivers.close();
             }
         }
         turn(stage);

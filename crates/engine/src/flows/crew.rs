@@ -387,7 +387,7 @@ impl<E: Moves> Part<'_, E> {
         let watch = common.work.watch();
         let fds = flows.iter().map(|flow| flow.endpoint.fd());
         let mut poller =
-            Poller::new(waits, fds, watch, &shared.chime).map_err(Operation::Create.failed())?;
+            Poller::new(waits, fds, watch, &shared.wakeup).map_err(Operation::Create.failed())?;
         common.show(index, &flows);
         let port = |flow: &Flow<E, R::Mark>| series::port(flow.endpoint.fd(), common.asking);
         let ports = flows.iter().map(port).collect();

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use netperf_os::events::{Chime, Epoll, Events, Watch};
+use netperf_os::events::{Epoll, Events, Wakeup, Watch};
 use netperf_os::io as calls;
 
 /// How long a call of a flow alone waits at most before the worker looks at the stage.
@@ -48,23 +48,23 @@ impl Poller {
         waits: Waits,
         sockets: impl Iterator<Item = BorrowedFd<'s>>,
         watch: Watch,
-        chime: &Chime,
+        wakeup: &Wakeup,
     ) -> io::Result<Self> {
         match waits {
             Waits::Alone { spins } => Self::alone(sockets, spins),
-            Waits::Sleeping => Self::together(sockets, watch, chime, false),
-            Waits::Spinning => Self::together(sockets, watch, chime, true),
+            Waits::Sleeping => Self::together(sockets, watch, wakeup, false),
+            Waits::Spinning => Self::together(sockets, watch, wakeup, true),
         }
     }
 
     fn together<'s>(
         sockets: impl Iterator<Item = BorrowedFd<'s>>,
         watch: Watch,
-        chime: &Chime,
+        wakeup: &Wakeup,
         spins: bool,
     ) -> io::Result<Self> {
         let epoll = Epoll::new()?;
-        epoll.add(chime.as_fd(), CHIME, Watch::News)?;
+        epoll.add(wakeup.as_fd(), CHIME, Watch::News)?;
         for (token, socket) in (0..).zip(sockets) {
             calls::set_nonblocking(socket, true)?;
             epoll.add(socket, token, watch)?;

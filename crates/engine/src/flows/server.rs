@@ -32,7 +32,7 @@ use super::open::deal;
 use super::shared::{Shared, Stage};
 use super::transactions::answers;
 use super::worker::Report;
-use crate::early::{Ear, Ears};
+use crate::early::{StopReceiver, StopReceiverSlot};
 use crate::end;
 use crate::error::{EngineError, Operation, refused};
 use crate::live::Live;
@@ -79,7 +79,7 @@ pub(crate) fn run(
         live: None,
         tells: false,
     };
-    let ears = Ears::default();
+    let stop_receivers = StopReceiverSlot::default();
     let meter = RefCell::new(Ok(None));
     let note = || note(&meter.borrow());
     let controls: Vec<BorrowedFd<'_>> = control.into_iter().collect();
@@ -95,11 +95,11 @@ pub(crate) fn run(
         flows,
         control,
         common,
-        ears: &ears,
+        stop_receivers: &stop_receivers,
         conduct: || {
             let score = Score {
                 moved: Some(&note),
-                ..score(job, &ears)
+                ..score(job, &stop_receivers)
             };
             conduct(&shared, &counts, &score, &controls, &mut |stage| {
                 common.begin_series();
@@ -212,7 +212,7 @@ fn share(job: &EndJob, flows: u32) -> impl Fn(u32) -> u64 + use<> {
     move |flow| units.map_or(u64::MAX, |_| of(flow))
 }
 
-fn score<'a>(job: &EndJob, ears: &'a Ears) -> Score<'a> {
+fn score<'a>(job: &EndJob, stop_receivers: &'a StopReceiverSlot) -> Score<'a> {
     if job.test_flow().connects {
         return score_of_transactions(job);
     }
@@ -229,7 +229,7 @@ fn score<'a>(job: &EndJob, ears: &'a Ears) -> Score<'a> {
     Score {
         stages,
         patience,
-        told: job.end.until.then_some((ears, PAD)),
+        told: job.end.until.then_some((stop_receivers, PAD)),
         ..Score::default()
     }
 }
@@ -263,7 +263,7 @@ struct Visiting<'r, F> {
     control: Option<BorrowedFd<'r>>,
     common: Common<'r>,
     /// Where the end is heard of, where netperf may end the run.
-    ears: &'r Ears,
+    stop_receivers: &'r StopReceiverSlot,
     conduct: F,
 }
 
@@ -338,8 +338,8 @@ impl<'r, T, F: FnOnce() -> T> Visiting<'r, F> {
     fn serve<E: Moves + Send>(self, open: Vec<E>, ends: &(dyn Ends<E> + Sync)) -> Conduct<T> {
         let first = open.first().filter(|_| self.job.end.until);
         if let Some(first) = first {
-            let ear = Ear::on(first.fd()).map_err(Operation::Accept.failed())?;
-            self.ears.listen(ear);
+            let stop_receiver = StopReceiver::on(first.fd()).map_err(Operation::Accept.failed())?;
+            self.stop_receivers.listen(stop_receiver);
         }
         let parts = deal(open, self.common.threads());
         let parts: Vec<_> = parts.into_iter().map(Mutex::new).collect();

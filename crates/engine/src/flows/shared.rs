@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use netperf_os::events::Chime;
+use netperf_os::events::Wakeup;
 
 /// How far the run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,7 +39,7 @@ struct Said(AtomicU8);
 #[derive(Debug)]
 pub(crate) struct Shared {
     /// Rings when the run enters another stage.
-    pub(super) chime: Chime,
+    pub(super) wakeup: Wakeup,
     stage: Said,
     lost: AtomicBool,
     gate: Mutex<Gate>,
@@ -71,7 +71,7 @@ impl Shared {
     /// When there are too many open files.
     pub(crate) fn new(workers: usize, stage: Stage) -> io::Result<Self> {
         Ok(Self {
-            chime: Chime::new()?,
+            wakeup: Wakeup::new()?,
             stage: Said(AtomicU8::new(stage as u8)),
             lost: AtomicBool::new(false),
             gate: Mutex::default(),
@@ -95,7 +95,7 @@ impl Shared {
     /// The run enters a later stage; an earlier one is ignored.
     pub(crate) fn enter(&self, stage: Stage) {
         self.stage.0.fetch_max(stage as u8, Ordering::Relaxed);
-        self.chime.ring();
+        self.wakeup.wake();
     }
 
     /// The peer is gone: nothing needs to be brought to an end with it.

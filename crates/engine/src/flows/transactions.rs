@@ -121,7 +121,7 @@ fn part<E: Moves>(
     let flow = |share: &u64| Flow::new(Slot::empty(), *share, 1, mark);
     let mut flows: Vec<Flow<Slot<E>, Mark>> = shares.iter().map(flow).collect();
     let none = std::iter::empty::<BorrowedFd<'_>>();
-    let mut poller = Poller::new(waits, none, Watch::Changes, &shared.chime)
+    let mut poller = Poller::new(waits, none, Watch::Changes, &shared.wakeup)
         .map_err(Operation::Create.failed())?;
     if !shared.ready() {
         return Ok(desk.report(Ended::Lost(Lost::ControlEnded), &mut flows));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use netperf_measure::clock::{self, Moment};
-use netperf_measure::latency::Watch;
+use netperf_measure::latency::HistogramView;
 use netperf_model::{FlowCounts, Latency, Paced, Tally};
 use netperf_transport::meeting::EndMark;
 use netperf_transport::socket::Facts;
@@ -26,7 +26,7 @@ pub(super) trait Keeps: Recorder {
     fn kept(&self) -> Option<Latency>;
 
     /// A look at it for other threads.
-    fn watched(&self) -> Option<Watch>;
+    fn watched(&self) -> Option<HistogramView>;
 }
 
 impl Keeps for Off {
@@ -38,7 +38,7 @@ impl Keeps for Off {
         None
     }
 
-    fn watched(&self) -> Option<Watch> {
+    fn watched(&self) -> Option<HistogramView> {
         None
     }
 }
@@ -52,7 +52,7 @@ impl Keeps for Kept {
         Some(self.latency())
     }
 
-    fn watched(&self) -> Option<Watch> {
+    fn watched(&self) -> Option<HistogramView> {
         Some(self.watched())
     }
 }
@@ -66,7 +66,7 @@ impl Keeps for Option<Kept> {
         self.as_ref().map(Kept::latency)
     }
 
-    fn watched(&self) -> Option<Watch> {
+    fn watched(&self) -> Option<HistogramView> {
         self.as_ref().map(Kept::watched)
     }
 }

@@ -151,7 +151,7 @@ pub(super) struct Loops {
 
 /// What the loops had done at a moment.
 #[derive(Debug)]
-pub(super) struct Counts {
+pub(super) struct LoopCounts {
     after: Vec<u64>,
     seconds: f64,
 }
@@ -184,15 +184,15 @@ pub(super) fn start(rate: Option<f64>) -> io::Result<Loops> {
 
 impl Loops {
     /// What the loops have done until now.
-    pub(super) fn counts(&self) -> Counts {
-        Counts {
+    pub(super) fn counts(&self) -> LoopCounts {
+        LoopCounts {
             after: self.spinners.counts(),
             seconds: self.since.elapsed().as_secs_f64(),
         }
     }
 
     /// Utilisation from the start until then.
-    pub(super) fn usage(&self, then: &Counts) -> CpuUsage {
+    pub(super) fn usage(&self, then: &LoopCounts) -> CpuUsage {
         let counts = self.before.iter().zip(&then.after);
         let busy = counts
             .zip(&self.rates)

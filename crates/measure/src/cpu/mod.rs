@@ -20,13 +20,13 @@ pub const METHODS: [CpuMethod; 2] = [CpuMethod::ProcStat, CpuMethod::Looper];
 /// A measurement that goes on.
 #[derive(Debug)]
 pub struct Meter {
-    running: Running,
+    running: RunningMeter,
     begun: Moment,
     noted: RefCell<Option<Noted>>,
 }
 
 #[derive(Debug)]
-enum Running {
+enum RunningMeter {
     ProcStat(procstat::Counters),
     Looper(looper::Loops),
 }
@@ -34,14 +34,14 @@ enum Running {
 /// What the counters said, and when.
 #[derive(Debug)]
 struct Noted {
-    now: Now,
+    now: CpuReading,
     sampled: Duration,
 }
 
 #[derive(Debug)]
-enum Now {
+enum CpuReading {
     ProcStat(procstat::Counters),
-    Looper(looper::Counts),
+    Looper(looper::LoopCounts),
 }
 
 /// Begins to measure. What a method has to find out first takes as long as
@@ -52,8 +52,8 @@ enum Now {
 /// does not have the method.
 pub fn start(plan: &CpuPlan) -> io::Result<Meter> {
     let running = match plan.method {
-        CpuMethod::ProcStat => Running::ProcStat(procstat::read()?),
-        CpuMethod::Looper => Running::Looper(looper::start(given(plan))?),
+        CpuMethod::ProcStat => RunningMeter::ProcStat(procstat::read()?),
+        CpuMethod::Looper => RunningMeter::Looper(looper::start(given(plan))?),
         CpuMethod::None | CpuMethod::Other(_) => return Err(io::ErrorKind::Unsupported.into()),
     };
     Ok(Meter {
@@ -76,10 +76,10 @@ impl Meter {
         }
     }
 
-    fn now(&self) -> io::Result<Now> {
+    fn now(&self) -> io::Result<CpuReading> {
         Ok(match &self.running {
-            Running::ProcStat(_) => Now::ProcStat(procstat::read()?),
-            Running::Looper(loops) => Now::Looper(loops.counts()),
+            RunningMeter::ProcStat(_) => CpuReading::ProcStat(procstat::read()?),
+            RunningMeter::Looper(loops) => CpuReading::Looper(loops.counts()),
         })
     }
 
@@ -107,9 +107,12 @@ impl Meter {
             (sampled.as_secs_f64() / run.as_secs_f64()).max(1.0)
         };
         let usage = match (&self.running, &now) {
-            (Running::ProcStat(before), Now::ProcStat(after)) => procstat::usage(before, after),
-            (Running::Looper(loops), Now::Looper(counts)) => loops.usage(counts),
-            (Running::ProcStat(_), Now::Looper(_)) | (Running::Looper(_), Now::ProcStat(_)) => {
+            (RunningMeter::ProcStat(before), CpuReading::ProcStat(after)) => {
+                procstat::usage(before, after)
+            }
+            (RunningMeter::Looper(loops), CpuReading::Looper(counts)) => loops.usage(counts),
+            (RunningMeter::ProcStat(_), CpuReading::Looper(_))
+            | (RunningMeter::Looper(_), CpuReading::ProcStat(_)) => {
                 return Err(io::ErrorKind::Unsupported.into());
             }
         };
@@ -216,10 +219,10 @@ mod tests {
         let second = Duration::from_secs(1);
         let counters = |text| procstat::parse(text).unwrap();
         let meter = Meter {
-            running: Running::ProcStat(counters("cpu0 0 0 0 0\n")),
+            running: RunningMeter::ProcStat(counters("cpu0 0 0 0 0\n")),
             begun: clock::now(),
             noted: RefCell::new(Some(Noted {
-                now: Now::ProcStat(counters("cpu0 25 0 0 75\n")),
+                now: CpuReading::ProcStat(counters("cpu0 25 0 0 75\n")),
                 sampled: second,
             })),
         };

@@ -14,14 +14,14 @@ const IRQ: usize = 5;
 const SOFTIRQ: usize = 6;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Cpu {
+struct CpuTicks {
     id: i32,
     ticks: [u64; FIELDS],
 }
 
 /// The counters of every CPU online.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Counters(Vec<Cpu>);
+pub(super) struct Counters(Vec<CpuTicks>);
 
 impl Counters {
     /// The CPUs' ids.
@@ -35,7 +35,7 @@ pub(super) fn read() -> io::Result<Counters> {
 }
 
 pub(super) fn parse(text: &str) -> io::Result<Counters> {
-    let cpus: Vec<Cpu> = text.lines().filter_map(parse_line).collect();
+    let cpus: Vec<CpuTicks> = text.lines().filter_map(parse_line).collect();
     if cpus.is_empty() {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
@@ -46,7 +46,7 @@ pub(super) fn parse(text: &str) -> io::Result<Counters> {
 }
 
 /// A line such as `cpu3 10 0 5 100 ...`; the aggregate `cpu` line has no number.
-fn parse_line(line: &str) -> Option<Cpu> {
+fn parse_line(line: &str) -> Option<CpuTicks> {
     let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();
     if line.starts_with("cpu ") {
         return None;
@@ -56,7 +56,7 @@ fn parse_line(line: &str) -> Option<Cpu> {
     for (slot, word) in ticks.iter_mut().zip(words) {
         *slot = word.parse().ok()?;
     }
-    Some(Cpu { id, ticks })
+    Some(CpuTicks { id, ticks })
 }
 
 pub(super) fn usage(before: &Counters, after: &Counters) -> CpuUsage {
@@ -89,7 +89,7 @@ pub(super) fn usage(before: &Counters, after: &Counters) -> CpuUsage {
     sum
 }
 
-fn add(sum: &mut CpuUsage, cpu: &Cpu, earlier: &Cpu) {
+fn add(sum: &mut CpuUsage, cpu: &CpuTicks, earlier: &CpuTicks) {
     let spent: Vec<f64> = cpu
         .ticks
         .iter()

@@ -19,7 +19,7 @@ const CPU_MODEL: [&str; 5] = ["model name", "cpu model", "cpu", "uarch", "Proces
 
 /// The name and frequency of the first CPU.
 #[derive(Debug, Default)]
-pub(super) struct Cpu {
+pub(super) struct CpuDescription {
     pub(super) model: Option<String>,
     /// MHz.
     pub(super) frequency: Option<u32>,
@@ -29,10 +29,10 @@ pub(super) fn system_model(root: &Path) -> Option<String> {
     SYSTEM_MODEL.iter().find_map(|path| text(root, path))
 }
 
-pub(super) fn cpu(root: &Path) -> Cpu {
+pub(super) fn cpu(root: &Path) -> CpuDescription {
     let info = contents(root, "proc/cpuinfo").unwrap_or_default();
     let named = CPU_MODEL.iter().find_map(|key| field(&info, key));
-    Cpu {
+    CpuDescription {
         model: named.or_else(|| arm_model(&info)),
         frequency: highest_frequency(root).or_else(|| current_frequency(&info)),
     }

@@ -6,7 +6,7 @@
 //! count) prefers the iterations that happen to agree, and covers a little less; the
 //! last test holds how much less.
 
-use netperf_measure::confidence::{Series, assess};
+use netperf_measure::confidence::{ConfidenceInput, assess};
 use netperf_model::ConfidencePlan;
 
 const RUNS: u32 = 2_000;
@@ -56,7 +56,7 @@ fn judged(plan: &ConfidencePlan, results: &[f64]) -> (bool, bool) {
     let cpu = vec![-1.0; results.len()];
     let found = assess(
         plan,
-        Series {
+        ConfidenceInput {
             result: results,
             local_cpu: &cpu,
             remote_cpu: &cpu,

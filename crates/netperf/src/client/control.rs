@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use netperf_model::{ControlPlan, DataAddress, Family};
-use netperf_os::resolve::{Found, ResolveError, Want, resolve};
+use netperf_os::resolve::{ResolveError, ResolvedHost, Want, resolve};
 use netperf_os::{Domain, Protocol, Socket, Type, address};
 use netperf_transport::socket::wildcard;
 
@@ -38,7 +38,7 @@ pub(crate) fn look_up(
     service: &str,
     family: Family,
     kind: Type,
-) -> Result<Found, ResolveError> {
+) -> Result<ResolvedHost, ResolveError> {
     let want = match family {
         Family::Unspecified => Want::Any,
         Family::V4 => Want::V4,

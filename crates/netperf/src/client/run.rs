@@ -22,7 +22,7 @@ use netperf_model::{
     Agreed, EndResult, EndSetup, HostFacts, Hosts, Iteration, Latency, OneWay, TcpFacts, TestPlan,
     Unit, figures,
 };
-use netperf_os::bell;
+use netperf_os::alarm;
 use netperf_os::tcp::TcpInfo;
 use netperf_session::offer::Agreement;
 
@@ -67,7 +67,7 @@ pub(super) fn test(run: &Run, begun: RunStart, done: &mut Measured) -> Result<()
     }
     let _switched_back_at_the_end = stamps::switched(plan, hosts.remote.address)?;
     // Whoever reads the banner may send a signal at once.
-    bell::catch_signals()
+    alarm::catch_signals()
         .map_err(|error| Failure::stderr(1, &format!("netperf: cannot catch signals: {error}")))?;
     if let Some(banner) = netperf_report::banner(plan, &run.report, &hosts) {
         out(&banner);
@@ -274,7 +274,7 @@ fn iteration(ran: Ran, remote: Option<EndResult>, one_way: Option<OneWay>) -> It
 /// The pause before the traffic, which a signal ends.
 fn wait(pause: Duration) {
     let until = clock::now().plus(pause);
-    while !until.left().is_zero() && !bell::stopped_by_user() {
+    while !until.left().is_zero() && !alarm::stopped_by_user() {
         netperf_os::wait::sleep(until.left());
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{EndSetup, Limit, Tally, TestPlan, Unit, Until, UntilEnd, UntilPlan, Warning};
-use netperf_os::bell;
+use netperf_os::alarm;
 use netperf_report::interim_work;
 
 use feed::Feed;
@@ -63,7 +63,7 @@ impl Watcher<'_> {
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
             }
             // Of the user's end, too, the other end is told by this.
-            if self.look() || bell::stopped_by_user() {
+            if self.look() || alarm::stopped_by_user() {
                 self.live.end_early();
                 return;
             }

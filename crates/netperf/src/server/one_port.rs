@@ -10,7 +10,7 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{OnePort, Token};
 use netperf_os::io::{Source, peek_at, recv_with_destination};
-use netperf_os::pass::Wait;
+use netperf_os::pass::PassWait;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{Domain, Protocol, SockAddr, Socket, Type};
 use netperf_transport::one_port::{
@@ -313,7 +313,7 @@ impl Handoff {
     /// Listens to what the session has said.
     pub(super) fn listen(&mut self) {
         for _ in 0..WORDS_AT_ONCE {
-            match one_port::recv_message(&self.socket, Wait::Never) {
+            match one_port::recv_message(&self.socket, PassWait::Never) {
                 Ok(HandoffInput::Message(HandoffMessage::Open(token))) => self.token = Some(token),
                 Ok(HandoffInput::Message(HandoffMessage::Shut)) => self.token = None,
                 // Nothing else is for a session to say.

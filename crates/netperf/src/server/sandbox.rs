@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use netperf_cli::SandboxArg;
 use netperf_os::landlock::{self, Allowed};
-use netperf_os::privileges::{self, Limit};
+use netperf_os::privileges::{self, ResourceLimit};
 use netperf_os::{process, seccomp};
 
 /// What this kernel has to make walls of.
@@ -89,11 +89,11 @@ const PROCESSES: u64 = 4096;
 
 /// Sets the limits of this process, which serves one session.
 fn limit() -> io::Result<()> {
-    privileges::limit(Limit::Core, 0)?;
-    privileges::limit(Limit::Memory, MEMORY)?;
-    privileges::limit(Limit::OpenFiles, OPEN_FILES)?;
-    privileges::limit(Limit::CpuTime, CPU_SECONDS)?;
-    privileges::limit(Limit::Processes, PROCESSES)
+    privileges::limit(ResourceLimit::Core, 0)?;
+    privileges::limit(ResourceLimit::Memory, MEMORY)?;
+    privileges::limit(ResourceLimit::OpenFiles, OPEN_FILES)?;
+    privileges::limit(ResourceLimit::CpuTime, CPU_SECONDS)?;
+    privileges::limit(ResourceLimit::Processes, PROCESSES)
 }
 
 /// Puts the walls up around this process, which has one thread and serves one session.

@@ -12,14 +12,14 @@ use crate::io::{STORAGE_LEN, Source};
 /// Room for the length of the datagrams in a train, aligned as the kernel wants it.
 #[repr(align(8))]
 #[derive(Clone, Copy)]
-struct ControlData([u8; 64]);
+struct BatchControl([u8; 64]);
 
 /// The headers of the trains that one call moves. They are made once and point into each
 /// other's heap memory, which never moves.
 pub struct Batch {
     headers: Vec<libc::mmsghdr>,
     parts: Vec<libc::iovec>,
-    controls: Vec<ControlData>,
+    controls: Vec<BatchControl>,
     /// What the headers point to while they send.
     _to: Option<Box<SockAddr>>,
     /// What the first header points to while it receives.
@@ -30,7 +30,7 @@ pub struct Batch {
 
 /// What a receive brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Arrived {
+pub struct BatchReceived {
     /// Bytes of all datagrams.
     pub bytes: usize,
     /// Datagrams, empty ones not counted.
@@ -69,7 +69,7 @@ impl Batch {
     pub fn receiving(width: usize, trains: bool) -> Self {
         let mut batch = Self::plain(width);
         let controls = if trains { batch.headers.len() } else { 0 };
-        batch.controls = vec![ControlData([0; 64]); controls];
+        batch.controls = vec![BatchControl([0; 64]); controls];
         for (header, control) in batch.headers.iter_mut().zip(&mut batch.controls) {
             header.msg_hdr.msg_control = control.0.as_mut_ptr().cast();
         }
@@ -132,7 +132,12 @@ impl Batch {
     /// # Errors
     /// Whatever recvmmsg(2) reports.
     #[inline]
-    pub fn recv(&mut self, fd: BorrowedFd<'_>, buf: &mut [u8], slot: usize) -> io::Result<Arrived> {
+    pub fn recv(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        buf: &mut [u8],
+        slot: usize,
+    ) -> io::Result<BatchReceived> {
         let (mut used, room) = (0, self.control_room());
         let slots = self.parts.iter_mut().zip(buf.chunks_mut(slot.max(1)));
         for ((part, bytes), header) in slots.zip(&mut self.headers) {
@@ -149,7 +154,7 @@ impl Batch {
     /// # Errors
     /// Whatever recvmmsg(2) reports.
     #[inline]
-    pub fn discard(&mut self, fd: BorrowedFd<'_>) -> io::Result<Arrived> {
+    pub fn discard(&mut self, fd: BorrowedFd<'_>) -> io::Result<BatchReceived> {
         let (mut used, room) = (0, self.control_room());
         for header in &mut self.headers {
             header.msg_hdr.msg_iovlen = 0;
@@ -165,7 +170,7 @@ impl Batch {
     }
 
     #[inline]
-    fn receive(&mut self, fd: BorrowedFd<'_>, used: u32, flags: i32) -> io::Result<Arrived> {
+    fn receive(&mut self, fd: BorrowedFd<'_>, used: u32, flags: i32) -> io::Result<BatchReceived> {
         if let Some(first) = self.headers.first_mut() {
             first.msg_hdr.msg_namelen = STORAGE_LEN;
         }
@@ -185,7 +190,7 @@ impl Batch {
         if let Some(first) = self.headers.first() {
             self.source.set_len(first.msg_hdr.msg_namelen);
         }
-        let mut arrived = Arrived::default();
+        let mut arrived = BatchReceived::default();
         for header in self.headers.iter().take(got) {
             let bytes = length(header);
             if bytes == 0 {
@@ -267,7 +272,7 @@ mod tests {
         let mut into = Batch::receiving(8, false);
         assert_eq!(out.send(client.as_fd(), &[1; 35], 10).unwrap(), 35);
         let arrived = into.recv(server.as_fd(), &mut [0; 800], 100).unwrap();
-        let whole = Arrived {
+        let whole = BatchReceived {
             bytes: 35,
             datagrams: 4,
             empty: false,

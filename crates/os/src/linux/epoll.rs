@@ -9,9 +9,9 @@ const EVENTS: u32 = (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::E
 
 /// Waits until a socket that had nothing to do may have something to do.
 #[derive(Debug)]
-pub struct Epoll(OwnedFd);
+pub struct SocketEpoll(OwnedFd);
 
-impl Epoll {
+impl SocketEpoll {
     /// Watches a socket for both directions, by edge: whoever waits must have found it
     /// with nothing to do first.
     ///
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn a_datagram_ends_the_wait_for_one() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let epoll = Epoll::new(socket.as_fd()).unwrap();
+        let epoll = SocketEpoll::new(socket.as_fd()).unwrap();
         // That there is room to send is the first change that is told.
         assert!(epoll.wait(1000).unwrap());
         assert!(!epoll.wait(1).unwrap());

@@ -148,7 +148,7 @@ impl Epoll {
             events: libc::POLLIN,
             revents: 0,
         };
-        let time = super::bell::timespec(within);
+        let time = super::alarm::timespec(within);
         // SAFETY: both pointers are to values that outlive the call, and there is no mask.
         let result = unsafe { libc::ppoll(&raw mut polled, 1, &raw const time, std::ptr::null()) };
         let error = io::Error::last_os_error();
@@ -184,9 +184,9 @@ impl Epoll {
 
 /// Something to wait for that rings for everybody who does (eventfd(2)).
 #[derive(Debug)]
-pub struct Chime(OwnedFd);
+pub struct Wakeup(OwnedFd);
 
-impl Chime {
+impl Wakeup {
     /// eventfd(2).
     ///
     /// # Errors
@@ -202,7 +202,7 @@ impl Chime {
     }
 
     /// Rings: news for each [`Watch::News`].
-    pub fn ring(&self) {
+    pub fn wake(&self) {
         let one = 1_u64.to_ne_bytes();
         // SAFETY: the pointer and the length describe `one`, which outlives the call.
         let written = unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
@@ -211,7 +211,7 @@ impl Chime {
     }
 }
 
-impl AsFd for Chime {
+impl AsFd for Wakeup {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
@@ -308,14 +308,14 @@ mod tests {
 
     #[test]
     fn everybody_hears_a_chime_once() {
-        let chime = Chime::new().unwrap();
+        let wakeup = Wakeup::new().unwrap();
         let waiting = [Epoll::new().unwrap(), Epoll::new().unwrap()];
         for epoll in &waiting {
-            epoll.add(chime.as_fd(), 3, Watch::News).unwrap();
+            epoll.add(wakeup.as_fd(), 3, Watch::News).unwrap();
         }
         let mut events = Events::with_room(1);
         for _ in 0..2 {
-            chime.ring();
+            wakeup.wake();
             for epoll in &waiting {
                 assert_eq!(epoll.wait_for_ever(&mut events).unwrap(), 1);
                 assert_eq!(events.at(0).token, 3);

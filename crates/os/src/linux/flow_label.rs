@@ -18,7 +18,7 @@ const REFLECT: u16 = 4;
 
 /// `struct in6_flowlabel_req`.
 #[repr(C)]
-struct Request {
+struct FlowLabelRequest {
     to: [u8; 16],
     label: [u8; 4],
     action: u8,
@@ -29,7 +29,7 @@ struct Request {
     padding: u32,
 }
 
-impl Request {
+impl FlowLabelRequest {
     fn new(label: u32, flags: u16) -> Self {
         Self {
             // Kept by the kernel, and compared with nothing.
@@ -71,7 +71,11 @@ fn set<T>(fd: BorrowedFd<'_>, option: libc::c_int, value: &T) -> io::Result<()> 
 /// # Errors
 /// `ENOPROTOOPT` for a socket of IPv4, `EPERM` for a label that somebody else has to himself.
 pub fn lease(fd: BorrowedFd<'_>, label: u32) -> io::Result<()> {
-    set(fd, IPV6_FLOWLABEL_MGR, &Request::new(label, CREATE))?;
+    set(
+        fd,
+        IPV6_FLOWLABEL_MGR,
+        &FlowLabelRequest::new(label, CREATE),
+    )?;
     set(fd, IPV6_FLOWINFO_SEND, &1_i32)
 }
 
@@ -80,7 +84,7 @@ pub fn lease(fd: BorrowedFd<'_>, label: u32) -> io::Result<()> {
 /// # Errors
 /// `EPERM` unless `net.ipv6.flowlabel_consistency` is 0.
 pub fn reflect(fd: BorrowedFd<'_>) -> io::Result<()> {
-    set(fd, IPV6_FLOWLABEL_MGR, &Request::new(0, REFLECT))
+    set(fd, IPV6_FLOWLABEL_MGR, &FlowLabelRequest::new(0, REFLECT))
 }
 
 /// A label as socket addresses have it (`sin6_flowinfo`), in the order of the network.
@@ -100,11 +104,11 @@ mod tests {
     const IPV6_FLOWINFO: libc::c_int = 11;
 
     #[repr(align(8))]
-    struct ControlData([u8; 64]);
+    struct FlowLabelControl([u8; 64]);
 
     /// The label of the next packet that arrives.
     fn arriving(fd: BorrowedFd<'_>) -> u32 {
-        let (mut control, mut byte) = (ControlData([0; 64]), [0_u8; 8]);
+        let (mut control, mut byte) = (FlowLabelControl([0; 64]), [0_u8; 8]);
         let mut part = libc::iovec {
             iov_base: byte.as_mut_ptr().cast(),
             iov_len: byte.len(),

@@ -415,7 +415,7 @@ pub fn send_back(fd: BorrowedFd<'_>, buf: &[u8], to: &Source) -> io::Result<usiz
 
 /// Room for the control data of one datagram, aligned as the kernel wants it.
 #[repr(align(8))]
-struct ControlData([u8; 64]);
+struct RecvControl([u8; 64]);
 
 /// recvmsg(2) on a socket that was asked for packet information: the source goes to
 /// `source`, and the address that the datagram was sent to is returned beside the
@@ -428,7 +428,7 @@ pub fn recv_with_destination(
     buf: &mut [u8],
     source: &mut Source,
 ) -> io::Result<(usize, Option<IpAddr>)> {
-    let mut control = ControlData([0; 64]);
+    let mut control = RecvControl([0; 64]);
     let mut part = libc::iovec {
         iov_base: buf.as_mut_ptr().cast(),
         iov_len: buf.len(),

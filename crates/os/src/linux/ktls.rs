@@ -10,7 +10,7 @@ const TLS_1_3: u16 = 0x0304;
 
 /// Which way records go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub enum KtlsDirection {
     /// What we send (`TLS_TX`).
     Send,
     /// What we receive (`TLS_RX`).
@@ -19,7 +19,7 @@ pub enum Direction {
 
 /// A cipher and its key.
 #[derive(Clone, Copy)]
-pub enum Key {
+pub enum KtlsKey {
     /// AES-GCM with a key of 128 bits.
     Aes128Gcm([u8; 16]),
     /// AES-GCM with a key of 256 bits.
@@ -30,9 +30,9 @@ pub enum Key {
 
 /// What the kernel must know of one direction of a TLS 1.3 connection.
 #[derive(Clone, Copy)]
-pub struct Secrets {
+pub struct KtlsSecrets {
     /// The cipher and its key.
-    pub key: Key,
+    pub key: KtlsKey,
     /// The initialisation vector (RFC 8446 section 5.3).
     pub iv: [u8; 12],
     /// The number of the next record.
@@ -40,13 +40,13 @@ pub struct Secrets {
 }
 
 // Neither shows what it holds: it is a secret.
-impl std::fmt::Debug for Secrets {
+impl std::fmt::Debug for KtlsSecrets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Secrets").finish_non_exhaustive()
     }
 }
 
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for KtlsKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Aes128Gcm(_) => "Aes128Gcm(..)",
@@ -56,16 +56,16 @@ impl std::fmt::Debug for Key {
     }
 }
 
-impl Secrets {
+impl KtlsSecrets {
     /// As `struct tls12_crypto_info_*` has them, whose name stands for TLS 1.3 as well: version,
     /// cipher, vector, key, salt and record number. The salt is the beginning of the vector
     /// with AES-GCM, and nothing with ChaCha20.
     fn crypto_info(&self) -> Vec<u8> {
         let (salt, short) = self.iv.split_at(4);
         let (cipher, iv, key, salt): (u16, &[u8], &[u8], &[u8]) = match &self.key {
-            Key::Aes128Gcm(key) => (51, short, key, salt),
-            Key::Aes256Gcm(key) => (52, short, key, salt),
-            Key::ChaCha20Poly1305(key) => (54, &self.iv, key, &[]),
+            KtlsKey::Aes128Gcm(key) => (51, short, key, salt),
+            KtlsKey::Aes256Gcm(key) => (52, short, key, salt),
+            KtlsKey::ChaCha20Poly1305(key) => (54, &self.iv, key, &[]),
         };
         let (version, cipher) = (TLS_1_3.to_ne_bytes(), cipher.to_ne_bytes());
         let sequence = self.sequence.to_be_bytes();
@@ -86,10 +86,10 @@ pub fn attach(fd: BorrowedFd<'_>) -> io::Result<()> {
 ///
 /// # Errors
 /// Whatever setsockopt(2) reports: `EINVAL` or `ENOENT` for a cipher that the kernel lacks.
-pub fn give(fd: BorrowedFd<'_>, direction: Direction, secrets: &Secrets) -> io::Result<()> {
+pub fn give(fd: BorrowedFd<'_>, direction: KtlsDirection, secrets: &KtlsSecrets) -> io::Result<()> {
     let name = match direction {
-        Direction::Send => 1,
-        Direction::Receive => 2,
+        KtlsDirection::Send => 1,
+        KtlsDirection::Receive => 2,
     };
     set(fd, SOL_TLS, name, &secrets.crypto_info())
 }
@@ -114,22 +114,24 @@ mod tests {
 
     #[test]
     fn keys_are_laid_out_as_in_the_kernels_header() {
-        let secrets = |key| Secrets {
+        let secrets = |key| KtlsSecrets {
             key,
             iv: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
             sequence: 0x0102,
         };
-        let info = secrets(Key::Aes128Gcm([7; 16])).crypto_info();
+        let info = secrets(KtlsKey::Aes128Gcm([7; 16])).crypto_info();
         assert_eq!(info.len(), 40);
         assert_eq!(info[4..12], [5, 6, 7, 8, 9, 10, 11, 12]);
         assert_eq!(info[12..28], [7; 16]);
         assert_eq!(info[28..], [1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 1, 2]);
         assert_eq!(
-            secrets(Key::Aes256Gcm([7; 32])).crypto_info().len(),
+            secrets(KtlsKey::Aes256Gcm([7; 32])).crypto_info().len(),
             4 + 8 + 32 + 4 + 8
         );
         assert_eq!(
-            secrets(Key::ChaCha20Poly1305([7; 32])).crypto_info().len(),
+            secrets(KtlsKey::ChaCha20Poly1305([7; 32]))
+                .crypto_info()
+                .len(),
             4 + 12 + 32 + 8
         );
     }

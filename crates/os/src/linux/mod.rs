@@ -1,9 +1,9 @@
 //! Linux.
 
 pub mod address;
+pub mod alarm;
 pub mod atm;
 pub mod batch;
-pub mod bell;
 pub mod epoll;
 pub mod events;
 pub mod filter;

@@ -23,10 +23,10 @@ const ONE: libc::c_uint = size_of::<libc::c_int>() as libc::c_uint;
 
 /// Room for one descriptor among control data, aligned as the kernel wants it.
 #[repr(align(8))]
-struct ControlData([u8; 64]);
+struct PassControl([u8; 64]);
 
 /// A message for one buffer and this control data.
-fn message(part: &mut libc::iovec, control: &mut ControlData, room: usize) -> libc::msghdr {
+fn message(part: &mut libc::iovec, control: &mut PassControl, room: usize) -> libc::msghdr {
     // SAFETY: msghdr is plain data for which all zeros is valid.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = part;
@@ -45,7 +45,7 @@ fn message(part: &mut libc::iovec, control: &mut ControlData, room: usize) -> li
 /// `EAGAIN` while the other end has too much to read, `ETOOMANYREFS` where too many
 /// descriptors are on their way, or whatever else sendmsg(2) reports.
 pub fn send(to: BorrowedFd<'_>, bytes: &[u8], with: Option<BorrowedFd<'_>>) -> io::Result<()> {
-    let mut control = ControlData([0; 64]);
+    let mut control = PassControl([0; 64]);
     // sendmsg only reads what this points to.
     let mut part = libc::iovec {
         iov_base: bytes.as_ptr().cast_mut().cast(),
@@ -78,7 +78,7 @@ pub fn send(to: BorrowedFd<'_>, bytes: &[u8], with: Option<BorrowedFd<'_>>) -> i
 
 /// Whether a call waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
+pub enum PassWait {
     /// As the socket is set.
     AsSet,
     /// It does not.
@@ -93,9 +93,9 @@ pub enum Wait {
 pub fn receive(
     from: BorrowedFd<'_>,
     buf: &mut [u8],
-    wait: Wait,
+    wait: PassWait,
 ) -> io::Result<(usize, Option<OwnedFd>)> {
-    let mut control = ControlData([0; 64]);
+    let mut control = PassControl([0; 64]);
     let mut part = libc::iovec {
         iov_base: buf.as_mut_ptr().cast(),
         iov_len: buf.len(),
@@ -104,8 +104,8 @@ pub fn receive(
     let room = unsafe { libc::CMSG_SPACE(ONE) } as usize;
     let mut message = message(&mut part, &mut control, room);
     let flags = match wait {
-        Wait::AsSet => libc::MSG_CMSG_CLOEXEC,
-        Wait::Never => libc::MSG_CMSG_CLOEXEC | libc::MSG_DONTWAIT,
+        PassWait::AsSet => libc::MSG_CMSG_CLOEXEC,
+        PassWait::Never => libc::MSG_CMSG_CLOEXEC | libc::MSG_DONTWAIT,
     };
     // SAFETY: every pointer in `message` describes memory that outlives the call.
     let count = counted(unsafe { libc::recvmsg(from.as_raw_fd(), &raw mut message, flags) })?;
@@ -186,21 +186,21 @@ mod tests {
         send(near.as_fd(), b"none", None).unwrap();
         drop(given);
         let mut buf = [0; 8];
-        let (count, passed) = receive(far.as_fd(), &mut buf, Wait::AsSet).unwrap();
+        let (count, passed) = receive(far.as_fd(), &mut buf, PassWait::AsSet).unwrap();
         assert_eq!(&buf[..count], b"here");
         kept.write_all(b"x").unwrap();
         let mut got = [0; 1];
         let mut passed = UnixStream::from(passed.unwrap());
         passed.read_exact(&mut got).unwrap();
-        let (count, passed) = receive(far.as_fd(), &mut buf, Wait::AsSet).unwrap();
+        let (count, passed) = receive(far.as_fd(), &mut buf, PassWait::AsSet).unwrap();
         assert_eq!(
             (&buf[..count], passed.is_none()),
             (b"none".as_slice(), true)
         );
-        let nothing = receive(far.as_fd(), &mut buf, Wait::Never).unwrap_err();
+        let nothing = receive(far.as_fd(), &mut buf, PassWait::Never).unwrap_err();
         assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
         drop(near);
-        let (count, passed) = receive(far.as_fd(), &mut buf, Wait::AsSet).unwrap();
+        let (count, passed) = receive(far.as_fd(), &mut buf, PassWait::AsSet).unwrap();
         assert_eq!((count, passed.is_none()), (0, true));
     }
 

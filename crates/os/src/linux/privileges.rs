@@ -146,14 +146,14 @@ const KEPT: [u32; 5] = [
 ];
 
 #[repr(C)]
-struct Header {
+struct CapHeader {
     version: u32,
     pid: libc::c_int,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct Sets {
+struct CapSets {
     effective: u32,
     permitted: u32,
     inheritable: u32,
@@ -165,11 +165,11 @@ struct Sets {
 /// Whatever capget(2) and capset(2) report.
 pub fn keep_few_capabilities() -> io::Result<()> {
     const VERSION_3: u32 = 0x2008_0522;
-    let mut header = Header {
+    let mut header = CapHeader {
         version: VERSION_3,
         pid: 0,
     };
-    let mut sets = [Sets::default(); 2];
+    let mut sets = [CapSets::default(); 2];
     // SAFETY: version 3 has two sets; both arguments outlive the call.
     let got = unsafe { libc::syscall(libc::SYS_capget, &raw mut header, sets.as_mut_ptr()) };
     if got != 0 {
@@ -192,7 +192,7 @@ pub fn keep_few_capabilities() -> io::Result<()> {
 
 /// A limit on what a process uses (getrlimit(2)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
+pub enum ResourceLimit {
     /// `RLIMIT_CORE`, bytes.
     Core,
     /// `RLIMIT_CPU`, seconds.
@@ -209,13 +209,13 @@ pub enum Limit {
 ///
 /// # Errors
 /// Whatever getrlimit(2) and setrlimit(2) report.
-pub fn limit(limit: Limit, most: u64) -> io::Result<()> {
+pub fn limit(limit: ResourceLimit, most: u64) -> io::Result<()> {
     let resource = match limit {
-        Limit::Core => libc::RLIMIT_CORE,
-        Limit::CpuTime => libc::RLIMIT_CPU,
-        Limit::Memory => libc::RLIMIT_DATA,
-        Limit::OpenFiles => libc::RLIMIT_NOFILE,
-        Limit::Processes => libc::RLIMIT_NPROC,
+        ResourceLimit::Core => libc::RLIMIT_CORE,
+        ResourceLimit::CpuTime => libc::RLIMIT_CPU,
+        ResourceLimit::Memory => libc::RLIMIT_DATA,
+        ResourceLimit::OpenFiles => libc::RLIMIT_NOFILE,
+        ResourceLimit::Processes => libc::RLIMIT_NPROC,
     };
     let mut now = libc::rlimit {
         rlim_cur: 0,

@@ -29,9 +29,9 @@ pub fn root_of(interface: &str) -> io::Result<String> {
         let mut answer = vec![0_u8; ANSWER];
         let length = receive(&socket, &mut answer)?;
         match find(answer.get(..length).unwrap_or_default(), index) {
-            Found::Name(name) => return Ok(name),
-            Found::NotYet => {}
-            Found::Nothing => break,
+            QdiscReply::Name(name) => return Ok(name),
+            QdiscReply::NotYet => {}
+            QdiscReply::Nothing => break,
         }
     }
     Err(io::Error::from_raw_os_error(libc::ENOENT))
@@ -107,7 +107,7 @@ fn receive(socket: &OwnedFd, answer: &mut [u8]) -> io::Result<usize> {
 
 /// What an answer of the kernel holds.
 #[derive(Debug, PartialEq, Eq)]
-enum Found {
+enum QdiscReply {
     /// The name that was looked for.
     Name(String),
     /// Other disciplines; more will come.
@@ -116,22 +116,22 @@ enum Found {
     Nothing,
 }
 
-fn find(mut answer: &[u8], index: u32) -> Found {
+fn find(mut answer: &[u8], index: u32) -> QdiscReply {
     while let Some(header) = answer.get(..HEADER) {
         let length = usize::try_from(u32_at(header, 0)).unwrap_or(0);
         let kind = u16_at(header, 4);
         let Some(message) = answer.get(HEADER..length) else {
-            return Found::Nothing;
+            return QdiscReply::Nothing;
         };
         if i32::from(kind) == libc::NLMSG_DONE || i32::from(kind) == libc::NLMSG_ERROR {
-            return Found::Nothing;
+            return QdiscReply::Nothing;
         }
         if let Some(name) = root_name(message, index) {
-            return Found::Name(name);
+            return QdiscReply::Name(name);
         }
         answer = answer.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
-    Found::NotYet
+    QdiscReply::NotYet
 }
 
 /// The name in a message about the root discipline of an interface.
@@ -200,9 +200,9 @@ mod tests {
             message(2, ROOT, "mq"),
         ]
         .concat();
-        assert_eq!(find(&answer, 2), Found::Name("mq".to_owned()));
-        assert_eq!(find(&answer, 3), Found::NotYet);
-        assert_eq!(find(&[], 3), Found::NotYet);
+        assert_eq!(find(&answer, 2), QdiscReply::Name("mq".to_owned()));
+        assert_eq!(find(&answer, 3), QdiscReply::NotYet);
+        assert_eq!(find(&[], 3), QdiscReply::NotYet);
         // Whatever the lengths say, nothing beyond the answer is read.
         for cut in 0..answer.len() {
             let _found = find(&answer[..cut], 2);

@@ -21,7 +21,7 @@ pub enum Want {
 
 /// What the resolver found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ResolvedHost {
     /// The canonical name, when the resolver gave one.
     pub canonical: Option<String>,
     /// The addresses in the resolver's order, scope included; never empty.
@@ -65,9 +65,9 @@ impl ResolveError {
 }
 
 /// The list that getaddrinfo(3) returned, freed on drop.
-struct List(*mut libc::addrinfo);
+struct AddrInfoList(*mut libc::addrinfo);
 
-impl Drop for List {
+impl Drop for AddrInfoList {
     fn drop(&mut self) {
         // SAFETY: the pointer came from getaddrinfo and is freed once.
         unsafe { libc::freeaddrinfo(self.0) };
@@ -78,7 +78,12 @@ impl Drop for List {
 ///
 /// # Errors
 /// The resolver's code and text; a NUL byte inside a name is `EAI_NONAME`.
-pub fn resolve(host: &str, service: &str, want: Want, kind: Type) -> Result<Found, ResolveError> {
+pub fn resolve(
+    host: &str,
+    service: &str,
+    want: Want,
+    kind: Type,
+) -> Result<ResolvedHost, ResolveError> {
     let no_name = |_| ResolveError::of(libc::EAI_NONAME);
     let host = CString::new(host).map_err(no_name)?;
     let service = CString::new(service).map_err(no_name)?;
@@ -104,7 +109,7 @@ pub fn resolve(host: &str, service: &str, want: Want, kind: Type) -> Result<Foun
     if code != 0 {
         return Err(ResolveError::of(code));
     }
-    let list = List(first);
+    let list = AddrInfoList(first);
     let found = collect(&list);
     if found.addresses.is_empty() {
         return Err(ResolveError::of(libc::EAI_NONAME));
@@ -112,8 +117,8 @@ pub fn resolve(host: &str, service: &str, want: Want, kind: Type) -> Result<Foun
     Ok(found)
 }
 
-fn collect(list: &List) -> Found {
-    let mut found = Found {
+fn collect(list: &AddrInfoList) -> ResolvedHost {
+    let mut found = ResolvedHost {
         canonical: None,
         addresses: Vec::new(),
     };

@@ -31,13 +31,13 @@ impl AssociationId {
 
 /// What one recvmsg(2) brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct MessagePart {
     /// Bytes.
     pub count: usize,
     flags: libc::c_int,
 }
 
-impl Part {
+impl MessagePart {
     /// Whether the message, or notification, ends here.
     #[must_use]
     pub const fn is_last(self) -> bool {
@@ -56,7 +56,7 @@ impl Part {
 /// # Errors
 /// Whatever recvmsg(2) reports.
 #[inline]
-pub fn recv(fd: BorrowedFd<'_>, buf: &mut [u8], source: &mut Source) -> io::Result<Part> {
+pub fn recv(fd: BorrowedFd<'_>, buf: &mut [u8], source: &mut Source) -> io::Result<MessagePart> {
     let mut part = libc::iovec {
         iov_base: buf.as_mut_ptr().cast(),
         iov_len: buf.len(),
@@ -70,7 +70,7 @@ pub fn recv(fd: BorrowedFd<'_>, buf: &mut [u8], source: &mut Source) -> io::Resu
     // SAFETY: every pointer in `message` describes memory that outlives the call.
     let count = counted(unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, 0) })?;
     source.len = message.msg_namelen;
-    Ok(Part {
+    Ok(MessagePart {
         count,
         flags: message.msg_flags,
     })
@@ -89,7 +89,7 @@ struct SendInfo {
 
 /// A control message with its data, aligned and laid out as the kernel wants it.
 #[repr(C)]
-struct Control {
+struct SctpControl {
     header: libc::cmsghdr,
     info: SendInfo,
 }
@@ -120,10 +120,10 @@ fn send_with(
 ) -> io::Result<usize> {
     // SAFETY: a cmsghdr is plain data for which all zeros is valid.
     let mut header: libc::cmsghdr = unsafe { std::mem::zeroed() };
-    header.cmsg_len = size_of::<Control>() as _;
+    header.cmsg_len = size_of::<SctpControl>() as _;
     header.cmsg_level = libc::IPPROTO_SCTP;
     header.cmsg_type = SCTP_SNDINFO;
-    let mut control = Control {
+    let mut control = SctpControl {
         header,
         info: SendInfo {
             stream: 0,
@@ -144,18 +144,18 @@ fn send_with(
         message.msg_iovlen = 1;
     }
     message.msg_control = (&raw mut control).cast();
-    message.msg_controllen = size_of::<Control>() as _;
+    message.msg_controllen = size_of::<SctpControl>() as _;
     // SAFETY: every pointer in `message` describes memory that outlives the call, and
     // sendmsg only reads the buffer.
     counted(unsafe { libc::sendmsg(fd.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) })
 }
 
-/// The length of the longest notification that [`Change::of`] reads.
+/// The length of the longest notification that [`AssociationChange::of`] reads.
 pub const NOTIFICATION_LEN: usize = 20;
 
 /// What a notification says about associations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum AssociationChange {
     /// One more stands.
     Up,
     /// One is no more, in order or not.
@@ -164,7 +164,7 @@ pub enum Change {
     Nothing,
 }
 
-impl Change {
+impl AssociationChange {
     /// Reads a notification (RFC 6458 section 6.1): `struct sctp_assoc_change` begins with
     /// type, flags and length, and then the state.
     #[must_use]
@@ -356,14 +356,17 @@ mod tests {
             let mut bytes = [0; NOTIFICATION_LEN];
             bytes[..2].copy_from_slice(&kind.to_ne_bytes());
             bytes[8..10].copy_from_slice(&state.to_ne_bytes());
-            Change::of(&bytes)
+            AssociationChange::of(&bytes)
         };
-        assert_eq!(change(0x8001, 0), Change::Up);
-        assert_eq!(change(0x8001, 1), Change::Over);
-        assert_eq!(change(0x8001, 3), Change::Over);
+        assert_eq!(change(0x8001, 0), AssociationChange::Up);
+        assert_eq!(change(0x8001, 1), AssociationChange::Over);
+        assert_eq!(change(0x8001, 3), AssociationChange::Over);
         // CANT_STR_ASSOC: it never stood.
-        assert_eq!(change(0x8001, 4), Change::Nothing);
-        assert_eq!(change(0x8005, 0), Change::Nothing);
-        assert_eq!(Change::of(&[1, 0x80]), Change::Nothing);
+        assert_eq!(change(0x8001, 4), AssociationChange::Nothing);
+        assert_eq!(change(0x8005, 0), AssociationChange::Nothing);
+        assert_eq!(
+            AssociationChange::of(&[1, 0x80]),
+            AssociationChange::Nothing
+        );
     }
 }

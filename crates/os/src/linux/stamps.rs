@@ -22,7 +22,7 @@ pub enum Peer<'a> {
 
 /// When a message left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Departure {
+pub struct TxStamp {
     /// Which one. In a byte stream, the number of its last byte since stamps were switched
     /// on, from 0; else, the number of those that were to be stamped, from 0.
     pub id: u32,
@@ -34,7 +34,7 @@ pub struct Departure {
 
 /// When something arrived, as far as that is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Arrival {
+pub struct RxStamp {
     /// The kernel got it from the device.
     pub kernel: Option<u64>,
     /// The device received it, by the device's clock.
@@ -43,7 +43,7 @@ pub struct Arrival {
 
 /// Who stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum StampSource {
     /// The kernel.
     Kernel,
     /// The kernel and the device.
@@ -52,7 +52,7 @@ pub enum By {
 
 /// Room for control data, aligned as the kernel wants it.
 #[repr(align(8))]
-struct Control<const N: usize>([u8; N]);
+struct StampControl<const N: usize>([u8; N]);
 
 /// The clock by which the kernel stamps (`CLOCK_REALTIME`), nanoseconds since 1970.
 #[inline]
@@ -72,14 +72,14 @@ pub fn now() -> u64 {
 ///
 /// # Errors
 /// Whatever setsockopt(2) reports.
-pub fn enable(fd: BorrowedFd<'_>, by: By) -> io::Result<()> {
+pub fn enable(fd: BorrowedFd<'_>, by: StampSource) -> io::Result<()> {
     let kernel = libc::SOF_TIMESTAMPING_SOFTWARE
         | libc::SOF_TIMESTAMPING_RX_SOFTWARE
         | libc::SOF_TIMESTAMPING_OPT_ID
         | libc::SOF_TIMESTAMPING_OPT_TSONLY;
     let flags = match by {
-        By::Kernel => kernel,
-        By::Device => {
+        StampSource::Kernel => kernel,
+        StampSource::Device => {
             kernel
                 | libc::SOF_TIMESTAMPING_RAW_HARDWARE
                 | libc::SOF_TIMESTAMPING_RX_HARDWARE
@@ -114,7 +114,7 @@ pub fn begin(within: std::time::Duration) -> io::Result<std::net::UdpSocket> {
     let probe = std::net::UdpSocket::bind((std::net::Ipv4Addr::LOCALHOST, 0))?;
     probe.connect(probe.local_addr()?)?;
     probe.set_read_timeout(Some(within))?;
-    enable(probe.as_fd(), By::Kernel)?;
+    enable(probe.as_fd(), StampSource::Kernel)?;
     let until = now().saturating_add(u64::try_from(within.as_nanos()).unwrap_or(u64::MAX));
     while now() < until {
         probe.send(&[0])?;
@@ -137,7 +137,7 @@ pub fn send(
     fd: BorrowedFd<'_>,
     buf: &[u8],
     peer: &Peer<'_>,
-    stamped: Option<By>,
+    stamped: Option<StampSource>,
 ) -> io::Result<usize> {
     let mut part = libc::iovec {
         iov_base: buf.as_ptr().cast_mut().cast(),
@@ -158,7 +158,7 @@ pub fn send(
             message.msg_namelen = source.len;
         }
     }
-    let mut control = Control([0; 32]);
+    let mut control = StampControl([0; 32]);
     if let Some(by) = stamped {
         ask(&mut message, &mut control, by);
     }
@@ -168,10 +168,12 @@ pub fn send(
 }
 
 /// Asks for the stamp of one message.
-fn ask(message: &mut libc::msghdr, control: &mut Control<32>, by: By) {
+fn ask(message: &mut libc::msghdr, control: &mut StampControl<32>, by: StampSource) {
     let whose = match by {
-        By::Kernel => libc::SOF_TIMESTAMPING_TX_SOFTWARE,
-        By::Device => libc::SOF_TIMESTAMPING_TX_SOFTWARE | libc::SOF_TIMESTAMPING_TX_HARDWARE,
+        StampSource::Kernel => libc::SOF_TIMESTAMPING_TX_SOFTWARE,
+        StampSource::Device => {
+            libc::SOF_TIMESTAMPING_TX_SOFTWARE | libc::SOF_TIMESTAMPING_TX_HARDWARE
+        }
     };
     // SAFETY: this only computes with numbers.
     let space = unsafe { libc::CMSG_SPACE(LEN_OF_FLAGS) };
@@ -203,12 +205,12 @@ pub fn recv(
     fd: BorrowedFd<'_>,
     buf: &mut [u8],
     source: Option<&mut Source>,
-) -> io::Result<(usize, Arrival)> {
+) -> io::Result<(usize, RxStamp)> {
     let mut part = libc::iovec {
         iov_base: buf.as_mut_ptr().cast(),
         iov_len: buf.len(),
     };
-    let mut control = Control([0; 128]);
+    let mut control = StampControl([0; 128]);
     // SAFETY: msghdr is plain data for which all zeros is valid.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = &raw mut part;
@@ -226,7 +228,7 @@ pub fn recv(
     if let Some(source) = source {
         source.set_len(message.msg_namelen);
     }
-    Ok((count, said(&message).arrival))
+    Ok((count, parse_control(&message).arrival))
 }
 
 /// The next departure in the error queue; `None` when there is none. Never blocks. What
@@ -234,9 +236,9 @@ pub fn recv(
 ///
 /// # Errors
 /// Whatever recvmsg(2) reports.
-pub fn departure(fd: BorrowedFd<'_>) -> io::Result<Option<Departure>> {
+pub fn tx_stamp(fd: BorrowedFd<'_>) -> io::Result<Option<TxStamp>> {
     loop {
-        let mut control = Control([0; 256]);
+        let mut control = StampControl([0; 256]);
         // SAFETY: msghdr is plain data for which all zeros is valid.
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
         message.msg_control = control.0.as_mut_ptr().cast();
@@ -249,30 +251,30 @@ pub fn departure(fd: BorrowedFd<'_>) -> io::Result<Option<Departure>> {
             let empty = error.kind() == io::ErrorKind::WouldBlock;
             return if empty { Ok(None) } else { Err(error) };
         }
-        if let Some(departure) = said(&message).departure() {
-            return Ok(Some(departure));
+        if let Some(tx_stamp) = parse_control(&message).tx_stamp() {
+            return Ok(Some(tx_stamp));
         }
     }
 }
 
 /// What control data says.
 #[derive(Default)]
-struct Said {
-    arrival: Arrival,
+struct StampMessage {
+    arrival: RxStamp,
     id: Option<u32>,
 }
 
-impl Said {
+impl StampMessage {
     /// What it says of a departure: a message about one has a stamp of the kernel or of the
     /// device, never of both.
-    fn departure(&self) -> Option<Departure> {
+    fn tx_stamp(&self) -> Option<TxStamp> {
         let (nanos, by_device) = match (self.arrival.device, self.arrival.kernel) {
             (Some(nanos), _) => (nanos, true),
             (None, Some(nanos)) => (nanos, false),
             (None, None) => return None,
         };
         let id = self.id?;
-        Some(Departure {
+        Some(TxStamp {
             id,
             nanos,
             by_device,
@@ -280,8 +282,8 @@ impl Said {
     }
 }
 
-fn said(message: &libc::msghdr) -> Said {
-    let mut said = Said::default();
+fn parse_control(message: &libc::msghdr) -> StampMessage {
+    let mut parsed = StampMessage::default();
     // SAFETY: recvmsg filled in the control data and its length.
     let mut next = unsafe { libc::CMSG_FIRSTHDR(message) };
     // SAFETY: a header that is not null lies inside the control data.
@@ -293,7 +295,7 @@ fn said(message: &libc::msghdr) -> Said {
                 // SAFETY: data of this type is three times (struct scm_timestamping).
                 let [kernel, _, device] =
                     unsafe { data.cast::<[libc::timespec; 3]>().read_unaligned() };
-                said.arrival = Arrival {
+                parsed.arrival = RxStamp {
                     kernel: nanos(kernel),
                     device: nanos(device),
                 };
@@ -302,7 +304,7 @@ fn said(message: &libc::msghdr) -> Said {
                 // SAFETY: data of this type begins with a sock_extended_err.
                 let error = unsafe { data.cast::<libc::sock_extended_err>().read_unaligned() };
                 if error.ee_origin == libc::SO_EE_ORIGIN_TIMESTAMPING {
-                    said.id = Some(error.ee_data);
+                    parsed.id = Some(error.ee_data);
                 }
             }
             _ => {}
@@ -310,7 +312,7 @@ fn said(message: &libc::msghdr) -> Said {
         // SAFETY: `header` is one of this message's.
         next = unsafe { libc::CMSG_NXTHDR(message, header) };
     }
-    said
+    parsed
 }
 
 /// Nanoseconds since 1970; `None` for a time that nobody filled in.
@@ -327,11 +329,11 @@ mod tests {
     use std::net::{TcpListener, TcpStream, UdpSocket};
     use std::os::fd::AsFd;
 
-    fn departed(fd: BorrowedFd<'_>) -> Departure {
+    fn departed(fd: BorrowedFd<'_>) -> TxStamp {
         let begun = now();
         loop {
-            if let Some(departure) = departure(fd).unwrap() {
-                return departure;
+            if let Some(tx_stamp) = tx_stamp(fd).unwrap() {
+                return tx_stamp;
             }
             assert!(now() - begun < 10_000_000_000, "no stamp");
         }
@@ -342,14 +344,20 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let server = listener.accept().unwrap().0;
-        enable(client.as_fd(), By::Kernel).unwrap();
-        enable(server.as_fd(), By::Kernel).unwrap();
+        enable(client.as_fd(), StampSource::Kernel).unwrap();
+        enable(server.as_fd(), StampSource::Kernel).unwrap();
         let before = now();
         send(client.as_fd(), &[1; 10], &Peer::Connected, None).unwrap();
-        send(client.as_fd(), &[2; 5], &Peer::Connected, Some(By::Kernel)).unwrap();
+        send(
+            client.as_fd(),
+            &[2; 5],
+            &Peer::Connected,
+            Some(StampSource::Kernel),
+        )
+        .unwrap();
         let left = departed(client.as_fd());
         assert_eq!(left.id, 14);
-        assert_eq!(departure(client.as_fd()).unwrap(), None);
+        assert_eq!(tx_stamp(client.as_fd()).unwrap(), None);
         let mut got = 0;
         let mut arrived = None;
         while got < 15 {
@@ -369,15 +377,21 @@ mod tests {
         let server = UdpSocket::bind("127.0.0.1:0").unwrap();
         let client = UdpSocket::bind("127.0.0.1:0").unwrap();
         let to = SockAddr::from(server.local_addr().unwrap());
-        enable(client.as_fd(), By::Kernel).unwrap();
+        enable(client.as_fd(), StampSource::Kernel).unwrap();
         for id in 0..2 {
             send(client.as_fd(), b"ask", &Peer::At(&to), None).unwrap();
-            send(client.as_fd(), b"ask", &Peer::At(&to), Some(By::Kernel)).unwrap();
+            send(
+                client.as_fd(),
+                b"ask",
+                &Peer::At(&to),
+                Some(StampSource::Kernel),
+            )
+            .unwrap();
             assert_eq!(departed(client.as_fd()).id, id);
         }
         let mut source = Source::unknown();
         let (count, stamp) = recv(server.as_fd(), &mut [0; 8], Some(&mut source)).unwrap();
-        assert_eq!((count, stamp), (3, Arrival::default()));
+        assert_eq!((count, stamp), (3, RxStamp::default()));
         send(server.as_fd(), b"answer", &Peer::Source(&source), None).unwrap();
         assert_eq!(client.recv(&mut [0; 8]).unwrap(), 6);
     }
@@ -386,8 +400,14 @@ mod tests {
     fn a_socket_takes_stamps_of_devices_where_there_are_none_and_has_those_of_the_kernel() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        enable(client.as_fd(), By::Device).unwrap();
-        send(client.as_fd(), b"x", &Peer::Connected, Some(By::Device)).unwrap();
+        enable(client.as_fd(), StampSource::Device).unwrap();
+        send(
+            client.as_fd(),
+            b"x",
+            &Peer::Connected,
+            Some(StampSource::Device),
+        )
+        .unwrap();
         assert!(!departed(client.as_fd()).by_device);
     }
 }

@@ -20,7 +20,7 @@ const COPIED: u8 = 1;
 
 /// Room for the control data of a completion, aligned as the kernel wants it.
 #[repr(align(8))]
-struct ControlData([u8; 128]);
+struct CompletionControl([u8; 128]);
 
 /// recvmsg(2) of one message of the error queue; `None` when it is empty. Never blocks.
 ///
@@ -28,7 +28,7 @@ struct ControlData([u8; 128]);
 /// Whatever recvmsg(2) reports, and the error that the message tells of when it is no
 /// completion.
 pub fn completion(fd: BorrowedFd<'_>) -> io::Result<Option<Completed>> {
-    let mut control = ControlData([0; 128]);
+    let mut control = CompletionControl([0; 128]);
     // SAFETY: msghdr is plain data for which all zeros is valid.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_control = control.0.as_mut_ptr().cast();

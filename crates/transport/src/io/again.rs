@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use netperf_model::IoCounts;
 use netperf_os::Socket;
-use netperf_os::bell;
-use netperf_os::epoll::Epoll;
+use netperf_os::alarm;
+use netperf_os::epoll::SocketEpoll;
 use netperf_os::io::set_nonblocking;
 use netperf_os::wait::Countdown;
 
@@ -41,7 +41,7 @@ pub trait Wait {
 /// Does not wait at all: the next call is made at once.
 #[derive(Debug)]
 pub struct Spin {
-    rings: u32,
+    fired: u32,
     patience: Option<Duration>,
     left: Option<Countdown>,
 }
@@ -51,7 +51,7 @@ impl Spin {
     #[must_use]
     pub fn new(patience: Option<Duration>) -> Self {
         Self {
-            rings: bell::rings(),
+            fired: alarm::fired(),
             patience,
             left: None,
         }
@@ -69,9 +69,9 @@ impl Wait for Spin {
     /// A call that never blocks is never interrupted: the bell's own count tells of it.
     #[inline]
     fn wait(&mut self) -> io::Result<Waited> {
-        let rings = bell::rings();
-        if rings != self.rings {
-            self.rings = rings;
+        let fired = alarm::fired();
+        if fired != self.fired {
+            self.fired = fired;
             return Ok(Waited::Interrupted);
         }
         if self.left.as_ref().is_some_and(Countdown::is_over) {
@@ -84,8 +84,8 @@ impl Wait for Spin {
 /// Sleeps in epoll_wait(2).
 #[derive(Debug)]
 pub struct Sleep {
-    epoll: Epoll,
-    rings: u32,
+    epoll: SocketEpoll,
+    fired: u32,
     milliseconds: i32,
 }
 
@@ -99,8 +99,8 @@ impl Sleep {
             i32::try_from(patience.as_millis()).unwrap_or(i32::MAX)
         });
         Ok(Self {
-            epoll: Epoll::new(fd)?,
-            rings: bell::rings(),
+            epoll: SocketEpoll::new(fd)?,
+            fired: alarm::fired(),
             milliseconds,
         })
     }
@@ -113,16 +113,16 @@ impl Wait for Sleep {
     #[inline]
     fn wait(&mut self) -> io::Result<Waited> {
         // It may have rung while no call could be interrupted.
-        let rings = bell::rings();
-        if rings != self.rings {
-            self.rings = rings;
+        let fired = alarm::fired();
+        if fired != self.fired {
+            self.fired = fired;
             return Ok(Waited::Interrupted);
         }
         match self.epoll.wait(self.milliseconds) {
             Ok(true) => Ok(Waited::Again),
             Ok(false) => Ok(Waited::TimedOut),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                self.rings = bell::rings();
+                self.fired = alarm::fired();
                 Ok(Waited::Interrupted)
             }
             Err(error) => Err(error),

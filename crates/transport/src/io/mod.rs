@@ -56,8 +56,12 @@ fn try_out(feature: Feature) -> io::Result<()> {
         | Feature::Duplex
         | Feature::OnePort
         | Feature::Until => Ok(()),
-        Feature::Timestamps => stamps::enable(any_socket(Udp)?.as_fd(), stamps::By::Kernel),
-        Feature::DeviceStamps => stamps::enable(any_socket(Udp)?.as_fd(), stamps::By::Device),
+        Feature::Timestamps => {
+            stamps::enable(any_socket(Udp)?.as_fd(), stamps::StampSource::Kernel)
+        }
+        Feature::DeviceStamps => {
+            stamps::enable(any_socket(Udp)?.as_fd(), stamps::StampSource::Device)
+        }
         Feature::Uring => Uring::new(1, None).map(drop),
         Feature::FlowLabel => socket::create(Udp, Family::V6).map(drop),
         Feature::ZeroCopy => on(Tcp, IntOption::ZeroCopy, 1),

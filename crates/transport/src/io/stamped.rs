@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use netperf_model::{DeviceStamp, Stamp, Stamper, Stamps};
 use netperf_os::io::Source;
-use netperf_os::stamps::{self, Arrival, By, Departure, Peer, now};
+use netperf_os::stamps::{self, Peer, RxStamp, StampSource, TxStamp, now};
 use netperf_os::wait::until_error;
 use netperf_os::{SockAddr, Socket};
 
@@ -77,8 +77,8 @@ impl Stamped<true> {
 impl<const WHOLE: bool> Stamped<WHOLE> {
     fn new(socket: Socket, way: Way, asking: bool, by: Stamper) -> io::Result<Self> {
         let by = match by {
-            Stamper::Kernel => By::Kernel,
-            Stamper::Device => By::Device,
+            Stamper::Kernel => StampSource::Kernel,
+            Stamper::Device => StampSource::Device,
         };
         stamps::enable(socket.as_fd(), by)?;
         Ok(Self {
@@ -177,7 +177,7 @@ impl Parts for Stamped<true> {
 #[derive(Debug)]
 struct Log {
     asking: bool,
-    by: By,
+    by: StampSource,
     /// How often in a row the device did not say when it sent something.
     misses: u32,
     every: u32,
@@ -194,7 +194,7 @@ struct Log {
 }
 
 impl Log {
-    fn new(asking: bool, by: By) -> Self {
+    fn new(asking: bool, by: StampSource) -> Self {
         Self {
             asking,
             by,
@@ -230,7 +230,7 @@ impl Log {
 
     /// Something was received.
     #[inline]
-    fn got(&mut self, arrived: Arrival, socket: &Socket) {
+    fn got(&mut self, arrived: RxStamp, socket: &Socket) {
         if self.sending != Some(false) && !self.asking {
             self.next(socket);
         }
@@ -256,7 +256,7 @@ impl Log {
         }
         self.open = (self.number % self.every == 0).then_some(Stamp {
             number: self.number,
-            device: (self.by == By::Device).then(DeviceStamp::default),
+            device: (self.by == StampSource::Device).then(DeviceStamp::default),
             ..Stamp::default()
         });
     }
@@ -291,12 +291,12 @@ impl Log {
     /// What is known by now of the departure of a transaction's message. A stamp that cannot
     /// be had is one that is missing.
     fn take_departures(&self, open: &mut Stamp, socket: &Socket) {
-        while let Ok(Some(departure)) = stamps::departure(socket.as_fd()) {
-            let Departure {
+        while let Ok(Some(tx_stamp)) = stamps::tx_stamp(socket.as_fd()) {
+            let TxStamp {
                 id,
                 nanos,
                 by_device,
-            } = departure;
+            } = tx_stamp;
             if id != self.id {
                 continue;
             }

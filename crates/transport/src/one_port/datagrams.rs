@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use netperf_model::{EndJob, Token};
-use netperf_os::pass::Wait;
+use netperf_os::pass::PassWait;
 use netperf_os::wait::{Deadline, all_ready};
 use netperf_os::{SockAddr, Socket, io as calls};
 
@@ -324,7 +324,7 @@ impl Rendezvous<'_> {
     /// The next knock that the listener tells of.
     fn heard(&self) -> io::Result<Option<Probe>> {
         loop {
-            match recv_message(self.handoff, Wait::Never) {
+            match recv_message(self.handoff, PassWait::Never) {
                 Ok(HandoffInput::Message(HandoffMessage::Probe(probe)))
                     if probe.token == self.token =>
                 {

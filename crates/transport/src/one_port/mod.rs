@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use netperf_model::{EndJob, Family, SocketPlan, Token, TransportId};
-use netperf_os::pass::{self, Wait};
+use netperf_os::pass::{self, PassWait};
 use netperf_os::{SockAddr, Socket};
 use ring::rand::{SecureRandom, SystemRandom};
 
@@ -235,7 +235,7 @@ pub enum HandoffInput {
 ///
 /// # Errors
 /// Whatever recvmsg(2) reports, such as `WouldBlock`.
-pub fn recv_message(handoff: &Socket, wait: Wait) -> io::Result<HandoffInput> {
+pub fn recv_message(handoff: &Socket, wait: PassWait) -> io::Result<HandoffInput> {
     let mut bytes = [0; WORD];
     let (count, fd) = pass::receive(handoff.as_fd(), &mut bytes, wait)?;
     if count == 0 {
@@ -297,7 +297,7 @@ impl<'a> Passed<'a> {
     /// `BrokenPipe` where the listener is gone.
     pub(crate) fn take(&self, handoff: &Socket) -> io::Result<(Socket, SockAddr)> {
         loop {
-            match recv_message(handoff, Wait::AsSet)? {
+            match recv_message(handoff, PassWait::AsSet)? {
                 HandoffInput::Message(HandoffMessage::Connection(token, fd))
                     if token == self.token =>
                 {
@@ -379,7 +379,7 @@ mod tests {
         };
         send_message(&listener, &HandoffMessage::Probe(probe)).unwrap();
         pass::send(listener.as_fd(), b"k?", None).unwrap();
-        let heard = |handoff: &Socket| recv_message(handoff, Wait::Never).unwrap();
+        let heard = |handoff: &Socket| recv_message(handoff, PassWait::Never).unwrap();
         assert!(
             matches!(heard(&listener), HandoffInput::Message(HandoffMessage::Open(t)) if t == token(1))
         );

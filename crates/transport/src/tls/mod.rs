@@ -19,7 +19,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, OnceLock};
 
-use netperf_os::ktls::{self, Direction, Key, Secrets};
+use netperf_os::ktls::{self, KtlsDirection, KtlsKey, KtlsSecrets};
 use netperf_os::{SockAddr, Socket};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ConnectionTrafficSecrets, ServerConfig};
@@ -216,8 +216,8 @@ impl InKernel {
         let cipher = session.cipher();
         let secrets = session.into_secrets()?;
         for (direction, (sequence, secrets)) in [
-            (Direction::Send, &secrets.tx),
-            (Direction::Receive, &secrets.rx),
+            (KtlsDirection::Send, &secrets.tx),
+            (KtlsDirection::Receive, &secrets.rx),
         ] {
             ktls::give(socket.as_fd(), direction, &kernels(*sequence, secrets)?)?;
         }
@@ -229,24 +229,24 @@ impl InKernel {
 }
 
 /// Secrets as the kernel takes them.
-fn kernels(sequence: u64, secrets: &ConnectionTrafficSecrets) -> io::Result<Secrets> {
+fn kernels(sequence: u64, secrets: &ConnectionTrafficSecrets) -> io::Result<KtlsSecrets> {
     fn sized<const N: usize>(bytes: &[u8]) -> io::Result<[u8; N]> {
         bytes.try_into().map_err(io::Error::other)
     }
     let (key, iv) = match secrets {
         ConnectionTrafficSecrets::Aes128Gcm { key, iv } => {
-            (Key::Aes128Gcm(sized(&key.as_ref()[..16])?), iv)
+            (KtlsKey::Aes128Gcm(sized(&key.as_ref()[..16])?), iv)
         }
         ConnectionTrafficSecrets::Aes256Gcm { key, iv } => {
-            (Key::Aes256Gcm(sized(key.as_ref())?), iv)
+            (KtlsKey::Aes256Gcm(sized(key.as_ref())?), iv)
         }
         ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv } => {
-            (Key::ChaCha20Poly1305(sized(key.as_ref())?), iv)
+            (KtlsKey::ChaCha20Poly1305(sized(key.as_ref())?), iv)
         }
         // rustls may learn ciphers that the kernel's header had not when this was written.
         _ => return Err(io::ErrorKind::Unsupported.into()),
     };
-    Ok(Secrets {
+    Ok(KtlsSecrets {
         key,
         iv: sized(iv.as_ref())?,
         sequence,

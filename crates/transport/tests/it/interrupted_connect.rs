@@ -5,7 +5,7 @@ use std::io;
 use std::net::TcpListener;
 use std::time::Duration;
 
-use netperf_os::bell::{Bell, Outside, Schedule};
+use netperf_os::alarm::{Alarm, Outside, Schedule};
 use netperf_os::{Domain, SockAddr, Socket, Type};
 use netperf_testkit::Scratch;
 use netperf_transport::meeting::{self, Met};
@@ -25,15 +25,16 @@ fn unix_socket() -> Socket {
     Socket::new(Domain::UNIX, Type::STREAM, None).unwrap()
 }
 
-fn ringing() -> Bell {
-    let bell = Bell::new(Outside::Ignored).unwrap();
-    bell.start(Schedule {
-        finish_after: None,
-        grace: Duration::ZERO,
-        heartbeat: Duration::from_millis(1),
-    })
-    .unwrap();
-    bell
+fn ringing() -> Alarm {
+    let alarm = Alarm::new(Outside::Ignored).unwrap();
+    alarm
+        .start(Schedule {
+            finish_after: None,
+            grace: Duration::ZERO,
+            heartbeat: Duration::from_millis(1),
+        })
+        .unwrap();
+    alarm
 }
 
 /// A signal takes back what waits for room in a queue of unix(7). The socket is writable

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
-use netperf_os::bell::{Bell, Outside, Schedule};
+use netperf_os::alarm::{Alarm, Outside, Schedule};
 use netperf_os::{Domain, SockAddr, Socket, Type};
 use netperf_transport::meeting::{Connects, Gate, Met, OnSocket};
 use netperf_transport::tls::{Encrypted, Tls};
@@ -42,13 +42,14 @@ fn send_under_fire(data: &[u8], size: usize, enough: usize) -> (usize, usize, Ve
     let listener = Socket::from(TcpListener::bind("127.0.0.1:0").unwrap());
     let at: SockAddr = listener.local_addr().unwrap();
     let receiver = thread::spawn(move || receive_slowly(&listener, 70_000));
-    let bell = Bell::new(Outside::Ignored).unwrap();
-    bell.start(Schedule {
-        finish_after: None,
-        grace: Duration::ZERO,
-        heartbeat: Duration::from_millis(1),
-    })
-    .unwrap();
+    let alarm = Alarm::new(Outside::Ignored).unwrap();
+    alarm
+        .start(Schedule {
+            finish_after: None,
+            grace: Duration::ZERO,
+            heartbeat: Duration::from_millis(1),
+        })
+        .unwrap();
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     // Small, so that a send blocks in the middle of a record.
     socket.set_send_buffer_size(5_000).unwrap();
@@ -67,7 +68,7 @@ fn send_under_fire(data: &[u8], size: usize, enough: usize) -> (usize, usize, Ve
     }
     netperf_os::io::half_close(end.fd()).unwrap();
     // The timer is this thread's, and the wait below is not to be interrupted.
-    drop(bell);
+    drop(alarm);
     (sent, cut, receiver.join().unwrap())
 }
 

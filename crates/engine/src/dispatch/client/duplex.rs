@@ -171,7 +171,7 @@ pub(crate) fn blamed(failed: Failed) -> EngineError {
 
 /// A connection whose end never came.
 fn lost(ended: Ended) -> Ended {
-    if ended == Ended::Abandoned && !netperf_os::bell::stopped_by_user() {
+    if ended == Ended::Abandoned && !netperf_os::alarm::stopped_by_user() {
         return Ended::Lost(Lost::NotClosed);
     }
     ended

@@ -16,7 +16,7 @@ use netperf_transport::udp::{Aimed, Udp};
 use super::{Going, UntilOdd, peer};
 use crate::dispatch::{blame, loops, needed};
 use crate::due::hooks::Hooks;
-use crate::early::Ear;
+use crate::early::StopReceiver;
 use crate::error::{EngineError, Operation};
 use crate::limit::Limit;
 use crate::paths;
@@ -158,9 +158,9 @@ impl Going<'_, '_> {
     fn listen_at(&mut self, data: &Socket) -> Result<(), EngineError> {
         let job = &self.work.job;
         if job.end.until {
-            let ear = Ear::at(data.as_fd(), job.peer.as_ref());
-            let ear = ear.map_err(Operation::Create.failed())?;
-            self.stop.listen(Some(ear));
+            let stop_receiver = StopReceiver::at(data.as_fd(), job.peer.as_ref());
+            let stop_receiver = stop_receiver.map_err(Operation::Create.failed())?;
+            self.stop.listen(Some(stop_receiver));
         }
         Ok(())
     }

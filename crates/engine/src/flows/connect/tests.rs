@@ -54,7 +54,8 @@ fn asks(
 ) -> Report {
     let mut desk: Desk<'_, Kept> = Desk::new(shared, counts, false, true);
     let mut flows = slots(flows, shares(units, u32::try_from(flows).unwrap()));
-    let mut poller = Poller::new(waits, std::iter::empty(), Watch::Changes, &shared.chime).unwrap();
+    let mut poller =
+        Poller::new(waits, std::iter::empty(), Watch::Changes, &shared.wakeup).unwrap();
     let mut pacing = Pacing::new(None, flows.len());
     let (mut send, mut recv) = messages(direction, (70_000, 300));
     let to = to.into();
@@ -89,7 +90,8 @@ fn answers(
 ) -> Report {
     let mut desk: Desk<'_, Kept> = Desk::new(shared, counts, false, true);
     let mut flows = slots(8, |_| u64::MAX);
-    let mut poller = Poller::new(waits, std::iter::empty(), Watch::Changes, &shared.chime).unwrap();
+    let mut poller =
+        Poller::new(waits, std::iter::empty(), Watch::Changes, &shared.wakeup).unwrap();
     let mut pacing = Pacing::new(None, flows.len());
     let (mut recv, mut send) = messages(direction, (70_000, 300));
     let counter = Counter {

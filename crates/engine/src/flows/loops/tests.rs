@@ -89,7 +89,7 @@ fn end<R: Keeps>(
         Watch::Read
     };
     let fds = flows.iter().map(|flow| flow.endpoint.fd());
-    let mut poller = Poller::new(waits, fds, watch, &shared.chime).unwrap();
+    let mut poller = Poller::new(waits, fds, watch, &shared.wakeup).unwrap();
     // Sends that are even: of a byte stream 300 gigabits a second, so that the test is quick.
     let rate = |per_second, unit| RatePlan {
         per_second,

@@ -1,11 +1,11 @@
 //! The iterations of a test, as many as it takes, and what they come to.
 
 use netperf_measure::clock;
-use netperf_measure::confidence::{Series, assess};
+use netperf_measure::confidence::{ConfidenceInput, assess};
 use netperf_model::{
     Agreed, Confidence, Iteration, Latency, Outcome, TestPlan, Unit, Warning, figures, rate,
 };
-use netperf_os::bell;
+use netperf_os::alarm;
 use netperf_report::format::json;
 
 use super::{IterationResult, TestRun, identifier};
@@ -46,7 +46,7 @@ impl TestRun<'_> {
             }
             let confidence = confidence(plan, unit, &self.done.iterations);
             // A signal may have come after the run, too.
-            let stopped = stopped || bell::stopped_by_user();
+            let stopped = stopped || alarm::stopped_by_user();
             if stopped || !wants_more(plan, self.done.iterations.len(), confidence.as_ref()) {
                 return Ok(self.outcome(agreed, confidence, stopped, warnings));
             }
@@ -106,7 +106,7 @@ fn confidence(plan: &TestPlan, unit: Unit, runs: &[Iteration]) -> Option<Confide
     let result = column(|figures| figures.throughput);
     let local_cpu = column(|figures| figures.local_cpu);
     let remote_cpu = column(|figures| figures.remote_cpu);
-    let series = Series {
+    let series = ConfidenceInput {
         result: &result,
         local_cpu: &local_cpu,
         remote_cpu: &remote_cpu,

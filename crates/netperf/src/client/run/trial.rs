@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use netperf_cli::{Progress, Run, Show};
 use netperf_model::{Feature, IoMethod, Iteration, Limit, TestPlan};
-use netperf_os::bell;
+use netperf_os::alarm;
 
 use super::session::{LEAVE, open};
 use super::trace::Trace;
@@ -215,7 +215,7 @@ impl Trials<'_> {
 
     /// One trial.
     fn measured(&self, (local, remote): IoMethods) -> Result<Iteration, Failure> {
-        if bell::stopped_by_user() {
+        if alarm::stopped_by_user() {
             return Err(Failure::stderr(
                 1,
                 "netperf: ended by a signal before the test began",
@@ -273,7 +273,7 @@ fn once(run: &Run, begun: RunStart) -> Result<Iteration, Failure> {
     let plan = &run.plan;
     let control = plan.control.as_ref().map(control::establish).transpose()?;
     let hosts = data_hosts(plan, control.as_ref())?;
-    bell::catch_signals()
+    alarm::catch_signals()
         .map_err(|error| Failure::stderr(1, &format!("netperf: cannot catch signals: {error}")))?;
     let mut done = Measured::default();
     let mut test = TestRun {

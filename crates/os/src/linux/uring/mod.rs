@@ -5,10 +5,10 @@
 //! them. Every call here is over when it returns, or moves memory that the ring keeps
 //! itself, so that nothing of a caller's is in the kernel's hands afterwards.
 
-mod later;
+mod delayed;
 mod multishot;
 
-pub use multishot::{Arrived, Multishot};
+pub use multishot::{Multishot, MultishotReceived};
 
 use std::fmt;
 use std::io;
@@ -22,12 +22,12 @@ use socket2::SockAddr;
 
 use crate::io::{STORAGE_LEN, Source};
 use crate::wait::Countdown;
-use later::Later;
+use delayed::DelayedSends;
 
 /// What a completion belongs to.
 const CALL: u64 = 1;
 const ASIDE: u64 = 2;
-const LATER: u64 = 3;
+const DELAYED: u64 = 3;
 const MANY: u64 = 4;
 const MULTISHOT: u64 = 5;
 
@@ -84,16 +84,16 @@ pub struct Uring {
     enters: u64,
     /// Result of the call that is waited for.
     outcome: Option<i32>,
-    many: Many,
-    later: Later,
+    pending_sends: PendingSends,
+    delayed: DelayedSends,
     held: Held,
     reports: bool,
-    shots: multishot::Shots,
+    multishot_state: multishot::MultishotState,
 }
 
 /// Sends that are waited for together.
 #[derive(Clone, Copy, Debug, Default)]
-struct Many {
+struct PendingSends {
     left: usize,
     taken: Taken,
     error: Option<i32>,
@@ -115,7 +115,7 @@ impl Uring {
     /// have one, `ENOSYS` or `EINVAL` before Linux 6.1.
     pub fn new(width: usize, patience: Option<Duration>) -> io::Result<Self> {
         let width = u32::try_from(width).unwrap_or(u32::MAX).clamp(1, 4096);
-        let entries = width + later::SLOTS + 8;
+        let entries = width + delayed::SLOTS + 8;
         // Without interrupts by the kernel: completions are worked on when we wait.
         let ring = IoUring::builder()
             .setup_single_issuer()
@@ -127,11 +127,11 @@ impl Uring {
             patience,
             enters: 0,
             outcome: None,
-            many: Many::default(),
-            later: Later::new(),
+            pending_sends: PendingSends::default(),
+            delayed: DelayedSends::new(),
             held: Held::default(),
             reports: true,
-            shots: multishot::Shots::default(),
+            multishot_state: multishot::MultishotState::default(),
         })
     }
 
@@ -223,21 +223,21 @@ impl Uring {
         size: usize,
         to: To<'_>,
     ) -> io::Result<Taken> {
-        self.many = Many::default();
+        self.pending_sends = PendingSends::default();
         for message in buf.chunks(size.max(1)) {
             let entry = send_entry(fd, message, to).user_data(MANY);
             // SAFETY: buffer and address outlive the calls, which are over when this returns.
             unsafe { self.push(&entry) }?;
-            self.many.left += 1;
+            self.pending_sends.left += 1;
         }
-        self.enter(self.many.left, None)?;
-        if self.many.left > 0 {
+        self.enter(self.pending_sends.left, None)?;
+        if self.pending_sends.left > 0 {
             self.cancel(MANY)?;
-            while self.many.left > 0 {
-                self.enter(self.many.left, None)?;
+            while self.pending_sends.left > 0 {
+                self.enter(self.pending_sends.left, None)?;
             }
         }
-        let Many { taken, error, .. } = self.many;
+        let PendingSends { taken, error, .. } = self.pending_sends;
         match error {
             Some(error) if taken.sends == 0 => Err(failed(error)),
             _ => Ok(taken),
@@ -297,14 +297,14 @@ impl Uring {
     /// What it points to must outlive this.
     #[inline]
     unsafe fn call(&mut self, entry: Entry, patience: Option<Duration>) -> io::Result<usize> {
-        if let Some(error) = self.later.take_error() {
+        if let Some(error) = self.delayed.take_error() {
             return Err(failed(error));
         }
         self.outcome = None;
         // SAFETY: the caller promises it.
         unsafe { self.push(&entry.user_data(CALL)) }?;
         let left = patience.map(Countdown::from_now);
-        self.enter(1 + self.later.under_way(), patience)?;
+        self.enter(1 + self.delayed.under_way(), patience)?;
         match self.outcome {
             Some(result) => counted(result),
             None => self.take_back(left.as_ref()),
@@ -365,11 +365,11 @@ impl Uring {
         let Self {
             ring,
             outcome,
-            many,
-            later,
+            pending_sends,
+            delayed,
             held,
             reports,
-            shots,
+            multishot_state,
             ..
         } = self;
         for completion in ring.completion() {
@@ -380,9 +380,9 @@ impl Uring {
                     *outcome = Some(result);
                     held.now += u64::from(cqueue::more(flags));
                 }
-                LATER => later.completed(result),
-                MANY => many.completed(result),
-                MULTISHOT => shots.completed(result, flags),
+                DELAYED => delayed.completed(result),
+                MANY => pending_sends.completed(result),
+                MULTISHOT => multishot_state.completed(result, flags),
                 _ => {}
             }
         }
@@ -398,7 +398,7 @@ impl Held {
     }
 }
 
-impl Many {
+impl PendingSends {
     fn completed(&mut self, result: i32) {
         self.left = self.left.saturating_sub(1);
         match usize::try_from(result) {

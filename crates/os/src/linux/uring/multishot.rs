@@ -23,8 +23,8 @@ const LOOKS: u32 = 20;
 
 /// What the completions of the request said.
 #[derive(Debug, Default)]
-pub(super) struct Shots {
-    arrived: Arrived,
+pub(super) struct MultishotState {
+    received: MultishotReceived,
     /// Buffers that were filled.
     filled: Vec<u16>,
     error: Option<i32>,
@@ -32,15 +32,15 @@ pub(super) struct Shots {
     armed: bool,
 }
 
-impl Shots {
+impl MultishotState {
     pub(super) fn completed(&mut self, result: i32, flags: u32) {
         self.armed = cqueue::more(flags);
         self.filled.extend(cqueue::buffer_select(flags));
         match usize::try_from(result) {
-            Ok(0) => self.arrived.empty = true,
+            Ok(0) => self.received.empty = true,
             Ok(count) => {
-                self.arrived.bytes += count;
-                self.arrived.messages += 1;
+                self.received.bytes += count;
+                self.received.messages += 1;
             }
             // All buffers are full: they are free again when this has been looked at.
             Err(_) if result == -libc::ENOBUFS || result == -libc::ECANCELED => {}
@@ -53,7 +53,7 @@ impl Shots {
 
 /// What a receive brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Arrived {
+pub struct MultishotReceived {
     /// Bytes of all messages.
     pub bytes: usize,
     /// Messages, empty ones not counted.
@@ -65,12 +65,12 @@ pub struct Arrived {
 /// A page of descriptions of buffers.
 #[repr(C, align(4096))]
 #[derive(Clone)]
-struct Page([u8; 4096]);
+struct BufferPage([u8; 4096]);
 
 /// A ring that receives into memory of its own.
 pub struct Multishot {
     ring: Uring,
-    entries: Vec<Page>,
+    entries: Vec<BufferPage>,
     memory: Vec<u8>,
     size: usize,
     mask: u16,
@@ -96,13 +96,13 @@ impl Multishot {
         let count = u16::try_from(width).unwrap_or(1);
         let mut all = Self {
             ring: Uring::new(width, None)?,
-            entries: vec![Page([0; 4096]); bytes.div_ceil(size_of::<Page>())],
+            entries: vec![BufferPage([0; 4096]); bytes.div_ceil(size_of::<BufferPage>())],
             memory: vec![0; width * size],
             size,
             mask: count - 1,
             tail: 0,
         };
-        all.ring.shots.filled.reserve(width);
+        all.ring.multishot_state.filled.reserve(width);
         // SAFETY: there is room for `count` entries, which outlive the ring: it is dropped
         // first, and they are kept for ever where a request may still use them.
         unsafe {
@@ -129,9 +129,9 @@ impl Multishot {
     ///
     /// # Errors
     /// What recv(2) reports; `EINTR` when a signal came first.
-    pub fn recv(&mut self, fd: BorrowedFd<'_>) -> io::Result<Arrived> {
+    pub fn recv(&mut self, fd: BorrowedFd<'_>) -> io::Result<MultishotReceived> {
         loop {
-            let fresh = !self.ring.shots.armed;
+            let fresh = !self.ring.multishot_state.armed;
             if fresh {
                 let entry = opcode::RecvMulti::new(Fd(fd.as_raw_fd()), GROUP)
                     .build()
@@ -139,20 +139,20 @@ impl Multishot {
                 // SAFETY: it points to nothing but the buffers that were offered, which
                 // are kept until it is over.
                 unsafe { self.ring.push(&entry) }?;
-                self.ring.shots.armed = true;
+                self.ring.multishot_state.armed = true;
             }
             self.ring.enter(1, None)?;
             self.give_back();
-            let shots = &mut self.ring.shots;
-            let arrived = std::mem::take(&mut shots.arrived);
-            if arrived != Arrived::default() {
-                return Ok(arrived);
+            let multishot_state = &mut self.ring.multishot_state;
+            let received = std::mem::take(&mut multishot_state.received);
+            if received != MultishotReceived::default() {
+                return Ok(received);
             }
-            if let Some(error) = shots.error.take() {
+            if let Some(error) = multishot_state.error.take() {
                 return Err(failed(error));
             }
             // The request ended for want of buffers, or else a signal came.
-            if shots.armed {
+            if multishot_state.armed {
                 return Err(io::ErrorKind::Interrupted.into());
             }
         }
@@ -173,11 +173,11 @@ impl Multishot {
 
     /// Gives the buffers that were filled to the kernel again.
     fn give_back(&mut self) {
-        let mut filled = std::mem::take(&mut self.ring.shots.filled);
+        let mut filled = std::mem::take(&mut self.ring.multishot_state.filled);
         for number in filled.drain(..) {
             self.offer(number);
         }
-        self.ring.shots.filled = filled;
+        self.ring.multishot_state.filled = filled;
         self.publish();
     }
 
@@ -213,17 +213,17 @@ impl Multishot {
 
 impl Drop for Multishot {
     fn drop(&mut self) {
-        if self.ring.shots.armed {
+        if self.ring.multishot_state.armed {
             let mut looks = 0;
             let asked = self.ring.cancel(MULTISHOT).is_ok();
-            while asked && self.ring.shots.armed && looks < LOOKS {
+            while asked && self.ring.multishot_state.armed && looks < LOOKS {
                 if self.ring.enter(1, Some(LOOK)).is_err() {
                     break;
                 }
                 looks += 1;
             }
         }
-        if self.ring.shots.armed {
+        if self.ring.multishot_state.armed {
             // The kernel may still write to them.
             std::mem::forget(std::mem::take(&mut self.memory));
             std::mem::forget(std::mem::take(&mut self.entries));
@@ -252,12 +252,12 @@ mod tests {
         client.send(&[]).unwrap();
         let first = ring.recv_first(server.as_fd(), &mut buf, &mut source);
         assert_eq!(first.unwrap(), 64);
-        let mut all = Arrived::default();
+        let mut all = MultishotReceived::default();
         while !all.empty {
-            let arrived = ring.recv(server.as_fd()).unwrap();
-            all.bytes += arrived.bytes;
-            all.messages += arrived.messages;
-            all.empty = arrived.empty;
+            let received = ring.recv(server.as_fd()).unwrap();
+            all.bytes += received.bytes;
+            all.messages += received.messages;
+            all.empty = received.empty;
         }
         assert_eq!((all.bytes, all.messages), (2000, 20));
     }
@@ -271,9 +271,9 @@ mod tests {
         let mut ring = Multishot::new(8, 4096).unwrap();
         let mut bytes = 0;
         loop {
-            let arrived = ring.recv(server.as_fd()).unwrap();
-            bytes += arrived.bytes;
-            if arrived.empty {
+            let received = ring.recv(server.as_fd()).unwrap();
+            bytes += received.bytes;
+            if received.empty {
                 break;
             }
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use io_uring::opcode;
 use io_uring::types::Fd;
 
-use super::{LATER, SEND_FLAGS, To, Uring, failed};
+use super::{DELAYED, SEND_FLAGS, To, Uring, failed};
 
 /// How many sends can wait.
 pub(super) const SLOTS: u32 = 64;
@@ -19,22 +19,22 @@ const LOOK: Duration = Duration::from_millis(50);
 const LOOKS: u32 = 10;
 
 /// A message that waits.
-struct Slot {
+struct DelayedSend {
     bytes: [u8; LONGEST],
     to: libc::sockaddr_storage,
 }
 
 /// Messages that wait, or that the kernel has and has not sent yet.
-pub(super) struct Later {
-    slots: Box<[Slot]>,
+pub(super) struct DelayedSends {
+    slots: Box<[DelayedSend]>,
     used: usize,
     under_way: usize,
     error: Option<i32>,
 }
 
-impl Later {
+impl DelayedSends {
     pub(super) fn new() -> Self {
-        let slot = |_| Slot {
+        let slot = |_| DelayedSend {
             bytes: [0; LONGEST],
             // SAFETY: sockaddr_storage is plain data for which all zeros is valid.
             to: unsafe { std::mem::zeroed() },
@@ -103,12 +103,12 @@ impl Uring {
         if buf.len() > LONGEST {
             return self.send(fd, buf, to);
         }
-        if let Some(error) = self.later.take_error() {
+        if let Some(error) = self.delayed.take_error() {
             return Err(failed(error));
         }
         let (_, len) = to.parts();
-        let Some((bytes, address)) = self.later.keep(buf, to) else {
-            self.enter(self.later.under_way, None)?;
+        let Some((bytes, address)) = self.delayed.keep(buf, to) else {
+            self.enter(self.delayed.under_way, None)?;
             return Err(io::ErrorKind::Interrupted.into());
         };
         let entry = opcode::Send::new(Fd(fd.as_raw_fd()), bytes, super::length(buf))
@@ -116,7 +116,7 @@ impl Uring {
             .dest_addr(address)
             .dest_addr_len(len)
             .build()
-            .user_data(LATER);
+            .user_data(DELAYED);
         // SAFETY: the slot is in heap memory that the ring keeps until the send is over:
         // it is used again when none is under way, and freed after all were taken back.
         unsafe { self.push(&entry) }?;
@@ -126,16 +126,16 @@ impl Uring {
     /// Sends what was put off, within a deadline; after that it is taken back.
     pub fn flush(&mut self) {
         let mut in_vain = 0;
-        while self.later.under_way > 0 && in_vain < 2 * LOOKS {
-            let before = self.later.under_way;
+        while self.delayed.under_way > 0 && in_vain < 2 * LOOKS {
+            let before = self.delayed.under_way;
             // A ring that does not work any more sends nothing.
-            if in_vain == LOOKS && self.cancel(LATER).is_err() {
+            if in_vain == LOOKS && self.cancel(DELAYED).is_err() {
                 return;
             }
             if self.enter(before, Some(LOOK)).is_err() {
                 return;
             }
-            in_vain += u32::from(self.later.under_way == before);
+            in_vain += u32::from(self.delayed.under_way == before);
         }
     }
 }
@@ -143,9 +143,9 @@ impl Uring {
 impl Drop for Uring {
     fn drop(&mut self) {
         self.flush();
-        if self.later.under_way > 0 {
+        if self.delayed.under_way > 0 {
             // The kernel may still read it.
-            std::mem::forget(std::mem::take(&mut self.later.slots));
+            std::mem::forget(std::mem::take(&mut self.delayed.slots));
         }
     }
 }

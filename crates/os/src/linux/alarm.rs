@@ -3,7 +3,7 @@
 //! A run blocks in system calls, so a clock alone cannot end it: something must
 //! interrupt the call. The bell is a POSIX timer (timer_create(2)) that signals
 //! the thread that moves the data. It first rings when the time is over and then
-//! every [`RING_EVERY`] until it is put away, so that a ring that falls between
+//! every [`REPEAT_EVERY`] until it is put away, so that a ring that falls between
 //! a look at the phase and the next call is never the last one. The handler does
 //! not restart system calls.
 //!
@@ -15,14 +15,14 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, O
 use std::time::Duration;
 
 /// How often the bell rings once the time is over.
-pub const RING_EVERY: Duration = Duration::from_millis(5);
+pub const REPEAT_EVERY: Duration = Duration::from_millis(5);
 
 /// The longest grace where a signal from outside ended the run: the user waits.
 const GRACE_FOR_USER: Duration = Duration::from_millis(500);
 
 /// Signals that follow each other as closely are one wish: timeout(1) sends its signal to
 /// the program and at once to its whole group.
-const ONE_WISH: Duration = Duration::from_millis(200);
+const SAME_REQUEST: Duration = Duration::from_millis(200);
 
 /// How far the run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,7 +60,7 @@ pub struct Schedule {
 // One run at a time moves data in a process; its bell's state must be static,
 // as a signal handler can reach nothing else.
 static PHASE: AtomicU8 = AtomicU8::new(RUNNING);
-static RINGS: AtomicU32 = AtomicU32::new(0);
+static FIRED: AtomicU32 = AtomicU32::new(0);
 static OVER: AtomicBool = AtomicBool::new(false);
 static STOPPED_BY_USER: AtomicBool = AtomicBool::new(false);
 /// When, by the monotonic clock in nanoseconds; 0 before.
@@ -70,13 +70,13 @@ static GRACE: AtomicI64 = AtomicI64::new(0);
 /// When the time is over, by the monotonic clock in nanoseconds, and how often until then
 /// a call is interrupted; 0 where only the end rings.
 static DUE: AtomicI64 = AtomicI64::new(0);
-static LOOK_EVERY: AtomicI64 = AtomicI64::new(0);
+static CHECK_EVERY: AtomicI64 = AtomicI64::new(0);
 // What PHASE says. A loop that never blocks is never interrupted: it hears in the phase,
 // which it asks for in every pass, that it is time to look around.
 const RUNNING: u8 = 0;
 const FINISH: u8 = 1;
 const ABANDON: u8 = 2;
-const LOOK: u8 = 3;
+const CHECK: u8 = 3;
 // The first timer of a process has the id 0, so a null pointer is a timer, too.
 static TIMER: AtomicPtr<libc::c_void> = AtomicPtr::new(std::ptr::null_mut());
 static HAS_TIMER: AtomicBool = AtomicBool::new(false);
@@ -101,9 +101,9 @@ pub fn phase_or(look: impl FnOnce() -> Phase) -> Phase {
 }
 
 /// Somebody has looked around, until the next time.
-pub fn looked_around() {
+pub fn checked() {
     // What has begun meanwhile stays.
-    let _other = PHASE.compare_exchange(LOOK, RUNNING, Ordering::Relaxed, Ordering::Relaxed);
+    let _other = PHASE.compare_exchange(CHECK, RUNNING, Ordering::Relaxed, Ordering::Relaxed);
 }
 
 /// There is no use in going on: [`Phase::Abandon`] begins now.
@@ -115,7 +115,7 @@ pub fn abandon() {
     PHASE.store(ABANDON, Ordering::Relaxed);
     if HAS_TIMER.load(Ordering::Relaxed) {
         // Whoever asks for the phase knows all the same.
-        let _armed = arm(TIMER.load(Ordering::Relaxed), RING_EVERY, RING_EVERY);
+        let _armed = arm(TIMER.load(Ordering::Relaxed), REPEAT_EVERY, REPEAT_EVERY);
     }
 }
 
@@ -123,8 +123,8 @@ pub fn abandon() {
 /// sees here what interrupts a call that does.
 #[inline]
 #[must_use]
-pub fn rings() -> u32 {
-    RINGS.load(Ordering::Relaxed)
+pub fn fired() -> u32 {
+    FIRED.load(Ordering::Relaxed)
 }
 
 /// Whether a signal from outside ended the run.
@@ -153,7 +153,7 @@ pub fn end() {
         let _armed = arm(
             TIMER.load(Ordering::Relaxed),
             Duration::from_nanos(1),
-            RING_EVERY,
+            REPEAT_EVERY,
         );
     }
 }
@@ -171,12 +171,12 @@ pub fn catch_signals() -> io::Result<()> {
 
 /// The timer and the handlers of one run; dropping it puts them away.
 #[derive(Debug)]
-pub struct Bell {
+pub struct Alarm {
     timer: libc::timer_t,
     outside: Outside,
 }
 
-impl Bell {
+impl Alarm {
     /// Creates the timer for the calling thread and installs the handlers.
     ///
     /// # Errors
@@ -205,18 +205,18 @@ impl Bell {
         GRACE.store(nanos(schedule.grace), Ordering::Relaxed);
         DUE.store(0, Ordering::Relaxed);
         if phase() != Phase::Running {
-            return arm(self.timer, RING_EVERY, RING_EVERY);
+            return arm(self.timer, REPEAT_EVERY, REPEAT_EVERY);
         }
         if let Some(after) = schedule.finish_after {
-            let look_every = LOOK_EVERY.load(Ordering::Relaxed);
-            if look_every > 0 && nanos(after) > look_every {
-                let look_every = Duration::from_nanos(look_every.unsigned_abs());
+            let check_every_nanos = CHECK_EVERY.load(Ordering::Relaxed);
+            if check_every_nanos > 0 && nanos(after) > check_every_nanos {
+                let check_every_nanos = Duration::from_nanos(check_every_nanos.unsigned_abs());
                 OVER.store(false, Ordering::Relaxed);
                 DUE.store(now().saturating_add(nanos(after)), Ordering::Relaxed);
-                return arm(self.timer, look_every, look_every);
+                return arm(self.timer, check_every_nanos, check_every_nanos);
             }
             OVER.store(true, Ordering::Relaxed);
-            arm(self.timer, after.max(Duration::from_nanos(1)), RING_EVERY)
+            arm(self.timer, after.max(Duration::from_nanos(1)), REPEAT_EVERY)
         } else {
             arm(self.timer, schedule.heartbeat, schedule.heartbeat)
         }
@@ -224,8 +224,8 @@ impl Bell {
 
     /// Interrupts blocked calls this often in runs with a time, too, so that their caller
     /// can look around: for the runs that are started from now on.
-    pub fn look_around_every(&self, time: Duration) {
-        LOOK_EVERY.store(nanos(time), Ordering::Relaxed);
+    pub fn check_every(&self, time: Duration) {
+        CHECK_EVERY.store(nanos(time), Ordering::Relaxed);
     }
 
     /// Stops ringing; the phase stays readable.
@@ -235,10 +235,10 @@ impl Bell {
     }
 }
 
-impl Drop for Bell {
+impl Drop for Alarm {
     fn drop(&mut self) {
         HAS_TIMER.store(false, Ordering::Relaxed);
-        LOOK_EVERY.store(0, Ordering::Relaxed);
+        CHECK_EVERY.store(0, Ordering::Relaxed);
         DUE.store(0, Ordering::Relaxed);
         // SAFETY: the timer was created by `new` and is deleted once.
         unsafe { libc::timer_delete(self.timer) };
@@ -276,7 +276,7 @@ fn arm(timer: libc::timer_t, first: Duration, every: Duration) -> io::Result<()>
         it_value: timespec(first),
         it_interval: timespec(every),
     };
-    // SAFETY: the timer exists while a `Bell` does, and `spec` outlives the call.
+    // SAFETY: the timer exists while a `Alarm` does, and `spec` outlives the call.
     let result = unsafe { libc::timer_settime(timer, 0, &raw const spec, std::ptr::null_mut()) };
     if result == 0 {
         Ok(())
@@ -344,25 +344,25 @@ extern "C" fn on_signal(
     // SAFETY: with SA_SIGINFO the kernel passes a valid siginfo.
     let from_timer = unsafe { info.as_ref() }.is_some_and(|info| info.si_code == libc::SI_TIMER);
     if !from_timer {
-        ring_from_outside(signal);
+        on_user_signal(signal);
     } else if DUE.load(Ordering::Relaxed) != 0 {
-        look();
+        request_check();
     }
     if OVER.load(Ordering::Relaxed) {
-        ring();
+        fire();
     } else if from_timer {
         // Anything but a run that goes on has no use for it.
-        let _other = PHASE.compare_exchange(RUNNING, LOOK, Ordering::Relaxed, Ordering::Relaxed);
+        let _other = PHASE.compare_exchange(RUNNING, CHECK, Ordering::Relaxed, Ordering::Relaxed);
     }
-    RINGS.fetch_add(1, Ordering::Relaxed);
+    FIRED.fetch_add(1, Ordering::Relaxed);
 }
 
-fn ring_from_outside(signal: libc::c_int) {
+fn on_user_signal(signal: libc::c_int) {
     // Signals may come to two threads at once: one of them is the first.
     let (not_yet, at) = (0, now());
     let before = STOPPED_AT.compare_exchange(not_yet, at, Ordering::Relaxed, Ordering::Relaxed);
     if let Err(first) = before {
-        if at.saturating_sub(first) < nanos(ONE_WISH) {
+        if at.saturating_sub(first) < nanos(SAME_REQUEST) {
             return;
         }
         // Asked twice: whatever is still going on, the user wants out.
@@ -377,24 +377,24 @@ fn ring_from_outside(signal: libc::c_int) {
     OVER.store(true, Ordering::Relaxed);
     if HAS_TIMER.load(Ordering::Relaxed) {
         // The phase is set below all the same; without rings only the grace is lost.
-        let _armed = arm(TIMER.load(Ordering::Relaxed), RING_EVERY, RING_EVERY);
+        let _armed = arm(TIMER.load(Ordering::Relaxed), REPEAT_EVERY, REPEAT_EVERY);
     }
 }
 
 /// A ring before the end, or the end: the next ring is then at the end at the latest.
-fn look() {
+fn request_check() {
     let left = DUE.load(Ordering::Relaxed).saturating_sub(now());
-    let look_every = LOOK_EVERY.load(Ordering::Relaxed);
+    let check_every_nanos = CHECK_EVERY.load(Ordering::Relaxed);
     if left <= 0 {
         DUE.store(0, Ordering::Relaxed);
         OVER.store(true, Ordering::Relaxed);
-        let _armed = arm(TIMER.load(Ordering::Relaxed), RING_EVERY, RING_EVERY);
-    } else if left < look_every {
+        let _armed = arm(TIMER.load(Ordering::Relaxed), REPEAT_EVERY, REPEAT_EVERY);
+    } else if left < check_every_nanos {
         // A timer that exists can be set; without it the next ring comes a little late.
         let _armed = arm(
             TIMER.load(Ordering::Relaxed),
             Duration::from_nanos(left.unsigned_abs()),
-            RING_EVERY,
+            REPEAT_EVERY,
         );
     }
 }
@@ -408,7 +408,7 @@ fn grace() -> i64 {
     }
 }
 
-fn ring() {
+fn fire() {
     let now = now();
     if phase() == Phase::Running {
         FINISHED_AT.store(now, Ordering::Relaxed);
@@ -429,13 +429,14 @@ mod tests {
     #[test]
     fn the_bell_interrupts_a_blocked_call_and_reaches_abandon_after_the_grace() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let bell = Bell::new(Outside::Ignored).unwrap();
-        bell.start(Schedule {
-            finish_after: Some(Duration::from_millis(20)),
-            grace: Duration::from_millis(30),
-            heartbeat: Duration::from_secs(1),
-        })
-        .unwrap();
+        let alarm = Alarm::new(Outside::Ignored).unwrap();
+        alarm
+            .start(Schedule {
+                finish_after: Some(Duration::from_millis(20)),
+                grace: Duration::from_millis(30),
+                heartbeat: Duration::from_secs(1),
+            })
+            .unwrap();
         let mut buf = [0; 1];
         assert_eq!(
             socket.recv(&mut buf).unwrap_err().kind(),
@@ -449,7 +450,7 @@ mod tests {
             );
         }
         assert!(!stopped_by_user());
-        drop(bell);
+        drop(alarm);
         another_thread_ends_a_run();
         rings_before_the_end_do_not_end_it();
         an_alarm_from_outside_rings_on_until_abandon();
@@ -457,13 +458,14 @@ mod tests {
 
     fn another_thread_ends_a_run() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let bell = Bell::new(Outside::Ignored).unwrap();
-        bell.start(Schedule {
-            finish_after: Some(Duration::from_secs(600)),
-            grace: Duration::from_secs(600),
-            heartbeat: Duration::from_secs(1),
-        })
-        .unwrap();
+        let alarm = Alarm::new(Outside::Ignored).unwrap();
+        alarm
+            .start(Schedule {
+                finish_after: Some(Duration::from_secs(600)),
+                grace: Duration::from_secs(600),
+                heartbeat: Duration::from_secs(1),
+            })
+            .unwrap();
         std::thread::scope(|scope| {
             scope.spawn(end);
             while phase() == Phase::Running {
@@ -477,15 +479,16 @@ mod tests {
 
     fn rings_before_the_end_do_not_end_it() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let bell = Bell::new(Outside::Ignored).unwrap();
-        bell.look_around_every(Duration::from_millis(20));
+        let alarm = Alarm::new(Outside::Ignored).unwrap();
+        alarm.check_every(Duration::from_millis(20));
         let due = now() + 310_000_000;
-        bell.start(Schedule {
-            finish_after: Some(Duration::from_millis(310)),
-            grace: Duration::ZERO,
-            heartbeat: Duration::from_secs(1),
-        })
-        .unwrap();
+        alarm
+            .start(Schedule {
+                finish_after: Some(Duration::from_millis(310)),
+                grace: Duration::ZERO,
+                heartbeat: Duration::from_secs(1),
+            })
+            .unwrap();
         let mut early = 0;
         while phase() == Phase::Running {
             let interrupted = socket.recv(&mut [0; 1]).unwrap_err();
@@ -498,7 +501,7 @@ mod tests {
                     Phase::Running
                 };
                 phase_or(look);
-                looked_around();
+                checked();
                 phase_or(look);
                 assert_eq!(
                     asked.get(),
@@ -512,13 +515,14 @@ mod tests {
     }
 
     fn an_alarm_from_outside_rings_on_until_abandon() {
-        let bell = Bell::new(Outside::Caught).unwrap();
-        bell.start(Schedule {
-            finish_after: Some(Duration::from_secs(60)),
-            grace: Duration::from_millis(30),
-            heartbeat: Duration::from_secs(1),
-        })
-        .unwrap();
+        let alarm = Alarm::new(Outside::Caught).unwrap();
+        alarm
+            .start(Schedule {
+                finish_after: Some(Duration::from_secs(60)),
+                grace: Duration::from_millis(30),
+                heartbeat: Duration::from_secs(1),
+            })
+            .unwrap();
         assert_eq!(phase(), Phase::Running);
         // SAFETY: raise has no preconditions; the handler is installed.
         unsafe { libc::raise(libc::SIGALRM) };

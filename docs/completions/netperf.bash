@@ -75,14 +75,14 @@ _netperf_value() {
     --io) _netperf_words 'blocking poll epoll uring auto' ;;
     --batch) : ;;
     --segment-offload) _netperf_words '1 0 on off yes no' ;;
-    --busy-poll) : ;;
     --tls-cipher) _netperf_words 'TLS_AES_128_GCM_SHA256 TLS_AES_256_GCM_SHA384 TLS_CHACHA20_POLY1305_SHA256' ;;
+    --remote-pacing-rate) : ;;
+    --busy-poll) : ;;
     --quickack) _netperf_words '1 0 on off yes no' ;;
     --notsent-lowat) : ;;
     --bind-device) : ;;
     --mark) : ;;
     --flow-label) : ;;
-    --remote-pacing-rate) : ;;
     '-a' | --align) : ;;
     '-A' | --remote-align) : ;;
     '-o' | --offset) : ;;

@@ -62,7 +62,7 @@ pub(crate) fn of<A>(table: &[Row<A>]) -> Vec<Entry> {
 
 /// netperf's options in front of `--`.
 pub(crate) fn global() -> Vec<Entry> {
-    of(global::TABLE)
+    of(global::table())
 }
 
 /// Those behind it, for a suite.

@@ -10,7 +10,7 @@ use netperf_model::SeriesPlan;
 use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::many::{Placement, cpu_list};
-use netperf_model::{BadNetwork, DataPeers, Network};
+use netperf_model::{BadNetwork, DataPeers, InterfaceName, Network};
 
 use crate::grammar::{self, DSCP_NAMES};
 use crate::long;
@@ -28,6 +28,8 @@ pub(crate) enum Kind {
     Selection,
     /// The name of a file.
     File,
+    /// The name of a network interface.
+    Interface,
     /// A host, and perhaps a family behind a comma.
     Host,
     /// A host with an optional prefix length, and perhaps a family.
@@ -129,6 +131,7 @@ impl Kind {
         match *self {
             Self::Nothing | Self::Text | Self::Selection => as_it_is(true),
             Self::File => as_it_is(!text.is_empty()),
+            Self::Interface => as_it_is(InterfaceName::new(text).is_some()),
             Self::Host | Self::HostWithBits => host(text, *self == Self::HostWithBits),
             Self::Port => as_it_is(is_port(text)),
             Self::Length => as_it_is(length(text).is_some()),
@@ -187,6 +190,7 @@ impl Kind {
             Self::Nothing | Self::Text => "a text",
             Self::Selection => "output selectors, all, ? or a file",
             Self::File => "the name of a file",
+            Self::Interface => "the name of an interface, 1 to 15 bytes",
             Self::Host => "a host, a host and a family such as db1,6, or a family such as ,inet6",
             Self::HostWithBits => "a host such as db1, host/bits, or host,family",
             Self::Port => "a port number from 0 to 65535 or the name of a service",
@@ -293,6 +297,7 @@ impl Kind {
             | Self::Text
             | Self::Selection
             | Self::File
+            | Self::Interface
             | Self::Host
             | Self::HostWithBits
             | Self::Port

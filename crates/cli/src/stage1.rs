@@ -37,7 +37,7 @@ pub(crate) fn netperf(words: &[String], notices: &mut Vec<Notice>) -> Result<Rea
     let (program, rest) = words.split_first().map_or(("", words), |(p, r)| (p, r));
     let mut args = GlobalArgs::default();
     let mut reader = Reader {
-        table: global::TABLE,
+        table: global::table(),
         program,
         on_complaint: OnComplaint::Stop,
         elsewhere: Early::default(),
@@ -234,7 +234,7 @@ struct Globals<'a> {
 
 impl Elsewhere for Globals<'_> {
     fn shape(&self, name: &str) -> Option<Shape> {
-        by_name(global::TABLE, name).map(Row::shape)
+        by_name(global::table(), name).map(Row::shape)
     }
 
     fn take(
@@ -244,7 +244,7 @@ impl Elsewhere for Globals<'_> {
         word: Option<&str>,
         notices: &mut Vec<Notice>,
     ) -> Result<Option<Halt>, CliError> {
-        let row = by_name(global::TABLE, name);
+        let row = by_name(global::table(), name);
         row.map_or(Ok(None), |row| {
             row.apply_long(program, self.args, word, notices)
         })
@@ -254,7 +254,7 @@ impl Elsewhere for Globals<'_> {
         if in_any_suite(name).is_some() {
             return other_test(program, name, self.test);
         }
-        own.extend(global::TABLE.iter().map(|row| row.long));
+        own.extend(global::table().iter().map(|row| row.long));
         misuse(program, name, Problem::unknown(name, own))
     }
 }

@@ -1,5 +1,7 @@
 //! The shape of an option table, and the loop that applies one to a command line.
 
+use netperf_model::Setting;
+
 use crate::command::{CliError, Notice};
 use crate::getopt::{Argument, Getopt, Step};
 use crate::group::Group;
@@ -27,6 +29,14 @@ pub(crate) struct Row<A: 'static> {
     pub(crate) action: Action<A>,
 }
 
+impl<A> Clone for Row<A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for Row<A> {}
+
 /// How an option is recorded.
 #[derive(Debug)]
 pub(crate) enum Action<A: 'static> {
@@ -34,6 +44,8 @@ pub(crate) enum Action<A: 'static> {
     Flag(fn(&mut A)),
     /// Takes a word; any word will do.
     Value(fn(&mut A, &str)),
+    /// Takes a word for a socket option of the model's table.
+    Setting(fn(&mut A, Setting, &str), Setting),
     /// Takes a word, which has more to say in the long form: first the letter's
     /// way to read it, then the name's.
     Twofold(fn(&mut A, &str, &mut Vec<Notice>), fn(&mut A, &str)),
@@ -46,6 +58,14 @@ pub(crate) enum Action<A: 'static> {
     /// Ends the parsing.
     Halt(Halt),
 }
+
+impl<A> Clone for Action<A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for Action<A> {}
 
 /// Why parsing ended before the last word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -270,7 +290,9 @@ impl<A> Action<A> {
     pub(crate) const fn argument(&self) -> Argument {
         match self {
             Self::Flag(_) | Self::Halt(_) => Argument::Nothing,
-            Self::Value(_) | Self::Twofold(..) | Self::Checked(_) => Argument::Required,
+            Self::Value(_) | Self::Setting(..) | Self::Twofold(..) | Self::Checked(_) => {
+                Argument::Required
+            }
             Self::NextIfNumber(_) => Argument::NextIfNumber,
             Self::NextUnlessDash(_) => Argument::NextUnlessDash,
         }
@@ -287,6 +309,7 @@ impl<A> Action<A> {
         match self {
             Self::Flag(record) => record(args),
             Self::Value(record) => record(args, required),
+            Self::Setting(record, setting) => record(args, *setting, required),
             Self::Twofold(record, _) => record(args, required, notices),
             Self::Checked(record) => record(args, required, notices)?,
             Self::NextIfNumber(record) => record(args, word),

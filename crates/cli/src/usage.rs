@@ -20,7 +20,7 @@ const INDENT: usize = 24;
 /// Help for the options in front of `--`.
 pub(crate) fn global() -> String {
     let mut text = format!("{NETPERF}\nGlobal options:\n");
-    options(&mut text, global::TABLE);
+    options(&mut text, global::table());
     text.push_str("\nTests, after -t, in any case:\n");
     for names in TESTS.chunks(6) {
         let names: Vec<&str> = names.iter().map(|row| row.name).collect();

@@ -1,5 +1,7 @@
 //! How an end moves its bytes, and what it takes of the system and of a peer.
 
+use crate::catalog::settings::Setting;
+
 /// What an end does while a call has nothing to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum IoMethod {
@@ -118,156 +120,103 @@ impl IoCounts {
     }
 }
 
-/// Something that not every netserver and not every kernel can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Feature {
+/// Declares [`Feature`], so that a feature stands in one place.
+macro_rules! features {
+    ($($(#[$doc:meta])* $id:ident: $word:literal, $option:literal, $needs:literal;)*) => {
+        /// Something that not every netserver and not every kernel can do.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Feature {
+            $($(#[$doc])* $id,)*
+            /// A socket option that both ends honour.
+            Setting(Setting),
+        }
+
+        impl Feature {
+            /// Every feature.
+            pub fn all() -> impl Iterator<Item = Self> {
+                let settings = Setting::all().map(Self::Setting);
+                [$(Self::$id,)*].into_iter().chain(settings)
+            }
+
+            /// Its name between our ends, which never changes.
+            #[must_use]
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(Self::$id => $word,)*
+                    Self::Setting(setting) => setting.row().word,
+                }
+            }
+
+            /// The option that asks for it.
+            #[must_use]
+            pub fn option(self) -> &'static str {
+                match self {
+                    $(Self::$id => $option,)*
+                    Self::Setting(setting) => setting.row().option,
+                }
+            }
+
+            /// What a host needs for it; empty where every Linux of today has it.
+            #[must_use]
+            pub fn needs(self) -> &'static str {
+                match self {
+                    $(Self::$id => $needs,)*
+                    Self::Setting(setting) => setting.row().needs,
+                }
+            }
+        }
+    };
+}
+
+features! {
     /// [`IoMethod::Poll`].
-    Poll,
+    Poll: "poll", "--io poll", "";
     /// [`IoMethod::Epoll`].
-    Epoll,
+    Epoll: "epoll", "--io epoll", "";
     /// [`IoMethod::Uring`].
-    Uring,
+    Uring: "uring", "--io uring",
+        "Linux 6.1 that lets this user have io_uring (kernel.io_uring_disabled)";
     /// [`IoPlan::zerocopy`].
-    ZeroCopy,
+    ZeroCopy: "zerocopy", "--zerocopy", "Linux 4.14";
     /// [`IoPlan::discard`].
-    Discard,
+    Discard: "discard", "--discard", "";
     /// [`IoPlan::batch`].
-    Batch,
+    Batch: "batch", "--batch", "";
     /// [`IoPlan::segments`].
-    Segments,
-    /// `SO_BUSY_POLL`.
-    BusyPoll,
-    /// `TCP_QUICKACK`.
-    QuickAck,
-    /// `TCP_NOTSENT_LOWAT`.
-    NotSentLowAt,
-    /// `SO_BINDTODEVICE`.
-    Device,
-    /// `SO_MARK`.
-    Mark,
-    /// Handing over, when a run is over, what its results have no room for.
-    Pages,
+    Segments: "segments", "--segment-offload", "Linux 5.0";
+    /// Appendices: results that have no room in their record.
+    Pages: "pages", "--series", "";
     /// [`EndPlan::series`](crate::plan::EndPlan::series).
-    Series,
+    Series: "series", "--series", "";
     /// [`EndPlan::stamps`](crate::plan::EndPlan::stamps).
-    Timestamps,
+    Timestamps: "timestamps", "--timestamps", "Linux 4.6";
     /// The same by the network device.
-    DeviceStamps,
+    DeviceStamps: "hw-stamps", "--timestamps hardware",
+        "an interface whose device stamps all that it sends and receives (ethtool -T), \
+         and that has been told to (hwstamp_ctl -t 1 -r 1)";
     /// [`EndPlan::rate`](crate::EndPlan::rate).
-    Rate,
+    Rate: "rate", "--rate", "";
     /// [`IoPlan::splice`].
-    Splice,
-    /// `IPV6_FLOWLABEL_MGR`.
-    FlowLabel,
-    /// `SO_MAX_PACING_RATE`.
-    Pacing,
-    /// Numbers in datagrams, and what they tell of loss, order and delay.
-    Sequence,
+    Splice: "splice", "--splice", "";
+    /// Numbers in datagrams, and the loss, order and delay that they tell.
+    Sequence: "sequence", "--sequence", "";
     /// Bulk data both ways at once over one connection or socket.
-    Duplex,
+    Duplex: "duplex", "--bidirectional", "";
     /// Data through the port of the control connection.
-    OnePort,
+    OnePort: "one-port", "--one-port",
+        "a listener of its own (not inetd, nor -f), and --one-port tcp or on there";
     /// An end before its time where netserver alone sends.
-    Until,
+    Until: "until", "--until where it alone sends", "";
 }
 
 impl Feature {
-    /// Every feature.
-    pub const ALL: [Self; 24] = [
-        Self::Poll,
-        Self::Epoll,
-        Self::Uring,
-        Self::ZeroCopy,
-        Self::Discard,
-        Self::Batch,
-        Self::Segments,
-        Self::BusyPoll,
-        Self::QuickAck,
-        Self::NotSentLowAt,
-        Self::Device,
-        Self::Mark,
-        Self::Pages,
-        Self::Series,
-        Self::Timestamps,
-        Self::DeviceStamps,
-        Self::Rate,
-        Self::Splice,
-        Self::FlowLabel,
-        Self::Pacing,
-        Self::Sequence,
-        Self::Duplex,
-        Self::OnePort,
-        Self::Until,
-    ];
-
-    /// Its name between our ends, which never changes.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Poll => "poll",
-            Self::Epoll => "epoll",
-            Self::Uring => "uring",
-            Self::ZeroCopy => "zerocopy",
-            Self::Discard => "discard",
-            Self::Batch => "batch",
-            Self::Segments => "segments",
-            Self::BusyPoll => "busy-poll",
-            Self::QuickAck => "quickack",
-            Self::NotSentLowAt => "notsent-lowat",
-            Self::Device => "device",
-            Self::Mark => "mark",
-            Self::Pages => "pages",
-            Self::Series => "series",
-            Self::Timestamps => "timestamps",
-            Self::DeviceStamps => "hw-stamps",
-            Self::Rate => "rate",
-            Self::Splice => "splice",
-            Self::FlowLabel => "flow-label",
-            Self::Pacing => "pacing",
-            Self::Sequence => "sequence",
-            Self::Duplex => "duplex",
-            Self::OnePort => "one-port",
-            Self::Until => "until",
-        }
-    }
-
     /// The feature of this name.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|feature| feature.word() == word)
+        Self::all().find(|feature| feature.word() == word)
     }
 
-    /// The option that asks for it.
-    #[must_use]
-    pub const fn option(self) -> &'static str {
-        match self {
-            Self::Poll => "--io poll",
-            Self::Epoll => "--io epoll",
-            Self::Uring => "--io uring",
-            Self::ZeroCopy => "--zerocopy",
-            Self::Discard => "--discard",
-            Self::Batch => "--batch",
-            Self::Segments => "--segment-offload",
-            Self::BusyPoll => "--busy-poll",
-            Self::QuickAck => "--quickack",
-            Self::NotSentLowAt => "--notsent-lowat",
-            Self::Device => "--bind-device",
-            Self::Mark => "--mark",
-            Self::Pages | Self::Series => "--series",
-            Self::Timestamps => "--timestamps",
-            Self::DeviceStamps => "--timestamps hardware",
-            Self::Rate => "--rate",
-            Self::Splice => "--splice",
-            Self::FlowLabel => "--flow-label",
-            Self::Pacing => "--remote-pacing-rate",
-            Self::Sequence => "--sequence",
-            Self::Duplex => "--bidirectional",
-            Self::OnePort => "--one-port",
-            Self::Until => "--until where it alone sends",
-        }
-    }
-
-    /// Whether it is nothing that one end can do alone.
+    /// Whether it takes both ends.
     #[must_use]
     pub const fn takes_both(self) -> bool {
         matches!(
@@ -285,44 +234,6 @@ impl Feature {
             ""
         }
     }
-
-    /// What a host needs for it; empty where every Linux of today has it.
-    #[must_use]
-    pub const fn needs(self) -> &'static str {
-        match self {
-            Self::Poll
-            | Self::Epoll
-            | Self::Discard
-            | Self::Batch
-            | Self::QuickAck
-            | Self::Pages
-            | Self::Series
-            | Self::Rate
-            | Self::Splice
-            | Self::Pacing
-            | Self::Sequence
-            | Self::Duplex
-            | Self::Until => "",
-            Self::OnePort => {
-                "a listener of its own (not inetd, nor -f), and --one-port tcp or on there"
-            }
-            Self::Uring => "Linux 6.1 that lets this user have io_uring (kernel.io_uring_disabled)",
-            Self::ZeroCopy => "Linux 4.14",
-            Self::Segments => "Linux 5.0",
-            Self::Timestamps => "Linux 4.6",
-            Self::DeviceStamps => {
-                "an interface whose device stamps all that it sends and receives (ethtool -T), \
-                 and that has been told to (hwstamp_ctl -t 1 -r 1)"
-            }
-            Self::BusyPoll => "a kernel with CONFIG_NET_RX_BUSY_POLL, and CAP_NET_ADMIN",
-            Self::NotSentLowAt => "Linux 3.12",
-            Self::Device => "an interface of that name, and CAP_NET_RAW",
-            Self::Mark => "CAP_NET_ADMIN",
-            Self::FlowLabel => {
-                "IPv6, and at netserver's end of TCP net.ipv6.flowlabel_consistency = 0"
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -335,7 +246,7 @@ mod tests {
             assert_eq!(IoMethod::named(method.label()), Some(method));
             assert_eq!(IoMethod::from_code(method.code()), Some(method));
         }
-        for feature in Feature::ALL {
+        for feature in Feature::all() {
             assert_eq!(Feature::from_word(feature.word()), Some(feature));
         }
     }

@@ -31,6 +31,10 @@ pub mod until;
 
 pub use address::{Address, BadAddress};
 pub use agreed::{Agreed, EndSetup, Host, Hosts};
+pub use catalog::settings::{
+    InterfaceName, SETTINGS, Setting, SettingEnds, SettingHeading, SettingLayer, SettingRow,
+    SettingType, SettingValue, Settings,
+};
 pub use catalog::tests::{Suite, TestId, TestRow};
 pub use catalog::transports::{Domain, Meeting, SocketKind, TransportId, TransportRow};
 pub use cpu::{CpuMethod, CpuShares, CpuUsage};

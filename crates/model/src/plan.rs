@@ -9,6 +9,7 @@ pub use report::{Format, ReportPlan, SelectionSource};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::catalog::settings::Settings;
 use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
 use crate::cpu::CpuMethod;
@@ -114,30 +115,13 @@ pub struct SocketPlan {
     pub no_fragmentation: bool,
     /// `IP_MULTICAST_TTL` in hops.
     pub multicast_ttl: Option<u8>,
-    /// `SO_MAX_PACING_RATE` in bytes per second.
-    pub pacing_rate: Option<u32>,
-    /// `SO_BUSY_POLL` in microseconds: calls look at the device for so long.
-    pub busy_poll: Option<u32>,
-    /// `TCP_QUICKACK`: acknowledge at once, until the kernel thinks better of it.
-    pub quickack: bool,
-    /// `TCP_NOTSENT_LOWAT` in bytes: no more than this waits to be sent.
-    pub notsent_lowat: Option<u32>,
-    /// `SO_BINDTODEVICE`: the interface that data must pass.
-    pub device: Option<String>,
-    /// `SO_MARK`.
-    pub mark: Option<u32>,
-    /// The flow label of packets over IPv6; `None` leaves it to the kernel.
-    pub flow_label: Option<u32>,
+    /// Options that both ends honour.
+    pub settings: Settings,
     /// `O_NONBLOCK`: calls return at once and are made again (sctp suite `-B`).
     pub non_blocking: bool,
     /// The only cipher suite that TLS may use, by the name that IANA has for it; `None`
     /// leaves the choice to the ends.
     pub tls_cipher: Option<String>,
-}
-
-impl SocketPlan {
-    /// The largest flow label: it has 20 bits (RFC 8200).
-    pub const MOST_FLOW_LABEL: u32 = 0xf_ffff;
 }
 
 /// The buffers that calls cycle through in one direction.
@@ -253,7 +237,8 @@ impl EndPlan {
     /// What this end is asked for that a netserver of another make cannot be.
     #[must_use]
     pub fn features(&self) -> Vec<Feature> {
-        let (io, socket) = (&self.io, &self.socket);
+        let io = &self.io;
+        let settings = self.socket.settings.iter();
         let asked = [
             (Feature::Poll, io.method == IoMethod::Poll),
             (Feature::Epoll, io.method == IoMethod::Epoll),
@@ -262,11 +247,6 @@ impl EndPlan {
             (Feature::Discard, io.discard),
             (Feature::Batch, io.batch.is_some()),
             (Feature::Segments, io.segments),
-            (Feature::BusyPoll, socket.busy_poll.is_some()),
-            (Feature::QuickAck, socket.quickack),
-            (Feature::NotSentLowAt, socket.notsent_lowat.is_some()),
-            (Feature::Device, socket.device.is_some()),
-            (Feature::Mark, socket.mark.is_some()),
             (Feature::Timestamps, self.stamps == Some(Stamper::Kernel)),
             (Feature::DeviceStamps, self.stamps == Some(Stamper::Device)),
             (
@@ -276,8 +256,6 @@ impl EndPlan {
             (Feature::Series, self.series.is_some()),
             (Feature::Rate, self.rate.is_some()),
             (Feature::Splice, io.splice),
-            (Feature::FlowLabel, socket.flow_label.is_some()),
-            (Feature::Pacing, socket.pacing_rate.is_some()),
             (Feature::Sequence, self.sequence),
             (Feature::Duplex, self.duplex),
             (Feature::OnePort, self.one_port),
@@ -286,6 +264,7 @@ impl EndPlan {
         asked
             .into_iter()
             .filter_map(|(feature, asked)| asked.then_some(feature))
+            .chain(settings.map(|(setting, _)| Feature::Setting(setting)))
             .collect()
     }
 }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::catalog::settings::Setting;
 use crate::catalog::transports::Domain;
 use crate::end_job::EndJob;
 use crate::plan::Limit;
@@ -517,8 +518,10 @@ impl Policy {
             // Every connection takes it over from the socket that listens.
             let bytes = (bits / 8 / u64::from(flows)).max(1);
             let most = u32::try_from(bytes).unwrap_or(u32::MAX);
-            let socket = &mut job.end.socket;
-            socket.pacing_rate = Some(socket.pacing_rate.map_or(most, |asked| asked.min(most)));
+            let settings = &mut job.end.socket.settings;
+            let asked = settings.number(Setting::PacingRate);
+            let rate = asked.map_or(most, |asked| asked.min(most));
+            *settings = settings.with(Setting::PacingRate, rate);
             return Ok(());
         }
         let together = job.end.io.batch.is_some() || job.end.io.segments;

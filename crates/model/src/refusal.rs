@@ -1,5 +1,6 @@
 //! What no kernel and no peer can do: ways to move bytes that do not go with a test.
 
+use crate::catalog::settings::{Setting, SettingLayer};
 use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
 use crate::io::{Feature, IoMethod, IoPlan};
@@ -77,7 +78,8 @@ struct Way {
 fn of_end(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<Refusal> {
     end.features().into_iter().find_map(|feature| {
         let why = why_not(plan, end, way, feature)?;
-        let own = feature == Feature::Pacing && std::ptr::eq(end, &plan.local);
+        let own =
+            feature == Feature::Setting(Setting::PacingRate) && std::ptr::eq(end, &plan.local);
         let option = if own {
             "--pacing-rate"
         } else {
@@ -96,21 +98,11 @@ fn why_not(plan: &TestPlan, end: &EndPlan, way: Way, feature: Feature) -> Option
         Feature::Batch => no_batch(plan, end, way),
         Feature::Segments => no_segments(plan, end, way),
         Feature::Splice => no_splice(plan, end, way),
-        Feature::FlowLabel => no_flow_label(plan),
-        Feature::QuickAck | Feature::NotSentLowAt => {
-            (!is_tcp(plan.transport)).then_some("only TCP has it")
-        }
+        Feature::Setting(setting) => no_setting(plan, setting),
         Feature::Timestamps | Feature::DeviceStamps => no_stamps(plan, end),
         Feature::Pages if end.series.is_none() => None,
         Feature::Pages | Feature::Series => no_series(plan),
         Feature::Rate => end.rate.as_ref().and_then(|rate| no_rate(plan, end, rate)),
-        // Every socket takes a pacing rate; TCP and the queue fq heed it, and nobody else.
-        Feature::Pacing if plan.transport == TransportId::Mptcp => {
-            Some("sockets of Multipath TCP have no pacing rate")
-        }
-        Feature::BusyPoll | Feature::Device | Feature::Mark | Feature::Pacing => {
-            (!plan.transport.is_inet()).then_some("only IP has it")
-        }
         Feature::Sequence => no_sequence(plan, end, way),
         // Seen to before.
         Feature::Duplex => None,
@@ -142,7 +134,7 @@ fn no_one_port(plan: &TestPlan) -> Option<&'static str> {
     if local.fast_open || remote.fast_open || remote.defer_accept {
         return Some("netserver's port is not the test's own: no Fast Open, no deferred accept");
     }
-    if remote.packet_info || remote.flow_label.is_some() {
+    if remote.packet_info || remote.settings.value(Setting::FlowLabel).is_some() {
         return Some("netserver's port is not the test's own: not with -B and --flow-label there");
     }
     None
@@ -457,12 +449,27 @@ fn no_splice(plan: &TestPlan, end: &EndPlan, way: Way) -> Option<&'static str> {
     None
 }
 
+fn no_setting(plan: &TestPlan, setting: Setting) -> Option<&'static str> {
+    if setting == Setting::FlowLabel {
+        return no_flow_label(plan);
+    }
+    // Sockets of other transports take a pacing rate, though only TCP and the queue fq keep to it.
+    if setting == Setting::PacingRate && plan.transport == TransportId::Mptcp {
+        return Some("sockets of Multipath TCP have no pacing rate");
+    }
+    match setting.row().over {
+        SettingLayer::Tcp => (!is_tcp(plan.transport)).then_some("only TCP has it"),
+        SettingLayer::Ip => (!plan.transport.is_inet()).then_some("only IP has it"),
+    }
+}
+
 fn no_flow_label(plan: &TestPlan) -> Option<&'static str> {
     if !(is_tcp(plan.transport) || is_udp(plan.transport)) {
         return Some("only over TCP and UDP");
     }
-    let (local, remote) = (&plan.local.socket, &plan.remote.socket);
-    let another = remote.flow_label.is_some() && remote.flow_label != local.flow_label;
+    let label = |end: &EndPlan| end.socket.settings.value(Setting::FlowLabel);
+    let (local, remote) = (label(&plan.local), label(&plan.remote));
+    let another = remote.is_some() && remote != local;
     another.then_some("netserver can only repeat netperf's: give one for both, or netperf's alone")
 }
 

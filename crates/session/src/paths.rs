@@ -1,6 +1,9 @@
 //! How netserver is to move its bytes, and what came of it, in the extension block.
 
-use netperf_model::{EndPlan, Feature, IoCounts, IoMethod, IoPlan, SocketPlan, Tally};
+use netperf_model::{
+    EndPlan, Feature, InterfaceName, IoCounts, IoMethod, IoPlan, Setting, SettingType,
+    SettingValue, Settings, Tally,
+};
 use netperf_wire::messages::{Extension, ItemKind};
 
 /// Bits of the second byte of [`ItemKind::DataPath`].
@@ -8,14 +11,6 @@ const ZEROCOPY: u8 = 1;
 const DISCARD: u8 = 2;
 const SEGMENTS: u8 = 4;
 const SPLICE: u8 = 8;
-
-/// Numbers of the options in [`ItemKind::SocketOptions`].
-const BUSY_POLL: u8 = 1;
-const QUICK_ACK: u8 = 2;
-const NOT_SENT_LOW_AT: u8 = 3;
-const MARK: u8 = 4;
-const FLOW_LABEL: u8 = 5;
-const PACING: u8 = 6;
 
 /// A request that this end does not understand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,27 +32,28 @@ pub(crate) fn ask(extension: &mut Extension, end: &EndPlan) {
         value.extend(io.batch.unwrap_or(0).to_be_bytes());
         extension.push(ItemKind::DataPath, &value);
     }
-    let socket = &end.socket;
-    let options = [
-        (BUSY_POLL, socket.busy_poll),
-        (QUICK_ACK, socket.quickack.then_some(1)),
-        (NOT_SENT_LOW_AT, socket.notsent_lowat),
-        (MARK, socket.mark),
-        (FLOW_LABEL, socket.flow_label),
-        (PACING, socket.pacing_rate),
-    ];
-    let asked = options
-        .into_iter()
-        .filter_map(|(number, value)| value.map(|value| (number, value)));
-    let value: Vec<u8> = asked
-        .flat_map(|(number, value)| [vec![number], value.to_be_bytes().to_vec()].concat())
+    let settings = &end.socket.settings;
+    let options = numbers(settings);
+    if !options.is_empty() {
+        extension.push(ItemKind::SocketOptions, &options);
+    }
+    if let Some(SettingValue::Name(device)) = settings.value(Setting::Device) {
+        extension.push(ItemKind::BindDevice, device.as_str().as_bytes());
+    }
+}
+
+/// Socket options in a message: five bytes for each, its number and its value.
+fn numbers(settings: &Settings) -> Vec<u8> {
+    let mut numbers: Vec<(u8, u32)> = settings
+        .iter()
+        .filter_map(|(setting, _)| Some((setting.row().number?, settings.number(setting)?)))
         .collect();
-    if !value.is_empty() {
-        extension.push(ItemKind::SocketOptions, &value);
-    }
-    if let Some(device) = &socket.device {
-        extension.push(ItemKind::BindDevice, device.as_bytes());
-    }
+    numbers.sort_unstable();
+    let bytes = numbers.into_iter().map(|(number, value)| {
+        let [a, b, c, d] = value.to_be_bytes();
+        [number, a, b, c, d]
+    });
+    bytes.collect::<Vec<_>>().into_flattened()
 }
 
 /// What netperf asks for.
@@ -69,13 +65,13 @@ pub(crate) fn asked(extension: &Extension, end: &mut EndPlan) -> Result<(), NotU
         end.io = data_path(value).ok_or(NotUnderstood)?;
     }
     if let Some(value) = extension.value(ItemKind::SocketOptions) {
-        for option in value.chunks(5) {
-            set_option(&mut end.socket, option).ok_or(NotUnderstood)?;
-        }
+        end.socket.settings = settings(value).ok_or(NotUnderstood)?;
     }
-    end.socket.device = extension
-        .value(ItemKind::BindDevice)
-        .map(|name| String::from_utf8_lossy(name).into_owned());
+    if let Some(name) = extension.value(ItemKind::BindDevice) {
+        let name = std::str::from_utf8(name).ok().and_then(InterfaceName::new);
+        let name = SettingValue::Name(name.ok_or(NotUnderstood)?);
+        end.socket.settings.set(Setting::Device, Some(name));
+    }
     Ok(())
 }
 
@@ -96,19 +92,21 @@ fn data_path(value: &[u8]) -> Option<IoPlan> {
     (known && possible).then_some(plan)
 }
 
-fn set_option(socket: &mut SocketPlan, option: &[u8]) -> Option<()> {
-    let [number, a, b, c, d] = <[u8; 5]>::try_from(option).ok()?;
-    let value = u32::from_be_bytes([a, b, c, d]);
-    match number {
-        BUSY_POLL => socket.busy_poll = Some(value),
-        QUICK_ACK => socket.quickack = value != 0,
-        NOT_SENT_LOW_AT => socket.notsent_lowat = Some(value),
-        MARK => socket.mark = Some(value),
-        PACING => socket.pacing_rate = Some(value),
-        FLOW_LABEL if value <= SocketPlan::MOST_FLOW_LABEL => socket.flow_label = Some(value),
-        _ => return None,
+/// The socket options in a message; `None` where one is not known here, or not its value.
+fn settings(value: &[u8]) -> Option<Settings> {
+    let mut settings = Settings::default();
+    for option in value.chunks(5) {
+        let [number, a, b, c, d] = <[u8; 5]>::try_from(option).ok()?;
+        let setting = Setting::from_number(number)?;
+        let takes = setting.row().value;
+        let value = SettingValue::Number(u32::from_be_bytes([a, b, c, d]));
+        let off = takes == SettingType::Switch && value == SettingValue::Number(0);
+        settings.set(setting, Some(value).filter(|_| !off));
+        if !takes.takes(value) {
+            return None;
+        }
     }
-    Some(())
+    Some(settings)
 }
 
 /// Says that all that was asked for beyond OMNI is in force.
@@ -174,6 +172,24 @@ pub(crate) fn counts(extension: &Extension, tally: &mut Tally) -> Option<IoCount
 #[cfg(test)]
 mod tests {
     use super::*;
+    use netperf_model::SocketPlan;
+
+    /// Each setting with the largest value that it takes.
+    fn every_setting() -> Settings {
+        let mut settings = Settings::default();
+        for setting in Setting::all() {
+            let value = match setting.row().value {
+                SettingType::Switch => SettingValue::Number(1),
+                SettingType::Count | SettingType::Size => SettingValue::Number(u32::MAX),
+                SettingType::Within(_, most) => SettingValue::Number(most),
+                SettingType::Name => {
+                    SettingValue::Name(InterfaceName::new("a-long-name.100").unwrap())
+                }
+            };
+            settings.set(setting, Some(value));
+        }
+        settings
+    }
 
     #[test]
     fn what_is_asked_for_arrives() {
@@ -187,13 +203,7 @@ mod tests {
                 splice: true,
             },
             socket: SocketPlan {
-                busy_poll: Some(50),
-                quickack: true,
-                notsent_lowat: Some(16_384),
-                mark: Some(7),
-                flow_label: Some(0xf_ffff),
-                pacing_rate: Some(125_000_000),
-                device: Some("eth0".to_owned()),
+                settings: every_setting(),
                 ..SocketPlan::default()
             },
             ..EndPlan::default()
@@ -203,6 +213,37 @@ mod tests {
         let mut got = EndPlan::default();
         asked(&extension, &mut got).unwrap();
         assert_eq!(got, end);
+    }
+
+    /// The numbers and their order never change: older ends read them.
+    #[test]
+    fn socket_options_stand_in_the_order_of_their_numbers() {
+        let settings = Settings::default()
+            .with(Setting::PacingRate, 125_000_000)
+            .with(Setting::FlowLabel, 0xf_ffff)
+            .with(Setting::Mark, 7)
+            .with(Setting::NotSentLowAt, 16_384)
+            .with(Setting::QuickAck, 1)
+            .with(Setting::BusyPoll, 50);
+        let end = EndPlan {
+            socket: SocketPlan {
+                settings,
+                ..SocketPlan::default()
+            },
+            ..EndPlan::default()
+        };
+        let mut extension = Extension::default();
+        ask(&mut extension, &end);
+        let expected = [
+            [1, 0, 0, 0, 50],
+            [2, 0, 0, 0, 1],
+            [3, 0, 0, 64, 0],
+            [4, 0, 0, 0, 7],
+            [5, 0, 15, 255, 255],
+            [6, 7, 115, 89, 64],
+        ];
+        let sent = extension.value(ItemKind::SocketOptions);
+        assert_eq!(sent, Some(expected.as_flattened()));
     }
 
     #[test]
@@ -219,7 +260,9 @@ mod tests {
             (ItemKind::DataPath, &[0, 0x80, 0, 0, 0, 0]),
             (ItemKind::DataPath, &[0, 0, 0xff, 0, 0, 0]),
             (ItemKind::DataPath, &[0]),
-            (ItemKind::SocketOptions, &[9, 0, 0, 0, 1]),
+            (ItemKind::SocketOptions, &[99, 0, 0, 0, 1]),
+            (ItemKind::SocketOptions, &[5, 0, 16, 0, 0]),
+            (ItemKind::BindDevice, b""),
             (ItemKind::SocketOptions, &[1, 0]),
         ] {
             let mut extension = Extension::default();

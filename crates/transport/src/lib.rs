@@ -21,6 +21,7 @@ pub mod registry;
 pub mod scripted;
 pub mod sctp;
 pub mod secure;
+mod settings;
 pub mod socket;
 pub mod tcp;
 pub mod tls;

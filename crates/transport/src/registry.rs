@@ -3,7 +3,7 @@
 use std::io::Error;
 
 use netperf_model::catalog::transports::TRANSPORTS;
-use netperf_model::{Abilities, Family, SocketPlan, TransportId, TransportRow};
+use netperf_model::{Abilities, Family, Setting, SocketPlan, TransportId, TransportRow};
 
 use crate::atm::Atm;
 use crate::dccp::Dccp;
@@ -128,8 +128,11 @@ fn datagrams<V: Visitor>(plan: &SocketPlan, visitor: V) -> V::Out {
         answer_from_there: plan.packet_info,
     };
     if plan.connected_datagram {
-        visitor.datagrams(Udp::<Connected>::new(first).labelled(plan.flow_label))
+        visitor.datagrams(
+            Udp::<Connected>::new(first).labelled(plan.settings.number(Setting::FlowLabel)),
+        )
     } else {
-        visitor.datagrams(Udp::<ToPeer>::new(first).labelled(plan.flow_label))
+        visitor
+            .datagrams(Udp::<ToPeer>::new(first).labelled(plan.settings.number(Setting::FlowLabel)))
     }
 }

@@ -5,14 +5,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use netperf_model::{
-    Domain as AddressDomain, Family, Feature, Routing, SocketKind, SocketPlan, TransportId,
+    Domain as AddressDomain, Family, Routing, Setting, SocketKind, SocketPlan, TransportId,
 };
 use netperf_os::sctp::{self, AssociationId};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{Domain, Protocol, SockAddr, Socket, Type, atm, flow_label, tcp};
 
 use crate::frames::{self, Llc1, Packet};
-
+pub use crate::settings::{Side, set_extras, set_on_connection};
 use crate::tls;
 
 const IPPROTO_DEFAULT: u16 = 0;
@@ -93,6 +93,11 @@ pub fn create(transport: TransportId, family: Family) -> io::Result<Socket> {
         tls::probe(&socket)?;
     }
     Ok(socket)
+}
+
+/// A socket of a transport, of whichever family the host has.
+pub(crate) fn any(transport: TransportId) -> io::Result<Socket> {
+    create(transport, Family::V4).or_else(|_| create(transport, Family::V6))
 }
 
 /// Creates a data socket and sets its options, buffer sizes first: they must be
@@ -238,80 +243,22 @@ fn set_common_options(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
     if plan.routing == Routing::DirectOnly {
         sockopt::set(fd, IntOption::DontRoute, 1)?;
     }
-    if let Some(rate) = plan.pacing_rate {
-        sockopt::set(fd, IntOption::MaxPacingRate, clamp(rate))?;
-    }
-    Ok(())
-}
-
-/// Which side of a test a socket is on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// It sends first, or connects.
-    Asks,
-    /// It is connected to, or answers.
-    Answers,
-}
-
-/// Sets the options that not every kernel has, or not everybody may set.
-///
-/// # Errors
-/// Which of them was refused, and why.
-pub fn set_extras(
-    socket: &Socket,
-    plan: &SocketPlan,
-    side: Side,
-) -> Result<(), (Feature, io::Error)> {
-    let fd = socket.as_fd();
-    let set = |feature, option, value: Option<i32>| match value {
-        Some(value) => sockopt::set(fd, option, value).map_err(|error| (feature, error)),
-        None => Ok(()),
-    };
-    let micros = plan.busy_poll.map(clamp);
-    set(Feature::BusyPoll, IntOption::BusyPoll, micros)?;
-    // The bits of the mark, whatever sign they have.
-    let mark = plan.mark.map(|mark| i32::from_ne_bytes(mark.to_ne_bytes()));
-    set(Feature::Mark, IntOption::Mark, mark)?;
-    let bytes = plan.notsent_lowat.map(clamp);
-    set(Feature::NotSentLowAt, IntOption::NotSentLowAt, bytes)?;
-    if let Some(device) = &plan.device {
-        let bound = socket.bind_device(Some(device.as_bytes()));
-        bound.map_err(|error| (Feature::Device, error))?;
-    }
-    if let Some(label) = plan.flow_label {
-        // A connection that is accepted has no address to write a label to.
-        let repeats = side == Side::Answers && socket.r#type().is_ok_and(|t| t == Type::STREAM);
-        let labelled = if repeats {
-            flow_label::reflect(fd)
-        } else {
-            flow_label::lease(fd, label)
-        };
-        labelled.map_err(|error| (Feature::FlowLabel, error))?;
-    }
     Ok(())
 }
 
 /// An address whose packets have the flow label of a plan.
 #[must_use]
 pub fn labelled(to: SockAddr, plan: &SocketPlan) -> SockAddr {
-    match (plan.flow_label, to.as_socket_ipv6()) {
+    match (
+        plan.settings.number(Setting::FlowLabel),
+        to.as_socket_ipv6(),
+    ) {
         (Some(label), Some(mut v6)) => {
             v6.set_flowinfo(flow_label::flow_info(label));
             SocketAddr::V6(v6).into()
         }
         _ => to,
     }
-}
-
-/// Sets what only a connection can have.
-///
-/// # Errors
-/// Whatever setsockopt(2) reports.
-pub fn set_on_connection(fd: BorrowedFd<'_>, plan: &SocketPlan) -> io::Result<()> {
-    if plan.quickack {
-        sockopt::set(fd, IntOption::QuickAck, 1)?;
-    }
-    Ok(())
 }
 
 fn set_priority(socket: &Socket, plan: &SocketPlan) -> i32 {

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use netperf_model::{Arrival, CpuMethod, Duplex, IoMethod, Limit, Placement, Stamper, Unit};
+use netperf_model::{
+    Arrival, CpuMethod, Duplex, IoMethod, Limit, Placement, Settings, Stamper, Unit,
+};
 
 use super::{Ends, HostArg, Ways};
 
@@ -172,20 +174,10 @@ pub struct IoArgs {
     pub segments: Ends<bool>,
     /// `--splice`.
     pub splice: bool,
-    /// `--busy-poll`: microseconds.
-    pub busy_poll: Ends<i32>,
-    /// `--quickack`.
-    pub quickack: Ends<bool>,
-    /// `--notsent-lowat`: bytes.
-    pub notsent_lowat: Ends<i32>,
-    /// `--bind-device`: name of an interface.
-    pub device: Ends<String>,
-    /// `--mark`.
-    pub mark: Ends<i32>,
-    /// `--flow-label`.
-    pub flow_label: Ends<i32>,
-    /// `--remote-pacing-rate`: bytes per second.
-    pub remote_pacing: Option<i32>,
+    /// Socket options that both ends honour: netperf's.
+    pub settings: Settings,
+    /// The same of netserver.
+    pub remote_settings: Settings,
     /// `--sequence`.
     pub sequence: bool,
     /// `--one-port`.

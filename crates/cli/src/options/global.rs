@@ -1,11 +1,13 @@
 //! The options of netperf in front of `--`.
 
+use std::sync::LazyLock;
+
 use netperf_model::{Family, Unit};
 
 use super::history;
 use super::{
     PORTS, SIZES, buffers, cpu, flows, help_row, io, keepalive, length, port_name, quality, rate,
-    repeat, series, set, set_both_ends, set_ends, set_families, set_host, show, until,
+    repeat, series, set, set_both_ends, set_ends, set_families, set_host, settings, show, until,
 };
 use crate::args::{GlobalArgs, InterimArg, JsonArg};
 use crate::grammar::{cut, dscp, first_half, seconds, size, time};
@@ -22,7 +24,16 @@ const INTERIM: Kind = Kind::Pair(&Kind::Interval, &Kind::Count);
 type Opt = Row<GlobalArgs>;
 
 /// Every option.
-pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
+pub(crate) fn table() -> &'static [Row<GlobalArgs>] {
+    static TABLE: LazyLock<Vec<Row<GlobalArgs>>> = LazyLock::new(|| {
+        let first = FIRST.iter().copied().chain(settings::rows());
+        first.chain(LAST.iter().copied()).collect()
+    });
+    &TABLE
+}
+
+/// Options in front of those of the sockets.
+static FIRST: &[Row<GlobalArgs>] = &[
     help_row(),
     Opt::ready(
         'H',
@@ -224,14 +235,11 @@ pub(crate) static TABLE: &[Row<GlobalArgs>] = &[
     io::BATCH,
     io::SEGMENTS,
     io::SPLICE,
-    io::BUSY_POLL,
     io::TLS_CIPHER,
-    io::QUICKACK,
-    io::NOTSENT_LOWAT,
-    io::DEVICE,
-    io::MARK,
-    io::FLOW_LABEL,
-    io::REMOTE_PACING,
+];
+
+/// Options behind those of the sockets.
+static LAST: &[Row<GlobalArgs>] = &[
     buffers::ALIGN,
     buffers::REMOTE_ALIGN,
     buffers::OFFSET,

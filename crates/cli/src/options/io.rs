@@ -3,7 +3,7 @@
 
 use netperf_model::IoMethod;
 
-use super::{SIZES, set_both_ends};
+use super::set_both_ends;
 use crate::args::GlobalArgs;
 use crate::grammar::size;
 use crate::group::Group;
@@ -18,10 +18,6 @@ const METHODS: Kind = Kind::twice(&Kind::Word(&["blocking", "poll", "epoll", "ur
 const MESSAGES: Kind = Kind::twice(&Kind::Within(1, 1024));
 /// One switch or two.
 const SWITCHES: Kind = Kind::twice(&Kind::Switch);
-/// One flow label or two.
-const LABELS: Kind = Kind::twice(&Kind::Within(1, 0xf_ffff));
-/// One number or two.
-const COUNTS: Kind = Kind::twice(&Kind::Count);
 
 pub(super) const METHOD: Opt = Opt::without_letter(
     "local,remote",
@@ -106,78 +102,6 @@ pub(super) const SPLICE: Opt = Opt::without_letter(
      receives it must be of this program. TCP_SENDFILE is its like for sending; -V asks for \
      the same, of netperf 2.7, too.",
 );
-
-pub(super) const FLOW_LABEL: Opt = Opt::without_letter(
-    "local,remote",
-    "flow label of packets over IPv6",
-    Action::Value(|a, text| set_both_ends(&mut a.io.flow_label, text, size)),
-)
-.long("flow-label", Group::Sockets, LABELS)
-.more(
-    "A number from 1 to 1048575, over TCP and UDP; IPV6_FLOWLABEL_MGR. One value is for both \
-     ends: netserver's then repeats netperf's, which over TCP takes \
-     net.ipv6.flowlabel_consistency = 0 there; `7,` is for netperf alone. Refused over IPv4.",
-);
-
-pub(super) const REMOTE_PACING: Opt = Opt::without_letter(
-    "bytes",
-    "let netserver's kernel pace its sockets at this many bytes per second",
-    Action::Value(|a, text| a.io.remote_pacing = Some(size(text))),
-)
-.long("remote-pacing-rate", Group::Pacing, Kind::Size)
-.more(
-    "SO_MAX_PACING_RATE at netserver, which must be of this program; --pacing-rate is for \
-     netperf's end. TCP heeds it by itself, other protocols where the interface's queue is fq.",
-);
-
-pub(super) const BUSY_POLL: Opt = Opt::without_letter(
-    "local,remote",
-    "let calls look at the device for this many microseconds",
-    Action::Value(|a, text| set_both_ends(&mut a.io.busy_poll, text, size)),
-)
-.long("busy-poll", Group::Paths, COUNTS)
-.more(
-    "SO_BUSY_POLL: more than the system's own setting takes CAP_NET_ADMIN, and a driver \
-     that can. One value is for both ends.",
-);
-
-pub(super) const QUICKACK: Opt = Opt::without_letter(
-    "local,remote",
-    "on or off: acknowledge TCP segments at once",
-    Action::Value(|a, text| set_both_ends(&mut a.io.quickack, text, is_on)),
-)
-.long("quickack", Group::Sockets, SWITCHES)
-.more(
-    "TCP_QUICKACK when the connection stands; the kernel may think better of it later. One \
-     value is for both ends.",
-);
-
-pub(super) const NOTSENT_LOWAT: Opt = Opt::without_letter(
-    "local,remote",
-    "bytes that may wait to be sent",
-    Action::Value(|a, text| set_both_ends(&mut a.io.notsent_lowat, text, size)),
-)
-.long("notsent-lowat", Group::Sockets, SIZES)
-.more("TCP_NOTSENT_LOWAT. One value is for both ends.");
-
-pub(super) const DEVICE: Opt = Opt::without_letter(
-    "local,remote",
-    "the interface that data must pass",
-    Action::Value(|a, text| set_both_ends(&mut a.io.device, text, str::to_owned)),
-)
-.long("bind-device", Group::Sockets, Kind::twice(&Kind::Text))
-.more(
-    "SO_BINDTODEVICE. One value is for both ends: where the interfaces have other names \
-     there, give two. `eth0,` is for netperf alone.",
-);
-
-pub(super) const MARK: Opt = Opt::without_letter(
-    "local,remote",
-    "mark packets for the rules of the firewall and of routing",
-    Action::Value(|a, text| set_both_ends(&mut a.io.mark, text, size)),
-)
-.long("mark", Group::Sockets, COUNTS)
-.more("SO_MARK, which takes CAP_NET_ADMIN. One value is for both ends.");
 
 pub(super) const DSCP: Opt = Opt::without_letter(
     "local,remote",

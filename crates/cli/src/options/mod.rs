@@ -20,6 +20,7 @@ pub(crate) mod sctp;
 pub(crate) mod sdp;
 pub(crate) mod series;
 pub(crate) mod server;
+mod settings;
 mod shared;
 mod show;
 pub(crate) mod sockets;

@@ -13,7 +13,9 @@ fn letters<A>(table: &[Row<A>]) -> Vec<String> {
     let lettered = table.iter().filter_map(|row| Some((row, row.letter?)));
     let letters = lettered.map(|(row, letter)| {
         let colon = match row.action {
-            Action::Value(_) | Action::Twofold(..) | Action::Checked(_) => ":",
+            Action::Value(_) | Action::Setting(..) | Action::Twofold(..) | Action::Checked(_) => {
+                ":"
+            }
             Action::Flag(_)
             | Action::NextIfNumber(_)
             | Action::NextUnlessDash(_)
@@ -42,7 +44,7 @@ fn the_tables_know_the_letters_of_the_original_and_no_others() {
                 O p: P: q: r: R: s: S: t: T: u: U V w: W: 4 6";
     let sockets = "a A b: C D N n h H: L: m: M: p: P: r: R: s: S: T: V w: W: z 4 6";
     let server = "D d f h L: n: N p: v: V Z: 4 6";
-    assert_eq!(letters(global::TABLE), known(global));
+    assert_eq!(letters(global::table()), known(global));
     assert_eq!(letters(omni::TABLE), known(omni));
     assert_eq!(letters(sockets::TABLE), known(sockets));
     assert_eq!(letters(server::TABLE), known(server));
@@ -78,7 +80,7 @@ fn every_row_with_an_argument_names_it_and_every_row_has_help() {
             assert!(!row.help.is_empty(), "--{}", row.long);
         }
     }
-    check(global::TABLE);
+    check(global::table());
     check(server::TABLE);
     SUITES.iter().for_each(|suite| check(suite.table));
 }
@@ -89,7 +91,7 @@ fn names() -> Vec<Vec<&'static str>> {
         table.iter().map(|row| row.long).collect()
     }
     let suites = SUITES.iter().map(|suite| of(suite.table));
-    [of(global::TABLE), of(server::TABLE)]
+    [of(global::table()), of(server::TABLE)]
         .into_iter()
         .chain(suites)
         .collect()
@@ -111,7 +113,7 @@ fn every_option_has_a_name_that_only_it_has_in_its_table() {
 fn a_name_of_a_test_option_is_never_that_of_a_global_one() {
     for row in SUITES.iter().flat_map(|suite| suite.table) {
         assert!(
-            row.long == "help" || crate::table::by_name(global::TABLE, row.long).is_none(),
+            row.long == "help" || crate::table::by_name(global::table(), row.long).is_none(),
             "{}",
             row.long
         );
@@ -152,7 +154,7 @@ fn a_value_has_a_kind_and_a_flag_has_none() {
             );
         }
     }
-    check(global::TABLE);
+    check(global::table());
     check(server::TABLE);
     SUITES.iter().for_each(|suite| check(suite.table));
 }
@@ -163,7 +165,7 @@ fn values(kind: Kind) -> BoxedStrategy<String> {
         |pattern: &str| proptest::string::string_regex(pattern).expect("a regular expression");
     match kind {
         Kind::Nothing => Just(String::new()).boxed(),
-        Kind::Text | Kind::File => pattern("[a-z0-9]{1,12}").boxed(),
+        Kind::Text | Kind::File | Kind::Interface => pattern("[a-z0-9]{1,12}").boxed(),
         Kind::Selection => pattern("([A-Z_]{1,9},[A-Z_;]{0,9}|all|\\?)").boxed(),
         Kind::Host => pattern("([a-z0-9.:]{1,9}|[a-z0-9.:]{0,9},(4|6|inet6?|unspec))").boxed(),
         Kind::HostWithBits => pattern("[a-z0-9.:]{1,9}(/[0-9]{1,2})?(,(4|6))?").boxed(),
@@ -279,7 +281,7 @@ fn read<A: Default>(table: &'static [Row<A>], words: &[String]) -> Came<A> {
 
 #[test]
 fn every_name_means_what_its_letter_means() {
-    check_all(global::TABLE);
+    check_all(global::table());
     check_all(server::TABLE);
     SUITES.iter().for_each(|suite| check_all(suite.table));
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    CpuMethod, CpuPlan, EndPlan, PacePlan, PlacePlan, RingPlan, Routing, SocketPlan, Suite, TestId,
+    CpuMethod, CpuPlan, EndPlan, PacePlan, PlacePlan, RingPlan, Routing, Setting, Settings,
+    SocketPlan, Suite, TestId,
 };
 
 use crate::args::{Args, CpuArg, Ways};
@@ -28,7 +29,7 @@ pub(super) fn local(args: &Args) -> EndPlan {
         congestion: typed.congestion.local.clone(),
         connected_datagram: typed.connected,
         multicast_ttl: typed.multicast_ttl.and_then(|ttl| u8::try_from(ttl).ok()),
-        pacing_rate: positive(typed.pacing_rate),
+        settings: pacing_rate(typed.pacing_rate),
         tls_cipher: global.tls_cipher.clone(),
         ..common(args, &typed.buffers)
     };
@@ -56,6 +57,13 @@ pub(super) fn local(args: &Args) -> EndPlan {
         },
         ..EndPlan::default()
     }
+}
+
+/// The rate that netperf's kernel paces its sockets at.
+fn pacing_rate(typed: Option<i32>) -> Settings {
+    let rate = positive(typed);
+    let none = Settings::default();
+    rate.map_or(none, |rate| none.with(Setting::PacingRate, rate))
 }
 
 /// netserver's end.

@@ -2,7 +2,7 @@
 
 use netperf_model::{Duplex, EndPlan, Flow, IoPlan, SeriesPlan, SocketPlan};
 
-use super::ends::{positive, size};
+use super::ends::positive;
 use crate::args::{Ends, IoArgs, SeriesArgs};
 
 /// Which end is meant.
@@ -39,17 +39,12 @@ pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: End, end: EndPlan) ->
         segments: which.of(&args.segments).unwrap_or(false),
         splice: args.splice && (receives || !sends),
     };
+    let typed = match which {
+        End::Local => &args.settings,
+        End::Remote => &args.remote_settings,
+    };
     let socket = SocketPlan {
-        busy_poll: size(which.of(&args.busy_poll)),
-        quickack: which.of(&args.quickack).unwrap_or(false),
-        notsent_lowat: positive(which.of(&args.notsent_lowat)),
-        device: which.of(&args.device).filter(|name| !name.is_empty()),
-        mark: size(which.of(&args.mark)),
-        flow_label: positive(which.of(&args.flow_label)),
-        pacing_rate: match which {
-            End::Local => end.socket.pacing_rate,
-            End::Remote => positive(args.remote_pacing),
-        },
+        settings: end.socket.settings.with_all(typed),
         ..end.socket
     };
     EndPlan {

@@ -22,7 +22,7 @@ mod worker;
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
-    Duplex, EndJob, EndPlan, Feature, Limit, Many, TestId, TestPlan, TransportId, Workers,
+    Duplex, EndJob, EndPlan, Feature, Limit, Many, Setting, TestId, TestPlan, TransportId, Workers,
 };
 
 use crate::error::{EngineError, Operation};
@@ -155,29 +155,31 @@ fn of_kind(plan: &TestPlan, kind: Kind) -> Option<&'static str> {
 }
 
 /// What flows can be asked for besides, at either end.
-const KNOWN: [Feature; 15] = [
+const KNOWN: [Feature; 9] = [
     Feature::Poll,
     Feature::Epoll,
     Feature::Discard,
-    Feature::BusyPoll,
-    Feature::QuickAck,
-    Feature::NotSentLowAt,
-    Feature::Device,
-    Feature::Mark,
     Feature::Pages,
     Feature::Series,
     Feature::Rate,
-    Feature::Pacing,
     Feature::OnePort,
     Feature::Duplex,
     Feature::Until,
 ];
 
+/// Whether flows can be asked for this besides.
+fn is_known(feature: Feature) -> bool {
+    if let Feature::Setting(setting) = feature {
+        return setting != Setting::FlowLabel;
+    }
+    KNOWN.contains(&feature)
+}
+
 /// Ways to move bytes that flows do not know.
 fn of_ways(plan: &TestPlan) -> Option<String> {
     let ends = [&plan.local, &plan.remote];
     let mut features = ends.into_iter().flat_map(EndPlan::features);
-    if let Some(feature) = features.find(|feature| !KNOWN.contains(feature)) {
+    if let Some(feature) = features.find(|feature| !is_known(*feature)) {
         return Some(format!(
             "are moved by the usual calls: leave out {}",
             feature.option()

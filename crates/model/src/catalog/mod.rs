@@ -1,4 +1,5 @@
-//! The catalogues: every transport and every test name, one row each.
+//! The catalogues: every transport, test name and socket setting, one row each.
 
+pub mod settings;
 pub mod tests;
 pub mod transports;

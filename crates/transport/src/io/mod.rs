@@ -15,21 +15,20 @@ pub use stamped::Stamped;
 pub use uring::{ByRing, OnRing, RingRecv, RingSend, RingZeroCopy};
 pub use zerocopy::ZeroCopy;
 
-use netperf_model::{Family, Feature};
-use netperf_os::Socket;
+use netperf_model::Feature;
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::stamps;
 use netperf_os::uring::Uring;
 use std::io;
 use std::os::fd::AsFd;
 
-use crate::socket;
+use crate::{settings, socket};
 
 /// What this kernel can do, tried on sockets that are never connected.
 #[must_use]
 pub fn features() -> Vec<Feature> {
     let works = |feature: &Feature| try_out(*feature).is_ok();
-    Feature::ALL.into_iter().filter(works).collect()
+    Feature::all().filter(works).collect()
 }
 
 /// Tries a feature. What depends on who runs the program, or on values, is only known
@@ -37,7 +36,7 @@ pub fn features() -> Vec<Feature> {
 fn try_out(feature: Feature) -> io::Result<()> {
     use netperf_model::TransportId::{Tcp, Udp};
     let on = |transport, option, value| {
-        let socket = any_socket(transport)?;
+        let socket = socket::any(transport)?;
         sockopt::set(socket.as_fd(), option, value)
     };
     match feature {
@@ -45,40 +44,26 @@ fn try_out(feature: Feature) -> io::Result<()> {
         | Feature::Epoll
         | Feature::Discard
         | Feature::Batch
-        | Feature::Device
-        | Feature::Mark
         | Feature::Pages
         | Feature::Series
         | Feature::Rate
         | Feature::Splice
-        | Feature::Pacing
         | Feature::Sequence
         | Feature::Duplex
         | Feature::OnePort
         | Feature::Until => Ok(()),
         Feature::Timestamps => {
-            stamps::enable(any_socket(Udp)?.as_fd(), stamps::StampSource::Kernel)
+            stamps::enable(socket::any(Udp)?.as_fd(), stamps::StampSource::Kernel)
         }
         Feature::DeviceStamps => {
-            stamps::enable(any_socket(Udp)?.as_fd(), stamps::StampSource::Device)
+            stamps::enable(socket::any(Udp)?.as_fd(), stamps::StampSource::Device)
         }
         Feature::Uring => Uring::new(1, None).map(drop),
-        Feature::FlowLabel => socket::create(Udp, Family::V6).map(drop),
         Feature::ZeroCopy => on(Tcp, IntOption::ZeroCopy, 1),
         Feature::Segments => {
             on(Udp, IntOption::Segment, 1000)?;
             on(Udp, IntOption::Reassemble, 1)
         }
-        // Reading it takes no privilege.
-        Feature::BusyPoll => {
-            let socket = any_socket(Udp)?;
-            sockopt::fetch(socket.as_fd(), IntOption::BusyPoll).map(drop)
-        }
-        Feature::QuickAck => on(Tcp, IntOption::QuickAck, 1),
-        Feature::NotSentLowAt => on(Tcp, IntOption::NotSentLowAt, 16_384),
+        Feature::Setting(setting) => settings::probe(setting),
     }
-}
-
-fn any_socket(transport: netperf_model::TransportId) -> io::Result<Socket> {
-    socket::create(transport, Family::V4).or_else(|_| socket::create(transport, Family::V6))
 }

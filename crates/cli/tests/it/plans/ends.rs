@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_model::{CpuMethod, CpuPlan, RingPlan, Routing, SocketPlan};
+use netperf_model::{CpuMethod, CpuPlan, RingPlan, Routing, Setting, Settings, SocketPlan};
 
 use crate::common::run;
 
@@ -108,7 +108,7 @@ fn socket_options_go_to_the_ends_they_are_for() {
         connected_datagram: true,
         no_fragmentation: true,
         multicast_ttl: Some(3),
-        pacing_rate: Some(1_000_000),
+        settings: Settings::default().with(Setting::PacingRate, 1_000_000),
         ..SocketPlan::default()
     };
     assert_eq!(plan.local.socket, local);

@@ -4,9 +4,11 @@ use std::borrow::Cow;
 
 use netperf_model::{
     DataAddress, EndPlan, EndSetup, Family, Host, HostFacts, InterfaceFacts, IoPlan, PacePlan,
-    PciIds, RingPlan, Routing, SecurityFacts, SocketPlan, Stamper,
+    PciIds, RingPlan, Routing, SecurityFacts, Setting, SettingType, SettingValue,
+    Settings as SocketSettings, SocketPlan, Stamper,
 };
 
+use super::object::Fields;
 use super::series::Watch;
 
 /// One end.
@@ -143,13 +145,7 @@ struct Socket<'a> {
     connected_datagram: bool,
     no_fragmentation: bool,
     multicast_ttl_hops: Option<u8>,
-    pacing_bytes_per_second: Option<u32>,
-    busy_poll_microseconds: Option<u32>,
-    quickack: bool,
-    notsent_low_bytes: Option<u32>,
-    device: Option<&'a str>,
-    mark: Option<u32>,
-    flow_label: Option<u32>,
+    settings: SocketSettings,
 }
 
 object!(Socket<'_> {
@@ -170,14 +166,27 @@ object!(Socket<'_> {
     connected_datagram,
     no_fragmentation,
     multicast_ttl_hops,
-    pacing_bytes_per_second,
-    busy_poll_microseconds,
-    quickack,
-    notsent_low_bytes,
-    device,
-    mark,
-    flow_label,
+    ..settings,
 });
+
+/// Every setting of the table under its key: a switch as a boolean, others as `null` where
+/// nobody asked.
+impl Fields for SocketSettings {
+    fn write<M: serde::ser::SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        for setting in Setting::all() {
+            let (key, value) = (setting.row().json, self.value(setting));
+            match value {
+                _ if setting.row().value == SettingType::Switch => {
+                    map.serialize_entry(key, &value.is_some())?;
+                }
+                None => map.serialize_entry(key, &None::<u32>)?,
+                Some(SettingValue::Number(number)) => map.serialize_entry(key, &number)?,
+                Some(SettingValue::Name(name)) => map.serialize_entry(key, name.as_str())?,
+            }
+        }
+        Ok(())
+    }
+}
 
 /// What the end really has.
 #[derive(Debug)]
@@ -405,13 +414,7 @@ fn socket(plan: &SocketPlan) -> Socket<'_> {
         connected_datagram: plan.connected_datagram,
         no_fragmentation: plan.no_fragmentation,
         multicast_ttl_hops: plan.multicast_ttl,
-        pacing_bytes_per_second: plan.pacing_rate,
-        busy_poll_microseconds: plan.busy_poll,
-        quickack: plan.quickack,
-        notsent_low_bytes: plan.notsent_lowat,
-        device: plan.device.as_deref(),
-        mark: plan.mark,
-        flow_label: plan.flow_label,
+        settings: plan.settings,
     }
 }
 

@@ -17,8 +17,8 @@ use netperf_os::tcp::TcpInfo;
 use netperf_os::{SockAddr, Socket};
 pub use netperf_transport::meeting::EndMark;
 use netperf_transport::one_port;
-use netperf_transport::place::{self, Placed, Wanted};
-use netperf_transport::socket::{self, Facts, Side};
+use netperf_transport::place::{self, PlaceRequest, Placed};
+use netperf_transport::socket::{self, Side, SocketFacts};
 
 use crate::dispatch::{self, Keeping};
 use crate::due::queue::DueQueue;
@@ -125,7 +125,7 @@ pub struct Run {
 #[derive(Debug)]
 pub(crate) struct Moved {
     pub(crate) ended: Ended,
-    pub(crate) facts: Option<Facts>,
+    pub(crate) facts: Option<SocketFacts>,
     pub(crate) segment_size: Option<u32>,
     pub(crate) cipher: Option<String>,
     pub(crate) lost: Option<Lost>,
@@ -412,7 +412,7 @@ pub(crate) fn placed(
     if !must_bind {
         return Ok(Placed::default());
     }
-    let wanted = Wanted {
+    let wanted = PlaceRequest {
         transport,
         inet: local,
         place: &plan.local.place,

@@ -7,7 +7,7 @@ use netperf_measure::cpu;
 use netperf_model::{
     CpuUsage, EndPlan, EndResult, EndSetup, IoCounts, Meeting, RateUnit, Tally, TransportId,
 };
-use netperf_transport::socket::{Facts, Opened};
+use netperf_transport::socket::{OpenedSocket, SocketFacts};
 
 use crate::error::{EngineError, Operation};
 use crate::paths;
@@ -54,7 +54,7 @@ pub(crate) fn drops_silently(transport: TransportId) -> bool {
 /// largest message of the transport, bytes.
 pub(crate) fn setup(
     plan: &EndPlan,
-    opened: &Opened,
+    opened: &OpenedSocket,
     largest: Option<u32>,
     sends: Carries,
     receives: Carries,
@@ -195,7 +195,7 @@ pub(crate) fn usage(
 pub(crate) fn result(
     plan: &EndPlan,
     setup: &EndSetup,
-    facts: Facts,
+    facts: SocketFacts,
     tally: Tally,
     elapsed: Duration,
     (cpu, io): (Option<CpuUsage>, Option<IoCounts>),

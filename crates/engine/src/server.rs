@@ -13,8 +13,8 @@ use netperf_model::{
 use netperf_os::Socket;
 use netperf_os::alarm::{self, Alarm, Outside, Schedule};
 use netperf_transport::one_port;
-use netperf_transport::place::{self, Placed, Wanted};
-use netperf_transport::socket::{self, Facts, Side};
+use netperf_transport::place::{self, PlaceRequest, Placed};
+use netperf_transport::socket::{self, Side, SocketFacts};
 
 use crate::dispatch;
 use crate::early;
@@ -71,7 +71,7 @@ pub(crate) struct Work {
 #[derive(Debug)]
 pub(crate) struct Served {
     pub(crate) ended: Ended,
-    pub(crate) facts: Option<Facts>,
+    pub(crate) facts: Option<SocketFacts>,
     /// Time since anything happened, where only that tells of the end.
     pub(crate) idle: Duration,
 }
@@ -396,7 +396,7 @@ fn bind(job: &EndJob, data: &Socket) -> Result<Placed, EngineError> {
     let wildcard = socket::wildcard(job.family);
     let address = job.bind.unwrap_or(wildcard);
     let at = |inet| {
-        let wanted = Wanted {
+        let wanted = PlaceRequest {
             transport: job.transport,
             inet,
             place: &job.end.place,

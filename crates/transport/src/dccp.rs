@@ -11,8 +11,8 @@ use netperf_os::wait;
 use netperf_os::{SockAddr, Socket};
 
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
-use crate::meeting::{self, Connects, Gate, GiveUp, Met, Parted, Parting, Parts};
-use crate::udp::Connected;
+use crate::meeting::{self, AcceptFilter, Connects, GiveUp, Met, Parted, Parting, Parts};
+use crate::udp::ConnectedUdp;
 
 /// How long to wait for room where the queue has a limit of its own.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub struct Dccp;
 
 impl Connects for Dccp {
-    type Endpoint = Connection;
+    type Endpoint = DccpEndpoint;
 
     // shutdown(2) of one direction does nothing: there is no such thing in DCCP. A receiver
     // with a full buffer drops the close as well, and it comes again after 3 seconds.
@@ -33,36 +33,36 @@ impl Connects for Dccp {
         socket: Socket,
         to: &SockAddr,
         give_up: GiveUp<'_>,
-    ) -> io::Result<Met<Connection>> {
+    ) -> io::Result<Met<DccpEndpoint>> {
         meeting::connect(&socket, to, give_up)?.and_then(|()| Ok(ready(socket)))
     }
 
-    fn accept(&self, gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Connection>> {
+    fn accept(&self, gate: AcceptFilter<'_>, give_up: GiveUp<'_>) -> io::Result<Met<DccpEndpoint>> {
         meeting::accept(gate, give_up)?.and_then(|socket| Ok(ready(socket)))
     }
 }
 
 /// Without a limit in messages the socket buffer bounds the queue, and a send waits for
 /// room. With one, which is the default, a send to a full queue fails even when it is to wait.
-fn ready(socket: Socket) -> Met<Connection> {
+fn ready(socket: Socket) -> Met<DccpEndpoint> {
     // A kernel that will not lift it has the endpoint pause for itself.
     let _lifted = sockopt::set(socket.as_fd(), IntOption::DccpQueueLength, 0);
-    Met::Connected(Connection(socket))
+    Met::Connected(DccpEndpoint(socket))
 }
 
 /// A connection moved by send(2) and recv(2), a message at a time.
 #[derive(Debug)]
-pub struct Connection(pub Socket);
+pub struct DccpEndpoint(pub Socket);
 
-impl Parts for Connection {
+impl Parts for DccpEndpoint {
     fn part(self) -> Parted {
         // A peer that does not take them in time is told again.
         let _waits = self.0.set_nonblocking(true);
-        Connected(self.0).part()
+        ConnectedUdp(self.0).part()
     }
 }
 
-impl Endpoint for Connection {
+impl Endpoint for DccpEndpoint {
     const KEEPS_BOUNDARIES: bool = true;
 
     #[inline]

@@ -24,10 +24,10 @@ const ROOM: usize = 18;
 const ETHERNET: usize = 14;
 
 /// A header, of which a format uses the beginning.
-type Header = [u8; ROOM];
+type FrameHeader = [u8; ROOM];
 
 /// How the frames of a transport look.
-pub trait Format: Send + 'static {
+pub trait FrameFormat: Send + 'static {
     /// Bytes in front of the payload.
     const HEADER: usize;
     /// The type of the frames, as packet(7) has it.
@@ -40,11 +40,11 @@ pub trait Format: Send + 'static {
     /// The most bytes of payload where frames carry `mtu` bytes.
     fn largest(mtu: u32) -> u32;
     /// Writes what is the same in every frame.
-    fn begin(header: &mut Header);
+    fn begin(header: &mut FrameHeader);
     /// Writes the length of the payload.
-    fn set_length(header: &mut Header, payload: u16);
+    fn set_length(header: &mut FrameHeader, payload: u16);
     /// The length of the payload, in bytes: frames may be padded.
-    fn length(header: &Header) -> usize;
+    fn length(header: &FrameHeader) -> usize;
 }
 
 /// Unnumbered information (IEEE 802.2 type 1): length, two service access points, control.
@@ -58,7 +58,7 @@ const LLC_HEADER: u16 = 3;
 /// The most that the length field of IEEE 802.3 says; more is a type.
 const LARGEST_LENGTH: u32 = 1500;
 
-impl Format for Llc1 {
+impl FrameFormat for Llc1 {
     const HEADER: usize = ETHERNET + LLC_HEADER as usize;
     const PROTOCOL: u16 = link::LLC_FRAMES;
     const SAPS: (usize, usize) = (14, 15);
@@ -73,18 +73,18 @@ impl Format for Llc1 {
             .saturating_sub(u32::from(LLC_HEADER))
     }
 
-    fn begin(header: &mut Header) {
+    fn begin(header: &mut FrameHeader) {
         header[16] = UNNUMBERED_INFORMATION;
     }
 
     #[inline]
-    fn set_length(header: &mut Header, payload: u16) {
+    fn set_length(header: &mut FrameHeader, payload: u16) {
         let [high, low] = (payload + LLC_HEADER).to_be_bytes();
         (header[12], header[13]) = (high, low);
     }
 
     #[inline]
-    fn length(header: &Header) -> usize {
+    fn length(header: &FrameHeader) -> usize {
         let length = u16::from_be_bytes([header[12], header[13]]);
         usize::from(length.saturating_sub(LLC_HEADER))
     }
@@ -99,7 +99,7 @@ const EXPERIMENTAL: u16 = 0x88b5;
 /// The length and two service access points.
 const PACKET_HEADER: u32 = 4;
 
-impl Format for Packet {
+impl FrameFormat for Packet {
     const HEADER: usize = ETHERNET + PACKET_HEADER as usize;
     const PROTOCOL: u16 = EXPERIMENTAL;
     const SAPS: (usize, usize) = (16, 17);
@@ -109,19 +109,19 @@ impl Format for Packet {
         mtu.min(u32::from(u16::MAX)).saturating_sub(PACKET_HEADER)
     }
 
-    fn begin(header: &mut Header) {
+    fn begin(header: &mut FrameHeader) {
         let [high, low] = EXPERIMENTAL.to_be_bytes();
         (header[12], header[13]) = (high, low);
     }
 
     #[inline]
-    fn set_length(header: &mut Header, payload: u16) {
+    fn set_length(header: &mut FrameHeader, payload: u16) {
         let [high, low] = payload.to_be_bytes();
         (header[14], header[15]) = (high, low);
     }
 
     #[inline]
-    fn length(header: &Header) -> usize {
+    fn length(header: &FrameHeader) -> usize {
         usize::from(u16::from_be_bytes([header[14], header[15]]))
     }
 }
@@ -131,7 +131,7 @@ impl Format for Packet {
 ///
 /// # Errors
 /// Whatever setsockopt(2) and bind(2) report.
-pub fn bind<F: Format>(
+pub fn bind<F: FrameFormat>(
     socket: &Socket,
     interface: u32,
     station: Station,
@@ -164,7 +164,7 @@ pub fn bind<F: Format>(
 }
 
 /// Where the filter looks for the service access point that a frame is for.
-fn sap_at<F: Format>() -> u32 {
+fn sap_at<F: FrameFormat>() -> u32 {
     u32::try_from(F::SAPS.0).unwrap_or(0)
 }
 
@@ -172,7 +172,7 @@ fn sap_at<F: Format>() -> u32 {
 ///
 /// # Errors
 /// When the socket is not bound, or its interface is gone.
-pub fn largest<F: Format>(socket: &Socket) -> io::Result<u32> {
+pub fn largest<F: FrameFormat>(socket: &Socket) -> io::Result<u32> {
     let own = local(socket)?;
     Ok(F::largest(link::mtu(&link::name(own.interface)?)?))
 }
@@ -182,7 +182,7 @@ fn local(socket: &Socket) -> io::Result<PacketAddress> {
     link::as_packet(&socket.local_addr()?).ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
 
-fn own_sap<F: Format>(socket: &Socket) -> io::Result<u8> {
+fn own_sap<F: FrameFormat>(socket: &Socket) -> io::Result<u8> {
     let matches = filter::attached(socket.as_fd())?;
     matches
         .iter()
@@ -209,30 +209,30 @@ impl<F> Default for Frames<F> {
     }
 }
 
-impl<F: Format> Addresses for Frames<F> {
-    type Asking = End<F, false>;
-    type Answering = End<F, true>;
+impl<F: FrameFormat> Addresses for Frames<F> {
+    type Asking = FrameEndpoint<F, false>;
+    type Answering = FrameEndpoint<F, true>;
 
     fn asking(&self, socket: Socket, to: SockAddr) -> io::Result<Self::Asking> {
         let to = link::as_packet(&to).ok_or(io::ErrorKind::InvalidInput)?;
-        let mut end = End::new(socket)?;
+        let mut end = FrameEndpoint::new(socket)?;
         end.aim(to.station, to.sap);
         Ok(end)
     }
 
     fn answering(&self, socket: Socket) -> io::Result<Self::Answering> {
-        End::new(socket)
+        FrameEndpoint::new(socket)
     }
 }
 
 /// One end. An answering one sends to where the last frame came from.
 #[derive(Debug)]
-pub struct End<F, const ANSWERS: bool> {
+pub struct FrameEndpoint<F, const ANSWERS: bool> {
     socket: Socket,
     /// In front of what is sent.
-    sends: Header,
+    sends: FrameHeader,
     /// In front of what was received last.
-    received: Header,
+    received: FrameHeader,
     /// The most bytes of a message.
     largest: usize,
     /// Whether there is somebody to send to.
@@ -240,7 +240,7 @@ pub struct End<F, const ANSWERS: bool> {
     format: PhantomData<F>,
 }
 
-impl<F: Format, const ANSWERS: bool> End<F, ANSWERS> {
+impl<F: FrameFormat, const ANSWERS: bool> FrameEndpoint<F, ANSWERS> {
     /// An end on a socket that [`bind`] bound.
     fn new(socket: Socket) -> io::Result<Self> {
         let own = local(&socket)?;
@@ -282,7 +282,7 @@ impl<F: Format, const ANSWERS: bool> End<F, ANSWERS> {
     }
 }
 
-impl<F: Format, const ANSWERS: bool> Endpoint for End<F, ANSWERS> {
+impl<F: FrameFormat, const ANSWERS: bool> Endpoint for FrameEndpoint<F, ANSWERS> {
     const KEEPS_BOUNDARIES: bool = true;
 
     #[inline]
@@ -311,7 +311,7 @@ impl<F: Format, const ANSWERS: bool> Endpoint for End<F, ANSWERS> {
     }
 }
 
-impl<F: Format, const ANSWERS: bool> Parts for End<F, ANSWERS> {
+impl<F: FrameFormat, const ANSWERS: bool> Parts for FrameEndpoint<F, ANSWERS> {
     fn part(mut self) -> Parted {
         if !self.aimed {
             return Parted::Done;
@@ -325,7 +325,7 @@ impl<F: Format, const ANSWERS: bool> Parts for End<F, ANSWERS> {
 mod tests {
     use super::*;
 
-    fn header_of<F: Format>(payload: u16) -> Header {
+    fn header_of<F: FrameFormat>(payload: u16) -> FrameHeader {
         let mut header = [0xee; ROOM];
         F::begin(&mut header);
         F::set_length(&mut header, payload);

@@ -8,7 +8,7 @@ use netperf_os::{SockAddr, Socket};
 
 use crate::frames::{self, Llc1, Packet};
 use crate::llc2;
-use crate::place::Wanted;
+use crate::place::PlaceRequest;
 
 /// The device when none is named: then the number names the interface.
 const DEFAULT_DEVICE: &str = "dlpi";
@@ -18,8 +18,8 @@ const DEFAULT_SAP: u8 = 84;
 const ANY_SAP: u8 = 0;
 
 /// Binds a socket to the interface and service access point that the place names.
-pub(crate) fn bind(socket: &Socket, wanted: &Wanted<'_>) -> io::Result<Address> {
-    let interface = Interface::of(wanted.place)?;
+pub(crate) fn bind(socket: &Socket, wanted: &PlaceRequest<'_>) -> io::Result<Address> {
+    let interface = LinkInterface::of(wanted.place)?;
     let asked = wanted.place.sap.unwrap_or(DEFAULT_SAP);
     if wanted.transport.row().kind == SocketKind::Stream {
         return interface.bind_llc(socket, wanted, asked);
@@ -63,14 +63,14 @@ fn next(sap: u8) -> u8 {
 
 /// A network interface.
 #[derive(Debug)]
-struct Interface {
+struct LinkInterface {
     name: String,
     index: u32,
     hardware: u16,
     station: Station,
 }
 
-impl Interface {
+impl LinkInterface {
     /// The interface that device and unit mean: one that is called so; device and unit
     /// written together, such as `eth` and 0; and where no device is named the one whose
     /// index is the unit.
@@ -102,7 +102,7 @@ impl Interface {
 
     /// Binds a socket of the kernel's LLC. The end that asks leaves the service access
     /// point to the kernel: each connection of a station needs one of its own.
-    fn bind_llc(&self, socket: &Socket, wanted: &Wanted<'_>, sap: u8) -> io::Result<Address> {
+    fn bind_llc(&self, socket: &Socket, wanted: &PlaceRequest<'_>, sap: u8) -> io::Result<Address> {
         if self.hardware != link::ETHERNET {
             return Err(io::Error::new(
                 io::ErrorKind::Unsupported,
@@ -149,7 +149,7 @@ mod tests {
             place(Some("/dev/dlpi"), Some(index)),
             place(None, Some(index)),
         ] {
-            assert_eq!(Interface::of(&place).unwrap().name, "lo", "{place:?}");
+            assert_eq!(LinkInterface::of(&place).unwrap().name, "lo", "{place:?}");
         }
     }
 
@@ -160,7 +160,7 @@ mod tests {
             (place(Some("/dev/dlpi"), None), "index 0"),
             (place(Some("lo9"), Some(-1)), "'lo9' or 'lo9-1'"),
         ] {
-            let error = Interface::of(&place).unwrap_err();
+            let error = LinkInterface::of(&place).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::NotFound);
             assert!(error.to_string().contains(words), "{error}");
         }

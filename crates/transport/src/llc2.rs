@@ -16,7 +16,7 @@ use netperf_os::wait::Deadline;
 use netperf_os::{SockAddr, Socket, io as calls, link, parts};
 
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
-use crate::meeting::{Connects, Gate, GiveUp, Met, OnSocket, Parting, accept, connect};
+use crate::meeting::{AcceptFilter, Connects, GiveUp, Met, OnSocket, Parting, accept, connect};
 
 /// Destination and source service access point and two bytes of control in each frame.
 const LLC_HEADER: usize = 4;
@@ -62,12 +62,12 @@ impl Connects for Llc2 {
         connect(&socket, to, give_up)?.and_then(|()| {
             // A refused connection that a signal interrupted leaves no error behind.
             socket.peer_addr()?;
-            let window = Window::on(&socket)?;
+            let window = LlcWindow::on(&socket)?;
             Ok(Met::Connected(Records::new(socket, window)?))
         })
     }
 
-    fn accept(&self, gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Records>> {
+    fn accept(&self, gate: AcceptFilter<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Records>> {
         let listener = gate.listener;
         accept(gate, give_up)?.and_then(|socket| {
             // An accepted socket has none of the listener's options.
@@ -77,7 +77,10 @@ impl Connects for Llc2 {
             }
             socket.set_send_buffer_size(listener.send_buffer_size()? / 2)?;
             socket.set_recv_buffer_size(listener.recv_buffer_size()? / 2)?;
-            Ok(Met::Connected(Records::new(socket, Window::on(listener)?)?))
+            Ok(Met::Connected(Records::new(
+                socket,
+                LlcWindow::on(listener)?,
+            )?))
         })
     }
 }
@@ -100,14 +103,14 @@ pub fn set_windows(socket: &Socket, sends: Option<u32>, receives: Option<u32>) -
 /// How much data may be on its way: more than fits into the receive buffer is lost to the
 /// kernel's LLC for good, or for seconds.
 #[derive(Clone, Copy, Debug)]
-struct Window {
+struct LlcWindow {
     /// The most data of one record, bytes.
     largest: usize,
     /// Frames that may be on their way unread.
     frames: u16,
 }
 
-impl Window {
+impl LlcWindow {
     /// What suits frames that carry `mtu` bytes.
     fn of(mtu: usize) -> Self {
         let mtu = mtu.min(LARGEST_RECORD);
@@ -147,8 +150,8 @@ impl Window {
 #[derive(Debug)]
 pub struct Records {
     socket: Socket,
-    window: Window,
-    incoming: Incoming,
+    window: LlcWindow,
+    incoming: RecordReader,
     /// Frames sent that the other end has not said it read.
     on_the_way: u16,
     /// Data that came while there was only credit to wait for.
@@ -158,12 +161,12 @@ pub struct Records {
 }
 
 impl Records {
-    fn new(socket: Socket, window: Window) -> io::Result<Self> {
+    fn new(socket: Socket, window: LlcWindow) -> io::Result<Self> {
         window.make_room(&socket)?;
         Ok(Self {
             socket,
             window,
-            incoming: Incoming::default(),
+            incoming: RecordReader::default(),
             on_the_way: 0,
             stash: Vec::with_capacity(STASHED_WINDOWS * window.bytes()),
             stashed_from: 0,
@@ -339,7 +342,7 @@ fn again(error: io::Error) -> io::Error {
 
 /// How far the records that arrive were understood.
 #[derive(Debug, Default)]
-struct Incoming {
+struct RecordReader {
     /// Bytes of the current record that have not been received.
     left: usize,
     /// The length of the next record, as far as it is here.
@@ -354,7 +357,7 @@ struct Incoming {
     over: bool,
 }
 
-impl Incoming {
+impl RecordReader {
     /// Receives once, and leaves only data in `buf`: how much, which may be nothing.
     #[inline]
     fn recv(&mut self, socket: &Socket, buf: &mut [u8]) -> io::Result<usize> {
@@ -433,7 +436,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     fn ends_of(stream: UnixStream, mtu: usize) -> Records {
-        Records::new(Socket::from(stream), Window::of(mtu)).unwrap()
+        Records::new(Socket::from(stream), LlcWindow::of(mtu)).unwrap()
     }
 
     /// Records of these lengths over a byte stream of another kind, and the reader.

@@ -11,7 +11,7 @@ use netperf_os::{SockAddr, Socket};
 
 use crate::endpoint::Endpoint;
 use crate::one_port::Passed;
-use crate::socket::Facts;
+use crate::socket::SocketFacts;
 
 /// An endpoint with a socket to look at or to half-close when the run is over.
 pub trait OnSocket: Sized {
@@ -96,7 +96,11 @@ pub trait Connects {
     ///
     /// # Errors
     /// Whatever accept(2) reports.
-    fn accept(&self, gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Self::Endpoint>>;
+    fn accept(
+        &self,
+        gate: AcceptFilter<'_>,
+        give_up: GiveUp<'_>,
+    ) -> io::Result<Met<Self::Endpoint>>;
 }
 
 /// A transport whose connected sockets are endpoints as they are.
@@ -126,7 +130,7 @@ impl<E: Endpoint + OnSocket + From<Socket> + Send> Connects for Plain<E> {
         connect(&socket, to, give_up)?.and_then(|()| Ok(Met::Connected(E::from(socket))))
     }
 
-    fn accept(&self, gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<E>> {
+    fn accept(&self, gate: AcceptFilter<'_>, give_up: GiveUp<'_>) -> io::Result<Met<E>> {
         accept(gate, give_up)?.and_then(|socket| Ok(Met::Connected(E::from(socket))))
     }
 }
@@ -169,7 +173,7 @@ fn is_undone(socket: &Socket) -> bool {
 
 /// Where connections arrive, and who may come in.
 #[derive(Clone, Copy, Debug)]
-pub struct Gate<'a> {
+pub struct AcceptFilter<'a> {
     /// The socket that listens.
     pub listener: &'a Socket,
     /// Who may come in; `None` is anybody.
@@ -178,7 +182,7 @@ pub struct Gate<'a> {
     pub passed: Option<Passed<'a>>,
 }
 
-impl<'a> Gate<'a> {
+impl<'a> AcceptFilter<'a> {
     /// For anybody.
     #[must_use]
     pub const fn open(listener: &'a Socket) -> Self {
@@ -214,7 +218,7 @@ impl<'a> Gate<'a> {
 ///
 /// # Errors
 /// Whatever accept(2) reports.
-pub fn accept(gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Socket>> {
+pub fn accept(gate: AcceptFilter<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Socket>> {
     loop {
         match gate.accept() {
             Ok((data, from)) if gate.admits(&from) => return Ok(Met::Connected(data)),
@@ -280,7 +284,7 @@ pub trait Parts: Endpoint {
     fn part(self) -> Parted;
 
     /// What is known of the path, before it is given up; `None` where nothing is.
-    fn facts(&self) -> Option<Facts> {
+    fn facts(&self) -> Option<SocketFacts> {
         None
     }
 
@@ -332,7 +336,7 @@ mod tests {
         };
         let sources = policy.sources(Some("192.0.2.1".parse().unwrap()));
         let listener = Socket::from(listener);
-        let gate = Gate {
+        let gate = AcceptFilter {
             listener: &listener,
             sources: Some(&sources),
             passed: None,

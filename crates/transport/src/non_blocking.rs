@@ -8,8 +8,10 @@ use netperf_model::Sources;
 use netperf_os::{SockAddr, Socket};
 
 use crate::endpoint::{Endpoint, Received, Sent};
-use crate::meeting::{Addresses, Connects, Gate, GiveUp, Met, OnSocket, Parted, Parting, Parts};
-use crate::socket::Facts;
+use crate::meeting::{
+    AcceptFilter, Addresses, Connects, GiveUp, Met, OnSocket, Parted, Parting, Parts,
+};
+use crate::socket::SocketFacts;
 
 /// How often a call is made again before the loop looks whether it is to stop.
 const AGAIN: usize = 64;
@@ -88,7 +90,7 @@ impl<E: Parts> Parts for NonBlocking<E> {
         self.0.part()
     }
 
-    fn facts(&self) -> Option<Facts> {
+    fn facts(&self) -> Option<SocketFacts> {
         self.0.facts()
     }
 
@@ -124,7 +126,11 @@ impl<C: Connects<Endpoint: Unblock>> Connects for NonBlockingly<C> {
         self.0.connect(socket, to, give_up)?.and_then(unblocked)
     }
 
-    fn accept(&self, gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Self::Endpoint>> {
+    fn accept(
+        &self,
+        gate: AcceptFilter<'_>,
+        give_up: GiveUp<'_>,
+    ) -> io::Result<Met<Self::Endpoint>> {
         self.0.accept(gate, give_up)?.and_then(unblocked)
     }
 }

@@ -13,7 +13,7 @@ use crate::{atm, link, socket, xti};
 
 /// Where a data socket is to be bound.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct PlaceRequest<'a> {
     /// The transport of the socket.
     pub transport: TransportId,
     /// The IP address and port, for transports that have them.
@@ -68,7 +68,7 @@ pub fn check(transport: TransportId, place: &PlacePlan) -> io::Result<()> {
 ///
 /// # Errors
 /// Whatever bind(2) reports; `NotFound` for a device that is not there.
-pub fn bind(socket: &Socket, wanted: &Wanted<'_>) -> io::Result<Placed> {
+pub fn bind(socket: &Socket, wanted: &PlaceRequest<'_>) -> io::Result<Placed> {
     match wanted.transport.row().domain {
         Domain::Inet => {
             socket::bind(socket, wanted.inet)?;
@@ -145,7 +145,7 @@ const PREFIX: &str = "netpe";
 /// The longest path that a record of the Unix-domain tests holds, its NUL not counted.
 const LONGEST_PATH: usize = 31;
 
-fn bind_unix(socket: &Socket, wanted: &Wanted<'_>) -> io::Result<Placed> {
+fn bind_unix(socket: &Socket, wanted: &PlaceRequest<'_>) -> io::Result<Placed> {
     let directory = directory(wanted.place.directory.as_deref());
     for _ in 0..TRIES {
         let path = directory.join(format!("{PREFIX}{}", six_characters()));
@@ -227,8 +227,8 @@ mod tests {
     use super::*;
     use netperf_model::{Family, SocketPlan};
 
-    fn wanted(place: &PlacePlan) -> Wanted<'_> {
-        Wanted {
+    fn wanted(place: &PlacePlan) -> PlaceRequest<'_> {
+        PlaceRequest {
             transport: TransportId::UnixStream,
             inet: SocketAddr::from(([0, 0, 0, 0], 0)),
             place,

@@ -16,7 +16,7 @@ use crate::sctp::{Sctp, SctpMany};
 use crate::socket;
 use crate::tcp::Tcp;
 use crate::tls::{Ktls, Tls};
-use crate::udp::{Aimed, Connected, First, ToPeer, Udp};
+use crate::udp::{Aimed, ConnectedUdp, First, ToPeer, Udp};
 use crate::xti::{XtiTcp, XtiUdp};
 
 /// What is done with a transport once its types are known.
@@ -95,7 +95,7 @@ pub fn visit<V: Visitor>(transport: TransportId, asked: Asked<'_>, visitor: V) -
         TransportId::Tls => visitor.connection(Tls::new(plan.tls_cipher.as_deref())),
         TransportId::Ktls => visitor.stream(Ktls::new(plan.tls_cipher.as_deref())),
         TransportId::UnixSeqPacket | TransportId::VsockSeqPacket => {
-            visitor.connection(Plain::<Connected>::new())
+            visitor.connection(Plain::<ConnectedUdp>::new())
         }
         TransportId::Dccp => visitor.connection(Dccp),
         TransportId::Sctp if plan.non_blocking => visitor.connection(NonBlockingly(Sctp)),
@@ -129,7 +129,7 @@ fn datagrams<V: Visitor>(plan: &SocketPlan, visitor: V) -> V::Out {
     };
     if plan.connected_datagram {
         visitor.datagrams(
-            Udp::<Connected>::new(first).labelled(plan.settings.number(Setting::FlowLabel)),
+            Udp::<ConnectedUdp>::new(first).labelled(plan.settings.number(Setting::FlowLabel)),
         )
     } else {
         visitor

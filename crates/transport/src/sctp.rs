@@ -12,10 +12,12 @@ use netperf_os::wait::{self, Deadline, Interest};
 use netperf_os::{SockAddr, Socket, alarm};
 
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
-use crate::meeting::{self, Addresses, Connects, Gate, GiveUp, Met, Parted, Parting, Parts};
+use crate::meeting::{
+    self, AcceptFilter, Addresses, Connects, GiveUp, Met, Parted, Parting, Parts,
+};
 use crate::non_blocking::Unblock;
 use crate::registry::Asked;
-use crate::socket::{self, Facts};
+use crate::socket::{self, SocketFacts};
 use crate::tcp::Tcp;
 
 /// How long an association may take to come up.
@@ -41,7 +43,7 @@ impl Connects for Sctp {
         meeting::connect(&socket, to, give_up)?.and_then(|()| Ok(Met::Connected(Tcp(socket))))
     }
 
-    fn accept(&self, gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Tcp>> {
+    fn accept(&self, gate: AcceptFilter<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Tcp>> {
         meeting::accept(gate, give_up)?.and_then(|socket| Ok(Met::Connected(Tcp(socket))))
     }
 }
@@ -53,11 +55,11 @@ impl Unblock for Tcp {
 }
 
 /// What SCTP knows of an association; without one only the buffers are known.
-pub(crate) fn facts(socket: &Socket, association: AssociationId) -> Facts {
+pub(crate) fn facts(socket: &Socket, association: AssociationId) -> SocketFacts {
     let (send_buffer, recv_buffer) = socket::buffers(socket);
     let fd = socket.as_fd();
     let status = sctp::status(fd, association).ok();
-    Facts {
+    SocketFacts {
         send_buffer,
         recv_buffer,
         retransmissions: sctp::retransmissions(fd, association)
@@ -65,7 +67,7 @@ pub(crate) fn facts(socket: &Socket, association: AssociationId) -> Facts {
             .map(|chunks| u32::try_from(chunks).unwrap_or(u32::MAX)),
         round_trip: status.and_then(|status| status.round_trip),
         segment_size: status.map(|status| status.fragmentation_point),
-        ..Facts::default()
+        ..SocketFacts::default()
     }
 }
 
@@ -104,35 +106,35 @@ impl SctpMany {
 }
 
 impl Addresses for SctpMany {
-    type Asking = Asking;
-    type Answering = Answering;
+    type Asking = SctpRequester;
+    type Answering = SctpResponder;
 
-    fn asking(&self, socket: Socket, to: SockAddr) -> io::Result<Asking> {
+    fn asking(&self, socket: Socket, to: SockAddr) -> io::Result<SctpRequester> {
         let mut others = Vec::new();
         for _ in 1..self.associations {
             others.push(self.another(&socket)?);
         }
         let ends = std::iter::once(socket)
             .chain(others)
-            .map(|socket| End::connect(socket, &to))
+            .map(|socket| SctpEnd::connect(socket, &to))
             .collect::<io::Result<_>>()?;
-        Ok(Asking {
+        Ok(SctpRequester {
             ends,
             asks: Turn::default(),
             hears: Turn::default(),
         })
     }
 
-    fn answering(&self, socket: Socket) -> io::Result<Answering> {
+    fn answering(&self, socket: Socket) -> io::Result<SctpResponder> {
         sctp::notify_of_changes(socket.as_fd())?;
         // While one long message arrives in parts, others must be delivered, too: they would
         // fill the receive buffer, which all share, and leave no room for its rest.
         sockopt::set(socket.as_fd(), IntOption::SctpFragmentInterleave, 1)?;
-        Ok(Answering {
+        Ok(SctpResponder {
             socket,
             source: Source::unknown(),
-            notice: Notice::default(),
-            begun: self.exchange.then(Begun::new),
+            notice: SctpNotification::default(),
+            begun: self.exchange.then(PartialMessage::new),
             expected: self.associations,
             up: 0,
             over: 0,
@@ -143,12 +145,12 @@ impl Addresses for SctpMany {
 
 /// A notification that is put together: a buffer for messages may be shorter.
 #[derive(Debug, Default)]
-struct Notice {
+struct SctpNotification {
     bytes: [u8; NOTIFICATION_LEN],
     len: usize,
 }
 
-impl Notice {
+impl SctpNotification {
     /// One more part of it, and what it says once it is whole.
     fn take(&mut self, bytes: &[u8], is_last: bool) -> AssociationChange {
         let count = bytes.len().min(NOTIFICATION_LEN - self.len);
@@ -170,16 +172,16 @@ fn part_of(part: MessagePart, buf: &[u8]) -> Option<&[u8]> {
 
 /// A socket with the one association that netperf has made on it.
 #[derive(Debug)]
-struct End {
+struct SctpEnd {
     socket: Socket,
     association: AssociationId,
     segment_size: Option<u32>,
     source: Source,
-    notice: Notice,
+    notice: SctpNotification,
     over: bool,
 }
 
-impl End {
+impl SctpEnd {
     fn connect(socket: Socket, to: &SockAddr) -> io::Result<Self> {
         sctp::notify_of_changes(socket.as_fd())?;
         connect(&socket, to)?;
@@ -190,7 +192,7 @@ impl End {
             association,
             segment_size: status.map(|status| status.fragmentation_point),
             source: Source::unknown(),
-            notice: Notice::default(),
+            notice: SctpNotification::default(),
             over: false,
         })
     }
@@ -263,13 +265,13 @@ impl Turn {
 
 /// netperf's end: the associations have their turns, and each answers what it was asked.
 #[derive(Debug)]
-pub struct Asking {
-    ends: Vec<End>,
+pub struct SctpRequester {
+    ends: Vec<SctpEnd>,
     asks: Turn,
     hears: Turn,
 }
 
-impl Endpoint for Asking {
+impl Endpoint for SctpRequester {
     // A long message arrives in parts.
     const KEEPS_BOUNDARIES: bool = false;
 
@@ -307,7 +309,7 @@ impl Endpoint for Asking {
     }
 }
 
-impl Parts for Asking {
+impl Parts for SctpRequester {
     /// Ends every association and waits until each has ended: then everything has arrived.
     fn part(mut self) -> Parted {
         for end in self.ends.iter().filter(|end| !end.over) {
@@ -323,7 +325,7 @@ impl Parts for Asking {
         Parted::Done
     }
 
-    fn facts(&self) -> Option<Facts> {
+    fn facts(&self) -> Option<SocketFacts> {
         let mut all = self.ends.iter();
         let first = all.next()?;
         let mut sum = facts(&first.socket, first.association);
@@ -340,7 +342,7 @@ impl Parts for Asking {
     }
 }
 
-impl Unblock for Asking {
+impl Unblock for SctpRequester {
     fn unblock(&self) -> io::Result<()> {
         self.ends
             .iter()
@@ -350,14 +352,14 @@ impl Unblock for Asking {
 
 /// Long requests that have begun to arrive: those of several associations come mixed.
 #[derive(Debug)]
-struct Begun {
+struct PartialMessage {
     /// Bytes so far, by the port of the association's other end.
     parts: Vec<(u16, usize)>,
     /// Where the rest of a request goes.
     scrap: Vec<u8>,
 }
 
-impl Begun {
+impl PartialMessage {
     fn new() -> Self {
         Self {
             parts: Vec::with_capacity(64),
@@ -388,12 +390,12 @@ impl Begun {
 /// A netperf of another make ends only the first and keeps the others open. After the
 /// first end a silence on the others is therefore the end, too.
 #[derive(Debug)]
-pub struct Answering {
+pub struct SctpResponder {
     socket: Socket,
     source: Source,
-    notice: Notice,
+    notice: SctpNotification,
     /// Where every message is a request; otherwise parts are as good as messages.
-    begun: Option<Begun>,
+    begun: Option<PartialMessage>,
     expected: u32,
     up: u32,
     over: u32,
@@ -401,7 +403,7 @@ pub struct Answering {
     silent: u32,
 }
 
-impl Answering {
+impl SctpResponder {
     /// The next part of a message, or what else there is to say.
     #[inline]
     fn next(&mut self, buf: &mut [u8]) -> io::Result<Result<MessagePart, Received>> {
@@ -431,7 +433,7 @@ impl Answering {
     fn whole(
         &mut self,
         first: MessagePart,
-        begun: &mut Begun,
+        begun: &mut PartialMessage,
         room: usize,
     ) -> io::Result<Received> {
         let mut part = first;
@@ -477,7 +479,7 @@ impl Answering {
     }
 }
 
-impl Endpoint for Answering {
+impl Endpoint for SctpResponder {
     // A long message arrives in parts, unless it is a request.
     const KEEPS_BOUNDARIES: bool = false;
 
@@ -504,7 +506,7 @@ impl Endpoint for Answering {
     }
 }
 
-impl Parts for Answering {
+impl Parts for SctpResponder {
     /// Closing the socket ends every association that still stands.
     fn part(self) -> Parted {
         Parted::Done
@@ -519,7 +521,7 @@ impl Parts for Answering {
     }
 }
 
-impl Unblock for Answering {
+impl Unblock for SctpResponder {
     fn unblock(&self) -> io::Result<()> {
         self.socket.set_nonblocking(true)
     }
@@ -531,7 +533,7 @@ mod tests {
 
     #[test]
     fn a_notification_that_comes_byte_by_byte_is_read_when_it_is_whole() {
-        let mut notice = Notice::default();
+        let mut notice = SctpNotification::default();
         let mut bytes = [0_u8; NOTIFICATION_LEN];
         bytes[..2].copy_from_slice(&0x8001_u16.to_ne_bytes());
         for _ in 0..2 {
@@ -549,7 +551,7 @@ mod tests {
 
     #[test]
     fn a_notification_longer_than_any_that_matters_does_no_harm() {
-        let mut notice = Notice::default();
+        let mut notice = SctpNotification::default();
         assert_eq!(notice.take(&[7; 300], false), AssociationChange::Nothing);
         assert_eq!(notice.take(&[7; 300], true), AssociationChange::Nothing);
         assert_eq!(notice.len, 0);
@@ -557,7 +559,7 @@ mod tests {
 
     #[test]
     fn requests_that_arrive_mixed_are_put_together_each_for_itself() {
-        let mut begun = Begun::new();
+        let mut begun = PartialMessage::new();
         assert_eq!(begun.take(1, 100, false), None);
         assert_eq!(begun.take(2, 50, true), Some(50));
         assert_eq!(begun.take(2, 10, false), None);

@@ -64,15 +64,15 @@ pub struct Channel {
 }
 
 /// A socket as rustls wants it.
-struct Wire<'a>(BorrowedFd<'a>);
+struct TlsSocket<'a>(BorrowedFd<'a>);
 
-impl Read for Wire<'_> {
+impl Read for TlsSocket<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         calls::recv(self.0, buf)
     }
 }
 
-impl Write for Wire<'_> {
+impl Write for TlsSocket<'_> {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         calls::send(self.0, buf)
     }
@@ -203,7 +203,7 @@ impl Channel {
     fn flush(&mut self, fd: BorrowedFd<'_>, deadline: Deadline) -> io::Result<()> {
         while self.tls.wants_write() {
             self.wait(fd, Interest::Write, deadline)?;
-            match self.tls.write_tls(&mut Wire(fd)) {
+            match self.tls.write_tls(&mut TlsSocket(fd)) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 other => other.map(drop)?,
             }
@@ -270,7 +270,7 @@ impl Channel {
     /// # Errors
     /// `InvalidData` for what the other end cannot have sent; whatever recv(2) reports.
     pub fn take_in(&mut self, fd: BorrowedFd<'_>) -> io::Result<bool> {
-        match self.tls.read_tls(&mut Wire(fd)) {
+        match self.tls.read_tls(&mut TlsSocket(fd)) {
             Ok(count) => {
                 self.tls.process_new_packets().map_err(|_| malformed())?;
                 Ok(count > 0)

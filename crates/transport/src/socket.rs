@@ -27,7 +27,7 @@ const NOT_ASKED: i32 = -1;
 
 /// A data socket with its options set, and what the kernel made of them.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedSocket {
     /// The socket.
     pub socket: Socket,
     /// `SO_SNDBUF` read back, bytes.
@@ -106,13 +106,13 @@ pub(crate) fn any(transport: TransportId) -> io::Result<Socket> {
 /// # Errors
 /// When the socket cannot be created, or an option that a result would depend on
 /// cannot be set.
-pub fn open(transport: TransportId, family: Family, plan: &SocketPlan) -> io::Result<Opened> {
+pub fn open(transport: TransportId, family: Family, plan: &SocketPlan) -> io::Result<OpenedSocket> {
     let socket = create(transport, family)?;
     set_options(&socket, transport, family, plan)?;
     let priority = set_priority(&socket, plan);
     let tos = set_tos(&socket, family, plan);
     let (send_buffer, recv_buffer) = buffers(&socket);
-    Ok(Opened {
+    Ok(OpenedSocket {
         socket,
         send_buffer,
         recv_buffer,
@@ -345,7 +345,7 @@ pub fn listen(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
 
 /// What the transport and the socket know at the end of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct SocketFacts {
     /// `SO_SNDBUF`, bytes.
     pub send_buffer: Option<u32>,
     /// `SO_RCVBUF`, bytes.
@@ -367,10 +367,10 @@ pub struct Facts {
 
 /// Asks a connection's socket what it knows.
 #[must_use]
-pub fn facts(transport: TransportId, socket: &Socket) -> Facts {
+pub fn facts(transport: TransportId, socket: &Socket) -> SocketFacts {
     match transport.row().protocol {
         IPPROTO_SCTP => crate::sctp::facts(socket, AssociationId::OWN),
-        IPPROTO_MPTCP => Facts {
+        IPPROTO_MPTCP => SocketFacts {
             fallback: tcp::is_multipath(socket.as_fd()).ok().map(|is| !is),
             ..tcp_facts(socket)
         },
@@ -378,7 +378,7 @@ pub fn facts(transport: TransportId, socket: &Socket) -> Facts {
     }
 }
 
-fn tcp_facts(socket: &Socket) -> Facts {
+fn tcp_facts(socket: &Socket) -> SocketFacts {
     let (send_buffer, recv_buffer) = buffers(socket);
     let tcp = tcp::info(socket.as_fd()).ok();
     let congestion = socket.tcp_congestion().ok().map(|name| {
@@ -388,7 +388,7 @@ fn tcp_facts(socket: &Socket) -> Facts {
             .unwrap_or(name.len());
         String::from_utf8_lossy(&name[..end]).into_owned()
     });
-    Facts {
+    SocketFacts {
         send_buffer,
         recv_buffer,
         retransmissions: tcp.map(|info| info.total_retrans),

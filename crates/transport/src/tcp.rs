@@ -10,7 +10,7 @@ use netperf_os::io as calls;
 use crate::dccp;
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
 use crate::meeting::OnSocket;
-use crate::udp::{Answering, Connected, ToPeer};
+use crate::udp::{ConnectedUdp, ToPeer, UdpResponder};
 
 /// A connection moved by send(2) and recv(2).
 #[derive(Debug)]
@@ -197,9 +197,9 @@ on_socket!(
     FromFile: socket,
     Spliced: socket,
     ToPeer: socket,
-    Answering: socket,
-    Connected: 0,
-    dccp::Connection: 0,
+    UdpResponder: socket,
+    ConnectedUdp: 0,
+    dccp::DccpEndpoint: 0,
 );
 
 #[cfg(test)]

@@ -41,9 +41,9 @@ impl Endpoint for ToPeer {
 
 /// A socket connected to its peer (test-specific `-n`).
 #[derive(Debug)]
-pub struct Connected(pub Socket);
+pub struct ConnectedUdp(pub Socket);
 
-impl Endpoint for Connected {
+impl Endpoint for ConnectedUdp {
     const KEEPS_BOUNDARIES: bool = true;
     const OWN_LOOPS: bool = true;
 
@@ -58,7 +58,7 @@ impl Endpoint for Connected {
     }
 }
 
-impl From<Socket> for Connected {
+impl From<Socket> for ConnectedUdp {
     fn from(socket: Socket) -> Self {
         Self(socket)
     }
@@ -80,13 +80,13 @@ impl Parts for ToPeer {
     }
 }
 
-impl Parts for Connected {
+impl Parts for ConnectedUdp {
     fn part(mut self) -> Parted {
         mark_the_end(move || drop(self.send(&[])))
     }
 }
 
-impl Parts for Answering {
+impl Parts for UdpResponder {
     fn take_only_from(&mut self, sources: &Sources) {
         self.sources = (!sources.is_anybody()).then(|| sources.clone());
     }
@@ -118,7 +118,7 @@ impl Aimed for ToPeer {
     }
 }
 
-impl Aimed for Connected {
+impl Aimed for ConnectedUdp {
     fn aim(socket: Socket, to: SockAddr) -> io::Result<Self> {
         socket.connect(&to)?;
         Ok(Self(socket))
@@ -161,14 +161,14 @@ impl<E> Udp<E> {
 
 impl<E: Aimed> Addresses for Udp<E> {
     type Asking = E;
-    type Answering = Answering;
+    type Answering = UdpResponder;
 
     fn asking(&self, socket: Socket, to: SockAddr) -> io::Result<E> {
         E::aim(socket, to)
     }
 
-    fn answering(&self, socket: Socket) -> io::Result<Answering> {
-        let mut answering = Answering::new(socket, self.first)?;
+    fn answering(&self, socket: Socket) -> io::Result<UdpResponder> {
+        let mut answering = UdpResponder::new(socket, self.first)?;
         answering.flow_info = self.flow_info;
         Ok(answering)
     }
@@ -185,7 +185,7 @@ pub struct First {
 
 /// A socket that answers the source of the last datagram.
 #[derive(Debug)]
-pub struct Answering {
+pub struct UdpResponder {
     pub(crate) socket: Socket,
     source: Source,
     first: First,
@@ -198,7 +198,7 @@ pub struct Answering {
     flow_info: u32,
 }
 
-impl Answering {
+impl UdpResponder {
     /// Answers whoever asks; what `first` says is done once.
     ///
     /// # Errors
@@ -325,7 +325,7 @@ impl Answering {
     }
 }
 
-impl Endpoint for Answering {
+impl Endpoint for UdpResponder {
     const KEEPS_BOUNDARIES: bool = true;
     const OWN_LOOPS: bool = true;
 
@@ -373,7 +373,7 @@ mod tests {
             connect: true,
             answer_from_there: false,
         };
-        let mut server = Answering::new(server.into(), first).unwrap();
+        let mut server = UdpResponder::new(server.into(), first).unwrap();
         let mut buf = [0; 8];
         assert_eq!(client.send(b"abc").unwrap(), Sent::Bytes(3));
         assert_eq!(server.recv(&mut buf).unwrap(), Received::Bytes(3));
@@ -398,7 +398,7 @@ mod tests {
         for (peers, admitted) in [("same", false), ("127.0.0.0/8", true), ("any", true)] {
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
             let at = socket.local_addr().unwrap();
-            let mut server = Answering::new(socket.into(), First::default()).unwrap();
+            let mut server = UdpResponder::new(socket.into(), First::default()).unwrap();
             server.take_only_from(&sources("192.0.2.1", peers));
             let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
             let mut buf = [0; 8];
@@ -415,7 +415,7 @@ mod tests {
     fn an_end_counts_from_whoever_began() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let at = socket.local_addr().unwrap();
-        let mut server = Answering::new(socket.into(), First::default()).unwrap();
+        let mut server = UdpResponder::new(socket.into(), First::default()).unwrap();
         let [client, other] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
         let mut buf = [0; 8];
         client.send_to(b"ask", at).unwrap();
@@ -442,7 +442,7 @@ mod tests {
                 connect: false,
                 answer_from_there: true,
             };
-            let mut server = Answering::new(server, first).unwrap();
+            let mut server = UdpResponder::new(server, first).unwrap();
             let client = UdpSocket::bind(own).unwrap();
             let mut buf = [0; 8];
             for _ in 0..2 {

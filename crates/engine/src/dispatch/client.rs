@@ -235,7 +235,7 @@ impl<'s> Going<'_, '_, 's> {
             },
             still_moving: drained == Drained::StillMoving,
             end_mark: (parting == Parting::EmptyMessages && plan.flow.sends)
-                .then(|| dccp::Connection(data).part().mark())
+                .then(|| dccp::DccpEndpoint(data).part().mark())
                 .flatten(),
         }
     }

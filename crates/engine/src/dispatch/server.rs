@@ -10,7 +10,7 @@ use std::time::Duration;
 use netperf_measure::clock;
 use netperf_model::{EndJob, Limit as LimitPlan, Tally};
 use netperf_os::{SockAddr, Socket, alarm};
-use netperf_transport::meeting::{Addresses, Connects, Gate, Met, OnSocket, Parts as _};
+use netperf_transport::meeting::{AcceptFilter, Addresses, Connects, Met, OnSocket, Parts as _};
 use netperf_transport::one_port::Passed;
 use netperf_transport::registry::{self, Asked, Visitor};
 use netperf_transport::udp::{Aimed, Udp};
@@ -305,9 +305,9 @@ impl Served {
 }
 
 /// Where the connections of a job arrive.
-fn gate<'a>(listener: &'a Socket, job: &'a EndJob) -> Gate<'a> {
+fn gate<'a>(listener: &'a Socket, job: &'a EndJob) -> AcceptFilter<'a> {
     let sources = &job.sources;
-    Gate {
+    AcceptFilter {
         listener,
         sources: (!sources.is_anybody()).then_some(sources),
         passed: Passed::of(job),
@@ -317,7 +317,7 @@ fn gate<'a>(listener: &'a Socket, job: &'a EndJob) -> Gate<'a> {
 /// Waits for a connection, until there is one or nothing to wait for.
 fn accept<'s, C: Connects>(
     how: &C,
-    gate: Gate<'_>,
+    gate: AcceptFilter<'_>,
     stop: &mut ByBell<'s>,
     tally: &Tally,
     mut over: impl FnMut(&mut ByBell<'s>, &Tally) -> Option<Ended>,

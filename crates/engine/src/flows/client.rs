@@ -488,7 +488,7 @@ pub(super) fn moved(reports: &[Report]) -> Tally {
 }
 
 /// What the first flow knows, with the retransmissions of all.
-pub(super) fn facts(reports: &[Report]) -> socket::Facts {
+pub(super) fn facts(reports: &[Report]) -> socket::SocketFacts {
     let mut known = reports
         .first()
         .map(|report| report.facts.clone())

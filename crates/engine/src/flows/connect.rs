@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use netperf_model::{Flow as Direction, Token};
 use netperf_os::Socket;
 use netperf_os::events::Watch;
-use netperf_transport::meeting::Gate;
+use netperf_transport::meeting::AcceptFilter;
 use netperf_transport::one_port;
 
 use super::flow::Flow;
@@ -295,7 +295,7 @@ fn take<E: Moves, R: Keeps>(
 
 /// What netserver's loop has besides its flows.
 pub(super) struct Counter<'a, E> {
-    pub(super) gate: Gate<'a>,
+    pub(super) gate: AcceptFilter<'a>,
     pub(super) make: fn(Socket) -> E,
     pub(super) direction: Direction,
     /// Slots without a connection.

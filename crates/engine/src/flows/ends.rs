@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use netperf_model::TransportId;
 use netperf_os::{Socket, io as calls};
 use netperf_transport::meeting::{Connects, EndMark, OnSocket, Parted, Parting, Parts};
-use netperf_transport::socket::{self, Facts};
+use netperf_transport::socket::{self, SocketFacts};
 use netperf_transport::udp::END_MARKS;
 use netperf_transport::{Endpoint, dccp};
 
@@ -19,7 +19,7 @@ use crate::finish::{Drained, bring_to_its_end};
 pub(super) struct Left {
     pub(super) drained: Option<Drained>,
     pub(super) marks: Vec<EndMark>,
-    pub(super) facts: Facts,
+    pub(super) facts: SocketFacts,
 }
 
 /// How the flows of one kind are brought to their end.
@@ -70,7 +70,7 @@ impl<E: Endpoint + OnSocket> Ends<E> for Connections {
         if tells && self.parting == Parting::EmptyMessages {
             let marks = sockets
                 .into_iter()
-                .filter_map(|socket| dccp::Connection(socket).part().mark());
+                .filter_map(|socket| dccp::DccpEndpoint(socket).part().mark());
             left.marks = marks.collect();
         }
         Ok(left)
@@ -123,9 +123,9 @@ impl<E: Parts> Ends<E> for Datagrams {
 }
 
 /// What sockets know at the end: the first of them, and the retransmissions of all.
-fn facts(transport: TransportId, sockets: &[Socket]) -> Facts {
+fn facts(transport: TransportId, sockets: &[Socket]) -> SocketFacts {
     let Some((first, others)) = sockets.split_first() else {
-        return Facts::default();
+        return SocketFacts::default();
     };
     let mut known = socket::facts(transport, first);
     let retransmitted = others.iter().filter_map(|socket| {

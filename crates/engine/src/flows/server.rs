@@ -13,7 +13,7 @@ use netperf_model::{EndJob, EndResult, FlowThere, Limit as LimitPlan, Workers};
 use netperf_os::wait::{Interest, any_ready};
 use netperf_os::{Socket, io as calls};
 use netperf_transport::io::Discarding;
-use netperf_transport::meeting::{Addresses, Connects, Gate, Met, OnSocket, Parts as _};
+use netperf_transport::meeting::{AcceptFilter, Addresses, Connects, Met, OnSocket, Parts as _};
 use netperf_transport::one_port::Passed;
 use netperf_transport::place::Placed;
 use netperf_transport::registry::{self, Asked, Visitor};
@@ -349,8 +349,8 @@ impl<'r, T, F: FnOnce() -> T> Visiting<'r, F> {
     }
 
     /// Where connections arrive.
-    fn gate(&self) -> Gate<'r> {
-        Gate {
+    fn gate(&self) -> AcceptFilter<'r> {
+        AcceptFilter {
             listener: self.listener,
             sources: Some(&self.job.sources),
             passed: Passed::of(self.job),
@@ -399,7 +399,11 @@ impl<'r, T, F: FnOnce() -> T> Visiting<'r, F> {
 }
 
 /// Accepts this many connections that are no more than sockets.
-fn accept(gate: Gate<'_>, flows: u32, control: Option<BorrowedFd<'_>>) -> io::Result<Vec<Socket>> {
+fn accept(
+    gate: AcceptFilter<'_>,
+    flows: u32,
+    control: Option<BorrowedFd<'_>>,
+) -> io::Result<Vec<Socket>> {
     let listener = gate.listener;
     listener.set_nonblocking(true)?;
     let mut accepted = Vec::new();

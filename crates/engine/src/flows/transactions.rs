@@ -9,7 +9,7 @@ use netperf_measure::clock;
 use netperf_model::{Flow as Direction, IoMethod, TestPlan};
 use netperf_os::events::Watch;
 use netperf_os::{SockAddr, Socket};
-use netperf_transport::meeting::Gate;
+use netperf_transport::meeting::AcceptFilter;
 use netperf_transport::socket;
 
 use super::connect::{Counter, Dialled, Opening, Slot, dial, dial_at_times, serve};
@@ -89,7 +89,7 @@ pub(super) fn asks<E: Moves>(
 pub(super) fn answers<E: Moves>(
     common: Common<'_>,
     index: u32,
-    (gate, make): (Gate<'_>, fn(Socket) -> E),
+    (gate, make): (AcceptFilter<'_>, fn(Socket) -> E),
     direction: Direction,
     room: usize,
 ) -> Result<Report, EngineError> {

@@ -6,7 +6,7 @@ use netperf_measure::clock::{self, Moment};
 use netperf_measure::latency::HistogramView;
 use netperf_model::{FlowCounts, Latency, Paced, Tally};
 use netperf_transport::meeting::EndMark;
-use netperf_transport::socket::Facts;
+use netperf_transport::socket::SocketFacts;
 
 use super::flow::Flow;
 use super::shared::{Shared, Stage};
@@ -251,7 +251,7 @@ impl<'a, R: Keeps> Desk<'a, R> {
             drained: Drained::Closed,
             marks: Vec::new(),
             cipher: None,
-            facts: Facts::default(),
+            facts: SocketFacts::default(),
             segment_size: None,
             connected: over,
             broke: None,
@@ -301,7 +301,7 @@ pub(super) struct Report {
     /// What encrypted the first flow.
     pub(super) cipher: Option<String>,
     /// What the first flow's socket knows; retransmissions are those of all flows.
-    pub(super) facts: Facts,
+    pub(super) facts: SocketFacts,
     pub(super) segment_size: Option<u32>,
     /// When the last of its connections stood.
     pub(super) connected: Moment,

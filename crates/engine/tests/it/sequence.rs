@@ -14,7 +14,7 @@ use netperf_model::{EndPlan, EndSetup, Quality, Tally};
 use netperf_transport::Endpoint;
 use netperf_transport::io::batch::Trains;
 use netperf_transport::io::{BatchedRecv, BatchedSend};
-use netperf_transport::udp::{Answering, First, ToPeer};
+use netperf_transport::udp::{First, ToPeer, UdpResponder};
 
 /// As many as fit into a socket's buffer at once, whoever is slow.
 const DATAGRAMS: u64 = 100;
@@ -103,7 +103,7 @@ fn receive<E: Endpoint>(mut endpoint: E, buffer: usize) -> Quality {
 fn received(socket: UdpSocket, trains: Option<Trains>) -> Quality {
     match trains {
         None => {
-            let endpoint = Answering::new(socket.into(), First::default());
+            let endpoint = UdpResponder::new(socket.into(), First::default());
             receive(endpoint.unwrap(), 2000)
         }
         Some(trains) => {

@@ -13,7 +13,7 @@ use netperf_os::wait::Countdown;
 
 use crate::endpoint::{Endpoint, Received, Sent};
 use crate::meeting::{OnSocket, Parted, Parts};
-use crate::socket::Facts;
+use crate::socket::SocketFacts;
 
 /// What ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum Waited {
 }
 
 /// How to wait until a call may have something to do.
-pub trait Wait {
+pub trait WaitMethod {
     /// A call had nothing to do.
     fn begin(&mut self);
 
@@ -58,7 +58,7 @@ impl Spin {
     }
 }
 
-impl Wait for Spin {
+impl WaitMethod for Spin {
     #[inline]
     fn begin(&mut self) {
         if let Some(patience) = self.patience {
@@ -106,7 +106,7 @@ impl Sleep {
     }
 }
 
-impl Wait for Sleep {
+impl WaitMethod for Sleep {
     #[inline]
     fn begin(&mut self) {}
 
@@ -161,7 +161,7 @@ impl<E: OnSocket> Again<E, Sleep> {
     }
 }
 
-impl<E: Endpoint, W: Wait> Endpoint for Again<E, W> {
+impl<E: Endpoint, W: WaitMethod> Endpoint for Again<E, W> {
     const KEEPS_BOUNDARIES: bool = E::KEEPS_BOUNDARIES;
 
     #[inline]
@@ -244,14 +244,14 @@ impl<E: OnSocket, W> OnSocket for Again<E, W> {
     }
 }
 
-impl<E: Parts + OnSocket, W: Wait> Parts for Again<E, W> {
+impl<E: Parts + OnSocket, W: WaitMethod> Parts for Again<E, W> {
     /// An end mark must wait for room in a full queue.
     fn part(self) -> Parted {
         block(self.inner.fd());
         self.inner.part()
     }
 
-    fn facts(&self) -> Option<Facts> {
+    fn facts(&self) -> Option<SocketFacts> {
         self.inner.facts()
     }
 
@@ -264,7 +264,7 @@ impl<E: Parts + OnSocket, W: Wait> Parts for Again<E, W> {
 mod tests {
     use super::*;
     use crate::tcp::Tcp;
-    use crate::udp::Connected;
+    use crate::udp::ConnectedUdp;
     use std::net::{TcpListener, TcpStream, UdpSocket};
     use std::thread;
 
@@ -334,7 +334,7 @@ mod tests {
         let silent = || {
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
             socket.connect(socket.local_addr().unwrap()).unwrap();
-            Connected(socket.into())
+            ConnectedUdp(socket.into())
         };
         let soon = Some(Duration::from_millis(5));
         let mut spinning = Again::spinning(silent(), soon).unwrap();

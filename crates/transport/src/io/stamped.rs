@@ -25,7 +25,7 @@ const MISSES: u32 = 8;
 
 /// Where messages go.
 #[derive(Debug)]
-enum Way {
+enum StampedDestination {
     /// Over a connection that has no boundaries.
     Stream,
     /// To whom the socket is connected.
@@ -40,8 +40,8 @@ enum Way {
 #[derive(Debug)]
 pub struct Stamped<const WHOLE: bool> {
     socket: Socket,
-    way: Way,
-    log: Log,
+    way: StampedDestination,
+    log: StampRecorder,
     /// What the next departure that is asked for will be called, or the bytes so far.
     next_id: u32,
 }
@@ -52,7 +52,7 @@ impl Stamped<false> {
     /// # Errors
     /// When the kernel does not stamp.
     pub fn stream(socket: Socket, asking: bool, by: Stamper) -> io::Result<Self> {
-        Self::new(socket, Way::Stream, asking, by)
+        Self::new(socket, StampedDestination::Stream, asking, by)
     }
 }
 
@@ -62,7 +62,12 @@ impl Stamped<true> {
     /// # Errors
     /// When the kernel does not stamp.
     pub fn asking(socket: Socket, to: Option<SockAddr>, by: Stamper) -> io::Result<Self> {
-        Self::new(socket, to.map_or(Way::Connected, Way::To), true, by)
+        Self::new(
+            socket,
+            to.map_or(StampedDestination::Connected, StampedDestination::To),
+            true,
+            by,
+        )
     }
 
     /// netserver's datagrams, back to whoever asked.
@@ -70,12 +75,17 @@ impl Stamped<true> {
     /// # Errors
     /// When the kernel does not stamp.
     pub fn answering(socket: Socket, by: Stamper) -> io::Result<Self> {
-        Self::new(socket, Way::Back(Source::unknown()), false, by)
+        Self::new(
+            socket,
+            StampedDestination::Back(Source::unknown()),
+            false,
+            by,
+        )
     }
 }
 
 impl<const WHOLE: bool> Stamped<WHOLE> {
-    fn new(socket: Socket, way: Way, asking: bool, by: Stamper) -> io::Result<Self> {
+    fn new(socket: Socket, way: StampedDestination, asking: bool, by: Stamper) -> io::Result<Self> {
         let by = match by {
             Stamper::Kernel => StampSource::Kernel,
             Stamper::Device => StampSource::Device,
@@ -84,16 +94,16 @@ impl<const WHOLE: bool> Stamped<WHOLE> {
         Ok(Self {
             socket,
             way,
-            log: Log::new(asking, by),
+            log: StampRecorder::new(asking, by),
             next_id: 0,
         })
     }
 
     fn call(&mut self, buf: &[u8], stamped: bool) -> io::Result<usize> {
         let peer = match &self.way {
-            Way::Stream | Way::Connected => Peer::Connected,
-            Way::To(address) => Peer::At(address),
-            Way::Back(source) => Peer::Source(source),
+            StampedDestination::Stream | StampedDestination::Connected => Peer::Connected,
+            StampedDestination::To(address) => Peer::At(address),
+            StampedDestination::Back(source) => Peer::Source(source),
         };
         let stamped = stamped.then_some(self.log.by);
         stamps::send(self.socket.as_fd(), buf, &peer, stamped)
@@ -101,7 +111,7 @@ impl<const WHOLE: bool> Stamped<WHOLE> {
 
     /// What the departure of a message is called that was just sent.
     fn id_of(&mut self, bytes: usize, stamped: bool) -> u32 {
-        if matches!(self.way, Way::Stream) {
+        if matches!(self.way, StampedDestination::Stream) {
             let bytes = u32::try_from(bytes).unwrap_or(0);
             self.next_id = self.next_id.wrapping_add(bytes);
             return self.next_id.wrapping_sub(1);
@@ -124,16 +134,20 @@ impl<const WHOLE: bool> Endpoint for Stamped<WHOLE> {
             self.log.sent(id);
         }
         match self.way {
-            Way::Stream => stream_sent(result),
-            Way::Connected | Way::To(_) | Way::Back(_) => datagram_sent(result),
+            StampedDestination::Stream => stream_sent(result),
+            StampedDestination::Connected
+            | StampedDestination::To(_)
+            | StampedDestination::Back(_) => datagram_sent(result),
         }
     }
 
     #[inline]
     fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
         let source = match &mut self.way {
-            Way::Back(source) => Some(source),
-            Way::Stream | Way::Connected | Way::To(_) => None,
+            StampedDestination::Back(source) => Some(source),
+            StampedDestination::Stream
+            | StampedDestination::Connected
+            | StampedDestination::To(_) => None,
         };
         match stamps::recv(self.socket.as_fd(), buf, source) {
             Ok((bytes, arrived)) => {
@@ -164,7 +178,7 @@ impl<const WHOLE: bool> OnSocket for Stamped<WHOLE> {
 impl Parts for Stamped<true> {
     fn part(mut self) -> Parted {
         // A peer that is gone needs no telling.
-        let known = !matches!(&self.way, Way::Back(source) if !source.is_known());
+        let known = !matches!(&self.way, StampedDestination::Back(source) if !source.is_known());
         mark_the_end(move || {
             if known {
                 drop(self.call(&[], false));
@@ -175,7 +189,7 @@ impl Parts for Stamped<true> {
 
 /// The transactions that were looked at.
 #[derive(Debug)]
-struct Log {
+struct StampRecorder {
     asking: bool,
     by: StampSource,
     /// How often in a row the device did not say when it sent something.
@@ -193,7 +207,7 @@ struct Log {
     id: u32,
 }
 
-impl Log {
+impl StampRecorder {
     fn new(asking: bool, by: StampSource) -> Self {
         Self {
             asking,

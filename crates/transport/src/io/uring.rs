@@ -13,9 +13,9 @@ use netperf_os::{SockAddr, Socket};
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received, stream_sent};
 use crate::io::Discarding;
 use crate::meeting::{OnSocket, Parted, Parts};
-use crate::socket::Facts;
+use crate::socket::SocketFacts;
 use crate::tcp::Tcp;
-use crate::udp::{Answering, Connected, ToPeer, mark_the_end};
+use crate::udp::{ConnectedUdp, ToPeer, UdpResponder, mark_the_end};
 
 /// How long one look for what the kernel holds lasts once the run is over.
 const LOOK: Duration = Duration::from_millis(50);
@@ -24,13 +24,13 @@ const LOOKS: u32 = 40;
 
 /// Makes calls, and knows whether sends may go with the wait that follows them.
 #[derive(Debug)]
-pub struct Rider {
+pub struct RingCaller {
     ring: Uring,
     /// A receive follows every send at once.
     puts_off: bool,
 }
 
-impl Rider {
+impl RingCaller {
     #[inline]
     fn send(&mut self, fd: BorrowedFd<'_>, buf: &[u8], to: To<'_>) -> io::Result<usize> {
         if self.puts_off {
@@ -47,79 +47,79 @@ pub trait OnRing: Endpoint + OnSocket {
     ///
     /// # Errors
     /// As that.
-    fn send_by(&mut self, rider: &mut Rider, buf: &[u8]) -> io::Result<Sent>;
+    fn send_by(&mut self, ring_caller: &mut RingCaller, buf: &[u8]) -> io::Result<Sent>;
 
     /// [`Endpoint::recv`], by the ring.
     ///
     /// # Errors
     /// As that.
-    fn recv_by(&mut self, rider: &mut Rider, buf: &mut [u8]) -> io::Result<Received>;
+    fn recv_by(&mut self, ring_caller: &mut RingCaller, buf: &mut [u8]) -> io::Result<Received>;
 }
 
 impl OnRing for Tcp {
     #[inline]
-    fn send_by(&mut self, rider: &mut Rider, buf: &[u8]) -> io::Result<Sent> {
-        stream_sent(rider.send(self.0.as_fd(), buf, To::Peer))
+    fn send_by(&mut self, ring_caller: &mut RingCaller, buf: &[u8]) -> io::Result<Sent> {
+        stream_sent(ring_caller.send(self.0.as_fd(), buf, To::Peer))
     }
 
     #[inline]
-    fn recv_by(&mut self, rider: &mut Rider, buf: &mut [u8]) -> io::Result<Received> {
-        received(rider.ring.recv(self.0.as_fd(), buf, false))
+    fn recv_by(&mut self, ring_caller: &mut RingCaller, buf: &mut [u8]) -> io::Result<Received> {
+        received(ring_caller.ring.recv(self.0.as_fd(), buf, false))
     }
 }
 
 impl OnRing for Discarding {
     #[inline]
-    fn send_by(&mut self, rider: &mut Rider, buf: &[u8]) -> io::Result<Sent> {
-        stream_sent(rider.send(self.0.as_fd(), buf, To::Peer))
+    fn send_by(&mut self, ring_caller: &mut RingCaller, buf: &[u8]) -> io::Result<Sent> {
+        stream_sent(ring_caller.send(self.0.as_fd(), buf, To::Peer))
     }
 
     #[inline]
-    fn recv_by(&mut self, rider: &mut Rider, buf: &mut [u8]) -> io::Result<Received> {
-        received(rider.ring.recv(self.0.as_fd(), buf, true))
+    fn recv_by(&mut self, ring_caller: &mut RingCaller, buf: &mut [u8]) -> io::Result<Received> {
+        received(ring_caller.ring.recv(self.0.as_fd(), buf, true))
     }
 }
 
 impl OnRing for ToPeer {
     #[inline]
-    fn send_by(&mut self, rider: &mut Rider, buf: &[u8]) -> io::Result<Sent> {
+    fn send_by(&mut self, ring_caller: &mut RingCaller, buf: &[u8]) -> io::Result<Sent> {
         let to = To::Address(&self.to);
-        datagram_sent(rider.send(self.socket.as_fd(), buf, to))
+        datagram_sent(ring_caller.send(self.socket.as_fd(), buf, to))
     }
 
     #[inline]
-    fn recv_by(&mut self, rider: &mut Rider, buf: &mut [u8]) -> io::Result<Received> {
-        received(rider.ring.recv(self.socket.as_fd(), buf, false))
-    }
-}
-
-impl OnRing for Connected {
-    #[inline]
-    fn send_by(&mut self, rider: &mut Rider, buf: &[u8]) -> io::Result<Sent> {
-        datagram_sent(rider.send(self.0.as_fd(), buf, To::Peer))
-    }
-
-    #[inline]
-    fn recv_by(&mut self, rider: &mut Rider, buf: &mut [u8]) -> io::Result<Received> {
-        received(rider.ring.recv(self.0.as_fd(), buf, false))
+    fn recv_by(&mut self, ring_caller: &mut RingCaller, buf: &mut [u8]) -> io::Result<Received> {
+        received(ring_caller.ring.recv(self.socket.as_fd(), buf, false))
     }
 }
 
-impl OnRing for Answering {
+impl OnRing for ConnectedUdp {
     #[inline]
-    fn send_by(&mut self, rider: &mut Rider, buf: &[u8]) -> io::Result<Sent> {
+    fn send_by(&mut self, ring_caller: &mut RingCaller, buf: &[u8]) -> io::Result<Sent> {
+        datagram_sent(ring_caller.send(self.0.as_fd(), buf, To::Peer))
+    }
+
+    #[inline]
+    fn recv_by(&mut self, ring_caller: &mut RingCaller, buf: &mut [u8]) -> io::Result<Received> {
+        received(ring_caller.ring.recv(self.0.as_fd(), buf, false))
+    }
+}
+
+impl OnRing for UdpResponder {
+    #[inline]
+    fn send_by(&mut self, ring_caller: &mut RingCaller, buf: &[u8]) -> io::Result<Sent> {
         let (socket, source) = self.answers_to();
-        datagram_sent(rider.send(socket.as_fd(), buf, To::Source(source)))
+        datagram_sent(ring_caller.send(socket.as_fd(), buf, To::Source(source)))
     }
 
     #[inline]
-    fn recv_by(&mut self, rider: &mut Rider, buf: &mut [u8]) -> io::Result<Received> {
+    fn recv_by(&mut self, ring_caller: &mut RingCaller, buf: &mut [u8]) -> io::Result<Received> {
         if self.is_new() {
             // What is to be done about the first datagram is done once.
             return self.recv(buf);
         }
         let (socket, source) = self.asked_by();
-        let got = received(rider.ring.recv_from(socket.as_fd(), buf, source))?;
+        let got = received(ring_caller.ring.recv_from(socket.as_fd(), buf, source))?;
         Ok(self.unless_strange(got))
     }
 }
@@ -128,7 +128,7 @@ impl OnRing for Answering {
 #[derive(Debug)]
 pub struct ByRing<E> {
     inner: E,
-    rider: Rider,
+    ring_caller: RingCaller,
     send_calls: u64,
 }
 
@@ -142,7 +142,7 @@ impl<E: OnRing> ByRing<E> {
         let ring = Uring::new(1, patience)?;
         Ok(Self {
             inner,
-            rider: Rider { ring, puts_off },
+            ring_caller: RingCaller { ring, puts_off },
             send_calls: 0,
         })
     }
@@ -153,27 +153,27 @@ impl<E: OnRing> Endpoint for ByRing<E> {
 
     #[inline]
     fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
-        let before = self.rider.ring.enters();
-        let sent = self.inner.send_by(&mut self.rider, buf);
-        self.send_calls += self.rider.ring.enters() - before;
+        let before = self.ring_caller.ring.enters();
+        let sent = self.inner.send_by(&mut self.ring_caller, buf);
+        self.send_calls += self.ring_caller.ring.enters() - before;
         sent
     }
 
     #[inline]
     fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
-        self.inner.recv_by(&mut self.rider, buf)
+        self.inner.recv_by(&mut self.ring_caller, buf)
     }
 
     fn counts(&self) -> Option<IoCounts> {
         Some(IoCounts {
             send_calls: self.send_calls,
-            recv_calls: self.rider.ring.enters() - self.send_calls,
+            recv_calls: self.ring_caller.ring.enters() - self.send_calls,
             ..IoCounts::default()
         })
     }
 
     fn reclaim(&mut self) {
-        self.rider.ring.flush();
+        self.ring_caller.ring.flush();
         self.inner.reclaim();
     }
 
@@ -188,18 +188,18 @@ impl<E: OnRing> OnSocket for ByRing<E> {
     }
 
     fn into_socket(mut self) -> Socket {
-        self.rider.ring.flush();
+        self.ring_caller.ring.flush();
         self.inner.into_socket()
     }
 }
 
 impl<E: OnRing + Parts> Parts for ByRing<E> {
     fn part(mut self) -> Parted {
-        self.rider.ring.flush();
+        self.ring_caller.ring.flush();
         self.inner.part()
     }
 
-    fn facts(&self) -> Option<Facts> {
+    fn facts(&self) -> Option<SocketFacts> {
         self.inner.facts()
     }
 

@@ -326,7 +326,7 @@ mod tests {
     use netperf_model::Sources;
 
     use super::*;
-    use crate::meeting::Gate;
+    use crate::meeting::AcceptFilter;
 
     fn token(byte: u8) -> Token {
         Token::new([byte; Token::BYTES])
@@ -411,7 +411,7 @@ mod tests {
             ..SocketPlan::default()
         };
         let sources = Sources::default();
-        let gate = Gate {
+        let gate = AcceptFilter {
             listener: &session,
             sources: Some(&sources),
             passed: Some(Passed {

@@ -19,7 +19,7 @@ const CAPACITY: usize = RECORDS * (FRAGMENT + EXPANSION) + CONTROL;
 
 /// One record of data among what goes out.
 #[derive(Clone, Copy, Debug, Default)]
-struct Record {
+struct SealedRecord {
     /// Where it ends.
     end: usize,
     /// Bytes of plaintext in it.
@@ -28,22 +28,22 @@ struct Record {
 
 /// What is to be sent, as the peer will see it.
 #[derive(Debug)]
-pub(super) struct Outgoing {
+pub(super) struct CipherOutput {
     bytes: Box<[u8]>,
     sent: usize,
     filled: usize,
-    records: [Record; RECORDS],
+    records: [SealedRecord; RECORDS],
     settled: usize,
     count: usize,
 }
 
-impl Outgoing {
+impl CipherOutput {
     pub(super) fn new() -> Self {
         Self {
             bytes: vec![0; CAPACITY].into(),
             sent: 0,
             filled: 0,
-            records: [Record::default(); RECORDS],
+            records: [SealedRecord::default(); RECORDS],
             settled: 0,
             count: 0,
         }
@@ -70,7 +70,7 @@ impl Outgoing {
         self.filled += count;
         if plain > 0 {
             let end = self.filled;
-            self.records[self.count] = Record { end, plain };
+            self.records[self.count] = SealedRecord { end, plain };
             self.count += 1;
         }
     }
@@ -123,13 +123,13 @@ pub(super) enum Intake {
 
 /// What has been received and not been decrypted.
 #[derive(Debug)]
-pub(super) struct Incoming {
+pub(super) struct CipherInput {
     bytes: Box<[u8]>,
     start: usize,
     end: usize,
 }
 
-impl Incoming {
+impl CipherInput {
     pub(super) const CAPACITY: usize = CAPACITY;
     const HEADER: usize = 5;
 

@@ -71,7 +71,7 @@ fn crypto(cipher: Option<&str>) -> io::Result<Arc<CryptoProvider>> {
 /// netperf's side.
 pub(crate) fn client(cipher: Option<&str>) -> io::Result<Arc<ClientConfig>> {
     let crypto = crypto(cipher)?;
-    let anybody = Anybody(crypto.signature_verification_algorithms);
+    let anybody = AcceptAnyCert(crypto.signature_verification_algorithms);
     let mut config = ClientConfig::builder_with_provider(crypto)
         .with_protocol_versions(&[&TLS13])
         .map_err(io::Error::other)?
@@ -119,9 +119,9 @@ fn fresh_key() -> io::Result<CertifiedKey> {
 /// The handshake's signature is verified all the same: it is part of the cost, and holds the
 /// peer to the key that it presented.
 #[derive(Debug)]
-struct Anybody(WebPkiSupportedAlgorithms);
+struct AcceptAnyCert(WebPkiSupportedAlgorithms);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AcceptAnyCert {
     fn verify_server_cert(
         &self,
         _key: &CertificateDer<'_>,

@@ -27,7 +27,7 @@ use rustls::{ClientConfig, ConnectionTrafficSecrets, ServerConfig};
 pub use config::{check, ciphers};
 
 use crate::endpoint::{Endpoint, Received, Sent};
-use crate::meeting::{self, Connects, Gate, GiveUp, Met, OnSocket};
+use crate::meeting::{self, AcceptFilter, Connects, GiveUp, Met, OnSocket};
 use crate::tcp::Tcp;
 use buffers::Intake;
 use session::Session;
@@ -76,7 +76,7 @@ impl Handshakes {
 
     fn accept(
         &self,
-        gate: Gate<'_>,
+        gate: AcceptFilter<'_>,
         intake: Intake,
         give_up: GiveUp<'_>,
     ) -> io::Result<Met<(Socket, Session)>> {
@@ -148,7 +148,7 @@ impl Connects for Tls {
         met.and_then(|(socket, session)| Ok(Met::Connected(Encrypted { socket, session })))
     }
 
-    fn accept(&self, gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Encrypted>> {
+    fn accept(&self, gate: AcceptFilter<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Encrypted>> {
         let met = self.0.accept(gate, Intake::Greedy, give_up)?;
         met.and_then(|(socket, session)| Ok(Met::Connected(Encrypted { socket, session })))
     }
@@ -284,7 +284,7 @@ impl Connects for Ktls {
         met.and_then(|(socket, session)| InKernel::new(socket, session).map(Met::Connected))
     }
 
-    fn accept(&self, gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<InKernel>> {
+    fn accept(&self, gate: AcceptFilter<'_>, give_up: GiveUp<'_>) -> io::Result<Met<InKernel>> {
         let met = self.0.accept(gate, Intake::RecordByRecord, give_up)?;
         met.and_then(|(socket, session)| InKernel::new(socket, session).map(Met::Connected))
     }

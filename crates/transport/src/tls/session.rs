@@ -11,13 +11,13 @@ use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{ClientConfig, ExtractedSecrets, ServerConfig};
 
-use super::buffers::{BATCH, FRAGMENT, Incoming, Intake, Outgoing};
+use super::buffers::{BATCH, CipherInput, CipherOutput, FRAGMENT, Intake};
 use super::config;
 use crate::endpoint::{Received, Sent, received};
 use crate::meeting::{GiveUp, Met};
 
 /// rustls' side of the connection.
-enum Side {
+enum TlsSide {
     Client(UnbufferedClientConnection),
     Server(UnbufferedServerConnection),
 }
@@ -26,15 +26,15 @@ enum Side {
 macro_rules! either {
     ($side:expr, $connection:ident => $do:expr) => {
         match $side {
-            Side::Client($connection) => $do,
-            Side::Server($connection) => $do,
+            TlsSide::Client($connection) => $do,
+            TlsSide::Server($connection) => $do,
         }
     };
 }
 
 /// What rustls wants next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum HandshakeStep {
     /// To be asked again.
     Again,
     /// More from the peer.
@@ -66,9 +66,9 @@ impl Taker<'_> {
 /// rustls encrypts into and decrypts from buffers of ours, which are as old as the
 /// connection. Inside it allocates one buffer for each record, going out and coming in.
 pub(super) struct Session {
-    side: Side,
-    out: Outgoing,
-    incoming: Incoming,
+    side: TlsSide,
+    out: CipherOutput,
+    incoming: CipherInput,
     /// Decrypted, but more than the caller had room for.
     rest: Vec<u8>,
     /// How much of `rest` the caller has got.
@@ -89,20 +89,20 @@ fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Err
 impl Session {
     pub(super) fn client(config: Arc<ClientConfig>, name: ServerName<'static>) -> io::Result<Self> {
         let connection = UnbufferedClientConnection::new(config, name).map_err(failed)?;
-        Ok(Self::new(Side::Client(connection)))
+        Ok(Self::new(TlsSide::Client(connection)))
     }
 
     pub(super) fn server(config: Arc<ServerConfig>) -> io::Result<Self> {
         let connection = UnbufferedServerConnection::new(config).map_err(failed)?;
-        Ok(Self::new(Side::Server(connection)))
+        Ok(Self::new(TlsSide::Server(connection)))
     }
 
-    fn new(side: Side) -> Self {
+    fn new(side: TlsSide) -> Self {
         Self {
             side,
-            out: Outgoing::new(),
-            incoming: Incoming::new(),
-            rest: Vec::with_capacity(Incoming::CAPACITY),
+            out: CipherOutput::new(),
+            incoming: CipherInput::new(),
+            rest: Vec::with_capacity(CipherInput::CAPACITY),
             given: 0,
             over: false,
         }
@@ -118,7 +118,7 @@ impl Session {
     }
 
     /// Lets rustls deal with what has come; the bytes of data that went into `buf`.
-    fn process(&mut self, buf: &mut [u8]) -> io::Result<(usize, Step)> {
+    fn process(&mut self, buf: &mut [u8]) -> io::Result<(usize, HandshakeStep)> {
         let mut taker = Taker {
             buf,
             taken: 0,
@@ -147,10 +147,10 @@ impl Session {
                     return Err(error);
                 }
             };
-            if step == Step::Again {
+            if step == HandshakeStep::Again {
                 continue;
             }
-            let done = step == Step::Ready && !self.is_handshaking();
+            let done = step == HandshakeStep::Ready && !self.is_handshaking();
             // Our last word goes with the first data: sent by itself, it would have the data
             // wait until the peer has acknowledged it (RFC 9293 section 3.7.4, Nagle).
             let may_wait = done && intake == Intake::Greedy;
@@ -163,7 +163,7 @@ impl Session {
             if done {
                 return Ok(Met::Connected(()));
             }
-            if intake == Intake::RecordByRecord && matches!(self.side, Side::Server(_)) {
+            if intake == Intake::RecordByRecord && matches!(self.side, TlsSide::Server(_)) {
                 // The peer's last word stands alone, and its first data may wait until it is
                 // acknowledged: that is to be at once.
                 sockopt::set(fd, IntOption::QuickAck, 1)?;
@@ -185,7 +185,7 @@ impl Session {
     fn say_why(&mut self, fd: BorrowedFd<'_>) {
         // What made it fail must not be looked at again.
         self.incoming.clear();
-        while let Ok((_, Step::Again)) = self.process(&mut []) {}
+        while let Ok((_, HandshakeStep::Again)) = self.process(&mut []) {}
         // A peer that is gone needs no telling.
         let _gone = self.out.flush(fd);
     }
@@ -207,10 +207,10 @@ impl Session {
             return Err(failed("data was read along with the handshake"));
         }
         let (secrets, ()) = match self.side {
-            Side::Client(connection) => connection
+            TlsSide::Client(connection) => connection
                 .dangerous_into_kernel_connection()
                 .map(|(secrets, _)| (secrets, ())),
-            Side::Server(connection) => connection
+            TlsSide::Server(connection) => connection
                 .dangerous_into_kernel_connection()
                 .map(|(secrets, _)| (secrets, ())),
         }
@@ -254,9 +254,9 @@ impl Session {
             let step = either!(&mut self.side, connection =>
                 encrypt(connection.process_tls_records(&mut []), batch, &mut self.out))?;
             match step {
-                Step::Ready => return Ok(()),
-                Step::Again => {}
-                Step::Starved | Step::Closed => {
+                HandshakeStep::Ready => return Ok(()),
+                HandshakeStep::Again => {}
+                HandshakeStep::Starved | HandshakeStep::Closed => {
                     return Err(io::ErrorKind::BrokenPipe.into());
                 }
             }
@@ -271,7 +271,7 @@ impl Session {
             while taken < buf.len() && self.incoming.has_record() && !self.over {
                 let (count, step) = self.process(&mut buf[taken..])?;
                 taken += count;
-                self.over = step == Step::Closed;
+                self.over = step == HandshakeStep::Closed;
             }
             if !self.out.is_empty() {
                 // The end of the handshake, or an answer to keys that changed.
@@ -319,9 +319,9 @@ impl Session {
 /// Does what rustls asks for; the bytes that are done with, and what is next.
 fn handle<Data>(
     status: UnbufferedStatus<'_, '_, Data>,
-    out: &mut Outgoing,
+    out: &mut CipherOutput,
     taker: &mut Taker<'_>,
-) -> (usize, io::Result<Step>) {
+) -> (usize, io::Result<HandshakeStep>) {
     let mut discard = status.discard;
     let step = match status.state {
         Ok(ConnectionState::ReadTraffic(mut traffic)) => loop {
@@ -331,23 +331,23 @@ fn handle<Data>(
                     taker.take(record.payload);
                 }
                 Some(Err(error)) => break Err(failed(error)),
-                None => break Ok(Step::Again),
+                None => break Ok(HandshakeStep::Again),
             }
         },
         Ok(ConnectionState::EncodeTlsData(mut message)) => {
             message.encode(out.room()).map_err(failed).map(|count| {
                 out.wrote(count, 0);
-                Step::Again
+                HandshakeStep::Again
             })
         }
         Ok(ConnectionState::TransmitTlsData(transmit)) => {
             // Sent before anything is waited for.
             transmit.done();
-            Ok(Step::Again)
+            Ok(HandshakeStep::Again)
         }
-        Ok(ConnectionState::BlockedHandshake) => Ok(Step::Starved),
-        Ok(ConnectionState::WriteTraffic(_)) => Ok(Step::Ready),
-        Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => Ok(Step::Closed),
+        Ok(ConnectionState::BlockedHandshake) => Ok(HandshakeStep::Starved),
+        Ok(ConnectionState::WriteTraffic(_)) => Ok(HandshakeStep::Ready),
+        Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => Ok(HandshakeStep::Closed),
         // Early data is off; what later versions may add is unknown here.
         Ok(_) => Err(failed("an unexpected state of the connection")),
         Err(error) => Err(failed(error)),
@@ -359,15 +359,15 @@ fn handle<Data>(
 fn encrypt<Data>(
     status: UnbufferedStatus<'_, '_, Data>,
     plain: &[u8],
-    out: &mut Outgoing,
-) -> io::Result<Step> {
+    out: &mut CipherOutput,
+) -> io::Result<HandshakeStep> {
     match status.state {
         Ok(ConnectionState::WriteTraffic(mut traffic)) => {
             for fragment in plain.chunks(FRAGMENT) {
                 let count = traffic.encrypt(fragment, out.room()).map_err(failed)?;
                 out.wrote(count, fragment.len());
             }
-            Ok(Step::Ready)
+            Ok(HandshakeStep::Ready)
         }
         state => {
             let status = UnbufferedStatus { discard: 0, state };

@@ -41,7 +41,8 @@ fn with_server<T: Send + 'static>(
     let server = thread::spawn(move || {
         let tls = Tls::new(None);
         serve(connected(
-            tls.accept(Gate::open(&listener), &mut patient).unwrap(),
+            tls.accept(AcceptFilter::open(&listener), &mut patient)
+                .unwrap(),
         ))
     });
     let tls = Tls::new(cipher);
@@ -160,7 +161,8 @@ fn data_that_comes_along_with_the_handshake_is_not_lost() {
     });
     // The client has sent all that it can before the handshake is even looked at.
     let server = config::server(None).unwrap();
-    let Met::Connected(socket) = meeting::accept(Gate::open(&listener), &mut patient).unwrap()
+    let Met::Connected(socket) =
+        meeting::accept(AcceptFilter::open(&listener), &mut patient).unwrap()
     else {
         panic!("given up")
     };
@@ -197,7 +199,10 @@ fn a_first_request_does_not_wait_for_the_handshake_to_be_acknowledged() {
     let server = thread::spawn(move || {
         let tls = Tls::new(None);
         for _ in 0..20 {
-            let mut end = connected(tls.accept(Gate::open(&listener), &mut patient).unwrap());
+            let mut end = connected(
+                tls.accept(AcceptFilter::open(&listener), &mut patient)
+                    .unwrap(),
+            );
             let mut buf = [0; 8];
             assert_eq!(end.recv(&mut buf).unwrap(), Received::Bytes(8));
             send_all(&mut end, &buf);
@@ -220,7 +225,7 @@ fn ends_that_have_no_cipher_in_common_both_say_so() {
     let (listener, at) = listener();
     let server = thread::spawn(move || {
         let tls = Tls::new(Some("TLS_AES_128_GCM_SHA256"));
-        tls.accept(Gate::open(&listener), &mut patient)
+        tls.accept(AcceptFilter::open(&listener), &mut patient)
             .map(drop_met)
     });
     let tls = Tls::new(Some("TLS_CHACHA20_POLY1305_SHA256"));
@@ -245,7 +250,7 @@ fn a_peer_that_does_not_speak_tls_is_an_error_and_no_hang() {
         netperf_os::io::recv(socket.as_fd(), &mut [0; 64])
     });
     let error = Tls::new(None)
-        .accept(Gate::open(&listener), &mut patient)
+        .accept(AcceptFilter::open(&listener), &mut patient)
         .unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::ConnectionAborted);
     drop(listener);

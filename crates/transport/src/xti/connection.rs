@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use netperf_os::{SockAddr, Socket};
 
-use super::{Indication, Outcome, Provider, State, Xti, XtiError};
+use super::{Indication, Provider, State, Xti, XtiError, XtiResult};
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
-use crate::meeting::{Connects, Gate, GiveUp, Met, OnSocket};
+use crate::meeting::{AcceptFilter, Connects, GiveUp, Met, OnSocket};
 
 /// How long `t_rcvconnect` waits before somebody is asked whether to go on.
 const LOOK_AROUND: Duration = Duration::from_millis(100);
@@ -19,9 +19,9 @@ pub struct XtiTcp;
 
 /// A connection moved by `t_snd` and `t_rcv`.
 #[derive(Debug)]
-pub struct Connection(pub(super) Xti);
+pub struct XtiConnection(pub(super) Xti);
 
-impl Connection {
+impl XtiConnection {
     /// What a failed call means here; why a connection is gone is asked for.
     #[cold]
     fn reason(&mut self, error: XtiError) -> io::Error {
@@ -49,12 +49,12 @@ fn reason(endpoint: &mut Xti, error: XtiError) -> io::Error {
     reason.unwrap_or_else(|| error.into())
 }
 
-fn interrupted<T>(outcome: &Outcome<T>) -> bool {
+fn interrupted<T>(outcome: &XtiResult<T>) -> bool {
     matches!(outcome, Err(XtiError::SysErr(error)) if error.kind() == io::ErrorKind::Interrupted)
 }
 
 /// `t_connect`, and `t_rcvconnect` after every signal; `false` when somebody gave up.
-fn connect(endpoint: &mut Xti, to: &SockAddr, give_up: GiveUp<'_>) -> Outcome<bool> {
+fn connect(endpoint: &mut Xti, to: &SockAddr, give_up: GiveUp<'_>) -> XtiResult<bool> {
     let first = endpoint.t_connect(to);
     if !interrupted(&first) {
         return first.map(|()| true);
@@ -71,24 +71,28 @@ fn connect(endpoint: &mut Xti, to: &SockAddr, give_up: GiveUp<'_>) -> Outcome<bo
 }
 
 impl Connects for XtiTcp {
-    type Endpoint = Connection;
+    type Endpoint = XtiConnection;
 
     fn connect(
         &self,
         socket: Socket,
         to: &SockAddr,
         give_up: GiveUp<'_>,
-    ) -> io::Result<Met<Connection>> {
+    ) -> io::Result<Met<XtiConnection>> {
         let mut endpoint = Xti::t_open(Provider::Tcp, socket);
         endpoint.t_bind(None, 0)?;
         match connect(&mut endpoint, to, give_up) {
-            Ok(true) => Ok(Met::Connected(Connection(endpoint))),
+            Ok(true) => Ok(Met::Connected(XtiConnection(endpoint))),
             Ok(false) => Ok(Met::GivenUp),
             Err(error) => Err(reason(&mut endpoint, error)),
         }
     }
 
-    fn accept(&self, gate: Gate<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Connection>> {
+    fn accept(
+        &self,
+        gate: AcceptFilter<'_>,
+        give_up: GiveUp<'_>,
+    ) -> io::Result<Met<XtiConnection>> {
         let mut listening = Xti::t_open(Provider::Tcp, gate.listener);
         listening.t_bind(None, 0)?;
         loop {
@@ -105,7 +109,7 @@ impl Connects for XtiTcp {
                 .peer_addr()
                 .is_ok_and(|from| !gate.admits(&from));
             if !stranger {
-                return Ok(Met::Connected(Connection(responding)));
+                return Ok(Met::Connected(XtiConnection(responding)));
             }
             if give_up() {
                 return Ok(Met::GivenUp);
@@ -114,7 +118,7 @@ impl Connects for XtiTcp {
     }
 }
 
-impl Endpoint for Connection {
+impl Endpoint for XtiConnection {
     const KEEPS_BOUNDARIES: bool = false;
 
     #[inline]
@@ -134,7 +138,7 @@ impl Endpoint for Connection {
     }
 }
 
-impl OnSocket for Connection {
+impl OnSocket for XtiConnection {
     fn fd(&self) -> BorrowedFd<'_> {
         self.0.fd()
     }

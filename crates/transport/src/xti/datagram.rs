@@ -24,7 +24,7 @@ fn bound(socket: Socket) -> io::Result<Xti> {
 
 /// An endpoint that sends every datagram to one address.
 #[derive(Debug)]
-pub struct Asking {
+pub struct XtiUdpRequester {
     endpoint: Xti,
     to: SockAddr,
     /// Where the last datagram came from, which nobody asks.
@@ -33,26 +33,26 @@ pub struct Asking {
 
 /// An endpoint that answers the source of the last datagram.
 #[derive(Debug)]
-pub struct Answering {
+pub struct XtiUdpResponder {
     endpoint: Xti,
     source: Source,
     sources: Option<Sources>,
 }
 
 impl Addresses for XtiUdp {
-    type Asking = Asking;
-    type Answering = Answering;
+    type Asking = XtiUdpRequester;
+    type Answering = XtiUdpResponder;
 
-    fn asking(&self, socket: Socket, to: SockAddr) -> io::Result<Asking> {
-        Ok(Asking {
+    fn asking(&self, socket: Socket, to: SockAddr) -> io::Result<XtiUdpRequester> {
+        Ok(XtiUdpRequester {
             endpoint: bound(socket)?,
             to,
             source: Source::unknown(),
         })
     }
 
-    fn answering(&self, socket: Socket) -> io::Result<Answering> {
-        Ok(Answering {
+    fn answering(&self, socket: Socket) -> io::Result<XtiUdpResponder> {
+        Ok(XtiUdpResponder {
             endpoint: bound(socket)?,
             source: Source::unknown(),
             sources: None,
@@ -60,7 +60,7 @@ impl Addresses for XtiUdp {
     }
 }
 
-impl Endpoint for Asking {
+impl Endpoint for XtiUdpRequester {
     const KEEPS_BOUNDARIES: bool = true;
 
     #[inline]
@@ -76,7 +76,7 @@ impl Endpoint for Asking {
     }
 }
 
-impl Endpoint for Answering {
+impl Endpoint for XtiUdpResponder {
     const KEEPS_BOUNDARIES: bool = true;
 
     #[inline]
@@ -99,14 +99,14 @@ impl Endpoint for Answering {
     }
 }
 
-impl Parts for Asking {
+impl Parts for XtiUdpRequester {
     fn part(mut self) -> Parted {
         // A peer that is gone needs no telling, here and below.
         mark_the_end(move || drop(self.send(&[])))
     }
 }
 
-impl Parts for Answering {
+impl Parts for XtiUdpResponder {
     fn take_only_from(&mut self, sources: &Sources) {
         self.sources = (!sources.is_anybody()).then(|| sources.clone());
     }

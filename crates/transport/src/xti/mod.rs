@@ -24,8 +24,8 @@ use netperf_os::io::{self as calls, Source};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{SockAddr, Socket};
 
-pub use connection::{Connection, XtiTcp};
-pub use datagram::{Answering, Asking, XtiUdp};
+pub use connection::{XtiConnection, XtiTcp};
+pub use datagram::{XtiUdp, XtiUdpRequester, XtiUdpResponder};
 pub use error::{Indication, XtiError};
 use state::States;
 pub use state::{Call, Event, State, TABLE, next};
@@ -77,7 +77,7 @@ pub fn check(transport: TransportId, device: Option<&str>) -> io::Result<()> {
 }
 
 /// A result of XTI.
-type Outcome<T> = Result<T, XtiError>;
+type XtiResult<T> = Result<T, XtiError>;
 
 /// Somebody who asks for a connection.
 #[derive(Debug)]
@@ -127,7 +127,7 @@ impl<S: Borrow<Socket>> Xti<S> {
     }
 
     /// Whether a call may be made now.
-    fn check(&self, call: Call) -> Outcome<()> {
+    fn check(&self, call: Call) -> XtiResult<()> {
         if call.allowed().have(self.state) && self.provides(call) {
             Ok(())
         } else {
@@ -175,7 +175,7 @@ impl<S: Borrow<Socket>> Xti<S> {
     ///
     /// # Errors
     /// `TBADF` when the endpoint is closed.
-    pub fn t_getstate(&self) -> Outcome<State> {
+    pub fn t_getstate(&self) -> XtiResult<State> {
         self.check(Call::GetState)?;
         Ok(self.state)
     }
@@ -186,7 +186,7 @@ impl<S: Borrow<Socket>> Xti<S> {
     ///
     /// # Errors
     /// `TOUTSTATE`, `TADDRBUSY`, `TSYSERR`.
-    pub fn t_bind(&mut self, address: Option<&SockAddr>, queue: i32) -> Outcome<()> {
+    pub fn t_bind(&mut self, address: Option<&SockAddr>, queue: i32) -> XtiResult<()> {
         self.check(Call::Bind)?;
         if let Some(address) = address {
             self.socket().bind(address).map_err(|error| {
@@ -209,7 +209,7 @@ impl<S: Borrow<Socket>> Xti<S> {
     ///
     /// # Errors
     /// `TOUTSTATE`.
-    pub fn t_unbind(&mut self) -> Outcome<()> {
+    pub fn t_unbind(&mut self) -> XtiResult<()> {
         self.check(Call::Unbind)?;
         self.happened(Event::Unbound);
         Ok(())
@@ -220,7 +220,7 @@ impl<S: Borrow<Socket>> Xti<S> {
     ///
     /// # Errors
     /// `TBADF` when that was done before.
-    pub fn t_close(&mut self) -> Outcome<()> {
+    pub fn t_close(&mut self) -> XtiResult<()> {
         self.check(Call::Close)?;
         self.happened(Event::Closed);
         Ok(())
@@ -230,7 +230,7 @@ impl<S: Borrow<Socket>> Xti<S> {
     ///
     /// # Errors
     /// `TBADF`, `TSYSERR`.
-    pub fn t_look(&mut self) -> Outcome<Option<Indication>> {
+    pub fn t_look(&mut self) -> XtiResult<Option<Indication>> {
         self.check(Call::Look)?;
         if self.gone.is_some() {
             return Ok(Some(Indication::Disconnect));
@@ -260,7 +260,7 @@ impl<S: Borrow<Socket>> Xti<S> {
         }
     }
 
-    fn look_at_data(&mut self) -> Outcome<Option<Indication>> {
+    fn look_at_data(&mut self) -> XtiResult<Option<Indication>> {
         match calls::peek(self.fd()) {
             Ok(0) => Ok(Some(Indication::OrdRel)),
             Ok(_) => Ok(Some(Indication::Data)),
@@ -282,7 +282,7 @@ impl<S: Borrow<Socket>> Xti<S> {
     /// `TLOOK` when there will be no connection, for the reason that [`Self::t_rcvdis`]
     /// tells; `TSYSERR` with `EINTR` when a signal came first: [`Self::t_rcvconnect`] then
     /// waits for the rest. `TOUTSTATE`, `TNOTSUPPORT`.
-    pub fn t_connect(&mut self, to: &SockAddr) -> Outcome<()> {
+    pub fn t_connect(&mut self, to: &SockAddr) -> XtiResult<()> {
         self.check(Call::Connect)?;
         match self.socket().connect(to) {
             Ok(()) => {
@@ -305,7 +305,7 @@ impl<S: Borrow<Socket>> Xti<S> {
     /// # Errors
     /// `TNODATA` when the time is over or a signal came first, `TLOOK` when there will be no
     /// connection, `TOUTSTATE`, `TNOTSUPPORT`.
-    pub fn t_rcvconnect(&mut self, within: Duration) -> Outcome<()> {
+    pub fn t_rcvconnect(&mut self, within: Duration) -> XtiResult<()> {
         self.check(Call::RcvConnect)?;
         if self.gone.is_none() {
             if !ready(self.fd(), Interest::Write, within)? {
@@ -324,7 +324,7 @@ impl<S: Borrow<Socket>> Xti<S> {
     ///
     /// # Errors
     /// `TSYSERR` with what accept(2) reports, `TOUTSTATE`, `TNOTSUPPORT`.
-    pub fn t_listen(&mut self) -> Outcome<Indicated> {
+    pub fn t_listen(&mut self) -> XtiResult<Indicated> {
         self.check(Call::Listen)?;
         let (socket, peer) = self.socket().accept()?;
         self.indicated += 1;
@@ -336,7 +336,7 @@ impl<S: Borrow<Socket>> Xti<S> {
     ///
     /// # Errors
     /// `TOUTSTATE`, `TNOTSUPPORT`.
-    pub fn t_accept(&mut self, indicated: Indicated) -> Outcome<Xti> {
+    pub fn t_accept(&mut self, indicated: Indicated) -> XtiResult<Xti> {
         self.check(Call::Accept)?;
         let mut responding = Xti::t_open(self.provider, indicated.socket);
         responding.happened(Event::PassCon);
@@ -355,7 +355,7 @@ impl<S: Borrow<Socket>> Xti<S> {
     /// `TBADDATA` for nothing at all, `TLOOK` when the connection is gone, `TSYSERR`,
     /// `TOUTSTATE`, `TNOTSUPPORT`.
     #[inline]
-    pub fn t_snd(&mut self, buf: &[u8]) -> Outcome<usize> {
+    pub fn t_snd(&mut self, buf: &[u8]) -> XtiResult<usize> {
         const IN: States = Call::Snd.allowed();
         if !IN.have(self.state) {
             return Err(self.refusal(Call::Snd));
@@ -372,7 +372,7 @@ impl<S: Borrow<Socket>> Xti<S> {
     /// `TLOOK` when the peer has released its direction or the connection is gone,
     /// `TSYSERR`, `TOUTSTATE`, `TNOTSUPPORT`.
     #[inline]
-    pub fn t_rcv(&mut self, buf: &mut [u8]) -> Outcome<usize> {
+    pub fn t_rcv(&mut self, buf: &mut [u8]) -> XtiResult<usize> {
         const IN: States = Call::Rcv.allowed();
         if !IN.have(self.state) {
             return Err(self.refusal(Call::Rcv));
@@ -402,7 +402,7 @@ impl<S: Borrow<Socket>> Xti<S> {
     ///
     /// # Errors
     /// `TLOOK` when the connection is gone, `TSYSERR`, `TOUTSTATE`, `TNOTSUPPORT`.
-    pub fn t_sndrel(&mut self) -> Outcome<()> {
+    pub fn t_sndrel(&mut self) -> XtiResult<()> {
         self.check(Call::SndRel)?;
         calls::half_close(self.fd())?;
         self.happened(Event::SndRel);
@@ -414,7 +414,7 @@ impl<S: Borrow<Socket>> Xti<S> {
     /// # Errors
     /// `TNOREL` when it has not, or data is there that nobody has received; `TOUTSTATE`,
     /// `TNOTSUPPORT`.
-    pub fn t_rcvrel(&mut self) -> Outcome<()> {
+    pub fn t_rcvrel(&mut self) -> XtiResult<()> {
         self.check(Call::RcvRel)?;
         if self.look_at_data()? != Some(Indication::OrdRel) {
             return Err(XtiError::NoRel);
@@ -427,7 +427,7 @@ impl<S: Borrow<Socket>> Xti<S> {
     ///
     /// # Errors
     /// `TNODIS` when nobody has said so, `TOUTSTATE`, `TNOTSUPPORT`.
-    pub fn t_rcvdis(&mut self) -> Outcome<io::Error> {
+    pub fn t_rcvdis(&mut self) -> XtiResult<io::Error> {
         self.check(Call::RcvDis)?;
         let reason = self.gone.take().ok_or(XtiError::NoDis)?;
         self.happened(Event::RcvDis);
@@ -445,7 +445,7 @@ impl<S: Borrow<Socket>> Xti<S> {
     /// # Errors
     /// `TSYSERR`, `TOUTSTATE`, `TNOTSUPPORT`.
     #[inline]
-    pub fn t_sndudata(&mut self, to: &SockAddr, buf: &[u8]) -> Outcome<usize> {
+    pub fn t_sndudata(&mut self, to: &SockAddr, buf: &[u8]) -> XtiResult<usize> {
         if !self.exchanges_datagrams() {
             return Err(self.refusal(Call::SndUData));
         }
@@ -457,7 +457,7 @@ impl<S: Borrow<Socket>> Xti<S> {
     /// # Errors
     /// As [`Self::t_sndudata`].
     #[inline]
-    pub fn t_sndudata_back(&mut self, to: &Source, buf: &[u8]) -> Outcome<usize> {
+    pub fn t_sndudata_back(&mut self, to: &Source, buf: &[u8]) -> XtiResult<usize> {
         if !self.exchanges_datagrams() {
             return Err(self.refusal(Call::SndUData));
         }
@@ -469,7 +469,7 @@ impl<S: Borrow<Socket>> Xti<S> {
     /// # Errors
     /// `TSYSERR`, `TOUTSTATE`, `TNOTSUPPORT`.
     #[inline]
-    pub fn t_rcvudata(&mut self, buf: &mut [u8], source: &mut Source) -> Outcome<usize> {
+    pub fn t_rcvudata(&mut self, buf: &mut [u8], source: &mut Source) -> XtiResult<usize> {
         if !self.exchanges_datagrams() {
             return Err(self.refusal(Call::RcvUData));
         }

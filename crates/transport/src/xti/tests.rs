@@ -5,7 +5,7 @@ use netperf_os::{Domain, Type};
 
 use super::*;
 use crate::endpoint::{Endpoint, Received, Sent};
-use crate::meeting::{Addresses, Connects, Gate, Met, Parts};
+use crate::meeting::{AcceptFilter, Addresses, Connects, Met, Parts};
 
 fn bound(kind: Type) -> (Socket, SockAddr) {
     let socket = Socket::new(Domain::IPV4, kind, None).unwrap();
@@ -83,7 +83,7 @@ fn each_event_makes_one_state_of_each_and_every_event_is_somebodys() {
 }
 
 /// Makes a call on a real endpoint.
-fn made(endpoint: &mut Xti, call: Call) -> Outcome<()> {
+fn made(endpoint: &mut Xti, call: Call) -> XtiResult<()> {
     let (_, at) = bound(Type::DGRAM);
     let mut source = Source::unknown();
     match call {
@@ -244,7 +244,7 @@ fn a_device_that_is_no_provider_of_the_transport_is_refused_by_its_name() {
     }
 }
 
-fn connected(met: Met<Connection>) -> Connection {
+fn connected(met: Met<XtiConnection>) -> XtiConnection {
     match met {
         Met::Connected(endpoint) => endpoint,
         Met::GivenUp => panic!("given up"),
@@ -256,7 +256,11 @@ fn a_test_runs_over_connections_and_every_byte_is_counted_at_both_ends() {
     let (listener, at) = bound(Type::STREAM);
     listener.listen(8).unwrap();
     let server = thread::spawn(move || {
-        let mut end = connected(XtiTcp.accept(Gate::open(&listener), &mut || false).unwrap());
+        let mut end = connected(
+            XtiTcp
+                .accept(AcceptFilter::open(&listener), &mut || false)
+                .unwrap(),
+        );
         let (mut total, mut buf) = (0, vec![0; 65_536]);
         while let Received::Bytes(count) = end.recv(&mut buf).unwrap() {
             total += count;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netperf_os::alarm::{Alarm, Outside, Schedule};
 use netperf_os::{Domain, SockAddr, Socket, Type};
-use netperf_transport::meeting::{Connects, Gate, Met, OnSocket};
+use netperf_transport::meeting::{AcceptFilter, Connects, Met, OnSocket};
 use netperf_transport::tls::{Encrypted, Tls};
 use netperf_transport::{Endpoint, Received, Sent};
 
@@ -21,7 +21,7 @@ fn connected(met: Met<Encrypted>) -> Encrypted {
 /// Receives slowly, by this much at a time; all that came before the end.
 fn receive_slowly(listener: &Socket, size: usize) -> Vec<u8> {
     let met = Tls::new(None)
-        .accept(Gate::open(listener), &mut || false)
+        .accept(AcceptFilter::open(listener), &mut || false)
         .unwrap();
     let mut end = connected(met);
     let (mut all, mut buf) = (Vec::new(), vec![0; size]);

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use netperf_model::{Family, SocketPlan, TransportId};
 use netperf_os::Socket;
 use netperf_testkit::{Lab, Stopwatch};
-use netperf_transport::meeting::{Connects, Gate, Met, OnSocket};
+use netperf_transport::meeting::{AcceptFilter, Connects, Met, OnSocket};
 use netperf_transport::tcp::{FromFile, Spliced};
 use netperf_transport::tls::{Ktls, Tls, ciphers};
 use netperf_transport::{Endpoint, Received, Sent, socket};
@@ -31,7 +31,7 @@ fn pair<C: Connects, S: Connects + Send + 'static, T: Send + 'static>(
     let at = listener.local_addr().unwrap();
     let server = thread::spawn(move || {
         let met = accepting
-            .accept(Gate::open(&listener), &mut || false)
+            .accept(AcceptFilter::open(&listener), &mut || false)
             .unwrap();
         serve(connected(met))
     });

@@ -15,10 +15,10 @@ use netperf_os::Socket;
 use netperf_testkit::lab::Lab;
 use netperf_testkit::{environment, require};
 use netperf_transport::atm::Atm;
-use netperf_transport::frames::{Format, Frames, Llc1, Packet};
+use netperf_transport::frames::{FrameFormat, Frames, Llc1, Packet};
 use netperf_transport::llc2::{self, Llc2, Records};
-use netperf_transport::meeting::{Addresses, Connects, Gate, Met, OnSocket, Parts};
-use netperf_transport::place::{self, Wanted};
+use netperf_transport::meeting::{AcceptFilter, Addresses, Connects, Met, OnSocket, Parts};
+use netperf_transport::place::{self, PlaceRequest};
 use netperf_transport::socket;
 use netperf_transport::{Endpoint, Received, Sent};
 
@@ -32,8 +32,8 @@ fn on(device: &str) -> PlacePlan {
     }
 }
 
-fn wanted(transport: TransportId, place: &PlacePlan, asking: bool) -> Wanted<'_> {
-    Wanted {
+fn wanted(transport: TransportId, place: &PlacePlan, asking: bool) -> PlaceRequest<'_> {
+    PlaceRequest {
         transport,
         inet: ([0, 0, 0, 0], 0).into(),
         place,
@@ -88,7 +88,7 @@ fn is_too_long(result: io::Result<Sent>) -> bool {
     result.is_err_and(|error| error.raw_os_error() == Some(netperf_os::io::MESSAGE_TOO_LONG))
 }
 
-fn frames_move<F: Format>(transport: TransportId, near: &str, far: &str) {
+fn frames_move<F: FrameFormat>(transport: TransportId, near: &str, far: &str) {
     let (near, far) = (on(near), on(far));
     let how = Frames::<F>::new();
     let (socket, _) = bound(transport, &near, true);
@@ -103,7 +103,7 @@ fn frames_move<F: Format>(transport: TransportId, near: &str, far: &str) {
     assert_eq!(answering.recv(&mut [0; 16]).unwrap(), Received::End);
 }
 
-fn frames_for_others_stay_away<F: Format>(transport: TransportId, device: &str) {
+fn frames_for_others_stay_away<F: FrameFormat>(transport: TransportId, device: &str) {
     let how = Frames::<F>::new();
     let place = on(device);
     let elsewhere = PlacePlan {
@@ -190,7 +190,7 @@ fn llc2_pair(listener: &Socket, address: &Address, near: &PlacePlan) -> (Records
     let (socket, own) = bound(TransportId::Llc2, near, true);
     assert_ne!(&own, address);
     let near = connected(Llc2.connect(socket, &to, &mut never()));
-    let far = connected(Llc2.accept(Gate::open(listener), &mut never()));
+    let far = connected(Llc2.accept(AcceptFilter::open(listener), &mut never()));
     (near, far)
 }
 

@@ -12,9 +12,9 @@ use netperf_os::io::MESSAGE_TOO_LONG;
 use netperf_os::{SockAddr, Socket};
 use netperf_testkit::{Lab, Stopwatch};
 use netperf_transport::dccp::Dccp;
-use netperf_transport::meeting::{Addresses, Connects, Gate, Met, OnSocket, Parted, Parts};
+use netperf_transport::meeting::{AcceptFilter, Addresses, Connects, Met, OnSocket, Parted, Parts};
 use netperf_transport::non_blocking::NonBlockingly;
-use netperf_transport::place::{self, Wanted};
+use netperf_transport::place::{self, PlaceRequest};
 use netperf_transport::registry::Asked;
 use netperf_transport::sctp::{Sctp, SctpMany};
 use netperf_transport::{Endpoint, Received, Sent, meeting, socket, tcp};
@@ -41,7 +41,7 @@ fn open(transport: TransportId, host: &str, plan: &SocketPlan) -> Socket {
 fn bound(transport: TransportId, host: &str, plan: &SocketPlan) -> (Socket, SockAddr) {
     let socket = open(transport, host, plan);
     let place = PlacePlan::default();
-    let wanted = Wanted {
+    let wanted = PlaceRequest {
         transport,
         inet: (host.parse::<std::net::IpAddr>().unwrap(), 0).into(),
         place: &place,
@@ -77,7 +77,7 @@ fn pair_with<C: Connects>(
     let (listener, to) = bound(transport, host, &plan);
     socket::listen(&listener, &plan).unwrap();
     let client = connected(how.connect(open(transport, host, asking), &to, &mut || false));
-    let server = connected(how.accept(Gate::open(&listener), &mut || false));
+    let server = connected(how.accept(AcceptFilter::open(&listener), &mut || false));
     (client, server)
 }
 

@@ -95,7 +95,7 @@ fn answers(
     let mut pacing = Pacing::new(None, flows.len());
     let (mut recv, mut send) = messages(direction, (70_000, 300));
     let counter = Counter {
-        gate: Gate::open(listener),
+        gate: AcceptFilter::open(listener),
         make: Tcp::from,
         direction,
         free: (0..flows.len()).collect(),

@@ -28,8 +28,10 @@ pub(crate) struct Spaced {
 struct Amount {
     /// Bits or messages.
     units: u64,
-    /// When its first message is due, and time that is not made up for, nanoseconds.
-    from: u64,
+    /// When its first message is due, nanoseconds since the beginning.
+    first: u64,
+    /// Time that is not made up for, nanoseconds.
+    given_up: u64,
 }
 
 impl Spaced {
@@ -49,7 +51,8 @@ impl Spaced {
         let interval = unit * SECOND / rate.per_second / f64::from(all.max(1));
         let amount = |number: u32| Amount {
             units: 0,
-            from: nanos(f64::from(number) * interval),
+            first: nanos(f64::from(number) * interval),
+            given_up: 0,
         };
         let numbers = (first..).step_by(usize::try_from(step.max(1)).unwrap_or(1));
         Self {
@@ -77,7 +80,7 @@ impl Spaced {
         reason = "exact up to 2^53 bits, a petabyte"
     )]
     fn due_of(&self, amount: Amount) -> u64 {
-        amount.from + nanos(amount.units as f64 * SECOND / self.rate.per_second)
+        amount.first + amount.given_up + nanos(amount.units as f64 * SECOND / self.rate.per_second)
     }
 
     /// Whether a flow may send now. Where not, [`Spaced::due`] names it later.
@@ -109,7 +112,7 @@ impl Spaced {
         };
         if let Some(amount) = self.flows.get_mut(token) {
             amount.units += units;
-            amount.from += late.saturating_sub(MADE_UP);
+            amount.given_up += late.saturating_sub(MADE_UP);
         }
     }
 
@@ -135,7 +138,7 @@ impl Spaced {
         let now = self.now();
         #[expect(clippy::cast_precision_loss, reason = "2^53 ns are three months")]
         let due = |amount: &Amount| {
-            let since = now.saturating_sub(amount.from) as f64;
+            let since = now.saturating_sub(amount.first) as f64;
             let first = u64::from(self.rate.unit == RateUnit::Packets);
             nanos(since / SECOND * self.rate.per_second) + first
         };
@@ -200,5 +203,7 @@ mod tests {
             over
         });
         assert!((900..=1100).contains(&owed.unwrap()), "{owed:?}");
+        // The time that was given up was due all the same, as it is for a single flow.
+        assert!(pacing.paced(1, 1).due >= 10_000);
     }
 }

@@ -1,34 +1,34 @@
-//! When requests are due: evenly, or at random as from many clients.
+//! Arrival times of requests: even, or random as from many clients.
 
 use netperf_model::{Arrival, RatePlan};
 
 /// Nanoseconds of a second.
 pub(super) const SECOND: f64 = 1e9;
 
-/// The times at which requests are due, nanoseconds since the beginning, one after the other.
+/// An endless sequence of arrival times, nanoseconds since the beginning.
 #[derive(Clone, Debug)]
 pub(super) struct Arrivals {
-    /// The mean time between two.
+    /// The mean time between two arrivals.
     interval: f64,
-    /// When the first of constant ones is due.
+    /// The first of constant arrivals.
     phase: f64,
-    /// How many were taken.
+    /// Arrivals taken.
     taken: u64,
-    /// When the next is due.
+    /// The next arrival.
     next: f64,
-    /// Where random times come from; `None` where all are the same.
+    /// The source of random times; `None` for constant ones.
     random: Option<Random>,
 }
 
 impl Arrivals {
-    /// The times that a plan asks for.
+    /// The arrivals that a plan asks for.
     #[must_use]
     pub(super) fn new(plan: &RatePlan) -> Self {
         Self::of_part(plan, 0, 1)
     }
 
-    /// The times of one of so many parts, which share the rate evenly: constant ones take
-    /// turns, random ones know nothing of each other.
+    /// The arrivals of one of so many parts, which share the rate evenly: constant arrivals
+    /// alternate between parts, random ones are independent.
     #[must_use]
     pub(super) fn of_part(plan: &RatePlan, part: u32, parts: u32) -> Self {
         let interval = SECOND / plan.per_second * f64::from(parts.max(1));
@@ -36,7 +36,7 @@ impl Arrivals {
         let mut random = match plan.arrival {
             Arrival::Constant => None,
             Arrival::Poisson if part == 0 => Some(Random(seed)),
-            // Seeds that lie beside each other would give one sequence, moved by a step.
+            // Consecutive seeds would give one sequence, shifted by a step.
             Arrival::Poisson => Some(Random(Random(seed ^ (u64::from(part) << 32)).next())),
         };
         let phase = f64::from(part) * SECOND / plan.per_second;
@@ -59,25 +59,25 @@ impl Arrivals {
         nanos(self.next)
     }
 
-    /// The request that was due next is under way.
+    /// Takes the next arrival.
     #[inline]
     #[expect(clippy::cast_precision_loss, reason = "no run sends 2^53 requests")]
     pub(super) fn take(&mut self) {
         self.taken += 1;
         self.next = match &mut self.random {
-            // Not added up: nothing drifts.
+            // Not accumulated, so that nothing drifts.
             None => self.phase + self.taken as f64 * self.interval,
             Some(random) => self.next + random.time(self.interval),
         };
     }
 
-    /// None is due any more.
+    /// Ends the sequence.
     pub(super) const fn end(&mut self) {
         self.next = f64::INFINITY;
     }
 
-    /// How many are due until then and were not taken; of random ones as many as are to be
-    /// expected.
+    /// The arrivals that are due by now and were not taken: the expected number of random
+    /// ones.
     #[must_use]
     pub(super) fn missed(&self, now: u64) -> u64 {
         if self.next_due() > now {
@@ -100,7 +100,7 @@ pub(super) const fn nanos(figure: f64) -> u64 {
     figure as u64
 }
 
-/// SplitMix64: a small generator whose whole state is one number.
+/// SplitMix64, a generator with a state of 64 bits.
 ///
 /// G. Steele, D. Lea, C. Flood: Fast Splittable Pseudorandom Number Generators, 2014.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +118,7 @@ impl Random {
     #[expect(clippy::cast_precision_loss, reason = "the 53 bits that are taken fit")]
     fn time(&mut self, mean: f64) -> f64 {
         const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
-        // From above 0 up to 1: the logarithm is finite.
+        // Above 0 and up to 1: the logarithm is finite.
         let share = ((self.next() >> 11) + 1) as f64 * STEP;
         -share.ln() * mean
     }

@@ -1,33 +1,30 @@
-//! What is done around each operation: waiting for its turn, touching its buffer, writing
-//! and reading numbers.
+//! Hooks around each operation of a loop over one flow: pacing, touching buffers, numbers in
+//! datagrams.
 
 use std::time::Duration;
 
-use netperf_measure::clock::{self, Moment};
+use netperf_measure::clock;
 use netperf_model::plan::TouchPlan;
-use netperf_model::{EndPlan, EndSetup, PacePlan, Paced, Quality, Tally};
+use netperf_model::{EndPlan, EndSetup, Paced, Quality, Tally};
 use netperf_transport::Endpoint;
 
-use crate::due::rate::Rated;
+use crate::due::pacing::Pacing;
 use crate::sequence::Sequence;
-use crate::stop::{Ended, Phase, Stop};
+use crate::stop::{Ended, Stop};
 
-/// How much of the time that a paced loop lost it makes up for.
-pub(crate) const MADE_UP: Duration = Duration::from_secs(1);
-
-/// Done by a loop around each operation.
+/// Work around each operation of a loop.
 pub trait Hooks {
-    /// Whether it may take time.
+    /// Whether the hooks may take time.
     fn takes_time(&self) -> bool;
 
-    /// Waits for the operation's turn and touches its buffer; the reason to end if
+    /// Waits until the operation is due and touches its buffer. Gives the reason to end if
     /// the wait brought one.
     fn before<S: Stop>(&mut self, buffer: &mut [u8], stop: &mut S, tally: &Tally) -> Option<Ended>;
 
-    /// A receive left so many bytes in a buffer.
+    /// Looks at a received message of so many bytes.
     #[inline]
     fn arrived<E: Endpoint>(&mut self, endpoint: &E, buffer: &[u8], bytes: usize) {
-        let _nobody_looks = (endpoint, buffer, bytes);
+        let _unused = (endpoint, buffer, bytes);
     }
 
     /// The time spent waiting so far.
@@ -36,16 +33,16 @@ pub trait Hooks {
     /// The loop is over.
     fn over(&mut self) {}
 
-    /// What keeping to a rate came to; `None` where there was none.
+    /// The account of a rate; `None` without one.
     fn paced(&self, tally: &Tally) -> Option<Paced> {
-        let _unpaced = tally;
+        let _unused = tally;
         None
     }
 
-    /// What the numbers in datagrams told, where they had some; `tally` and `ended` are of
-    /// the loop.
+    /// The account of numbers in datagrams; `None` without them. `tally` and `ended` are the
+    /// results of the loop.
     fn quality(&self, tally: &Tally, ended: Ended) -> Option<Quality> {
-        let _no_numbers = (tally, ended);
+        let _unused = (tally, ended);
         None
     }
 }
@@ -70,37 +67,31 @@ impl Hooks for NoHooks {
     }
 }
 
-/// Any of pacing, touching and numbering.
+/// The hooks that a plan asks for.
 #[derive(Debug, Default)]
 pub struct PlannedHooks {
-    pace: Option<Pace>,
-    rate: Option<Box<Rated>>,
+    pacing: Option<Box<Pacing>>,
     touch: TouchPlan,
     paused: Duration,
     sequence: Option<Sequence>,
 }
 
 impl PlannedHooks {
-    /// What a plan asks for; `None` when it asks for nothing.
+    /// The hooks that a plan asks for; `None` for none.
     #[must_use]
     pub fn of(plan: &EndPlan) -> Option<Self> {
-        let pace = plan
-            .pace
-            .filter(|pace| pace.burst > 0 && !pace.interval.is_zero());
-        let touch = plan.touch;
-        let rate = Rated::of(plan);
-        if pace.is_none() && rate.is_none() && touch == TouchPlan::default() {
+        let (pacing, touch) = (Pacing::of_one(plan), plan.touch);
+        if pacing.is_none() && touch == TouchPlan::default() {
             return None;
         }
         Some(Self {
-            pace: pace.map(Pace::new),
-            rate: rate.map(Box::new),
+            pacing: pacing.map(Box::new),
             touch,
             ..Self::default()
         })
     }
 
-    /// The same and numbers in datagrams, at an end that sends or at one that receives.
+    /// The same with numbers in datagrams, at an end that sends or receives.
     #[must_use]
     pub fn of_end(plan: &EndPlan, setup: &EndSetup, sends: bool) -> Option<Self> {
         let hooks = Self::of(plan);
@@ -123,12 +114,9 @@ impl Hooks for PlannedHooks {
     #[inline]
     fn before<S: Stop>(&mut self, buffer: &mut [u8], stop: &mut S, tally: &Tally) -> Option<Ended> {
         touch(self.touch, buffer);
-        if self.pace.is_some() || self.rate.is_some() {
+        if let Some(pacing) = &mut self.pacing {
             let start = clock::now();
-            let paced = self.pace.as_mut();
-            let ended = paced.and_then(|pace| pace.wait(start, stop, tally));
-            let rated = self.rate.as_mut().filter(|_| ended.is_none());
-            let ended = rated.map_or(ended, |rate| rate.wait(buffer.len(), stop, tally));
+            let ended = pacing.wait(buffer.len(), stop, tally);
             self.paused += start.elapsed();
             if ended.is_some() {
                 return ended;
@@ -152,13 +140,14 @@ impl Hooks for PlannedHooks {
     }
 
     fn over(&mut self) {
-        if let Some(rate) = &mut self.rate {
-            rate.over();
+        if let Some(pacing) = &mut self.pacing {
+            pacing.over();
         }
     }
 
     fn paced(&self, tally: &Tally) -> Option<Paced> {
-        self.rate.as_ref().map(|rate| rate.paced(tally))
+        let pacing = self.pacing.as_ref()?;
+        pacing.paced(tally.bytes_sent, tally.send_calls)
     }
 
     fn quality(&self, tally: &Tally, ended: Ended) -> Option<Quality> {
@@ -213,8 +202,8 @@ impl Hooks for Option<PlannedHooks> {
     }
 }
 
-/// Writes the first bytes of a buffer and reads those that follow, so that they are
-/// in this CPU's cache, or dirty there, when the kernel gets them.
+/// Writes the first bytes of a buffer and reads the next ones, so that the CPU's cache has
+/// them, dirty or clean, when the kernel takes the buffer.
 fn touch(plan: TouchPlan, buffer: &mut [u8]) {
     let dirty = usize::try_from(plan.dirty).unwrap_or(0).min(buffer.len());
     let (dirtied, rest) = buffer.split_at_mut(dirty);
@@ -228,59 +217,11 @@ fn touch(plan: TouchPlan, buffer: &mut [u8]) {
     std::hint::black_box(sum);
 }
 
-/// Releases a number of operations at every tick.
-///
-/// Ticks lie on a fixed grid, and those that passed while the loop was busy or not
-/// running are made up for: the average rate holds on a busy host, too. Of what passed
-/// in a longer blockade only [`MADE_UP`] is made up for, so that it does not end in a
-/// long rush.
-#[derive(Clone, Copy, Debug)]
-struct Pace {
-    plan: PacePlan,
-    left: u32,
-    next: Option<Moment>,
-}
-
-impl Pace {
-    fn new(plan: PacePlan) -> Self {
-        Self {
-            plan,
-            left: plan.burst,
-            next: None,
-        }
-    }
-
-    fn wait<S: Stop>(&mut self, now: Moment, stop: &mut S, tally: &Tally) -> Option<Ended> {
-        let next = *self
-            .next
-            .get_or_insert_with(|| now.plus(self.plan.interval));
-        if self.left > 0 {
-            self.left -= 1;
-            return None;
-        }
-        self.left = self.plan.burst.saturating_sub(1);
-        let too_late = now.since(next).saturating_sub(MADE_UP);
-        self.next = Some(next.plus(too_late).plus(self.plan.interval));
-        while !next.left().is_zero() {
-            if stop.phase() != Phase::Running {
-                return Some(Ended::TimeOver);
-            }
-            // The bell's signals cut the sleep short.
-            netperf_os::wait::sleep(next.left());
-            if stop.phase() == Phase::Running && !next.left().is_zero() {
-                if let Some(ended) = stop.interrupted(tally) {
-                    return Some(ended);
-                }
-            }
-        }
-        None
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::workload::message::testing::Manual;
+    use netperf_model::PacePlan;
 
     #[test]
     fn operations_are_released_in_bursts_on_a_grid() {
@@ -301,47 +242,6 @@ mod tests {
         assert!(hooks.paused() <= start.elapsed());
     }
 
-    const SHORT: Duration = Duration::from_micros(10);
-
-    #[test]
-    fn missed_ticks_are_made_up_for() {
-        let plan = PacePlan {
-            burst: 2,
-            interval: SHORT,
-        };
-        let mut pace = Pace::new(plan);
-        let (mut stop, tally) = (Manual::patient(), Tally::default());
-        let start = clock::now();
-        for round in [100, 1000] {
-            // Away for hundreds of ticks.
-            netperf_os::wait::sleep(SHORT * 500);
-            while pace
-                .next
-                .is_none_or(|next| next < start.plus(SHORT * round))
-            {
-                assert_eq!(pace.wait(start, &mut stop, &tally), None);
-            }
-            assert_eq!(pace.next, Some(start.plus(SHORT * round)), "on the grid");
-        }
-        assert!(start.elapsed() >= SHORT * 999, "not ahead of the grid");
-    }
-
-    #[test]
-    fn a_blockade_is_made_up_for_by_a_second_at_most() {
-        let plan = PacePlan {
-            burst: 1,
-            interval: SHORT,
-        };
-        let mut pace = Pace::new(plan);
-        let (mut stop, tally) = (Manual::patient(), Tally::default());
-        let start = clock::now();
-        assert_eq!(pace.wait(start, &mut stop, &tally), None);
-        let back = start.plus(Duration::from_secs(5));
-        assert_eq!(pace.wait(back, &mut stop, &tally), None);
-        let next = start.plus(Duration::from_secs(4)).plus(SHORT);
-        assert_eq!(pace.next, Some(next));
-    }
-
     #[test]
     fn dirty_bytes_change_and_clean_bytes_do_not() {
         let touch = TouchPlan {
@@ -360,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_without_chores_has_none() {
+    fn a_plan_that_asks_for_nothing_has_no_hooks() {
         assert!(PlannedHooks::of(&EndPlan::default()).is_none());
     }
 }

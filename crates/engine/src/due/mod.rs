@@ -1,8 +1,7 @@
 //! When operations are due: pacing, rates and arrivals, and the account of what was due.
 
 mod arrivals;
+pub(crate) mod clock;
 pub mod hooks;
 pub(crate) mod pacing;
 pub mod queue;
-pub(crate) mod rate;
-pub(crate) mod spaced;

@@ -9,7 +9,7 @@ use netperf_measure::latency::Recording;
 use netperf_model::{Latency, Lateness, Paced, RatePlan};
 
 use super::arrivals::{Arrivals, SECOND};
-use super::rate::AHEAD;
+use super::clock::AHEAD;
 use crate::live::Live;
 
 /// The most requests in flight at the same time. A request that is due beyond that waits for

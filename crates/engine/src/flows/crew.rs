@@ -1,7 +1,7 @@
 //! The threads of one end, from their start to their reports.
 
 use netperf_measure::{clock, cpu};
-use netperf_model::{Crew, EndPlan, EndSetup, IoMethod, RateUnit, TransportId, Workers};
+use netperf_model::{Crew, EndPlan, EndSetup, IoMethod, TransportId, Workers};
 use netperf_os::events::Watch;
 use netperf_transport::meeting::OnSocket;
 use netperf_transport::socket;
@@ -13,9 +13,8 @@ use super::loops::{self, By, Manner, Moves};
 use super::poller::{Poller, Waits};
 use super::shared::{Shared, Stage};
 use super::worker::{Desk, Keeps, Report};
-use crate::due::pacing::{self, Pacing};
+use crate::due::pacing::{PaceRule, Pacing, Sharing};
 use crate::due::queue::DueQueue;
-use crate::due::spaced::Spaced;
 use crate::end::{self, Rings};
 use crate::error::{EngineError, Operation};
 use crate::finish::Drained;
@@ -280,16 +279,19 @@ impl<'a> Common<'a> {
 
     /// Whose turn it is in a thread, where that is not always everybody.
     pub(super) fn pacing(self, index: u32, flows: usize) -> Pacing {
-        let pacing = Pacing::new(pacing::paced(self.end), flows);
-        let rate = self
-            .end
-            .rate
-            .filter(|rate| self.work == Work::Push && rate.unit != RateUnit::Transactions);
-        pacing.spaced(rate.map(|rate| {
-            let size = self.setup.send_size.unwrap_or(1);
-            let each = rate.of_each(self.flows);
-            Spaced::new(each, flows, (index, self.threads(), self.flows), size)
-        }))
+        let rule = PaceRule::of(self.end);
+        match rule.filter(|_| self.work == Work::Push) {
+            Some(PaceRule::Rate(rate)) => {
+                let sharing = Sharing {
+                    first: index,
+                    step: self.threads(),
+                    all: self.flows,
+                    size: self.setup.send_size.unwrap_or(1),
+                };
+                Pacing::shared(rate, flows, sharing)
+            }
+            _ => Pacing::new(PaceRule::bursts(self.end), flows),
+        }
     }
 
     /// When the requests of a thread are due, where they are at times of their own.
@@ -348,7 +350,7 @@ impl<E: Moves> Part<'_, E> {
     fn waits(&self) -> Waits {
         // Who waits for turns must be woken for them.
         let end = self.common.end;
-        let keeps_time = pacing::paced(end).is_some() || end.rate.is_some();
+        let keeps_time = PaceRule::bursts(end).is_some() || end.rate.is_some();
         // A call that waits to send keeps from receiving.
         let both = matches!(self.common.work, Work::Exchange { .. });
         let alone = self.endpoints.len() == 1 && !keeps_time && !both;
@@ -415,7 +417,7 @@ impl<E: Moves> Part<'_, E> {
             tell: |endpoint: &mut E| ends.tell(endpoint),
         };
         let looped = looped(work, &manner, &mut flows, by, &mut rings, &mut desk);
-        let spaced = pacing.came_to(desk.tally.bytes_sent, desk.tally.send_calls);
+        let spaced = pacing.paced(desk.tally.bytes_sent, desk.tally.send_calls);
         drop(poller);
         if let Some(watched) = common.series {
             watched.release(index);

@@ -20,7 +20,7 @@ use super::open::How;
 use super::poller::{Poller, Waits};
 use super::worker::{Desk, Report};
 use crate::dispatch::{Dialler, port_is_taken};
-use crate::due::pacing::{self, Pacing};
+use crate::due::pacing::{PaceRule, Pacing};
 use crate::error::{EngineError, Operation};
 use crate::record::{Kept, Recorder};
 use crate::stop::{Ended, Lost};
@@ -126,7 +126,7 @@ fn part<E: Moves>(
     if !shared.ready() {
         return Ok(desk.report(Ended::Lost(Lost::ControlEnded), &mut flows));
     }
-    let mut pacing = Pacing::new(pacing::paced(common.end), flows.len());
+    let mut pacing = Pacing::new(PaceRule::bursts(common.end), flows.len());
     let mut by = By {
         poller: &mut poller,
         pacing: &mut pacing,

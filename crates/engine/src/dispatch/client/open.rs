@@ -11,7 +11,7 @@ use netperf_transport::udp::Aimed;
 use super::Going;
 use crate::client::Moved;
 use crate::dispatch::{blame, needed};
-use crate::due::rate::Polling;
+use crate::due::clock::Polling;
 use crate::error::{EngineError, Operation};
 use crate::stop::Ended;
 use crate::workload::open;

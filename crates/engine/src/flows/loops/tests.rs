@@ -10,8 +10,8 @@ use netperf_os::{Domain, Socket, Type};
 use netperf_transport::tcp::Tcp;
 
 use super::*;
+use crate::due::pacing::{PaceRule, Pacing, Sharing};
 use crate::due::queue::DueQueue;
-use crate::due::spaced::Spaced;
 use crate::flows::flow::shares;
 use crate::flows::poller::{Poller, Waits};
 use crate::flows::shared::Shared;
@@ -90,18 +90,24 @@ fn end<R: Keeps>(
     };
     let fds = flows.iter().map(|flow| flow.endpoint.fd());
     let mut poller = Poller::new(waits, fds, watch, &shared.wakeup).unwrap();
-    // Sends that are even: of a byte stream 300 gigabits a second, so that the test is quick.
+    // Sends that are even: of a byte stream 300 gigabits a second each, so that the test is quick.
     let rate = |per_second, unit| RatePlan {
         per_second,
         unit,
         arrival: Arrival::Poisson,
         seed: None,
     };
-    let spaced = (role == Role::PushEvenly).then(|| {
-        let rate = rate(3e11, RateUnit::Bits);
-        Spaced::new(rate, flows.len(), (0, 1, 3), 300_000)
-    });
-    let mut pacing = Pacing::new(pace, flows.len()).spaced(spaced);
+    let mut pacing = if role == Role::PushEvenly {
+        let sharing = Sharing {
+            first: 0,
+            step: 1,
+            all: 3,
+            size: 300_000,
+        };
+        Pacing::shared(rate(9e11, RateUnit::Bits), flows.len(), sharing)
+    } else {
+        Pacing::new(pace.map(PaceRule::Bursts), flows.len())
+    };
     let requests = rate(20_000.0, RateUnit::Transactions);
     let all = u32::try_from(flows.len()).unwrap();
     let mut queue = DueQueue::of_thread(&requests, all, 0, 1);
@@ -133,7 +139,7 @@ fn end<R: Keeps>(
             }
         }
     });
-    let spaced = pacing.came_to(desk.tally.bytes_sent, desk.tally.send_calls);
+    let spaced = pacing.paced(desk.tally.bytes_sent, desk.tally.send_calls);
     let mut report = desk.report(ended.unwrap(), &mut flows);
     report.paced = spaced;
     if role == Role::AskAtTimes {

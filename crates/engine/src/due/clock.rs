@@ -1,0 +1,106 @@
+//! The clock of what is due, and sleeping until then.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use netperf_measure::clock::{self, Moment};
+use netperf_model::IoMethod;
+use netperf_os::{alarm, wait};
+
+use crate::workload::open::Ticker;
+
+/// A sleep ends so long before something is due, nanoseconds. The rest is spent spinning: no
+/// sleep ends to the microsecond.
+pub(super) const AHEAD: u64 = 100_000;
+/// The longest sleep, nanoseconds.
+const LONGEST: u64 = 100_000_000;
+
+/// Nanoseconds since the beginning, and the signals that cut sleeps short.
+#[derive(Clone, Debug)]
+pub(super) struct DueClock {
+    began: Moment,
+    fired: u32,
+    /// Spins instead of sleeping.
+    spins: bool,
+}
+
+impl DueClock {
+    pub(super) fn new(method: IoMethod) -> Self {
+        Self {
+            began: clock::now(),
+            fired: alarm::fired(),
+            spins: method == IoMethod::Poll,
+        }
+    }
+
+    /// Begins now, with exact sleeps.
+    pub(super) fn begin(&mut self) {
+        wait::sleep_exactly();
+        self.began = clock::now();
+    }
+
+    #[inline]
+    pub(super) fn now(&self) -> u64 {
+        clock::now().nanos_since(self.began)
+    }
+
+    /// Whether a signal has come since the last call.
+    #[inline]
+    pub(super) fn rang(&mut self) -> bool {
+        let fired = alarm::fired();
+        std::mem::replace(&mut self.fired, fired) != fired
+    }
+
+    /// How long to sleep for something that is due in so many nanoseconds; `None` where it is
+    /// time to spin.
+    #[inline]
+    pub(super) fn sleep(&self, left: u64) -> Option<Duration> {
+        let sleeps = !self.spins && left > AHEAD;
+        sleeps.then(|| Duration::from_nanos((left - AHEAD).min(LONGEST)))
+    }
+
+    #[cfg(test)]
+    pub(super) fn put_back(&mut self, by: Duration) {
+        self.began = self.began.minus(by);
+    }
+}
+
+/// The clock of requests that are sent when they are due, and the wait for a socket.
+#[derive(Debug)]
+pub(crate) struct Polling {
+    clock: DueClock,
+    socket: OwnedFd,
+}
+
+impl Polling {
+    /// Begins now, with a duplicate of the socket's descriptor.
+    pub(crate) fn new(socket: OwnedFd, method: IoMethod) -> Self {
+        let mut clock = DueClock::new(method);
+        clock.begin();
+        Self { clock, socket }
+    }
+}
+
+impl Ticker for Polling {
+    #[inline]
+    fn now(&mut self) -> u64 {
+        self.clock.now()
+    }
+
+    #[inline]
+    fn rang(&mut self) -> bool {
+        self.clock.rang()
+    }
+
+    fn wait(&mut self, now: u64, until: u64, room: bool) -> io::Result<()> {
+        match self.clock.sleep(until.saturating_sub(now)) {
+            // A signal ends the wait; the count of signals shows it afterwards.
+            Some(within) => wait::readable_within(self.socket.as_fd(), room, within).map(drop),
+            None => {
+                std::hint::spin_loop();
+                Ok(())
+            }
+        }
+    }
+}

@@ -42,18 +42,32 @@ pub fn inline(scene: &Scene, chart: &Chart, class: &str) -> String {
     text
 }
 
-/// A scene as a file of its own, with its colours by day and by night.
+/// A scene as a file, with light and dark colours.
 #[must_use]
 pub fn file(scene: &Scene, chart: &Chart) -> String {
+    document(scene, chart, &style())
+}
+
+/// A scene as a file in light colours only, for programs without style sheet variables.
+pub(super) fn light(scene: &Scene, chart: &Chart) -> String {
+    // Not every program takes the short form of font.
+    let text = "text{font-family:sans-serif;font-size:12px}\n";
+    let mut rules = format!("{text}{HEADING}{RULES}");
+    for (name, colour) in LIGHT.named() {
+        rules = rules.replace(&format!("var(--{name})"), &hex(colour));
+    }
+    document(scene, chart, &rules)
+}
+
+fn document(scene: &Scene, chart: &Chart, style: &str) -> String {
     let (width, height) = (number(scene.width + 24.0), number(scene.height + 50.0));
     let title = markup(&chart.title);
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"-12 -38 {width} {height}\" \
          width=\"{width}\" height=\"{height}\" role=\"img\" aria-labelledby=\"title\">\n\
-         <title id=\"title\">{title}</title>\n<style>\n{}</style>\n\
+         <title id=\"title\">{title}</title>\n<style>\n{style}</style>\n\
          <rect class=\"ground\" x=\"-12\" y=\"-38\" width=\"{width}\" height=\"{height}\"/>\n\
-         <text class=\"heading\" x=\"0\" y=\"-16\">{title}</text>\n",
-        style()
+         <text class=\"heading\" x=\"0\" y=\"-16\">{title}</text>\n"
     );
     shapes(&mut text, scene);
     text.push_str("</svg>\n");
@@ -62,6 +76,10 @@ pub fn file(scene: &Scene, chart: &Chart) -> String {
 
 /// The rules that both need: shapes by their classes, colours by their names.
 pub(crate) const RULES: &str = include_str!("chart.css");
+
+/// Rules of what only a file has.
+const HEADING: &str = ".heading{font-size:15px;font-weight:600;fill:var(--text)}\n\
+    .ground{fill:var(--ground)}\n";
 
 fn style() -> String {
     let colours = |theme: &Theme| {
@@ -73,8 +91,7 @@ fn style() -> String {
     };
     format!(
         ":root{{{}}}\n@media (prefers-color-scheme:dark){{:root{{{}}}}}\n\
-         text{{font:12px/1 system-ui,sans-serif}}\n.heading{{font-size:15px;font-weight:600;fill:var(--text)}}\n\
-         .ground{{fill:var(--ground)}}\n{RULES}",
+         text{{font:12px/1 system-ui,sans-serif}}\n{HEADING}{RULES}",
         colours(&LIGHT),
         colours(&DARK)
     )
@@ -90,10 +107,10 @@ fn shape(text: &mut String, item: &Item) {
     // Writing to a string cannot fail.
     _ = match item {
         Item::Line { places, ink, dash } => {
-            let pattern = if *dash % DASHES.len() == 0 {
+            let pattern = if *dash % DASHES == 0 {
                 String::new()
             } else {
-                format!(" d{}", dash % DASHES.len())
+                format!(" d{}", dash % DASHES)
             };
             write!(
                 text,

@@ -51,7 +51,7 @@ features:
 
 # Licences, sources and versions of all dependencies; duplicate versions are reported.
 deny:
-    cargo deny --hide-inclusion-graph check bans licenses sources
+    cargo deny check --hide-inclusion-graph bans licenses sources
 
 # The files in docs/ that are made from tables in the code.
 gen *options:

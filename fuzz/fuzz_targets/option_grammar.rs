@@ -1,5 +1,5 @@
-//! Any words are read as a command line, by both programs, without panic, and what is
-//! said about a wrong long option is one line.
+//! Both programs parse any words as a command line without a panic, and report an invalid
+//! long option in one line.
 
 #![no_main]
 
@@ -31,7 +31,7 @@ fn check(notices: &[Notice], error: Option<&CliError>) {
     let Some(error) = error else { return };
     assert!(error.exit() > 0);
     if let CliError::LongOption(misuse) = error {
-        // The program's name is printed as it was given.
+        // The program's name is printed as given.
         let text = error.to_string();
         let text = text.strip_prefix(&misuse.program).expect("the program's name");
         assert!(!text.contains(char::is_control), "{text:?}");

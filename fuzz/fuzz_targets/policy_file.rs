@@ -1,5 +1,5 @@
-//! Any text is read as a file of settings without panic, every fault is one line, and what
-//! is taken for good means the same to the process of a session.
+//! Any text is parsed as a settings file without a panic, every error is one line, and valid
+//! settings have the same meaning in the process of a session.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Any text is read as a file of selectors, and any word as a list of them, without panic;
-//! what is selected are known names, in no more blocks than are printed.
+//! Any text is parsed as a selection file, and any word as a list of selectors, without a
+//! panic. The selection contains known names only, in no more blocks than are printed.
 
 #![no_main]
 
@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use netperf_report::selection::{Entry, Selection};
 use netperf_report::selectors;
 
-/// As many lines of a file count.
+/// Number of lines of a selection file that are used.
 const MOST_BLOCKS: usize = 4;
 
 fuzz_target!(|text: &str| {

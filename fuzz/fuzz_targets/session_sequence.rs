@@ -1,6 +1,6 @@
-//! netserver's session hears anything, record after record, and its engine succeeds or fails
-//! at anything: the session ends when the client does, answers each request once, waits for
-//! nothing without a deadline, and does nothing for who does not know the passphrase.
+//! netserver's session receives arbitrary records, and its engine succeeds or fails at any
+//! point. The session ends when the client does, answers each request once, has a deadline
+//! for every wait, and does nothing for a client without the passphrase.
 
 #![no_main]
 
@@ -15,9 +15,9 @@ use netperf_session::driver::{Arrival, Host, Link, serve};
 use netperf_session::server::Facts;
 use netperf_wire::{FRAME_LEN, Frame, RemoteErrno};
 
-/// No wait of a session is longer.
+/// Maximum wait of a session.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
-/// A request may be answered by so many records: pages of what results have no room for.
+/// Maximum number of records in the answer to a request: pages of an appendix.
 const MOST_ANSWERS: usize = 64;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -58,7 +58,7 @@ fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
     bytes.windows(wanted.len()).any(|window| window == wanted)
 }
 
-/// A client that says what is in the input, and hangs up.
+/// A client that sends the fuzz input and closes the connection.
 struct Client<'a> {
     records: &'a [u8],
     heard: usize,
@@ -90,7 +90,7 @@ impl Link for Client<'_> {
     fn half_close(&mut self) {}
 }
 
-/// An engine that measures nothing, and fails where the input says so.
+/// An engine that measures nothing, and fails as the input determines.
 struct Engine {
     choices: u8,
     jobs: usize,

@@ -22,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// A record of these bytes, filled up with zeros: short inputs are worth as much.
+/// A record with these bytes, padded with zeros, so that short inputs are useful.
 fn padded(bytes: &[u8]) -> Frame {
     let mut frame = Frame::default();
     for (slot, byte) in frame.as_mut_bytes().iter_mut().zip(bytes) {
@@ -31,7 +31,7 @@ fn padded(bytes: &[u8]) -> Frame {
     frame
 }
 
-/// What was read as an extension is read again as the same one.
+/// A decoded extension encodes and decodes to the same value.
 fn check_extension(stage: Stage, frame: &Frame) {
     let Ok(Some(extension)) = Extension::decode(stage, frame) else {
         return;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A cable between two ATM interfaces of one machine: what is sent on a circuit
-// (VPI, VCI) of one interface is received on the same circuit of the other.
+// A cable between two ATM interfaces of one machine: a frame sent on a circuit (VPI, VCI)
+// of one interface is received on the same circuit of the other.
 //
-// The kernel's own pair, atmtcp, cannot open circuits any more: since the
-// stable kernels with the fix named here it refuses the answers of its own daemon
+// The kernel's atmtcp cannot open circuits any more: in stable kernels with the following
+// fix it refuses the answers of its daemon
 // ("atm: atmtcp: Prevent arbitrary write in atmtcp_recv_control()").
 //
-// A frame for a circuit nobody has opened, or whose reader is behind, is lost,
-// as on a real line.
+// A frame for a circuit that is not open, or whose receive buffer is full, is dropped, as on
+// a real line.
 
 #include <linux/atmdev.h>
 #include <linux/list.h>

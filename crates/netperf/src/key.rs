@@ -16,11 +16,19 @@ pub(crate) const KEY: &str = "NETPERF_KEY";
 /// No key is as long as this, bytes.
 const LONGEST: u64 = 65_536;
 
-/// The key, if there is to be one.
+/// The key from the file, `NETPERF_KEY_FILE` or `NETPERF_KEY`; `None` without any of them.
 ///
 /// # Errors
-/// The line that says what is wrong, and the way out.
+/// One line with the problem and the way out; any key in a build without TLS.
 pub(crate) fn load(file: Option<&Path>) -> Result<Option<Secret>, String> {
+    let key = find(file)?;
+    if key.is_some() && !cfg!(feature = "tls") {
+        return Err("this build has no TLS and takes no key: build with --features tls".to_owned());
+    }
+    Ok(key)
+}
+
+fn find(file: Option<&Path>) -> Result<Option<Secret>, String> {
     let file = file
         .map(Path::to_path_buf)
         .or_else(|| variable(FILE).map(PathBuf::from));

@@ -20,10 +20,12 @@ pub mod place;
 pub mod registry;
 pub mod scripted;
 pub mod sctp;
+#[cfg_attr(not(feature = "tls"), path = "secure/absent.rs")]
 pub mod secure;
 mod settings;
 pub mod socket;
 pub mod tcp;
+#[cfg(feature = "tls")]
 pub mod tls;
 pub mod udp;
 pub mod xti;

@@ -5,19 +5,23 @@ use std::io::Error;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::{Abilities, Family, Setting, SocketPlan, TransportId, TransportRow};
 
-use crate::atm::Atm;
-use crate::dccp::Dccp;
-use crate::frames::{Frames, Llc1, Packet};
 use crate::io;
-use crate::llc2::Llc2;
 use crate::meeting::{Addresses, Connects, Plain};
-use crate::non_blocking::NonBlockingly;
-use crate::sctp::{Sctp, SctpMany};
 use crate::socket;
 use crate::tcp::Tcp;
-use crate::tls::{Ktls, Tls};
 use crate::udp::{Aimed, ConnectedUdp, First, ToPeer, Udp};
-use crate::xti::{XtiTcp, XtiUdp};
+
+#[cfg(not(all(feature = "tls", feature = "suites")))]
+mod absent;
+#[cfg(feature = "tls")]
+mod encrypted;
+#[cfg(feature = "suites")]
+mod suites;
+
+#[cfg(not(feature = "tls"))]
+use absent as encrypted;
+#[cfg(not(feature = "suites"))]
+use absent as suites;
 
 /// What is done with a transport once its types are known.
 pub trait Visitor {
@@ -36,6 +40,50 @@ pub trait Visitor {
 
     /// Any other transport without connections.
     fn addressed<A: Addresses>(self, how: A) -> Self::Out;
+
+    /// A transport that this build does not contain.
+    fn absent(self, error: Error) -> Self::Out;
+}
+
+/// The cargo feature that a transport takes; `None` for those that every build has.
+const fn feature(transport: TransportId) -> Option<(&'static str, bool)> {
+    match transport {
+        TransportId::Tls | TransportId::Ktls => Some(("tls", cfg!(feature = "tls"))),
+        TransportId::Sctp
+        | TransportId::SctpMany
+        | TransportId::Dccp
+        | TransportId::XtiTcp
+        | TransportId::XtiUdp
+        | TransportId::Llc1
+        | TransportId::Llc2
+        | TransportId::Packet
+        | TransportId::Atm => Some(("suites", cfg!(feature = "suites"))),
+        TransportId::Tcp
+        | TransportId::IpDefault
+        | TransportId::Mptcp
+        | TransportId::Sdp
+        | TransportId::Udp
+        | TransportId::UdpLite
+        | TransportId::UnixStream
+        | TransportId::UnixSeqPacket
+        | TransportId::UnixDatagram
+        | TransportId::Vsock
+        | TransportId::VsockSeqPacket => None,
+    }
+}
+
+/// Reports a transport that this build does not contain.
+///
+/// # Errors
+/// `Unsupported`, with the name of the missing cargo feature.
+pub fn check_built(transport: TransportId) -> Result<(), Error> {
+    match feature(transport) {
+        Some((name, false)) => Err(Error::new(
+            std::io::ErrorKind::Unsupported,
+            format!("this program is built without the feature '{name}'"),
+        )),
+        Some((_, true)) | None => Ok(()),
+    }
 }
 
 /// The transports whose sockets this host opens, as far as a socket alone can tell.
@@ -82,7 +130,7 @@ pub struct Asked<'a> {
     pub exchange: bool,
 }
 
-/// Has `visitor` do its work with the types of a transport.
+/// Calls the method of `visitor` for the class of a transport, with its type.
 pub fn visit<V: Visitor>(transport: TransportId, asked: Asked<'_>, visitor: V) -> V::Out {
     let plan = asked.socket;
     match transport {
@@ -92,33 +140,22 @@ pub fn visit<V: Visitor>(transport: TransportId, asked: Asked<'_>, visitor: V) -
         | TransportId::Sdp
         | TransportId::UnixStream
         | TransportId::Vsock => visitor.stream(Plain::<Tcp>::new()),
-        TransportId::Tls => visitor.connection(Tls::new(plan.tls_cipher.as_deref())),
-        TransportId::Ktls => visitor.stream(Ktls::new(plan.tls_cipher.as_deref())),
         TransportId::UnixSeqPacket | TransportId::VsockSeqPacket => {
             visitor.connection(Plain::<ConnectedUdp>::new())
         }
-        TransportId::Dccp => visitor.connection(Dccp),
-        TransportId::Sctp if plan.non_blocking => visitor.connection(NonBlockingly(Sctp)),
-        TransportId::Sctp => visitor.connection(Sctp),
-        TransportId::SctpMany => one_to_many(asked, visitor),
-        TransportId::XtiTcp => visitor.connection(XtiTcp),
-        TransportId::XtiUdp => visitor.addressed(XtiUdp),
         TransportId::Udp | TransportId::UdpLite | TransportId::UnixDatagram => {
             datagrams(plan, visitor)
         }
-        TransportId::Llc1 => visitor.addressed(Frames::<Llc1>::new()),
-        TransportId::Packet => visitor.addressed(Frames::<Packet>::new()),
-        TransportId::Llc2 => visitor.connection(Llc2),
-        TransportId::Atm => visitor.addressed(Atm),
-    }
-}
-
-fn one_to_many<V: Visitor>(asked: Asked<'_>, visitor: V) -> V::Out {
-    let how = SctpMany::new(asked);
-    if asked.socket.non_blocking {
-        visitor.addressed(NonBlockingly(how))
-    } else {
-        visitor.addressed(how)
+        TransportId::Tls | TransportId::Ktls => encrypted::visit(transport, asked, visitor),
+        TransportId::Sctp
+        | TransportId::SctpMany
+        | TransportId::Dccp
+        | TransportId::XtiTcp
+        | TransportId::XtiUdp
+        | TransportId::Llc1
+        | TransportId::Llc2
+        | TransportId::Packet
+        | TransportId::Atm => suites::visit(transport, asked, visitor),
     }
 }
 

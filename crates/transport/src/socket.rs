@@ -12,7 +12,9 @@ use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{Domain, Protocol, SockAddr, Socket, Type, atm, flow_label, tcp};
 
 use crate::frames::{self, Llc1, Packet};
+use crate::registry;
 pub use crate::settings::{Side, set_extras, set_on_connection};
+#[cfg(feature = "tls")]
 use crate::tls;
 
 const IPPROTO_DEFAULT: u16 = 0;
@@ -67,8 +69,10 @@ pub fn wildcard(family: Family) -> IpAddr {
 /// Creates a bare socket of a transport.
 ///
 /// # Errors
-/// `EPROTONOSUPPORT` or `ESOCKTNOSUPPORT` when the kernel lacks the transport.
+/// `EPROTONOSUPPORT` or `ESOCKTNOSUPPORT` when the kernel lacks the transport; `Unsupported`
+/// when this build does.
 pub fn create(transport: TransportId, family: Family) -> io::Result<Socket> {
+    registry::check_built(transport)?;
     if transport == TransportId::Sdp && !netperf_os::process::has_library("libsdp") {
         return Err(io::Error::from_raw_os_error(netperf_os::io::NO_SUCH_FAMILY));
     }
@@ -89,6 +93,7 @@ pub fn create(transport: TransportId, family: Family) -> io::Result<Socket> {
         number => Some(Protocol::from(i32::from(number))),
     };
     let socket = Socket::new(domain(row.domain, row.kind, family), kind, protocol)?;
+    #[cfg(feature = "tls")]
     if transport == TransportId::Ktls {
         tls::probe(&socket)?;
     }
@@ -168,6 +173,7 @@ fn set_options(
         _ => {}
     }
     set_common_options(socket, plan)?;
+    #[cfg(feature = "tls")]
     if matches!(transport, TransportId::Tls | TransportId::Ktls) {
         // Better known now than once the other end has connected.
         tls::check(plan.tls_cipher.as_deref())?;

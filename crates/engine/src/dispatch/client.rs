@@ -105,6 +105,10 @@ impl Visitor for Visiting<'_, '_, '_> {
         self.going.begin()?;
         self.going.addressed(endpoint)
     }
+
+    fn absent(self, error: std::io::Error) -> Self::Out {
+        Err(Operation::Create.failed()(error))
+    }
 }
 
 /// What a run under way keeps, for the caller to have afterwards.

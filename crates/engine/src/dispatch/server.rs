@@ -88,6 +88,10 @@ impl Visitor for Visiting<'_, '_> {
             self.going.answers(endpoint)
         }
     }
+
+    fn absent(self, error: std::io::Error) -> Self::Out {
+        Err(Operation::Create.failed()(error))
+    }
 }
 
 /// Runs netserver's end with the loop that the request asks for.

@@ -1,6 +1,7 @@
-//! Facts about the machine (sysconf(3), uname(2)).
+//! Facts about the machine (sysconf(3), uname(2)) and random numbers (getrandom(2)).
 
 use std::ffi::{CStr, c_char};
+use std::io;
 
 /// CPUs online, at least 1.
 #[must_use]
@@ -44,6 +45,27 @@ pub fn names() -> Names {
         version: text(&raw.version),
         machine: text(&raw.machine),
     }
+}
+
+/// Fills `bytes` with random numbers fit for secrets (getrandom(2)).
+///
+/// # Errors
+/// Those of getrandom(2).
+pub fn random(bytes: &mut [u8]) -> io::Result<()> {
+    let mut filled = 0;
+    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        // SAFETY: pointer and length are those of one slice, which outlives the call.
+        match unsafe { libc::getrandom(rest.as_mut_ptr().cast(), rest.len(), 0) } {
+            -1 => {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+            count => filled += usize::try_from(count).unwrap_or(0),
+        }
+    }
+    Ok(())
 }
 
 /// The text in an array that uname(2) filled.

@@ -14,7 +14,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use netperf_model::{EndJob, Family, SocketPlan, Token, TransportId};
 use netperf_os::pass::{self, PassWait};
 use netperf_os::{SockAddr, Socket};
-use ring::rand::{SecureRandom, SystemRandom};
 
 pub use datagrams::{Cancelled, FoundPeer, await_first, meet, probe};
 
@@ -123,9 +122,7 @@ pub fn begins_preamble(bytes: &[u8]) -> bool {
 /// When the system has no random numbers.
 pub fn fresh() -> io::Result<Token> {
     let mut bytes = [0; Token::BYTES];
-    SystemRandom::new()
-        .fill(&mut bytes)
-        .map_err(|_| io::Error::other("no random numbers"))?;
+    netperf_os::system::random(&mut bytes)?;
     Ok(Token::new(bytes))
 }
 

@@ -92,6 +92,10 @@ impl<T, F: FnOnce() -> T> Visitor for Visiting<'_, F> {
     fn addressed<A: Addresses>(self, _: A) -> Self::Out {
         Err(no_flows(Operation::Connect))
     }
+
+    fn absent(self, error: std::io::Error) -> Self::Out {
+        Err(Operation::Create.failed()(error))
+    }
 }
 
 impl<'r, T, F: FnOnce() -> T> Visiting<'r, F> {

@@ -1,0 +1,72 @@
+//! Stands in for the encrypted control connection in a build without TLS.
+
+use std::convert::Infallible;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use netperf_model::Secret;
+
+/// Reason for a control connection that is not encrypted.
+#[derive(Debug)]
+pub enum NoChannel {
+    /// Never in this build.
+    WrongKey,
+    /// Never in this build.
+    Impostor,
+    /// This build has no TLS.
+    Broken(io::Error),
+    /// Never in this build.
+    TooSlow,
+}
+
+/// An encrypted connection: there is none in this build.
+#[derive(Debug)]
+pub struct Channel(Infallible);
+
+fn absent() -> NoChannel {
+    let text = "this program is built without the feature 'tls'";
+    NoChannel::Broken(io::Error::new(io::ErrorKind::Unsupported, text))
+}
+
+impl Channel {
+    /// Reports that this build has no TLS.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn connect(_: BorrowedFd<'_>, _: &Secret, _: Duration) -> Result<Self, NoChannel> {
+        Err(absent())
+    }
+
+    /// Reports that this build has no TLS.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn accept(_: BorrowedFd<'_>, _: &Secret, _: Duration) -> Result<Self, NoChannel> {
+        Err(absent())
+    }
+
+    /// Never called, as there is no value.
+    ///
+    /// # Errors
+    /// None.
+    pub fn send(&mut self, _: BorrowedFd<'_>, _: &[u8], _: Duration) -> io::Result<()> {
+        match self.0 {}
+    }
+
+    /// Never called, as there is no value.
+    ///
+    /// # Errors
+    /// None.
+    pub fn read(&mut self, _: &mut [u8]) -> io::Result<Option<usize>> {
+        match self.0 {}
+    }
+
+    /// Never called, as there is no value.
+    ///
+    /// # Errors
+    /// None.
+    pub fn take_in(&mut self, _: BorrowedFd<'_>) -> io::Result<bool> {
+        match self.0 {}
+    }
+}

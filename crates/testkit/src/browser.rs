@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::machine::Slots;
 use crate::process::signal;
 use crate::require::require;
-use crate::{Invocation, Running, Scratch, procfs};
+use crate::{Invocation, Running, Scratch, machine, procfs};
 
 /// The line that chromedriver prints when it listens, and behind which the port is.
 const READY: &str = "started successfully on port ";
@@ -35,6 +36,7 @@ pub struct Browser {
     port: u16,
     session: String,
     _profile: Scratch,
+    _slot: Slots,
 }
 
 impl Browser {
@@ -47,6 +49,7 @@ impl Browser {
         if !require(there, "Chromium with its driver", how) {
             return None;
         }
+        let slot = machine::slot();
         let profile = Scratch::new();
         let mut driver = Invocation::new(driver)
             .args(["--port=0"])
@@ -64,6 +67,7 @@ impl Browser {
             port: port.parse().expect("a port"),
             session: String::new(),
             _profile: profile,
+            _slot: slot,
         };
         browser.open();
         Some(browser)

@@ -2,6 +2,7 @@
 //! does not have.
 
 use crate::net::ip;
+use crate::require::skip;
 use crate::{Place, environment};
 
 /// A lab, started by a recipe that then runs the tests inside.
@@ -24,7 +25,6 @@ impl Lab {
 
     /// Says whether this is the lab. Elsewhere the test is to be skipped, in
     /// continuous integration too, which goes through both labs on its own.
-    #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
     pub fn is_here(self) -> bool {
         let mark = self.mark();
         let place = environment("NETPERF_LAB");
@@ -32,7 +32,7 @@ impl Lab {
         assert!(known.contains(&place.as_deref()), "no lab: {place:?}");
         let here = place.as_deref() == Some(mark);
         if !here {
-            eprintln!("SKIPPED: runs in the lab: `just lab-{mark}`");
+            skip(&format!("runs in the lab: `just lab-{mark}`"));
         }
         here
     }

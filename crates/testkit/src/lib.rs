@@ -7,6 +7,7 @@
 
 pub mod browser;
 pub mod lab;
+pub mod machine;
 pub mod nat;
 pub mod net;
 pub mod peers;
@@ -17,8 +18,10 @@ pub mod require;
 pub mod schema;
 pub mod scratch;
 pub mod server;
+pub mod sockets;
 pub mod tmux;
 pub mod values;
+pub mod watchdog;
 
 pub use browser::Browser;
 pub use lab::Lab;
@@ -29,6 +32,7 @@ pub use place::Place;
 pub use process::{Finished, Invocation, Running};
 pub use scratch::Scratch;
 pub use server::Netserver;
+pub use sockets::is_closed;
 pub use tmux::Terminal;
 pub use values::Values;
 
@@ -57,6 +61,7 @@ impl Stopwatch {
 /// Asks `done` every few milliseconds until it says yes or `patience` is over.
 /// Says whether it ever said yes.
 pub fn eventually(patience: Duration, mut done: impl FnMut() -> bool) -> bool {
+    watchdog::watch();
     let waiting = Stopwatch::start();
     loop {
         if done() {

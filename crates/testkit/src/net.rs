@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use crate::{Place, eventually, procfs, scratch};
+use crate::{Place, eventually, procfs, scratch, watchdog};
 
 /// Begins the name of every namespace of ours.
 const PREFIX: &str = "npt-";
@@ -18,6 +18,7 @@ pub(crate) struct Namespace(String);
 
 impl Namespace {
     pub(crate) fn new() -> Self {
+        watchdog::watch();
         let name = format!("{PREFIX}{}", scratch::unique());
         ip(&["netns", "add", &name]);
         let namespace = Self(name);

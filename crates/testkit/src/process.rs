@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::schema::Schema;
-use crate::{Place, Stopwatch, Values, eventually};
+use crate::{Place, Stopwatch, Values, eventually, watchdog};
 
 /// How long a process may take that was given no deadline of its own.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -169,6 +169,7 @@ pub struct Running {
 
 impl Running {
     fn start(mut command: Command, shown: String, patience: Duration) -> Self {
+        watchdog::watch();
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -1,19 +1,31 @@
 //! What a test needs from the machine.
 //!
-//! In continuous integration (the variable `CI` is set) a missing piece fails
-//! the test; on somebody's desk it skips it, loudly.
+//! In continuous integration (the variable `CI` is set) a missing program fails the test.
+//! Elsewhere the test is skipped, and a line on standard error says what it lacks.
+
+use std::io::Write as _;
 
 /// Says whether the test can go on; see the module.
-#[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
+///
+/// # Panics
+/// In continuous integration, when `present` is false.
 pub fn require(present: bool, what: &str, how_to_get_it: &str) -> bool {
     assert!(
         present || crate::environment("CI").is_none(),
         "{what} is missing, and this is CI: {how_to_get_it}"
     );
     if !present {
-        eprintln!("SKIPPED: needs {what}: {how_to_get_it}");
+        skip(&format!("needs {what}: {how_to_get_it}"));
     }
     present
+}
+
+/// Says on standard error that the calling test is skipped, and why. The test runner shows
+/// the line, as it captures only what macros print.
+pub fn skip(why: &str) {
+    let current = std::thread::current();
+    let line = format!("SKIPPED {}: {why}\n", current.name().unwrap_or_default());
+    std::io::stderr().write_all(line.as_bytes()).ok();
 }
 
 /// Needs the right to make network namespaces.

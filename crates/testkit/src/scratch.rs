@@ -12,6 +12,7 @@ pub struct Scratch(PathBuf);
 impl Scratch {
     /// Makes the folder; the name is this process's alone.
     pub fn new() -> Self {
+        crate::watchdog::watch();
         let path = std::env::temp_dir().join(format!("netperf-test-{}", unique()));
         std::fs::create_dir_all(&path).expect("a scratch folder");
         Self(path)

@@ -1,17 +1,17 @@
 //! A client whose first connection comes when the time is over, as where its first packet was
-//! lost and sent again. One run at a time moves data in a process, so that this test has one
-//! of its own.
+//! lost and sent again.
 
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
 
-use crate::job::{LENGTH, of_a_second};
+use crate::job::{LENGTH, of_a_second, the_only_run};
 use netperf_engine::server::Server;
 use netperf_measure::clock;
 use netperf_model::{Address, Family, Flow, TransportId};
 
 #[test]
 fn connections_that_come_when_the_time_is_over_are_served_where_none_came_before() {
+    let _run = the_only_run();
     let server = Server::prepare(of_a_second(TransportId::Tcp, Family::V4, Flow::CC)).unwrap();
     let Some(Address::Inet(address)) = server.address().cloned() else {
         panic!("{:?}", server.address())

@@ -1,11 +1,10 @@
-//! The end of a test of which nothing tells netserver. One run at a time moves data in a
-//! process, so that this test has one of its own.
+//! The end of a test of which nothing tells netserver.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use crate::job::{LENGTH, of_a_second};
+use crate::job::{LENGTH, of_a_second, the_only_run};
 use netperf_engine::server::Server;
 use netperf_measure::clock;
 use netperf_model::{Address, EndJob, Ending, Family, Flow, TransportId};
@@ -21,6 +20,7 @@ fn job() -> EndJob {
 
 #[test]
 fn a_client_that_keeps_its_socket_open_when_it_is_done_is_not_waited_for_longer_than_a_second() {
+    let _run = the_only_run();
     let server = Server::prepare(job()).unwrap();
     let Some(Address::Unix(path)) = server.address().cloned() else {
         panic!("{:?}", server.address())

@@ -1,23 +1,17 @@
-//! What holds for every CPU method, on the machine that runs the test.
+//! What holds for every CPU method, on the machine that runs the test, while no other test
+//! loads it.
 
 use super::*;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard};
 use std::thread;
+
+use netperf_testkit::machine;
 
 use crate::clock;
 
 /// Long enough for a clock tick of every CPU to count.
 const PERIOD: Duration = Duration::from_millis(300);
-
-/// The tests of this file make the machine busy: one at a time.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
 
 fn plan(method: CpuMethod) -> CpuPlan {
     CpuPlan { rate: None, method }
@@ -75,7 +69,7 @@ fn makes_sense(usage: &CpuUsage) {
 
 #[test]
 fn a_busy_machine_reads_high() {
-    let _alone = alone();
+    let _machine = machine::whole();
     for method in METHODS {
         calibrate(method).unwrap();
         let usage = measured(method, work);
@@ -90,7 +84,7 @@ fn a_busy_machine_reads_high() {
 /// itself once, and when it never was, nothing can be said.
 #[test]
 fn an_idle_machine_reads_low() {
-    let _alone = alone();
+    let _machine = machine::whole();
     for method in METHODS {
         calibrate(method).unwrap();
         let reads_low = (0..10).any(|_| {
@@ -105,7 +99,7 @@ fn an_idle_machine_reads_low() {
 
 #[test]
 fn every_method_has_a_rate_and_a_letter_of_its_own() {
-    let _alone = alone();
+    let _machine = machine::whole();
     let letters = METHODS.map(CpuMethod::letter);
     assert_eq!(letters, ['S', 'L']);
     for method in METHODS {
@@ -116,7 +110,7 @@ fn every_method_has_a_rate_and_a_letter_of_its_own() {
 
 #[test]
 fn a_rate_that_the_user_gives_replaces_the_calibration() {
-    let _alone = alone();
+    let _machine = machine::whole();
     let plan = CpuPlan {
         rate: Some(1e18),
         method: CpuMethod::Looper,

@@ -1,9 +1,10 @@
-//! How CPU utilisation is measured is a choice, as far as both ends have it.
+//! How CPU utilisation is measured is a choice, as far as both ends have it. The looper and
+//! the threads of these tests keep every processor busy.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use netperf_testkit::{Netserver, Place, Programs, Values, ours};
+use netperf_testkit::{Netserver, Place, Programs, Values, machine, ours};
 
 const SELECTED: &str = "LOCAL_CPU_METHOD,LOCAL_CPU_UTIL,LOCAL_CPU_PEAK_ID,LOCAL_CPU_COUNT,\
                         REMOTE_CPU_METHOD,REMOTE_CPU_UTIL,REMOTE_CPU_PEAK_ID,REMOTE_CPU_COUNT,\
@@ -35,6 +36,7 @@ fn makes_sense(values: &Values, whose: &str) {
 
 #[test]
 fn both_ends_measure_with_the_method_that_netperf_asks_for() {
+    let _machine = machine::whole();
     let server = ours!().serve();
     for (method, letter) in [("procstat", "S"), ("looper", "L")] {
         let values = measured(&ours!(), &server, &["-c", "-C", "--cpu-method", method]);
@@ -50,6 +52,7 @@ fn a_method_that_a_stock_netserver_lacks_can_be_had_at_this_end_alone() {
     let Some(stock) = Programs::stock() else {
         return;
     };
+    let _machine = machine::whole();
     let server = Netserver::start(&stock, &Place::Here);
     let values = measured(&ours!(), &server, &["-c", "--cpu-method", "looper"]);
     assert_eq!(values.text("LOCAL_CPU_METHOD"), "L");
@@ -61,6 +64,7 @@ fn a_netserver_has_a_method_of_its_own_for_clients_that_do_not_ask() {
     let Some(stock) = Programs::stock() else {
         return;
     };
+    let _machine = machine::whole();
     let options = ["-D", "--cpu-method", "looper"];
     let server = Netserver::start_with(&ours!(), &Place::Here, &options, &[]);
     let values = measured(&stock, &server, &["-C"]);
@@ -70,6 +74,7 @@ fn a_netserver_has_a_method_of_its_own_for_clients_that_do_not_ask() {
 
 #[test]
 fn the_rate_of_each_method_can_be_had_from_both_ends() {
+    let _machine = machine::whole();
     let server = ours!().serve();
     let rate = |words: &[&str]| -> f64 { run(&ours!(), &server, words).parse().expect("a rate") };
     for test in ["LOC_CPU", "REM_CPU"] {
@@ -81,6 +86,7 @@ fn the_rate_of_each_method_can_be_had_from_both_ends() {
 /// netserver has to wait for the end of these, as nothing tells it.
 #[test]
 fn no_host_is_busier_than_it_can_be_in_a_connection_test_however_long_netserver_waits() {
+    let _machine = machine::whole();
     let server = ours!().serve();
     let selected = "REMOTE_CPU_UTIL,REMOTE_CPU_PEAK_UTIL";
     let over = AtomicBool::new(false);

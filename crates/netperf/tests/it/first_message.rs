@@ -6,7 +6,7 @@ use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 use netperf_testkit::server::free_port;
-use netperf_testkit::{Invocation, Netserver, Place, eventually, ours, procfs};
+use netperf_testkit::{Invocation, Netserver, Place, eventually, is_closed, ours, procfs};
 use netperf_wire::{FRAME_LEN, Frame, Header, RemoteErrno, RequestKind};
 use serde_json::Value;
 
@@ -113,12 +113,6 @@ fn answer(stream: &mut TcpStream) -> Frame {
     Frame::from_bytes(bytes)
 }
 
-/// Whether the other end has closed the connection.
-fn is_closed(stream: &mut TcpStream) -> bool {
-    // Closed with something unread is a reset.
-    stream.read(&mut [0; 16]).map_or(true, |count| count == 0)
-}
-
 #[test]
 fn a_client_that_drips_never_gets_a_process() {
     let target = Target::new(&[]);
@@ -150,7 +144,7 @@ fn what_no_netperf_says_is_hung_up_on_without_a_process() {
     ] {
         let mut stream = target.connect();
         stream.write_all(said).expect("room");
-        assert!(is_closed(&mut stream));
+        assert!(is_closed(&stream));
         target.hears_of("nonsense", &stream);
     }
     target.counts(&[
@@ -201,9 +195,9 @@ fn a_first_message_in_pieces_or_with_the_next_is_served() {
 #[test]
 fn who_says_nothing_and_who_does_not_end_a_message_are_let_go_in_time() {
     let target = Target::new(&["--idle-time", "300ms"]);
-    let (mut silent, mut begun) = (target.connect(), target.connect());
+    let (silent, mut begun) = (target.connect(), target.connect());
     begun.write_all(&sys_info()[..328]).expect("room");
-    assert!(is_closed(&mut silent) && is_closed(&mut begun));
+    assert!(is_closed(&silent) && is_closed(&begun));
     target.hears_of("silent", &silent);
     target.hears_of("slow", &begun);
     target.counts(&[

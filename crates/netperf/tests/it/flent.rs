@@ -10,7 +10,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use netperf_testkit::{
-    Finished, Invocation, Netserver, Programs, Scratch, TwoHosts, note, ours, peers, require,
+    Finished, Invocation, Netserver, Programs, Scratch, TwoHosts, machine, note, ours, peers,
+    require,
 };
 use serde_json::Value;
 
@@ -97,6 +98,7 @@ fn measures_with(client: &Programs, server: &Programs) {
     if !require::root() {
         return;
     }
+    let _slot = machine::slot();
     let failures: Vec<String> = std::thread::scope(|scope| {
         let flent = &flent;
         let one = |case| scope.spawn(move || measures(flent, case, client, server));

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use netperf_testkit::process::signal;
 use netperf_testkit::{
-    Finished, Invocation, Netserver, Place, Programs, Running, Scratch, Values, eventually, ours,
-    require,
+    Finished, Invocation, Netserver, Place, Programs, Running, Scratch, Values, eventually,
+    machine, ours, require,
 };
 
 /// Exit status for what an end cannot do.
@@ -112,6 +112,7 @@ fn flows_run_over_ipv6_and_over_other_transports_than_tcp() {
 
 #[test]
 fn two_thousand_flows_are_opened_served_and_closed() {
+    let _slot = machine::slot();
     let server = ours!().serve();
     for (test, sends, receives) in TESTS {
         let words = format!("-t {test} -l 1 --flows 2000 -- -k {SELECTION}");

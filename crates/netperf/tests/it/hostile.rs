@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use netperf_os::Socket;
 use netperf_testkit::server::free_port;
-use netperf_testkit::{Finished, Invocation, Netserver, Stopwatch, eventually, note, ours, procfs};
+use netperf_testkit::{
+    Finished, Invocation, Netserver, Stopwatch, eventually, machine, note, ours, procfs,
+};
 use netperf_wire::messages::OmniResponse;
 use netperf_wire::{FRAME_LEN, Frame, Message, RequestKind};
 
@@ -232,6 +234,7 @@ fn room() -> usize {
 
 #[test]
 fn two_thousand_silent_clients_cost_no_process_and_keep_nobody_waiting() {
+    let _slot = machine::slot();
     let target = Target::new();
     let before = target.memory();
     let crowd: Vec<TcpStream> = (0..room().min(2000)).map(|_| target.connect()).collect();

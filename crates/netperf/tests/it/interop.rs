@@ -5,7 +5,9 @@
 use std::sync::Mutex;
 
 use crate::interop_cases::{Bench, Case, Pairing, cases};
-use netperf_testkit::{Netserver, Place, Programs, Scratch, TwoHosts, note, ours, require};
+use netperf_testkit::{
+    Netserver, Place, Programs, Scratch, TwoHosts, machine, note, ours, require,
+};
 
 /// Tests run side by side in one configuration: they are judged by their
 /// counts, and those of connections wait four seconds for a stock server.
@@ -49,6 +51,7 @@ fn interoperate(pairing: Pairing, family: Family, net: Net) {
     let Some((client, server)) = programs(pairing) else {
         return;
     };
+    let _slot = machine::slot();
     let hosts = TwoHosts::new();
     let (client_address, server_address, server_place) = ends(&hosts, family, net);
     let netserver = Netserver::start(&server, &server_place);

@@ -11,7 +11,8 @@ use netperf_model::catalog::tests::{Suite, TESTS, TestRow};
 use netperf_model::catalog::transports::{Domain, TRANSPORTS, TransportRow};
 use netperf_model::{Flow, Meeting, TransportId};
 use netperf_testkit::{
-    Finished, Invocation, Lab, Netserver, Place, TwoHosts, Values, environment, note, ours, require,
+    Finished, Invocation, Lab, Netserver, Place, TwoHosts, Values, environment, machine, note,
+    ours, require,
 };
 
 /// The virtual machine is slow.
@@ -322,6 +323,7 @@ fn every_test_name_prints_a_figure_or_says_what_is_missing() {
 
 /// Does the work for every item, a few at a time; results in the order of the items.
 fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let _slot = machine::slot();
     let next = Mutex::new(items.iter().enumerate());
     let done = Mutex::new(Vec::new());
     std::thread::scope(|scope| {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use netperf_model::Token;
 use netperf_testkit::{
     BehindNat, Finished, Invocation, LoopbackOnly, Netserver, Place, Programs, Scratch, eventually,
-    ours, require,
+    is_closed, ours, require,
 };
 use netperf_transport::one_port::{PREAMBLE, Preamble, PreambleKind};
 use netperf_wire::messages::{Extension, ItemKind, OmniRequest};
@@ -316,14 +316,6 @@ fn said(server: &Netserver, bytes: &[u8]) -> TcpStream {
     let mut stream = connected(server);
     stream.write_all(bytes).unwrap();
     stream
-}
-
-/// Whether netserver ends it without a word.
-fn is_closed(mut stream: &TcpStream) -> bool {
-    match stream.read(&mut [0; 1]) {
-        Ok(count) => count == 0,
-        Err(error) => error.kind() == ErrorKind::ConnectionReset,
-    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use netperf_testkit::process::signal;
 use netperf_testkit::server::free_port;
 use netperf_testkit::{
-    Finished, Invocation, Netserver, Place, Running, Scratch, eventually, ours, procfs,
+    Finished, Invocation, Netserver, Place, Running, Scratch, eventually, is_closed, ours, procfs,
 };
 use serde_json::Value;
 
@@ -62,12 +62,6 @@ fn connect(server: &Netserver) -> TcpStream {
     let stream = TcpStream::connect(("127.0.0.1", server.port())).expect("a connection");
     stream.set_read_timeout(Some(seconds(10))).expect("a limit");
     stream
-}
-
-/// Whether the other end has closed the connection.
-fn is_closed(stream: &mut TcpStream) -> bool {
-    // Closed with something unread is a reset.
-    stream.read(&mut [0; 16]).map_or(true, |count| count == 0)
 }
 
 #[test]
@@ -199,7 +193,7 @@ fn a_client_that_speaks_out_of_turn_is_hung_up_on() {
     let server = server(&["--log", "json", "-Z", "sesame"]);
     let mut stream = connect(&server);
     stream.write_all(&[0; 656]).expect("room for a message");
-    assert!(is_closed(&mut stream));
+    assert!(is_closed(&stream));
     assert!(eventually(seconds(5), || server.sessions().is_empty()));
     // It asked for nothing, so nothing is said of it.
     let log = server.said().1;

@@ -10,8 +10,8 @@ use netperf_testkit::net::Families;
 use netperf_testkit::process::signal;
 use netperf_testkit::server::free_port;
 use netperf_testkit::{
-    Finished, Invocation, LoopbackOnly, Netserver, Place, Running, TwoHosts, eventually, note,
-    ours, procfs, require,
+    Finished, Invocation, LoopbackOnly, Netserver, Place, Running, TwoHosts, eventually, machine,
+    note, ours, procfs, require,
 };
 
 const fn seconds(count: u64) -> Duration {
@@ -61,6 +61,7 @@ mod crowds {
 
     #[test]
     fn a_hundred_clients_at_once_all_finish_with_their_own_output() {
+        let _slot = machine::slot();
         let server = ours!().serve();
         let tests = ["TCP_RR", "TCP_STREAM", "UDP_RR", "TCP_MAERTS", "UDP_STREAM"];
         let crowd: Vec<(String, Running)> = (0..100)

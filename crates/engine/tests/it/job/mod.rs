@@ -1,8 +1,18 @@
 //! What netserver is asked for.
+//!
+//! One run at a time moves data in a process, as its alarm is the process's.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use netperf_model::{EndJob, Family, Flow, Limit, TransportId};
+
+static RUNNING: Mutex<()> = Mutex::new(());
+
+/// Waits until no other test of this process has a run.
+pub(crate) fn the_only_run() -> MutexGuard<'static, ()> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// How long the runs are.
 pub(crate) const LENGTH: Duration = Duration::from_secs(1);

@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use netperf_model::{Suite, TestId};
-use netperf_testkit::{Finished, Invocation, Netserver, note};
+use netperf_testkit::{Finished, Invocation, Netserver, machine, note};
 use serde_json::Value;
 
 /// Tests run side by side: their figures are free, and they mostly wait.
@@ -125,6 +125,7 @@ pub(crate) fn differences(
     server: &Netserver,
     transcripts: &[Transcript],
 ) -> Vec<String> {
+    let _slot = machine::slot();
     let queue = Mutex::new(transcripts.iter());
     let failures = Mutex::new(Vec::new());
     std::thread::scope(|scope| {

@@ -1,0 +1,101 @@
+//! A time limit for every test that uses this crate, whatever it waits for.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use crate::process::signal;
+use crate::{Stopwatch, procfs};
+
+/// Time that one test may take.
+const LIMIT: Duration = Duration::from_secs(300);
+
+static TESTS: Mutex<BTreeMap<u64, Test>> = Mutex::new(BTreeMap::new());
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+struct Test {
+    name: String,
+    since: Stopwatch,
+}
+
+/// The entry of a thread in the list of tests. It goes when the thread ends.
+struct Entry(Cell<Option<u64>>);
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if let Some(number) = self.0.get() {
+            tests(|tests| tests.remove(&number));
+        }
+    }
+}
+
+thread_local! {
+    static ENTRY: Entry = const { Entry(Cell::new(None)) };
+}
+
+fn tests<T>(with: impl FnOnce(&mut BTreeMap<u64, Test>) -> T) -> T {
+    with(&mut TESTS.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Limits the time of the calling test, if that has not been done before. The test runner
+/// gives each test a thread with the test's name.
+pub fn watch() {
+    ENTRY.with(|entry| {
+        if entry.0.get().is_none() {
+            enter(entry);
+        }
+    });
+}
+
+/// Gives the calling test all of its time again, as when it had to wait for others.
+pub(crate) fn restart() {
+    ENTRY.with(enter);
+}
+
+fn enter(entry: &Entry) {
+    static WATCHING: Once = Once::new();
+    let current = thread::current();
+    let Some(name) = current.name().filter(|&name| name != "main") else {
+        return;
+    };
+    WATCHING.call_once(|| {
+        thread::spawn(keep_watch);
+    });
+    let number = match entry.0.get() {
+        Some(number) => number,
+        None => NEXT.fetch_add(1, Ordering::Relaxed),
+    };
+    entry.0.set(Some(number));
+    let test = Test {
+        name: name.to_owned(),
+        since: Stopwatch::start(),
+    };
+    tests(|tests| tests.insert(number, test));
+}
+
+/// Ends this process, with all that it started, when a test is over its limit.
+#[expect(
+    clippy::disallowed_methods,
+    clippy::exit,
+    reason = "a test that hangs cannot be ended in another way"
+)]
+fn keep_watch() {
+    loop {
+        thread::sleep(Duration::from_secs(1));
+        let late = tests(|tests| {
+            let mut late = tests.values().filter(|test| test.since.elapsed() > LIMIT);
+            late.next().map(|test| test.name.clone())
+        });
+        let Some(name) = late else { continue };
+        for process in procfs::descendants(std::process::id()) {
+            signal(process, "KILL");
+        }
+        let line = format!("test {name} ... FAILED: not over after {LIMIT:?}\n");
+        std::io::stderr().write_all(line.as_bytes()).ok();
+        std::process::exit(101);
+    }
+}

@@ -13,11 +13,10 @@ default:
 measure *options:
     cargo run --release -- {{ options }}
 
-# All tests; `cargo test --workspace` runs the same ones after each other.
+# All tests.
 [no-exit-message]
-test profile="default":
-    cargo test --quiet --workspace --doc
-    cargo nextest run --workspace --profile {{ profile }}
+test *filters:
+    cargo test --workspace {{ filters }}
 
 # Test suites between hosts with a slow router, made of namespaces; as root.
 [no-exit-message]
@@ -47,7 +46,7 @@ clippy:
 
 # What is built only when asked for.
 features:
-    cargo nextest run -p netperf-history --features parquet --lib parquet
+    cargo test -p netperf-history --features parquet --lib parquet
 
 # Licences, sources and versions of all dependencies; duplicate versions are reported.
 deny:

@@ -136,7 +136,7 @@ fn imports() -> BTreeMap<String, Vec<String>> {
 /// Every package of Cargo.lock with its dependencies: those of all features and of all
 /// operating systems, so that nothing has to be downloaded.
 fn locked() -> BTreeMap<String, BTreeSet<String>> {
-    let lock = std::fs::read_to_string(root().join("Cargo.lock")).unwrap();
+    let lock = std::fs::read_to_string(root().join("Cargo.lock")).expect("Cargo.lock");
     let mut packages: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for package in lock.split("[[package]]").skip(1) {
         let name = package.split('"').nth(1).expect("a name").to_owned();
@@ -232,7 +232,7 @@ fn each_package_uses_the_lints_of_the_workspace() {
 fn the_two_commands_of_the_readme_are_the_ones_the_recipes_run() {
     let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
     let (readme, justfile) = (read("README.md"), read("justfile"));
-    for command in ["cargo run --release", "cargo nextest run --workspace"] {
+    for command in ["cargo run --release", "cargo test --workspace"] {
         let shown = readme.lines().filter(|line| line.trim() == command);
         assert_eq!(shown.count(), 1, "{command} in the README");
         assert!(

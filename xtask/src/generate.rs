@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use netperf_cli::docs::{Page, pages};
-use netperf_report::reference;
+use netperf_report::{document, reference};
 use netperf_testkit::schema::{self, Schema};
 
 use crate::options::Options;
@@ -16,9 +16,17 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         path: reference::PATH,
         text: reference::page(),
     };
+    let schema = Page {
+        path: document::SCHEMA_PATH,
+        text: document::schema(),
+    };
+    let fields = Page {
+        path: "docs/manual/src/reference/json-fields.md",
+        text: schema::page(&Schema::parse(&schema.text)),
+    };
     for page in pages(&netperf_report::selectors::names())
         .into_iter()
-        .chain([selectors, json_fields(&root)?])
+        .chain([selectors, schema, fields])
     {
         let path = root.join(page.path);
         if std::fs::read_to_string(&path).is_ok_and(|kept| kept == page.text) {
@@ -36,17 +44,6 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     } else {
         Err(format!("stale, run xtask gen: {}", stale.join(" ")))
     }
-}
-
-/// The manual's reference of JSON fields, made from the schema.
-fn json_fields(root: &Path) -> Result<Page, String> {
-    let path = root.join("docs/schema/netperf-1.schema.json");
-    let text =
-        std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok(Page {
-        path: "docs/manual/src/reference/json-fields.md",
-        text: schema::page(&Schema::parse(&text)),
-    })
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

@@ -2,6 +2,10 @@
 
 use std::net::IpAddr;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::fields::NotNegative;
 use crate::plan::Family;
 
 /// One data host after name resolution.
@@ -48,26 +52,37 @@ pub struct Hosts {
     pub remote: Host,
 }
 
-/// One end's data socket and buffers as they really are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Data socket and buffers of one end, in force.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "agreed")]
 pub struct EndSetup {
-    /// `SO_SNDBUF` read back, bytes; `None` when it is not known.
+    /// `SO_SNDBUF` at the beginning, bytes; null if unknown.
+    #[serde(rename = "send_buffer_bytes")]
     pub send_buffer: Option<u32>,
-    /// `SO_RCVBUF` read back, bytes; `None` when it is not known.
+    /// `SO_RCVBUF` at the beginning, bytes; null if unknown.
+    #[serde(rename = "recv_buffer_bytes")]
     pub recv_buffer: Option<u32>,
-    /// Bytes per send; `None` when this end does not send.
+    /// Bytes per send; null if this end does not send.
+    #[serde(rename = "send_size_bytes")]
     pub send_size: Option<u32>,
-    /// Bytes per receive; `None` when this end does not receive.
+    /// Bytes per receive; null if this end does not receive.
+    #[serde(rename = "recv_size_bytes")]
     pub recv_size: Option<u32>,
-    /// Send buffers in the ring, 0 when the ring is not used.
+    /// Send buffers in the ring, 0 if the ring is not used.
+    #[serde(rename = "send_buffer_count")]
     pub send_width: u32,
-    /// Receive buffers in the ring, 0 when the ring is not used.
+    /// Receive buffers in the ring, 0 if the ring is not used.
+    #[serde(rename = "recv_buffer_count")]
     pub recv_width: u32,
     /// `TCP_NODELAY` in force.
     pub nodelay: bool,
-    /// `SO_PRIORITY`: -1 not asked, -2 refused, -3 not supported.
+    /// `SO_PRIORITY`; null if it was not asked for or refused.
+    // -1: not asked, -2: refused, -3: not supported.
+    #[serde(with = "NotNegative")]
     pub priority: i32,
-    /// Type of service: -1 not asked, -2 refused.
+    /// Type of service; null if it was not asked for or refused.
+    // -1: not asked, -2: refused.
+    #[serde(rename = "type_of_service", with = "NotNegative")]
     pub tos: i32,
 }
 

@@ -1,7 +1,14 @@
 //! CPU utilisation as measured around a test.
 
-/// How CPU utilisation was measured; the code goes over the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::fields::{AsMeasured, NotNegative};
+
+/// Method of measuring CPU utilisation; the code goes over the wire. Documents have its
+/// letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub enum CpuMethod {
     /// Not measured.
     #[default]
@@ -83,34 +90,60 @@ impl CpuMethod {
     }
 }
 
+impl From<CpuMethod> for String {
+    fn from(method: CpuMethod) -> Self {
+        method.letter().into()
+    }
+}
+
+impl From<String> for CpuMethod {
+    fn from(letter: String) -> Self {
+        let mut all = (0..=12).map(Self::from_code);
+        all.find(|method| letter.starts_with(method.letter()))
+            .unwrap_or(Self::Other(u32::MAX))
+    }
+}
+
 /// Shares of CPU time, each in percent of all CPUs together.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct CpuShares {
     /// User mode, without nice.
+    #[serde(rename = "user_percent", with = "AsMeasured")]
     pub user: f64,
     /// Kernel mode.
+    #[serde(rename = "system_percent", with = "AsMeasured")]
     pub system: f64,
     /// Waiting for I/O.
+    #[serde(rename = "iowait_percent", with = "AsMeasured")]
     pub iowait: f64,
     /// Hard interrupts.
+    #[serde(rename = "irq_percent", with = "AsMeasured")]
     pub irq: f64,
     /// Soft interrupts.
+    #[serde(rename = "softirq_percent", with = "AsMeasured")]
     pub softirq: f64,
 }
 
-/// CPU utilisation of one end over one iteration.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// CPU utilisation of one end over one iteration, in percent of all CPUs together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "cpu")]
 pub struct CpuUsage {
-    /// How it was measured.
+    /// The letter of the method.
+    #[schemars(with = "String")]
     pub method: CpuMethod,
-    /// Busy share of all CPUs together, percent.
-    pub busy: f64,
-    /// The same, split by state.
-    pub shares: CpuShares,
     /// CPUs online.
     pub cpus: u32,
-    /// The busiest CPU.
+    /// Busy share.
+    #[serde(rename = "busy_percent", with = "AsMeasured")]
+    pub busy: f64,
+    /// The same, split by state.
+    #[serde(flatten)]
+    pub shares: CpuShares,
+    /// The busiest CPU; null if unknown.
+    #[serde(rename = "peak_cpu", with = "NotNegative")]
     pub peak_id: i32,
-    /// Busy share of the busiest CPU, percent.
+    /// Busy share of the busiest CPU, percent of itself.
+    #[serde(rename = "peak_busy_percent", with = "AsMeasured")]
     pub peak_busy: f64,
 }

@@ -5,13 +5,20 @@
 
 use std::net::IpAddr;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::fields::{NamedTexts, known};
+
 /// The text of a fact that is known not to be there.
 pub const NONE: &str = "none";
 
-/// What is known of one host.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Facts about a host. Null: unknown; `none`: known to be absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "host")]
 pub struct HostFacts {
     /// Name of the operating system (uname(2)).
+    #[serde(rename = "system")]
     pub sysname: Option<String>,
     /// Release of its kernel.
     pub release: Option<String>,
@@ -23,45 +30,50 @@ pub struct HostFacts {
     pub system_model: Option<String>,
     /// What the maker calls the CPU.
     pub cpu_model: Option<String>,
-    /// Its clock frequency, MHz; the highest it can have, where that is known.
+    /// Clock frequency of the CPU, MHz; the highest possible one if that is known.
+    #[serde(rename = "cpu_frequency_megahertz")]
     pub cpu_frequency: Option<u32>,
-    /// Where the data connection leaves the host.
+    /// The interface that data passes through.
     pub interface: InterfaceFacts,
-    /// What decides about accesses beyond users and modes.
+    /// The security framework.
     pub security: SecurityFacts,
-    /// Settings that results depend on, by name, in the order in which they are shown.
+    /// Settings that results depend on, by name: of the kernel by their names in sysctl, of
+    /// CPUs and clock, and of the interface. Only those that the host has.
+    #[serde(with = "NamedTexts")]
     pub settings: Option<Vec<(String, String)>>,
 }
 
 /// A network interface.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "interface")]
 pub struct InterfaceFacts {
     /// Its name.
     pub name: Option<String>,
-    /// Its PCI ids, all 0 when it is not a PCI device.
-    pub pci: Option<PciIds>,
     /// The number of its slot, or else its PCI address.
     pub slot: Option<String>,
+    /// Its place on the bus, as the driver reports it.
+    pub bus: Option<String>,
     /// Its driver.
     pub driver: Option<String>,
     /// The driver's version.
     pub driver_version: Option<String>,
     /// The version of its firmware.
     pub firmware: Option<String>,
-    /// Where the driver says that the device is.
-    pub bus: Option<String>,
+    /// Its PCI ids, all 0 if it is not a PCI device.
+    pub pci: Option<PciIds>,
 }
 
-/// The four numbers that say what a PCI device is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Identifiers of a PCI device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "pci")]
 pub struct PciIds {
-    /// Who made the chip.
+    /// Vendor of the chip.
     pub vendor: u16,
-    /// Which chip it is.
+    /// Type of the chip.
     pub device: u16,
-    /// Who made the board.
+    /// Vendor of the board.
     pub subvendor: u16,
-    /// Which board it is.
+    /// Type of the board.
     pub subdevice: u16,
 }
 
@@ -76,11 +88,16 @@ pub struct FactsWanted {
 }
 
 /// The security framework of a kernel.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "security")]
 pub struct SecurityFacts {
-    /// Which one decides.
+    /// Its name.
+    #[serde(deserialize_with = "known")]
+    #[schemars(with = "Option<String>")]
     pub kind: Option<SecurityKind>,
-    /// Whether what it decides has an effect.
+    /// Its mode.
+    #[serde(deserialize_with = "known")]
+    #[schemars(with = "Option<String>")]
     pub mode: Option<SecurityMode>,
     /// The policy, profile or mode, in the framework's own word.
     pub specific: Option<String>,
@@ -90,22 +107,25 @@ pub struct SecurityFacts {
 ///
 /// The numbers are printed by `LOCAL_SECURITY_TYPE_ID` and travel between two ends of
 /// this program; they never change. 0 is a framework that could not be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SecurityKind {
     /// None of them.
+    #[serde(rename = "none")]
     None,
     /// SELinux.
+    #[serde(rename = "SELinux")]
     SeLinux,
     /// AppArmor.
     AppArmor,
     /// Smack.
     Smack,
     /// TOMOYO.
+    #[serde(rename = "TOMOYO")]
     Tomoyo,
 }
 
 /// Whether a security framework is in force; the numbers as of [`SecurityKind`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SecurityMode {
     /// It does nothing.
     Disabled,

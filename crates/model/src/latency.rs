@@ -1,11 +1,17 @@
 //! How long operations took: the distribution, as plain data.
 
-/// Operations whose time lies in one range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Operations with a time in one range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "bucket")]
 pub struct Bucket {
     /// The shortest time of the range, nanoseconds.
+    #[serde(rename = "from_nanoseconds")]
     pub from: u64,
     /// The longest time of the range, nanoseconds.
+    #[serde(rename = "to_nanoseconds")]
     pub to: u64,
     /// Operations in it, at least one.
     pub count: u64,

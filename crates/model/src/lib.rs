@@ -11,6 +11,7 @@ pub mod catalog;
 pub mod cpu;
 pub mod end_job;
 pub mod event;
+pub mod fields;
 pub mod figures;
 pub mod host;
 pub mod io;

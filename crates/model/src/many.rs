@@ -3,18 +3,25 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::fields::AsSeconds;
 use crate::figures::count;
 use crate::outcome::Tally;
 use crate::plan::Flow;
 
-/// Many flows, on as many threads as are asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Many flows, as requested.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "many")]
 pub struct Many {
     /// Data connections, all open at the same time.
     pub flows: u32,
-    /// How long flows run before they count.
+    /// Time that flows run before they count.
+    #[serde(rename = "warmup_seconds", with = "AsSeconds")]
     pub warmup: Duration,
-    /// How long they run on once they do not count any more.
+    /// Time that flows run after they counted.
+    #[serde(rename = "cooldown_seconds", with = "AsSeconds")]
     pub cooldown: Duration,
     /// netperf's threads.
     pub local: Workers,
@@ -30,19 +37,24 @@ impl Many {
     }
 }
 
-/// The threads that serve the flows of one end.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Threads for the flows of one end, as requested.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "workers_wanted")]
 pub struct Workers {
-    /// How many; `None` is one for each CPU, and never more than there are flows.
+    /// Their number; null is one for each CPU, and never more than there are flows.
     pub threads: Option<u32>,
-    /// The CPUs they run on, in turn; none leaves that to `place`.
+    /// The CPUs they run on, in turn; empty leaves that to the placement.
     pub cpus: Vec<u32>,
-    /// How they are placed on CPUs; `None` leaves that to the scheduler.
+    /// The rule of placement on CPUs: spread, pack, near-irq, or node: and a number. Null
+    /// leaves it to the scheduler.
+    #[serde(rename = "placement", deserialize_with = "crate::fields::known")]
+    #[schemars(with = "Option<String>")]
     pub place: Option<Placement>,
 }
 
 /// A rule by which threads are placed on CPUs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Placement {
     /// As far from each other as possible: packages in turn, then cores, siblings last.
     Spread,
@@ -67,6 +79,20 @@ impl Placement {
             "near-irq" => Some(Self::NearIrq),
             other => other.strip_prefix("node:")?.parse().ok().map(Self::Node),
         }
+    }
+}
+
+impl From<Placement> for String {
+    fn from(rule: Placement) -> Self {
+        rule.to_string()
+    }
+}
+
+impl TryFrom<String> for Placement {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, String> {
+        Self::named(&word).ok_or(word)
     }
 }
 
@@ -201,12 +227,13 @@ pub struct Window {
     pub tally: Tally,
 }
 
-/// The threads of one end as they were.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Threads of one end, in force.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "threads")]
 pub struct Crew {
-    /// How many.
+    /// Their number.
     pub threads: u32,
-    /// The CPU of each; none where the scheduler had the choice.
+    /// The CPU of each; empty if the scheduler chose.
     pub cpus: Vec<u32>,
 }
 

@@ -8,6 +8,11 @@
 
 mod device;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::fields::AsFinite;
+
 /// Who says when a message left and when one arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stamper {
@@ -133,18 +138,25 @@ impl Part {
     }
 }
 
-/// How long a part took, nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// Time of a part of transactions. On the wire it can be below 0 by the error of the clock
+/// offset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "part")]
 pub struct Spread {
     /// The shortest.
+    #[serde(rename = "min_nanoseconds", with = "AsFinite")]
     pub min: f64,
     /// The mean.
+    #[serde(rename = "mean_nanoseconds", with = "AsFinite")]
     pub mean: f64,
-    /// Half took no longer.
+    /// The median.
+    #[serde(rename = "median_nanoseconds", with = "AsFinite")]
     pub median: f64,
-    /// 99 of 100 took no longer.
+    /// The 99th percentile.
+    #[serde(rename = "p99_nanoseconds", with = "AsFinite")]
     pub p99: f64,
     /// The longest.
+    #[serde(rename = "max_nanoseconds", with = "AsFinite")]
     pub max: f64,
 }
 

@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::agreed::{Agreed, Hosts};
 use crate::cpu::CpuUsage;
 use crate::event::Interim;
+use crate::fields::{AsMeasured, AsSeconds};
 use crate::host::HostFacts;
 use crate::io::IoCounts;
 use crate::latency::Latency;
@@ -17,11 +21,14 @@ use crate::series::Series;
 use crate::until::Until;
 
 /// Counts kept by the loop of one end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Tally {
     /// Bytes handed to the kernel.
+    #[serde(rename = "sent_bytes")]
     pub bytes_sent: u64,
     /// Bytes got from the kernel.
+    #[serde(rename = "received_bytes")]
     pub bytes_received: u64,
     /// Sends that moved data.
     pub send_calls: u64,
@@ -100,16 +107,21 @@ pub struct EndResult {
     pub quality: Option<Quality>,
 }
 
-/// What TCP knew of the data connection at one moment (tcp(7), `TCP_INFO`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// State of a TCP connection at one moment (tcp(7), `TCP_INFO`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "tcp")]
 pub struct TcpFacts {
     /// Smoothed round trip, microseconds.
+    #[serde(rename = "round_trip_microseconds")]
     pub round_trip_micros: u32,
     /// Its variation, microseconds.
+    #[serde(rename = "round_trip_variation_microseconds")]
     pub round_trip_variation_micros: u32,
     /// Retransmission time-out, microseconds.
+    #[serde(rename = "retransmission_timeout_microseconds")]
     pub retransmission_timeout_micros: u32,
     /// Delayed acknowledgement time-out, microseconds.
+    #[serde(rename = "ack_timeout_microseconds")]
     pub ack_timeout_micros: u32,
     /// Path MTU, bytes.
     pub path_mtu_bytes: u32,
@@ -118,8 +130,10 @@ pub struct TcpFacts {
     /// Congestion window, segments.
     pub congestion_window_segments: u32,
     /// Send slow-start threshold, segments.
+    #[serde(rename = "send_slow_start_threshold_segments")]
     pub send_threshold_segments: u32,
     /// Receive slow-start threshold, bytes.
+    #[serde(rename = "recv_slow_start_threshold_bytes")]
     pub recv_threshold_bytes: u32,
     /// Reordering seen, segments.
     pub reordering_segments: u32,
@@ -172,16 +186,20 @@ impl Iteration {
     }
 }
 
-/// How far confidence got.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Confidence that was reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "confidence")]
 pub struct Confidence {
-    /// Whether the width asked for was reached.
+    /// True if the width asked for was reached.
     pub met: bool,
-    /// Full width reached for the result, percent.
+    /// Full width reached for the result, percent of the mean.
+    #[serde(rename = "result_width_percent", with = "AsMeasured")]
     pub result: f64,
-    /// Full width reached for local CPU, percent.
+    /// Full width reached for netperf's CPU utilisation, percent of the mean.
+    #[serde(rename = "local_cpu_width_percent", with = "AsMeasured")]
     pub local_cpu: f64,
-    /// Full width reached for remote CPU, percent.
+    /// Full width reached for netserver's CPU utilisation, percent of the mean.
+    #[serde(rename = "remote_cpu_width_percent", with = "AsMeasured")]
     pub remote_cpu: f64,
 }
 
@@ -208,12 +226,15 @@ pub enum Warning {
     Imprecise(String),
 }
 
-/// From when to when, since 1970 by the wall clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Begin and end of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Span {
-    /// The beginning.
+    /// Start of the program, since 1970.
+    #[serde(rename = "started_unix_seconds", with = "AsSeconds")]
     pub started: Duration,
-    /// The end.
+    /// Time of the last result, since 1970.
+    #[serde(rename = "ended_unix_seconds", with = "AsSeconds")]
     pub ended: Duration,
 }
 

@@ -9,10 +9,14 @@ pub use report::{Format, ReportPlan, SelectionSource};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::catalog::settings::Settings;
 use crate::catalog::tests::TestId;
 use crate::catalog::transports::TransportId;
 use crate::cpu::CpuMethod;
+use crate::fields::{AsPercent, AsSeconds};
 use crate::io::{Feature, IoMethod, IoPlan};
 use crate::many::Many;
 use crate::one_way::Stamper;
@@ -68,8 +72,9 @@ impl Family {
     }
 }
 
-/// Whether data may be routed (`SO_DONTROUTE`, socket(7)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+/// Routing of data (`SO_DONTROUTE`, socket(7)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(from = "bool", into = "bool")]
 pub enum Routing {
     /// Routed as usual.
     #[default]
@@ -78,13 +83,35 @@ pub enum Routing {
     DirectOnly,
 }
 
-/// Options set on one end's data socket before it is used.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+impl From<Routing> for bool {
+    fn from(routing: Routing) -> Self {
+        routing == Routing::Routed
+    }
+}
+
+impl From<bool> for Routing {
+    fn from(routed: bool) -> Self {
+        if routed {
+            Self::Routed
+        } else {
+            Self::DirectOnly
+        }
+    }
+}
+
+/// Options of the data socket of one end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "socket")]
 pub struct SocketPlan {
-    /// `SO_SNDBUF` in bytes; `None` leaves the system default.
+    /// `SO_SNDBUF`; null leaves the system default.
+    #[serde(rename = "send_buffer_bytes")]
     pub send_buffer: Option<u32>,
-    /// `SO_RCVBUF` in bytes; `None` leaves the system default.
+    /// `SO_RCVBUF`; null leaves the system default.
+    #[serde(rename = "recv_buffer_bytes")]
     pub recv_buffer: Option<u32>,
+    /// `TCP_MAXSEG`.
+    #[serde(rename = "segment_size_bytes")]
+    pub segment_size: Option<u32>,
     /// `TCP_NODELAY`.
     pub nodelay: bool,
     /// `TCP_CORK`.
@@ -93,47 +120,58 @@ pub struct SocketPlan {
     pub keepalive: bool,
     /// `SO_DEBUG`.
     pub debug: bool,
-    /// Whether data may be routed.
+    /// True if data may be routed: false sets `SO_DONTROUTE`.
+    #[serde(rename = "routed")]
+    #[schemars(with = "bool")]
     pub routing: Routing,
-    /// `TCP_MAXSEG` in bytes.
-    pub segment_size: Option<u32>,
     /// `SO_PRIORITY`.
     pub priority: Option<i32>,
     /// `IP_TOS` or `IPV6_TCLASS`.
+    #[serde(rename = "type_of_service")]
     pub tos: Option<u8>,
     /// `TCP_CONGESTION`.
+    #[serde(rename = "congestion_control")]
     pub congestion: Option<String>,
-    /// Answer UDP from the address that was asked (`IP_PKTINFO`).
+    /// True if UDP is answered from the address that was asked (`IP_PKTINFO`).
     pub packet_info: bool,
     /// `TCP_DEFER_ACCEPT` on the listener.
     pub defer_accept: bool,
     /// `TCP_FASTOPEN`.
     pub fast_open: bool,
-    /// Connect the datagram socket to its peer.
+    /// True if the datagram socket is connected to its peer.
     pub connected_datagram: bool,
-    /// Path MTU discovery "do": never fragment.
+    /// True if datagrams are never fragmented (path MTU discovery "do").
     pub no_fragmentation: bool,
-    /// `IP_MULTICAST_TTL` in hops.
+    /// `IP_MULTICAST_TTL`.
+    #[serde(rename = "multicast_ttl_hops")]
     pub multicast_ttl: Option<u8>,
     /// Options that both ends honour.
+    #[serde(flatten)]
     pub settings: Settings,
     /// `O_NONBLOCK`: calls return at once and are made again (sctp suite `-B`).
+    #[serde(skip)]
     pub non_blocking: bool,
-    /// The only cipher suite that TLS may use, by the name that IANA has for it; `None`
-    /// leaves the choice to the ends.
+    /// The only cipher suite that TLS may use, by its IANA name; `None` leaves the choice to
+    /// the ends.
+    #[serde(skip)]
     pub tls_cipher: Option<String>,
 }
 
 /// The buffers that calls cycle through in one direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "buffers")]
 pub struct RingPlan {
-    /// Bytes per call; `None` derives it from the socket buffer.
+    /// Bytes per call; null derives it from the socket buffer.
+    #[serde(rename = "size_bytes")]
     pub size: Option<u32>,
-    /// Number of buffers; `None` derives it.
+    /// Number of buffers; null derives it.
+    #[serde(rename = "count")]
     pub width: Option<u32>,
     /// Alignment of each buffer, a power of two, bytes.
+    #[serde(rename = "align_bytes")]
     pub align: u32,
     /// Offset from that alignment, bytes.
+    #[serde(rename = "offset_bytes")]
     pub offset: u32,
 }
 
@@ -177,11 +215,14 @@ pub struct TouchPlan {
 }
 
 /// Operations released per interval (global `-b`, `-w`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "pace")]
 pub struct PacePlan {
     /// Operations per interval; with 0 nothing is paced, and the interval only shown.
+    #[serde(rename = "operations")]
     pub burst: u32,
     /// The interval.
+    #[serde(rename = "interval_seconds", with = "AsSeconds")]
     pub interval: Duration,
 }
 
@@ -333,17 +374,20 @@ impl ControlPlan {
 }
 
 /// Confidence intervals (global `-i`, `-I`, `-r`).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "confidence_wanted")]
 pub struct Confidence {
-    /// 95 or 99 percent.
+    /// The level: 95 or 99 percent.
+    #[serde(rename = "level_percent")]
     pub level: u32,
-    /// Full width of the interval as a fraction of the mean.
+    /// Full width of the interval, of the mean.
+    #[serde(rename = "width_percent", with = "AsPercent")]
     pub width: f64,
-    /// At least this many iterations.
+    /// The least number of iterations.
     pub min_iterations: u32,
-    /// At most this many iterations.
+    /// The greatest number of iterations.
     pub max_iterations: u32,
-    /// Whether only the result, and not CPU, must meet the width.
+    /// True if only the result, and not CPU, must meet the width.
     pub result_only: bool,
 }
 

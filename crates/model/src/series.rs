@@ -2,12 +2,20 @@
 
 use std::time::Duration;
 
-/// How connections are watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::fields::{AsSeconds, MicrosAsSeconds, PortOrNull};
+
+/// Sampling of TCP connections, as requested.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "watch")]
 pub struct SeriesPlan {
     /// The time from one sample of a connection to the next.
+    #[serde(rename = "interval_seconds", with = "AsSeconds")]
     pub every: Duration,
-    /// Watch this many connections at most.
+    /// The most connections that are sampled.
+    #[schemars(range(min = 1))]
     pub flows: u32,
 }
 
@@ -29,52 +37,64 @@ impl SeriesPlan {
     }
 }
 
-/// What TCP knew of a connection at one moment (tcp(7), `TCP_INFO`; linux/tcp.h). What
-/// the kernel does not know, or does not tell, is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// State of a TCP connection at one moment (tcp(7), `TCP_INFO`; linux/tcp.h). Null is
+/// unknown to the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct TcpSample {
-    /// When, since the beginning of the series, microseconds.
+    /// Time since the beginning of the series at this end.
+    #[serde(rename = "at_seconds", with = "MicrosAsSeconds")]
     pub at_micros: u64,
     /// Smoothed round trip, microseconds.
+    #[serde(rename = "round_trip_microseconds")]
     pub round_trip_micros: Option<u32>,
     /// Its variation, microseconds.
+    #[serde(rename = "round_trip_variation_microseconds")]
     pub round_trip_variation_micros: Option<u32>,
-    /// The smallest round trip seen lately, microseconds.
+    /// The smallest recent round trip, microseconds.
+    #[serde(rename = "min_round_trip_microseconds")]
     pub min_round_trip_micros: Option<u32>,
     /// The round trip as a receiver estimates it, microseconds.
+    #[serde(rename = "recv_round_trip_microseconds")]
     pub recv_round_trip_micros: Option<u32>,
     /// Congestion window, segments.
     pub congestion_window_segments: Option<u32>,
-    /// Send slow-start threshold, segments; `None` while there is none.
+    /// Send slow-start threshold, segments; null while there is none.
+    #[serde(rename = "send_slow_start_threshold_segments")]
     pub send_threshold_segments: Option<u32>,
     /// Send segment size, bytes.
     pub send_segment_bytes: Option<u32>,
-    /// Segments on their way: sent and neither acknowledged nor known to be lost.
+    /// Segments in flight: sent and neither acknowledged nor known to be lost.
     pub in_flight_segments: Option<u32>,
-    /// Segments taken for lost.
+    /// Segments considered lost.
     pub lost_segments: Option<u32>,
     /// Segments sent again since the connection was made.
     pub retransmitted_segments: Option<u32>,
     /// Reordering seen, segments.
     pub reordering_segments: Option<u32>,
-    /// Bytes that wait to be sent for the first time.
+    /// Bytes not sent yet.
     pub not_sent_bytes: Option<u32>,
     /// The window that the peer offers, bytes.
     pub send_window_bytes: Option<u32>,
-    /// The rate that TCP would pace to, or does, bytes per second.
+    /// The pacing rate, bytes per second.
+    #[serde(rename = "pacing_bytes_per_second")]
     pub pacing_rate: Option<u64>,
-    /// The latest rate at which data arrived at the peer, bytes per second.
+    /// The latest delivery rate, bytes per second; null before any delivery.
+    #[serde(rename = "delivery_bytes_per_second")]
     pub delivery_rate: Option<u64>,
-    /// Time since the connection was made in which there was something to send, microseconds.
+    /// Time with data to send since the connection was made, microseconds.
+    #[serde(rename = "busy_microseconds")]
     pub busy_micros: Option<u64>,
     /// Of that, time limited by the peer's window, microseconds.
+    #[serde(rename = "peer_window_limited_microseconds")]
     pub window_limited_micros: Option<u64>,
     /// Of that, time limited by the send buffer, microseconds.
+    #[serde(rename = "send_buffer_limited_microseconds")]
     pub buffer_limited_micros: Option<u64>,
 }
 
 impl TcpSample {
-    /// Bytes on their way: the segments times their size.
+    /// Bytes in flight: the segments times their size.
     #[must_use]
     pub fn in_flight_bytes(&self) -> Option<u64> {
         let (segments, size) = (self.in_flight_segments?, self.send_segment_bytes?);
@@ -89,28 +109,56 @@ impl TcpSample {
     }
 }
 
-/// The samples of one connection.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A sample as it is written: readers need not multiply.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename = "tcp_sample")]
+struct SampleWithBytes {
+    #[serde(flatten)]
+    sample: TcpSample,
+    /// The congestion window in bytes: its segments times their size.
+    congestion_window_bytes: Option<u64>,
+    /// Bytes in flight: the segments times their size.
+    in_flight_bytes: Option<u64>,
+}
+
+fn with_bytes<S: Serializer>(samples: &[TcpSample], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(samples.iter().map(|sample| SampleWithBytes {
+        sample: *sample,
+        congestion_window_bytes: sample.congestion_window_bytes(),
+        in_flight_bytes: sample.in_flight_bytes(),
+    }))
+}
+
+/// Samples of one connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "flow_series")]
 pub struct FlowSeries {
-    /// Which of netperf's connections it is, from 1 in the order in which they were
-    /// opened; `None` where an end cannot tell.
+    /// Number of netperf's connection, from 1 in the order in which they were opened; null
+    /// if this end cannot tell.
+    #[schemars(range(min = 1))]
     pub flow: Option<u32>,
-    /// netperf's port: the same at both ends, unless something on the way translates.
+    /// netperf's port as this end sees it; null if there is none.
+    #[serde(rename = "netperf_port", with = "PortOrNull")]
     pub port: u16,
     /// The samples in the order of time.
+    #[serde(serialize_with = "with_bytes")]
+    #[schemars(with = "Vec<SampleWithBytes>")]
     pub samples: Vec<TcpSample>,
 }
 
-/// The samples of one end.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Samples of the TCP connections of one end over time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "series")]
 pub struct Series {
-    /// The beginning, by the wall clock of that end, since 1970. It is when the connection
-    /// stood at that end, or the last of many.
+    /// The beginning by the clock of this end, since 1970: the connection was then
+    /// open at this end, or the last of many connections.
+    #[serde(rename = "started_unix_seconds", with = "AsSeconds")]
     pub started: Duration,
-    /// The time from one sample to the next: twice as long as asked for, or more, where
-    /// there would have been too many.
+    /// The time from one sample to the next: longer than requested if there would have
+    /// been too many samples.
+    #[serde(rename = "interval_seconds", with = "AsSeconds")]
     pub every: Duration,
-    /// The connections.
+    /// The sampled connections.
     pub flows: Vec<FlowSeries>,
 }
 

@@ -33,7 +33,8 @@ use netperf_cli::{CliError, Command, Run, Stream, Surroundings, UnknownTest};
 use netperf_measure::clock;
 use netperf_model::{Arrival, Interim, Iteration, Latency, Span, TestPlan, Until};
 use netperf_report::SoFar;
-use netperf_report::format::json::{self, Frame};
+use netperf_report::document::{RunContext, RunError};
+use netperf_report::format::json;
 use netperf_report::selection::{Listing, all_names};
 use netperf_report::selectors::{is_selector, names};
 
@@ -156,8 +157,8 @@ impl RunStart {
         }
     }
 
-    fn frame(self, run: &Run) -> Frame<'_> {
-        Frame {
+    fn frame(self, run: &Run) -> RunContext<'_> {
+        RunContext {
             plan: &run.plan,
             report: &run.report,
             span: self.until_now(),
@@ -206,11 +207,11 @@ fn test(mut run: Run) -> ExitCode {
         + &elsewhere::hint(&run.plan, done.partial.as_ref());
     if run.report.format.is_json() {
         let failure = failure.on_stderr();
-        let problem = json::Problem {
-            message: failure.stderr.trim_end(),
+        let error = RunError {
+            message: failure.stderr.trim_end().to_owned(),
             exit_status: failure.exit,
         };
-        out(&json::failure(begun.frame(&run), done.so_far(), problem));
+        out(&json::failure(begun.frame(&run), done.so_far(), error));
         return failure.and(&incomplete).report();
     }
     failure.and(&incomplete).report()

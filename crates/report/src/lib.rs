@@ -9,6 +9,7 @@
 
 mod banner;
 pub mod control;
+pub mod document;
 mod flows;
 pub mod fmt;
 pub mod format;

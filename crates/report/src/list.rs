@@ -1,9 +1,14 @@
 //! What `--list` prints: every test and transport, what it needs, and whether it can run.
 
-use crate::format::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-/// Whether a host can run a test or has a transport.
-#[derive(Clone, Debug, PartialEq, Eq)]
+use crate::document::Header;
+use crate::format::json::pretty;
+
+/// Support of a test or a transport on a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(into = "HostSupport", rename = "support")]
 pub enum Support {
     /// It can.
     Supported,
@@ -22,48 +27,79 @@ impl Support {
         }
     }
 
-    /// Why not.
-    pub(crate) fn reason(&self) -> Option<&str> {
+    /// The reason of missing support.
+    fn reason(&self) -> Option<&str> {
         match self {
             Self::Missing(reason) => Some(reason),
             Self::Supported | Self::Unknown => None,
         }
     }
+}
 
-    /// Whether it can, where that is known.
-    pub(crate) const fn known(&self) -> Option<bool> {
-        match self {
-            Self::Supported => Some(true),
-            Self::Missing(_) => Some(false),
-            Self::Unknown => None,
-        }
+/// Support of a test or a transport on a host.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename = "support")]
+struct HostSupport {
+    /// True if the host can run it. Null if unknown, as of a stock netserver.
+    supported: Option<bool>,
+    /// The reason of missing support. Null otherwise.
+    reason: Option<String>,
+}
+
+impl From<Support> for HostSupport {
+    fn from(support: Support) -> Self {
+        let (supported, reason) = match support {
+            Support::Supported => (Some(true), None),
+            Support::Missing(reason) => (Some(false), Some(reason)),
+            Support::Unknown => (None, None),
+        };
+        Self { supported, reason }
     }
 }
 
-/// One test, or one transport of OMNI.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A test or a transport in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename = "listed")]
 pub struct Row<'a> {
-    /// The name of a test, or what a transport is called in results.
+    /// The name of the test, or of the protocol in results.
     pub name: &'a str,
     /// The word for its transport.
     pub transport: &'a str,
-    /// What the system must have; empty where every Linux has it.
+    /// Requirements on the system. Null if every Linux meets them.
+    #[serde(serialize_with = "text_or_null")]
+    #[schemars(with = "Option<String>")]
     pub needs: &'a str,
-    /// On this host.
+    /// Support on this host.
     pub here: Support,
-    /// On netserver's host; `None` where nobody asked for one.
+    /// Support on netserver's host. Null if no host was named.
     pub there: Option<Support>,
 }
 
-/// Everything that is listed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+fn text_or_null<S: serde::Serializer>(text: &&str, to: S) -> Result<S::Ok, S::Error> {
+    Some(text).filter(|text| !text.is_empty()).serialize(to)
+}
+
+/// All tests and transports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct List<'a> {
-    /// netserver's host as given; `None` where nobody named one.
+    /// netserver's host as given. Null if none was named.
     pub host: Option<&'a str>,
     /// Every test.
     pub tests: Vec<Row<'a>>,
-    /// Every transport of OMNI.
+    /// Every transport that OMNI takes after `-T`.
     pub transports: Vec<Row<'a>>,
+}
+
+/// The document of `--list --json`: every test and transport, and its support.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename = "list")]
+pub(crate) struct ListDocument<'a> {
+    /// Schema and program.
+    #[serde(flatten)]
+    header: Header,
+    /// The list.
+    #[serde(flatten)]
+    list: &'a List<'a>,
 }
 
 /// The list for people: two tables.
@@ -83,7 +119,10 @@ pub fn table(list: &List<'_>) -> String {
 /// The list as a JSON document, `#/$defs/list` of the schema.
 #[must_use]
 pub fn json(list: &List<'_>) -> String {
-    json::list(list)
+    pretty(&ListDocument {
+        header: Header::own(),
+        list,
+    })
 }
 
 fn titles(first: &str, list: &List<'_>) -> Vec<String> {

@@ -443,7 +443,8 @@ impl JsonSchema for Settings {
             (row.json.to_owned(), schema)
         };
         let properties: BTreeMap<String, Schema> = SETTINGS.iter().map(property).collect();
-        json_schema!({ "type": "object", "properties": properties })
+        let required: Vec<&String> = properties.keys().collect();
+        json_schema!({ "type": "object", "required": required, "properties": properties })
     }
 }
 

@@ -6,23 +6,29 @@ use std::time::Duration;
 use crate::common::{outcome, run};
 use netperf_cli::Run;
 use netperf_model::latency::Bucket;
+use netperf_model::rate::Points;
 use netperf_model::{
-    Confidence, CpuShares, Decades, EndSetup, FlowSeries, HostFacts, Interim, Iteration, Latency,
-    Outcome, PciIds, SecurityKind, SecurityMode, Series, Span, Tally, TcpFacts, TcpSample, Warning,
+    ClockOffset, Confidence, Course, CpuShares, Crew, Decades, EndSetup, FlowCounts, FlowSeries,
+    Flows, HostFacts, Interim, IoCounts, Iteration, Known, KnownPercentile, Latency, Lateness,
+    OneWay, Outcome, Paced, PciIds, Quality, SecurityKind, SecurityMode, Series, Span, Spread,
+    Tally, TcpFacts, TcpSample, Until, UntilEnd, Warning,
 };
 use netperf_report::SoFar;
 use netperf_report::control::Whose;
-use netperf_report::format::json::{self, Answer, Frame, Problem};
+use netperf_report::document::{Document, Event, RunContext, RunError, schema};
+use netperf_report::format::json::{self, Answer};
 use netperf_report::list::{self, List, Row, Support};
 use netperf_report::{final_report, incomplete, interim_line, needs};
 use netperf_testkit::schema::{Schema, page};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
-    Schema::parse(include_str!(
-        "../../../../docs/schema/netperf-1.schema.json"
-    ))
-});
+const GENERATED: &str = include_str!("../../../../docs/schema/netperf-1.schema.json");
+static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::parse(GENERATED));
+/// The schema as first published: it never changes, and all documents follow it.
+static PUBLISHED: LazyLock<Schema> =
+    LazyLock::new(|| Schema::parse(include_str!("published/netperf-1.schema.json")));
 const FIELDS: &str = include_str!("../../../../docs/manual/src/reference/json-fields.md");
 const CHAPTER: &str = include_str!("../../../../docs/manual/src/json.md");
 
@@ -50,6 +56,13 @@ const RUNS: &[&str] = &[
     "netperf -t LOC_CPU",
     "netperf -t REM_CPU",
     "netperf -t UUID",
+    "netperf -t TCP_RR --flows 4 --warmup 1s --threads 2 -j -l 5",
+    "netperf -t TCP_RR --until 1% -l 60 -j",
+    "netperf -t TCP_RR --rate 1000 --arrival poisson",
+    "netperf -t UDP_STREAM --rate 10M --sequence",
+    "netperf -t TCP_RR --timestamps software",
+    "netperf -t TCP_STREAM --series 0.1 --io uring --zerocopy",
+    "netperf -t TCP_STREAM --bidirectional separate",
 ];
 
 const FIGURES: [f64; 8] = [
@@ -74,23 +87,56 @@ fn read(text: &str) -> Value {
 #[track_caller]
 fn valid(text: &str) -> Value {
     let document = read(text);
-    assert_eq!(SCHEMA.faults(&document), [""; 0], "{text}");
+    for schema in [&SCHEMA, &PUBLISHED] {
+        assert_eq!(schema.faults(&document), [""; 0], "{text}");
+    }
     document
+}
+
+/// What is written is read, and then written as before.
+#[track_caller]
+fn reads_back<T: Serialize + DeserializeOwned>(text: &str, written: &Value) {
+    let read: T = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let again = serde_json::to_string(&read).expect("a document");
+    assert_eq!(
+        rounded(self::read(&again)),
+        rounded(written.clone()),
+        "{text}"
+    );
+}
+
+/// A value in which figures have 12 digits: reading may be wrong in the last of 17.
+fn rounded(value: Value) -> Value {
+    match value {
+        Value::Number(ref number) if number.is_f64() => {
+            format!("{:.11e}", number.as_f64().unwrap_or(0.0)).into()
+        }
+        Value::Array(items) => items.into_iter().map(rounded).collect(),
+        Value::Object(fields) => {
+            let fields = fields
+                .into_iter()
+                .map(|(name, value)| (name, rounded(value)));
+            fields.collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+    }
 }
 
 #[track_caller]
 fn valid_event(line: &str) -> Value {
     let event = read(line);
     let kind = event["event"].as_str().unwrap_or_default().to_owned();
-    let faults = SCHEMA.faults_of(&format!("{kind}_event"), &event);
-    assert_eq!(faults, [""; 0], "{line}");
-    assert_eq!(SCHEMA.faults_of("event", &event), [""; 0], "{line}");
+    for schema in [&SCHEMA, &PUBLISHED] {
+        let faults = schema.faults_of(&format!("{kind}_event"), &event);
+        assert_eq!(faults, [""; 0], "{line}");
+        assert_eq!(schema.faults_of("event", &event), [""; 0], "{line}");
+    }
     assert_eq!(line.find('\n'), Some(line.len() - 1), "one line: {line}");
     event
 }
 
-fn frame(run: &Run) -> Frame<'_> {
-    Frame {
+fn frame(run: &Run) -> RunContext<'_> {
+    RunContext {
         plan: &run.plan,
         report: &run.report,
         span: Span::default(),
@@ -160,6 +206,115 @@ fn well_known_host() -> HostFacts {
     facts
 }
 
+/// What only some tests and options measure.
+fn everything_measured(run: &mut Iteration, figure: f64) {
+    let counts = FlowCounts {
+        bytes_sent: u64::MAX,
+        ..FlowCounts::default()
+    };
+    run.cipher = Some("TLS 1.3".to_owned());
+    run.many = Some(Flows {
+        each: vec![counts, FlowCounts::default()],
+        setup: figure,
+        skew: Some(figure),
+        there: vec![counts],
+        fairness_there: Some(figure),
+        ..Flows::default()
+    });
+    run.one_way = Some(OneWay {
+        transactions: 1,
+        discarded: 2,
+        every: 3,
+        clock: ClockOffset {
+            nanos: i64::MIN,
+            error: figure.abs(),
+            drift: Some(figure),
+            drift_error: figure.abs(),
+        },
+        parts: [Spread {
+            min: figure,
+            ..Spread::default()
+        }; 7],
+        devices: (figure > 1.0).then_some([figure, 1.0]),
+    });
+    run.local.io = Some(IoCounts {
+        send_calls: 1,
+        recv_calls: 0,
+        zerocopy_done: 4,
+        zerocopy_copied: 1,
+    });
+    run.local.crew = Some(Crew {
+        threads: 2,
+        cpus: vec![0, 3],
+    });
+    run.local.quality = Some(Quality {
+        sent: 7,
+        received: 5,
+        expected: 6,
+        jitter: 1500,
+        ..Quality::default()
+    });
+    run.local.paced = Some(Paced {
+        due: 10,
+        sent: 9,
+        seconds: figure.abs(),
+        lateness: if figure > 0.0 {
+            Lateness::Whole(longest())
+        } else {
+            Lateness::Told(Points {
+                count: 10,
+                mean: 2.0,
+                quantiles: [1, 2, 3, 4],
+                max: 9,
+            })
+        },
+        service: Some(longest()),
+        ..Paced::default()
+    });
+}
+
+/// What came of a run that goes on until figures are known.
+fn until(figure: f64) -> Until {
+    let known = Known {
+        value: figure.abs(),
+        half_width: figure.abs(),
+        batch: 1,
+        batches: 20,
+    };
+    Until {
+        every: Duration::from_millis(10),
+        values: 700,
+        warm_up: 50,
+        throughput: Some(known),
+        percentiles: vec![
+            KnownPercentile {
+                percentile: 0.999,
+                known: Some(known),
+            },
+            KnownPercentile {
+                percentile: 0.5,
+                known: None,
+            },
+        ],
+        correlation: figure,
+        course: if figure > 1.0 {
+            Course::Drifting(figure)
+        } else {
+            Course::Bimodal {
+                low: figure.abs(),
+                high: 2.0,
+                share_high: 0.25,
+            }
+        },
+        end: if figure > 0.0 {
+            UntilEnd::Reached
+        } else {
+            UntilEnd::TooShort
+        },
+        would_take: (figure > 0.0).then_some(Duration::from_secs(3)),
+    }
+}
+
 /// An outcome with something in every field.
 fn full(run: &Run, figure: f64) -> Outcome {
     let mut full = outcome(run, figure);
@@ -183,7 +338,9 @@ fn full(run: &Run, figure: f64) -> Outcome {
         };
         cpu.peak_id = -1;
     }
+    everything_measured(&mut first, figure);
     full.iterations.push(first);
+    full.until = Some(until(figure));
     full.agreed.local = EndSetup {
         send_size: Some(u32::MAX),
         priority: -2,
@@ -211,7 +368,11 @@ fn every_test_gives_a_valid_document_whatever_the_figures() {
             let run = with(words, option);
             for figure in FIGURES {
                 for outcome in [outcome(&run, figure), full(&run, figure)] {
-                    valid(&final_report(&outcome, &run.report).expect("a document"));
+                    let text = final_report(&outcome, &run.report).expect("a document");
+                    let document = valid(&text);
+                    if figure > 0.0 && option == "--json -c -C" {
+                        reads_back::<Document>(&text, &document);
+                    }
                 }
             }
         }
@@ -235,6 +396,7 @@ fn every_event_is_one_valid_line() {
             }
             let last = valid_event(&final_report(&outcome, &run.report).expect("an event"));
             assert_eq!(last["event"], "result");
+            reads_back::<Event>(&last.to_string(), &last);
             let faults = SCHEMA.faults(&last["document"]);
             assert_eq!(faults, [""; 0]);
         }
@@ -264,26 +426,26 @@ fn tests_without_data_have_their_answer_in_a_document() {
 
 #[test]
 fn a_failure_is_a_document_with_its_reason_or_the_last_event() {
-    let problem = Problem {
-        message: "no \"route\"\nto host",
+    let problem = RunError {
+        message: "no \"route\"\nto host".to_owned(),
         exit_status: 255,
     };
     for words in RUNS {
         let run = with(words, "--json");
         let so_far = SoFar::default();
-        let document = valid(&json::failure(frame(&run), so_far, problem));
+        let document = valid(&json::failure(frame(&run), so_far, problem.clone()));
         assert_eq!(document["error"]["message"], "no \"route\"\nto host");
         assert_eq!(document["error"]["exit_status"], 255);
         let run = with(words, "--json-stream");
-        let event = valid_event(&json::failure(frame(&run), so_far, problem));
+        let event = valid_event(&json::failure(frame(&run), so_far, problem.clone()));
         assert_eq!(event["event"], "error");
     }
 }
 
 #[test]
 fn a_failure_keeps_what_was_measured_before_it() {
-    let problem = Problem {
-        message: "lost",
+    let problem = RunError {
+        message: "lost".to_owned(),
         exit_status: 1,
     };
     for words in RUNS {
@@ -298,7 +460,7 @@ fn a_failure_keeps_what_was_measured_before_it() {
                 partial: None,
             };
             assert_eq!(incomplete(&run.plan, so_far), "");
-            let document = valid(&json::failure(frame(&run), so_far, problem));
+            let document = valid(&json::failure(frame(&run), so_far, problem.clone()));
             for part in ["iterations", "intervals", "latency"] {
                 assert_eq!(document[part], whole[part]);
                 assert!(!document[part].is_null());
@@ -314,8 +476,8 @@ fn a_failure_keeps_what_was_measured_before_it() {
 
 #[test]
 fn an_iteration_that_failed_on_the_way_has_netperfs_figures_and_no_other() {
-    let problem = Problem {
-        message: "lost",
+    let problem = RunError {
+        message: "lost".to_owned(),
         exit_status: 1,
     };
     for words in RUNS {
@@ -333,7 +495,7 @@ fn an_iteration_that_failed_on_the_way_has_netperfs_figures_and_no_other() {
         let line = incomplete(&run.plan, so_far);
         assert!(line.starts_with("netperf: incomplete: "), "{line}");
         assert_eq!(line.lines().count(), 1, "{line}");
-        let document = valid(&json::failure(frame(&run), so_far, problem));
+        let document = valid(&json::failure(frame(&run), so_far, problem.clone()));
         let told = &document["partial"];
         assert_eq!(told["remote"], Value::Null);
         assert_eq!(told["number"], outcome.iterations.len() + 1);
@@ -345,7 +507,7 @@ fn an_iteration_that_failed_on_the_way_has_netperfs_figures_and_no_other() {
             assert_eq!(told["throughput"].is_null(), !in_transactions, "{words}");
         }
         run.report.format = netperf_model::Format::JsonStream;
-        let event = valid_event(&json::failure(frame(&run), so_far, problem));
+        let event = valid_event(&json::failure(frame(&run), so_far, problem.clone()));
         assert_eq!(event["partial"], *told);
     }
 }
@@ -392,11 +554,10 @@ fn a_list_of_what_can_run_is_valid() {
         tests: vec![row(Support::Supported, Some(missing))],
         transports: vec![row(Support::Unknown, None)],
     });
-    assert_eq!(
-        SCHEMA.faults_of("list", &read(&listed)),
-        [""; 0],
-        "{listed}"
-    );
+    for schema in [&SCHEMA, &PUBLISHED] {
+        let faults = schema.faults_of("list", &read(&listed));
+        assert_eq!(faults, [""; 0], "{listed}");
+    }
 }
 
 #[test]
@@ -407,6 +568,40 @@ fn the_histogram_has_the_operations_of_the_old_one() {
     let counted = document["latency"]["buckets"][0]["count"].as_u64();
     let Decades { beyond, .. } = longest().decades();
     assert_eq!(counted, Some(beyond));
+}
+
+#[test]
+fn the_schema_is_that_of_the_types() {
+    assert!(GENERATED == schema(), "run cargo run -p xtask -- gen");
+}
+
+#[test]
+fn a_document_without_newer_fields_has_their_defaults() {
+    let old = r#"{"schema": "netperf-1", "test": {"name": "TCP_RR"}, "local": {},
+        "iterations": [{"number": 1, "local": {"cpu": {"busy_percent": 5.0}}}],
+        "added_later": 1}"#;
+    let document: Document = serde_json::from_str(old).expect("a document");
+    assert_eq!(document.test.name, "TCP_RR");
+    assert_eq!(
+        document.iterations[0].local.cpu.map(|cpu| cpu.busy),
+        Some(5.0)
+    );
+    assert_eq!(document.result, None);
+}
+
+#[test]
+fn a_document_of_an_earlier_version_is_read() {
+    let text = include_str!("../../../web/tests/samples/tcp_rr.json");
+    let document: Document = serde_json::from_str(text).expect("a document");
+    assert_eq!(document.test.many, None);
+    let cpu = document.iterations[0].local.cpu.expect("CPU utilisation");
+    assert_eq!(cpu.method.letter(), 'S');
+    assert!(
+        document
+            .result
+            .is_some_and(|mean| mean.throughput.throughput.0 > Some(1.0))
+    );
+    assert_eq!(document.intervals.len(), 6);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use netperf_model::{
     Agreed, Confidence, Iteration, Latency, Outcome, TestPlan, Unit, Warning, figures, rate,
 };
 use netperf_os::alarm;
+use netperf_report::document::WarningText;
 use netperf_report::format::json;
 
 use super::{IterationResult, TestRun, identifier};
@@ -91,7 +92,7 @@ impl TestRun<'_> {
 /// Says what is doubtful, once.
 fn warn(warnings: &mut Vec<Warning>, doubt: Warning) {
     if !warnings.contains(&doubt) {
-        err(&format!("netperf: {}\n", json::words(&doubt)));
+        err(&format!("netperf: {}\n", WarningText::of(&doubt).message));
         warnings.push(doubt);
     }
 }

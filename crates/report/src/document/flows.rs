@@ -1,0 +1,85 @@
+//! The results of many flows.
+
+use netperf_model::fields::Measured;
+use netperf_model::figures::count;
+use netperf_model::{Flow, Flows, Iteration, Unit};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The results of the flows of one iteration.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "flows")]
+pub struct FlowsResult {
+    /// The time of opening all connections, which is not part of the run.
+    pub setup_seconds: Measured,
+    /// The time from the first operation of the first flow to that of the last. Null if some
+    /// flow had none.
+    pub start_skew_seconds: Measured,
+    /// The length of the part of the run that counts: all of it without warm-up and
+    /// cool-down.
+    pub counted_seconds: Measured,
+    /// Jain's fairness index of the flows, from 1/n to 1. Null if no work was done.
+    pub fairness: Measured,
+    /// The same by netserver's counts, at the end that receives netperf's data, in the whole
+    /// run. Null if unknown.
+    pub remote_fairness: Measured,
+    /// Every flow, in the order in which they were opened.
+    pub each: Vec<FlowResult>,
+}
+
+/// netperf's counts of one flow, in the part of the run that counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "flow")]
+pub struct FlowResult {
+    /// Bytes handed to the kernel.
+    pub sent_bytes: u64,
+    /// Bytes got from the kernel.
+    pub received_bytes: u64,
+    /// Transactions completed.
+    pub transactions: u64,
+    /// The rate of bytes sent.
+    pub sent_bits_per_second: Measured,
+    /// The rate of bytes received.
+    pub received_bits_per_second: Measured,
+    /// The rate of transactions. Null for bulk data.
+    pub transactions_per_second: Measured,
+    /// Bytes that netserver handed to its kernel, in the whole run. Null if unknown, or if
+    /// the flow cannot be identified.
+    pub remote_sent_bytes: Option<u64>,
+    /// Bytes that netserver got from its kernel, in the whole run. Null as above.
+    pub remote_received_bytes: Option<u64>,
+    /// Transactions that netserver completed, in the whole run. Null as above.
+    pub remote_transactions: Option<u64>,
+}
+
+impl FlowsResult {
+    pub(super) fn of(flow: Flow, run: &Iteration, flows: &Flows) -> Self {
+        let seconds = run.timed();
+        let rate = |amount: u64| Unit::Bytes.rate(count(amount), seconds);
+        let there = flows.there.iter().map(Some).chain(std::iter::repeat(None));
+        let each = flows.each.iter().zip(there).map(|(counts, there)| {
+            let transactions = flow.counts_transactions();
+            FlowResult {
+                sent_bytes: counts.bytes_sent,
+                received_bytes: counts.bytes_received,
+                transactions: counts.transactions,
+                sent_bits_per_second: Measured::of(rate(counts.bytes_sent) * 8.0),
+                received_bits_per_second: Measured::of(rate(counts.bytes_received) * 8.0),
+                transactions_per_second: Measured::of(
+                    transactions.then(|| rate(counts.transactions)),
+                ),
+                remote_sent_bytes: there.map(|there| there.bytes_sent),
+                remote_received_bytes: there.map(|there| there.bytes_received),
+                remote_transactions: there.map(|there| there.transactions),
+            }
+        });
+        Self {
+            setup_seconds: Measured::of(flows.setup),
+            start_skew_seconds: Measured::of(flows.skew),
+            counted_seconds: Measured::of(seconds),
+            fairness: Measured::of(flows.fairness(flow)),
+            remote_fairness: Measured::of(flows.fairness_there),
+            each: each.collect(),
+        }
+    }
+}

@@ -1,0 +1,501 @@
+//! The measurements.
+
+use netperf_model::fields::{AsSeconds, Measured};
+use netperf_model::figures::{self, Figures, count, per_call, round_trip};
+use netperf_model::{
+    CpuUsage, Crew, EndResult, Interim, IoCounts, Iteration, Quality, ReportPlan, Series, Tally,
+    TcpFacts, TestPlan, Unit, UnitKind,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+use super::flows::FlowsResult;
+use super::latency::IntervalLatency;
+use super::one_way::OneWayResult;
+use crate::quality::Reception;
+use crate::view::View;
+
+/// The result in the unit in force, and in fixed units.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ThroughputFigures {
+    /// The result in the unit in force.
+    pub throughput: Measured,
+    /// The unit in force.
+    pub throughput_unit: String,
+    /// The same in bits. Null if no data is moved.
+    pub throughput_bits_per_second: Measured,
+    /// The same in bytes. Null if no data is moved.
+    pub throughput_bytes_per_second: Measured,
+    /// Transactions or connections. Null for bulk data.
+    pub transactions_per_second: Measured,
+}
+
+/// CPU time per unit of work.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DemandFigures {
+    /// CPU time at netperf's host for each 1024 bytes. Null if it was not measured or does
+    /// not apply.
+    pub local_demand_microseconds_per_kibibyte: Measured,
+    /// CPU time at netserver's host for each 1024 bytes. Null if it was not measured or does
+    /// not apply.
+    pub remote_demand_microseconds_per_kibibyte: Measured,
+    /// CPU time at netperf's host for each transaction. Null if it was not measured or does
+    /// not apply.
+    pub local_demand_microseconds_per_transaction: Measured,
+    /// CPU time at netserver's host for each transaction. Null if it was not measured or does
+    /// not apply.
+    pub remote_demand_microseconds_per_transaction: Measured,
+}
+
+/// Means over all iterations.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "result")]
+pub struct MeanResult {
+    /// The length of an iteration.
+    pub elapsed_seconds: Measured,
+    /// The result.
+    #[serde(flatten)]
+    pub throughput: ThroughputFigures,
+    /// The mean round trip, derived from the rate. Null unless it is a request/response test.
+    pub mean_round_trip_seconds: Measured,
+    /// CPU utilisation of netperf's host.
+    pub local_cpu_percent: Measured,
+    /// CPU utilisation of netserver's host.
+    pub remote_cpu_percent: Measured,
+    /// CPU time per unit of work.
+    #[serde(flatten)]
+    pub demand: DemandFigures,
+}
+
+/// One iteration.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "iteration")]
+pub struct IterationDocument {
+    /// Its number, from 1.
+    pub number: usize,
+    /// Its length at netperf.
+    pub elapsed_seconds: Measured,
+    /// The part of it spent waiting for a pacing interval.
+    pub paused_seconds: Measured,
+    /// The result.
+    #[serde(flatten)]
+    pub throughput: ThroughputFigures,
+    /// The mean round trip, derived from the rate. Null unless it is a request/response test.
+    pub mean_round_trip_seconds: Measured,
+    /// CPU time per unit of work.
+    #[serde(flatten)]
+    pub demand: DemandFigures,
+    /// The segment size of the data connection. Null if there is none.
+    pub segment_size_bytes: Option<u32>,
+    /// The encryption of the data: version and cipher suite. Null if there was none.
+    pub cipher: Option<String>,
+    /// State of TCP at netperf's end when the data connection ended. Null if unknown.
+    pub tcp: Option<TcpFacts>,
+    /// The parts of transaction times. Null without --timestamps, and if no transaction was
+    /// observed completely by both ends.
+    pub one_way: Option<OneWayResult>,
+    /// The results of many flows. Null with the plain loop.
+    pub flows: Option<FlowsResult>,
+    /// The measurements of netperf's end.
+    pub local: MeasuredEnd,
+    /// The measurements of netserver's end. Null if they did not arrive.
+    pub remote: Option<MeasuredEnd>,
+}
+
+/// The measurements of one end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "measured")]
+pub struct MeasuredEnd {
+    /// The length of the iteration at this end.
+    pub elapsed_seconds: Measured,
+    /// The counts.
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// The rates.
+    #[serde(flatten)]
+    pub rates: TransferRates,
+    /// The mean bytes of a send. Null without sends.
+    pub bytes_per_send: Measured,
+    /// The mean bytes of a receive. Null without receives.
+    pub bytes_per_recv: Measured,
+    /// The size of the send socket buffer at the end.
+    pub final_send_buffer_bytes: Option<u32>,
+    /// The size of the receive socket buffer at the end.
+    pub final_recv_buffer_bytes: Option<u32>,
+    /// TCP segments retransmitted. Null if unknown.
+    pub retransmitted_segments: Option<u32>,
+    /// The congestion control in force. Null if unknown.
+    pub congestion_control: Option<String>,
+    /// System calls. Null if each message took one call, or if unknown.
+    pub io: Option<SystemCalls>,
+    /// Numbered datagrams. Null if they had no numbers.
+    pub datagrams: Option<DatagramCounts>,
+    /// CPU utilisation. Null if it was not measured.
+    pub cpu: Option<CpuUsage>,
+    /// The threads of many flows. Null with the plain loop, and if unknown.
+    pub workers: Option<Crew>,
+    /// Samples of TCP connections. Null without --series, and at an end that took none.
+    pub series: Option<Series>,
+}
+
+/// System calls that moved messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "moved")]
+pub struct SystemCalls {
+    /// System calls that sent data.
+    pub send_system_calls: u64,
+    /// System calls that received data; 0 if only sends are counted.
+    pub recv_system_calls: u64,
+    /// Messages per sending call. Null without such calls.
+    pub messages_per_send_call: Measured,
+    /// Messages per receiving call. Null without such calls.
+    pub messages_per_recv_call: Measured,
+    /// Zero-copy sends that the kernel has completed.
+    pub zero_copy_sends: u64,
+    /// The part of them that it copied.
+    pub zero_copy_copied: u64,
+    /// The share that was not copied, from 0 to 1. Null without completed sends.
+    pub zero_copy_share: Measured,
+}
+
+/// Numbered datagrams at one end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "datagrams")]
+pub struct DatagramCounts {
+    /// Numbered datagrams that this end sent.
+    pub sent: u64,
+    /// Different datagrams that arrived at this end.
+    pub received: u64,
+    /// Datagrams sent to this end that never arrived. Null if none were sent to it.
+    pub lost: Option<u64>,
+    /// Their share of those that should have arrived.
+    pub lost_percent: Measured,
+    /// Datagrams that had arrived before.
+    pub duplicated: u64,
+    /// Datagrams that arrived after one with a higher number.
+    pub reordered: u64,
+    /// The largest extent of reordering, in datagrams.
+    pub reordering_extent: u64,
+    /// Datagrams too late to be checked for duplication; they count as lost.
+    pub too_late: u64,
+    /// Datagrams without a number.
+    pub unnumbered: u64,
+    /// Interarrival jitter at the end (RFC 3550). Null if no datagram arrived.
+    pub jitter_microseconds: Measured,
+    /// The mean delay above that of the quickest datagram. Null if no datagram arrived.
+    pub mean_delay_variation_microseconds: Measured,
+    /// The largest delay above that of the quickest datagram. Null if no datagram arrived.
+    pub max_delay_variation_microseconds: Measured,
+}
+
+/// Rates each way, from the counts of one end over netperf's time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TransferRates {
+    /// The rate of sending in bits.
+    pub sent_bits_per_second: Measured,
+    /// The rate of sending in bytes.
+    pub sent_bytes_per_second: Measured,
+    /// The rate of receiving in bits.
+    pub received_bits_per_second: Measured,
+    /// The rate of receiving in bytes.
+    pub received_bytes_per_second: Measured,
+}
+
+/// One interim result: the work of netperf's end in an interval.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename = "interval")]
+pub struct IntervalResult {
+    /// Its number over all iterations, from 1.
+    pub number: usize,
+    /// The number of its iteration, from 1.
+    pub iteration: usize,
+    /// Its end, since 1970.
+    #[serde(rename = "ended_unix_seconds", with = "AsSeconds")]
+    pub ended: Duration,
+    /// Its length.
+    pub elapsed_seconds: Measured,
+    /// The result in the unit in force.
+    pub throughput: Measured,
+    /// The unit in force.
+    pub throughput_unit: String,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Bytes received.
+    pub received_bytes: u64,
+    /// Transactions or connections completed.
+    pub transactions: u64,
+    /// Their rate. Null for bulk data.
+    pub transactions_per_second: Measured,
+    /// The rates.
+    #[serde(flatten)]
+    pub rates: TransferRates,
+    /// State of TCP at netperf's end at the end of the interval. Null for tests without one
+    /// TCP connection throughout.
+    pub tcp: Option<TcpFacts>,
+    /// Times of the operations that ended in the interval. Null unless `-j` asks for it.
+    pub latency: Option<IntervalLatency>,
+}
+
+/// The figures of a run in three units: the one asked for, bytes, transactions.
+struct InUnits {
+    unit: Unit,
+    asked: Figures,
+    bytes: Option<Figures>,
+    transactions: Option<Figures>,
+}
+
+impl InUnits {
+    fn new(plan: &TestPlan, report: &ReportPlan, of: impl Fn(Unit) -> Figures) -> Self {
+        let only_connects = plan.test.counts_connections();
+        Self {
+            unit: unit_of(plan, report),
+            asked: of(figures::unit_in_force(plan, report.unit)),
+            bytes: (!only_connects).then(|| of(Unit::Bytes)),
+            transactions: plan
+                .flow
+                .counts_transactions()
+                .then(|| of(Unit::Transactions)),
+        }
+    }
+
+    fn throughput(&self) -> ThroughputFigures {
+        let rate = |figures: Option<Figures>| figures.map(|figures| figures.throughput);
+        let bytes = rate(self.bytes);
+        ThroughputFigures {
+            throughput: Measured::of(self.asked.throughput),
+            throughput_unit: unit_label(self.unit),
+            throughput_bits_per_second: in_bits(bytes),
+            throughput_bytes_per_second: Measured::of(bytes),
+            transactions_per_second: Measured::of(rate(self.transactions)),
+        }
+    }
+
+    fn demand(&self) -> DemandFigures {
+        let demand = |figures: Option<Figures>, pick: fn(&Figures) -> f64| {
+            Measured::of(figures.map(|figures| pick(&figures)))
+        };
+        DemandFigures {
+            local_demand_microseconds_per_kibibyte: demand(self.bytes, |f| f.local_demand),
+            remote_demand_microseconds_per_kibibyte: demand(self.bytes, |f| f.remote_demand),
+            local_demand_microseconds_per_transaction: demand(self.transactions, |f| {
+                f.local_demand
+            }),
+            remote_demand_microseconds_per_transaction: demand(self.transactions, |f| {
+                f.remote_demand
+            }),
+        }
+    }
+}
+
+/// The unit of the result: TCP_CC moves no data and counts connections in any unit.
+fn unit_of(plan: &TestPlan, report: &ReportPlan) -> Unit {
+    if plan.test.counts_connections() {
+        Unit::Transactions
+    } else {
+        figures::unit_in_force(plan, report.unit)
+    }
+}
+
+impl MeanResult {
+    pub(super) fn of(view: &View<'_>) -> Self {
+        let outcome = view.outcome;
+        let plan = &outcome.plan;
+        let figures = InUnits::new(plan, view.report, |unit| {
+            figures::mean(plan, unit, &outcome.iterations)
+        });
+        Self {
+            elapsed_seconds: Measured::of(figures.asked.elapsed),
+            throughput: figures.throughput(),
+            mean_round_trip_seconds: mean_round_trip(plan, &outcome.iterations),
+            local_cpu_percent: Measured::of(figures.asked.local_cpu),
+            remote_cpu_percent: Measured::of(figures.asked.remote_cpu),
+            demand: figures.demand(),
+        }
+    }
+}
+
+/// The mean of the iterations' mean round trips, seconds.
+fn mean_round_trip(plan: &TestPlan, runs: &[Iteration]) -> Measured {
+    let each: Option<Vec<f64>> = runs.iter().map(|run| round_trip(plan, run)).collect();
+    let each = each.filter(|each| !each.is_empty());
+    Measured::of(each.map(|each| each.iter().sum::<f64>() / count(each.len() as u64) / 1e6))
+}
+
+impl IterationDocument {
+    pub(super) fn of(plan: &TestPlan, report: &ReportPlan, number: usize, run: &Iteration) -> Self {
+        let figures = InUnits::new(plan, report, |unit| figures::of_iteration(plan, unit, run));
+        let sent = |end: &EndResult| end.quality.map(|quality| quality.sent);
+        let (local, remote) = (&run.local, run.remote.as_ref());
+        let flows = run.many.as_ref();
+        Self {
+            number,
+            elapsed_seconds: Measured::of(run.elapsed),
+            paused_seconds: Measured::of(run.paused),
+            throughput: figures.throughput(),
+            mean_round_trip_seconds: mean_round_trip(plan, std::slice::from_ref(run)),
+            demand: figures.demand(),
+            segment_size_bytes: run.segment_size,
+            cipher: run.cipher.clone(),
+            tcp: run.tcp,
+            one_way: run.one_way.as_ref().map(OneWayResult::of),
+            flows: flows.map(|flows| FlowsResult::of(plan.flow, run, flows)),
+            local: MeasuredEnd::of(local, run.elapsed, remote.and_then(sent)),
+            remote: remote.map(|remote| MeasuredEnd::of(remote, run.elapsed, sent(local))),
+        }
+    }
+
+    /// An iteration that failed. netserver's counts did not arrive: figures that need them
+    /// are null.
+    pub(super) fn partial(
+        plan: &TestPlan,
+        report: &ReportPlan,
+        number: usize,
+        run: &Iteration,
+    ) -> Self {
+        let mut result = Self::of(plan, report, number, run);
+        if !plan.flow.sends || plan.control.is_none() {
+            return result;
+        }
+        if unit_of(plan, report).kind() == UnitKind::Data {
+            result.throughput.throughput = Measured(None);
+        }
+        result.throughput.throughput_bits_per_second = Measured(None);
+        result.throughput.throughput_bytes_per_second = Measured(None);
+        result.demand.local_demand_microseconds_per_kibibyte = Measured(None);
+        result.demand.remote_demand_microseconds_per_kibibyte = Measured(None);
+        result
+    }
+}
+
+impl MeasuredEnd {
+    /// `sent_to` is the number of numbered datagrams that the other end sent.
+    fn of(result: &EndResult, elapsed: f64, sent_to: Option<u64>) -> Self {
+        let tally = &result.tally;
+        let quality = result.quality;
+        Self {
+            elapsed_seconds: Measured::of(result.elapsed),
+            tally: *tally,
+            rates: TransferRates::of(tally, elapsed),
+            bytes_per_send: ratio(tally.bytes_sent, tally.send_calls),
+            bytes_per_recv: ratio(tally.bytes_received, tally.recv_calls),
+            final_send_buffer_bytes: result.send_buffer_end,
+            final_recv_buffer_bytes: result.recv_buffer_end,
+            retransmitted_segments: result.retransmissions,
+            congestion_control: result.congestion.clone(),
+            io: result.io.map(|counts| SystemCalls::of(counts, tally)),
+            datagrams: quality.map(|quality| DatagramCounts::of(quality, sent_to)),
+            cpu: result.cpu,
+            workers: result.crew.clone(),
+            series: result.series.clone(),
+        }
+    }
+}
+
+impl SystemCalls {
+    fn of(counts: IoCounts, tally: &Tally) -> Self {
+        Self {
+            send_system_calls: counts.send_calls,
+            recv_system_calls: counts.recv_calls,
+            messages_per_send_call: ratio(tally.send_calls, counts.send_calls),
+            messages_per_recv_call: ratio(tally.recv_calls, counts.recv_calls),
+            zero_copy_sends: counts.zerocopy_done,
+            zero_copy_copied: counts.zerocopy_copied,
+            zero_copy_share: Measured::of(counts.zerocopy_share()),
+        }
+    }
+}
+
+impl DatagramCounts {
+    /// `sent_to` is the number of datagrams that were sent to this end.
+    fn of(quality: Quality, sent_to: Option<u64>) -> Self {
+        let got = Reception {
+            quality,
+            sent: sent_to,
+        };
+        // An end to which nothing was sent lost nothing, and measured no delay.
+        let receives = quality.due(sent_to) > 0 || sent_to.is_some_and(|sent| sent > 0);
+        let micros = |nanoseconds: u64| {
+            Measured::of((quality.received > 0).then(|| count(nanoseconds) / 1e3))
+        };
+        Self {
+            sent: quality.sent,
+            received: quality.received,
+            lost: receives.then(|| got.lost()),
+            lost_percent: Measured::of(got.lost_percent()),
+            duplicated: quality.duplicated,
+            reordered: quality.reordered,
+            reordering_extent: quality.extent,
+            too_late: quality.too_late,
+            unnumbered: quality.unnumbered,
+            jitter_microseconds: micros(quality.jitter),
+            mean_delay_variation_microseconds: micros(quality.mean_variation),
+            max_delay_variation_microseconds: micros(quality.most_variation),
+        }
+    }
+}
+
+impl TransferRates {
+    fn of(tally: &Tally, elapsed: f64) -> Self {
+        let sent = rate(tally.bytes_sent, elapsed);
+        let received = rate(tally.bytes_received, elapsed);
+        Self {
+            sent_bits_per_second: in_bits(sent.0),
+            sent_bytes_per_second: sent,
+            received_bits_per_second: in_bits(received.0),
+            received_bytes_per_second: received,
+        }
+    }
+}
+
+impl IntervalResult {
+    pub(super) fn of(
+        plan: &TestPlan,
+        report: &ReportPlan,
+        number: usize,
+        interim: &Interim,
+    ) -> Self {
+        let unit = unit_of(plan, report);
+        let counts = &interim.counts;
+        let transactional = plan.flow.counts_transactions();
+        Self {
+            number,
+            iteration: interim.iteration,
+            ended: interim.ended,
+            elapsed_seconds: Measured::of(interim.seconds),
+            throughput: Measured::of(unit.rate(interim.work, interim.seconds)),
+            throughput_unit: unit_label(unit),
+            sent_bytes: counts.bytes_sent,
+            received_bytes: counts.bytes_received,
+            transactions: counts.transactions,
+            transactions_per_second: if transactional {
+                rate(counts.transactions, interim.seconds)
+            } else {
+                Measured(None)
+            },
+            rates: TransferRates::of(counts, interim.seconds),
+            tcp: interim.tcp,
+            latency: interim.times.as_ref().map(IntervalLatency::of),
+        }
+    }
+}
+
+fn ratio(amount: u64, calls: u64) -> Measured {
+    Measured::of((calls > 0).then(|| per_call(amount, calls)))
+}
+
+fn rate(amount: u64, elapsed: f64) -> Measured {
+    Measured::of(Unit::Bytes.rate(count(amount), elapsed))
+}
+
+fn in_bits(bytes: Option<f64>) -> Measured {
+    Measured::of(bytes.map(|bytes| bytes * 8.0))
+}
+
+/// A unit as a rate; microseconds stand alone.
+fn unit_label(unit: Unit) -> String {
+    format!("{}/s", unit.label())
+}

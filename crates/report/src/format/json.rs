@@ -1,0 +1,121 @@
+//! `--json` and `--json-stream`: one document, or one event per line.
+
+use std::time::Duration;
+
+use netperf_model::fields::Measured;
+use netperf_model::{Format, Interim, Iteration, ReportPlan, TestPlan};
+use serde::Serialize;
+
+use crate::control::Whose;
+use crate::document::{CalibrationResult, Document, Event, RunContext, RunError};
+use crate::incomplete::SoFar;
+use crate::view::View;
+
+/// The result of a test without data.
+#[derive(Clone, Copy, Debug)]
+pub enum Answer<'a> {
+    /// LOC_CPU and REM_CPU.
+    Rate {
+        /// The calibrated end.
+        whose: Whose,
+        /// The calibration rate.
+        rate: f64,
+        /// CPUs online.
+        cpus: u32,
+    },
+    /// UUID.
+    Identifier(&'a str),
+}
+
+/// Everything of an outcome, indented.
+pub(crate) fn document(view: &View<'_>) -> String {
+    pretty(&Document::of(view))
+}
+
+/// The last line of a run that succeeded.
+pub(crate) fn result_event(view: &View<'_>) -> String {
+    success(Document::of(view))
+}
+
+/// One interim result, the `index`-th of the run.
+pub(crate) fn interim_event(
+    plan: &TestPlan,
+    report: &ReportPlan,
+    index: usize,
+    interim: &Interim,
+) -> String {
+    line(&Event::interim(plan, report, index, interim))
+}
+
+/// The first line; empty unless a stream is wanted.
+#[must_use]
+pub fn start(context: RunContext<'_>) -> String {
+    if context.report.format != Format::JsonStream {
+        return String::new();
+    }
+    line(&Event::start(context))
+}
+
+/// The end of an iteration; empty unless a stream is wanted.
+#[must_use]
+pub fn iteration(
+    plan: &TestPlan,
+    report: &ReportPlan,
+    number: usize,
+    run: &Iteration,
+    at: Duration,
+) -> String {
+    if report.format != Format::JsonStream {
+        return String::new();
+    }
+    line(&Event::iteration(plan, report, number, run, at))
+}
+
+/// The result of a test without data.
+#[must_use]
+pub fn answer(context: RunContext<'_>, answer: Answer<'_>) -> String {
+    let mut document = Document::empty(context);
+    match answer {
+        Answer::Rate { whose, rate, cpus } => {
+            document.calibration = Some(CalibrationResult {
+                end: whose.word().to_owned(),
+                rate: Measured::of(rate),
+                cpus,
+            });
+        }
+        Answer::Identifier(identifier) => document.uuid = Some(identifier.to_owned()),
+    }
+    if context.report.format == Format::JsonStream {
+        return success(document);
+    }
+    pretty(&document)
+}
+
+/// The reason of a failure: a document without a result but with the measurements before the
+/// failure, or the last line of a stream.
+#[must_use]
+pub fn failure(context: RunContext<'_>, so_far: SoFar<'_>, error: RunError) -> String {
+    if context.report.format == Format::JsonStream {
+        return line(&Event::error(context, so_far, error));
+    }
+    pretty(&Document {
+        complete: false,
+        error: Some(error),
+        ..Document::so_far(context, so_far)
+    })
+}
+
+fn success(document: Document) -> String {
+    line(&Event::Result {
+        document: Box::new(document),
+    })
+}
+
+/// The value, indented. Writing cannot fail: all keys are texts.
+pub(crate) fn pretty(value: &impl Serialize) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
+}
+
+fn line(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default() + "\n"
+}

@@ -8,12 +8,14 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use netperf_cli::{CliError, Notice, Surroundings, netperf, netserver};
+use netperf_cli::{CliEnvironment, CliError, Notice, netperf, netserver};
 
 fuzz_target!(|bytes: &[u8]| {
     let words = bytes.split(|byte| *byte == 0);
-    let argv: Vec<OsString> = words.map(|word| OsStr::from_bytes(word).to_owned()).collect();
-    let around = Surroundings {
+    let argv: Vec<OsString> = words
+        .map(|word| OsStr::from_bytes(word).to_owned())
+        .collect();
+    let around = CliEnvironment {
         read_file: &|_: &Path| Ok("THROUGHPUT,ELAPSED_TIME\n".to_owned()),
         is_selector: &|word| word == "THROUGHPUT",
         selectors: &["THROUGHPUT", "ELAPSED_TIME"],
@@ -33,7 +35,9 @@ fn check(notices: &[Notice], error: Option<&CliError>) {
     if let CliError::LongOption(misuse) = error {
         // The program's name is printed as given.
         let text = error.to_string();
-        let text = text.strip_prefix(&misuse.program).expect("the program's name");
+        let text = text
+            .strip_prefix(&misuse.program)
+            .expect("the program's name");
         assert!(!text.contains(char::is_control), "{text:?}");
     }
 }

@@ -18,7 +18,10 @@ fuzz_target!(|text: &str| {
         let mut argv = vec![OsString::from("netserver")];
         argv.extend(args.session_words().into_iter().map(OsString::from));
         let session = served(&argv, "").expect("words that netserver understands");
-        assert_eq!(session.policy().limits.idle_time, args.policy().limits.idle_time);
+        assert_eq!(
+            session.policy().limits.idle_time,
+            args.policy().limits.idle_time
+        );
         assert_eq!(session.policy().data_peers, args.policy().data_peers);
         assert_eq!(session.session_words(), args.session_words());
     }

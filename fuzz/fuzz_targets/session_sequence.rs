@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
-use netperf_model::{Abilities, CpuMethod, Denied, EndResult, EndSetup, Policy, EndJob};
+use netperf_model::{Abilities, CpuMethod, Denied, EndJob, EndResult, EndSetup, Policy};
 use netperf_session::dialect::Ready;
 use netperf_session::driver::{Arrival, Host, Link, serve};
 use netperf_session::server::Facts;

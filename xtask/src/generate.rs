@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use netperf_cli::docs::{Page, pages};
+use netperf_cli::docs::{DocPage, pages};
 use netperf_report::{document, reference};
 use netperf_testkit::schema::{self, Schema};
 
@@ -12,15 +12,15 @@ use crate::options::Options;
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut stale = Vec::new();
-    let selectors = Page {
+    let selectors = DocPage {
         path: reference::PATH,
         text: reference::page(),
     };
-    let schema = Page {
+    let schema = DocPage {
         path: document::SCHEMA_PATH,
         text: document::schema(),
     };
-    let fields = Page {
+    let fields = DocPage {
         path: "docs/manual/src/reference/json-fields.md",
         text: schema::page(&Schema::parse(&schema.text)),
     };

@@ -13,7 +13,7 @@ pub use server::{AccessArgs, Networks, ServerArgs};
 pub use subcommands::{
     CompareArgs, ComparisonArgs, HistoryArgs, ReportArgs, SweepArgs, SweepWords, VersusArgs,
 };
-pub use test::{Layout, OutputArg, SocketKindArg, TestArgs, TransportArg};
+pub use test::{OutputArg, OutputLayout, SocketKindArg, TestArgs, TransportArg};
 
 use netperf_model::Family;
 
@@ -32,7 +32,7 @@ pub struct Args {
 
 /// A value for netperf's end and one for netserver's; `None` was not typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ends<T> {
+pub struct PerEnd<T> {
     /// netperf's.
     pub local: Option<T>,
     /// netserver's.
@@ -41,7 +41,7 @@ pub struct Ends<T> {
 
 /// A value for sending and one for receiving; `None` was not typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ways<T> {
+pub struct PerDirection<T> {
     /// For sending.
     pub send: Option<T>,
     /// For receiving.

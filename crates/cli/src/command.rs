@@ -9,7 +9,7 @@ use crate::long::Misuse;
 
 /// Where a line goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
+pub enum OutputStream {
     /// Standard output.
     Stdout,
     /// Standard error.
@@ -20,7 +20,7 @@ pub enum Stream {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// Where.
-    pub stream: Stream,
+    pub stream: OutputStream,
     /// Whole lines, each with its newline.
     pub text: String,
     /// Only for a person: leave it out when the stream is not a terminal, because
@@ -32,7 +32,7 @@ impl Notice {
     /// `line` on standard error.
     pub(crate) fn stderr(line: &str) -> Self {
         Self {
-            stream: Stream::Stderr,
+            stream: OutputStream::Stderr,
             text: format!("{line}\n"),
             terminal_only: false,
         }
@@ -41,7 +41,7 @@ impl Notice {
     /// `lines` on standard output.
     pub(crate) fn stdout(lines: &str) -> Self {
         Self {
-            stream: Stream::Stdout,
+            stream: OutputStream::Stdout,
             text: format!("{lines}\n"),
             terminal_only: false,
         }
@@ -69,7 +69,7 @@ pub struct Parsed<C> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// Where.
-    pub stream: Stream,
+    pub stream: OutputStream,
     /// The whole text, with its final newline.
     pub text: String,
     /// Exit status.
@@ -78,7 +78,7 @@ pub struct Usage {
 
 /// A test to run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Run {
+pub struct RunCommand {
     /// What to do.
     pub plan: TestPlan,
     /// How to print it.
@@ -95,7 +95,7 @@ pub struct Run {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// Run a test.
-    Run(Box<Run>),
+    Run(Box<RunCommand>),
     /// Make the control connection if there is one, and then say that the test is unknown.
     UnknownTest(Box<UnknownTest>),
     /// List the output selectors on stdout and exit 1.
@@ -104,7 +104,7 @@ pub enum Command {
         one_per_line: bool,
     },
     /// List tests and transports and whether they can run, and exit 0.
-    List(Box<List>),
+    List(Box<ListCommand>),
     /// Print help.
     Usage(Usage),
     /// Print this on stdout and exit 0.
@@ -113,7 +113,7 @@ pub enum Command {
 
 /// What `--list` is to find out.
 #[derive(Clone, Debug, PartialEq)]
-pub struct List {
+pub struct ListCommand {
     /// A run without data, whose control connection leads to the host that is to be asked
     /// too; it has none where nobody named a host.
     pub plan: TestPlan,
@@ -252,14 +252,14 @@ pub enum CliError {
 impl CliError {
     /// Where its lines go.
     #[must_use]
-    pub const fn stream(&self) -> Stream {
+    pub const fn stream(&self) -> OutputStream {
         match self {
             Self::ConfidenceLevel
             | Self::SelectionFile { .. }
             | Self::SelectionName { .. }
             | Self::NoDefaultPort { .. }
             | Self::NeedsControl { .. }
-            | Self::Associations => Stream::Stdout,
+            | Self::Associations => OutputStream::Stdout,
             Self::NotUtf8 { .. }
             | Self::LongOption(_)
             | Self::RemoteFillName
@@ -271,7 +271,7 @@ impl CliError {
             | Self::NeedsRate { .. }
             | Self::NeedsUntil { .. }
             | Self::Config(_)
-            | Self::Transport { .. } => Stream::Stderr,
+            | Self::Transport { .. } => OutputStream::Stderr,
         }
     }
 

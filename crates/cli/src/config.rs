@@ -10,7 +10,7 @@ use crate::command::{CliError, Notice};
 use crate::getopt::Argument;
 use crate::long::{self, shown};
 use crate::options::server::{NOT_IN_A_FILE, TABLE};
-use crate::table::{Row, by_name};
+use crate::table::{OptionRow, by_name};
 
 /// Something wrong with a file of settings. `Display` is one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl fmt::Display for Fault {
 
 /// Reads a file's text over `args`; everything that is wrong with it.
 pub(crate) fn apply(file: &str, text: &str, args: &mut ServerArgs) -> Vec<Fault> {
-    let mut reader = Reader {
+    let mut reader = ConfigReader {
         file,
         text,
         args,
@@ -51,14 +51,14 @@ pub(crate) fn apply(file: &str, text: &str, args: &mut ServerArgs) -> Vec<Fault>
     reader.faults
 }
 
-struct Reader<'a> {
+struct ConfigReader<'a> {
     file: &'a str,
     text: &'a str,
     args: &'a mut ServerArgs,
     faults: Vec<Fault>,
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     fn read(&mut self) {
         let (table, errors) = DeTable::parse_recoverable(self.text);
         for error in &errors {
@@ -90,7 +90,7 @@ impl Reader<'_> {
         });
     }
 
-    fn set(&mut self, row: &'static Row<ServerArgs>, at: Range<usize>, value: &DeValue<'_>) {
+    fn set(&mut self, row: &'static OptionRow<ServerArgs>, at: Range<usize>, value: &DeValue<'_>) {
         let flag = row.action.argument() == Argument::Nothing;
         let repeats = row.long == "allow" || row.long == "deny";
         if flag {
@@ -116,7 +116,12 @@ impl Reader<'_> {
         self.single(row, at, value);
     }
 
-    fn single(&mut self, row: &'static Row<ServerArgs>, at: Range<usize>, value: &DeValue<'_>) {
+    fn single(
+        &mut self,
+        row: &'static OptionRow<ServerArgs>,
+        at: Range<usize>,
+        value: &DeValue<'_>,
+    ) {
         let word = match value {
             DeValue::String(text) => text.as_ref(),
             DeValue::Integer(number) if number.radix() == 10 => number.as_str(),
@@ -133,7 +138,7 @@ impl Reader<'_> {
         self.apply(row, at, Some(word));
     }
 
-    fn apply(&mut self, row: &'static Row<ServerArgs>, at: Range<usize>, word: Option<&str>) {
+    fn apply(&mut self, row: &'static OptionRow<ServerArgs>, at: Range<usize>, word: Option<&str>) {
         let mut notices: Vec<Notice> = Vec::new();
         if let Err(error) = row.apply_long("", self.args, word, &mut notices) {
             let text = if let CliError::LongOption(misuse) = &error {
@@ -148,7 +153,7 @@ impl Reader<'_> {
 }
 
 /// The option of this name, if it may stand in a file.
-fn setting(name: &str) -> Result<&'static Row<ServerArgs>, String> {
+fn setting(name: &str) -> Result<&'static OptionRow<ServerArgs>, String> {
     if NOT_IN_A_FILE.contains(&name) {
         return Err("is an option of the command line alone".to_owned());
     }

@@ -2,13 +2,13 @@
 
 use crate::getopt::Argument;
 use crate::group::Group;
-use crate::kind::Kind;
+use crate::kind::ValueKind;
 use crate::options::{SuiteOptions, compare, global, history, omni, report, server, sweep};
-use crate::table::Row;
+use crate::table::OptionRow;
 
 /// One option as it is described.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct OptionEntry {
     /// The letter, if it has one.
     pub(crate) letter: Option<char>,
     /// The name.
@@ -22,13 +22,13 @@ pub(crate) struct Entry {
     /// Its heading.
     pub(crate) group: Group,
     /// What the value may be.
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     /// Whether the letter takes a value, and where from.
     pub(crate) argument: Argument,
 }
 
-impl Entry {
-    fn new<A>(row: &Row<A>) -> Self {
+impl OptionEntry {
+    fn new<A>(row: &OptionRow<A>) -> Self {
         Self {
             letter: row.letter,
             long: row.long,
@@ -56,52 +56,52 @@ impl Entry {
 }
 
 /// The options of a table.
-pub(crate) fn of<A>(table: &[Row<A>]) -> Vec<Entry> {
-    table.iter().map(Entry::new).collect()
+pub(crate) fn of<A>(table: &[OptionRow<A>]) -> Vec<OptionEntry> {
+    table.iter().map(OptionEntry::new).collect()
 }
 
 /// netperf's options in front of `--`.
-pub(crate) fn global() -> Vec<Entry> {
+pub(crate) fn global() -> Vec<OptionEntry> {
     of(global::table())
 }
 
 /// Those behind it, for a suite.
-pub(crate) fn suite(suite: &SuiteOptions) -> Vec<Entry> {
+pub(crate) fn suite(suite: &SuiteOptions) -> Vec<OptionEntry> {
     of(suite.table)
 }
 
 /// The options of `netperf report`.
-pub(crate) fn report() -> Vec<Entry> {
+pub(crate) fn report() -> Vec<OptionEntry> {
     of(report::TABLE)
 }
 
 /// The options of `netperf compare`.
-pub(crate) fn compare() -> Vec<Entry> {
+pub(crate) fn compare() -> Vec<OptionEntry> {
     of(compare::COMPARE)
 }
 
 /// The options of `netperf sweep`.
-pub(crate) fn sweep() -> Vec<Entry> {
+pub(crate) fn sweep() -> Vec<OptionEntry> {
     of(sweep::SWEEP)
 }
 
 /// The options of `netperf run`.
-pub(crate) fn versus() -> Vec<Entry> {
+pub(crate) fn versus() -> Vec<OptionEntry> {
     of(compare::VERSUS)
 }
 
 /// The options of `netperf history`.
-pub(crate) fn history() -> Vec<Entry> {
+pub(crate) fn history() -> Vec<OptionEntry> {
     of(history::TABLE)
 }
 
 /// netserver's options.
-pub(crate) fn server() -> Vec<Entry> {
+pub(crate) fn server() -> Vec<OptionEntry> {
     of(server::TABLE)
 }
 
 /// Entries under their headings, in the order of the headings.
-pub(crate) fn by_group(entries: &[Entry]) -> Vec<(Group, Vec<Entry>)> {
+pub(crate) fn by_group(entries: &[OptionEntry]) -> Vec<(Group, Vec<OptionEntry>)> {
     let groups = Group::ALL.iter().map(|&group| {
         let of_group = entries.iter().filter(|entry| entry.group == group);
         (group, of_group.copied().collect::<Vec<_>>())
@@ -115,9 +115,9 @@ pub(crate) struct Twice {
     /// The letter.
     pub(crate) letter: char,
     /// In front.
-    pub(crate) front: Entry,
+    pub(crate) front: OptionEntry,
     /// Behind, for the OMNI suite.
-    pub(crate) behind: Entry,
+    pub(crate) behind: OptionEntry,
 }
 
 /// All of those letters, lower case before upper case.

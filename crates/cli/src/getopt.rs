@@ -21,7 +21,7 @@ pub(crate) enum Argument {
 
 /// One thing found on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step<'a> {
+pub(crate) enum GetoptStep<'a> {
     /// A known letter, with its argument if it has one.
     Option(char, Option<&'a str>),
     /// A letter that is not known.
@@ -32,13 +32,13 @@ pub(crate) enum Step<'a> {
     Long(&'a str),
 }
 
-impl Step<'_> {
+impl GetoptStep<'_> {
     /// The line `getopt` prints for this step; `None` for a good one.
     pub(crate) fn complaint(self, program: &str) -> Option<String> {
         match self {
-            Step::Option(..) | Step::Long(_) => None,
-            Step::Unknown(letter) => Some(format!("{program}: invalid option -- '{letter}'")),
-            Step::MissingArgument(letter) => Some(format!(
+            GetoptStep::Option(..) | GetoptStep::Long(_) => None,
+            GetoptStep::Unknown(letter) => Some(format!("{program}: invalid option -- '{letter}'")),
+            GetoptStep::MissingArgument(letter) => Some(format!(
                 "{program}: option requires an argument -- '{letter}'"
             )),
         }
@@ -46,7 +46,7 @@ impl Step<'_> {
 }
 
 /// A word that is no argument.
-enum Word<'a> {
+enum GetoptWord<'a> {
     /// The letters behind a dash.
     Letters(&'a str),
     /// What follows two dashes.
@@ -82,34 +82,37 @@ impl<'a> Getopt<'a> {
     }
 
     /// The next step; `None` at the end of the options.
-    pub(crate) fn step(&mut self, kind: impl Fn(char) -> Option<Argument>) -> Option<Step<'a>> {
+    pub(crate) fn step(
+        &mut self,
+        kind: impl Fn(char) -> Option<Argument>,
+    ) -> Option<GetoptStep<'a>> {
         if self.cluster.is_empty() {
             match self.next_word()? {
-                Word::Letters(letters) => self.cluster = letters,
-                Word::Long(text) => return Some(Step::Long(text)),
+                GetoptWord::Letters(letters) => self.cluster = letters,
+                GetoptWord::Long(text) => return Some(GetoptStep::Long(text)),
             }
         }
         let mut letters = self.cluster.chars();
         let letter = letters.next()?;
         self.cluster = letters.as_str();
         let Some(kind) = kind(letter) else {
-            return Some(Step::Unknown(letter));
+            return Some(GetoptStep::Unknown(letter));
         };
         Some(match kind {
-            Argument::Nothing => Step::Option(letter, None),
+            Argument::Nothing => GetoptStep::Option(letter, None),
             Argument::Required => self.required(letter),
-            Argument::NextIfNumber => Step::Option(
+            Argument::NextIfNumber => GetoptStep::Option(
                 letter,
                 self.next_if(|word| word.starts_with(|c: char| c.is_ascii_digit())),
             ),
             Argument::NextUnlessDash => {
-                Step::Option(letter, self.next_if(|word| !word.starts_with('-')))
+                GetoptStep::Option(letter, self.next_if(|word| !word.starts_with('-')))
             }
         })
     }
 
     /// The next word that is one option or more.
-    fn next_word(&mut self) -> Option<Word<'a>> {
+    fn next_word(&mut self) -> Option<GetoptWord<'a>> {
         loop {
             let (word, rest) = self.words.split_first()?;
             self.words = rest;
@@ -117,22 +120,22 @@ impl<'a> Getopt<'a> {
                 return None;
             }
             if let Some(text) = word.strip_prefix("--") {
-                return Some(Word::Long(text));
+                return Some(GetoptWord::Long(text));
             }
             match word.strip_prefix('-') {
-                Some(letters) if !letters.is_empty() => return Some(Word::Letters(letters)),
+                Some(letters) if !letters.is_empty() => return Some(GetoptWord::Letters(letters)),
                 Some(_) | None => self.skipped.push(word),
             }
         }
     }
 
-    fn required(&mut self, letter: char) -> Step<'a> {
+    fn required(&mut self, letter: char) -> GetoptStep<'a> {
         if !self.cluster.is_empty() {
-            return Step::Option(letter, Some(std::mem::take(&mut self.cluster)));
+            return GetoptStep::Option(letter, Some(std::mem::take(&mut self.cluster)));
         }
         match self.next_if(|_| true) {
-            Some(word) => Step::Option(letter, Some(word)),
-            None => Step::MissingArgument(letter),
+            Some(word) => GetoptStep::Option(letter, Some(word)),
+            None => GetoptStep::MissingArgument(letter),
         }
     }
 
@@ -167,11 +170,11 @@ mod tests {
         };
         while let Some(step) = getopt.step(kind) {
             seen.push(match step {
-                Step::Option(letter, None) => letter.to_string(),
-                Step::Option(letter, Some(word)) => format!("{letter}={word}"),
-                Step::Unknown(letter) => format!("{letter}?"),
-                Step::MissingArgument(letter) => format!("{letter}!"),
-                Step::Long(text) => format!("<{text}>"),
+                GetoptStep::Option(letter, None) => letter.to_string(),
+                GetoptStep::Option(letter, Some(word)) => format!("{letter}={word}"),
+                GetoptStep::Unknown(letter) => format!("{letter}?"),
+                GetoptStep::MissingArgument(letter) => format!("{letter}!"),
+                GetoptStep::Long(text) => format!("<{text}>"),
             });
         }
         (seen.join(" "), getopt.rest().to_vec())
@@ -229,11 +232,13 @@ mod tests {
     #[test]
     fn complaints_are_those_of_getopt() {
         assert_eq!(
-            Step::Unknown('Q').complaint("netperf").as_deref(),
+            GetoptStep::Unknown('Q').complaint("netperf").as_deref(),
             Some("netperf: invalid option -- 'Q'")
         );
         assert_eq!(
-            Step::MissingArgument('t').complaint("./np").as_deref(),
+            GetoptStep::MissingArgument('t')
+                .complaint("./np")
+                .as_deref(),
             Some("./np: option requires an argument -- 't'")
         );
     }

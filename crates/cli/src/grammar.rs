@@ -228,7 +228,7 @@ fn from_digits(digits: &str, radix: u32) -> Option<u32> {
 
 /// Which ways an OMNI test's data goes, as `-d` says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Direction {
+pub struct TestDirection {
     /// netperf sends.
     pub sends: bool,
     /// netperf receives.
@@ -238,8 +238,8 @@ pub struct Direction {
 }
 
 /// The words of `-d`, or'ed together. Unknown words add nothing.
-pub(crate) fn direction(text: &str) -> Direction {
-    let mut total = Direction::default();
+pub(crate) fn direction(text: &str) -> TestDirection {
+    let mut total = TestDirection::default();
     for part in text.split('|') {
         let (sends, receives, connects) = match part.to_ascii_lowercase().as_str() {
             "xmit" | "send" | "stream" | "transmit" => (true, false, false),
@@ -406,7 +406,7 @@ mod tests {
             ("cc", false, false, true),
             ("", false, false, false),
         ] {
-            let wanted = Direction {
+            let wanted = TestDirection {
                 sends,
                 receives,
                 connects,
@@ -426,7 +426,7 @@ mod tests {
         #[test]
         fn every_grammar_takes_any_text(text in any::<String>()) {
             let _: (i32, i32, f64, Duration) = (size(&text), int(&text), seconds(&text), time(&text));
-            let _: (Option<Family>, Option<u8>, Direction) = (family(&text), dscp(&text), direction(&text));
+            let _: (Option<Family>, Option<u8>, TestDirection) = (family(&text), dscp(&text), direction(&text));
             let _: (Halves<'_>, Halves<'_>, &str) = (both_halves(&text), first_half(&text), cut(&text, 3));
         }
 

@@ -6,7 +6,7 @@ use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::{Suite, TestId, TestRow};
 
-use crate::entry::{self, Entry};
+use crate::entry::{self, OptionEntry};
 use crate::group::Group;
 use crate::options;
 
@@ -179,7 +179,7 @@ fn test_options(text: &mut String, suite: Suite) {
     };
     let tests = options.tests;
     _ = writeln!(text, "\nTest options of {tests}; letters only behind --.");
-    let own: Vec<Entry> = entry::suite(options)
+    let own: Vec<OptionEntry> = entry::suite(options)
         .into_iter()
         .filter(|entry| entry.group != Group::About)
         .collect();
@@ -190,7 +190,7 @@ fn test_options(text: &mut String, suite: Suite) {
     }
 }
 
-fn groups(text: &mut String, entries: &[Entry]) {
+fn groups(text: &mut String, entries: &[OptionEntry]) {
     for (group, entries) in entry::by_group(entries) {
         _ = writeln!(text, "\n{}:", group.title());
         for entry in entries {
@@ -199,7 +199,7 @@ fn groups(text: &mut String, entries: &[Entry]) {
     }
 }
 
-fn option(text: &mut String, entry: &Entry) {
+fn option(text: &mut String, entry: &OptionEntry) {
     let letter = match entry.letter {
         Some(letter) => format!("-{letter},"),
         None => String::new(),

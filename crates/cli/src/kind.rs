@@ -19,7 +19,7 @@ use crate::places::{Places, places};
 
 /// A kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     /// There is none.
     Nothing,
     /// Any text.
@@ -73,7 +73,7 @@ pub(crate) enum Kind {
     /// The name of a protocol.
     Protocol,
     /// One of these words.
-    Word(&'static [&'static str]),
+    GetoptWord(&'static [&'static str]),
     /// Level and width of a confidence interval.
     Confidence,
     /// A percentage, perhaps with its sign.
@@ -119,7 +119,7 @@ const DIRECTIONS: &[&str] = &[
 /// Words for a switch, on first.
 const SWITCHES: &[&str] = &["1", "0", "on", "off", "yes", "no"];
 
-impl Kind {
+impl ValueKind {
     /// A pair of one kind.
     pub(crate) const fn twice(each: &'static Self) -> Self {
         Self::Pair(each, each)
@@ -160,7 +160,7 @@ impl Kind {
             Self::Tos => as_it_is(grammar::dscp(text).is_some()),
             Self::Direction => as_it_is(text.split('|').all(is_direction)),
             Self::Unit => as_it_is(UNITS.contains(&text)),
-            Self::Test | Self::Protocol | Self::Word(_) => {
+            Self::Test | Self::Protocol | Self::GetoptWord(_) => {
                 let choices = self.choices();
                 let same = |choice: &&str| choice.eq_ignore_ascii_case(text);
                 choices.into_iter().find(same).map(Cow::Borrowed)
@@ -222,7 +222,7 @@ impl Kind {
                  0-3:4-7"
             }
             Self::Placement => "spread, pack, near-irq or a node such as node:0",
-            Self::Unit | Self::Switch | Self::Protocol | Self::Word(_) => {
+            Self::Unit | Self::Switch | Self::Protocol | Self::GetoptWord(_) => {
                 return format!("one of {}", self.choices().join(", "));
             }
             Self::Pair(first, second) if first == second => {
@@ -290,7 +290,7 @@ impl Kind {
             Self::Direction => DIRECTIONS.to_vec(),
             Self::Unit => UNITS.to_vec(),
             Self::Switch => SWITCHES.to_vec(),
-            Self::Word(words) => words.to_vec(),
+            Self::GetoptWord(words) => words.to_vec(),
             Self::Placement => Placement::WORDS.to_vec(),
             Self::Pair(first, _) => first.choices(),
             Self::Nothing
@@ -355,7 +355,7 @@ pub(crate) fn bit_rate(text: &str) -> Option<u64> {
 }
 
 /// Both halves, where there are two; at least one must be there.
-fn pair<'t>(kinds: (&Kind, &Kind), text: &'t str) -> Option<Cow<'t, str>> {
+fn pair<'t>(kinds: (&ValueKind, &ValueKind), text: &'t str) -> Option<Cow<'t, str>> {
     let Some((first, second)) = text.split_once(',') else {
         return if text.is_empty() {
             None
@@ -366,7 +366,7 @@ fn pair<'t>(kinds: (&Kind, &Kind), text: &'t str) -> Option<Cow<'t, str>> {
     if first.is_empty() && second.is_empty() {
         return None;
     }
-    let half = |kind: &Kind, text: &'t str| match text {
+    let half = |kind: &ValueKind, text: &'t str| match text {
         "" => Some(Cow::Borrowed("")),
         text => kind.read(text),
     };
@@ -374,8 +374,8 @@ fn pair<'t>(kinds: (&Kind, &Kind), text: &'t str) -> Option<Cow<'t, str>> {
     Some(Cow::Owned(format!("{first},{second}")))
 }
 
-fn nearest_pair(kinds: (&Kind, &Kind), text: &str) -> Option<String> {
-    let half = |kind: &Kind, text: &str| match kind.read(text) {
+fn nearest_pair(kinds: (&ValueKind, &ValueKind), text: &str) -> Option<String> {
+    let half = |kind: &ValueKind, text: &str| match kind.read(text) {
         _ if text.is_empty() => Some(String::new()),
         Some(_) => Some(text.to_owned()),
         None => kind.nearest(text),

@@ -26,10 +26,10 @@ mod kind;
 mod long;
 mod operations;
 mod options;
+mod parse;
 mod places;
 mod report;
-mod stage1;
-mod stage2;
+mod resolve;
 mod subcommand;
 mod sweep;
 mod table;
@@ -40,20 +40,21 @@ use std::io;
 use std::path::Path;
 
 pub use args::{
-    AccessArgs, Args, CompareArgs, ComparisonArgs, ConfidenceArg, CpuArg, Ends, FlowsArgs,
-    GlobalArgs, HistoryArgs, HostArg, InterimArg, IoArgs, IterationsArg, JsonArg, Layout, Networks,
-    OutputArg, Progress, RateArg, RateArgs, ReportArgs, SeriesArgs, ServerArgs, Show,
-    SocketKindArg, SweepArgs, SweepWords, TestArgs, TransportArg, UntilArg, UntilArgs, VersusArgs,
-    Ways,
+    AccessArgs, Args, CompareArgs, ComparisonArgs, ConfidenceArg, CpuArg, FlowsArgs, GlobalArgs,
+    HistoryArgs, HostArg, InterimArg, IoArgs, IterationsArg, JsonArg, Networks, OutputArg,
+    OutputLayout, PerDirection, PerEnd, Progress, RateArg, RateArgs, ReportArgs, SeriesArgs,
+    ServerArgs, Show, SocketKindArg, SweepArgs, SweepWords, TestArgs, TransportArg, UntilArg,
+    UntilArgs, VersusArgs,
 };
 pub use command::{
-    CliError, Command, List, Notice, Parsed, Run, ServerCommand, Stream, UnknownTest, Usage,
+    CliError, Command, ListCommand, Notice, OutputStream, Parsed, RunCommand, ServerCommand,
+    UnknownTest, Usage,
 };
 pub use compare::{CompareCommand, VersusCommand, compare, is_compare, is_versus, versus};
 pub use config::Fault;
-pub use grammar::Direction;
+pub use grammar::TestDirection;
 pub use history::{HistoryCommand, HistoryVerb, history, is_history};
-pub use long::{Misuse, Problem};
+pub use long::{Misuse, OptionProblem};
 pub use operations::{LogFormat, LogLevel, Operations, SandboxArg};
 pub use report::{ReportCommand, is_report, report};
 pub use sweep::{SweepCommand, is_sweep, sweep, sweep_file};
@@ -67,7 +68,7 @@ pub const VERSION: &str = "Netperf version 2.7.1\n";
 
 /// What the second stage needs to know of the world.
 #[derive(Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct CliEnvironment<'a> {
     /// Reads a selection file.
     pub read_file: &'a dyn Fn(&Path) -> io::Result<String>,
     /// Whether a word is the name of an output selector, in any case.
@@ -78,7 +79,7 @@ pub struct Surroundings<'a> {
     pub dump_tcp_info: bool,
 }
 
-impl std::fmt::Debug for Surroundings<'_> {
+impl std::fmt::Debug for CliEnvironment<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Surroundings")
             .field("dump_tcp_info", &self.dump_tcp_info)
@@ -88,12 +89,12 @@ impl std::fmt::Debug for Surroundings<'_> {
 
 /// Reads netperf's command line, argv\[0\] included.
 #[must_use]
-pub fn netperf(argv: &[OsString], around: &Surroundings<'_>) -> Parsed<Command> {
+pub fn netperf(argv: &[OsString], environment: &CliEnvironment<'_>) -> Parsed<Command> {
     let mut notices = Vec::new();
     let command =
-        words(argv, "netperf").and_then(|words| match stage1::netperf(&words, &mut notices)? {
-            stage1::Read::Args(args) => stage2::command(&args, around, &mut notices),
-            stage1::Read::Command(command) => Ok(command),
+        words(argv, "netperf").and_then(|words| match parse::netperf(&words, &mut notices)? {
+            parse::Read::Args(args) => resolve::command(&args, environment, &mut notices),
+            parse::Read::Command(command) => Ok(command),
         });
     Parsed { notices, command }
 }
@@ -115,7 +116,7 @@ pub fn netserver(
 ) -> Parsed<ServerCommand> {
     let mut notices = Vec::new();
     let command = words(argv, "netserver")
-        .and_then(|words| stage1::netserver(&words, read_file, &mut notices));
+        .and_then(|words| parse::netserver(&words, read_file, &mut notices));
     Parsed { notices, command }
 }
 

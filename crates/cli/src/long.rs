@@ -6,8 +6,8 @@
 use std::fmt;
 
 use crate::command::{CliError, Notice};
-use crate::kind::Kind;
-use crate::table::{Halt, Shape};
+use crate::kind::ValueKind;
+use crate::table::{Halt, ValueShape};
 
 /// Characters of a wrong word that are repeated.
 const SHOWN: usize = 60;
@@ -15,9 +15,9 @@ const SHOWN: usize = 60;
 const SUGGESTIONS: usize = 4;
 
 /// Where the long options are that a table does not have.
-pub(crate) trait Elsewhere {
+pub(crate) trait OtherTables {
     /// What the option called `name` takes; `None` when there is none.
-    fn shape(&self, name: &str) -> Option<Shape>;
+    fn shape(&self, name: &str) -> Option<ValueShape>;
 
     /// Takes the option.
     fn take(
@@ -38,10 +38,10 @@ pub(crate) trait Elsewhere {
 
 /// For a program with one table.
 #[derive(Debug)]
-pub(crate) struct Nowhere;
+pub(crate) struct NoOtherTable;
 
-impl Elsewhere for Nowhere {
-    fn shape(&self, _name: &str) -> Option<Shape> {
+impl OtherTables for NoOtherTable {
+    fn shape(&self, _name: &str) -> Option<ValueShape> {
         None
     }
 
@@ -56,7 +56,7 @@ impl Elsewhere for Nowhere {
     }
 
     fn unknown(&self, program: &str, name: &str, own: Vec<&'static str>) -> CliError {
-        misuse(program, name, Problem::unknown(name, own))
+        misuse(program, name, OptionProblem::unknown(name, own))
     }
 }
 
@@ -68,12 +68,12 @@ pub struct Misuse {
     /// The name, without its dashes.
     pub name: String,
     /// What is wrong.
-    pub problem: Problem,
+    pub problem: OptionProblem,
 }
 
 /// What is wrong with a long option.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Problem {
+pub enum OptionProblem {
     /// There is none of this name.
     Unknown {
         /// Names that may have been meant.
@@ -102,9 +102,9 @@ pub enum Problem {
     },
 }
 
-impl Problem {
+impl OptionProblem {
     /// A value that is not of the right kind.
-    pub(crate) fn value(value: &str, kind: Kind) -> Self {
+    pub(crate) fn value(value: &str, kind: ValueKind) -> Self {
         Self::Value {
             value: value.to_owned(),
             expected: kind.expected(),
@@ -121,7 +121,7 @@ impl Problem {
 }
 
 /// The error of an option called `name`.
-pub(crate) fn misuse(program: &str, name: &str, problem: Problem) -> CliError {
+pub(crate) fn misuse(program: &str, name: &str, problem: OptionProblem) -> CliError {
     CliError::LongOption(Box::new(Misuse {
         program: program.to_owned(),
         name: name.to_owned(),
@@ -137,7 +137,7 @@ impl fmt::Display for Misuse {
 }
 
 /// What follows the name of the option.
-impl fmt::Display for Problem {
+impl fmt::Display for OptionProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { near } => match near.split_last() {
@@ -273,7 +273,11 @@ mod tests {
     #[test]
     fn whatever_was_typed_the_message_is_one_line() {
         let value = "a\nb\u{7}".repeat(100);
-        let error = misuse("netperf", &value, Problem::value(&value, Kind::Size));
+        let error = misuse(
+            "netperf",
+            &value,
+            OptionProblem::value(&value, ValueKind::Size),
+        );
         let text = error.to_string();
         assert!(
             text.len() < 1000 && !text.contains(char::is_control),

@@ -5,7 +5,7 @@
 
 use netperf_model::many::cpu_list;
 
-use crate::args::Ends;
+use crate::args::PerEnd;
 
 /// What the word of `-T` means.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(crate) enum Places {
     /// A number for each end, as ever.
     Processes,
     /// Lists for the threads of each end.
-    Threads(Ends<Vec<u32>>),
+    Threads(PerEnd<Vec<u32>>),
     /// Neither: it may mean two things, or is no list.
     Unclear,
 }
@@ -40,7 +40,7 @@ pub(crate) fn places(text: &str) -> Places {
     };
     match (list(local), list(remote)) {
         (Some(None), Some(None)) | (None, _) | (_, None) => Places::Unclear,
-        (Some(local), Some(remote)) => Places::Threads(Ends { local, remote }),
+        (Some(local), Some(remote)) => Places::Threads(PerEnd { local, remote }),
     }
 }
 
@@ -50,7 +50,7 @@ mod tests {
 
     fn threads(local: &[u32], remote: &[u32]) -> Places {
         let list = |cpus: &[u32]| (!cpus.is_empty()).then(|| cpus.to_vec());
-        Places::Threads(Ends {
+        Places::Threads(PerEnd {
             local: list(local),
             remote: list(remote),
         })

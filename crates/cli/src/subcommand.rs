@@ -2,9 +2,9 @@
 
 use std::ffi::OsString;
 
-use crate::command::{CliError, Notice, Stream, Usage};
-use crate::long::{Elsewhere, Problem, misuse};
-use crate::table::{Ending, Halt, OnComplaint, Reader, Row, Shape};
+use crate::command::{CliError, Notice, OutputStream, Usage};
+use crate::long::{OptionProblem, OtherTables, misuse};
+use crate::table::{Halt, OnComplaint, OptionReader, OptionRow, TableEnd, ValueShape};
 
 /// A command and its options.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Subcommand<A: 'static> {
     /// What it is called in messages.
     pub(crate) program: &'static str,
     /// Its options.
-    pub(crate) table: &'static [Row<A>],
+    pub(crate) table: &'static [OptionRow<A>],
     /// Its help.
     pub(crate) help: fn() -> String,
 }
@@ -42,25 +42,25 @@ impl<A: Default> Subcommand<A> {
         let words = crate::words(argv, self.program)?;
         let words = words.get(2..).unwrap_or_default();
         let mut args = A::default();
-        let mut reader = Reader {
+        let mut reader = OptionReader {
             table: self.table,
             program: self.program,
             on_complaint: OnComplaint::Stop,
-            elsewhere: Plain::default(),
+            elsewhere: PlainWords::default(),
         };
         match reader.read(words, &mut args, &mut Vec::new()) {
-            Ending::Done(behind) => {
+            TableEnd::Done(behind) => {
                 let mut plain = reader.elsewhere.0;
                 plain.extend_from_slice(behind);
                 Ok(Words::Read(args, plain))
             }
-            Ending::Halted(_) => Ok(Words::Usage(Usage {
-                stream: Stream::Stdout,
+            TableEnd::Halted(_) => Ok(Words::Usage(Usage {
+                stream: OutputStream::Stdout,
                 text: (self.help)(),
                 exit: 0,
             })),
-            Ending::Complaint(line) => Ok(Words::Usage(self.wrong(&line))),
-            Ending::Failed(error) => Err(error),
+            TableEnd::Complaint(line) => Ok(Words::Usage(self.wrong(&line))),
+            TableEnd::Failed(error) => Err(error),
         }
     }
 
@@ -68,7 +68,7 @@ impl<A: Default> Subcommand<A> {
     pub(crate) fn wrong(&self, line: &str) -> Usage {
         let program = self.program;
         Usage {
-            stream: Stream::Stderr,
+            stream: OutputStream::Stderr,
             text: format!("{line}\n`{program} --help` shows what it takes.\n"),
             exit: 2,
         }
@@ -77,10 +77,10 @@ impl<A: Default> Subcommand<A> {
 
 /// There are no other options; words that are none are kept.
 #[derive(Debug, Default)]
-struct Plain(Vec<String>);
+struct PlainWords(Vec<String>);
 
-impl Elsewhere for Plain {
-    fn shape(&self, _name: &str) -> Option<Shape> {
+impl OtherTables for PlainWords {
+    fn shape(&self, _name: &str) -> Option<ValueShape> {
         None
     }
 
@@ -99,6 +99,6 @@ impl Elsewhere for Plain {
     }
 
     fn unknown(&self, program: &str, name: &str, own: Vec<&'static str>) -> CliError {
-        misuse(program, name, Problem::unknown(name, own))
+        misuse(program, name, OptionProblem::unknown(name, own))
     }
 }

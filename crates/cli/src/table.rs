@@ -3,14 +3,14 @@
 use netperf_model::Setting;
 
 use crate::command::{CliError, Notice};
-use crate::getopt::{Argument, Getopt, Step};
+use crate::getopt::{Argument, Getopt, GetoptStep};
 use crate::group::Group;
-use crate::kind::Kind;
-use crate::long::{Elsewhere, Problem, misuse};
+use crate::kind::ValueKind;
+use crate::long::{OptionProblem, OtherTables, misuse};
 
 /// One option. Parser, help, man page, completions and manual all read this row.
 #[derive(Debug)]
-pub(crate) struct Row<A: 'static> {
+pub(crate) struct OptionRow<A: 'static> {
     /// The letter; `None` for an option that has only a name.
     pub(crate) letter: Option<char>,
     /// The name, without its dashes.
@@ -24,18 +24,18 @@ pub(crate) struct Row<A: 'static> {
     /// Under which heading it stands.
     pub(crate) group: Group,
     /// What the long form accepts. The short one takes any word.
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     /// What it takes and how that is recorded.
     pub(crate) action: Action<A>,
 }
 
-impl<A> Clone for Row<A> {
+impl<A> Clone for OptionRow<A> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<A> Copy for Row<A> {}
+impl<A> Copy for OptionRow<A> {}
 
 /// How an option is recorded.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub(crate) enum Action<A: 'static> {
     Setting(fn(&mut A, Setting, &str), Setting),
     /// Takes a word, which has more to say in the long form: first the letter's
     /// way to read it, then the name's.
-    Twofold(fn(&mut A, &str, &mut Vec<Notice>), fn(&mut A, &str)),
+    LetterAndName(fn(&mut A, &str, &mut Vec<Notice>), fn(&mut A, &str)),
     /// Takes a word, and may have something to say about it.
     Checked(fn(&mut A, &str, &mut Vec<Notice>) -> Result<(), CliError>),
     /// Takes the next word if it begins with a digit.
@@ -85,7 +85,7 @@ pub(crate) enum Halt {
 
 /// How the reading of one table ended.
 #[derive(Debug)]
-pub(crate) enum Ending<'a> {
+pub(crate) enum TableEnd<'a> {
     /// All words read; these follow a `--`.
     Done(&'a [String]),
     /// At an option that ends everything.
@@ -107,9 +107,9 @@ pub(crate) enum OnComplaint {
 
 /// Reads words with one table.
 #[derive(Debug)]
-pub(crate) struct Reader<'r, A: 'static, E> {
+pub(crate) struct OptionReader<'r, A: 'static, E> {
     /// The options.
-    pub(crate) table: &'static [Row<A>],
+    pub(crate) table: &'static [OptionRow<A>],
     /// argv\[0\].
     pub(crate) program: &'r str,
     /// About letters; a long option that is wrong always stops.
@@ -118,37 +118,37 @@ pub(crate) struct Reader<'r, A: 'static, E> {
     pub(crate) elsewhere: E,
 }
 
-impl<A, E: Elsewhere> Reader<'_, A, E> {
+impl<A, E: OtherTables> OptionReader<'_, A, E> {
     /// Applies the table to `words`, recording in `args` and `notices`.
     pub(crate) fn read<'a>(
         &mut self,
         words: &'a [String],
         args: &mut A,
         notices: &mut Vec<Notice>,
-    ) -> Ending<'a> {
+    ) -> TableEnd<'a> {
         let mut getopt = Getopt::new(words);
-        let argument = |row: &'static Row<A>| row.action.argument();
+        let argument = |row: &'static OptionRow<A>| row.action.argument();
         let table = self.table;
         while let Some(step) = getopt.step(|letter| by_letter(table, letter).map(argument)) {
             if let Some(complaint) = step.complaint(self.program) {
                 match self.on_complaint {
-                    OnComplaint::Stop => return Ending::Complaint(complaint),
+                    OnComplaint::Stop => return TableEnd::Complaint(complaint),
                     OnComplaint::GoOn => notices.push(Notice::stderr(&complaint)),
                 }
             }
             let halt = match step {
-                Step::Option(letter, word) => self.short(letter, word, args, notices),
-                Step::Long(text) => self.long(text, &mut getopt, args, notices),
-                Step::Unknown(_) | Step::MissingArgument(_) => Ok(None),
+                GetoptStep::Option(letter, word) => self.short(letter, word, args, notices),
+                GetoptStep::Long(text) => self.long(text, &mut getopt, args, notices),
+                GetoptStep::Unknown(_) | GetoptStep::MissingArgument(_) => Ok(None),
             };
             match halt {
                 Ok(None) => {}
-                Ok(Some(halt)) => return Ending::Halted(halt),
-                Err(error) => return Ending::Failed(error),
+                Ok(Some(halt)) => return TableEnd::Halted(halt),
+                Err(error) => return TableEnd::Failed(error),
             }
         }
         self.elsewhere.plain(getopt.skipped());
-        Ending::Done(getopt.rest())
+        TableEnd::Done(getopt.rest())
     }
 
     fn short(
@@ -194,23 +194,23 @@ impl<A, E: Elsewhere> Reader<'_, A, E> {
 }
 
 /// The row of a letter.
-pub(crate) fn by_letter<A>(table: &[Row<A>], letter: char) -> Option<&Row<A>> {
+pub(crate) fn by_letter<A>(table: &[OptionRow<A>], letter: char) -> Option<&OptionRow<A>> {
     table.iter().find(|row| row.letter == Some(letter))
 }
 
 /// The row of a name.
-pub(crate) fn by_name<'t, A>(table: &'t [Row<A>], name: &str) -> Option<&'t Row<A>> {
+pub(crate) fn by_name<'t, A>(table: &'t [OptionRow<A>], name: &str) -> Option<&'t OptionRow<A>> {
     table.iter().find(|row| row.long == name)
 }
 
 /// What must be known of a long option to find its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct ValueShape {
     argument: Argument,
-    kind: Kind,
+    kind: ValueKind,
 }
 
-impl Shape {
+impl ValueShape {
     /// The value, attached or the next word. A word with two dashes in front is
     /// never taken: it is the next option, and the value was forgotten.
     fn word<'a>(
@@ -222,11 +222,11 @@ impl Shape {
     ) -> Result<Option<&'a str>, CliError> {
         let wrong = |problem| Err(misuse(program, name, problem));
         match (self.argument, attached) {
-            (Argument::Nothing, Some(_)) => wrong(Problem::ValueUnwanted),
+            (Argument::Nothing, Some(_)) => wrong(OptionProblem::ValueUnwanted),
             (Argument::Nothing, None) => Ok(None),
             (_, Some(_)) => Ok(attached),
             (Argument::Required, None) => match getopt.next_if(|word| !word.starts_with("--")) {
-                None => wrong(Problem::ValueMissing {
+                None => wrong(OptionProblem::ValueMissing {
                     expected: self.kind.expected(),
                 }),
                 word => Ok(word),
@@ -239,21 +239,21 @@ impl Shape {
     }
 }
 
-impl<A> Row<A> {
+impl<A> OptionRow<A> {
     /// Whether the long form is help, and takes a topic.
     pub(crate) fn explains(&self) -> bool {
-        matches!(self.action, Action::Halt(Halt::Help)) && self.kind != Kind::Nothing
+        matches!(self.action, Action::Halt(Halt::Help)) && self.kind != ValueKind::Nothing
     }
 
     /// Where the value of the long form is.
-    pub(crate) fn shape(&self) -> Shape {
+    pub(crate) fn shape(&self) -> ValueShape {
         // `--help` may be followed by what to explain.
         let argument = if self.explains() {
             Argument::NextUnlessDash
         } else {
             self.action.argument()
         };
-        Shape {
+        ValueShape {
             argument,
             kind: self.kind,
         }
@@ -270,14 +270,16 @@ impl<A> Row<A> {
         let word = word
             .map(|word| {
                 let read = self.kind.read(word);
-                read.ok_or_else(|| misuse(program, self.long, Problem::value(word, self.kind)))
+                read.ok_or_else(|| {
+                    misuse(program, self.long, OptionProblem::value(word, self.kind))
+                })
             })
             .transpose()?;
         if let Action::Halt(Halt::Help) = self.action {
             let test = word.and_then(|name| netperf_model::TestId::from_name(&name));
             return Ok(Some(Halt::Explain(test)));
         }
-        if let Action::Twofold(_, record) = self.action {
+        if let Action::LetterAndName(_, record) = self.action {
             record(args, word.as_deref().unwrap_or_default());
             return Ok(None);
         }
@@ -290,7 +292,7 @@ impl<A> Action<A> {
     pub(crate) const fn argument(&self) -> Argument {
         match self {
             Self::Flag(_) | Self::Halt(_) => Argument::Nothing,
-            Self::Value(_) | Self::Setting(..) | Self::Twofold(..) | Self::Checked(_) => {
+            Self::Value(_) | Self::Setting(..) | Self::LetterAndName(..) | Self::Checked(_) => {
                 Argument::Required
             }
             Self::NextIfNumber(_) => Argument::NextIfNumber,
@@ -310,7 +312,7 @@ impl<A> Action<A> {
             Self::Flag(record) => record(args),
             Self::Value(record) => record(args, required),
             Self::Setting(record, setting) => record(args, *setting, required),
-            Self::Twofold(record, _) => record(args, required, notices),
+            Self::LetterAndName(record, _) => record(args, required, notices),
             Self::Checked(record) => record(args, required, notices)?,
             Self::NextIfNumber(record) => record(args, word),
             Self::NextUnlessDash(record) => return Ok(record(args, word)),

@@ -29,7 +29,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use netperf_cli::{CliError, Command, Run, Stream, Surroundings, UnknownTest};
+use netperf_cli::{CliEnvironment, CliError, Command, OutputStream, RunCommand, UnknownTest};
 use netperf_measure::clock;
 use netperf_model::{Arrival, Interim, Iteration, Latency, Span, TestPlan, Until};
 use netperf_report::SoFar;
@@ -64,7 +64,7 @@ fn run_as_asked(argv: &[OsString]) -> ExitCode {
         return history::main(argv);
     }
     let selectors = names();
-    let around = Surroundings {
+    let around = CliEnvironment {
         read_file: &|path: &Path| std::fs::read_to_string(path),
         is_selector: &is_selector,
         selectors: &selectors,
@@ -120,8 +120,8 @@ fn environment(name: &str) -> Option<String> {
 fn unreadable(error: &CliError) -> Failure {
     let text = error.to_string();
     match error.stream() {
-        Stream::Stdout => Failure::stdout(error.exit(), &text),
-        Stream::Stderr => Failure::stderr(error.exit(), &text),
+        OutputStream::Stdout => Failure::stdout(error.exit(), &text),
+        OutputStream::Stderr => Failure::stderr(error.exit(), &text),
     }
 }
 
@@ -157,7 +157,7 @@ impl RunStart {
         }
     }
 
-    fn frame(self, run: &Run) -> RunContext<'_> {
+    fn frame(self, run: &RunCommand) -> RunContext<'_> {
         RunContext {
             plan: &run.plan,
             report: &run.report,
@@ -194,7 +194,7 @@ impl Measured {
 }
 
 /// Runs a test and says how it went.
-fn test(mut run: Run) -> ExitCode {
+fn test(mut run: RunCommand) -> ExitCode {
     let begun = RunStart::now();
     let mut done = Measured::default();
     let measured = measure(&mut run, begun, &mut done);
@@ -217,7 +217,7 @@ fn test(mut run: Run) -> ExitCode {
     failure.and(&incomplete).report()
 }
 
-fn measure(run: &mut Run, begun: RunStart, done: &mut Measured) -> Result<(), Failure> {
+fn measure(run: &mut RunCommand, begun: RunStart, done: &mut Measured) -> Result<(), Failure> {
     secure::give_key(&mut run.plan)?;
     let needs = netperf_report::needs(&run.plan, &run.report).map_err(|error| {
         Failure::stdout(netperf_report::SelectionError::EXIT, &error.to_string())
@@ -245,7 +245,7 @@ fn draw_seed(plan: &mut TestPlan) {
     }
 }
 
-fn bind_to_cpu(run: &Run) {
+fn bind_to_cpu(run: &RunCommand) {
     if let Some(cpu) = run.plan.local.bind {
         // Scripts bind blindly, so this must not fail them; the result shows where
         // the time went.

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use netperf_cli::{Notice, Stream};
+use netperf_cli::{Notice, OutputStream};
 
 /// What is drawn on a terminal meanwhile.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ enum Overlay {
     /// A line, on standard error.
     Line,
     /// All of it is drawn on: what is for a terminal waits, in order.
-    Screen(Vec<(Stream, String)>),
+    Screen(Vec<(OutputStream, String)>),
 }
 
 static OVERLAY: Mutex<Overlay> = Mutex::new(Overlay::Nothing);
@@ -25,7 +25,7 @@ fn overlay() -> MutexGuard<'static, Overlay> {
 /// Prints on standard output, at once: what was printed must be there even if
 /// the next thing that happens is a kill.
 pub(crate) fn out(text: &str) {
-    beside_overlay(Stream::Stdout, text);
+    beside_overlay(OutputStream::Stdout, text);
 }
 
 /// Prints bytes on standard output as they are.
@@ -35,10 +35,10 @@ pub(crate) fn out_bytes(bytes: &[u8]) {
 
 /// Prints on standard error.
 pub(crate) fn err(text: &str) {
-    beside_overlay(Stream::Stderr, text);
+    beside_overlay(OutputStream::Stderr, text);
 }
 
-fn beside_overlay(stream: Stream, text: &str) {
+fn beside_overlay(stream: OutputStream, text: &str) {
     let mut overlay = overlay();
     match &mut *overlay {
         Overlay::Screen(waiting) if is_terminal(stream) => waiting.push((stream, text.to_owned())),
@@ -50,17 +50,17 @@ fn beside_overlay(stream: Stream, text: &str) {
     }
 }
 
-fn is_terminal(stream: Stream) -> bool {
+fn is_terminal(stream: OutputStream) -> bool {
     match stream {
-        Stream::Stdout => io::stdout().is_terminal(),
-        Stream::Stderr => io::stderr().is_terminal(),
+        OutputStream::Stdout => io::stdout().is_terminal(),
+        OutputStream::Stderr => io::stderr().is_terminal(),
     }
 }
 
-fn write(stream: Stream, text: &str) {
+fn write(stream: OutputStream, text: &str) {
     match stream {
-        Stream::Stdout => print_out(text.as_bytes()),
-        Stream::Stderr => print(&mut io::stderr().lock(), text),
+        OutputStream::Stdout => print_out(text.as_bytes()),
+        OutputStream::Stderr => print(&mut io::stderr().lock(), text),
     }
 }
 
@@ -95,10 +95,10 @@ pub(crate) fn release() {
 }
 
 /// Prints on the stream that the command line names.
-pub(crate) fn say(stream: Stream, text: &str) {
+pub(crate) fn say(stream: OutputStream, text: &str) {
     match stream {
-        Stream::Stdout => out(text),
-        Stream::Stderr => err(text),
+        OutputStream::Stdout => out(text),
+        OutputStream::Stderr => err(text),
     }
 }
 
@@ -142,8 +142,8 @@ pub(crate) fn unless_lost(exit: ExitCode) -> ExitCode {
 pub(crate) fn notices(notices: &[Notice], json: bool) {
     for notice in notices {
         let (terminal, print): (bool, fn(&str)) = match notice.stream {
-            Stream::Stdout if !json => (io::stdout().is_terminal(), out),
-            Stream::Stdout | Stream::Stderr => (io::stderr().is_terminal(), err),
+            OutputStream::Stdout if !json => (io::stdout().is_terminal(), out),
+            OutputStream::Stdout | OutputStream::Stderr => (io::stderr().is_terminal(), err),
         };
         if terminal || !notice.terminal_only {
             print(&notice.text);

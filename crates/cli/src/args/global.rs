@@ -7,7 +7,7 @@ use netperf_model::{
     Arrival, CpuMethod, Duplex, IoMethod, Limit, Placement, Settings, Stamper, Unit,
 };
 
-use super::{Ends, HostArg, Ways};
+use super::{HostArg, PerDirection, PerEnd};
 
 /// The options in front of `--`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,17 +15,17 @@ pub struct GlobalArgs {
     /// `--history`: where the result is kept, empty for the usual place.
     pub history: Option<String>,
     /// `-a`: alignment of netperf's buffers.
-    pub align: Ways<i32>,
+    pub align: PerDirection<i32>,
     /// `-A`: alignment of netserver's buffers.
-    pub remote_align: Ways<i32>,
+    pub remote_align: PerDirection<i32>,
     /// `-o`: offset of netperf's buffers.
-    pub offset: Ways<i32>,
+    pub offset: PerDirection<i32>,
     /// `-O`: offset of netserver's buffers.
-    pub remote_offset: Ways<i32>,
+    pub remote_offset: PerDirection<i32>,
     /// `-b`: operations per interval.
-    pub pace_burst: Ends<i32>,
+    pub pace_burst: PerEnd<i32>,
     /// `-w`: interval.
-    pub pace_interval: Ends<Duration>,
+    pub pace_interval: PerEnd<Duration>,
     /// `-B`: brand.
     pub brand: Option<String>,
     /// `-c`: CPU at netperf.
@@ -45,7 +45,7 @@ pub struct GlobalArgs {
     /// `-f`: unit.
     pub unit: Option<Unit>,
     /// `-F`: fill files.
-    pub fill: Ends<String>,
+    pub fill: PerEnd<String>,
     /// `-H`: netserver's host.
     pub remote: HostArg,
     /// `-L`: netperf's host.
@@ -69,7 +69,7 @@ pub struct GlobalArgs {
     /// `-N`: no control connection.
     pub no_control: bool,
     /// `-p`: control ports; the remote one is netserver's.
-    pub port: Ends<String>,
+    pub port: PerEnd<String>,
     /// `-P`: banner and titles.
     pub headers: Option<i32>,
     /// `-r`: confidence in the result only.
@@ -81,17 +81,17 @@ pub struct GlobalArgs {
     /// `-t`: test name, upper case.
     pub test: Option<String>,
     /// `-T`: CPUs; the outer `Option` tells whether `-T` was given at all.
-    pub bind: Option<Ends<i32>>,
+    pub bind: Option<PerEnd<i32>>,
     /// `-v`: verbosity.
     pub verbosity: Option<i32>,
     /// `-W`: buffers in the rings.
-    pub width: Ways<i32>,
+    pub width: PerDirection<i32>,
     /// `--tls-cipher`: the only cipher suite.
     pub tls_cipher: Option<String>,
     /// `-y`: socket priority.
-    pub priority: Ends<i32>,
+    pub priority: PerEnd<i32>,
     /// `-Y`: type of service; the inner `None` is a word that means nothing.
-    pub tos: Ends<Option<u8>>,
+    pub tos: PerEnd<Option<u8>>,
     /// `--dscp`: that it was given by this name, which promises more than the letter.
     pub dscp: bool,
     /// `--count`: the same.
@@ -163,15 +163,15 @@ pub enum JsonArg {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IoArgs {
     /// `--io`; `None` inside is `auto`.
-    pub method: Ends<Option<IoMethod>>,
+    pub method: PerEnd<Option<IoMethod>>,
     /// `--zerocopy`.
     pub zerocopy: bool,
     /// `--discard`.
     pub discard: bool,
     /// `--batch`: messages per call.
-    pub batch: Ends<i32>,
+    pub batch: PerEnd<i32>,
     /// `--segment-offload`.
-    pub segments: Ends<bool>,
+    pub segments: PerEnd<bool>,
     /// `--splice`.
     pub splice: bool,
     /// Socket options that both ends honour: netperf's.
@@ -190,9 +190,9 @@ pub struct FlowsArgs {
     /// `--flows`: how many.
     pub flows: Option<u32>,
     /// `--threads`: on how many threads.
-    pub threads: Ends<u32>,
+    pub threads: PerEnd<u32>,
     /// `--cpus` and `--remote-cpus`: on these CPUs.
-    pub cpus: Ends<Vec<u32>>,
+    pub cpus: PerEnd<Vec<u32>>,
     /// `--place`: placed by this rule, at both ends.
     pub place: Option<Placement>,
     /// `--warmup`: time before the flows count.
@@ -205,7 +205,7 @@ pub struct FlowsArgs {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SeriesArgs {
     /// `--series`: how often; never where it is zero.
-    pub every: Ends<Duration>,
+    pub every: PerEnd<Duration>,
     /// `--series-flows`: of how many connections.
     pub flows: Option<u32>,
     /// `--timestamps`.

@@ -1,7 +1,7 @@
 //! The options behind `--`, of all suites.
 
-use super::{Ends, HostArg, Ways};
-use crate::grammar::Direction;
+use super::{HostArg, PerDirection, PerEnd};
+use crate::grammar::TestDirection;
 
 /// The options behind `--`, of all suites.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,14 +19,14 @@ pub struct TestArgs {
     /// `-C`: cork.
     pub cork: bool,
     /// `-d`: direction.
-    pub direction: Option<Direction>,
+    pub direction: Option<TestDirection>,
     /// The direction that `-m`, `-M` and `-r` imply where no `-d` came before.
-    pub implied: Direction,
+    pub implied: TestDirection,
     /// `-D`: no delay.
     pub nodelay: bool,
     /// `-D` of the dlpi and hippi suites, `-X` of the xti suite, `-d` of the fore suite:
     /// the devices.
-    pub device: Ends<String>,
+    pub device: PerEnd<String>,
     /// `-p` of the unix suite: where netperf's socket file is.
     pub directory: Option<String>,
     /// `-e`: receive time-out in seconds.
@@ -50,15 +50,15 @@ pub struct TestArgs {
     /// `-k`, `-o`, `-O`: the last one.
     pub output: Option<OutputArg>,
     /// `-K`: congestion control.
-    pub congestion: Ends<String>,
+    pub congestion: PerEnd<String>,
     /// `-N` of the sctp suite: messages or transactions.
     pub messages: Option<i32>,
     /// `-l`: multicast TTL.
     pub multicast_ttl: Option<i32>,
     /// `-m`: send sizes.
-    pub send_size: Ends<i32>,
+    pub send_size: PerEnd<i32>,
     /// `-M`: receive sizes.
-    pub recv_size: Ends<i32>,
+    pub recv_size: PerEnd<i32>,
     /// `-n`: connected datagram socket at netperf.
     pub connected: bool,
     /// `-N`: connected datagram socket at netserver.
@@ -68,7 +68,7 @@ pub struct TestArgs {
     /// `-p`: local ports of connection tests.
     pub port_range: (Option<i32>, Option<i32>),
     /// `-P`: data ports.
-    pub port: Ends<String>,
+    pub port: PerEnd<String>,
     /// `-q`: socket pacing in bytes per second.
     pub pacing_rate: Option<i32>,
     /// `-r`: request and response size.
@@ -76,15 +76,15 @@ pub struct TestArgs {
     /// `-R`: routing.
     pub routing: Option<i32>,
     /// `-s`: netperf's socket buffers.
-    pub buffers: Ways<i32>,
+    pub buffers: PerDirection<i32>,
     /// `-S`: netserver's socket buffers.
-    pub remote_buffers: Ways<i32>,
+    pub remote_buffers: PerDirection<i32>,
     /// `-s` of the dlpi and hippi suites: service access point.
     pub sap: Option<i32>,
     /// `-t`, `-T`: transport.
     pub transport: TransportArg,
     /// `-p` of the dlpi and hippi suites: numbers of the devices.
-    pub unit: Ends<i32>,
+    pub unit: PerEnd<i32>,
     /// `-u`: identifier.
     pub uuid: Option<String>,
     /// `-U`: keep retrying.
@@ -94,14 +94,14 @@ pub struct TestArgs {
     /// `-W`: buffers in the send ring.
     pub send_width: Option<i32>,
     /// `-w` of the dlpi suite: netperf's windows.
-    pub windows: Ways<i32>,
+    pub windows: PerDirection<i32>,
     /// `-W` of the dlpi suite: netserver's windows.
-    pub remote_windows: Ways<i32>,
+    pub remote_windows: PerDirection<i32>,
 }
 
 /// The shape of selector output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum OutputLayout {
     /// `-k`.
     Keyval,
     /// `-o`.
@@ -114,7 +114,7 @@ pub enum Layout {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputArg {
     /// Which of the three.
-    pub layout: Layout,
+    pub layout: OutputLayout,
     /// The selection: a list, `all` or a file name.
     pub selection: Option<String>,
 }

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::commands::{Command, Takes, commands};
+use super::commands::{DocumentedCommand, Takes, commands};
 use super::{MADE_BY, Offer, forms, test_options};
-use crate::entry::{self, Entry};
+use crate::entry::{self, OptionEntry};
 
 /// A script for both programs.
 pub(super) fn script(selectors: &[&str]) -> String {
@@ -13,7 +13,7 @@ pub(super) fn script(selectors: &[&str]) -> String {
     let of_selectors = selectors.join(" ");
     _ = writeln!(text, "\n_netperf_selector_names='all {of_selectors}'");
     let global = entry::global();
-    let test: Vec<Entry> = test_options()
+    let test: Vec<OptionEntry> = test_options()
         .into_iter()
         .filter(|entry| entry.long != "help")
         .collect();
@@ -24,7 +24,7 @@ pub(super) fn script(selectors: &[&str]) -> String {
         let name = format!("netperf_{}", command.word);
         values(&mut text, &name, &[(&command.entries, "-")]);
     }
-    let all: Vec<Entry> = global.into_iter().chain(test).collect();
+    let all: Vec<OptionEntry> = global.into_iter().chain(test).collect();
     _ = writeln!(text, "\n_netperf_names='{}'", names(&all));
     subcommands(&mut text, &commands);
     text.push_str(NETPERF);
@@ -115,7 +115,7 @@ _netperf() {
 "#;
 
 /// One arm for each option with a value; `dash` is what the letter has in front.
-fn cases(text: &mut String, entries: &[Entry], dash: &str) {
+fn cases(text: &mut String, entries: &[OptionEntry], dash: &str) {
     for entry in entries {
         let Some(offer) = Offer::of(entry) else {
             continue;
@@ -140,7 +140,7 @@ fn cases(text: &mut String, entries: &[Entry], dash: &str) {
 }
 
 /// The function that offers values for the options of `name`.
-fn values(text: &mut String, name: &str, options: &[(&[Entry], &str)]) {
+fn values(text: &mut String, name: &str, options: &[(&[OptionEntry], &str)]) {
     _ = writeln!(text, "\n_{name}_value() {{\n    case $1 in");
     for (entries, dash) in options {
         cases(text, entries, dash);
@@ -149,8 +149,8 @@ fn values(text: &mut String, name: &str, options: &[(&[Entry], &str)]) {
 }
 
 /// What each command and each of its parts has.
-fn subcommands(text: &mut String, commands: &[Command]) {
-    let words = |commands: &[Command], front: &str| {
+fn subcommands(text: &mut String, commands: &[DocumentedCommand]) {
+    let words = |commands: &[DocumentedCommand], front: &str| {
         let words = commands.iter().map(|one| format!("{front}{}", one.word));
         words.collect::<Vec<_>>().join(" ")
     };
@@ -175,7 +175,7 @@ fn subcommands(text: &mut String, commands: &[Command]) {
 }
 
 /// The arm of one; `family` has the values of its options.
-fn arm(text: &mut String, word: &str, family: &str, command: &Command) {
+fn arm(text: &mut String, word: &str, family: &str, command: &DocumentedCommand) {
     let names = names(&command.entries);
     let complete = format!("_netperf_complete netperf_{family} '{names}'");
     let action = match &command.takes {
@@ -195,7 +195,7 @@ fn arm(text: &mut String, word: &str, family: &str, command: &Command) {
     _ = writeln!(text, "    {word}) {action} ;;");
 }
 
-fn names(entries: &[Entry]) -> String {
+fn names(entries: &[OptionEntry]) -> String {
     let mut names: Vec<String> = entries
         .iter()
         .flat_map(|entry| forms(entry, false))

@@ -1,18 +1,18 @@
 //! Commands such as `netperf report`, for the completions of all shells.
 
-use crate::entry::{self, Entry};
+use crate::entry::{self, OptionEntry};
 use crate::history::{self, VERBS};
 use crate::subcommand::Subcommand;
 use crate::{compare, report, sweep};
 
 /// A command, or one of the things that `netperf history` does.
-pub(super) struct Command {
+pub(super) struct DocumentedCommand {
     /// Its word.
     pub(super) word: &'static str,
     /// What it does, in a few words.
     pub(super) about: &'static str,
     /// Its options.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<OptionEntry>,
     /// What its other words are.
     pub(super) takes: Takes,
 }
@@ -24,7 +24,7 @@ pub(super) enum Takes {
     /// What only the user knows, or nothing.
     Nothing,
     /// One of these comes first.
-    Commands(Vec<Command>),
+    Commands(Vec<DocumentedCommand>),
     /// Behind `--`, a command line of netperf.
     Line {
         /// The word that another one comes behind.
@@ -32,7 +32,7 @@ pub(super) enum Takes {
     },
 }
 
-impl Command {
+impl DocumentedCommand {
     fn new<A>(command: &Subcommand<A>, takes: Takes) -> Self {
         Self {
             word: command.word,
@@ -44,21 +44,21 @@ impl Command {
 }
 
 /// All of them, in the order of the manual.
-pub(super) fn commands() -> Vec<Command> {
+pub(super) fn commands() -> Vec<DocumentedCommand> {
     let again = Some(compare::DASHED_VS);
     vec![
-        Command::new(&report::COMMAND, Takes::Files),
-        Command::new(&compare::COMPARE_COMMAND, Takes::Files),
-        Command::new(&compare::VERSUS_COMMAND, Takes::Line { again }),
-        Command::new(&sweep::COMMAND, Takes::Line { again: None }),
-        Command::new(&history::COMMAND, Takes::Commands(verbs())),
+        DocumentedCommand::new(&report::COMMAND, Takes::Files),
+        DocumentedCommand::new(&compare::COMPARE_COMMAND, Takes::Files),
+        DocumentedCommand::new(&compare::VERSUS_COMMAND, Takes::Line { again }),
+        DocumentedCommand::new(&sweep::COMMAND, Takes::Line { again: None }),
+        DocumentedCommand::new(&history::COMMAND, Takes::Commands(verbs())),
     ]
 }
 
 /// What `netperf history` does, each with the options that it takes.
-fn verbs() -> Vec<Command> {
+fn verbs() -> Vec<DocumentedCommand> {
     let all = entry::history();
-    let verb = |verb: &history::Verb| Command {
+    let verb = |verb: &history::Verb| DocumentedCommand {
         word: verb.word,
         about: verb.about,
         entries: all

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::commands::{Command, Takes, commands};
+use super::commands::{DocumentedCommand, Takes, commands};
 use super::{MADE_BY, Offer, test_options};
-use crate::entry::{self, Entry};
+use crate::entry::{self, OptionEntry};
 use crate::getopt::Argument;
 
 /// A script for both programs.
@@ -66,7 +66,7 @@ complete -c netserver -f
 /// The function that tells which part of a line the cursor is in: `first`, `front` and
 /// `behind` (of `--`) of netperf alone, the name of a command, and `inner` for what is
 /// `front` behind the `--` of one.
-fn parts(text: &mut String, commands: &[Command]) {
+fn parts(text: &mut String, commands: &[DocumentedCommand]) {
     let (mut words, mut arms) = (Vec::new(), String::new());
     for command in commands {
         let word = command.word;
@@ -121,7 +121,7 @@ const ARM: &str = "            ";
 const SELECTORS: &str = "-a '(__fish_complete_list , __netperf_selectors)'";
 
 /// An option in these parts of a line; anywhere unless told.
-fn option(program: &str, parts: &str, entry: &Entry, with_letter: bool) -> String {
+fn option(program: &str, parts: &str, entry: &OptionEntry, with_letter: bool) -> String {
     let mut line = format!("complete -c {program}");
     if !parts.is_empty() {
         _ = write!(line, " -n '__netperf_in {parts}'");
@@ -149,7 +149,7 @@ fn option(program: &str, parts: &str, entry: &Entry, with_letter: bool) -> Strin
 }
 
 /// The same where fish offers no options, and what follows it there.
-fn inside(text: &mut String, part: &str, entry: &Entry, with_letter: bool) {
+fn inside(text: &mut String, part: &str, entry: &OptionEntry, with_letter: bool) {
     let forms = super::forms(entry, with_letter).join(" ");
     let help = quoted(entry.help);
     _ = writeln!(
@@ -175,7 +175,7 @@ fn inside(text: &mut String, part: &str, entry: &Entry, with_letter: bool) {
 }
 
 /// Commands that may stand here, with what they do.
-fn first(text: &mut String, commands: &[Command], part: &str) {
+fn first(text: &mut String, commands: &[DocumentedCommand], part: &str) {
     for command in commands {
         let about = quoted(command.about);
         _ = writeln!(
@@ -187,7 +187,7 @@ fn first(text: &mut String, commands: &[Command], part: &str) {
 }
 
 /// What may stand in a part of the line that belongs to a command.
-fn subcommand(text: &mut String, part: &str, command: &Command) {
+fn subcommand(text: &mut String, part: &str, command: &DocumentedCommand) {
     for entry in &command.entries {
         _ = writeln!(text, "{}", option("netperf", part, entry, true));
     }
@@ -212,7 +212,7 @@ fn subcommand(text: &mut String, part: &str, command: &Command) {
     }
 }
 
-fn values(entry: &Entry) -> String {
+fn values(entry: &OptionEntry) -> String {
     match Offer::of(entry) {
         None => String::new(),
         // A value that may be left out is offered, not demanded.

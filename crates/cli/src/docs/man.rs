@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use netperf_model::catalog::tests::TESTS;
 
 use super::{MADE_BY, about};
-use crate::entry::{self, Entry};
+use crate::entry::{self, OptionEntry};
 use crate::group::Group;
 use crate::help;
 
@@ -195,8 +195,8 @@ fn values(page: &mut Man) {
     );
 }
 
-fn without_about(entries: Vec<Entry>) -> Vec<Entry> {
-    let own = |entry: &Entry| entry.group != Group::About;
+fn without_about(entries: Vec<OptionEntry>) -> Vec<OptionEntry> {
+    let own = |entry: &OptionEntry| entry.group != Group::About;
     entries.into_iter().filter(own).collect()
 }
 
@@ -299,8 +299,8 @@ impl Man {
     }
 
     /// Options that are word for word those of a suite above.
-    fn alike(&mut self, entries: &[Entry]) {
-        let form = |entry: &Entry| match entry.letter {
+    fn alike(&mut self, entries: &[OptionEntry]) {
+        let form = |entry: &OptionEntry| match entry.letter {
             Some(letter) => format!("-{letter}, --{}", entry.long),
             None => format!("--{}", entry.long),
         };
@@ -314,7 +314,7 @@ impl Man {
         }
     }
 
-    fn options(&mut self, entries: &[Entry]) {
+    fn options(&mut self, entries: &[OptionEntry]) {
         for (group, entries) in entry::by_group(entries) {
             _ = writeln!(self.text, ".SS {}", group.title());
             for entry in entries {
@@ -330,7 +330,7 @@ impl Man {
 }
 
 /// The forms of an option: bold what is typed, italic what stands for something.
-fn head(entry: &Entry) -> String {
+fn head(entry: &OptionEntry) -> String {
     let value = match (entry.value.strip_prefix('['), entry.value) {
         (_, "") => String::new(),
         (Some(inside), _) => format!(" [\\fI{}\\fR]", escaped(inside.trim_end_matches(']'))),

@@ -7,10 +7,10 @@ use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::{Suite, TestId};
 
 use super::{MADE_BY, about, sentence};
-use crate::entry::{self, Entry};
+use crate::entry::{self, OptionEntry};
 use crate::group::Group;
 use crate::help;
-use crate::kind::Kind;
+use crate::kind::ValueKind;
 
 /// `options.md`.
 pub(super) fn options() -> String {
@@ -94,7 +94,7 @@ Of two values with a comma between them either may be left out, and then stays w
 it was.
 ";
 
-fn groups(text: &mut String, entries: &[Entry]) {
+fn groups(text: &mut String, entries: &[OptionEntry]) {
     for (group, entries) in entry::by_group(entries) {
         // The same `-h` everywhere would be the same text everywhere.
         let only_help = group == Group::About && entries.len() == 1;
@@ -108,7 +108,7 @@ fn groups(text: &mut String, entries: &[Entry]) {
     }
 }
 
-fn option(text: &mut String, entry: &Entry) {
+fn option(text: &mut String, entry: &OptionEntry) {
     let value = match entry.value {
         "" => String::new(),
         value => format!(" {value}"),
@@ -121,18 +121,21 @@ fn option(text: &mut String, entry: &Entry) {
         entry.long,
         about(entry),
     );
-    let obvious = matches!(entry.kind, Kind::Nothing | Kind::Text | Kind::Selection);
+    let obvious = matches!(
+        entry.kind,
+        ValueKind::Nothing | ValueKind::Text | ValueKind::Selection
+    );
     if !obvious && entry.needs_value() {
         _ = writeln!(text, "\n*By name:* {}", sentence(&entry.kind.expected()));
     }
 }
 
 /// Options that are word for word those of a suite above.
-fn alike(text: &mut String, entries: &[Entry]) {
+fn alike(text: &mut String, entries: &[OptionEntry]) {
     if entries.is_empty() {
         return;
     }
-    let form = |entry: &Entry| {
+    let form = |entry: &OptionEntry| {
         let value = match entry.value {
             "" => String::new(),
             value => format!(" {value}"),

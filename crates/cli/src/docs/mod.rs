@@ -7,14 +7,14 @@ mod man;
 mod markdown;
 mod zsh;
 
-use crate::entry::{self, Entry};
+use crate::entry::{self, OptionEntry};
 use crate::group::Group;
-use crate::kind::Kind;
+use crate::kind::ValueKind;
 use crate::options::SUITES;
 
 /// A generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct DocPage {
     /// Where it is kept, from the root of the repository.
     pub path: &'static str,
     /// What it must contain.
@@ -24,8 +24,8 @@ pub struct Page {
 /// All generated files: man pages, completions and the manual's option reference.
 /// Completions offer the names of output selectors, which are not ours to know.
 #[must_use]
-pub fn pages(selectors: &[&str]) -> Vec<Page> {
-    let page = |path, text| Page { path, text };
+pub fn pages(selectors: &[&str]) -> Vec<DocPage> {
+    let page = |path, text| DocPage { path, text };
     vec![
         page("docs/man/netperf.1", man::netperf()),
         page("docs/man/netperf-report.1", man::report()),
@@ -74,17 +74,23 @@ enum Offer {
 
 impl Offer {
     /// For the value of an option; `None` when it has none.
-    fn of(entry: &Entry) -> Option<Self> {
+    fn of(entry: &OptionEntry) -> Option<Self> {
         if entry.value.is_empty() {
             return None;
         }
         let offer = match entry.kind.choices() {
             // The letter knows no words.
-            _ if entry.kind == Kind::Switch => Self::Words(vec!["1", "0"]),
+            _ if entry.kind == ValueKind::Switch => Self::Words(vec!["1", "0"]),
             words if !words.is_empty() => Self::Words(words),
-            _ if matches!(entry.kind, Kind::Host | Kind::HostWithBits) => Self::Hosts,
-            _ if entry.kind == Kind::Selection => Self::Selectors,
-            _ if matches!(entry.kind, Kind::File | Kind::Pair(Kind::File, _)) => Self::Files,
+            _ if matches!(entry.kind, ValueKind::Host | ValueKind::HostWithBits) => Self::Hosts,
+            _ if entry.kind == ValueKind::Selection => Self::Selectors,
+            _ if matches!(
+                entry.kind,
+                ValueKind::File | ValueKind::Pair(ValueKind::File, _)
+            ) =>
+            {
+                Self::Files
+            }
             _ => Self::Nothing,
         };
         Some(offer)
@@ -92,7 +98,7 @@ impl Offer {
 }
 
 /// The forms of an option, where its letter is known and where it is not.
-fn forms(entry: &Entry, with_letter: bool) -> Vec<String> {
+fn forms(entry: &OptionEntry, with_letter: bool) -> Vec<String> {
     let letter = entry.letter.filter(|_| with_letter);
     let letter = letter.map(|letter| format!("-{letter}"));
     letter
@@ -106,21 +112,21 @@ struct SuiteEntries {
     /// Its tests.
     tests: &'static str,
     /// Options that no suite above has.
-    own: Vec<Entry>,
+    own: Vec<OptionEntry>,
     /// Options that are word for word those of a suite above.
-    alike: Vec<Entry>,
+    alike: Vec<OptionEntry>,
 }
 
 /// All suites.
 fn suites() -> Vec<SuiteEntries> {
-    let mut above: Vec<Entry> = Vec::new();
+    let mut above: Vec<OptionEntry> = Vec::new();
     let mut all = Vec::new();
     for suite in SUITES {
         let entries = entry::suite(suite);
-        let (alike, own): (Vec<Entry>, Vec<Entry>) =
+        let (alike, own): (Vec<OptionEntry>, Vec<OptionEntry>) =
             entries.iter().partition(|entry| above.contains(entry));
         above.extend(&own);
-        let told = |entry: &Entry| entry.group != Group::About;
+        let told = |entry: &OptionEntry| entry.group != Group::About;
         all.push(SuiteEntries {
             tests: suite.tests,
             own,
@@ -132,14 +138,14 @@ fn suites() -> Vec<SuiteEntries> {
 
 /// Test options of all suites; what several have is described by the first of them. A
 /// letter is only offered for its first meaning.
-fn test_options() -> Vec<Entry> {
-    let mut all: Vec<Entry> = Vec::new();
+fn test_options() -> Vec<OptionEntry> {
+    let mut all: Vec<OptionEntry> = Vec::new();
     for entry in SUITES.iter().flat_map(entry::suite) {
         if all.iter().any(|known| known.long == entry.long) {
             continue;
         }
         let taken = all.iter().any(|known| known.letter == entry.letter);
-        all.push(Entry {
+        all.push(OptionEntry {
             letter: entry.letter.filter(|_| !taken),
             ..entry
         });
@@ -166,7 +172,7 @@ fn sentence(text: &str) -> String {
 }
 
 /// What an option does, in sentences.
-fn about(entry: &Entry) -> String {
+fn about(entry: &OptionEntry) -> String {
     let mut text = sentence(entry.help);
     if !entry.more.is_empty() {
         text.push(' ');

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::commands::{Command, Takes, commands};
+use super::commands::{DocumentedCommand, Takes, commands};
 use super::{MADE_BY, Offer, test_options};
-use crate::entry::{self, Entry};
+use crate::entry::{self, OptionEntry};
 use crate::getopt::Argument;
 
 /// A function for both programs.
@@ -16,7 +16,7 @@ pub(super) fn script(selectors: &[&str]) -> String {
         selectors.join(" ")
     );
     // `--help` is among the names in front.
-    let test: Vec<Entry> = test_options()
+    let test: Vec<OptionEntry> = test_options()
         .into_iter()
         .filter(|entry| entry.long != "help")
         .collect();
@@ -93,7 +93,7 @@ fi
 "#;
 
 /// An array of words, with what they are.
-fn described(text: &mut String, name: &str, commands: &[Command]) {
+fn described(text: &mut String, name: &str, commands: &[DocumentedCommand]) {
     _ = writeln!(text, "\nlocal -a {name}\n{name}=(");
     for command in commands {
         let about = command.about.replace('\'', "'\\''");
@@ -103,7 +103,7 @@ fn described(text: &mut String, name: &str, commands: &[Command]) {
 }
 
 /// What may stand behind a command, which is no more among the words then.
-fn subcommand(text: &mut String, word: &str, command: &Command) {
+fn subcommand(text: &mut String, word: &str, command: &DocumentedCommand) {
     let mut arguments = String::from("_arguments -s");
     for entry in &command.entries {
         for specification in letter(entry).into_iter().chain([long(entry)]) {
@@ -154,8 +154,8 @@ fn subcommand(text: &mut String, word: &str, command: &Command) {
 fn specifications(
     text: &mut String,
     name: &str,
-    entries: &[Entry],
-    specification: impl Fn(&Entry) -> Option<String>,
+    entries: &[OptionEntry],
+    specification: impl Fn(&OptionEntry) -> Option<String>,
 ) {
     _ = writeln!(text, "\nlocal -a {name}\n{name}=(");
     for specification in entries.iter().filter_map(specification) {
@@ -164,7 +164,7 @@ fn specifications(
     text.push_str(")\n");
 }
 
-fn letter(entry: &Entry) -> Option<String> {
+fn letter(entry: &OptionEntry) -> Option<String> {
     let (letter, help) = (entry.letter?, quoted(entry.help));
     Some(match entry.argument {
         Argument::Nothing => format!("-{letter}[{help}]"),
@@ -175,7 +175,7 @@ fn letter(entry: &Entry) -> Option<String> {
     })
 }
 
-fn long(entry: &Entry) -> String {
+fn long(entry: &OptionEntry) -> String {
     let (name, help) = (entry.long, quoted(entry.help));
     if entry.value.is_empty() {
         format!("--{name}[{help}]")
@@ -184,7 +184,7 @@ fn long(entry: &Entry) -> String {
     }
 }
 
-fn value(entry: &Entry) -> String {
+fn value(entry: &OptionEntry) -> String {
     let Some(offer) = Offer::of(entry) else {
         return String::new();
     };

@@ -5,10 +5,10 @@ use crate::args::GlobalArgs;
 use crate::command::CliError;
 use crate::grammar::size;
 use crate::group::Group;
-use crate::kind::Kind;
-use crate::table::{Action, Row};
+use crate::kind::ValueKind;
+use crate::table::{Action, OptionRow};
 
-type Opt = Row<GlobalArgs>;
+type Opt = OptionRow<GlobalArgs>;
 
 /// Longest name of a remote fill file: the room in the request.
 const REMOTE_FILL: usize = 31;
@@ -61,7 +61,11 @@ pub(super) const FILL: Opt = Opt::ready(
     "fill buffers from these files",
     Action::Checked(|a, text, _| fill(a, text)),
 )
-.long("fill-file", Group::Buffers, Kind::twice(&Kind::File))
+.long(
+    "fill-file",
+    Group::Buffers,
+    ValueKind::twice(&ValueKind::File),
+)
 .more("The second is a file at netserver's host; its name has at most 31 characters.");
 
 pub(super) const DIRTY: Opt = Opt::ready(

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use super::help_row;
 use crate::args::{CompareArgs, ComparisonArgs, VersusArgs};
 use crate::group::Group;
-use crate::kind::{Kind, percent};
-use crate::table::{Action, Row};
+use crate::kind::{ValueKind, percent};
+use crate::table::{Action, OptionRow};
 
 /// The rows of how sets are compared, for arguments that have [`ComparisonArgs`].
 macro_rules! comparison {
     ($args:ty, $($own:expr),* $(,)?) => {
         &[
             $($own,)*
-            Row::<$args>::without_letter(
+            OptionRow::<$args>::without_letter(
                 "percent",
                 "chance of a false alarm, over all figures together",
                 Action::Value(|a, text| {
@@ -21,29 +21,29 @@ macro_rules! comparison {
                     of.chance = percent(text);
                 }),
             )
-            .long("false-alarms", Group::Statistics, Kind::Percent)
+            .long("false-alarms", Group::Statistics, ValueKind::Percent)
             .more("1% when nothing is asked for; the lower, the more runs it takes."),
-            Row::<$args>::without_letter(
+            OptionRow::<$args>::without_letter(
                 "percent",
                 "the smallest change that matters",
                 Action::Value(|a, text| a.comparison.threshold = percent(text)),
             )
-            .long("threshold", Group::Statistics, Kind::Percent)
+            .long("threshold", Group::Statistics, ValueKind::Percent)
             .more("0.5% when nothing is asked for; 0 takes every change that chance does not explain."),
-            Row::<$args>::without_letter(
+            OptionRow::<$args>::without_letter(
                 "",
                 "print the comparison as JSON",
                 Action::Flag(|a| a.comparison.json = true),
             )
-            .long("json", Group::Output, Kind::Nothing),
-            Row::<$args>::without_letter(
+            .long("json", Group::Output, ValueKind::Nothing),
+            OptionRow::<$args>::without_letter(
                 "",
                 "print the comparison as a table of Markdown",
                 Action::Flag(|a| a.comparison.markdown = true),
             )
-            .long("markdown", Group::Output, Kind::Nothing),
-            Row {
-                kind: Kind::Nothing,
+            .long("markdown", Group::Output, ValueKind::Nothing),
+            OptionRow {
+                kind: ValueKind::Nothing,
                 help: "show this help and exit",
                 more: "",
                 ..help_row()
@@ -53,33 +53,33 @@ macro_rules! comparison {
 }
 
 /// Every option of `netperf compare`.
-pub(crate) static COMPARE: &[Row<CompareArgs>] = comparison![
+pub(crate) static COMPARE: &[OptionRow<CompareArgs>] = comparison![
     CompareArgs,
-    Row::<CompareArgs>::without_letter(
+    OptionRow::<CompareArgs>::without_letter(
         "",
         "runs belong together one by one, in the order of their names",
         Action::Flag(|a| a.paired = true),
     )
-    .long("paired", Group::Statistics, Kind::Nothing)
+    .long("paired", Group::Statistics, ValueKind::Nothing)
     .more("For runs that were made in turn: what drifts hits both of a pair."),
 ];
 
 /// Every option of `netperf run`.
-pub(crate) static VERSUS: &[Row<VersusArgs>] = comparison![
+pub(crate) static VERSUS: &[OptionRow<VersusArgs>] = comparison![
     VersusArgs,
-    Row::<VersusArgs>::without_letter(
+    OptionRow::<VersusArgs>::without_letter(
         "number",
         "how many runs of each",
         Action::Value(|a, text| a.pairs = text.parse().ok()),
     )
-    .long("pairs", Group::Test, Kind::Within(1, 10_000))
+    .long("pairs", Group::Test, ValueKind::Within(1, 10_000))
     .more("20 when nothing is asked for: enough to find 2 % where runs differ by 1.2 %."),
-    Row::<VersusArgs>::without_letter(
+    OptionRow::<VersusArgs>::without_letter(
         "folder",
         "keep every result in this folder",
         Action::Value(|a, text| a.keep = Some(PathBuf::from(text))),
     )
-    .long("keep", Group::Output, Kind::File)
+    .long("keep", Group::Output, ValueKind::File)
     .more(
         "As a-001.json, b-001.json and so on, for `netperf compare --paired` and `netperf report`."
     ),

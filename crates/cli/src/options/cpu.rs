@@ -3,15 +3,15 @@
 use netperf_model::CpuMethod;
 
 use super::set_both_ends;
-use crate::args::{CpuArg, Ends, GlobalArgs};
+use crate::args::{CpuArg, GlobalArgs, PerEnd};
 use crate::command::CliError;
 use crate::grammar::{seconds, size};
 use crate::group::Group;
-use crate::kind::Kind;
+use crate::kind::ValueKind;
 use crate::places::{Places, places};
-use crate::table::{Action, Row};
+use crate::table::{Action, OptionRow};
 
-type Opt = Row<GlobalArgs>;
+type Opt = OptionRow<GlobalArgs>;
 
 pub(super) const LOCAL: Opt = Opt::ready(
     'c',
@@ -19,7 +19,7 @@ pub(super) const LOCAL: Opt = Opt::ready(
     "measure CPU utilisation here",
     Action::NextIfNumber(|a, rate| cpu(&mut a.cpu, rate)),
 )
-.long("local-cpu", Group::Cpu, Kind::Number)
+.long("local-cpu", Group::Cpu, ValueKind::Number)
 .more(
     "A rate is accepted for old scripts and has no influence where the system \
      counts its idle time.",
@@ -31,7 +31,7 @@ pub(super) const REMOTE: Opt = Opt::ready(
     "measure CPU utilisation at netserver",
     Action::NextIfNumber(|a, rate| cpu(&mut a.remote_cpu, rate)),
 )
-.long("remote-cpu", Group::Cpu, Kind::Number)
+.long("remote-cpu", Group::Cpu, ValueKind::Number)
 .more("As --local-cpu, at the other end.");
 
 pub(super) const METHOD: Opt = Opt::without_letter(
@@ -42,7 +42,7 @@ pub(super) const METHOD: Opt = Opt::without_letter(
 .long(
     "cpu-method",
     Group::Cpu,
-    Kind::Word(&["procstat", "looper"]),
+    ValueKind::GetoptWord(&["procstat", "looper"]),
 )
 .more(
     "procstat, the usual one, takes the counters of the kernel. looper runs a loop of \
@@ -59,7 +59,7 @@ pub(super) const BIND: Opt = Opt::ready(
     "run netperf, netserver on these CPUs",
     Action::Checked(|a, text, _| bind(a, text)),
 )
-.long("bind-cpu", Group::Cpu, Kind::CpusOfEnds)
+.long("bind-cpu", Group::Cpu, ValueKind::CpusOfEnds)
 .more(
     "One number is for both ends; `0,` binds only netperf, `,1` only netserver. A \
      failure to bind is silent. Ranges and lists are for the threads of many flows, as \
@@ -73,7 +73,7 @@ pub(super) const COUNT: Opt = Opt::ready(
     "number of CPUs; accepted, the system tells",
     Action::Value(|_, _| {}),
 )
-.long("cpu-count", Group::Compatibility, Kind::Count);
+.long("cpu-count", Group::Compatibility, ValueKind::Count);
 
 fn cpu(arg: &mut CpuArg, rate: Option<&str>) {
     arg.wanted = true;
@@ -86,7 +86,7 @@ fn cpu(arg: &mut CpuArg, rate: Option<&str>) {
 fn bind(args: &mut GlobalArgs, text: &str) -> Result<(), CliError> {
     match places(text) {
         Places::Processes => set_both_ends(args.bind.get_or_insert_default(), text, size),
-        Places::Threads(Ends { local, remote }) => {
+        Places::Threads(PerEnd { local, remote }) => {
             let cpus = &mut args.flows.cpus;
             cpus.local = local.or(cpus.local.take());
             cpus.remote = remote.or(cpus.remote.take());

@@ -8,10 +8,10 @@ use netperf_model::many::cpu_list;
 use super::{set_both_ends, size};
 use crate::args::GlobalArgs;
 use crate::group::Group;
-use crate::kind::Kind;
-use crate::table::{Action, Row};
+use crate::kind::ValueKind;
+use crate::table::{Action, OptionRow};
 
-type Opt = Row<GlobalArgs>;
+type Opt = OptionRow<GlobalArgs>;
 
 /// The most flows that can be asked for.
 const MOST_FLOWS: u32 = 1_000_000;
@@ -19,14 +19,14 @@ const MOST_FLOWS: u32 = 1_000_000;
 const MOST_THREADS: u32 = 4096;
 
 /// A number of threads, or one for each end.
-const THREAD_COUNTS: Kind = Kind::twice(&Kind::Within(1, MOST_THREADS));
+const THREAD_COUNTS: ValueKind = ValueKind::twice(&ValueKind::Within(1, MOST_THREADS));
 
 pub(super) const FLOWS: Opt = Opt::without_letter(
     "number",
     "this many data connections at the same time",
     Action::Value(|a, text| a.flows.flows = text.parse().ok()),
 )
-.long("flows", Group::Test, Kind::Within(1, MOST_FLOWS))
+.long("flows", Group::Test, ValueKind::Within(1, MOST_FLOWS))
 .more(
     "All are opened first and then released together. Results are those of all of them; \
      JSON has each, and how fairly they shared. A netserver of another make serves them \
@@ -49,7 +49,7 @@ pub(super) const WARMUP: Opt = Opt::without_letter(
     "run the flows this long before they count",
     Action::Value(|a, text| a.flows.warmup = time(text)),
 )
-.long("warmup", Group::Test, Kind::Span)
+.long("warmup", Group::Test, ValueKind::Span)
 .more(
     "The time of the test comes behind it. Rates, times of operations and local CPU \
      utilisation are those of the part that counts, and a sender's rate is then what it \
@@ -61,7 +61,7 @@ pub(super) const COOLDOWN: Opt = Opt::without_letter(
     "run the flows on this long once they do not count any more",
     Action::Value(|a, text| a.flows.cooldown = time(text)),
 )
-.long("cooldown", Group::Test, Kind::Span)
+.long("cooldown", Group::Test, ValueKind::Span)
 .more("As --warmup, at the other end of the test.");
 
 pub(super) const CPUS: Opt = Opt::without_letter(
@@ -69,7 +69,7 @@ pub(super) const CPUS: Opt = Opt::without_letter(
     "put the threads of this end on these CPUs, in turn",
     Action::Value(|a, text| a.flows.cpus.local = cpu_list(text)),
 )
-.long("cpus", Group::Cpu, Kind::Cpus)
+.long("cpus", Group::Cpu, ValueKind::Cpus)
 .more("There are as many threads as CPUs unless --threads says otherwise.");
 
 pub(super) const REMOTE_CPUS: Opt = Opt::without_letter(
@@ -77,7 +77,7 @@ pub(super) const REMOTE_CPUS: Opt = Opt::without_letter(
     "put the threads of netserver on these CPUs, in turn",
     Action::Value(|a, text| a.flows.cpus.remote = cpu_list(text)),
 )
-.long("remote-cpus", Group::Cpu, Kind::Cpus)
+.long("remote-cpus", Group::Cpu, ValueKind::Cpus)
 .more("As --cpus, at the other end. It takes a netserver of this program.");
 
 pub(super) const PLACE: Opt = Opt::without_letter(
@@ -85,7 +85,7 @@ pub(super) const PLACE: Opt = Opt::without_letter(
     "put the threads of both ends on CPUs by this rule",
     Action::Value(|a, text| a.flows.place = Placement::named(text)),
 )
-.long("place", Group::Cpu, Kind::Placement)
+.long("place", Group::Cpu, ValueKind::Placement)
 .more(
     "spread: as far from each other as possible, siblings of a core last; pack: as close \
      as possible; near-irq: on the CPUs that take the interrupts of the interface that \

@@ -12,20 +12,20 @@ use super::{
 use crate::args::{GlobalArgs, InterimArg, JsonArg};
 use crate::grammar::{cut, dscp, first_half, seconds, size, time};
 use crate::group::Group;
-use crate::kind::Kind;
-use crate::table::{Action, Halt, Row};
+use crate::kind::ValueKind;
+use crate::table::{Action, Halt, OptionRow};
 
 /// Characters that count of a passphrase: the room in its message.
 const PASSPHRASE: usize = 647;
 
 /// A time, and how much work that is.
-const INTERIM: Kind = Kind::Pair(&Kind::Interval, &Kind::Count);
+const INTERIM: ValueKind = ValueKind::Pair(&ValueKind::Interval, &ValueKind::Count);
 
-type Opt = Row<GlobalArgs>;
+type Opt = OptionRow<GlobalArgs>;
 
 /// Every option.
-pub(crate) fn table() -> &'static [Row<GlobalArgs>] {
-    static TABLE: LazyLock<Vec<Row<GlobalArgs>>> = LazyLock::new(|| {
+pub(crate) fn table() -> &'static [OptionRow<GlobalArgs>] {
+    static TABLE: LazyLock<Vec<OptionRow<GlobalArgs>>> = LazyLock::new(|| {
         let first = FIRST.iter().copied().chain(settings::rows());
         first.chain(LAST.iter().copied()).collect()
     });
@@ -33,7 +33,7 @@ pub(crate) fn table() -> &'static [Row<GlobalArgs>] {
 }
 
 /// Options in front of those of the sockets.
-static FIRST: &[Row<GlobalArgs>] = &[
+static FIRST: &[OptionRow<GlobalArgs>] = &[
     help_row(),
     Opt::ready(
         'H',
@@ -44,7 +44,7 @@ static FIRST: &[Row<GlobalArgs>] = &[
             Ok(())
         }),
     )
-    .long("host", Group::Hosts, Kind::Host)
+    .long("host", Group::Hosts, ValueKind::Host)
     .more(
         "Used for the control connection and, unless --data-host says otherwise, for \
          the data. localhost unless given. The family is 4 or 6 (inet, inet6, unspec); \
@@ -75,7 +75,7 @@ static FIRST: &[Row<GlobalArgs>] = &[
         "the test to run, TCP_STREAM unless given",
         Action::Value(|a, text| a.test = Some(text.to_ascii_uppercase())),
     )
-    .long("test", Group::Test, Kind::Test)
+    .long("test", Group::Test, ValueKind::Test)
     .more("Names match in any case."),
     length::TIME,
     length::COUNT,
@@ -90,7 +90,7 @@ static FIRST: &[Row<GlobalArgs>] = &[
             a.unit = Some(Unit::from_letter(text.chars().next().unwrap_or('\0')));
         }),
     )
-    .long("unit", Group::Output, Kind::Unit)
+    .long("unit", Group::Output, ValueKind::Unit)
     .more(
         "G, M and K are powers of 1024 bytes, g, m and k powers of 1000 bits; b and B \
          are plain bits and bytes; x is transactions, u microseconds per transaction. m \
@@ -102,7 +102,7 @@ static FIRST: &[Row<GlobalArgs>] = &[
         "print banner and titles or leave them out",
         Action::Value(|a, text| a.headers = Some(size(text))),
     )
-    .long("headers", Group::Output, Kind::Switch)
+    .long("headers", Group::Output, ValueKind::Switch)
     .more("0 leaves out the line that names the test and the titles."),
     Opt::ready(
         'v',
@@ -110,7 +110,7 @@ static FIRST: &[Row<GlobalArgs>] = &[
         "verbosity: 0 one number, 1 normal, 2 more",
         Action::Value(|a, text| a.verbosity = Some(size(text))),
     )
-    .long("verbosity", Group::Output, Kind::Integer)
+    .long("verbosity", Group::Output, ValueKind::Integer)
     .more("0 prints the result alone, 1 the usual lines, 2 more of them."),
     Opt::ready(
         'B',
@@ -118,7 +118,7 @@ static FIRST: &[Row<GlobalArgs>] = &[
         "tag the result with this text",
         Action::Value(|a, text| a.brand = Some(text.to_owned())),
     )
-    .long("brand", Group::Output, Kind::Text),
+    .long("brand", Group::Output, ValueKind::Text),
     repeat::ITERATIONS,
     repeat::CONFIDENCE,
     repeat::RESULT_ONLY,
@@ -133,7 +133,7 @@ static FIRST: &[Row<GlobalArgs>] = &[
             Ok(())
         }),
     )
-    .long("local-host", Group::Hosts, Kind::Host)
+    .long("local-host", Group::Hosts, ValueKind::Host)
     .more("The address that control and data connections are made from."),
     Opt::ready(
         '4',
@@ -141,7 +141,7 @@ static FIRST: &[Row<GlobalArgs>] = &[
         "use IPv4 at both ends",
         Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V4)),
     )
-    .long("ipv4", Group::Hosts, Kind::Nothing)
+    .long("ipv4", Group::Hosts, ValueKind::Nothing)
     .more(
         "Control and data; a family behind --host or --local-host overrides it for its \
          side.",
@@ -152,7 +152,7 @@ static FIRST: &[Row<GlobalArgs>] = &[
         "use IPv6 at both ends",
         Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V6)),
     )
-    .long("ipv6", Group::Hosts, Kind::Nothing)
+    .long("ipv6", Group::Hosts, ValueKind::Nothing)
     .more(
         "Control and data; a family behind --host or --local-host overrides it for its \
          side.",
@@ -163,7 +163,7 @@ static FIRST: &[Row<GlobalArgs>] = &[
         "work without netserver, against a standard service",
         Action::Flag(|a| a.no_control = true),
     )
-    .long("no-control", Group::Hosts, Kind::Nothing)
+    .long("no-control", Group::Hosts, ValueKind::Nothing)
     .more(
         "The data goes to the service discard, chargen or echo, or to the port behind \
          --data-port. Nothing is known of the far end then.",
@@ -174,7 +174,7 @@ static FIRST: &[Row<GlobalArgs>] = &[
         "passphrase that netserver expects",
         Action::Value(|a, text| a.passphrase = Some(cut(text, PASSPHRASE).to_owned())),
     )
-    .long("passphrase", Group::Hosts, Kind::Text)
+    .long("passphrase", Group::Hosts, ValueKind::Text)
     .more(
         "Sent first on the control connection. A netserver that was started without one \
          ignores it.",
@@ -184,7 +184,7 @@ static FIRST: &[Row<GlobalArgs>] = &[
         "the key that netserver has",
         Action::Value(|a, text| a.key_file = Some(text.into())),
     )
-    .long("key-file", Group::Hosts, Kind::File)
+    .long("key-file", Group::Hosts, ValueKind::File)
     .more(
         "A file that nobody else may read. Otherwise NETPERF_KEY_FILE or NETPERF_KEY in the \
          environment. Both ends prove that they have the key, and nobody reads what they say \
@@ -199,7 +199,7 @@ static FIRST: &[Row<GlobalArgs>] = &[
         "wait this long between set-up and traffic",
         Action::Value(|a, text| a.wait = Some(size(text))),
     )
-    .long("wait", Group::Test, Kind::WholeSeconds)
+    .long("wait", Group::Test, ValueKind::WholeSeconds)
     .more("Whole seconds. Only tests of the OMNI family wait."),
     Opt::ready(
         'S',
@@ -207,14 +207,18 @@ static FIRST: &[Row<GlobalArgs>] = &[
         "keep-alive on the data sockets",
         Action::Flag(|a| a.keepalive = true),
     )
-    .long("keepalive", Group::Sockets, Kind::Nothing),
+    .long("keepalive", Group::Sockets, ValueKind::Nothing),
     Opt::ready(
         'y',
         "local,remote",
         "socket priority",
         Action::Value(|a, text| set_both_ends(&mut a.priority, text, size)),
     )
-    .long("priority", Group::Sockets, Kind::twice(&Kind::Count))
+    .long(
+        "priority",
+        Group::Sockets,
+        ValueKind::twice(&ValueKind::Count),
+    )
     .more("One value is for both ends."),
     Opt::ready(
         'Y',
@@ -222,7 +226,7 @@ static FIRST: &[Row<GlobalArgs>] = &[
         "type of service: a name such as ef, cs1, af11, or a number",
         Action::Value(|a, text| set_both_ends(&mut a.tos, text, dscp)),
     )
-    .long("tos", Group::Sockets, Kind::twice(&Kind::Tos))
+    .long("tos", Group::Sockets, ValueKind::twice(&ValueKind::Tos))
     .more(
         "Names: af11 to af43, cs0 to cs7, ef, lowdelay, throughput, reliability. \
          Numbers may be hexadecimal (0x10) or octal (020). One value is for both ends. \
@@ -239,7 +243,7 @@ static FIRST: &[Row<GlobalArgs>] = &[
 ];
 
 /// Options behind those of the sockets.
-static LAST: &[Row<GlobalArgs>] = &[
+static LAST: &[OptionRow<GlobalArgs>] = &[
     buffers::ALIGN,
     buffers::REMOTE_ALIGN,
     buffers::OFFSET,
@@ -252,7 +256,7 @@ static LAST: &[Row<GlobalArgs>] = &[
         "print debug text, more for each time given",
         Action::Flag(|a| a.debug = a.debug.saturating_add(1)),
     )
-    .long("debug", Group::About, Kind::Nothing)
+    .long("debug", Group::About, ValueKind::Nothing)
     .more("On standard output. netserver has a switch of its own."),
     quality::BIDIRECTIONAL,
     rate::RATE,
@@ -291,7 +295,7 @@ static LAST: &[Row<GlobalArgs>] = &[
         "print everything that is known of the run as one JSON document",
         Action::Flag(|a| a.json = Some(JsonArg::Document)),
     )
-    .long("json", Group::Output, Kind::Nothing)
+    .long("json", Group::Output, ValueKind::Nothing)
     .more(
         "Standard output holds nothing else, and selections of values have no effect. A \
          run that fails prints a document too, with the reason in it. The manual has the \
@@ -304,7 +308,7 @@ static LAST: &[Row<GlobalArgs>] = &[
         "print one JSON event per line while the test runs",
         Action::Flag(|a| a.json = Some(JsonArg::Stream)),
     )
-    .long("json-stream", Group::Output, Kind::Nothing)
+    .long("json-stream", Group::Output, ValueKind::Nothing)
     .more(
         "The start, interim results, the end of each iteration, and last the document \
          of --json or an error.",
@@ -314,7 +318,7 @@ static LAST: &[Row<GlobalArgs>] = &[
         "list every test and transport, what it needs, and whether it can run",
         Action::Flag(|a| a.list = true),
     )
-    .long("list", Group::About, Kind::Nothing)
+    .long("list", Group::About, ValueKind::Nothing)
     .more(
         "On this host and, where --host or --port name a netserver, on that one. With \
          --json as a JSON document. No test is run.",
@@ -325,7 +329,7 @@ static LAST: &[Row<GlobalArgs>] = &[
         "keep latency statistics",
         Action::Flag(|a| a.latency = true),
     )
-    .long("latency", Group::Output, Kind::Nothing)
+    .long("latency", Group::Output, ValueKind::Nothing)
     .more(
         "Needed for latency selectors that come from a file; those in a list switch it \
          on.",
@@ -349,7 +353,7 @@ static LAST: &[Row<GlobalArgs>] = &[
         "length of the pacing interval, ms unless m, u or s follows",
         Action::Value(|a, text| set_ends(&mut a.pace_interval, text, time)),
     )
-    .long("pace-interval", Group::Pacing, Kind::twice(&Kind::Tick))
+    .long("pace-interval", Group::Pacing, ValueKind::twice(&ValueKind::Tick))
     .more("Without --pace it is shown (LOCAL_INTERVAL_USECS) and has no effect. One value is netperf's only."),
     Opt::ready(
         'V',
@@ -357,7 +361,7 @@ static LAST: &[Row<GlobalArgs>] = &[
         "show the version and exit",
         Action::Halt(Halt::Version),
     )
-    .long("version", Group::About, Kind::Nothing)
+    .long("version", Group::About, ValueKind::Nothing)
     .more("Prints the version of the netperf that this is compatible with."),
 ];
 

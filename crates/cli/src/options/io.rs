@@ -7,17 +7,19 @@ use super::set_both_ends;
 use crate::args::GlobalArgs;
 use crate::grammar::size;
 use crate::group::Group;
-use crate::kind::Kind;
-use crate::table::{Action, Row};
+use crate::kind::ValueKind;
+use crate::table::{Action, OptionRow};
 
-type Opt = Row<GlobalArgs>;
+type Opt = OptionRow<GlobalArgs>;
 
 /// One method or two.
-const METHODS: Kind = Kind::twice(&Kind::Word(&["blocking", "poll", "epoll", "uring", "auto"]));
+const METHODS: ValueKind = ValueKind::twice(&ValueKind::GetoptWord(&[
+    "blocking", "poll", "epoll", "uring", "auto",
+]));
 /// One number of messages or two.
-const MESSAGES: Kind = Kind::twice(&Kind::Within(1, 1024));
+const MESSAGES: ValueKind = ValueKind::twice(&ValueKind::Within(1, 1024));
 /// One switch or two.
-const SWITCHES: Kind = Kind::twice(&Kind::Switch);
+const SWITCHES: ValueKind = ValueKind::twice(&ValueKind::Switch);
 
 pub(super) const METHOD: Opt = Opt::without_letter(
     "local,remote",
@@ -45,7 +47,7 @@ pub(super) const ZEROCOPY: Opt = Opt::without_letter(
     "send without copying the data",
     Action::Flag(|a| a.io.zerocopy = true),
 )
-.long("zerocopy", Group::Paths, Kind::Nothing)
+.long("zerocopy", Group::Paths, ValueKind::Nothing)
 .more(
     "By MSG_ZEROCOPY, at the end that sends, in tests that send one way over TCP; takes \
      Linux 4.14 and sends of 10 kilobytes or more to be worth it. The kernel may copy all \
@@ -58,7 +60,7 @@ pub(super) const DISCARD: Opt = Opt::without_letter(
     "count what arrives and throw it away in the kernel",
     Action::Flag(|a| a.io.discard = true),
 )
-.long("discard", Group::Paths, Kind::Nothing)
+.long("discard", Group::Paths, ValueKind::Nothing)
 .more(
     "By MSG_TRUNC, at the end that receives, in tests that send one way over TCP or UDP: \
      the data is never copied to the program, as if it were worth nothing. Where netserver \
@@ -95,7 +97,7 @@ pub(super) const SPLICE: Opt = Opt::without_letter(
     "send what arrives through a pipe into the null device",
     Action::Flag(|a| a.io.splice = true),
 )
-.long("splice", Group::Paths, Kind::Nothing)
+.long("splice", Group::Paths, ValueKind::Nothing)
 .more(
     "By splice(2), at the end that receives, in tests that send one way over TCP: pages \
      move, and bytes are not copied where the driver lets them lie in pages. Where netserver \
@@ -111,7 +113,11 @@ pub(super) const DSCP: Opt = Opt::without_letter(
         set_both_ends(&mut a.tos, text, code_point);
     }),
 )
-.long("dscp", Group::Sockets, Kind::twice(&Kind::Within(0, 63)))
+.long(
+    "dscp",
+    Group::Sockets,
+    ValueKind::twice(&ValueKind::Within(0, 63)),
+)
 .more("The upper six bits of what --tos sets. One value is for both ends.");
 
 pub(super) const TLS_CIPHER: Opt = Opt::without_letter(
@@ -119,7 +125,7 @@ pub(super) const TLS_CIPHER: Opt = Opt::without_letter(
     "the only cipher suite that -T tls and ktls may use",
     Action::Value(|a, text| a.tls_cipher = Some(text.to_owned())),
 )
-.long("tls-cipher", Group::Sockets, Kind::Word(CIPHERS))
+.long("tls-cipher", Group::Sockets, ValueKind::GetoptWord(CIPHERS))
 .more("By IANA's name. TLS_CIPHER tells which one was used.");
 
 /// The cipher suites of TLS 1.3 that both ends have (RFC 8446, appendix B.4).

@@ -8,16 +8,16 @@ use crate::args::GlobalArgs;
 use crate::command::Notice;
 use crate::grammar::size;
 use crate::group::Group;
-use crate::kind::{Kind, Length, length};
-use crate::table::{Action, Row};
+use crate::kind::{Length, ValueKind, length};
+use crate::table::{Action, OptionRow};
 
-type Opt = Row<GlobalArgs>;
+type Opt = OptionRow<GlobalArgs>;
 
 pub(super) const TIME: Opt = Opt::ready(
     'l',
     "length",
     "run this many seconds, or -length bytes or transactions",
-    Action::Twofold(
+    Action::LetterAndName(
         |a, text, notices| {
             a.length = Some(limit(size(text)));
             length_hint(text, notices);
@@ -25,7 +25,7 @@ pub(super) const TIME: Opt = Opt::ready(
         |a, text| a.length = length(text).map(long_limit).or(a.length),
     ),
 )
-.long("time", Group::Test, Kind::Length)
+.long("time", Group::Test, ValueKind::Length)
 .more(
     "The name takes a time with units, such as 500ms, 10s or 1m30s; where only \
      netserver sends, it lasts whole seconds, rounded up. The letter takes a number in \
@@ -43,7 +43,7 @@ pub(super) const COUNT: Opt = Opt::without_letter(
         a.count = true;
     }),
 )
-.long("count", Group::Test, Kind::Size)
+.long("count", Group::Test, ValueKind::Size)
 .more(
     "The same as --time with a minus in front of the amount. DG_STREAM and DLCL_STREAM are \
      ended by a time alone.",

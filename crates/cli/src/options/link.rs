@@ -3,19 +3,19 @@
 //! (FORE_STREAM, FORE_RR), and of the hippi suite (HIPPI_STREAM, HIPPI_RR).
 
 use super::{help_row, set_both_ends, set_pair, shared};
-use crate::args::{TestArgs, Ways};
+use crate::args::{PerDirection, TestArgs};
 use crate::grammar::{both_halves, int};
 use crate::group::Group;
-use crate::kind::Kind;
-use crate::table::{Action, Row};
+use crate::kind::ValueKind;
+use crate::table::{Action, OptionRow};
 
-type Opt = Row<TestArgs>;
+type Opt = OptionRow<TestArgs>;
 
 /// One whole number or two.
-const COUNTS: Kind = Kind::twice(&Kind::Count);
+const COUNTS: ValueKind = ValueKind::twice(&ValueKind::Count);
 
 /// Every option of the dlpi suite. Its numbers never had size letters.
-pub(crate) static DLPI: &[Row<TestArgs>] = &[
+pub(crate) static DLPI: &[OptionRow<TestArgs>] = &[
     help_row(),
     frame_send_size(),
     frame_recv_size(),
@@ -45,7 +45,7 @@ pub(crate) static DLPI: &[Row<TestArgs>] = &[
 ];
 
 /// Every option of the hippi suite.
-pub(crate) static HIPPI: &[Row<TestArgs>] = &[
+pub(crate) static HIPPI: &[OptionRow<TestArgs>] = &[
     help_row(),
     frame_send_size(),
     frame_recv_size(),
@@ -56,7 +56,7 @@ pub(crate) static HIPPI: &[Row<TestArgs>] = &[
 ];
 
 /// Every option of the fore suite.
-pub(crate) static FORE: &[Row<TestArgs>] = &[
+pub(crate) static FORE: &[OptionRow<TestArgs>] = &[
     help_row(),
     shared::send_size(),
     shared::recv_size(),
@@ -67,7 +67,11 @@ pub(crate) static FORE: &[Row<TestArgs>] = &[
         "the circuit at each end: interface.VPI.VCI",
         Action::Value(|a, text| set_both_ends(&mut a.device, text, str::to_owned)),
     )
-    .long("circuit", Group::Addresses, Kind::twice(&Kind::Text))
+    .long(
+        "circuit",
+        Group::Addresses,
+        ValueKind::twice(&ValueKind::Text),
+    )
     .more(
         "Numbers of the ATM interface, the virtual path and the virtual channel, such as \
          0.0.100. One circuit is for both ends.",
@@ -83,7 +87,7 @@ const fn frame_send_size() -> Opt {
         "bytes per send",
         Action::Value(|a, text| a.send_size.local = Some(int(text))),
     )
-    .long("send-size", Group::Operation, Kind::Count)
+    .long("send-size", Group::Operation, ValueKind::Count)
     .more("As much as a frame holds unless given.")
 }
 
@@ -94,7 +98,7 @@ const fn frame_recv_size() -> Opt {
         "bytes per receive",
         Action::Value(|a, text| a.recv_size.remote = Some(int(text))),
     )
-    .long("recv-size", Group::Operation, Kind::Count)
+    .long("recv-size", Group::Operation, ValueKind::Count)
     .more("As much as a frame holds unless given.")
 }
 
@@ -118,7 +122,11 @@ const ACCESS_POINT: Action<TestArgs> = Action::Value(|a, text| a.sap = Some(int(
 /// The device of OMNI over the link level or a circuit: its letters mean other things.
 pub(super) const fn omni_device() -> Opt {
     Opt::without_letter("local,remote", "the device at each end", DEVICE)
-        .long("device", Group::Addresses, Kind::twice(&Kind::Text))
+        .long(
+            "device",
+            Group::Addresses,
+            ValueKind::twice(&ValueKind::Text),
+        )
         .more(
             "A network interface for -T llc1, llc2 and packet; interface.VPI.VCI for -T atm. \
              One device is for both ends.",
@@ -141,7 +149,7 @@ pub(super) const fn omni_access_point() -> Opt {
         "service access point, 84 unless given",
         ACCESS_POINT,
     )
-    .long("sap", Group::Addresses, Kind::Within(0, 255))
+    .long("sap", Group::Addresses, ValueKind::Within(0, 255))
 }
 
 const fn device() -> Opt {
@@ -151,7 +159,11 @@ const fn device() -> Opt {
         "the network interface at each end",
         DEVICE,
     )
-    .long("device", Group::Addresses, Kind::twice(&Kind::Text))
+    .long(
+        "device",
+        Group::Addresses,
+        ValueKind::twice(&ValueKind::Text),
+    )
     .more("One name is for both ends.")
 }
 
@@ -173,10 +185,10 @@ const fn access_point() -> Opt {
         "the service access point, 84 unless given",
         ACCESS_POINT,
     )
-    .long("sap", Group::Addresses, Kind::Within(0, 255))
+    .long("sap", Group::Addresses, ValueKind::Within(0, 255))
 }
 
 /// A sizespec without size letters.
-fn set_windows(windows: &mut Ways<i32>, text: &str) {
+fn set_windows(windows: &mut PerDirection<i32>, text: &str) {
     super::set(&mut windows.send, &mut windows.recv, both_halves(text), int);
 }

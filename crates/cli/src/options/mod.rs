@@ -31,24 +31,24 @@ pub(crate) mod xti;
 
 use netperf_model::{Family, Suite};
 
-use crate::args::{Ends, HostArg, TestArgs, Ways};
+use crate::args::{HostArg, PerDirection, PerEnd, TestArgs};
 use crate::command::Notice;
 use crate::grammar::{Halves, both_halves, cut, family, first_half, size};
 use crate::group::Group;
-use crate::kind::Kind;
-use crate::table::{Action, OnComplaint, Row};
+use crate::kind::ValueKind;
+use crate::table::{Action, OnComplaint, OptionRow};
 
 /// Characters that count of a port's name and of a family's.
 const SHORT_NAME: usize = 10;
 
 /// One size or two.
-const SIZES: Kind = Kind::twice(&Kind::Size);
+const SIZES: ValueKind = ValueKind::twice(&ValueKind::Size);
 /// One socket buffer size or two.
-const BUFFERS: Kind = Kind::twice(&Kind::SizeOrDefault);
+const BUFFERS: ValueKind = ValueKind::twice(&ValueKind::SizeOrDefault);
 /// One port or two.
-const PORTS: Kind = Kind::twice(&Kind::Port);
+const PORTS: ValueKind = ValueKind::twice(&ValueKind::Port);
 /// Two ends of a range of ports.
-const PORT_NUMBERS: Kind = Kind::twice(&Kind::Within(0, 65_535));
+const PORT_NUMBERS: ValueKind = ValueKind::twice(&ValueKind::Within(0, 65_535));
 
 /// The options behind `--` of one suite.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ pub(crate) struct SuiteOptions {
     /// Its tests, as they are called in a sentence.
     pub(crate) tests: &'static str,
     /// Every option.
-    pub(crate) table: &'static [Row<TestArgs>],
+    pub(crate) table: &'static [OptionRow<TestArgs>],
     /// What becomes of a letter that is not in it.
     pub(crate) on_complaint: OnComplaint,
 }
@@ -126,7 +126,7 @@ pub(crate) fn of_suite(suite: Suite) -> Option<&'static SuiteOptions> {
     SUITES.iter().find(|options| options.suite == suite)
 }
 
-impl<A> Row<A> {
+impl<A> OptionRow<A> {
     /// A row with a letter.
     const fn ready(
         letter: char,
@@ -141,7 +141,7 @@ impl<A> Row<A> {
             help,
             more: "",
             group: Group::Compatibility,
-            kind: Kind::Nothing,
+            kind: ValueKind::Nothing,
             action,
         }
     }
@@ -155,7 +155,7 @@ impl<A> Row<A> {
     }
 
     /// The name, the heading it stands under, and what its value may be.
-    const fn long(self, long: &'static str, group: Group, kind: Kind) -> Self {
+    const fn long(self, long: &'static str, group: Group, kind: ValueKind) -> Self {
         Self {
             long,
             group,
@@ -181,17 +181,17 @@ fn set<T>(first: &mut Option<T>, second: &mut Option<T>, halves: Halves<'_>, rea
 }
 
 /// A sizespec of sizes for sending and receiving.
-fn set_ways(ways: &mut Ways<i32>, text: &str) {
+fn set_ways(ways: &mut PerDirection<i32>, text: &str) {
     set(&mut ways.send, &mut ways.recv, both_halves(text), size);
 }
 
 /// A sizespec for both ends.
-fn set_both_ends<T>(ends: &mut Ends<T>, text: &str, read: fn(&str) -> T) {
+fn set_both_ends<T>(ends: &mut PerEnd<T>, text: &str, read: fn(&str) -> T) {
     set(&mut ends.local, &mut ends.remote, both_halves(text), read);
 }
 
 /// An optionspec for both ends: alone, a value is netperf's.
-fn set_ends<T>(ends: &mut Ends<T>, text: &str, read: fn(&str) -> T) {
+fn set_ends<T>(ends: &mut PerEnd<T>, text: &str, read: fn(&str) -> T) {
     set(&mut ends.local, &mut ends.remote, first_half(text), read);
 }
 
@@ -244,14 +244,14 @@ fn port_name(text: &str) -> String {
 }
 
 /// The row of `-h`.
-const fn help_row<A>() -> Row<A> {
-    Row::ready(
+const fn help_row<A>() -> OptionRow<A> {
+    OptionRow::ready(
         'h',
         "",
         "show this help and exit",
         Action::Halt(crate::table::Halt::Help),
     )
-    .long("help", Group::About, Kind::Test)
+    .long("help", Group::About, ValueKind::Test)
     .more(
         "The letter prints the letters, with exit status 1 as scripts expect. The name \
          prints everything on standard output; with the name of a test behind it, the \

@@ -3,21 +3,21 @@
 use netperf_model::TransportId;
 
 use super::{SIZES, help_row, link, set_both_ends, set_host_with_bits, set_pair, shared};
-use crate::args::{Ends, Layout, OutputArg, SocketKindArg, TestArgs};
-use crate::grammar::{Direction, cut, direction, first_half, int, size};
+use crate::args::{OutputArg, OutputLayout, PerEnd, SocketKindArg, TestArgs};
+use crate::grammar::{TestDirection, cut, direction, first_half, int, size};
 use crate::group::Group;
-use crate::kind::Kind;
-use crate::table::{Action, Halt, Row};
+use crate::kind::ValueKind;
+use crate::table::{Action, Halt, OptionRow};
 
 /// Characters that count of a congestion control's name.
 const CONGESTION_NAME: usize = 15;
 /// Characters that count of an identifier.
 const UUID: usize = 37;
 
-type Opt = Row<TestArgs>;
+type Opt = OptionRow<TestArgs>;
 
 /// Every option.
-pub(crate) static TABLE: &[Row<TestArgs>] = &[
+pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
     help_row(),
     Opt::ready(
         'm',
@@ -38,12 +38,12 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "remote,local",
         "bytes per receive, netserver's first",
         Action::Value(|a, text| {
-            let mut swapped = Ends {
+            let mut swapped = PerEnd {
                 local: a.recv_size.remote,
                 remote: a.recv_size.local,
             };
             let (remote, local) = sizes(&mut swapped, text);
-            a.recv_size = Ends {
+            a.recv_size = PerEnd {
                 local: swapped.remote,
                 remote: swapped.local,
             };
@@ -73,7 +73,7 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "OMNI only: send, recv, rr, or several with | between",
         Action::Value(|a, text| a.direction = Some(direction(text))),
     )
-    .long("direction", Group::Operation, Kind::Direction)
+    .long("direction", Group::Operation, ValueKind::Direction)
     .more("OMNI sends unless told otherwise. Numbers 2, 4 and 6 are send, recv and both."),
     Opt::ready(
         'c',
@@ -81,7 +81,7 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "a connection for every operation",
         Action::Flag(|a| a.connect = true),
     )
-    .long("connect", Group::Operation, Kind::Nothing)
+    .long("connect", Group::Operation, ValueKind::Nothing)
     .more("With no direction: connections are opened and closed and carry no data."),
     Opt::ready(
         'T',
@@ -94,7 +94,7 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
             }
         }),
     )
-    .long("protocol", Group::Operation, Kind::Protocol)
+    .long("protocol", Group::Operation, ValueKind::Protocol)
     .more(
         "Also sets the type of the socket. `netperf --list` shows what each one needs, and \
          whether it is there.",
@@ -108,7 +108,7 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
     .long(
         "socket-type",
         Group::Operation,
-        Kind::Word(&["stream", "dgram", "seqpacket"]),
+        ValueKind::GetoptWord(&["stream", "dgram", "seqpacket"]),
     ),
     shared::socket_buffer(),
     shared::remote_socket_buffer(),
@@ -120,7 +120,7 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "TCP segment size",
         Action::Value(|a, text| a.segment_size = Some(int(text))),
     )
-    .long("segment-size", Group::Sockets, Kind::Count),
+    .long("segment-size", Group::Sockets, ValueKind::Count),
     Opt::ready(
         'K',
         "local,remote",
@@ -131,7 +131,11 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
             });
         }),
     )
-    .long("congestion", Group::Sockets, Kind::twice(&Kind::Text))
+    .long(
+        "congestion",
+        Group::Sockets,
+        ValueKind::twice(&ValueKind::Text),
+    )
     .more("One name is for both ends; at most 15 characters count."),
     Opt::ready(
         'q',
@@ -139,14 +143,14 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "let the kernel pace the sockets at this many bytes per second",
         Action::Value(|a, text| a.pacing_rate = Some(int(text))),
     )
-    .long("pacing-rate", Group::Pacing, Kind::Count),
+    .long("pacing-rate", Group::Pacing, ValueKind::Count),
     Opt::ready(
         'F',
         "",
         "TCP fast open",
         Action::Flag(|a| a.fast_open = true),
     )
-    .long("fast-open", Group::Sockets, Kind::Nothing)
+    .long("fast-open", Group::Sockets, ValueKind::Nothing)
     .more(
         "Data goes with the connection request. For tests that open a connection for \
          each operation.",
@@ -157,7 +161,7 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "netserver accepts only when data is there",
         Action::Flag(|a| a.defer_accept = true),
     )
-    .long("defer-accept", Group::Sockets, Kind::Nothing),
+    .long("defer-accept", Group::Sockets, ValueKind::Nothing),
     Opt::ready(
         'H',
         "host,family",
@@ -167,7 +171,7 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
             Ok(())
         }),
     )
-    .long("data-host", Group::Addresses, Kind::HostWithBits)
+    .long("data-host", Group::Addresses, ValueKind::HostWithBits)
     .more("Where the data goes, when that is not the host of the control connection."),
     Opt::ready(
         'L',
@@ -178,7 +182,7 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
             Ok(())
         }),
     )
-    .long("local-data-host", Group::Addresses, Kind::HostWithBits)
+    .long("local-data-host", Group::Addresses, ValueKind::HostWithBits)
     .more("Where the data comes from."),
     shared::data_port(),
     shared::port_range(),
@@ -194,7 +198,7 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "UDP: give up on an answer after this long",
         Action::Value(|a, text| a.recv_timeout = Some(int(text))),
     )
-    .long("recv-timeout", Group::Operation, Kind::WholeSeconds)
+    .long("recv-timeout", Group::Operation, ValueKind::WholeSeconds)
     .more("A transaction without an answer is then given up and the burst begun again."),
     Opt::ready(
         'f',
@@ -202,65 +206,65 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "never fragment",
         Action::Flag(|a| a.no_fragmentation = true),
     )
-    .long("no-fragment", Group::Sockets, Kind::Nothing),
+    .long("no-fragment", Group::Sockets, ValueKind::Nothing),
     Opt::ready(
         'l',
         "hops",
         "multicast TTL",
         Action::Value(|a, text| a.multicast_ttl = Some(int(text))),
     )
-    .long("multicast-ttl", Group::Sockets, Kind::Within(0, 255)),
+    .long("multicast-ttl", Group::Sockets, ValueKind::Within(0, 255)),
     Opt::ready(
         'n',
         "",
         "connect the local UDP socket",
         Action::Flag(|a| a.connected = true),
     )
-    .long("connected", Group::Sockets, Kind::Nothing),
+    .long("connected", Group::Sockets, ValueKind::Nothing),
     Opt::ready(
         'N',
         "",
         "connect the remote UDP socket",
         Action::Flag(|a| a.remote_connected = true),
     )
-    .long("remote-connected", Group::Sockets, Kind::Nothing),
+    .long("remote-connected", Group::Sockets, ValueKind::Nothing),
     Opt::ready(
         'B',
         "",
         "UDP: answer from the address that was asked",
         Action::Flag(|a| a.packet_info = true),
     )
-    .long("packet-info", Group::Sockets, Kind::Nothing),
+    .long("packet-info", Group::Sockets, ValueKind::Nothing),
     Opt::ready(
         'U',
         "",
         "connection tests: try again whatever made a connection fail",
         Action::Flag(|a| a.retry_connects = true),
     )
-    .long("retry-connect", Group::Operation, Kind::Nothing),
+    .long("retry-connect", Group::Operation, ValueKind::Nothing),
     Opt::ready(
         'I',
         "",
         "use write instead of send",
         Action::Flag(|a| a.use_write = true),
     )
-    .long("use-write", Group::Operation, Kind::Nothing),
+    .long("use-write", Group::Operation, ValueKind::Nothing),
     Opt::ready(
         'g',
         "",
         "debug flag on the data socket",
         Action::Flag(|a| a.debug = true),
     )
-    .long("socket-debug", Group::Sockets, Kind::Nothing),
+    .long("socket-debug", Group::Sockets, ValueKind::Nothing),
     shared::avoid_copy(),
     shared::send_ring(),
     Opt::ready(
         'k',
         "[selection]",
         "print NAME=value lines: names, all, a file, or ? for a list",
-        Action::NextUnlessDash(|a, word| output(a, Layout::Keyval, word)),
+        Action::NextUnlessDash(|a, word| output(a, OutputLayout::Keyval, word)),
     )
-    .long("keyval", Group::Output, Kind::Selection)
+    .long("keyval", Group::Output, ValueKind::Selection)
     .more(
         "`--keyval NAME,NAME` or `all`, or the name of a file with one list in a line. \
          Without a selection, what is usual for the test. The last of --keyval, --csv \
@@ -270,17 +274,17 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         'o',
         "[selection]",
         "print comma separated values",
-        Action::NextUnlessDash(|a, word| output(a, Layout::Csv, word)),
+        Action::NextUnlessDash(|a, word| output(a, OutputLayout::Csv, word)),
     )
-    .long("csv", Group::Output, Kind::Selection)
+    .long("csv", Group::Output, ValueKind::Selection)
     .more("With a line of titles. The selection is as for --keyval."),
     Opt::ready(
         'O',
         "[selection]",
         "print columns",
-        Action::NextUnlessDash(|a, word| output(a, Layout::Columns, word)),
+        Action::NextUnlessDash(|a, word| output(a, OutputLayout::Columns, word)),
     )
-    .long("columns", Group::Output, Kind::Selection)
+    .long("columns", Group::Output, ValueKind::Selection)
     .more(
         "Under titles of up to four lines. `;` in a selection begins the next block. \
          The selection is as for --keyval.",
@@ -291,7 +295,7 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "identifier of this run",
         Action::Value(|a, text| a.uuid = Some(cut(text, UUID).to_owned())),
     )
-    .long("uuid", Group::Output, Kind::Text)
+    .long("uuid", Group::Output, ValueKind::Text)
     .more("At most 37 characters. A random one unless given."),
     Opt::ready(
         'i',
@@ -299,13 +303,13 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "accepted, no effect",
         Action::Value(|a, _| a.removed_interval = true),
     )
-    .long("check-interval", Group::Compatibility, Kind::Text),
+    .long("check-interval", Group::Compatibility, ValueKind::Text),
     shared::unused('j', "unused-j"),
     shared::unused_w(),
 ];
 
 /// Records an optionspec of sizes; tells which halves it had.
-fn sizes(ends: &mut Ends<i32>, text: &str) -> (bool, bool) {
+fn sizes(ends: &mut PerEnd<i32>, text: &str) -> (bool, bool) {
     super::set_ends(ends, text, size);
     let (first, second) = first_half(text);
     (first.is_some(), second.is_some())
@@ -314,7 +318,7 @@ fn sizes(ends: &mut Ends<i32>, text: &str) -> (bool, bool) {
 /// Adds to the direction, unless `-d` came before. A later `-d` replaces it all.
 fn imply(args: &mut TestArgs, sends: bool, receives: bool) {
     if args.direction.is_none() {
-        args.implied = Direction {
+        args.implied = TestDirection {
             sends: args.implied.sends || sends,
             receives: args.implied.receives || receives,
             connects: false,
@@ -343,10 +347,10 @@ fn socket_kind(text: &str) -> SocketKindArg {
     }
 }
 
-fn output(args: &mut TestArgs, layout: Layout, word: Option<&str>) -> Option<Halt> {
+fn output(args: &mut TestArgs, layout: OutputLayout, word: Option<&str>) -> Option<Halt> {
     if word == Some("?") {
         return Some(Halt::ListSelectors {
-            one_per_line: layout == Layout::Columns,
+            one_per_line: layout == OutputLayout::Columns,
         });
     }
     args.output = Some(OutputArg {

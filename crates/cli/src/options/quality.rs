@@ -4,17 +4,17 @@ use netperf_model::Duplex;
 
 use crate::args::GlobalArgs;
 use crate::group::Group;
-use crate::kind::Kind;
-use crate::table::{Action, Row};
+use crate::kind::ValueKind;
+use crate::table::{Action, OptionRow};
 
-type Opt = Row<GlobalArgs>;
+type Opt = OptionRow<GlobalArgs>;
 
 pub(super) const SEQUENCE: Opt = Opt::without_letter(
     "",
     "number datagrams: loss, duplicates, order, jitter",
     Action::Flag(|a| a.io.sequence = true),
 )
-.long("sequence", Group::Test, Kind::Nothing)
+.long("sequence", Group::Test, ValueKind::Nothing)
 .more(
     "In stream tests over UDP, UDP-Lite, DCCP and Unix-domain datagrams. Each begins with \
      24 bytes that hold its number and when it was sent. The receiver counts what is lost, \
@@ -31,7 +31,7 @@ pub(super) const BIDIRECTIONAL: Opt = Opt::without_letter(
 .long(
     "bidirectional",
     Group::Test,
-    Kind::Word(&["same", "separate"]),
+    ValueKind::GetoptWord(&["same", "separate"]),
 )
 .more(
     "In stream tests, whichever way they go otherwise. same: both directions share one \
@@ -48,7 +48,7 @@ pub(super) const ONE_PORT: Opt = Opt::without_letter(
     "data goes to the port of the control connection",
     Action::Flag(|a| a.io.one_port = true),
 )
-.long("one-port", Group::Hosts, Kind::Nothing)
+.long("one-port", Group::Hosts, ValueKind::Nothing)
 .more(
     "For networks where nothing else is open: a firewall, address translation, a Kubernetes \
      service. Over TCP, TLS and UDP. netperf opens all connections, whichever way data goes, \

@@ -5,17 +5,17 @@ use netperf_model::Arrival;
 use crate::args::GlobalArgs;
 use crate::grammar;
 use crate::group::Group;
-use crate::kind::Kind;
-use crate::table::{Action, Row};
+use crate::kind::ValueKind;
+use crate::table::{Action, OptionRow};
 
-type Opt = Row<GlobalArgs>;
+type Opt = OptionRow<GlobalArgs>;
 
 pub(super) const RATE: Opt = Opt::without_letter(
     "number",
     "send at this rate: requests per second, or bits per second",
     Action::Value(|a, text| a.rate.rate = grammar::rate(text)),
 )
-.long("rate", Group::Pacing, Kind::Rate)
+.long("rate", Group::Pacing, ValueKind::Rate)
 .more(
     "A number, perhaps with a fraction, and k, M or G behind it for 10^3, 10^6 or 10^9. In \
      request/response tests it counts requests: they are sent when they are due, whether or \
@@ -31,7 +31,11 @@ pub(super) const ARRIVAL: Opt = Opt::without_letter(
     "how requests at a rate are spread: constant or poisson",
     Action::Value(|a, text| a.rate.arrival = Arrival::named(text)),
 )
-.long("arrival", Group::Pacing, Kind::Word(&Arrival::WORDS))
+.long(
+    "arrival",
+    Group::Pacing,
+    ValueKind::GetoptWord(&Arrival::WORDS),
+)
 .more(
     "constant has the same time between any two, poisson an exponentially distributed one, \
      as requests have that come from many clients.",
@@ -42,5 +46,5 @@ pub(super) const SEED: Opt = Opt::without_letter(
     "where the random times of --arrival poisson start from",
     Action::Value(|a, text| a.rate.seed = text.parse().ok()),
 )
-.long("seed", Group::Pacing, Kind::Seed)
+.long("seed", Group::Pacing, ValueKind::Seed)
 .more("The same number gives the same times. RATE_SEED and JSON tell which one was used.");

@@ -4,16 +4,16 @@ use crate::args::{GlobalArgs, IterationsArg};
 use crate::command::CliError;
 use crate::grammar::{both_halves, seconds, size};
 use crate::group::Group;
-use crate::kind::Kind;
-use crate::table::{Action, Row};
+use crate::kind::ValueKind;
+use crate::table::{Action, OptionRow};
 
-type Opt = Row<GlobalArgs>;
+type Opt = OptionRow<GlobalArgs>;
 
 /// Fewest and most iterations.
 const RANGE: (u32, u32) = (3, 30);
 
 /// Fewest and most iterations, for the name.
-const ITERATION_COUNTS: Kind = Kind::twice(&Kind::Within(RANGE.0, RANGE.1));
+const ITERATION_COUNTS: ValueKind = ValueKind::twice(&ValueKind::Within(RANGE.0, RANGE.1));
 
 pub(super) const ITERATIONS: Opt = Opt::ready(
     'i',
@@ -34,7 +34,7 @@ pub(super) const CONFIDENCE: Opt = Opt::ready(
     "confidence level 95 or 99, and full width of the interval in percent",
     Action::Checked(|a, text, _| confidence(a, text)),
 )
-.long("confidence", Group::Statistics, Kind::Confidence)
+.long("confidence", Group::Statistics, ValueKind::Confidence)
 .more(
     "The test is repeated until the interval is narrow enough or the most \
      iterations are done. By letter a level without a comma is also the width; the \
@@ -47,7 +47,7 @@ pub(super) const RESULT_ONLY: Opt = Opt::ready(
     "confidence in the result only, not in CPU utilisation",
     Action::Flag(|a| a.result_only = true),
 )
-.long("result-only", Group::Statistics, Kind::Nothing);
+.long("result-only", Group::Statistics, ValueKind::Nothing);
 
 /// `-i max,min`: max is raised to min, and both are forced into their range.
 fn iterations(args: &mut GlobalArgs, text: &str) {

@@ -5,53 +5,53 @@ use std::path::PathBuf;
 use super::help_row;
 use crate::args::ReportArgs;
 use crate::group::Group;
-use crate::kind::Kind;
-use crate::table::{Action, Row};
+use crate::kind::ValueKind;
+use crate::table::{Action, OptionRow};
 
-type Opt = Row<ReportArgs>;
+type Opt = OptionRow<ReportArgs>;
 
 /// Every option.
-pub(crate) static TABLE: &[Row<ReportArgs>] = &[
+pub(crate) static TABLE: &[OptionRow<ReportArgs>] = &[
     Opt::ready(
         'o',
         "file",
         "write the page here; - is standard output",
         Action::Value(|a, text| a.page = Some(PathBuf::from(text))),
     )
-    .long("output", Group::Output, Kind::File)
+    .long("output", Group::Output, ValueKind::File)
     .more("report.html when nothing is asked for. The page is one file that asks no other."),
     Opt::without_letter(
         "folder",
         "write every chart as SVG into this folder",
         Action::Value(|a, text| a.svg = Some(PathBuf::from(text))),
     )
-    .long("svg", Group::Output, Kind::File)
+    .long("svg", Group::Output, ValueKind::File)
     .more("The folder is made when it is not there."),
     Opt::without_letter(
         "folder",
         "write every chart as PNG into this folder",
         Action::Value(|a, text| a.png = Some(PathBuf::from(text))),
     )
-    .long("png", Group::Output, Kind::File)
+    .long("png", Group::Output, ValueKind::File)
     .more("The folder is made when it is not there. Letters are drawn from a font of the system."),
     Opt::without_letter(
         "file",
         "write all tables as Markdown; - is standard output",
         Action::Value(|a, text| a.markdown = Some(PathBuf::from(text))),
     )
-    .long("markdown", Group::Output, Kind::File),
+    .long("markdown", Group::Output, ValueKind::File),
     Opt::without_letter(
         "file",
         "write all numbers as CSV; - is standard output",
         Action::Value(|a, text| a.csv = Some(PathBuf::from(text))),
     )
-    .long("csv", Group::Output, Kind::File)
+    .long("csv", Group::Output, ValueKind::File)
     .more(
         "One row for each number: the result, the figure, the series, the place on the \
          axis and the value, with their units. Nothing is left out, as it is in charts.",
     ),
-    Row {
-        kind: Kind::Nothing,
+    OptionRow {
+        kind: ValueKind::Nothing,
         help: "show this help and exit",
         more: "",
         ..help_row()

@@ -5,16 +5,16 @@ use crate::args::TestArgs;
 use crate::command::CliError;
 use crate::grammar::{int, size};
 use crate::group::Group;
-use crate::kind::Kind;
-use crate::table::{Action, Row};
+use crate::kind::ValueKind;
+use crate::table::{Action, OptionRow};
 
-type Opt = Row<TestArgs>;
+type Opt = OptionRow<TestArgs>;
 
 /// Associations of one test at most: as many as there are ports to come from.
 const ASSOCIATIONS: u32 = 65_535;
 
 /// Every option.
-pub(crate) static TABLE: &[Row<TestArgs>] = &[
+pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
     help_row(),
     shared::send_size(),
     shared::recv_size(),
@@ -25,7 +25,7 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "end after this many messages or transactions",
         Action::Value(|a, text| a.messages = Some(size(text))),
     )
-    .long("messages", Group::Operation, Kind::Size)
+    .long("messages", Group::Operation, ValueKind::Size)
     .more("Instead of after a time. 0 leaves it at the time."),
     Opt::ready(
         'T',
@@ -43,7 +43,7 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
     .long(
         "associations",
         Group::Operation,
-        Kind::Within(1, ASSOCIATIONS),
+        ValueKind::Within(1, ASSOCIATIONS),
     )
     .more("For the tests with MANY in their name. 1 unless given."),
     shared::socket_buffer(),
@@ -55,7 +55,7 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "non-blocking sockets",
         Action::Flag(|a| a.non_blocking = true),
     )
-    .long("non-blocking", Group::Sockets, Kind::Nothing)
+    .long("non-blocking", Group::Sockets, ValueKind::Nothing)
     .more("At both ends: calls return at once, and are made again when there is room or data."),
     shared::data_host(),
     shared::local_data_host(),

@@ -2,10 +2,10 @@
 
 use super::{help_row, shared};
 use crate::args::TestArgs;
-use crate::table::Row;
+use crate::table::OptionRow;
 
 /// Every option.
-pub(crate) static TABLE: &[Row<TestArgs>] = &[
+pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
     help_row(),
     shared::send_size(),
     shared::recv_size(),

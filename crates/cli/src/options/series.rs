@@ -7,13 +7,13 @@ use netperf_model::Stamper;
 use super::set_both_ends;
 use crate::args::GlobalArgs;
 use crate::group::Group;
-use crate::kind::Kind;
-use crate::table::{Action, Row};
+use crate::kind::ValueKind;
+use crate::table::{Action, OptionRow};
 
-type Opt = Row<GlobalArgs>;
+type Opt = OptionRow<GlobalArgs>;
 
 /// One time or two.
-const PERIODS: Kind = Kind::twice(&Kind::Period);
+const PERIODS: ValueKind = ValueKind::twice(&ValueKind::Period);
 /// The most connections that can be watched.
 const MOST_FLOWS: u32 = netperf_model::SeriesPlan::MOST_FLOWS;
 
@@ -37,7 +37,11 @@ pub(super) const FLOWS: Opt = Opt::without_letter(
     "of many flows, watch this many",
     Action::Value(|a, text| a.series.flows = text.parse().ok()),
 )
-.long("series-flows", Group::Output, Kind::Within(1, MOST_FLOWS))
+.long(
+    "series-flows",
+    Group::Output,
+    ValueKind::Within(1, MOST_FLOWS),
+)
 .more("8 unless given. Both ends take the same: those with the smallest ports of netperf.");
 
 pub(super) const TIMESTAMPS: Opt = Opt::without_letter(
@@ -45,7 +49,11 @@ pub(super) const TIMESTAMPS: Opt = Opt::without_letter(
     "split transactions into stack and wire, each way, by the kernel's or the device's clock",
     Action::Value(|a, text| a.series.stamps = Stamper::named(text)),
 )
-.long("timestamps", Group::Output, Kind::Word(Stamper::WORDS))
+.long(
+    "timestamps",
+    Group::Output,
+    ValueKind::GetoptWord(Stamper::WORDS),
+)
 .more(
     "In TCP_RR and UDP_RR with one transaction at a time. The kernels of both ends stamp \
      what leaves and what arrives (SO_TIMESTAMPING); the offset of their clocks is estimated \

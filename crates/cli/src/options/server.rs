@@ -8,19 +8,19 @@ use super::{access, help_row, keepalive, set_host};
 use crate::args::ServerArgs;
 use crate::grammar::int;
 use crate::group::Group;
-use crate::kind::Kind;
+use crate::kind::ValueKind;
 use crate::operations::{LogFormat, LogLevel, SandboxArg};
-use crate::table::{Action, Halt, Row};
+use crate::table::{Action, Halt, OptionRow};
 
-type Opt = Row<ServerArgs>;
+type Opt = OptionRow<ServerArgs>;
 
 /// Options that a file of settings has not: about the file, or about this one command.
 pub(crate) const NOT_IN_A_FILE: &[&str] = &["help", "version", "config", "check-config", "health"];
 
 /// Every option.
-pub(crate) static TABLE: &[Row<ServerArgs>] = &[
-    Row {
-        kind: Kind::Nothing,
+pub(crate) static TABLE: &[OptionRow<ServerArgs>] = &[
+    OptionRow {
+        kind: ValueKind::Nothing,
         ..help_row()
     },
     Opt::ready(
@@ -32,7 +32,7 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
             a.standalone = true;
         }),
     )
-    .long("foreground", Group::Running, Kind::Nothing)
+    .long("foreground", Group::Running, ValueKind::Nothing)
     .more("Otherwise netserver leaves the terminal and returns once it listens."),
     Opt::ready(
         'f',
@@ -43,7 +43,7 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
             a.standalone = true;
         }),
     )
-    .long("no-fork", Group::Running, Kind::Nothing)
+    .long("no-fork", Group::Running, ValueKind::Nothing)
     .more("Preloaded network stacks whose sockets do not survive a new process need this."),
     Opt::ready(
         'L',
@@ -55,7 +55,7 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
             Ok(())
         }),
     )
-    .long("listen", Group::Listening, Kind::Host)
+    .long("listen", Group::Listening, ValueKind::Host)
     .more(
         "A host, a family behind a comma, or both. Every address of both families \
          unless given. vsock:any or vsock:CID listens for virtual machines, or for their host.",
@@ -69,7 +69,7 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
             a.standalone = true;
         }),
     )
-    .long("port", Group::Listening, Kind::Port)
+    .long("port", Group::Listening, ValueKind::Port)
     .more(
         "A number or the name of a service. When none of -D, -f, -L and -p is given and \
          standard input is a socket, the one connection there is served, as inetd would \
@@ -81,21 +81,21 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
         "listen on IPv4 only",
         Action::Flag(|a| a.listen.family = Some(Family::V4)),
     )
-    .long("ipv4", Group::Listening, Kind::Nothing),
+    .long("ipv4", Group::Listening, ValueKind::Nothing),
     Opt::ready(
         '6',
         "",
         "listen on IPv6 only",
         Action::Flag(|a| a.listen.family = Some(Family::V6)),
     )
-    .long("ipv6", Group::Listening, Kind::Nothing),
+    .long("ipv6", Group::Listening, ValueKind::Nothing),
     Opt::ready(
         'Z',
         "passphrase",
         "close connections that do not begin with this passphrase",
         Action::Value(|a, text| a.passphrase = Some(text.to_owned())),
     )
-    .long("passphrase", Group::Access, Kind::Text)
+    .long("passphrase", Group::Access, ValueKind::Text)
     .more("The passphrase must be the first message, within 20 seconds."),
     access::KEY_FILE,
     access::REQUIRE,
@@ -119,7 +119,7 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
     .long(
         "cpu-method",
         Group::Running,
-        Kind::Word(&["procstat", "looper"]),
+        ValueKind::GetoptWord(&["procstat", "looper"]),
     )
     .more(
         "procstat, the usual one, takes the counters of the kernel; looper counts what a \
@@ -130,7 +130,7 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
         "become this user once the port is open",
         Action::Value(|a, text| a.operations.user = Some(text.to_owned())),
     )
-    .long("user", Group::Operations, Kind::Text)
+    .long("user", Group::Operations, ValueKind::Text)
     .more(
         "NAME or NAME:GROUP, each perhaps a number. For a netserver that is started as root, \
          as a low port takes it; no other group is kept, and no way back.",
@@ -142,7 +142,11 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
             a.operations.sandbox = SandboxArg::named(text).unwrap_or_default();
         }),
     )
-    .long("sandbox", Group::Operations, Kind::Word(SandboxArg::WORDS))
+    .long(
+        "sandbox",
+        Group::Operations,
+        ValueKind::GetoptWord(SandboxArg::WORDS),
+    )
     .more(
         "auto, the usual one, uses what the kernel has of Landlock and seccomp; require does \
          not start where one is missing. -V tells which are there.",
@@ -152,7 +156,7 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
         "where clients may have files read from",
         Action::Value(|a, text| a.operations.files = Some(text.into())),
     )
-    .long("files", Group::Operations, Kind::File)
+    .long("files", Group::Operations, ValueKind::File)
     .more(
         "netperf -F may name a file whose contents netserver sends. Without this option none \
          is read. / allows every file, as the original does.",
@@ -162,7 +166,11 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
         "log each session, as text or as JSON",
         Action::Value(|a, text| a.operations.log = LogFormat::named(text)),
     )
-    .long("log", Group::Operations, Kind::Word(LogFormat::WORDS))
+    .long(
+        "log",
+        Group::Operations,
+        ValueKind::GetoptWord(LogFormat::WORDS),
+    )
     .more(
         "One line for each session, on standard error unless --log-file says otherwise: who, \
          how many tests, the last one and its result, bytes, time, and how it ended.",
@@ -172,14 +180,18 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
         "append the log to this file",
         Action::Value(|a, text| a.operations.log_file = Some(text.into())),
     )
-    .long("log-file", Group::Operations, Kind::File)
+    .long("log-file", Group::Operations, ValueKind::File)
     .more("SIGHUP opens it anew, for those who move it away."),
     Opt::without_letter(
         "level",
         "how much is logged",
         Action::Value(|a, text| a.operations.log_level = LogLevel::named(text)),
     )
-    .long("log-level", Group::Operations, Kind::Word(LogLevel::WORDS))
+    .long(
+        "log-level",
+        Group::Operations,
+        ValueKind::GetoptWord(LogLevel::WORDS),
+    )
     .more(
         "info, with a line for each session, where --log or --log-file is given; warn, with \
          what is unusual, otherwise. debug adds connections that asked for nothing.",
@@ -189,7 +201,7 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
         "answer GET /metrics and GET /health over HTTP here",
         Action::Value(|a, text| a.operations.metrics = Some(text.to_owned())),
     )
-    .long("metrics", Group::Operations, Kind::Text)
+    .long("metrics", Group::Operations, ValueKind::Text)
     .more(
         "An IP address and a port, 127.0.0.1:9465 or [::1]:9465; a port alone is one of \
          127.0.0.1. Whoever reaches it may read: keep it local. /metrics is for Prometheus.",
@@ -199,7 +211,7 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
         "ask the netserver whose --metrics this is whether it is well, and exit",
         Action::Value(|a, text| a.operations.health = Some(text.to_owned())),
     )
-    .long("health", Group::Operations, Kind::Text)
+    .long("health", Group::Operations, ValueKind::Text)
     .more(
         "Exit status 0 when it serves, 1 when it is ending, not there, or slower than 5 seconds.",
     ),
@@ -208,7 +220,7 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
         "how long sessions may go on after SIGTERM, 30 seconds unless given",
         Action::Value(|a, text| a.operations.drain = seconds(text)),
     )
-    .long("drain", Group::Operations, Kind::Span)
+    .long("drain", Group::Operations, ValueKind::Span)
     .more(
         "SIGTERM closes the port and lets sessions finish; those that have not by then are \
          ended, as they all are by a second SIGTERM.",
@@ -219,7 +231,7 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
         "write debug output, more for each time given",
         Action::Flag(|a| a.debug += 1),
     )
-    .long("debug", Group::Running, Kind::Nothing),
+    .long("debug", Group::Running, ValueKind::Nothing),
     Opt::ready(
         'N',
         "",
@@ -229,28 +241,28 @@ pub(crate) static TABLE: &[Row<ServerArgs>] = &[
             a.debug = 0;
         }),
     )
-    .long("no-debug", Group::Running, Kind::Nothing),
+    .long("no-debug", Group::Running, ValueKind::Nothing),
     Opt::ready(
         'n',
         "count",
         "number of CPUs; accepted, the system tells",
         Action::Value(|_, _| {}),
     )
-    .long("cpu-count", Group::Compatibility, Kind::Count),
+    .long("cpu-count", Group::Compatibility, ValueKind::Count),
     Opt::ready(
         'v',
         "level",
         "verbosity; accepted, no effect",
         Action::Value(|a, text| a.verbosity = int(text)),
     )
-    .long("verbosity", Group::Compatibility, Kind::Integer),
+    .long("verbosity", Group::Compatibility, ValueKind::Integer),
     Opt::ready(
         'V',
         "",
         "show the version and exit",
         Action::Halt(Halt::Version),
     )
-    .long("version", Group::About, Kind::Nothing),
+    .long("version", Group::About, ValueKind::Nothing),
 ];
 
 /// The long form gives seconds, with a fraction.

@@ -8,15 +8,15 @@ use netperf_model::{
 use crate::args::GlobalArgs;
 use crate::grammar::{both_halves, size};
 use crate::group::Group;
-use crate::kind::Kind;
-use crate::table::{Action, Row};
+use crate::kind::ValueKind;
+use crate::table::{Action, OptionRow};
 
 /// A row for each setting.
-pub(super) fn rows() -> impl Iterator<Item = Row<GlobalArgs>> {
+pub(super) fn rows() -> impl Iterator<Item = OptionRow<GlobalArgs>> {
     SETTINGS.iter().map(row)
 }
 
-fn row(setting: &'static SettingRow) -> Row<GlobalArgs> {
+fn row(setting: &'static SettingRow) -> OptionRow<GlobalArgs> {
     let (value, record): (_, fn(&mut GlobalArgs, Setting, &str)) = match setting.ends {
         SettingEnds::Both => ("local,remote", set_both),
         SettingEnds::Remote if setting.value == SettingType::Size => ("bytes", set_remote),
@@ -28,23 +28,23 @@ fn row(setting: &'static SettingRow) -> Row<GlobalArgs> {
         SettingHeading::Pacing => Group::Pacing,
     };
     let name = setting.option.trim_start_matches('-');
-    Row::without_letter(value, setting.help, Action::Setting(record, setting.id))
+    OptionRow::without_letter(value, setting.help, Action::Setting(record, setting.id))
         .long(name, group, kind(setting))
         .more(setting.more)
 }
 
 /// Values that an option accepts: one, or one for each end.
-fn kind(setting: &SettingRow) -> Kind {
+fn kind(setting: &SettingRow) -> ValueKind {
     let each = match setting.value {
-        SettingType::Switch => Kind::Switch,
-        SettingType::Count => Kind::Count,
-        SettingType::Size => Kind::Size,
-        SettingType::Within(least, most) => Kind::Within(least, most),
-        SettingType::Name => Kind::Interface,
+        SettingType::Switch => ValueKind::Switch,
+        SettingType::Count => ValueKind::Count,
+        SettingType::Size => ValueKind::Size,
+        SettingType::Within(least, most) => ValueKind::Within(least, most),
+        SettingType::Name => ValueKind::Interface,
     };
     match setting.ends {
         // One of each row, for as long as the program runs.
-        SettingEnds::Both => Kind::twice(Box::leak(Box::new(each))),
+        SettingEnds::Both => ValueKind::twice(Box::leak(Box::new(each))),
         SettingEnds::Remote => each,
     }
 }

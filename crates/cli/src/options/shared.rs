@@ -9,10 +9,10 @@ use super::{
 use crate::args::TestArgs;
 use crate::grammar::{int, size};
 use crate::group::Group;
-use crate::kind::Kind;
-use crate::table::{Action, Row};
+use crate::kind::ValueKind;
+use crate::table::{Action, OptionRow};
 
-type Opt = Row<TestArgs>;
+type Opt = OptionRow<TestArgs>;
 
 /// Bytes per send of tests in which one end sends: one value, not a pair.
 pub(super) const fn send_size() -> Opt {
@@ -22,7 +22,7 @@ pub(super) const fn send_size() -> Opt {
         "bytes per send",
         Action::Value(|a, text| a.send_size.local = Some(size(text))),
     )
-    .long("send-size", Group::Operation, Kind::Size)
+    .long("send-size", Group::Operation, ValueKind::Size)
     .more("One value, not a pair. As much as the socket buffer holds unless given.")
 }
 
@@ -34,7 +34,7 @@ pub(super) const fn recv_size() -> Opt {
         "bytes per receive",
         Action::Value(|a, text| a.recv_size.remote = Some(size(text))),
     )
-    .long("recv-size", Group::Operation, Kind::Size)
+    .long("recv-size", Group::Operation, ValueKind::Size)
     .more("As much as the socket buffer holds unless given.")
 }
 
@@ -82,7 +82,7 @@ pub(super) const fn no_delay() -> Opt {
         "no delay: send small segments at once",
         Action::Flag(|a| a.nodelay = true),
     )
-    .long("no-delay", Group::Sockets, Kind::Nothing)
+    .long("no-delay", Group::Sockets, ValueKind::Nothing)
     .more("At both ends.")
 }
 
@@ -94,7 +94,7 @@ pub(super) const fn cork() -> Opt {
         "cork: send only full segments",
         Action::Flag(|a| a.cork = true),
     )
-    .long("cork", Group::Sockets, Kind::Nothing)
+    .long("cork", Group::Sockets, ValueKind::Nothing)
 }
 
 /// Where netserver's data socket is.
@@ -108,7 +108,7 @@ pub(super) const fn data_host() -> Opt {
             Ok(())
         }),
     )
-    .long("data-host", Group::Addresses, Kind::Host)
+    .long("data-host", Group::Addresses, ValueKind::Host)
     .more("Where the data goes, when that is not the host of the control connection.")
 }
 
@@ -123,7 +123,7 @@ pub(super) const fn local_data_host() -> Opt {
             Ok(())
         }),
     )
-    .long("local-data-host", Group::Addresses, Kind::Host)
+    .long("local-data-host", Group::Addresses, ValueKind::Host)
     .more("Where the data comes from.")
 }
 
@@ -161,7 +161,7 @@ pub(super) const fn data_ipv4() -> Opt {
         "data over IPv4",
         Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V4)),
     )
-    .long("data-ipv4", Group::Addresses, Kind::Nothing)
+    .long("data-ipv4", Group::Addresses, ValueKind::Nothing)
 }
 
 /// Data over IPv6.
@@ -172,7 +172,7 @@ pub(super) const fn data_ipv6() -> Opt {
         "data over IPv6",
         Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V6)),
     )
-    .long("data-ipv6", Group::Addresses, Kind::Nothing)
+    .long("data-ipv6", Group::Addresses, ValueKind::Nothing)
 }
 
 /// Whether data may be routed.
@@ -183,7 +183,7 @@ pub(super) const fn route() -> Opt {
         "whether data may be routed, 1 unless given",
         Action::Value(|a, text| a.routing = Some(int(text))),
     )
-    .long("route", Group::Sockets, Kind::Switch)
+    .long("route", Group::Sockets, ValueKind::Switch)
     .more("0 keeps the data on directly connected networks.")
 }
 
@@ -195,7 +195,7 @@ pub(super) const fn burst() -> Opt {
         "extra requests kept in flight",
         Action::Value(|a, text| a.burst = int(text)),
     )
-    .long("burst", Group::Operation, Kind::Count)
+    .long("burst", Group::Operation, ValueKind::Count)
     .more(
         "So that several requests are under way at once. For tests of requests and \
          responses on one connection.",
@@ -210,7 +210,7 @@ pub(super) const fn avoid_copy() -> Opt {
         "avoid copying data where the system can",
         Action::Flag(|a| a.copy_avoidance = true),
     )
-    .long("avoid-copy", Group::Operation, Kind::Nothing)
+    .long("avoid-copy", Group::Operation, ValueKind::Nothing)
 }
 
 /// Send buffers to cycle through.
@@ -221,7 +221,7 @@ pub(super) const fn send_ring() -> Opt {
         "number of send buffers to cycle through",
         Action::Value(|a, text| a.send_width = Some(size(text))),
     )
-    .long("send-ring", Group::Buffers, Kind::Size)
+    .long("send-ring", Group::Buffers, ValueKind::Size)
     .more("One value, not a pair.")
 }
 
@@ -233,7 +233,7 @@ pub(super) const fn unused(letter: char, long: &'static str) -> Opt {
         "accepted, no effect",
         Action::Value(|_, _| {}),
     )
-    .long(long, Group::Compatibility, Kind::Text)
+    .long(long, Group::Compatibility, ValueKind::Text)
 }
 
 /// `-w`, which is long without a meaning.
@@ -254,5 +254,5 @@ pub(super) const fn idle(letter: char, long: &'static str) -> Opt {
         "accepted, no effect on these tests",
         Action::Flag(|_| {}),
     )
-    .long(long, Group::Compatibility, Kind::Nothing)
+    .long(long, Group::Compatibility, ValueKind::Nothing)
 }

@@ -2,17 +2,17 @@
 
 use crate::args::{GlobalArgs, Progress};
 use crate::group::Group;
-use crate::kind::Kind;
-use crate::table::{Action, Row};
+use crate::kind::ValueKind;
+use crate::table::{Action, OptionRow};
 
-type Opt = Row<GlobalArgs>;
+type Opt = OptionRow<GlobalArgs>;
 
 pub(super) const LIVE: Opt = Opt::without_letter(
     "",
     "show the test on the whole terminal while it runs",
     Action::Flag(|a| a.show.live = true),
 )
-.long("live", Group::Output, Kind::Nothing)
+.long("live", Group::Output, ValueKind::Nothing)
 .more(
     "Rate, latency (with --latency), retransmissions, CPU utilisation here, the time left \
      and, of many flows, each: as numbers and as lines over time. Drawn on standard error, or \
@@ -29,7 +29,7 @@ pub(super) const PROGRESS: Opt = Opt::without_letter(
 .long(
     "progress",
     Group::Output,
-    Kind::Word(&["auto", "never", "always"]),
+    ValueKind::GetoptWord(&["auto", "never", "always"]),
 )
 .more(
     "On standard error, and erased when the test is over. auto, which is what happens unless \

@@ -4,13 +4,13 @@ use super::{SIZES, help_row, set_pair, shared};
 use crate::args::TestArgs;
 use crate::grammar::{int, size};
 use crate::group::Group;
-use crate::kind::Kind;
-use crate::table::{Action, Row};
+use crate::kind::ValueKind;
+use crate::table::{Action, OptionRow};
 
-type Opt = Row<TestArgs>;
+type Opt = OptionRow<TestArgs>;
 
 /// Every option.
-pub(crate) static TABLE: &[Row<TestArgs>] = &[
+pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
     help_row(),
     shared::send_size(),
     shared::recv_size(),
@@ -40,7 +40,7 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "accepted, no effect on these tests",
         Action::Value(|a, text| a.burst = int(text)),
     )
-    .long("burst", Group::Compatibility, Kind::Count),
+    .long("burst", Group::Compatibility, ValueKind::Count),
     shared::idle('n', "connected"),
     shared::idle('N', "remote-connected"),
     shared::idle('a', "async-send"),
@@ -48,7 +48,7 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
     Opt::ready('z', "", "accepted, no effect", Action::Flag(|_| {})).long(
         "unused-z",
         Group::Compatibility,
-        Kind::Nothing,
+        ValueKind::Nothing,
     ),
     shared::unused('T', "unused-t"),
     shared::unused_w(),

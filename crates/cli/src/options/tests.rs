@@ -9,13 +9,14 @@ use proptest::test_runner::{Config, TestRunner};
 use super::*;
 
 /// The letters of a table the way `getopt` is told them.
-fn letters<A>(table: &[Row<A>]) -> Vec<String> {
+fn letters<A>(table: &[OptionRow<A>]) -> Vec<String> {
     let lettered = table.iter().filter_map(|row| Some((row, row.letter?)));
     let letters = lettered.map(|(row, letter)| {
         let colon = match row.action {
-            Action::Value(_) | Action::Setting(..) | Action::Twofold(..) | Action::Checked(_) => {
-                ":"
-            }
+            Action::Value(_)
+            | Action::Setting(..)
+            | Action::LetterAndName(..)
+            | Action::Checked(_) => ":",
             Action::Flag(_)
             | Action::NextIfNumber(_)
             | Action::NextUnlessDash(_)
@@ -73,7 +74,7 @@ fn every_test_with_options_has_them_in_one_table() {
 
 #[test]
 fn every_row_with_an_argument_names_it_and_every_row_has_help() {
-    fn check<A>(table: &[Row<A>]) {
+    fn check<A>(table: &[OptionRow<A>]) {
         for row in table {
             let takes = !matches!(row.action, Action::Flag(_) | Action::Halt(_));
             assert_eq!(takes, !row.value.is_empty(), "--{}", row.long);
@@ -87,7 +88,7 @@ fn every_row_with_an_argument_names_it_and_every_row_has_help() {
 
 /// Every name, table by table, those of netperf in front of `--` first.
 fn names() -> Vec<Vec<&'static str>> {
-    fn of<A>(table: &'static [Row<A>]) -> Vec<&'static str> {
+    fn of<A>(table: &'static [OptionRow<A>]) -> Vec<&'static str> {
         table.iter().map(|row| row.long).collect()
     }
     let suites = SUITES.iter().map(|suite| of(suite.table));
@@ -144,11 +145,11 @@ fn a_name_in_several_suites_has_its_letter_and_its_value_in_the_same_place() {
 
 #[test]
 fn a_value_has_a_kind_and_a_flag_has_none() {
-    fn check<A>(table: &[Row<A>]) {
+    fn check<A>(table: &[OptionRow<A>]) {
         for row in table {
             let flag = row.value.is_empty();
             assert!(
-                flag == (row.kind == Kind::Nothing) || row.long == "help",
+                flag == (row.kind == ValueKind::Nothing) || row.long == "help",
                 "--{}",
                 row.long
             );
@@ -160,55 +161,57 @@ fn a_value_has_a_kind_and_a_flag_has_none() {
 }
 
 /// Values that mean the same by letter and by name.
-fn values(kind: Kind) -> BoxedStrategy<String> {
+fn values(kind: ValueKind) -> BoxedStrategy<String> {
     let pattern =
         |pattern: &str| proptest::string::string_regex(pattern).expect("a regular expression");
     match kind {
-        Kind::Nothing => Just(String::new()).boxed(),
-        Kind::Text | Kind::File | Kind::Interface => pattern("[a-z0-9]{1,12}").boxed(),
-        Kind::Selection => pattern("([A-Z_]{1,9},[A-Z_;]{0,9}|all|\\?)").boxed(),
-        Kind::Host => pattern("([a-z0-9.:]{1,9}|[a-z0-9.:]{0,9},(4|6|inet6?|unspec))").boxed(),
-        Kind::HostWithBits => pattern("[a-z0-9.:]{1,9}(/[0-9]{1,2})?(,(4|6))?").boxed(),
-        Kind::Port => pattern("([1-5]?[0-9]{1,4}|[a-z]{1,9})").boxed(),
-        Kind::Length => pattern("([0-9]{1,6}s?|-[1-9][0-9]{0,2}[KMkm]?)").boxed(),
-        Kind::Interval => pattern("-?([0-9]{1,3}(\\.[0-9]{1,3})?)").boxed(),
-        Kind::Period => pattern("(0|0\\.[1-9]|[1-9][0-9]{0,2})").boxed(),
-        Kind::Span => pattern("[0-9]{1,3}(\\.[0-9]{1,3})?").boxed(),
-        Kind::Rate => pattern("[1-9][0-9]{0,3}(\\.[0-9]{1,3})?[kMG]?(pps)?").boxed(),
-        Kind::Seed => pattern("[0-9]{1,19}").boxed(),
-        Kind::Cpus => pattern("[0-9]{1,3}(-9[0-9]{3})?(,[0-9]{1,3}){0,2}").boxed(),
-        Kind::CpusOfEnds => pattern(
+        ValueKind::Nothing => Just(String::new()).boxed(),
+        ValueKind::Text | ValueKind::File | ValueKind::Interface => {
+            pattern("[a-z0-9]{1,12}").boxed()
+        }
+        ValueKind::Selection => pattern("([A-Z_]{1,9},[A-Z_;]{0,9}|all|\\?)").boxed(),
+        ValueKind::Host => pattern("([a-z0-9.:]{1,9}|[a-z0-9.:]{0,9},(4|6|inet6?|unspec))").boxed(),
+        ValueKind::HostWithBits => pattern("[a-z0-9.:]{1,9}(/[0-9]{1,2})?(,(4|6))?").boxed(),
+        ValueKind::Port => pattern("([1-5]?[0-9]{1,4}|[a-z]{1,9})").boxed(),
+        ValueKind::Length => pattern("([0-9]{1,6}s?|-[1-9][0-9]{0,2}[KMkm]?)").boxed(),
+        ValueKind::Interval => pattern("-?([0-9]{1,3}(\\.[0-9]{1,3})?)").boxed(),
+        ValueKind::Period => pattern("(0|0\\.[1-9]|[1-9][0-9]{0,2})").boxed(),
+        ValueKind::Span => pattern("[0-9]{1,3}(\\.[0-9]{1,3})?").boxed(),
+        ValueKind::Rate => pattern("[1-9][0-9]{0,3}(\\.[0-9]{1,3})?[kMG]?(pps)?").boxed(),
+        ValueKind::Seed => pattern("[0-9]{1,19}").boxed(),
+        ValueKind::Cpus => pattern("[0-9]{1,3}(-9[0-9]{3})?(,[0-9]{1,3}){0,2}").boxed(),
+        ValueKind::CpusOfEnds => pattern(
             "([0-9]{1,5}(,[0-9]{1,5})?|[0-9]{1,5},|,[0-9]{1,5}|[0-9]{1,2}-9[0-9]{3}|\
              [0-9]{0,3}:[0-9]{1,3}(,[0-9]{1,3}){0,2})",
         )
         .boxed(),
-        Kind::Precision => pattern("[1-9](\\.[0-9])?%?(,p[1-9][0-9]?){0,3}").boxed(),
-        Kind::Percent => pattern("[0-9]{1,2}(\\.[0-9])?%?").boxed(),
-        Kind::WholeSeconds => pattern("[0-9]{1,5}s?").boxed(),
-        Kind::Tick => pattern("[0-9]{1,5}(m|ms|u|us|s)?").boxed(),
-        Kind::Number => pattern("[0-9]{1,5}(\\.[0-9]{1,3})?").boxed(),
-        Kind::Integer => pattern("-?[0-9]{1,5}").boxed(),
-        Kind::Count => pattern("[0-9]{1,5}").boxed(),
-        Kind::Within(from, to) => (from..=to).prop_map(|value| value.to_string()).boxed(),
-        Kind::Size => pattern("[0-9]{1,3}[KMkm]?").boxed(),
-        Kind::SizeOrDefault => pattern("([0-9]{1,3}[KMkm]?|-1)").boxed(),
-        Kind::Switch => pattern("[01]").boxed(),
-        Kind::Confidence => pattern("(95|99)?%?,[0-9]{1,2}")
-            .prop_filter("a level", |text| Kind::Confidence.read(text).is_some())
+        ValueKind::Precision => pattern("[1-9](\\.[0-9])?%?(,p[1-9][0-9]?){0,3}").boxed(),
+        ValueKind::Percent => pattern("[0-9]{1,2}(\\.[0-9])?%?").boxed(),
+        ValueKind::WholeSeconds => pattern("[0-9]{1,5}s?").boxed(),
+        ValueKind::Tick => pattern("[0-9]{1,5}(m|ms|u|us|s)?").boxed(),
+        ValueKind::Number => pattern("[0-9]{1,5}(\\.[0-9]{1,3})?").boxed(),
+        ValueKind::Integer => pattern("-?[0-9]{1,5}").boxed(),
+        ValueKind::Count => pattern("[0-9]{1,5}").boxed(),
+        ValueKind::Within(from, to) => (from..=to).prop_map(|value| value.to_string()).boxed(),
+        ValueKind::Size => pattern("[0-9]{1,3}[KMkm]?").boxed(),
+        ValueKind::SizeOrDefault => pattern("([0-9]{1,3}[KMkm]?|-1)").boxed(),
+        ValueKind::Switch => pattern("[01]").boxed(),
+        ValueKind::Confidence => pattern("(95|99)?%?,[0-9]{1,2}")
+            .prop_filter("a level", |text| ValueKind::Confidence.read(text).is_some())
             .boxed(),
-        Kind::Test
-        | Kind::Unit
-        | Kind::Tos
-        | Kind::Direction
-        | Kind::Protocol
-        | Kind::Placement
-        | Kind::Word(_) => prop::sample::select(kind.choices())
+        ValueKind::Test
+        | ValueKind::Unit
+        | ValueKind::Tos
+        | ValueKind::Direction
+        | ValueKind::Protocol
+        | ValueKind::Placement
+        | ValueKind::GetoptWord(_) => prop::sample::select(kind.choices())
             .prop_map(str::to_owned)
             .boxed(),
-        Kind::Networks => pattern("10\\.0\\.0\\.0/8(,192\\.168\\.[0-9]\\.0/24)?").boxed(),
-        Kind::DataPeers => pattern("(same|any|10\\.0\\.0\\.0/8)").boxed(),
-        Kind::BitRate => pattern("[1-9][0-9]{0,3}[KMGkmg]?").boxed(),
-        Kind::Pair(first, second) => {
+        ValueKind::Networks => pattern("10\\.0\\.0\\.0/8(,192\\.168\\.[0-9]\\.0/24)?").boxed(),
+        ValueKind::DataPeers => pattern("(same|any|10\\.0\\.0\\.0/8)").boxed(),
+        ValueKind::BitRate => pattern("[1-9][0-9]{0,3}[KMGkmg]?").boxed(),
+        ValueKind::Pair(first, second) => {
             let halves = (values(*first), values(*second), 0..4);
             let join = |(first, second, form): (String, String, i32)| match form {
                 0 => first,
@@ -224,7 +227,7 @@ fn values(kind: Kind) -> BoxedStrategy<String> {
 /// What became of the arguments, and what was said.
 type Came<A> = (A, Option<crate::table::Halt>, Vec<Notice>);
 
-fn check_all<A: Default + Debug + PartialEq>(table: &'static [Row<A>]) {
+fn check_all<A: Default + Debug + PartialEq>(table: &'static [OptionRow<A>]) {
     let mut checked = 0;
     for row in table {
         let Some(letter) = row.letter else {
@@ -248,14 +251,18 @@ fn check_all<A: Default + Debug + PartialEq>(table: &'static [Row<A>]) {
     assert!(checked > 5);
 }
 
-fn by_letter<A: Default>(table: &'static [Row<A>], letter: char, value: Option<&str>) -> Came<A> {
+fn by_letter<A: Default>(
+    table: &'static [OptionRow<A>],
+    letter: char,
+    value: Option<&str>,
+) -> Came<A> {
     let words: Vec<String> = std::iter::once(format!("-{letter}"))
         .chain(value.map(str::to_owned))
         .collect();
     read(table, &words)
 }
 
-fn by_name<A: Default>(row: &'static Row<A>, value: Option<&str>) -> Came<A> {
+fn by_name<A: Default>(row: &'static OptionRow<A>, value: Option<&str>) -> Came<A> {
     let word = match value {
         Some(value) => format!("--{}={value}", row.long),
         None => format!("--{}", row.long),
@@ -263,19 +270,19 @@ fn by_name<A: Default>(row: &'static Row<A>, value: Option<&str>) -> Came<A> {
     read(std::slice::from_ref(row), &[word])
 }
 
-fn read<A: Default>(table: &'static [Row<A>], words: &[String]) -> Came<A> {
-    let mut reader = crate::table::Reader {
+fn read<A: Default>(table: &'static [OptionRow<A>], words: &[String]) -> Came<A> {
+    let mut reader = crate::table::OptionReader {
         table,
         program: "netperf",
         on_complaint: crate::table::OnComplaint::Stop,
-        elsewhere: crate::long::Nowhere,
+        elsewhere: crate::long::NoOtherTable,
     };
     let (mut args, mut notices) = (A::default(), Vec::new());
     match reader.read(words, &mut args, &mut notices) {
-        crate::table::Ending::Done(_) => (args, None, notices),
-        crate::table::Ending::Halted(halt) => (args, Some(halt), notices),
-        crate::table::Ending::Complaint(line) => panic!("{words:?}: {line}"),
-        crate::table::Ending::Failed(error) => panic!("{words:?}: {error}"),
+        crate::table::TableEnd::Done(_) => (args, None, notices),
+        crate::table::TableEnd::Halted(halt) => (args, Some(halt), notices),
+        crate::table::TableEnd::Complaint(line) => panic!("{words:?}: {line}"),
+        crate::table::TableEnd::Failed(error) => panic!("{words:?}: {error}"),
     }
 }
 

@@ -4,13 +4,13 @@
 use super::{help_row, shared};
 use crate::args::TestArgs;
 use crate::group::Group;
-use crate::kind::Kind;
-use crate::table::{Action, Row};
+use crate::kind::ValueKind;
+use crate::table::{Action, OptionRow};
 
-type Opt = Row<TestArgs>;
+type Opt = OptionRow<TestArgs>;
 
 /// Every option.
-pub(crate) static TABLE: &[Row<TestArgs>] = &[
+pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
     help_row(),
     shared::send_size(),
     shared::recv_size(),
@@ -21,7 +21,7 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "where netperf makes its own socket file",
         Action::Value(|a, text| a.directory = Some(text.to_owned())),
     )
-    .long("socket-directory", Group::Addresses, Kind::File)
+    .long("socket-directory", Group::Addresses, ValueKind::File)
     .more(
         "Only DG_RR needs one. The system's directory for temporary files unless given, \
          and where nothing can be made in the one that is.",

@@ -4,10 +4,10 @@ use netperf_model::until::percentile_named;
 
 use crate::args::{GlobalArgs, UntilArg};
 use crate::group::Group;
-use crate::kind::{Kind, percent};
-use crate::table::{Action, Row};
+use crate::kind::{ValueKind, percent};
+use crate::table::{Action, OptionRow};
 
-type Opt = Row<GlobalArgs>;
+type Opt = OptionRow<GlobalArgs>;
 
 /// Levels of confidence, percent. Beyond them there are no honest intervals of a short run.
 const LEVELS: (u32, u32) = (50, 99);
@@ -17,7 +17,7 @@ pub(super) const UNTIL: Opt = Opt::without_letter(
     "end once the figure is known this well, and say how well it is",
     Action::Value(|a, text| a.until.until = asked(text)),
 )
-.long("until", Group::Statistics, Kind::Precision)
+.long("until", Group::Statistics, ValueKind::Precision)
 .more(
     "A percentage: half the width of the interval that holds the throughput with 95 % \
      confidence. Percentiles of the latency behind it must be known as well: `--until \
@@ -36,7 +36,7 @@ pub(super) const LEVEL: Opt = Opt::without_letter(
 .long(
     "until-confidence",
     Group::Statistics,
-    Kind::Within(LEVELS.0, LEVELS.1),
+    ValueKind::Within(LEVELS.0, LEVELS.1),
 );
 
 /// A precision and percentiles: `1%,p50,p99.9`.

@@ -3,13 +3,13 @@
 use super::{help_row, set_both_ends, shared};
 use crate::args::TestArgs;
 use crate::group::Group;
-use crate::kind::Kind;
-use crate::table::{Action, Row};
+use crate::kind::ValueKind;
+use crate::table::{Action, OptionRow};
 
-type Opt = Row<TestArgs>;
+type Opt = OptionRow<TestArgs>;
 
 /// Every option.
-pub(crate) static TABLE: &[Row<TestArgs>] = &[
+pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
     help_row(),
     shared::send_size(),
     shared::recv_size(),
@@ -23,7 +23,11 @@ pub(crate) static TABLE: &[Row<TestArgs>] = &[
         "the transport provider, /dev/tcp or /dev/udp unless given",
         Action::Value(|a, text| set_both_ends(&mut a.device, text, str::to_owned)),
     )
-    .long("provider", Group::Addresses, Kind::twice(&Kind::Text))
+    .long(
+        "provider",
+        Group::Addresses,
+        ValueKind::twice(&ValueKind::Text),
+    )
     .more("/dev/tcp or /dev/udp, with sockets behind it. One name is for both ends."),
     shared::avoid_copy(),
     shared::send_ring(),

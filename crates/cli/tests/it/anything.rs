@@ -2,11 +2,11 @@
 
 use std::ffi::OsString;
 
-use netperf_cli::{CliError, Parsed, Surroundings};
+use netperf_cli::{CliEnvironment, CliError, Parsed};
 use proptest::prelude::*;
 
-fn around() -> Surroundings<'static> {
-    Surroundings {
+fn around() -> CliEnvironment<'static> {
+    CliEnvironment {
         read_file: &|_| Ok("THROUGHPUT\n".to_owned()),
         is_selector: &|_| false,
         selectors: &["THROUGHPUT", "UUID"],

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::{netperf, netperf_with_file, run};
-use netperf_cli::{Command, ServerCommand, Stream};
+use netperf_cli::{Command, OutputStream, ServerCommand};
 use netperf_model::{Family, Flow, Format, Limit, Routing, SelectionSource, TestId, TransportId};
 
 #[test]
@@ -209,7 +209,7 @@ fn i32_version_and_usage_are_where_probes_look() {
     let Ok(Command::Usage(usage)) = netperf("-h").command else {
         panic!("no usage");
     };
-    assert_eq!((usage.stream, usage.exit), (Stream::Stderr, 1));
+    assert_eq!((usage.stream, usage.exit), (OutputStream::Stderr, 1));
     assert!(usage.text.contains("Usage"));
 }
 

@@ -4,20 +4,20 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use netperf_cli::docs::{Page, pages};
+use netperf_cli::docs::{DocPage, pages};
 use netperf_testkit::require::require;
 
-fn kept(page: &Page) -> PathBuf {
+fn kept(page: &DocPage) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .join(page.path)
 }
 
-fn all_pages() -> Vec<Page> {
+fn all_pages() -> Vec<DocPage> {
     pages(&netperf_report::selectors::names())
 }
 
-fn page(end: &str) -> Page {
+fn page(end: &str) -> DocPage {
     let mut found = all_pages()
         .into_iter()
         .filter(|page| page.path.ends_with(end));
@@ -68,7 +68,7 @@ fn have(program: &str) -> bool {
 }
 
 /// What `program` says about a page when told to check it.
-fn checked(program: &str, arguments: &[&str], page: &Page) -> Option<String> {
+fn checked(program: &str, arguments: &[&str], page: &DocPage) -> Option<String> {
     if !have(program) {
         return None;
     }

@@ -1,7 +1,7 @@
 //! The help texts, as snapshots.
 
 use crate::common;
-use netperf_cli::{Command, ServerCommand, Stream};
+use netperf_cli::{Command, OutputStream, ServerCommand};
 
 fn help(line: &str) -> String {
     match common::netperf(line).command {
@@ -100,10 +100,10 @@ fn help_by_name_fits_into_80_columns() {
 #[test]
 fn help_by_name_is_no_failure_and_help_by_letter_still_is() {
     for (line, stream, exit) in [
-        ("--help", Stream::Stdout, 0),
-        ("-- --help", Stream::Stdout, 0),
-        ("-h", Stream::Stderr, 1),
-        ("-- -h", Stream::Stdout, 1),
+        ("--help", OutputStream::Stdout, 0),
+        ("-- --help", OutputStream::Stdout, 0),
+        ("-h", OutputStream::Stderr, 1),
+        ("-- -h", OutputStream::Stdout, 1),
     ] {
         let Ok(Command::Usage(usage)) = common::netperf(line).command else {
             panic!("{line}");

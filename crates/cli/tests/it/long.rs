@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::{error, netperf, run};
-use netperf_cli::{CliError, Command, Misuse, Problem, ServerCommand, Stream};
+use netperf_cli::{CliError, Command, Misuse, OptionProblem, OutputStream, ServerCommand};
 use netperf_model::{Family, Flow, Format, Limit, SelectionSource, TestId, TransportId};
 
 #[test]
@@ -166,7 +166,7 @@ fn complaint(line: &str) -> String {
     );
     assert_eq!(
         (error.stream(), error.exit()),
-        (Stream::Stderr, 2),
+        (OutputStream::Stderr, 2),
         "{line}"
     );
     assert!(netperf(line).notices.is_empty(), "{line}");
@@ -236,6 +236,6 @@ fn netserver_has_names_too() {
     assert!(matches!(
         error,
         CliError::LongOption(misuse)
-            if matches!(&*misuse, Misuse { problem: Problem::Unknown { near }, .. } if near == &["port"])
+            if matches!(&*misuse, Misuse { problem: OptionProblem::Unknown { near }, .. } if near == &["port"])
     ));
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::common::{error, netperf, run};
-use netperf_cli::{CliError, Command, Stream};
+use netperf_cli::{CliError, Command, OutputStream};
 use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::{Limit, PlacePlan, Suite, TransportId};
@@ -96,7 +96,7 @@ fn one_association_is_as_good_as_many_and_none_is_refused() {
             error.to_string(),
             "Number of SCTP associations must be >= 1"
         );
-        assert_eq!((error.stream(), error.exit()), (Stream::Stdout, 1));
+        assert_eq!((error.stream(), error.exit()), (OutputStream::Stdout, 1));
     }
 }
 
@@ -232,7 +232,7 @@ fn these_suites_cannot_do_without_netserver() {
         for name in tests_of(suite) {
             let error = error(&format!("-N -t {name}"));
             assert_eq!(error.to_string(), text, "{name}");
-            assert_eq!((error.stream(), error.exit()), (Stream::Stdout, 255));
+            assert_eq!((error.stream(), error.exit()), (OutputStream::Stdout, 255));
         }
     }
 }
@@ -254,7 +254,11 @@ fn a_wrong_letter_stops_some_suites_and_is_only_told_of_in_others() {
             assert_eq!(said, ["netperf: invalid option -- 'Q'\n"], "{name}");
             match parsed.command {
                 Ok(Command::Usage(usage)) if stops => {
-                    assert_eq!((usage.stream, usage.exit), (Stream::Stdout, 1), "{name}");
+                    assert_eq!(
+                        (usage.stream, usage.exit),
+                        (OutputStream::Stdout, 1),
+                        "{name}"
+                    );
                 }
                 Ok(Command::Run(_)) if !stops => {}
                 other => panic!("{name}: {other:?}"),

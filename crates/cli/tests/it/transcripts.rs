@@ -4,7 +4,7 @@
 //! transcript, and standard output where the run failed.
 
 use crate::common;
-use netperf_cli::{Command, Notice, Parsed, ServerCommand, Stream, UnknownTest};
+use netperf_cli::{Command, Notice, OutputStream, Parsed, ServerCommand, UnknownTest};
 use serde_json::Value;
 
 /// Where a transcript's help text was cut.
@@ -20,10 +20,10 @@ struct Case {
 }
 
 impl Case {
-    fn text(&self, stream: Stream) -> &str {
+    fn text(&self, stream: OutputStream) -> &str {
         match stream {
-            Stream::Stdout => &self.stdout,
-            Stream::Stderr => &self.stderr,
+            OutputStream::Stdout => &self.stdout,
+            OutputStream::Stderr => &self.stderr,
         }
     }
 
@@ -71,7 +71,7 @@ fn cases(program: &str) -> Vec<Case> {
 fn said(notices: &[Notice]) -> String {
     notices
         .iter()
-        .filter(|notice| notice.stream == Stream::Stderr && !notice.terminal_only)
+        .filter(|notice| notice.stream == OutputStream::Stderr && !notice.terminal_only)
         .map(|notice| notice.text.as_str())
         .collect()
 }
@@ -134,7 +134,7 @@ fn every_help_text_comes_on_its_stream_with_its_lines_and_its_status() {
             usage.text
         );
         assert_eq!(i64::from(usage.exit), case.exit, "{}", case.name);
-        if usage.stream == Stream::Stdout {
+        if usage.stream == OutputStream::Stdout {
             assert_eq!(said(&notices), case.stderr, "{}", case.name);
         }
     }
@@ -261,7 +261,7 @@ fn every_netserver_command_line_is_served_or_explained() {
             netperf_cli::netserver(&common::argv(&case.words()), &|_| Ok(String::new()));
         match command {
             Ok(ServerCommand::Usage(usage)) => {
-                assert_eq!(usage.stream, Stream::Stderr);
+                assert_eq!(usage.stream, OutputStream::Stderr);
                 let before = case.stderr.split(ELIDED).next().unwrap();
                 assert!(usage.text.starts_with(before), "{}", case.name);
                 assert_eq!(i64::from(usage.exit), case.exit, "{}", case.name);

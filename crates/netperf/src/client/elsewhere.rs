@@ -51,7 +51,7 @@ mod tests {
 
     fn plan(words: &str) -> TestPlan {
         let argv: Vec<_> = words.split_whitespace().map(Into::into).collect();
-        let around = netperf_cli::Surroundings {
+        let around = netperf_cli::CliEnvironment {
             read_file: &|_| Ok(String::new()),
             is_selector: &|_| false,
             selectors: &[],

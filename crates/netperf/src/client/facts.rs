@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use netperf_cli::Run;
+use netperf_cli::RunCommand;
 use netperf_measure::host;
 use netperf_model::{HostFacts, Hosts, Iteration};
 
@@ -10,7 +10,7 @@ use super::hosts::socket_address;
 
 /// Whether the report says anything of the hosts. What nobody reads is not collected,
 /// and a request without the question is the one that a stock client would send.
-pub(super) fn wanted(run: &Run) -> bool {
+pub(super) fn wanted(run: &RunCommand) -> bool {
     run.history.is_some()
         || netperf_report::needs(&run.plan, &run.report).is_ok_and(|needs| needs.hosts)
 }

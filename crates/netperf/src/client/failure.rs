@@ -326,7 +326,7 @@ mod tests {
         );
 
         let argv = ["netperf", "-t", "SCTP_STREAM"].map(OsString::from);
-        let around = netperf_cli::Surroundings {
+        let around = netperf_cli::CliEnvironment {
             read_file: &|_| Ok(String::new()),
             is_selector: &|_| false,
             selectors: &[],

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use netperf_cli::Run;
+use netperf_cli::RunCommand;
 use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
 use netperf_model::{Interim, Latency, Tally, Unit, figures};
@@ -15,7 +15,7 @@ use crate::output::out;
 
 /// What goes on from line to line.
 struct InterimPrinter<'a> {
-    run: &'a Run,
+    run: &'a RunCommand,
     unit: Unit,
     iteration: usize,
     kept: &'a mut Vec<Interim>,
@@ -75,7 +75,7 @@ impl InterimPrinter<'_> {
 }
 
 /// Counts for a run whose intervals may be wanted: only JSON shows TCP's view of them.
-pub(super) fn live(run: &Run) -> Live {
+pub(super) fn live(run: &RunCommand) -> Live {
     let live = if run.plan.interim.is_some() && run.report.format.is_json() {
         Live::with_tcp()
     } else {
@@ -92,7 +92,7 @@ pub(super) fn live(run: &Run) -> Live {
 /// Runs `work` with interim results beside it, if any are wanted; what is left of
 /// the last interval gives a last line.
 pub(super) fn beside<T>(
-    run: &Run,
+    run: &RunCommand,
     iteration: usize,
     kept: &mut Vec<Interim>,
     live: &Live,

@@ -1,6 +1,6 @@
 //! `--history`: the result of a run, kept once it is printed.
 
-use netperf_cli::Run;
+use netperf_cli::RunCommand;
 use netperf_history::{Entry, Trouble};
 use netperf_model::{Format, Outcome, ReportPlan};
 
@@ -13,7 +13,7 @@ fn named(place: &str) -> Option<&str> {
 }
 
 /// Whether the result can be kept: nobody wants to measure for an hour first.
-pub(super) fn check(run: &Run) -> Result<(), Failure> {
+pub(super) fn check(run: &RunCommand) -> Result<(), Failure> {
     let Some(place) = &run.history else {
         return Ok(());
     };
@@ -27,7 +27,7 @@ pub(super) fn check(run: &Run) -> Result<(), Failure> {
 }
 
 /// Keeps it, and says under which number.
-pub(super) fn keep(run: &Run, outcome: &Outcome) -> Result<(), Failure> {
+pub(super) fn keep(run: &RunCommand, outcome: &Outcome) -> Result<(), Failure> {
     let Some(place) = &run.history else {
         return Ok(());
     };

@@ -1,6 +1,6 @@
 //! `--list`: what this host and netserver's can do.
 
-use netperf_cli::List as Asked;
+use netperf_cli::ListCommand;
 use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::{Abilities, Suite, TestPlan, TestRow, TransportId};
@@ -20,7 +20,7 @@ enum RemoteAbilities {
 }
 
 /// Finds out and prints.
-pub(super) fn print(asked: &Asked) -> Result<(), Failure> {
+pub(super) fn print(asked: &ListCommand) -> Result<(), Failure> {
     let there = ask(&asked.plan)?;
     let list = list(&asked.plan, there.as_ref());
     out(&if asked.json {

@@ -15,7 +15,7 @@ pub(super) use without_data::without_data;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use netperf_cli::Run;
+use netperf_cli::RunCommand;
 use netperf_engine::client::{Client, Run as Ran};
 use netperf_measure::clock;
 use netperf_model::{
@@ -45,7 +45,7 @@ fn identifier(plan: &TestPlan) -> String {
 }
 
 /// A test that moves data.
-pub(super) fn test(run: &Run, begun: RunStart, done: &mut Measured) -> Result<(), Failure> {
+pub(super) fn test(run: &RunCommand, begun: RunStart, done: &mut Measured) -> Result<(), Failure> {
     let plan = &run.plan;
     if plan.flow.connects && !plan.transport.is_connected() {
         return Err(failure::no_connections(plan.transport));
@@ -91,7 +91,7 @@ pub(super) fn test(run: &Run, begun: RunStart, done: &mut Measured) -> Result<()
 
 /// What the iterations of a test share.
 struct TestRun<'a> {
-    run: &'a Run,
+    run: &'a RunCommand,
     hosts: Hosts,
     talk: Option<Talk<'a>>,
     /// Further control connections, to a netserver that serves one flow over each.
@@ -138,7 +138,7 @@ impl IterationResult {
 impl<'a> TestRun<'a> {
     /// A test whose conversation with netserver, where it has one, has begun.
     fn begin(
-        run: &'a Run,
+        run: &'a RunCommand,
         begun: RunStart,
         hosts: Hosts,
         control: Option<ControlConnection>,

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
-use netperf_cli::{Progress, Run};
+use netperf_cli::{Progress, RunCommand};
 use netperf_engine::live::Live;
 use netperf_measure::clock;
 use netperf_model::Format;
@@ -56,14 +56,14 @@ fn shown() -> MutexGuard<'static, Option<Shown>> {
 }
 
 /// Refuses beforehand what cannot be shown.
-pub(super) fn check(run: &Run) -> Result<(), Failure> {
+pub(super) fn check(run: &RunCommand) -> Result<(), Failure> {
     wanted(run)
         .map(drop)
         .map_err(|why| Failure::stderr(UNSUPPORTED, &format!("netperf: {why}")))
 }
 
 /// What is to be shown, and where; `None` where that is nothing.
-fn wanted(run: &Run) -> Result<Option<(DrawMode, Term)>, String> {
+fn wanted(run: &RunCommand) -> Result<Option<(DrawMode, Term)>, String> {
     if run.show.live {
         return screen(run).map(|term| Some((DrawMode::Screen, term)));
     }
@@ -83,7 +83,7 @@ fn wanted(run: &Run) -> Result<Option<(DrawMode, Term)>, String> {
 /// Whether a line disturbs nothing: the result goes elsewhere, or comes in one piece, and
 /// this is the program that the user waits for. Of programs that a script starts at the
 /// same time none has the terminal for its input.
-fn in_nobodys_way(run: &Run) -> bool {
+fn in_nobodys_way(run: &RunCommand) -> bool {
     let elsewhere = !io::stdout().is_terminal() || run.report.format == Format::Json;
     let attended = io::stdin().is_terminal() && terminal::is_in_foreground(io::stderr().as_fd());
     elsewhere && attended && run.debug_level == 0 && can_be_drawn_on()
@@ -95,7 +95,7 @@ fn can_be_drawn_on() -> bool {
 }
 
 /// The terminal that a screen is drawn on.
-fn screen(run: &Run) -> Result<Term, String> {
+fn screen(run: &RunCommand) -> Result<Term, String> {
     if !run.plan.test.moves_data() {
         let test = run.plan.test.row().name;
         return Err(format!("--live: {test} moves no data to look at"));
@@ -129,7 +129,7 @@ fn fd(term: &Term) -> BorrowedFd<'static> {
 }
 
 /// Has connections looked at, where somebody sees it.
-pub(super) fn live(run: &Run, live: Live) -> Live {
+pub(super) fn live(run: &RunCommand, live: Live) -> Live {
     if run.show.live {
         live.with_flows(FLOWS)
     } else {
@@ -138,7 +138,12 @@ pub(super) fn live(run: &Run, live: Live) -> Live {
 }
 
 /// Runs `work` with its picture beside it, if there is to be one.
-pub(super) fn beside<T>(run: &Run, iteration: usize, live: &Live, work: impl FnOnce() -> T) -> T {
+pub(super) fn beside<T>(
+    run: &RunCommand,
+    iteration: usize,
+    live: &Live,
+    work: impl FnOnce() -> T,
+) -> T {
     let mut shown = shown();
     if shown.is_none() {
         *shown = open(run);
@@ -166,7 +171,7 @@ pub(super) fn beside<T>(run: &Run, iteration: usize, live: &Live, work: impl FnO
 }
 
 /// Begins to draw.
-fn open(run: &Run) -> Option<Shown> {
+fn open(run: &RunCommand) -> Option<Shown> {
     let (kind, term) = wanted(run).ok().flatten()?;
     if kind == DrawMode::Screen {
         output::hold();
@@ -226,7 +231,7 @@ pub(super) fn close() {
 
 impl Shown {
     /// Draws until told to stop, and then once more.
-    fn follow(&mut self, run: &Run, live: &Live, stopped: &OwnedFd) {
+    fn follow(&mut self, run: &RunCommand, live: &Live, stopped: &OwnedFd) {
         let mut keys = Keys::of(self.kind);
         let mut ticker = LiveTicker::begin(run, live);
         if self.kind == DrawMode::Screen {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use crate::common::{outcome, run};
-use netperf_cli::Run;
+use netperf_cli::RunCommand;
 use netperf_model::latency::Bucket;
 use netperf_model::rate::Points;
 use netperf_model::{
@@ -76,7 +76,7 @@ const FIGURES: [f64; 8] = [
     f64::NAN,
 ];
 
-fn with(words: &str, option: &str) -> Run {
+fn with(words: &str, option: &str) -> RunCommand {
     run(&words.replacen("netperf", &format!("netperf {option}"), 1))
 }
 
@@ -135,7 +135,7 @@ fn valid_event(line: &str) -> Value {
     event
 }
 
-fn frame(run: &Run) -> RunContext<'_> {
+fn frame(run: &RunCommand) -> RunContext<'_> {
     RunContext {
         plan: &run.plan,
         report: &run.report,
@@ -316,7 +316,7 @@ fn until(figure: f64) -> Until {
 }
 
 /// An outcome with something in every field.
-fn full(run: &Run, figure: f64) -> Outcome {
+fn full(run: &RunCommand, figure: f64) -> Outcome {
     let mut full = outcome(run, figure);
     let mut first = full.iterations[0].clone();
     first.tcp = Some(TcpFacts::default());

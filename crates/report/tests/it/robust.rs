@@ -1,14 +1,14 @@
 //! What is printed when figures are missing, zero, or not numbers at all.
 
 use crate::common::{hosts, outcome, run};
-use netperf_cli::Run;
+use netperf_cli::RunCommand;
 use netperf_model::{
     Family, HostFacts, InterfaceFacts, PciIds, SecurityFacts, SecurityKind, SecurityMode,
 };
 use netperf_report::selectors::original;
 use netperf_report::{Needs, banner, final_report, needs};
 
-fn report(run: &Run, figure: f64) -> String {
+fn report(run: &RunCommand, figure: f64) -> String {
     final_report(&outcome(run, figure), &run.report).expect("a report")
 }
 

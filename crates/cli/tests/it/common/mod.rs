@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
-use netperf_cli::{CliError, Command, Parsed, Run, Surroundings};
+use netperf_cli::{CliEnvironment, CliError, Command, Parsed, RunCommand};
 
 /// Selector names that the command lines here use alone.
 const SELECTORS: &[&str] = &[
@@ -33,7 +33,7 @@ pub(crate) fn netperf_with_file(words: &[&str], file: Option<(&str, &str)>) -> P
         Some((name, text)) if Path::new(name) == path => Ok(text.to_owned()),
         Some(_) | None => Err(io::Error::from_raw_os_error(2)),
     };
-    let around = Surroundings {
+    let around = CliEnvironment {
         read_file: &read_file,
         is_selector: &is_selector,
         selectors: SELECTORS,
@@ -51,7 +51,7 @@ pub(crate) fn netperf(line: &str) -> Parsed<Command> {
 
 /// The run that `line` asks for.
 #[track_caller]
-pub(crate) fn run(line: &str) -> Run {
+pub(crate) fn run(line: &str) -> RunCommand {
     match netperf(line).command {
         Ok(Command::Run(run)) => *run,
         other => panic!("{line}: {other:?}"),

@@ -1,6 +1,6 @@
 //! Where the ends are.
 
-use netperf_cli::{CliError, Stream};
+use netperf_cli::{CliError, OutputStream};
 use netperf_model::{Family, SocketPlan};
 
 use crate::common::{error, netperf, run};
@@ -145,7 +145,7 @@ fn without_control_the_remote_side_is_out_of_reach_and_a_service_stands_in() {
 fn an_unknown_family_is_warned_about_on_stdout() {
     let notices = netperf("-H 127.0.0.1,bogusfamily").notices;
     assert_eq!(notices.len(), 1);
-    assert_eq!(notices[0].stream, Stream::Stdout);
+    assert_eq!(notices[0].stream, OutputStream::Stdout);
     assert_eq!(
         notices[0].text,
         "WARNING! bogusfamil not recognized as an address family, using AF_UNPSEC\n\

@@ -1,6 +1,6 @@
 //! What is printed.
 
-use netperf_cli::{Command, Notice, Stream};
+use netperf_cli::{Command, Notice, OutputStream};
 use netperf_model::{Format, SelectionSource, Unit};
 
 use crate::common::{netperf_with_file, run};
@@ -62,7 +62,7 @@ fn said_of(selection: &str) -> Vec<String> {
     let form = |words: &[&str]| {
         let notices = netperf_with_file(words, None).notices;
         let line = |notice: &Notice| {
-            assert_eq!(notice.stream, Stream::Stderr, "scripts read stdout");
+            assert_eq!(notice.stream, OutputStream::Stderr, "scripts read stdout");
             let mark = if notice.terminal_only { "?" } else { "" };
             format!("{mark}{}", notice.text)
         };

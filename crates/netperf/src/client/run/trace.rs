@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use netperf_cli::Run;
+use netperf_cli::RunCommand;
 use netperf_engine::client::Run as Ran;
 use netperf_model::{Hosts, Limit, TestPlan};
 
@@ -14,7 +14,7 @@ pub(super) struct Trace(pub(super) Option<fn(&str)>);
 
 impl Trace {
     /// On standard output, unless that is for JSON alone.
-    pub(super) fn of(run: &Run) -> Self {
+    pub(super) fn of(run: &RunCommand) -> Self {
         let print = if run.report.format.is_json() {
             err
         } else {

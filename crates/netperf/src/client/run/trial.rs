@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use netperf_cli::{Progress, Run, Show};
+use netperf_cli::{Progress, RunCommand, Show};
 use netperf_model::{Feature, IoMethod, Iteration, Limit, TestPlan};
 use netperf_os::alarm;
 
@@ -28,7 +28,7 @@ const UNSUPPORTED: u8 = 3;
 type IoMethods = (IoMethod, IoMethod);
 
 /// Replaces `auto` by the methods that trials pick, and says so where somebody listens.
-pub(crate) fn settle(run: &mut Run, begun: RunStart) -> Result<(), Failure> {
+pub(crate) fn settle(run: &mut RunCommand, begun: RunStart) -> Result<(), Failure> {
     let plan = &run.plan;
     let autos = (plan.local.auto_io, plan.remote.auto_io);
     if autos == (false, false) {
@@ -149,7 +149,7 @@ fn possible(
 
 /// The trials of a test.
 struct Trials<'a> {
-    run: &'a Run,
+    run: &'a RunCommand,
     begun: RunStart,
     trace: &'a Trace,
     length: Duration,
@@ -269,7 +269,7 @@ impl Trials<'_> {
 }
 
 /// Runs a plan once, over a session of its own.
-fn once(run: &Run, begun: RunStart) -> Result<Iteration, Failure> {
+fn once(run: &RunCommand, begun: RunStart) -> Result<Iteration, Failure> {
     let plan = &run.plan;
     let control = plan.control.as_ref().map(control::establish).transpose()?;
     let hosts = data_hosts(plan, control.as_ref())?;

@@ -1,6 +1,6 @@
 //! LOC_CPU, REM_CPU and UUID: a control connection and no data.
 
-use netperf_cli::Run;
+use netperf_cli::RunCommand;
 use netperf_measure::cpu;
 use netperf_model::{TestId, TestPlan};
 use netperf_report::control::{Whose, cpu_rate, uuid};
@@ -12,7 +12,7 @@ use crate::client::{RunStart, control, failure};
 use crate::output::{Failure, out, system_text};
 
 /// Runs a test without data and prints what it found out.
-pub(crate) fn without_data(run: &Run, begun: RunStart) -> Result<(), Failure> {
+pub(crate) fn without_data(run: &RunCommand, begun: RunStart) -> Result<(), Failure> {
     let plan = &run.plan;
     let control = plan.control.as_ref().map(control::establish).transpose()?;
     let mut talk = control.map(|control| open(plan, control)).transpose()?;
@@ -49,7 +49,7 @@ pub(crate) fn without_data(run: &Run, begun: RunStart) -> Result<(), Failure> {
 /// Prints what a test without data found out.
 #[derive(Clone, Copy)]
 struct RatePrinter<'a> {
-    run: &'a Run,
+    run: &'a RunCommand,
     begun: RunStart,
 }
 

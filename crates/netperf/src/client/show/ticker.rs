@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_cli::Run;
+use netperf_cli::RunCommand;
 use netperf_engine::live::Live;
 use netperf_measure::clock::{self, Moment};
 use netperf_measure::cpu::{self, Meter};
@@ -13,7 +13,7 @@ use netperf_report::interim_work;
 use netperf_tui::{About, Each, End, FlowTick, Interval, LatencyTick, TcpTick, Tick};
 
 /// What is known before the run.
-pub(super) fn about(run: &Run) -> About {
+pub(super) fn about(run: &RunCommand) -> About {
     let plan = &run.plan;
     let unit = unit(run);
     let tcp = has_tcp(run);
@@ -33,12 +33,12 @@ pub(super) fn about(run: &Run) -> About {
 }
 
 /// Whether there are connections of which TCP tells something.
-fn has_tcp(run: &Run) -> bool {
+fn has_tcp(run: &RunCommand) -> bool {
     let plan = &run.plan;
     !plan.flow.connects && netperf_model::tells_of_tcp(plan.transport)
 }
 
-fn unit(run: &Run) -> Unit {
+fn unit(run: &RunCommand) -> Unit {
     if run.plan.test.counts_connections() {
         Unit::Transactions
     } else {
@@ -46,7 +46,7 @@ fn unit(run: &Run) -> Unit {
     }
 }
 
-fn end(run: &Run, unit: Unit) -> End {
+fn end(run: &RunCommand, unit: Unit) -> End {
     let plan = &run.plan;
     match plan.limit {
         Limit::Time(time) => {
@@ -75,7 +75,7 @@ fn end(run: &Run, unit: Unit) -> End {
 
 /// What goes on from tick to tick.
 pub(super) struct LiveTicker<'a> {
-    run: &'a Run,
+    run: &'a RunCommand,
     live: &'a Live,
     unit: Unit,
     begun: Moment,
@@ -86,7 +86,7 @@ pub(super) struct LiveTicker<'a> {
 
 impl<'a> LiveTicker<'a> {
     /// The run begins now.
-    pub(super) fn begin(run: &'a Run, live: &'a Live) -> Self {
+    pub(super) fn begin(run: &'a RunCommand, live: &'a Live) -> Self {
         let begun = clock::now();
         Self {
             run,
@@ -170,7 +170,7 @@ impl<'a> LiveTicker<'a> {
 }
 
 /// A meter of this host's CPUs; the line of progress shows none.
-fn meter(run: &Run) -> Option<Meter> {
+fn meter(run: &RunCommand) -> Option<Meter> {
     let shown = run.show.live;
     shown
         .then(|| cpu::start(&CpuPlan::default()).ok())

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::net::IpAddr;
 
-use netperf_cli::{Command, Run, Surroundings};
+use netperf_cli::{CliEnvironment, Command, RunCommand};
 use netperf_model::{
     Agreed, CpuMethod, CpuShares, CpuUsage, EndResult, EndSetup, Host, HostFacts, Hosts, Iteration,
     Outcome, Span,
@@ -12,9 +12,9 @@ use netperf_model::{
 use netperf_report::selectors::is_selector;
 
 /// The command line as a run.
-pub(crate) fn run(words: &str) -> Run {
+pub(crate) fn run(words: &str) -> RunCommand {
     let argv: Vec<OsString> = words.split(' ').map(OsString::from).collect();
-    let around = Surroundings {
+    let around = CliEnvironment {
         read_file: &|_| Err(io::ErrorKind::NotFound.into()),
         is_selector: &is_selector,
         selectors: &[],
@@ -42,7 +42,7 @@ pub(crate) fn hosts() -> Hosts {
 }
 
 /// One iteration in which every measured figure is `figure` and every count 0.
-pub(crate) fn outcome(run: &Run, figure: f64) -> Outcome {
+pub(crate) fn outcome(run: &RunCommand, figure: f64) -> Outcome {
     let cpu = CpuUsage {
         method: CpuMethod::ProcStat,
         busy: figure,

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use netperf_cli::Run;
+use netperf_cli::RunCommand;
 use netperf_model::{Format, Interim, Unit, figures};
 use netperf_report::interim_line;
 
 /// The interim results at the beginning of a text, printed again.
-pub(crate) fn printed_again(run: &Run, text: &str) -> String {
+pub(crate) fn printed_again(run: &RunCommand, text: &str) -> String {
     let unit = figures::unit_in_force(&run.plan, run.report.unit);
     let mut lines = text.lines();
     let mut out = String::new();

@@ -26,7 +26,7 @@ use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use netperf_cli::{Command, Run, Stream, Surroundings};
+use netperf_cli::{CliEnvironment, Command, OutputStream, RunCommand};
 use netperf_model::{DataAddress, Family, Host, Hosts, Suite, TestId};
 use netperf_report::control::{Whose, cpu_rate, uuid};
 use netperf_report::selection::{Listing, all_names};
@@ -91,7 +91,7 @@ fn compare(transcript: &Transcript, left_out: &[Exclusion]) -> Comparison {
             .clone()
             .ok_or(io::ErrorKind::NotFound.into())
     };
-    let around = Surroundings {
+    let around = CliEnvironment {
         read_file: &read_file,
         is_selector: &is_selector,
         selectors: &[],
@@ -101,7 +101,7 @@ fn compare(transcript: &Transcript, left_out: &[Exclusion]) -> Comparison {
     let notices = parsed
         .notices
         .iter()
-        .filter(|notice| notice.stream == Stream::Stdout);
+        .filter(|notice| notice.stream == OutputStream::Stdout);
     let notices: String = notices.map(|notice| notice.text.as_str()).collect();
     let expected = without_parts(transcript, left_out);
     match parsed.command.expect("a command line that is understood") {
@@ -126,7 +126,12 @@ fn compare(transcript: &Transcript, left_out: &[Exclusion]) -> Comparison {
     }
 }
 
-fn compare_run(run: &Run, notices: &str, expected: &str, left_out: &[Exclusion]) -> Comparison {
+fn compare_run(
+    run: &RunCommand,
+    notices: &str,
+    expected: &str,
+    left_out: &[Exclusion],
+) -> Comparison {
     let (plan, report) = (&run.plan, &run.report);
     if plan.test.row().suite == Suite::Control || plan.test == TestId::Uuid {
         return compare_control(run, expected);
@@ -157,7 +162,7 @@ fn compare_run(run: &Run, notices: &str, expected: &str, left_out: &[Exclusion])
 }
 
 /// What stands behind the banner and the interim results.
-fn compare_body(run: &Run, hosts: &Hosts, body: &str, left_out: &[Exclusion]) -> Comparison {
+fn compare_body(run: &RunCommand, hosts: &Hosts, body: &str, left_out: &[Exclusion]) -> Comparison {
     let (plan, report) = (&run.plan, &run.report);
     let undefined = exclusions::undefined(plan.test, left_out);
     let mut expected = exclusions::masked(undefined, body);
@@ -192,7 +197,7 @@ fn compare_body(run: &Run, hosts: &Hosts, body: &str, left_out: &[Exclusion]) ->
     Comparison { ours, expected }
 }
 
-fn compare_control(run: &Run, expected: &str) -> Comparison {
+fn compare_control(run: &RunCommand, expected: &str) -> Comparison {
     let verbosity = run.report.verbosity;
     let test = run.plan.test;
     let ours = if test == TestId::Uuid {

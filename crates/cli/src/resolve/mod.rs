@@ -15,18 +15,18 @@ use std::time::Duration;
 use netperf_model::{EndPlan, Flow, Suite, TestId, TestPlan, UntilPlan};
 
 use crate::args::Args;
-use crate::command::{CliError, Command, List, Notice, Run, UnknownTest};
-use crate::{Surroundings, stage1};
+use crate::command::{CliError, Command, ListCommand, Notice, RunCommand, UnknownTest};
+use crate::{CliEnvironment, parse};
 
 /// What to do about `args`.
 pub(crate) fn command(
     args: &Args,
-    around: &Surroundings<'_>,
+    environment: &CliEnvironment<'_>,
     notices: &mut Vec<Notice>,
 ) -> Result<Command, CliError> {
     if args.global.list {
-        let plan = plan(args, TestId::Uuid, around)?;
-        return Ok(Command::List(Box::new(List {
+        let plan = plan(args, TestId::Uuid, environment)?;
+        return Ok(Command::List(Box::new(ListCommand {
             plan: TestPlan {
                 control: plan.control.filter(|control| control.explicit),
                 ..plan
@@ -34,17 +34,17 @@ pub(crate) fn command(
             json: args.global.json.is_some(),
         })));
     }
-    let Some(test) = stage1::test_of(&args.global) else {
+    let Some(test) = parse::test_of(&args.global) else {
         return Ok(Command::UnknownTest(Box::new(UnknownTest {
             name: args.global.test.clone().unwrap_or_default(),
             control: hosts::control(&args.global),
             json: args.global.json.is_some(),
         })));
     };
-    let plan = plan(args, test, around)?;
-    let report = output::report(args, test, around, notices)?;
+    let plan = plan(args, test, environment)?;
+    let report = output::report(args, test, environment, notices)?;
     remarks(args, test, notices);
-    Ok(Command::Run(Box::new(Run {
+    Ok(Command::Run(Box::new(RunCommand {
         plan,
         report,
         debug_level: args.global.debug,
@@ -54,7 +54,7 @@ pub(crate) fn command(
 }
 
 /// What `args` ask for.
-fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan, CliError> {
+fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<TestPlan, CliError> {
     let (global, typed) = (&args.global, &args.test);
     let flow = work::both_ways(work::flow(test, typed), global);
     let control = hosts::control(global);
@@ -89,9 +89,9 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
             flow,
             delays,
             EndPlan {
-                series: io::series(&global.series, io::End::Local),
+                series: io::series(&global.series, io::IoEnd::Local),
                 stamps: global.series.stamps,
-                ..io::with_paths(&global.io, flow, io::End::Local, ends::local(args))
+                ..io::with_paths(&global.io, flow, io::IoEnd::Local, ends::local(args))
             },
         ),
         remote: rate::there(
@@ -113,7 +113,7 @@ fn plan(args: &Args, test: TestId, around: &Surroundings<'_>) -> Result<TestPlan
         interim: work::interim(global).filter(|_| global.json.is_some() || has_interims(test)),
         confidence: work::confidence(global).filter(|_| repeats(test)),
         uuid: typed.uuid.clone(),
-        dump_tcp_info: around.dump_tcp_info,
+        dump_tcp_info: environment.dump_tcp_info,
         many: flows::many(
             &global.flows,
             &global.io.method,
@@ -127,12 +127,12 @@ fn remote_end(args: &Args, flow: Flow, controlled: bool, until: Option<&UntilPla
     let end = ends::remote(args);
     if controlled {
         EndPlan {
-            series: io::series(&args.global.series, io::End::Remote),
+            series: io::series(&args.global.series, io::IoEnd::Remote),
             stamps: args.global.series.stamps,
             ..until::there(
                 until,
                 flow,
-                io::with_paths(&args.global.io, flow, io::End::Remote, end),
+                io::with_paths(&args.global.io, flow, io::IoEnd::Remote, end),
             )
         }
     } else {

@@ -9,8 +9,8 @@ use netperf_model::{
     SocketPlan, Suite, TestId,
 };
 
-use crate::args::{Args, CpuArg, Ways};
-use crate::stage1;
+use crate::args::{Args, CpuArg, PerDirection};
+use crate::parse;
 
 /// Alignment of buffers unless an option says otherwise.
 const ALIGNMENT: i32 = 8;
@@ -70,7 +70,7 @@ fn pacing_rate(typed: Option<i32>) -> Settings {
 pub(super) fn remote(args: &Args) -> EndPlan {
     let (global, typed) = (&args.global, &args.test);
     // The older tests have no room for keep-alive in their requests.
-    let omni = stage1::test_of(global)
+    let omni = parse::test_of(global)
         .map(TestId::row)
         .is_some_and(|row| row.suite == Suite::Omni);
     let socket = SocketPlan {
@@ -129,7 +129,7 @@ pub(super) fn unreachable(end: EndPlan) -> EndPlan {
 }
 
 /// Socket options that one letter sets at both ends.
-fn common(args: &Args, buffers: &Ways<i32>) -> SocketPlan {
+fn common(args: &Args, buffers: &PerDirection<i32>) -> SocketPlan {
     let typed = &args.test;
     SocketPlan {
         send_buffer: size(buffers.send),
@@ -148,7 +148,7 @@ fn common(args: &Args, buffers: &Ways<i32>) -> SocketPlan {
 }
 
 /// What both ends have in common, and the windows of one.
-fn place(args: &Args, windows: &Ways<i32>) -> PlacePlan {
+fn place(args: &Args, windows: &PerDirection<i32>) -> PlacePlan {
     PlacePlan {
         sap: args.test.sap.and_then(|sap| u8::try_from(sap).ok()),
         window: positive(windows.send),
@@ -159,7 +159,7 @@ fn place(args: &Args, windows: &Ways<i32>) -> PlacePlan {
 
 /// The send ring without its size. netserver is asked for as many buffers as
 /// netperf; there is no option for its own number.
-fn send_ring(args: &Args, align: &Ways<i32>, offset: &Ways<i32>) -> RingPlan {
+fn send_ring(args: &Args, align: &PerDirection<i32>, offset: &PerDirection<i32>) -> RingPlan {
     RingPlan {
         size: None,
         width: positive(args.test.send_width).or(positive(args.global.width.send)),
@@ -169,7 +169,7 @@ fn send_ring(args: &Args, align: &Ways<i32>, offset: &Ways<i32>) -> RingPlan {
 }
 
 /// The receive ring without its size.
-fn recv_ring(args: &Args, align: &Ways<i32>, offset: &Ways<i32>) -> RingPlan {
+fn recv_ring(args: &Args, align: &PerDirection<i32>, offset: &PerDirection<i32>) -> RingPlan {
     RingPlan {
         size: None,
         width: positive(args.global.width.recv),
@@ -188,7 +188,7 @@ fn alignment(typed: Option<i32>) -> u32 {
 /// A measurement, or a method for the test that only prints its rate.
 fn cpu(args: &Args, arg: CpuArg, calibration: TestId) -> Option<CpuPlan> {
     let global = &args.global;
-    let calibrates = stage1::test_of(global) == Some(calibration);
+    let calibrates = parse::test_of(global) == Some(calibration);
     let wanted = arg.wanted || (global.cpu_method.is_some() && calibrates);
     #[expect(
         clippy::cast_possible_truncation,
@@ -201,7 +201,7 @@ fn cpu(args: &Args, arg: CpuArg, calibration: TestId) -> Option<CpuPlan> {
     })
 }
 
-fn bind(args: &Args, end: fn(&crate::Ends<i32>) -> Option<i32>) -> Option<u32> {
+fn bind(args: &Args, end: fn(&crate::PerEnd<i32>) -> Option<i32>) -> Option<u32> {
     size(end(args.global.bind.as_ref()?))
 }
 

@@ -2,7 +2,7 @@
 
 use netperf_model::{IoMethod, Many, Workers};
 
-use crate::args::{Ends, FlowsArgs};
+use crate::args::{FlowsArgs, PerEnd};
 use crate::command::CliError;
 
 /// Many flows, where any option about them was given.
@@ -12,7 +12,7 @@ use crate::command::CliError;
 /// their calls although they go `both_ways`.
 pub(super) fn many(
     typed: &FlowsArgs,
-    io: &Ends<Option<IoMethod>>,
+    io: &PerEnd<Option<IoMethod>>,
     both_ways: bool,
 ) -> Result<Option<Many>, CliError> {
     if *typed == FlowsArgs::default() {

@@ -6,8 +6,8 @@ use std::path::Path;
 use netperf_model::{Format, ReportPlan, SelectionSource, TestId};
 
 use super::work;
-use crate::Surroundings;
-use crate::args::{Args, JsonArg, Layout};
+use crate::CliEnvironment;
+use crate::args::{Args, JsonArg, OutputLayout};
 use crate::command::{CliError, Notice};
 use crate::long::{nearest, shown};
 
@@ -20,12 +20,12 @@ const FILE_LINES: usize = 4;
 pub(super) fn report(
     args: &Args,
     test: TestId,
-    around: &Surroundings<'_>,
+    environment: &CliEnvironment<'_>,
     notices: &mut Vec<Notice>,
 ) -> Result<ReportPlan, CliError> {
     let global = &args.global;
     Ok(ReportPlan {
-        format: format(args, test, around, notices)?,
+        format: format(args, test, environment, notices)?,
         verbosity: global.verbosity.unwrap_or(1),
         headers: global.headers.unwrap_or(1) != 0,
         unit: global.unit,
@@ -41,7 +41,7 @@ pub(super) fn report(
 fn format(
     args: &Args,
     test: TestId,
-    around: &Surroundings<'_>,
+    environment: &CliEnvironment<'_>,
     notices: &mut Vec<Notice>,
 ) -> Result<Format, CliError> {
     match args.global.json {
@@ -57,13 +57,13 @@ fn format(
         });
     };
     let selection = match &output.selection {
-        Some(word) => Selecting { args, around }.selection(word, notices)?,
+        Some(word) => Selecting { args, environment }.selection(word, notices)?,
         None => SelectionSource::Default,
     };
     Ok(match output.layout {
-        Layout::Keyval => Format::Keyval(selection),
-        Layout::Csv => Format::Csv(selection),
-        Layout::Columns => Format::Columns(selection),
+        OutputLayout::Keyval => Format::Keyval(selection),
+        OutputLayout::Csv => Format::Csv(selection),
+        OutputLayout::Columns => Format::Columns(selection),
     })
 }
 
@@ -71,7 +71,7 @@ fn format(
 #[derive(Clone, Copy)]
 struct Selecting<'a> {
     args: &'a Args,
-    around: &'a Surroundings<'a>,
+    environment: &'a CliEnvironment<'a>,
 }
 
 impl Selecting<'_> {
@@ -80,13 +80,13 @@ impl Selecting<'_> {
         if word.eq_ignore_ascii_case("all") {
             return Ok(SelectionSource::All);
         }
-        if word.contains([',', ';']) || (self.around.is_selector)(word) {
+        if word.contains([',', ';']) || (self.environment.is_selector)(word) {
             // The test runs without what is unknown.
             let wrong = self.wrong_names(word);
             notices.extend(wrong.iter().map(|line| Notice::hint(line)));
             return Ok(SelectionSource::List(word.to_owned()));
         }
-        let text = (self.around.read_file)(Path::new(word)).map_err(|error| {
+        let text = (self.environment.read_file)(Path::new(word)).map_err(|error| {
             notices.extend(
                 self.wrong_names(word)
                     .iter()
@@ -101,9 +101,9 @@ impl Selecting<'_> {
     /// A line for every name in a list that resembles a selector and is none.
     fn wrong_names(self, list: &str) -> Vec<String> {
         let names = list.split([',', ';', ' ']).filter(|name| !name.is_empty());
-        let wrong = names.filter(|name| !(self.around.is_selector)(name));
+        let wrong = names.filter(|name| !(self.environment.is_selector)(name));
         let suggested = |name: &str| {
-            let near = nearest(name, self.around.selectors.iter().copied())?;
+            let near = nearest(name, self.environment.selectors.iter().copied())?;
             let (program, name) = (&self.args.program, shown(name));
             Some(format!(
                 "{program}: output selector {name} is unknown; did you mean {near}?"

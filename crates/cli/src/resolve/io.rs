@@ -3,19 +3,19 @@
 use netperf_model::{Duplex, EndPlan, Flow, IoPlan, SeriesPlan, SocketPlan};
 
 use super::ends::positive;
-use crate::args::{Ends, IoArgs, SeriesArgs};
+use crate::args::{IoArgs, PerEnd, SeriesArgs};
 
 /// Which end is meant.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum IoEnd {
     /// netperf's.
     Local,
     /// netserver's.
     Remote,
 }
 
-impl End {
-    fn of<T: Clone>(self, ends: &Ends<T>) -> Option<T> {
+impl IoEnd {
+    fn of<T: Clone>(self, ends: &PerEnd<T>) -> Option<T> {
         match self {
             Self::Local => ends.local.clone(),
             Self::Remote => ends.remote.clone(),
@@ -24,10 +24,10 @@ impl End {
 }
 
 /// An end with what the options about data paths say of it.
-pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: End, end: EndPlan) -> EndPlan {
+pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: IoEnd, end: EndPlan) -> EndPlan {
     let (sends, receives) = match which {
-        End::Local => (flow.sends, flow.receives),
-        End::Remote => (flow.receives, flow.sends),
+        IoEnd::Local => (flow.sends, flow.receives),
+        IoEnd::Remote => (flow.receives, flow.sends),
     };
     let method = which.of(&args.method);
     let io = IoPlan {
@@ -40,8 +40,8 @@ pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: End, end: EndPlan) ->
         splice: args.splice && (receives || !sends),
     };
     let typed = match which {
-        End::Local => &args.settings,
-        End::Remote => &args.remote_settings,
+        IoEnd::Local => &args.settings,
+        IoEnd::Remote => &args.remote_settings,
     };
     let socket = SocketPlan {
         settings: end.socket.settings.with_all(typed),
@@ -59,7 +59,7 @@ pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: End, end: EndPlan) ->
 }
 
 /// What an end writes down over time, where it does.
-pub(super) fn series(args: &SeriesArgs, which: End) -> Option<SeriesPlan> {
+pub(super) fn series(args: &SeriesArgs, which: IoEnd) -> Option<SeriesPlan> {
     let every = which.of(&args.every).filter(|every| !every.is_zero())?;
     Some(SeriesPlan {
         every,

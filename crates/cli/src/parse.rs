@@ -6,11 +6,11 @@ use std::path::Path;
 use netperf_model::{Suite, TestId};
 
 use crate::args::{Args, GlobalArgs, ServerArgs, TestArgs};
-use crate::command::{CliError, Command, Notice, ServerCommand, Stream, Usage};
+use crate::command::{CliError, Command, Notice, OutputStream, ServerCommand, Usage};
 use crate::config::{self, Fault};
-use crate::long::{Elsewhere, Nowhere, Problem, misuse, shown};
+use crate::long::{NoOtherTable, OptionProblem, OtherTables, misuse, shown};
 use crate::options::{self, SUITES, global, server};
-use crate::table::{Ending, Halt, OnComplaint, Reader, Row, Shape, by_name};
+use crate::table::{Halt, OnComplaint, OptionReader, OptionRow, TableEnd, ValueShape, by_name};
 use crate::{VERSION, help, usage};
 
 /// Where netperf's command line led.
@@ -36,22 +36,26 @@ pub(crate) fn test_of(args: &GlobalArgs) -> Option<TestId> {
 pub(crate) fn netperf(words: &[String], notices: &mut Vec<Notice>) -> Result<Read, CliError> {
     let (program, rest) = words.split_first().map_or(("", words), |(p, r)| (p, r));
     let mut args = GlobalArgs::default();
-    let mut reader = Reader {
+    let mut reader = OptionReader {
         table: global::table(),
         program,
         on_complaint: OnComplaint::Stop,
         elsewhere: Early::default(),
     };
     let rest = match reader.read(rest, &mut args, notices) {
-        Ending::Done(rest) => rest,
-        Ending::Halted(halt) => {
-            return Ok(Read::Command(halted(halt, Stream::Stderr, usage::global)));
+        TableEnd::Done(rest) => rest,
+        TableEnd::Halted(halt) => {
+            return Ok(Read::Command(halted(
+                halt,
+                OutputStream::Stderr,
+                usage::global,
+            )));
         }
-        Ending::Complaint(line) => {
+        TableEnd::Complaint(line) => {
             let usage = complaint(&line, &usage::global());
             return Ok(Read::Command(Command::Usage(usage)));
         }
-        Ending::Failed(error) => return Err(error),
+        TableEnd::Failed(error) => return Err(error),
     };
     let (global, test) = match test_options(&args, program, &reader.elsewhere, rest, notices)? {
         Behind::Args(read) => *read,
@@ -134,7 +138,7 @@ impl Attempt<'_> {
         };
         let mut halt = self.early(test, options.table, early)?;
         if halt.is_none() {
-            let mut reader = Reader {
+            let mut reader = OptionReader {
                 table: options.table,
                 program: self.program,
                 on_complaint: options.on_complaint,
@@ -144,13 +148,13 @@ impl Attempt<'_> {
                 },
             };
             match reader.read(words, &mut self.test, &mut self.notices) {
-                Ending::Done(_) => {}
-                Ending::Complaint(line) => {
+                TableEnd::Done(_) => {}
+                TableEnd::Complaint(line) => {
                     self.notices.push(Notice::stderr(&line));
                     halt = Some(Halt::Help);
                 }
-                Ending::Halted(ended) => halt = Some(ended),
-                Ending::Failed(error) => return Err(error),
+                TableEnd::Halted(ended) => halt = Some(ended),
+                TableEnd::Failed(error) => return Err(error),
             }
         }
         Ok(halt.map(|halt| {
@@ -159,14 +163,14 @@ impl Attempt<'_> {
             } else {
                 halt
             };
-            halted(halt, Stream::Stdout, || usage::suite(options))
+            halted(halt, OutputStream::Stdout, || usage::suite(options))
         }))
     }
 
     fn early(
         &mut self,
         test: TestId,
-        table: &'static [Row<TestArgs>],
+        table: &'static [OptionRow<TestArgs>],
         early: &Early,
     ) -> Result<Option<Halt>, CliError> {
         for (name, word) in &early.taken {
@@ -186,11 +190,11 @@ impl Attempt<'_> {
 /// An option that only other tests have.
 fn other_test(program: &str, name: &str, test: TestId) -> CliError {
     let test = test.row().name;
-    misuse(program, name, Problem::OtherTest { test })
+    misuse(program, name, OptionProblem::OtherTest { test })
 }
 
 /// The option of any suite; what it takes is the same in all of them.
-fn in_any_suite(name: &str) -> Option<&'static Row<TestArgs>> {
+fn in_any_suite(name: &str) -> Option<&'static OptionRow<TestArgs>> {
     SUITES
         .iter()
         .find_map(|options| by_name(options.table, name))
@@ -202,9 +206,9 @@ struct Early {
     taken: Vec<(String, Option<String>)>,
 }
 
-impl Elsewhere for Early {
-    fn shape(&self, name: &str) -> Option<Shape> {
-        in_any_suite(name).map(Row::shape)
+impl OtherTables for Early {
+    fn shape(&self, name: &str) -> Option<ValueShape> {
+        in_any_suite(name).map(OptionRow::shape)
     }
 
     fn take(
@@ -221,7 +225,7 @@ impl Elsewhere for Early {
     fn unknown(&self, program: &str, name: &str, mut own: Vec<&'static str>) -> CliError {
         let others = SUITES.iter().flat_map(|suite| suite.table);
         own.extend(others.map(|row| row.long));
-        misuse(program, name, Problem::unknown(name, own))
+        misuse(program, name, OptionProblem::unknown(name, own))
     }
 }
 
@@ -232,9 +236,9 @@ struct Globals<'a> {
     test: TestId,
 }
 
-impl Elsewhere for Globals<'_> {
-    fn shape(&self, name: &str) -> Option<Shape> {
-        by_name(global::table(), name).map(Row::shape)
+impl OtherTables for Globals<'_> {
+    fn shape(&self, name: &str) -> Option<ValueShape> {
+        by_name(global::table(), name).map(OptionRow::shape)
     }
 
     fn take(
@@ -255,7 +259,7 @@ impl Elsewhere for Globals<'_> {
             return other_test(program, name, self.test);
         }
         own.extend(global::table().iter().map(|row| row.long));
-        misuse(program, name, Problem::unknown(name, own))
+        misuse(program, name, OptionProblem::unknown(name, own))
     }
 }
 
@@ -301,7 +305,7 @@ pub(crate) fn netserver(
 fn checked(program: &str, path: &Path, read_file: &dyn Fn(&Path) -> io::Result<String>) -> Usage {
     let name = path.to_string_lossy();
     let wrong = |text: String| Usage {
-        stream: Stream::Stderr,
+        stream: OutputStream::Stderr,
         text: format!("{text}\n"),
         exit: 1,
     };
@@ -336,30 +340,30 @@ fn typed(
     notices: &mut Vec<Notice>,
 ) -> Result<ServerCommand, CliError> {
     let (program, rest) = words.split_first().map_or(("", words), |(p, r)| (p, r));
-    let mut reader = Reader {
+    let mut reader = OptionReader {
         table: server::TABLE,
         program,
         on_complaint: OnComplaint::Stop,
-        elsewhere: Nowhere,
+        elsewhere: NoOtherTable,
     };
     let usage = match reader.read(rest, &mut args, notices) {
-        Ending::Done(_) => return Ok(ServerCommand::Serve(Box::new(args))),
-        Ending::Halted(Halt::Version) => {
+        TableEnd::Done(_) => return Ok(ServerCommand::Serve(Box::new(args))),
+        TableEnd::Halted(Halt::Version) => {
             return Ok(ServerCommand::Version(VERSION.to_owned()));
         }
-        Ending::Halted(Halt::Explain(_)) => explanation(help::netserver()),
-        Ending::Halted(Halt::Help | Halt::ListSelectors { .. }) => Usage {
-            stream: Stream::Stderr,
+        TableEnd::Halted(Halt::Explain(_)) => explanation(help::netserver()),
+        TableEnd::Halted(Halt::Help | Halt::ListSelectors { .. }) => Usage {
+            stream: OutputStream::Stderr,
             text: usage::netserver(),
             exit: 1,
         },
-        Ending::Complaint(line) => complaint(&line, &usage::netserver()),
-        Ending::Failed(error) => return Err(error),
+        TableEnd::Complaint(line) => complaint(&line, &usage::netserver()),
+        TableEnd::Failed(error) => return Err(error),
     };
     Ok(ServerCommand::Usage(usage))
 }
 
-fn halted(halt: Halt, stream: Stream, letters: impl Fn() -> String) -> Command {
+fn halted(halt: Halt, stream: OutputStream, letters: impl Fn() -> String) -> Command {
     match halt {
         Halt::Help => Command::Usage(Usage {
             stream,
@@ -376,7 +380,7 @@ fn halted(halt: Halt, stream: Stream, letters: impl Fn() -> String) -> Command {
 /// Help that was asked for by name.
 fn explanation(text: String) -> Usage {
     Usage {
-        stream: Stream::Stdout,
+        stream: OutputStream::Stdout,
         text,
         exit: 0,
     }
@@ -385,7 +389,7 @@ fn explanation(text: String) -> Usage {
 /// What `getopt` says, and then the help.
 fn complaint(line: &str, help: &str) -> Usage {
     Usage {
-        stream: Stream::Stderr,
+        stream: OutputStream::Stderr,
         text: format!("{line}\n{help}"),
         exit: 1,
     }

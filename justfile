@@ -56,11 +56,16 @@ deny:
 gen *options:
     cargo run -q -p xtask -- gen {{ options }}
 
-# The manual as HTML, in docs/manual/book.
+# The manual as HTML, in docs/manual/book. Needs mdbook.
 manual:
     mdbook build docs/manual
 
-# A short run of every fuzz target, without needing a nightly compiler.
+# Every kept input of every fuzz target, once. Needs neither cargo-fuzz nor a sanitizer.
+fuzz-corpus:
+    CARGO_PROFILE_DEV_DEBUG=line-tables-only cargo build --manifest-path fuzz/Cargo.toml --target-dir target
+    for inputs in fuzz/corpus/*; do "target/debug/$(basename "$inputs")" "$inputs"/* 2>&1 | tail -n 20; done
+
+# A short run of every fuzz target, without needing a nightly compiler. Needs cargo-fuzz.
 fuzz:
     for target in $(cargo fuzz list); do just fuzz-one "$target" {{ fuzz_seconds }}; done
 

@@ -46,7 +46,7 @@ clippy:
 
 # What is built only when asked for.
 features:
-    cargo test -p netperf-history --features parquet --lib parquet
+    cargo test -p netperf-history --features parquet,postgres
 
 # Licences, sources and versions of all dependencies; duplicate versions are reported.
 deny:

@@ -12,6 +12,7 @@
 )]
 
 mod database;
+#[cfg(feature = "postgres")]
 mod postgres;
 mod schema;
 mod sqlite;
@@ -28,6 +29,7 @@ pub mod time;
 
 pub use entry::Entry;
 pub use place::{Place, Surroundings};
+#[cfg(feature = "postgres")]
 pub use postgres::Address;
 pub use store::{Added, Filter, Forget, Store};
 pub use trouble::Trouble;

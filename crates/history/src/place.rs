@@ -3,11 +3,14 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::postgres::{Address, SCHEMES};
+#[cfg(feature = "postgres")]
+use crate::postgres::Address;
 use crate::trouble::Trouble;
 
 /// The variable that names the place where no option does.
 pub const VARIABLE: &str = "NETPERF_HISTORY";
+/// The schemes of a PostgreSQL's URL.
+const SCHEMES: [&str; 2] = ["postgres", "postgresql"];
 /// The file, in the folder of this user's data.
 const FILE: &str = "netperf/history.sqlite";
 
@@ -30,6 +33,7 @@ pub enum Place {
     /// A file of SQLite.
     File(PathBuf),
     /// A PostgreSQL.
+    #[cfg(feature = "postgres")]
     Postgres(Box<Address>),
 }
 
@@ -37,6 +41,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => f.write_str(&netperf_web::escape::line(&path.to_string_lossy())),
+            #[cfg(feature = "postgres")]
             Self::Postgres(address) => address.fmt(f),
         }
     }
@@ -60,8 +65,10 @@ impl Place {
     /// The files that a history is made of: its own, and those that SQLite keeps beside it.
     #[must_use]
     pub fn files(&self) -> Vec<PathBuf> {
-        let Self::File(path) = self else {
-            return Vec::new();
+        let path = match self {
+            Self::File(path) => path,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => return Vec::new(),
         };
         let beside = |ending: &str| {
             let mut name = path.clone().into_os_string();
@@ -73,10 +80,7 @@ impl Place {
 
     fn read(text: &str, around: Surroundings<'_>) -> Result<Self, Trouble> {
         match text.split_once("://") {
-            Some((scheme, rest)) if SCHEMES.contains(&scheme) => {
-                let address = Address::read(rest, around)?;
-                Ok(Self::Postgres(Box::new(address)))
-            }
+            Some((scheme, rest)) if SCHEMES.contains(&scheme) => on_server(rest, around),
             Some((scheme, _)) => {
                 let scheme = netperf_web::escape::line(scheme);
                 Err(Trouble::Place(format!(
@@ -86,6 +90,19 @@ impl Place {
             None => Ok(Self::File(PathBuf::from(text))),
         }
     }
+}
+
+#[cfg(feature = "postgres")]
+fn on_server(rest: &str, around: Surroundings<'_>) -> Result<Place, Trouble> {
+    let address = Address::read(rest, around)?;
+    Ok(Place::Postgres(Box::new(address)))
+}
+
+#[cfg(not(feature = "postgres"))]
+fn on_server(_: &str, _: Surroundings<'_>) -> Result<Place, Trouble> {
+    let why = "this netperf is built without PostgreSQL: build one with --features postgres, or \
+               name a file";
+    Err(Trouble::Place(why.to_owned()))
 }
 
 /// `$XDG_DATA_HOME/netperf/history.sqlite` (XDG Base Directory Specification).
@@ -119,6 +136,16 @@ mod tests {
                 variable: &variable,
             },
         )
+    }
+
+    #[cfg(not(feature = "postgres"))]
+    #[test]
+    fn without_the_feature_a_postgresql_is_refused_in_one_line() {
+        for url in ["postgres://u:secret@h/d", "postgresql:///d"] {
+            let line = found(Some(url), &[]).unwrap_err().to_string();
+            assert!(line.contains("--features postgres"), "{line}");
+            assert!(!line.contains("secret") && !line.contains('\n'), "{line}");
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::database::{Database, Row, Value};
 use crate::entry;
 use crate::manifest::{self, Facts};
 use crate::place::Place;
+#[cfg(feature = "postgres")]
 use crate::postgres::Postgres;
 use crate::schema;
 use crate::sqlite::Sqlite;
@@ -153,6 +154,7 @@ impl Store {
     pub fn open(place: &Place, make: bool) -> Result<Self, Trouble> {
         let mut database: Box<dyn Database> = match place {
             Place::File(path) => Box::new(Sqlite::open(path, make)?),
+            #[cfg(feature = "postgres")]
             Place::Postgres(address) => Box::new(Postgres::open(address, make)?),
         };
         let place = place.to_string();

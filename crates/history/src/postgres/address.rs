@@ -12,8 +12,6 @@ use crate::trouble::Trouble;
 const PORT: u16 = 5432;
 /// The folder of the local socket, as Debian and most others have it.
 const FOLDER: &str = "/var/run/postgresql";
-/// The schemes of URLs.
-pub(crate) const SCHEMES: [&str; 2] = ["postgres", "postgresql"];
 
 /// A server, a database in it, and somebody who may use it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,16 +1,14 @@
-//! The store on a server: PostgreSQL, by its own protocol over a socket that waits.
+//! The store on a server: PostgreSQL, through tokio-postgres on the calling thread.
 //!
-//! The tables are in a schema of their own, `netperf`, in whichever database the address
-//! names.
+//! The tables are in the schema `netperf` of the database that the address names.
 
 mod address;
 mod connection;
-mod scram;
+mod login;
 mod tls;
-mod wire;
+mod value;
 
 pub use address::Address;
-pub(crate) use address::SCHEMES;
 
 use connection::Connection;
 

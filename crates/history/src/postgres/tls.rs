@@ -1,6 +1,5 @@
-//! TLS 1.3 to the server, which every PostgreSQL since version 12 can speak.
+//! TLS 1.3 to the server: every PostgreSQL since version 12 has it.
 
-use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,16 +8,15 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{
-    ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
-    StreamOwned,
-};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use tokio_rustls::TlsConnector;
 
-/// An encrypted connection.
-pub(super) type Stream = StreamOwned<ClientConnection, TcpStream>;
-
-/// Encrypts a connection to `host`, whose certificate is looked at where there are roots.
-pub(super) fn over(stream: TcpStream, host: &str, roots: Option<&Path>) -> Result<Stream, String> {
+/// Encrypts connections to `host`, and its name. With a file of roots the certificate is
+/// verified.
+pub(super) fn connector(
+    host: &str,
+    roots: Option<&Path>,
+) -> Result<(TlsConnector, ServerName<'static>), String> {
     let provider = Arc::new(ring::default_provider());
     let verifier: Arc<dyn ServerCertVerifier> = match roots {
         Some(path) => {
@@ -26,7 +24,7 @@ pub(super) fn over(stream: TcpStream, host: &str, roots: Option<&Path>) -> Resul
             let builder = WebPkiServerVerifier::builder_with_provider(roots, provider.clone());
             builder.build().map_err(|error| error.to_string())?
         }
-        None => Arc::new(Anybody(provider.clone())),
+        None => Arc::new(AcceptAnyCert(provider.clone())),
     };
     let config = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])
@@ -36,9 +34,7 @@ pub(super) fn over(stream: TcpStream, host: &str, roots: Option<&Path>) -> Resul
         .with_no_client_auth();
     let name = ServerName::try_from(host.to_owned())
         .map_err(|_| format!("{host} is no name of a host"))?;
-    let connection =
-        ClientConnection::new(Arc::new(config), name).map_err(|error| error.to_string())?;
-    Ok(StreamOwned::new(connection, stream))
+    Ok((TlsConnector::from(Arc::new(config)), name))
 }
 
 fn read(path: &Path) -> Result<RootCertStore, String> {
@@ -55,13 +51,13 @@ fn read(path: &Path) -> Result<RootCertStore, String> {
     Ok(roots)
 }
 
-/// Takes any certificate, as libpq does for sslmode=require: nobody on the way can read
-/// what is said, but whoever answers is believed. SCRAM still has the server prove that it
-/// knows the password.
+/// Accepts any certificate, as libpq does for sslmode=require: the connection is encrypted,
+/// but the server is not authenticated. With SCRAM the server proves that it knows the
+/// password.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct AcceptAnyCert(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AcceptAnyCert {
     fn verify_server_cert(
         &self,
         _certificate: &CertificateDer<'_>,

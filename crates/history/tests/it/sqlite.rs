@@ -22,10 +22,11 @@ impl Fresh {
     }
 
     fn path(&self) -> &Path {
-        let Place::File(path) = &self.place else {
-            panic!("a file");
-        };
-        path
+        match &self.place {
+            Place::File(path) => path,
+            #[cfg(feature = "postgres")]
+            Place::Postgres(_) => panic!("a file"),
+        }
     }
 
     fn open(&self) -> Store {

@@ -1,15 +1,21 @@
 //! What can go wrong with a history.
 
-use std::fmt;
+use thiserror::Error;
 
 /// Why something cannot be kept, found or forgotten. Each is one line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Trouble {
     /// There is no history there.
+    #[error("there is no history at {0}: netperf history add makes one")]
     Absent(String),
     /// What is there is not a history.
+    #[error("{0} is not a history of netperf")]
     Foreign(String),
     /// A newer version of this program wrote it.
+    #[error(
+        "{place} was written by a newer netperf (its tables have version {found}, this one \
+         knows {known}): use that one"
+    )]
     Newer {
         /// Where.
         place: String,
@@ -19,14 +25,19 @@ pub enum Trouble {
         known: i64,
     },
     /// A place that cannot be understood.
+    #[error("{0}")]
     Place(String),
     /// A document that cannot be kept.
+    #[error("{0}")]
     Document(String),
     /// There is no such result.
+    #[error("there is no result {0}")]
     Unknown(String),
     /// Several results begin so.
+    #[error("several results begin with {0}: give more of it")]
     Ambiguous(String),
     /// The store said no, or nothing.
+    #[error("{place}: {why}")]
     Store {
         /// Which one.
         place: String,
@@ -34,35 +45,6 @@ pub enum Trouble {
         why: String,
     },
 }
-
-impl fmt::Display for Trouble {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Absent(place) => write!(
-                f,
-                "there is no history at {place}: netperf history add makes one"
-            ),
-            Self::Foreign(place) => write!(f, "{place} is not a history of netperf"),
-            Self::Newer {
-                place,
-                found,
-                known,
-            } => write!(
-                f,
-                "{place} was written by a newer netperf (its tables have version {found}, this \
-                 one knows {known}): use that one"
-            ),
-            Self::Place(why) | Self::Document(why) => f.write_str(why),
-            Self::Unknown(name) => write!(f, "there is no result {name}"),
-            Self::Ambiguous(name) => {
-                write!(f, "several results begin with {name}: give more of it")
-            }
-            Self::Store { place, why } => write!(f, "{place}: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for Trouble {}
 
 /// The system's text for an error, without the number that Rust appends.
 pub(crate) fn plain(error: &std::io::Error) -> String {

@@ -29,21 +29,14 @@ pub struct ResolvedHost {
 }
 
 /// Why a name did not resolve: the resolver's code and its text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
 pub struct ResolveError {
     /// The `EAI_*` code.
     pub code: i32,
     /// gai_strerror(3) of it.
     pub text: String,
 }
-
-impl std::fmt::Display for ResolveError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl std::error::Error for ResolveError {}
 
 impl ResolveError {
     /// Whether the resolver asks to be tried again later (`EAI_AGAIN`).

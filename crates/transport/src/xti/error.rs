@@ -1,7 +1,8 @@
 //! What a call can fail with (XNS 5.2, `t_errno`).
 
-use std::fmt;
 use std::io;
+
+use thiserror::Error;
 
 use super::state::{Call, State};
 
@@ -35,79 +36,41 @@ impl Indication {
 }
 
 /// Why a call failed.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum XtiError {
     /// The name stands for no transport provider.
+    #[error("TBADNAME: {0} is no transport provider for this test")]
     BadName(String),
     /// The endpoint is closed.
+    #[error("TBADF: {0} on a closed endpoint")]
     BadF(Call),
     /// The call is not for the state that the endpoint is in.
+    #[error("TOUTSTATE: {0} in state {1}")]
     OutState(Call, State),
     /// The provider does not do this.
+    #[error("TNOTSUPPORT: {0} is not for this provider")]
     NotSupport(Call),
     /// Something has happened that is to be looked at first.
+    #[error("TLOOK: {}", .0.name())]
     Look(Indication),
     /// Nothing is there, or not yet.
+    #[error("TNODATA: nothing is there")]
     NoData,
     /// There is no release to take note of.
+    #[error("TNOREL: the peer has not released its direction")]
     NoRel,
     /// There is no disconnection to take note of.
+    #[error("TNODIS: the connection stands")]
     NoDis,
     /// As much data as this cannot be sent: none over a connection.
+    #[error("TBADDATA: there must be data to send")]
     BadData,
     /// The address cannot be had.
+    #[error("TADDRBUSY: the address is in use")]
     AddrBusy,
     /// A system call failed.
-    SysErr(io::Error),
-}
-
-impl XtiError {
-    /// The name that the standard has for it.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::BadName(_) => "TBADNAME",
-            Self::BadF(_) => "TBADF",
-            Self::OutState(..) => "TOUTSTATE",
-            Self::NotSupport(_) => "TNOTSUPPORT",
-            Self::Look(_) => "TLOOK",
-            Self::NoData => "TNODATA",
-            Self::NoRel => "TNOREL",
-            Self::NoDis => "TNODIS",
-            Self::BadData => "TBADDATA",
-            Self::AddrBusy => "TADDRBUSY",
-            Self::SysErr(_) => "TSYSERR",
-        }
-    }
-}
-
-impl fmt::Display for XtiError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.name();
-        match self {
-            Self::BadName(device) => {
-                write!(f, "{name}: {device} is no transport provider for this test")
-            }
-            Self::BadF(call) => write!(f, "{name}: {call} on a closed endpoint"),
-            Self::OutState(call, state) => write!(f, "{name}: {call} in state {state}"),
-            Self::NotSupport(call) => write!(f, "{name}: {call} is not for this provider"),
-            Self::Look(indication) => write!(f, "{name}: {}", indication.name()),
-            Self::NoData => write!(f, "{name}: nothing is there"),
-            Self::NoRel => write!(f, "{name}: the peer has not released its direction"),
-            Self::NoDis => write!(f, "{name}: the connection stands"),
-            Self::BadData => write!(f, "{name}: there must be data to send"),
-            Self::AddrBusy => write!(f, "{name}: the address is in use"),
-            Self::SysErr(error) => write!(f, "{name}: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for XtiError {}
-
-impl From<io::Error> for XtiError {
-    fn from(error: io::Error) -> Self {
-        Self::SysErr(error)
-    }
+    #[error("TSYSERR: {0}")]
+    SysErr(#[from] io::Error),
 }
 
 impl From<XtiError> for io::Error {

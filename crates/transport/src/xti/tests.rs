@@ -7,6 +7,14 @@ use super::*;
 use crate::endpoint::{Endpoint, Received, Sent};
 use crate::meeting::{AcceptFilter, Addresses, Connects, Met, Parts};
 
+impl XtiError {
+    /// The name that the standard has for it, which its text begins with.
+    fn name(&self) -> String {
+        let text = self.to_string();
+        text.split(':').next().unwrap_or_default().to_owned()
+    }
+}
+
 fn bound(kind: Type) -> (Socket, SockAddr) {
     let socket = Socket::new(Domain::IPV4, kind, None).unwrap();
     socket

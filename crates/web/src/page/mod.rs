@@ -2,8 +2,9 @@
 
 mod until;
 
-use std::fmt;
 use std::fmt::Write as _;
+
+use thiserror::Error;
 
 use crate::chart::palette::{DARK, LIGHT, Theme, hex};
 use crate::chart::{Chart, Size, svg};
@@ -24,23 +25,12 @@ const SCRIPT: &str = include_str!("page.js");
 const SCRIPT_HASH: &str = include_str!("page.js.sha256");
 
 /// There are more results than one page can hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the page would have {bytes} bytes, more than {LARGEST}: report fewer results at once")]
 pub struct TooLarge {
     /// Bytes that the page would have.
     pub bytes: usize,
 }
-
-impl fmt::Display for TooLarge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bytes = self.bytes;
-        write!(
-            f,
-            "the page would have {bytes} bytes, more than {LARGEST}: report fewer results at once"
-        )
-    }
-}
-
-impl std::error::Error for TooLarge {}
 
 /// The page.
 ///

@@ -5,11 +5,11 @@ mod flent;
 mod iperf3;
 mod netperf;
 
-use std::fmt;
 use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
 use serde_json::Value;
+use thiserror::Error;
 
 use crate::record::Record;
 
@@ -17,26 +17,18 @@ use crate::record::Record;
 const LARGEST: u64 = 256 << 20;
 
 /// A file that is no result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "{}: {problem}; expected what netperf --json or --json-stream, iperf3 -J or flent \
+     (.flent.gz) wrote",
+    crate::escape::line(.name)
+)]
 pub struct Unreadable {
     /// The file, as it was named.
     pub name: String,
     /// What it is instead.
     pub problem: String,
 }
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, problem) = (crate::escape::line(&self.name), &self.problem);
-        write!(
-            f,
-            "{name}: {problem}; expected what netperf --json or --json-stream, iperf3 -J or \
-             flent (.flent.gz) wrote"
-        )
-    }
-}
-
-impl std::error::Error for Unreadable {}
 
 /// Reads a file's bytes; `name` is what the file is called.
 ///

@@ -1,45 +1,44 @@
-//! Whether two sets of runs differ, by how much, and how sure that is.
+//! Comparison of two sets of runs: the change, its interval and its probability.
 //!
-//! Nothing is assumed of how figures are distributed but that runs do not depend on each
-//! other: tests are of ranks, the change is the median of all pairwise ratios (Hodges and
-//! Lehmann), and its interval is the one that belongs to the test.
+//! The only assumption about figures is that runs are independent: tests use ranks, the
+//! change is the median of all pairwise ratios (Hodges and Lehmann), and the interval is
+//! that of the test.
 
 use crate::moments::{count, mean, median, variance};
 use crate::ranks;
 
-/// How runs of two sets belong together.
+/// Pairing of the runs of two sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
-    /// They do not: made at any time, in any order, and as many as there are.
+    /// Not paired: any time, any order, any number of runs.
     Apart,
-    /// Run by run, made in turn: what drifts hits both of a pair.
+    /// Paired: the runs alternate, so a drift affects both runs of a pair.
     Paired,
 }
 
 /// A change from one set to another. Ratios are those of the second to the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// Runs in both sets; pairs where they are paired.
+    /// Runs in both sets; number of pairs if the sets are paired.
     pub runs: (usize, usize),
     /// Medians of both sets.
     pub medians: (f64, f64),
-    /// The ratio: 1.02 is 2 % more; infinite where there was nothing before.
+    /// The ratio: 1.02 is 2 % more; infinite if the first median is 0.
     pub ratio: f64,
-    /// The interval around it at the level asked for; `None` where there are too few runs
-    /// for one.
+    /// The interval of the ratio at the requested level; `None` with too few runs.
     pub interval: Option<(f64, f64)>,
-    /// The probability of sets that differ as much, were there no difference.
+    /// The probability of sets that differ at least as much without a true difference.
     pub probability: f64,
     /// The difference of the means in standard deviations (Hedges' g); `None` where
     /// nothing varies.
     pub effect: Option<f64>,
-    /// The lowest probability that so few runs can come to.
+    /// The lowest probability that this number of runs can reach.
     pub least_probability: f64,
 }
 
-/// Compares two sets; `None` when one is empty, when pairs are incomplete, or when a
-/// figure is below 0 or no number. A figure may be 0: what fell to nothing got worse, and
-/// ranks see that; ratios to it are infinite.
+/// Compares two sets; `None` when one is empty, when pairs are incomplete, or when a figure
+/// is below 0 or no number. A figure may be 0: ranks show the change, and ratios to 0 are
+/// infinite.
 #[must_use]
 pub fn change(a: &[f64], b: &[f64], design: Design, level: f64) -> Option<Change> {
     let usable = a
@@ -66,8 +65,8 @@ pub fn change(a: &[f64], b: &[f64], design: Design, level: f64) -> Option<Change
     })
 }
 
-/// Probabilities as they are when all of them are looked at: the chance that any of
-/// those below a limit is so by accident is no greater than the limit (S. Holm, 1979).
+/// Probabilities corrected for several tests: the probability of any false alarm below a
+/// limit is at most the limit (S. Holm, 1979).
 #[must_use]
 pub fn corrected(probabilities: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
@@ -82,30 +81,30 @@ pub fn corrected(probabilities: &[f64]) -> Vec<f64> {
     corrected
 }
 
-/// What can be said of a change.
+/// The verdict on a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The second set is lower.
     Lower,
     /// The second set is higher.
     Higher,
-    /// Chance alone explains what differs, or it is too little to matter.
+    /// Chance explains the difference, or the difference is too small to matter.
     NoDifference,
-    /// So few runs could not show a difference however large.
+    /// Too few runs to show a difference of any size.
     TooFewRuns,
 }
 
-/// When a change counts.
+/// Criteria for a significant change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
-    /// The chance of one false alarm or more among all changes that are looked at
-    /// together: 0.01 for 1 %.
+    /// The probability of at least one false alarm among all changes judged together: 0.01
+    /// for 1 %.
     pub chance: f64,
     /// Changes below this share are of no interest: 0.005 for 0.5 %.
     pub threshold: f64,
 }
 
-/// Judges changes together: for each its corrected probability, and what it means.
+/// Judges changes together: the corrected probability and the verdict for each.
 #[must_use]
 pub fn judge(changes: &[Change], by: Judgement) -> Vec<(f64, Verdict)> {
     let probabilities: Vec<f64> = changes.iter().map(|change| change.probability).collect();
@@ -140,8 +139,8 @@ fn logs(values: &[f64]) -> Vec<f64> {
     values.iter().map(|value| value.ln()).collect()
 }
 
-/// What two logarithms are apart, or what lies between two such differences: nothing where
-/// both are infinite and cancel.
+/// The difference of two logarithms, or of two such differences: 0 if both are infinite and
+/// equal.
 fn or_none(value: f64) -> f64 {
     if value.is_nan() { 0.0 } else { value }
 }
@@ -178,7 +177,8 @@ fn apart(a: &[f64], b: &[f64], level: f64) -> Found {
     }
 }
 
-/// The median of pairwise figures, and what lies between `outside` of them at both ends.
+/// The median of pairwise figures, and their interval without `outside` figures at each
+/// end.
 fn centre(mut pairwise: Vec<f64>, outside: usize) -> (f64, Option<(f64, f64)>) {
     pairwise.sort_by(f64::total_cmp);
     let shift = median(&pairwise).unwrap_or(0.0);
@@ -187,7 +187,7 @@ fn centre(mut pairwise: Vec<f64>, outside: usize) -> (f64, Option<(f64, f64)>) {
     (shift, low.copied().zip(high.copied()))
 }
 
-/// Hedges' g: the difference in pooled standard deviations, without the bias of a few.
+/// Hedges' g: the difference in pooled standard deviations, corrected for small samples.
 fn effect(a: &[f64], b: &[f64]) -> Option<f64> {
     let freedom = count(a.len() + b.len()) - 2.0;
     let within = |values: &[f64]| variance(values).map(|v| v * (count(values.len()) - 1.0));
@@ -253,7 +253,7 @@ mod tests {
                 (f64::INFINITY, Verdict::Higher)
             );
             assert_eq!(judged(&dead, &dead, design), (1.0, Verdict::NoDifference));
-            // A run of twelve that came to nothing decides nothing.
+            // One run of twelve with the figure 0 does not decide the verdict.
             let mut once = rates.clone();
             once[3] = 0.0;
             assert_eq!(judged(&rates, &once, design).1, Verdict::NoDifference);

@@ -1,6 +1,6 @@
-//! How sure a series of figures is, and whether two sets of runs differ.
+//! Statistics of series and of sets of runs: intervals, warm-up, shape, comparison, changes.
 //!
-//! Nothing here measures: it judges what was measured, from values alone.
+//! It works on values alone and measures nothing.
 
 pub mod compare;
 pub mod moments;

@@ -1,4 +1,4 @@
-//! Means, variances, correlations and quantiles that the rest is made of.
+//! Means, variances, correlations and quantiles.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -23,7 +23,7 @@ pub fn variance(values: &[f64]) -> Option<f64> {
     Some(squares / count(values.len() - 1))
 }
 
-/// The correlation of each value with the next; 0 where nothing varies or can be told.
+/// The correlation of each value with the next; 0 for a constant or too short series.
 #[must_use]
 pub fn lag_one(values: &[f64]) -> f64 {
     let Some(mean) = mean(values) else { return 0.0 };
@@ -40,14 +40,14 @@ pub fn lag_one(values: &[f64]) -> f64 {
     }
 }
 
-/// The values without the remainder that fills no batch, as the means of batches.
+/// The means of batches, without the remainder that fills no batch.
 #[must_use]
 pub fn batches(values: &[f64], size: usize) -> Vec<f64> {
     values.chunks_exact(size.max(1)).filter_map(mean).collect()
 }
 
-/// The two-sided quantile of Student's t: what a standardised mean exceeds, either way,
-/// with a probability of `1 - level`. Infinite below one degree of freedom.
+/// The two-sided quantile of Student's t: the absolute value that a standardised mean
+/// exceeds with a probability of `1 - level`. Infinite below one degree of freedom.
 #[must_use]
 pub fn t_quantile(level: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(0.5 + level / 2.0))

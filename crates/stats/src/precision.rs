@@ -1,16 +1,16 @@
-//! The interval that holds the true mean of a series whose values depend on each other.
+//! Confidence interval of the mean of a correlated series.
 
 use crate::moments::{batches, count, lag_one, mean, t_quantile, variance};
 
-/// With fewer batches than this their spread is known too badly to be of use.
+/// Fewer batches than this give no usable estimate of their spread.
 const FEWEST_BATCHES: usize = 15;
-/// Batches that are related less than this are as good as independent.
+/// Batches with a lower correlation than this count as independent.
 const UNRELATED: f64 = 0.05;
-/// What the correlation of batches is taken for at most: beyond it there is too little
-/// of the series to say anything.
+/// Upper limit of the correlation of batches: with a higher one the series is too short for
+/// any statement.
 const MOST_RELATED: f64 = 0.8;
 
-/// A mean, and how sure it is.
+/// A mean and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The mean.
@@ -19,9 +19,9 @@ pub struct Estimate {
     pub half_width: f64,
     /// The standard error of the mean.
     pub error: f64,
-    /// Values taken together, so that they are no longer related.
+    /// Values per batch, enough for nearly uncorrelated batches.
     pub batch: usize,
-    /// How many such batches there were.
+    /// The number of batches.
     pub batches: usize,
 }
 
@@ -36,7 +36,7 @@ impl Estimate {
         }
     }
 
-    /// Whether the interval holds a value.
+    /// Returns true if the interval contains a value.
     #[must_use]
     pub fn holds(&self, value: f64) -> bool {
         (value - self.mean).abs() <= self.half_width
@@ -45,10 +45,10 @@ impl Estimate {
 
 /// The mean and its interval at a level such as 0.95; `None` for a series too short.
 ///
-/// Values are put together in batches of growing size until batches are hardly related
-/// (nonoverlapping batch means); what relation is left widens the interval as in a
-/// first-order autoregression, and fewer degrees of freedom remain (A. Tafazzoli,
-/// J. R. Wilson: Skart, 2011, whose correction this is).
+/// Values are grouped into batches of growing size until the batches are nearly
+/// uncorrelated (nonoverlapping batch means). The remaining correlation widens the interval
+/// as in a first-order autoregression and costs degrees of freedom (the correction of A.
+/// Tafazzoli, J. R. Wilson: Skart, 2011).
 #[must_use]
 pub fn of_mean(values: &[f64], level: f64) -> Option<Estimate> {
     let batch = unrelated_batch(values)?;
@@ -67,8 +67,8 @@ pub fn of_mean(values: &[f64], level: f64) -> Option<Estimate> {
     })
 }
 
-/// The smallest batch, by doubling, whose means are hardly related, or the largest that
-/// leaves enough of them.
+/// The smallest batch size, by doubling, with nearly uncorrelated means, or the largest
+/// that leaves enough batches.
 fn unrelated_batch(values: &[f64]) -> Option<usize> {
     if values.len() < FEWEST_BATCHES {
         return None;

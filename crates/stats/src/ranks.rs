@@ -1,8 +1,7 @@
-//! Exact distributions of sums of ranks, for tests that assume nothing of how figures
-//! are distributed.
+//! Exact distributions of sums of ranks, for nonparametric tests.
 //!
-//! Ranks are doubled, so that the middle rank of equal figures is a whole number, too;
-//! the distributions are those of the ranks that really came up, ties and all.
+//! Ranks are doubled, so that the mean rank of equal figures is an integer too. The
+//! distributions are those of the actual ranks, ties included.
 
 use crate::moments::{count, normal_probability};
 
@@ -24,7 +23,7 @@ pub(crate) fn doubled(values: &[f64]) -> Vec<usize> {
     ranks
 }
 
-/// In how many ways each sum comes up when every rank is in it or not (signed ranks).
+/// The number of ways to reach each sum if each rank is included or not (signed ranks).
 fn signed_ways(ranks: &[usize]) -> Vec<f64> {
     let mut ways = vec![0.0; ranks.iter().sum::<usize>() + 1];
     ways[0] = 1.0;
@@ -36,7 +35,7 @@ fn signed_ways(ranks: &[usize]) -> Vec<f64> {
     ways
 }
 
-/// In how many ways each sum comes up when `taken` of the ranks are in it (rank sum).
+/// The number of ways to reach each sum with `taken` of the ranks (rank sum).
 fn taken_ways(ranks: &[usize], taken: usize) -> Vec<f64> {
     let most = ranks.iter().sum::<usize>() + 1;
     let mut ways = vec![vec![0.0; most]; taken + 1];
@@ -52,7 +51,7 @@ fn taken_ways(ranks: &[usize], taken: usize) -> Vec<f64> {
     ways.pop().unwrap_or_default()
 }
 
-/// The share of ways that lie at least as far from the middle, either way.
+/// The share of ways at least as far from the middle, in both directions.
 fn both_tails(ways: &[f64], sum: usize, middle: f64) -> f64 {
     let far = (count(sum) - middle).abs() - 1e-9;
     let total: f64 = ways.iter().sum();
@@ -65,8 +64,8 @@ fn both_tails(ways: &[f64], sum: usize, middle: f64) -> f64 {
     tails / total
 }
 
-/// The two-sided probability of these differences, were positive and negative ones
-/// equally likely (Wilcoxon's signed-rank test, 1945); differences of 0 say nothing.
+/// The two-sided probability of these differences if both signs are equally likely
+/// (Wilcoxon's signed-rank test, 1945); differences of 0 are left out.
 pub(crate) fn signed(differences: &[f64]) -> f64 {
     let kept: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
     let sizes: Vec<f64> = kept.iter().map(|d| d.abs()).collect();
@@ -81,8 +80,8 @@ pub(crate) fn signed(differences: &[f64]) -> f64 {
     normal_probability((count(sum) - middle) / (squares / 4.0).sqrt())
 }
 
-/// The two-sided probability of two samples, were both of one distribution (the rank-sum
-/// test of Wilcoxon, and of Mann and Whitney, 1947).
+/// The two-sided probability of two samples from one distribution (the rank-sum test of
+/// Wilcoxon, and of Mann and Whitney, 1947).
 pub(crate) fn sum(a: &[f64], b: &[f64]) -> f64 {
     let ranks = doubled(&[a, b].concat());
     let of_a: usize = ranks.iter().take(a.len()).sum();
@@ -97,8 +96,8 @@ pub(crate) fn sum(a: &[f64], b: &[f64]) -> f64 {
     normal_probability((count(of_a) - middle) / spread.sqrt())
 }
 
-/// How many of the lowest pairwise figures lie outside an interval at this level, when
-/// the ways to get each sum are these, one apart.
+/// The number of lowest pairwise figures outside an interval at this level, from the number
+/// of ways to reach each sum.
 fn outside(ways: &[f64], level: f64) -> usize {
     let total: f64 = ways.iter().sum();
     let mut tail = 0.0;
@@ -121,7 +120,7 @@ fn outside_normal(middle: f64, spread: f64, level: f64) -> usize {
     (middle - z * spread).max(0.0) as usize
 }
 
-/// How many of the lowest means of pairs of `n` differences lie outside the interval.
+/// The number of lowest means of pairs of `n` differences outside the interval.
 pub(crate) fn outside_signed(n: usize, level: f64) -> usize {
     if n <= LONGEST_EXACT {
         let ranks: Vec<usize> = (1..=n).collect();
@@ -132,7 +131,7 @@ pub(crate) fn outside_signed(n: usize, level: f64) -> usize {
     outside_normal(n * (n + 1.0) / 4.0, spread, level)
 }
 
-/// How many of the lowest differences between `n` and `m` figures lie outside it.
+/// The number of lowest differences between `n` and `m` figures outside the interval.
 pub(crate) fn outside_sum(n: usize, m: usize, level: f64) -> usize {
     if n + m <= LONGEST_EXACT {
         let ranks: Vec<usize> = (1..=n + m).collect();

@@ -1,36 +1,37 @@
-//! The times of operations in parts of a run, and how well their percentiles are known.
+//! Latencies in sections of a run, and the uncertainty of their percentiles.
 
 use crate::moments::count;
 use crate::precision::{Estimate, of_mean};
 use crate::until::Wanted;
 
-/// Values of the throughput in a part, at first.
+/// Initial number of throughput values in a section.
 const LENGTH: usize = 10;
-/// Where there would be more parts than this, two neighbours become one.
+/// Maximum number of sections; beyond it neighbours are merged.
 const MOST: usize = 64;
-/// Of how many parts in ten, from the first on, it must have been known nearly as well.
+/// Earlier looks, in tenths of the sections, at which the percentile must have been known
+/// nearly as well.
 const EARLIER: [usize; 2] = [8, 6];
-/// With fewer operations than this on either side of a percentile nobody knows where it is.
+/// A percentile is unknown with fewer operations than this on either side of it.
 const FEWEST_BEYOND: f64 = 5.0;
-/// How much the wider side of an interval counts in the one width that is told of it.
+/// Weight of the wider side of an interval in the reported width.
 const WIDER: f64 = 0.75;
 
 /// The times of some operations.
 pub trait Times: Clone + Default {
-    /// Takes in those of others.
+    /// Adds the times of another.
     fn merge(&mut self, others: &Self);
 
-    /// How many there are.
+    /// The number of times.
     fn number(&self) -> f64;
 
-    /// What a share of them, from 0 to 1, does not exceed.
+    /// The time that a share, from 0 to 1, does not exceed.
     fn quantile(&self, share: f64) -> Option<f64>;
 
-    /// How many do not exceed this.
+    /// The number of times up to and including this one.
     fn up_to(&self, time: f64) -> f64;
 }
 
-/// One part of the run.
+/// One section of the run.
 #[derive(Clone, Debug)]
 struct Section<T> {
     /// Its first value.
@@ -38,12 +39,12 @@ struct Section<T> {
     times: T,
 }
 
-/// The parts, one behind the other and all of one length.
+/// Consecutive sections of equal length.
 #[derive(Debug)]
 pub struct Sections<T> {
     length: usize,
     all: Vec<Section<T>>,
-    /// Where the next one begins.
+    /// The first value of the next section.
     from: usize,
 }
 
@@ -58,13 +59,13 @@ impl<T: Times> Default for Sections<T> {
 }
 
 impl<T: Times> Sections<T> {
-    /// Whether a part is over when the run has so many values.
+    /// Returns true if a section is complete when the run has this many values.
     #[must_use]
     pub fn is_due(&self, values: usize) -> bool {
         values >= self.from + self.length
     }
 
-    /// A part is over, and had these times.
+    /// Adds a complete section with these times.
     pub fn add(&mut self, values: usize, times: T) {
         self.all.push(Section {
             from: self.from,
@@ -76,7 +77,7 @@ impl<T: Times> Sections<T> {
         }
     }
 
-    /// Makes one of every two.
+    /// Merges every two neighbours.
     fn join(&mut self) {
         self.length *= 2;
         let joined = self.all.chunks(2).filter_map(|pair| {
@@ -88,17 +89,17 @@ impl<T: Times> Sections<T> {
         self.all = joined.collect();
     }
 
-    /// How many values of the throughput a part has.
+    /// The number of throughput values in a section.
     #[must_use]
     pub const fn length(&self) -> usize {
         self.length
     }
 
-    /// A percentile of what happened behind the warm-up, and whether it is known as well as
-    /// is wanted.
+    /// A percentile of the times after the warm-up, and whether it is known as precisely as
+    /// requested.
     ///
-    /// What was known a moment ago must have been known nearly as well, twice: an interval
-    /// that is narrow by accident is the likeliest reason to stop too early.
+    /// Two earlier looks must have known it nearly as precisely: an accidentally narrow
+    /// interval is the most likely reason to stop too early.
     #[must_use]
     pub fn look(&self, share: f64, warm_up: usize, wanted: Wanted) -> (Option<Estimate>, bool) {
         let kept: Vec<&T> = self
@@ -121,13 +122,13 @@ impl<T: Times> Sections<T> {
     }
 }
 
-/// A percentile of the times in all of these parts, and how sure it is.
+/// A percentile of the times in all of these sections, and its uncertainty.
 ///
-/// How many operations of each part do not exceed it is counted; the mean of that has an
-/// interval that heeds how parts depend on each other ([`of_mean`]), and the shares at its
-/// ends belong to two times (R. S. Woodruff: Confidence Intervals for Medians and Other
-/// Position Measures, 1952). A part may have fewer operations than it takes for a
-/// percentile of its own.
+/// The share of operations up to the percentile is counted for each section. The interval
+/// of its mean accounts for the correlation of sections ([`of_mean`]), and the times at
+/// both ends of that interval bound the percentile (R. S. Woodruff: Confidence Intervals
+/// for Medians and Other Position Measures, 1952). A section may have too few operations
+/// for its own percentile.
 fn known<T: Times>(parts: &[&T], share: f64, level: f64) -> Option<Estimate> {
     let mut all = T::default();
     parts.iter().for_each(|part| all.merge(part));
@@ -136,7 +137,7 @@ fn known<T: Times>(parts: &[&T], share: f64, level: f64) -> Option<Estimate> {
     }
     let value = all.quantile(share)?;
     let each = all.number() / count(parts.len());
-    // As if each part had as many operations: one more does not mean a longer time.
+    // Scaled to equal numbers of operations: one more does not mean a longer time.
     let shares: Vec<f64> = parts
         .iter()
         .map(|part| share + (part.up_to(value) - share * part.number()) / each)
@@ -157,7 +158,7 @@ fn known<T: Times>(parts: &[&T], share: f64, level: f64) -> Option<Estimate> {
 mod tests {
     use super::*;
 
-    /// Times in growing order.
+    /// Times in ascending order.
     #[derive(Clone, Debug, Default)]
     struct Few(Vec<f64>);
 

@@ -1,8 +1,8 @@
-//! What a series looks like: level, drifting, or going to and fro between two levels.
+//! Shape of a series: level, drifting, or alternating between two levels.
 
 use crate::moments::{batches, count, lag_one, mean, t_probability, variance};
 
-/// What a series looks like.
+/// The shape of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shape {
     /// It stays around one level.
@@ -10,7 +10,7 @@ pub enum Shape {
     /// Its level changes steadily; by this share of the mean from the first value to the
     /// last.
     Drifting(f64),
-    /// It keeps to two levels.
+    /// It alternates between two levels.
     Bimodal(Modes),
 }
 
@@ -25,20 +25,20 @@ pub struct Modes {
     pub share_high: f64,
 }
 
-/// Batches in which a drift is looked for.
+/// Number of batches for the drift test.
 const BATCHES: usize = 20;
-/// A drift as large as this would come up by chance less often.
+/// Significance level of the drift test.
 const DRIFT_CHANCE: f64 = 0.001;
 /// A drift of less than this share of the mean is of no interest.
 const SMALL_DRIFT: f64 = 0.01;
-/// A level is one when at least this share of the values is around it.
+/// Minimum share of the values around a level.
 const SMALLEST_MODE: f64 = 0.1;
 /// The density between two levels must fall below this share of that at the lower peak.
 const VALLEY: f64 = 0.5;
-/// Fewer values than this show no levels.
+/// Minimum number of values for the test for two levels.
 const FEWEST_VALUES: usize = 50;
 
-/// What a series without its warm-up looks like.
+/// The shape of a series without its warm-up.
 #[must_use]
 pub fn of(values: &[f64]) -> Shape {
     if let Some(modes) = modes(values) {
@@ -47,8 +47,8 @@ pub fn of(values: &[f64]) -> Shape {
     drift(values).map_or(Shape::Stable, Shape::Drifting)
 }
 
-/// A trend that chance does not explain: a line through the means of batches, judged by
-/// what is left between the line and the means, which may be related themselves.
+/// A significant trend: a line through the means of batches, tested against their
+/// residuals, which may be correlated.
 fn drift(values: &[f64]) -> Option<f64> {
     let means = batches(values, values.len() / BATCHES);
     let k = count(means.len());
@@ -100,7 +100,7 @@ impl Hill {
     }
 }
 
-/// The two levels, where there are two with a valley between them.
+/// The two levels, if there are two with a valley between them.
 fn modes(values: &[f64]) -> Option<Modes> {
     if values.len() < FEWEST_VALUES {
         return None;
@@ -109,7 +109,7 @@ fn modes(values: &[f64]) -> Option<Modes> {
     sorted.sort_by(f64::total_cmp);
     let (low, high) = sorted.split_at(best_split(&sorted));
     let (low, high) = (Hill::of(low, values.len())?, Hill::of(high, values.len())?);
-    // A level without any spread still has that of a clock or a counter.
+    // A constant level still has the spread of a clock or a counter.
     let least = (high.mean - low.mean).abs() * 1e-3;
     let widened = |hill: Hill| Hill {
         spread: hill.spread.max(least),
@@ -124,7 +124,7 @@ fn modes(values: &[f64]) -> Option<Modes> {
     })
 }
 
-/// Where to cut sorted values so that both parts are as narrow as possible.
+/// The cut of sorted values that makes both parts as narrow as possible.
 fn best_split(sorted: &[f64]) -> usize {
     let offset = sorted.first().copied().unwrap_or(0.0);
     let total: f64 = sorted.iter().map(|value| value - offset).sum();
@@ -137,7 +137,7 @@ fn best_split(sorted: &[f64]) -> usize {
     {
         below += value - offset;
         let (left, right) = (count(at), count(sorted.len() - at));
-        // The squares between the parts; the greater, the less is left within them.
+        // Sum of squares between the parts: a larger one leaves less within them.
         let between = below * below / left + (total - below) * (total - below) / right;
         if between > best.0 {
             best = (between, at);
@@ -146,8 +146,8 @@ fn best_split(sorted: &[f64]) -> usize {
     best.1
 }
 
-/// Whether the density falls between two hills. A single hill that was cut in two is
-/// taken for two halves that meet: each is narrower than it looks from the other.
+/// Returns true if the density falls between two peaks. A single peak that was cut in two
+/// counts as two adjacent halves, each narrower than it appears from the other.
 fn has_valley(low: Hill, high: Hill) -> bool {
     const STEPS: u32 = 50;
     let density = |at: f64| low.density(at) + high.density(at);
@@ -157,7 +157,7 @@ fn has_valley(low: Hill, high: Hill) -> bool {
     });
     let lowest = between.fold(f64::INFINITY, f64::min);
     lowest < VALLEY * density(low.mean).min(density(high.mean))
-        // Two halves of one normal hill are 2.6 of their spreads apart, of a flat one 3.5.
+        // Two halves of one normal peak are 2.6 of their spreads apart, of a flat one 3.5.
         && (high.mean - low.mean) > 2.0 * (low.spread + high.spread)
 }
 
@@ -171,7 +171,7 @@ mod tests {
         (0..500).map(|at| make(&mut dice, f64::from(at))).collect()
     }
 
-    /// How many of 200 series the test is true of.
+    /// The number of 200 series for which the test is true.
     fn how_many(make: impl Fn(&mut Dice, f64) -> f64, is: impl Fn(Shape) -> bool) -> usize {
         (0..200)
             .filter(|seed| is(of(&series(*seed, &make))))

@@ -1,44 +1,43 @@
-//! Where in a series of results the level changed.
+//! Detection of level changes in a series of results.
 //!
-//! The series is cut where the ranks before and behind differ most (the rank-sum statistic
-//! in standard deviations, over all cuts; A. N. Pettitt: A non-parametric approach to the
-//! change-point problem, 1979, without his weights, which see little near the ends). How
-//! often chance does as well is counted: the ranks are shuffled and the largest
-//! statistic is taken again. That is valid however results are distributed, as long as
-//! they do not depend on each other. Where it could hardly happen in so many shuffles they
-//! are left out. Both parts are then looked at in the same way (binary segmentation).
+//! The series is cut at the largest difference of the ranks before and after (the rank-sum
+//! statistic in standard deviations, over all cuts; A. N. Pettitt: A non-parametric
+//! approach to the change-point problem, 1979). Pettitt's weights are left out: they are
+//! insensitive near the ends. The probability is counted over shuffles of the ranks, each
+//! with its largest statistic. That is valid for any distribution of independent results.
+//! Shuffles are skipped for a statistic that they would hardly ever reach. Both parts are
+//! then examined in the same way (binary segmentation).
 
 use crate::moments::{count, normal_probability};
 use crate::ranks;
 use crate::testing::Dice;
 
-/// Results that a part must have on both sides of a cut: one that went wrong is no change.
+/// Minimum number of results on both sides of a cut: a single bad result is no change.
 pub const SHORTEST: usize = 3;
-/// Shuffles for a probability; the lowest one is about one in so many.
+/// Shuffles per probability; the lowest probability is about one divided by this number.
 const SHUFFLES: usize = 1999;
-/// Shuffles that do as well, of which the first so many settle that it is chance (J. Besag,
-/// P. Clifford: Sequential Monte Carlo p-values, 1991).
+/// Number of shuffles with an equal statistic after which the test stops: it is chance (J.
+/// Besag, P. Clifford: Sequential Monte Carlo p-values, 1991).
 const ENOUGH: usize = 40;
-/// Steps of shuffling that one question may take: long series get fewer shuffles.
+/// Maximum number of shuffle steps for one series: long series get fewer shuffles.
 const STEPS: usize = 2_500_000;
-/// Shuffles for the longest series: the lowest probability is half a percent then.
+/// Shuffles for the longest series: the lowest probability is then half a percent.
 const FEWEST: usize = 199;
 
-/// The share of the lowest probability below which shuffles would find nothing as deep.
+/// Share of the lowest probability below which shuffles are skipped.
 const RARELY: f64 = 0.01;
 
 /// A change of level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
-    /// The first value behind it.
+    /// The first value after it.
     pub at: usize,
-    /// The probability of a cut as deep by chance, were there no change in its part of the
-    /// series.
+    /// The probability of an equal statistic without a change in this part of the series.
     pub probability: f64,
 }
 
-/// The changes of level in a series, in its order, each with a chance of a false alarm of
-/// at most `chance`.
+/// The changes of level in a series, in its order, each with a probability of a false alarm
+/// of at most `chance`.
 #[must_use]
 pub fn shifts(values: &[f64], chance: f64) -> Vec<Shift> {
     let mut found = Vec::new();
@@ -58,7 +57,7 @@ pub fn shifts(values: &[f64], chance: f64) -> Vec<Shift> {
     found
 }
 
-/// The most likely change of level in a series; `None` where it is too short for one.
+/// The most likely change of level in a series; `None` for a series too short.
 #[must_use]
 pub fn shift(values: &[f64]) -> Option<Shift> {
     let longest = values.len().checked_sub(SHORTEST)?;
@@ -90,8 +89,8 @@ pub fn shift(values: &[f64]) -> Option<Shift> {
     Some(Shift { at, probability })
 }
 
-/// By what the sum of the first ranks is multiplied, so that every cut has the same spread;
-/// 0 where there is no cut. What all have in common is left out.
+/// Factor for the sum of the first ranks that gives every cut the same spread, without the
+/// common factor; 0 without a cut.
 fn weights(length: usize) -> Vec<f64> {
     let weight = |before: usize| {
         let after = length - before;
@@ -103,7 +102,7 @@ fn weights(length: usize) -> Vec<f64> {
     (1..=length).map(weight).collect()
 }
 
-/// The cut that is deepest, and its depth.
+/// The cut with the largest statistic, and the statistic.
 fn deepest(ranks: &[f64], weights: &[f64]) -> (usize, f64) {
     let mut sum = 0.0;
     let mut best = (0, -1.0);
@@ -117,8 +116,8 @@ fn deepest(ranks: &[f64], weights: &[f64]) -> (usize, f64) {
     best
 }
 
-/// At most the probability of a cut as deep by chance: that of each cut, all added up
-/// (C. E. Bonferroni). A sum of ranks is more seldom far out than a normal one.
+/// Upper bound of the probability of an equal statistic by chance: the sum over all cuts
+/// (C. E. Bonferroni). Sums of ranks have lighter tails than the normal distribution.
 fn chance_of(depth: f64, ranks: &[f64]) -> f64 {
     let number = count(ranks.len());
     let squares: f64 = ranks.iter().map(|rank| rank * rank).sum();
@@ -147,7 +146,7 @@ fn shuffle(values: &mut [f64], dice: &mut Dice) {
 mod tests {
     use super::*;
 
-    /// A series that is normal around 100 with a deviation of 1, and steps to other levels.
+    /// A normal series around 100 with a deviation of 1, and steps to other levels.
     fn series(seed: u64, parts: &[(usize, f64)]) -> Vec<f64> {
         let mut dice = Dice::new(seed);
         let mut values = Vec::new();

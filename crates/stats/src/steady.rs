@@ -1,19 +1,18 @@
-//! Where a series has become steady: what comes before is warm-up.
+//! Detection of the warm-up at the beginning of a series.
 
 use crate::moments::{batches, count, mean};
 use crate::precision::of_mean;
 
-/// Values that are taken together, so that one odd value decides nothing.
+/// Values per mean, so that one outlier does not decide.
 const TOGETHER: usize = 5;
 
-/// How far from the rest, in standard errors, a beginning must be to be thrown away.
-/// The point at which the rest looks best is found in level series too, and throwing away
-/// what does not fit would make every series look steady.
+/// Minimum distance of a warm-up from the rest, in standard errors. MSER-5 proposes a point
+/// in level series too, and dropping outliers would make every series look steady.
 const FAR: f64 = 4.0;
 
-/// How many values at the beginning are warm-up, at most half of them.
+/// The number of warm-up values at the beginning, at most half of them.
 ///
-/// What MSER-5 proposes, where it differs from the rest beyond doubt.
+/// The proposal of MSER-5, if it differs significantly from the rest.
 #[must_use]
 pub fn warm_up(values: &[f64]) -> usize {
     let proposed = truncation(values);
@@ -21,7 +20,7 @@ pub fn warm_up(values: &[f64]) -> usize {
     let (Some(before), Some(after)) = (mean(head), of_mean(rest, 0.95)) else {
         return 0;
     };
-    // What the mean of as few values as the head has would err by.
+    // Standard error of a mean over as few values as the head has.
     let share = count(rest.len()) / count(head.len());
     let error = after.error * (1.0 + share).sqrt();
     if (before - after.mean).abs() > FAR * error {
@@ -31,14 +30,14 @@ pub fn warm_up(values: &[f64]) -> usize {
     }
 }
 
-/// MSER-5: the point after which the mean of what is left is known best, looked for in
+/// MSER-5: the point after which the mean of the rest has the smallest error, searched in
 /// means of five (K. P. White, M. J. Cobb, S. C. Spratt: A Comparison of Five Steady-State
 /// Truncation Heuristics for Simulation, 2000).
 fn truncation(values: &[f64]) -> usize {
     let means = batches(values, TOGETHER);
     let (mut sum, mut squares, mut left) = (0.0, 0.0, 0);
     let mut best = (f64::INFINITY, 0);
-    // From the end, so that every beginning costs one addition.
+    // From the end, so that each candidate costs one addition.
     let offset = means.last().copied().unwrap_or(0.0);
     for (at, value) in means.iter().map(|value| value - offset).enumerate().rev() {
         sum += value;
@@ -49,7 +48,7 @@ fn truncation(values: &[f64]) -> usize {
         }
         let n = count(left);
         let spread = (squares - sum * sum / n).max(0.0) / (n * n);
-        // The first of equals: nothing is thrown away without a reason.
+        // The first of equals: no value is dropped without a reason.
         if spread <= best.0 {
             best = (spread, at);
         }

@@ -1,4 +1,4 @@
-//! Numbers for tests that look random and are the same each time.
+//! Reproducible pseudo-random numbers for tests.
 
 /// xorshift64* (S. Vigna: An experimental exploration of Marsaglia's xorshift generators,
 /// scrambled, 2016).
@@ -6,7 +6,7 @@
 pub struct Dice(u64);
 
 impl Dice {
-    /// A sequence of its own for every number.
+    /// A separate sequence for every seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let mut dice = Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);

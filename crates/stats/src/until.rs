@@ -1,16 +1,16 @@
-//! When a run may stop: its figure is known as well as was asked.
+//! Stopping rule of a run: its figure is known as precisely as requested.
 
 use crate::moments::count;
 use crate::precision::{Estimate, of_mean};
 use crate::steady::warm_up;
 
-/// No run is judged by fewer values than this: the first few happen to agree too often.
+/// Minimum number of values: the first few agree by chance too often.
 pub const FEWEST_VALUES: usize = 600;
-/// How much longer the series is at each look. Looking at every value would find one at
-/// which it happens to agree.
+/// Growth of the series between two looks. A look at every value would find one with an
+/// accidentally narrow interval.
 const LONGER: f64 = 1.25;
 
-/// How well a figure must be known.
+/// Requested precision of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wanted {
     /// Half the width of the interval as a share of the mean: 0.01 for 1 %.
@@ -19,21 +19,21 @@ pub struct Wanted {
     pub level: f64,
 }
 
-/// What a look at a series came to.
+/// The result of a look at a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
-    /// Values that were left out at the beginning.
+    /// Values left out at the beginning.
     pub warm_up: usize,
     /// The mean of the others and its interval.
     pub estimate: Option<Estimate>,
-    /// Whether it is known as well as was wanted.
+    /// True if it is known as precisely as requested.
     pub enough: bool,
 }
 
-/// Looks at the series so far.
+/// Estimates the figure from the series so far.
 ///
-/// What was known a moment ago must have been known nearly as well: an interval that is
-/// narrow by accident is the likeliest reason to stop too early.
+/// The look before must have known it nearly as precisely: an accidentally narrow interval
+/// is the most likely reason to stop too early.
 #[must_use]
 pub fn look(values: &[f64], wanted: Wanted) -> Look {
     let now = judged(values, wanted.level);
@@ -58,7 +58,7 @@ fn judged(values: &[f64], level: f64) -> Look {
     }
 }
 
-/// How many values the series shall have at the look after one at `now`.
+/// The length of the series at the look after the one at `now`.
 #[must_use]
 #[expect(
     clippy::cast_possible_truncation,

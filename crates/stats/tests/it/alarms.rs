@@ -1,21 +1,21 @@
-//! How often a comparison cries wolf, and how often it misses one.
+//! Rates of false alarms and of missed changes of a comparison.
 
 use netperf_stats::compare::{Design, Judgement, Verdict, change, judge};
 use netperf_stats::testing::Dice;
 
-/// What `netperf compare` takes when nothing is said.
+/// The defaults of `netperf compare`.
 const DEFAULT: Judgement = Judgement {
     chance: 0.01,
     threshold: 0.005,
 };
-/// Pairs of runs that are made when nothing is said.
+/// The default number of pairs of runs.
 const PAIRS: usize = 20;
-/// Figures that are looked at together: a rate and four percentiles.
+/// Figures judged together: a rate and four percentiles.
 const FIGURES: usize = 5;
 const COMPARISONS: usize = 500;
 
-/// Runs of one kind, figure by figure. What disturbs a run disturbs all its figures, and
-/// a machine that warms up drifts through all runs.
+/// Runs of one kind, figure by figure. A disturbance affects all figures of a run, and a
+/// machine that warms up drifts through all runs.
 fn runs(dice: &mut Dice, level: f64, spread: f64, drift: f64) -> Vec<[f64; FIGURES]> {
     (0..PAIRS)
         .map(|at| {
@@ -42,7 +42,7 @@ fn verdicts(a: &[[f64; FIGURES]], b: &[[f64; FIGURES]], design: Design) -> Vec<V
     judged.into_iter().map(|(_, verdict)| verdict).collect()
 }
 
-/// In how many comparisons a verdict satisfies the test.
+/// The number of comparisons with a verdict that satisfies the test.
 fn how_many(design: Design, shift: f64, drift: f64, is: impl Fn(&[Verdict]) -> bool) -> usize {
     let mut dice = Dice::new(500);
     (0..COMPARISONS)

@@ -11,7 +11,7 @@ const WANTED: Wanted = Wanted {
     level: 0.95,
 };
 
-/// A run that goes on until its mean is known; the look at which it stopped.
+/// Runs until the mean is known; returns the look at which it stopped.
 fn run(mut next: impl FnMut() -> f64) -> (usize, Look) {
     let mut values = Vec::new();
     let mut at = next_look(0);
@@ -25,7 +25,7 @@ fn run(mut next: impl FnMut() -> f64) -> (usize, Look) {
     }
 }
 
-/// Whether the truth is covered in 93 to 97 % of the runs of such a series.
+/// Checks that the interval covers the truth in 93 to 97 % of the runs of such a series.
 fn covers(name: &str, mut series: impl FnMut(&mut Dice) -> f64) {
     let mut dice = Dice::new(2026);
     let (mut covered, mut length) = (0, 0);

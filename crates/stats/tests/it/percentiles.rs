@@ -74,7 +74,7 @@ impl Times for Histogram {
     }
 }
 
-/// Times that are spread around a level, logistically: their quantiles are known.
+/// Logistically distributed times around a level: their quantiles are known.
 fn spread_around(level: f64, spread: f64, dice: &mut Dice) -> f64 {
     let share = dice.roll();
     level + spread * (share / (1.0 - share)).ln()
@@ -84,7 +84,7 @@ fn share_below(level: f64, spread: f64, at: f64) -> f64 {
     1.0 / (1.0 + (-(at - level) / spread).exp())
 }
 
-/// The time that a share of operations does not exceed, by halving.
+/// The time that a share of operations does not exceed, by bisection.
 fn truth(share: f64, below: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (-5.0, 5.0);
     for _ in 0..60 {
@@ -98,8 +98,8 @@ fn truth(share: f64, below: impl Fn(f64) -> f64) -> f64 {
     low.exp()
 }
 
-/// Whether the truth is covered in 93 to 97 % of the runs whose operations take what `next`
-/// says; it is told when an interval begins.
+/// Checks that the interval covers the truth in 93 to 97 % of the runs with the times of
+/// `next`, which is told when an interval begins.
 fn covers(
     name: &str,
     (share, precision, truth): (f64, f64, f64),

@@ -10,7 +10,7 @@ use netperf_model::{
 use netperf_transport::socket::{OpenedSocket, SocketFacts};
 
 use crate::error::{EngineError, Operation};
-use crate::paths;
+use crate::path;
 use crate::ring::{Layout, Ring};
 use crate::sizes;
 
@@ -88,7 +88,7 @@ pub(crate) fn setup(
     setup.send_width = width(sends, &plan.send, opened.send_buffer, setup.send_size);
     setup.recv_width = width(receives, &plan.recv, opened.recv_buffer, setup.recv_size);
     if plan.io.zerocopy && plan.send.width.is_none() {
-        setup.send_width = paths::zerocopy_width(setup.send_size);
+        setup.send_width = path::zerocopy_width(setup.send_size);
     }
     setup
 }
@@ -131,7 +131,7 @@ pub(crate) fn rings(
     bulk: bool,
     fill: Option<&Path>,
 ) -> Result<Rings, EngineError> {
-    let (sends, receives) = paths::buffers(plan, setup, bulk);
+    let (sends, receives) = path::buffers(plan, setup, bulk);
     let ring = |(size, width): (Option<u32>, u32), align, offset| {
         let operation = fill.map_or(Operation::Buffers, |path| Operation::Fill(path.into()));
         size.map(|size| {

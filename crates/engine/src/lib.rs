@@ -1,12 +1,11 @@
-//! The engine: workloads, and the two ends that run them.
+//! The engine: it carries out one end of a test.
 //!
-//! A workload is a loop that is generic over the endpoint that moves the bytes,
-//! the limit that ends it and the [`stop::Stop`] that interrupts it. [`client`]
-//! and [`server`] prepare one end, [`dispatch`] picks the loop, and nothing is
-//! chosen, allocated or formatted inside it.
+//! [`TestEnd`] prepares and runs an [`netperf_model::EndJob`], whichever end it is, and returns
+//! an [`EndReport`]. `path` chooses how bytes are moved, `meet` opens and ends one flow,
+//! [`flows`] runs many of them on threads. A loop ([`workload`]) is generic over the endpoint
+//! that moves the bytes and the [`stop::Stop`] that interrupts it; nothing is chosen, allocated
+//! or formatted inside it.
 
-pub mod client;
-mod dispatch;
 pub mod due;
 mod duplex;
 mod early;
@@ -16,17 +15,24 @@ mod finish;
 pub mod flows;
 pub mod limit;
 pub mod live;
-mod paths;
+mod meet;
+mod path;
 mod quiet;
 pub mod record;
+mod report;
 pub mod ring;
+mod run;
 mod sendfile;
 mod sequence;
 mod series;
-pub mod server;
 pub mod sizes;
 pub mod stop;
+mod timing;
 pub mod workload;
 
 pub use error::{EngineError, Operation};
+pub use netperf_transport::meeting::EndMark;
+pub use report::EndReport;
+pub use run::TestEnd;
 pub use stop::Lost;
+pub use timing::PAD;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use netperf_model::{EndSetup, TestPlan};
+use netperf_model::{EndJob, EndSetup};
 
 use crate::error::{EngineError, Operation};
 
@@ -12,14 +12,12 @@ use crate::error::{EngineError, Operation};
 ///
 /// # Errors
 /// When the file cannot be opened, or is too short for every ring element to be sent.
-pub(crate) fn source(plan: &TestPlan, setup: &EndSetup) -> Result<File, EngineError> {
+pub(crate) fn source(job: &EndJob, setup: &EndSetup) -> Result<File, EngineError> {
     let size = u64::from(setup.send_size.unwrap_or(0));
     let needed = size * u64::from(setup.send_width);
-    match plan.local.fill.as_deref() {
+    match job.end.fill.as_deref() {
         Some(path) => open(path, needed).map_err(Operation::SendFile(path.into()).failed()),
-        None => {
-            make(needed + u64::from(plan.local.send.offset)).map_err(Operation::Buffers.failed())
-        }
+        None => make(needed + u64::from(job.end.send.offset)).map_err(Operation::Buffers.failed()),
     }
 }
 

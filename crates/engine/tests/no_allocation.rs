@@ -19,9 +19,7 @@ use netperf_engine::workload::connect::{self, Exchange, Opened};
 use netperf_engine::workload::open::{self, Ticker};
 use netperf_engine::workload::{Run, rr, stream};
 use netperf_model::plan::TouchPlan;
-use netperf_model::{
-    Arrival, EndPlan, EndSetup, Flow, PacePlan, RatePlan, RateUnit, Stamper, Tally,
-};
+use netperf_model::{Arrival, EndPlan, EndSetup, PacePlan, RatePlan, RateUnit, Stamper, Tally};
 use netperf_os::Socket;
 use netperf_os::alarm::{Alarm, Outside};
 use netperf_transport::duplex::StreamHalf;
@@ -314,7 +312,7 @@ fn connections<R: Recorder>(recorder: &mut R) {
             Ok(Opened::Ready(Tcp(accepted.into())))
         };
         let ended = assert_no_alloc(|| {
-            connect::server(accept, exchange, Flow::CRR, limit, &mut Never, &mut tally)
+            connect::server(accept, exchange, true, limit, &mut Never, &mut tally)
         });
         assert_eq!(ended.unwrap(), Ended::Complete);
     });

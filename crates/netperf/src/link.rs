@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::rc::Rc;
 use std::time::Duration;
 
-use netperf_engine::client::EndMark;
+use netperf_engine::EndMark;
 use netperf_measure::clock::{self, Moment};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};

@@ -5,7 +5,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use netperf_model::{Flow as Direction, Token};
+use netperf_model::Token;
 use netperf_os::Socket;
 use netperf_os::events::Watch;
 use netperf_transport::meeting::AcceptFilter;
@@ -297,7 +297,8 @@ fn take<E: Moves, R: Keeps>(
 pub(super) struct Counter<'a, E> {
     pub(super) gate: AcceptFilter<'a>,
     pub(super) make: fn(Socket) -> E,
-    pub(super) direction: Direction,
+    /// Requests are whole messages, not whatever the first receive brings.
+    pub(super) whole: bool,
     /// Slots without a connection.
     pub(super) free: Vec<usize>,
 }
@@ -349,7 +350,7 @@ fn accept_all<E: Moves, R: Keeps>(
             Ok((socket, _)) => socket,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
             // An error of that connection alone.
-            Err(error) if super::server::is_passing(&error) => continue,
+            Err(error) if super::accept::is_passing(&error) => continue,
             Err(error) => return Err(error),
         };
         let Some(flow) = flows.get_mut(token) else {
@@ -386,7 +387,7 @@ fn go_on<E: Moves, R: Keeps>(
     else {
         return;
     };
-    let whole = counter.direction.is_request_response();
+    let whole = counter.whole;
     let far = loop {
         let far = match flow.endpoint.doing {
             Doing::Receiving => take(flow, exchange, whole, desk),

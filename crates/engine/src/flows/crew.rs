@@ -12,7 +12,7 @@ use super::flow::Flow;
 use super::loops::{self, By, Manner, Moves};
 use super::poller::{Poller, Waits};
 use super::shared::{Shared, Stage};
-use super::worker::{Desk, Keeps, Report};
+use super::worker::{Desk, Keeps, WorkerReport};
 use crate::due::pacing::{PaceRule, Pacing, Sharing};
 use crate::due::queue::DueQueue;
 use crate::end::{self, Rings};
@@ -26,7 +26,7 @@ use crate::stop::{Ended, Lost};
 
 /// What the threads of an end do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Work {
+pub(super) enum FlowLoop {
     /// netperf's end of request/response, with this many extra requests in flight.
     Ask { burst: usize },
     /// The same with requests that are sent when they are due.
@@ -47,7 +47,7 @@ pub(super) enum Work {
     },
 }
 
-impl Work {
+impl FlowLoop {
     /// Requests that may be without a response at the same time.
     const fn in_flight(self) -> usize {
         match self {
@@ -75,7 +75,7 @@ pub(super) struct Common<'a> {
     pub(super) shared: &'a Shared,
     pub(super) counts: &'a [Counts],
     pub(super) workers: &'a Workers,
-    pub(super) work: Work,
+    pub(super) work: FlowLoop,
     /// Whether it is netperf's end.
     pub(super) asking: bool,
     /// How many flows there are in all threads.
@@ -149,7 +149,7 @@ impl<'a> Common<'a> {
         share: &(dyn Fn(u32) -> u64 + Sync),
         ends: &(dyn Ends<E> + Sync),
         conduct: impl FnOnce() -> T,
-    ) -> (Vec<Result<Report, EngineError>>, T) {
+    ) -> (Vec<Result<WorkerReport, EngineError>>, T) {
         let threads = self.threads();
         let part = |index: u32| {
             let desk = self.moved_in(index)?;
@@ -173,9 +173,9 @@ impl<'a> Common<'a> {
     /// Does a part in a thread for each, beside `conduct`.
     pub(super) fn in_threads<T>(
         self,
-        part: &(dyn Fn(u32) -> Result<Report, EngineError> + Sync),
+        part: &(dyn Fn(u32) -> Result<WorkerReport, EngineError> + Sync),
         conduct: impl FnOnce() -> T,
-    ) -> (Vec<Result<Report, EngineError>>, T) {
+    ) -> (Vec<Result<WorkerReport, EngineError>>, T) {
         std::thread::scope(|scope| {
             let start = |index: u32| {
                 let work = move || {
@@ -238,7 +238,7 @@ impl<'a> Common<'a> {
 
     /// How many flows so many connections of a thread are.
     fn flows_of(self, connections: usize) -> usize {
-        let apart = matches!(self.work, Work::Exchange { apart: true, .. });
+        let apart = matches!(self.work, FlowLoop::Exchange { apart: true, .. });
         if apart { connections / 2 } else { connections }
     }
 
@@ -280,7 +280,7 @@ impl<'a> Common<'a> {
     /// Whose turn it is in a thread, where that is not always everybody.
     pub(super) fn pacing(self, index: u32, flows: usize) -> Pacing {
         let rule = PaceRule::of(self.end);
-        match rule.filter(|_| self.work == Work::Push) {
+        match rule.filter(|_| self.work == FlowLoop::Push) {
             Some(PaceRule::Rate(rate)) => {
                 let sharing = Sharing {
                     first: index,
@@ -296,7 +296,10 @@ impl<'a> Common<'a> {
 
     /// When the requests of a thread are due, where they are at times of their own.
     fn queue(self, index: u32) -> Option<DueQueue> {
-        let rate = self.end.rate.filter(|_| self.work == Work::AskAtTimes)?;
+        let rate = self
+            .end
+            .rate
+            .filter(|_| self.work == FlowLoop::AskAtTimes)?;
         let queue = DueQueue::of_thread(&rate, self.flows, index, self.threads());
         queue.show(self.live);
         Some(queue)
@@ -313,7 +316,10 @@ impl<'a> Common<'a> {
 
     /// Buffers of a thread, made by it, so that they lie in its CPU's memory.
     pub(super) fn rings(self) -> Result<Rings, EngineError> {
-        let bulk = matches!(self.work, Work::Push | Work::Pull | Work::Exchange { .. });
+        let bulk = matches!(
+            self.work,
+            FlowLoop::Push | FlowLoop::Pull | FlowLoop::Exchange { .. }
+        );
         end::rings(self.end, self.setup, bulk, self.end.fill.as_deref())
     }
 }
@@ -337,7 +343,7 @@ impl<E: Moves> Part<'_, E> {
         self,
         share: &dyn Fn(u32) -> u64,
         ends: &dyn Ends<E>,
-    ) -> Result<Report, EngineError> {
+    ) -> Result<WorkerReport, EngineError> {
         if !E::OWN_LOOPS {
             self.run::<Option<Kept>>(share, ends)
         } else if self.common.latency {
@@ -352,7 +358,7 @@ impl<E: Moves> Part<'_, E> {
         let end = self.common.end;
         let keeps_time = PaceRule::bursts(end).is_some() || end.rate.is_some();
         // A call that waits to send keeps from receiving.
-        let both = matches!(self.common.work, Work::Exchange { .. });
+        let both = matches!(self.common.work, FlowLoop::Exchange { .. });
         let alone = self.endpoints.len() == 1 && !keeps_time && !both;
         match end.io.method {
             IoMethod::Poll if alone => Waits::Alone { spins: true },
@@ -366,7 +372,7 @@ impl<E: Moves> Part<'_, E> {
         self,
         share: &dyn Fn(u32) -> u64,
         ends: &dyn Ends<E>,
-    ) -> Result<Report, EngineError> {
+    ) -> Result<WorkerReport, EngineError> {
         let waits = self.waits();
         let Self {
             common,
@@ -409,7 +415,7 @@ impl<E: Moves> Part<'_, E> {
             asks: common.asking,
             ends_both: matches!(
                 common.work,
-                Work::Exchange {
+                FlowLoop::Exchange {
                     ends_both: true,
                     ..
                 }
@@ -448,21 +454,21 @@ impl<E: Moves> Part<'_, E> {
 
 /// The loop that the work asks for.
 fn looped<E: Moves, R: Keeps>(
-    (work, queue): (Work, Option<&mut DueQueue>),
+    (work, queue): (FlowLoop, Option<&mut DueQueue>),
     manner: &Manner<impl Fn(&mut E)>,
     flows: &mut [Flow<E, R::Mark>],
     by: &mut By<'_>,
     rings: &mut Rings,
     desk: &mut Desk<'_, R>,
 ) -> Result<Ended, EngineError> {
-    use crate::dispatch::needed;
+    use crate::meet::needed;
     let Rings { send, recv } = rings;
     match work {
-        Work::Ask { burst } => {
+        FlowLoop::Ask { burst } => {
             let rings: (&mut Ring, &mut Ring) = (needed(send)?, needed(recv)?);
             loops::ask(flows, by, rings, burst, desk).map_err(Operation::Receive.failed())
         }
-        Work::AskAtTimes => {
+        FlowLoop::AskAtTimes => {
             let rings: (&mut Ring, &mut Ring) = (needed(send)?, needed(recv)?);
             let Some(queue) = queue else {
                 // Who comes here has one.
@@ -470,15 +476,17 @@ fn looped<E: Moves, R: Keeps>(
             };
             loops::ask_at_times(flows, by, rings, queue, desk).map_err(Operation::Receive.failed())
         }
-        Work::Answer => {
+        FlowLoop::Answer => {
             let rings: (&mut Ring, &mut Ring) = (needed(recv)?, needed(send)?);
             loops::answer(flows, by, rings, desk).map_err(Operation::Receive.failed())
         }
-        Work::Push => loops::push(flows, by, needed(send)?, desk).map_err(Operation::Send.failed()),
-        Work::Pull => {
+        FlowLoop::Push => {
+            loops::push(flows, by, needed(send)?, desk).map_err(Operation::Send.failed())
+        }
+        FlowLoop::Pull => {
             loops::pull(flows, by, needed(recv)?, desk).map_err(Operation::Receive.failed())
         }
-        Work::Exchange { .. } => {
+        FlowLoop::Exchange { .. } => {
             let rings: (&mut Ring, &mut Ring) = (needed(send)?, needed(recv)?);
             loops::exchange(flows, by, rings, manner, desk).map_err(Operation::Send.failed())
         }
@@ -488,9 +496,9 @@ fn looped<E: Moves, R: Keeps>(
 /// The reports, and the error that is the cause of the others. Where the run was `cut`, by
 /// the user or by the loss of the peer, an error is no more than a sign of that.
 pub(super) fn all(
-    reports: Vec<Result<Report, EngineError>>,
+    reports: Vec<Result<WorkerReport, EngineError>>,
     cut: bool,
-) -> (Vec<Report>, Option<EngineError>) {
+) -> (Vec<WorkerReport>, Option<EngineError>) {
     let mut good = Vec::new();
     let mut cause: Option<EngineError> = None;
     for report in reports {

@@ -5,20 +5,24 @@
 //! all of them together, says which stage of the run it is, and watches the control
 //! connection meanwhile. A stage is one byte that every thread looks at in every round.
 
-pub mod client;
+mod accept;
 mod close;
-mod conductor;
 mod connect;
+mod coordinator;
 mod crew;
 mod ends;
 mod flow;
 mod loops;
+mod meet;
 mod open;
 mod poller;
-pub mod server;
+mod run;
 mod shared;
 mod transactions;
 mod worker;
+
+pub(crate) use accept::further;
+pub(crate) use run::{Targets, run};
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
@@ -236,4 +240,8 @@ pub fn share(units: u64, flows: u32, index: u32) -> u64 {
 /// A transport that has no flows, although somebody asked for them.
 fn no_flows(operation: Operation) -> EngineError {
     operation.failed()(std::io::ErrorKind::Unsupported.into())
+}
+
+fn to_usize(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }

@@ -35,7 +35,7 @@ impl Stage {
 #[repr(align(128))]
 struct Said(AtomicU8);
 
-/// What the conductor and the workers share.
+/// What the coordinator and the workers share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     /// Rings when the run enters another stage.
@@ -55,7 +55,7 @@ struct Gate {
     open: bool,
 }
 
-/// What the conductor waits for.
+/// What the coordinator waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Until {
     /// Every worker is ready to begin, or has given up.

@@ -1,12 +1,11 @@
 //! The parts of threads in tests that open a connection for every transaction.
 
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Mutex;
 
 use netperf_measure::clock;
-use netperf_model::{Flow as Direction, IoMethod, TestPlan};
+use netperf_model::{EndJob, IoMethod};
 use netperf_os::events::Watch;
 use netperf_os::{SockAddr, Socket};
 use netperf_transport::meeting::AcceptFilter;
@@ -18,10 +17,11 @@ use super::flow::Flow;
 use super::loops::{By, Moves};
 use super::open::How;
 use super::poller::{Poller, Waits};
-use super::worker::{Desk, Report};
-use crate::dispatch::{Dialler, port_is_taken};
+use super::to_usize;
+use super::worker::{Desk, WorkerReport};
 use crate::due::pacing::{PaceRule, Pacing};
 use crate::error::{EngineError, Operation};
+use crate::meet::{Dialler, port_is_taken};
 use crate::record::{Kept, Recorder};
 use crate::stop::{Ended, Lost};
 use crate::workload::connect::Exchange;
@@ -31,11 +31,10 @@ const BREATHER: std::time::Duration = std::time::Duration::from_millis(1);
 
 /// What netperf's threads open connections with.
 pub(super) struct Dialling<'a, E> {
-    pub(super) plan: &'a TestPlan,
+    pub(super) job: &'a EndJob,
     pub(super) how: How<'a>,
     /// Where flows connect to, in turn; one at least.
     pub(super) targets: &'a [SockAddr],
-    pub(super) local: SocketAddr,
     pub(super) make: fn(Socket) -> E,
     /// The segment size of the first connection.
     pub(super) segment_size: &'a Mutex<Option<u32>>,
@@ -64,7 +63,7 @@ pub(super) fn asks<E: Moves>(
     index: u32,
     dialling: &Dialling<'_, E>,
     shares: &[u64],
-) -> Result<Report, EngineError> {
+) -> Result<WorkerReport, EngineError> {
     let mut queue = common.openings(index, shares.len());
     let mut opening = queue.as_mut().map(|queue| Opening {
         queue,
@@ -90,13 +89,13 @@ pub(super) fn answers<E: Moves>(
     common: Common<'_>,
     index: u32,
     (gate, make): (AcceptFilter<'_>, fn(Socket) -> E),
-    direction: Direction,
+    whole: bool,
     room: usize,
-) -> Result<Report, EngineError> {
+) -> Result<WorkerReport, EngineError> {
     let counter = Counter {
         gate,
         make,
-        direction,
+        whole,
         free: (0..room).rev().collect(),
     };
     part(common, index, &vec![u64::MAX; room], Answers(counter))
@@ -107,7 +106,7 @@ fn part<E: Moves>(
     index: u32,
     shares: &[u64],
     does: impl Does<E>,
-) -> Result<Report, EngineError> {
+) -> Result<WorkerReport, EngineError> {
     let waits = match common.end.io.method {
         IoMethod::Poll => Waits::Spinning,
         IoMethod::Blocking | IoMethod::Epoll | IoMethod::Uring => Waits::Sleeping,
@@ -171,11 +170,11 @@ impl<E: Moves> Does<E> for Asks<'_, '_, E> {
         desk: &mut Desks<'_>,
     ) -> Result<Ended, EngineError> {
         let opening = self.opening.take();
-        let ports = part_of(self.dialling.plan.port_range, self.index, self.threads);
-        let mut dialler = Dialler::new(self.dialling.local, self.to(0), ports);
+        let ports = part_of(self.dialling.job.port_range, self.index, self.threads);
+        let mut dialler = Dialler::new(self.dialling.job.local_address(), self.to(0), ports);
         let once = |place: usize| self.dialling.once(&mut dialler, self.to(place));
         // A port whose last connection the other end remembers is refused late, too.
-        let again: fn(&io::Error) -> bool = if self.dialling.plan.retry_connects {
+        let again: fn(&io::Error) -> bool = if self.dialling.job.retry_connects {
             |_| true
         } else {
             port_is_taken
@@ -192,7 +191,7 @@ impl<E: Moves> Does<E> for Asks<'_, '_, E> {
 impl<E: Moves> Dialling<'_, E> {
     /// One attempt to connect.
     fn once(&self, dialler: &mut Dialler, to: &SockAddr) -> io::Result<Dialled<E>> {
-        let (plan, how) = (self.plan, self.how);
+        let (job, how) = (self.job, self.how);
         let socket = socket::open_again(how.transport, how.family, how.options)?;
         if how.transport.is_inet() {
             dialler.bind_next(&socket);
@@ -206,7 +205,7 @@ impl<E: Moves> Dialling<'_, E> {
                 netperf_os::wait::sleep(BREATHER);
                 return Ok(Dialled::Busy);
             }
-            Err(error) if plan.retry_connects || port_is_taken(&error) => {
+            Err(error) if job.retry_connects || port_is_taken(&error) => {
                 return Ok(Dialled::Busy);
             }
             Err(error) => return Err(error),
@@ -229,10 +228,6 @@ fn part_of((from, until): (u16, u16), index: u32, threads: u32) -> (u16, u16) {
     }
     let edge = |index: u32| from + u16::try_from(span * index / threads).unwrap_or(0);
     (edge(index), edge(index + 1))
-}
-
-fn to_usize(number: u32) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 struct Answers<'a, E>(Counter<'a, E>);

@@ -224,7 +224,7 @@ impl<'a, R: Keeps> Desk<'a, R> {
     }
 
     /// The loop is over: what it came to.
-    pub(super) fn report<E, M>(mut self, ended: Ended, flows: &mut [Flow<E, M>]) -> Report {
+    pub(super) fn report<E, M>(mut self, ended: Ended, flows: &mut [Flow<E, M>]) -> WorkerReport {
         let over = self.over.unwrap_or_else(clock::now);
         // Whatever ended the loop ended the part that counts.
         self.turn(self.stage.max(Stage::Finish), flows);
@@ -237,7 +237,7 @@ impl<'a, R: Keeps> Desk<'a, R> {
         };
         let margins = self.edges.wanted;
         let count = |flow: &Flow<E, M>| if margins { flow.within } else { flow.counts };
-        Report {
+        WorkerReport {
             ended,
             tally: self.tally,
             window,
@@ -259,15 +259,19 @@ impl<'a, R: Keeps> Desk<'a, R> {
     }
 
     /// An error ended the loop: what it came to until then.
-    pub(super) fn broken_off<E, M>(self, error: EngineError, flows: &mut [Flow<E, M>]) -> Report {
-        Report {
+    pub(super) fn broken_off<E, M>(
+        self,
+        error: EngineError,
+        flows: &mut [Flow<E, M>],
+    ) -> WorkerReport {
+        WorkerReport {
             broke: Some(error),
             ..self.report(Ended::Abandoned, flows)
         }
     }
 }
 
-impl Report {
+impl WorkerReport {
     /// What became of requests that were sent when they were due.
     pub(super) fn keep(&mut self, mut queue: DueQueue) {
         queue.close(queue.now());
@@ -279,7 +283,7 @@ impl Report {
 
 /// What a worker came to.
 #[derive(Debug)]
-pub(super) struct Report {
+pub(super) struct WorkerReport {
     pub(super) ended: Ended,
     pub(super) tally: Tally,
     /// Length and counts of the part that counts, where that is not all.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use netperf_model::{Flow, Tally};
+use netperf_model::Tally;
 use netperf_transport::{Endpoint, Received};
 
 use super::Run;
@@ -153,14 +153,15 @@ fn is_closed(error: &io::Error) -> bool {
 /// netserver's side: accept, exchange, close first.
 ///
 /// A client that goes away in the middle of an exchange costs that transaction
-/// and nothing more. `accept` decides when there is nothing left to wait for.
+/// and nothing more. `accept` decides when there is nothing left to wait for. Requests are
+/// `whole` messages, or whatever the first receive brings.
 ///
 /// # Errors
 /// What `accept` reports.
 pub fn server<E, S>(
     mut accept: impl FnMut(&mut S, &Tally) -> io::Result<Opened<E>>,
     mut exchange: Exchange<'_>,
-    flow: Flow,
+    whole: bool,
     limit: Limit,
     stop: &mut S,
     tally: &mut Tally,
@@ -178,7 +179,7 @@ where
             Opened::Again => continue,
             Opened::Ended(ended) => return Ok(ended),
         };
-        match serve(&mut endpoint, &mut exchange, flow, stop, tally) {
+        match serve(&mut endpoint, &mut exchange, whole, stop, tally) {
             Ok(Message::Whole) => {
                 tally.transactions += 1;
                 endpoint.settle();
@@ -193,12 +194,12 @@ where
 fn serve<E: Endpoint, S: Stop>(
     endpoint: &mut E,
     exchange: &mut Exchange<'_>,
-    flow: Flow,
+    whole: bool,
     stop: &mut S,
     tally: &mut Tally,
 ) -> io::Result<Message> {
     if let Some(ring) = &mut exchange.recv {
-        let request = if flow.is_request_response() {
+        let request = if whole {
             recv_all(endpoint, ring.advance(), stop, tally)?
         } else {
             recv_once(endpoint, ring.advance(), stop, tally)?
@@ -325,15 +326,7 @@ mod tests {
         let reset = Scripted::new([], [Received::Bytes(4)]);
         let accept = connections(vec![whole(), gone, reset, whole()]);
         let mut stop = Manual::patient();
-        let ended = server(
-            accept,
-            exchange,
-            Flow::CRR,
-            Limit::NONE,
-            &mut stop,
-            &mut tally,
-        )
-        .unwrap();
+        let ended = server(accept, exchange, true, Limit::NONE, &mut stop, &mut tally).unwrap();
         assert_eq!((ended, tally.transactions), (Ended::TimeOver, 2));
     }
 }

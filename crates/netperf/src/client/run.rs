@@ -16,11 +16,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use netperf_cli::RunCommand;
-use netperf_engine::client::{Client, Run as Ran};
+use netperf_engine::{EndReport, TestEnd};
 use netperf_measure::clock;
 use netperf_model::{
-    Agreed, EndResult, EndSetup, HostFacts, Hosts, Iteration, Latency, OneWay, TcpFacts, TestPlan,
-    Unit, figures,
+    Agreed, EndJob, EndResult, EndSetup, HostFacts, Hosts, Iteration, Latency, OneWay, TcpFacts,
+    TestPlan, Unit, figures,
 };
 use netperf_os::alarm;
 use netperf_os::tcp::TcpInfo;
@@ -125,7 +125,12 @@ struct IterationResult {
 }
 
 impl IterationResult {
-    fn of(agreed: Agreed, ran: Ran, remote: Option<EndResult>, one_way: Option<OneWay>) -> Self {
+    fn of(
+        agreed: Agreed,
+        ran: EndReport,
+        remote: Option<EndResult>,
+        one_way: Option<OneWay>,
+    ) -> Self {
         Self {
             agreed,
             stopped: ran.stopped_by_user,
@@ -182,28 +187,28 @@ impl<'a> TestRun<'a> {
         let hosts = drawn(plan, &self.hosts);
         let family = hosts.remote.family();
         let failed = |error| failure::engine(&error, plan.transport, family);
-        let mut client = Client::prepare(plan, &hosts).map_err(failed)?;
-        let local = *client.setup();
-        let agreement = self.agree(&client, &hosts)?;
+        let mut end = TestEnd::prepare(EndJob::of_plan(plan, &hosts, None)).map_err(failed)?;
+        let local = *end.setup();
+        let agreement = self.agree(&end, &hosts)?;
         let agreement = agreement.as_ref();
         if let Some(token) = agreement.and_then(|agreement| agreement.token) {
-            client.goes_with(token);
+            end.set_token(token);
         }
-        let beside = self.agree_beside(&client, &hosts)?;
+        let beside = self.agree_beside(&end, &hosts)?;
         self.data_port = agreement.and_then(|agreement| u16::try_from(agreement.data_port).ok());
         let data_port = self.data_port.unwrap_or(hosts.remote.port);
         wait(plan.wait);
         self.trace.timer(plan);
         let remote = self.data_address(agreement, &hosts, data_port);
         if let Some(beside) = &beside {
-            client.comes_from(both::address(beside, &hosts));
+            end.set_second_remotes(vec![both::address(beside, &hosts)]);
         }
         let live = interim::live(self.run);
-        let control = self.talk.as_ref().map(|talk| talk.link().fd());
+        let control: Vec<_> = self.talk.iter().map(|talk| talk.link().fd()).collect();
         let about = (self.unit(), &local);
         let ran = interim::beside(self.run, number, &mut self.done.intervals, &live, || {
             until::beside(plan, about, &live, &mut self.done.until, || {
-                client.run(&remote, control, &live)
+                end.run(&[remote], &control, &live)
             })
         });
         let mut ran = ran.map_err(failed)?;
@@ -220,13 +225,13 @@ impl<'a> TestRun<'a> {
     }
 
     /// Keeps what netperf measured of an iteration that failed.
-    fn broken_off(&mut self, ran: Ran, failure: Failure) -> Failure {
+    fn broken_off(&mut self, ran: EndReport, failure: Failure) -> Failure {
         self.done.partial = Some(iteration(ran, None, None));
         failure
     }
 
     /// Why a run has no results of netserver's, where netperf's end tells.
-    fn cut_short(&self, ran: &Ran) -> Option<Failure> {
+    fn cut_short(&self, ran: &EndReport) -> Option<Failure> {
         let host = &self.hosts.remote;
         let broke = ran.broke.as_ref();
         broke
@@ -257,10 +262,10 @@ fn agreed(
 }
 
 /// What an iteration came to; `remote` is `None` where netserver's results never came.
-fn iteration(ran: Ran, remote: Option<EndResult>, one_way: Option<OneWay>) -> Iteration {
+fn iteration(ran: EndReport, remote: Option<EndResult>, one_way: Option<OneWay>) -> Iteration {
     Iteration {
         one_way,
-        elapsed: ran.elapsed,
+        elapsed: ran.result.elapsed,
         paused: ran.paused,
         local: ran.result,
         remote,

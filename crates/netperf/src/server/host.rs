@@ -6,8 +6,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use netperf_engine::EngineError;
-use netperf_engine::server::Server;
+use netperf_engine::{EngineError, TestEnd};
 use netperf_measure::device_stamps;
 use netperf_model::{
     Abilities, CpuMethod, CpuPlan, Denied, EndJob, EndResult, FactsWanted, Feature, Flow, Stamper,
@@ -37,7 +36,7 @@ pub(super) struct EngineHost<'a> {
 
 /// An end that is prepared, and what to call its run.
 pub(super) struct Prepared {
-    server: Server,
+    server: TestEnd,
     transport: TransportId,
     flow: Flow,
     /// Its data comes in as long as this is there.
@@ -172,7 +171,7 @@ impl<'a> EngineHost<'a> {
         job.token = pass.as_ref().map(|pass| pass.token);
         let token = job.token;
         let handoff = pass.as_ref().map(Pass::handoff).transpose()?;
-        let server = Server::prepare_behind(handoff, job).map_err(|error| number(&error))?;
+        let server = TestEnd::prepare_behind(handoff, job).map_err(|error| number(&error))?;
         let ready = Ready {
             setup: *server.setup(),
             transport,
@@ -218,7 +217,7 @@ impl Host for EngineHost<'_> {
             settings_at,
         } = prepared;
         let mut result = server
-            .run(Some(self.control.as_ref().as_fd()))
+            .serve(Some(self.control.as_ref().as_fd()))
             .map_err(|error| number(&error));
         if let Ok(result) = &mut result {
             result.settings = settings_at.map(|at| netperf_measure::host::settings(&at));

@@ -12,10 +12,11 @@ use super::*;
 use crate::flows::flow::shares;
 use crate::flows::poller::{Poller, Waits};
 use crate::flows::shared::Shared;
-use crate::flows::worker::Report;
+use crate::flows::worker::WorkerReport;
 use crate::live::{Counts, Live};
 use crate::record::{Kept, Recorder};
 use crate::ring::{Layout, Ring};
+use netperf_model::Flow as Direction;
 
 fn ring(size: u32) -> Ring {
     let layout = Layout {
@@ -51,7 +52,7 @@ fn asks(
     direction: Direction,
     shared: &Shared,
     counts: &Counts,
-) -> Report {
+) -> WorkerReport {
     let mut desk: Desk<'_, Kept> = Desk::new(shared, counts, false, true);
     let mut flows = slots(flows, shares(units, u32::try_from(flows).unwrap()));
     let mut poller =
@@ -87,7 +88,7 @@ fn answers(
     direction: Direction,
     shared: &Shared,
     counts: &Counts,
-) -> Report {
+) -> WorkerReport {
     let mut desk: Desk<'_, Kept> = Desk::new(shared, counts, false, true);
     let mut flows = slots(8, |_| u64::MAX);
     let mut poller =
@@ -97,7 +98,7 @@ fn answers(
     let counter = Counter {
         gate: AcceptFilter::open(listener),
         make: Tcp::from,
-        direction,
+        whole: direction.is_request_response(),
         free: (0..flows.len()).collect(),
     };
     let ended = assert_no_alloc(|| {
@@ -118,7 +119,12 @@ fn answers(
 }
 
 /// What both ends count of so many transactions.
-fn both(waits: Waits, direction: Direction, flows: usize, units: u64) -> (Report, Report) {
+fn both(
+    waits: Waits,
+    direction: Direction,
+    flows: usize,
+    units: u64,
+) -> (WorkerReport, WorkerReport) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let to = listener.local_addr().unwrap();
     let listener = Socket::from(listener);

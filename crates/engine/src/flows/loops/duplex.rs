@@ -8,13 +8,13 @@ use netperf_measure::clock::{self, Moment};
 use netperf_os::events::Watch;
 
 use super::{By, Moves, Pushed, Step, finish, push_some, received};
-use crate::client::GRACE;
 use crate::flows::flow::Flow;
 use crate::flows::poller::Poller;
 use crate::flows::shared::Stage;
 use crate::flows::worker::{Desk, Keeps};
 use crate::ring::Ring;
 use crate::stop::Ended;
+use crate::timing::GRACE;
 
 /// How often an end that may be lost is told again.
 const AGAIN: Duration = Duration::from_millis(50);

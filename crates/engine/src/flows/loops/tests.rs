@@ -15,7 +15,7 @@ use crate::due::queue::DueQueue;
 use crate::flows::flow::shares;
 use crate::flows::poller::{Poller, Waits};
 use crate::flows::shared::Shared;
-use crate::flows::worker::Report;
+use crate::flows::worker::WorkerReport;
 use crate::live::{Counts, Live};
 use crate::record::{Kept, Off};
 use crate::ring::Layout;
@@ -72,7 +72,7 @@ fn end<R: Keeps>(
     units: Option<u64>,
     shared: &Shared,
     counts: &Counts,
-) -> Report {
+) -> WorkerReport {
     let mut desk: Desk<'_, R> = Desk::new(shared, counts, units.is_none(), true);
     let mark = desk.recorder().begin();
     let share = shares(units.unwrap_or(0), u32::try_from(sockets.len()).unwrap());
@@ -163,7 +163,7 @@ fn both<R: Keeps + 'static>(
     roles: (Role, Role),
     flows: usize,
     units: Option<u64>,
-) -> (Report, Report) {
+) -> (WorkerReport, WorkerReport) {
     both_paced::<R>(roles, (None, waits), flows, units)
 }
 
@@ -173,7 +173,7 @@ fn both_paced<R: Keeps + 'static>(
     (pace, waits): (Option<PacePlan>, Waits),
     flows: usize,
     units: Option<u64>,
-) -> (Report, Report) {
+) -> (WorkerReport, WorkerReport) {
     let (ours, theirs) = pairs(flows);
     let first = if units.is_some() {
         Stage::Count
@@ -203,7 +203,7 @@ fn both_paced<R: Keeps + 'static>(
     (asking.join().unwrap(), answering.join().unwrap())
 }
 
-fn exchanged(report: &Report) -> u64 {
+fn exchanged(report: &WorkerReport) -> u64 {
     report.tally.transactions
 }
 

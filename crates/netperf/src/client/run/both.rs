@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use netperf_engine::client::{Client, Run as Ran};
+use netperf_engine::{EndReport, TestEnd};
 use netperf_model::{Address, Duplex, EndPlan, EndResult, EndSetup, Flow, Hosts, TestId, TestPlan};
 use netperf_session::offer::{self, Agreement, LocalEnd};
 
@@ -73,7 +73,7 @@ impl TestRun<'_> {
     /// Has netserver ready for the direction back, where that has a session of its own.
     pub(super) fn agree_beside(
         &mut self,
-        client: &Client<'_>,
+        end: &TestEnd,
         hosts: &Hosts,
     ) -> Result<Option<Agreement>, Failure> {
         let plan = self.plan();
@@ -84,7 +84,7 @@ impl TestRun<'_> {
         let local = LocalEnd {
             family: hosts.remote.family(),
             address: self.own_address(hosts),
-            socket: client.address_beside().cloned(),
+            socket: end.second_address().cloned(),
             data_port: 0,
             send_size: None,
             facts_of: None,
@@ -104,7 +104,7 @@ impl TestRun<'_> {
     pub(super) fn with_results_beside(
         &mut self,
         there: EndResult,
-        ran: &Ran,
+        ran: &EndReport,
     ) -> Result<EndResult, Failure> {
         let plan = self.plan();
         if plan.flow.duplex != Some(Duplex::Separate) {

@@ -4,13 +4,12 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use netperf_engine::client::EndMark;
-use netperf_engine::flows::client::Crowd;
 use netperf_engine::flows::refusal;
+use netperf_engine::{EndMark, EndReport, TestEnd};
 use netperf_measure::cpus;
 use netperf_model::many::cpu_list_text;
 use netperf_model::{
-    Abilities, EndResult, FlowCounts, FlowThere, Hosts, Limit, Many, TestPlan, Workers,
+    Abilities, EndJob, EndResult, FlowCounts, FlowThere, Hosts, Limit, Many, TestPlan, Workers,
 };
 use netperf_session::offer::{self, Agreement, LocalEnd};
 use netperf_transport::registry;
@@ -143,12 +142,12 @@ impl<'a> TestRun<'a> {
         let hosts = drawn(plan, &self.hosts);
         let family = hosts.remote.family();
         let failed = |error| failure::engine(&error, plan.transport, family);
-        let mut crowd =
-            Crowd::prepare(plan, many, &hosts, workers(many, &hosts)?).map_err(failed)?;
-        let local = *crowd.setup();
+        let job = EndJob::of_plan(plan, &hosts, Some(workers(many, &hosts)?));
+        let mut end = TestEnd::prepare(job).map_err(failed)?;
+        let local = *end.setup();
         let agreements = self.agree_on_flows(many, &hosts)?;
         if let Some(token) = agreements.first().and_then(|first| first.token) {
-            crowd.goes_with(token);
+            end.set_token(token);
         }
         wait(plan.wait);
         self.trace.timer(plan);
@@ -163,14 +162,14 @@ impl<'a> TestRun<'a> {
         };
         let (there, back) = agreements.split_at(self.sessions_there(many));
         let remotes: Vec<_> = there.iter().flat_map(address).collect();
-        crowd.comes_from(back.iter().flat_map(address).collect());
+        end.set_second_remotes(back.iter().flat_map(address).collect());
         let live = interim::live(self.run);
         let talks = self.talk.iter().chain(&self.beside);
         let controls: Vec<BorrowedFd<'_>> = talks.map(|talk| talk.link().fd()).collect();
         let about = (self.unit(), &local);
         let ran = interim::beside(self.run, number, &mut self.done.intervals, &live, || {
             until::beside(plan, about, &live, &mut self.done.until, || {
-                crowd.run(&remotes, &controls, &live)
+                end.run(&remotes, &controls, &live)
             })
         });
         let mut ran = ran.map_err(failed)?;
@@ -274,7 +273,7 @@ impl<'a> TestRun<'a> {
     fn results_of_flows(
         &mut self,
         many: &Many,
-        ran: &netperf_engine::client::Run,
+        ran: &EndReport,
         end_mark: Option<EndMark>,
     ) -> Result<(Option<EndResult>, Option<ServerCounts>), Failure> {
         let plan = self.plan();

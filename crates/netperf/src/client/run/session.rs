@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use netperf_engine::client::{Client, Run as Ran};
+use netperf_engine::{EndReport, TestEnd};
 use netperf_measure::cpu;
 use netperf_model::{Address, ControlPlan, CpuUsage, EndResult, Feature, Hosts, TestPlan};
 use netperf_session::SessionError;
@@ -101,7 +101,7 @@ impl TestRun<'_> {
 
     pub(super) fn agree(
         &mut self,
-        client: &Client<'_>,
+        end: &TestEnd,
         hosts: &Hosts,
     ) -> Result<Option<Agreement>, Failure> {
         let plan = self.plan();
@@ -114,9 +114,9 @@ impl TestRun<'_> {
             &LocalEnd {
                 family: hosts.remote.family(),
                 address: own,
-                socket: client.address().cloned(),
+                socket: end.address().cloned(),
                 data_port: self.data_port.unwrap_or(hosts.remote.port),
-                send_size: client.setup().send_size,
+                send_size: end.setup().send_size,
                 facts_of: self.facts.then_some(hosts.remote.address),
                 all_flows: false,
             },
@@ -157,7 +157,7 @@ impl TestRun<'_> {
     }
 
     /// netserver's results, as far as they can be had.
-    pub(super) fn collect(&mut self, ran: &mut Ran) -> Result<Option<EndResult>, Failure> {
+    pub(super) fn collect(&mut self, ran: &mut EndReport) -> Result<Option<EndResult>, Failure> {
         let plan = self.plan();
         let end_mark = ran.end_mark.take();
         if let Some(failure) = self.cut_short(ran) {
@@ -202,7 +202,7 @@ pub(super) fn numbered(own: &EndResult, remote: Option<EndResult>) -> Option<End
 pub(super) fn results(
     plan: &TestPlan,
     talk: &mut Talk<'_>,
-    ran: &Ran,
+    ran: &EndReport,
 ) -> Result<Option<EndResult>, Failure> {
     let within = results_within(plan, ran, talk.link());
     talk.link_mut()
@@ -217,7 +217,7 @@ pub(super) fn results(
 }
 
 /// How long netserver may take. A path with a long round trip takes longer.
-fn results_within(plan: &TestPlan, ran: &Ran, link: &ControlLink) -> Duration {
+fn results_within(plan: &TestPlan, ran: &EndReport, link: &ControlLink) -> Duration {
     let round_trip = ran.round_trip.unwrap_or_default().max(link.round_trip());
     let notices_late = offer::ends_late(plan) || !ran.ended_cleanly;
     if ran.stopped_by_user && notices_late {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use netperf_cli::RunCommand;
-use netperf_engine::client::Run as Ran;
+use netperf_engine::EndReport;
 use netperf_model::{Hosts, Limit, TestPlan};
 
 use crate::client::hosts::socket_address;
@@ -55,7 +55,7 @@ impl Trace {
 }
 
 /// What `DUMP_TCP_INFO` asks for, misspelt name included: scripts parse it.
-pub(super) fn dump_tcp_info(plan: &TestPlan, ran: &Ran) {
+pub(super) fn dump_tcp_info(plan: &TestPlan, ran: &EndReport) {
     let Some(info) = ran.tcp_info.filter(|_| plan.dump_tcp_info) else {
         return;
     };

@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// When the stages of a run begin, and what else ends it.
 #[derive(Default)]
-pub(super) struct Score<'a> {
+pub(super) struct StagePlan<'a> {
     /// Stages and the time from the gate to them, in order.
     pub(super) stages: Vec<(Duration, Stage)>,
     /// How long nothing may move in a run without a time; `None` in one with a time.
@@ -58,7 +58,7 @@ pub(super) struct Conducted {
 pub(super) fn conduct(
     shared: &Shared,
     counts: &[Counts],
-    score: &Score<'_>,
+    plan: &StagePlan<'_>,
     controls: &[BorrowedFd<'_>],
     turn: &mut dyn FnMut(Stage),
 ) -> Conducted {
@@ -70,17 +70,17 @@ pub(super) fn conduct(
                 shared.lose();
             }
         }
-        if score.by_user.is_some() && alarm::stopped_by_user() {
+        if plan.by_user.is_some() && alarm::stopped_by_user() {
             shared.enter(Stage::Abandon);
         }
     }
     turn(shared.stage());
     let opened = clock::now();
     shared.open();
-    let mut conductor = Conductor {
+    let mut coordinator = Coordinator {
         shared,
         counts,
-        score,
+        plan,
         next: 0,
         counted: shared.stage() != Stage::Warm,
         finished: None,
@@ -88,11 +88,11 @@ pub(super) fn conduct(
         idle: Duration::ZERO,
         quiet: Quiet::since(opened),
     };
-    while !shared.wait(Until::Done, conductor.nap(opened)) {
-        conductor.turn_stages(opened, turn);
-        conductor.look_for_the_end(opened, turn);
+    while !shared.wait(Until::Done, coordinator.nap(opened)) {
+        coordinator.turn_stages(opened, turn);
+        coordinator.look_for_the_end(opened, turn);
         if lost.is_none() {
-            lost = conductor.look_around(controls);
+            lost = coordinator.look_around(controls);
             if lost.is_some() {
                 shared.lose();
             }
@@ -100,10 +100,10 @@ pub(super) fn conduct(
     }
     Conducted {
         opened,
-        finished: conductor.finished,
-        counted: conductor.counted,
+        finished: coordinator.finished,
+        counted: coordinator.counted,
         lost,
-        idle: conductor.idle,
+        idle: coordinator.idle,
     }
 }
 
@@ -112,11 +112,11 @@ fn ended(controls: &[BorrowedFd<'_>]) -> Option<Lost> {
     controls.iter().find_map(|control| control_end(*control))
 }
 
-struct Conductor<'a> {
+struct Coordinator<'a> {
     shared: &'a Shared,
     counts: &'a [Counts],
-    score: &'a Score<'a>,
-    /// The next stage of the score.
+    plan: &'a StagePlan<'a>,
+    /// The next stage of the plan.
     next: usize,
     counted: bool,
     finished: Option<Moment>,
@@ -126,15 +126,15 @@ struct Conductor<'a> {
     quiet: Quiet,
 }
 
-impl Conductor<'_> {
+impl Coordinator<'_> {
     /// How long to sleep: to the next stage, but not for long.
     fn nap(&self, opened: Moment) -> Duration {
-        let next = self.score.stages.get(self.next);
+        let next = self.plan.stages.get(self.next);
         next.map_or(LOOK, |(at, _)| opened.plus(*at).left().min(LOOK))
     }
 
     fn turn_stages(&mut self, opened: Moment, turn: &mut dyn FnMut(Stage)) {
-        while let Some((at, stage)) = self.score.stages.get(self.next) {
+        while let Some((at, stage)) = self.plan.stages.get(self.next) {
             if !opened.plus(*at).left().is_zero() {
                 break;
             }
@@ -155,12 +155,10 @@ impl Conductor<'_> {
 
     /// Whether somebody ends the run before its time: how long until it is abandoned.
     fn ends_early(&self) -> Option<Duration> {
-        let score = self.score;
-        let by_user = score.by_user.filter(|_| alarm::stopped_by_user());
-        let early = score.early.filter(|(live, _)| live.is_enough());
-        let told = score
-            .told
-            .filter(|(stop_receivers, _)| stop_receivers.hear_the_end());
+        let plan = self.plan;
+        let by_user = plan.by_user.filter(|_| alarm::stopped_by_user());
+        let early = plan.early.filter(|(live, _)| live.is_enough());
+        let told = plan.told.filter(|(receivers, _)| receivers.hear_the_end());
         by_user
             .or(early.map(|(_, grace)| grace))
             .or(told.map(|(_, grace)| grace))
@@ -176,8 +174,8 @@ impl Conductor<'_> {
         if stage >= Stage::Finish {
             self.finished.get_or_insert_with(clock::now);
             // What closes a connection now is to be the last that holds it.
-            if let Some((stop_receivers, _)) = self.score.told {
-                stop_receivers.close();
+            if let Some((receivers, _)) = self.plan.told {
+                receivers.close();
             }
         }
         turn(stage);
@@ -185,17 +183,17 @@ impl Conductor<'_> {
 
     /// Ends a run whose end nobody tells of.
     fn look_for_the_end(&mut self, opened: Moment, turn: &mut dyn FnMut(Stage)) {
-        if let Some(enough) = self.score.enough {
+        if let Some(enough) = self.plan.enough {
             if total(self.counts).transactions >= enough {
                 self.enter(Stage::Finish, turn);
             }
         }
-        let Some((after, silence)) = self.score.idle else {
+        let Some((after, silence)) = self.plan.idle else {
             return;
         };
         let overtime = opened.elapsed().saturating_sub(after);
         if self.quiet.look(&total(self.counts)) && !overtime.is_zero() {
-            self.score.moved.inspect(|moved| moved());
+            self.plan.moved.inspect(|moved| moved());
         }
         let is_end = self.quiet.is_end(overtime, silence);
         if is_end && self.finished.is_none() {
@@ -208,7 +206,7 @@ impl Conductor<'_> {
         if let Some(lost) = ended(controls) {
             return Some(lost);
         }
-        let patience = self.score.patience?;
+        let patience = self.plan.patience?;
         self.quiet.look(&total(self.counts));
         let stalled = self.quiet.lasted() >= patience;
         stalled.then_some(Lost::Stalled(patience))

@@ -1,4 +1,4 @@
-//! Requests that are sent at times of their own.
+//! Requests that are sent when they are due.
 
 use std::os::fd::BorrowedFd;
 
@@ -8,53 +8,52 @@ use netperf_transport::Endpoint;
 use netperf_transport::meeting::OnSocket;
 use netperf_transport::udp::Aimed;
 
-use super::Going;
-use crate::client::Moved;
-use crate::dispatch::{blame, needed};
+use super::{Moved, OneFlow, blame, needed};
 use crate::due::clock::Polling;
 use crate::error::{EngineError, Operation};
 use crate::stop::Ended;
 use crate::workload::open;
 
-impl Going<'_, '_, '_> {
+impl OneFlow<'_, '_> {
     /// Requests and responses over a connection.
     pub(super) fn open_loop<E: Endpoint + OnSocket>(
         &mut self,
         mut endpoint: E,
     ) -> Result<(Ended, Socket), EngineError> {
-        let ended = self.at_their_times(&mut endpoint)?;
+        let ended = self.ask_when_due(&mut endpoint)?;
         Ok((ended, endpoint.into_socket()))
     }
 
     /// Requests and responses as datagrams.
     pub(super) fn open_messages<E: Aimed>(mut self, mut endpoint: E) -> Result<Moved, EngineError> {
-        let ended = self.at_their_times(&mut endpoint)?;
-        Ok(self.parted_from(endpoint, ended))
+        let ended = self.ask_when_due(&mut endpoint)?;
+        Ok(self.parted(endpoint, ended))
     }
 
-    fn at_their_times<E: Endpoint + OnSocket>(
+    fn ask_when_due<E: Endpoint + OnSocket>(
         &mut self,
         endpoint: &mut E,
     ) -> Result<Ended, EngineError> {
-        let plan = self.work.plan;
         let Some(mut due) = self.work.due.take() else {
-            // A plan of such a test has one.
+            // A job of such a test has one.
             return Ok(Ended::Complete);
         };
-        let waits = |fd: BorrowedFd<'_>| fd.try_clone_to_owned();
-        let socket = waits(endpoint.fd()).map_err(Operation::Create.failed())?;
-        let mut ticker = Polling::new(socket, plan.local.io.method);
-        let patience = plan
+        let job = &self.work.job;
+        let blame = blame(job);
+        let clone = |fd: BorrowedFd<'_>| fd.try_clone_to_owned();
+        let socket = clone(endpoint.fd()).map_err(Operation::Create.failed())?;
+        let mut ticker = Polling::new(socket, job.end.io.method);
+        let patience = job
             .recv_timeout
-            .filter(|_| !plan.transport.row().reliable)
+            .filter(|_| !job.transport.row().reliable)
             .map(|patience| u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX));
         set_nonblocking(endpoint.fd(), true).map_err(Operation::Create.failed())?;
         let (rings, run) = self.parts();
         let rings = (needed(&mut rings.send)?, needed(&mut rings.recv)?);
         let ended = open::client(endpoint, rings, &mut due, (&mut ticker, patience), run);
-        // What follows waits in its calls; a socket that is gone needs neither.
+        // Calls after the loop block; a socket that is gone needs neither.
         drop(set_nonblocking(endpoint.fd(), false));
         self.work.due = Some(due);
-        ended.map_err(blame(plan.flow))
+        ended.map_err(blame)
     }
 }

@@ -1,0 +1,146 @@
+//! netserver's flows: their connections are accepted, their sockets bound.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use netperf_measure::clock::{self, Moment};
+use netperf_model::EndJob;
+use netperf_os::wait::{Interest, any_ready};
+use netperf_os::{Socket, io as calls};
+use netperf_transport::meeting::{AcceptFilter, Connects, Met, OnSocket};
+use netperf_transport::place::Placed;
+use netperf_transport::socket::{self, Side};
+
+use crate::error::{EngineError, Operation, refused};
+use crate::stop::control_has_ended;
+
+/// Time without a further connection while some are missing that ends the wait.
+const NEXT_CONNECTION: Duration = Duration::from_secs(15);
+/// Interval between looks at the control connection meanwhile.
+const LOOK: Duration = Duration::from_millis(200);
+/// The port where a search for ports goes on after the highest.
+const LOWEST_PORT: u16 = 32_768;
+
+/// Accepts connections whose ends have to agree on something, one after the other.
+pub(super) fn accept_each<C: Connects>(
+    how: &C,
+    gate: AcceptFilter<'_>,
+    flows: u32,
+    control: Option<BorrowedFd<'_>>,
+) -> io::Result<Vec<C::Endpoint>> {
+    let mut accepted = Vec::new();
+    let mut since = clock::now();
+    let listener = gate.listener;
+    // A connection has the time-outs of its listener.
+    calls::set_patience(listener.as_fd(), Some(NEXT_CONNECTION))?;
+    while (accepted.len() as u64) < u64::from(flows) {
+        if !await_connection(listener, control, since)? {
+            continue;
+        }
+        let mut give_up = || since.elapsed() >= NEXT_CONNECTION;
+        match how.accept(gate, &mut give_up) {
+            Ok(Met::Connected(endpoint)) => {
+                calls::set_patience(endpoint.fd(), None)?;
+                accepted.push(endpoint);
+                since = clock::now();
+            }
+            Ok(Met::GivenUp) => return Err(io::ErrorKind::TimedOut.into()),
+            Err(error) if is_passing(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(accepted)
+}
+
+/// Accepts this many connections that are no more than sockets.
+pub(super) fn accept(
+    gate: AcceptFilter<'_>,
+    flows: u32,
+    control: Option<BorrowedFd<'_>>,
+) -> io::Result<Vec<Socket>> {
+    let listener = gate.listener;
+    listener.set_nonblocking(true)?;
+    let mut accepted = Vec::new();
+    let mut since = clock::now();
+    while (accepted.len() as u64) < u64::from(flows) {
+        match gate.accept() {
+            Ok((_stranger, from)) if !gate.admits(&from) => {}
+            Ok((socket, _)) => {
+                accepted.push(socket);
+                since = clock::now();
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                await_connection(listener, control, since)?;
+            }
+            Err(error) if is_passing(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(accepted)
+}
+
+/// Waits a while for a connection; whether there is one. Fails when none has come for too
+/// long, or when netperf is gone.
+fn await_connection(
+    listener: &Socket,
+    control: Option<BorrowedFd<'_>>,
+    since: Moment,
+) -> io::Result<bool> {
+    if any_ready(&[listener.as_fd()], Interest::Read, LOOK)?.is_some() {
+        return Ok(true);
+    }
+    if control.is_some_and(control_has_ended) {
+        return Err(io::ErrorKind::ConnectionAborted.into());
+    }
+    if since.elapsed() >= NEXT_CONNECTION {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    Ok(false)
+}
+
+/// The sockets and ports of many flows of datagrams: the first flow has the data socket of
+/// the response, each further one a socket of its own at the next port that is free.
+///
+/// # Errors
+/// When there are not so many ports, or they cannot be told (extension.md).
+pub(crate) fn further(
+    job: &EndJob,
+    placed: &Placed,
+) -> Result<(Vec<Socket>, Vec<u16>), EngineError> {
+    let Some(flows) = job.flows.as_ref().filter(|_| !job.transport.is_connected()) else {
+        return Ok((Vec::new(), Vec::new()));
+    };
+    let first = u16::try_from(placed.port()).unwrap_or(0);
+    let address = job.bind.unwrap_or(socket::wildcard(job.family));
+    let (mut sockets, mut ports) = (Vec::new(), vec![first]);
+    // Upwards from the first, and then from where the kernel's own choice begins.
+    let mut candidates = (first..u16::MAX).skip(1).chain(LOWEST_PORT..first);
+    while (ports.len() as u64) < u64::from(flows.count) {
+        let none_left = || Operation::Bind.failed()(io::ErrorKind::AddrNotAvailable.into());
+        let port = candidates.next().ok_or_else(none_left)?;
+        let opened = socket::open(job.transport, job.family, &job.end.socket);
+        let socket = opened.map_err(Operation::Create.failed())?.socket;
+        socket::set_extras(&socket, &job.end.socket, Side::Answers).map_err(refused)?;
+        // Each is to be this program's alone.
+        socket
+            .set_reuse_address(false)
+            .map_err(Operation::Create.failed())?;
+        match socket::bind(&socket, SocketAddr::new(address, port)) {
+            Ok(()) => {
+                sockets.push(socket);
+                ports.push(port);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+            Err(error) => return Err(Operation::Bind.failed()(error)),
+        }
+    }
+    Ok((sockets, ports))
+}
+
+/// An error of one connection, or none at all.
+pub(super) fn is_passing(error: &io::Error) -> bool {
+    let kind = error.kind();
+    kind == io::ErrorKind::Interrupted || kind == io::ErrorKind::ConnectionAborted
+}

@@ -1,0 +1,328 @@
+//! Opening the flows of an end, and choosing their endpoints.
+
+use std::fs::File;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use netperf_model::EndJob;
+use netperf_os::{SockAddr, Socket};
+use netperf_transport::io::Discarding;
+use netperf_transport::meeting::{AcceptFilter, Addresses, Connects, OnSocket, Parts as _};
+use netperf_transport::one_port::Passed;
+use netperf_transport::registry::Visitor;
+use netperf_transport::tcp::{FromFile, Tcp, Written};
+use netperf_transport::udp::{Aimed, Udp};
+use netperf_transport::{one_port, socket};
+
+use super::accept::{accept, accept_each};
+use super::crew::Common;
+use super::ends::{Connections, Datagrams};
+use super::loops::Moves;
+use super::open::{How, Opening, deal, open, open_each};
+use super::run::{Targets, share};
+use super::shared::Stage;
+use super::transactions::{Dialling, answers, asks};
+use super::worker::WorkerReport;
+use super::{no_flows, to_usize};
+use crate::early::{StopReceiver, StopReceiverSlot};
+use crate::error::{EngineError, Operation};
+use crate::path::{self, DataPath, PathClass};
+
+/// The flows of a run.
+#[derive(Clone, Copy)]
+pub(super) struct FlowSet<'r> {
+    pub(super) job: &'r EndJob,
+    pub(super) flows: u32,
+    pub(super) threads: u32,
+    /// netserver's socket that listens, or the first of its sockets without connections.
+    pub(super) listener: &'r Socket,
+    pub(super) targets: &'r Targets,
+    /// The file that TCP_SENDFILE sends.
+    pub(super) file: Option<&'r File>,
+    pub(super) control: Option<BorrowedFd<'r>>,
+    pub(super) common: Common<'r>,
+    /// Where netserver receives the end, where netperf may end the run.
+    pub(super) receivers: &'r StopReceiverSlot,
+}
+
+/// The flows of a run, to be matched with the transport's types.
+pub(super) struct OpenFlows<'r, F> {
+    pub(super) set: FlowSet<'r>,
+    /// netserver's further sockets without connections.
+    pub(super) further: Vec<Socket>,
+    /// The main thread's part.
+    pub(super) conduct: F,
+}
+
+/// What the threads report, and what the main thread returns.
+type Conduct<T> = Result<(Vec<Result<WorkerReport, EngineError>>, T), EngineError>;
+
+/// Opens the flows of a thread.
+type Opener<'r, E> = Box<dyn Fn(u32) -> Result<Vec<E>, EngineError> + Sync + 'r>;
+
+impl<T, F: FnOnce() -> T> Visitor for OpenFlows<'_, F> {
+    type Out = Conduct<T>;
+
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "flows are moved by calls, except by the paths here"
+    )]
+    fn stream<C: Connects + Sync>(self, how: C) -> Self::Out {
+        let (job, file) = (self.set.job, self.set.file);
+        match path::choose(job, PathClass::Stream) {
+            DataPath::Connections => self.transactions::<C>(),
+            DataPath::File => {
+                let (offset, width) = (job.end.send.offset, self.set.common.setup.send_width);
+                self.over_sockets(&how, |socket| {
+                    let file = file.ok_or(io::ErrorKind::NotFound)?.try_clone()?;
+                    Ok(FromFile::new(socket, file, offset.into(), width))
+                })
+            }
+            DataPath::Discard => self.over_sockets(&how, |socket| Ok(Discarding(socket))),
+            _ if job.use_write => self.over_sockets(&how, |socket| Ok(Written(socket))),
+            _ => self.over_sockets(&how, |socket| Ok(Tcp(socket))),
+        }
+    }
+
+    fn connection<C: Connects + Sync>(self, how: C) -> Self::Out {
+        let FlowSet { job, common, .. } = self.set;
+        if job.connects {
+            return self.transactions::<C>();
+        }
+        let ends = Connections::of::<C>(job.transport);
+        let open = self.set.opener(&how)?;
+        Ok(common.run(&open, &share(job), &ends, self.conduct))
+    }
+
+    fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
+        let Self {
+            set,
+            further,
+            conduct,
+        } = self;
+        let FlowSet { job, common, .. } = set;
+        if job.is_netperf() {
+            let open = |index: u32| set.asking(&how, index);
+            return Ok(common.run(&open, &share(job), &Datagrams, conduct));
+        }
+        let first = set.listener.try_clone();
+        let first = first.map_err(Operation::Create.failed())?;
+        let endpoints = std::iter::once(first).chain(further).map(|socket| {
+            let mut endpoint = how.answering(socket)?;
+            endpoint.take_only_from(&job.sources);
+            Ok(endpoint)
+        });
+        let endpoints: io::Result<Vec<_>> = endpoints.collect();
+        let endpoints = endpoints.map_err(Operation::Create.failed())?;
+        let open = dealt(endpoints, set.threads);
+        Ok(common.run(&open, &share(job), &Datagrams, conduct))
+    }
+
+    fn addressed<A: Addresses>(self, _: A) -> Self::Out {
+        Err(no_flows(Operation::Connect))
+    }
+
+    fn absent(self, error: io::Error) -> Self::Out {
+        Err(Operation::Create.failed()(error))
+    }
+}
+
+impl<'r, T, F: FnOnce() -> T> OpenFlows<'r, F> {
+    /// Opens a connection for every transaction.
+    fn transactions<C: Connects>(self) -> Conduct<T> {
+        let Self { set, conduct, .. } = self;
+        let FlowSet { job, common, .. } = set;
+        let make = C::OF_SOCKET.ok_or_else(|| no_flows(Operation::Connect))?;
+        if !job.is_netperf() {
+            let listener = set.listener;
+            listener
+                .set_nonblocking(true)
+                .map_err(Operation::Accept.failed())?;
+            // A flow has one connection at a time; the end of one more may not be seen yet.
+            let room = to_usize(set.flows).saturating_mul(2);
+            let gate = set.gate();
+            let whole = job.is_request_response();
+            let part = |index| answers(common, index, (gate, make), whole, room);
+            return Ok(common.in_threads(&part, conduct));
+        }
+        let segment_size = Mutex::new(None);
+        let share = share(job);
+        let part = |index: u32| {
+            let mine = (index..set.flows).step_by(to_usize(set.threads));
+            let shares: Vec<u64> = mine.map(&share).collect();
+            let dialling = Dialling {
+                job,
+                how: how(job),
+                targets: &set.targets.there,
+                make,
+                segment_size: &segment_size,
+            };
+            asks(common, index, &dialling, &shares)
+        };
+        let (mut reports, conducted) = common.in_threads(&part, conduct);
+        if let Some(Ok(first)) = reports.first_mut() {
+            first.segment_size = *locked(&segment_size);
+        }
+        Ok((reports, conducted))
+    }
+
+    /// Has the bytes of connections moved by other endpoints on their sockets.
+    fn over_sockets<C: Connects + Sync, E: Moves>(
+        self,
+        how: &C,
+        make: impl Fn(Socket) -> io::Result<E> + Sync,
+    ) -> Conduct<T> {
+        let Self { set, conduct, .. } = self;
+        let FlowSet { job, common, .. } = set;
+        let ends = Connections::of::<C>(job.transport);
+        let cipher = Mutex::new(None);
+        let open = set.opener(how)?;
+        let open = |index: u32| {
+            let endpoints = open(index)?;
+            if let Some(first) = endpoints.first() {
+                *locked(&cipher) = first.cipher();
+            }
+            let made = endpoints
+                .into_iter()
+                .map(|endpoint| make(endpoint.into_socket()))
+                .collect::<io::Result<Vec<E>>>();
+            made.map_err(Operation::Create.failed())
+        };
+        let share = share(job);
+        let (mut reports, conducted) = common.run(&open, &share, &ends, conduct);
+        if let Some(Ok(first)) = reports.first_mut() {
+            first.cipher = locked(&cipher).take();
+        }
+        Ok((reports, conducted))
+    }
+}
+
+impl<'r> FlowSet<'r> {
+    /// netserver's listener, and the addresses it accepts.
+    fn gate(&self) -> AcceptFilter<'r> {
+        AcceptFilter {
+            listener: self.listener,
+            sources: Some(&self.job.sources),
+            passed: Passed::of(self.job),
+        }
+    }
+
+    /// netperf's sockets of a thread, each aimed at one of netserver's.
+    fn asking<E: Aimed>(&self, udp: &Udp<E>, index: u32) -> Result<Vec<E>, EngineError> {
+        let targets = &self.targets.there;
+        let mine = (index..self.flows).step_by(to_usize(self.threads));
+        let to = mine.map(|flow| &targets[to_usize(flow) % targets.len()]);
+        let how = how(self.job);
+        let sockets = to.clone().map(|_| how.socket());
+        let sockets: Vec<Socket> = sockets.collect::<Result<_, _>>()?;
+        if let (Some(token), Some(to)) = (&how.token, to.clone().next()) {
+            let mut over = || self.common.shared.stage() == Stage::Abandon;
+            one_port::probe(&sockets, to, token, &mut over).map_err(Operation::Probe.failed())?;
+        }
+        let aimed = sockets.into_iter().zip(to).map(|(socket, to)| {
+            udp.asking(socket, to.clone())
+                .map_err(Operation::Connect.failed())
+        });
+        aimed.collect()
+    }
+
+    /// Opens connections: netserver accepts them now, netperf's threads connect them.
+    fn opener<C: Connects + Sync>(&self, how: &'r C) -> Result<Opener<'r, C::Endpoint>, EngineError>
+    where
+        C::Endpoint: 'r,
+    {
+        if self.job.is_netperf() {
+            return Ok(Box::new(self.connects(how)));
+        }
+        let accepted = self.accepted(how)?;
+        if let Some(first) = accepted.first().filter(|_| self.job.end.until) {
+            let receiver = StopReceiver::on(first.fd()).map_err(Operation::Accept.failed())?;
+            self.receivers.listen(receiver);
+        }
+        Ok(Box::new(dealt(accepted, self.threads)))
+    }
+
+    /// Connects: all at the same time where it takes no more than connect(2), and one after
+    /// the other where ends have to agree on something.
+    fn connects<C: Connects + Sync>(
+        &self,
+        connects: &'r C,
+    ) -> impl Fn(u32) -> Result<Vec<C::Endpoint>, EngineError> + Sync + use<'r, C> {
+        let (job, flows, threads) = (self.job, self.flows, self.threads);
+        let shared = self.common.shared;
+        let opening = Opening::new();
+        let one_way = move |targets: &[SockAddr]| {
+            let flows = (0..to_usize(flows)).filter(|_| !targets.is_empty());
+            let to = flows.map(|flow| &targets[flow % targets.len()]);
+            let endpoints: Vec<C::Endpoint> = match C::OF_SOCKET {
+                Some(make) => {
+                    let sockets = open(how(job), to, shared)?;
+                    sockets.into_iter().map(make).collect()
+                }
+                None => open_each(how(job), connects, to, shared)?,
+            };
+            set_on_each(&endpoints, job)?;
+            Ok(deal(endpoints, threads))
+        };
+        let targets = self.targets;
+        let all = move || {
+            let (mut parts, back) = (one_way(&targets.there)?, one_way(&targets.back)?);
+            for (part, back) in parts.iter_mut().zip(back) {
+                part.extend(back);
+            }
+            Ok(parts)
+        };
+        move |index| opening.part(index, all)
+    }
+
+    /// Accepts all connections. Their time begins when the last has come.
+    fn accepted<C: Connects>(&self, how: &C) -> Result<Vec<C::Endpoint>, EngineError> {
+        let accepted = match C::OF_SOCKET {
+            Some(make) => accept(self.gate(), self.flows, self.control)
+                .map(|sockets| sockets.into_iter().map(make).collect()),
+            None => accept_each(how, self.gate(), self.flows, self.control),
+        };
+        let accepted: Vec<C::Endpoint> = accepted.map_err(Operation::Accept.failed())?;
+        set_on_each(&accepted, self.job)?;
+        Ok(accepted)
+    }
+}
+
+/// How netperf opens the sockets of a job.
+fn how(job: &EndJob) -> How<'_> {
+    let local = job.local_address();
+    let chosen = job.transport.is_inet() && !local.ip().is_unspecified();
+    How {
+        transport: job.transport,
+        family: job.family,
+        options: &job.end.socket,
+        from: chosen.then(|| SocketAddr::new(local.ip(), 0)),
+        token: job.token,
+    }
+}
+
+/// Sets the options that a connection must stand for.
+fn set_on_each<E: OnSocket>(endpoints: &[E], job: &EndJob) -> Result<(), EngineError> {
+    let set = |endpoint: &E| socket::set_on_connection(endpoint.fd(), &job.end.socket);
+    let mut each = endpoints.iter().map(set);
+    each.try_for_each(|set| set)
+        .map_err(Operation::Create.failed())
+}
+
+/// Gives each thread its part of flows that are open, dealt out as netperf does.
+fn dealt<E: Send>(
+    flows: Vec<E>,
+    threads: u32,
+) -> impl Fn(u32) -> Result<Vec<E>, EngineError> + Sync {
+    let parts: Vec<_> = deal(flows, threads).into_iter().map(Mutex::new).collect();
+    move |index| {
+        let part = parts.get(to_usize(index));
+        Ok(part.map_or_else(Vec::new, |part| std::mem::take(&mut *locked(part))))
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,593 @@
+//! A run of many flows at either end.
+
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use netperf_measure::clock::{self, Moment};
+use netperf_measure::cpu::Meter;
+use netperf_model::{
+    CpuUsage, Duplex, EndFlows, EndJob, EndPlan, FlowThere, Flows, Latency, Limit as LimitPlan,
+    Paced, Tally, Window,
+};
+use netperf_os::{SockAddr, alarm};
+use netperf_transport::meeting::EndMark;
+use netperf_transport::registry::{self, Asked};
+use netperf_transport::socket;
+
+use super::coordinator::{Conducted, StagePlan, conduct};
+use super::crew::{self, Common, FlowLoop};
+use super::flow::shares;
+use super::meet::{FlowSet, OpenFlows};
+use super::shared::{Shared, Stage};
+use super::to_usize;
+use super::worker::WorkerReport;
+use crate::early::StopReceiverSlot;
+use crate::end;
+use crate::error::{EngineError, Operation};
+use crate::finish::{AT_MOST, Drained};
+use crate::live::{Counts, Live};
+use crate::meet::Work;
+use crate::report::EndReport;
+use crate::run::TestEnd;
+use crate::series::{self, Watched};
+use crate::stop::{Ended, Lost};
+use crate::timing::{GRACE, IDLE, PAD, patience};
+
+/// Where netperf's flows connect to.
+#[derive(Debug, Default)]
+pub(crate) struct Targets {
+    /// netserver's sockets, which flows take in turn.
+    pub(crate) there: Vec<SockAddr>,
+    /// Those that data comes from, where it has connections of its own.
+    pub(crate) back: Vec<SockAddr>,
+}
+
+/// Runs all flows of an end.
+pub(crate) fn run(
+    end: TestEnd,
+    targets: &Targets,
+    controls: &[BorrowedFd<'_>],
+    live: &Live,
+) -> Result<EndReport, EngineError> {
+    let TestEnd {
+        work,
+        socket,
+        placed: _placed,
+        further,
+        ..
+    } = end;
+    let job = &work.job;
+    let netperf = job.is_netperf();
+    let flows = job.flows.clone().unwrap_or_default();
+    // As far as it can be: opening flows fails where that is not enough.
+    let _limit = netperf_os::process::raise_open_files();
+    let threads = crew::threads(&flows.workers, flows.count, job.transport);
+    let first = if flows.warmup.is_zero() {
+        Stage::Count
+    } else {
+        Stage::Warm
+    };
+    let shared = Shared::new(to_usize(threads), first);
+    let shared = shared.map_err(Operation::Create.failed())?;
+    let counts = live.of_workers(to_usize(threads));
+    let watched = live.watch(job.end.series, netperf);
+    let common = Common {
+        live: netperf.then_some(live),
+        series: watched,
+        ..common(&work, &flows, &shared, &counts)
+    };
+    let receivers = StopReceiverSlot::default();
+    let meter = RefCell::new(CpuMeter::new(&job.end, flows.has_margins()));
+    let note = || meter.borrow().note();
+    let begun = clock::now();
+    let asked = Asked {
+        socket: &job.end.socket,
+        associations: job.associations,
+        exchange: job.is_request_response(),
+    };
+    let set = FlowSet {
+        job,
+        flows: flows.count,
+        threads,
+        listener: &socket,
+        targets,
+        file: work.file.as_ref(),
+        control: controls.first().copied(),
+        common,
+        receivers: &receivers,
+    };
+    let open_flows = OpenFlows {
+        set,
+        further,
+        conduct: || {
+            let stages = StagePlan {
+                moved: (!netperf).then_some(&note),
+                ..stage_plan(job, &flows, live, &receivers)
+            };
+            conduct(&shared, &counts, &stages, controls, &mut |stage| {
+                common.begin_series();
+                meter.borrow_mut().turn(stage);
+            })
+        },
+    };
+    let run = || registry::visit(job.transport, asked, open_flows);
+    let (reports, conducted) = series::beside(watched, run)??;
+    if netperf {
+        live.end();
+    }
+    let (reports, broke) = usable(job, reports, &conducted)?;
+    let mut report = Run {
+        job,
+        flows: &flows,
+        threads,
+    }
+    .finished(reports, &conducted, meter.into_inner(), begun, &work.setup)?;
+    report.result.series = watched.and_then(Watched::series);
+    report.broke = broke;
+    Ok(report)
+}
+
+fn common<'a>(
+    work: &'a Work,
+    flows: &'a EndFlows,
+    shared: &'a Shared,
+    counts: &'a [Counts],
+) -> Common<'a> {
+    let job = &work.job;
+    Common {
+        shared,
+        counts,
+        workers: &flows.workers,
+        work: loop_of(job),
+        asking: job.is_netperf(),
+        flows: flows.count,
+        end: &job.end,
+        setup: &work.setup,
+        transport: job.transport,
+        margins: flows.has_margins(),
+        latency: job.latency,
+        // The loop ends each of two connections by itself, or gives up on it.
+        closes: job.is_netperf() && job.sends && job.duplex != Some(Duplex::Separate),
+        series: None,
+        live: None,
+        tells: job.stops_sender,
+    }
+}
+
+/// The reports of a run, and the error that ended it after something had moved.
+fn usable(
+    job: &EndJob,
+    reports: Vec<Result<WorkerReport, EngineError>>,
+    conducted: &Conducted,
+) -> Result<(Vec<WorkerReport>, Option<EngineError>), EngineError> {
+    let netperf = job.is_netperf();
+    let stopped = netperf && alarm::stopped_by_user();
+    if stopped && !conducted.counted {
+        let interrupted = io::ErrorKind::Interrupted.into();
+        return Err(Operation::Warmup.failed()(interrupted));
+    }
+    let (reports, broke) = crew::all(reports, stopped || conducted.lost.is_some());
+    let moved = |report: &WorkerReport| report.tally != Tally::default();
+    match broke {
+        Some(error) if !netperf || !reports.iter().any(moved) => Err(error),
+        broke => Ok((reports, broke)),
+    }
+}
+
+/// The loop of an end.
+fn loop_of(job: &EndJob) -> FlowLoop {
+    let netperf = job.is_netperf();
+    if let Some(over) = job.duplex {
+        FlowLoop::Exchange {
+            apart: netperf && over == Duplex::Separate,
+            // At netserver netperf's end ends what has no other end: not an amount.
+            ends_both: !netperf
+                && matches!(job.limit, LimitPlan::Time(_) | LimitPlan::UntilStopped),
+        }
+    } else if job.is_request_response() && !netperf {
+        FlowLoop::Answer
+    } else if job.is_request_response() && job.end.rate.is_some() {
+        FlowLoop::AskAtTimes
+    } else if job.is_request_response() {
+        FlowLoop::Ask {
+            burst: to_usize(job.burst),
+        }
+    } else if job.sends {
+        FlowLoop::Push
+    } else {
+        FlowLoop::Pull
+    }
+}
+
+/// How much each flow may do, where this end counts.
+pub(super) fn share(job: &EndJob) -> impl Fn(u32) -> u64 + use<> {
+    let counts = if job.is_netperf() {
+        job.sends || job.connects
+    } else {
+        (job.only_sends() && !job.connects) || job.duplex.is_some()
+    };
+    let units = match job.limit {
+        LimitPlan::Units(units) if counts => Some(units),
+        LimitPlan::Units(_)
+        | LimitPlan::Messages(_)
+        | LimitPlan::Time(_)
+        | LimitPlan::UntilStopped => None,
+    };
+    let of = shares(units.unwrap_or(0), job.flow_count());
+    move |flow| units.map_or(u64::MAX, |_| of(flow))
+}
+
+/// When the stages of a run begin, and what else ends it.
+fn stage_plan<'a>(
+    job: &EndJob,
+    flows: &EndFlows,
+    live: &'a Live,
+    receivers: &'a StopReceiverSlot,
+) -> StagePlan<'a> {
+    if job.is_netperf() {
+        netperf_stages(job, flows, live)
+    } else if job.connects {
+        transaction_stages(job)
+    } else {
+        netserver_stages(job, receivers)
+    }
+}
+
+fn netperf_stages<'a>(job: &EndJob, flows: &EndFlows, live: &'a Live) -> StagePlan<'a> {
+    // What is in flight both ways comes before netserver's end of it does.
+    let both = goes_on(job);
+    let by_user = if both { AT_MOST } else { GRACE };
+    let early = if both || job.stops_sender {
+        AT_MOST
+    } else {
+        GRACE
+    };
+    let plan = StagePlan {
+        by_user: Some(by_user),
+        early: Some((live, early)),
+        ..StagePlan::default()
+    };
+    let Some(time) = job.time() else {
+        return StagePlan {
+            patience: Some(patience(job)),
+            ..plan
+        };
+    };
+    let counted = flows.warmup + time;
+    let finish = counted + flows.cooldown;
+    // A receiver goes on until netserver, which has the time in whole seconds, ends it.
+    let apart = job.duplex == Some(Duplex::Separate);
+    let abandon = if both {
+        finish + AT_MOST
+    } else if (job.sends && !apart) || job.connects {
+        finish + GRACE
+    } else {
+        finish + Duration::from_secs(1) + PAD
+    };
+    let mut stages = vec![(flows.warmup, Stage::Count)];
+    if flows.has_margins() {
+        stages.push((counted, Stage::Cool));
+    }
+    stages.push((finish, Stage::Finish));
+    stages.push((abandon, Stage::Abandon));
+    StagePlan { stages, ..plan }
+}
+
+fn netserver_stages<'a>(job: &EndJob, receivers: &'a StopReceiverSlot) -> StagePlan<'a> {
+    let (stages, patience) = match job.time() {
+        Some(length) if job.only_sends() => {
+            let abandon = (length + PAD, Stage::Abandon);
+            (vec![(length, Stage::Finish), abandon], None)
+        }
+        Some(length) => (vec![(length + PAD, Stage::Abandon)], None),
+        None => (Vec::new(), Some(patience(job))),
+    };
+    StagePlan {
+        stages,
+        patience,
+        told: job.end.until.then_some((receivers, PAD)),
+        ..StagePlan::default()
+    }
+}
+
+/// netserver's connections for each transaction: the amount or silence ends them.
+fn transaction_stages(job: &EndJob) -> StagePlan<'static> {
+    match job.limit {
+        LimitPlan::Time(length) => StagePlan {
+            stages: vec![(length + PAD, Stage::Abandon)],
+            idle: Some((length, IDLE)),
+            ..StagePlan::default()
+        },
+        LimitPlan::Units(units) => StagePlan {
+            patience: Some(patience(job)),
+            enough: Some(units),
+            ..StagePlan::default()
+        },
+        LimitPlan::Messages(_) | LimitPlan::UntilStopped => StagePlan {
+            patience: Some(patience(job)),
+            ..StagePlan::default()
+        },
+    }
+}
+
+/// Whether connections go on until netserver has closed them, so that what is in flight both
+/// ways arrives after the end of the time.
+fn goes_on(job: &EndJob) -> bool {
+    job.duplex == Some(Duplex::Same) && job.transport.is_connected()
+}
+
+/// A run that is over.
+struct Run<'a> {
+    job: &'a EndJob,
+    flows: &'a EndFlows,
+    threads: u32,
+}
+
+impl Run<'_> {
+    /// The length of the run: a sender's is over when everything has arrived.
+    fn elapsed(&self, reports: &[WorkerReport], conducted: &Conducted) -> Duration {
+        let job = self.job;
+        let abandoned = reports
+            .iter()
+            .any(|report| report.ended == Ended::Abandoned);
+        if !job.is_netperf() {
+            let only_sends = job.only_sends() && !job.connects;
+            let in_vain = if job.connects {
+                conducted.idle
+            } else if abandoned && !only_sends {
+                PAD
+            } else {
+                Duration::ZERO
+            };
+            return conducted.opened.elapsed().saturating_sub(in_vain);
+        }
+        // The arrival of what may be lost is never known.
+        let only_sends = job.only_sends() && !job.connects && job.transport.row().reliable;
+        let over = |report: &WorkerReport| {
+            if only_sends {
+                report.closed
+            } else {
+                report.over
+            }
+        };
+        let last = reports.iter().map(over).max();
+        // A transaction that did not finish took time but was not counted.
+        let begun = job.counts_transactions() || job.duplex.is_some();
+        let in_vain = abandoned && begun;
+        let end = conducted.finished.filter(|_| in_vain).or(last);
+        end.map_or(Duration::ZERO, |end| end.since(conducted.opened))
+    }
+
+    fn finished(
+        &self,
+        mut reports: Vec<WorkerReport>,
+        conducted: &Conducted,
+        meter: CpuMeter<'_>,
+        begun: Moment,
+        setup: &netperf_model::EndSetup,
+    ) -> Result<EndReport, EngineError> {
+        let job = self.job;
+        let marks = reports
+            .iter_mut()
+            .flat_map(|report| std::mem::take(&mut report.marks));
+        let end_mark = all_marks(marks.collect());
+        let reports = reports.as_slice();
+        let elapsed = self.elapsed(reports, conducted);
+        let cpu = meter.usage(elapsed)?;
+        let facts = facts(reports);
+        let cleanly = |report: &WorkerReport| {
+            report.ended != Ended::Abandoned && report.drained == Drained::Closed
+        };
+        let mut result = end::result(
+            &job.end,
+            setup,
+            facts.clone(),
+            moved(reports),
+            elapsed,
+            (cpu, None),
+        );
+        result.crew = Some(crew::crew(&self.flows.workers, self.threads));
+        result.paced = paced(reports);
+        result.flows = job.end.flow_counts.then(|| self.each_there(reports));
+        Ok(EndReport {
+            result,
+            paused: 0.0,
+            latency: latency(reports),
+            segment_size: reports.first().and_then(|report| report.segment_size),
+            stopped_by_user: alarm::stopped_by_user(),
+            ended_cleanly: reports.iter().all(cleanly),
+            lost: self.lost(reports, conducted),
+            broke: None,
+            tcp_info: None,
+            fallback: facts.fallback,
+            cipher: reports.first().and_then(|report| report.cipher.clone()),
+            round_trip: facts.round_trip,
+            end_mark,
+            many: job.is_netperf().then(|| self.each(reports, begun)),
+        })
+    }
+
+    /// How the peer was lost, if it was.
+    fn lost(&self, reports: &[WorkerReport], conducted: &Conducted) -> Option<Lost> {
+        let drained = |report: &WorkerReport| match report.drained {
+            Drained::Lost(lost) => Some(lost),
+            Drained::Closed | Drained::StillMoving => None,
+        };
+        let hears = self.job.duplex.is_some() && self.job.transport.is_connected();
+        let cut = |report: &WorkerReport| hears && report.ended == Ended::Abandoned;
+        let unclosed = !alarm::stopped_by_user() && reports.iter().any(cut);
+        conducted
+            .lost
+            .or_else(|| reports.iter().find_map(drained))
+            .or_else(|| unclosed.then_some(Lost::NotClosed))
+    }
+
+    /// netserver's counts of each flow. Datagrams of each flow have a socket that netserver
+    /// has numbered; connections are told apart by netperf's ports.
+    fn each_there(&self, reports: &[WorkerReport]) -> Vec<FlowThere> {
+        let numbered = !self.job.transport.is_connected();
+        let of_thread = |(thread, report): (u32, &WorkerReport)| {
+            let numbers = (thread + 1..).step_by(to_usize(self.threads));
+            // A test that connects each time has places, and no flows.
+            let flows = numbers.zip(report.ports.clone()).zip(report.flows.clone());
+            flows.collect::<Vec<_>>()
+        };
+        let all = (0..).zip(reports).flat_map(of_thread);
+        all.map(|((number, port), counts)| FlowThere {
+            number: numbered.then_some(number),
+            port,
+            counts,
+        })
+        .collect()
+    }
+
+    /// netperf's counts of each flow, in their order.
+    fn each(&self, reports: &[WorkerReport], begun: Moment) -> Flows {
+        let count = self.flows.count;
+        let apart = self.job.duplex == Some(Duplex::Separate);
+        let report = |index: u32| reports.get(to_usize(index % self.threads));
+        let place = |index: u32| to_usize(index / self.threads);
+        // The connections back are behind those there.
+        let behind = |index: u32, report: &WorkerReport| place(index) + report.flows.len() / 2;
+        let flow = |index: u32| {
+            let report = report(index)?;
+            let there = report.flows.get(place(index)).copied()?;
+            let back = report.flows.get(behind(index, report)).filter(|_| apart);
+            Some(back.map_or(there, |back| there.plus(back)))
+        };
+        let port = |index: u32| report(index)?.ports.get(place(index)).copied();
+        let port_back = |index: u32| {
+            let report = report(index).filter(|_| apart)?;
+            report.ports.get(behind(index, report)).copied()
+        };
+        let connected = reports.iter().map(|report| report.connected).max();
+        let started: usize = reports.iter().map(|report| report.starts.flows).sum();
+        let earliest = reports.iter().filter_map(|report| report.starts.earliest);
+        let latest = reports.iter().filter_map(|report| report.starts.latest);
+        let skew = earliest
+            .min()
+            .zip(latest.max())
+            .filter(|_| started == to_usize(count));
+        Flows {
+            each: (0..count)
+                .map(|index| flow(index).unwrap_or_default())
+                .collect(),
+            ports: (0..count).map_while(port).collect(),
+            ports_back: (0..count).map_while(port_back).collect(),
+            there: Vec::new(),
+            fairness_there: None,
+            window: self.flows.has_margins().then(|| window(reports)),
+            setup: connected.map_or(0.0, |end| end.since(begun).as_secs_f64()),
+            skew: skew.map(|(earliest, latest)| latest.since(earliest).as_secs_f64()),
+        }
+    }
+}
+
+/// The part of the run that counts: workers see its edges within one round of each other, so
+/// their mean length is its length.
+fn window(reports: &[WorkerReport]) -> Window {
+    let mut window = Window::default();
+    let mut workers = 0_u32;
+    for (length, tally) in reports.iter().filter_map(|report| report.window) {
+        window.tally = window.tally.plus(&tally);
+        window.seconds += length.as_secs_f64();
+        workers += 1;
+    }
+    window.seconds /= f64::from(workers.max(1));
+    window
+}
+
+/// How well all threads kept their rate; `None` without a rate.
+fn paced(reports: &[WorkerReport]) -> Option<Paced> {
+    let mut each = reports.iter().filter_map(|report| report.paced.as_ref());
+    let mut all = each.next()?.clone();
+    each.for_each(|more| all.merge_beside(more));
+    Some(all)
+}
+
+fn latency(reports: &[WorkerReport]) -> Option<Latency> {
+    let mut all: Option<Latency> = None;
+    for latency in reports.iter().filter_map(|report| report.latency.as_ref()) {
+        all.get_or_insert_default().merge(latency);
+    }
+    all
+}
+
+/// The counts of all threads.
+fn moved(reports: &[WorkerReport]) -> Tally {
+    let tallies = reports.iter().map(|report| &report.tally);
+    tallies.fold(Tally::default(), |all, one| all.plus(one))
+}
+
+/// The facts of the first flow, with the retransmissions of all.
+fn facts(reports: &[WorkerReport]) -> socket::SocketFacts {
+    let mut known = reports
+        .first()
+        .map(|report| report.facts.clone())
+        .unwrap_or_default();
+    let all = reports
+        .iter()
+        .filter_map(|report| report.facts.retransmissions);
+    known.retransmissions = all.reduce(u32::saturating_add);
+    known
+}
+
+/// One mark that sends all of them.
+fn all_marks(mut marks: Vec<EndMark>) -> Option<EndMark> {
+    (!marks.is_empty()).then(|| EndMark::new(move || marks.iter_mut().for_each(EndMark::send)))
+}
+
+/// Measures CPU utilisation in the part of the run that counts.
+struct CpuMeter<'a> {
+    plan: &'a EndPlan,
+    margins: bool,
+    meter: Result<Option<Meter>, EngineError>,
+    begun: Option<Moment>,
+    used: Option<Result<Option<CpuUsage>, EngineError>>,
+}
+
+impl<'a> CpuMeter<'a> {
+    const fn new(plan: &'a EndPlan, margins: bool) -> Self {
+        Self {
+            plan,
+            margins,
+            meter: Ok(None),
+            begun: None,
+            used: None,
+        }
+    }
+
+    fn turn(&mut self, stage: Stage) {
+        if stage == Stage::Count && self.begun.is_none() {
+            self.meter = end::meter(self.plan);
+            self.begun = Some(clock::now());
+        }
+        if stage >= Stage::Cool && self.margins && self.used.is_none() {
+            self.used = Some(self.now(None));
+        }
+    }
+
+    /// Notes that everything until now was done for the run.
+    fn note(&self) {
+        if let Ok(Some(meter)) = &self.meter {
+            meter.note();
+        }
+    }
+
+    /// Utilisation until now; `run` is how much of that belongs to the test.
+    fn now(&self, run: Option<Duration>) -> Result<Option<CpuUsage>, EngineError> {
+        let (Ok(meter), Some(begun)) = (&self.meter, self.begun) else {
+            return Ok(None);
+        };
+        let sampled = begun.elapsed();
+        end::usage(meter.as_ref(), sampled, run.unwrap_or(sampled))
+    }
+
+    fn usage(mut self, elapsed: Duration) -> Result<Option<CpuUsage>, EngineError> {
+        let used = self.used.take().unwrap_or_else(|| self.now(Some(elapsed)));
+        self.meter?;
+        used
+    }
+}

@@ -1,0 +1,86 @@
+//! The end of a data connection.
+
+use netperf_model::Duplex;
+use netperf_os::{Socket, alarm};
+use netperf_transport::meeting::{Parting, Parts as _};
+use netperf_transport::{Endpoint, dccp, socket};
+
+use super::{Moved, OneFlow, Seen};
+use crate::finish::{self, Drained};
+use crate::stop::{Ended, Lost};
+
+impl OneFlow<'_, '_> {
+    /// Reads the counts underneath the messages, once the kernel has returned what it
+    /// borrowed. netserver closes first, so it waits until everything has arrived.
+    pub(super) fn settled<E: Endpoint>(&mut self, endpoint: &mut E) {
+        endpoint.reclaim();
+        if !self.is_netperf() {
+            endpoint.settle();
+        }
+        self.work.counts = endpoint.counts();
+        self.work.stamps = endpoint.stamps();
+    }
+
+    /// Brings the connection to its end: netserver closes it, netperf waits for that.
+    pub(super) fn close(self, data: Socket, ended: Ended, parting: Parting, seen: Seen) -> Moved {
+        let transport = self.work.job.transport;
+        if !self.is_netperf() {
+            // The close below has to be the last descriptor's.
+            self.stop.listen(None);
+            return Moved {
+                facts: Some(socket::facts(transport, &data)),
+                ..Moved::nothing(ended)
+            };
+        }
+        self.stop.over();
+        // TCP has its facts after the end, other transports only before.
+        let (drained, facts) = if parting == Parting::HalfClose {
+            let drained = self.end_connection(&data, ended, parting);
+            (drained, socket::facts(transport, &data))
+        } else {
+            let facts = socket::facts(transport, &data);
+            (self.end_connection(&data, ended, parting), facts)
+        };
+        let marks = parting == Parting::EmptyMessages && self.work.job.sends;
+        Moved {
+            facts: Some(facts),
+            seen,
+            drained,
+            end_mark: marks
+                .then(|| dccp::DccpEndpoint(data).part().mark())
+                .flatten(),
+            ..Moved::nothing(ended)
+        }
+    }
+
+    /// Ends netperf's direction, and waits for netserver.
+    fn end_connection(&self, data: &Socket, ended: Ended, parting: Parting) -> Drained {
+        let job = &self.work.job;
+        if ended == Ended::ByPeer {
+            return Drained::Closed;
+        }
+        if let (Some(Duplex::Same), Ended::Lost(lost)) = (job.duplex, ended) {
+            return Drained::Lost(lost);
+        }
+        // The peer is gone, so it cannot answer.
+        if let Some(lost) = self.stop.gone() {
+            return Drained::Lost(lost);
+        }
+        if job.only_receives() && (!job.has_peer || alarm::stopped_by_user()) {
+            // The sender would go on: closing the socket stops it.
+            return Drained::StillMoving;
+        }
+        let silent = job.only_receives() && self.stop.silent() >= finish::NO_PROGRESS;
+        if silent && ended == Ended::Abandoned {
+            // The wait was long enough.
+            return Drained::Lost(Lost::NotClosed);
+        }
+        let drained = finish::bring_to_its_end(data, parting);
+        // Only netserver promises to answer the end with an end.
+        if job.has_peer {
+            drained
+        } else {
+            Drained::StillMoving
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! A connection for each transaction, one after the other.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use netperf_measure::clock;
+use netperf_model::{Tally, Token};
+use netperf_os::{SockAddr, Socket, alarm};
+use netperf_transport::meeting::{Connects, GiveUp, Met, OnSocket, Parting};
+use netperf_transport::{one_port, socket};
+
+use super::{Moved, OneFlow, Seen, accept, gate};
+use crate::error::{EngineError, Operation};
+use crate::quiet::Quiet;
+use crate::run::placed;
+use crate::stop::{ByBell, Ended, Phase, Stop};
+use crate::timing::IDLE;
+use crate::workload;
+use crate::workload::connect::{self, Exchange, Opened};
+
+impl OneFlow<'_, '_> {
+    /// Transactions with a connection each.
+    pub(super) fn connections<C: Connects>(
+        self,
+        how: &C,
+        data: Socket,
+    ) -> Result<Moved, EngineError> {
+        if self.is_netperf() {
+            let moved = self.ask_over_connections(how);
+            drop(data);
+            moved
+        } else {
+            self.answer_over_connections(how, &data)
+        }
+    }
+
+    fn ask_over_connections<C: Connects>(self, how: &C) -> Result<Moved, EngineError> {
+        let to = self.target()?;
+        let Self {
+            work,
+            limit,
+            stop,
+            tally,
+            recorder,
+            hooks,
+        } = self;
+        let (job, rings) = (&work.job, &mut work.rings);
+        let mut seen = None;
+        let mut dialler = Dialler::new(job.local_address(), &to, job.port_range);
+        let dial = |stop: &mut ByBell<'_>, tally: &Tally| {
+            let data = socket::open_again(job.transport, job.family, &job.end.socket)?;
+            if job.end.socket.fast_open && job.sends {
+                socket::send_with_connect(&data)?;
+            }
+            if job.transport.is_inet() {
+                dialler.bind_next(&data);
+            } else {
+                placed(job, &data).map_err(|failed| failed.error)?;
+            }
+            let mut ended = None;
+            let met = entered(how, data, (&to, job.token.as_ref()), &mut || {
+                ended = stop.interrupted(tally);
+                ended.is_some()
+            });
+            let endpoint = match met {
+                Ok(Met::Connected(endpoint)) => endpoint,
+                Ok(Met::GivenUp) => {
+                    return Ok(Opened::Ended(ended.unwrap_or(Ended::Abandoned)));
+                }
+                Err(error) if job.retry_connects || port_is_taken(&error) || undone(&error) => {
+                    return Ok(Opened::Again);
+                }
+                Err(error) => return Err(error),
+            };
+            socket::set_on_connection(endpoint.fd(), &job.end.socket)?;
+            seen.get_or_insert_with(|| Seen::of(job.transport, &endpoint));
+            Ok(Opened::Ready(endpoint))
+        };
+        let half_close = |endpoint: &mut C::Endpoint| {
+            if !job.has_peer && matches!(C::PARTING, Parting::HalfClose | Parting::Shutdown) {
+                netperf_os::io::half_close(endpoint.fd())
+            } else {
+                Ok(())
+            }
+        };
+        let exchange = Exchange {
+            send: rings.send.as_mut(),
+            recv: rings.recv.as_mut(),
+        };
+        let run = workload::Run {
+            limit,
+            stop,
+            tally,
+            recorder,
+            hooks,
+        };
+        let ended = connect::client(dial, half_close, exchange, run)
+            .map_err(Operation::Connect.failed())?;
+        Ok(Moved {
+            seen: seen.unwrap_or_default(),
+            ..Moved::nothing(ended)
+        })
+    }
+
+    fn answer_over_connections<C: Connects>(
+        self,
+        how: &C,
+        listener: &Socket,
+    ) -> Result<Moved, EngineError> {
+        let Self {
+            work,
+            limit,
+            stop,
+            tally,
+            ..
+        } = self;
+        let (job, rings) = (&work.job, &mut work.rings);
+        let mut quiet = Quiet::since(clock::now());
+        let accept_next = |stop: &mut ByBell<'_>, tally: &Tally| {
+            let over = |stop: &mut ByBell<'_>, tally: &Tally| {
+                stop.interrupted(tally).or_else(|| {
+                    if stop.phase() != Phase::Finish {
+                        return None;
+                    }
+                    // Half a transaction is no sign of life.
+                    quiet.look(&Tally {
+                        transactions: tally.transactions,
+                        ..Tally::default()
+                    });
+                    let is_end = quiet.is_end(alarm::overtime(), IDLE);
+                    is_end.then_some(Ended::TimeOver)
+                })
+            };
+            let opened = accept(how, gate(listener, job), stop, tally, over)?;
+            if let Opened::Ready(endpoint) = &opened {
+                socket::set_on_connection(endpoint.fd(), &job.end.socket)?;
+            }
+            Ok(opened)
+        };
+        let exchange = Exchange {
+            send: rings.send.as_mut(),
+            recv: rings.recv.as_mut(),
+        };
+        let whole = job.is_request_response();
+        let ended = connect::server(accept_next, exchange, whole, limit, stop, tally)
+            .map_err(Operation::Accept.failed())?;
+        let idle = match ended {
+            Ended::TimeOver | Ended::Abandoned => quiet.lasted(),
+            Ended::Complete | Ended::ByPeer | Ended::Lost(_) => Duration::ZERO,
+        };
+        Ok(Moved {
+            idle,
+            ..Moved::nothing(ended)
+        })
+    }
+}
+
+/// Connects a data socket. Where it goes to the port of the control connection it says
+/// first which test it is of.
+pub(super) fn entered<C: Connects>(
+    how: &C,
+    data: Socket,
+    (to, token): (&SockAddr, Option<&Token>),
+    give_up: GiveUp<'_>,
+) -> io::Result<Met<C::Endpoint>> {
+    match token {
+        None => how.connect(data, to, give_up),
+        Some(token) => one_port::enter(&data, to, token, give_up)?
+            .and_then(|()| how.connect(data, to, give_up)),
+    }
+}
+
+/// A local port that is still in use or waiting: another will do. LLC says of an access
+/// point whose last connection is not forgotten yet that it is busy.
+pub(crate) fn port_is_taken(error: &io::Error) -> bool {
+    let kind = error.kind();
+    matches!(
+        kind,
+        io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable | io::ErrorKind::ResourceBusy
+    )
+}
+
+/// A signal undid what was begun: the next socket may have more luck.
+fn undone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Interrupted
+}
+
+/// Walks through local ports, one for each connection, so that none is used again
+/// while netserver's end of it is still waiting to be forgotten.
+pub(crate) struct Dialler {
+    local: SocketAddr,
+    ports: std::ops::Range<u16>,
+    next: u16,
+    avoid: u16,
+}
+
+impl Dialler {
+    pub(crate) fn new(local: SocketAddr, to: &SockAddr, (from, until): (u16, u16)) -> Self {
+        let ports = from..until.max(from.saturating_add(1));
+        let span = u64::from(ports.end - ports.start);
+        let nanos = u64::from(netperf_measure::clock::since_epoch().subsec_nanos());
+        let start = ports.start + u16::try_from(nanos / 1000 % span).unwrap_or(0);
+        Self {
+            local,
+            next: start,
+            avoid: to.as_socket().map_or(0, |to| to.port()),
+            ports,
+        }
+    }
+
+    /// Binds to the next port. A port that cannot be had is left to the kernel to choose.
+    pub(crate) fn bind_next(&mut self, data: &Socket) {
+        if self.next == self.avoid {
+            self.step();
+        }
+        self.local.set_port(self.next);
+        self.step();
+        let _left_to_the_kernel = socket::bind(data, self.local);
+    }
+
+    fn step(&mut self) {
+        self.next = if self.next + 1 >= self.ports.end {
+            self.ports.start
+        } else {
+            self.next + 1
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn local_ports_are_walked_through_in_a_circle_without_the_servers() {
+        let local = "127.0.0.1:0".parse().unwrap();
+        let to: SocketAddr = "127.0.0.1:30001".parse().unwrap();
+        let mut dialler = Dialler::new(local, &to.into(), (30_000, 30_003));
+        let mut seen = Vec::new();
+        for _ in 0..4 {
+            if dialler.next == dialler.avoid {
+                dialler.step();
+            }
+            seen.push(dialler.next);
+            dialler.step();
+        }
+        assert!(
+            seen.iter().all(|port| [30_000, 30_002].contains(port)),
+            "{seen:?}"
+        );
+    }
+}

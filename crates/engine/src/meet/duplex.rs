@@ -1,0 +1,221 @@
+//! Bulk data both ways at once over one flow.
+
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use netperf_model::{Duplex, Limit as LimitPlan, Quality};
+use netperf_os::Socket;
+use netperf_os::wait::{Interest, ready};
+use netperf_transport::Endpoint;
+use netperf_transport::duplex::{DatagramHalf, StreamHalf};
+use netperf_transport::meeting::{Addresses, Connects, OnSocket};
+use netperf_transport::udp::{Aimed, Udp};
+
+use super::{Moved, OneFlow, Work, needed};
+use crate::duplex::{self, BothEnded, Failed, Inward, LOOK, Patience};
+use crate::error::{EngineError, Operation};
+use crate::finish::{AT_MOST, Drained, NO_PROGRESS};
+use crate::limit::Limit;
+use crate::stop::{Ended, Lost, Phase, Stop};
+use crate::timing::{GRACE, PAD, patience};
+use crate::workload;
+
+impl OneFlow<'_, '_> {
+    /// Over one connection, or over two at netperf. netserver closes it when both directions
+    /// are over, and that tells netperf that all has been read.
+    pub(super) fn both_ways<C: Connects>(
+        mut self,
+        how: &C,
+        data: Socket,
+    ) -> Result<Moved, EngineError> {
+        let second = self.work.second.take();
+        let (endpoint, seen) = match self.open(how, data)? {
+            Ok(opened) => opened,
+            Err(ended) => return Ok(Moved::nothing(ended)),
+        };
+        let inward = match second {
+            None => None,
+            Some((socket, to)) => match self.connect(how, socket, &to)? {
+                Some(inward) => Some(inward.into_socket()),
+                None => return Ok(Moved::nothing(Ended::Abandoned)),
+            },
+        };
+        let outward = endpoint.into_socket();
+        let receives = inward.as_ref().unwrap_or(&outward);
+        wake_up(receives)?;
+        let halves = (StreamHalf(outward.as_fd()), StreamHalf(receives.as_fd()));
+        let (one, netperf) = (inward.is_none(), self.is_netperf());
+        let patience = self.patience(NO_PROGRESS, AT_MOST);
+        let ended = self.both(halves, (patience, Limit::NONE), |half| {
+            if netperf {
+                // A connection that is gone already needs no end.
+                let _gone = netperf_os::io::half_close(half.0);
+            }
+        })?;
+        if !netperf {
+            return Ok(self.close(outward, ended.receiving, C::PARTING, seen));
+        }
+        let receiving = lost(ended.receiving);
+        let ended = if one { receiving } else { ended.sending };
+        let mut moved = self.close(outward, ended, C::PARTING, seen);
+        if let (false, Ended::Lost(lost)) = (one, receiving) {
+            if !matches!(moved.drained, Drained::Lost(_)) {
+                moved.drained = Drained::Lost(lost);
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Over one socket, or over two at netperf. netserver begins when the first datagram has
+    /// come.
+    pub(super) fn both_ways_in_datagrams<E: Aimed>(
+        mut self,
+        how: &Udp<E>,
+        data: Socket,
+    ) -> Result<Moved, EngineError> {
+        let to = self.target()?;
+        let netperf = self.is_netperf();
+        let inward = self.work.second.take().map(|(socket, _)| socket);
+        let outward = if netperf {
+            let endpoint = how.asking(data, to.clone());
+            endpoint
+                .map_err(Operation::Connect.failed())?
+                .into_parts()
+                .0
+        } else {
+            if let Some(ended) = self.wait_for_first(&data)? {
+                return Ok(Moved::nothing(ended));
+            }
+            self.begin_on(data.as_fd())?;
+            data
+        };
+        let receives = inward.as_ref().unwrap_or(&outward);
+        wake_up(receives)?;
+        let sources = self.work.job.sources.clone();
+        let half = |socket| DatagramHalf {
+            socket,
+            to: &to,
+            sources: (!sources.is_anybody()).then_some(&sources),
+        };
+        let halves = (half(outward.as_fd()), half(receives.as_fd()));
+        // The end may be lost, like any datagram.
+        let patience = self.patience(GRACE, GRACE);
+        // A netserver of another make does not send an end.
+        let amount = match self.work.job.limit {
+            LimitPlan::Units(bytes) if inward.is_some() => Limit::exactly(bytes),
+            LimitPlan::Units(_)
+            | LimitPlan::Time(_)
+            | LimitPlan::Messages(_)
+            | LimitPlan::UntilStopped => Limit::NONE,
+        };
+        let ended = self.both(halves, (patience, amount), |half| half.mark_the_end())?;
+        if !netperf {
+            return Ok(Moved::nothing(ended.receiving));
+        }
+        let endpoint = E::aim(outward, to.clone()).map_err(Operation::Connect.failed())?;
+        Ok(self.parted(endpoint, ended.receiving))
+    }
+
+    /// Waits until something has come, and leaves it there; how it ended where nothing came.
+    fn wait_for_first(&mut self, data: &Socket) -> Result<Option<Ended>, EngineError> {
+        loop {
+            match ready(data.as_fd(), Interest::Read, LOOK) {
+                Ok(true) => return Ok(None),
+                Ok(false) => {}
+                Err(error) => return Err(Operation::Receive.failed()(error)),
+            }
+            if let Some(ended) = self.stop.interrupted(self.tally) {
+                return Ok(Some(ended));
+            }
+            if self.stop.phase() == Phase::Abandon {
+                return Ok(Some(Ended::Abandoned));
+            }
+        }
+    }
+
+    /// How long the receiver waits; `silence` and `at_most` are netperf's.
+    fn patience(&self, silence: Duration, at_most: Duration) -> Patience {
+        let job = &self.work.job;
+        let untimed = job.time().is_none().then(|| patience(job));
+        if !job.is_netperf() {
+            return Patience {
+                untimed,
+                silence: PAD,
+                at_most: PAD,
+                impatience: PAD,
+            };
+        }
+        Patience {
+            untimed,
+            silence,
+            at_most,
+            impatience: if job.duplex == Some(Duplex::Same) {
+                at_most
+            } else {
+                // netserver's other session goes on until the socket is closed.
+                GRACE
+            },
+        }
+    }
+
+    fn both<H: Endpoint + Send>(
+        &mut self,
+        (mut outward, inward): (H, H),
+        (patience, amount): (Patience, Limit),
+        tell: impl FnOnce(&H),
+    ) -> Result<BothEnded, EngineError> {
+        let Work {
+            job, rings, setup, ..
+        } = &mut *self.work;
+        let inward = Inward {
+            endpoint: inward,
+            ring: needed(&mut rings.recv)?,
+            plan: &job.end,
+            setup,
+            patience,
+            // At netserver netperf's end ends what has no other end: not an amount.
+            ends_both: !job.is_netperf()
+                && matches!(job.limit, LimitPlan::Time(_) | LimitPlan::UntilStopped),
+            amount,
+        };
+        let run = workload::Run {
+            limit: self.limit,
+            stop: &mut *self.stop,
+            tally: &mut *self.tally,
+            recorder: &mut *self.recorder,
+            hooks: &mut *self.hooks,
+        };
+        let outward = (&mut outward, needed(&mut rings.send)?);
+        let ended = duplex::both(outward, inward, run, tell).map_err(|failed| match failed {
+            Failed::Sending(error) => Operation::Send.failed()(error),
+            Failed::Receiving(error) => Operation::Receive.failed()(error),
+        })?;
+        self.work.quality = ended.quality;
+        Ok(ended)
+    }
+}
+
+/// The quality of both directions, where each datagram had a number.
+pub(super) fn of_both(own: Option<Quality>, got: Option<Quality>) -> Option<Quality> {
+    match (own, got) {
+        (Some(own), Some(got)) => Some(Quality {
+            sent: own.sent,
+            ..got
+        }),
+        (own, got) => own.or(got),
+    }
+}
+
+/// Sets a receive time-out, so that a receive returns now and then.
+fn wake_up(socket: &Socket) -> Result<(), EngineError> {
+    let set = socket.set_read_timeout(Some(LOOK));
+    set.map_err(Operation::Create.failed())
+}
+
+/// A connection whose end never came is lost.
+fn lost(ended: Ended) -> Ended {
+    if ended == Ended::Abandoned && !netperf_os::alarm::stopped_by_user() {
+        return Ended::Lost(Lost::NotClosed);
+    }
+    ended
+}

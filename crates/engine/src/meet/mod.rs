@@ -1,0 +1,543 @@
+//! One flow of either end: it opens the data connection or socket, runs the loop, and ends it.
+
+mod close;
+mod connections;
+mod duplex;
+mod loops;
+mod open_loop;
+mod paths;
+
+pub(crate) use connections::{Dialler, port_is_taken};
+
+use std::fs::File;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use netperf_measure::clock;
+use netperf_model::{
+    EndJob, EndSetup, IoCounts, Latency, Limit as LimitPlan, Paced, Quality, Stamps, Tally,
+    TransportId,
+};
+use netperf_os::{SockAddr, Socket, alarm};
+use netperf_transport::meeting::{
+    AcceptFilter, Addresses, Connects, EndMark, Met, OnSocket, Parts as _,
+};
+use netperf_transport::one_port::Passed;
+use netperf_transport::registry::{self, Asked, Visitor};
+use netperf_transport::socket::SocketFacts;
+use netperf_transport::udp::{Aimed, Udp};
+use netperf_transport::{Endpoint, place, socket};
+
+use self::loops::Wanted;
+use crate::due::hooks::{Hooks, PlannedHooks};
+use crate::due::queue::DueQueue;
+use crate::early::StopReceiver;
+use crate::end::Rings;
+use crate::error::{EngineError, Operation};
+use crate::finish::Drained;
+use crate::limit::Limit;
+use crate::path::{self, DataPath, PathClass};
+use crate::record::Kept;
+use crate::ring::Ring;
+use crate::stop::{ByBell, Ended, Stop};
+use crate::timing;
+use crate::workload;
+use crate::workload::connect::Opened;
+
+/// What the loop of one flow needs, and what it leaves behind.
+#[derive(Debug)]
+pub(crate) struct Work {
+    pub(crate) job: EndJob,
+    pub(crate) rings: Rings,
+    pub(crate) setup: EndSetup,
+    /// The file that TCP_SENDFILE sends.
+    pub(crate) file: Option<File>,
+    /// netserver's socket, at netperf.
+    pub(crate) to: Option<SockAddr>,
+    /// netperf's second socket, which only receives, and where it connects to.
+    pub(crate) second: Option<(Socket, SockAddr)>,
+    /// Requests that are sent when they are due.
+    pub(crate) due: Option<DueQueue>,
+    /// Counts of the calls underneath the messages.
+    pub(crate) counts: Option<IoCounts>,
+    /// How well a rate was kept.
+    pub(crate) paced: Option<Paced>,
+    /// Loss, order and jitter, from the numbers in datagrams.
+    pub(crate) quality: Option<Quality>,
+    /// Time stamps of transactions.
+    pub(crate) stamps: Option<Stamps>,
+    /// Distribution of operation times.
+    pub(crate) latency: Option<Latency>,
+    /// Time spent waiting for a turn.
+    pub(crate) paused: Duration,
+}
+
+/// State of the data connection when the loop was over, before the clock stopped.
+#[derive(Debug)]
+pub(crate) struct Moved {
+    pub(crate) ended: Ended,
+    pub(crate) facts: Option<SocketFacts>,
+    pub(crate) seen: Seen,
+    /// How netperf brought the connection to its end.
+    pub(crate) drained: Drained,
+    pub(crate) end_mark: Option<EndMark>,
+    /// Time at the end in which netserver only waited.
+    pub(crate) idle: Duration,
+}
+
+impl Moved {
+    pub(crate) fn nothing(ended: Ended) -> Self {
+        Self {
+            ended,
+            facts: None,
+            seen: Seen::default(),
+            drained: Drained::Closed,
+            end_mark: None,
+            idle: Duration::ZERO,
+        }
+    }
+}
+
+/// Properties of a connection that are read while it is open.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) segment_size: Option<u32>,
+    pub(crate) cipher: Option<String>,
+}
+
+impl Seen {
+    fn of(transport: TransportId, endpoint: &impl OnSocket) -> Self {
+        Self {
+            segment_size: socket::segment_size(transport, endpoint.fd()),
+            cipher: endpoint.cipher(),
+        }
+    }
+}
+
+/// Runs one flow with the loop that its job asks for.
+pub(crate) fn run(
+    work: &mut Work,
+    data: Socket,
+    stop: &mut ByBell<'_>,
+    tally: &mut Tally,
+) -> Result<Moved, EngineError> {
+    let in_flight = usize::try_from(work.job.burst).unwrap_or(0) + 1;
+    let mut recorder = work.job.latency.then(|| Kept::new(in_flight));
+    if let Some(kept) = &recorder {
+        stop.keeps(kept.watched());
+    }
+    let mut hooks = PlannedHooks::of_end(&work.job.end, &work.setup, work.job.sends);
+    let flow = OneFlow {
+        limit: limit(work),
+        work: &mut *work,
+        stop,
+        tally: &mut *tally,
+        recorder: &mut recorder,
+        hooks: &mut hooks,
+    };
+    let moved = flow.visit(data);
+    if let Some(hooks) = hooks {
+        work.paused = hooks.paused();
+        work.paced = hooks.paced(tally);
+        let ended = moved.as_ref().map(|moved| moved.ended);
+        let own = ended.ok().and_then(|ended| hooks.quality(tally, ended));
+        work.quality = duplex::of_both(own, work.quality);
+    }
+    work.latency = recorder.map(|kept| kept.latency());
+    moved
+}
+
+/// The amount that ends the run.
+fn limit(work: &Work) -> Limit {
+    let job = &work.job;
+    let whole_messages = !job.counts_transactions() && job.transport.keeps_boundaries();
+    let message = work.setup.send_size;
+    match job.limit {
+        LimitPlan::Units(bytes) if whole_messages => Limit::at_least(bytes, message.unwrap_or(1)),
+        LimitPlan::Units(units) => Limit::exactly(units),
+        // Only netperf counts messages: what it sends them to waits for its end.
+        LimitPlan::Messages(count) if job.is_netperf() => {
+            let message = message.unwrap_or(0);
+            Limit::at_least(count.saturating_mul(u64::from(message)), message)
+        }
+        LimitPlan::Time(_) | LimitPlan::Messages(_) | LimitPlan::UntilStopped => Limit::NONE,
+    }
+}
+
+/// The ring of a direction that is used; preparing made it.
+pub(crate) fn needed(ring: &mut Option<Ring>) -> Result<&mut Ring, EngineError> {
+    ring.as_mut().ok_or_else(|| EngineError {
+        operation: Operation::Buffers,
+        error: io::Error::other("the direction has no buffers"),
+    })
+}
+
+/// Says which half of an exchange an error belongs to.
+fn blame(job: &EndJob) -> impl FnOnce(io::Error) -> EngineError + use<> {
+    let only_sends = job.only_sends();
+    move |error| {
+        let too_long = error.raw_os_error() == Some(netperf_os::io::MESSAGE_TOO_LONG);
+        let broken = error.kind() == io::ErrorKind::BrokenPipe;
+        let operation = if only_sends || too_long || broken {
+            Operation::Send
+        } else {
+            Operation::Receive
+        };
+        EngineError { operation, error }
+    }
+}
+
+/// One flow of an end, under way.
+struct OneFlow<'a, 's> {
+    work: &'a mut Work,
+    limit: Limit,
+    stop: &'a mut ByBell<'s>,
+    tally: &'a mut Tally,
+    recorder: &'a mut Option<Kept>,
+    hooks: &'a mut Option<PlannedHooks>,
+}
+
+/// A flow and its socket, to be matched with the transport's types.
+struct OnTransport<'a, 's> {
+    flow: OneFlow<'a, 's>,
+    data: Socket,
+}
+
+impl Visitor for OnTransport<'_, '_> {
+    type Out = Result<Moved, EngineError>;
+
+    fn stream<C: Connects>(self, how: C) -> Self::Out {
+        let Self { mut flow, data } = self;
+        let path = path::choose(&flow.work.job, PathClass::Stream);
+        if path == DataPath::Connections {
+            return flow.connections(&how, data);
+        } else if path == DataPath::BothWays {
+            return flow.both_ways(&how, data);
+        }
+        let (endpoint, seen) = match flow.open(&how, data)? {
+            Ok(opened) => opened,
+            Err(ended) => return Ok(Moved::nothing(ended)),
+        };
+        let (ended, data) = flow.over_stream(path, endpoint.into_socket())?;
+        Ok(flow.close(data, ended, C::PARTING, seen))
+    }
+
+    fn connection<C: Connects>(self, how: C) -> Self::Out {
+        let Self { mut flow, data } = self;
+        if flow.work.job.connects {
+            return flow.connections(&how, data);
+        }
+        let (endpoint, seen) = match flow.open(&how, data)? {
+            Ok(opened) => opened,
+            Err(ended) => return Ok(Moved::nothing(ended)),
+        };
+        let (ended, data) = flow.over(endpoint)?;
+        Ok(flow.close(data, ended, C::PARTING, seen))
+    }
+
+    fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out {
+        let path = path::choose(&self.flow.work.job, PathClass::Datagrams);
+        if path == DataPath::BothWays {
+            return self.flow.both_ways_in_datagrams::<E>(&how, self.data);
+        }
+        self.flow.over_datagrams(path, &how, self.data)
+    }
+
+    fn addressed<A: Addresses>(self, how: A) -> Self::Out {
+        let Self { flow, data } = self;
+        let job = &flow.work.job;
+        if job.is_netperf() {
+            let endpoint = flow.asking(&how, data)?;
+            flow.begin()?;
+            flow.addressed(endpoint)
+        } else if job.only_sends() {
+            let endpoint = flow.asking(&how, data)?;
+            flow.send_messages(endpoint)
+        } else {
+            let mut endpoint = how.answering(data).map_err(Operation::Create.failed())?;
+            endpoint.take_only_from(&job.sources);
+            flow.answers(endpoint)
+        }
+    }
+
+    fn absent(self, error: io::Error) -> Self::Out {
+        Err(Operation::Create.failed()(error))
+    }
+}
+
+impl<'s> OneFlow<'_, 's> {
+    fn visit(self, data: Socket) -> Result<Moved, EngineError> {
+        let job = &self.work.job;
+        let (transport, options) = (job.transport, job.end.socket.clone());
+        let asked = Asked {
+            socket: &options,
+            associations: job.associations,
+            exchange: job.is_request_response(),
+        };
+        registry::visit(transport, asked, OnTransport { flow: self, data })
+    }
+
+    fn is_netperf(&self) -> bool {
+        self.work.job.is_netperf()
+    }
+
+    /// What a loop needs, in two parts that can be borrowed together.
+    fn parts<'r>(&'r mut self) -> (&'r mut Rings, Wanted<'r, 's>) {
+        let run = workload::Run {
+            limit: self.limit,
+            stop: self.stop,
+            tally: self.tally,
+            recorder: self.recorder,
+            hooks: self.hooks,
+        };
+        (&mut self.work.rings, run)
+    }
+
+    /// Where an end sends to that sends first: netserver's socket, or the address that
+    /// netperf gave.
+    fn target(&self) -> Result<SockAddr, EngineError> {
+        let job = &self.work.job;
+        if let Some(to) = &self.work.to {
+            return Ok(to.clone());
+        }
+        let peer = job
+            .peer
+            .as_ref()
+            .ok_or_else(|| io::Error::from_raw_os_error(netperf_os::io::DESTINATION_REQUIRED));
+        peer.and_then(|peer| place::sock_addr(job.transport, peer))
+            .map(|to| socket::labelled(to, &job.end.socket))
+            .map_err(Operation::Send.failed())
+    }
+
+    /// An end that sends before anything has come.
+    fn asking<A: Addresses>(&self, how: &A, data: Socket) -> Result<A::Asking, EngineError> {
+        how.asking(data, self.target()?)
+            .map_err(Operation::Connect.failed())
+    }
+
+    /// Opens the data connection: netperf connects, netserver accepts. How the run ended,
+    /// where there is no connection.
+    fn open<C: Connects>(
+        &mut self,
+        how: &C,
+        data: Socket,
+    ) -> Result<Result<(C::Endpoint, Seen), Ended>, EngineError> {
+        if !self.is_netperf() {
+            let accepted = self.accepted(how, &data)?;
+            if let Ok(endpoint) = &accepted {
+                self.begin_on(endpoint.fd())?;
+            }
+            return Ok(accepted.map(|endpoint| (endpoint, Seen::default())));
+        }
+        let to = self.target()?;
+        let Some(endpoint) = self.connect(how, data, &to)? else {
+            return Ok(Err(Ended::Abandoned));
+        };
+        self.stop.connected(endpoint.fd());
+        socket::set_on_connection(endpoint.fd(), &self.work.job.end.socket)
+            .map_err(Operation::Create.failed())?;
+        let seen = Seen::of(self.work.job.transport, &endpoint);
+        Ok(Ok((endpoint, seen)))
+    }
+
+    /// Connects a socket; `None` when the user ended the test first.
+    fn connect<C: Connects>(
+        &mut self,
+        how: &C,
+        data: Socket,
+        to: &SockAddr,
+    ) -> Result<Option<C::Endpoint>, EngineError> {
+        let (stop, tally) = (&mut *self.stop, &*self.tally);
+        let token = self.work.job.token.as_ref();
+        let deadline = clock::now().plus(timing::connects_within(&self.work.job));
+        let mut give_up = || stop.interrupted(tally).is_some() || deadline.left().is_zero();
+        let met = connections::entered(how, data, (to, token), &mut give_up)
+            .map_err(Operation::Connect.failed())?;
+        match met {
+            Met::Connected(endpoint) => {
+                self.begin()?;
+                Ok(Some(endpoint))
+            }
+            Met::GivenUp if alarm::stopped_by_user() || self.stop.gone().is_some() => Ok(None),
+            Met::GivenUp => Err(EngineError {
+                operation: Operation::Connect,
+                error: io::ErrorKind::TimedOut.into(),
+            }),
+        }
+    }
+
+    /// Begins netperf's time. The time to connect is part of it, unless connecting took long:
+    /// then the time begins with the connection, as netserver's does where only it sends.
+    fn begin(&self) -> Result<(), EngineError> {
+        let mut schedule = timing::schedule(&self.work.job);
+        let spent = self.stop.elapsed();
+        let left = schedule.finish_after.map(|time| time.saturating_sub(spent));
+        if spent <= timing::PROMPT && left.is_none_or(|left| !left.is_zero()) {
+            schedule.finish_after = left;
+        } else {
+            self.stop.begins_anew();
+        }
+        self.stop
+            .reschedule(schedule)
+            .map_err(Operation::Timer.failed())
+    }
+
+    /// The one connection of a test at netserver, or how the wait for it ended.
+    fn accepted<C: Connects>(
+        &mut self,
+        how: &C,
+        listener: &Socket,
+    ) -> Result<Result<C::Endpoint, Ended>, EngineError> {
+        loop {
+            let over = |stop: &mut ByBell<'_>, tally: &Tally| stop.interrupted(tally);
+            let gate = gate(listener, &self.work.job);
+            return match accept(how, gate, self.stop, self.tally, over) {
+                Ok(Opened::Ready(endpoint)) => Ok(Ok(endpoint)),
+                Ok(Opened::Ended(ended)) => Ok(Err(ended)),
+                Ok(Opened::Again) => continue,
+                Err(error) => Err(EngineError {
+                    operation: Operation::Accept,
+                    error,
+                }),
+            };
+        }
+    }
+
+    /// Begins netserver's time with the connection, where it sends.
+    fn begin_on(&mut self, data: BorrowedFd<'_>) -> Result<(), EngineError> {
+        let job = &self.work.job;
+        socket::set_on_connection(data, &job.end.socket).map_err(Operation::Create.failed())?;
+        self.stop.connected(data);
+        if job.end.until {
+            let receiver = StopReceiver::on(data).map_err(Operation::Accept.failed())?;
+            self.stop.listen(Some(receiver));
+        }
+        match timing::sending_schedule(job, self.stop.elapsed()) {
+            Some(schedule) => self
+                .stop
+                .reschedule(schedule)
+                .map_err(Operation::Timer.failed()),
+            None => Ok(()),
+        }
+    }
+
+    /// The loop that the job asks for, over one endpoint.
+    fn over<E: Endpoint + OnSocket>(
+        &mut self,
+        endpoint: E,
+    ) -> Result<(Ended, Socket), EngineError> {
+        if self.work.due.is_some() {
+            self.open_loop(endpoint)
+        } else if self.work.job.is_request_response() {
+            self.exchange(endpoint)
+        } else if self.work.job.receives {
+            self.receive(endpoint)
+        } else {
+            self.send(endpoint)
+        }
+    }
+
+    fn send<E: Endpoint + OnSocket>(
+        &mut self,
+        mut endpoint: E,
+    ) -> Result<(Ended, Socket), EngineError> {
+        let (rings, run) = self.parts();
+        let ended = loops::send(&mut endpoint, needed(&mut rings.send)?, run);
+        self.hooks.over();
+        let job = &self.work.job;
+        // netperf closes an unreliable connection when its time is over, and what is still on
+        // its way is refused.
+        let may_be_gone = !job.is_netperf() && !job.transport.row().reliable;
+        let ended = match ended {
+            Err(error) if may_be_gone && is_gone(&error) => Ended::ByPeer,
+            other => other.map_err(blame(job))?,
+        };
+        self.settled(&mut endpoint);
+        Ok((ended, endpoint.into_socket()))
+    }
+
+    fn receive<E: Endpoint + OnSocket>(
+        &mut self,
+        mut endpoint: E,
+    ) -> Result<(Ended, Socket), EngineError> {
+        let blame = blame(&self.work.job);
+        let (netperf, has_peer) = (self.is_netperf(), self.work.job.has_peer);
+        let (rings, mut run) = self.parts();
+        run.limit = match (netperf, has_peer) {
+            // netperf ends the connection.
+            (false, _) => Limit::NONE,
+            // netserver ends the connection when it has sent enough, or more where it rounds
+            // up; a server of another kind may never.
+            (true, true) => run.limit.exceeded(),
+            (true, false) => run.limit,
+        };
+        let ended = loops::receive(&mut endpoint, needed(&mut rings.recv)?, run).map_err(blame)?;
+        if !netperf {
+            self.settled(&mut endpoint);
+        }
+        Ok((ended, endpoint.into_socket()))
+    }
+
+    fn exchange<E: Endpoint + OnSocket>(
+        &mut self,
+        mut endpoint: E,
+    ) -> Result<(Ended, Socket), EngineError> {
+        let ended = self.request_response(&mut endpoint)?;
+        self.settled(&mut endpoint);
+        Ok((ended, endpoint.into_socket()))
+    }
+
+    /// Requests and responses: netperf asks, netserver answers.
+    fn request_response<E: Endpoint>(&mut self, endpoint: &mut E) -> Result<Ended, EngineError> {
+        let job = &self.work.job;
+        let (netperf, burst, blame) = (job.is_netperf(), job.burst, blame(job));
+        let (rings, run) = self.parts();
+        let (send, recv) = (needed(&mut rings.send)?, needed(&mut rings.recv)?);
+        let ended = if netperf {
+            loops::ask(endpoint, (send, recv), burst, run)
+        } else {
+            loops::answer(endpoint, (recv, send), run)
+        };
+        ended.map_err(blame)
+    }
+}
+
+/// The listener of a job, and the addresses it accepts.
+fn gate<'a>(listener: &'a Socket, job: &'a EndJob) -> AcceptFilter<'a> {
+    let sources = &job.sources;
+    AcceptFilter {
+        listener,
+        sources: (!sources.is_anybody()).then_some(sources),
+        passed: Passed::of(job),
+    }
+}
+
+/// Waits for a connection, until there is one or the run is over.
+fn accept<'s, C: Connects>(
+    how: &C,
+    gate: AcceptFilter<'_>,
+    stop: &mut ByBell<'s>,
+    tally: &Tally,
+    mut over: impl FnMut(&mut ByBell<'s>, &Tally) -> Option<Ended>,
+) -> io::Result<Opened<C::Endpoint>> {
+    let mut ended = None;
+    let met = how.accept(gate, &mut || {
+        ended = over(stop, tally);
+        ended.is_some()
+    });
+    match met {
+        Ok(Met::Connected(endpoint)) => Ok(Opened::Ready(endpoint)),
+        Ok(Met::GivenUp) => Ok(Opened::Ended(ended.unwrap_or(Ended::Abandoned))),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => Ok(Opened::Again),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether the other end has closed the connection.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::NotConnected
+    )
+}

@@ -1,0 +1,312 @@
+//! The endpoints of the data paths.
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "paths that a class of transports lacks are calls"
+)]
+
+use std::io;
+use std::os::fd::AsFd as _;
+use std::time::Duration;
+
+use netperf_model::Ending;
+use netperf_os::{SockAddr, Socket};
+use netperf_transport::io::{
+    BatchedRecv, BatchedSend, Discarding, RingRecv, RingSend, RingZeroCopy, Stamped, ZeroCopy,
+};
+use netperf_transport::meeting::{Addresses, Parted, Parts};
+use netperf_transport::tcp::{FromFile, Spliced, Tcp, Written};
+use netperf_transport::udp::{Aimed, Udp};
+use netperf_transport::{Endpoint, Received, Sent};
+
+use super::{Moved, OneFlow, blame, loops, needed};
+use crate::due::hooks::Hooks;
+use crate::early::StopReceiver;
+use crate::error::{EngineError, Operation};
+use crate::path::{self, DataPath, by_method, by_polling, no_ring, no_stamps};
+use crate::stop::Ended;
+
+impl OneFlow<'_, '_> {
+    /// Runs the loop over a connected byte stream.
+    pub(super) fn over_stream(
+        &mut self,
+        path: DataPath,
+        data: Socket,
+    ) -> Result<(Ended, Socket), EngineError> {
+        let job = &self.work.job;
+        match path {
+            DataPath::OpenOnly => Ok((Ended::Complete, data)),
+            DataPath::File => {
+                let (offset, width) = (job.end.send.offset, self.work.setup.send_width);
+                let file = self.work.file.take();
+                let file = file.ok_or_else(|| Operation::Buffers.failed()(no_file()))?;
+                self.send(FromFile::new(data, file, u64::from(offset), width))
+            }
+            DataPath::Splice => {
+                let spliced = Spliced::new(data).map_err(Operation::Receive.failed())?;
+                if !job.only_receives() {
+                    return self.over(spliced);
+                }
+                by_polling!(job, spliced, |endpoint| self.receive(endpoint))
+            }
+            DataPath::RingRecv => {
+                let endpoint = self.ring_recv(data, false)?;
+                self.receive(endpoint)
+            }
+            DataPath::RingSend => {
+                let endpoint = self.ring_send(data, None)?;
+                self.send(endpoint)
+            }
+            DataPath::Discard => {
+                // Only netserver and netperf promise to end the connection.
+                let endpoint = if job.has_peer {
+                    Discarding::gathering(data)
+                } else {
+                    Discarding(data)
+                };
+                by_method!(job, None, endpoint, |endpoint| self.receive(endpoint))
+            }
+            DataPath::RingZeroCopy => {
+                let endpoint = RingZeroCopy::new(data, self.work.setup.send_width);
+                self.send(endpoint.map_err(no_ring())?)
+            }
+            DataPath::ZeroCopy => {
+                let endpoint = ZeroCopy::new(data, self.work.setup.send_width);
+                self.send(endpoint.map_err(Operation::Send.failed())?)
+            }
+            DataPath::Stamped(by) => {
+                let endpoint = Stamped::stream(data, job.is_netperf(), by);
+                self.over(endpoint.map_err(no_stamps(by))?)
+            }
+            _ if job.use_write => self.over(Written(data)),
+            DataPath::OpenLoop => self.open_loop(Tcp(data)),
+            _ => by_method!(job, None, Tcp(data), |endpoint| self.over(endpoint)),
+        }
+    }
+
+    /// Runs the loop over datagrams, one by one or many in a call.
+    pub(super) fn over_datagrams<E: Aimed>(
+        self,
+        path: DataPath,
+        how: &Udp<E>,
+        data: Socket,
+    ) -> Result<Moved, EngineError> {
+        let job = &self.work.job;
+        let asks = job.is_netperf() || job.only_sends();
+        if job.is_netperf() {
+            let to = self.target()?;
+            self.stop.aimed(data.as_fd(), &to);
+        } else if asks && job.end.until {
+            let receiver = StopReceiver::at(data.as_fd(), job.peer.as_ref());
+            let receiver = receiver.map_err(Operation::Create.failed())?;
+            self.stop.listen(Some(receiver));
+        }
+        if !asks {
+            return self.over_datagrams_of_any(path, how, data);
+        }
+        let endpoint = self.asking(how, data)?;
+        let job = &self.work.job;
+        match path {
+            DataPath::Stamped(by) => {
+                let (socket, to) = endpoint.into_parts();
+                let endpoint = Stamped::asking(socket, to, by).map_err(no_stamps(by))?;
+                self.addressed(endpoint)
+            }
+            DataPath::OpenLoop => self.open_messages(endpoint),
+            DataPath::RingSend => {
+                let (socket, to) = endpoint.into_parts();
+                let endpoint = self.ring_send(socket, to)?;
+                self.send_messages(endpoint)
+            }
+            DataPath::BatchSend => {
+                let endpoint = self.batched_send(endpoint.into_parts())?;
+                by_polling!(job, endpoint, |endpoint| self.send_messages(endpoint))
+            }
+            DataPath::RingRecv => {
+                let endpoint = self.ring_recv(endpoint.into_parts().0, true)?;
+                self.receive_messages(endpoint)
+            }
+            DataPath::BatchRecv => {
+                let endpoint = self.batched_recv(endpoint.into_parts().0)?;
+                by_polling!(job, endpoint, |endpoint| self.receive_messages(endpoint))
+            }
+            _ => by_method!(job, job.recv_timeout, endpoint, |endpoint| self
+                .addressed(endpoint)),
+        }
+    }
+
+    /// The same at netserver where it receives: from any address that it may.
+    fn over_datagrams_of_any<E: Aimed>(
+        self,
+        path: DataPath,
+        how: &Udp<E>,
+        data: Socket,
+    ) -> Result<Moved, EngineError> {
+        let job = &self.work.job;
+        match path {
+            DataPath::RingRecv => {
+                let endpoint = self.ring_recv(data, true)?;
+                self.receive_messages(endpoint)
+            }
+            DataPath::BatchRecv => {
+                let endpoint = self.batched_recv(data)?;
+                by_polling!(job, endpoint, |endpoint| self.receive_messages(endpoint))
+            }
+            DataPath::Stamped(by) => {
+                let endpoint = Stamped::answering(data, by).map_err(no_stamps(by))?;
+                self.answers(endpoint)
+            }
+            _ => {
+                let mut endpoint = how.answering(data).map_err(Operation::Create.failed())?;
+                endpoint.take_only_from(&job.sources);
+                by_method!(job, None, endpoint, |endpoint| self.answers(endpoint))
+            }
+        }
+    }
+
+    fn ring_send(&self, socket: Socket, to: Option<SockAddr>) -> Result<RingSend, EngineError> {
+        let size = path::size(self.work.setup.send_size);
+        RingSend::new(socket, to, path::width(&self.work.job.end.io), size).map_err(no_ring())
+    }
+
+    fn ring_recv(&self, socket: Socket, tells: bool) -> Result<RingRecv, EngineError> {
+        let io = &self.work.job.end.io;
+        let room = path::trains(io).slot(path::size(self.work.setup.recv_size));
+        RingRecv::new(socket, path::width(io), room, tells).map_err(no_ring())
+    }
+
+    fn batched_send(
+        &self,
+        (socket, to): (Socket, Option<SockAddr>),
+    ) -> Result<BatchedSend, EngineError> {
+        let trains = path::trains(&self.work.job.end.io);
+        let datagram = path::size(self.work.setup.send_size);
+        BatchedSend::new(socket, to, trains, datagram).map_err(Operation::Send.failed())
+    }
+
+    fn batched_recv(&self, socket: Socket) -> Result<BatchedRecv, EngineError> {
+        let io = &self.work.job.end.io;
+        let room = path::size(self.work.setup.recv_size);
+        BatchedRecv::new(socket, path::trains(io), room, io.discard)
+            .map_err(Operation::Receive.failed())
+    }
+
+    /// The loop that the job asks for, over an endpoint that sends to an address.
+    pub(super) fn addressed<E: Parts>(mut self, mut endpoint: E) -> Result<Moved, EngineError> {
+        let job = &self.work.job;
+        if job.is_request_response() {
+            let ended = self.request_response(&mut endpoint)?;
+            Ok(self.parted(endpoint, ended))
+        } else if job.sends {
+            self.send_messages(endpoint)
+        } else {
+            self.receive_messages(endpoint)
+        }
+    }
+
+    pub(super) fn send_messages<E: Parts>(mut self, mut endpoint: E) -> Result<Moved, EngineError> {
+        let (rings, run) = self.parts();
+        let ended = loops::send(&mut endpoint, needed(&mut rings.send)?, run);
+        self.hooks.over();
+        let refused = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+        let ended = match ended {
+            Err(error) if !self.is_netperf() && refused(&error) => Ended::ByPeer,
+            other => other.map_err(blame(&self.work.job))?,
+        };
+        Ok(self.parted(endpoint, ended))
+    }
+
+    /// Messages may be lost, so an end counts for itself what it receives.
+    fn receive_messages<E: Parts>(mut self, mut endpoint: E) -> Result<Moved, EngineError> {
+        let (rings, run) = self.parts();
+        let ended = loops::receive(&mut endpoint, needed(&mut rings.recv)?, run);
+        let ended = ended.map_err(blame(&self.work.job))?;
+        Ok(self.parted(endpoint, ended))
+    }
+
+    /// netserver's end where it receives.
+    pub(super) fn answers<E: Parts>(mut self, answering: E) -> Result<Moved, EngineError> {
+        let length = match self.work.job.ending {
+            Ending::Omni => None,
+            Ending::OddDatagram(length) => usize::try_from(length).ok(),
+            Ending::Silence(length) => length.and_then(|length| usize::try_from(length).ok()),
+        };
+        let mut endpoint = UntilOdd {
+            inner: answering,
+            length,
+        };
+        let ended = if self.work.job.is_request_response() {
+            self.request_response(&mut endpoint)?
+        } else {
+            let (rings, run) = self.parts();
+            let ended = loops::receive(&mut endpoint, needed(&mut rings.recv)?, run);
+            ended.map_err(blame(&self.work.job))?
+        };
+        Ok(self.parted(endpoint.inner, ended))
+    }
+
+    /// Ends a socket without a connection.
+    pub(super) fn parted<E: Parts>(self, mut endpoint: E, ended: Ended) -> Moved {
+        let job = &self.work.job;
+        let (netperf, only_sends) = (job.is_netperf(), job.only_sends());
+        let tells = if netperf {
+            // netserver, which alone sends, may not have received the end.
+            job.sends || (job.stops_sender && ended != Ended::ByPeer)
+        } else {
+            // netperf's end marks never came, so it may wait for one.
+            only_sends || ended == Ended::Abandoned
+        };
+        if netperf {
+            self.stop.over();
+        } else {
+            self.stop.listen(None);
+        }
+        endpoint.reclaim();
+        self.work.counts = endpoint.counts();
+        self.work.stamps = endpoint.stamps();
+        let idle = if only_sends {
+            Duration::ZERO
+        } else {
+            endpoint.waited_in_vain()
+        };
+        let facts = endpoint.facts().filter(|_| netperf || only_sends);
+        let mut moved = Moved::nothing(ended);
+        moved.seen.segment_size = facts.as_ref().and_then(|facts| facts.segment_size);
+        moved.end_mark = tells.then(|| endpoint.part()).and_then(Parted::mark);
+        Moved {
+            facts,
+            idle,
+            ..moved
+        }
+    }
+}
+
+fn no_file() -> io::Error {
+    io::Error::other("there is no file to send")
+}
+
+/// Ends at the first datagram of another length, where the request asks for that.
+struct UntilOdd<E> {
+    inner: E,
+    length: Option<usize>,
+}
+
+impl<E: Endpoint> Endpoint for UntilOdd<E> {
+    const KEEPS_BOUNDARIES: bool = E::KEEPS_BOUNDARIES;
+    const OWN_LOOPS: bool = E::OWN_LOOPS;
+
+    #[inline]
+    fn send(&mut self, buf: &[u8]) -> io::Result<Sent> {
+        self.inner.send(buf)
+    }
+
+    #[inline]
+    fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
+        let got = self.inner.recv(buf)?;
+        let odd = self
+            .length
+            .is_some_and(|length| got != Received::Bytes(length));
+        let is_odd_datagram = odd && matches!(got, Received::Bytes(_));
+        Ok(if is_odd_datagram { Received::End } else { got })
+    }
+}

@@ -1,0 +1,44 @@
+//! The report of one end.
+
+use std::time::Duration;
+
+use netperf_model::{EndResult, Flows, Latency};
+use netperf_os::tcp::TcpInfo;
+use netperf_transport::meeting::EndMark;
+
+use crate::error::EngineError;
+use crate::stop::Lost;
+
+/// What one end measured.
+#[derive(Debug)]
+pub struct EndReport {
+    /// Counts, and what was read around the loop.
+    pub result: EndResult,
+    /// Time spent waiting for a turn, seconds.
+    pub paused: f64,
+    /// Distribution of operation times, where it was asked for.
+    pub latency: Option<Latency>,
+    /// Segment size of the data connection, bytes.
+    pub segment_size: Option<u32>,
+    /// Version and cipher suite of encrypted data.
+    pub cipher: Option<String>,
+    /// A signal from outside ended the run.
+    pub stopped_by_user: bool,
+    /// netserver must have noticed the end of the run by now.
+    pub ended_cleanly: bool,
+    /// The peer was lost during the run.
+    pub lost: Option<Lost>,
+    /// The error that broke the data connection after something had moved. Everything else
+    /// is of the time before.
+    pub broke: Option<EngineError>,
+    /// `TCP_INFO` when the data connection ended.
+    pub tcp_info: Option<TcpInfo>,
+    /// Smoothed round trip when the data connection ended.
+    pub round_trip: Option<Duration>,
+    /// Whether Multipath TCP fell back to TCP; `None` for every other transport.
+    pub fallback: Option<bool>,
+    /// A datagram socket that is still open, to repeat the end mark with.
+    pub end_mark: Option<EndMark>,
+    /// What each of many flows did.
+    pub many: Option<Flows>,
+}

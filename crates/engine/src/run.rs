@@ -1,0 +1,587 @@
+//! One end of a test: prepare it, run it, report what was measured.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use netperf_measure::clock;
+use netperf_model::{
+    Address, CpuUsage, Domain, Duplex, EndJob, EndResult, EndSetup, Meeting, PacePlan, Tally, Token,
+};
+use netperf_os::alarm::{self, Alarm, Outside};
+use netperf_os::{SockAddr, Socket};
+use netperf_transport::one_port;
+use netperf_transport::place::{self, PlaceRequest, Placed};
+use netperf_transport::socket::{self, Side};
+
+use crate::end::{self, Carries, Rings};
+use crate::error::{EngineError, Operation, refused};
+use crate::finish::Drained;
+use crate::flows::{self, Targets};
+use crate::live::Live;
+use crate::meet::{self, Moved, Work};
+use crate::path;
+use crate::record;
+use crate::report::EndReport;
+use crate::sendfile;
+use crate::series::{self, Watched};
+use crate::stop::{ByBell, Ended, control_has_ended};
+use crate::timing;
+
+/// One end of a test, ready to run once.
+#[derive(Debug)]
+pub struct TestEnd {
+    pub(crate) work: Work,
+    pub(crate) socket: Socket,
+    pub(crate) placed: Placed,
+    /// netperf's second socket, where data that comes has its own connection.
+    second: Option<SecondSocket>,
+    /// Where the connections lead to that data comes from, where it has its own.
+    second_remotes: Vec<Address>,
+    /// netserver's sockets of further flows, where each has its own, and the ports of all.
+    pub(crate) further: Vec<Socket>,
+    ports: Vec<u16>,
+    /// Where datagrams are announced that come in by the port of the control connection.
+    handoff: Option<Socket>,
+    /// Keeps the kernel stamping.
+    stamping: Option<std::net::UdpSocket>,
+}
+
+/// A second data socket.
+#[derive(Debug)]
+struct SecondSocket {
+    socket: Socket,
+    placed: Placed,
+}
+
+impl TestEnd {
+    /// Opens the data socket, derives sizes and makes the buffers. netserver listens.
+    ///
+    /// # Errors
+    /// When any of that fails; `error.raw_os_error()` is what netserver sends to netperf.
+    pub fn prepare(job: EndJob) -> Result<Self, EngineError> {
+        Self::prepare_behind(None, job)
+    }
+
+    /// The same where data comes by a handoff socket ([`netperf_transport::one_port`]).
+    ///
+    /// # Errors
+    /// As [`Self::prepare`].
+    pub fn prepare_behind(handoff: Option<Socket>, mut job: EndJob) -> Result<Self, EngineError> {
+        let netperf = job.is_netperf();
+        if !netperf && job.flows.is_some() && !flows::serves(&job) {
+            return Err(Operation::Listen.failed()(
+                io::ErrorKind::InvalidInput.into(),
+            ));
+        }
+        end::prepare_cpu(&job.end)?;
+        record::prepare(job.latency);
+        place::check(job.transport, &job.end.place).map_err(Operation::Create.failed())?;
+        let opened = open(&job)?;
+        let placed = if netperf {
+            placed(&job, &opened.socket)?
+        } else if handoff.is_some() {
+            Placed::default()
+        } else {
+            bind(&job, &opened.socket)?
+        };
+        report_drops(&job, &opened.socket)?;
+        let sends = Carries::of(job.sends, job.message_sent());
+        let receives = Carries::of(job.receives, job.message_received());
+        let peer = job.peer.as_ref().and_then(Address::inet);
+        let peer = peer.map(|address| address.ip());
+        let largest = socket::largest_message(job.transport, &opened.socket, peer);
+        let share = end::of_flow(&job.end, job.flow_count());
+        let setup = end::setup(&share, &opened, largest, sends, receives);
+        hold_back(&mut job, setup.send_size);
+        // A file is sent as it is, and not copied into the buffers.
+        let file = job.sends_file.then(|| sendfile::source(&job, &setup));
+        let file = file.transpose()?;
+        let fill = job.end.fill.as_deref().filter(|_| !job.sends_file);
+        let rings = if netperf && job.flows.is_some() {
+            // Each thread makes its own.
+            Rings {
+                send: None,
+                recv: None,
+            }
+        } else {
+            end::rings(&job.end, &setup, job.is_bulk(), fill)?
+        };
+        let (further, ports) = match handoff {
+            None if !netperf => flows::further(&job, &placed)?,
+            // Each flow gets one when it is there.
+            Some(_) | None => (Vec::new(), Vec::new()),
+        };
+        let separate = netperf && job.flows.is_none() && job.duplex == Some(Duplex::Separate);
+        let second = separate.then(|| SecondSocket::open(&job)).transpose()?;
+        let (socket, handoff) = if netperf {
+            (opened.socket, None)
+        } else {
+            listening(&job, opened.socket, handoff)?
+        };
+        Ok(Self {
+            stamping: end::stamping(&job.end),
+            work: Work {
+                due: path::due_queue(&job),
+                job,
+                rings,
+                setup,
+                file,
+                to: None,
+                second: None,
+                counts: None,
+                paced: None,
+                quality: None,
+                stamps: None,
+                latency: None,
+                paused: Duration::ZERO,
+            },
+            socket,
+            placed,
+            second,
+            second_remotes: Vec::new(),
+            further,
+            ports,
+            handoff,
+        })
+    }
+
+    /// The ports of all data sockets, where each flow has its own.
+    #[must_use]
+    pub fn ports(&self) -> &[u16] {
+        &self.ports
+    }
+
+    /// Sizes of the socket and the buffers in force.
+    #[must_use]
+    pub const fn setup(&self) -> &EndSetup {
+        &self.work.setup
+    }
+
+    /// The port that netperf must use, 0 where there is none.
+    #[must_use]
+    pub fn data_port(&self) -> u32 {
+        self.placed.port()
+    }
+
+    /// Address of the data socket; `None` while it is not bound.
+    #[must_use]
+    pub const fn address(&self) -> Option<&Address> {
+        self.placed.address.as_ref()
+    }
+
+    /// Address of the second data socket, where there is one and it is bound.
+    #[must_use]
+    pub fn second_address(&self) -> Option<&Address> {
+        self.second.as_ref()?.placed.address.as_ref()
+    }
+
+    /// Sets where the connections lead to that data comes from, where it has its own.
+    pub fn set_second_remotes(&mut self, remotes: Vec<Address>) {
+        self.second_remotes = remotes;
+    }
+
+    /// Sets the first bytes of data, where it goes to the port of the control connection.
+    pub const fn set_token(&mut self, token: Token) {
+        self.work.job.token = Some(token);
+    }
+
+    /// Runs netserver's end: to be called right after the response was sent.
+    ///
+    /// # Errors
+    /// When the data connection cannot be accepted or breaks.
+    pub fn serve(mut self, control: Option<BorrowedFd<'_>>) -> Result<EndResult, EngineError> {
+        if let Some(handoff) = self.handoff.take() {
+            self = self.found(&handoff, control)?;
+        }
+        if self.work.job.flows.is_some() {
+            let controls: Vec<_> = control.into_iter().collect();
+            let none = Targets::default();
+            return Ok(flows::run(self, &none, &controls, &Live::default())?.result);
+        }
+        let report = self.run_one(control, &Live::default(), true)?;
+        Ok(report.result)
+    }
+
+    /// Runs netperf's end against the data sockets at `remotes`, which flows take in turn;
+    /// `live` can be read meanwhile.
+    ///
+    /// # Errors
+    /// When a data connection cannot be made or breaks.
+    pub fn run(
+        mut self,
+        remotes: &[Address],
+        controls: &[BorrowedFd<'_>],
+        live: &Live,
+    ) -> Result<EndReport, EngineError> {
+        let (there, back) = (
+            self.addresses(remotes)?,
+            self.addresses(&self.second_remotes)?,
+        );
+        if self.work.job.flows.is_some() {
+            return flows::run(self, &Targets { there, back }, controls, live);
+        }
+        let control = controls.first().copied();
+        let to = there.first().cloned().ok_or_else(no_target)?;
+        let job = &self.work.job;
+        let token = job.token.filter(|_| !job.transport.is_connected());
+        let reached = token.map_or(Ok(true), |token| {
+            announce(job, &self.socket, (&to, &token), control)
+        })?;
+        // The file that the binding left stays until the end of the run.
+        let (second, _placed) = match self.second.take() {
+            Some(second) => {
+                let back = back.first().unwrap_or(&to).clone();
+                (Some((second.socket, back)), Some(second.placed))
+            }
+            None => (None, None),
+        };
+        self.work.to = Some(to);
+        self.work.second = second;
+        self.run_one(control, live, reached)
+    }
+
+    /// Socket addresses with the flow label of the job.
+    fn addresses(&self, remotes: &[Address]) -> Result<Vec<SockAddr>, EngineError> {
+        let job = &self.work.job;
+        let each = remotes.iter().map(|remote| {
+            place::sock_addr(job.transport, remote)
+                .map(|remote| socket::labelled(remote, &job.end.socket))
+        });
+        each.collect::<io::Result<_>>()
+            .map_err(Operation::Connect.failed())
+    }
+
+    /// Runs one flow; nothing where netserver's socket was not `reached`.
+    fn run_one(
+        self,
+        control: Option<BorrowedFd<'_>>,
+        live: &Live,
+        reached: bool,
+    ) -> Result<EndReport, EngineError> {
+        let Self {
+            mut work,
+            socket,
+            placed: _placed,
+            stamping,
+            ..
+        } = self;
+        let netperf = work.job.is_netperf();
+        let signals = if netperf {
+            Outside::Caught
+        } else {
+            Outside::Ignored
+        };
+        let alarm = Alarm::new(signals).map_err(Operation::Timer.failed())?;
+        let meter = end::meter(&work.job.end)?;
+        let mut stop = stop_of(&work.job, control, &alarm, live);
+        stop.metered_by(meter.as_ref());
+        let mut tally = Tally::default();
+        let start = clock::now();
+        alarm
+            .start(timing::first_schedule(&work.job))
+            .map_err(Operation::Timer.failed())?;
+        if let Some(due) = &work.due {
+            due.show(Some(live));
+        }
+        let watched = live.watch(work.job.end.series, netperf);
+        let moved = series::beside(watched, || {
+            if reached {
+                meet::run(&mut work, socket, &mut stop, &mut tally)
+            } else {
+                Ok(Moved::nothing(Ended::Abandoned))
+            }
+        })?;
+        if netperf {
+            live.end();
+        }
+        drop(stamping);
+        let (moved, broke) = broken_off(moved, netperf, &tally)?;
+        alarm.stop();
+        let sampled = start.elapsed();
+        let unused = stop.waited() + timing::in_vain(&work.job, &moved, &stop);
+        let elapsed = sampled.saturating_sub(unused);
+        let cpu = end::usage(meter.as_ref(), sampled, elapsed)?;
+        if let Some((from_due, paced)) = work.due.take().map(crate::due::queue::DueQueue::balance) {
+            work.latency = Some(from_due);
+            work.paced = Some(paced);
+        }
+        let series = watched.and_then(Watched::series);
+        let mut report = report(work, moved, tally, elapsed, cpu);
+        report.result.series = series;
+        report.lost = stop.gone().or(report.lost);
+        report.broke = broke;
+        Ok(report)
+    }
+
+    /// Takes the sockets that netperf's have found, where datagrams come in by the port of
+    /// the control connection.
+    fn found(
+        mut self,
+        handoff: &Socket,
+        control: Option<BorrowedFd<'_>>,
+    ) -> Result<Self, EngineError> {
+        let job = &mut self.work.job;
+        let open = || socket::open_again(job.transport, job.family, &job.end.socket);
+        let mut over = || control.is_some_and(control_has_ended);
+        let found = one_port::meet(handoff, job, (self.socket, open), &mut over)
+            .map_err(Operation::Accept.failed())?;
+        let mut sockets = found.sockets.into_iter();
+        let first = sockets.next();
+        self.socket =
+            first.ok_or_else(|| Operation::Accept.failed()(io::ErrorKind::NotConnected.into()))?;
+        self.further = sockets.collect();
+        job.peer = Some(Address::Inet(found.peer));
+        Ok(self)
+    }
+}
+
+impl SecondSocket {
+    fn open(job: &EndJob) -> Result<Self, EngineError> {
+        let opened = open(job)?;
+        // The first socket has the port that was asked for.
+        let any_port = EndJob {
+            port: 0,
+            ..job.clone()
+        };
+        Ok(Self {
+            placed: placed(&any_port, &opened.socket)?,
+            socket: opened.socket,
+        })
+    }
+}
+
+/// The report of one flow.
+fn report(
+    work: Work,
+    moved: Moved,
+    tally: Tally,
+    elapsed: Duration,
+    cpu: Option<CpuUsage>,
+) -> EndReport {
+    let facts = moved.facts.unwrap_or_default();
+    let lost = match (moved.drained, moved.ended) {
+        (Drained::Lost(lost), _) | (_, Ended::Lost(lost)) => Some(lost),
+        _ => None,
+    };
+    EndReport {
+        paused: work.paused.as_secs_f64(),
+        latency: work.latency,
+        segment_size: moved.seen.segment_size,
+        cipher: moved.seen.cipher,
+        stopped_by_user: alarm::stopped_by_user(),
+        ended_cleanly: moved.ended != Ended::Abandoned && moved.drained != Drained::StillMoving,
+        lost,
+        broke: None,
+        tcp_info: facts.tcp,
+        round_trip: facts.round_trip,
+        fallback: facts.fallback,
+        end_mark: moved.end_mark,
+        many: None,
+        result: EndResult {
+            quality: work.quality,
+            paced: work.paced,
+            stamps: work.stamps,
+            ..end::result(
+                &work.job.end,
+                &work.setup,
+                facts,
+                tally,
+                elapsed,
+                (cpu, work.counts),
+            )
+        },
+    }
+}
+
+fn no_target() -> EngineError {
+    Operation::Connect.failed()(io::ErrorKind::AddrNotAvailable.into())
+}
+
+/// Opens a data socket with the options of a job.
+fn open(job: &EndJob) -> Result<socket::OpenedSocket, EngineError> {
+    let side = if job.is_netperf() {
+        Side::Asks
+    } else {
+        Side::Answers
+    };
+    let opened = socket::open(job.transport, job.family, &job.end.socket)
+        .map_err(Operation::Create.failed())?;
+    socket::set_extras(&opened.socket, &job.end.socket, side).map_err(refused)?;
+    // A message that is lost is waited for no longer than this (`-e`).
+    let row = job.transport.row();
+    let may_miss = row.meeting != Meeting::Connection || !row.reliable;
+    if let Some(timeout) = job.recv_timeout.filter(|_| may_miss) {
+        opened
+            .socket
+            .set_read_timeout(Some(timeout))
+            .map_err(Operation::Create.failed())?;
+    }
+    Ok(opened)
+}
+
+/// Has the kernel report messages that a full local queue drops.
+fn report_drops(job: &EndJob, socket: &Socket) -> Result<(), EngineError> {
+    let one_way = job.is_bulk() || job.is_netperf();
+    if job.sends && one_way && end::drops_silently(job.transport) {
+        socket::report_send_errors(socket, job.family).map_err(Operation::Create.failed())?;
+    }
+    Ok(())
+}
+
+/// Binds netperf's data socket where it must be: connect(2) binds by itself, unless an
+/// address was asked for; a socket without a connection must have an address to tell.
+pub(crate) fn placed(job: &EndJob, socket: &Socket) -> Result<Placed, EngineError> {
+    let (transport, local) = (job.transport, job.local_address());
+    let chosen = local.port() != 0 || !local.ip().is_unspecified();
+    let must_bind = match transport.row().domain {
+        _ if job.flows.is_some() => false,
+        Domain::Inet => !transport.is_connected() || (chosen && !job.connects),
+        Domain::Unix => !transport.is_connected() && job.receives,
+        Domain::Vsock => false,
+        Domain::Link | Domain::Atm => true,
+    };
+    if !must_bind {
+        return Ok(Placed::default());
+    }
+    let wanted = PlaceRequest {
+        transport,
+        inet: local,
+        place: &job.end.place,
+        asking: true,
+    };
+    place::bind(socket, &wanted).map_err(Operation::Bind.failed())
+}
+
+/// Finds netserver's socket, where datagrams go to the port of the control connection;
+/// `false` when the user ended the test first.
+fn announce(
+    job: &EndJob,
+    socket: &Socket,
+    (to, token): (&SockAddr, &Token),
+    control: Option<BorrowedFd<'_>>,
+) -> Result<bool, EngineError> {
+    let mut over = || alarm::stopped_by_user() || control.is_some_and(control_has_ended);
+    let met = one_port::probe(std::slice::from_ref(socket), to, token, &mut over).and_then(|()| {
+        if job.sends {
+            return Ok(());
+        }
+        one_port::await_first(socket, to, token, &mut over)
+    });
+    match met {
+        Err(error)
+            if error.kind() == io::ErrorKind::ConnectionAborted && alarm::stopped_by_user() =>
+        {
+            Ok(false)
+        }
+        other => other.map(|()| true).map_err(Operation::Probe.failed()),
+    }
+}
+
+/// What ends a run besides its limit: the end of the control connection; a stall, where no
+/// time ends it; and silence once the time is over, where the end may be missed.
+fn stop_of<'a>(
+    job: &EndJob,
+    control: Option<BorrowedFd<'a>>,
+    alarm: &'a Alarm,
+    live: &'a Live,
+) -> ByBell<'a> {
+    alarm.check_every(timing::heartbeat(job));
+    let timed = job.time().is_some();
+    let patience = if timed {
+        Duration::MAX
+    } else {
+        timing::patience(job)
+    };
+    let mut stop = ByBell::new(control, alarm, live, patience);
+    if let Some(silence) = timing::silence(job) {
+        stop.end_in_silence(silence);
+    }
+    stop
+}
+
+/// A connection that breaks ends netperf's run; what had moved until then was measured.
+fn broken_off(
+    moved: Result<Moved, EngineError>,
+    netperf: bool,
+    tally: &Tally,
+) -> Result<(Moved, Option<EngineError>), EngineError> {
+    match moved {
+        Ok(moved) => Ok((moved, None)),
+        Err(error) if !netperf || *tally == Tally::default() => Err(error),
+        Err(error) => Ok((Moved::nothing(Ended::Abandoned), Some(error))),
+    }
+}
+
+/// Has the loop wait between messages, where netserver may send only so much and nothing in
+/// the kernel sees to that. A client that asks for less still gets it.
+fn hold_back(job: &mut EndJob, size: Option<u32>) {
+    let (Some(bits), Some(size)) = (job.most_bits, size) else {
+        return;
+    };
+    let rate = |pace: &PacePlan| f64::from(pace.burst) / pace.interval.as_secs_f64();
+    let held = pace_of(bits, size);
+    let slower = |asked: &PacePlan| asked.burst > 0 && rate(asked) <= rate(&held);
+    job.end.pace = Some(job.end.pace.filter(slower).unwrap_or(held));
+}
+
+/// Messages of this many bytes, so that no more than that many bits go out per second: one at
+/// a time, or as many as go in a millisecond.
+fn pace_of(bits: u64, size: u32) -> PacePlan {
+    let bits_each = u64::from(size.max(1)) * 8;
+    let in_a_millisecond = bits / (1000 * bits_each);
+    let burst = u32::try_from(in_a_millisecond).unwrap_or(u32::MAX).max(1);
+    let nanos = u128::from(bits_each) * u128::from(burst) * 1_000_000_000 / u128::from(bits.max(1));
+    PacePlan {
+        burst,
+        interval: Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)),
+    }
+}
+
+/// What is listened at: the data socket, or the hatch that connections come through. Where
+/// it announces datagrams, it is what is left.
+fn listening(
+    job: &EndJob,
+    data: Socket,
+    handoff: Option<Socket>,
+) -> Result<(Socket, Option<Socket>), EngineError> {
+    match handoff {
+        Some(handoff) if job.transport.is_connected() => {
+            // As it was before the last test.
+            handoff
+                .set_nonblocking(false)
+                .and_then(|()| netperf_os::io::set_patience(handoff.as_fd(), None))
+                .map_err(Operation::Listen.failed())?;
+            Ok((handoff, None))
+        }
+        None if job.transport.is_connected() => {
+            socket::listen(&data, &job.end.socket).map_err(Operation::Listen.failed())?;
+            Ok((data, None))
+        }
+        handoff => Ok((data, handoff)),
+    }
+}
+
+/// Binds where the request says. A port that is not free is no reason to fail:
+/// only the port that the response reports is authoritative (control-protocol.md 2.5.2).
+fn bind(job: &EndJob, data: &Socket) -> Result<Placed, EngineError> {
+    let wildcard = socket::wildcard(job.family);
+    let address = job.bind.unwrap_or(wildcard);
+    let at = |inet| {
+        let wanted = PlaceRequest {
+            transport: job.transport,
+            inet,
+            place: &job.end.place,
+            asking: false,
+        };
+        place::bind(data, &wanted)
+    };
+    let first = at(SocketAddr::new(address, job.port));
+    if first.is_ok() || !job.transport.is_inet() {
+        return first.map_err(Operation::Bind.failed());
+    }
+    at(SocketAddr::new(address, 0))
+        .or_else(|_| at(SocketAddr::new(wildcard, 0)))
+        .map_err(Operation::Bind.failed())
+}

@@ -1,0 +1,164 @@
+//! When the run of an end is over: schedules, grace periods, and the time spent in vain.
+
+use std::time::Duration;
+
+use netperf_model::{EndJob, Ending, TransportId};
+use netperf_os::alarm::{self, Schedule};
+
+use crate::early;
+use crate::finish;
+use crate::meet::Moved;
+use crate::stop::{ByBell, Ended};
+
+/// Grace period for operations in flight at netperf.
+pub(crate) const GRACE: Duration = Duration::from_millis(500);
+/// Time that netserver waits for netperf's end of the run past the test's length.
+pub const PAD: Duration = Duration::from_secs(4);
+/// Silence after the time is over that ends a run in which netperf sends no end.
+pub(crate) const IDLE: Duration = Duration::from_secs(1);
+/// Time within which a connection must stand for the response to count as the beginning.
+pub(crate) const PROMPT: Duration = Duration::from_millis(50);
+/// Interval between looks at the control connection.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+
+/// Time without progress that ends a run without a time.
+pub(crate) const fn patience(job: &EndJob) -> Duration {
+    Duration::from_secs(if job.is_netperf() { 30 } else { 120 })
+}
+
+/// Time that a connection may take to be opened.
+pub(crate) fn connects_within(job: &EndJob) -> Duration {
+    const AT_LEAST: Duration = Duration::from_secs(15);
+    let within = |time| AT_LEAST.max(time + GRACE);
+    job.time().map_or(Duration::MAX, within)
+}
+
+/// Interval between looks around: short where netperf may end netserver's run.
+pub(crate) fn heartbeat(job: &EndJob) -> Duration {
+    if job.end.until && !job.is_netperf() {
+        early::LOOK
+    } else {
+        HEARTBEAT
+    }
+}
+
+/// The silence that ends a run once its time is over; `None` where something else does.
+pub(crate) fn silence(job: &EndJob) -> Option<Duration> {
+    if job.is_netperf() {
+        receives_to_the_end(job).then_some(finish::NO_PROGRESS)
+    } else {
+        may_end_in_silence(job).then_some(IDLE)
+    }
+}
+
+/// The schedule until the data connection stands.
+pub(crate) fn first_schedule(job: &EndJob) -> Schedule {
+    let opens = job.transport.is_connected() || job.transport == TransportId::SctpMany;
+    if job.is_netperf() && opens && !job.connects {
+        // The time begins with the connection.
+        return Schedule {
+            finish_after: None,
+            grace: GRACE,
+            heartbeat: HEARTBEAT,
+        };
+    }
+    schedule(job)
+}
+
+/// The schedule of a run.
+pub(crate) fn schedule(job: &EndJob) -> Schedule {
+    let (finish_after, grace) = if job.is_netperf() {
+        (job.time(), netperf_grace(job))
+    } else {
+        job.time().map_or((None, Duration::ZERO), |length| {
+            let (finish_after, grace) = netserver_end(job, length);
+            (Some(finish_after), grace)
+        })
+    };
+    Schedule {
+        finish_after,
+        grace,
+        heartbeat: heartbeat(job),
+    }
+}
+
+/// Time after the end in which netperf finishes what it has begun.
+fn netperf_grace(job: &EndJob) -> Duration {
+    // Datagrams have no end, so there is nothing to wait for.
+    let one_way_datagrams = !job.transport.row().reliable && !job.counts_transactions();
+    if one_way_datagrams && !awaits_a_datagram_end(job) {
+        Duration::ZERO
+    } else if receives_to_the_end(job) {
+        finish::AT_MOST
+    } else {
+        GRACE
+    }
+}
+
+/// When netserver begins nothing new, and the grace after that.
+fn netserver_end(job: &EndJob, length: Duration) -> (Duration, Duration) {
+    if job.connects || may_end_in_silence(job) {
+        (length, PAD)
+    } else if job.only_sends() && !job.transport.is_connected() {
+        (length, Duration::ZERO)
+    } else {
+        (length + PAD, Duration::ZERO)
+    }
+}
+
+/// The schedule of netserver where it sends, once the connection stands; `None` elsewhere.
+///
+/// The time of the original begins with the response. A client that connects late, because of
+/// load or a long path, would get a shorter test than it asked for.
+pub(crate) fn sending_schedule(job: &EndJob, waited: Duration) -> Option<Schedule> {
+    let length = job.time()?;
+    let finish_after = if waited > PROMPT {
+        length
+    } else {
+        length.saturating_sub(waited)
+    };
+    let sends = (job.only_sends() && !job.connects) || job.duplex.is_some();
+    sends.then_some(Schedule {
+        finish_after: Some(finish_after),
+        grace: Duration::ZERO,
+        heartbeat: heartbeat(job),
+    })
+}
+
+/// Whether netserver alone sends, over a reliable transport, and ends the connection: all that
+/// it sent counts, however long that is on its way.
+fn receives_to_the_end(job: &EndJob) -> bool {
+    job.only_receives() && !job.connects && job.transport.row().reliable && job.has_peer
+}
+
+/// Whether netperf tells netserver, which alone sends datagrams, that they are enough: what
+/// netserver sent before it noticed is still to come, and then its end.
+fn awaits_a_datagram_end(job: &EndJob) -> bool {
+    job.stops_sender && !job.transport.row().reliable
+}
+
+/// Whether netperf may send no end to netserver. A run without a time ends in other ways.
+fn may_end_in_silence(job: &EndJob) -> bool {
+    matches!(job.ending, Ending::Silence(_)) && job.time().is_some()
+}
+
+/// The time at the end of the run in which this end only waited.
+pub(crate) fn in_vain(job: &EndJob, moved: &Moved, stop: &ByBell<'_>) -> Duration {
+    let abandoned = moved.ended == Ended::Abandoned;
+    if !job.is_netperf() {
+        return match abandoned {
+            _ if job.connects => moved.idle,
+            true if may_end_in_silence(job) || job.duplex.is_some() => alarm::overtime(),
+            true => alarm::overtime() + PAD,
+            false => moved.idle,
+        };
+    }
+    // A transaction that did not finish took time but was not counted.
+    if abandoned && (job.counts_transactions() || job.duplex.is_some()) {
+        alarm::overtime()
+    } else if abandoned && awaits_a_datagram_end(job) {
+        stop.silent()
+    } else {
+        Duration::ZERO
+    }
+}

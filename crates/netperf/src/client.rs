@@ -110,13 +110,13 @@ fn environment_has(name: &str) -> bool {
     std::env::var_os(name).is_some()
 }
 
-/// A variable that says something.
+/// A non-empty environment variable.
 #[expect(clippy::disallowed_methods, reason = "the mains read the environment")]
 fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// What is wrong with a command line.
+/// Failure for an invalid command line.
 fn unreadable(error: &CliError) -> Failure {
     let text = error.to_string();
     match error.stream() {
@@ -125,12 +125,12 @@ fn unreadable(error: &CliError) -> Failure {
     }
 }
 
-/// Prints what is wrong with a command line.
+/// Reports an invalid command line.
 pub(crate) fn cli_failure(error: &CliError) -> ExitCode {
     unreadable(error).report()
 }
 
-/// Whether standard output takes JSON alone.
+/// Returns true if only JSON may go to standard output.
 fn stdout_is_for_json(command: &Result<Command, CliError>, argv: &[OsString]) -> bool {
     match command {
         Ok(Command::Run(run)) => run.report.format.is_json(),
@@ -141,7 +141,7 @@ fn stdout_is_for_json(command: &Result<Command, CliError>, argv: &[OsString]) ->
     }
 }
 
-/// When the program began, by the wall clock.
+/// Wall-clock time at which the program started.
 #[derive(Clone, Copy)]
 struct RunStart(Duration);
 
@@ -166,19 +166,19 @@ impl RunStart {
     }
 }
 
-/// What was measured so far, to be told of whatever becomes of the run.
+/// Measurements so far, for the report of a failed run.
 #[derive(Default)]
 struct Measured {
     iterations: Vec<Iteration>,
-    /// Why a result that was to be kept is not.
+    /// Failure to store a result.
     unkept: Option<Failure>,
     /// Interim results, over all iterations.
     intervals: Vec<Interim>,
-    /// How long operations took, over all iterations.
+    /// Latency of operations over all iterations.
     latency: Option<Latency>,
-    /// How well figures are known.
+    /// Accuracy reached so far (`--until`).
     until: Option<Until>,
-    /// netperf's end of an iteration that failed on the way.
+    /// netperf's end of a failed iteration.
     partial: Option<Iteration>,
 }
 
@@ -193,7 +193,7 @@ impl Measured {
     }
 }
 
-/// Runs a test and says how it went.
+/// Runs a test and reports the result.
 fn test(mut run: RunCommand) -> ExitCode {
     let begun = RunStart::now();
     let mut done = Measured::default();
@@ -237,7 +237,7 @@ fn measure(run: &mut RunCommand, begun: RunStart, done: &mut Measured) -> Result
     }
 }
 
-/// Random times start from a number that the result names.
+/// Chooses the random seed that the result reports.
 fn draw_seed(plan: &mut TestPlan) {
     let random = plan.local.rate.as_mut();
     if let Some(rate) = random.filter(|rate| rate.arrival == Arrival::Poisson) {
@@ -247,13 +247,12 @@ fn draw_seed(plan: &mut TestPlan) {
 
 fn bind_to_cpu(run: &RunCommand) {
     if let Some(cpu) = run.plan.local.bind {
-        // Scripts bind blindly, so this must not fail them; the result shows where
-        // the time went.
+        // Scripts may name a CPU that does not exist, so this is not an error.
         let _no_such_cpu = netperf_os::process::bind_to_cpu(cpu);
     }
 }
 
-/// A name that no test has is only noticed once netserver was reached.
+/// Reports an unknown test name, after connecting to netserver as the original does.
 fn unknown_test(unknown: &UnknownTest) -> Result<(), Failure> {
     if let Some(plan) = &unknown.control {
         control::establish(plan)?;

@@ -1,4 +1,4 @@
-//! The key: from a file that nobody else can read, or from the environment.
+//! The shared key: read from a private file or from the environment.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
@@ -9,11 +9,11 @@ use netperf_model::Secret;
 
 use crate::output::system_text;
 
-/// Names a file with the key.
+/// Environment variable with the name of the key file.
 pub(crate) const FILE: &str = "NETPERF_KEY_FILE";
-/// Holds the key.
+/// Environment variable with the key.
 pub(crate) const KEY: &str = "NETPERF_KEY";
-/// No key is as long as this, bytes.
+/// Size limit of a key file, bytes.
 const LONGEST: u64 = 65_536;
 
 /// The key from the file, `NETPERF_KEY_FILE` or `NETPERF_KEY`; `None` without any of them.
@@ -42,7 +42,7 @@ fn find(file: Option<&Path>) -> Result<Option<Secret>, String> {
         .transpose()
 }
 
-/// What is in the environment and not empty.
+/// A non-empty environment variable.
 #[expect(clippy::disallowed_methods, reason = "the mains read the environment")]
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
@@ -62,8 +62,8 @@ fn read(path: &Path) -> Result<Secret, String> {
     Secret::new(&text).map_err(|weak| weak.to_string())
 }
 
-/// Whether anybody but its owner, who is us or root, has a part in it; root may share it with
-/// a group.
+/// Returns true if users other than the owner have access. The owner must be this user or root;
+/// root may give a group access.
 fn is_open_to_others(meta: &Metadata) -> bool {
     let us = std::fs::metadata("/proc/self").map(|own| own.uid()).ok();
     let owner = meta.uid();

@@ -1,4 +1,4 @@
-//! netperf and netserver: the two mains and the wiring between the rooms.
+//! netperf and netserver: the two mains, and the code that connects the crates.
 
 pub mod client;
 mod key;
@@ -9,15 +9,15 @@ pub mod server;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The process's arguments, argv\[0\] included.
+/// Arguments of the process, including argv\[0\].
 #[must_use]
 pub fn argv() -> Vec<OsString> {
     std::env::args_os().collect()
 }
 
-/// Whether this process was started under netserver's name.
+/// Returns true if this process was started under the name netserver.
 ///
-/// netperf carries its own netserver, so that a first run needs nothing else.
+/// netperf contains netserver, so that a first run needs no other program.
 #[must_use]
 pub fn is_netserver(argv: &[OsString]) -> bool {
     let name = argv.first().map(Path::new).and_then(Path::file_name);

@@ -15,19 +15,19 @@ use netperf_session::driver::{Arrival, Link};
 use netperf_transport::secure::{Channel, NoChannel};
 use netperf_wire::{FRAME_LEN, Frame};
 
-/// How long a peer may take to accept one message.
+/// Time limit for sending one message.
 const SEND_WITHIN: Duration = Duration::from_secs(20);
-/// How long a message that has begun may take to be complete.
+/// Time limit for the rest of a message that has begun.
 pub(crate) const WHOLE_WITHIN: Duration = Duration::from_secs(20);
-/// An idle connection whose first probe is not answered gets so many more in the time after
-/// which the first one is sent: one that is lost says nothing.
+/// Number of keep-alive probes per idle time after an unanswered first probe; a single lost
+/// probe proves nothing.
 const PROBES_PER_IDLE: i32 = 5;
-/// So many probes without an answer are the end, on average in [`GIVE_UP`].
+/// Number of unanswered probes that end the connection, on average within [`GIVE_UP`].
 const PROBES: i32 = 8;
-/// Without a sign of life the connection ends after so many milliseconds for each second of
-/// being idle: 40 s where that is 15 s.
+/// Milliseconds without any reply, per second of idle time, after which the connection ends: 40
+/// s for an idle time of 15 s.
 const GIVE_UP: i32 = 2667;
-/// How often an end mark is repeated while netserver has not answered.
+/// Interval of repeated end marks until netserver answers.
 const REPEAT: Duration = Duration::from_millis(50);
 
 /// A control connection.
@@ -35,11 +35,11 @@ const REPEAT: Duration = Duration::from_millis(50);
 pub(crate) struct ControlLink {
     socket: Rc<Socket>,
     end_mark: Option<EndMark>,
-    /// When everything must be over, where that is said.
+    /// Deadline for all messages, if set.
     by: Option<Moment>,
-    /// What encrypts it, if anything does.
+    /// Encryption, if enabled.
     channel: Option<Channel>,
-    /// Received, and not for whoever received it.
+    /// A message that was put back.
     unread: Option<Box<Frame>>,
 }
 
@@ -58,16 +58,16 @@ impl ControlLink {
         self.socket.as_ref().as_fd()
     }
 
-    /// When a message must be over that has this much time by itself.
+    /// Deadline of a message with this time limit.
     fn deadline(&self, within: Duration) -> Moment {
         let own = clock::now().plus(within);
         self.by.map_or(own, |by| by.min(own))
     }
 
-    /// Encrypts it from now on.
+    /// Encrypts the connection from now on.
     ///
     /// # Errors
-    /// What keeps the two ends from each other.
+    /// Any failure of the handshake.
     pub(crate) fn encrypt(
         &mut self,
         make: impl FnOnce(BorrowedFd<'_>) -> Result<Channel, NoChannel>,
@@ -76,12 +76,12 @@ impl ControlLink {
         Ok(())
     }
 
-    /// Gives a message back, to be received again.
+    /// Puts a message back, to be received again.
     pub(crate) fn put_back(&mut self, frame: Box<Frame>) {
         self.unread = Some(frame);
     }
 
-    /// Receives what there is, once there is something; 0 at the end.
+    /// Waits for input and receives it; 0 at the end.
     fn take(&mut self, buf: &mut [u8]) -> io::Result<Option<usize>> {
         let fd = self.socket.as_ref().as_fd();
         let Some(channel) = &mut self.channel else {
@@ -91,7 +91,7 @@ impl ControlLink {
         channel.read(buf)
     }
 
-    /// Waits for something to receive; meanwhile repeats what is to be repeated.
+    /// Waits for input and repeats the end mark meanwhile.
     fn await_more(&mut self, left: Duration) -> io::Result<bool> {
         let wait = if self.end_mark.is_some() {
             left.min(REPEAT)
@@ -107,7 +107,7 @@ impl ControlLink {
         Ok(more)
     }
 
-    /// What has been decrypted before.
+    /// Data that has already been decrypted.
     fn decrypted(&mut self, buf: &mut [u8]) -> io::Result<Option<usize>> {
         match &mut self.channel {
             Some(channel) => channel.read(buf),
@@ -115,37 +115,37 @@ impl ControlLink {
         }
     }
 
-    /// While waiting, repeats the datagram that tells netserver of the end.
+    /// Repeats the datagram that marks the end while waiting for netserver.
     pub(crate) fn repeat_while_waiting(&mut self, end_mark: Option<EndMark>) {
         self.end_mark = end_mark;
     }
 
-    /// Has the kernel probe the connection when nothing has been said for this long, and end
-    /// it when the peer's host has shown no sign of life for nearly three times as long,
-    /// whatever is on its way. Zero has it do neither.
+    /// Enables keep-alive probes after this idle time. The kernel ends the connection if the
+    /// peer's host does not reply for almost three times as long, even with data in flight.
+    /// Zero disables both.
     pub(crate) fn keep_alive(&self, idle: Duration) {
         if idle.is_zero() {
             return;
         }
         let seconds = i32::try_from(idle.as_secs()).unwrap_or(i32::MAX).max(1);
-        // Without it a peer that vanished is never missed.
+        // Best effort: without keep-alive a vanished peer is not detected.
         let _best_effort = self.socket.set_keepalive(true);
         let fd = self.socket.as_ref().as_fd();
         for (option, value) in [
             (IntOption::KeepIdle, seconds),
             (IntOption::KeepInterval, (seconds / PROBES_PER_IDLE).max(1)),
-            // Where there is no time-out for all of it.
+            // Used when there is no user time-out.
             (IntOption::KeepCount, PROBES),
             (IntOption::UserTimeout, seconds.saturating_mul(GIVE_UP)),
         ] {
-            // Stacks without these options go by the deadlines of each wait alone, and so
-            // do sockets that are none of TCP.
+            // Best effort: stacks without these options, and sockets other than TCP, rely on
+            // the deadlines of each wait.
             let _best_effort = sockopt::set(fd, option, value);
         }
     }
 
-    /// From now on the peer's host must show signs of life: a host that is gone
-    /// is noticed after about two round trips, and two seconds at least.
+    /// Probes the peer's host quickly from now on: a host that is gone is detected after about
+    /// two round trips, at least two seconds.
     pub(crate) fn demand_signs_of_life(&self, round_trip: Duration) {
         let seconds = i32::try_from(round_trip.as_secs() * 2)
             .unwrap_or(i32::MAX)
@@ -153,18 +153,18 @@ impl ControlLink {
         let _best_effort = self.socket.set_keepalive(true);
         let fd = self.socket.as_ref().as_fd();
         for (option, value) in [
-            // It would be in the place of the count.
+            // A user time-out would override the probe count.
             (IntOption::UserTimeout, 0),
             (IntOption::KeepInterval, seconds),
             (IntOption::KeepCount, 2),
             (IntOption::KeepIdle, 1),
         ] {
-            // Stacks without these options go by the deadline of the wait alone.
+            // Best effort: stacks without these options rely on the deadline of the wait.
             let _best_effort = sockopt::set(fd, option, value);
         }
     }
 
-    /// The smoothed round trip of the connection, as far as it is known.
+    /// Smoothed round-trip time of the connection; zero if unknown.
     pub(crate) fn round_trip(&self) -> Duration {
         tcp::info(self.socket.as_ref().as_fd()).map_or(Duration::ZERO, |info| info.round_trip())
     }
@@ -239,7 +239,7 @@ impl Link for ControlLink {
     }
 
     fn half_close(&mut self) {
-        // A connection that is gone already needs no half-close.
+        // An error means that the connection is already gone.
         let _gone = self.socket.shutdown(Shutdown::Write);
     }
 }

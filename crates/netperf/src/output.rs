@@ -1,4 +1,4 @@
-//! Writing to the standard streams, and leaving.
+//! Output to the standard streams, and exit statuses.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -6,13 +6,13 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use netperf_cli::{Notice, OutputStream};
 
-/// What is drawn on a terminal meanwhile.
+/// Use of the terminal by the live view.
 #[derive(Debug)]
 enum Overlay {
     Nothing,
-    /// A line, on standard error.
+    /// A status line on standard error.
     Line,
-    /// All of it is drawn on: what is for a terminal waits, in order.
+    /// Full screen: other terminal output is queued in order.
     Screen(Vec<(OutputStream, String)>),
 }
 
@@ -22,13 +22,12 @@ fn overlay() -> MutexGuard<'static, Overlay> {
     OVERLAY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Prints on standard output, at once: what was printed must be there even if
-/// the next thing that happens is a kill.
+/// Prints on standard output and flushes, so that the text survives a later kill.
 pub(crate) fn out(text: &str) {
     beside_overlay(OutputStream::Stdout, text);
 }
 
-/// Prints bytes on standard output as they are.
+/// Prints raw bytes on standard output.
 pub(crate) fn out_bytes(bytes: &[u8]) {
     print_out(bytes);
 }
@@ -64,7 +63,7 @@ fn write(stream: OutputStream, text: &str) {
     }
 }
 
-/// From now on what is for a terminal waits: something else is drawn there.
+/// Queues terminal output from now on, because the full screen is in use.
 pub(crate) fn hold() {
     let mut overlay = overlay();
     if !matches!(*overlay, Overlay::Screen(_)) {
@@ -72,7 +71,7 @@ pub(crate) fn hold() {
     }
 }
 
-/// Shows a line on standard error until it is erased, or something is printed.
+/// Shows a status line on standard error until it is erased or other text is printed.
 pub(crate) fn draw_line(line: &str) {
     let mut overlay = overlay();
     *overlay = Overlay::Line;
@@ -82,7 +81,7 @@ pub(crate) fn draw_line(line: &str) {
     );
 }
 
-/// Nothing is drawn any more: erases the line, or prints what waited.
+/// Ends drawing: erases the status line, or prints the queued text.
 pub(crate) fn release() {
     let mut overlay = overlay();
     match std::mem::replace(&mut *overlay, Overlay::Nothing) {
@@ -94,7 +93,7 @@ pub(crate) fn release() {
     }
 }
 
-/// Prints on the stream that the command line names.
+/// Prints on the given stream.
 pub(crate) fn say(stream: OutputStream, text: &str) {
     match stream {
         OutputStream::Stdout => out(text),
@@ -103,7 +102,7 @@ pub(crate) fn say(stream: OutputStream, text: &str) {
 }
 
 fn print(stream: &mut impl Write, text: &str) {
-    // There is nobody else to tell.
+    // There is no other stream for an error about this one.
     let _gone = written(stream, text.as_bytes());
 }
 
@@ -111,12 +110,12 @@ fn written(stream: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     stream.write_all(bytes).and_then(|()| stream.flush())
 }
 
-/// Why standard output has not all that was printed.
+/// First write error of standard output.
 static LOST: OnceLock<String> = OnceLock::new();
 
 fn print_out(bytes: &[u8]) {
     match written(&mut io::stdout().lock(), bytes) {
-        // A reader that is gone has seen what it wanted to.
+        // A closed pipe is not an error: the reader has seen enough.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             let _first = LOST.set(system_text(&error));
         }
@@ -124,8 +123,8 @@ fn print_out(bytes: &[u8]) {
     }
 }
 
-/// The exit status of the program, which is no success where part of what it printed is
-/// nowhere, as on a disk that is full.
+/// Turns success into failure if part of the output could not be written, for example on a full
+/// disk.
 pub(crate) fn unless_lost(exit: ExitCode) -> ExitCode {
     let Some(why) = LOST.get() else {
         return exit;
@@ -137,8 +136,8 @@ pub(crate) fn unless_lost(exit: ExitCode) -> ExitCode {
     exit
 }
 
-/// Prints what the command line wants printed before anything else; all of it on
-/// standard error where standard output takes JSON alone.
+/// Prints the notices of the command line; all of them on standard error if standard output is
+/// JSON.
 pub(crate) fn notices(notices: &[Notice], json: bool) {
     for notice in notices {
         let (terminal, print): (bool, fn(&str)) = match notice.stream {
@@ -151,15 +150,15 @@ pub(crate) fn notices(notices: &[Notice], json: bool) {
     }
 }
 
-/// Why a program ends without having done what it was asked.
+/// A failure that ends the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// For standard output, newlines included.
+    /// Text for standard output, including newlines.
     pub(crate) stdout: String,
-    /// For standard error, newlines included.
+    /// Text for standard error, including newlines.
     pub(crate) stderr: String,
-    /// All of it in a line, where the others have the words of the original, which only
-    /// those look for who read what it prints.
+    /// One-line form, if the other texts are those of the original, which only programs that
+    /// parse them need.
     pub(crate) in_short: Option<String>,
     /// Exit status.
     pub(crate) exit: u8,
@@ -184,14 +183,14 @@ impl Failure {
         }
     }
 
-    /// All its lines.
+    /// All lines.
     pub(crate) fn lines(&self) -> String {
         let ended = self.stdout.is_empty() || self.stdout.ends_with('\n');
         let between = if ended { "" } else { "\n" };
         format!("{}{between}{}", self.stdout, self.stderr)
     }
 
-    /// The same, standard output being for something else: in short, if it can be.
+    /// The same failure for standard error only, in its one-line form if there is one.
     pub(crate) fn on_stderr(&self) -> Self {
         Self {
             stderr: self.in_short.clone().unwrap_or_else(|| self.lines()),
@@ -200,13 +199,13 @@ impl Failure {
         }
     }
 
-    /// The same, with further lines for standard error.
+    /// Adds lines for standard error.
     pub(crate) fn and(mut self, lines: &str) -> Self {
         self.stderr.push_str(lines);
         self
     }
 
-    /// Prints it and gives the exit status.
+    /// Prints the failure and returns the exit status.
     pub(crate) fn report(&self) -> ExitCode {
         out(&self.stdout);
         err(&self.stderr);

@@ -42,7 +42,7 @@ pub fn main(argv: &[OsString]) -> ExitCode {
     output::notices(&parsed.notices, false);
     match parsed.command {
         Ok(ServerCommand::Serve(mut args)) => {
-            // In the background the current folder is another one.
+            // Daemonising changes the working directory.
             let files = args.operations.files.take();
             args.operations.files = files.and_then(|files| std::path::absolute(files).ok());
             with_key(*args, argv)
@@ -59,20 +59,21 @@ pub fn main(argv: &[OsString]) -> ExitCode {
     }
 }
 
-/// What the environment says.
+/// Environment of the process.
 #[derive(Debug)]
 struct Environment {
-    /// Our own words.
+    /// Command line of this process.
     argv: Vec<OsString>,
-    /// Whether standard error leads to the journal of systemd.
+    /// True if standard error is connected to the systemd journal.
     journal: bool,
-    /// Whether standard output takes the records of a session.
+    /// True if session records go to standard output.
     records: bool,
-    /// The descriptor by which data comes in that arrives at our listener's port.
+    /// Descriptor of the hand-off socket for data that arrives at the listener's port.
     handoff: Option<i32>,
-    /// Whether a library is loaded in front of others, which needs what nobody here knows.
+    /// True if a library is preloaded, which may need system calls or files that the sandbox
+    /// forbids.
     preloaded: bool,
-    /// Who started us, and what for.
+    /// Supervisor that started the process, and the sockets that it passed.
     supervisor: Supervisor,
 }
 
@@ -93,10 +94,10 @@ impl Environment {
     }
 }
 
-/// Serves with the key, if there is to be one.
+/// Loads the key, if one is configured, and serves.
 fn with_key(mut args: ServerArgs, argv: &[OsString]) -> ExitCode {
     let secret = if key::variable(session_process::RECORDS).is_some() {
-        // Our listener has read it.
+        // The listener has read it.
         Ok(key::variable(session_process::SECRET).and_then(|digits| Secret::from_hex(&digits)))
     } else {
         key::load(args.access.key_file.as_deref())
@@ -115,8 +116,8 @@ fn with_key(mut args: ServerArgs, argv: &[OsString]) -> ExitCode {
     serve(&args, argv)
 }
 
-/// One way in for a session: descriptor 0 is its control connection, whether inetd
-/// or a listener of ours started it.
+/// Runs a session if descriptor 0 is a control connection from inetd or from the netserver
+/// listener; otherwise runs the listener.
 fn serve(args: &ServerArgs, argv: &[OsString]) -> ExitCode {
     let environment = Environment::look(argv);
     let trace = |line: &str| {
@@ -139,10 +140,10 @@ fn serve(args: &ServerArgs, argv: &[OsString]) -> ExitCode {
     listen::run(args, &environment)
 }
 
-/// The exit status of a command line with a value that makes no sense.
+/// Exit status for an invalid option value.
 const INVALID_VALUE: u8 = 2;
 
-/// Asks the netserver at an address whether it is well.
+/// Queries /health of the netserver at an address.
 fn health(asked: &str) -> ExitCode {
     let Some(at) = metrics_server::address(asked) else {
         err(&format!(
@@ -161,7 +162,7 @@ fn health(asked: &str) -> ExitCode {
     }
 }
 
-/// The exit status of a session without the walls that it should have.
+/// Exit status of a session that could not be sandboxed.
 const UNCONFINED: u8 = 3;
 
 fn confine(args: &ServerArgs, environment: &Environment) -> io::Result<()> {
@@ -183,13 +184,12 @@ fn serve_for_listener(control: Socket, args: &ServerArgs, environment: &Environm
     ExitCode::SUCCESS
 }
 
-/// The session of this process: told to the listener that started it, or to a log.
+/// Serves the session of this process and reports it to the listener or to a log.
 fn one_session(control: Socket, args: &ServerArgs, environment: &Environment) -> ExitCode {
     if environment.records {
         return serve_for_listener(control, args, environment);
     }
-    // What inetd starts may have the client at all three descriptors, who is not to read
-    // the log.
+    // inetd may connect all three standard streams to the client, which must not read the log.
     let to_client = netperf_os::process::standard_error_is_socket() && !environment.journal;
     let mut log = match ServerLog::open(args, environment.journal) {
         Ok(log) if args.operations.log_file.is_some() || !to_client => log,

@@ -51,7 +51,7 @@ fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
     Ok(exit(&comparison))
 }
 
-/// What was asked for, the rest as usual.
+/// Comparison parameters, with defaults.
 pub(super) fn wish(args: &ComparisonArgs, design: Design) -> Wish {
     Wish {
         design,

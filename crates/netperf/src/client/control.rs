@@ -12,7 +12,7 @@ use netperf_transport::socket::wildcard;
 use super::private;
 use crate::output::{Failure, system_text};
 
-/// How long one address may take to answer.
+/// Time limit of a connection attempt to one address.
 const CONNECT: Duration = Duration::from_secs(30);
 /// A resolver that asks to be tried again gets this many tries, a second apart.
 const TRIES: u32 = 6;
@@ -20,15 +20,15 @@ const TRIES: u32 = 6;
 /// The exit status when netserver cannot be reached.
 const UNREACHED: u8 = 255;
 
-/// A control connection that stands.
+/// An established control connection.
 #[derive(Debug)]
 pub(crate) struct ControlConnection {
     pub(crate) socket: Socket,
-    /// Where netserver is; `None` where that is no IP address.
+    /// netserver's address; `None` if it is not an IP address.
     pub(crate) peer: Option<SocketAddr>,
-    /// Where the connection comes from; `None` where that is no IP address.
+    /// Local address; `None` if it is not an IP address.
     pub(crate) local: Option<SocketAddr>,
-    /// Whether it leads to a netserver that we started for it: that needs no proof.
+    /// True for a private netserver that this program started; it needs no authentication.
     pub(crate) private: bool,
 }
 
@@ -58,8 +58,7 @@ pub(crate) fn look_up(
 
 /// Connects to netserver, trying every pair of addresses in turn.
 ///
-/// Where nobody named a host or a port and nothing listens, a private netserver
-/// is started instead.
+/// Starts a private netserver if neither host nor port is given and nothing listens.
 pub(crate) fn establish(plan: &ControlPlan) -> Result<ControlConnection, Failure> {
     let remote = &plan.remote;
     if let Some(cid) = context_id(&remote.host) {
@@ -143,7 +142,7 @@ fn connect(from: SocketAddr, to: SocketAddr) -> io::Result<ControlConnection> {
     })
 }
 
-/// Where the control connection may come from.
+/// Local addresses of the control connection.
 enum Locals {
     /// The wildcard of whatever family the peer has, with this port.
     Wildcard(u16),
@@ -181,7 +180,7 @@ pub(crate) fn family_of(address: &SocketAddr) -> Family {
     }
 }
 
-/// What the messages about a failed control connection name.
+/// Parameters of messages about a failed control connection.
 struct Described<'a> {
     plan: &'a ControlPlan,
     remote_family: Family,

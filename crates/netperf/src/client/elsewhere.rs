@@ -1,16 +1,15 @@
-//! Data that takes another way than the control connection: a netserver of this program
-//! takes it only where it was told to (`--data-peers`), and otherwise all that netperf
-//! sees is that nobody listens.
+//! Data that uses another path than the control connection. netserver accepts it only with
+//! `--data-peers`; otherwise netperf sees only that nothing listens.
 
 use netperf_model::{Iteration, TestPlan, Warning};
 
-/// A stranger's connection is closed as soon as it is there.
+/// netserver closes a connection that is not permitted at once.
 const SOON: f64 = 1.0;
 
 const WHY: &str = "the data takes another way than the control connection, and a netserver of \
                    this program takes it from other addresses only with --data-peers";
 
-/// Whether something was asked for that has the data leave from another address.
+/// Returns true if an option makes the data leave from another address.
 fn takes_another_way(plan: &TestPlan) -> bool {
     let Some(control) = &plan.control else {
         return false;
@@ -33,7 +32,7 @@ pub(super) fn hint(plan: &TestPlan, partial: Option<&Iteration>) -> String {
     }
 }
 
-/// What is doubtful where datagrams were sent and netserver heard none.
+/// Warning for datagrams that netserver did not receive.
 pub(super) fn doubt(plan: &TestPlan, runs: &[Iteration]) -> Option<Warning> {
     let unheard = |run: &Iteration| {
         let heard = run.remote.as_ref().map(|end| end.tally.bytes_received);

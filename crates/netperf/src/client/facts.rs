@@ -8,8 +8,8 @@ use netperf_model::{HostFacts, Hosts, Iteration};
 
 use super::hosts::socket_address;
 
-/// Whether the report says anything of the hosts. What nobody reads is not collected,
-/// and a request without the question is the one that a stock client would send.
+/// Returns true if the report needs facts about the hosts. Otherwise nothing is collected, and
+/// the request is the one that a stock client would send.
 pub(super) fn wanted(run: &RunCommand) -> bool {
     run.history.is_some()
         || netperf_report::needs(&run.plan, &run.report).is_ok_and(|needs| needs.hosts)

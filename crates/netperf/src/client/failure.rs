@@ -1,4 +1,4 @@
-//! What went wrong, in the words that scripts know (cli.md, error catalogue).
+//! Error messages, in the words that scripts know (cli.md, error catalogue).
 
 use std::io;
 
@@ -20,15 +20,15 @@ const UNSUPPORTED: u8 = 3;
 /// `ENODEV`: an address family without anything behind it.
 const NO_DEVICE: i32 = 19;
 
-/// Whether this number of bind(2) or connect(2) means that there is nothing behind the
-/// sockets of a family: `ENODEV`, and `ESOCKTNOSUPPORT` of vsock.
+/// Returns true if this error number of bind(2) or connect(2) means that a socket family has no
+/// device: `ENODEV`, and `ESOCKTNOSUPPORT` of vsock.
 const fn is_empty_family(number: i32) -> bool {
     matches!(number, NO_DEVICE | 94)
 }
 
-/// Whether this number of socket(2) or of netserver means that the kernel lacks the
-/// transport, or the right to it: `EPERM`, `EACCES`, `ENOPROTOOPT`, `EPROTONOSUPPORT`,
-/// `ESOCKTNOSUPPORT`, `EAFNOSUPPORT`, and `ENODEV`.
+/// Returns true if this error number means that the kernel lacks the transport or denies
+/// access: `EPERM`, `EACCES`, `ENOPROTOOPT`, `EPROTONOSUPPORT`, `ESOCKTNOSUPPORT`,
+/// `EAFNOSUPPORT` and `ENODEV`.
 const fn is_lacking(number: i32) -> bool {
     matches!(number, 1 | 13 | NO_DEVICE | 92 | 93 | 94 | 97)
 }
@@ -204,11 +204,11 @@ pub(super) fn flows_refused(
     )
 }
 
-/// What netserver answers where its host cannot follow a list of CPUs or a rule: EINVAL
-/// and ENODEV (docs/spec/extension.md, Many flows).
+/// netserver's error numbers for a CPU list or rule that its host cannot follow: EINVAL and
+/// ENODEV (docs/spec/extension.md, Many flows).
 const NOT_PLACED: [i32; 2] = [22, 19];
 
-/// What happened, in the original's words, and what would help.
+/// The original's message, with a hint.
 fn with_hint(original: Failure, hint: Failure, why: &str) -> Failure {
     Failure {
         stderr: original.stderr + &hint.stderr,

@@ -42,7 +42,7 @@ fn remote(
     if host.vsock.is_some() {
         return Ok(host);
     }
-    // Of several addresses, the one that netserver was reached at.
+    // If the name has several addresses, the one at which netserver was reached.
     let same_name = plan
         .control
         .as_ref()

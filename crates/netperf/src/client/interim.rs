@@ -13,7 +13,7 @@ use super::run::tcp_facts;
 use super::show;
 use crate::output::out;
 
-/// What goes on from line to line.
+/// State between interim lines.
 struct InterimPrinter<'a> {
     run: &'a RunCommand,
     unit: Unit,
@@ -46,7 +46,7 @@ impl InterimPrinter<'_> {
         self.kept.push(interim);
     }
 
-    /// How long operations took since the last line, where that is kept and shown.
+    /// Latency of the operations since the last line, if recorded and shown.
     fn times(&mut self, live: &Live) -> Option<Latency> {
         if !(self.run.plan.latency && self.run.report.format.is_json()) {
             return None;

@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 /// # Errors
 /// When it cannot be started.
 pub(super) fn run(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> io::Result<Output> {
-    // What it is called is in its result, for whoever wants to make that again.
+    // The name appears in the result, for a later repetition.
     Command::new(netperf_os::process::own_file())
         .arg0("netperf")
         .arg("--json")

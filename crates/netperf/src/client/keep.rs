@@ -12,7 +12,7 @@ fn named(place: &str) -> Option<&str> {
     (!place.is_empty()).then_some(place)
 }
 
-/// Whether the result can be kept: nobody wants to measure for an hour first.
+/// Checks before the run that the result can be stored.
 pub(super) fn check(run: &RunCommand) -> Result<(), Failure> {
     let Some(place) = &run.history else {
         return Ok(());

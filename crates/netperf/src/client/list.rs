@@ -11,9 +11,9 @@ use super::run::LEAVE;
 use super::{control, failure, run};
 use crate::output::{Failure, out, system_text};
 
-/// What was found out of netserver's host.
+/// Capabilities of netserver's host.
 enum RemoteAbilities {
-    /// What our netserver says.
+    /// Reported by netserver.
     Told(Abilities),
     /// A stock one, which says nothing.
     Stock,
@@ -67,7 +67,7 @@ fn test(row: &'static TestRow, there: Option<&RemoteAbilities>) -> Row<'static> 
     let there = there.map(|there| match (there, row.suite) {
         (RemoteAbilities::Told(_), Suite::Control)
         | (RemoteAbilities::Stock, Suite::Control | Suite::Sockets) => Support::Supported,
-        // Whether it was built with the other suites it does not say.
+        // A stock netserver does not report which suites it was built with.
         (
             RemoteAbilities::Stock,
             Suite::Unix | Suite::Sctp | Suite::Sdp | Suite::Xti | Suite::Dlpi,

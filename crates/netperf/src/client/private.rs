@@ -1,7 +1,7 @@
-//! A netserver of our own, for one run, where none is listening.
+//! A private netserver for one run, started when none listens.
 //!
-//! A newcomer's first command then measures something. The server is this very
-//! program, started as inetd would start it, on a loopback connection.
+//! It makes a first run possible without set-up. The server is this program, started as inetd
+//! would start it, on a loopback connection.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use super::control::ControlConnection;
 use crate::key;
 use crate::output::err;
 
-/// A connection over loopback stands at once, or never.
+/// Time limit of the loopback connection.
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// Starts one on the first of these addresses that works.

@@ -17,7 +17,7 @@ use crate::output::{self, Failure, system_text};
 const UNREADABLE: u8 = 2;
 /// The exit status when something cannot be written.
 const UNWRITABLE: u8 = 1;
-/// Where the page goes when nothing is asked for.
+/// Default file name of the page.
 const PAGE: &str = "report.html";
 
 /// Runs `netperf report`.
@@ -49,7 +49,7 @@ fn apart(args: &ReportArgs) -> Result<(), Failure> {
     written::apart(&outputs, &args.files).map_err(|line| failure(UNREADABLE, &line))
 }
 
-/// Where the page goes: to `report.html` when nothing is asked for.
+/// File of the page; `report.html` if no output is requested.
 fn page(args: &ReportArgs) -> Option<&Path> {
     let others = [&args.svg, &args.png, &args.markdown, &args.csv];
     let only_page = others.iter().all(|other| other.is_none());
@@ -71,7 +71,7 @@ fn records(files: &[String]) -> Result<Vec<Record>, Failure> {
     Ok(records)
 }
 
-/// What a file holds; `-` is standard input.
+/// Contents of a file; `-` is standard input.
 pub(super) fn bytes(name: &str) -> std::io::Result<Vec<u8>> {
     if name != written::STANDARD {
         return std::fs::read(name);

@@ -66,7 +66,7 @@ pub(super) fn test(run: &RunCommand, begun: RunStart, done: &mut Measured) -> Re
         return Err(failure::only_vsock(&hosts.remote.name, plan.transport));
     }
     let _switched_back_at_the_end = stamps::switched(plan, hosts.remote.address)?;
-    // Whoever reads the banner may send a signal at once.
+    // A caller that reads the banner may send a signal at once.
     alarm::catch_signals()
         .map_err(|error| Failure::stderr(1, &format!("netperf: cannot catch signals: {error}")))?;
     if let Some(banner) = netperf_report::banner(plan, &run.report, &hosts) {
@@ -89,38 +89,38 @@ pub(super) fn test(run: &RunCommand, begun: RunStart, done: &mut Measured) -> Re
     Ok(())
 }
 
-/// What the iterations of a test share.
+/// State shared by the iterations of a test.
 struct TestRun<'a> {
     run: &'a RunCommand,
     hosts: Hosts,
     talk: Option<Talk<'a>>,
     /// Further control connections, to a netserver that serves one flow over each.
     beside: Vec<Talk<'a>>,
-    /// How many flows are served.
+    /// Distribution of flows over sessions.
     served: many::FlowSessions,
     control_local: Option<IpAddr>,
-    /// Where the control connection leads to, as it is known here.
+    /// Remote address of the control connection.
     control_peer: Option<SocketAddr>,
     trace: Trace,
     /// When the program began.
     begun: RunStart,
-    /// What was measured so far.
+    /// Measurements so far.
     done: &'a mut Measured,
     /// The port that netserver had in the previous iteration.
     data_port: Option<u16>,
-    /// Whether facts about the hosts are wanted.
+    /// True if facts about the hosts are needed.
     facts: bool,
-    /// What netserver told of its host.
+    /// Host facts from netserver.
     remote_host: Option<HostFacts>,
 }
 
-/// What one iteration came to.
+/// Result of one iteration.
 struct IterationResult {
     agreed: Agreed,
     iteration: Iteration,
-    /// Whether the user ended it.
+    /// True if the user ended it.
     stopped: bool,
-    /// Whether Multipath TCP became plain TCP.
+    /// True if Multipath TCP fell back to TCP.
     fell_back: bool,
 }
 
@@ -246,7 +246,7 @@ impl<'a> TestRun<'a> {
     }
 }
 
-/// What both ends got; `port` is that of the data socket where netserver says none.
+/// Settings in force at both ends; `port` is the data port if netserver does not report one.
 fn agreed(
     local: EndSetup,
     there: Option<&Agreement>,
@@ -261,7 +261,7 @@ fn agreed(
     }
 }
 
-/// What an iteration came to; `remote` is `None` where netserver's results never came.
+/// Result of an iteration; `remote` is `None` if netserver's results did not arrive.
 fn iteration(ran: EndReport, remote: Option<EndResult>, one_way: Option<OneWay>) -> Iteration {
     Iteration {
         one_way,
@@ -284,7 +284,7 @@ fn wait(pause: Duration) {
     }
 }
 
-/// What TCP knew, for whoever prints it.
+/// TCP information for reports.
 pub(super) const fn tcp_facts(info: TcpInfo) -> TcpFacts {
     TcpFacts {
         round_trip_micros: info.rtt,

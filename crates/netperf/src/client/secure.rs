@@ -16,7 +16,7 @@ use crate::output::{Failure, system_text};
 const UNSUPPORTED: u8 = 3;
 /// Exit status where it refuses, or is refused.
 const REFUSED: u8 = 255;
-/// How long both ends may take to find each other good.
+/// Time limit of the authentication.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Reads the key that a plan names, or the environment.
@@ -38,7 +38,7 @@ pub(super) fn enter(link: &mut ControlLink, secret: &Secret, host: &str) -> Resu
         Arrival::Frame(frame) => {
             access::is_answer(&frame).map_err(|error| failure::session(&error))?
         }
-        // One that wants a passphrase, and nothing else, says nothing.
+        // A netserver that requires only a passphrase closes without an answer.
         Arrival::Closed(_) => false,
         Arrival::TimedOut => {
             return Err(failure::session(&SessionError::NoAnswer(client::ANSWER)));

@@ -1,6 +1,6 @@
-//! What a terminal shows while a test runs: the whole screen (`--live`) or a line
-//! (`--progress`). Another thread looks at the counts and draws; the loop knows nothing
-//! of it (docs/decisions/0024-live-view.md).
+//! Terminal output during a test: the full screen (`--live`) or a line (`--progress`). A
+//! separate thread reads the counters and draws; the loop is not involved
+//! (docs/decisions/0024-live-view.md).
 
 mod ticker;
 
@@ -26,19 +26,19 @@ use crate::output::{self, Failure, err};
 const UNSUPPORTED: u8 = 3;
 /// Time from one picture to the next.
 const EVERY: Duration = Duration::from_millis(250);
-/// As many flows are looked at. A large screen has room for less.
+/// Largest number of flows to observe; a screen does not have room for more.
 const FLOWS: u32 = 64;
 /// The stack of the thread, bytes.
 const STACK: usize = 256 * 1024;
 
-/// How it is drawn.
+/// Kind of display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DrawMode {
     Screen,
     Line,
 }
 
-/// What is drawn.
+/// The display.
 struct Shown {
     kind: DrawMode,
     term: Term,
@@ -62,7 +62,7 @@ pub(super) fn check(run: &RunCommand) -> Result<(), Failure> {
         .map_err(|why| Failure::stderr(UNSUPPORTED, &format!("netperf: {why}")))
 }
 
-/// What is to be shown, and where; `None` where that is nothing.
+/// The requested display and terminal; `None` if there is none.
 fn wanted(run: &RunCommand) -> Result<Option<(DrawMode, Term)>, String> {
     if run.show.live {
         return screen(run).map(|term| Some((DrawMode::Screen, term)));
@@ -80,16 +80,16 @@ fn wanted(run: &RunCommand) -> Result<Option<(DrawMode, Term)>, String> {
     Ok(shown.then_some((DrawMode::Line, term)))
 }
 
-/// Whether a line disturbs nothing: the result goes elsewhere, or comes in one piece, and
-/// this is the program that the user waits for. Of programs that a script starts at the
-/// same time none has the terminal for its input.
+/// Returns true if a status line disturbs no other output: the result goes elsewhere or comes
+/// in one piece, and this program has the terminal as its input. Programs that a script starts
+/// in the background do not.
 fn in_nobodys_way(run: &RunCommand) -> bool {
     let elsewhere = !io::stdout().is_terminal() || run.report.format == Format::Json;
     let attended = io::stdin().is_terminal() && terminal::is_in_foreground(io::stderr().as_fd());
     elsewhere && attended && run.debug_level == 0 && can_be_drawn_on()
 }
 
-/// Whether the terminal is of a type that can do more than print.
+/// Returns true if the terminal supports cursor control.
 fn can_be_drawn_on() -> bool {
     environment("TERM").is_some_and(|kind| kind != "dumb")
 }
@@ -128,7 +128,7 @@ fn fd(term: &Term) -> BorrowedFd<'static> {
     }
 }
 
-/// Has connections looked at, where somebody sees it.
+/// Enables observation of connections if a display needs it.
 pub(super) fn live(run: &RunCommand, live: Live) -> Live {
     if run.show.live {
         live.with_flows(FLOWS)
@@ -164,7 +164,7 @@ pub(super) fn beside<T>(
             });
         let done = work();
         drop(stop);
-        // Without the thread nothing is drawn, and the test goes on all the same.
+        // Without the thread nothing is drawn, but the test continues.
         drop(drawing.map(ScopedJoinHandle::join));
         done
     })
@@ -198,7 +198,7 @@ fn open(run: &RunCommand) -> Option<Shown> {
     })
 }
 
-/// Whether the terminal is said to show more than ASCII (locale(7)).
+/// Returns true if the locale supports Unicode (locale(7)).
 fn has_unicode() -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
@@ -209,7 +209,7 @@ fn has_unicode() -> bool {
     })
 }
 
-/// What a panic says is to be read on a terminal as it was.
+/// Restores the terminal before a panic message is printed.
 fn leave_when_panicking() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -272,7 +272,7 @@ impl Shown {
 struct Keys(Option<File>);
 
 impl Keys {
-    /// Those of standard input, where it is the terminal that is drawn on.
+    /// Keys from standard input, if that is the terminal of the display.
     fn of(kind: DrawMode) -> Self {
         let stdin = io::stdin();
         let read = kind == DrawMode::Screen && stdin.is_terminal();

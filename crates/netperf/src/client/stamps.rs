@@ -1,4 +1,4 @@
-//! Who stamps the messages of transactions, and where the time of those went.
+//! Timestamps of transactions, and the parts of their latency.
 
 use std::net::IpAddr;
 
@@ -21,10 +21,10 @@ pub(super) fn switched(plan: &TestPlan, remote: IpAddr) -> Result<Option<Switche
     Switched::on(remote).map(Some).map_err(lacking)
 }
 
-/// Where the time of transactions went, where both ends stamped them.
+/// Parts of the transaction latency, if both ends took timestamps.
 ///
 /// # Errors
-/// When a device says that it stamps and did not.
+/// When a device that supports timestamps delivered none.
 pub(super) fn one_way(
     plan: &TestPlan,
     own: &EndResult,

@@ -24,7 +24,7 @@ const INCOMPLETE: u8 = 1;
 const FAILED: u8 = 2;
 /// The file with the plan.
 const PLAN: &str = "sweep.json";
-/// The file that is locked by whoever is at work in the folder.
+/// Lock file of the process that works in the folder.
 const LOCK: &str = "sweep.lock";
 /// The folder with a result for each run.
 const RUNS: &str = "runs";
@@ -85,7 +85,7 @@ struct Sweep {
     points: Vec<Vec<String>>,
 }
 
-/// What was asked for; `None` where it is to go on.
+/// The requested plan; `None` to continue an existing one.
 fn asked(args: &SweepArgs) -> Result<Option<Plan>, Failure> {
     let read;
     let words: &SweepWords = match &args.file {
@@ -152,7 +152,7 @@ fn locked(folder: &Path) -> Result<File, Failure> {
             who.unwrap_or_default()
         )));
     }
-    // Who it is, for the one that comes too late; it goes on without.
+    // Process id for the message of a second process. An error is harmless.
     let me = format!("{}\n", std::process::id());
     let _told = file.set_len(0).and_then(|()| file.write_all(me.as_bytes()));
     Ok(file)
@@ -209,12 +209,12 @@ impl Sweep {
         self.folder.join(RUNS).join(name)
     }
 
-    /// Whether a run has its result. What a disk or an editor has spoilt is none.
+    /// Returns true if a run has a valid result.
     fn has(&self, run: (u32, usize)) -> bool {
         let path = self.file(run, "json");
         match std::fs::read(&path) {
             Ok(bytes) => netperf_web::read(&path.to_string_lossy(), &bytes).is_ok(),
-            // What cannot be read is told of with the results.
+            // An unreadable file is reported with the results.
             Err(error) => error.kind() != ErrorKind::NotFound,
         }
     }
@@ -252,7 +252,7 @@ impl Sweep {
     ) -> Result<RunState, Failure> {
         let finished = itself::run(self.plan.command_of(values))
             .map_err(|error| failure(&format!("netperf: {}", system_text(&error))))?;
-        // What a signal cut short is no result: it is made again.
+        // A run interrupted by a signal is repeated.
         if signals.next().is_some() {
             return Ok(RunState::Interrupted);
         }
@@ -329,14 +329,14 @@ impl Sweep {
     }
 }
 
-/// What became of a run.
+/// State of a run.
 enum RunState {
     Result,
     Failed(String),
     Interrupted,
 }
 
-/// How far it is, where somebody looks.
+/// Progress bar, if standard error is a terminal.
 struct SweepProgress {
     shown: bool,
     all: usize,

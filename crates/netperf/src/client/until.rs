@@ -21,10 +21,10 @@ const EVERY: Duration = Duration::from_millis(10);
 const MOST_OFTEN: Duration = Duration::from_millis(1);
 /// Values that the longest run shall have at least, and at most.
 const VALUES: (u32, u32) = (1_200, 200_000);
-/// Bytes of an operation whose size nobody knows beforehand.
+/// Assumed size of an operation without a known size, bytes.
 const CHUNK: u32 = 16_384;
 
-/// How often the counts of a run of at most this length are read.
+/// Interval at which the counters are read, for a run of this maximum length.
 fn every(limit: Limit) -> Duration {
     let Limit::Time(longest) = limit else {
         return EVERY;
@@ -62,7 +62,7 @@ impl Watcher<'_> {
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
             }
-            // Of the user's end, too, the other end is told by this.
+            // This also tells the other end that the user has ended the run.
             if self.look() || alarm::stopped_by_user() {
                 self.live.end_early();
                 return;
@@ -77,7 +77,7 @@ impl Watcher<'_> {
     /// Takes in what happened since the last look; whether everything is known now.
     fn look(&mut self) -> bool {
         let (now, tally) = (clock::now(), self.live.read());
-        // What is counted no more says nothing of how it was.
+        // Values after the end of the run are not representative.
         if self.live.over().is_some() {
             return false;
         }
@@ -120,7 +120,7 @@ pub(super) fn beside<T>(
         });
         let done = work();
         drop(stop);
-        // One that panicked has said so; the result is not its affair.
+        // A panic has already been reported and does not affect the result.
         let _panicked = watching.join();
         done
     });
@@ -128,7 +128,7 @@ pub(super) fn beside<T>(
     done
 }
 
-/// What is to be said of a run that did not come to know what it was asked for.
+/// Warning for a run that ended before it reached the requested accuracy.
 pub(super) fn doubt(plan: &TestPlan, found: Option<&Until>) -> Option<Warning> {
     let (wanted, found) = (plan.until.as_ref()?, found?);
     (found.end != UntilEnd::Reached).then(|| Warning::Imprecise(words(wanted, found)))

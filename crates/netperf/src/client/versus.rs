@@ -13,8 +13,8 @@ use netperf_web::Record;
 use super::{compare, itself};
 use crate::output::{self, Failure, err, system_text};
 
-/// How many runs of each when nothing is said: what the simulation of the statistics
-/// takes.
+/// Default number of runs of each configuration; the simulation of the statistics uses the same
+/// number.
 const PAIRS: u32 = 20;
 /// The exit status when something cannot be started or written, or when results cannot
 /// be compared.
@@ -44,7 +44,7 @@ fn io_failure(what: &str, error: &std::io::Error) -> Failure {
     failure(FAILED, &format!("{what}: {}", system_text(error)))
 }
 
-/// What results of both configurations are called by.
+/// Names of the two configurations in result files.
 const SIDES: [char; 2] = ['a', 'b'];
 
 /// The runs of both configurations so far.
@@ -129,8 +129,8 @@ fn both(
     signals: &Signals,
 ) -> Result<Option<(Record, Record)>, Failure> {
     let [a, b] = SIDES.map(|side| format!("{side}-{pair:03}"));
-    // A signal to all of a group ends the run under way, too, which is no failure, and no
-    // result to keep.
+    // A signal to the process group also ends the current run, which is neither a failure nor a
+    // result.
     let first = one(args, &a, &args.first);
     if signals.next().is_some() {
         return Ok(None);
@@ -146,7 +146,7 @@ fn both(
     Ok(Some((read(&a, &first)?, read(&b, &second)?)))
 }
 
-/// How far it is, where somebody looks.
+/// Progress, if standard error is a terminal.
 fn progress(done: u32, wanted: u32) {
     if std::io::stderr().is_terminal() {
         let end = if done == wanted { "\n" } else { "" };

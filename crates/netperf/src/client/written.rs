@@ -10,13 +10,13 @@ use crate::output::{out_bytes, system_text};
 /// Standard input or standard output, in place of a file.
 pub(super) const STANDARD: &str = "-";
 
-/// What two names have in common that mean the same place.
+/// Identity of a file, to compare two names.
 #[derive(Debug, PartialEq, Eq)]
 enum FileIdentity {
     Standard,
     /// Device and number of a file that is there.
     File(u64, u64),
-    /// Where a file would be made.
+    /// Absolute path of a file that does not exist yet.
     Name(PathBuf),
 }
 

@@ -1,8 +1,8 @@
-//! Where clients arrive: accepts control connections, keeps those that have not said all of
-//! their first message yet, and has a process started for each that has.
+//! Accept loop. Holds a connection until its first message is complete, then starts a session
+//! process.
 //!
-//! One thread that never waits for a client. What strangers can use up is bounded: waiting
-//! connections, processes, and the time that either lasts.
+//! A single thread that never blocks on a client. Pending connections, processes and their
+//! lifetimes are all bounded, so that unauthenticated clients cannot exhaust resources.
 
 mod incoming;
 
@@ -33,21 +33,21 @@ use super::session_log::{ProcessEnd, SessionLog};
 use super::session_process::SessionProcess;
 use super::supervisor::Supervisor;
 
-/// How long to leave accept(2) alone when it fails for want of descriptors or memory.
+/// Pause after accept(2) fails for lack of descriptors or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// epoll_wait(2) returns at least this often; nothing depends on it.
+/// Longest wait of epoll_wait(2); nothing depends on it.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
-/// The most sessions at once; further clients wait for a place.
+/// Largest number of concurrent sessions; further clients wait.
 const MOST_SESSIONS: usize = 1000;
-/// The most connections that are not served yet.
+/// Largest number of pending connections.
 const MOST_WAITING: usize = 4096;
-/// Descriptors that are not for those who wait: listeners, pipes, standard streams.
+/// Descriptors reserved for listeners, pipes and standard streams.
 const DESCRIPTORS_KEPT: u64 = 2 * MOST_SESSIONS as u64 / 8;
 
-/// Everything the listener has in its hands.
+/// State of the listener.
 #[derive(Debug)]
 pub(super) struct AcceptLoop {
-    /// As they were typed, to read the file of settings again.
+    /// Original command line, for reading the configuration file again.
     argv: Vec<OsString>,
     args: ServerArgs,
     listeners: Vec<Socket>,
@@ -56,21 +56,21 @@ pub(super) struct AcceptLoop {
     pending: PendingConnections,
     most_waiting: usize,
     sessions: Vec<SessionProcess>,
-    /// How many sessions there have been.
+    /// Number of sessions started.
     started: u64,
     admission: Admission,
     log: ServerLog,
     metrics: Metrics,
     metrics_server: Option<MetricsServer>,
     data_arrivals: DataArrivals,
-    /// accept(2) is left alone until then.
+    /// accept(2) is suspended until then.
     paused: Option<Moment>,
-    /// Set when it was told to end: until then sessions may go on.
+    /// Deadline for running sessions after a termination signal.
     draining: Option<Moment>,
 }
 
 impl AcceptLoop {
-    /// Opens the doors.
+    /// Prepares the listeners.
     ///
     /// # Errors
     /// When signals cannot be watched or a listener cannot be made non-blocking.
@@ -82,13 +82,13 @@ impl AcceptLoop {
     ) -> io::Result<Self> {
         let poller = ServerPoller::new()?;
         for (number, listener) in (0..).zip(&listeners) {
-            // A connection that goes away before it is accepted must not block the rest.
+            // A connection that is closed before accept(2) must not block the loop.
             listener.set_nonblocking(true)?;
             pending::wake_on_first_word(listener);
             poller.watch(listener.as_fd(), PollToken::Listener(number))?;
         }
-        // A session in this very process cannot be left to itself: a termination ends
-        // both at once, as ever.
+        // With `-f` the session runs in this process, so a termination signal ends both at
+        // once.
         let watched: &[Signal] = if args.no_fork {
             &[Signal::HangUp]
         } else {
@@ -138,7 +138,7 @@ impl AcceptLoop {
         loop {
             match self.poller.wait(self.next_timeout()) {
                 Ok(events) => self.act(&events, supervisor),
-                // Without memory to wait: later, perhaps.
+                // The kernel has no memory: try again later.
                 Err(error) => {
                     self.complain("poll", &error);
                     std::thread::sleep(ACCEPT_PAUSE);
@@ -154,7 +154,7 @@ impl AcceptLoop {
         }
     }
 
-    /// Where it really listens, which a supervisor may have decided.
+    /// Ports of the listeners, which a supervisor may have chosen.
     fn ports(&self) -> String {
         let at = |listener: &Socket| listener.local_addr().ok()?.as_socket();
         let ports = self.listeners.iter().filter_map(at);
@@ -163,7 +163,7 @@ impl AcceptLoop {
         ports.join(",")
     }
 
-    /// How long nothing needs to happen by itself.
+    /// Time until the next scheduled action.
     fn next_timeout(&self) -> Duration {
         let moments = [
             self.paused,
@@ -177,7 +177,7 @@ impl AcceptLoop {
         next.map_or(LONGEST_WAIT, Moment::left)
     }
 
-    /// How long those in the crowd may wait.
+    /// Time limits of pending connections.
     fn wait_limits(&self) -> WaitLimits {
         let idle_time = self.admission.policy().limits.idle_time;
         let silent = if self.args.require() == Require::None {
@@ -191,7 +191,7 @@ impl AcceptLoop {
         }
     }
 
-    /// Does what those who stirred want.
+    /// Handles the events of one round.
     fn act(&mut self, events: &[PollEvent], supervisor: &Supervisor) {
         let is_ready = |wanted: PollToken| events.iter().any(|event| event.token == wanted);
         for PollEvent { token, ended } in events {
@@ -234,7 +234,7 @@ impl AcceptLoop {
         }
     }
 
-    /// Reads what a session has written, some of it.
+    /// Reads records of a session, up to a limit per round.
     fn read(&mut self, number: u64) {
         let mut sessions = self.sessions.iter_mut();
         let Some(session) = sessions.find(|one| one.number == number) else {
@@ -242,12 +242,12 @@ impl AcceptLoop {
         };
         let more = session.read();
         if let Some(fd) = session.fd().filter(|_| more) {
-            // What there is is told again; or it is read when the session is over.
+            // Re-arms the event for the rest. On failure it is read at the end of the session.
             let _late = self.poller.change_token(fd, PollToken::Session(number));
         }
     }
 
-    /// Answers those who ask how things are.
+    /// Answers HTTP requests.
     fn answer(&mut self) {
         let now = Gauges {
             sessions: self.sessions.len(),
@@ -272,7 +272,7 @@ impl AcceptLoop {
         });
     }
 
-    /// One broken session must not end the server that serves all of them.
+    /// Serves a session in this process. A panic ends the session, not the server.
     fn serve_here(&mut self, control: Socket, peer: String) {
         let mut session_log = SessionLog::new(peer);
         let served = std::panic::AssertUnwindSafe(|| {
@@ -288,7 +288,7 @@ impl AcceptLoop {
         self.metrics.enter(&session_log, end);
     }
 
-    /// No failure of accept(2) ends the server.
+    /// Handles a failure of accept(2), which never ends the server.
     fn survive(&mut self, error: &io::Error) {
         let kind = error.kind();
         let passing = kind == io::ErrorKind::WouldBlock
@@ -297,19 +297,19 @@ impl AcceptLoop {
         if !passing {
             self.complain("accept", error);
             self.pause(Some(clock::now().plus(ACCEPT_PAUSE)));
-            // It may be descriptors that are wanting.
+            // The cause may be a lack of descriptors.
             if let Some(one) = self.pending.take_stalest() {
                 self.drop_silent(&one.peer, "crowded");
             }
         }
     }
 
-    /// Leaves the listeners alone until then, or no longer.
+    /// Suspends the listeners until then, or resumes them.
     fn pause(&mut self, until: Option<Moment>) {
         self.paused = until;
         for (number, listener) in (0..).zip(&self.listeners) {
             let (fd, token) = (listener.as_fd(), PollToken::Listener(number));
-            // One that is not left alone is complained of again.
+            // If this fails, the next accept(2) fails again and is logged.
             let _in_vain = self.poller.pause(fd, token, until.is_some());
         }
     }
@@ -321,7 +321,7 @@ impl AcceptLoop {
                 self.log.reopen();
                 self.reload();
             }
-            // Who says it twice does not want to wait.
+            // A second signal ends the wait for sessions.
             Signal::Interrupt | Signal::Terminate if self.draining.is_some() => {
                 self.draining = Some(clock::now())
             }
@@ -329,11 +329,11 @@ impl AcceptLoop {
         }
     }
 
-    /// Reads the file of settings again: who may use netserver, and for what. Where it is
-    /// wrong everything stays as it is. Ports and users stay in any case.
+    /// Reads the configuration file again and replaces the access policy. An invalid file
+    /// changes nothing. Ports and the user never change.
     fn reload(&mut self) {
         let read = |path: &std::path::Path| {
-            // A pipe that nobody writes to would keep everybody waiting.
+            // A read from a pipe without a writer would block all clients.
             if !std::fs::metadata(path)?.is_file() {
                 return Err(io::Error::other("it is no file that can be read again"));
             }
@@ -341,7 +341,7 @@ impl AcceptLoop {
         };
         match netperf_cli::netserver(&self.argv, &read).command {
             Ok(ServerCommand::Serve(read)) => self.take(*read),
-            // No other command serves.
+            // Other commands do not serve.
             Ok(ServerCommand::Usage(_) | ServerCommand::Version(_)) => {}
             Err(error) => {
                 let fields = [("error", LogValue::Text(error.to_string()))];
@@ -350,9 +350,9 @@ impl AcceptLoop {
         }
     }
 
-    /// Goes by these settings from now on, as far as they can be changed.
+    /// Applies the new settings, except those fixed at start.
     fn take(&mut self, mut read: ServerArgs) {
-        // The key was read with the rights of the beginning.
+        // The key was read with the initial privileges.
         read.access.secret = self.args.access.secret.take();
         read.operations = std::mem::take(&mut self.args.operations);
         if read.require() == Require::Key && read.access.secret.is_none() {
@@ -368,10 +368,10 @@ impl AcceptLoop {
         self.log.say(LogLevel::Info, "reloaded", &[]);
     }
 
-    /// No new clients; who is being served may finish.
+    /// Stops accepting clients; running sessions may finish.
     fn drain(&mut self) {
         for listener in self.listeners.drain(..) {
-            // A supervisor has it, too.
+            // A supervisor holds the same socket, so closing it does not remove it from epoll.
             self.poller.remove(listener.as_fd());
         }
         self.pending.clear();
@@ -385,7 +385,7 @@ impl AcceptLoop {
         self.log.say(LogLevel::Info, "draining", &fields);
     }
 
-    /// Writes the accounts of sessions that are over.
+    /// Logs finished sessions and starts waiting ones.
     fn reap(&mut self) {
         let mut index = 0;
         while let Some(session) = self.sessions.get_mut(index) {
@@ -410,7 +410,7 @@ impl AcceptLoop {
         self.metrics.enter(&session.session_log, end);
     }
 
-    /// Ends what has lasted long enough.
+    /// Ends everything whose time limit has expired.
     fn expire(&mut self) {
         let over = |moment: Moment| moment.left().is_zero();
         if self.paused.is_some_and(over) {
@@ -457,7 +457,7 @@ fn count(number: usize) -> LogValue {
     LogValue::Count(u64::try_from(number).unwrap_or(u64::MAX))
 }
 
-/// An address as a log has it.
+/// Address in log format.
 pub(super) fn described(peer: &netperf_os::SockAddr) -> String {
     if let Some(address) = peer.as_socket() {
         let canonical = address.ip().to_canonical();

@@ -1,4 +1,4 @@
-//! The door of the listener: who may come in, and those who are told why not.
+//! Admission of clients: the access policy, and connections that are being refused.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Shutdown};
@@ -13,33 +13,33 @@ use netperf_wire::RequestKind;
 
 use super::poller::{PollToken, ServerPoller};
 
-/// How long a client that was turned away has to read why.
+/// Time that a refused client has to read the reason.
 const REFUSAL_TIME: Duration = Duration::from_secs(5);
-/// How many of them there may be at the same time: more have to read faster.
+/// Largest number of refused connections; the oldest is dropped first.
 const MOST_REFUSED: usize = 64;
 
-/// The door.
+/// Access policy and refused connections.
 #[derive(Debug)]
 pub(super) struct Admission {
     policy: Policy,
-    /// In the order of their ends.
+    /// In order of expiry.
     refused: VecDeque<(Socket, Moment)>,
 }
 
-/// Where a connection comes from; `None` where that is no IP address.
+/// IP address of the peer; `None` for other address families.
 pub(super) fn peer_of(control: &Socket) -> Option<IpAddr> {
     address_of(&control.peer_addr().ok()?)
 }
 
-/// Whether whoever is at the other end is on this host: a connection has one address for both
-/// ends then, or comes over loopback.
+/// Returns true if the peer is on this host: both ends have the same address, or the connection
+/// uses loopback.
 pub(super) fn is_local(control: &Socket) -> bool {
     let own = control.local_addr().ok();
     let own = own.and_then(|own| address_of(&own));
     peer_of(control).is_some_and(|peer| peer.is_loopback() || Some(peer) == own)
 }
 
-/// The IP address of a peer.
+/// IP address of a peer.
 pub(super) fn address_of(peer: &SockAddr) -> Option<IpAddr> {
     Some(peer.as_socket()?.ip().to_canonical())
 }
@@ -52,17 +52,18 @@ impl Admission {
         }
     }
 
-    /// Who may come in, and for what.
+    /// The access policy.
     pub(super) const fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// From now on this is the policy.
+    /// Replaces the policy.
     pub(super) fn change(&mut self, policy: Policy) {
         self.policy = policy;
     }
 
-    /// Tells a client of whom nobody hears why it cannot come in.
+    /// Sends the reason to a refused client and keeps the connection until the client has read
+    /// it.
     pub(super) fn refuse(&mut self, control: Socket, denied: &Denied, poller: &ServerPoller) {
         if !send_refusal(&control, denied)
             || poller.watch(control.as_fd(), PollToken::Refused).is_err()
@@ -78,12 +79,12 @@ impl Admission {
             .push_back((control, clock::now().plus(REFUSAL_TIME)));
     }
 
-    /// When the next of them has had time enough.
+    /// Expiry of the oldest refused connection.
     pub(super) fn next(&self) -> Option<Moment> {
         self.refused.front().map(|(_, until)| *until)
     }
 
-    /// Sees who has left.
+    /// Removes refused connections that have closed or expired.
     pub(super) fn look(&mut self, poller: &ServerPoller) {
         self.refused.retain(|(socket, until)| {
             let stays = !until.left().is_zero() && is_open(socket);
@@ -95,18 +96,18 @@ impl Admission {
     }
 }
 
-/// Says why. The answer is there before the question: whatever the client asks first, it
-/// finds this.
+/// Sends the reason of a refusal. The frame answers any request that the client sends first.
 pub(super) fn send_refusal(control: &Socket, denied: &Denied) -> bool {
     let frame = access::refuse(RequestKind::CpuCalibrate, denied);
-    // It is the first that is sent over this connection: there is room.
+    // The first data on this connection, so there is room for it.
     let said = control.set_nonblocking(true).is_ok()
         && io::send(control.as_fd(), frame.as_bytes()).is_ok();
     said && control.shutdown(Shutdown::Write).is_ok()
 }
 
-/// Whether a client that was turned away still has to read: what it says meanwhile is taken
-/// and forgotten, or it would not get the answer (RFC 9293 section 3.10.7.1, a reset).
+/// Returns true if a refused client is still connected. Discards its input, because closing
+/// with unread input would reset the connection before the client reads the reason (RFC 9293
+/// section 3.10.7.1).
 pub(super) fn is_open(control: &Socket) -> bool {
     let mut forgotten = [0; 2048];
     match io::recv(control.as_fd(), &mut forgotten) {

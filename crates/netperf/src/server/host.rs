@@ -1,4 +1,4 @@
-//! The engine, as a session uses it.
+//! Connects a session to the engine.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -24,7 +24,7 @@ use super::record::{Ran, SessionEnd, SessionRecord};
 use super::sandbox::fill_file;
 use crate::client::placed;
 
-/// Runs what a session asks for.
+/// Runs the tests of a session.
 pub(super) struct EngineHost<'a> {
     control: Rc<Socket>,
     local: Option<SocketAddr>,
@@ -34,18 +34,18 @@ pub(super) struct EngineHost<'a> {
     tell: &'a mut dyn FnMut(SessionRecord),
 }
 
-/// An end that is prepared, and what to call its run.
+/// A prepared end with the name of its run.
 pub(super) struct Prepared {
     server: TestEnd,
     transport: TransportId,
     flow: Flow,
-    /// Its data comes in as long as this is there.
+    /// Token registration, for data through the listener's port.
     pass: Option<Pass>,
-    /// Addresses of the host whose settings are wanted with the results.
+    /// Addresses of the interface whose settings belong to the results, if requested.
     settings_at: Option<Vec<IpAddr>>,
 }
 
-/// A token that the listener knows to be this session's, until it is dropped.
+/// Registration of a token at the listener, until dropped.
 #[derive(Debug)]
 pub(super) struct Pass {
     token: Token,
@@ -60,15 +60,14 @@ impl Pass {
 
 impl Drop for Pass {
     fn drop(&mut self) {
-        // The next one takes its place all the same.
+        // An error is harmless: the next token replaces this one.
         let _unheard = send_message(&self.handoff, &HandoffMessage::Shut);
     }
 }
 
 impl<'a> EngineHost<'a> {
-    /// `control` is watched while a test runs: when it ends, so does the test. Data may come
-    /// by the `handoff`, too. Fill files come from `files` alone; `tell` hears what became of
-    /// each test.
+    /// The end of `control` ends a running test. Data may also arrive by `handoff`. Fill files
+    /// must be in `files`. `tell` receives the result of each test.
     pub(super) fn new(
         control: Rc<Socket>,
         handoff: Option<Socket>,
@@ -86,7 +85,7 @@ impl<'a> EngineHost<'a> {
         }
     }
 
-    /// The job with this netserver's CPU method, where the client has no wish.
+    /// Applies this netserver's CPU method if the client does not choose one.
     fn with_method(&self, mut job: EndJob) -> EndJob {
         if let Some(cpu) = &mut job.end.cpu {
             if cpu.method == CpuMethod::ProcStat {
@@ -96,28 +95,27 @@ impl<'a> EngineHost<'a> {
         job
     }
 
-    /// Whether the client closed the connection, so that nobody is left to hear of a result.
-    /// One that broke has no peer any more.
+    /// Returns true if the client has closed the connection, so that no result can be
+    /// delivered. False for a broken connection, which has no peer.
     fn is_abandoned(&self) -> bool {
         peek(self.control.as_fd()).ok() == Some(0) && self.control.peer_addr().is_ok()
     }
 
-    /// The rate of a method: the one that the client knows, or what a calibration gives.
+    /// Rate of a CPU method: the client's, or the result of a calibration.
     fn rate(&mut self, cpu: CpuPlan) -> f32 {
         let given = cpu.rate.filter(|rate| *rate > 0.0);
         given.unwrap_or_else(|| self.calibrate(cpu.method))
     }
 
-    /// The addresses of the interface that netperf's data comes to; where that is not one
-    /// of ours, as behind a translating router, of the one that the control connection
-    /// came to.
+    /// Addresses of the interface that receives netperf's data. Behind address translation this
+    /// is the interface of the control connection.
     fn reached_at(&self, wanted: FactsWanted) -> Vec<IpAddr> {
         let own = self.local.map(|local| local.ip());
         wanted.reached_at.into_iter().chain(own).collect()
     }
 
-    /// Lets the client's fill file be what this netserver gives out. One whose contents
-    /// nobody would see is not looked at.
+    /// Resolves the client's fill file within the permitted folder. Ignores it if its contents
+    /// are not sent.
     fn look_at_file(&self, job: &mut EndJob) -> Result<(), RemoteErrno> {
         let Some(name) = job.end.fill.take().filter(|_| job.sends) else {
             return Ok(());
@@ -127,7 +125,7 @@ impl<'a> EngineHost<'a> {
         Ok(())
     }
 
-    /// Has the listener send what begins with a fresh token to us.
+    /// Registers a fresh token at the listener, which then forwards data with that token.
     fn register_token(&self) -> Result<Pass, RemoteErrno> {
         let handoff = self.handoff.as_ref().ok_or(errno::UNSUPPORTED)?;
         let token = fresh().map_err(|_| errno::OTHER)?;
@@ -138,8 +136,8 @@ impl<'a> EngineHost<'a> {
         })
     }
 
-    /// Whether the device stamps that data to netperf passes, where it is to. A client must
-    /// not switch it: others may use it.
+    /// Checks that the network device has timestamps enabled, if the test needs them. A client
+    /// may not enable them, because other programs may use the device.
     fn can_stamp(&self, job: &EndJob) -> Result<(), RemoteErrno> {
         if job.end.stamps != Some(Stamper::Device) {
             return Ok(());
@@ -257,20 +255,19 @@ impl Host for EngineHost<'_> {
     }
 
     fn bind_to_cpu(&mut self, cpu: u32) {
-        // A CPU that this machine does not have leaves the session where it is, as
-        // the original does; the client asked blindly.
+        // As in the original, a CPU that does not exist is not an error.
         let _no_such_cpu = netperf_os::process::bind_to_cpu(cpu);
     }
 }
 
-/// `EACCES`: a file that is not for clients.
+/// `EACCES`: the file is not permitted.
 const NOT_ALLOWED: RemoteErrno = RemoteErrno(13);
 
-/// `ENODEV`: there is no such device.
+/// `ENODEV`: no such device.
 const NO_DEVICE: RemoteErrno = RemoteErrno(19);
 
-/// The number that tells the client why threads cannot be where it wants them: `ENODEV`
-/// where the machine has no such place.
+/// Error number for threads that cannot be placed as requested: `ENODEV` if the machine has no
+/// such CPU or node.
 fn cannot_place(error: &io::Error) -> RemoteErrno {
     if error.kind() == io::ErrorKind::NotFound {
         NO_DEVICE
@@ -279,7 +276,7 @@ fn cannot_place(error: &io::Error) -> RemoteErrno {
     }
 }
 
-/// The number that tells the client why.
+/// Error number for the client.
 fn number(error: &EngineError) -> RemoteErrno {
     match error.error.raw_os_error() {
         Some(number) => RemoteErrno(number),

@@ -1,4 +1,4 @@
-//! The listener: accepts control connections and gives each a process of its own.
+//! The listener: accepts control connections and starts a process for each.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -20,13 +20,13 @@ use super::sandbox::Means;
 use super::{Environment, INVALID_VALUE};
 use crate::output::{err, out, system_text};
 
-/// What the starting line says when no address was given.
+/// Host in the start message without `-L`.
 const ANY_HOST: &str = "IN(6)ADDR_ANY";
 const BACKLOG: i32 = 1024;
-/// The exit status where the kernel cannot do what was asked for.
+/// Exit status for options that the kernel does not support.
 const CANNOT: u8 = 3;
 
-/// Listens as asked, and serves until a signal ends it.
+/// Opens the listeners and serves until a signal.
 pub(super) fn run(args: &ServerArgs, environment: &Environment) -> ExitCode {
     let log = match ServerLog::open(args, environment.journal) {
         Ok(log) => log,
@@ -104,15 +104,15 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> ExitCode {
     }
 }
 
-/// What netserver is told to listen on, in the words of the original.
+/// Start message, in the words of the original.
 fn described(args: &ServerArgs) -> String {
     let host = args.listen.host.as_deref().unwrap_or(ANY_HOST);
     let family = args.family().label();
     format!("'{host}' port '{}' and family {family}", args.port())
 }
 
-/// What is wrong with the options on this machine: the exit status and a line. Otherwise
-/// the user to become.
+/// Checks the options on this machine. Returns the user to switch to, or an exit status and a
+/// line.
 fn checked(args: &ServerArgs) -> Result<Option<User>, (u8, String)> {
     let operations = &args.operations;
     if operations.sandbox == SandboxArg::Require {
@@ -138,7 +138,7 @@ fn checked(args: &ServerArgs) -> Result<Option<User>, (u8, String)> {
         .map_err(|error| (1, format!("--user: {error}")))
 }
 
-/// Opens the desk where netserver is asked how it is, if there is to be one.
+/// Opens the metrics server, if configured.
 fn metrics_server(args: &ServerArgs) -> Result<Option<MetricsServer>, (u8, String)> {
     let Some(text) = &args.operations.metrics else {
         return Ok(None);
@@ -155,8 +155,8 @@ fn metrics_server(args: &ServerArgs) -> Result<Option<MetricsServer>, (u8, Strin
         .map_err(|error| (1, format!("--metrics {text}: {}", system_text(&error))))
 }
 
-/// Why no datagrams could come in by the port, where they were asked for in so many words.
-/// Sessions bind to it, too, as the user that netserver is by then.
+/// Checks that datagrams can arrive through the listener's port, if requested explicitly.
+/// Sessions bind to the same port later, as the user that netserver has switched to.
 fn no_datagrams(args: &ServerArgs, listeners: &[Socket]) -> Option<(u8, String)> {
     if args.access.one_port != Some(OnePort::On) || args.no_fork {
         return None;
@@ -184,7 +184,7 @@ fn become_user(user: User) -> io::Result<()> {
     privileges::no_new_privileges()
 }
 
-/// The log cannot be written where it should be.
+/// Reports that the log cannot be opened.
 pub(super) fn no_log(args: &ServerArgs, error: &io::Error) -> ExitCode {
     let file = args.operations.log_file.as_deref().unwrap_or(Path::new(""));
     let file = file.display();
@@ -194,8 +194,8 @@ pub(super) fn no_log(args: &ServerArgs, error: &io::Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Every listener that could be made: on each address of the host, or on the
-/// wildcard of IPv6 (which takes IPv4 too where it can) and of IPv4.
+/// All listeners that can be opened: on each address of the host, or on the IPv6 wildcard
+/// (which also accepts IPv4 if the system permits) and the IPv4 wildcard.
 fn listeners(args: &ServerArgs) -> Vec<Socket> {
     let wanted = match args.family() {
         Family::Unspecified => Want::Any,
@@ -217,7 +217,7 @@ fn listeners(args: &ServerArgs) -> Vec<Socket> {
         .collect()
 }
 
-/// A listener on vsock(7), where `host` is `vsock:any` or `vsock:CID`.
+/// A vsock(7) listener, if `host` is `vsock:any` or `vsock:CID`.
 fn vsock_listener(host: &str, port: &str) -> Option<Socket> {
     let cid = match host.strip_prefix("vsock:")? {
         "any" => address::VSOCK_ANY,
@@ -234,7 +234,7 @@ fn vsock_listener(host: &str, port: &str) -> Option<Socket> {
 }
 
 fn wildcards(port: &str, wanted: Want) -> Vec<SocketAddr> {
-    // Only the port is looked up, so that a service name works.
+    // Only the port is resolved, so that service names work.
     let Ok(found) = resolve("127.0.0.1", port, Want::V4, Type::STREAM) else {
         return Vec::new();
     };
@@ -260,13 +260,13 @@ fn listener(address: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Goes to the background. The listeners stand already, so that whoever started
-/// netserver can connect as soon as the command is over.
+/// Moves to the background. The listeners are already open, so that clients can connect as soon
+/// as the command returns.
 fn detach() -> io::Result<Forked> {
     let side = process::fork_single_threaded()?;
     if side == Forked::Child {
         process::new_session()?;
-        // Sessions are started from it.
+        // Looked up before chdir(2); sessions are started from this file.
         let _file = process::own_file();
         std::env::set_current_dir("/")?;
         process::close_standard_streams()?;

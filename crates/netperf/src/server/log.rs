@@ -1,7 +1,7 @@
-//! The log: one event, one line, as text or as JSON; to standard error or a file.
+//! The log: one line per event, as text or JSON, to standard error or a file.
 //!
-//! Nothing waits for a log: a line that standard error does not take at once is counted
-//! and left out.
+//! Logging never blocks: a line that standard error does not accept immediately is counted and
+//! dropped.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,19 +15,19 @@ use netperf_cli::{LogFormat, LogLevel, ServerArgs};
 use netperf_measure::clock::{self, Moment};
 use netperf_os::wait::{Interest, ready};
 
-/// A pipe takes this much at once or says that it does not (pipe(7), `PIPE_BUF`).
+/// Largest atomic write to a pipe (pipe(7), `PIPE_BUF`).
 const LONGEST: usize = 4096;
 
-/// So many lines about those who were turned away are written in so much time: they cost a
-/// stranger a connection each, and the operator a disk.
+/// Rate limit of lines about refused clients. A refusal costs a client one connection and the
+/// operator disk space.
 const DENIED: (u32, Duration) = (100, Duration::from_secs(10));
-/// The same for what fails here: it may fail ten times in a second until somebody helps.
+/// Rate limit of lines about local failures, which may repeat ten times a second.
 const FAILED: (u32, Duration) = (10, Duration::from_secs(60));
 
-/// What a field of an event holds.
+/// Value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum LogValue {
-    /// Text, perhaps from a stranger.
+    /// Text, possibly from a client.
     Text(String),
     /// A number.
     Number(f64),
@@ -41,38 +41,37 @@ impl From<&str> for LogValue {
     }
 }
 
-/// A field: its name and what it holds.
+/// Name and value of a field.
 pub(super) type LogField = (&'static str, LogValue);
 
-/// Where events go.
+/// Destination and filter of log events.
 #[derive(Debug)]
 pub(super) struct ServerLog {
     format: LogFormat,
     level: LogLevel,
     path: Option<PathBuf>,
     file: Option<File>,
-    /// Whether standard error leads to the journal, which reads levels off a prefix
-    /// (sd-daemon(3)).
+    /// True if standard error is the journal, which reads levels from a prefix (sd-daemon(3)).
     journal: bool,
-    /// Whether the file ends in a piece of a line, for which there was no more room.
+    /// True if the file ends in a partial line.
     torn: bool,
     lost: u64,
     denied: Flood,
-    /// By what failed.
+    /// Rate limiters by failed operation.
     failed: BTreeMap<String, Flood>,
 }
 
-/// Lines about the same again and again, as about those who were turned away.
+/// Rate limiter of repeated lines.
 #[derive(Debug, Default)]
 struct Flood {
-    /// Until when they are counted together.
+    /// End of the current interval.
     until: Option<Moment>,
     written: u32,
     left_out: u64,
 }
 
 impl Flood {
-    /// How many were left out, where their time is over.
+    /// Number of suppressed lines, once the interval is over.
     fn over(&mut self) -> Option<u64> {
         self.until.filter(|until| until.left().is_zero())?;
         let left_out = self.left_out;
@@ -80,7 +79,7 @@ impl Flood {
         Some(left_out).filter(|count| *count > 0)
     }
 
-    /// Whether there is room for one more.
+    /// Returns true if another line may be written.
     fn admit(&mut self, (most, within): (u32, Duration)) -> bool {
         self.until.get_or_insert_with(|| clock::now().plus(within));
         let room = self.written < most;
@@ -94,7 +93,7 @@ impl Flood {
 }
 
 impl ServerLog {
-    /// The log that the command line asks for.
+    /// Opens the log that the command line describes.
     ///
     /// # Errors
     /// When the file cannot be opened.
@@ -103,7 +102,7 @@ impl ServerLog {
         let path = path.map(std::path::absolute).transpose()?;
         let file = path.as_deref().map(append).transpose()?;
         let asked = args.operations.log.is_some() || file.is_some();
-        // Who asks for no log gets what is wrong, as ever.
+        // Without log options, only warnings and errors are logged.
         let usual = if asked {
             LogLevel::Info
         } else {
@@ -122,13 +121,13 @@ impl ServerLog {
         })
     }
 
-    /// The same, saying nothing.
+    /// Disables the log.
     pub(super) fn silent(mut self) -> Self {
         self.level = LogLevel::None;
         self
     }
 
-    /// Opens the file anew, as whoever moved it away wants it.
+    /// Reopens the file after log rotation.
     pub(super) fn reopen(&mut self) {
         let Some(path) = &self.path else { return };
         match append(path) {
@@ -147,13 +146,13 @@ impl ServerLog {
         }
     }
 
-    /// Whether events of a level are wanted.
+    /// Returns true if events of this level are logged.
     pub(super) fn wants(&self, level: LogLevel) -> bool {
         level <= self.level
     }
 
-    /// Writes that somebody was turned away, unless there is too much of that; how much was
-    /// left out is written later.
+    /// Logs a refused client, within the rate limit. The number of suppressed lines is logged
+    /// later.
     pub(super) fn deny(&mut self, fields: &[LogField]) {
         self.tell_left_out();
         if self.wants(LogLevel::Info) && self.denied.admit(DENIED) {
@@ -161,8 +160,7 @@ impl ServerLog {
         }
     }
 
-    /// Writes that something failed, unless that is so again and again; how often it was
-    /// left out is written later.
+    /// Logs a failure, within the rate limit. The number of suppressed lines is logged later.
     pub(super) fn fail(&mut self, what: &str, error: &io::Error) {
         self.tell_left_out();
         let flood = self.failed.entry(what.to_owned()).or_default();
@@ -187,7 +185,7 @@ impl ServerLog {
         }
     }
 
-    /// Writes an event, if its level is wanted.
+    /// Writes an event, if its level is enabled.
     pub(super) fn say(&mut self, level: LogLevel, event: &str, fields: &[LogField]) {
         self.tell_left_out();
         if self.wants(level) {
@@ -202,7 +200,7 @@ impl ServerLog {
         };
         line.retain(|letter| letter != '\n');
         if line.len() >= LONGEST {
-            // Nothing here is that long but what a stranger made so.
+            // Only text from a client can be this long.
             line = line.chars().take(LONGEST / 8).collect();
         }
         line.push('\n');
@@ -222,7 +220,7 @@ impl ServerLog {
         }
     }
 
-    /// How many lines nobody took.
+    /// Number of dropped lines.
     pub(super) const fn lost(&self) -> u64 {
         self.lost
     }
@@ -232,8 +230,8 @@ fn append(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).open(path)
 }
 
-/// Whether a file took the line. One that takes a piece of it, as when a disk is full, has it
-/// ended before the next one.
+/// Writes a line to a file and returns true on success. After a partial write, as on a full
+/// disk, the next call ends the partial line first.
 fn put_whole(file: &mut impl io::Write, torn: &mut bool, line: &str) -> bool {
     let line = if *torn {
         format!("\n{line}")
@@ -249,7 +247,7 @@ fn put_whole(file: &mut impl io::Write, torn: &mut bool, line: &str) -> bool {
     }
 }
 
-/// Whether standard error took the line.
+/// Writes a line to standard error; returns true on success.
 fn to_stderr(line: &str) -> bool {
     let mut stderr = io::stderr().lock();
     matches!(
@@ -258,7 +256,7 @@ fn to_stderr(line: &str) -> bool {
     ) && stderr.write_all(line.as_bytes()).is_ok()
 }
 
-/// The levels of syslog(3).
+/// Levels of syslog(3).
 const fn priority(level: LogLevel) -> u8 {
     match level {
         LogLevel::None | LogLevel::Error => 3,
@@ -268,7 +266,7 @@ const fn priority(level: LogLevel) -> u8 {
     }
 }
 
-/// The wall clock as RFC 3339 has it, to the millisecond.
+/// Wall-clock time in RFC 3339 format, in milliseconds.
 fn time() -> String {
     let now = clock::since_epoch();
     let date = netperf_web::unit::date(now.as_secs_f64()).unwrap_or_default();
@@ -281,18 +279,18 @@ fn text(level: LogLevel, event: &str, fields: &[LogField]) -> String {
     for (name, value) in fields {
         let written = match value {
             LogValue::Text(text) if plain(text) => write!(line, " {name}={text}"),
-            // Quoted, with everything escaped that is no letter.
+            // Quoted, with special characters escaped.
             LogValue::Text(text) => write!(line, " {name}={text:?}"),
             LogValue::Number(number) => write!(line, " {name}={number:.3}"),
             LogValue::Count(count) => write!(line, " {name}={count}"),
         };
-        // A string takes everything.
+        // Writing to a string cannot fail.
         debug_assert!(written.is_ok());
     }
     line
 }
 
-/// Whether a word needs no quotes.
+/// Returns true if the text needs no quotes.
 fn plain(text: &str) -> bool {
     let plain = |letter: char| letter.is_ascii_graphic() && letter != '"' && letter != '=';
     !text.is_empty() && text.chars().all(plain)
@@ -309,7 +307,7 @@ fn json(level: LogLevel, event: &str, fields: &[LogField]) -> String {
     for (name, value) in fields {
         let value = match value {
             LogValue::Text(text) => quoted(text),
-            // JSON has no word for what is no number.
+            // JSON has no value for NaN and infinity; they become null.
             LogValue::Number(number) => serde_json::Value::from(*number).to_string(),
             LogValue::Count(count) => count.to_string(),
         };
@@ -356,7 +354,7 @@ mod tests {
         assert_eq!(denials.over(), None, "nothing was left out");
     }
 
-    /// Has room for so many bytes.
+    /// A writer with a limited capacity, bytes.
     struct Disk(Vec<u8>, usize);
 
     impl io::Write for Disk {

@@ -1,42 +1,42 @@
-//! What has happened so far, for Prometheus (its text format 0.0.4).
+//! Counters for Prometheus (text format 0.0.4).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::session_log::{ProcessEnd, SessionLog};
 
-/// Counts since netserver was started.
+/// Counters since the start of netserver.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Metrics {
-    /// By kind of the last test and how the session ended.
+    /// Finished sessions by kind of the last test and end.
     sessions: BTreeMap<(String, &'static str), u64>,
-    /// Tests that ran, could not be prepared, or failed.
+    /// Tests that completed, were refused, or failed.
     tests: [u64; 3],
-    /// Bytes sent and received by sessions that are over.
+    /// Bytes sent and received by finished sessions.
     bytes: (u64, u64),
     /// Connections that never became a session, by reason.
     unspoken: BTreeMap<String, u64>,
-    /// Clients that the policy turned away, by reason.
+    /// Clients refused by the policy, by reason.
     denied: BTreeMap<String, u64>,
-    /// Failures of our own, by what failed.
+    /// Local failures, by operation.
     errors: BTreeMap<String, u64>,
 }
 
-/// What there is at this moment.
+/// Current state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gauges {
-    /// Sessions that run.
+    /// Running sessions.
     pub(super) sessions: usize,
-    /// Connections that are not served yet.
+    /// Pending connections.
     pub(super) waiting: usize,
-    /// Whether it was told to end.
+    /// True after a termination signal.
     pub(super) draining: bool,
-    /// Lines of the log that nobody took.
+    /// Dropped log lines.
     pub(super) lines_lost: u64,
 }
 
 impl Metrics {
-    /// A session is over.
+    /// Counts a finished session.
     pub(super) fn enter(&mut self, session_log: &SessionLog, end: ProcessEnd) {
         let kind = session_log.kind().unwrap_or_else(|| "none".to_owned());
         let key = (kind, session_log.word(end));
@@ -49,22 +49,22 @@ impl Metrics {
         count(&mut self.bytes.1, session_log.bytes.1);
     }
 
-    /// A connection ended before its client had said what it wants.
+    /// Counts a connection that ended before its first message was complete.
     pub(super) fn unspoken(&mut self, why: &str) {
         count(self.unspoken.entry(why.to_owned()).or_default(), 1);
     }
 
-    /// The policy turned a client away.
+    /// Counts a client refused by the policy.
     pub(super) fn denied(&mut self, why: &str) {
         count(self.denied.entry(why.to_owned()).or_default(), 1);
     }
 
-    /// Something of ours failed.
+    /// Counts a local failure.
     pub(super) fn failed(&mut self, what: &str) {
         count(self.errors.entry(what.to_owned()).or_default(), 1);
     }
 
-    /// All of it.
+    /// All metrics in text format.
     pub(super) fn text(&self, now: Gauges) -> String {
         let mut page = MetricsText::default();
         page.family(
@@ -156,7 +156,7 @@ impl MetricsText {
         self.write(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
     }
 
-    /// Counters of one family, told apart by a label.
+    /// Writes the counters of one family, distinguished by a label.
     fn counters(&mut self, name: &str, help: &str, (label, of): (&str, &BTreeMap<String, u64>)) {
         self.family(name, "counter", help);
         for (value, number) in of {
@@ -164,7 +164,7 @@ impl MetricsText {
         }
     }
 
-    /// Labels are words of ours, which need no escapes.
+    /// Writes one sample. Label values are fixed words and need no escapes.
     fn line(&mut self, name: &str, labels: &[(&str, &str)], number: u64) {
         let labels: Vec<String> = labels
             .iter()
@@ -179,7 +179,7 @@ impl MetricsText {
 
     fn write(&mut self, text: std::fmt::Arguments<'_>) {
         let written = self.0.write_fmt(text);
-        // A string takes everything.
+        // Writing to a string cannot fail.
         debug_assert!(written.is_ok());
     }
 }

@@ -1,8 +1,8 @@
-//! Where netserver is asked how it is: `GET /metrics` and `GET /health` over HTTP/1.1.
+//! HTTP/1.1 server for `GET /metrics` and `GET /health`.
 //!
-//! It is served by the loop that serves clients, so that an answer means that the loop
-//! turns. Hence no library: those at hand have threads of their own, and wait for whoever
-//! asks slowly. Each connection has one short request and one short answer.
+//! The accept loop runs it, so an answer shows that the loop is alive. HTTP libraries use
+//! separate threads or block on slow clients, so this module implements the little that is
+//! needed: each connection carries one short request and one short answer.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -14,14 +14,14 @@ use netperf_measure::clock::{self, Moment};
 
 use super::poller::{PollToken, ServerPoller};
 
-/// How long somebody may take to ask.
+/// Time limit of a request.
 const ASK_WITHIN: Duration = Duration::from_secs(2);
-/// The most who ask at once.
+/// Largest number of concurrent requests.
 const MOST: usize = 16;
-/// No request for these two is as long.
+/// Largest request, bytes.
 const LONGEST: usize = 8192;
 
-/// One who is asking.
+/// A connection with an incomplete request.
 #[derive(Debug)]
 struct Asking {
     stream: TcpStream,
@@ -29,7 +29,7 @@ struct Asking {
     until: Moment,
 }
 
-/// The listener and those who ask.
+/// The listener and its connections.
 #[derive(Debug)]
 pub(super) struct MetricsServer {
     listener: TcpListener,
@@ -37,10 +37,10 @@ pub(super) struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// Opens at this address.
+    /// Listens at this address.
     ///
     /// # Errors
-    /// When the address is not to be had.
+    /// When the address cannot be bound.
     pub(super) fn open(at: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(at)?;
         listener.set_nonblocking(true)?;
@@ -50,7 +50,7 @@ impl MetricsServer {
         })
     }
 
-    /// Has the porter tell of those who come.
+    /// Registers the listener with the poller.
     ///
     /// # Errors
     /// Whatever epoll_ctl(2) reports.
@@ -58,12 +58,13 @@ impl MetricsServer {
         poller.watch_edge(self.listener.as_fd(), PollToken::MetricsServer)
     }
 
-    /// When the first of those who ask has had time enough.
+    /// Deadline of the oldest request.
     pub(super) fn until(&self) -> Option<Moment> {
         self.asking.front().map(|one| one.until)
     }
 
-    /// Hears everybody; `answer` gives status, kind and body for a path.
+    /// Accepts connections and answers complete requests; `answer` returns status and body for
+    /// a path.
     pub(super) fn serve(
         &mut self,
         poller: &ServerPoller,
@@ -91,7 +92,7 @@ impl MetricsServer {
 }
 
 impl Asking {
-    /// Whether it has had its answer, or will not get one.
+    /// Returns true if the request has been answered or has failed.
     fn is_over(&mut self, answer: &impl Fn(&str) -> (&'static str, String)) -> bool {
         let mut chunk = [0; 1024];
         loop {
@@ -118,13 +119,13 @@ impl Asking {
              Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
             body.len()
         );
-        // It fits into an empty socket's buffer; who does not take it goes without.
+        // It fits into an empty socket buffer; a client that has gone gets no answer.
         let _gone = self.stream.write_all(whole.as_bytes());
         true
     }
 }
 
-/// The path of a GET.
+/// Path of a GET request.
 fn path(said: &[u8]) -> Option<String> {
     let said = String::from_utf8_lossy(said);
     let mut words = said.lines().next()?.split(' ');
@@ -133,20 +134,20 @@ fn path(said: &[u8]) -> Option<String> {
     Some(path.split('?').next().unwrap_or(path).to_owned())
 }
 
-/// What is wrong with what is no address.
+/// Message for an invalid address.
 pub(super) const EXPECTED: &str = "an IP address and a port are wanted, such as 127.0.0.1:9465";
 
-/// An address to listen at or to ask: a port alone is one of loopback.
+/// Parses an address; a port alone means loopback.
 pub(super) fn address(text: &str) -> Option<SocketAddr> {
     let local = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
     let port = text.strip_prefix(':').unwrap_or(text);
     text.parse().ok().or_else(|| port.parse().ok().map(local))
 }
 
-/// Asks a netserver whether it is well.
+/// Queries /health of a netserver.
 ///
 /// # Errors
-/// When it cannot be asked, or is not.
+/// When netserver cannot be reached, or is not healthy.
 pub(super) fn ask(at: SocketAddr) -> io::Result<()> {
     const WITHIN: Duration = Duration::from_secs(5);
     let mut stream = TcpStream::connect_timeout(&at, WITHIN)?;

@@ -1,5 +1,5 @@
-//! Data that comes to the port of the control connection: which session's it is, and how
-//! it gets there (docs/decisions/0020-one-port.md).
+//! Routing of data that arrives at the control port to the session that issued its token
+//! (docs/decisions/0020-one-port.md).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -22,16 +22,16 @@ use super::pending::PendingConnection;
 use super::poller::{PollToken, ServerPoller};
 use super::session_process::SessionProcess;
 
-/// How long a preamble may take, and a session to take what has one.
+/// Time limit for a preamble, and for a session to accept the connection.
 const WITHIN: Duration = Duration::from_secs(5);
-/// Connections whose preamble is not complete, or that no session has taken yet.
+/// Largest number of connections that await a preamble or their session.
 const MOST: usize = 1024;
-/// How soon a session that had no room is asked again.
+/// Interval of retries when a session's hand-off queue is full.
 const AGAIN: Duration = Duration::from_millis(2);
-/// Datagrams looked at in one round, so that a flood does not starve the rest.
+/// Datagrams per round, so that a flood does not starve other clients.
 const AT_ONCE: usize = 64;
 
-/// A connection on its way to a session.
+/// A data connection that no session has yet.
 #[derive(Debug)]
 struct ArrivingData {
     data: Socket,
@@ -39,42 +39,42 @@ struct ArrivingData {
     until: Moment,
 }
 
-/// What arrives besides control connections.
+/// Data connections and probes that arrive at the control port.
 #[derive(Debug)]
 pub(super) struct DataArrivals {
     next: u64,
-    /// Those whose preamble is not complete, in the order of their ends.
+    /// Connections with an incomplete preamble, in order of expiry.
     awaiting_preamble: BTreeMap<u64, ArrivingData>,
-    /// Those that are known, and whose session has no room, in that order, too.
+    /// Connections whose session has a full hand-off queue, in order of expiry.
     awaiting_session: VecDeque<(ArrivingData, Token)>,
-    /// Where datagrams come to; none where none are taken.
+    /// Sockets that receive probes; empty if datagrams are not accepted.
     probe_sockets: Vec<Socket>,
 }
 
-/// What did not get to a session.
+/// Data that belongs to no session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unclaimed {
-    /// A connection of this peer with a token that no session has.
+    /// A connection from this peer with an unknown token.
     Unknown(String),
-    /// One that ended or said no more before its preamble was complete, and which of both.
+    /// A connection that ended or timed out before its preamble was complete: peer and reason.
     Unspoken(String, &'static str),
-    /// A datagram with such a token. Where it comes from nobody knows.
+    /// A datagram with an unknown token. Its source address may be forged.
     Datagram,
 }
 
-/// What has become of one on its way.
+/// State of a data connection.
 enum ArrivalState {
-    /// More of its preamble is awaited.
+    /// The preamble is incomplete.
     AwaitsPreamble(ArrivingData),
-    /// Its session has no room.
+    /// The session's hand-off queue is full.
     AwaitsSession(ArrivingData, Token),
     Delivered,
     Failed(Unclaimed),
 }
 
 impl DataArrivals {
-    /// With sockets for datagrams where the listeners are. Where one is not to be had, none
-    /// are taken.
+    /// Opens a probe socket for each listener. If one cannot be opened, no datagrams are
+    /// accepted.
     pub(super) fn open(listeners: &[Socket], mode: OnePort, poller: &ServerPoller) -> Self {
         let beside = |listener: &Socket| {
             let socket = beside(listener)?;
@@ -93,7 +93,7 @@ impl DataArrivals {
         }
     }
 
-    /// What of this can be.
+    /// Reduces the mode to what is available.
     pub(super) fn possible(&self, mode: OnePort) -> OnePort {
         match mode {
             OnePort::On if self.probe_sockets.is_empty() => OnePort::Tcp,
@@ -101,14 +101,14 @@ impl DataArrivals {
         }
     }
 
-    /// No more come, where no more control connections do.
+    /// Stops accepting data.
     pub(super) fn close(&mut self) {
         self.probe_sockets.clear();
         self.awaiting_preamble.clear();
         self.awaiting_session.clear();
     }
 
-    /// When there is something to do by itself.
+    /// Time of the next scheduled action.
     pub(super) fn next(&self) -> Option<Moment> {
         let ends = self
             .awaiting_preamble
@@ -118,7 +118,7 @@ impl DataArrivals {
         [ends, again].into_iter().flatten().min()
     }
 
-    /// Takes a connection that begins with a preamble.
+    /// Takes over a connection that begins with a preamble.
     pub(super) fn take(
         &mut self,
         one: PendingConnection,
@@ -126,7 +126,7 @@ impl DataArrivals {
         sessions: &mut [SessionProcess],
         poller: &ServerPoller,
     ) -> Option<Unclaimed> {
-        // What comes in pieces is told of when it is whole.
+        // The next event comes when the preamble is complete.
         let whole = i32::try_from(PREAMBLE).unwrap_or(i32::MAX);
         let _told_more_often = sockopt::set(one.control.as_fd(), IntOption::RecvLowAt, whole);
         let heard_of = one.at().is_some();
@@ -152,7 +152,7 @@ impl DataArrivals {
         self.go_on(number, state)
     }
 
-    /// One of those whose preamble is awaited has stirred.
+    /// Handles an event of a connection that awaits its preamble.
     pub(super) fn hear(
         &mut self,
         number: u64,
@@ -165,7 +165,7 @@ impl DataArrivals {
         self.go_on(number, state)
     }
 
-    /// Puts one where it belongs; gives what belongs nowhere.
+    /// Stores a connection according to its state. Returns it if no session claims it.
     fn go_on(&mut self, number: u64, state: ArrivalState) -> Option<Unclaimed> {
         match state {
             ArrivalState::AwaitsPreamble(one) => {
@@ -182,7 +182,7 @@ impl DataArrivals {
         None
     }
 
-    /// Whoever speaks for longest goes first.
+    /// Drops the oldest connection if the limit is reached.
     fn drop_oldest(&mut self) {
         if self.awaiting_preamble.len() + self.awaiting_session.len() >= MOST
             && self.awaiting_preamble.pop_first().is_none()
@@ -191,8 +191,8 @@ impl DataArrivals {
         }
     }
 
-    /// Tries again what a session had no room for, and ends what has taken too long; gives
-    /// what did not get to a session.
+    /// Retries connections whose session was busy and ends expired ones. Returns the unclaimed
+    /// ones.
     pub(super) fn look(&mut self, sessions: &mut [SessionProcess]) -> Vec<Unclaimed> {
         let mut unclaimed = Vec::new();
         let overdue = |one: &ArrivingData| one.until.left().is_zero();
@@ -214,7 +214,7 @@ impl DataArrivals {
         unclaimed
     }
 
-    /// Somebody knocked: tells the sessions; gives what is for none of them.
+    /// Forwards probes to their sessions. Returns the unclaimed ones.
     pub(super) fn answer_probes(
         &self,
         sessions: &mut [SessionProcess],
@@ -243,7 +243,7 @@ impl ArrivingData {
         Unclaimed::Unspoken(described(&self.peer), why)
     }
 
-    /// Looks at what it has said.
+    /// Reads the preamble and hands the connection over.
     fn look(
         self,
         ended: bool,
@@ -271,15 +271,15 @@ impl ArrivingData {
             return ArrivalState::Failed(self.unspoken("cut"));
         }
         let _as_before = sockopt::set(self.data.as_fd(), IntOption::RecvLowAt, 1);
-        // From here on the session has it, too.
+        // The session holds the same socket from here on.
         poller.remove(self.data.as_fd());
         self.enter(awaiting_session.token, sessions)
     }
 
-    /// Goes to the session that has the token.
+    /// Hands the connection over to the session with the token.
     fn enter(self, token: Token, sessions: &mut [SessionProcess]) -> ArrivalState {
         let Some(handoff) = owner(&token, sessions) else {
-            // The test was over first.
+            // The test has already ended.
             return ArrivalState::Failed(Unclaimed::Unknown(described(&self.peer)));
         };
         match one_port::send_connection(&handoff.socket, &token, self.data.as_fd()) {
@@ -290,15 +290,15 @@ impl ArrivingData {
     }
 }
 
-/// Words of a session that are heard in one round: it says two for each test, and one that
-/// never stops must not keep the listener from everybody else.
+/// Messages of a session per round: a session sends two for each test, and one that floods must
+/// not block the others.
 const WORDS_AT_ONCE: usize = 64;
 
-/// The listener's side of a hatch.
+/// The listener's end of a hand-off socket.
 #[derive(Debug)]
 pub(super) struct Handoff {
     socket: Socket,
-    /// The one that the session gave out last.
+    /// Token that the session registered last.
     token: Option<Token>,
 }
 
@@ -310,13 +310,13 @@ impl Handoff {
         }
     }
 
-    /// Listens to what the session has said.
+    /// Reads the messages of the session.
     pub(super) fn listen(&mut self) {
         for _ in 0..WORDS_AT_ONCE {
             match one_port::recv_message(&self.socket, PassWait::Never) {
                 Ok(HandoffInput::Message(HandoffMessage::Open(token))) => self.token = Some(token),
                 Ok(HandoffInput::Message(HandoffMessage::Shut)) => self.token = None,
-                // Nothing else is for a session to say.
+                // A session sends no other messages.
                 Ok(HandoffInput::Message(_) | HandoffInput::Invalid) => {}
                 Ok(HandoffInput::End) => {
                     self.token = None;
@@ -329,11 +329,11 @@ impl Handoff {
     }
 }
 
-/// The hatch of the session that has a token. A session has said that it has one before its
-/// client could know it.
+/// The hand-off socket of the session with a token. A session registers its token before the
+/// client learns it.
 fn owner<'s>(token: &Token, sessions: &'s mut [SessionProcess]) -> Option<&'s mut Handoff> {
     let mut found = None;
-    // All are looked at, so that the time does not tell which has it.
+    // Compares all tokens, so that the time does not reveal the match.
     for handoff in sessions.iter_mut().filter_map(|one| one.handoff.as_mut()) {
         handoff.listen();
         if handoff.token.as_ref() == Some(token) {
@@ -343,8 +343,8 @@ fn owner<'s>(token: &Token, sessions: &'s mut [SessionProcess]) -> Option<&'s mu
     found
 }
 
-/// Tells a session of a knock; whether there is one that it is for. One that has no room now
-/// will be knocked for again.
+/// Forwards a probe. Returns false if no session has the token. If the queue is full, the
+/// client repeats the probe.
 fn announce(probe: Probe, sessions: &mut [SessionProcess]) -> bool {
     let Some(handoff) = owner(&probe.token, sessions) else {
         return false;
@@ -353,10 +353,10 @@ fn announce(probe: Probe, sessions: &mut [SessionProcess]) -> bool {
     true
 }
 
-/// A socket for datagrams where a listener is.
+/// Opens a datagram socket at the address of a listener.
 ///
 /// # Errors
-/// Where datagrams have no ports, the port is somebody else's, or takes rights to bind.
+/// When the address family has no UDP ports, or the port is in use or needs privileges.
 pub(super) fn beside(listener: &Socket) -> io::Result<Socket> {
     let unusable = || io::Error::from(io::ErrorKind::Unsupported);
     let at = listener.local_addr()?;
@@ -365,7 +365,7 @@ pub(super) fn beside(listener: &Socket) -> io::Result<Socket> {
     if inet.is_ipv6() {
         socket.set_only_v6(listener.only_v6()?)?;
     }
-    // Those of sessions are at the same port.
+    // Sockets of sessions share the port.
     socket.set_reuse_address(true)?;
     socket.bind(&at)?;
     socket.set_nonblocking(true)?;
@@ -378,7 +378,7 @@ pub(super) fn beside(listener: &Socket) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// The next datagram, where it is a knock.
+/// The next datagram, if it is a probe.
 fn probe(socket: &Socket) -> io::Result<Option<Probe>> {
     let mut bytes = [0; PREAMBLE + 1];
     let mut source = Source::unknown();
@@ -399,7 +399,7 @@ fn probe(socket: &Socket) -> io::Result<Option<Probe>> {
     }))
 }
 
-/// An address of IPv4 as one, however it came.
+/// Converts an IPv4-mapped address to IPv4.
 fn canonical(address: SocketAddr) -> SocketAddr {
     match address.ip().to_canonical() {
         IpAddr::V4(v4) => SocketAddr::new(v4.into(), address.port()),
@@ -407,7 +407,7 @@ fn canonical(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// An address of ours that is one of a link is one of the link that the other is of.
+/// Copies the scope of a link-local peer address to our address.
 fn of_the_same_link(mut own: SocketAddr, other: SocketAddr) -> SocketAddr {
     if let (SocketAddr::V6(own), SocketAddr::V6(other)) = (&mut own, other) {
         if own.ip().is_unicast_link_local() {

@@ -1,5 +1,5 @@
-//! Those who have connected and are not served yet: what each of them has said so far, how
-//! long it may take, and who goes when there is no room (docs/decisions/0026-first-message.md).
+//! Connections whose first message is not complete: their state, time limits, and eviction when
+//! there are too many (docs/decisions/0026-first-message.md).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,29 +15,29 @@ use netperf_wire::FRAME_LEN;
 
 use crate::link::WHOLE_WITHIN;
 
-/// Bytes that say what kind of message begins.
+/// Bytes that identify the kind of a message.
 const WORD: usize = 4;
 
-/// What a client has said, all of which is still in its socket.
+/// State of a client's first message, which stays in the socket buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FirstMessage {
-    /// Nothing.
+    /// No data.
     Empty,
     /// The beginning of a control message.
     Partial,
     /// A control message.
     Complete,
-    /// What a data connection begins with, or the beginning of it.
+    /// A data preamble or its beginning.
     Preamble,
-    /// What no netperf says.
+    /// Not a netperf message.
     Invalid,
-    /// Nothing, and nothing more will come.
+    /// Closed without data.
     Closed,
     /// The connection broke.
     Broken,
 }
 
-/// Looks at what a client has said.
+/// Peeks at the first message of a client.
 pub(super) fn first_message(control: &Socket) -> FirstMessage {
     let mut bytes = [0; FRAME_LEN];
     match peek_at(control.as_fd(), &mut bytes) {
@@ -55,9 +55,9 @@ pub(super) fn first_message(control: &Socket) -> FirstMessage {
     }
 }
 
-/// What this is the beginning of. A control message begins with the number of a request,
-/// high byte first; no netperf has ever had one of more than three digits, so whoever says
-/// one that does not fit into sixteen bits speaks of something else.
+/// Classifies the first bytes. A control message begins with a request number, high byte first.
+/// All request numbers of netperf have at most three digits, so a number above 16 bits is
+/// another protocol.
 fn classify(bytes: &[u8]) -> FirstMessage {
     if begins_preamble(bytes) {
         FirstMessage::Preamble
@@ -70,30 +70,30 @@ fn classify(bytes: &[u8]) -> FirstMessage {
     }
 }
 
-/// Has the kernel tell of what comes only once there are so many bytes, or the end. Where it
-/// does not know that, it tells of each, which costs time and changes nothing else.
+/// Sets the number of bytes at which the kernel reports input. Without support the kernel
+/// reports every segment, which costs time but changes nothing else.
 fn set_wake_threshold(socket: &Socket, bytes: usize) {
     let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
     let _more_often = sockopt::set(socket.as_fd(), IntOption::RecvLowAt, bytes);
 }
 
-/// Has a listener's connections begin so that the first word is told of as a whole: each has
-/// what the listener has (TCP).
+/// Makes accepted connections report input from the first complete word on; TCP sockets inherit
+/// the option from the listener.
 pub(super) fn wake_on_first_word(listener: &Socket) {
     set_wake_threshold(listener, WORD);
 }
 
-/// As every socket begins.
+/// Restores the default.
 pub(super) fn reset_wake_threshold(control: &Socket) {
     set_wake_threshold(control, 1);
 }
 
-/// How long each stage may take.
+/// Time limit of each stage.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WaitLimits {
-    /// Until the first word.
+    /// For the first word.
     pub(super) silent: Duration,
-    /// For a place, with a whole message.
+    /// For a free session, once the message is complete.
     pub(super) place: Duration,
 }
 
@@ -104,21 +104,21 @@ impl WaitLimits {
     }
 }
 
-/// A connection whose client is not served yet.
+/// A connection without a session.
 #[derive(Debug)]
 pub(super) struct PendingConnection {
     /// The connection.
     pub(super) control: Socket,
-    /// Where its client is.
+    /// Peer address.
     pub(super) peer: SockAddr,
-    /// Its number in the stage that it is in, and that one.
+    /// Stage and number within the stage.
     at: Option<(PendingStage, u64)>,
-    /// Since when.
+    /// Start of the stage.
     since: Moment,
 }
 
 impl PendingConnection {
-    /// One that has just come.
+    /// A new connection.
     pub(super) fn new(control: Socket, peer: SockAddr) -> Self {
         Self {
             control,
@@ -128,25 +128,26 @@ impl PendingConnection {
         }
     }
 
-    /// Where it waits, or did before it was taken out; it is listened to from then on.
+    /// Stage and number, or the last ones after removal. Set once the connection is registered
+    /// with the poller.
     pub(super) const fn at(&self) -> Option<(PendingStage, u64)> {
         self.at
     }
 }
 
-/// How far one is.
+/// Stage of a pending connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PendingStage {
-    /// It has said nothing.
+    /// No data received.
     Silent,
-    /// It has said a part of a message.
+    /// Part of a message received.
     Partial,
-    /// It has said all of it, and there is no place.
+    /// Message complete; waits for a free session.
     Complete,
 }
 
-/// All of them. In each stage numbers go up with time, so that the first is the one that has
-/// been there for longest.
+/// All pending connections. Numbers increase with time, so the first of each stage is the
+/// oldest.
 #[derive(Debug, Default)]
 pub(super) struct PendingConnections {
     next: u64,
@@ -156,7 +157,7 @@ pub(super) struct PendingConnections {
 }
 
 impl PendingConnections {
-    /// How many there are.
+    /// Number of connections.
     pub(super) fn len(&self) -> usize {
         self.silent.len() + self.begun.len() + self.whole.len()
     }
@@ -169,8 +170,8 @@ impl PendingConnections {
         }
     }
 
-    /// Has one wait in a stage, and gives its number there. One that was in it already has
-    /// got nowhere: its time goes on.
+    /// Adds a connection to a stage and returns its number. A connection that stays in its
+    /// stage keeps its start time.
     pub(super) fn keep(&mut self, mut one: PendingConnection, stage: PendingStage) -> u64 {
         let number = match one.at {
             Some((before, number)) if before == stage => number,
@@ -188,7 +189,7 @@ impl PendingConnections {
         number
     }
 
-    /// One that waits.
+    /// A pending connection.
     pub(super) fn get(&self, stage: PendingStage, number: u64) -> Option<&PendingConnection> {
         let of = match stage {
             PendingStage::Silent => &self.silent,
@@ -198,19 +199,19 @@ impl PendingConnections {
         of.get(&number)
     }
 
-    /// Takes the one with this number out, if its message is still awaited.
+    /// Removes the connection with this number, if its message is incomplete.
     pub(super) fn take(&mut self, number: u64) -> Option<PendingConnection> {
         let silent = self.silent.remove(&number);
         silent.or_else(|| self.begun.remove(&number))
     }
 
-    /// Takes out whoever has waited longest for a place.
+    /// Removes the connection that has waited longest for a session.
     pub(super) fn take_complete(&mut self) -> Option<PendingConnection> {
         self.whole.pop_first().map(|(_, one)| one)
     }
 
-    /// Takes out whoever has got nowhere for longest, so that neither silence nor a message
-    /// that never ends keeps others out. Those who have said all go last.
+    /// Removes the connection without progress for the longest time, so that silent or slow
+    /// clients do not block others. Complete ones are removed last.
     pub(super) fn take_stalest(&mut self) -> Option<PendingConnection> {
         let since =
             |of: &BTreeMap<u64, PendingConnection>| of.first_key_value().map(|(_, one)| one.since);
@@ -223,8 +224,7 @@ impl PendingConnections {
         self.stage(stage).pop_first().map(|(_, one)| one)
     }
 
-    /// The firsts of each stage, until when they may wait, and what it is called when they
-    /// have.
+    /// The oldest connection of each stage: deadline, stage and the reason to log.
     fn firsts(&self, limits: WaitLimits) -> [Option<(Moment, PendingStage, &'static str)>; 3] {
         let first = |of: &BTreeMap<u64, PendingConnection>, limits, stage, why| {
             let (_, one) = of.first_key_value()?;
@@ -237,13 +237,13 @@ impl PendingConnections {
         ]
     }
 
-    /// When the next of them has waited long enough.
+    /// Next deadline.
     pub(super) fn next(&self, limits: WaitLimits) -> Option<Moment> {
         let firsts = self.firsts(limits).into_iter().flatten();
         firsts.map(|(until, ..)| until).min()
     }
 
-    /// Takes out one that has waited long enough by now, and says what for.
+    /// Removes an expired connection and returns it with the reason.
     pub(super) fn take_overdue(
         &mut self,
         limits: WaitLimits,
@@ -255,7 +255,7 @@ impl PendingConnections {
         Some((one, why))
     }
 
-    /// All go.
+    /// Removes all connections.
     pub(super) fn clear(&mut self) {
         for stage in [
             PendingStage::Silent,

@@ -1,5 +1,5 @@
-//! Who stirs: everything that the listener waits for, in one epoll(7), so that a round costs
-//! what happened in it and not what could have happened.
+//! Poller of the accept loop: one epoll(7) for everything, so that the cost of a round depends
+//! on the number of events only.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -7,35 +7,35 @@ use std::time::Duration;
 
 use netperf_os::events::{Epoll, Event, Events, Watch};
 
-/// Events of one round. More are told of in the next, in turn.
+/// Events per round; the rest follow in the next.
 const AT_ONCE: usize = 256;
 
-/// Whom an event is of.
+/// Source of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PollToken {
     /// A signal came.
     Signals,
     /// The listener with this index.
     Listener(u64),
-    /// Somebody at the desk.
+    /// A connection of the metrics server.
     MetricsServer,
-    /// Somebody who was turned away.
+    /// A refused client.
     Refused,
     /// A datagram at a listener's port.
     Probes,
-    /// A connection with this number whose first message is awaited.
+    /// The pending connection with this number.
     PendingConnection(u64),
-    /// One of data with this number whose preamble is awaited.
+    /// The data connection with this number, whose preamble is incomplete.
     ArrivingData(u64),
     /// The session with this number.
     Session(u64),
 }
 
-/// How many kinds there are.
+/// Number of kinds.
 const KINDS: u64 = 8;
 
 impl PollToken {
-    /// What the kernel keeps of it.
+    /// Encodes the token for the kernel.
     const fn to_raw(self) -> u64 {
         let (kind, number) = match self {
             Self::Signals => (0, 0),
@@ -47,7 +47,7 @@ impl PollToken {
             Self::ArrivingData(number) => (6, number),
             Self::Session(number) => (7, number),
         };
-        // Numbers are counted up from 0: 2^61 of them take for ever.
+        // Numbers count up from 0 and never reach 2^61.
         number.wrapping_mul(KINDS).wrapping_add(kind)
     }
 
@@ -66,20 +66,21 @@ impl PollToken {
     }
 }
 
-/// Somebody who stirred.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PollEvent {
-    /// Who it is.
+    /// Source of the event.
     pub(super) token: PollToken,
-    /// Whether nothing more will come from there.
+    /// True if no more input follows.
     pub(super) ended: bool,
 }
 
-/// Waits for all of them.
+/// Waits for all event sources.
 ///
-/// What somebody else has open as well goes on being told of when it is closed here: a session
-/// has its client's socket, a supervisor has the listeners, and a process that is being started
-/// has everything for a moment. So it has to be forgotten before, or be told of by news alone.
+/// epoll continues to report a socket that another process has open after it is closed here: a
+/// session shares its client's socket, a supervisor shares the listeners, and a process being
+/// started briefly shares everything. Such a socket must therefore be removed before it is
+/// closed, or be watched edge-triggered.
 #[derive(Debug)]
 pub(super) struct ServerPoller {
     epoll: Epoll,
@@ -96,7 +97,7 @@ impl ServerPoller {
         })
     }
 
-    /// From now on something to read there is told, again and again until it is read.
+    /// Watches for input, level-triggered.
     ///
     /// # Errors
     /// Whatever epoll_ctl(2) reports.
@@ -104,8 +105,7 @@ impl ServerPoller {
         self.epoll.add(fd, token.to_raw(), Watch::Read)
     }
 
-    /// From now on what is said there is told once, and the end: whoever hears it has to
-    /// read all.
+    /// Watches for input and the end, edge-triggered: the caller must read everything.
     ///
     /// # Errors
     /// Whatever epoll_ctl(2) reports.
@@ -113,8 +113,7 @@ impl ServerPoller {
         self.epoll.add(fd, token.to_raw(), Watch::NewsOrEnd)
     }
 
-    /// The same under another name, of one that is listened to. What there is to be told at
-    /// this moment is told again.
+    /// Changes the token of an edge-triggered descriptor. Pending input is reported again.
     ///
     /// # Errors
     /// Whatever epoll_ctl(2) reports.
@@ -122,7 +121,7 @@ impl ServerPoller {
         self.epoll.change(fd, token.to_raw(), Watch::NewsOrEnd)
     }
 
-    /// Nothing is told of it for a while, or again everything.
+    /// Suspends or resumes a level-triggered descriptor.
     ///
     /// # Errors
     /// Whatever epoll_ctl(2) reports.
@@ -136,13 +135,13 @@ impl ServerPoller {
         self.epoll.change(fd, token.to_raw(), watch)
     }
 
-    /// Nothing is told of it any more.
+    /// Removes a descriptor.
     pub(super) fn remove(&self, fd: BorrowedFd<'_>) {
-        // One that nobody has heard of need not be forgotten.
+        // An error means that it was not registered.
         let _never_known = self.epoll.remove(fd);
     }
 
-    /// Waits until somebody stirs, or this long, to the millisecond.
+    /// Waits for events, at most this long, rounded up to milliseconds.
     ///
     /// # Errors
     /// Whatever epoll_wait(2) reports.

@@ -1,53 +1,54 @@
-//! What a session tells its listener: lines on its standard output, which is a pipe.
+//! Records that a session process writes to its listener, as lines on its standard output (a
+//! pipe).
 //!
-//! A session talks to strangers, so the listener believes nothing but the few words and
-//! numbers that are here.
+//! A session processes input from untrusted clients, so the listener accepts only these few
+//! words and numbers.
 
 use netperf_model::{Denied, Flow, Tally, TransportId};
 
-/// Something that happened in a session.
+/// An event of a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum SessionRecord {
-    /// A test ran to its end.
+    /// A test completed.
     Ran(Ran),
-    /// A test could not be prepared; the error number that the client was told.
+    /// A test could not be prepared; error number sent to the client.
     Refused(i32),
-    /// The policy has no place for the client or for what it asked for; the error number
-    /// that it was told, and the word for it.
+    /// The policy refused the client or its request: error number sent to the client, and the
+    /// reason's word.
     Denied(i32, &'static str),
-    /// A test failed while it ran; the error number that the client was told.
+    /// A running test failed; error number sent to the client.
     Failed(i32),
     /// The session is over.
     Ended(SessionEnd),
 }
 
-/// A test, as netserver's end saw it.
+/// A test as measured by netserver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ran {
-    /// What data travelled over.
+    /// Transport.
     pub(super) transport: TransportId,
-    /// In which direction, as seen by netperf.
+    /// Direction, as seen by netperf.
     pub(super) flow: Flow,
-    /// What was counted.
+    /// Counters.
     pub(super) tally: Tally,
     /// Seconds.
     pub(super) elapsed: f64,
 }
 
-/// Why a session ended, as it sees it.
+/// Reason for the end of a session, as the session sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SessionEnd {
     /// The client closed the connection between two messages.
     Finished,
     /// The client closed the connection while a test ran.
     Abandoned,
-    /// The client said nothing for too long.
+    /// The client was silent for too long.
     Silent,
     /// The connection broke, or ended in the middle of a message.
     Cut,
     /// The client broke the protocol, or did not know the passphrase.
     Broken,
-    /// The walls that it should have did not stand, so that nothing was served.
+    /// The sandbox could not be set up, so nothing was served.
     Unconfined,
 }
 
@@ -61,7 +62,7 @@ impl SessionEnd {
         Self::Unconfined,
     ];
 
-    /// Its word in logs and metrics.
+    /// Word in logs and metrics.
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Finished => "finished",
@@ -74,7 +75,7 @@ impl SessionEnd {
     }
 }
 
-/// Flows and their words.
+/// Words for directions.
 const FLOWS: [(&str, Flow); 8] = [
     ("both", Flow::both_ways(netperf_model::Duplex::Same)),
     ("stream", Flow::SEND),
@@ -104,7 +105,7 @@ fn flow_word(flow: Flow) -> &'static str {
 }
 
 impl Ran {
-    /// Its name: transport and direction, such as `tcp_rr`.
+    /// Name of the test: transport and direction, such as `tcp_rr`.
     pub(super) fn name(&self) -> String {
         format!("{}_{}", self.transport.row().option, flow_word(self.flow))
     }
@@ -115,7 +116,7 @@ impl Ran {
         tally.bytes_sent.saturating_add(tally.bytes_received)
     }
 
-    /// The result and its unit; nothing where no time was measured.
+    /// The result and its unit; `None` if no time was measured.
     pub(super) fn result(&self) -> Option<(f64, &'static str)> {
         if !(self.elapsed.is_finite() && self.elapsed > 0.0) {
             return None;
@@ -137,7 +138,7 @@ fn real(count: u64) -> f64 {
 }
 
 impl SessionRecord {
-    /// The line, newline included.
+    /// Encodes the record as a line, including the newline.
     pub(super) fn line(&self) -> String {
         match self {
             Self::Ran(ran) => format!(
@@ -156,7 +157,7 @@ impl SessionRecord {
         }
     }
 
-    /// A line without its newline; `None` for one that no session of ours writes.
+    /// Decodes a line without its newline; `None` if it is invalid.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split(' ').collect();
         match words.as_slice() {

@@ -1,6 +1,7 @@
-//! The walls around a session: it talks to a stranger, so it keeps only what tests need.
+//! The sandbox of a session. A session serves an untrusted client, so it keeps only the rights
+//! that tests need.
 //!
-//! What the walls are made of and why is in decision record 0019.
+//! Decision record 0019 describes the mechanisms and the reasons.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,17 +11,17 @@ use netperf_os::landlock::{self, Allowed};
 use netperf_os::privileges::{self, ResourceLimit};
 use netperf_os::{process, seccomp};
 
-/// What this kernel has to make walls of.
+/// Sandbox mechanisms of this kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Means {
-    /// The version of Landlock.
+    /// Landlock ABI version.
     pub landlock: Option<u32>,
-    /// Whether system calls are filtered.
+    /// True if system calls can be filtered.
     pub seccomp: bool,
 }
 
 impl Means {
-    /// Asks the kernel.
+    /// Queries the kernel.
     #[must_use]
     pub fn find() -> Self {
         Self {
@@ -29,7 +30,7 @@ impl Means {
         }
     }
 
-    /// What is missing, in words; `None` where nothing is.
+    /// Missing mechanisms, for messages; `None` if all are available.
     #[must_use]
     pub fn missing(&self) -> Option<&'static str> {
         match (self.landlock, self.seccomp) {
@@ -40,7 +41,7 @@ impl Means {
         }
     }
 
-    /// What there is, in words.
+    /// Available mechanisms, for messages.
     #[must_use]
     pub fn described(&self) -> String {
         let landlock = match self.landlock {
@@ -56,8 +57,7 @@ impl Means {
     }
 }
 
-/// Files that facts about the host and CPU utilisation are read from, and what the C
-/// library reads when it looks for CPUs.
+/// Files read for host facts and CPU utilisation, and by the C library when it counts CPUs.
 const READ: [&str; 13] = [
     "/proc/stat",
     "/proc/cpuinfo",
@@ -75,19 +75,19 @@ const READ: [&str; 13] = [
 ];
 const DEVICES: [&str; 2] = ["/dev/null", "/dev/vsock"];
 
-/// The most memory of a session: two rings of buffers of the largest size, and as much
-/// again for everything else.
+/// Memory limit of a session: two buffer rings of the largest size, and as much again for
+/// everything else.
 const MEMORY: u64 = 4 << 30;
-/// Room for 10,000 flows, and no more than a descriptor table of a few megabytes.
+/// Limit of open files: enough for 10,000 flows, with a descriptor table of a few megabytes.
 const OPEN_FILES: u64 = 65_536;
-/// What the files of a session lack: permissions to be run as programs.
+/// Permission bits removed from files of a session: execution.
 const NOBODY_RUNS: u32 = 0o111;
-/// A processor for a day.
+/// CPU time limit: one processor for a day.
 const CPU_SECONDS: u64 = 24 * 3600;
-/// Threads of all sessions of one user.
+/// Limit of threads of all sessions of one user.
 const PROCESSES: u64 = 4096;
 
-/// Sets the limits of this process, which serves one session.
+/// Sets the resource limits of this session process.
 fn limit() -> io::Result<()> {
     privileges::limit(ResourceLimit::Core, 0)?;
     privileges::limit(ResourceLimit::Memory, MEMORY)?;
@@ -96,12 +96,10 @@ fn limit() -> io::Result<()> {
     privileges::limit(ResourceLimit::Processes, PROCESSES)
 }
 
-/// Puts the walls up around this process, which has one thread and serves one session.
-/// Fill files are read from `files` alone.
+/// Sandboxes this single-threaded session process. Fill files are read from `files` only.
 ///
 /// # Errors
-/// When a wall that the kernel has does not stand; or does not have, where `wanted` says
-/// that all must.
+/// When an available mechanism fails; or when one is missing and `wanted` requires all.
 pub fn confine(wanted: SandboxArg, files: Option<&Path>) -> io::Result<()> {
     limit()?;
     if wanted == SandboxArg::Off {
@@ -118,7 +116,7 @@ pub fn confine(wanted: SandboxArg, files: Option<&Path>) -> io::Result<()> {
     if means.landlock.is_some() {
         landlock::restrict(&allowed(files))?;
     }
-    // Who may use a file cannot be changed from inside: sockets are made for everybody.
+    // The sandbox forbids chmod(2), so socket files must be created with their final mode.
     process::set_file_mask(NOBODY_RUNS);
     if means.seccomp {
         seccomp::restrict()?;
@@ -137,22 +135,21 @@ fn allowed(files: Option<&Path>) -> Allowed {
     }
 }
 
-/// The file that a client names, if it may have it: a plain file in the folder that the
-/// operator allows.
+/// Resolves a fill file named by a client: a plain file in the permitted folder.
 ///
 /// # Errors
 /// `PermissionDenied` for every other file, whether it exists or not.
 pub(super) fn fill_file(name: &Path, folder: Option<&Path>) -> io::Result<PathBuf> {
     let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
     let folder = folder.ok_or_else(denied)?.canonicalize()?;
-    // All files are those that the original would read, by the names it would know.
+    // With the folder `/` all files are permitted, by their full names as in the original.
     let asked = if folder == Path::new("/") {
         std::path::absolute(name)?
     } else {
         folder.join(name)
     };
     let file = asked.canonicalize().map_err(|_| denied())?;
-    // The environment of a session has the key, and its maps tell where its memory is.
+    // /proc exposes the session's key (environment) and memory layout (maps).
     let of_processes = file.starts_with("/proc");
     if file.starts_with(&folder) && file.is_file() && !of_processes {
         Ok(file)

@@ -1,4 +1,5 @@
-//! What a client shows before it is served: the key, over an encrypted connection.
+//! Authentication of a client before it is served: the shared key, over an encrypted
+//! connection.
 
 use std::io;
 use std::time::Duration;
@@ -13,30 +14,30 @@ use netperf_transport::secure::{Channel, NoChannel};
 use super::record::SessionEnd;
 use crate::link::ControlLink;
 
-/// How long both ends may take to find each other good.
+/// Time limit of the authentication.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// How a client comes in.
+/// Method of authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Authentication {
-    /// With the key.
+    /// By the key.
     ByKey,
-    /// Without, where that is allowed.
+    /// None; permitted by the policy.
     WithoutKey,
 }
 
-/// Why one does not.
+/// Failure of the authentication.
 #[derive(Debug)]
 pub(super) enum Stopped {
-    /// It has to be told.
+    /// Refused; the client must be told.
     Denied(Denied),
-    /// It has been told.
+    /// Wrong key; the client has been told.
     WrongKey,
-    /// There is nobody to be told.
+    /// The connection has ended.
     Gone(SessionEnd),
 }
 
-/// Sees what a client shows first, where there is a key to show.
+/// Authenticates a client, if a key is configured.
 pub(super) fn authenticate(
     link: &mut ControlLink,
     args: &ServerArgs,
@@ -72,7 +73,7 @@ pub(super) fn authenticate(
     }
 }
 
-/// Whether the connection broke or what came over it made no sense.
+/// Distinguishes a broken connection from invalid input.
 fn ending(error: &io::Error) -> SessionEnd {
     if error.kind() == io::ErrorKind::InvalidData {
         SessionEnd::Broken

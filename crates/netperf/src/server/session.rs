@@ -1,4 +1,4 @@
-//! One control connection, served to its end.
+//! One control connection, from the first message to the end.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -20,7 +20,7 @@ use super::record::{SessionEnd, SessionRecord};
 use super::secure::{self, Authentication, Stopped};
 use crate::link::ControlLink;
 
-/// Serves it, and tells of each test and of the end. Data may come by the `handoff`, too.
+/// Serves the connection and reports each test and the end. Data may also arrive by `handoff`.
 pub(super) fn serve(
     control: Socket,
     args: &ServerArgs,
@@ -30,7 +30,7 @@ pub(super) fn serve(
     let cpu_method = args.cpu_method.unwrap_or(CpuMethod::ProcStat);
     let peer = admission::peer_of(&control);
     let policy = args.policy();
-    // Whoever accepted the connection may have asked nobody, as inetd does not.
+    // inetd does not check the policy before it starts a session.
     if !policy.admits(peer) {
         refuse(&control, &Denied::Network, tell);
         return;
@@ -43,7 +43,8 @@ pub(super) fn serve(
         here: admission::is_local(&control),
         policy,
     };
-    // Shared rather than duplicated: preloaded stacks do not know a duplicate.
+    // Shared rather than duplicated: preloaded socket stacks do not know a duplicate
+    // descriptor.
     let control = Rc::new(control);
     let mut link = ControlLink::new(Rc::clone(&control));
     link.keep_alive(args.control_keepalive.unwrap_or(ControlPlan::KEEPALIVE));
@@ -55,21 +56,21 @@ pub(super) fn serve(
             return;
         }
     };
-    // Who has the key need not say the passphrase.
+    // A client with the key need not send the passphrase.
     let phrase = args.passphrase.clone();
     let demanded = entered == Authentication::WithoutKey && args.require() == Require::Passphrase;
     let files = args.operations.files.clone();
     let mut host = EngineHost::new(Rc::clone(&control), handoff, cpu_method, (files, tell));
     let mut link = TrackedLink {
         inner: link,
-        // Unless the connection says otherwise, it was us who had enough.
+        // Default if the connection does not end otherwise: netserver ended it.
         ending: SessionEnd::Broken,
     };
     driver::serve(&mut link, &mut host, &facts, phrase.filter(|_| demanded));
     tell(SessionRecord::Ended(link.ending));
 }
 
-/// Sees a client off that has not shown what it must.
+/// Ends the session of a client that failed to authenticate.
 fn leave(control: &Socket, stopped: &Stopped, tell: &mut dyn FnMut(SessionRecord)) -> SessionEnd {
     match stopped {
         Stopped::Denied(denied) => refuse(control, denied, tell),
@@ -82,7 +83,7 @@ fn leave(control: &Socket, stopped: &Stopped, tell: &mut dyn FnMut(SessionRecord
     SessionEnd::Broken
 }
 
-/// A control connection, and what became of it.
+/// A control connection that records how it ended.
 struct TrackedLink<L> {
     inner: L,
     ending: SessionEnd,
@@ -125,10 +126,10 @@ fn clock_ticks() -> f32 {
     netperf_measure::cpu::calibrate(CpuMethod::ProcStat).unwrap_or(0.0) as f32
 }
 
-/// How long a client that was turned away has to read why.
+/// Time that a refused client has to read the reason.
 const REFUSAL_TIME: Duration = Duration::from_secs(5);
 
-/// Tells a client why it is not served, and waits until it knows.
+/// Sends the reason to a refused client and waits until it closes.
 fn refuse(control: &Socket, denied: &Denied, tell: &mut dyn FnMut(SessionRecord)) {
     tell(SessionRecord::Denied(denied.errno(), denied.word()));
     if !admission::send_refusal(control, denied) {
@@ -136,7 +137,7 @@ fn refuse(control: &Socket, denied: &Denied, tell: &mut dyn FnMut(SessionRecord)
     }
     let until = clock::now().plus(REFUSAL_TIME);
     while !until.left().is_zero() && admission::is_open(control) {
-        // Whatever comes of it is looked at above.
+        // The condition of the loop checks the result.
         let wait = until.left() + Duration::from_millis(1);
         let _ready = ready(control.as_fd(), Interest::Read, wait);
     }

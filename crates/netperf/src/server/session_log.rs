@@ -1,4 +1,4 @@
-//! What is known of a session: what its line in the log says.
+//! Log entry of a session.
 
 use netperf_cli::LogLevel;
 use netperf_measure::clock::{self, Moment};
@@ -7,18 +7,18 @@ use netperf_model::Denied;
 use super::log::{LogField, LogValue, ServerLog};
 use super::record::{Ran, SessionEnd, SessionRecord};
 
-/// A session's account.
+/// Summary of a session for the log.
 #[derive(Debug)]
 pub(super) struct SessionLog {
     peer: String,
     since: Moment,
-    /// Tests that ran to their end.
+    /// Completed tests.
     pub(super) ran: u64,
     /// Tests that could not be prepared.
     pub(super) refused: u64,
     /// Tests that failed.
     pub(super) failed: u64,
-    /// Bytes sent by us and received by us.
+    /// Bytes sent and received by netserver.
     pub(super) bytes: (u64, u64),
     last: Option<Ran>,
     errno: Option<i32>,
@@ -26,19 +26,19 @@ pub(super) struct SessionLog {
     ending: Option<SessionEnd>,
 }
 
-/// How a session ended, as its listener sees it.
+/// End of a session process, as the listener sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProcessEnd {
-    /// By itself, with this exit status.
+    /// Exit with this status.
     Exit(i32),
-    /// A signal killed it.
+    /// Killed by this signal.
     Signal(i32),
-    /// The listener ended it when it had to end itself.
+    /// Killed by the listener at the end of draining.
     Drained,
 }
 
 impl SessionLog {
-    /// A session that begins now.
+    /// A session that starts now.
     pub(super) fn new(peer: String) -> Self {
         Self {
             peer,
@@ -54,7 +54,7 @@ impl SessionLog {
         }
     }
 
-    /// Enters what the session says.
+    /// Adds a record of the session.
     pub(super) fn enter(&mut self, record: SessionRecord) {
         match record {
             SessionRecord::Ran(ran) => {
@@ -76,14 +76,14 @@ impl SessionLog {
                 self.failed = self.failed.saturating_add(1);
                 self.errno = Some(errno);
             }
-            // That a test was abandoned is known before the connection is seen to be closed.
+            // The record of an abandoned test precedes that of the closed connection.
             SessionRecord::Ended(ending) => {
                 self.ending.get_or_insert(ending);
             }
         }
     }
 
-    /// The word for how it ended.
+    /// Word for the end of the session.
     pub(super) const fn word(&self, end: ProcessEnd) -> &'static str {
         match (end, self.ending) {
             (ProcessEnd::Drained, _) => "drained",
@@ -94,13 +94,12 @@ impl SessionLog {
         }
     }
 
-    /// The kind of its last test, such as `tcp_rr`.
+    /// Name of the last test, such as `tcp_rr`.
     pub(super) fn kind(&self) -> Option<String> {
         self.last.as_ref().map(Ran::name)
     }
 
-    /// Writes its line. A connection that asked for nothing is worth one only to whoever
-    /// looks for it.
+    /// Writes the log line. Sessions without a test appear at level debug only.
     pub(super) fn write(&self, end: ProcessEnd, log: &mut ServerLog) {
         let tests = self.ran + self.refused + self.failed;
         let unusual = matches!(end, ProcessEnd::Signal(_))

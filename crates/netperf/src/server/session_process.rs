@@ -1,4 +1,4 @@
-//! A session in a process of its own, as its listener sees it.
+//! A session process, as the listener sees it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -18,40 +18,38 @@ use super::session_log::{ProcessEnd, SessionLog};
 use super::supervisor;
 use crate::key;
 
-/// Set for a session: its standard output takes records.
+/// Set for a session process, which writes records to its standard output.
 pub(super) const RECORDS: &str = "NETSERVER_RECORDS";
 /// The key of a session, in hexadecimal digits.
 pub(super) const SECRET: &str = "NETSERVER_SECRET";
-/// The number of the descriptor of a session by which data comes in that arrives at the
-/// listener's port.
+/// Descriptor number of the session's hand-off socket for data from the listener's port.
 pub(super) const HANDOFF: &str = "NETSERVER_HATCH";
-/// No record is as long as this.
+/// Limit of a record's length, bytes.
 const LONGEST: usize = 512;
-/// Pieces of what a session writes that are read in one round: one that never ends must not
-/// keep the listener from everybody else.
+/// Reads per round, so that a session that floods does not block the other clients.
 const AT_ONCE: usize = 64;
-/// Rounds for what one that is over has left behind: a pipe holds no more.
+/// Rounds of reads after the end of a session: enough for a full pipe.
 const LAST_ROUNDS: usize = 64;
 
-/// A session that runs.
+/// A running session.
 #[derive(Debug)]
 pub(super) struct SessionProcess {
-    /// Its number: it is never another's.
+    /// Unique number.
     pub(super) number: u64,
     child: Child,
     /// `None` once the session closed it.
     records: Option<File>,
     text: Vec<u8>,
-    /// What is known of it.
+    /// Summary for the log.
     pub(super) session_log: SessionLog,
-    /// Where its client is; `None` where that is no IP address.
+    /// Client address; `None` if it is not an IP address.
     pub(super) address: Option<IpAddr>,
-    /// The way in for its data; `None` where there is none by the listener's port.
+    /// Hand-off socket; `None` if data does not use the listener's port.
     pub(super) handoff: Option<Handoff>,
 }
 
 impl SessionProcess {
-    /// Starts this program again with the connection as its standard input, as inetd would.
+    /// Starts this program again with the connection as standard input, as inetd would.
     ///
     /// # Errors
     /// When there are too many processes or open files.
@@ -67,7 +65,7 @@ impl SessionProcess {
             OnePort::Tcp | OnePort::On => Some(pass::pair()?),
         };
         if let Some((_, inside)) = &handoff {
-            // Nothing else is started before it is closed here.
+            // No other process is started before this descriptor is closed.
             pass::keep_on_exec(inside.as_fd())?;
         }
         let handoff_number = handoff
@@ -75,7 +73,8 @@ impl SessionProcess {
             .map(|(_, inside)| inside.as_raw_fd().to_string());
         let (reader, writer) = process::pipe()?;
         netperf_os::io::set_nonblocking(reader.as_fd(), true)?;
-        // Arguments can be seen by everybody, and by then the file may not be readable.
+        // The environment is private, unlike arguments, and the key file may be unreadable
+        // after the user changes.
         let secret = args.access.secret.as_ref();
         let secret = secret.map(|secret| (SECRET, secret.to_hex()));
         let mut command = Command::new(process::own_file());
@@ -111,15 +110,15 @@ impl SessionProcess {
         })
     }
 
-    /// Where its records come from, while they may.
+    /// Descriptor of the records, while open.
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.records.as_ref().map(AsFd::as_fd)
     }
 
-    /// Enters what it has written, some of it; whether there may be more.
+    /// Reads records, up to a limit. Returns true if there may be more.
     pub(super) fn read(&mut self) -> bool {
         if let Some(handoff) = &mut self.handoff {
-            // So that nothing piles up that nobody asks for.
+            // Keeps the hand-off queue short.
             handoff.listen();
         }
         let mut chunk = [0; LONGEST];
@@ -138,9 +137,9 @@ impl SessionProcess {
         true
     }
 
-    /// Enters what is left when it is over.
+    /// Reads the remaining records after the end.
     pub(super) fn read_the_rest(&mut self) {
-        // Somebody else may have its end of the pipe.
+        // Another process may hold the pipe open, so the number of rounds is limited.
         let _all = (0..LAST_ROUNDS).all(|_| self.read());
     }
 
@@ -158,21 +157,21 @@ impl SessionProcess {
         }
     }
 
-    /// How it ended, if it has.
+    /// End of the process, if it has ended.
     pub(super) fn ended(&mut self) -> Option<ProcessEnd> {
         match self.child.try_wait() {
             Ok(status) => status.map(end_of),
-            // Nobody else waits for our children.
+            // No other code waits for these children.
             Err(_) => Some(ProcessEnd::Exit(-1)),
         }
     }
 
-    /// Kills it and gives its end.
+    /// Kills the process and returns its end.
     pub(super) fn kill(&mut self) -> ProcessEnd {
         if let Some(end) = self.ended() {
             return end;
         }
-        // One that ended meanwhile is waited for all the same.
+        // An error means that it has already ended.
         let _gone = self.child.kill();
         let _status = self.child.wait();
         ProcessEnd::Drained
@@ -207,7 +206,7 @@ mod tests {
             address: None,
             handoff: None,
         };
-        // In which of them it fills the pipe depends on its turns.
+        // The scheduler determines which read finds the pipe full.
         let more =
             netperf_testkit::eventually(std::time::Duration::from_secs(20), || session.read());
         assert!(more && session.session_log.ran > 0);

@@ -1,5 +1,5 @@
-//! systemd, or whoever speaks like it: sockets that are open already (sd_listen_fds(3)),
-//! and word of how things stand (sd_notify(3)).
+//! systemd's protocols: inherited listening sockets (sd_listen_fds(3)) and status messages
+//! (sd_notify(3)).
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -9,7 +9,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use netperf_os::{Socket, process};
 
-/// What a session must not find in its environment.
+/// Variables removed from a session's environment.
 pub(super) const VARIABLES: [&str; 4] = [
     "LISTEN_FDS",
     "LISTEN_PID",
@@ -17,7 +17,7 @@ pub(super) const VARIABLES: [&str; 4] = [
     "NOTIFY_SOCKET",
 ];
 
-/// What the supervisor said when it started us.
+/// Parameters from the supervisor's environment variables.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Supervisor {
     sockets: u32,
@@ -25,7 +25,7 @@ pub(super) struct Supervisor {
 }
 
 impl Supervisor {
-    /// Reads the variables by `look`. Sockets meant for another process are not ours.
+    /// Reads the variables by `look`. Ignores sockets meant for another process.
     pub(super) fn new(look: impl Fn(&str) -> Option<OsString>) -> Self {
         let number = |name: &str| look(name)?.to_str()?.parse::<u32>().ok();
         let ours = number("LISTEN_PID") == Some(std::process::id());
@@ -35,12 +35,12 @@ impl Supervisor {
         }
     }
 
-    /// Whether it listens for us.
+    /// Returns true if the supervisor opened the listeners.
     pub(super) const fn listens(&self) -> bool {
         self.sockets > 0
     }
 
-    /// The sockets that it opened and listens on.
+    /// The listeners that the supervisor opened.
     pub(super) fn listeners(&self) -> Vec<Socket> {
         let inherited = process::take_inherited(self.sockets);
         let sockets = inherited.into_iter().map(Socket::from);
@@ -49,10 +49,10 @@ impl Supervisor {
             .collect()
     }
 
-    /// Says how things stand, such as `READY=1`. Nobody waits for an answer.
+    /// Sends a status such as `READY=1`. There is no answer.
     pub(super) fn tell(&self, state: &str) {
         if let Some(to) = &self.notify {
-            // Whoever does not listen need not know.
+            // A supervisor that does not listen needs no status.
             let _unheard = send(to, state);
         }
     }

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-/// What is said when there is none.
+/// Message when no font is installed.
 pub(super) const MISSING: &str = "no font is installed to write letters of PNG pictures with \
     (looked for .ttf and .otf in /usr/share/fonts and /usr/local/share/fonts); --svg needs none";
 
-/// Where fonts are kept.
+/// Font directories.
 const FOLDERS: [&str; 2] = ["/usr/share/fonts", "/usr/local/share/fonts"];
 
 /// Fonts without serifs that have every letter of a chart, the first that is there.

@@ -19,7 +19,7 @@ pub(super) enum SessionDirection {
     Back,
 }
 
-/// The directions that have sessions of their own.
+/// Directions that use separate sessions.
 pub(super) fn ways(plan: &TestPlan) -> &'static [SessionDirection] {
     if plan.flow.duplex == Some(Duplex::Separate) {
         &[SessionDirection::There, SessionDirection::Back]
@@ -28,8 +28,8 @@ pub(super) fn ways(plan: &TestPlan) -> &'static [SessionDirection] {
     }
 }
 
-/// What a session is asked for: the whole test, or one direction of it. The session of the
-/// direction there measures the CPUs for both.
+/// The plan requested from a session: the whole test, or one direction of it. The session of
+/// the direction to netserver measures CPU utilisation for both.
 pub(super) fn asked(plan: &TestPlan, way: SessionDirection) -> Cow<'_, TestPlan> {
     if plan.flow.duplex != Some(Duplex::Separate) {
         return Cow::Borrowed(plan);
@@ -50,7 +50,7 @@ pub(super) fn asked(plan: &TestPlan, way: SessionDirection) -> Cow<'_, TestPlan>
     Cow::Owned(plan)
 }
 
-/// Where netserver sends from.
+/// Source address of netserver's data.
 pub(super) fn address(agreement: &Agreement, hosts: &Hosts) -> Address {
     let port = u16::try_from(agreement.data_port).unwrap_or(0);
     data_address(Some(agreement), hosts, port)
@@ -70,7 +70,7 @@ pub(super) fn setup(there: &Agreement, back: Option<&Agreement>) -> EndSetup {
 }
 
 impl TestRun<'_> {
-    /// Has netserver ready for the direction back, where that has a session of its own.
+    /// Prepares netserver for the direction from it, if that has a separate session.
     pub(super) fn agree_beside(
         &mut self,
         end: &TestEnd,

@@ -1,4 +1,4 @@
-//! Whether a test can be, as far as this end can tell before it asks netserver.
+//! Checks of a test before netserver is asked.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use netperf_model::{Feature, TestPlan};
 use crate::client::failure;
 use crate::output::Failure;
 
-/// Whether a test has a place for all that it is asked for, and this host can do its part.
+/// Checks that the addresses are valid and that this host supports the test.
 pub(super) fn can_be(plan: &TestPlan) -> Result<(), Failure> {
     if let Some(refusal) = netperf_model::refusal(plan) {
         return Err(failure::out_of_place(refusal));
@@ -23,7 +23,7 @@ pub(super) fn can_be(plan: &TestPlan) -> Result<(), Failure> {
     }
 }
 
-/// Whether data may go where the control connection does, when that is asked for.
+/// Checks that `--one-port`, if used, is possible with this control connection.
 pub(super) fn one_port(plan: &TestPlan, control: Option<SocketAddr>) -> Result<(), Failure> {
     let Some(asked) = plan.control.as_ref().filter(|_| plan.remote.one_port) else {
         return Ok(());

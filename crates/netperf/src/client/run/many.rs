@@ -23,12 +23,12 @@ use crate::output::{Failure, err};
 /// Exit status for what this host, netserver's, or the engine cannot do.
 const UNSUPPORTED: u8 = 3;
 
-/// How netserver serves many flows.
+/// Distribution of many flows over sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FlowSessions {
     /// All of them in one process, asked for with one request.
     Together,
-    /// Each in a session of its own, over a control connection of its own.
+    /// One session, with a separate control connection, for each flow.
     Apart,
 }
 
@@ -72,7 +72,7 @@ fn asked_by(many: &Many) -> &'static str {
     found.map_or("--threads", |(_, option)| option)
 }
 
-/// How a netserver that can do this serves the flows of a plan.
+/// Distribution that this netserver supports.
 pub(super) fn served(
     many: &Many,
     abilities: Option<&Abilities>,
@@ -247,7 +247,7 @@ impl<'a> TestRun<'a> {
         Ok(agreements)
     }
 
-    /// How many sessions serve what netperf sends, or everything.
+    /// Number of sessions for the direction to netserver, or for everything.
     fn sessions_there(&self, many: &Many) -> usize {
         match self.served {
             FlowSessions::Together => 1,
@@ -310,10 +310,10 @@ impl<'a> TestRun<'a> {
     }
 }
 
-/// What netserver counted on each flow.
+/// netserver's counters of each flow.
 struct ServerCounts {
     there: Vec<FlowThere>,
-    /// What it sent over connections of their own; `None` where there are none.
+    /// Data sent over separate connections; `None` if there are none.
     back: Option<Vec<FlowThere>>,
 }
 
@@ -342,7 +342,7 @@ fn plan_of(plan: &TestPlan, many: &Many, index: u32, together: bool) -> TestPlan
     asked
 }
 
-/// What a session of one flow counted.
+/// Counters of a session with one flow.
 fn of_session(index: usize, result: &EndResult) -> FlowThere {
     FlowThere {
         number: u32::try_from(index + 1).ok(),

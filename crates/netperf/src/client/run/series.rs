@@ -54,7 +54,7 @@ impl TestRun<'_> {
         }
     }
 
-    /// What all iterations came to, with the doubts that there are about it.
+    /// Result of all iterations, with warnings.
     fn outcome(
         &mut self,
         agreed: Agreed,

@@ -1,5 +1,4 @@
-//! What is said to netserver about a test that moves data: what it must be able to do, what
-//! it is asked for, and what it measured.
+//! Messages to netserver about a data test: required features, the request, and the results.
 
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -19,13 +18,13 @@ use crate::client::{failure, secure};
 use crate::link::ControlLink;
 use crate::output::Failure;
 
-/// How long netserver may take to send its results when nothing is left to wait for.
+/// Time limit for netserver's results after the end of the run.
 const RESULTS: Duration = Duration::from_secs(3);
-/// How long it goes on by itself where nothing tells it of the end.
+/// Additional run time of a netserver that does not learn of the end.
 const PAD: Duration = Duration::from_secs(4);
-/// How long to wait for results that the user did not wait for.
+/// Time limit for results after the user has ended the run.
 const IMPATIENT: Duration = Duration::from_millis(500);
-/// How long netserver may take its leave.
+/// Time limit for closing the control connection.
 pub(crate) const LEAVE: Duration = Duration::from_secs(2);
 
 /// A conversation with netserver.
@@ -131,16 +130,16 @@ impl TestRun<'_> {
         Ok(Some(agreement))
     }
 
-    /// Where netserver is told that this end is: where its data socket is bound to, or else
-    /// where the control connection comes from.
+    /// Local address to announce to netserver: that of the bound data socket, else that of the
+    /// control connection.
     pub(super) fn own_address(&self, hosts: &Hosts) -> Option<IpAddr> {
         let bound = Some(hosts.local.address).filter(|address| !address.is_unspecified());
         let family = |own: &IpAddr| own.is_ipv4() == hosts.remote.address.is_ipv4();
         bound.or_else(|| self.control_local.filter(family))
     }
 
-    /// Where netserver's data socket is: behind the port of the control connection as it is
-    /// known here, where it is to be.
+    /// Address of netserver's data socket. With `--one-port` it is the peer address of the
+    /// control connection.
     pub(super) fn data_address(
         &self,
         agreement: Option<&Agreement>,
@@ -177,7 +176,7 @@ impl TestRun<'_> {
     }
 }
 
-/// Where netserver's data socket is.
+/// Address of netserver's data socket.
 pub(super) fn data_address(agreement: Option<&Agreement>, hosts: &Hosts, port: u16) -> Address {
     let told = agreement.and_then(|agreement| agreement.address.clone());
     match (told, hosts.remote.vsock) {
@@ -216,7 +215,7 @@ pub(super) fn results(
     }
 }
 
-/// How long netserver may take. A path with a long round trip takes longer.
+/// Time limit for netserver's results, which grows with the round-trip time.
 fn results_within(plan: &TestPlan, ran: &EndReport, link: &ControlLink) -> Duration {
     let round_trip = ran.round_trip.unwrap_or_default().max(link.round_trip());
     let notices_late = offer::ends_late(plan) || !ran.ended_cleanly;

@@ -1,4 +1,4 @@
-//! What is printed while a test runs for whoever looks into it: `-d`, and `DUMP_TCP_INFO`.
+//! Diagnostic output during a test: `-d`, and `DUMP_TCP_INFO`.
 
 use std::net::SocketAddr;
 
@@ -9,7 +9,7 @@ use netperf_model::{Hosts, Limit, TestPlan};
 use crate::client::hosts::socket_address;
 use crate::output::{err, out};
 
-/// What `-d` prints: the lines that scripts look for (output.md, debug output).
+/// Output of `-d`: the lines that scripts look for (output.md, debug output).
 pub(super) struct Trace(pub(super) Option<fn(&str)>);
 
 impl Trace {
@@ -54,7 +54,7 @@ impl Trace {
     }
 }
 
-/// What `DUMP_TCP_INFO` asks for, misspelt name included: scripts parse it.
+/// Output of `DUMP_TCP_INFO`, including the misspelt name that scripts parse.
 pub(super) fn dump_tcp_info(plan: &TestPlan, ran: &EndReport) {
     let Some(info) = ran.tcp_info.filter(|_| plan.dump_tcp_info) else {
         return;

@@ -1,5 +1,6 @@
-//! `--io auto`: short trials over connections of their own, to the same netserver and with
-//! the same sizes, pick how each end moves its bytes (docs/decisions/0012-io-uring.md).
+//! `--io auto`: short trials over separate connections to the same netserver, with the same
+//! sizes, choose the method by which each end moves its bytes
+//! (docs/decisions/0012-io-uring.md).
 
 use std::time::Duration;
 
@@ -13,13 +14,14 @@ use super::{TestRun, control, data_hosts, failure};
 use crate::client::{Measured, RunStart};
 use crate::output::{Failure, out};
 
-/// How long a trial lasts, at least and at most.
+/// Shortest and longest duration of a trial.
 const LENGTHS: (Duration, Duration) = (Duration::from_millis(60), Duration::from_millis(300));
 /// Round trips that a trial lasts.
 const ROUND_TRIPS: u32 = 20;
-/// How much more than blocking calls another method must move to be picked.
+/// Speed-up over blocking calls from which another method is chosen.
 const WORTH: f64 = 1.05;
-/// What netserver sends in the first trial, where an amount ends it, and at most.
+/// Amount of data for netserver to send, if an amount ends the trial: in the first trial, and
+/// at most.
 const AMOUNTS: (u64, u64) = (1 << 20, 1 << 33);
 /// Exit status for what cannot be.
 const UNSUPPORTED: u8 = 3;
@@ -27,7 +29,7 @@ const UNSUPPORTED: u8 = 3;
 /// A method for each end.
 type IoMethods = (IoMethod, IoMethod);
 
-/// Replaces `auto` by the methods that trials pick, and says so where somebody listens.
+/// Replaces `auto` by the methods that the trials choose, and reports them if requested.
 pub(crate) fn settle(run: &mut RunCommand, begun: RunStart) -> Result<(), Failure> {
     let plan = &run.plan;
     let autos = (plan.local.auto_io, plan.remote.auto_io);
@@ -99,7 +101,7 @@ impl Candidates {
     }
 }
 
-/// What both ends can do, and how long the way between them is.
+/// Methods that both ends support, and the round-trip time.
 fn candidates(plan: &TestPlan) -> Result<(Candidates, Duration), Failure> {
     let Some(control) = &plan.control else {
         return Err(Failure::stderr(
@@ -111,7 +113,7 @@ fn candidates(plan: &TestPlan) -> Result<(Candidates, Duration), Failure> {
     let round_trip = talk.link().round_trip();
     let remote = if plan.remote.auto_io {
         let abilities = talk.greet().map_err(|error| failure::session(&error))?;
-        // Of another make: it does as it ever did.
+        // A stock netserver uses blocking calls.
         let known = abilities.map(|abilities| abilities.features);
         possible(plan, &known.unwrap_or_default(), |plan, method| {
             plan.remote.io.method = method;
@@ -268,7 +270,7 @@ impl Trials<'_> {
     }
 }
 
-/// Runs a plan once, over a session of its own.
+/// Runs a plan once, in a separate session.
 fn once(run: &RunCommand, begun: RunStart) -> Result<Iteration, Failure> {
     let plan = &run.plan;
     let control = plan.control.as_ref().map(control::establish).transpose()?;
@@ -289,7 +291,7 @@ fn once(run: &RunCommand, begun: RunStart) -> Result<Iteration, Failure> {
     Ok(ran.iteration)
 }
 
-/// What arrived in a second: transactions, or bytes at whichever end receives.
+/// Rate of transactions, or of bytes at the receiving end, per second.
 fn rate(plan: &TestPlan, ran: &Iteration) -> f64 {
     let local = &ran.local.tally;
     let moved = if plan.flow.counts_transactions() {

@@ -1,4 +1,4 @@
-//! What is known of a run at one moment, read from its counts.
+//! State of a run at one moment, read from its counters.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use netperf_os::tcp::TcpDetail;
 use netperf_report::interim_work;
 use netperf_tui::{About, Each, End, FlowTick, Interval, LatencyTick, TcpTick, Tick};
 
-/// What is known before the run.
+/// Information known before the run.
 pub(super) fn about(run: &RunCommand) -> About {
     let plan = &run.plan;
     let unit = unit(run);
@@ -32,7 +32,7 @@ pub(super) fn about(run: &RunCommand) -> About {
     }
 }
 
-/// Whether there are connections of which TCP tells something.
+/// Returns true if the run has connections with TCP information.
 fn has_tcp(run: &RunCommand) -> bool {
     let plan = &run.plan;
     !plan.flow.connects && netperf_model::tells_of_tcp(plan.transport)
@@ -67,13 +67,13 @@ fn end(run: &RunCommand, unit: Unit) -> End {
             };
             End::Amount(interim_work(plan, unit, &Tally::default(), &all))
         }
-        // How long a message is shows only when it is sent.
+        // The length of messages is not known in advance.
         Limit::Messages(_) => End::Amount(0.0),
         Limit::UntilStopped => End::Open,
     }
 }
 
-/// What goes on from tick to tick.
+/// State between ticks.
 pub(super) struct LiveTicker<'a> {
     run: &'a RunCommand,
     live: &'a Live,
@@ -99,7 +99,7 @@ impl<'a> LiveTicker<'a> {
         }
     }
 
-    /// What is known now.
+    /// The current state.
     pub(super) fn tick(&mut self) -> Tick {
         let tally = self.live.read();
         let now = self.live.over().unwrap_or_else(clock::now);
@@ -186,7 +186,7 @@ fn of_one(detail: &TcpDetail) -> TcpTick {
     }
 }
 
-/// What TCP says of all connections together; `None` where there is none.
+/// TCP information of all connections combined; `None` without connections.
 fn together(details: &[(u32, TcpDetail)]) -> Option<TcpTick> {
     if let [(_, only)] = details {
         return Some(of_one(only));

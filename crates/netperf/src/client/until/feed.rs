@@ -22,13 +22,13 @@ pub(super) struct Feed<'a> {
     operation: f64,
     /// Work per second, interval by interval.
     values: Vec<f64>,
-    /// What was done since the last value, in which time.
+    /// Work and time since the last value.
     pending: (f64, Duration),
     /// Intervals that the values are short of the time, or beyond it.
     carried: f64,
     sections: LatencySections,
     next: usize,
-    /// What was found at the look that was enough.
+    /// Result of the check that was satisfied.
     enough: Option<Until>,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Feed<'a> {
         self.pending = (0.0, Duration::ZERO);
     }
 
-    /// Whether the times of operations are wanted now.
+    /// Returns true if latencies are needed now.
     pub(super) fn wants_times(&self) -> bool {
         !self.wanted.percentiles.is_empty() && self.sections.is_due(self.values.len())
     }
@@ -84,8 +84,8 @@ impl<'a> Feed<'a> {
         self.sections.add(self.values.len(), loops);
     }
 
-    /// Whether everything is known as well as it shall be. Looked at now and then only:
-    /// looking at every value would find one at which it happens to agree.
+    /// Returns true once the requested accuracy is reached. Checks at intervals only: checks at
+    /// every value would stop at a chance agreement.
     pub(super) fn is_enough(&mut self) -> bool {
         if self.enough.is_none() && self.values.len() >= self.next {
             self.next = next_look(self.values.len());
@@ -94,7 +94,7 @@ impl<'a> Feed<'a> {
         self.enough.is_some()
     }
 
-    /// What the run came to.
+    /// Result of the run.
     pub(super) fn found(mut self) -> Until {
         if let Some(enough) = self.enough.take() {
             return enough;
@@ -125,7 +125,7 @@ impl<'a> Feed<'a> {
             throughput: look.estimate.map(known_of),
             percentiles: percentiles.into_iter().map(|(known, _)| known).collect(),
             correlation: lag_one(steady),
-            // Of what is too short nothing is judged.
+            // A short series is not classified.
             course: match end {
                 UntilEnd::TooShort => Course::Unknown,
                 UntilEnd::Reached | UntilEnd::TooNoisy => self.course(steady),
@@ -157,8 +157,8 @@ impl<'a> Feed<'a> {
         self.wanted.percentiles.iter().map(one).collect()
     }
 
-    /// What the values look like. So many are taken together that each has enough
-    /// operations: whether two or three of them fell into an interval makes no two levels.
+    /// Classifies the series. Values are grouped so that each has enough operations: a
+    /// difference of one operation per interval is not a second level.
     fn course(&self, steady: &[f64]) -> Course {
         let each = mean(steady).unwrap_or(0.0) * self.every.as_secs_f64() / self.operation;
         #[expect(

@@ -5,7 +5,7 @@ use netperf_model::{Known, Latency};
 use netperf_stats::sections::{self, Times};
 use netperf_stats::until::Wanted;
 
-/// What the statistics ask of the times of a part.
+/// Latencies of one section, as the statistics need them.
 #[derive(Clone, Debug, Default)]
 struct SectionLatency(Latency);
 
@@ -39,7 +39,7 @@ pub(super) struct LatencySections {
 }
 
 impl LatencySections {
-    /// Whether a part is over when there are so many values.
+    /// Returns true if a section ends at this number of values.
     pub(super) fn is_due(&self, values: usize) -> bool {
         self.parts.is_due(values)
     }

@@ -1,4 +1,4 @@
-//! The way in: what becomes of a connection from its first byte to its session.
+//! Processing of a connection from accept(2) to the start of its session.
 
 use std::net::IpAddr;
 use std::os::fd::AsFd;
@@ -15,11 +15,11 @@ use crate::server::pending::{self, FirstMessage, PendingConnection, PendingStage
 use crate::server::poller::PollToken;
 use crate::server::session_process::SessionProcess;
 
-/// Connections accepted in one round, so that a flood does not starve the rest.
+/// Connections accepted per round, so that a flood does not starve other clients.
 const AT_ONCE: usize = 64;
 
 impl AcceptLoop {
-    /// Accepts what came to a listener, some of it.
+    /// Accepts connections of a listener, up to a limit per round.
     pub(super) fn accept_from(&mut self, number: u64) {
         let Ok(index) = usize::try_from(number) else {
             return;
@@ -53,7 +53,7 @@ impl AcceptLoop {
         self.hear(one, false);
     }
 
-    /// Hears what a client has said so far, and does what is to be done about it.
+    /// Examines the first message of a client and acts on it.
     pub(super) fn hear(&mut self, one: PendingConnection, ended: bool) {
         match pending::first_message(&one.control) {
             FirstMessage::Complete => self.begin(one),
@@ -71,7 +71,7 @@ impl AcceptLoop {
         }
     }
 
-    /// Has one wait, and hears of it.
+    /// Adds a pending connection and registers it with the poller.
     fn keep(&mut self, one: PendingConnection, stage: PendingStage) {
         while self.pending.len() >= self.most_waiting {
             self.make_room();
@@ -84,7 +84,7 @@ impl AcceptLoop {
         let (fd, token) = (one.control.as_fd(), PollToken::PendingConnection(number));
         let heard = match (before, stage) {
             (Some(same), _) if same == (stage, number) => Ok(()),
-            // All that there is to say has been said.
+            // A complete message needs no more events.
             (Some(_), PendingStage::Complete) => {
                 self.poller.remove(fd);
                 Ok(())
@@ -99,12 +99,12 @@ impl AcceptLoop {
         };
         let gone = heard.err().and_then(|_| self.pending.take(number));
         if let Some(one) = gone {
-            // The kernel has no memory for more.
+            // The kernel has no memory for another event.
             self.drop_silent(&one.peer, "crowded");
         }
     }
 
-    /// Tells a client why it cannot come in, and the log.
+    /// Refuses a client and logs the reason.
     fn refuse(&mut self, one: PendingConnection, denied: &Denied) {
         self.note_denied(described(&one.peer), denied);
         self.poller.remove(one.control.as_fd());
@@ -121,7 +121,7 @@ impl AcceptLoop {
         self.log.deny(&fields);
     }
 
-    /// The sessions that a client at this address meets.
+    /// Number of sessions, in total and of this client's address.
     fn load(&self, peer: Option<IpAddr>) -> SessionLoad {
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let own = self.sessions.iter().filter(|one| one.address == peer);
@@ -131,14 +131,15 @@ impl AcceptLoop {
         }
     }
 
-    /// Whoever has got nowhere for longest goes: one that means to be served speaks at once.
+    /// Drops the connection without progress for the longest time; a legitimate client sends at
+    /// once.
     fn make_room(&mut self) {
         let Some(one) = self.pending.take_stalest() else {
             return;
         };
         let place = self.sessions.len() < MOST_SESSIONS;
         match pending::first_message(&one.control) {
-            // It has spoken, and nobody has listened yet.
+            // Its message arrived in the meantime.
             FirstMessage::Complete if place => self.begin(one),
             FirstMessage::Preamble => self.hear(one, false),
             FirstMessage::Empty
@@ -150,7 +151,7 @@ impl AcceptLoop {
         }
     }
 
-    /// A client that did not say what it wants is gone.
+    /// Counts and logs a connection that ended before its first message was complete.
     pub(super) fn drop_silent(&mut self, peer: &SockAddr, why: &str) {
         self.metrics.unspoken(why);
         if self.log.wants(LogLevel::Debug) {
@@ -163,7 +164,7 @@ impl AcceptLoop {
         self.log.say(LogLevel::Debug, "unspoken", &fields);
     }
 
-    /// The first message of a client is there.
+    /// Starts the session of a client whose first message is complete.
     pub(super) fn begin(&mut self, one: PendingConnection) {
         if self.sessions.len() >= MOST_SESSIONS {
             return self.keep(one, PendingStage::Complete);
@@ -173,7 +174,7 @@ impl AcceptLoop {
         if let Err(denied) = admitted {
             return self.refuse(one, &denied);
         }
-        // From here on somebody else has it.
+        // The session process shares the socket from here on.
         self.poller.remove(one.control.as_fd());
         pending::reset_wake_threshold(&one.control);
         let (control, peer) = (one.control, described(&one.peer));
@@ -186,7 +187,7 @@ impl AcceptLoop {
         match started {
             Ok(session) => {
                 if let Some(fd) = session.fd() {
-                    // What it says is read when it is over, at the latest.
+                    // On failure the records are read at the end of the session.
                     let _late = self.poller.watch_edge(fd, PollToken::Session(number));
                 }
                 self.sessions.push(session);
@@ -195,12 +196,12 @@ impl AcceptLoop {
         }
     }
 
-    /// What data comes in by the port.
+    /// Kinds of data that the port accepts.
     pub(super) fn one_port(&self) -> OnePort {
         self.data_arrivals.possible(self.args.one_port())
     }
 
-    /// Tells the sessions of datagrams that have arrived for them.
+    /// Forwards probes to their sessions.
     pub(super) fn answer_probes(&mut self) {
         let policy = self.admission.policy();
         let admits = |address| policy.admits(Some(address));
@@ -208,7 +209,7 @@ impl AcceptLoop {
         self.log_unclaimed(unclaimed);
     }
 
-    /// Writes down what got to no session.
+    /// Logs data that belongs to no session.
     pub(super) fn log_unclaimed(&mut self, unclaimed: impl IntoIterator<Item = Unclaimed>) {
         for unclaimed in unclaimed {
             match unclaimed {

@@ -31,7 +31,7 @@ fn a_message_is_told_from_its_beginning_from_data_and_from_nonsense() {
         );
     }
     assert_eq!(classify(&message), FirstMessage::Complete);
-    // Numbers that nobody has given out may be asked for: there is an answer.
+    // Unassigned request numbers are valid: netserver answers them.
     for number in [0_u32, 3, 602, 9999, 65_535] {
         message[..4].copy_from_slice(&number.to_be_bytes());
         assert_eq!(classify(&message), FirstMessage::Complete, "{number}");
@@ -84,10 +84,10 @@ fn what_was_said_stays_in_the_socket() {
     assert_eq!(first_message(&one.control), FirstMessage::Closed);
 }
 
-/// Has one of its own wait in a stage; its number.
+/// Adds a new connection to a stage and returns its number.
 fn wait_limits(pending: &mut PendingConnections, stage: PendingStage) -> u64 {
     let number = pending.keep(connection().1, stage);
-    // So that each has a moment of its own.
+    // Gives each connection a different start time.
     std::thread::sleep(Duration::from_millis(2));
     number
 }
@@ -141,7 +141,7 @@ fn who_has_got_nowhere_for_longest_makes_room_whatever_it_has_begun() {
     let early = wait_limits(&mut pending, PendingStage::Partial);
     let silent = wait_limits(&mut pending, PendingStage::Silent);
     let late = wait_limits(&mut pending, PendingStage::Partial);
-    // What drips gets nowhere: its time goes on.
+    // A connection that makes little progress keeps its start time.
     let one = pending.take(early).unwrap();
     assert_eq!(pending.keep(one, PendingStage::Partial), early);
     let mut stalest = || pending.take_stalest().map(|one| one.at.unwrap());

@@ -105,7 +105,7 @@ fn a_look_that_came_late_counts_for_as_long_as_it_took() {
     feed.add(90.0, EVERY * 3);
     assert_eq!(feed.values.len(), 4);
     assert!((feed.values[2] - 3000.0).abs() < 1e-6);
-    // What comes too soon waits for the rest.
+    // A value that comes too early is merged with the next.
     feed.add(1.0, EVERY / 10);
     assert_eq!(feed.values.len(), 4);
     feed.add(9.0, EVERY * 9 / 10);

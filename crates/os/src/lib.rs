@@ -1,36 +1,36 @@
 //! The operating system: one safe function per call, and the only unsafe code.
 //!
-//! Every operating system fulfils this list, in a folder of its own:
+//! Each operating system has a folder that implements this list:
 //!
 //! - [`address`]: socket addresses that are not IP addresses
 //! - [`link`]: interfaces, and the addresses of packet and LLC sockets
-//! - [`atm`]: circuits of ATM
-//! - [`filter`]: which messages reach a socket
-//! - [`io`]: move bytes: send, receive, to and from an address, from a file, into nowhere
+//! - [`atm`]: ATM circuits
+//! - [`filter`]: socket filters
+//! - [`io`]: move bytes: send, receive, to and from an address, from a file, discard
 //! - [`pass`]: hand open sockets to another process
 //! - [`parts`]: move a header and a payload with one call
 //! - [`batch`]: many datagrams in one call
-//! - [`zerocopy`]: send without a copy, and hear when the bytes are free again
+//! - [`zerocopy`]: send without a copy, and completion notifications
 //! - [`epoll`]: wait for one socket by epoll(7)
-//! - [`uring`]: have the kernel make calls that are written down in shared memory
-//! - [`flow_label`]: labels of packets over IPv6
+//! - [`uring`]: submit calls through shared memory (io_uring)
+//! - [`flow_label`]: IPv6 flow labels
 //! - [`sockopt`]: socket options that `socket2` does not have
-//! - [`tcp`]: what TCP knows about a connection
-//! - [`sctp`]: associations: messages in parts, notifications, what SCTP knows about one
-//! - [`ktls`]: have the kernel make the TLS records of a connection
+//! - [`tcp`]: TCP connection information
+//! - [`sctp`]: associations: partial messages, notifications, status
+//! - [`ktls`]: kernel TLS
 //! - [`bell`]: end a run on time by interrupting a blocked call
 //! - [`resolve`]: names to addresses
 //! - [`lock`]: lock a file against other processes
 //! - [`wait`]: wait for a descriptor, with a deadline
 //! - [`events`]: wait for many descriptors at once
 //! - [`process`]: detach, bind to a CPU, priority, name, descriptor 0
-//! - [`terminal`]: a screen to draw on, and back
+//! - [`terminal`]: terminal modes for drawing
 //! - [`ticks`]: the counter of the processor, and the monotonic clock
-//! - [`signals`]: signals as something to read
-//! - [`stamps`]: when the kernel sent and received
-//! - [`hwstamp`]: whether a device says so, too
+//! - [`signals`]: signals as a readable descriptor
+//! - [`stamps`]: kernel timestamps
+//! - [`hwstamp`]: device timestamps
 //! - [`privileges`]: users, capabilities, limits
-//! - [`landlock`], [`seccomp`]: what a session may still do
+//! - [`landlock`], [`seccomp`]: sandbox
 //! - [`system`]: CPUs online, clock ticks, names of system and machine
 //! - [`net`]: addresses, drivers and offloads of interfaces
 //! - [`qdisc`]: queueing disciplines

@@ -1,37 +1,36 @@
 //! Ending a run on time.
 //!
-//! A run blocks in system calls, so a clock alone cannot end it: something must
-//! interrupt the call. The bell is a POSIX timer (timer_create(2)) that signals
-//! the thread that moves the data. It first rings when the time is over and then
-//! every [`REPEAT_EVERY`] until it is put away, so that a ring that falls between
-//! a look at the phase and the next call is never the last one. The handler does
-//! not restart system calls.
+//! A run blocks in system calls, so checking a clock is not enough: something must interrupt
+//! the call. The alarm is a POSIX timer (timer_create(2)) that signals the thread that moves
+//! the data. It fires when the time is over and then every [`REPEAT_EVERY`] until it is
+//! stopped. A signal that arrives between a check of the phase and the next call is therefore
+//! followed by another one. The handler does not restart system calls.
 //!
-//! `SIGALRM` and `SIGINT` from outside ring the bell too: netperf then ends the
-//! test and prints the result so far.
+//! `SIGALRM` and `SIGINT` from outside have the same effect: netperf ends the test and prints
+//! the result so far.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, Ordering};
 use std::time::Duration;
 
-/// How often the bell rings once the time is over.
+/// Interval of the alarm after the end of the run time.
 pub const REPEAT_EVERY: Duration = Duration::from_millis(5);
 
-/// The longest grace where a signal from outside ended the run: the user waits.
+/// Longest grace period after a signal from outside, because the user waits.
 const GRACE_FOR_USER: Duration = Duration::from_millis(500);
 
-/// Signals that follow each other as closely are one wish: timeout(1) sends its signal to
-/// the program and at once to its whole group.
+/// Signals within this time count as one request: timeout(1) signals the program and then its
+/// group.
 const SAME_REQUEST: Duration = Duration::from_millis(200);
 
-/// How far the run has come.
+/// Phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// The run goes on.
     Running,
-    /// Begin nothing new, finish what was begun.
+    /// Start no new operations; finish those in flight.
     Finish,
-    /// The grace is over too: stop where you are.
+    /// The grace period is over: stop immediately.
     Abandon,
 }
 
@@ -44,7 +43,7 @@ pub enum Outside {
     Ignored,
 }
 
-/// When the bell rings.
+/// Times of an alarm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// Time until [`Phase::Finish`]; `None` leaves that to signals from outside.
@@ -57,8 +56,8 @@ pub struct Schedule {
     pub heartbeat: Duration,
 }
 
-// One run at a time moves data in a process; its bell's state must be static,
-// as a signal handler can reach nothing else.
+// Only one run at a time moves data in a process. The state is static because a signal handler
+// can access nothing else.
 static PHASE: AtomicU8 = AtomicU8::new(RUNNING);
 static FIRED: AtomicU32 = AtomicU32::new(0);
 static OVER: AtomicBool = AtomicBool::new(false);
@@ -71,8 +70,8 @@ static GRACE: AtomicI64 = AtomicI64::new(0);
 /// a call is interrupted; 0 where only the end rings.
 static DUE: AtomicI64 = AtomicI64::new(0);
 static CHECK_EVERY: AtomicI64 = AtomicI64::new(0);
-// What PHASE says. A loop that never blocks is never interrupted: it hears in the phase,
-// which it asks for in every pass, that it is time to look around.
+// Values of PHASE. A loop that never blocks is never interrupted; CHECK in the phase, which it
+// reads on every pass, tells it to run its periodic check.
 const RUNNING: u8 = 0;
 const FINISH: u8 = 1;
 const ABANDON: u8 = 2;
@@ -81,7 +80,7 @@ const CHECK: u8 = 3;
 static TIMER: AtomicPtr<libc::c_void> = AtomicPtr::new(std::ptr::null_mut());
 static HAS_TIMER: AtomicBool = AtomicBool::new(false);
 
-/// How far the run has come. One relaxed load: meant for the timed loop.
+/// Phase of the run. One relaxed load, suitable for the timed loop.
 #[inline]
 #[must_use]
 pub fn phase() -> Phase {
@@ -100,9 +99,9 @@ pub fn phase_or(look: impl FnOnce() -> Phase) -> Phase {
     }
 }
 
-/// Somebody has looked around, until the next time.
+/// Ends a periodic check until the next one is due.
 pub fn checked() {
-    // What has begun meanwhile stays.
+    // A phase change in the meantime is kept.
     let _other = PHASE.compare_exchange(CHECK, RUNNING, Ordering::Relaxed, Ordering::Relaxed);
 }
 
@@ -114,26 +113,26 @@ pub fn abandon() {
     OVER.store(true, Ordering::Relaxed);
     PHASE.store(ABANDON, Ordering::Relaxed);
     if HAS_TIMER.load(Ordering::Relaxed) {
-        // Whoever asks for the phase knows all the same.
+        // On failure the phase is still visible.
         let _armed = arm(TIMER.load(Ordering::Relaxed), REPEAT_EVERY, REPEAT_EVERY);
     }
 }
 
-/// How often it rang, whatever for. One relaxed load: a loop of calls that never block
-/// sees here what interrupts a call that does.
+/// Number of times the alarm has fired. One relaxed load: lets a loop of non-blocking calls
+/// detect what would have interrupted a blocking call.
 #[inline]
 #[must_use]
 pub fn fired() -> u32 {
     FIRED.load(Ordering::Relaxed)
 }
 
-/// Whether a signal from outside ended the run.
+/// Returns true if a signal from outside ended the run.
 #[must_use]
 pub fn stopped_by_user() -> bool {
     STOPPED_BY_USER.load(Ordering::Relaxed)
 }
 
-/// How long ago the time was over; zero while the run goes on.
+/// Time since the end of the run time; zero before.
 #[must_use]
 pub fn overtime() -> Duration {
     if phase() == Phase::Running {
@@ -143,8 +142,8 @@ pub fn overtime() -> Duration {
     Duration::from_nanos(u64::try_from(over).unwrap_or(0))
 }
 
-/// Ends the run as if its time were over, from any thread. There must be a bell, and it
-/// must not be put away meanwhile.
+/// Ends the run from any thread, as if its time were over. An alarm must exist for the duration
+/// of the call.
 pub fn end() {
     DUE.store(0, Ordering::Relaxed);
     OVER.store(true, Ordering::Relaxed);
@@ -158,9 +157,9 @@ pub fn end() {
     }
 }
 
-/// From now on `SIGALRM` and `SIGINT` end a run, or the next one before it begins; one
-/// that comes a fifth of a second later or more has its usual effect. Whoever was told
-/// that a test has begun may send them at once.
+/// Makes `SIGALRM` and `SIGINT` end the current run, or the next one before it begins. A second
+/// signal at least a fifth of a second later has its usual effect. Must be called before the
+/// peer learns that a test has begun, because a caller may then send these signals at once.
 ///
 /// # Errors
 /// Whatever sigaction(2) reports.
@@ -180,7 +179,7 @@ impl Alarm {
     /// Creates the timer for the calling thread and installs the handlers.
     ///
     /// # Errors
-    /// `EAGAIN` when the kernel has no room for another timer.
+    /// `EAGAIN` when the kernel cannot create another timer.
     pub fn new(outside: Outside) -> io::Result<Self> {
         // A signal that came before the run ends it before it begins.
         if !STOPPED_BY_USER.load(Ordering::Relaxed) {
@@ -376,7 +375,7 @@ fn on_user_signal(signal: libc::c_int) {
     DUE.store(0, Ordering::Relaxed);
     OVER.store(true, Ordering::Relaxed);
     if HAS_TIMER.load(Ordering::Relaxed) {
-        // The phase is set below all the same; without rings only the grace is lost.
+        // On failure the phase is still set below; only the grace period is lost.
         let _armed = arm(TIMER.load(Ordering::Relaxed), REPEAT_EVERY, REPEAT_EVERY);
     }
 }
@@ -425,7 +424,7 @@ mod tests {
     use super::*;
     use std::net::UdpSocket;
 
-    // One test: the bell's state is the process's.
+    // One test, because the alarm's state belongs to the process.
     #[test]
     fn the_bell_interrupts_a_blocked_call_and_reaches_abandon_after_the_grace() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();

@@ -37,7 +37,7 @@ struct RawTraffic {
     /// max_pcr, pcr, min_pcr and max_cdv, of which UBR uses none.
     rates: [i32; 4],
     largest_message: i32,
-    /// What ABR uses.
+    /// Used by ABR only.
     rest: [u32; 4],
 }
 

@@ -9,7 +9,7 @@ use socket2::SockAddr;
 
 use crate::io::{STORAGE_LEN, Source};
 
-/// Room for the length of the datagrams in a train, aligned as the kernel wants it.
+/// Control buffer for the segment size of a train, aligned for the kernel.
 #[repr(align(8))]
 #[derive(Clone, Copy)]
 struct BatchControl([u8; 64]);
@@ -20,22 +20,22 @@ pub struct Batch {
     headers: Vec<libc::mmsghdr>,
     parts: Vec<libc::iovec>,
     controls: Vec<BatchControl>,
-    /// What the headers point to while they send.
+    /// Destination that the headers point to when sending.
     _to: Option<Box<SockAddr>>,
-    /// What the first header points to while it receives.
+    /// Source buffer that the first header points to when receiving.
     source: Box<Source>,
     /// Headers that the last receive filled in.
     got: usize,
 }
 
-/// What a receive brought.
+/// Result of a receive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BatchReceived {
     /// Bytes of all datagrams.
     pub bytes: usize,
     /// Datagrams, empty ones not counted.
     pub datagrams: u64,
-    /// Whether one of them was empty.
+    /// True if one of them was empty.
     pub empty: bool,
 }
 
@@ -164,7 +164,7 @@ impl Batch {
         self.receive(fd, used, libc::MSG_TRUNC)
     }
 
-    /// Bytes of control data that each message has room for.
+    /// Size of the control buffer of each message, bytes.
     fn control_room(&self) -> usize {
         self.controls.first().map_or(0, size_of_val)
     }
@@ -216,7 +216,7 @@ impl Batch {
         }
     }
 
-    /// Where the first train of the last receive came from.
+    /// Source of the first train of the last receive.
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.source
@@ -233,7 +233,7 @@ fn train(header: &libc::mmsghdr, bytes: usize) -> u64 {
     bytes.div_ceil(each.max(1)) as u64
 }
 
-/// How long each datagram of a train was; `None` when it is a single one.
+/// Datagram size within a train, bytes; `None` for a single datagram.
 fn segment_size(message: &libc::msghdr) -> Option<usize> {
     if message.msg_controllen == 0 {
         return None;

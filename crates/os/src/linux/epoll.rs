@@ -12,8 +12,8 @@ const EVENTS: u32 = (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::E
 pub struct SocketEpoll(OwnedFd);
 
 impl SocketEpoll {
-    /// Watches a socket for both directions, by edge: whoever waits must have found it
-    /// with nothing to do first.
+    /// Watches a socket for both directions, edge-triggered: a call must have returned
+    /// `EWOULDBLOCK` before a wait.
     ///
     /// # Errors
     /// Whatever epoll_create1(2) and epoll_ctl(2) report.
@@ -73,7 +73,7 @@ mod tests {
     fn a_datagram_ends_the_wait_for_one() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let epoll = SocketEpoll::new(socket.as_fd()).unwrap();
-        // That there is room to send is the first change that is told.
+        // The first event is that the socket is writable.
         assert!(epoll.wait(1000).unwrap());
         assert!(!epoll.wait(1).unwrap());
         socket.send_to(b"x", socket.local_addr().unwrap()).unwrap();

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
-/// What to wait for at one descriptor. The end of a connection is told in any case.
+/// Condition to wait for on a descriptor. The end of a connection is always reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watch {
     /// Something to read.
@@ -63,7 +63,7 @@ impl Epoll {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// epoll_ctl(2): from now on `fd` is waited for; its events carry `token`.
+    /// epoll_ctl(2): adds `fd`; its events carry `token`.
     ///
     /// # Errors
     /// `ENOSPC` or `ENOMEM` when the kernel has no room.
@@ -140,7 +140,7 @@ impl Epoll {
         self.wait_millis(events, -1)
     }
 
-    /// ppoll(2) on this descriptor, whose time is told in nanoseconds.
+    /// ppoll(2) on the epoll descriptor, for a time-out in nanoseconds.
     #[cold]
     fn sleep(&self, within: Duration) -> io::Result<()> {
         let mut polled = libc::pollfd {
@@ -182,7 +182,7 @@ impl Epoll {
     }
 }
 
-/// Something to wait for that rings for everybody who does (eventfd(2)).
+/// Wakes all threads that wait for it (eventfd(2)).
 #[derive(Debug)]
 pub struct Wakeup(OwnedFd);
 
@@ -217,11 +217,11 @@ impl AsFd for Wakeup {
     }
 }
 
-/// Room for events.
+/// Buffer for events.
 pub struct Events(Box<[libc::epoll_event]>);
 
 impl Events {
-    /// Room for this many at once, one at least.
+    /// Creates a buffer for this many events, at least one.
     #[must_use]
     pub fn with_room(count: usize) -> Self {
         Self(vec![libc::epoll_event { events: 0, u64: 0 }; count.max(1)].into_boxed_slice())
@@ -249,14 +249,14 @@ impl std::fmt::Debug for Events {
     }
 }
 
-/// What happened at one descriptor.
+/// Event of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What was given with the descriptor.
+    /// Token given to [`Epoll::add`].
     pub token: u64,
-    /// There is something to read, or an end or an error to be told by reading.
+    /// Readable, including an end or an error.
     pub readable: bool,
-    /// There is room to write, or an error to be told by writing.
+    /// Writable, including an error.
     pub writable: bool,
     /// The peer says no more: it has ended its direction or both, or there is an error.
     /// Told of the first only where that is waited for ([`Watch::Changes`],

@@ -4,7 +4,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// How many bytes are compared, big endian.
+/// Width of a comparison; big endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// One.
@@ -18,9 +18,9 @@ pub enum Width {
 /// A value that a message must have at a place to be let through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Match {
-    /// Where, bytes from the beginning of the message.
+    /// Offset from the beginning of the message, bytes.
     pub offset: u32,
-    /// How much of it.
+    /// Width of the comparison.
     pub width: Width,
     /// The value.
     pub value: u32,
@@ -103,7 +103,7 @@ fn program(matches: &[Match]) -> Vec<libc::sock_filter> {
 /// The most instructions that [`attached`] reads.
 const MOST: usize = 64;
 
-/// What [`attach`] was given for this socket; nothing where no filter of ours is.
+/// The conditions that [`attach`] set for this socket; empty without such a filter.
 ///
 /// # Errors
 /// Whatever getsockopt(2) reports.

@@ -9,7 +9,7 @@ const IPV6_FLOWLABEL_MGR: libc::c_int = 32;
 const IPV6_FLOWINFO_SEND: libc::c_int = 33;
 /// `IPV6_FL_A_GET`.
 const GET: u8 = 0;
-/// `IPV6_FL_S_ANY`: whoever asks for the same label gets it, too.
+/// `IPV6_FL_S_ANY`: other sockets may lease the same label.
 const ANYBODY: u8 = 255;
 /// `IPV6_FL_F_CREATE`.
 const CREATE: u16 = 1;
@@ -65,11 +65,12 @@ fn set<T>(fd: BorrowedFd<'_>, option: libc::c_int, value: &T) -> io::Result<()> 
     }
 }
 
-/// Lets a socket send packets with this label, where the address that it connects or sends
-/// to has it ([`flow_info`]).
+/// Leases a flow label, so that a socket can send packets with it to addresses that carry it
+/// ([`flow_info`]).
 ///
 /// # Errors
-/// `ENOPROTOOPT` for a socket of IPv4, `EPERM` for a label that somebody else has to himself.
+/// `ENOPROTOOPT` for an IPv4 socket, `EPERM` for a label that another process leases
+/// exclusively.
 pub fn lease(fd: BorrowedFd<'_>, label: u32) -> io::Result<()> {
     set(
         fd,
@@ -79,7 +80,7 @@ pub fn lease(fd: BorrowedFd<'_>, label: u32) -> io::Result<()> {
     set(fd, IPV6_FLOWINFO_SEND, &1_i32)
 }
 
-/// Has the connections of a TCP listener send with the label that they received.
+/// Makes the connections of a TCP listener send with the label that they received.
 ///
 /// # Errors
 /// `EPERM` unless `net.ipv6.flowlabel_consistency` is 0.

@@ -44,14 +44,14 @@ impl Setting {
         arrivals: libc::HWTSTAMP_FILTER_ALL,
     };
 
-    /// Whether everything can be stamped with it.
+    /// Returns true if everything can be stamped with it.
     #[must_use]
     pub const fn is_all(&self) -> bool {
         self.departures == Self::ALL.departures && self.arrivals == Self::ALL.arrivals
     }
 }
 
-/// What of packets a device can stamp.
+/// Timestamping capabilities of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ability {
     /// Whatever is sent.

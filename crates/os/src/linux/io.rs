@@ -24,17 +24,16 @@ pub const NO_SUCH_FAMILY: i32 = libc::EAFNOSUPPORT;
 /// `EPROTONOSUPPORT`: the kernel lacks the protocol.
 pub const NO_SUCH_PROTOCOL: i32 = libc::EPROTONOSUPPORT;
 
-/// Whether a connect that did not wait goes on by itself (connect(2), `EINPROGRESS`).
+/// Returns true if a non-blocking connect is in progress (connect(2), `EINPROGRESS`).
 #[must_use]
 pub fn goes_on(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EINPROGRESS)
 }
 
-/// What came of a connect that did not wait, once it is told of (connect(2),
-/// `EINPROGRESS`).
+/// Result of a non-blocking connect, once the socket is writable (connect(2), `EINPROGRESS`).
 ///
 /// # Errors
-/// Why it failed.
+/// The reason for which the connect failed.
 pub fn connect_result(fd: BorrowedFd<'_>) -> io::Result<()> {
     let socket = socket2::SockRef::from(&fd);
     match socket.take_error()? {
@@ -43,8 +42,8 @@ pub fn connect_result(fd: BorrowedFd<'_>) -> io::Result<()> {
     }
 }
 
-/// Whether a send failed because a local queue had no room: the datagram is gone,
-/// and the next may pass.
+/// Returns true if a send failed because a local queue was full: the datagram is lost, and the
+/// next one may succeed.
 #[must_use]
 pub fn is_queue_full(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::ENOMEM))
@@ -61,7 +60,7 @@ pub fn ending_as_ended(error: io::Error) -> io::Error {
     error
 }
 
-/// Whether connect(2) failed because an earlier one is not done yet.
+/// Returns true if connect(2) failed because an earlier connect is still in progress.
 #[must_use]
 pub fn is_under_way(error: &io::Error) -> bool {
     matches!(
@@ -70,7 +69,7 @@ pub fn is_under_way(error: &io::Error) -> bool {
     )
 }
 
-/// Whether connect(2) found a socket that is connected already (`EISCONN`).
+/// Returns true if connect(2) found a connected socket (`EISCONN`).
 #[must_use]
 pub fn is_connected_already(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EISCONN)
@@ -278,7 +277,7 @@ impl Source {
         Self { storage, len: 0 }
     }
 
-    /// Where the kernel may write an address of up to [`STORAGE_LEN`] bytes.
+    /// Buffer of [`STORAGE_LEN`] bytes for an address that the kernel writes.
     pub(crate) fn storage(&mut self) -> *mut libc::c_void {
         (&raw mut self.storage).cast()
     }
@@ -288,7 +287,7 @@ impl Source {
         self.len = len;
     }
 
-    /// Whether a datagram has been received.
+    /// Returns true if a datagram has been received.
     #[must_use]
     pub const fn is_known(&self) -> bool {
         self.len != 0
@@ -413,7 +412,7 @@ pub fn send_back(fd: BorrowedFd<'_>, buf: &[u8], to: &Source) -> io::Result<usiz
     })
 }
 
-/// Room for the control data of one datagram, aligned as the kernel wants it.
+/// Control buffer of one datagram, aligned for the kernel.
 #[repr(align(8))]
 struct RecvControl([u8; 64]);
 

@@ -11,9 +11,9 @@ const TLS_1_3: u16 = 0x0304;
 /// Which way records go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KtlsDirection {
-    /// What we send (`TLS_TX`).
+    /// The send direction (`TLS_TX`).
     Send,
-    /// What we receive (`TLS_RX`).
+    /// The receive direction (`TLS_RX`).
     Receive,
 }
 
@@ -28,7 +28,7 @@ pub enum KtlsKey {
     ChaCha20Poly1305([u8; 32]),
 }
 
-/// What the kernel must know of one direction of a TLS 1.3 connection.
+/// Keys of one direction of a TLS 1.3 connection.
 #[derive(Clone, Copy)]
 pub struct KtlsSecrets {
     /// The cipher and its key.
@@ -57,9 +57,9 @@ impl std::fmt::Debug for KtlsKey {
 }
 
 impl KtlsSecrets {
-    /// As `struct tls12_crypto_info_*` has them, whose name stands for TLS 1.3 as well: version,
-    /// cipher, vector, key, salt and record number. The salt is the beginning of the vector
-    /// with AES-GCM, and nothing with ChaCha20.
+    /// Encodes `struct tls12_crypto_info_*`, which the kernel also uses for TLS 1.3: version,
+    /// cipher, vector, key, salt and record number. With AES-GCM the salt is the beginning of
+    /// the vector; ChaCha20 has none.
     fn crypto_info(&self) -> Vec<u8> {
         let (salt, short) = self.iv.split_at(4);
         let (cipher, iv, key, salt): (u16, &[u8], &[u8], &[u8]) = match &self.key {
@@ -82,7 +82,7 @@ pub fn attach(fd: BorrowedFd<'_>) -> io::Result<()> {
     set(fd, libc::IPPROTO_TCP, libc::TCP_ULP, b"tls")
 }
 
-/// Has the kernel encrypt what is sent, or decrypt what is received, from now on.
+/// Makes the kernel encrypt sent data, or decrypt received data, from now on.
 ///
 /// # Errors
 /// Whatever setsockopt(2) reports: `EINVAL` or `ENOENT` for a cipher that the kernel lacks.

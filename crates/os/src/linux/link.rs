@@ -99,7 +99,7 @@ fn asked(name: &str, what: libc::Ioctl) -> io::Result<libc::ifreq> {
     }
 }
 
-/// Where a packet socket is bound, or where a frame goes.
+/// Local address of a packet socket, or destination of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketAddress {
     /// The type of its frames.
@@ -131,7 +131,7 @@ pub fn packet_address(address: &PacketAddress) -> SockAddr {
     unsafe { SockAddr::new(storage, len::<libc::sockaddr_ll>()) }
 }
 
-/// What an address of a packet socket says.
+/// Decodes the address of a packet socket.
 #[must_use]
 pub fn as_packet(address: &SockAddr) -> Option<PacketAddress> {
     if i32::from(address.family()) != libc::AF_PACKET {

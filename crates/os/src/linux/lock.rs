@@ -3,11 +3,12 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// flock(2), `LOCK_EX | LOCK_NB`: locks an open file for this process alone; whether nobody
-/// else has it. The kernel unlocks it once the file is closed, however the process ends.
+/// flock(2), `LOCK_EX | LOCK_NB`: locks an open file exclusively. Returns false if another
+/// process holds the lock. The kernel releases the lock when the file is closed, however the
+/// process ends.
 ///
 /// # Errors
-/// `ENOLCK` or `EOPNOTSUPP` where the file system has no locks.
+/// `ENOLCK` or `EOPNOTSUPP` when the file system has no locks.
 pub fn try_alone(file: BorrowedFd<'_>) -> io::Result<bool> {
     loop {
         // SAFETY: the call takes a descriptor, which is open, and numbers.

@@ -74,7 +74,7 @@ pub struct InterfaceAddress {
     pub address: IpAddr,
 }
 
-/// What a driver says of itself and its device; texts it has none for are empty.
+/// Driver information of a device; missing texts are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DriverInfo {
     /// Its name.
@@ -83,7 +83,7 @@ pub struct DriverInfo {
     pub version: String,
     /// The firmware's version.
     pub firmware: String,
-    /// Where the device is.
+    /// Bus address of the device.
     pub bus: String,
 }
 
@@ -162,7 +162,7 @@ struct RawDriverInfo {
     version: [u8; 32],
     fw_version: [u8; 32],
     bus_info: [u8; 32],
-    /// Fields that nobody reports: erom_version, reserved2 and five counts.
+    /// Unused fields: erom_version, reserved2 and five counts.
     rest: [u8; 32 + 12 + 20],
 }
 
@@ -235,7 +235,7 @@ pub(super) unsafe fn ethtool(
     }
 }
 
-/// The name in an ifreq, which has room for 15 bytes and the NUL.
+/// Interface name of an ifreq: at most 15 bytes and the NUL.
 pub(super) fn interface_name(name: &str) -> io::Result<[u8; libc::IFNAMSIZ]> {
     let mut array = [0; libc::IFNAMSIZ];
     if name.len() >= array.len() {

@@ -21,7 +21,7 @@ pub fn pair() -> io::Result<(socket2::Socket, socket2::Socket)> {
 )]
 const ONE: libc::c_uint = size_of::<libc::c_int>() as libc::c_uint;
 
-/// Room for one descriptor among control data, aligned as the kernel wants it.
+/// Control buffer for one descriptor, aligned for the kernel.
 #[repr(align(8))]
 struct PassControl([u8; 64]);
 
@@ -76,7 +76,7 @@ pub fn send(to: BorrowedFd<'_>, bytes: &[u8], with: Option<BorrowedFd<'_>>) -> i
     counted(unsafe { libc::sendmsg(to.as_raw_fd(), &raw const message, flags) }).map(drop)
 }
 
-/// Whether a call waits.
+/// Blocking mode of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassWait {
     /// As the socket is set.
@@ -85,8 +85,8 @@ pub enum PassWait {
     Never,
 }
 
-/// Receives a message, and the descriptor that came with it, closed on exec; 0 bytes at the
-/// end. A message with more than one has none: nobody here sends such.
+/// Receives a message and the descriptor attached to it, with close-on-exec set; 0 bytes at the
+/// end. Returns no descriptor if several are attached: this program never sends such messages.
 ///
 /// # Errors
 /// Whatever recvmsg(2) reports.
@@ -112,8 +112,8 @@ pub fn receive(
     Ok((count, descriptor(&message)))
 }
 
-/// The descriptor among the control data of a received message. There is room for one
-/// alone, or, by the alignment of control data, for two.
+/// Extracts the descriptor from the control data of a received message. Because of alignment,
+/// the buffer may hold two.
 fn descriptor(message: &libc::msghdr) -> Option<OwnedFd> {
     // SAFETY: recvmsg filled in the control data and its length.
     let first = unsafe { libc::CMSG_FIRSTHDR(message) };
@@ -139,7 +139,7 @@ fn descriptor(message: &libc::msghdr) -> Option<OwnedFd> {
         // SAFETY: the kernel just handed this descriptor out and nothing else owns it.
         taken.push(unsafe { OwnedFd::from_raw_fd(fd) });
     }
-    // What is not returned is closed.
+    // All other descriptors are closed.
     taken.pop().filter(|_| taken.is_empty())
 }
 
@@ -155,8 +155,8 @@ pub fn keep_on_exec(fd: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// A descriptor that whoever started this process left open for it, closed on exec from now
-/// on. `None` where it is not open, is a standard stream, or was taken before.
+/// Takes a descriptor that the parent process left open and sets close-on-exec. `None` if it is
+/// not open, is a standard stream, or was taken before.
 #[must_use]
 pub fn take_inherited(number: i32) -> Option<OwnedFd> {
     use std::sync::atomic::{AtomicBool, Ordering};

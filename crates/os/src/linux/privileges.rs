@@ -1,9 +1,9 @@
-//! What this process may do, and giving it up: users, capabilities, limits.
+//! Privileges of this process and ways to drop them: users, capabilities, limits.
 
 use std::ffi::CString;
 use std::io;
 
-/// A user to become.
+/// A user to switch to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct User {
     /// Its number.
@@ -43,7 +43,7 @@ fn no_such(what: &str, name: &str) -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, format!("no {what} {name}"))
 }
 
-/// Room for the strings of an entry; none is near that long.
+/// Buffer for the strings of a user or group entry.
 const ENTRY: usize = 16 * 1024;
 
 fn passwd(name: &str) -> io::Result<Option<User>> {
@@ -119,7 +119,7 @@ pub fn become_user(to: User) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether this process is root.
+/// Returns true if this process is root.
 #[must_use]
 pub fn is_root() -> bool {
     // SAFETY: geteuid takes no arguments.
@@ -135,8 +135,8 @@ pub fn no_new_privileges() -> io::Result<()> {
     checked(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })
 }
 
-/// What of root's rights sessions keep where they have them: low ports, sockets of the
-/// link level, options of sockets, priorities of threads, locked memory.
+/// Capabilities that sessions keep: low ports, link-level sockets, socket options, thread
+/// priorities, locked memory.
 const KEPT: [u32; 5] = [
     10, // CAP_NET_BIND_SERVICE
     12, // CAP_NET_ADMIN

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether a fork is in the parent or in the child.
+/// Side of a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forked {
     /// The process that called.
@@ -70,22 +70,22 @@ pub fn close_standard_streams() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether descriptor 0 is a socket: started by inetd, or by a listener of ours.
+/// Returns true if descriptor 0 is a socket: started by inetd or by the netserver listener.
 #[must_use]
 pub fn standard_input_is_socket() -> bool {
     let stdin = std::io::stdin();
     socket2::SockRef::from(&stdin).r#type().is_ok()
 }
 
-/// Whether descriptor 2 is a socket: a client's, where inetd started this process.
+/// Returns true if descriptor 2 is a socket: the client's, if inetd started this process.
 #[must_use]
 pub fn standard_error_is_socket() -> bool {
     let stderr = std::io::stderr();
     socket2::SockRef::from(&stderr).r#type().is_ok()
 }
 
-/// Descriptors 3 and up, as many as whoever started this process opened for it
-/// (sd_listen_fds(3)), closed on exec from now on; nothing the second time.
+/// Takes `count` descriptors from 3 on, which the parent process opened (sd_listen_fds(3)), and
+/// sets close-on-exec. A second call returns nothing.
 pub fn take_inherited(count: u32) -> Vec<OwnedFd> {
     static TAKEN: AtomicBool = AtomicBool::new(false);
     const FIRST: i32 = 3;
@@ -149,10 +149,10 @@ pub fn bind_to_cpu(cpu: u32) -> io::Result<()> {
     }
 }
 
-/// sched_getaffinity(2): the CPUs that this thread may run on, in order.
+/// sched_getaffinity(2): CPUs that this thread may run on, in order.
 ///
 /// # Errors
-/// `EINVAL` when the machine has more CPUs than the set has room for.
+/// `EINVAL` when the machine has more CPUs than the set can hold.
 pub fn allowed_cpus() -> io::Result<Vec<u32>> {
     // SAFETY: cpu_set_t is plain bits for which all zeros is the empty set.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
@@ -282,9 +282,9 @@ pub fn unnamed_file(folder: &std::path::Path) -> io::Result<std::fs::File> {
         .open(folder)
 }
 
-/// Where the file of this program is, to be started again (proc(5)). Where `/proc` is not
-/// there, as in a bare chroot, it is what execve(2) was given (getauxval(3)); found out
-/// once, so that leaving the folder afterwards does not matter.
+/// Path of this program's file, for starting it again (proc(5)). Without `/proc`, as in a bare
+/// chroot, the path given to execve(2) (getauxval(3)). Determined once, so that a later
+/// chdir(2) does not matter.
 #[must_use]
 pub fn own_file() -> &'static Path {
     static FILE: OnceLock<PathBuf> = OnceLock::new();
@@ -311,8 +311,8 @@ fn started_as() -> Option<PathBuf> {
     Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
 }
 
-/// Whether a library whose file name begins like this is loaded into this process, such
-/// as one preloaded in front of libc (proc(5), `/proc/self/maps`).
+/// Returns true if a library whose file name begins like this is loaded into this process, for
+/// example by a preload (proc(5), `/proc/self/maps`).
 #[must_use]
 pub fn has_library(name: &str) -> bool {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();

@@ -7,7 +7,7 @@ use super::link;
 
 /// A dump of all disciplines fits many times; more would be no machine to measure on.
 const MOST_ANSWERS: usize = 64;
-/// As much as the kernel puts into one answer (rtnetlink(7)).
+/// Largest netlink answer, bytes (rtnetlink(7)).
 const ANSWER: usize = 32 * 1024;
 /// `TCA_KIND` (linux/rtnetlink.h): the name of a discipline.
 const TCA_KIND: u16 = 1;
@@ -105,7 +105,7 @@ fn receive(socket: &OwnedFd, answer: &mut [u8]) -> io::Result<usize> {
     usize::try_from(got).map_err(|_| io::Error::last_os_error())
 }
 
-/// What an answer of the kernel holds.
+/// Parsed netlink answer.
 #[derive(Debug, PartialEq, Eq)]
 enum QdiscReply {
     /// The name that was looked for.

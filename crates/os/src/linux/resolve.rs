@@ -19,7 +19,7 @@ pub enum Want {
     V6,
 }
 
-/// What the resolver found.
+/// Result of a name lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedHost {
     /// The canonical name, when the resolver gave one.
@@ -39,7 +39,7 @@ pub struct ResolveError {
 }
 
 impl ResolveError {
-    /// Whether the resolver asks to be tried again later (`EAI_AGAIN`).
+    /// Returns true if the resolver asks to be tried again later (`EAI_AGAIN`).
     #[must_use]
     pub const fn is_passing(&self) -> bool {
         self.code == libc::EAI_AGAIN

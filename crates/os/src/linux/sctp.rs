@@ -1,5 +1,5 @@
-//! What sctp(7) has and other sockets have not (RFC 6458): notifications, messages in
-//! parts, the end of one association among several, and what SCTP knows about one.
+//! SCTP socket calls beyond ordinary sockets (sctp(7), RFC 6458): notifications, partial
+//! messages, the end of one of several associations, and association status.
 //!
 //! Constants and layouts are those of linux/sctp.h.
 
@@ -29,7 +29,7 @@ impl AssociationId {
     pub const OWN: Self = Self(0);
 }
 
-/// What one recvmsg(2) brought.
+/// Result of recvmsg(2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessagePart {
     /// Bytes.
@@ -38,13 +38,13 @@ pub struct MessagePart {
 }
 
 impl MessagePart {
-    /// Whether the message, or notification, ends here.
+    /// Returns true if this part ends the message or notification.
     #[must_use]
     pub const fn is_last(self) -> bool {
         self.flags & libc::MSG_EOR != 0
     }
 
-    /// Whether it is of a notification and not of a message.
+    /// Returns true if this is part of a notification.
     #[must_use]
     pub const fn is_notification(self) -> bool {
         self.flags & MSG_NOTIFICATION != 0
@@ -153,14 +153,14 @@ fn send_with(
 /// The length of the longest notification that [`AssociationChange::of`] reads.
 pub const NOTIFICATION_LEN: usize = 20;
 
-/// What a notification says about associations.
+/// Association change reported by a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AssociationChange {
-    /// One more stands.
+    /// An association was established.
     Up,
-    /// One is no more, in order or not.
+    /// An association ended, gracefully or not.
     Over,
-    /// None of that.
+    /// Neither.
     Nothing,
 }
 
@@ -185,7 +185,7 @@ impl AssociationChange {
     }
 }
 
-/// Has a socket tell of the beginning and the end of associations.
+/// Enables notifications about the beginning and the end of associations.
 ///
 /// # Errors
 /// Whatever setsockopt(2) reports.
@@ -254,14 +254,14 @@ struct RawStatus {
     primary_mtu: u32,
 }
 
-/// What is known of an association (`SCTP_STATUS`).
+/// Status of an association (`SCTP_STATUS`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// The most that one packet carries of a message, bytes.
+    /// Largest part of a message in one packet, bytes.
     pub fragmentation_point: u32,
-    /// Chunks on their way and waiting to be sent.
+    /// Chunks in flight and in the send queue.
     pub outstanding: u32,
-    /// What the peer has room for, bytes.
+    /// Receive window of the peer, bytes.
     pub peer_window: u32,
     /// Smoothed round trip on the primary path; `None` below the kernel's resolution of
     /// a few milliseconds.
@@ -361,7 +361,7 @@ mod tests {
         assert_eq!(change(0x8001, 0), AssociationChange::Up);
         assert_eq!(change(0x8001, 1), AssociationChange::Over);
         assert_eq!(change(0x8001, 3), AssociationChange::Over);
-        // CANT_STR_ASSOC: it never stood.
+        // CANT_STR_ASSOC: it was never established.
         assert_eq!(change(0x8001, 4), AssociationChange::Nothing);
         assert_eq!(change(0x8005, 0), AssociationChange::Nothing);
         assert_eq!(

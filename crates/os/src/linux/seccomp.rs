@@ -50,7 +50,7 @@ const ALWAYS: &[i64] = &[
     libc::SYS_recvmsg,
     libc::SYS_sendmmsg,
     libc::SYS_recvmmsg,
-    // What Landlock has its say in.
+    // Restricted by Landlock.
     libc::SYS_openat,
     libc::SYS_fstat,
     libc::SYS_newfstatat,
@@ -182,7 +182,7 @@ const REQUESTS: [u64; 13] = [
     0x89b1, // SIOCGHWTSTAMP
     0x07b9, // IOCTL_VM_SOCKETS_GET_LOCAL_CID
 ];
-/// What fcntl(2) does to descriptors, pipes and memory files; not to whom it sends signals.
+/// fcntl(2) commands on descriptors, pipes and memory files, except those that direct signals.
 const COMMANDS: [libc::c_int; 10] = [
     libc::F_DUPFD,
     libc::F_GETFD,
@@ -198,7 +198,7 @@ const COMMANDS: [libc::c_int; 10] = [
 /// `PR_SET_VMA`, by which an allocator names its memory.
 const NAME_MEMORY: u64 = 0x5356_4d41;
 
-/// Whether this kernel filters system calls.
+/// Returns true if this kernel can filter system calls.
 #[must_use]
 pub fn is_there() -> bool {
     const GET_ACTION_AVAILABLE: libc::c_uint = 2;
@@ -215,8 +215,8 @@ pub fn is_there() -> bool {
     answer == 0
 }
 
-/// From now on every thread of this process has only the calls that a session needs;
-/// others fail with `EPERM`. Gives up new privileges, too.
+/// Restricts every thread of this process to the calls that a session needs; others fail with
+/// `EPERM`. Sets no-new-privileges, too.
 ///
 /// # Errors
 /// Whatever seccomp(2) reports.
@@ -231,8 +231,8 @@ pub fn restrict() -> io::Result<()> {
     apply(rules()?, permitted, SeccompAction::Allow)
 }
 
-/// From now on this thread, and what it starts, is refused `io_uring_setup(2)` with `EPERM`,
-/// as containers do and `kernel.io_uring_disabled` does. Gives up new privileges, too.
+/// Makes `io_uring_setup(2)` fail with `EPERM` for this thread and its children, as containers
+/// and `kernel.io_uring_disabled` do. Sets no-new-privileges, too.
 ///
 /// # Errors
 /// Whatever seccomp(2) reports.
@@ -282,8 +282,9 @@ fn rules() -> io::Result<Rules> {
     for call in [libc::SYS_kill, libc::SYS_tgkill] {
         rules.insert(call, vec![one(0, SeccompCmpOp::Eq, own)?]);
     }
-    // Of the caller, which is 0. The listener and other sessions belong to the same user, and
-    // a limit of CPU time would end them like a signal; Landlock has no say in these.
+    // Permitted only for the caller itself, which is 0. The listener and other sessions run as
+    // the same user, and a CPU time limit would end them like a signal; Landlock does not
+    // restrict these calls.
     for call in [
         libc::SYS_prlimit64,
         libc::SYS_sched_setaffinity,
@@ -344,14 +345,14 @@ fn equal(argument: u8, value: u64) -> io::Result<SeccompCondition> {
 mod tests {
     use super::*;
 
-    /// Whether a call is refused by the filter.
+    /// Returns true if a call is refused by the filter.
     fn refused(result: libc::c_int) -> bool {
         let error = io::Error::last_os_error();
         result == -1 && error.raw_os_error() == Some(libc::EPERM)
     }
 
-    /// What a session could do to others of its user and to their files: what it is, and
-    /// whether the filter refuses it. Nothing here would change anything.
+    /// Actions against other processes of the user and their files: name, and true if the
+    /// filter refuses it. None of them would change anything.
     fn attempts(parent: libc::pid_t) -> [(&'static str, bool); 7] {
         let itself = libc::PRIO_PROCESS;
         let of = parent.unsigned_abs();
@@ -389,7 +390,7 @@ mod tests {
         ]
     }
 
-    /// What a session does to itself.
+    /// Actions of a session on itself.
     fn needs() -> [(&'static str, bool); 3] {
         let mut now = libc::rlimit {
             rlim_cur: 0,

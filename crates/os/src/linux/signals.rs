@@ -9,7 +9,7 @@ use super::process::pipe;
 /// A signal that can be watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// `SIGINT`: end, says whoever sits in front.
+    /// `SIGINT`: the user ends the program.
     Interrupt,
     /// `SIGTERM`: end.
     Terminate,
@@ -32,7 +32,7 @@ impl Signal {
     }
 }
 
-/// Where the handler writes; -1 before [`watch`].
+/// Descriptor that the handler writes to; -1 before [`watch`].
 static WRITER: AtomicI32 = AtomicI32::new(-1);
 
 /// Writes the number of the signal. A pipe that is full has enough to tell.
@@ -91,8 +91,8 @@ fn install(number: libc::c_int) -> io::Result<()> {
     }
 }
 
-/// Ends this process as the signal would have, had it not been watched: whoever waits for
-/// it sees what it ended of.
+/// Ends this process by the signal, as if it had not been caught, so that the parent sees the
+/// signal in the exit status.
 pub fn end_of(signal: Signal) {
     // SAFETY: the usual disposition involves no code of ours.
     unsafe { libc::signal(signal.number(), libc::SIG_DFL) };

@@ -142,7 +142,7 @@ impl IntOption {
 /// `IP_PMTUDISC_DO` and its IPv6 twin: never fragment.
 pub const PMTU_DISCOVERY_DO: i32 = libc::IP_PMTUDISC_DO;
 
-// Of linux/llc.h.
+// From linux/llc.h.
 const SOL_LLC: libc::c_int = 268;
 const LLC_OPT_TX_WIN: libc::c_int = 7;
 const LLC_OPT_RX_WIN: libc::c_int = 8;

@@ -9,10 +9,10 @@ use socket2::SockAddr;
 
 use super::io::{STORAGE_LEN, Source, counted};
 
-/// Where a message goes, or came from.
+/// Destination or source of a message.
 #[derive(Debug)]
 pub enum Peer<'a> {
-    /// Whoever the socket is connected to.
+    /// The connected peer.
     Connected,
     /// An address.
     At(&'a SockAddr),
@@ -28,7 +28,7 @@ pub struct TxStamp {
     pub id: u32,
     /// When the kernel handed it to the device, or, by the device's clock, when that sent it.
     pub nanos: u64,
-    /// Whether the device says so.
+    /// True for a device timestamp.
     pub by_device: bool,
 }
 
@@ -41,7 +41,7 @@ pub struct RxStamp {
     pub device: Option<u64>,
 }
 
-/// Who stamps.
+/// Source of timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StampSource {
     /// The kernel.
@@ -50,7 +50,7 @@ pub enum StampSource {
     Device,
 }
 
-/// Room for control data, aligned as the kernel wants it.
+/// Control buffer, aligned for the kernel.
 #[repr(align(8))]
 struct StampControl<const N: usize>([u8; N]);
 
@@ -257,7 +257,7 @@ pub fn tx_stamp(fd: BorrowedFd<'_>) -> io::Result<Option<TxStamp>> {
     }
 }
 
-/// What control data says.
+/// Decoded control data.
 #[derive(Default)]
 struct StampMessage {
     arrival: RxStamp,
@@ -265,8 +265,8 @@ struct StampMessage {
 }
 
 impl StampMessage {
-    /// What it says of a departure: a message about one has a stamp of the kernel or of the
-    /// device, never of both.
+    /// The transmit timestamp. A message about a transmission has a kernel or a device
+    /// timestamp, never both.
     fn tx_stamp(&self) -> Option<TxStamp> {
         let (nanos, by_device) = match (self.arrival.device, self.arrival.kernel) {
             (Some(nanos), _) => (nanos, true),
@@ -315,7 +315,7 @@ fn parse_control(message: &libc::msghdr) -> StampMessage {
     parsed
 }
 
-/// Nanoseconds since 1970; `None` for a time that nobody filled in.
+/// Nanoseconds since 1970; `None` for an empty field.
 fn nanos(time: libc::timespec) -> Option<u64> {
     let seconds = u64::try_from(time.tv_sec).ok()?;
     let nanos = u64::try_from(time.tv_nsec).ok()?;

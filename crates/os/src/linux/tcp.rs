@@ -1,4 +1,4 @@
-//! What TCP knows about a connection (tcp(7), `TCP_INFO`; tcp(7) ioctls).
+//! TCP connection information (tcp(7), `TCP_INFO`; tcp(7) ioctls).
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -163,7 +163,7 @@ pub fn detail(fd: BorrowedFd<'_>) -> io::Result<TcpDetail> {
     Ok(read(raw.get(..known).unwrap_or(&raw)))
 }
 
-/// What the bytes of `struct tcp_info` say, as far as there are some.
+/// Decodes `struct tcp_info`, as far as the bytes reach.
 fn read(raw: &[u8]) -> TcpDetail {
     let word = |at: usize| {
         let bytes = raw.get(at..)?.first_chunk::<4>()?;
@@ -173,7 +173,7 @@ fn read(raw: &[u8]) -> TcpDetail {
         let bytes = raw.get(at..)?.first_chunk::<8>()?;
         Some(u64::from_ne_bytes(*bytes))
     };
-    /// What the kernel has for "as much as you like" (TCP_INFINITE_SSTHRESH).
+    /// The kernel's value for "unlimited" (TCP_INFINITE_SSTHRESH).
     const INFINITE: u32 = 0x7fff_ffff;
     let measured = |at| word(at).filter(|micros| *micros > 0);
     TcpDetail {
@@ -220,11 +220,11 @@ pub fn unacknowledged(fd: BorrowedFd<'_>) -> io::Result<u32> {
 const SOL_MPTCP: libc::c_int = 284;
 const MPTCP_INFO: libc::c_int = 1;
 
-/// Whether a connection of an MPTCP socket speaks Multipath TCP; `false` when it fell back
-/// to TCP (RFC 8684 section 3.7).
+/// Returns true if a connection of an MPTCP socket uses Multipath TCP, and `false` if it fell
+/// back to TCP (RFC 8684 section 3.7).
 ///
 /// # Errors
-/// Whatever getsockopt(2) reports besides.
+/// Any other error of getsockopt(2).
 pub fn is_multipath(fd: BorrowedFd<'_>) -> io::Result<bool> {
     // The beginning of struct mptcp_info: only whether the kernel has one matters.
     let mut begin = [0_u8; 4];

@@ -15,7 +15,7 @@ const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l";
 /// screen as it was.
 const LEAVE: &[u8] = b"\x1b[0m\x1b[H\x1b[J\x1b[?25h\x1b[?1049l";
 
-/// What would end the process without a word.
+/// Signals that would end the process without restoring the terminal.
 const KILLS: [libc::c_int; 3] = [libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
 static ENTERED: AtomicBool = AtomicBool::new(false);
@@ -23,7 +23,8 @@ static FD: AtomicI32 = AtomicI32::new(-1);
 /// The modes as they were. They are never freed: a handler may be reading them.
 static MODES: AtomicPtr<libc::termios> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Whether this process may draw on its terminal, being in the foreground (tcgetpgrp(3)).
+/// Returns true if this process is in the foreground of its terminal and may draw on it
+/// (tcgetpgrp(3)).
 #[must_use]
 pub fn is_in_foreground(fd: BorrowedFd<'_>) -> bool {
     // SAFETY: tcgetpgrp takes a descriptor and gives a number.
@@ -66,7 +67,7 @@ pub fn leave() {
         return;
     }
     let fd = FD.load(Ordering::Relaxed);
-    // A terminal that is gone needs nothing any more.
+    // An error means that the terminal is gone.
     // SAFETY: LEAVE is as long as it says.
     unsafe { libc::write(fd, LEAVE.as_ptr().cast(), LEAVE.len()) };
     // SAFETY: what `enter` stored is never freed or changed.
@@ -98,7 +99,7 @@ fn set_modes(fd: libc::c_int, modes: &libc::termios) -> io::Result<()> {
     }
 }
 
-/// Has a signal leave the terminal before it ends the process; one that is ignored, as by
+/// Makes a signal restore the terminal before it ends the process. An ignored signal, as with
 /// nohup(1), stays ignored.
 fn leave_on(signal: libc::c_int) -> io::Result<()> {
     // SAFETY: sigaction is plain data for which all zeros is valid.

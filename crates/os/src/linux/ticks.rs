@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// Where the kernel says which clock it takes its own time from.
+/// The kernel's current clock source.
 const SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
 /// `CLOCK_MONOTONIC` in nanoseconds (clock_gettime(2)); 0 if it could not be read, which
@@ -20,10 +20,10 @@ pub fn monotonic() -> u64 {
     seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }
 
-/// Whether [`count`] runs at one rate on all processors at all times. That is so where the
-/// kernel takes its own time from it, which it checks while it runs, and, on x86-64, the
-/// processor says that the counter neither changes its rate nor stops (`constant_tsc`,
-/// `nonstop_tsc`) and nobody has taken it from this process (prctl(2), `PR_SET_TSC`).
+/// Returns true if [`count`] runs at one rate on all processors at all times. This requires
+/// that the kernel uses the counter as its clock source, which it verifies continuously. On
+/// x86-64 the processor must also report `constant_tsc` and `nonstop_tsc`, and the counter must
+/// be enabled for this process (prctl(2), `PR_SET_TSC`).
 #[must_use]
 pub fn is_sound() -> bool {
     let source = fs::read_to_string(SOURCE).unwrap_or_default();
@@ -44,7 +44,7 @@ mod counter {
     use std::fs::File;
     use std::io::Read;
 
-    /// What the kernel calls it.
+    /// Name of the clock source in the kernel.
     pub(super) const KERNEL_NAME: Option<&str> = Some("tsc");
 
     /// More than the flags of the first processor take.
@@ -71,7 +71,7 @@ mod counter {
         read.is_ok() && has("constant_tsc") && has("nonstop_tsc") && is_allowed()
     }
 
-    /// Whether this process may read it.
+    /// Returns true if this process may read it.
     fn is_allowed() -> bool {
         let mut state: libc::c_int = 0;
         // SAFETY: PR_GET_TSC writes an int to the address given, which outlives the call.
@@ -84,7 +84,7 @@ mod counter {
 mod counter {
     use std::arch::asm;
 
-    /// What the kernel calls it.
+    /// Name of the clock source in the kernel.
     pub(super) const KERNEL_NAME: Option<&str> = Some("arch_sys_counter");
 
     #[inline]

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
-/// What to wait for.
+/// Condition to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
     /// Something to read, a connection to accept, or the end.
@@ -47,8 +47,8 @@ pub fn readable_of<const N: usize>(
     Ok(polled.map(|polled| found && polled.revents != 0))
 }
 
-/// poll(2) without waiting: whether the other end has ended its own direction of a connection,
-/// and takes in what is sent to it all the same. A connection that broke has not.
+/// poll(2) without waiting: returns true if the peer has closed its direction of a connection
+/// and still receives. False for a broken connection.
 ///
 /// # Errors
 /// Whatever poll(2) reports, `EINTR` aside.
@@ -62,9 +62,9 @@ pub fn is_half_closed(fd: BorrowedFd<'_>) -> io::Result<bool> {
     Ok(found && polled.revents == libc::POLLRDHUP)
 }
 
-/// Waits for something in the error queue, whatever comes of it.
+/// Waits for the error queue; ignores the result.
 pub fn until_error(fd: BorrowedFd<'_>, within: Duration) {
-    // Whoever looks next sees what happened.
+    // The next read of the queue shows what happened.
     drop(ready(fd, Interest::Error, within));
 }
 
@@ -94,8 +94,8 @@ fn poll(polled: &mut [libc::pollfd], within: Duration) -> io::Result<bool> {
     }
 }
 
-/// ppoll(2) on one descriptor, for something to read and, with `room`, for room to write;
-/// the time counts in nanoseconds. `Ok(false)` when a signal came.
+/// ppoll(2) on one descriptor, for input and, with `room`, for room to write, with a time-out
+/// in nanoseconds. `Ok(false)` when a signal interrupts.
 ///
 /// # Errors
 /// Whatever ppoll(2) reports, `EINTR` aside.
@@ -146,7 +146,7 @@ impl Countdown {
         }
     }
 
-    /// Whether it is over.
+    /// Returns true if it is over.
     #[must_use]
     pub fn is_over(&self) -> bool {
         monotonic() >= self.until

@@ -4,12 +4,12 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Sends whose bytes the kernel needs no more.
+/// Completed zero-copy sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completed {
-    /// How many sends.
+    /// Number of sends.
     pub sends: u32,
-    /// Whether their bytes were copied after all.
+    /// True if the kernel copied their bytes.
     pub copied: bool,
 }
 
@@ -18,7 +18,7 @@ const ZEROCOPY: u8 = 5;
 /// `SO_EE_CODE_ZEROCOPY_COPIED` (linux/errqueue.h).
 const COPIED: u8 = 1;
 
-/// Room for the control data of a completion, aligned as the kernel wants it.
+/// Control buffer of a completion, aligned for the kernel.
 #[repr(align(8))]
 struct CompletionControl([u8; 128]);
 
@@ -54,7 +54,7 @@ pub fn completion(fd: BorrowedFd<'_>) -> io::Result<Option<Completed>> {
     }))
 }
 
-/// What the first control message says, if it is an extended error.
+/// The first control message, if it is an extended error.
 fn extended_error(message: &libc::msghdr) -> Option<libc::sock_extended_err> {
     // SAFETY: recvmsg filled in the control data and its length.
     let first = unsafe { libc::CMSG_FIRSTHDR(message) };

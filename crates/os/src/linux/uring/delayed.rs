@@ -9,11 +9,11 @@ use io_uring::types::Fd;
 
 use super::{DELAYED, SEND_FLAGS, To, Uring, failed};
 
-/// How many sends can wait.
+/// Number of sends that can be deferred.
 pub(super) const SLOTS: u32 = 64;
 /// The longest message that can wait; longer ones are sent at once.
 pub(super) const LONGEST: usize = 1024;
-/// How long one look lasts once the run is over.
+/// Time-out of one wait after the run.
 const LOOK: Duration = Duration::from_millis(50);
 /// Looks after which what was not sent is taken back.
 const LOOKS: u32 = 10;
@@ -92,12 +92,12 @@ impl DelayedSends {
 }
 
 impl Uring {
-    /// Sends with the next call that waits: its bytes are copied and go with it. A message
-    /// that is too long for that is sent at once.
+    /// Defers a send to the next call that waits, and copies its bytes. A message that is too
+    /// long is sent at once.
     ///
     /// # Errors
-    /// What an earlier send of this kind came to; `EINTR` when there was no room for
-    /// another before a signal came.
+    /// The result of an earlier deferred send; `EINTR` when a signal came before there was
+    /// room.
     #[inline]
     pub fn send_later(&mut self, fd: BorrowedFd<'_>, buf: &[u8], to: To<'_>) -> io::Result<usize> {
         if buf.len() > LONGEST {

@@ -24,7 +24,7 @@ use crate::io::{STORAGE_LEN, Source};
 use crate::wait::Countdown;
 use delayed::DelayedSends;
 
-/// What a completion belongs to.
+/// User data of completions.
 const CALL: u64 = 1;
 const ASIDE: u64 = 2;
 const DELAYED: u64 = 3;
@@ -36,7 +36,7 @@ const REPORT_USAGE: u16 = 1 << 3;
 /// A stream takes all bytes, unless a signal comes first, as send(2) does.
 const SEND_FLAGS: i32 = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
 
-/// Where a message goes.
+/// Destination of a message.
 #[derive(Clone, Copy, Debug)]
 pub enum To<'a> {
     /// To whom the socket is connected.
@@ -57,7 +57,7 @@ impl To<'_> {
     }
 }
 
-/// What became of many sends.
+/// Result of several sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
     /// Bytes that the kernel took.
@@ -73,11 +73,11 @@ pub struct Held {
     pub now: u64,
     /// Sends whose bytes it needs no more, and of which it says whether it copied them.
     pub told: u64,
-    /// Of these, the ones that it copied after all.
+    /// The number of these that it copied.
     pub copied: u64,
 }
 
-/// A ring of one thread.
+/// An io_uring for one thread.
 pub struct Uring {
     ring: IoUring,
     patience: Option<Duration>,
@@ -135,13 +135,13 @@ impl Uring {
         })
     }
 
-    /// How often io_uring_enter(2) was called.
+    /// Number of io_uring_enter(2) calls.
     #[must_use]
     pub const fn enters(&self) -> u64 {
         self.enters
     }
 
-    /// What is known of sends without a copy.
+    /// State of zero-copy sends.
     #[must_use]
     pub const fn held(&self) -> Held {
         self.held
@@ -211,11 +211,11 @@ impl Uring {
         Ok(count)
     }
 
-    /// Sends `buf` in messages of `size` bytes, all of them under way at the same time, and
-    /// waits until the kernel has taken them.
+    /// Sends `buf` in concurrent messages of `size` bytes and waits until the kernel has
+    /// accepted them.
     ///
     /// # Errors
-    /// The first error, when nothing was taken; `EINTR` when a signal came before that.
+    /// The first error, when nothing was sent; `EINTR` when a signal came before that.
     pub fn send_many(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -290,11 +290,11 @@ impl Uring {
         pushed.map_err(|_| io::Error::other("the ring is full"))
     }
 
-    /// Has a call made and waits for it, and for the sends that were put off. A call that
-    /// a signal or the end of the patience cuts short is taken back.
+    /// Submits a call and waits for it and for the deferred sends. Cancels the call on a signal
+    /// or at the time-out.
     ///
     /// # Safety
-    /// What it points to must outlive this.
+    /// Memory that the entry points to must outlive the call.
     #[inline]
     unsafe fn call(&mut self, entry: Entry, patience: Option<Duration>) -> io::Result<usize> {
         if let Some(error) = self.delayed.take_error() {

@@ -17,11 +17,11 @@ use crate::io::Source;
 const GROUP: u16 = 0;
 /// The most buffers of a group that is of use.
 const MOST: usize = 1024;
-/// How long one look for the end of the request lasts, and how many there are.
+/// Time-out of a wait for the end of the request, and number of waits.
 const LOOK: Duration = Duration::from_millis(50);
 const LOOKS: u32 = 20;
 
-/// What the completions of the request said.
+/// Results of the request's completions.
 #[derive(Debug, Default)]
 pub(super) struct MultishotState {
     received: MultishotReceived,
@@ -51,14 +51,14 @@ impl MultishotState {
     }
 }
 
-/// What a receive brought.
+/// Result of a receive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MultishotReceived {
     /// Bytes of all messages.
     pub bytes: usize,
     /// Messages, empty ones not counted.
     pub messages: u64,
-    /// Whether one was empty: the end.
+    /// True if one was empty: the end.
     pub empty: bool,
 }
 
@@ -67,7 +67,7 @@ pub struct MultishotReceived {
 #[derive(Clone)]
 struct BufferPage([u8; 4096]);
 
-/// A ring that receives into memory of its own.
+/// A ring that receives into its own buffers.
 pub struct Multishot {
     ring: Uring,
     entries: Vec<BufferPage>,
@@ -86,7 +86,7 @@ impl fmt::Debug for Multishot {
 }
 
 impl Multishot {
-    /// Room for `width` messages of `size` bytes at the same time.
+    /// Creates buffers for `width` messages of `size` bytes.
     ///
     /// # Errors
     /// As [`Uring::new`].
@@ -119,7 +119,7 @@ impl Multishot {
         Ok(all)
     }
 
-    /// How often io_uring_enter(2) was called.
+    /// Number of io_uring_enter(2) calls.
     #[must_use]
     pub const fn enters(&self) -> u64 {
         self.ring.enters

@@ -1,7 +1,7 @@
-//! Messages of AAL5 over a permanent virtual circuit of ATM.
+//! AAL5 messages over a permanent ATM virtual circuit.
 //!
-//! Both ends attach to their end of a circuit. Nobody notices when the other end leaves it,
-//! and the kernel sends no empty messages, so a message of its own tells the end.
+//! Both ends attach to the circuit. The kernel does not report that the other end has left, and
+//! it does not send empty messages, so a dedicated message marks the end of a run.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -13,8 +13,7 @@ use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
 use crate::meeting::{Addresses, Parted, Parts};
 use crate::udp::mark_the_end;
 
-/// The whole of the message that tells that there is no more; drawn at random once, so
-/// that no data looks like it.
+/// End-of-run message. The bytes are random, so that test data cannot match them by accident.
 const END: [u8; 16] = [
     0x9d, 0x41, 0xe7, 0x0a, 0x5c, 0xb2, 0x66, 0xf8, 0x13, 0x8f, 0xd0, 0x2b, 0xa4, 0x79, 0x36, 0xcd,
 ];
@@ -26,8 +25,7 @@ pub struct Atm;
 /// Attaches a socket to a circuit, for AAL5 messages of any size.
 ///
 /// # Errors
-/// Whatever the kernel says: `EADDRINUSE` when somebody else uses the circuit, `ENODEV`
-/// when there is no such interface.
+/// `EADDRINUSE` when another socket uses the circuit, `ENODEV` when there is no such interface.
 pub fn attach(socket: &Socket, circuit: &SockAddr) -> io::Result<()> {
     atm::ask_for_quality(socket.as_fd(), atm::LARGEST_MESSAGE)?;
     socket.connect(circuit)
@@ -37,7 +35,7 @@ impl Addresses for Atm {
     type Asking = OnCircuit;
     type Answering = OnCircuit;
 
-    /// The socket is attached already; how the other end names the circuit is its own.
+    /// The socket is already attached; the circuit has no peer address.
     fn asking(&self, socket: Socket, _to: SockAddr) -> io::Result<OnCircuit> {
         Ok(OnCircuit::new(socket))
     }
@@ -51,7 +49,7 @@ impl Addresses for Atm {
 #[derive(Debug)]
 pub struct OnCircuit {
     socket: Socket,
-    /// What of a message does not fit into a receive buffer.
+    /// Tail of a message that does not fit into the receive buffer.
     rest: [u8; END.len()],
 }
 
@@ -63,7 +61,8 @@ impl OnCircuit {
         }
     }
 
-    /// Whether a message of the end's length, in part in `buf`, is the end.
+    /// Returns true if a message of the end message's length, partly in `buf`, is the end
+    /// message.
     fn is_end(&self, buf: &[u8]) -> bool {
         let (first, rest) = END.split_at(buf.len().min(END.len()));
         buf.starts_with(first) && self.rest.starts_with(rest)
@@ -91,7 +90,7 @@ impl Endpoint for OnCircuit {
 
 impl Parts for OnCircuit {
     fn part(mut self) -> Parted {
-        // Whether anybody is there cannot be told.
+        // AAL5 does not report whether a peer is attached.
         mark_the_end(move || drop(self.send(&END)))
     }
 }

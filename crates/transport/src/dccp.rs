@@ -14,18 +14,18 @@ use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
 use crate::meeting::{self, AcceptFilter, Connects, GiveUp, Met, Parted, Parting, Parts};
 use crate::udp::ConnectedUdp;
 
-/// How long to wait for room where the queue has a limit of its own.
+/// Pause before a retry when the transmit queue is limited by packet count.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The transport. Both ends keep the service code 0, which is the default.
+/// The DCCP transport. Both ends use the default service code 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Dccp;
 
 impl Connects for Dccp {
     type Endpoint = DccpEndpoint;
 
-    // shutdown(2) of one direction does nothing: there is no such thing in DCCP. A receiver
-    // with a full buffer drops the close as well, and it comes again after 3 seconds.
+    // DCCP has no half-close: shutdown(2) of one direction does nothing. A receiver with a full
+    // buffer drops the close too, and the peer repeats it only after 3 seconds.
     const PARTING: Parting = Parting::EmptyMessages;
 
     fn connect(
@@ -42,21 +42,22 @@ impl Connects for Dccp {
     }
 }
 
-/// Without a limit in messages the socket buffer bounds the queue, and a send waits for
-/// room. With one, which is the default, a send to a full queue fails even when it is to wait.
+/// Removes the packet limit of the transmit queue. The socket buffer then bounds the queue and
+/// a send blocks until there is room. With the default limit, even a blocking send to a full
+/// queue fails.
 fn ready(socket: Socket) -> Met<DccpEndpoint> {
-    // A kernel that will not lift it has the endpoint pause for itself.
+    // If the kernel does not remove the limit, the endpoint pauses instead.
     let _lifted = sockopt::set(socket.as_fd(), IntOption::DccpQueueLength, 0);
     Met::Connected(DccpEndpoint(socket))
 }
 
-/// A connection moved by send(2) and recv(2), a message at a time.
+/// A DCCP connection. send(2) and recv(2) move one message each.
 #[derive(Debug)]
 pub struct DccpEndpoint(pub Socket);
 
 impl Parts for DccpEndpoint {
     fn part(self) -> Parted {
-        // A peer that does not take them in time is told again.
+        // A peer that does not read in time gets the message again.
         let _waits = self.0.set_nonblocking(true);
         ConnectedUdp(self.0).part()
     }
@@ -82,27 +83,27 @@ impl Endpoint for DccpEndpoint {
     }
 }
 
-/// poll(2) tells of room in the socket buffer, not in a queue that counts messages.
+/// poll(2) reports room in the socket buffer, not in a queue that counts messages.
 #[cold]
 fn pause() {
     wait::sleep(PAUSE);
 }
 
-/// What a packet carries besides a message, IP aside: the generic header with long
-/// sequence numbers (RFC 4340 section 5.1) and the room that Linux keeps for options.
+/// Packet overhead above IP, bytes: generic header with long sequence numbers (RFC 4340 section
+/// 5.1) and the space that Linux reserves for options.
 const OVERHEAD: u32 = 16 + 40;
 /// The largest IP packet, bytes.
 const LARGEST_PACKET: u32 = 65_535;
 
-/// The largest message for the path to `peer`, bytes; without one, or without a path, what
-/// the kernel takes before it knows the path.
+/// Largest message for the path to `peer`, bytes. Without a peer or a route, the size that the
+/// kernel accepts before it knows the path.
 pub(crate) fn largest_message(socket: &Socket, peer: Option<IpAddr>) -> u32 {
     peer.and_then(|peer| by_path(peer).ok())
         .unwrap_or_else(|| before_connecting(socket))
 }
 
 fn before_connecting(socket: &Socket) -> u32 {
-    /// What every IPv4 path carries (RFC 791: 576 bytes) less headers.
+    /// Every IPv4 path carries 576 bytes (RFC 791), less headers.
     const ANY_PATH: u32 = 536;
     sockopt::fetch(socket.as_fd(), IntOption::DccpMessageSize)
         .ok()
@@ -111,7 +112,7 @@ fn before_connecting(socket: &Socket) -> u32 {
         .unwrap_or(ANY_PATH)
 }
 
-/// From the MTU of the route, which a connected UDP socket tells without sending anything.
+/// Derives the size from the route's MTU, which a connected UDP socket reports without sending.
 fn by_path(peer: IpAddr) -> io::Result<u32> {
     const DISCARD: u16 = 9;
     let (any, option, header): (SocketAddr, _, u32) = match peer {
@@ -133,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_largest_message_follows_from_the_mtu_of_the_route() {
-        // The MTU of the loopback interface is more than an IP packet can have.
+        // The loopback MTU exceeds the largest IP packet.
         let v4 = by_path("127.0.0.1".parse().unwrap()).unwrap();
         assert_eq!(v4, 65_535 - 20 - 56);
         let v6 = by_path("::1".parse().unwrap()).unwrap();

@@ -1,5 +1,5 @@
-//! One direction of a socket that carries two, each moved by a thread of its own: neither
-//! owns the socket, and neither waits for the other.
+//! One direction of a socket that carries both directions. Each direction is moved by its own
+//! thread; neither thread owns the socket or waits for the other.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -11,7 +11,7 @@ use netperf_os::io::{self as calls, Source};
 use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received, stream_sent};
 use crate::udp::is_strange;
 
-/// A direction of a connection.
+/// One direction of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamHalf<'a>(pub BorrowedFd<'a>);
 
@@ -29,22 +29,23 @@ impl Endpoint for StreamHalf<'_> {
     }
 }
 
-/// A direction of a datagram socket.
+/// One direction of a datagram socket.
 #[derive(Clone, Copy, Debug)]
 pub struct DatagramHalf<'a> {
     /// The socket.
     pub socket: BorrowedFd<'a>,
-    /// Where datagrams go.
+    /// Destination of datagrams.
     pub to: &'a SockAddr,
-    /// From where they may come; `None` is from anywhere.
+    /// Permitted sources; `None` permits all.
     pub sources: Option<&'a Sources>,
 }
 
 impl DatagramHalf<'_> {
-    /// Empty datagrams that tell the other end that there is no more: one may be lost.
+    /// Sends empty datagrams, which mark the end of data. More than one, because each may be
+    /// lost.
     pub fn mark_the_end(&self) {
         for _ in 0..crate::udp::END_MARKS {
-            // A peer that is gone needs no telling.
+            // An error here means that the peer is gone and needs no mark.
             let _gone = calls::send_to(self.socket, &[], self.to);
         }
     }
@@ -65,7 +66,7 @@ impl Endpoint for DatagramHalf<'_> {
         };
         let mut source = Source::unknown();
         let got = received(calls::recv_from(self.socket, buf, &mut source))?;
-        // What comes from a stranger is nothing.
+        // Datagrams from a source that is not permitted are ignored.
         Ok(if is_strange(&source, sources) {
             Received::Interrupted
         } else {

@@ -1,28 +1,28 @@
-//! What every way of moving bytes has in common.
+//! The interface that all endpoints implement.
 
 use std::io;
 
 use netperf_model::{IoCounts, Stamps};
 
-/// What became of a send.
+/// Result of a send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
     /// The kernel took this many bytes.
     Bytes(usize),
-    /// A local queue was full and the datagram is gone.
+    /// A local queue was full and the datagram was lost.
     Dropped,
-    /// A signal came first.
+    /// A signal interrupted the call.
     Interrupted,
 }
 
-/// What became of a receive.
+/// Result of a receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
     /// This many bytes arrived, at least one.
     Bytes(usize),
     /// The peer has finished: end of the connection, or an empty datagram.
     End,
-    /// A signal came first.
+    /// A signal interrupted the call.
     Interrupted,
     /// Nothing arrived within the socket's receive time-out.
     TimedOut,
@@ -30,11 +30,11 @@ pub enum Received {
 
 /// One open connection or datagram socket.
 pub trait Endpoint {
-    /// Whether a message is always sent and received whole.
+    /// True if each message is sent and received whole.
     const KEEPS_BOUNDARIES: bool;
 
-    /// Whether most tests use it: loops are then made for it that contain nothing which was
-    /// not asked for. Over the others one loop serves whatever is asked.
+    /// True for the endpoints of the most common tests. They get specialised loops without code
+    /// for options that are not used; all other endpoints share one general loop.
     const OWN_LOOPS: bool = false;
 
     /// Hands bytes to the kernel; blocks until there is room.
@@ -49,51 +49,50 @@ pub trait Endpoint {
     /// Anything that is not an outcome of [`Received`], such as a reset connection.
     fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received>;
 
-    /// How many messages the last send was, which took so many bytes.
+    /// Number of messages in the last send, which took this many bytes.
     #[inline]
     fn messages_sent(&self, bytes: usize) -> u64 {
         let _one = bytes;
         1
     }
 
-    /// How many messages the last receive brought.
+    /// Number of messages in the last receive.
     #[inline]
     fn messages_received(&self) -> u64 {
         1
     }
 
-    /// Shows each message of the last receive, which left so many bytes in `buf`.
+    /// Passes each message of the last receive, which left this many bytes in `buf`, to a
+    /// function.
     #[inline]
     fn each_received(&self, buf: &[u8], bytes: usize, mut see: impl FnMut(&[u8])) {
         see(buf.get(..bytes).unwrap_or(buf));
     }
 
-    /// What went on underneath the messages; `None` where each is a call of its own.
+    /// Counts of calls and kernel events below the messages; `None` if each message is one
+    /// call.
     fn counts(&self) -> Option<IoCounts> {
         None
     }
 
-    /// Sends now what the beginning of a connection was to send along with the first data:
-    /// data may be a while.
+    /// Sends pending handshake bytes now instead of with the first data.
     fn begin(&mut self) {}
 
-    /// The moments of the transactions so far, which are forgotten with that; `None` where
-    /// nobody stamps them.
+    /// Takes the timestamps of the transactions so far; `None` if the endpoint does not take
+    /// any.
     fn stamps(&mut self) -> Option<Stamps> {
         None
     }
 
-    /// What was to be sent has been: waits, within a deadline of its own, until the
-    /// kernel needs none of it any more, where it borrows.
+    /// Waits, with a deadline, until the kernel has released all borrowed send buffers.
     fn reclaim(&mut self) {}
 
-    /// Where closing a connection takes away what the peer has not received yet: waits,
-    /// within a deadline of its own, until it has. Called before a close that nothing
-    /// from the peer precedes.
+    /// Waits, with a deadline, until the peer has received all data, for transports on which a
+    /// close discards data in flight. Called before a close that the peer has not initiated.
     fn settle(&mut self) {}
 }
 
-/// Gives a send's result its meaning on a byte stream.
+/// Interprets the result of a send on a byte stream.
 #[inline]
 pub(crate) fn stream_sent(result: io::Result<usize>) -> io::Result<Sent> {
     match result {
@@ -110,7 +109,7 @@ fn failed_send(error: io::Error) -> io::Result<Sent> {
     Err(netperf_os::io::ending_as_ended(error))
 }
 
-/// Gives a send's result its meaning for a datagram: a full queue drops it.
+/// Interprets the result of a datagram send: a full queue drops the datagram.
 #[inline]
 pub(crate) fn datagram_sent(result: io::Result<usize>) -> io::Result<Sent> {
     match result {
@@ -130,7 +129,7 @@ fn failed_datagram(error: io::Error) -> io::Result<Sent> {
     Err(error)
 }
 
-/// Gives a receive's result its meaning.
+/// Interprets the result of a receive.
 #[inline]
 pub(crate) fn received(result: io::Result<usize>) -> io::Result<Received> {
     match result {

@@ -1,10 +1,9 @@
-//! Frames of the link level, by packet(7): one for each message, headers and all.
+//! Link-level frames by packet(7), one for each message, including the headers.
 //!
-//! [`Llc1`] are unnumbered information frames of IEEE 802.2. [`Packet`] have a type of
-//! their own, for interfaces whose frames carry more than 1500 bytes (docs/decisions).
-//! Header and payload go to the kernel as two parts, so nothing is copied. A filter in
-//! the kernel keeps everything away that is not for this station and service access
-//! point. An empty frame tells that there is no more.
+//! [`Llc1`] sends IEEE 802.2 unnumbered information frames. [`Packet`] uses a separate
+//! Ethertype, for interfaces whose frames carry more than 1500 bytes (docs/decisions). Header
+//! and payload go to the kernel as two buffers, so no data is copied. A kernel filter drops
+//! frames for other stations and service access points. An empty frame marks the end of data.
 
 use std::io;
 use std::marker::PhantomData;
@@ -18,32 +17,32 @@ use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
 use crate::meeting::{Addresses, Parted, Parts};
 use crate::udp::mark_the_end;
 
-/// Room for the header of any format.
+/// Size of the largest header, bytes.
 const ROOM: usize = 18;
 /// Destination, source, and type or length (IEEE 802.3).
 const ETHERNET: usize = 14;
 
-/// A header, of which a format uses the beginning.
+/// Header buffer; a format uses its beginning.
 type FrameHeader = [u8; ROOM];
 
-/// How the frames of a transport look.
+/// Frame layout of a transport.
 pub trait FrameFormat: Send + 'static {
-    /// Bytes in front of the payload.
+    /// Header length, bytes.
     const HEADER: usize;
-    /// The type of the frames, as packet(7) has it.
+    /// Protocol number for packet(7).
     const PROTOCOL: u16;
-    /// Where the service access points of destination and source are.
+    /// Offsets of the destination and source service access points.
     const SAPS: (usize, usize);
-    /// What else tells such a frame from others.
+    /// Further fields that identify a frame of this format.
     const MARKS: &'static [Match];
 
-    /// The most bytes of payload where frames carry `mtu` bytes.
+    /// Largest payload for an MTU, bytes.
     fn largest(mtu: u32) -> u32;
-    /// Writes what is the same in every frame.
+    /// Writes the constant part of the header.
     fn begin(header: &mut FrameHeader);
-    /// Writes the length of the payload.
+    /// Writes the payload length.
     fn set_length(header: &mut FrameHeader, payload: u16);
-    /// The length of the payload, in bytes: frames may be padded.
+    /// Payload length, bytes. Frames may be padded.
     fn length(header: &FrameHeader) -> usize;
 }
 
@@ -51,11 +50,11 @@ pub trait FrameFormat: Send + 'static {
 #[derive(Clone, Copy, Debug)]
 pub struct Llc1;
 
-/// The control field of unnumbered information.
+/// Control field of unnumbered information.
 const UNNUMBERED_INFORMATION: u8 = 0x03;
-/// What an LLC header takes of a frame's 1500 bytes.
+/// LLC header, part of a frame's 1500 bytes.
 const LLC_HEADER: u16 = 3;
-/// The most that the length field of IEEE 802.3 says; more is a type.
+/// Largest value of the IEEE 802.3 length field; larger values are types.
 const LARGEST_LENGTH: u32 = 1500;
 
 impl FrameFormat for Llc1 {
@@ -90,13 +89,13 @@ impl FrameFormat for Llc1 {
     }
 }
 
-/// Frames of a type of their own: length of the payload, two service access points.
+/// Frames with a separate Ethertype: payload length, two service access points.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet;
 
 /// "Local Experimental Ethertype 1" (IEEE 802): free to use within a network.
 const EXPERIMENTAL: u16 = 0x88b5;
-/// The length and two service access points.
+/// Length field and two service access points.
 const PACKET_HEADER: u32 = 4;
 
 impl FrameFormat for Packet {
@@ -126,8 +125,8 @@ impl FrameFormat for Packet {
     }
 }
 
-/// Lets only frames of a format to this station and service access point through to a
-/// socket, which must not be bound yet, and binds it.
+/// Attaches a filter for frames of this format, station and service access point to an unbound
+/// socket, and binds the socket.
 ///
 /// # Errors
 /// Whatever setsockopt(2) and bind(2) report.
@@ -163,12 +162,12 @@ pub fn bind<F: FrameFormat>(
     }))
 }
 
-/// Where the filter looks for the service access point that a frame is for.
+/// Offset of the destination service access point in the filter's view of a frame.
 fn sap_at<F: FrameFormat>() -> u32 {
     u32::try_from(F::SAPS.0).unwrap_or(0)
 }
 
-/// The most bytes that a message may have on the interface that a socket is bound to.
+/// Largest message on the interface of a bound socket, bytes.
 ///
 /// # Errors
 /// When the socket is not bound, or its interface is gone.
@@ -177,7 +176,7 @@ pub fn largest<F: FrameFormat>(socket: &Socket) -> io::Result<u32> {
     Ok(F::largest(link::mtu(&link::name(own.interface)?)?))
 }
 
-/// Where a socket is bound; its service access point is what its filter lets through.
+/// Local address of a socket. Its service access point comes from the filter.
 fn local(socket: &Socket) -> io::Result<PacketAddress> {
     link::as_packet(&socket.local_addr()?).ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
@@ -225,23 +224,23 @@ impl<F: FrameFormat> Addresses for Frames<F> {
     }
 }
 
-/// One end. An answering one sends to where the last frame came from.
+/// One end. A responder sends to the source of the last frame.
 #[derive(Debug)]
 pub struct FrameEndpoint<F, const ANSWERS: bool> {
     socket: Socket,
-    /// In front of what is sent.
+    /// Header of outgoing frames.
     sends: FrameHeader,
-    /// In front of what was received last.
+    /// Header of the last received frame.
     received: FrameHeader,
-    /// The most bytes of a message.
+    /// Largest message, bytes.
     largest: usize,
-    /// Whether there is somebody to send to.
+    /// True once the destination is known.
     aimed: bool,
     format: PhantomData<F>,
 }
 
 impl<F: FrameFormat, const ANSWERS: bool> FrameEndpoint<F, ANSWERS> {
-    /// An end on a socket that [`bind`] bound.
+    /// Creates an endpoint for a socket that [`bind`] bound.
     fn new(socket: Socket) -> io::Result<Self> {
         let own = local(&socket)?;
         let sap = own_sap::<F>(&socket)?;
@@ -267,14 +266,14 @@ impl<F: FrameFormat, const ANSWERS: bool> FrameEndpoint<F, ANSWERS> {
         self.aimed = true;
     }
 
-    /// Turns round to where the last frame came from.
+    /// Sets the destination to the source of the last frame.
     #[inline]
     fn aim_back(&mut self) {
         let [_, _, _, _, _, _, a, b, c, d, e, f, ..] = self.received;
         self.aim([a, b, c, d, e, f], self.received[F::SAPS.1]);
     }
 
-    /// Of `count` bytes that came, those that are payload and fit into `room`.
+    /// Number of payload bytes, at most `room`, in a frame of `count` bytes.
     #[inline]
     fn payload(&self, count: usize, room: usize) -> usize {
         let came = count.saturating_sub(F::HEADER).min(room);
@@ -316,7 +315,7 @@ impl<F: FrameFormat, const ANSWERS: bool> Parts for FrameEndpoint<F, ANSWERS> {
         if !self.aimed {
             return Parted::Done;
         }
-        // A peer that is gone needs no telling.
+        // An error here means that the peer is gone and needs no mark.
         mark_the_end(move || drop(self.send(&[])))
     }
 }

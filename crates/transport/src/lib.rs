@@ -1,8 +1,8 @@
 //! Transports: sockets that move the bytes of a test.
 //!
-//! An [`Endpoint`] is one open connection or datagram socket. Each way of moving
-//! bytes is an endpoint of its own, so that the loops stay free of choices.
-//! [`socket`] opens and prepares the sockets behind them.
+//! An [`Endpoint`] is one open connection or datagram socket. Each method of moving bytes is a
+//! separate endpoint type, so that the loops contain no branches on the method. [`socket`]
+//! opens and configures the sockets.
 
 pub mod atm;
 pub mod dccp;

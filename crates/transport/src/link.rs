@@ -1,4 +1,4 @@
-//! Which interface a link-level socket is on, and under which service access point.
+//! Interface and service access point of link-level sockets.
 
 use std::io;
 
@@ -10,14 +10,14 @@ use crate::frames::{self, Llc1, Packet};
 use crate::llc2;
 use crate::place::PlaceRequest;
 
-/// The device when none is named: then the number names the interface.
+/// Default device; the device number is then an interface index.
 const DEFAULT_DEVICE: &str = "dlpi";
-/// The service access point when none is given, that of the original.
+/// Default service access point, as in the original netperf.
 const DEFAULT_SAP: u8 = 84;
-/// The kernel chooses the service access point.
+/// Lets the kernel choose the service access point.
 const ANY_SAP: u8 = 0;
 
-/// Binds a socket to the interface and service access point that the place names.
+/// Binds a socket to the requested interface and service access point.
 pub(crate) fn bind(socket: &Socket, wanted: &PlaceRequest<'_>) -> io::Result<Address> {
     let interface = LinkInterface::of(wanted.place)?;
     let asked = wanted.place.sap.unwrap_or(DEFAULT_SAP);
@@ -34,7 +34,7 @@ pub(crate) fn bind(socket: &Socket, wanted: &PlaceRequest<'_>) -> io::Result<Add
     Ok(Address::Link { station, sap })
 }
 
-/// The address of a station's service access point for the sockets of a transport.
+/// Socket address of a station's service access point for a transport.
 pub(crate) fn sock_addr(transport: TransportId, station: Station, sap: u8) -> SockAddr {
     if transport == TransportId::Llc2 {
         link::llc_address(station, sap)
@@ -47,10 +47,10 @@ pub(crate) fn sock_addr(transport: TransportId, station: Station, sap: u8) -> So
     }
 }
 
-/// The service access point of the end that asks, so that both ends can be on one
-/// interface: the next one that is nobody's by standard. Those of groups are odd.
+/// Service access point of the requesting end, so that both ends can share one interface: the
+/// next one that no standard assigns. Odd values are group addresses.
 fn next(sap: u8) -> u8 {
-    /// None, bridges' spanning tree, SNAP, OSI.
+    /// Null, spanning tree, SNAP, OSI.
     const TAKEN: [u8; 4] = [0x00, 0x42, 0xaa, 0xfe];
     let mut next = sap & !1;
     loop {
@@ -71,8 +71,8 @@ struct LinkInterface {
 }
 
 impl LinkInterface {
-    /// The interface that device and unit mean: one that is called so; device and unit
-    /// written together, such as `eth` and 0; and where no device is named the one whose
+    /// Finds the interface for a device and unit: the interface with that name; or with device
+    /// and unit joined, such as `eth` and 0; or, for the default device, the interface whose
     /// index is the unit.
     fn of(place: &PlacePlan) -> io::Result<Self> {
         let device = place.device.as_deref().unwrap_or(DEFAULT_DEVICE);
@@ -100,8 +100,8 @@ impl LinkInterface {
         })
     }
 
-    /// Binds a socket of the kernel's LLC. The end that asks leaves the service access
-    /// point to the kernel: each connection of a station needs one of its own.
+    /// Binds an LLC socket. The requesting end lets the kernel choose the service access point,
+    /// because each connection of a station needs a different one.
     fn bind_llc(&self, socket: &Socket, wanted: &PlaceRequest<'_>, sap: u8) -> io::Result<Address> {
         if self.hardware != link::ETHERNET {
             return Err(io::Error::new(

@@ -1,11 +1,11 @@
-//! Connections of the link level: the kernel's LLC type 2 (IEEE 802.2).
+//! Link-level connections: the kernel's LLC type 2 (IEEE 802.2).
 //!
-//! Its sockets are byte streams that cannot be half-closed; closing one takes away what the
-//! peer has not received yet, and a receive buffer that overflows stops a connection for
-//! seconds or for good. So data goes in records, one to a frame: two bytes that say how
-//! much follows, and the data. A record of nothing is the end, and whoever sent it waits
-//! for the other end to close before closing itself. The other end tells how many frames
-//! it has read, and no more than a window of them is on its way (docs/decisions).
+//! LLC2 sockets are byte streams without half-close. A close discards data that the peer has
+//! not received, and an overflow of the receive buffer stops a connection for seconds or for
+//! ever. So data is sent in records, one for each frame: a length of two bytes, and the data.
+//! An empty record marks the end; its sender waits for the peer to close before it closes. The
+//! receiver reports the number of frames that it has read, and the sender keeps at most one
+//! window of frames in flight (docs/decisions).
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -18,30 +18,31 @@ use netperf_os::{SockAddr, Socket, io as calls, link, parts};
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
 use crate::meeting::{AcceptFilter, Connects, GiveUp, Met, OnSocket, Parting, accept, connect};
 
-/// Destination and source service access point and two bytes of control in each frame.
+/// Destination and source service access point and two control bytes of each frame.
 const LLC_HEADER: usize = 4;
-/// The length in front of a record.
+/// Length field of a record, bytes.
 const HEADER: usize = 2;
-/// Frames that LLC lets be unacknowledged where nothing else was asked for: as many as may
-/// be unread. The kernel's own default of 2 waits for every second frame; with the 127 that
-/// there can be an acknowledgement sometimes waits for its timer of a second.
+/// Default limit of unacknowledged frames: equal to the limit of unread frames. The kernel's
+/// default of 2 waits after every second frame; with the maximum of 127 an acknowledgement
+/// sometimes waits for a timer of one second.
 pub const DEFAULT_WINDOW: u32 = MOST_FRAMES as u32;
-/// In the length of a record: it has no data and tells how many frames were read.
+/// Flag in the length of a record: the record has no data and reports how many frames were
+/// read.
 const CREDIT: u16 = 0x8000;
 /// Lengths of records are below [`CREDIT`].
 const LARGEST_RECORD: usize = 32_767;
-/// How much may be on its way unread: well below the usual receive buffer, with what the
-/// kernel needs for each frame.
+/// Limit of unread data in flight: well below the default receive buffer, including the
+/// kernel's overhead for each frame.
 const WINDOW_BYTES: usize = 65_536;
-/// The most frames of that, however short they are.
+/// Largest window, frames.
 const MOST_FRAMES: u16 = 32;
-/// The fewest frames, however long they are.
+/// Smallest window, frames.
 const FEWEST_FRAMES: u16 = 4;
-/// How many windows of data are kept for an end that sends and does not receive.
+/// Capacity of the buffer for data that arrives while an end only sends, in windows.
 const STASHED_WINDOWS: usize = 8;
-/// How long the other end may take to receive the rest and to close.
+/// Time limit for the peer to receive the rest and to close.
 const SETTLE: Duration = Duration::from_secs(2);
-/// How often to look whether that time is over.
+/// Interval between checks of that time limit.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// The transport.
@@ -60,7 +61,7 @@ impl Connects for Llc2 {
         give_up: GiveUp<'_>,
     ) -> io::Result<Met<Records>> {
         connect(&socket, to, give_up)?.and_then(|()| {
-            // A refused connection that a signal interrupted leaves no error behind.
+            // An interrupted connect that was refused leaves no socket error.
             socket.peer_addr()?;
             let window = LlcWindow::on(&socket)?;
             Ok(Met::Connected(Records::new(socket, window)?))
@@ -70,7 +71,7 @@ impl Connects for Llc2 {
     fn accept(&self, gate: AcceptFilter<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Records>> {
         let listener = gate.listener;
         accept(gate, give_up)?.and_then(|socket| {
-            // An accepted socket has none of the listener's options.
+            // An accepted socket does not inherit the listener's options.
             for window in [IntOption::LlcSendWindow, IntOption::LlcRecvWindow] {
                 let frames = sockopt::fetch(listener.as_fd(), window)?;
                 sockopt::set(socket.as_fd(), window, frames)?;
@@ -85,7 +86,7 @@ impl Connects for Llc2 {
     }
 }
 
-/// Sets how many frames may be in flight; before a socket connects or listens.
+/// Sets the limits of frames in flight. Call before connect or listen.
 ///
 /// # Errors
 /// `EINVAL` for more than 127.
@@ -100,18 +101,18 @@ pub fn set_windows(socket: &Socket, sends: Option<u32>, receives: Option<u32>) -
     Ok(())
 }
 
-/// How much data may be on its way: more than fits into the receive buffer is lost to the
-/// kernel's LLC for good, or for seconds.
+/// Limit of data in flight. The kernel's LLC loses data that does not fit into the receive
+/// buffer, for seconds or for ever.
 #[derive(Clone, Copy, Debug)]
 struct LlcWindow {
-    /// The most data of one record, bytes.
+    /// Largest record, bytes of data.
     largest: usize,
-    /// Frames that may be on their way unread.
+    /// Limit of unread frames in flight.
     frames: u16,
 }
 
 impl LlcWindow {
-    /// What suits frames that carry `mtu` bytes.
+    /// Window for an MTU.
     fn of(mtu: usize) -> Self {
         let mtu = mtu.min(LARGEST_RECORD);
         Self {
@@ -122,41 +123,41 @@ impl LlcWindow {
         }
     }
 
-    /// What suits the interface that a socket is bound to.
+    /// Window for the interface that a socket is bound to.
     fn on(socket: &Socket) -> io::Result<Self> {
         let device = socket.device()?.ok_or(io::ErrorKind::AddrNotAvailable)?;
         let mtu = link::mtu(&String::from_utf8_lossy(&device))?;
         Ok(Self::of(usize::try_from(mtu).unwrap_or(usize::MAX)))
     }
 
-    /// The data of a whole window, bytes.
+    /// Data of a full window, bytes.
     fn bytes(self) -> usize {
         self.largest * usize::from(self.frames)
     }
 
-    /// Makes sure that a whole window fits into a socket's receive buffer.
+    /// Enlarges the receive buffer of a socket to hold a full window.
     fn make_room(self, socket: &Socket) -> io::Result<()> {
-        // The kernel's own part of a frame's memory, and as much again as it is rounded up.
+        // Kernel overhead of a frame, doubled for rounding.
         let needed = usize::from(self.frames) * 2 * (self.largest + 512);
         if socket.recv_buffer_size()? < needed {
-            // It doubles what it is told.
+            // The kernel doubles the value.
             socket.set_recv_buffer_size(needed / 2)?;
         }
         Ok(())
     }
 }
 
-/// A connection whose bytes go in records.
+/// A connection whose bytes are sent in records.
 #[derive(Debug)]
 pub struct Records {
     socket: Socket,
     window: LlcWindow,
     incoming: RecordReader,
-    /// Frames sent that the other end has not said it read.
+    /// Frames sent that the peer has not reported as read.
     on_the_way: u16,
-    /// Data that came while there was only credit to wait for.
+    /// Data received during a wait for credit.
     stash: Vec<u8>,
-    /// From where on it was not taken out again.
+    /// Offset of the first unread byte in `stash`.
     stashed_from: usize,
 }
 
@@ -173,8 +174,8 @@ impl Records {
         })
     }
 
-    /// Tells the other end what was read, once that is worth a frame and there is room for
-    /// what may come then.
+    /// Reports the number of frames read, once it is large enough to be worth a frame and there
+    /// is room for the data that may follow.
     #[inline]
     fn give_credit(&mut self) -> io::Result<()> {
         let due = self.incoming.frames >= self.window.frames / 2;
@@ -184,7 +185,7 @@ impl Records {
         let record = (CREDIT | self.incoming.frames).to_be_bytes();
         match calls::send(self.socket.as_fd(), &record).map_err(again) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
-            // Who does not listen any more needs no credit.
+            // A peer that no longer reads needs no credit.
             Ok(_) | Err(_) => {
                 self.incoming.frames = 0;
                 Ok(())
@@ -192,7 +193,7 @@ impl Records {
         }
     }
 
-    /// Waits until the other end has read some of what is on its way.
+    /// Waits until the peer has read part of the data in flight.
     #[cold]
     fn wait_for_credit(&mut self) -> io::Result<()> {
         while self.on_the_way >= self.window.frames {
@@ -201,7 +202,7 @@ impl Records {
             }
             self.give_credit()?;
             let used = self.stash.len();
-            // Within the capacity: nothing is allocated.
+            // Within the capacity, so no allocation.
             self.stash.resize(self.stash.capacity(), 0);
             let got = self.incoming.recv(&self.socket, &mut self.stash[used..]);
             self.stash
@@ -218,7 +219,7 @@ impl Records {
         self.on_the_way = self.on_the_way.saturating_sub(credit);
     }
 
-    /// Takes data out of the stash.
+    /// Reads data from the stash.
     #[cold]
     fn unstash(&mut self, buf: &mut [u8]) -> usize {
         let stashed = &self.stash[self.stashed_from..];
@@ -272,12 +273,12 @@ impl Endpoint for Records {
         }
     }
 
-    /// Waits for the other end to close: it does once it has received everything.
+    /// Waits for the peer to close, which it does once it has received everything.
     fn settle(&mut self) {
         if self.incoming.over {
             return;
         }
-        // A connection that is gone has nothing left to wait for.
+        // An error means that the connection is gone and there is nothing to wait for.
         if send_end(&self.socket).is_ok() && self.socket.set_read_timeout(Some(LOOK)).is_ok() {
             let deadline = Deadline::after(SETTLE);
             let mut scrap = [0; 2048];
@@ -301,8 +302,8 @@ impl OnSocket for Records {
     }
 }
 
-/// Sends a record of nothing, which tells the other end that there is no more; waits as
-/// long as the frames before it fill the window.
+/// Sends an empty record, which marks the end of data. Blocks while earlier frames fill the
+/// window.
 ///
 /// # Errors
 /// When the connection is gone, and `TimedOut` when the window stays full.
@@ -318,7 +319,7 @@ pub fn send_end(socket: &Socket) -> io::Result<()> {
     }
 }
 
-/// Sends a record in one frame: the kernel takes all of it or nothing.
+/// Sends a record in one frame. The kernel accepts all of it or nothing.
 #[inline]
 fn send_record(socket: &Socket, data: &[u8]) -> io::Result<usize> {
     let length = u16::try_from(data.len()).map_err(io::Error::other)?;
@@ -330,8 +331,8 @@ fn send_record(socket: &Socket, data: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// The kernel's LLC says that it is busy when its state changes under a send that has
-/// waited for its turn: nothing was sent, and the call is to be made again.
+/// Maps `EBUSY` to an interruption: the kernel's LLC reports it when the state changes during a
+/// blocked send. Nothing was sent, so the call is repeated.
 fn again(error: io::Error) -> io::Error {
     if error.kind() == io::ErrorKind::ResourceBusy {
         io::ErrorKind::Interrupted.into()
@@ -340,25 +341,26 @@ fn again(error: io::Error) -> io::Error {
     }
 }
 
-/// How far the records that arrive were understood.
+/// Parser state for incoming records.
 #[derive(Debug, Default)]
 struct RecordReader {
-    /// Bytes of the current record that have not been received.
+    /// Bytes of the current record that are still to come.
     left: usize,
-    /// The length of the next record, as far as it is here.
+    /// Length field of the next record, as far as received.
     header: [u8; HEADER],
-    /// How far that is.
+    /// Number of valid bytes in `header`.
     have: usize,
-    /// Frames that came since the other end was told.
+    /// Frames received since the last report to the peer.
     frames: u16,
-    /// Frames that the other end has read since that was looked at.
+    /// Frames that the peer has reported as read, not yet accounted for.
     credit: u16,
-    /// There is no more.
+    /// The end mark was received.
     over: bool,
 }
 
 impl RecordReader {
-    /// Receives once, and leaves only data in `buf`: how much, which may be nothing.
+    /// Receives once and leaves only data in `buf`. Returns the number of data bytes, which may
+    /// be 0.
     #[inline]
     fn recv(&mut self, socket: &Socket, buf: &mut [u8]) -> io::Result<usize> {
         let header = self.header_room();
@@ -370,7 +372,7 @@ impl RecordReader {
         Ok(self.take(count, headed, buf))
     }
 
-    /// Where the missing part of a record's length goes; empty in the middle of a record.
+    /// Missing part of the length field; empty in the middle of a record.
     #[inline]
     fn header_room(&mut self) -> &mut [u8] {
         let missing = if self.left == 0 {
@@ -381,8 +383,8 @@ impl RecordReader {
         &mut self.header[missing]
     }
 
-    /// `count` bytes came, the first of them to fill `headed` bytes of the header and the
-    /// rest into `buf`: leaves only data in `buf`, and says how much.
+    /// Processes `count` received bytes, of which the first fill `headed` bytes of the length
+    /// field and the rest is in `buf`. Leaves only data in `buf` and returns its length.
     #[inline]
     fn take(&mut self, count: usize, headed: usize, buf: &mut [u8]) -> usize {
         let in_header = count.min(headed);
@@ -419,7 +421,7 @@ impl RecordReader {
             if data == 0 {
                 return to;
             }
-            // Only where several records came together.
+            // Needed only when one receive returned several records.
             if from != to {
                 buf.copy_within(from..from + data, to);
             }
@@ -439,7 +441,7 @@ mod tests {
         Records::new(Socket::from(stream), LlcWindow::of(mtu)).unwrap()
     }
 
-    /// Records of these lengths over a byte stream of another kind, and the reader.
+    /// Writes records of these lengths to a Unix stream and returns it with a reader.
     fn records(lengths: &[u16]) -> (UnixStream, Records) {
         let (mut writer, reader) = UnixStream::pair().unwrap();
         let mut data: u8 = 0;
@@ -517,7 +519,7 @@ mod tests {
         let (one, other) = UnixStream::pair().unwrap();
         let (mut one, mut other) = (ends_of(one, 1500), ends_of(other, 1500));
         let peer = std::thread::spawn(move || {
-            // An answer that nobody waits for, before it reads what was asked.
+            // A credit report that the sender does not expect yet.
             for byte in 0..20 {
                 other.send(&[byte; 100]).unwrap();
             }

@@ -1,4 +1,4 @@
-//! How the two ends of a test come together: over a connection, by address, or on a circuit.
+//! Connection set-up: over a connection, by address, or on a circuit.
 
 use std::io;
 use std::marker::PhantomData;
@@ -13,33 +13,33 @@ use crate::endpoint::Endpoint;
 use crate::one_port::Passed;
 use crate::socket::SocketFacts;
 
-/// An endpoint with a socket to look at or to half-close when the run is over.
+/// An endpoint that has a socket.
 pub trait OnSocket: Sized {
     /// The socket.
     fn fd(&self) -> BorrowedFd<'_>;
-    /// Gives the socket back.
+    /// Returns the socket.
     fn into_socket(self) -> Socket;
 
-    /// What encrypts the data: version and cipher suite; `None` where nothing does.
+    /// TLS version and cipher suite; `None` if the data is not encrypted.
     fn cipher(&self) -> Option<String> {
         None
     }
 }
 
-/// What waiting for a connection came to.
+/// Result of waiting for a connection.
 #[derive(Debug)]
 pub enum Met<T> {
-    /// The connection stands.
+    /// The connection is established.
     Connected(T),
-    /// The caller gave up waiting for it.
+    /// The caller gave up.
     GivenUp,
 }
 
 impl<T> Met<T> {
-    /// The same with something else made of the connection.
+    /// Converts the connection with `make`.
     ///
     /// # Errors
-    /// What `make` reports.
+    /// Whatever `make` reports.
     pub fn and_then<U>(self, make: impl FnOnce(T) -> io::Result<Met<U>>) -> io::Result<Met<U>> {
         match self {
             Self::Connected(connection) => make(connection),
@@ -48,42 +48,42 @@ impl<T> Met<T> {
     }
 }
 
-/// Asked whenever a signal interrupts a wait: whether to give up.
+/// Called whenever a signal interrupts a wait; returns true to give up.
 pub type GiveUp<'a> = &'a mut dyn FnMut() -> bool;
 
-/// How an end that has nothing more to send tells the other.
+/// Method by which an end signals that it has nothing more to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parting {
-    /// It ends its own direction; the other end answers by ending the other.
+    /// It closes its own direction; the peer answers by closing the other.
     HalfClose,
-    /// What ends one direction ends both: what was sent arrives before, and nobody
-    /// answers any more (SCTP, RFC 9260 section 9.2).
+    /// A shutdown ends both directions: data sent before it arrives, but the peer cannot answer
+    /// (SCTP, RFC 9260 section 9.2).
     Shutdown,
-    /// It closes the socket; nothing else tells the other end.
+    /// It closes the socket; the peer gets no other signal.
     Close,
-    /// It sends empty messages until the other end is heard of: whatever tells of a close
-    /// may be lost, and is sent again only after seconds (DCCP).
+    /// It sends empty messages until it hears from the peer, because a lost close is repeated
+    /// only after seconds (DCCP).
     EmptyMessages,
-    /// It says so among the data; the other end answers by closing (LLC type 2).
+    /// It sends an end record within the data; the peer answers by closing (LLC type 2).
     EndRecord,
 }
 
-/// A transport with connections: netserver listens, netperf connects.
+/// A connection-oriented transport: netserver listens, netperf connects.
 pub trait Connects {
-    /// What moves the bytes of a connection.
+    /// Endpoint of a connection.
     type Endpoint: Endpoint + OnSocket + Send;
 
-    /// How a connection is brought to its end.
+    /// Method of ending a connection.
     const PARTING: Parting = Parting::HalfClose;
 
-    /// Makes an endpoint of a connected socket, where it takes no more than that: many can
-    /// then be connected at the same time.
+    /// Makes an endpoint of a connected socket, for transports that need no further set-up.
+    /// Many connections can then be opened concurrently.
     const OF_SOCKET: Option<fn(Socket) -> Self::Endpoint> = None;
 
-    /// netperf's side: connects an opened socket.
+    /// Connects an opened socket (netperf's side).
     ///
     /// # Errors
-    /// Whatever connect(2) reports, at once or in the end.
+    /// Whatever connect(2) reports, immediately or later.
     fn connect(
         &self,
         socket: Socket,
@@ -91,8 +91,8 @@ pub trait Connects {
         give_up: GiveUp<'_>,
     ) -> io::Result<Met<Self::Endpoint>>;
 
-    /// netserver's side: accepts one connection. `ConnectionAborted` is an error of that
-    /// connection alone: the next may be better.
+    /// Accepts one connection (netserver's side). `ConnectionAborted` concerns that connection
+    /// only; the caller may accept another.
     ///
     /// # Errors
     /// Whatever accept(2) reports.
@@ -103,7 +103,7 @@ pub trait Connects {
     ) -> io::Result<Met<Self::Endpoint>>;
 }
 
-/// A transport whose connected sockets are endpoints as they are.
+/// A transport that uses connected sockets directly as endpoints.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain<E>(PhantomData<E>);
 
@@ -135,23 +135,23 @@ impl<E: Endpoint + OnSocket + From<Socket> + Send> Connects for Plain<E> {
     }
 }
 
-/// connect(2); asks `give_up` whenever a signal interrupts the wait.
+/// connect(2) that calls `give_up` whenever a signal interrupts the wait.
 ///
 /// # Errors
-/// Whatever connect(2) reports, at once or in the end; `Interrupted` where a signal undid
-/// it, as in vsock(7): another socket may do better.
+/// Whatever connect(2) reports, immediately or later; `Interrupted` if a signal cancelled the
+/// connect, as in vsock(7): the caller may try another socket.
 pub fn connect(socket: &Socket, to: &SockAddr, give_up: GiveUp<'_>) -> io::Result<Met<()>> {
     const LOOK_AROUND: Duration = Duration::from_millis(100);
     match socket.connect(to) {
         Ok(()) => return Ok(Met::Connected(())),
-        // By whoever had something to say first ([`crate::one_port`]).
+        // Connected earlier to send a preamble ([`crate::one_port`]).
         Err(error) if netperf_os::io::is_connected_already(&error) => {
             return Ok(Met::Connected(()));
         }
         Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
         Err(error) => return Err(error),
     }
-    // An interrupted connect goes on by itself (connect(2), EINTR), or is undone.
+    // An interrupted connect continues in the background (connect(2), EINTR) or is cancelled.
     loop {
         if give_up() {
             return Ok(Met::GivenUp);
@@ -171,19 +171,19 @@ fn is_undone(socket: &Socket) -> bool {
     peer.is_err_and(|error| error.kind() == io::ErrorKind::NotConnected)
 }
 
-/// Where connections arrive, and who may come in.
+/// A listening socket and its permitted sources.
 #[derive(Clone, Copy, Debug)]
 pub struct AcceptFilter<'a> {
-    /// The socket that listens.
+    /// The listening socket, or the hand-off socket if `passed` is set.
     pub listener: &'a Socket,
-    /// Who may come in; `None` is anybody.
+    /// Permitted sources; `None` permits all.
     pub sources: Option<&'a Sources>,
-    /// Connections that come through a hatch instead, which is what listens then.
+    /// Set if connections arrive through the hand-off socket.
     pub passed: Option<Passed<'a>>,
 }
 
 impl<'a> AcceptFilter<'a> {
-    /// For anybody.
+    /// Permits all sources.
     #[must_use]
     pub const fn open(listener: &'a Socket) -> Self {
         Self {
@@ -193,7 +193,7 @@ impl<'a> AcceptFilter<'a> {
         }
     }
 
-    /// accept(2), or whatever is in its place.
+    /// Accepts a connection by accept(2) or from the hand-off socket.
     ///
     /// # Errors
     /// Whatever accept(2) reports.
@@ -204,7 +204,7 @@ impl<'a> AcceptFilter<'a> {
         }
     }
 
-    /// Whether who connects from `address` may come in.
+    /// Returns true if a connection from `address` is permitted.
     #[must_use]
     pub fn admits(&self, address: &SockAddr) -> bool {
         let address = || address.as_socket().map(|address| address.ip());
@@ -213,8 +213,8 @@ impl<'a> AcceptFilter<'a> {
     }
 }
 
-/// accept(2); asks `give_up` whenever a signal interrupts the wait. Whoever may not come in
-/// is closed at once, and the next may be better.
+/// accept(2) that calls `give_up` whenever a signal interrupts the wait. Connections from
+/// sources that are not permitted are closed at once.
 ///
 /// # Errors
 /// Whatever accept(2) reports.
@@ -237,17 +237,17 @@ pub fn accept(gate: AcceptFilter<'_>, give_up: GiveUp<'_>) -> io::Result<Met<Soc
     }
 }
 
-/// What was left to do for an end of a transport without connections.
+/// Remaining work when a connectionless end finishes.
 #[derive(Debug)]
 pub enum Parted {
-    /// The other end knows, or never will.
+    /// The peer has been told, or cannot be told.
     Done,
-    /// The end mark may be lost: whoever waits for the other end repeats it.
+    /// The end mark may be lost and must be repeated while waiting for the peer.
     Repeat(EndMark),
 }
 
 impl Parted {
-    /// What is to be repeated, if anything is.
+    /// The end mark to repeat, if any.
     #[must_use]
     pub fn mark(self) -> Option<EndMark> {
         match self {
@@ -257,16 +257,16 @@ impl Parted {
     }
 }
 
-/// Repeats what tells the other end that there is no more.
+/// Repeats the end mark.
 pub struct EndMark(Box<dyn FnMut() + Send>);
 
 impl EndMark {
-    /// An end mark that `send` sends.
+    /// An end mark sent by `send`.
     pub fn new(send: impl FnMut() + Send + 'static) -> Self {
         Self(Box::new(send))
     }
 
-    /// Sends it once more; whether it arrives is seen by the other end's results.
+    /// Sends the mark again. The peer's results show whether it arrived.
     pub fn send(&mut self) {
         (self.0)();
     }
@@ -278,43 +278,43 @@ impl std::fmt::Debug for EndMark {
     }
 }
 
-/// An end of a transport without connections.
+/// One end of a connectionless transport.
 pub trait Parts: Endpoint {
-    /// Tells the other end that there is no more, within a deadline of its own.
+    /// Signals the end of data to the peer, within a deadline.
     fn part(self) -> Parted;
 
-    /// What is known of the path, before it is given up; `None` where nothing is.
+    /// Path information; `None` if unknown.
     fn facts(&self) -> Option<SocketFacts> {
         None
     }
 
-    /// From now on a message of anybody else is none, for an end that answers whoever sends:
-    /// without a connection nobody has proven to be where the message says it comes from.
+    /// Ignores messages from other sources from now on, for an end that answers any sender:
+    /// without a connection the source address of a message is not verified.
     fn take_only_from(&mut self, _sources: &Sources) {}
 
-    /// The time before the end in which it only waited for more.
+    /// Time at the end of the run during which the endpoint received nothing.
     fn waited_in_vain(&self) -> Duration {
         Duration::ZERO
     }
 }
 
-/// A transport without connections: messages go to an address, or over a circuit.
+/// A connectionless transport: messages go to an address, or over a circuit.
 pub trait Addresses {
-    /// netperf's end of a test, and netserver's where it only sends.
+    /// netperf's end of a test, and netserver's end if it only sends.
     type Asking: Parts;
-    /// netserver's end where it receives: answers whoever asks.
+    /// netserver's end if it receives; it answers the sender of each message.
     type Answering: Parts;
 
-    /// An end that sends to this address.
+    /// Creates an end that sends to this address.
     ///
     /// # Errors
-    /// Whatever the kernel says to the last options.
+    /// Whatever setting the remaining socket options reports.
     fn asking(&self, socket: Socket, to: SockAddr) -> io::Result<Self::Asking>;
 
-    /// An end that answers.
+    /// Creates an end that answers.
     ///
     /// # Errors
-    /// Whatever the kernel says to the last options.
+    /// Whatever setting the remaining socket options reports.
     fn answering(&self, socket: Socket) -> io::Result<Self::Answering>;
 }
 

@@ -13,13 +13,13 @@ use crate::meeting::{
 };
 use crate::socket::SocketFacts;
 
-/// How often a call is made again before the loop looks whether it is to stop.
+/// Number of immediate retries before the loop checks whether to stop.
 const AGAIN: usize = 64;
 
-/// An endpoint whose socket never waits.
+/// An endpoint with a non-blocking socket.
 ///
-/// A call that would wait is made again at once; after a while the outcome is that of a
-/// signal, so that no stop is missed.
+/// A call that would block is retried at once. After a number of retries the endpoint reports
+/// an interruption, so that the loop checks whether to stop.
 #[derive(Debug)]
 pub struct NonBlocking<E>(E);
 
@@ -63,7 +63,7 @@ impl<E: Endpoint> Endpoint for NonBlocking<E> {
 
     #[inline]
     fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
-        // What would block is a time-out to the endpoint beneath.
+        // The inner endpoint reports `EWOULDBLOCK` as a time-out.
         match self.0.recv(buf)? {
             Received::TimedOut => self.recv_again(buf),
             got @ (Received::Bytes(_) | Received::End | Received::Interrupted) => Ok(got),
@@ -99,16 +99,16 @@ impl<E: Parts> Parts for NonBlocking<E> {
     }
 }
 
-/// Has the calls on sockets return at once from now on.
+/// Switches sockets to non-blocking mode.
 pub trait Unblock {
-    /// Sets `O_NONBLOCK` on every socket of this.
+    /// Sets `O_NONBLOCK` on every socket of this value.
     ///
     /// # Errors
     /// Whatever fcntl(2) reports.
     fn unblock(&self) -> io::Result<()>;
 }
 
-/// A transport whose data calls never wait; connecting and accepting do.
+/// A transport whose data calls do not block; connect and accept do.
 #[derive(Clone, Debug)]
 pub struct NonBlockingly<T>(pub T);
 

@@ -1,10 +1,10 @@
-//! A transport that does nothing: measures the tool itself.
+//! A transport that does nothing. It measures the overhead of the tool.
 
 use std::io;
 
 use crate::endpoint::{Endpoint, Received, Sent};
 
-/// Takes and gives any number of bytes at once.
+/// Sends and receives any number of bytes immediately.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Null;
 

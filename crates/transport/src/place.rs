@@ -1,4 +1,4 @@
-//! Where a data socket is: binding it, and the address that the other end is to use.
+//! Binding of data sockets, and the address to announce to the other end.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,30 +11,30 @@ use netperf_os::{address as os_address, atm as os_atm};
 
 use crate::{atm, link, socket, xti};
 
-/// Where a data socket is to be bound.
+/// Requested local address of a data socket.
 #[derive(Clone, Copy, Debug)]
 pub struct PlaceRequest<'a> {
-    /// The transport of the socket.
+    /// Transport of the socket.
     pub transport: TransportId,
-    /// The IP address and port, for transports that have them.
+    /// IP address and port, for IP transports.
     pub inet: SocketAddr,
-    /// The rest, for transports that have not.
+    /// Address for all other transports.
     pub place: &'a PlacePlan,
-    /// Whether this is the end that asks: where both ends share an address space and one
-    /// station, it takes another service access point than the one it asks for.
+    /// True for the requesting end. If both ends share an address space and a station, it uses
+    /// a service access point other than the one that it addresses.
     pub asking: bool,
 }
 
-/// A socket that is bound; what the binding left in the file system goes with it.
+/// A bound socket. Dropping it removes the socket file, if any.
 #[derive(Debug, Default)]
 pub struct Placed {
-    /// Where it is; `None` for a socket that need not be bound.
+    /// Local address; `None` for a socket that need not be bound.
     pub address: Option<Address>,
     _file: Option<SocketFile>,
 }
 
 impl Placed {
-    /// Its IP port, or its port of vsock; 0 where there is none.
+    /// IP or vsock port; 0 if the transport has none.
     #[must_use]
     pub fn port(&self) -> u32 {
         match &self.address {
@@ -45,35 +45,36 @@ impl Placed {
     }
 }
 
-/// A socket's file, removed with this.
+/// A socket file, removed on drop.
 #[derive(Debug)]
 struct SocketFile(PathBuf);
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // Somebody else may have removed it already.
+        // The file may already have been removed.
         let _gone = std::fs::remove_file(&self.0);
     }
 }
 
-/// Finds out whether what was asked for can be a place of this transport at all.
+/// Checks that a requested address is valid for the transport.
 ///
 /// # Errors
-/// `InvalidInput` that names what cannot.
+/// `InvalidInput` with the name of the invalid part.
 pub fn check(transport: TransportId, place: &PlacePlan) -> io::Result<()> {
     xti::check(transport, place.device.as_deref())
 }
 
-/// Binds a socket and says where it is.
+/// Binds a socket and returns its address.
 ///
 /// # Errors
-/// Whatever bind(2) reports; `NotFound` for a device that is not there.
+/// Whatever bind(2) reports; `NotFound` for an unknown device.
 pub fn bind(socket: &Socket, wanted: &PlaceRequest<'_>) -> io::Result<Placed> {
     match wanted.transport.row().domain {
         Domain::Inet => {
             socket::bind(socket, wanted.inet)?;
             if wanted.transport == TransportId::SctpMany {
-                // A one-to-many socket takes associations from here on (RFC 6458 section 3.1.3).
+                // A one-to-many socket accepts associations after listen(2) (RFC 6458 section
+                // 3.1.3).
                 socket.listen(socket::BACKLOG)?;
             }
             Ok(at(Address::Inet(SocketAddr::new(
@@ -100,7 +101,7 @@ pub fn bind(socket: &Socket, wanted: &PlaceRequest<'_>) -> io::Result<Placed> {
     }
 }
 
-/// The circuit that the device names.
+/// The circuit named by the device.
 fn circuit(place: &PlacePlan) -> io::Result<Address> {
     let device = place.device.as_deref().unwrap_or_default();
     parse_circuit(device).ok_or_else(|| {
@@ -109,7 +110,7 @@ fn circuit(place: &PlacePlan) -> io::Result<Address> {
     })
 }
 
-/// A circuit as the kernel takes it.
+/// Socket address of a circuit.
 fn circuit_address(circuit: &Address) -> io::Result<SockAddr> {
     let Address::Atm {
         interface,
@@ -138,11 +139,11 @@ fn odd_address() -> io::Error {
     io::Error::other("the socket's address is of another family")
 }
 
-/// How often another name is tried when a file has the one.
+/// Number of attempts to find an unused file name.
 const TRIES: usize = 100;
-/// The original's names: this and six characters (control-protocol.md 2.7.5).
+/// Prefix of the original's file names; six characters follow (control-protocol.md 2.7.5).
 const PREFIX: &str = "netpe";
-/// The longest path that a record of the Unix-domain tests holds, its NUL not counted.
+/// Longest path in a message of the Unix-domain tests, without the NUL.
 const LONGEST_PATH: usize = 31;
 
 fn bind_unix(socket: &Socket, wanted: &PlaceRequest<'_>) -> io::Result<Placed> {
@@ -165,8 +166,8 @@ fn bind_unix(socket: &Socket, wanted: &PlaceRequest<'_>) -> io::Result<Placed> {
     Err(io::ErrorKind::AddrInUse.into())
 }
 
-/// The directory that was asked for, if it is one and its files fit into a record; the
-/// system's otherwise, as in the original.
+/// Directory for socket files: the requested one if it exists and its paths fit into a message,
+/// else the system's temporary directory, as in the original.
 fn directory(asked: Option<&Path>) -> PathBuf {
     let fits = |path: &Path| path.as_os_str().len() + 1 + PREFIX.len() + 6 <= LONGEST_PATH;
     let system = std::env::temp_dir();
@@ -178,8 +179,8 @@ fn directory(asked: Option<&Path>) -> PathBuf {
         .to_owned()
 }
 
-/// Lets everybody send to a socket file: who is at the other end may be somebody else. A
-/// session is confined so that it cannot change who may use a file, and makes its own so.
+/// Permits all users to send to a socket file, because the peer may run as another user. A
+/// confined session cannot change file permissions, so it sets the umask before bind(2).
 fn share(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     const EVERYBODY: u32 = 0o666;
@@ -203,10 +204,10 @@ fn six_characters() -> String {
     name
 }
 
-/// The address of the other end's socket as the kernel takes it.
+/// Socket address of the peer.
 ///
 /// # Errors
-/// `InvalidInput` when the address is not one of this transport.
+/// `InvalidInput` when the address does not belong to the transport.
 pub fn sock_addr(transport: TransportId, address: &Address) -> io::Result<SockAddr> {
     match (transport.row().domain, address) {
         (Domain::Inet, Address::Inet(address)) => Ok((*address).into()),

@@ -1,4 +1,4 @@
-//! Which code moves the bytes of which transport: the one place that matches on it.
+//! Maps each transport to its types. No other code matches on the transport.
 
 use std::io::Error;
 
@@ -23,22 +23,22 @@ use absent as encrypted;
 #[cfg(not(feature = "suites"))]
 use absent as suites;
 
-/// What is done with a transport once its types are known.
+/// An operation that is generic over the types of a transport.
 pub trait Visitor {
-    /// What comes of it.
+    /// Result of the operation.
     type Out;
 
-    /// A byte stream whose socket can also be written to, spliced from and sent files over:
-    /// any endpoint on that socket will do once the connection stands.
+    /// A byte stream whose socket also supports write(2), splice(2) and sendfile(2): any stream
+    /// endpoint can be used once it is connected.
     fn stream<C: Connects + Sync>(self, how: C) -> Self::Out;
 
-    /// Any other transport with connections.
+    /// Any other connection-oriented transport.
     fn connection<C: Connects + Sync>(self, how: C) -> Self::Out;
 
-    /// Datagrams on a socket that can also move many of them in a call.
+    /// Datagrams on a socket that supports batched calls.
     fn datagrams<E: Aimed>(self, how: Udp<E>) -> Self::Out;
 
-    /// Any other transport without connections.
+    /// Any other connectionless transport.
     fn addressed<A: Addresses>(self, how: A) -> Self::Out;
 
     /// A transport that this build does not contain.
@@ -86,7 +86,7 @@ pub fn check_built(transport: TransportId) -> Result<(), Error> {
     }
 }
 
-/// The transports whose sockets this host opens, as far as a socket alone can tell.
+/// Transports whose sockets this host can open. Does not test anything beyond socket(2).
 #[must_use]
 pub fn abilities() -> Abilities {
     let opens = |row: &&TransportRow| missing(row.id).is_none();
@@ -97,10 +97,10 @@ pub fn abilities() -> Abilities {
     }
 }
 
-/// Descriptors that flows leave to the rest of the program.
+/// Descriptors reserved for uses other than flows.
 const OTHER_DESCRIPTORS: u64 = 64;
 
-/// The most flows that one process may have open at once; `None` when that cannot be told.
+/// Largest number of open flows per process; `None` if unknown.
 #[must_use]
 pub fn most_flows() -> Option<u32> {
     let limit = netperf_os::process::raise_open_files().ok()?;
@@ -108,7 +108,7 @@ pub fn most_flows() -> Option<u32> {
     Some(u32::try_from(left).unwrap_or(u32::MAX))
 }
 
-/// Why this host cannot do a transport; `None` when it can.
+/// Reason for which this host does not support a transport; `None` if it does.
 #[must_use]
 pub fn missing(transport: TransportId) -> Option<Error> {
     let families = [Family::V4, Family::V6];
@@ -119,14 +119,14 @@ pub fn missing(transport: TransportId) -> Option<Error> {
     tries.all(|error| error.is_some()).then_some(first)
 }
 
-/// What a test asks of a transport besides the transport itself.
+/// Parameters of a test that affect the choice of transport types.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// Options of the data socket.
     pub socket: &'a SocketPlan,
-    /// Associations that netperf opens (SCTP one-to-many), as far as it is known.
+    /// Number of associations that netperf opens (SCTP one-to-many), if known.
     pub associations: u32,
-    /// Whether every message is a request or a response.
+    /// True if every message is a request or a response.
     pub exchange: bool,
 }
 

@@ -1,16 +1,16 @@
-//! A transport that plays a script, so that a loop's every path can be tested.
+//! A transport that plays a script, for tests of every path of a loop.
 
 use std::collections::VecDeque;
 use std::io;
 
 use crate::endpoint::{Endpoint, Received, Sent};
 
-/// Plays back what each call is to report; past the script's end every call fails.
+/// Returns scripted results; every call past the end of the script fails.
 #[derive(Debug, Default)]
 pub struct Scripted {
     sends: VecDeque<io::Result<Sent>>,
     receives: VecDeque<io::Result<Received>>,
-    /// The length of every buffer that was handed to `send`.
+    /// Length of every buffer passed to `send`.
     pub offered: Vec<usize>,
 }
 
@@ -27,7 +27,7 @@ impl Scripted {
         }
     }
 
-    /// Whether the whole script was played.
+    /// Returns true if the whole script has been played.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.sends.is_empty() && self.receives.is_empty()

@@ -1,4 +1,4 @@
-//! SCTP: one association for each socket, or many on one (RFC 9260, RFC 6458).
+//! SCTP: one association per socket, or many on one socket (RFC 9260, RFC 6458).
 
 use std::io;
 use std::os::fd::AsFd;
@@ -20,17 +20,18 @@ use crate::registry::Asked;
 use crate::socket::{self, SocketFacts};
 use crate::tcp::Tcp;
 
-/// How long an association may take to come up.
+/// Time limit for establishing an association.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
-/// How long all associations may take to end, together.
+/// Time limit for ending all associations.
 const PART_WITHIN: Duration = Duration::from_secs(6);
-/// A slice of the silence after the first association has ended.
+/// Interval of silence after the first association has ended.
 const SLICE: Duration = Duration::from_millis(100);
-/// So many slices of silence are the end of the others, too: longer than the shortest
-/// time after which lost data is sent again (RTO.Min, RFC 9260 section 16).
+/// Number of silent intervals after which the remaining associations count as ended: longer
+/// than the shortest retransmission time-out (RTO.Min, RFC 9260 section 16).
 const SLICES: u32 = 15;
 
-/// One association for each socket. A message may arrive in parts, but never with another.
+/// One association per socket. A message may arrive in parts, but a receive never returns parts
+/// of two messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Sctp;
 
@@ -54,7 +55,7 @@ impl Unblock for Tcp {
     }
 }
 
-/// What SCTP knows of an association; without one only the buffers are known.
+/// SCTP's information about an association; without one, only the buffer sizes.
 pub(crate) fn facts(socket: &Socket, association: AssociationId) -> SocketFacts {
     let (send_buffer, recv_buffer) = socket::buffers(socket);
     let fd = socket.as_fd();
@@ -71,8 +72,8 @@ pub(crate) fn facts(socket: &Socket, association: AssociationId) -> SocketFacts 
     }
 }
 
-/// Many associations: netperf opens as many sockets, one association each, and netserver
-/// has them all on one socket.
+/// Many associations: netperf opens one socket for each, and netserver has all of them on one
+/// socket.
 #[derive(Clone, Debug)]
 pub struct SctpMany {
     plan: SocketPlan,
@@ -81,7 +82,7 @@ pub struct SctpMany {
 }
 
 impl SctpMany {
-    /// The transport, its further sockets prepared like the first.
+    /// Creates the transport. Further sockets get the options of the first.
     #[must_use]
     pub fn new(asked: Asked<'_>) -> Self {
         Self {
@@ -91,7 +92,7 @@ impl SctpMany {
         }
     }
 
-    /// Another socket like the first, at the same host.
+    /// Opens another socket like the first, on the same local host address.
     fn another(&self, first: &Socket) -> io::Result<Socket> {
         let local = first.local_addr()?.as_socket();
         let v6 = local.is_some_and(|local| local.is_ipv6());
@@ -127,8 +128,9 @@ impl Addresses for SctpMany {
 
     fn answering(&self, socket: Socket) -> io::Result<SctpResponder> {
         sctp::notify_of_changes(socket.as_fd())?;
-        // While one long message arrives in parts, others must be delivered, too: they would
-        // fill the receive buffer, which all share, and leave no room for its rest.
+        // Delivers messages of other associations while a long message arrives in parts.
+        // Otherwise they would fill the shared receive buffer and leave no room for the rest of
+        // the long message.
         sockopt::set(socket.as_fd(), IntOption::SctpFragmentInterleave, 1)?;
         Ok(SctpResponder {
             socket,
@@ -143,7 +145,7 @@ impl Addresses for SctpMany {
     }
 }
 
-/// A notification that is put together: a buffer for messages may be shorter.
+/// Reassembles a notification, because the message buffer may be too short for it.
 #[derive(Debug, Default)]
 struct SctpNotification {
     bytes: [u8; NOTIFICATION_LEN],
@@ -151,7 +153,7 @@ struct SctpNotification {
 }
 
 impl SctpNotification {
-    /// One more part of it, and what it says once it is whole.
+    /// Adds a part. Returns the association change once the notification is complete.
     fn take(&mut self, bytes: &[u8], is_last: bool) -> AssociationChange {
         let count = bytes.len().min(NOTIFICATION_LEN - self.len);
         self.bytes[self.len..self.len + count].copy_from_slice(&bytes[..count]);
@@ -164,13 +166,13 @@ impl SctpNotification {
     }
 }
 
-/// A part of a message that may as well be a notification.
+/// Part of a message that may be a notification.
 fn part_of(part: MessagePart, buf: &[u8]) -> Option<&[u8]> {
     part.is_notification()
         .then(|| buf.get(..part.count).unwrap_or(buf))
 }
 
-/// A socket with the one association that netperf has made on it.
+/// A socket with the one association that netperf opened on it.
 #[derive(Debug)]
 struct SctpEnd {
     socket: Socket,
@@ -197,7 +199,7 @@ impl SctpEnd {
         })
     }
 
-    /// Whether it has ended before the deadline.
+    /// Returns true if the association ended before the deadline.
     fn is_over_by(&mut self, deadline: &Deadline) -> io::Result<bool> {
         let mut scrap = [0; 65_536];
         while !self.over {
@@ -221,8 +223,8 @@ impl SctpEnd {
     }
 }
 
-/// connect(2) on a one-to-many socket, which goes on by itself when a signal interrupts it
-/// and is asked for again to hear what came of it. The peer may have been faster.
+/// connect(2) on a one-to-many socket. An interrupted connect continues in the background; the
+/// call is repeated to get its result. The association may already be established by then.
 fn connect(socket: &Socket, to: &SockAddr) -> io::Result<()> {
     const ASK_EVERY: Duration = Duration::from_millis(5);
     let deadline = Deadline::after(CONNECT_WITHIN);
@@ -245,7 +247,7 @@ fn connect(socket: &Socket, to: &SockAddr) -> io::Result<()> {
     }
 }
 
-/// Whose turn it is, round and round.
+/// Round-robin position.
 #[derive(Debug, Default)]
 struct Turn {
     index: usize,
@@ -263,7 +265,7 @@ impl Turn {
     }
 }
 
-/// netperf's end: the associations have their turns, and each answers what it was asked.
+/// netperf's end. Requests go to the associations in turn.
 #[derive(Debug)]
 pub struct SctpRequester {
     ends: Vec<SctpEnd>,
@@ -272,7 +274,7 @@ pub struct SctpRequester {
 }
 
 impl Endpoint for SctpRequester {
-    // A long message arrives in parts.
+    // Long messages arrive in parts.
     const KEEPS_BOUNDARIES: bool = false;
 
     #[inline]
@@ -300,7 +302,7 @@ impl Endpoint for SctpRequester {
                 }
                 continue;
             }
-            // Where nothing is asked, there is one association to hear from.
+            // In a test without requests only one association sends.
             if part.is_last() && self.hears.count < self.asks.count {
                 self.hears.next(self.ends.len());
             }
@@ -310,10 +312,11 @@ impl Endpoint for SctpRequester {
 }
 
 impl Parts for SctpRequester {
-    /// Ends every association and waits until each has ended: then everything has arrived.
+    /// Ends every association and waits until each has ended, so that all data has arrived.
     fn part(mut self) -> Parted {
         for end in self.ends.iter().filter(|end| !end.over) {
-            // One that is gone needs no end, and one that has no room for it is closed.
+            // An error means that the association is gone, or that its queue is full; closing
+            // then ends it.
             let _gone = sctp::end(end.socket.as_fd(), end.association);
         }
         let deadline = Deadline::after(PART_WITHIN);
@@ -329,7 +332,7 @@ impl Parts for SctpRequester {
         let mut all = self.ends.iter();
         let first = all.next()?;
         let mut sum = facts(&first.socket, first.association);
-        // One that has ended is known no more.
+        // The kernel has no information about an association that has ended.
         sum.segment_size = sum.segment_size.or(first.segment_size);
         for end in all {
             let more = facts(&end.socket, end.association).retransmissions;
@@ -350,12 +353,12 @@ impl Unblock for SctpRequester {
     }
 }
 
-/// Long requests that have begun to arrive: those of several associations come mixed.
+/// Partly received requests. Parts of several associations may be interleaved.
 #[derive(Debug)]
 struct PartialMessage {
-    /// Bytes so far, by the port of the association's other end.
+    /// Bytes received so far, by remote port of the association.
     parts: Vec<(u16, usize)>,
-    /// Where the rest of a request goes.
+    /// Buffer for the rest of a request.
     scrap: Vec<u8>,
 }
 
@@ -367,7 +370,7 @@ impl PartialMessage {
         }
     }
 
-    /// The length of the request that ends with this part, if one does.
+    /// Adds a part. Returns the length of the request if this part ends it.
     fn take(&mut self, port: u16, count: usize, is_last: bool) -> Option<usize> {
         let known = self.parts.iter().position(|(from, _)| *from == port);
         match (known, is_last) {
@@ -385,26 +388,26 @@ impl PartialMessage {
     }
 }
 
-/// netserver's end: answers whoever asks, until every association has ended.
+/// netserver's end: answers every request until all associations have ended.
 ///
-/// A netperf of another make ends only the first and keeps the others open. After the
-/// first end a silence on the others is therefore the end, too.
+/// The original netperf ends only the first association and keeps the others open. After the
+/// first end, silence on the others therefore counts as their end.
 #[derive(Debug)]
 pub struct SctpResponder {
     socket: Socket,
     source: Source,
     notice: SctpNotification,
-    /// Where every message is a request; otherwise parts are as good as messages.
+    /// Set if every message is a request; otherwise parts need no reassembly.
     begun: Option<PartialMessage>,
     expected: u32,
     up: u32,
     over: u32,
-    /// Slices of silence in a row, once the first has ended.
+    /// Consecutive silent intervals since the first association ended.
     silent: u32,
 }
 
 impl SctpResponder {
-    /// The next part of a message, or what else there is to say.
+    /// Receives the next part of a message, or another event.
     #[inline]
     fn next(&mut self, buf: &mut [u8]) -> io::Result<Result<MessagePart, Received>> {
         loop {
@@ -427,8 +430,8 @@ impl SctpResponder {
         }
     }
 
-    /// Goes on until a request is whole. One that is longer than what it is to fill counts
-    /// as that much: what ends it is its end, and not its length.
+    /// Receives until a request is complete. A request longer than the buffer counts with the
+    /// buffer's length: the end-of-record flag ends it, not its length.
     #[cold]
     fn whole(
         &mut self,
@@ -449,7 +452,7 @@ impl SctpResponder {
         }
     }
 
-    /// Whether a notification is of the last end.
+    /// Handles a notification. Returns true if the last association has ended.
     #[cold]
     fn is_over_with(&mut self, part: MessagePart, buf: &[u8]) -> io::Result<bool> {
         let Some(bytes) = part_of(part, buf) else {
@@ -461,7 +464,7 @@ impl SctpResponder {
             AssociationChange::Nothing => return Ok(false),
         }
         if self.over == 1 {
-            // From here on it listens for silence, and waits for it.
+            // From now on the socket blocks, with a time-out that detects silence.
             self.socket.set_nonblocking(false)?;
             self.socket.set_read_timeout(Some(SLICE))?;
         }
@@ -480,7 +483,7 @@ impl SctpResponder {
 }
 
 impl Endpoint for SctpResponder {
-    // A long message arrives in parts, unless it is a request.
+    // Long messages arrive in parts, except requests.
     const KEEPS_BOUNDARIES: bool = false;
 
     #[inline]
@@ -507,7 +510,7 @@ impl Endpoint for SctpResponder {
 }
 
 impl Parts for SctpResponder {
-    /// Closing the socket ends every association that still stands.
+    /// Closing the socket ends all remaining associations.
     fn part(self) -> Parted {
         Parted::Done
     }

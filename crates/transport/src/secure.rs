@@ -1,13 +1,13 @@
-//! A control connection that nobody else reads or speaks on, between two ends that have the
-//! same key.
+//! An encrypted, mutually authenticated control connection between two ends that share a key.
 //!
-//! TLS 1.3 (RFC 8446) encrypts; netserver's key in it is a fresh one that proves nothing. Who
-//! the ends are is proven inside: each shows that it has the common key by an HMAC (RFC 2104)
-//! over fresh numbers of both and over what only the two ends of this very TLS connection
-//! know (RFC 9266, tls-exporter). Somebody in between has a TLS connection with each end, and
-//! so nothing that the one says convinces the other; what was said before convinces nobody.
+//! TLS 1.3 (RFC 8446) encrypts with an ephemeral server key that authenticates nothing.
+//! Authentication happens inside: each end sends an HMAC (RFC 2104) with the shared key over
+//! fresh nonces of both ends and over the TLS exporter (RFC 9266, tls-exporter). A man in the
+//! middle has a different exporter on each side, so a relayed proof is invalid. Data sent
+//! before the proofs is not trusted.
 //!
-//! netperf proves itself first: a stranger gets nothing from netserver to try keys on.
+//! netperf proves itself first, so that an unauthenticated client gets nothing on which to test
+//! keys.
 
 use std::io::{self, Read, Write};
 use std::os::fd::BorrowedFd;
@@ -23,27 +23,28 @@ use rustls::{ClientConnection, Connection, ServerConnection};
 
 use crate::tls::config;
 
-/// Bytes of a fresh number, of a proof, and of what the connection is known by.
+/// Length of a nonce, a proof and the exporter value, bytes.
 const SIZE: usize = 32;
-/// What a proof is about, so that the one end's is none for the other.
+/// Context string of netperf's proof, so that one end's proof is not valid for the other.
 const CLIENT: &[u8] = b"netperf control 1 client";
 const SERVER: &[u8] = b"netperf control 1 server";
 /// The label of RFC 9266.
 const EXPORTER: &[u8] = b"EXPORTER-Channel-Binding";
-/// netserver takes the key, or not.
+/// netserver's answer if it accepts the client's proof.
 const TAKEN: u8 = 1;
 const REFUSED: u8 = 0;
 
-/// Why there is no such connection.
+/// Failure to establish the encrypted connection.
 #[derive(Debug)]
 pub enum NoChannel {
-    /// The other end does not have our key; it says so, or its proof is none.
+    /// The other end does not have the shared key, or rejects ours.
     WrongKey,
-    /// netserver takes the key and does not have it: it is somebody else.
+    /// The server accepted the client's proof but has no valid proof itself: it is not the real
+    /// netserver.
     Impostor,
-    /// The connection broke, ended, or was not one of TLS.
+    /// The connection failed, ended, or did not use TLS.
     Broken(io::Error),
-    /// The other end took too long.
+    /// The handshake timed out.
     TooSlow,
 }
 
@@ -57,13 +58,13 @@ impl From<io::Error> for NoChannel {
     }
 }
 
-/// The encrypted connection. The socket underneath stays its owner's.
+/// The encrypted connection. The caller keeps the socket.
 #[derive(Debug)]
 pub struct Channel {
     tls: Connection,
 }
 
-/// A socket as rustls wants it.
+/// Adapter from a socket to `Read` and `Write` for rustls.
 struct TlsSocket<'a>(BorrowedFd<'a>);
 
 impl Read for TlsSocket<'_> {
@@ -82,7 +83,7 @@ impl Write for TlsSocket<'_> {
     }
 }
 
-/// Fresh numbers of both ends, and what the connection is known by.
+/// Nonces of both ends and the TLS exporter value.
 struct Transcript {
     exporter: [u8; SIZE],
     server: [u8; SIZE],
@@ -108,10 +109,10 @@ fn malformed() -> io::Error {
 }
 
 impl Channel {
-    /// netperf's end, over a socket that is connected and has nothing to read.
+    /// Client side (netperf), on a connected socket with no pending input.
     ///
     /// # Errors
-    /// Whatever keeps the two ends from each other.
+    /// Any failure of the handshake or of the proofs.
     pub fn connect(
         fd: BorrowedFd<'_>,
         secret: &Secret,
@@ -138,10 +139,10 @@ impl Channel {
         Ok(channel)
     }
 
-    /// netserver's end.
+    /// Server side (netserver).
     ///
     /// # Errors
-    /// Whatever keeps the two ends from each other.
+    /// Any failure of the handshake or of the proofs.
     pub fn accept(
         fd: BorrowedFd<'_>,
         secret: &Secret,
@@ -160,7 +161,7 @@ impl Channel {
         };
         let proof: [u8; SIZE] = channel.take(fd, deadline)?;
         let key = hmac::Key::new(hmac::HMAC_SHA256, secret.bytes());
-        // In a time that does not tell how much of a guess is right.
+        // Constant-time comparison.
         if hmac::verify(&key, &transcript.of(CLIENT), &proof).is_err() {
             channel.put(fd, &[REFUSED], deadline)?;
             return Err(NoChannel::WrongKey);
@@ -176,7 +177,8 @@ impl Channel {
         while channel.tls.is_handshaking() {
             channel.wait(fd, Interest::Read, deadline)?;
             let taken = channel.take_in(fd);
-            // An alert says why a handshake failed; a peer that is gone needs no telling.
+            // Sends the alert that names the cause of a failed handshake. An error means that
+            // the peer is gone.
             let flushed = channel.flush(fd, deadline);
             if !taken? {
                 return Err(io::ErrorKind::UnexpectedEof.into());
@@ -232,7 +234,7 @@ impl Channel {
                     if !self.take_in(fd)? {
                         return Err(io::ErrorKind::UnexpectedEof.into());
                     }
-                    // Keys that change are answered.
+                    // A key update needs an answer.
                     self.flush(fd, deadline)?;
                 }
             }
@@ -240,16 +242,16 @@ impl Channel {
         Ok(bytes)
     }
 
-    /// Sends all of this.
+    /// Sends all bytes.
     ///
     /// # Errors
-    /// `TimedOut` when the other end does not take it; whatever send(2) reports.
+    /// `TimedOut` when the other end does not read; whatever send(2) reports.
     pub fn send(&mut self, fd: BorrowedFd<'_>, bytes: &[u8], within: Duration) -> io::Result<()> {
         self.put(fd, bytes, Deadline::after(within))
     }
 
-    /// What has been decrypted and not been read: its bytes, 0 at the end, `None` when there
-    /// is nothing and [`Self::take_in`] may bring more.
+    /// Reads decrypted data. Returns the number of bytes, 0 at the end, and `None` when
+    /// [`Self::take_in`] must receive more first.
     ///
     /// # Errors
     /// When the connection was cut in the middle of a record.
@@ -257,18 +259,17 @@ impl Channel {
         match self.tls.reader().read(buf) {
             Ok(count) => Ok(Some(count)),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-            // The end of the TCP connection is the end, as it is for TCP alone: every message
-            // has its length.
+            // The end of the TCP connection counts as a regular end, because every message has
+            // a known length.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Some(0)),
             Err(error) => Err(error),
         }
     }
 
-    /// Receives what there is, once there is something, and decrypts it; false at the end of
-    /// the connection.
+    /// Waits for input, receives and decrypts it. Returns false at the end of the connection.
     ///
     /// # Errors
-    /// `InvalidData` for what the other end cannot have sent; whatever recv(2) reports.
+    /// `InvalidData` for an invalid record; whatever recv(2) reports.
     pub fn take_in(&mut self, fd: BorrowedFd<'_>) -> io::Result<bool> {
         match self.tls.read_tls(&mut TlsSocket(fd)) {
             Ok(count) => {

@@ -11,7 +11,7 @@ use netperf_os::{Socket, Type, flow_label};
 
 use crate::socket;
 
-/// How the kernel takes a setting.
+/// Representation of a setting in the kernel's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mechanism {
     /// As an integer, no larger than an `int` can be.

@@ -304,11 +304,11 @@ pub fn buffers(socket: &Socket) -> (Option<u32>, Option<u32>) {
     )
 }
 
-/// Has a datagram socket report what became of what it sent: without it a full
-/// local queue drops datagrams without a word.
+/// Makes a datagram socket report failed sends. Without it a full local queue drops datagrams
+/// silently.
 ///
-/// An end that answers must not ask for it: the asker may be gone before the last
-/// answer comes, which is no error of the test.
+/// A responder must not enable it: the requester may be gone before the last response arrives,
+/// which is not an error of the test.
 ///
 /// # Errors
 /// Whatever setsockopt(2) reports.
@@ -349,7 +349,7 @@ pub fn listen(socket: &Socket, plan: &SocketPlan) -> io::Result<()> {
     socket.listen(BACKLOG)
 }
 
-/// What the transport and the socket know at the end of a connection.
+/// Information of the transport and the socket at the end of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SocketFacts {
     /// `SO_SNDBUF`, bytes.
@@ -367,7 +367,7 @@ pub struct SocketFacts {
     pub congestion: Option<String>,
     /// All of `TCP_INFO`; `None` where the transport is not TCP.
     pub tcp: Option<tcp::TcpInfo>,
-    /// Whether Multipath TCP fell back to TCP; `None` for every other transport.
+    /// True if Multipath TCP fell back to TCP; `None` for every other transport.
     pub fallback: Option<bool>,
 }
 

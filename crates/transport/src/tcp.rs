@@ -49,7 +49,7 @@ impl Endpoint for Written {
     }
 }
 
-/// A connection that sends from a file by sendfile(2) (TCP_SENDFILE).
+/// A connection that sends from a file by sendfile(2) (`TCP_SENDFILE`).
 ///
 /// Ring element `i` starts at `offset + i * size` of the file.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl FromFile {
         }
     }
 
-    /// The socket, for what comes after the run.
+    /// Returns the socket after the run.
     #[must_use]
     pub fn into_socket(self) -> Socket {
         self.socket
@@ -107,8 +107,8 @@ impl Endpoint for FromFile {
     }
 }
 
-/// A connection whose received bytes are spliced into the null device
-/// (copy avoidance, test-specific `-V`).
+/// A connection that splices received bytes into the null device (copy avoidance, test-specific
+/// `-V`).
 #[derive(Debug)]
 pub struct Spliced {
     socket: Socket,
@@ -117,10 +117,10 @@ pub struct Spliced {
 }
 
 impl Spliced {
-    /// Discards what arrives on `socket`.
+    /// Discards received data of `socket`.
     ///
     /// # Errors
-    /// When no pipe can be made or the null device cannot be opened.
+    /// When the pipe cannot be created or the null device cannot be opened.
     pub fn new(socket: Socket) -> io::Result<Self> {
         let sink = File::options().write(true).open("/dev/null")?;
         Ok(Self {
@@ -130,13 +130,13 @@ impl Spliced {
         })
     }
 
-    /// The socket, for what comes after the run.
+    /// Returns the socket after the run.
     #[must_use]
     pub fn into_socket(self) -> Socket {
         self.socket
     }
 
-    /// Empties the pipe: `count` bytes are in it.
+    /// Discards the `count` bytes in the pipe.
     fn discard(&self, count: usize) -> io::Result<()> {
         let mut left = count;
         while left > 0 {

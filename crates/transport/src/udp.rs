@@ -1,4 +1,4 @@
-//! UDP, UDP-Lite and Unix-domain datagrams: to a fixed peer, or back to whoever asked.
+//! UDP, UDP-Lite and Unix-domain datagrams, to a fixed peer or back to the sender.
 
 use std::io;
 use std::marker::PhantomData;
@@ -15,12 +15,12 @@ use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
 use crate::io::OnRing;
 use crate::meeting::{Addresses, EndMark, OnSocket, Parted, Parts};
 
-/// A socket that sends every datagram to one address, without connecting.
+/// An unconnected socket that sends every datagram to one address.
 #[derive(Debug)]
 pub struct ToPeer {
     /// The socket.
     pub socket: Socket,
-    /// Where datagrams go.
+    /// Destination of datagrams.
     pub to: SockAddr,
 }
 
@@ -64,10 +64,10 @@ impl From<Socket> for ConnectedUdp {
     }
 }
 
-/// Empty datagrams that tell the other end that there is no more: one may be lost.
+/// Number of empty datagrams that mark the end of data; each may be lost.
 pub const END_MARKS: usize = 3;
 
-/// Sends an empty datagram three times, and again whenever the mark is repeated.
+/// Sends an empty datagram three times, and again on each repetition of the mark.
 pub(crate) fn mark_the_end(mut send: impl FnMut() + Send + 'static) -> Parted {
     (0..END_MARKS).for_each(|_| send());
     Parted::Repeat(EndMark::new(send))
@@ -75,7 +75,7 @@ pub(crate) fn mark_the_end(mut send: impl FnMut() + Send + 'static) -> Parted {
 
 impl Parts for ToPeer {
     fn part(mut self) -> Parted {
-        // A peer that is gone needs no telling, here and below.
+        // An error here and below means that the peer is gone and needs no mark.
         mark_the_end(move || drop(self.send(&[])))
     }
 }
@@ -96,15 +96,15 @@ impl Parts for UdpResponder {
     }
 }
 
-/// A socket that knows where to send.
+/// A datagram socket with a destination.
 pub trait Aimed: Parts + OnSocket + OnRing + Send + Sync {
-    /// Aims a socket at an address.
+    /// Sets the destination of a socket.
     ///
     /// # Errors
-    /// Whatever connect(2) reports, where that is how it is aimed.
+    /// Whatever connect(2) reports, if the type connects the socket.
     fn aim(socket: Socket, to: SockAddr) -> io::Result<Self>;
 
-    /// The socket, and where it must be told to send each time.
+    /// The socket, and the destination to pass to each send if it is not connected.
     fn into_parts(self) -> (Socket, Option<SockAddr>);
 }
 
@@ -129,7 +129,7 @@ impl Aimed for ConnectedUdp {
     }
 }
 
-/// Datagram sockets, aimed one way or the other.
+/// Datagram transport, connected or unconnected.
 #[derive(Clone, Copy, Debug)]
 pub struct Udp<E> {
     first: First,
@@ -138,7 +138,7 @@ pub struct Udp<E> {
 }
 
 impl<E> Udp<E> {
-    /// The transport; `first` is what an answering end does first.
+    /// Creates the transport; `first` applies to a responder's first datagram.
     #[must_use]
     pub const fn new(first: First) -> Self {
         Self {
@@ -148,7 +148,7 @@ impl<E> Udp<E> {
         }
     }
 
-    /// The same, whose answers have a flow label.
+    /// Sets the flow label of responses.
     #[must_use]
     pub const fn labelled(self, label: Option<u32>) -> Self {
         let flow_info = match label {
@@ -174,12 +174,12 @@ impl<E: Aimed> Addresses for Udp<E> {
     }
 }
 
-/// What an answering socket does about the first datagram that comes.
+/// Actions of a responder on the first datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct First {
     /// Connect to its source (test-specific `-N`).
     pub connect: bool,
-    /// From then on use the address that it was sent to (test-specific `-B`).
+    /// Bind to the address that the datagram was sent to (test-specific `-B`).
     pub answer_from_there: bool,
 }
 
@@ -189,20 +189,20 @@ pub struct UdpResponder {
     pub(crate) socket: Socket,
     source: Source,
     first: First,
-    /// The kernel knows the source, and looks it up for no answer.
+    /// The socket is connected, so responses need no address.
     connected: bool,
-    /// Who sent first.
+    /// Source of the first datagram.
     asker: Source,
     sources: Option<Sources>,
-    /// What the addresses of answers have, 0 for none.
+    /// Flow information of response addresses, 0 for none.
     flow_info: u32,
 }
 
 impl UdpResponder {
-    /// Answers whoever asks; what `first` says is done once.
+    /// Answers every sender; applies `first` once.
     ///
     /// # Errors
-    /// When the kernel cannot tell where datagrams were sent to.
+    /// When the kernel cannot report destination addresses.
     pub fn new(socket: Socket, first: First) -> io::Result<Self> {
         if first.answer_from_there {
             let v6 = socket.local_addr()?.is_ipv6();
@@ -224,19 +224,19 @@ impl UdpResponder {
         })
     }
 
-    /// Whether there is something to be done about the first datagram.
+    /// Returns true if the actions on the first datagram are still to be done.
     #[inline]
     pub(crate) fn is_new(&self) -> bool {
         self.first != First::default()
     }
 
-    /// The socket, and where the source of a datagram belongs.
+    /// The socket, and the buffer for the source address of a datagram.
     #[inline]
     pub(crate) fn asked_by(&mut self) -> (&Socket, &mut Source) {
         (&self.socket, &mut self.source)
     }
 
-    /// The socket, and where an answer goes.
+    /// The socket, and the destination of a response.
     #[inline]
     pub(crate) fn answers_to(&mut self) -> (&Socket, &Source) {
         if self.flow_info != 0 {
@@ -245,7 +245,7 @@ impl UdpResponder {
         (&self.socket, &self.source)
     }
 
-    /// Takes what came from a stranger for nothing, and does not answer it.
+    /// Ignores a datagram from a source that is not permitted.
     #[inline]
     pub(crate) fn unless_strange(&mut self, got: Received) -> Received {
         match &self.sources {
@@ -266,15 +266,15 @@ impl UdpResponder {
         got
     }
 
-    /// Whether the last datagram came from elsewhere than the first. An end of another test
-    /// may come late to a port that is this one's now.
+    /// Returns true if the last datagram came from another source than the first. Late
+    /// datagrams of an earlier test may arrive at a reused port.
     #[cold]
     fn is_of_another(&self) -> bool {
         let both = self.asker.address().zip(self.source.address());
         both.is_some_and(|(asker, source)| asker != source)
     }
 
-    /// Receives the first datagram and does what is to be done about it.
+    /// Receives the first datagram and applies the configured actions.
     #[cold]
     fn recv_first(&mut self, buf: &mut [u8]) -> io::Result<Received> {
         let fd = self.socket.as_fd();
@@ -298,8 +298,8 @@ impl UdpResponder {
         Ok(got)
     }
 
-    /// Goes on with a socket bound to this address and the same port: the kernel
-    /// prefers it over the wildcard, and answers then come from that address.
+    /// Replaces the socket by one bound to this address and the same port. The kernel prefers
+    /// it over the wildcard socket, and responses then come from that address.
     fn move_to(&mut self, address: IpAddr) -> io::Result<()> {
         let local = self.socket.local_addr()?;
         let port = local.as_socket().map_or(0, |local| local.port());
@@ -316,10 +316,10 @@ impl UdpResponder {
         Ok(())
     }
 
-    /// Tells whoever asked last that there will be no more answers.
+    /// Tells the last sender that no more responses follow.
     fn send_end_mark(&mut self) {
         if self.source.is_known() {
-            // A peer that is gone needs no telling.
+            // An error means that the peer is gone and needs no mark.
             let _gone = calls::send_back(self.socket.as_fd(), &[], &self.source);
         }
     }
@@ -352,7 +352,7 @@ impl Endpoint for UdpResponder {
     }
 }
 
-/// Whether a message came from an address that it may not come from.
+/// Returns true if the source of a message is not permitted.
 #[inline]
 pub(crate) fn is_strange(source: &Source, sources: &Sources) -> bool {
     source.ip().is_some_and(|address| !sources.allow(address))
@@ -383,7 +383,7 @@ mod tests {
         assert_eq!(server.recv(&mut buf).unwrap(), Received::End);
     }
 
-    /// Who may send, where the control connection comes from `peer`.
+    /// Permitted sources if the control connection comes from `peer`.
     fn sources(peer: &str, more: &str) -> Sources {
         use netperf_model::{DataPeers, Policy};
         let policy = Policy {

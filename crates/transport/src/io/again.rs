@@ -1,4 +1,4 @@
-//! Calls that return at once and are made again until there was something to do.
+//! Non-blocking calls that are repeated until they succeed.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -15,30 +15,30 @@ use crate::endpoint::{Endpoint, Received, Sent};
 use crate::meeting::{OnSocket, Parted, Parts};
 use crate::socket::SocketFacts;
 
-/// What ended a wait.
+/// Result of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waited {
-    /// The call may be made again.
+    /// Repeat the call.
     Again,
-    /// The bell rang.
+    /// The alarm fired.
     Interrupted,
-    /// There was nothing to do for so long.
+    /// The receive time-out expired.
     TimedOut,
 }
 
-/// How to wait until a call may have something to do.
+/// Method of waiting before a call is repeated.
 pub trait WaitMethod {
-    /// A call had nothing to do.
+    /// Starts the time-out of a receive.
     fn begin(&mut self);
 
-    /// Waits, or does not.
+    /// Waits, or returns at once when spinning.
     ///
     /// # Errors
-    /// Whatever the system reports.
+    /// Whatever the system call reports.
     fn wait(&mut self) -> io::Result<Waited>;
 }
 
-/// Does not wait at all: the next call is made at once.
+/// Busy polling: the next call is made at once.
 #[derive(Debug)]
 pub struct Spin {
     fired: u32,
@@ -47,7 +47,7 @@ pub struct Spin {
 }
 
 impl Spin {
-    /// Spins; a receive gives up after `patience`.
+    /// Creates a spinning wait; a receive gives up after `patience`.
     #[must_use]
     pub fn new(patience: Option<Duration>) -> Self {
         Self {
@@ -66,7 +66,7 @@ impl WaitMethod for Spin {
         }
     }
 
-    /// A call that never blocks is never interrupted: the bell's own count tells of it.
+    /// A signal does not interrupt calls that never block, so the alarm's counter is compared.
     #[inline]
     fn wait(&mut self) -> io::Result<Waited> {
         let fired = alarm::fired();
@@ -90,7 +90,7 @@ pub struct Sleep {
 }
 
 impl Sleep {
-    /// Waits for a socket; a receive gives up after `patience`.
+    /// Creates a wait for a socket; a receive gives up after `patience`.
     ///
     /// # Errors
     /// Whatever epoll_create1(2) and epoll_ctl(2) report.
@@ -112,7 +112,7 @@ impl WaitMethod for Sleep {
 
     #[inline]
     fn wait(&mut self) -> io::Result<Waited> {
-        // It may have rung while no call could be interrupted.
+        // The alarm may have fired outside a call that it could interrupt.
         let fired = alarm::fired();
         if fired != self.fired {
             self.fired = fired;
@@ -130,7 +130,7 @@ impl WaitMethod for Sleep {
     }
 }
 
-/// An endpoint whose calls return at once, made again until they do something.
+/// An endpoint whose non-blocking calls are repeated until they succeed.
 #[derive(Debug)]
 pub struct Again<E, W> {
     inner: E,
@@ -138,7 +138,7 @@ pub struct Again<E, W> {
 }
 
 impl<E: OnSocket> Again<E, Spin> {
-    /// Spins on an endpoint; a receive gives up after `patience`.
+    /// Busy-polls an endpoint; a receive gives up after `patience`.
     ///
     /// # Errors
     /// Whatever fcntl(2) reports.
@@ -172,7 +172,7 @@ impl<E: Endpoint, W: WaitMethod> Endpoint for Again<E, W> {
                 done => return done,
             }
             match self.wait.wait()? {
-                // Nobody set a time for sends.
+                // A send has no time-out.
                 Waited::Again | Waited::TimedOut => {}
                 Waited::Interrupted => return Ok(Sent::Interrupted),
             }
@@ -181,7 +181,7 @@ impl<E: Endpoint, W: WaitMethod> Endpoint for Again<E, W> {
 
     #[inline]
     fn recv(&mut self, buf: &mut [u8]) -> io::Result<Received> {
-        // An endpoint takes "would block" for a receive time-out.
+        // The inner endpoint reports `EWOULDBLOCK` as a time-out.
         let got = self.inner.recv(buf)?;
         if got != Received::TimedOut {
             return Ok(got);
@@ -228,7 +228,7 @@ impl<E: Endpoint, W: WaitMethod> Endpoint for Again<E, W> {
     }
 }
 
-/// Calls block again; a socket that is gone needs neither.
+/// Switches back to blocking calls. An error means that the socket is gone.
 fn block(fd: BorrowedFd<'_>) {
     drop(set_nonblocking(fd, false));
 }
@@ -245,7 +245,7 @@ impl<E: OnSocket, W> OnSocket for Again<E, W> {
 }
 
 impl<E: Parts + OnSocket, W: WaitMethod> Parts for Again<E, W> {
-    /// An end mark must wait for room in a full queue.
+    /// An end mark must be able to wait for room in a full queue.
     fn part(self) -> Parted {
         block(self.inner.fd());
         self.inner.part()
@@ -275,7 +275,7 @@ mod tests {
         (Tcp(client.into()), Tcp(server.into()))
     }
 
-    /// A message each way, the first after a pause, and the end.
+    /// Sends a message in each direction, the first after a pause, and then the end.
     fn crosses<A: Endpoint, B: Endpoint + Send + 'static>(mut here: A, mut there: B) {
         let other = thread::spawn(move || {
             let mut buf = [0; 8];
@@ -341,7 +341,7 @@ mod tests {
         let mut sleeping = Again::sleeping(silent(), soon).unwrap();
         for _ in 0..2 {
             assert_eq!(spinning.recv(&mut [0]).unwrap(), Received::TimedOut);
-            // The first wait may end with the news that there is room to send.
+            // The first wait may end because there is room to send.
             assert_eq!(sleeping.recv(&mut [0]).unwrap(), Received::TimedOut);
         }
     }

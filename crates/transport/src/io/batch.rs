@@ -1,4 +1,4 @@
-//! Many datagrams in one call, one way.
+//! Batched datagram calls in one direction.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -13,28 +13,28 @@ use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
 use crate::meeting::{OnSocket, Parted, Parts};
 use crate::udp::mark_the_end;
 
-/// The most datagrams that a kernel of any age cuts out of one send (`UDP_MAX_SEGMENTS`).
+/// Largest number of segments per send that every kernel supports (`UDP_MAX_SEGMENTS`).
 const MOST_SEGMENTS: usize = 64;
-/// The most bytes of one send: 65535 less the headers of IPv6 and UDP.
+/// Largest send, bytes: 65535 less the headers of IPv6 and UDP.
 const MOST_BYTES: usize = 65_535 - 48;
-/// What a kernel means that will not cut datagrams.
+/// Explanation of the kernel's error when it cannot segment.
 const TOO_LONG: &str = "messages must fit into the path's MTU to be cut by the kernel: give -m";
-/// The longest train that a receive may bring.
+/// Largest coalesced receive, bytes.
 const LONGEST_TRAIN: usize = 65_536;
-/// Between two slots, so that their beginnings do not all share one part of the cache.
+/// Gap between two slots, so that their beginnings fall into different cache sets.
 const SKEW: usize = 192;
 
-/// How many datagrams a call moves.
+/// Batching parameters of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trains {
     /// Messages per call.
     pub messages: u32,
-    /// Whether each message is a train that the kernel cuts or puts together.
+    /// True if each message is a train of datagrams (segmentation or receive offload).
     pub segments: bool,
 }
 
 impl Trains {
-    /// Bytes of a train of datagrams of so many bytes.
+    /// Length of a train of datagrams of this size, bytes.
     #[must_use]
     pub fn train(self, datagram: usize) -> usize {
         let datagram = datagram.max(1);
@@ -46,14 +46,13 @@ impl Trains {
         datagram * most
     }
 
-    /// Bytes of the buffer that one call sends from, datagrams having so many bytes.
+    /// Length of the send buffer of one call for datagrams of this size, bytes.
     #[must_use]
     pub fn send_buffer(self, datagram: usize) -> usize {
         self.train(datagram) * self.width()
     }
 
-    /// Bytes from one slot to the next in the buffer that one call receives into, a
-    /// receive having room for so many bytes.
+    /// Distance between two slots of the receive buffer for receives of this size, bytes.
     #[must_use]
     pub fn slot(self, room: usize) -> usize {
         let room = if self.segments {
@@ -65,7 +64,7 @@ impl Trains {
         if self.messages > 1 { room + SKEW } else { room }
     }
 
-    /// Bytes of the buffer that one call receives into.
+    /// Length of the receive buffer of one call, bytes.
     #[must_use]
     pub fn recv_buffer(self, room: usize) -> usize {
         self.slot(room) * self.width()
@@ -76,7 +75,7 @@ impl Trains {
     }
 }
 
-/// A socket that sends many datagrams of one size in a call.
+/// A socket that sends many datagrams of one size per call.
 #[derive(Debug)]
 pub struct BatchedSend {
     socket: Socket,
@@ -88,10 +87,10 @@ pub struct BatchedSend {
 }
 
 impl BatchedSend {
-    /// Sends to `to`, or to whom the socket is connected to, datagrams of so many bytes.
+    /// Sends datagrams of this size to `to`, or to the connected peer.
     ///
     /// # Errors
-    /// When the kernel does not cut datagrams, or not into such.
+    /// When the kernel does not segment datagrams, or not into this size.
     pub fn new(
         socket: Socket,
         to: Option<SockAddr>,
@@ -112,7 +111,7 @@ impl BatchedSend {
         })
     }
 
-    /// The kernel says no more than that something is invalid.
+    /// The kernel reports only that an argument is invalid.
     #[cold]
     fn explained(&self, error: io::Error) -> io::Error {
         let too_long = matches!(
@@ -159,7 +158,7 @@ impl Parts for BatchedSend {
     fn part(self) -> Parted {
         let Self { socket, to, .. } = self;
         mark_the_end(move || {
-            // A peer that is gone needs no telling.
+            // An error means that the peer is gone and needs no mark.
             let _gone = match &to {
                 Some(to) => calls::send_to(socket.as_fd(), &[], to),
                 None => calls::send(socket.as_fd(), &[]),
@@ -168,7 +167,7 @@ impl Parts for BatchedSend {
     }
 }
 
-/// A socket that receives many datagrams in a call.
+/// A socket that receives many datagrams per call.
 #[derive(Debug)]
 pub struct BatchedRecv {
     socket: Socket,
@@ -181,10 +180,10 @@ pub struct BatchedRecv {
 }
 
 impl BatchedRecv {
-    /// Receives with room for so many bytes in each message, or throws away what comes.
+    /// Receives into slots of this size, or discards the data.
     ///
     /// # Errors
-    /// When the kernel does not put datagrams together.
+    /// When the kernel does not coalesce datagrams.
     pub fn new(socket: Socket, trains: Trains, room: usize, discards: bool) -> io::Result<Self> {
         if trains.segments {
             sockopt::set(socket.as_fd(), IntOption::Reassemble, 1)?;
@@ -223,7 +222,7 @@ impl Endpoint for BatchedRecv {
             Ok(arrived) => arrived,
             Err(error) => return received(Err(error)),
         };
-        // What came before the end mark is counted first.
+        // Datagrams before the end mark are counted first.
         self.ended = arrived.empty;
         self.last = arrived.datagrams;
         self.calls += u64::from(arrived.bytes > 0);
@@ -254,7 +253,7 @@ impl Parts for BatchedRecv {
         let source = batch.source().clone();
         mark_the_end(move || {
             if source.is_known() {
-                // A peer that is gone needs no telling.
+                // An error means that the peer is gone and needs no mark.
                 let _gone = calls::send_back(socket.as_fd(), &[], &source);
             }
         })
@@ -297,7 +296,8 @@ mod tests {
         (client.into(), to, server.into())
     }
 
-    /// Sends one buffer and the end, receives it all: datagrams sent and received, and bytes.
+    /// Sends one buffer and the end mark and receives them. Returns datagrams sent and
+    /// received, and bytes.
     fn moved(trains: Trains, datagram: usize, discards: bool) -> (u64, u64, usize) {
         let (client, to, server) = pair();
         let mut client = BatchedSend::new(client, Some(to), trains, datagram).unwrap();

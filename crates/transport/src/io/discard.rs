@@ -1,4 +1,4 @@
-//! Receiving a byte stream without looking at it: the kernel counts and frees the bytes.
+//! Receiving a byte stream without copying it: the kernel counts and frees the bytes.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -14,16 +14,16 @@ use crate::meeting::OnSocket;
 #[derive(Debug)]
 pub struct Discarding(pub Socket);
 
-/// What gathers before the receiver is woken up, bytes. Throwing away takes so little that
-/// it would be woken up for every segment otherwise, at the cost of the sender (0010).
+/// Low-water mark of the receive buffer, bytes. Discarding is so fast that the receiver would
+/// otherwise wake up for every segment, at the expense of the sender (decision 0010).
 const GATHERED: i32 = 256 << 10;
 
 impl Discarding {
-    /// Throws away what arrives, in large portions. The sender must end the connection: the
-    /// last bytes are not told of before.
+    /// Discards received data in large portions. The sender must end the connection, because
+    /// the kernel does not report the last bytes before that.
     #[must_use]
     pub fn gathering(socket: Socket) -> Self {
-        // Without it the receiver is woken up more often, and counts the same.
+        // Without the option the receiver wakes up more often and counts the same bytes.
         drop(sockopt::set(socket.as_fd(), IntOption::RecvLowAt, GATHERED));
         Self(socket)
     }

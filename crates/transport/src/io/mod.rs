@@ -1,5 +1,5 @@
-//! Faster ways to move bytes: further endpoints of the same transports, one file for each
-//! mechanism of the kernel.
+//! Faster methods of moving bytes: further endpoints of the same transports, one file per
+//! kernel mechanism.
 
 pub mod again;
 pub mod batch;
@@ -24,15 +24,15 @@ use std::os::fd::AsFd;
 
 use crate::{settings, socket};
 
-/// What this kernel can do, tried on sockets that are never connected.
+/// Features of this kernel, probed on sockets that are never connected.
 #[must_use]
 pub fn features() -> Vec<Feature> {
     let works = |feature: &Feature| try_out(*feature).is_ok();
     Feature::all().filter(works).collect()
 }
 
-/// Tries a feature. What depends on who runs the program, or on values, is only known
-/// when it is asked for: it is refused then.
+/// Probes a feature. A refusal that depends on the user or on values appears only when the
+/// feature is used.
 fn try_out(feature: Feature) -> io::Result<()> {
     use netperf_model::TransportId::{Tcp, Udp};
     let on = |transport, option, value| {

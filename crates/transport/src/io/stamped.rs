@@ -1,5 +1,5 @@
-//! Requests and responses whose departure and arrival the kernel stamps: where the time of
-//! a transaction goes at this end.
+//! Requests and responses with kernel transmit and receive timestamps, to show which part of a
+//! transaction takes how much time at this end.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -16,51 +16,52 @@ use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received, stream_
 use crate::meeting::{OnSocket, Parted, Parts};
 use crate::udp::mark_the_end;
 
-/// The most transactions that are kept.
+/// Largest number of recorded transactions.
 const MOST: u32 = 8192;
-/// How long a device may take to say when it sent something.
+/// Time limit for a device's transmit timestamp.
 const DEVICE_SAYS: Duration = Duration::from_millis(5);
-/// A device that did not say so this often in a row is not waited for any more.
+/// Number of consecutive missing timestamps after which the endpoint no longer waits for the
+/// device.
 const MISSES: u32 = 8;
 
-/// Where messages go.
+/// Destination of messages.
 #[derive(Debug)]
 enum StampedDestination {
-    /// Over a connection that has no boundaries.
+    /// A byte stream.
     Stream,
-    /// To whom the socket is connected.
+    /// The connected peer.
     Connected,
-    /// To this address.
+    /// This address.
     To(SockAddr),
-    /// To whoever asked.
+    /// The source of the last request.
     Back(Source),
 }
 
-/// A socket on which transactions are stamped; `WHOLE` says that it keeps boundaries.
+/// A socket with timestamped transactions. `WHOLE` is true if it keeps message boundaries.
 #[derive(Debug)]
 pub struct Stamped<const WHOLE: bool> {
     socket: Socket,
     way: StampedDestination,
     log: StampRecorder,
-    /// What the next departure that is asked for will be called, or the bytes so far.
+    /// Id of the next requested transmit timestamp, or the number of bytes sent.
     next_id: u32,
 }
 
 impl Stamped<false> {
-    /// A connection; `asking` at netperf's end.
+    /// Creates an endpoint for a connection; `asking` is true at netperf's end.
     ///
     /// # Errors
-    /// When the kernel does not stamp.
+    /// When the kernel does not support timestamps.
     pub fn stream(socket: Socket, asking: bool, by: Stamper) -> io::Result<Self> {
         Self::new(socket, StampedDestination::Stream, asking, by)
     }
 }
 
 impl Stamped<true> {
-    /// netperf's datagrams: to an address, or to whom the socket is connected.
+    /// Creates netperf's datagram endpoint, for an address or the connected peer.
     ///
     /// # Errors
-    /// When the kernel does not stamp.
+    /// When the kernel does not support timestamps.
     pub fn asking(socket: Socket, to: Option<SockAddr>, by: Stamper) -> io::Result<Self> {
         Self::new(
             socket,
@@ -70,10 +71,10 @@ impl Stamped<true> {
         )
     }
 
-    /// netserver's datagrams, back to whoever asked.
+    /// Creates netserver's datagram endpoint, which answers the sender.
     ///
     /// # Errors
-    /// When the kernel does not stamp.
+    /// When the kernel does not support timestamps.
     pub fn answering(socket: Socket, by: Stamper) -> io::Result<Self> {
         Self::new(
             socket,
@@ -109,7 +110,7 @@ impl<const WHOLE: bool> Stamped<WHOLE> {
         stamps::send(self.socket.as_fd(), buf, &peer, stamped)
     }
 
-    /// What the departure of a message is called that was just sent.
+    /// Id of the transmit timestamp of the message just sent.
     fn id_of(&mut self, bytes: usize, stamped: bool) -> u32 {
         if matches!(self.way, StampedDestination::Stream) {
             let bytes = u32::try_from(bytes).unwrap_or(0);
@@ -177,7 +178,7 @@ impl<const WHOLE: bool> OnSocket for Stamped<WHOLE> {
 
 impl Parts for Stamped<true> {
     fn part(mut self) -> Parted {
-        // A peer that is gone needs no telling.
+        // An error means that the peer is gone and needs no mark.
         let known = !matches!(&self.way, StampedDestination::Back(source) if !source.is_known());
         mark_the_end(move || {
             if known {
@@ -187,23 +188,23 @@ impl Parts for Stamped<true> {
     }
 }
 
-/// The transactions that were looked at.
+/// Records the timestamps of sampled transactions.
 #[derive(Debug)]
 struct StampRecorder {
     asking: bool,
     by: StampSource,
-    /// How often in a row the device did not say when it sent something.
+    /// Consecutive missing device timestamps.
     misses: u32,
     every: u32,
     incomplete: u32,
     each: Vec<Stamp>,
-    /// Which transaction this is, from 1.
+    /// Number of the current transaction, from 1.
     number: u32,
-    /// Whether the last thing that happened is a send; `None` at the beginning.
+    /// True if the last operation was a send; `None` at the beginning.
     sending: Option<bool>,
-    /// The transaction under way, where it is looked at.
+    /// The current transaction, if it is sampled.
     open: Option<Stamp>,
-    /// What its departure is called.
+    /// Id of its transmit timestamp.
     id: u32,
 }
 
@@ -223,7 +224,7 @@ impl StampRecorder {
         }
     }
 
-    /// A message is about to be sent; whether it is to be stamped.
+    /// Registers a send. Returns true if it is to be timestamped.
     #[inline]
     fn before_send(&mut self, socket: &Socket) -> bool {
         let begins = self.sending != Some(true);
@@ -242,7 +243,7 @@ impl StampRecorder {
         self.id = id;
     }
 
-    /// Something was received.
+    /// Registers a receive.
     #[inline]
     fn got(&mut self, arrived: RxStamp, socket: &Socket) {
         if self.sending != Some(false) && !self.asking {
@@ -258,8 +259,8 @@ impl StampRecorder {
         }
     }
 
-    /// The next transaction begins. Both ends forget every second one when they have come
-    /// to the same number, and so keep the same.
+    /// Starts the next transaction. When the sample is full, both ends drop every second
+    /// transaction at the same number, and so keep the same ones.
     fn next(&mut self, socket: &Socket) {
         self.close(socket);
         self.number = self.number.wrapping_add(1);
@@ -275,7 +276,7 @@ impl StampRecorder {
         });
     }
 
-    /// The transaction under way is over.
+    /// Ends the current transaction.
     fn close(&mut self, socket: &Socket) {
         let Some(mut open) = self.open.take() else {
             return;
@@ -283,7 +284,7 @@ impl StampRecorder {
         self.take_departures(&mut open, socket);
         let silent = |open: &Stamp| open.device.is_some_and(|device| device.sent == 0);
         if silent(&open) && self.misses < MISSES {
-            // It says so when it gets round to it, in the queue of errors.
+            // The device's timestamp arrives later, in the error queue.
             let since = now();
             let most = u64::try_from(DEVICE_SAYS.as_nanos()).unwrap_or(0);
             while silent(&open) && now().saturating_sub(since) < most {
@@ -302,8 +303,8 @@ impl StampRecorder {
         }
     }
 
-    /// What is known by now of the departure of a transaction's message. A stamp that cannot
-    /// be had is one that is missing.
+    /// Reads the transmit timestamps in the error queue. An unreadable timestamp counts as
+    /// missing.
     fn take_departures(&self, open: &mut Stamp, socket: &Socket) {
         while let Ok(Some(tx_stamp)) = stamps::tx_stamp(socket.as_fd()) {
             let TxStamp {

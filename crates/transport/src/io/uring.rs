@@ -1,4 +1,4 @@
-//! Calls made by a ring (io_uring(7)): submitted and waited for in one system call.
+//! Calls by io_uring(7): submitted and awaited in one system call.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -17,16 +17,16 @@ use crate::socket::SocketFacts;
 use crate::tcp::Tcp;
 use crate::udp::{ConnectedUdp, ToPeer, UdpResponder, mark_the_end};
 
-/// How long one look for what the kernel holds lasts once the run is over.
+/// Time-out of one wait for outstanding completions after the run.
 const LOOK: Duration = Duration::from_millis(50);
-/// Looks without any progress after which nothing more is expected.
+/// Number of such waits without progress before giving up.
 const LOOKS: u32 = 40;
 
-/// Makes calls, and knows whether sends may go with the wait that follows them.
+/// Issues calls through a ring. It may defer a send until the wait that follows.
 #[derive(Debug)]
 pub struct RingCaller {
     ring: Uring,
-    /// A receive follows every send at once.
+    /// True if a receive immediately follows every send.
     puts_off: bool,
 }
 
@@ -41,18 +41,18 @@ impl RingCaller {
     }
 }
 
-/// An endpoint whose calls a ring can make.
+/// An endpoint whose calls can go through a ring.
 pub trait OnRing: Endpoint + OnSocket {
-    /// [`Endpoint::send`], by the ring.
+    /// [`Endpoint::send`] through the ring.
     ///
     /// # Errors
-    /// As that.
+    /// As [`Endpoint::send`].
     fn send_by(&mut self, ring_caller: &mut RingCaller, buf: &[u8]) -> io::Result<Sent>;
 
-    /// [`Endpoint::recv`], by the ring.
+    /// [`Endpoint::recv`] through the ring.
     ///
     /// # Errors
-    /// As that.
+    /// As [`Endpoint::recv`].
     fn recv_by(&mut self, ring_caller: &mut RingCaller, buf: &mut [u8]) -> io::Result<Received>;
 }
 
@@ -115,7 +115,7 @@ impl OnRing for UdpResponder {
     #[inline]
     fn recv_by(&mut self, ring_caller: &mut RingCaller, buf: &mut [u8]) -> io::Result<Received> {
         if self.is_new() {
-            // What is to be done about the first datagram is done once.
+            // The actions on the first datagram use ordinary calls.
             return self.recv(buf);
         }
         let (socket, source) = self.asked_by();
@@ -124,7 +124,7 @@ impl OnRing for UdpResponder {
     }
 }
 
-/// An endpoint whose calls a ring makes, one at a time.
+/// An endpoint whose calls go through a ring, one at a time.
 #[derive(Debug)]
 pub struct ByRing<E> {
     inner: E,
@@ -133,11 +133,12 @@ pub struct ByRing<E> {
 }
 
 impl<E: OnRing> ByRing<E> {
-    /// Has a ring make the calls; a receive gives up after `patience`. With `puts_off`, a
-    /// receive follows every send at once, and short messages go with it.
+    /// Sends the calls of `inner` through a ring; a receive gives up after `patience`. With
+    /// `puts_off`, a receive follows every send at once, and short messages are submitted
+    /// together with it.
     ///
     /// # Errors
-    /// Where the system has no ring to give.
+    /// When the system does not permit a ring.
     pub fn new(inner: E, patience: Option<Duration>, puts_off: bool) -> io::Result<Self> {
         let ring = Uring::new(1, patience)?;
         Ok(Self {
@@ -208,7 +209,7 @@ impl<E: OnRing + Parts> Parts for ByRing<E> {
     }
 }
 
-/// A socket that has many sends under way at the same time.
+/// A socket with many concurrent sends.
 #[derive(Debug)]
 pub struct RingSend {
     socket: Socket,
@@ -219,11 +220,10 @@ pub struct RingSend {
 }
 
 impl RingSend {
-    /// Sends `width` messages of `size` bytes at a time to `to`, or to whom the socket is
-    /// connected to.
+    /// Sends `width` messages of `size` bytes per submission to `to`, or to the connected peer.
     ///
     /// # Errors
-    /// Where the system has no ring to give.
+    /// When the system does not permit a ring.
     pub fn new(
         socket: Socket,
         to: Option<SockAddr>,
@@ -240,7 +240,7 @@ impl RingSend {
     }
 
     fn send_end_mark(&self) {
-        // A peer that is gone needs no telling.
+        // An error means that the peer is gone and needs no mark.
         let _gone = match &self.to {
             Some(to) => calls::send_to(self.socket.as_fd(), &[], to),
             None => calls::send(self.socket.as_fd(), &[]),
@@ -287,24 +287,24 @@ impl Parts for RingSend {
     }
 }
 
-/// A socket with many buffers for what arrives.
+/// A socket with many receive buffers.
 #[derive(Debug)]
 pub struct RingRecv {
     socket: Socket,
     ring: Multishot,
     source: Source,
-    /// The first message tells who sends, where that is of interest.
+    /// The next message is the first and its source address is needed.
     first: bool,
     ended: bool,
     last: u64,
 }
 
 impl RingRecv {
-    /// Receives into `width` buffers of `room` bytes. With `tells`, messages have a source
-    /// that may be answered.
+    /// Receives into `width` buffers of `room` bytes. With `tells`, messages have a source to
+    /// answer.
     ///
     /// # Errors
-    /// Where the system has no ring to give.
+    /// When the system does not permit a ring.
     pub fn new(socket: Socket, width: usize, room: usize, tells: bool) -> io::Result<Self> {
         Ok(Self {
             socket,
@@ -345,7 +345,7 @@ impl Endpoint for RingRecv {
             Ok(arrived) => arrived,
             Err(error) => return received(Err(error)),
         };
-        // What came before the end is counted first.
+        // Data before the end is counted first.
         self.ended = arrived.empty;
         self.last = arrived.messages;
         received(Ok(arrived.bytes))
@@ -368,16 +368,16 @@ impl Parts for RingRecv {
     fn part(self) -> Parted {
         mark_the_end(move || {
             if self.source.is_known() {
-                // A peer that is gone needs no telling.
+                // An error means that the peer is gone and needs no mark.
                 let _gone = calls::send_back(self.socket.as_fd(), &[], &self.source);
             }
         })
     }
 }
 
-/// A TCP connection that sends without a copy, by a ring.
+/// A TCP connection with zero-copy sends through a ring.
 ///
-/// As with [`crate::io::ZeroCopy`], no more sends are held than there are buffers.
+/// As with [`crate::io::ZeroCopy`], at most as many sends are outstanding as there are buffers.
 #[derive(Debug)]
 pub struct RingZeroCopy {
     socket: Socket,
@@ -390,13 +390,13 @@ impl RingZeroCopy {
     /// Sends from a ring of `width` buffers.
     ///
     /// # Errors
-    /// Where the system has no ring to give.
+    /// When the system does not permit a ring.
     pub fn new(socket: Socket, width: u32) -> io::Result<Self> {
         let under_way = usize::try_from(width).unwrap_or(1);
         Ok(Self {
             socket,
             ring: Uring::new(under_way, None)?,
-            // The buffer that is about to be sent is none of those under way.
+            // The buffer of the next send must not be in use.
             window: u64::from(width.saturating_sub(1).max(1)),
             sent: 0,
         })
@@ -433,9 +433,9 @@ impl Endpoint for RingZeroCopy {
         })
     }
 
-    /// Ends our direction, and hears of everything that was sent.
+    /// Half-closes the connection and waits for all completions.
     fn reclaim(&mut self) {
-        // A connection that is gone needs no half-close, and tells nothing more.
+        // An error means that the connection is gone and no completion follows.
         let _gone = calls::half_close(self.socket.as_fd());
         let mut in_vain = 0;
         while self.ring.held().now > 0 && in_vain < LOOKS {
@@ -494,7 +494,7 @@ mod tests {
         let counts = client.counts().unwrap();
         assert_eq!((counts.send_calls, counts.recv_calls), (0, 10));
         drop(client.into_socket());
-        // The last one receives the end.
+        // The last call receives the end.
         assert_eq!(other.join().unwrap().recv_calls, 11);
     }
 

@@ -1,4 +1,4 @@
-//! Sending a byte stream without a copy, with an account of what the kernel made of it.
+//! Zero-copy sends on a byte stream, with counts of completions and copies.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -14,15 +14,15 @@ use netperf_os::zerocopy::completion;
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
 use crate::meeting::OnSocket;
 
-/// How long one look for completions lasts once the run is over.
+/// Time-out of one wait for outstanding completions after the run.
 const LOOK: Duration = Duration::from_millis(50);
-/// Looks without any progress after which nothing more is expected.
+/// Number of such waits without progress before giving up.
 const LOOKS: u32 = 40;
 
-/// A TCP connection that sends by `MSG_ZEROCOPY`.
+/// A TCP connection that sends with `MSG_ZEROCOPY`.
 ///
-/// The bytes of a send belong to the kernel until it says that they do not. No more
-/// sends are under way than there are buffers in the ring, so none is used again early.
+/// The kernel owns the bytes of a send until it reports completion. At most as many sends are
+/// outstanding as there are buffers in the ring, so no buffer is reused early.
 #[derive(Debug)]
 pub struct ZeroCopy {
     socket: Socket,
@@ -36,12 +36,12 @@ impl ZeroCopy {
     /// Sends from a ring of `width` buffers.
     ///
     /// # Errors
-    /// Where the transport cannot do it.
+    /// When the transport does not support zero-copy.
     pub fn new(socket: Socket, width: u32) -> io::Result<Self> {
         sockopt::set(socket.as_fd(), IntOption::ZeroCopy, 1)?;
         Ok(Self {
             socket,
-            // The buffer that is about to be sent is none of those under way.
+            // The buffer of the next send must not be in use.
             window: u64::from(width.saturating_sub(1).max(1)),
             sent: 0,
             done: 0,
@@ -49,7 +49,7 @@ impl ZeroCopy {
         })
     }
 
-    /// Takes every completion that is there; whether there was one.
+    /// Reads all pending completions. Returns true if there was one.
     fn reap(&mut self) -> io::Result<bool> {
         let before = self.done;
         while let Some(completed) = completion(self.socket.as_fd())? {
@@ -61,7 +61,8 @@ impl ZeroCopy {
         Ok(self.done != before)
     }
 
-    /// Waits until fewer sends are under way; false when a signal came first.
+    /// Waits until at most `at_most` sends are outstanding. Returns false if a signal
+    /// interrupts.
     fn wait_for_room(&mut self, at_most: u64) -> io::Result<bool> {
         while self.sent - self.done > at_most {
             if self.reap()? {
@@ -71,7 +72,7 @@ impl ZeroCopy {
                 return Ok(false);
             }
             if !self.reap()? {
-                // Woken by the end of the connection.
+                // The wait ended because the connection ended.
                 let gone = || io::ErrorKind::ConnectionReset.into();
                 return Err(self.socket.take_error()?.unwrap_or_else(gone));
             }
@@ -79,7 +80,8 @@ impl ZeroCopy {
         Ok(true)
     }
 
-    /// More is held than the system allows (`net.core.optmem_max`, `RLIMIT_MEMLOCK`).
+    /// Maps `ENOBUFS`: the kernel's limit of pinned memory is reached (`net.core.optmem_max`,
+    /// `RLIMIT_MEMLOCK`).
     #[cold]
     fn held_too_much(&mut self, error: io::Error) -> io::Result<Sent> {
         let under_way = self.sent - self.done;
@@ -122,10 +124,10 @@ impl Endpoint for ZeroCopy {
         })
     }
 
-    /// Ends our direction, and hears of everything that was sent: it completes when the
-    /// peer has acknowledged it.
+    /// Half-closes the connection and waits for all completions, which come once the peer has
+    /// acknowledged the data.
     fn reclaim(&mut self) {
-        // A connection that is gone needs no half-close, and tells nothing more.
+        // An error means that the connection is gone and no completion follows.
         let _gone = calls::half_close(self.socket.as_fd());
         let mut in_vain = 0;
         while self.done < self.sent && in_vain < LOOKS {

@@ -1,10 +1,9 @@
-//! How sockets for datagrams find each other through one port.
+//! Set-up of datagram sockets through one port.
 //!
-//! netperf knocks, again and again, until it is answered. netserver's answer comes from a
-//! socket of its own that is connected to where the knock came from: the kernel prefers it
-//! to the one that the listener has, so that data go straight there. It answers until it
-//! gets something else than a knock. Where netserver sends first, netperf says so, again
-//! and again, until something comes.
+//! netperf repeats a probe until it is answered. netserver answers from a socket that is
+//! connected to the probe's source. The kernel prefers that socket to the listener's, so data
+//! then go straight to the session. netserver answers probes until other data arrives. If
+//! netserver sends first, netperf repeats a request to start until data arrives.
 
 use std::collections::HashMap;
 use std::io;
@@ -19,19 +18,19 @@ use netperf_os::{SockAddr, Socket, io as calls};
 
 use super::{HandoffInput, HandoffMessage, PREAMBLE, Preamble, PreambleKind, Probe, recv_message};
 
-/// How long either end may take to find the other, and netserver to hear of the next flow.
+/// Time limit for either end to find the other, and for netserver to hear of the next flow.
 const WITHIN: Duration = Duration::from_secs(15);
-/// How soon a knock is repeated, at first and at last.
+/// First and longest interval between probes.
 const REPEAT: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
-/// How often an end looks whether the other one is still there.
+/// Interval of checks whether the other end is still there.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Time that passes.
+/// A stopwatch.
 #[derive(Clone, Copy, Debug)]
 struct Since(Deadline);
 
 impl Since {
-    /// Longer than anything here lasts.
+    /// Longer than any set-up.
     const LONG: Duration = Duration::from_secs(1 << 20);
 
     fn now() -> Self {
@@ -43,7 +42,7 @@ impl Since {
     }
 }
 
-/// Asked every now and then: whether to give up.
+/// Called at intervals; returns true to give up.
 pub type Cancelled<'a> = &'a mut dyn FnMut() -> bool;
 
 fn check(since: Since, over: Cancelled<'_>) -> io::Result<()> {
@@ -56,8 +55,7 @@ fn check(since: Since, over: Cancelled<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// The preamble that waits at a socket, if what waits is one of this test; the rest stays
-/// where it is.
+/// Peeks at the next datagram. Returns its preamble if it belongs to this test.
 fn waiting(socket: BorrowedFd<'_>, token: &Token) -> io::Result<Option<Preamble>> {
     let mut bytes = [0; PREAMBLE + 1];
     let count = calls::peek_at(socket, &mut bytes)?;
@@ -65,14 +63,13 @@ fn waiting(socket: BorrowedFd<'_>, token: &Token) -> io::Result<Option<Preamble>
     Ok(read.filter(|read| read.token == *token))
 }
 
-/// Takes what waits.
+/// Removes the next datagram.
 fn take(socket: BorrowedFd<'_>) {
-    // It was there a moment ago; if it is gone, so much the better.
+    // An error means that the datagram is already gone.
     let _gone = calls::recv_now(socket, &mut [0; 1]);
 }
 
-/// Whether an error is none of what is done here: nothing there, or word of a socket that
-/// is not there yet.
+/// Returns true for a transient error: no datagram, or a socket that does not exist yet.
 fn is_passing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -80,12 +77,12 @@ fn is_passing(error: &io::Error) -> bool {
     )
 }
 
-/// netperf's side of one socket.
+/// netperf's state for one socket.
 struct Prober<'a> {
     socket: &'a Socket,
-    /// Since when each knock has been out.
+    /// Time since each probe was sent.
     out: Vec<Since>,
-    /// The round trip, once one is known.
+    /// Round-trip time, once measured.
     round_trip: Option<Duration>,
     answers: usize,
 }
@@ -110,7 +107,7 @@ impl Prober<'_> {
                     self.round_trip.get_or_insert(out.elapsed());
                 }
             }
-            // A stranger's.
+            // A datagram of another test.
             Ok(_) => {}
             Err(error) if is_passing(&error) => return Ok(()),
             Err(error) => return Err(error),
@@ -119,7 +116,7 @@ impl Prober<'_> {
         Ok(())
     }
 
-    /// How long until the next knock.
+    /// Time until the next probe is due.
     fn patience(&self) -> Duration {
         let probes = u32::try_from(self.out.len()).unwrap_or(u32::MAX);
         let repeat = REPEAT.0.saturating_mul(probes).min(REPEAT.1);
@@ -127,7 +124,7 @@ impl Prober<'_> {
         repeat.saturating_sub(last)
     }
 
-    /// Whether nothing more of this is to come: answers to knocks that were repeated would
+    /// Returns true once no more answers are expected. A late answer to a repeated probe would
     /// be taken for data.
     fn is_done(&self) -> bool {
         let Some(round_trip) = self.round_trip else {
@@ -144,16 +141,16 @@ impl Prober<'_> {
 fn send(socket: &Socket, to: &SockAddr, preamble: &Preamble) -> io::Result<()> {
     match calls::send_to(socket.as_fd(), &preamble.bytes(), to) {
         Ok(_) => Ok(()),
-        // It will be repeated.
+        // The probe will be repeated.
         Err(error) if is_passing(&error) || calls::is_queue_full(&error) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// netperf's side: has netserver make a socket for each of ours, which send to `to`.
+/// netperf's side: makes netserver open a socket for each of `sockets`, which send to `to`.
 ///
 /// # Errors
-/// `TimedOut` when nobody answers, `ConnectionAborted` when it is `over` before.
+/// `TimedOut` without an answer, `ConnectionAborted` if `over` returns true first.
 pub fn probe(
     sockets: &[Socket],
     to: &SockAddr,
@@ -189,11 +186,11 @@ pub fn probe(
     }
 }
 
-/// netperf's side where netserver sends: tells it to until something has come, which stays
-/// where it is.
+/// netperf's side if netserver sends: repeats the request to start until data arrives. Does not
+/// read the data.
 ///
 /// # Errors
-/// As [`knock`].
+/// As [`probe`].
 pub fn await_first(
     socket: &Socket,
     to: &SockAddr,
@@ -215,7 +212,7 @@ pub fn await_first(
                 continue;
             }
             match waiting(socket.as_fd(), token) {
-                // An answer that came late.
+                // A late answer.
                 Ok(Some(_)) => take(socket.as_fd()),
                 Ok(None) => return Ok(()),
                 Err(error) if is_passing(&error) => {}
@@ -226,33 +223,33 @@ pub fn await_first(
     }
 }
 
-/// What netserver has when both ends have found each other.
+/// Result of the set-up at netserver.
 #[derive(Debug)]
 pub struct FoundPeer {
-    /// Connected to netperf's sockets; one at least.
+    /// Sockets connected to netperf's sockets; at least one.
     pub sockets: Vec<Socket>,
-    /// Where the first of those is, as it is seen from here.
+    /// Address of netperf's first socket.
     pub peer: SocketAddr,
 }
 
-/// netserver's side under way.
+/// netserver's state during set-up.
 struct Rendezvous<'a> {
     handoff: &'a Socket,
     token: Token,
-    /// Opened already.
+    /// Sockets opened but not connected.
     spare: Vec<Socket>,
     sockets: Vec<Socket>,
     places: HashMap<SocketAddr, usize>,
     first: Option<SocketAddr>,
 }
 
-/// netserver's side: as many sockets as there are flows, each connected to where a knock
-/// with the job's token came from. `open` opens them; all are open, and netperf has begun or
-/// said that it waits, when this is over.
+/// netserver's side: opens a socket by `open` for each flow and connects it to the source of a
+/// probe with the job's token. Returns when all are connected and netperf has sent data or a
+/// request to start.
 ///
 /// # Errors
-/// `TimedOut` when nobody knocks for long, `ConnectionAborted` when it is `over` before, or
-/// whatever opening, bind(2) and connect(2) report.
+/// `TimedOut` without probes, `ConnectionAborted` if `over` returns true first, or whatever
+/// opening, bind(2) and connect(2) report.
 pub fn meet(
     handoff: &Socket,
     job: &EndJob,
@@ -296,7 +293,7 @@ pub fn meet(
 }
 
 impl Rendezvous<'_> {
-    /// Waits for something, and sees whether netperf has begun.
+    /// Waits for input. Returns true if netperf has started.
     fn look(&mut self) -> io::Result<bool> {
         let mut fds = vec![self.handoff.as_fd()];
         fds.extend(self.sockets.iter().map(AsFd::as_fd));
@@ -321,7 +318,7 @@ impl Rendezvous<'_> {
         Ok(began)
     }
 
-    /// The next knock that the listener tells of.
+    /// The next probe from the listener.
     fn heard(&self) -> io::Result<Option<Probe>> {
         loop {
             match recv_message(self.handoff, PassWait::Never) {
@@ -330,7 +327,7 @@ impl Rendezvous<'_> {
                 {
                     return Ok(Some(probe));
                 }
-                // Of a test before.
+                // A message of an earlier test.
                 Ok(HandoffInput::Message(_) | HandoffInput::Invalid) => {}
                 Ok(HandoffInput::End) => return Err(io::ErrorKind::BrokenPipe.into()),
                 Err(error) if is_passing(&error) => return Ok(None),
@@ -371,7 +368,7 @@ impl Rendezvous<'_> {
     }
 }
 
-/// Answers a knock. Whether it arrives netperf will say.
+/// Answers a probe. If the answer is lost, netperf repeats the probe.
 fn answer(socket: &Socket, probe: &Preamble) {
     let answer = Preamble {
         kind: PreambleKind::Answer,
@@ -380,8 +377,8 @@ fn answer(socket: &Socket, probe: &Preamble) {
     let _repeated = calls::send(socket.as_fd(), &answer.bytes());
 }
 
-/// Throws away what came between bind(2) and connect(2), which may be anybody's: netperf
-/// sends no data before it is answered.
+/// Discards datagrams that arrived between bind(2) and connect(2). They may come from any
+/// source, and netperf sends no data before it has an answer.
 fn forget(socket: &Socket) {
     while calls::recv_now(socket.as_fd(), &mut [0; 1]).is_ok() {}
 }

@@ -1,9 +1,9 @@
 //! Data through the port of the control connection (docs/spec/extension.md, One port).
 //!
-//! netserver's listener takes whatever comes to its port. What begins with a preamble is
-//! data, and the session that gave the preamble's token out gets its socket through a
-//! *hatch*: a pair of sockets between the listener and the session. From then on it is a
-//! socket like any other.
+//! netserver's listener accepts everything that arrives at its port. Data begins with a
+//! preamble; the session that issued the token in it receives the socket through a *hand-off
+//! socket*, a socket pair between listener and session. From then on it is an ordinary data
+//! socket.
 
 mod datagrams;
 
@@ -20,25 +20,25 @@ pub use datagrams::{Cancelled, FoundPeer, await_first, meet, probe};
 use crate::meeting::{self, GiveUp};
 use crate::socket;
 
-/// Bytes of a preamble. All four kinds have the same, so that nobody is sent more than he
-/// sent himself.
+/// Length of a preamble, bytes. All four kinds have the same length, so that an answer is never
+/// longer than the datagram that caused it.
 pub const PREAMBLE: usize = 32;
 
-/// How every preamble begins. No message of the control protocol does: its first byte is
-/// that of the number of a request, 0 or 255 (or the last one of it, where a peer does not
-/// swap, which no request has as this).
+/// First bytes of every preamble. No control message begins like this: its first byte belongs
+/// to the number of a request and is 0 or 255, or, from a peer that does not swap bytes, is the
+/// low byte of a request number, none of which equals this one.
 const MARK: [u8; 7] = [0xb5, 0x6e, 0x70, 0x00, 0xc7, 0x72, 0x73];
 
-/// What a preamble says.
+/// Kind of a preamble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreambleKind {
     /// The rest of this connection is data.
     Connection,
-    /// netperf has a socket for datagrams here.
+    /// netperf announces a datagram socket.
     Probe,
-    /// netserver has one, too.
+    /// netserver has opened the matching socket.
     Answer,
-    /// netperf waits for data.
+    /// netperf is ready to receive data.
     Go,
 }
 
@@ -55,19 +55,19 @@ impl PreambleKind {
     }
 }
 
-/// What data, or a datagram before it, begins with.
+/// Preamble of a data connection, or a datagram of the set-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preamble {
-    /// What it says.
+    /// Kind.
     pub kind: PreambleKind,
-    /// Which test it belongs to.
+    /// Token of the test.
     pub token: Token,
-    /// Which knock it is, or answers; 0 otherwise.
+    /// Number of the probe, or of the probe that is answered; else 0.
     pub number: u64,
 }
 
 impl Preamble {
-    /// What a connection begins with.
+    /// Preamble of a connection.
     #[must_use]
     pub const fn connection(token: Token) -> Self {
         Self {
@@ -77,7 +77,7 @@ impl Preamble {
         }
     }
 
-    /// Its bytes.
+    /// Encodes the preamble.
     #[must_use]
     pub fn bytes(&self) -> [u8; PREAMBLE] {
         let mut bytes = [0; PREAMBLE];
@@ -91,7 +91,7 @@ impl Preamble {
         bytes
     }
 
-    /// The preamble of these bytes, which are all of it.
+    /// Decodes a complete preamble.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let bytes = <&[u8; PREAMBLE]>::try_from(bytes).ok()?;
@@ -110,13 +110,13 @@ impl Preamble {
     }
 }
 
-/// Whether what a connection begins with may become a preamble. Some bytes there must be.
+/// Returns true if these first bytes, at least one, may be the beginning of a preamble.
 #[must_use]
 pub fn begins_preamble(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().zip(&MARK).all(|(said, mark)| said == mark)
 }
 
-/// A token that nobody can guess.
+/// Creates a random token.
 ///
 /// # Errors
 /// When the system has no random numbers.
@@ -126,8 +126,8 @@ pub fn fresh() -> io::Result<Token> {
     Ok(Token::new(bytes))
 }
 
-/// netperf's side: says over a connection that just stands which test it belongs to. It
-/// is the first that is sent, so there is room for it.
+/// netperf's side: sends the preamble over a new connection. It is the first data, so there is
+/// room for it.
 ///
 /// # Errors
 /// When the connection is broken.
@@ -139,11 +139,11 @@ pub fn present(fd: BorrowedFd<'_>, token: &Token) -> io::Result<()> {
     }
 }
 
-/// netperf's side: connects, and says which test the connection belongs to. Whoever
-/// connects the socket again, as [`meeting::connect`] does, finds it connected.
+/// netperf's side: connects and sends the preamble. A later [`meeting::connect`] finds the
+/// socket connected.
 ///
 /// # Errors
-/// Whatever connect(2) reports, at once or in the end.
+/// Whatever connect(2) reports, immediately or later.
 pub fn enter(
     socket: &Socket,
     to: &SockAddr,
@@ -154,33 +154,33 @@ pub fn enter(
         .and_then(|()| present(socket.as_fd(), token).map(meeting::Met::Connected))
 }
 
-/// What the listener and a session say to each other through their hatch.
+/// Message between the listener and a session over the hand-off socket.
 #[derive(Debug)]
 pub enum HandoffMessage {
-    /// Session: this token is mine, and no other is.
+    /// Session: registers this token and no other.
     Open(Token),
-    /// Session: no token is mine.
+    /// Session: removes its token.
     Shut,
-    /// Listener: a connection with this token, whose preamble has been read.
+    /// Listener: a connection with this token. Its preamble has been read.
     Connection(Token, OwnedFd),
-    /// Listener: a knock.
+    /// Listener: a probe has arrived.
     Probe(Probe),
 }
 
-/// A datagram that asks for a socket.
+/// A datagram that requests a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// The test that it belongs to.
+    /// Token of the test.
     pub token: Token,
-    /// Which one it is.
+    /// Number of the probe.
     pub number: u64,
-    /// Where it came from.
+    /// Source address.
     pub from: SocketAddr,
-    /// Where it came to.
+    /// Destination address.
     pub to: SocketAddr,
 }
 
-/// The longest word, bytes.
+/// Longest message, bytes.
 const WORD: usize = 256;
 
 const OPEN: u8 = b'o';
@@ -188,20 +188,19 @@ const SHUT: u8 = b's';
 const CONNECTION: u8 = b'c';
 const PROBE: u8 = b'k';
 
-/// Hands a connection over whose preamble has been read; does not wait.
+/// Sends a connection whose preamble has been read, without blocking.
 ///
 /// # Errors
-/// As [`say`].
+/// As [`send_message`].
 pub fn send_connection(handoff: &Socket, token: &Token, data: BorrowedFd<'_>) -> io::Result<()> {
     let bytes = [[CONNECTION].as_slice(), token.bytes()].concat();
     pass::send(handoff.as_fd(), &bytes, Some(data))
 }
 
-/// Says a word; does not wait.
+/// Sends a message without blocking.
 ///
 /// # Errors
-/// `WouldBlock` while the other side has not listened for long, or whatever sendmsg(2)
-/// reports.
+/// `WouldBlock` when the other side does not read, or whatever sendmsg(2) reports.
 pub fn send_message(handoff: &Socket, word: &HandoffMessage) -> io::Result<()> {
     let bytes = match word {
         HandoffMessage::Open(token) => [[OPEN].as_slice(), token.bytes()].concat(),
@@ -217,18 +216,18 @@ pub fn send_message(handoff: &Socket, word: &HandoffMessage) -> io::Result<()> {
     pass::send(handoff.as_fd(), &bytes, None)
 }
 
-/// What came of listening at a hatch.
+/// Result of a receive from the hand-off socket.
 #[derive(Debug)]
 pub enum HandoffInput {
-    /// A word.
+    /// A message.
     Message(HandoffMessage),
-    /// Something that is none.
+    /// An invalid message.
     Invalid,
     /// The other side is gone.
     End,
 }
 
-/// Listens for a word.
+/// Receives a message.
 ///
 /// # Errors
 /// Whatever recvmsg(2) reports, such as `WouldBlock`.
@@ -265,8 +264,8 @@ fn parse_message(bytes: &[u8], fd: Option<OwnedFd>) -> Option<HandoffMessage> {
     }
 }
 
-/// How connections that come through a hatch are taken: those with this token, which are
-/// then given the options that a listener's would have had before.
+/// Accepts the connections with this token from the hand-off socket and sets the options that a
+/// listener would have passed on.
 #[derive(Clone, Copy, Debug)]
 pub struct Passed<'a> {
     token: Token,
@@ -276,7 +275,7 @@ pub struct Passed<'a> {
 }
 
 impl<'a> Passed<'a> {
-    /// As a job says; `None` where its connections come to a port of their own.
+    /// Parameters from a job; `None` if the job uses a separate data port.
     #[must_use]
     pub fn of(job: &'a EndJob) -> Option<Self> {
         Some(Self {
@@ -290,8 +289,8 @@ impl<'a> Passed<'a> {
     /// The next connection.
     ///
     /// # Errors
-    /// Whatever recvmsg(2) reports; `ConnectionAborted` for a connection that is of no use,
-    /// `BrokenPipe` where the listener is gone.
+    /// Whatever recvmsg(2) reports; `ConnectionAborted` for an unusable connection,
+    /// `BrokenPipe` when the listener is gone.
     pub(crate) fn take(&self, handoff: &Socket) -> io::Result<(Socket, SockAddr)> {
         loop {
             match recv_message(handoff, PassWait::AsSet)? {
@@ -300,7 +299,7 @@ impl<'a> Passed<'a> {
                 {
                     return self.prepared(fd.into());
                 }
-                // Of a test that is over, and closed with that.
+                // A connection of an earlier test; dropping it closes it.
                 HandoffInput::Message(_) | HandoffInput::Invalid => {}
                 HandoffInput::End => return Err(io::ErrorKind::BrokenPipe.into()),
             }
@@ -356,7 +355,7 @@ mod tests {
             assert!(begins_preamble(&bytes[..length]));
         }
         assert!(!begins_preamble(&[]));
-        // Numbers of requests, in either order of bytes.
+        // Request numbers in both byte orders.
         for request in -2000_i32..2000 {
             assert!(!begins_preamble(&request.to_be_bytes()), "{request}");
             assert!(!begins_preamble(&request.to_le_bytes()), "{request}");
@@ -425,7 +424,7 @@ mod tests {
         assert_eq!(from.as_socket(), new.local_addr().ok());
         assert!(taken.tcp_nodelay().unwrap());
         assert_eq!(taken.recv_buffer_size().unwrap(), 60_000);
-        // The other one is closed.
+        // The connection of the other test is closed.
         assert_eq!(old.read(&mut [0; 1]).unwrap(), 0);
         new.write_all(b"x").unwrap();
         drop(listener);

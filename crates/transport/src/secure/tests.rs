@@ -86,7 +86,7 @@ fn a_netserver_that_takes_any_key_is_found_out() {
     drop(impostor.join().unwrap());
 }
 
-/// Hands the messages of the proofs on, over a TLS connection of its own with each end.
+/// A man in the middle forwards the proofs over a separate TLS connection with each end.
 #[test]
 fn somebody_in_between_convinces_nobody() {
     let ((client, near), (far, served)) = (pair(), pair());
@@ -113,7 +113,7 @@ fn somebody_in_between_convinces_nobody() {
     assert!(matches!(refused, Err(NoChannel::WrongKey)), "{refused:?}");
 }
 
-/// Records what a client says on its way to a server.
+/// Records the bytes that a client sends to a server.
 fn recorded() -> Vec<u8> {
     let ((client, near), (far, served)) = (pair(), pair());
     let server = server(served, KEY, SOON);

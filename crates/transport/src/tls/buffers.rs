@@ -1,32 +1,32 @@
-//! Records on their way out and in: everything that is needed is allocated when connecting.
+//! TLS record buffers. All memory is allocated when the connection is made.
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
 use netperf_os::io as calls;
 
-/// The most plaintext of a record, bytes (RFC 8446 section 5.1).
+/// Largest plaintext of a record, bytes (RFC 8446 section 5.1).
 pub(super) const FRAGMENT: usize = 16_384;
-/// The most that a record of TLS 1.3 is longer than its plaintext, bytes (section 5.2).
+/// Largest expansion of a TLS 1.3 record over its plaintext, bytes (section 5.2).
 const EXPANSION: usize = 5 + 256;
-/// Records that go out in one call, and that one call takes in.
+/// Records per send or receive call.
 const RECORDS: usize = 4;
-/// The most bytes that one call hands on.
+/// Most plaintext per call, bytes.
 pub(super) const BATCH: usize = RECORDS * FRAGMENT;
-/// Room for records that carry none of our data: handshakes, keys that change.
+/// Room for records without application data: handshakes, key updates.
 const CONTROL: usize = 8192;
 const CAPACITY: usize = RECORDS * (FRAGMENT + EXPANSION) + CONTROL;
 
-/// One record of data among what goes out.
+/// A data record in the output buffer.
 #[derive(Clone, Copy, Debug, Default)]
 struct SealedRecord {
-    /// Where it ends.
+    /// End offset.
     end: usize,
-    /// Bytes of plaintext in it.
+    /// Plaintext length, bytes.
     plain: usize,
 }
 
-/// What is to be sent, as the peer will see it.
+/// Encrypted output.
 #[derive(Debug)]
 pub(super) struct CipherOutput {
     bytes: Box<[u8]>,
@@ -54,18 +54,18 @@ impl CipherOutput {
         self.filled == 0
     }
 
-    /// Whether there is none of our data in it.
+    /// Returns true if the buffer holds no application data.
     #[inline]
     pub(super) fn has_no_data(&self) -> bool {
         self.count == 0
     }
 
-    /// Where the next bytes are to be written.
+    /// Free part of the buffer.
     pub(super) fn room(&mut self) -> &mut [u8] {
         &mut self.bytes[self.filled..]
     }
 
-    /// That many bytes were written there, `plain` bytes of data in them.
+    /// Registers `count` bytes written to the free part, with `plain` bytes of plaintext.
     pub(super) fn wrote(&mut self, count: usize, plain: usize) {
         self.filled += count;
         if plain > 0 {
@@ -75,7 +75,7 @@ impl CipherOutput {
         }
     }
 
-    /// Sends what is there; `false` when a signal came first.
+    /// Sends the buffer. Returns `false` if a signal interrupts.
     pub(super) fn flush(&mut self, fd: BorrowedFd<'_>) -> io::Result<bool> {
         while self.sent < self.filled {
             match calls::send(fd, &self.bytes[self.sent..self.filled]) {
@@ -87,8 +87,8 @@ impl CipherOutput {
         Ok(true)
     }
 
-    /// Bytes of data whose record the kernel has taken whole since the last time: these, and
-    /// no others, the peer can read.
+    /// Plaintext bytes of the records that the kernel has accepted completely since the last
+    /// call. The peer can decrypt these and no others.
     #[inline]
     pub(super) fn settle(&mut self) -> usize {
         let mut plain = 0;
@@ -103,7 +103,7 @@ impl CipherOutput {
     }
 }
 
-/// A signal came, or the socket has no room within its time.
+/// A signal, or the send time-out.
 #[cold]
 fn is_for_later(error: &io::Error) -> bool {
     matches!(
@@ -112,16 +112,16 @@ fn is_for_later(error: &io::Error) -> bool {
     )
 }
 
-/// How much may be read at once.
+/// Limit of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Intake {
-    /// As much as there is.
+    /// All available data.
     Greedy,
-    /// Not beyond the end of a record: the rest is for somebody else.
+    /// Up to the end of a record; the kernel reads the rest.
     RecordByRecord,
 }
 
-/// What has been received and not been decrypted.
+/// Received data that is not yet decrypted.
 #[derive(Debug)]
 pub(super) struct CipherInput {
     bytes: Box<[u8]>,
@@ -149,17 +149,17 @@ impl CipherInput {
         self.start == self.end
     }
 
-    /// Nothing of it is wanted any more.
+    /// Discards all data.
     pub(super) fn clear(&mut self) {
         self.start = self.end;
     }
 
-    /// That many bytes have been dealt with.
+    /// Removes processed bytes.
     pub(super) fn discard(&mut self, count: usize) {
         self.start += count;
     }
 
-    /// Bytes until the first record is whole, or its header as long as that is not.
+    /// Bytes missing from the first record, or from its header.
     #[inline]
     fn missing(&self) -> usize {
         let have = &self.bytes[self.start..self.end];
@@ -167,22 +167,22 @@ impl CipherInput {
             return Self::HEADER - have.len();
         };
         let length = Self::HEADER + usize::from(u16::from_be_bytes([high, low]));
-        // A record longer than any may be is as whole as it gets: it will be refused.
+        // An oversized record counts as complete; rustls rejects it.
         length
             .min(FRAGMENT + EXPANSION + 1)
             .saturating_sub(have.len())
     }
 
-    /// Whether there is something to decrypt.
+    /// Returns true if there is data to decrypt.
     #[inline]
     pub(super) fn has_record(&self) -> bool {
         self.missing() == 0
     }
 
-    /// recv(2) of what there is, at most what `intake` allows; 0 at the end.
+    /// recv(2) of available data within the limit of `intake`; 0 at the end.
     pub(super) fn fill(&mut self, fd: BorrowedFd<'_>, intake: Intake) -> io::Result<usize> {
         if self.start > 0 {
-            // Less than a record is left, or nothing.
+            // The remainder is shorter than a record.
             self.bytes.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
         }

@@ -1,4 +1,4 @@
-//! What both ends bring into a handshake: ciphers, netserver's key, and no sessions to resume.
+//! TLS configuration of both ends: cipher suites, netserver's key, no session resumption.
 
 use std::io;
 use std::sync::Arc;
@@ -22,25 +22,25 @@ use rustls::{
     SupportedCipherSuite,
 };
 
-/// The name of a cipher suite as IANA has it (RFC 8446 section B.4): `TLS_AES_128_GCM_SHA256`.
+/// IANA name of a cipher suite (RFC 8446 section B.4), such as `TLS_AES_128_GCM_SHA256`.
 fn iana_name(suite: CipherSuite) -> String {
     let own = suite.as_str().unwrap_or("unknown");
     own.replacen("TLS13_", "TLS_", 1)
 }
 
-/// A negotiated cipher suite, for a report; every suite of ours belongs to TLS 1.3 alone.
+/// Name of a negotiated cipher suite for reports; all supported suites are TLS 1.3.
 pub(super) fn label(suite: SupportedCipherSuite) -> String {
     format!("TLSv1.3 {}", iana_name(suite.suite()))
 }
 
-/// Every cipher suite there is, by its name.
+/// All cipher suites, by name.
 #[must_use]
 pub fn ciphers() -> Vec<String> {
     let all = provider::ALL_CIPHER_SUITES.iter();
     all.map(|suite| iana_name(suite.suite())).collect()
 }
 
-/// The suite of this name: IANA's, or that of rustls, which begins with `TLS13_`.
+/// The suite with this name: IANA's, or rustls' name, which begins with `TLS13_`.
 fn suite(name: &str) -> io::Result<SupportedCipherSuite> {
     let wanted = name.to_ascii_uppercase().replacen("TLS13_", "TLS_", 1);
     let all = provider::ALL_CIPHER_SUITES;
@@ -52,10 +52,10 @@ fn suite(name: &str) -> io::Result<SupportedCipherSuite> {
     })
 }
 
-/// Finds out whether there is a cipher suite of this name, if one was asked for.
+/// Checks the name of a cipher suite.
 ///
 /// # Errors
-/// `InvalidInput` that names the ones there are.
+/// `InvalidInput` with the list of valid names.
 pub fn check(cipher: Option<&str>) -> io::Result<()> {
     cipher.map_or(Ok(()), |name| suite(name).map(drop))
 }
@@ -68,7 +68,7 @@ fn crypto(cipher: Option<&str>) -> io::Result<Arc<CryptoProvider>> {
     Ok(Arc::new(crypto))
 }
 
-/// netperf's side.
+/// Configuration of netperf.
 pub(crate) fn client(cipher: Option<&str>) -> io::Result<Arc<ClientConfig>> {
     let crypto = crypto(cipher)?;
     let anybody = AcceptAnyCert(crypto.signature_verification_algorithms);
@@ -78,14 +78,14 @@ pub(crate) fn client(cipher: Option<&str>) -> io::Result<Arc<ClientConfig>> {
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(anybody))
         .with_no_client_auth();
-    // Every connection is to pay for its own handshake.
+    // Every connection must pay for a full handshake.
     config.resumption = Resumption::disabled();
     config.enable_sni = false;
     config.enable_secret_extraction = true;
     Ok(Arc::new(config))
 }
 
-/// netserver's side, with a key of its own.
+/// Configuration of netserver, with a new key.
 pub(crate) fn server(cipher: Option<&str>) -> io::Result<Arc<ServerConfig>> {
     let key = AlwaysResolvesServerRawPublicKeys::new(Arc::new(fresh_key()?));
     let mut config = ServerConfig::builder_with_provider(crypto(cipher)?)
@@ -93,14 +93,13 @@ pub(crate) fn server(cipher: Option<&str>) -> io::Result<Arc<ServerConfig>> {
         .map_err(io::Error::other)?
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(key));
-    // A ticket would be a record that nobody asked for: the kernel's TLS stops at it.
+    // The kernel's TLS cannot process session tickets.
     config.send_tls13_tickets = 0;
     config.enable_secret_extraction = true;
     Ok(Arc::new(config))
 }
 
-/// A key on the curve P-256, as most servers have, presented without a certificate
-/// (RFC 7250).
+/// A P-256 key, as most servers have, presented without a certificate (RFC 7250).
 fn fresh_key() -> io::Result<CertifiedKey> {
     let random = SystemRandom::new();
     let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &random)
@@ -114,10 +113,10 @@ fn fresh_key() -> io::Result<CertifiedKey> {
     Ok(CertifiedKey::new(vec![presented], key))
 }
 
-/// Takes anybody for netserver: this measures what TLS costs and authenticates nobody.
+/// Accepts every server key: the test measures the cost of TLS and does not authenticate.
 ///
-/// The handshake's signature is verified all the same: it is part of the cost, and holds the
-/// peer to the key that it presented.
+/// The handshake signature is still verified. It is part of the cost and proves that the peer
+/// holds the key that it presented.
 #[derive(Debug)]
 struct AcceptAnyCert(WebPkiSupportedAlgorithms);
 

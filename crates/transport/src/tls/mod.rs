@@ -1,12 +1,12 @@
-//! TLS 1.3 over TCP (RFC 8446): in this program, or with the kernel making the records.
+//! TLS 1.3 over TCP (RFC 8446), with records made in user space or by the kernel.
 //!
-//! The handshake is rustls' in both. netserver presents a key without a certificate
-//! (RFC 7250), made afresh by every process, and netperf takes whichever key it is shown:
-//! this measures what TLS costs and authenticates nobody. Sessions are never resumed, so
-//! that every connection pays for a handshake of its own.
+//! rustls performs the handshake in both cases. netserver presents a key without a certificate
+//! (RFC 7250), created by each process, and netperf accepts any key: the test measures the cost
+//! of TLS and does not authenticate. Sessions are never resumed, so that every connection pays
+//! for a full handshake.
 //!
-//! No `close_notify` is sent: the end of the TCP connection is the end of the data, as it is
-//! for TCP alone.
+//! No `close_notify` is sent: the end of the TCP connection is the end of data, as in a TCP
+//! test.
 
 mod buffers;
 pub(crate) mod config;
@@ -32,7 +32,7 @@ use crate::tcp::Tcp;
 use buffers::Intake;
 use session::Session;
 
-/// Both ends' part in handshakes, made when it is first needed.
+/// TLS configurations of both ends, created on first use.
 #[derive(Debug)]
 struct Handshakes {
     cipher: Option<String>,
@@ -57,7 +57,7 @@ impl Handshakes {
         give_up: GiveUp<'_>,
     ) -> io::Result<Met<(Socket, Session)>> {
         if self.client.get().is_none() {
-            // Nobody else can have set it meanwhile.
+            // No other thread can have set it.
             let _set = self.client.set(config::client(self.cipher.as_deref())?);
         }
         let Some(config) = self.client.get() else {
@@ -81,7 +81,7 @@ impl Handshakes {
         give_up: GiveUp<'_>,
     ) -> io::Result<Met<(Socket, Session)>> {
         if self.server.get().is_none() {
-            // Nobody else can have set it meanwhile.
+            // No other thread can have set it.
             let _set = self.server.set(config::server(self.cipher.as_deref())?);
         }
         let Some(config) = self.server.get() else {
@@ -92,7 +92,7 @@ impl Handshakes {
         };
         ready(&socket, intake)?;
         let mut session = Session::server(Arc::clone(config))?;
-        // Whoever goes away in a handshake, or cannot do it, is not the next to come.
+        // A failed handshake aborts this connection; the next one may succeed.
         let aborted = |error| io::Error::new(io::ErrorKind::ConnectionAborted, error);
         let met = session.handshake(socket.as_fd(), intake, give_up);
         met.map_err(aborted)?
@@ -100,13 +100,13 @@ impl Handshakes {
     }
 }
 
-/// Readies a connection for the kernel to make its records, where it is to: that takes a
-/// connection that both ends hold, and the peer may let go of it right after the handshake.
+/// Prepares a connection for kernel TLS, if used. The kernel requires an established
+/// connection, and the peer may close right after the handshake.
 fn ready(socket: &Socket, intake: Intake) -> io::Result<()> {
     match intake {
         Intake::Greedy => Ok(()),
         Intake::RecordByRecord => match ktls::attach(socket.as_fd()) {
-            // The peer is gone already: one connection less, and no end of the test.
+            // The peer has already closed. This connection is lost, but the test continues.
             Err(error) if error.kind() == io::ErrorKind::NotConnected => {
                 Err(io::Error::new(io::ErrorKind::ConnectionAborted, error))
             }
@@ -115,20 +115,20 @@ fn ready(socket: &Socket, intake: Intake) -> io::Result<()> {
     }
 }
 
-/// TLS in this program.
+/// TLS in user space.
 #[derive(Debug)]
 pub struct Tls(Handshakes);
 
 impl Tls {
-    /// The transport; `cipher` is the only suite to offer and to take, if there is to be one.
-    /// A name that [`check`] does not know makes every connection fail.
+    /// Creates the transport; `cipher` is the only suite to offer and accept, if given. With a
+    /// name that [`check`] rejects, every connection fails.
     #[must_use]
     pub fn new(cipher: Option<&str>) -> Self {
         Self(Handshakes::new(cipher))
     }
 }
 
-/// A connection whose records are made here.
+/// A connection with records made in user space.
 #[derive(Debug)]
 pub struct Encrypted {
     socket: Socket,
@@ -187,23 +187,22 @@ impl OnSocket for Encrypted {
     }
 }
 
-/// TLS whose records are made by the kernel, once the handshake is over.
+/// Kernel TLS: the kernel makes the records after the handshake.
 ///
-/// The kernel never changes keys, and nobody counts records to see whether it should
-/// (RFC 8446 section 5.5): what is sent is no secret.
+/// The kernel never updates keys, and the record count is not checked against the limit of RFC
+/// 8446 section 5.5: the data is not secret.
 #[derive(Debug)]
 pub struct Ktls(Handshakes);
 
 impl Ktls {
-    /// The transport; `cipher` as in [`Tls::new`].
+    /// Creates the transport; `cipher` as in [`Tls::new`].
     #[must_use]
     pub fn new(cipher: Option<&str>) -> Self {
         Self(Handshakes::new(cipher))
     }
 }
 
-/// A TCP connection whose records are made by the kernel: everything that moves bytes over
-/// TCP moves them over it.
+/// A TCP connection with kernel TLS. All TCP endpoints can use it.
 #[derive(Debug)]
 pub struct InKernel {
     connection: Tcp,
@@ -211,7 +210,7 @@ pub struct InKernel {
 }
 
 impl InKernel {
-    /// Hands the secrets of a finished handshake to the kernel, which is [`ready`] for them.
+    /// Passes the secrets of a finished handshake to a socket prepared by [`ready`].
     fn new(socket: Socket, session: Session) -> io::Result<Self> {
         let cipher = session.cipher();
         let secrets = session.into_secrets()?;
@@ -228,7 +227,7 @@ impl InKernel {
     }
 }
 
-/// Secrets as the kernel takes them.
+/// Converts secrets to the kernel's format.
 fn kernels(sequence: u64, secrets: &ConnectionTrafficSecrets) -> io::Result<KtlsSecrets> {
     fn sized<const N: usize>(bytes: &[u8]) -> io::Result<[u8; N]> {
         bytes.try_into().map_err(io::Error::other)
@@ -243,7 +242,7 @@ fn kernels(sequence: u64, secrets: &ConnectionTrafficSecrets) -> io::Result<Ktls
         ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv } => {
             (KtlsKey::ChaCha20Poly1305(sized(key.as_ref())?), iv)
         }
-        // rustls may learn ciphers that the kernel's header had not when this was written.
+        // rustls may add ciphers that the kernel's header does not have.
         _ => return Err(io::ErrorKind::Unsupported.into()),
     };
     Ok(KtlsSecrets {
@@ -253,14 +252,14 @@ fn kernels(sequence: u64, secrets: &ConnectionTrafficSecrets) -> io::Result<Ktls
     })
 }
 
-/// Finds out whether the kernel can make records, on a socket that is not connected yet.
+/// Probes kernel TLS on an unconnected socket.
 ///
 /// # Errors
-/// `EPROTONOSUPPORT` when it cannot: it was built without, or its module is not there. The
-/// kernel says `ENOENT`, which everybody takes for a file.
+/// `EPROTONOSUPPORT` when the kernel lacks TLS or its module. The kernel's own `ENOENT` would
+/// read as a missing file.
 pub fn probe(socket: &Socket) -> io::Result<()> {
     match ktls::attach(socket.as_fd()) {
-        // All that is missing is the connection.
+        // Only the connection is missing.
         Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(io::Error::from_raw_os_error(
             netperf_os::io::NO_SUCH_PROTOCOL,

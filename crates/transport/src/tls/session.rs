@@ -1,4 +1,4 @@
-//! One TLS connection: rustls does the protocol, this moves its records.
+//! One TLS connection: rustls implements the protocol, this module moves the records.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -16,13 +16,13 @@ use super::config;
 use crate::endpoint::{Received, Sent, received};
 use crate::meeting::{GiveUp, Met};
 
-/// rustls' side of the connection.
+/// rustls' connection of either role.
 enum TlsSide {
     Client(UnbufferedClientConnection),
     Server(UnbufferedServerConnection),
 }
 
-/// Does the same with either side.
+/// Applies the same expression to either role.
 macro_rules! either {
     ($side:expr, $connection:ident => $do:expr) => {
         match $side {
@@ -32,20 +32,20 @@ macro_rules! either {
     };
 }
 
-/// What rustls wants next.
+/// Next step that rustls requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HandshakeStep {
-    /// To be asked again.
+    /// Call again.
     Again,
-    /// More from the peer.
+    /// More input.
     Starved,
-    /// Nothing: data may go out.
+    /// None: data may be sent.
     Ready,
-    /// Nothing any more: the peer has said that it is over.
+    /// None: the peer has closed.
     Closed,
 }
 
-/// Takes decrypted data: first into the caller's buffer, then aside.
+/// Copies decrypted data into the caller's buffer and the surplus into `rest`.
 struct Taker<'a> {
     buf: &'a mut [u8],
     taken: usize,
@@ -61,17 +61,17 @@ impl Taker<'_> {
     }
 }
 
-/// A TLS connection over a socket that its owner keeps.
+/// A TLS connection over a socket that the caller keeps.
 ///
-/// rustls encrypts into and decrypts from buffers of ours, which are as old as the
-/// connection. Inside it allocates one buffer for each record, going out and coming in.
+/// rustls encrypts into and decrypts from buffers that are allocated with the connection.
+/// Internally it allocates one buffer for each record in each direction.
 pub(super) struct Session {
     side: TlsSide,
     out: CipherOutput,
     incoming: CipherInput,
-    /// Decrypted, but more than the caller had room for.
+    /// Decrypted data beyond the caller's buffer.
     rest: Vec<u8>,
-    /// How much of `rest` the caller has got.
+    /// Bytes of `rest` that the caller has received.
     given: usize,
     over: bool,
 }
@@ -108,7 +108,7 @@ impl Session {
         }
     }
 
-    /// The cipher agreed upon, for a report.
+    /// Negotiated cipher, for reports.
     pub(super) fn cipher(&self) -> Option<String> {
         either!(&self.side, connection => connection.negotiated_cipher_suite()).map(config::label)
     }
@@ -117,7 +117,7 @@ impl Session {
         either!(&self.side, connection => connection.is_handshaking())
     }
 
-    /// Lets rustls deal with what has come; the bytes of data that went into `buf`.
+    /// Processes the input. Returns the number of data bytes copied into `buf`.
     fn process(&mut self, buf: &mut [u8]) -> io::Result<(usize, HandshakeStep)> {
         let mut taker = Taker {
             buf,
@@ -132,7 +132,7 @@ impl Session {
         Ok((taken, step?))
     }
 
-    /// Brings the handshake to its end; asks `give_up` whenever a signal interrupts.
+    /// Completes the handshake; calls `give_up` whenever a signal interrupts.
     pub(super) fn handshake(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -151,8 +151,8 @@ impl Session {
                 continue;
             }
             let done = step == HandshakeStep::Ready && !self.is_handshaking();
-            // Our last word goes with the first data: sent by itself, it would have the data
-            // wait until the peer has acknowledged it (RFC 9293 section 3.7.4, Nagle).
+            // The last handshake message is sent with the first data. Sent alone, it would
+            // delay the data until the peer acknowledges it (RFC 9293 section 3.7.4, Nagle).
             let may_wait = done && intake == Intake::Greedy;
             while !may_wait && !self.out.flush(fd)? {
                 if give_up() {
@@ -164,8 +164,8 @@ impl Session {
                 return Ok(Met::Connected(()));
             }
             if intake == Intake::RecordByRecord && matches!(self.side, TlsSide::Server(_)) {
-                // The peer's last word stands alone, and its first data may wait until it is
-                // acknowledged: that is to be at once.
+                // The peer sends its last handshake message alone and may delay data until it
+                // is acknowledged, so it is acknowledged at once.
                 sockopt::set(fd, IntOption::QuickAck, 1)?;
             }
             match self.incoming.fill(fd, intake) {
@@ -181,27 +181,27 @@ impl Session {
         }
     }
 
-    /// Sends the alert with which rustls answers a handshake that failed.
+    /// Sends rustls' alert about a failed handshake.
     fn say_why(&mut self, fd: BorrowedFd<'_>) {
-        // What made it fail must not be looked at again.
+        // The invalid input must not be processed again.
         self.incoming.clear();
         while let Ok((_, HandshakeStep::Again)) = self.process(&mut []) {}
-        // A peer that is gone needs no telling.
+        // An error means that the peer is gone.
         let _gone = self.out.flush(fd);
     }
 
-    /// Sends what is left of the handshake, but not of data: see [`Self::send`].
+    /// Sends the rest of the handshake, but no data: see [`Self::send`].
     pub(super) fn finish(&mut self, fd: BorrowedFd<'_>) {
         if self.out.has_no_data() {
-            // A peer that is gone needs no telling.
+            // An error means that the peer is gone.
             let _gone = self.out.flush(fd);
         }
     }
 
-    /// The secrets of both directions, once the handshake is over.
+    /// Traffic secrets of both directions after the handshake.
     ///
     /// # Errors
-    /// When something was read beyond the handshake: it would be lost.
+    /// When data beyond the handshake was read, which would be lost.
     pub(super) fn into_secrets(self) -> io::Result<ExtractedSecrets> {
         if !self.incoming.is_empty() || !self.rest.is_empty() {
             return Err(failed("data was read along with the handshake"));
@@ -218,13 +218,13 @@ impl Session {
         Ok(secrets)
     }
 
-    /// Encrypts and sends. What is counted is what is in records that the kernel has taken
-    /// whole.
+    /// Encrypts and sends. Counts the plaintext of records that the kernel has accepted
+    /// completely.
     ///
-    /// The rest of a record that a signal left half sent goes first when `send` is called
-    /// again, and counts as the beginning of that call's bytes: whoever is told that a send
-    /// was cut short sends the rest again, or nothing more at all. In the latter case the
-    /// peer cannot read that record, and nobody has counted it.
+    /// After a signal, part of a record may remain unsent. The next `send` sends it first and
+    /// counts it as the beginning of its bytes: the caller of a short send either sends the
+    /// rest again or stops. If it stops, the peer cannot decrypt that record, and it is not
+    /// counted.
     #[inline]
     pub(super) fn send(&mut self, fd: BorrowedFd<'_>, buf: &[u8]) -> io::Result<Sent> {
         let mut done = 0;
@@ -247,7 +247,7 @@ impl Session {
         }
     }
 
-    /// Encrypts as much as goes out in one call.
+    /// Encrypts the data of one call.
     fn encrypt(&mut self, plain: &[u8]) -> io::Result<()> {
         let batch = &plain[..plain.len().min(BATCH)];
         loop {
@@ -263,7 +263,7 @@ impl Session {
         }
     }
 
-    /// Receives and decrypts: all the records that are here, at least one.
+    /// Receives and decrypts all available records, at least one.
     #[inline]
     pub(super) fn recv(&mut self, fd: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<Received> {
         let mut taken = self.take_rest(buf);
@@ -274,7 +274,7 @@ impl Session {
                 self.over = step == HandshakeStep::Closed;
             }
             if !self.out.is_empty() {
-                // The end of the handshake, or an answer to keys that changed.
+                // The end of the handshake, or the answer to a key update.
                 if !self.out.flush(fd)? && taken == 0 {
                     return Ok(Received::Interrupted);
                 }
@@ -288,7 +288,7 @@ impl Session {
             if self.over {
                 return Ok(Received::End);
             }
-            // An end in the middle of a record is an end as well: see `send`.
+            // An end in the middle of a record counts as a regular end: see `send`.
             match received(self.incoming.fill(fd, Intake::Greedy))? {
                 Received::Bytes(_) => {}
                 other @ (Received::End | Received::Interrupted | Received::TimedOut) => {
@@ -298,7 +298,7 @@ impl Session {
         }
     }
 
-    /// Gives what the last record held beyond the caller's buffer.
+    /// Returns the surplus of the last record.
     #[inline]
     fn take_rest(&mut self, buf: &mut [u8]) -> usize {
         if self.rest.is_empty() {
@@ -316,7 +316,7 @@ impl Session {
     }
 }
 
-/// Does what rustls asks for; the bytes that are done with, and what is next.
+/// Performs the step that rustls requires. Returns the processed bytes and the next step.
 fn handle<Data>(
     status: UnbufferedStatus<'_, '_, Data>,
     out: &mut CipherOutput,
@@ -341,21 +341,21 @@ fn handle<Data>(
             })
         }
         Ok(ConnectionState::TransmitTlsData(transmit)) => {
-            // Sent before anything is waited for.
+            // Output is sent before the next wait.
             transmit.done();
             Ok(HandshakeStep::Again)
         }
         Ok(ConnectionState::BlockedHandshake) => Ok(HandshakeStep::Starved),
         Ok(ConnectionState::WriteTraffic(_)) => Ok(HandshakeStep::Ready),
         Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => Ok(HandshakeStep::Closed),
-        // Early data is off; what later versions may add is unknown here.
+        // Early data is disabled; other states are unknown.
         Ok(_) => Err(failed("an unexpected state of the connection")),
         Err(error) => Err(failed(error)),
     };
     (discard, step)
 }
 
-/// Encrypts `plain` if this is the time; otherwise does what must come first.
+/// Encrypts `plain` if the connection is ready; otherwise performs the required step.
 fn encrypt<Data>(
     status: UnbufferedStatus<'_, '_, Data>,
     plain: &[u8],

@@ -32,7 +32,7 @@ fn patient() -> bool {
     false
 }
 
-/// Two ends: one here, the other made and used by `serve` in a thread of its own.
+/// A client here and a server made and run by `serve` in another thread.
 fn with_server<T: Send + 'static>(
     cipher: Option<&'static str>,
     serve: impl FnOnce(Encrypted) -> T + Send + 'static,
@@ -60,7 +60,7 @@ fn send_all(end: &mut Encrypted, mut rest: &[u8]) {
     }
 }
 
-/// Everything until the end, by receives of this size.
+/// Receives to the end with buffers of this size.
 fn recv_to_end(end: &mut Encrypted, size: usize) -> Vec<u8> {
     let (mut all, mut buf) = (Vec::new(), vec![0; size]);
     loop {
@@ -159,7 +159,7 @@ fn data_that_comes_along_with_the_handshake_is_not_lost() {
         half_close(&end);
         recv_to_end(&mut end, 64)
     });
-    // The client has sent all that it can before the handshake is even looked at.
+    // The client has sent everything before the server begins the handshake.
     let server = config::server(None).unwrap();
     let Met::Connected(socket) =
         meeting::accept(AcceptFilter::open(&listener), &mut patient).unwrap()
@@ -215,7 +215,7 @@ fn a_first_request_does_not_wait_for_the_handshake_to_be_acknowledged() {
         send_all(&mut end, &[1; 8]);
         assert_eq!(end.recv(&mut [0; 8]).unwrap(), Received::Bytes(8));
     }
-    // An acknowledgement is delayed by 40 ms at least.
+    // A delayed acknowledgement takes at least 40 ms.
     assert!(waiting.elapsed() < Duration::from_millis(20 * 40));
     server.join().unwrap();
 }
@@ -246,7 +246,7 @@ fn a_peer_that_does_not_speak_tls_is_an_error_and_no_hang() {
         let socket = socket();
         socket.connect(&at).unwrap();
         netperf_os::io::send(socket.as_fd(), b"GET / HTTP/1.0\r\n\r\n").unwrap();
-        // Until the other end has seen it.
+        // Waits until the other end has seen it.
         netperf_os::io::recv(socket.as_fd(), &mut [0; 64])
     });
     let error = Tls::new(None)

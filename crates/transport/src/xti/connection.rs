@@ -10,10 +10,10 @@ use super::{Indication, Provider, State, Xti, XtiError, XtiResult};
 use crate::endpoint::{Endpoint, Received, Sent, received, stream_sent};
 use crate::meeting::{AcceptFilter, Connects, GiveUp, Met, OnSocket};
 
-/// How long `t_rcvconnect` waits before somebody is asked whether to go on.
+/// Time-out of `t_rcvconnect` before `give_up` is called.
 const LOOK_AROUND: Duration = Duration::from_millis(100);
 
-/// TCP behind XTI.
+/// TCP through XTI.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct XtiTcp;
 
@@ -22,20 +22,20 @@ pub struct XtiTcp;
 pub struct XtiConnection(pub(super) Xti);
 
 impl XtiConnection {
-    /// What a failed call means here; why a connection is gone is asked for.
+    /// Interprets a failed call and reads the reason of a disconnection.
     #[cold]
     fn reason(&mut self, error: XtiError) -> io::Error {
         reason(&mut self.0, error)
     }
 
-    /// What a receive that brought no data means.
+    /// Interprets a receive without data.
     #[cold]
     fn without_data(&mut self, error: XtiError) -> io::Result<Received> {
         if let XtiError::Look(Indication::OrdRel) = error {
             self.0.t_rcvrel()?;
             return Ok(Received::End);
         }
-        // Asked again after the end.
+        // A call after the end.
         if let XtiError::OutState(_, State::InRel | State::Idle) = error {
             return Ok(Received::End);
         }
@@ -53,7 +53,7 @@ fn interrupted<T>(outcome: &XtiResult<T>) -> bool {
     matches!(outcome, Err(XtiError::SysErr(error)) if error.kind() == io::ErrorKind::Interrupted)
 }
 
-/// `t_connect`, and `t_rcvconnect` after every signal; `false` when somebody gave up.
+/// `t_connect`, and `t_rcvconnect` after every signal; `false` if `give_up` returned true.
 fn connect(endpoint: &mut Xti, to: &SockAddr, give_up: GiveUp<'_>) -> XtiResult<bool> {
     let first = endpoint.t_connect(to);
     if !interrupted(&first) {

@@ -11,7 +11,7 @@ use crate::endpoint::{Endpoint, Received, Sent, datagram_sent, received};
 use crate::meeting::{Addresses, Parted, Parts};
 use crate::udp::{is_strange, mark_the_end};
 
-/// UDP behind XTI. Its endpoints are never connected: XTI knows no such datagrams.
+/// UDP through XTI. XTI has no connected datagram endpoints.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct XtiUdp;
 
@@ -27,7 +27,7 @@ fn bound(socket: Socket) -> io::Result<Xti> {
 pub struct XtiUdpRequester {
     endpoint: Xti,
     to: SockAddr,
-    /// Where the last datagram came from, which nobody asks.
+    /// Source of the last datagram; unused.
     source: Source,
 }
 
@@ -101,7 +101,7 @@ impl Endpoint for XtiUdpResponder {
 
 impl Parts for XtiUdpRequester {
     fn part(mut self) -> Parted {
-        // A peer that is gone needs no telling, here and below.
+        // An error here and below means that the peer is gone and needs no mark.
         mark_the_end(move || drop(self.send(&[])))
     }
 }

@@ -1,4 +1,4 @@
-//! What a call can fail with (XNS 5.2, `t_errno`).
+//! Errors of XTI calls (XNS 5.2, `t_errno`).
 
 use std::io;
 
@@ -6,23 +6,23 @@ use thiserror::Error;
 
 use super::state::{Call, State};
 
-/// What `t_look` tells, and `TLOOK` means.
+/// Event returned by `t_look` and behind `TLOOK`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Indication {
-    /// Somebody asks for a connection.
+    /// A connection request.
     Listen,
-    /// The connection is confirmed.
+    /// A connection confirmation.
     Connect,
-    /// Data is there.
+    /// Data has arrived.
     Data,
-    /// There is no connection, or none any more.
+    /// The connection failed or ended.
     Disconnect,
     /// The peer has released its direction.
     OrdRel,
 }
 
 impl Indication {
-    /// The name that the standard has for it.
+    /// Name in the standard.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -35,37 +35,37 @@ impl Indication {
     }
 }
 
-/// Why a call failed.
+/// Error of an XTI call.
 #[derive(Debug, Error)]
 pub enum XtiError {
-    /// The name stands for no transport provider.
+    /// Unknown transport provider.
     #[error("TBADNAME: {0} is no transport provider for this test")]
     BadName(String),
     /// The endpoint is closed.
     #[error("TBADF: {0} on a closed endpoint")]
     BadF(Call),
-    /// The call is not for the state that the endpoint is in.
+    /// The call is not permitted in this state.
     #[error("TOUTSTATE: {0} in state {1}")]
     OutState(Call, State),
-    /// The provider does not do this.
+    /// The provider does not support the call.
     #[error("TNOTSUPPORT: {0} is not for this provider")]
     NotSupport(Call),
-    /// Something has happened that is to be looked at first.
+    /// An event must be handled first.
     #[error("TLOOK: {}", .0.name())]
     Look(Indication),
-    /// Nothing is there, or not yet.
+    /// No data available.
     #[error("TNODATA: nothing is there")]
     NoData,
-    /// There is no release to take note of.
+    /// No orderly release pending.
     #[error("TNOREL: the peer has not released its direction")]
     NoRel,
-    /// There is no disconnection to take note of.
+    /// No disconnection pending.
     #[error("TNODIS: the connection stands")]
     NoDis,
-    /// As much data as this cannot be sent: none over a connection.
+    /// Invalid amount of data; a connection cannot send 0 bytes.
     #[error("TBADDATA: there must be data to send")]
     BadData,
-    /// The address cannot be had.
+    /// The address is in use.
     #[error("TADDRBUSY: the address is in use")]
     AddrBusy,
     /// A system call failed.

@@ -1,10 +1,10 @@
 //! XTI, the X/Open Transport Interface, over sockets (XNS 5.2, The Open Group).
 //!
-//! Linux has no XTI, so its calls, states, indications and errors are made here of sockets:
-//! an endpoint is a socket and a state. What stands between a call of the test and the system
-//! call is one look at that state. `/dev/tcp` is the provider with connections and orderly
-//! release (`T_COTS_ORD`), `/dev/udp` the one for datagrams (`T_CLTS`). A test that runs over
-//! this is not one of a kernel's own XTI, and its protocol says so: `XTI over sockets`.
+//! Linux has no XTI, so this module implements its calls, states, indications and errors on
+//! sockets. An endpoint is a socket and a state; each call checks the state and makes one
+//! system call. `/dev/tcp` is the connection-oriented provider with orderly release
+//! (`T_COTS_ORD`), `/dev/udp` the connectionless one (`T_CLTS`). Results name the protocol `XTI
+//! over sockets` to distinguish it from a kernel's own XTI.
 
 mod connection;
 mod datagram;
@@ -30,7 +30,7 @@ pub use error::{Indication, XtiError};
 use state::States;
 pub use state::{Call, Event, State, TABLE, next};
 
-/// What a provider does, by the device that stands for it.
+/// Transport provider, selected by device name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provider {
     /// `/dev/tcp`: connections with orderly release.
@@ -40,7 +40,7 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// The provider that a device's name stands for, with or without its folder.
+    /// The provider with this device name, with or without its directory.
     ///
     /// # Errors
     /// `TBADNAME` for every other name.
@@ -53,10 +53,10 @@ impl Provider {
     }
 }
 
-/// Finds out whether a device, where one was asked for, is the provider of this transport.
+/// Checks that the requested device, if any, is the provider of this transport.
 ///
 /// # Errors
-/// `TBADNAME` as `InvalidInput` when it is another's, or nobody's.
+/// `TBADNAME` as `InvalidInput` when it is another provider or unknown.
 pub fn check(transport: TransportId, device: Option<&str>) -> io::Result<()> {
     let Some(device) = device else {
         return Ok(());
@@ -66,7 +66,7 @@ pub fn check(transport: TransportId, device: Option<&str>) -> io::Result<()> {
     } else if transport == TransportId::XtiUdp {
         Provider::Udp
     } else {
-        // Others have devices of other kinds.
+        // Transports outside XTI use devices of another kind.
         return Ok(());
     };
     if Provider::named(device)? == wanted {
@@ -76,10 +76,10 @@ pub fn check(transport: TransportId, device: Option<&str>) -> io::Result<()> {
     }
 }
 
-/// A result of XTI.
+/// Result of an XTI call.
 type XtiResult<T> = Result<T, XtiError>;
 
-/// Somebody who asks for a connection.
+/// An incoming connection request.
 #[derive(Debug)]
 pub struct Indicated {
     socket: Socket,
@@ -87,27 +87,27 @@ pub struct Indicated {
 }
 
 impl Indicated {
-    /// Who asks.
+    /// Address of the requester.
     #[must_use]
     pub const fn peer(&self) -> &SockAddr {
         &self.peer
     }
 }
 
-/// An endpoint.
+/// An XTI endpoint.
 #[derive(Debug)]
 pub struct Xti<S = Socket> {
     socket: S,
     provider: Provider,
     state: State,
-    /// Indications that were listened for and not accepted (`ocnt`).
+    /// Connection requests received by `t_listen` and not yet accepted (`ocnt`).
     indicated: u32,
-    /// Why there is no connection, until somebody asks.
+    /// Reason of a disconnection, until `t_rcvdis` reads it.
     gone: Option<io::Error>,
 }
 
 impl<S: Borrow<Socket>> Xti<S> {
-    /// `t_open`: an endpoint on a socket with its options set.
+    /// `t_open`: creates an endpoint for a configured socket.
     pub const fn t_open(provider: Provider, socket: S) -> Self {
         Self {
             socket,
@@ -126,7 +126,7 @@ impl<S: Borrow<Socket>> Xti<S> {
         self.socket().as_fd()
     }
 
-    /// Whether a call may be made now.
+    /// Checks that a call is permitted in the current state.
     fn check(&self, call: Call) -> XtiResult<()> {
         if call.allowed().have(self.state) && self.provides(call) {
             Ok(())
@@ -135,7 +135,7 @@ impl<S: Borrow<Socket>> Xti<S> {
         }
     }
 
-    /// Why a call may not be made now.
+    /// Error for a call that is not permitted.
     #[cold]
     fn refusal(&self, call: Call) -> XtiError {
         if self.state == State::Uninit {
@@ -147,7 +147,7 @@ impl<S: Borrow<Socket>> Xti<S> {
         }
     }
 
-    /// Whether the provider does this at all.
+    /// Returns true if the provider supports the call.
     const fn provides(&self, call: Call) -> bool {
         match call {
             Call::Open | Call::Bind | Call::Unbind | Call::Close | Call::Look | Call::GetState => {
@@ -166,7 +166,7 @@ impl<S: Borrow<Socket>> Xti<S> {
         }
     }
 
-    /// Something happened that the table has for this state: the call was checked.
+    /// Applies an event. The preceding check guarantees that the table has it for this state.
     fn happened(&mut self, event: Event) {
         self.state = next(self.state, event).unwrap_or(self.state);
     }
@@ -180,9 +180,9 @@ impl<S: Borrow<Socket>> Xti<S> {
         Ok(self.state)
     }
 
-    /// `t_bind`: to an address, or to whatever the socket has or its provider will choose;
-    /// `queue` is how many may ask for a connection at the same time, 0 for an endpoint that
-    /// asks itself or listens already.
+    /// `t_bind`: binds to an address, or keeps the socket's or the provider's choice. `queue`
+    /// is the backlog of connection requests, 0 for an endpoint that connects or already
+    /// listens.
     ///
     /// # Errors
     /// `TOUTSTATE`, `TADDRBUSY`, `TSYSERR`.
@@ -204,8 +204,8 @@ impl<S: Borrow<Socket>> Xti<S> {
         Ok(())
     }
 
-    /// `t_unbind`. The socket keeps its address until it is closed; a socket knows no other
-    /// way to give it back.
+    /// `t_unbind`. The socket keeps its address until it is closed, because sockets cannot be
+    /// unbound.
     ///
     /// # Errors
     /// `TOUTSTATE`.
@@ -215,18 +215,17 @@ impl<S: Borrow<Socket>> Xti<S> {
         Ok(())
     }
 
-    /// `t_close`: nothing can be done with the endpoint any more. The socket is closed with
-    /// its owner.
+    /// `t_close`: makes the endpoint unusable. Dropping the owner closes the socket.
     ///
     /// # Errors
-    /// `TBADF` when that was done before.
+    /// `TBADF` when the endpoint is already closed.
     pub fn t_close(&mut self) -> XtiResult<()> {
         self.check(Call::Close)?;
         self.happened(Event::Closed);
         Ok(())
     }
 
-    /// `t_look`: what has happened that nobody has taken note of.
+    /// `t_look`: the pending event, if any.
     ///
     /// # Errors
     /// `TBADF`, `TSYSERR`.
@@ -279,9 +278,9 @@ impl<S: Borrow<Socket>> Xti<S> {
     /// `t_connect`.
     ///
     /// # Errors
-    /// `TLOOK` when there will be no connection, for the reason that [`Self::t_rcvdis`]
-    /// tells; `TSYSERR` with `EINTR` when a signal came first: [`Self::t_rcvconnect`] then
-    /// waits for the rest. `TOUTSTATE`, `TNOTSUPPORT`.
+    /// `TLOOK` when the connection failed, with the reason from [`Self::t_rcvdis`]; `TSYSERR`
+    /// with `EINTR` when a signal interrupts: [`Self::t_rcvconnect`] then waits for the
+    /// connection. `TOUTSTATE`, `TNOTSUPPORT`.
     pub fn t_connect(&mut self, to: &SockAddr) -> XtiResult<()> {
         self.check(Call::Connect)?;
         match self.socket().connect(to) {
@@ -300,11 +299,11 @@ impl<S: Borrow<Socket>> Xti<S> {
         }
     }
 
-    /// `t_rcvconnect`, waiting for so long.
+    /// `t_rcvconnect` with a time-out.
     ///
     /// # Errors
-    /// `TNODATA` when the time is over or a signal came first, `TLOOK` when there will be no
-    /// connection, `TOUTSTATE`, `TNOTSUPPORT`.
+    /// `TNODATA` after the time-out or a signal, `TLOOK` when the connection failed,
+    /// `TOUTSTATE`, `TNOTSUPPORT`.
     pub fn t_rcvconnect(&mut self, within: Duration) -> XtiResult<()> {
         self.check(Call::RcvConnect)?;
         if self.gone.is_none() {
@@ -320,10 +319,10 @@ impl<S: Borrow<Socket>> Xti<S> {
         Ok(())
     }
 
-    /// `t_listen`: waits for somebody who asks for a connection.
+    /// `t_listen`: waits for a connection request.
     ///
     /// # Errors
-    /// `TSYSERR` with what accept(2) reports, `TOUTSTATE`, `TNOTSUPPORT`.
+    /// `TSYSERR` with the error of accept(2), `TOUTSTATE`, `TNOTSUPPORT`.
     pub fn t_listen(&mut self) -> XtiResult<Indicated> {
         self.check(Call::Listen)?;
         let (socket, peer) = self.socket().accept()?;
@@ -332,7 +331,7 @@ impl<S: Borrow<Socket>> Xti<S> {
         Ok(Indicated { socket, peer })
     }
 
-    /// `t_accept`: grants a connection, to an endpoint that is made for it.
+    /// `t_accept`: accepts a request and returns a new endpoint.
     ///
     /// # Errors
     /// `TOUTSTATE`, `TNOTSUPPORT`.
@@ -352,8 +351,8 @@ impl<S: Borrow<Socket>> Xti<S> {
     /// `t_snd`.
     ///
     /// # Errors
-    /// `TBADDATA` for nothing at all, `TLOOK` when the connection is gone, `TSYSERR`,
-    /// `TOUTSTATE`, `TNOTSUPPORT`.
+    /// `TBADDATA` for 0 bytes, `TLOOK` when the connection is gone, `TSYSERR`, `TOUTSTATE`,
+    /// `TNOTSUPPORT`.
     #[inline]
     pub fn t_snd(&mut self, buf: &[u8]) -> XtiResult<usize> {
         const IN: States = Call::Snd.allowed();
@@ -384,7 +383,7 @@ impl<S: Borrow<Socket>> Xti<S> {
         }
     }
 
-    /// Tells a connection that is gone from a call that failed.
+    /// Distinguishes a lost connection from a failed call.
     #[cold]
     fn failed(&mut self, error: io::Error) -> XtiError {
         let kind = error.kind();
@@ -409,11 +408,10 @@ impl<S: Borrow<Socket>> Xti<S> {
         Ok(())
     }
 
-    /// `t_rcvrel`: takes note that the peer has released its direction.
+    /// `t_rcvrel`: acknowledges that the peer has released its direction.
     ///
     /// # Errors
-    /// `TNOREL` when it has not, or data is there that nobody has received; `TOUTSTATE`,
-    /// `TNOTSUPPORT`.
+    /// `TNOREL` when it has not, or unread data remains; `TOUTSTATE`, `TNOTSUPPORT`.
     pub fn t_rcvrel(&mut self) -> XtiResult<()> {
         self.check(Call::RcvRel)?;
         if self.look_at_data()? != Some(Indication::OrdRel) {
@@ -423,10 +421,10 @@ impl<S: Borrow<Socket>> Xti<S> {
         Ok(())
     }
 
-    /// `t_rcvdis`: takes note that there is no connection; the reason.
+    /// `t_rcvdis`: acknowledges a disconnection and returns the reason.
     ///
     /// # Errors
-    /// `TNODIS` when nobody has said so, `TOUTSTATE`, `TNOTSUPPORT`.
+    /// `TNODIS` when none is pending, `TOUTSTATE`, `TNOTSUPPORT`.
     pub fn t_rcvdis(&mut self) -> XtiResult<io::Error> {
         self.check(Call::RcvDis)?;
         let reason = self.gone.take().ok_or(XtiError::NoDis)?;
@@ -434,7 +432,7 @@ impl<S: Borrow<Socket>> Xti<S> {
         Ok(reason)
     }
 
-    /// Whether datagrams may be sent and received.
+    /// Checks that datagrams may be sent and received.
     #[inline]
     fn exchanges_datagrams(&self) -> bool {
         self.state == State::Idle && self.provider == Provider::Udp
@@ -452,7 +450,7 @@ impl<S: Borrow<Socket>> Xti<S> {
         Ok(calls::send_to(self.fd(), buf, to)?)
     }
 
-    /// `t_sndudata` to where a datagram came from.
+    /// `t_sndudata` to the source of a datagram.
     ///
     /// # Errors
     /// As [`Self::t_sndudata`].
@@ -464,7 +462,7 @@ impl<S: Borrow<Socket>> Xti<S> {
         Ok(calls::send_back(self.fd(), buf, to)?)
     }
 
-    /// `t_rcvudata`; where it came from goes to `source`.
+    /// `t_rcvudata`; stores the sender's address in `source`.
     ///
     /// # Errors
     /// `TSYSERR`, `TOUTSTATE`, `TNOTSUPPORT`.

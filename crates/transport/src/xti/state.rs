@@ -1,8 +1,8 @@
-//! The states of an XTI endpoint, as data (XNS 5.2, "States and events in XTI").
+//! State table of an XTI endpoint (XNS 5.2, "States and events in XTI").
 
 use std::fmt;
 
-/// Declares an enum whose values are called what the standard calls them.
+/// Declares an enum whose values have the names of the standard.
 macro_rules! named {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $value:ident = $text:literal,)* }) => {
         $(#[$doc])*
@@ -12,10 +12,10 @@ macro_rules! named {
         }
 
         impl $name {
-            /// All of them, in order.
+            /// All values, in order.
             pub const ALL: &[Self] = &[$(Self::$value,)*];
 
-            /// The name that the standard has for it.
+            /// Name in the standard.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -33,7 +33,7 @@ macro_rules! named {
 }
 
 named! {
-    /// What `t_getstate` returns.
+    /// State returned by `t_getstate`.
     State {
         /// Not opened, or closed.
         Uninit = "T_UNINIT",
@@ -41,51 +41,51 @@ named! {
         Unbound = "T_UNBND",
         /// Bound, no connection.
         Idle = "T_IDLE",
-        /// A connection was asked for.
+        /// A connection was requested.
         OutCon = "T_OUTCON",
-        /// Somebody asks for a connection.
+        /// A connection request has arrived.
         InCon = "T_INCON",
-        /// The connection stands.
+        /// Connected.
         DataXfer = "T_DATAXFER",
-        /// We have released our direction.
+        /// The local direction is released.
         OutRel = "T_OUTREL",
-        /// The peer has released its direction.
+        /// The peer's direction is released.
         InRel = "T_INREL",
     }
 }
 
 named! {
-    /// The functions of the interface that are there.
+    /// Implemented calls.
     Call {
-        /// Makes an endpoint.
+        /// Creates an endpoint.
         Open = "t_open",
-        /// Gives it an address.
+        /// Binds an address.
         Bind = "t_bind",
-        /// Takes the address away.
+        /// Releases the address.
         Unbind = "t_unbind",
-        /// Ends the endpoint.
+        /// Closes the endpoint.
         Close = "t_close",
-        /// Asks what has happened.
+        /// Returns the pending event.
         Look = "t_look",
-        /// Asks for the state.
+        /// Returns the state.
         GetState = "t_getstate",
-        /// Asks for a connection.
+        /// Requests a connection.
         Connect = "t_connect",
         /// Confirms the connection.
         RcvConnect = "t_rcvconnect",
-        /// Waits for somebody who asks for a connection.
+        /// Waits for a connection request.
         Listen = "t_listen",
-        /// Grants it.
+        /// Accepts a connection request.
         Accept = "t_accept",
         /// Sends.
         Snd = "t_snd",
         /// Receives.
         Rcv = "t_rcv",
-        /// Releases our direction.
+        /// Releases the local direction.
         SndRel = "t_sndrel",
-        /// Takes note that the peer has released its direction.
+        /// Acknowledges the peer's release.
         RcvRel = "t_rcvrel",
-        /// Takes note that there is no connection, and why.
+        /// Acknowledges a disconnection and returns the reason.
         RcvDis = "t_rcvdis",
         /// Sends a datagram.
         SndUData = "t_sndudata",
@@ -95,7 +95,7 @@ named! {
 }
 
 named! {
-    /// What changes a state: a call that came to something.
+    /// Event of the state table: a completed call.
     Event {
         /// `t_open` made an endpoint.
         Opened = "opened",
@@ -107,7 +107,7 @@ named! {
         Closed = "closed",
         /// `t_connect` succeeded.
         Connect1 = "connect1",
-        /// `t_connect` was begun and is not finished.
+        /// `t_connect` has started and is not finished.
         Connect2 = "connect2",
         /// `t_rcvconnect` succeeded.
         RcvConnect = "rcvconnect",
@@ -136,8 +136,8 @@ named! {
     }
 }
 
-/// What each event makes of which state. What is not here does not happen: the call whose
-/// event it would be fails with `TOUTSTATE`.
+/// Transitions: event, old state, new state. A call without a transition fails with
+/// `TOUTSTATE`.
 pub static TABLE: &[(Event, State, State)] = {
     use Event as E;
     use State as S;
@@ -178,7 +178,7 @@ pub static TABLE: &[(Event, State, State)] = {
     ]
 };
 
-/// What an event makes of a state; `None` when it cannot happen there.
+/// New state after an event; `None` if the event is not permitted.
 #[must_use]
 pub fn next(state: State, event: Event) -> Option<State> {
     let row = TABLE
@@ -187,12 +187,12 @@ pub fn next(state: State, event: Event) -> Option<State> {
     row.map(|(_, _, to)| *to)
 }
 
-/// States as bits, so that asking for one costs nothing.
+/// Set of states as bits, so that a check is one instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct States(u8);
 
 impl States {
-    /// Those in which one of these events can happen.
+    /// States in which one of these events is permitted.
     pub(super) const fn that_take(events: &[Event]) -> Self {
         let (mut bits, mut row) = (0, 0);
         while row < TABLE.len() {
@@ -216,7 +216,7 @@ impl States {
 }
 
 impl Call {
-    /// What the call can come to; nothing for those that change no state.
+    /// Possible events of the call; empty for calls that do not change the state.
     #[must_use]
     pub const fn events(self) -> &'static [Event] {
         match self {
@@ -239,10 +239,10 @@ impl Call {
         }
     }
 
-    /// The states in which it is allowed.
+    /// States in which the call is permitted.
     pub(super) const fn allowed(self) -> States {
         if matches!(self, Self::Look | Self::GetState) {
-            // Anything that is open can be asked about.
+            // All states of an open endpoint.
             States(!1)
         } else {
             States::that_take(self.events())

@@ -84,7 +84,7 @@ fn each_event_makes_one_state_of_each_and_every_event_is_somebodys() {
             .iter()
             .any(|(other, state, _)| other == event && state == from);
         assert!(!twice, "{event} in {from}");
-        // Passing a connection on is the other endpoint's `t_accept`.
+        // The other endpoint's `t_accept` causes this event.
         let known = Call::ALL.iter().any(|call| call.events().contains(event));
         assert!(known || *event == Event::PassCon, "{event}");
     }
@@ -120,7 +120,7 @@ fn made(endpoint: &mut Xti, call: Call) -> XtiResult<()> {
 
 #[test]
 fn a_call_that_the_state_does_not_allow_is_refused_and_changes_nothing() {
-    // Datagrams know no connection, and none of its states.
+    // Datagram endpoints have no connection states.
     let without_connection = &State::ALL[..3];
     for (provider, states) in [
         (Provider::Tcp, State::ALL),

@@ -37,8 +37,7 @@ fn never() -> impl FnMut() -> bool {
     || false
 }
 
-/// A listener that announces what comes to `port`, all but the first `lost` datagrams,
-/// until it is told to stop.
+/// Forwards datagrams from `port`, except the first `lost`, until it is told to stop.
 fn announces(port: &Socket, handoff: &Socket, mut lost: usize, stop: &mpsc::Receiver<()>) {
     let to = port.local_addr().unwrap().as_socket().unwrap();
     while stop.try_recv().is_err() {
@@ -63,7 +62,7 @@ fn announces(port: &Socket, handoff: &Socket, mut lost: usize, stop: &mpsc::Rece
     }
 }
 
-/// Has both sides find each other; netperf's sockets, and what netserver found.
+/// Runs both sides. Returns netperf's sockets and netserver's result.
 fn find(
     flows: u32,
     lost: usize,
@@ -107,7 +106,7 @@ fn sockets_find_each_other_however_many_and_what_is_lost_is_repeated() {
                 .iter()
                 .find(|one| one.peer_addr().unwrap().as_socket() == at)
                 .unwrap();
-            // No knock and no answer is left to be taken for data.
+            // No probe and no answer remains that could be taken for data.
             let mut buf = [0; 64];
             let came = calls::recv_now(theirs.as_fd(), &mut buf).unwrap_or(0);
             assert!(came == 0 || &buf[..came] == b"data");
@@ -137,7 +136,7 @@ fn netperf_that_only_receives_says_so_until_something_comes() {
             assert_eq!(from, at);
             let read = Preamble::read(&buf[..count]).unwrap();
             assert_eq!((read.kind, read.token), (PreambleKind::Go, TOKEN));
-            // A late answer is not what is waited for.
+            // A late answer does not end the wait.
             let late = Preamble {
                 kind: PreambleKind::Answer,
                 ..read

@@ -1,4 +1,4 @@
-//! How sure a mean is: Student's t over the iterations (control-protocol.md 3.10).
+//! Confidence intervals of a mean: Student's t over the iterations (control-protocol.md 3.10).
 
 use netperf_model::{Confidence, ConfidencePlan};
 
@@ -27,7 +27,7 @@ pub struct ConfidenceInput<'a> {
     pub remote_cpu: &'a [f64],
 }
 
-/// How far confidence has got; not decidable, so not met, after one iteration.
+/// Confidence reached so far; never met after one iteration.
 #[must_use]
 pub fn assess(plan: &ConfidencePlan, series: ConfidenceInput<'_>) -> Confidence {
     let width = |values: &[f64]| width_percent(values, plan.level);

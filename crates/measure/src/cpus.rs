@@ -24,7 +24,7 @@ pub fn chosen(place: Placement, address: Option<IpAddr>) -> io::Result<Vec<u32>>
     by_rule(Path::new("/"), place, &allowed, interface.as_deref())
 }
 
-/// Whether this process may run on all of these.
+/// Checks that this process may run on all these CPUs.
 ///
 /// # Errors
 /// `InvalidInput`, with a text, when it may not.
@@ -64,7 +64,7 @@ fn by_rule(
     }
 }
 
-/// Those that are allowed, each once; `None` when there are none.
+/// The permitted CPUs, without duplicates; `None` if there are none.
 fn only(cpus: Vec<u32>, allowed: &[u32]) -> Option<Vec<u32>> {
     let mut chosen = Vec::new();
     for cpu in cpus {
@@ -75,7 +75,7 @@ fn only(cpus: Vec<u32>, allowed: &[u32]) -> Option<Vec<u32>> {
     (!chosen.is_empty()).then_some(chosen)
 }
 
-/// Where a CPU is.
+/// Position of a CPU in the topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Seat {
     package: u32,
@@ -84,7 +84,7 @@ struct Seat {
     cpu: u32,
 }
 
-/// A CPU of which nothing is told is a core of its own.
+/// A CPU without topology information counts as a separate core.
 fn seats(root: &Path, allowed: &[u32]) -> Vec<Seat> {
     let seat = |cpu: &u32| {
         let topology = root.join(format!("sys/devices/system/cpu/cpu{cpu}/topology"));

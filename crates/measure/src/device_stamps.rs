@@ -1,5 +1,5 @@
-//! Whether network devices stamp what passes them: which one it is, what it lacks, and
-//! switching it on (the kernel's Documentation/networking/timestamping.rst).
+//! Timestamping by network devices: finding the device, its missing features, and enabling it
+//! (the kernel's Documentation/networking/timestamping.rst).
 
 use std::fmt;
 use std::io;
@@ -136,10 +136,10 @@ pub struct Switched {
 }
 
 impl Switched {
-    /// Has the device that data to `remote` leaves from stamp all of it.
+    /// Enables timestamps of all packets on the device for data to `remote`.
     ///
     /// # Errors
-    /// What it lacks.
+    /// The missing feature.
     pub fn on(remote: IpAddr) -> Result<Self, Lacking> {
         let interface = able(remote)?;
         let before = hwstamp::setting(&interface).ok();
@@ -174,7 +174,7 @@ fn not_switched(interface: String, error: &io::Error) -> Lacking {
 impl Drop for Switched {
     fn drop(&mut self) {
         if let Some(before) = self.before {
-            // An interface that is gone needs no setting.
+            // An error means that the interface is gone.
             let _gone = hwstamp::set(&self.interface, before);
         }
     }

@@ -1,12 +1,11 @@
-//! A clock that costs next to nothing to read, for the time of single operations.
+//! A low-overhead clock for timing single operations.
 //!
-//! Where the kernel takes its own time from a counter of the processor (x86-64: `tsc`,
-//! 64-bit Arm: `arch_sys_counter`), that counter is read without the kernel's help: its
-//! rate is found out once, before a run, against `CLOCK_MONOTONIC`, to better than 100 in a
-//! million. Anywhere else every reading is one of `CLOCK_MONOTONIC` itself. Times come in
-//! nanoseconds; a tick is less than one on x86-64 and up to 40 or so on Arm, as for the
-//! system's clock. At the end of a run both clocks are compared over all of it, and what
-//! they differ by is told ([`FineClock::error`]).
+//! If the kernel's clock source is a processor counter (x86-64: `tsc`, 64-bit Arm:
+//! `arch_sys_counter`), this clock reads the counter directly. It calibrates the rate once,
+//! before a run, against `CLOCK_MONOTONIC`, to better than 100 parts per million. Otherwise
+//! every reading uses `CLOCK_MONOTONIC`. Times are in nanoseconds. A tick is shorter than one
+//! nanosecond on x86-64 and up to about 40 on Arm, as for the system clock. At the end of a run
+//! [`FineClock::error`] reports the difference between both clocks over the whole run.
 
 use std::sync::OnceLock;
 use std::thread;
@@ -14,12 +13,11 @@ use std::time::Duration;
 
 use netperf_os::ticks;
 
-/// How long the counter is watched to find out its rate: longer where the first look was
-/// not exact enough.
+/// Calibration time; the longer one is used if the first result is not accurate enough.
 const WATCHED: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(50)];
 /// Two readings, one inside the other, are taken this often for the closest pair.
 const TRIES: usize = 16;
-/// How exactly both ends of the watch must be known: 1 in this many.
+/// Required accuracy of both ends of a calibration: 1 in this many.
 const EXACTLY: u64 = 10_000;
 /// Binary places behind the point of nanoseconds per tick.
 const PLACES: u32 = 32;
@@ -35,7 +33,7 @@ pub struct FineClock {
     origin: ClockPair,
 }
 
-/// How to read it.
+/// Method of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct TickRate {
     /// The processor's counter, or else `CLOCK_MONOTONIC`.
@@ -50,7 +48,7 @@ const SYSTEM: TickRate = TickRate {
     scale: 1 << PLACES,
 };
 
-/// What both clocks showed at the same moment.
+/// Readings of both clocks at the same moment.
 #[derive(Clone, Copy, Debug)]
 struct ClockPair {
     ticks: u64,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use netperf_model::latency::{Bucket, Latency};
 
-/// The longest time that is told from longer ones: a day, in nanoseconds.
+/// Upper limit of the histogram: a day, in nanoseconds.
 const LONGEST: u64 = 86_400_000_000_000;
 /// Each power of two has 2 to the power of this many buckets of one width: a bucket is
 /// less than a thousandth of its values wide.
@@ -46,7 +46,7 @@ const fn bounds(bucket: usize) -> (u64, u64) {
 }
 
 impl Clone for Recording {
-    /// A recording of its own: what is recorded in one is not in the other.
+    /// A clone is independent of the original.
     fn clone(&self) -> Self {
         let copy = |count: &AtomicU64| AtomicU64::new(count.load(Ordering::Relaxed));
         Self {
@@ -100,7 +100,7 @@ impl Recording {
         HistogramView(Arc::clone(&self.counts))
     }
 
-    /// What was recorded, as plain data.
+    /// The recorded values, as plain data.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,
@@ -137,8 +137,8 @@ fn filled(counts: &[AtomicU64]) -> Vec<Bucket> {
 pub struct HistogramView(Arc<[AtomicU64]>);
 
 impl HistogramView {
-    /// What was recorded so far, shortest first. Operations that end meanwhile may be in it
-    /// or not.
+    /// Recorded values so far, in ascending order. May or may not include operations that end
+    /// during the call.
     #[must_use]
     pub fn buckets(&self) -> Vec<Bucket> {
         filled(&self.0)

@@ -1,5 +1,4 @@
-//! What holds for every CPU method, on the machine that runs the test, while no other test
-//! loads it.
+//! Contract of every CPU method, tested on an otherwise idle machine.
 
 use super::*;
 
@@ -117,7 +116,7 @@ fn a_rate_that_the_user_gives_replaces_the_calibration() {
     };
     let meter = super::start(&plan).unwrap();
     rest();
-    // Nobody does as much in a second, so all of it was busy.
+    // No CPU reaches this rate, so everything counts as busy.
     assert!(meter.usage(PERIOD, PERIOD).unwrap().busy > 99.0);
 }
 

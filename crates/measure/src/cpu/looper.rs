@@ -1,9 +1,9 @@
-//! A loop of the lowest priority on each CPU: what it does not get round to is busy.
+//! CPU utilisation by a lowest-priority loop on each CPU: iterations missing from the idle rate
+//! are busy time.
 //!
-//! The loops run only when nothing else wants their CPU, so the share of the iterations
-//! that they do on an idle machine is the share of time in which it is idle. They see
-//! what no counter of the kernel does: time that the kernel accounts to nobody, or that
-//! a hypervisor takes away.
+//! The loops run only when nothing else needs their CPU. Their share of the iterations on an
+//! idle machine is the idle share of the time. They include time that kernel counters do not
+//! show: time that the kernel does not account, and time that a hypervisor takes.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,13 +21,13 @@ use crate::clock::{self, Moment};
 const SLICES: u32 = 10;
 const SLICE: Duration = Duration::from_millis(100);
 
-/// What each CPU can do when it is idle: its id, and iterations per second.
+/// Idle rate of each CPU: its id, and iterations per second.
 type Rates = Vec<(i32, f64)>;
 
 /// The calibration of this process, once it was done.
 static CALIBRATED: Mutex<Option<Rates>> = Mutex::new(None);
 
-/// A count on a cache line of its own.
+/// A counter on a separate cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Count(AtomicU64);
@@ -70,7 +70,7 @@ impl Spinners {
 
 impl Drop for Spinners {
     fn drop(&mut self) {
-        // Not waited for: on a busy machine it may take them long to hear of it.
+        // Does not wait: on a busy machine the loops may take long to stop.
         self.stop.store(true, Ordering::Relaxed);
     }
 }
@@ -113,7 +113,7 @@ pub(super) fn calibrate() -> io::Result<f64> {
     Ok(rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max))
 }
 
-/// What each CPU can do; found out once.
+/// Idle rate of each CPU; measured once.
 fn rates() -> io::Result<Rates> {
     let mut calibrated = CALIBRATED.lock().map_err(|_| io::ErrorKind::Other)?;
     if let Some(rates) = &*calibrated {
@@ -143,13 +143,13 @@ fn find_rates() -> io::Result<Rates> {
 #[derive(Debug)]
 pub(super) struct Loops {
     spinners: Spinners,
-    /// What each CPU can do in a second, in the order of the loops.
+    /// Idle rate of each CPU per second, in the order of the loops.
     rates: Vec<f64>,
     before: Vec<u64>,
     since: Moment,
 }
 
-/// What the loops had done at a moment.
+/// Counter values of the loops at one moment.
 #[derive(Debug)]
 pub(super) struct LoopCounts {
     after: Vec<u64>,
@@ -183,7 +183,7 @@ pub(super) fn start(rate: Option<f64>) -> io::Result<Loops> {
 }
 
 impl Loops {
-    /// What the loops have done until now.
+    /// Current counter values of the loops.
     pub(super) fn counts(&self) -> LoopCounts {
         LoopCounts {
             after: self.spinners.counts(),

@@ -31,7 +31,7 @@ enum RunningMeter {
     Looper(looper::Loops),
 }
 
-/// What the counters said, and when.
+/// Counter values with their time.
 #[derive(Debug)]
 struct Noted {
     now: CpuReading,
@@ -83,16 +83,16 @@ impl Meter {
         })
     }
 
-    /// Utilisation of the run: until the last note, or until now if there was none.
+    /// Utilisation during the run: until the last note, or until now without a note.
     ///
-    /// `sampled` is the time from the start until now, `run` the part of it that the test
-    /// took: an end that waits for a peer that has finished is idle meanwhile, and
-    /// its figures are scaled up by as much, to 100 percent at most.
+    /// `sampled` is the time from the start until now, `run` the part that the test took. An
+    /// end that waits for a finished peer is idle meanwhile, so its figures are scaled up
+    /// accordingly, to at most 100 percent.
     ///
     /// # Errors
     /// When the counters cannot be read.
     pub fn usage(&self, sampled: Duration, run: Duration) -> io::Result<CpuUsage> {
-        // What was done until the end is done, too, where nothing was waited for in vain.
+        // Without idle waiting at the end, the note is not needed.
         let noted = self.noted.take().filter(|_| run < sampled);
         let Noted { now, sampled } = match noted {
             Some(noted) => noted,

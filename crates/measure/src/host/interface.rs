@@ -23,7 +23,7 @@ pub(super) fn facts(root: &Path, name: &str, said: Option<DriverInfo>) -> Interf
     let class = root.join("sys/class/net").join(name);
     let device = fs::canonicalize(class.join("device")).ok();
     let pci = device.as_deref().and_then(pci_device);
-    // Where the interface is known, what it does not have is known too.
+    // For a known interface, a missing file means a missing feature.
     let known = class.exists();
     let or_none = |value: Option<String>| value.or_else(|| known.then(|| NONE.to_owned()));
     let driver = driver(said, device.as_deref());
@@ -40,7 +40,7 @@ pub(super) fn facts(root: &Path, name: &str, said: Option<DriverInfo>) -> Interf
     }
 }
 
-/// What the driver said of itself, or what the device's directory tells.
+/// Driver information from the driver, or from the device's directory.
 fn driver(said: Option<DriverInfo>, device: Option<&Path>) -> DriverInfo {
     let (said, device) = match (said, device) {
         (Some(said), _) => return said,

@@ -1,4 +1,4 @@
-//! What the makers call the machine and its CPU, and how fast that is.
+//! Model names of the machine and its CPU, and the CPU frequency.
 
 use std::path::Path;
 
@@ -6,15 +6,15 @@ use netperf_model::host::tidy;
 
 use super::{contents, text};
 
-/// Where the name of the machine stands: PC firmware, then device trees.
+/// Files with the model name of the machine: PC firmware, then device trees.
 const SYSTEM_MODEL: [&str; 3] = [
     "sys/class/dmi/id/product_name",
     "sys/firmware/devicetree/base/model",
     "proc/device-tree/model",
 ];
 
-/// What `/proc/cpuinfo` calls the name of the CPU, by architecture: most, MIPS, POWER,
-/// RISC-V, old ARM. Case counts: `Model` is the board's, `model` a number.
+/// Keys of the CPU name in `/proc/cpuinfo`, by architecture: most, MIPS, POWER, RISC-V, old
+/// ARM. Case matters: `Model` is the board's name, `model` a number.
 const CPU_MODEL: [&str; 5] = ["model name", "cpu model", "cpu", "uarch", "Processor"];
 
 /// The name and frequency of the first CPU.

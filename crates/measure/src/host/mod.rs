@@ -17,7 +17,7 @@ use netperf_os::net::{self, DriverInfo, InterfaceAddress, Offload};
 use netperf_os::qdisc;
 use netperf_os::system::{self, Names};
 
-/// As much of a file as is looked at: the first CPU of `/proc/cpuinfo` fits.
+/// Number of bytes read from a file: enough for the first CPU of `/proc/cpuinfo`.
 const LOOKED_AT: u64 = 16 * 1024;
 
 /// The facts of this host; those of the interface are of the one that has the first
@@ -27,8 +27,7 @@ pub fn facts(local_addresses: &[IpAddr]) -> HostFacts {
     collect(Path::new("/"), &Kernel::here(), local_addresses)
 }
 
-/// The same with the settings of the host: some forty files and a question to the kernel
-/// more, for who can tell them to somebody.
+/// Facts including the host's settings, which take about forty more files and a kernel query.
 #[must_use]
 pub fn facts_and_settings(local_addresses: &[IpAddr]) -> HostFacts {
     let (root, kernel) = (Path::new("/"), Kernel::here());
@@ -54,7 +53,7 @@ pub fn interface_of(address: IpAddr) -> Option<String> {
     interface::name_of(&all, address).map(str::to_owned)
 }
 
-/// What the kernel is asked directly, not through files.
+/// Answers of direct kernel queries.
 struct Kernel<'a> {
     names: Names,
     addresses: Vec<InterfaceAddress>,
@@ -106,7 +105,7 @@ fn text(root: &Path, path: &str) -> Option<String> {
     tidy(&contents(root, path)?)
 }
 
-/// What a small file holds, or the first part of a larger one.
+/// Contents of a small file, or the beginning of a larger one.
 fn contents(root: &Path, path: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let file = File::open(root.join(path)).ok()?;

@@ -86,7 +86,7 @@ fn apparmor_mode(root: &Path) -> SecurityMode {
     }
 }
 
-/// What this process is confined to: `unconfined`, or a profile without its mode.
+/// Confinement of this process: `unconfined`, or a profile without its mode.
 fn profile(root: &Path) -> Option<String> {
     let current = text(root, "proc/self/attr/current")?;
     let name = current.split(" (").next().unwrap_or(&current);

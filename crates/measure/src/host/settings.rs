@@ -60,8 +60,8 @@ const FILES: &[(&str, &str)] = &[
     ("cpus_online", "sys/devices/system/cpu/online"),
 ];
 
-/// What of the kernel's command line decides how fast it is. The rest stays where it is:
-/// there may be secrets in it.
+/// Words of the kernel command line that affect performance. Others are not reported, because
+/// they may contain secrets.
 const BOOT_WORDS: &[&str] = &[
     "clocksource",
     "cpuidle.governor",
@@ -130,7 +130,7 @@ fn boot_options(root: &Path) -> Option<String> {
     tidy(&words.join(" "))
 }
 
-/// How many queues an interface has in each direction.
+/// Number of queues of an interface in each direction.
 fn queues(class: &Path) -> Option<String> {
     let names: Vec<String> = fs::read_dir(class.join("queues"))
         .ok()?

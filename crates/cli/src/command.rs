@@ -1,4 +1,4 @@
-//! What the command line asks the mains to do, and what they must print first.
+//! Results of parsing: the command for the mains, and text to print first.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use netperf_model::{ControlPlan, ReportPlan, TestPlan};
 use crate::args::{ServerArgs, Show};
 use crate::long::Misuse;
 
-/// Where a line goes.
+/// Output stream of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputStream {
     /// Standard output.
@@ -19,7 +19,7 @@ pub enum OutputStream {
 /// Something to print before going on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// Where.
+    /// Stream.
     pub stream: OutputStream,
     /// Whole lines, each with its newline.
     pub text: String,
@@ -56,19 +56,19 @@ impl Notice {
     }
 }
 
-/// What a command line came to.
+/// Result of parsing a command line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed<C> {
     /// Printed first, in this order, whatever `command` is.
     pub notices: Vec<Notice>,
-    /// What to do.
+    /// The command.
     pub command: Result<C, CliError>,
 }
 
 /// A help text to print.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Where.
+    /// Stream.
     pub stream: OutputStream,
     /// The whole text, with its final newline.
     pub text: String,
@@ -79,19 +79,19 @@ pub struct Usage {
 /// A test to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunCommand {
-    /// What to do.
+    /// The plan.
     pub plan: TestPlan,
-    /// How to print it.
+    /// Output options.
     pub report: ReportPlan,
-    /// How often `-d` was given.
+    /// Number of `-d` options.
     pub debug_level: u32,
-    /// What a terminal shows meanwhile.
+    /// Terminal display during the run.
     pub show: Show,
-    /// Where the result is kept: empty for the usual place.
+    /// History to store the result in; empty for the default one.
     pub history: Option<String>,
 }
 
-/// What netperf's command line asks for.
+/// Command of netperf.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// Run a test.
@@ -111,17 +111,17 @@ pub enum Command {
     Version(String),
 }
 
-/// What `--list` is to find out.
+/// Parameters of `--list`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListCommand {
-    /// A run without data, whose control connection leads to the host that is to be asked
-    /// too; it has none where nobody named a host.
+    /// A plan without data whose control connection leads to the remote host; without one if no
+    /// host is given.
     pub plan: TestPlan,
-    /// Whether it is to be printed as JSON.
+    /// True if it is to be printed as JSON.
     pub json: bool,
 }
 
-/// What netserver's command line asks for.
+/// Command of netserver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerCommand {
     /// Serve.
@@ -142,7 +142,7 @@ pub struct UnknownTest {
     pub name: String,
     /// The control connection to make first; `None` with `-N`.
     pub control: Option<ControlPlan>,
-    /// Whether standard output is for JSON alone, so that the text is for standard error.
+    /// True if standard output is for JSON alone, so that the text is for standard error.
     pub json: bool,
 }
 
@@ -207,7 +207,7 @@ pub enum CliError {
     NeedsControl {
         /// The suite, in capitals.
         suite: &'static str,
-        /// What its tests do not know how to do.
+        /// Feature that the suite lacks.
         lacks: &'static str,
     },
     /// `-T` of the sctp suite with less than one association.
@@ -244,13 +244,13 @@ pub enum CliError {
     Transport {
         /// argv\[0\].
         program: String,
-        /// What was asked for.
+        /// The unsupported request.
         wanted: String,
     },
 }
 
 impl CliError {
-    /// Where its lines go.
+    /// Stream for the message.
     #[must_use]
     pub const fn stream(&self) -> OutputStream {
         match self {

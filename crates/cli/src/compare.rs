@@ -8,7 +8,7 @@ use crate::help;
 use crate::options::compare::{COMPARE, VERSUS};
 use crate::subcommand::{Subcommand, Words};
 
-/// What `netperf compare` is asked to do.
+/// Parsed command line of `netperf compare`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CompareCommand {
     /// Compare.
@@ -17,7 +17,7 @@ pub enum CompareCommand {
     Usage(Usage),
 }
 
-/// What `netperf run` is asked to do.
+/// Parsed command line of `netperf run`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum VersusCommand {
     /// Run and compare.
@@ -49,13 +49,13 @@ const VS: &str = "vs";
 /// The word between two command lines.
 pub(crate) const DASHED_VS: &str = "--vs";
 
-/// Whether argv asks for a comparison.
+/// Returns true if argv asks for a comparison.
 #[must_use]
 pub fn is_compare(argv: &[OsString]) -> bool {
     COMPARE_COMMAND.is_asked(argv)
 }
 
-/// Whether argv asks to run two configurations in turn.
+/// Returns true if argv asks to run two configurations in turn.
 #[must_use]
 pub fn is_versus(argv: &[OsString]) -> bool {
     VERSUS_COMMAND.is_asked(argv)
@@ -79,7 +79,7 @@ pub fn compare(argv: &[OsString]) -> Result<CompareCommand, CliError> {
     Ok(CompareCommand::Compare(Box::new(args)))
 }
 
-/// Two words, or what stands on both sides of `vs`.
+/// Two words, or the words on both sides of `vs`.
 fn sets(words: &[String]) -> Option<(&[String], &[String])> {
     let (first, second) = split_at_word(words, VS).or_else(|| {
         let (first, second) = words.split_at_checked(1)?;

@@ -21,7 +21,7 @@ pub struct Fault {
     pub line: usize,
     /// The setting, where it is about one.
     pub key: Option<String>,
-    /// What is wrong, and the way out.
+    /// Problem and remedy.
     pub text: String,
 }
 

@@ -13,17 +13,17 @@ pub(crate) struct OptionEntry {
     pub(crate) letter: Option<char>,
     /// The name.
     pub(crate) long: &'static str,
-    /// What the value is called, with brackets where it may be left out.
+    /// Name of the value, in brackets if it is optional.
     pub(crate) value: &'static str,
-    /// What it does.
+    /// Description in one line.
     pub(crate) help: &'static str,
-    /// What else there is to know.
+    /// Further description.
     pub(crate) more: &'static str,
     /// Its heading.
     pub(crate) group: Group,
-    /// What the value may be.
+    /// Kind of value.
     pub(crate) kind: ValueKind,
-    /// Whether the letter takes a value, and where from.
+    /// Argument of the letter.
     pub(crate) argument: Argument,
 }
 
@@ -41,7 +41,7 @@ impl OptionEntry {
         }
     }
 
-    /// Whether the long form has a value that cannot be left out.
+    /// Returns true if the long form has a value that cannot be left out.
     pub(crate) fn needs_value(&self) -> bool {
         !self.value.is_empty() && !self.value.starts_with('[')
     }
@@ -65,7 +65,7 @@ pub(crate) fn global() -> Vec<OptionEntry> {
     of(global::table())
 }
 
-/// Those behind it, for a suite.
+/// Options of a suite, behind `--`.
 pub(crate) fn suite(suite: &SuiteOptions) -> Vec<OptionEntry> {
     of(suite.table)
 }

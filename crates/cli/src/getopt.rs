@@ -1,12 +1,11 @@
 //! Short options as GNU `getopt(3)` reads them.
 //!
-//! Letters cluster (`-cC`), an argument is attached (`-tTCP_RR`) or the next word
-//! whatever that is, words that are not options are skipped wherever they stand,
-//! and `--` ends the options. A longer word with two dashes in front is a long
-//! option, which the original does not have: its name is left to the caller, who
-//! takes its argument with [`Getopt::next_if`].
+//! Letters may be combined (`-cC`). An argument is attached (`-tTCP_RR`) or is the next word,
+//! whatever that is. Words that are not options are skipped, and `--` ends the options. A
+//! longer word with two leading dashes is a long option, which the original does not have. The
+//! caller interprets its name and takes its argument with [`Getopt::next_if`].
 
-/// What a letter takes.
+/// Argument of a letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Argument {
     /// Nothing.
@@ -49,7 +48,7 @@ impl GetoptStep<'_> {
 enum GetoptWord<'a> {
     /// The letters behind a dash.
     Letters(&'a str),
-    /// What follows two dashes.
+    /// Text after two dashes.
     Long(&'a str),
 }
 

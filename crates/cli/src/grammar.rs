@@ -1,5 +1,5 @@
-//! What an argument's text means. Every grammar is total: bad text is 0 or unset,
-//! never an error, because scripts have always been able to rely on that.
+//! Meaning of an argument's text. Every grammar accepts any text: invalid text is 0 or unset,
+//! never an error, because scripts rely on it.
 
 use std::time::Duration;
 
@@ -110,7 +110,7 @@ pub(crate) fn seconds(text: &str) -> f64 {
     value.filter(|value: &f64| value.is_finite()).unwrap_or(0.0)
 }
 
-/// A pacing interval: milliseconds unless a `u` or an `s` stands anywhere and no `m` does.
+/// A pacing interval, in milliseconds unless the text contains a `u` or an `s` and no `m`.
 pub(crate) fn time(text: &str) -> Duration {
     let count = u64::try_from(int(text)).unwrap_or(0);
     if text.contains('m') {
@@ -233,7 +233,7 @@ pub struct TestDirection {
     pub sends: bool,
     /// netperf receives.
     pub receives: bool,
-    /// Every operation has a connection of its own (`crr`, `cc`).
+    /// Every operation uses a new connection (`crr`, `cc`).
     pub connects: bool,
 }
 

@@ -3,33 +3,33 @@
 /// A heading of help, man page and manual, in the order in which they stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Group {
-    /// What is done, how long and how often.
+    /// Test, length and repetitions.
     Test,
     /// Hosts, ports and families of the control connection.
     Hosts,
-    /// What is printed.
+    /// Output.
     Output,
     /// CPU utilisation and placement.
     Cpu,
-    /// How often it is repeated.
+    /// Repetitions and statistics.
     Statistics,
     /// Speed limits.
     Pacing,
     /// The buffers data lies in.
     Buffers,
-    /// How bytes are moved.
+    /// Methods of moving bytes.
     Paths,
     /// Options of the data sockets.
     Sockets,
-    /// What an operation is.
+    /// Definition of an operation.
     Operation,
     /// Addresses and ports of the data connection.
     Addresses,
-    /// Where netserver listens.
+    /// Listening addresses of netserver.
     Listening,
-    /// Who may use netserver, and for what.
+    /// Access to netserver.
     Access,
-    /// How netserver runs.
+    /// Operation of netserver.
     Running,
     /// Logs, limits and privileges.
     Operations,

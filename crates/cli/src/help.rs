@@ -1,4 +1,4 @@
-//! What `--help` prints: every option under its heading, in 80 columns.
+//! Output of `--help`: every option under its heading, in 80 columns.
 
 use std::fmt::Write as _;
 
@@ -315,7 +315,7 @@ const SENTENCES: &[(TestId, &str)] = &[
     ),
 ];
 
-/// What a test does.
+/// Description of a test.
 pub(crate) fn sentence(row: &TestRow) -> String {
     let transport = row.transport.row().label;
     let flow = row.flow;

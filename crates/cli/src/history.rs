@@ -8,7 +8,7 @@ use crate::help;
 use crate::options::history::TABLE;
 use crate::subcommand::{Subcommand, Words};
 
-/// What `netperf history` is asked to do.
+/// Parsed command line of `netperf history`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HistoryCommand {
     /// Do it.
@@ -17,7 +17,7 @@ pub enum HistoryCommand {
     Usage(Usage),
 }
 
-/// What can be done with a history.
+/// Subcommand of `netperf history`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistoryVerb {
     /// Keep results.
@@ -46,13 +46,13 @@ pub(crate) struct Verb {
     verb: HistoryVerb,
     /// Its word.
     pub(crate) word: &'static str,
-    /// What it does, in a few words.
+    /// Short description.
     pub(crate) about: &'static str,
-    /// Options of its own.
+    /// Its options.
     takes: &'static [&'static str],
-    /// Whether it takes those of [`WHICH`].
+    /// True if it takes those of [`WHICH`].
     filters: bool,
-    /// Whether it takes files.
+    /// True if it takes files.
     pub(crate) files: bool,
 }
 
@@ -68,21 +68,21 @@ impl Verb {
         }
     }
 
-    /// Of some results, and with options of its own.
+    /// Operates on selected results, with these options.
     const fn of_results(mut self, takes: &'static [&'static str]) -> Self {
         self.takes = takes;
         self.filters = true;
         self
     }
 
-    /// Of files, and with options of its own.
+    /// Operates on files, with these options.
     const fn of_files(mut self, takes: &'static [&'static str]) -> Self {
         self.takes = takes;
         self.files = true;
         self
     }
 
-    /// Whether it has this option, besides `--db` and `--help`.
+    /// Returns true if it has this option, besides `--db` and `--help`.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.takes.contains(&name) || (self.filters && WHICH.contains(&name))
     }
@@ -129,7 +129,7 @@ pub(crate) const COMMAND: Subcommand<HistoryArgs> = Subcommand {
     help: help::history,
 };
 
-/// Whether argv asks for the history.
+/// Returns true if argv asks for the history.
 #[must_use]
 pub fn is_history(argv: &[OsString]) -> bool {
     COMMAND.is_asked(argv)
@@ -174,7 +174,7 @@ fn understood(verb: Option<&str>, args: &HistoryArgs) -> Result<HistoryVerb, Str
     }
 }
 
-/// What is missing, or too much.
+/// Problem with the number of arguments.
 fn enough(verb: HistoryVerb, args: &HistoryArgs) -> Option<&'static str> {
     let words = args.words.len();
     match verb {

@@ -1,7 +1,7 @@
-//! What the value of a long option may be.
+//! Kinds of values of long options.
 //!
-//! The letters' grammars are total: bad text is 0. A long option is checked here
-//! first, and then read by the same grammar, so both forms mean the same.
+//! The grammars of the letters accept any text: invalid text is 0. A long option is checked
+//! here first and then read by the same grammar, so that both forms have the same meaning.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -92,7 +92,7 @@ pub(crate) enum ValueKind {
     Placement,
     /// Networks with commas between.
     Networks,
-    /// Where data may go.
+    /// Permitted data addresses.
     DataPeers,
     /// Bits per second.
     BitRate,
@@ -184,7 +184,7 @@ impl ValueKind {
         }
     }
 
-    /// What it is, as the end of "this is not ...".
+    /// Description for "this is not ...".
     pub(crate) fn expected(&self) -> String {
         let text = match *self {
             Self::Nothing | Self::Text => "a text",
@@ -254,7 +254,7 @@ impl ValueKind {
             return network_meant(text);
         }
         if matches!(self, Self::Length) {
-            // What follows a time may be another one: 5sec, 1min.
+            // Another time may follow: 1min30sec.
             return time_in_words(text);
         }
         if !matches!(
@@ -487,7 +487,7 @@ fn is_tick(text: &str) -> bool {
     matches!(unit, "" | "m" | "ms" | "u" | "us" | "s") && number(digits).is_some()
 }
 
-/// How long a test is to last, or how much it is to move.
+/// Length of a test: time or amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {
     /// This long; zero is without end.
@@ -582,8 +582,8 @@ fn interval(text: &str) -> Option<String> {
     Some(format!("{sign}{seconds}"))
 }
 
-/// A level and a width, or one of them and a comma. A level alone would mean a
-/// width as large, which nobody wants: the letter takes it, the name does not.
+/// A level and a width, or one of them and a comma. A level alone would mean a width of the
+/// same value, which is never useful: the letter accepts it, the name does not.
 fn confidence(text: &str) -> Option<String> {
     let (level, width) = text.split_once(',')?;
     let plain = |part: &str| part.strip_suffix('%').unwrap_or(part).to_owned();

@@ -66,16 +66,16 @@ pub const DEFAULT_PORT: &str = "12865";
 /// messages these are, so it does not change with our own version.
 pub const VERSION: &str = "Netperf version 2.7.1\n";
 
-/// What the second stage needs to know of the world.
+/// External information that the second stage needs.
 #[derive(Clone, Copy)]
 pub struct CliEnvironment<'a> {
     /// Reads a selection file.
     pub read_file: &'a dyn Fn(&Path) -> io::Result<String>,
-    /// Whether a word is the name of an output selector, in any case.
+    /// Returns true if a word is the name of an output selector, ignoring case.
     pub is_selector: &'a dyn Fn(&str) -> bool,
     /// Names of output selectors to suggest in place of a wrong one.
     pub selectors: &'a [&'a str],
-    /// Whether `DUMP_TCP_INFO` is in the environment.
+    /// True if `DUMP_TCP_INFO` is in the environment.
     pub dump_tcp_info: bool,
 }
 
@@ -99,7 +99,7 @@ pub fn netperf(argv: &[OsString], environment: &CliEnvironment<'_>) -> Parsed<Co
     Parsed { notices, command }
 }
 
-/// Whether a command line that may not be readable asks for JSON, wherever in it.
+/// Returns true if a command line that may not be readable asks for JSON, wherever in it.
 #[must_use]
 pub fn asks_for_json(argv: &[OsString]) -> bool {
     let formats = ["--json", "--json-stream"];

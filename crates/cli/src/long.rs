@@ -1,7 +1,7 @@
-//! What can be wrong with a long option, and the one line that says so.
+//! Errors of long options, each with a message of one line.
 //!
-//! Letters keep the leniency that scripts rely on. Names are new, so a wrong one
-//! can be refused, with the nearest right spelling.
+//! Letters are read leniently because scripts rely on it. Names are new, so a wrong one is
+//! rejected, with the nearest valid spelling.
 
 use std::fmt;
 
@@ -14,9 +14,9 @@ const SHOWN: usize = 60;
 /// Names suggested at most.
 const SUGGESTIONS: usize = 4;
 
-/// Where the long options are that a table does not have.
+/// Long options of other tables.
 pub(crate) trait OtherTables {
-    /// What the option called `name` takes; `None` when there is none.
+    /// Argument of the option `name`; `None` if it does not exist.
     fn shape(&self, name: &str) -> Option<ValueShape>;
 
     /// Takes the option.
@@ -32,7 +32,7 @@ pub(crate) trait OtherTables {
     /// for such words, and ignore them as the original does.
     fn plain(&mut self, _words: &[&str]) {}
 
-    /// What is wrong with a name that nobody has; `own` are those of the table.
+    /// Error for an unknown name; `own` are the names of the table.
     fn unknown(&self, program: &str, name: &str, own: Vec<&'static str>) -> CliError;
 }
 
@@ -67,11 +67,11 @@ pub struct Misuse {
     pub program: String,
     /// The name, without its dashes.
     pub name: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: OptionProblem,
 }
 
-/// What is wrong with a long option.
+/// Problem with a long option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionProblem {
     /// There is none of this name.
@@ -86,7 +86,7 @@ pub enum OptionProblem {
     },
     /// It takes a value, and none is there.
     ValueMissing {
-        /// What it takes.
+        /// Expected value.
         expected: String,
     },
     /// It takes no value.
@@ -95,7 +95,7 @@ pub enum OptionProblem {
     Value {
         /// The value.
         value: String,
-        /// What it takes.
+        /// Expected value.
         expected: String,
         /// The value that may have been meant.
         near: Option<String>,
@@ -136,7 +136,7 @@ impl fmt::Display for Misuse {
     }
 }
 
-/// What follows the name of the option.
+/// Text after the name of the option.
 impl fmt::Display for OptionProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

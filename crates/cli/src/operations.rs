@@ -1,9 +1,9 @@
-//! What an operator asks of netserver.
+//! Operational options of netserver.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How lines of the log are written.
+/// Format of log lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
     /// Words, for people.
@@ -13,14 +13,14 @@ pub enum LogFormat {
     Json,
 }
 
-/// How much is logged; each level includes those above it.
+/// Log level; each level includes those above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
     /// Nothing.
     None,
-    /// What keeps netserver from its work.
+    /// Failures that affect service.
     Error,
-    /// What is unusual.
+    /// Unusual events.
     Warn,
     /// Each session.
     Info,
@@ -63,7 +63,7 @@ impl LogLevel {
     }
 }
 
-/// Whether sessions are walled in.
+/// Sandboxing of sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SandboxArg {
     /// By what the kernel has.
@@ -96,7 +96,7 @@ impl SandboxArg {
     }
 }
 
-/// How netserver is operated.
+/// Operational settings of netserver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Operations {
     /// `--log`: the format; a log of what is usual, too, is wanted.
@@ -120,7 +120,7 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// How long sessions may go on when netserver is told to end.
+    /// Time limit for running sessions after a termination signal.
     #[must_use]
     pub fn drain(&self) -> Duration {
         self.drain.unwrap_or(Duration::from_secs(30))

@@ -13,7 +13,7 @@ use crate::options::{self, SUITES, global, server};
 use crate::table::{Halt, OnComplaint, OptionReader, OptionRow, TableEnd, ValueShape, by_name};
 use crate::{VERSION, help, usage};
 
-/// Where netperf's command line led.
+/// Result of parsing netperf's command line.
 pub(crate) enum Read {
     /// To the end.
     Args(Box<Args>),
@@ -69,7 +69,7 @@ pub(crate) fn netperf(words: &[String], notices: &mut Vec<Notice>) -> Result<Rea
     })))
 }
 
-/// What came of the words behind `--`, which may have had global options among them.
+/// Result of parsing the words behind `--`, which may include global options.
 enum Behind {
     Args(Box<(GlobalArgs, TestArgs)>),
     Command(Command),
@@ -121,7 +121,7 @@ struct Attempt<'p> {
 }
 
 impl Attempt<'_> {
-    /// First what stood in front of `--`, then what stands behind it.
+    /// Parses test-specific options given before `--`, then the words behind it.
     fn read(
         &mut self,
         test: Option<TestId>,
@@ -288,7 +288,7 @@ pub(crate) fn netserver(
                 return Err(CliError::Config(lines(program, &faults)));
             }
             from_file.seal();
-            // What was to be said of the words has been said.
+            // Notices of the first pass have already been collected.
             match typed(words, from_file, &mut Vec::new())? {
                 ServerCommand::Serve(args) => args,
                 other @ (ServerCommand::Usage(_) | ServerCommand::Version(_)) => return Ok(other),
@@ -301,7 +301,7 @@ pub(crate) fn netserver(
     }
 }
 
-/// What is wrong with a file of settings, or that nothing is.
+/// Reports problems of a configuration file, or that there are none.
 fn checked(program: &str, path: &Path, read_file: &dyn Fn(&Path) -> io::Result<String>) -> Usage {
     let name = path.to_string_lossy();
     let wrong = |text: String| Usage {
@@ -333,7 +333,7 @@ fn unread(program: &str, path: &Path, error: &io::Error) -> CliError {
     ))
 }
 
-/// What is typed, over what there was.
+/// Applies command-line words over existing values.
 fn typed(
     words: &[String],
     mut args: ServerArgs,
@@ -386,7 +386,7 @@ fn explanation(text: String) -> Usage {
     }
 }
 
-/// What `getopt` says, and then the help.
+/// The complaint of `getopt`, followed by the help.
 fn complaint(line: &str, help: &str) -> Usage {
     Usage {
         stream: OutputStream::Stderr,

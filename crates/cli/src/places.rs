@@ -7,7 +7,7 @@ use netperf_model::many::cpu_list;
 
 use crate::args::PerEnd;
 
-/// What the word of `-T` means.
+/// Meaning of the argument of `-T`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Places {
     /// A number for each end, as ever.
@@ -18,9 +18,9 @@ pub(crate) enum Places {
     Unclear,
 }
 
-/// What a word means. With a colon, the list in front is netperf's and the one behind
-/// netserver's; without, one list is for both, and may have no comma, which has always
-/// separated the ends.
+/// Parses the argument. With a colon, the list before it is netperf's and the one after it
+/// netserver's. Without a colon the list applies to both ends and may not contain a comma,
+/// which traditionally separates the ends.
 pub(crate) fn places(text: &str) -> Places {
     let has_range = text
         .as_bytes()

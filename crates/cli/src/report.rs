@@ -8,7 +8,7 @@ use crate::help;
 use crate::options::report::TABLE;
 use crate::subcommand::{Subcommand, Words};
 
-/// What `netperf report` is asked to do.
+/// Parsed command line of `netperf report`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReportCommand {
     /// Make a report.
@@ -26,7 +26,7 @@ pub(crate) const COMMAND: Subcommand<ReportArgs> = Subcommand {
     help: help::report,
 };
 
-/// Whether argv asks for a report.
+/// Returns true if argv asks for a report.
 #[must_use]
 pub fn is_report(argv: &[OsString]) -> bool {
     COMMAND.is_asked(argv)

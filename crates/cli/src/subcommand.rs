@@ -11,9 +11,9 @@ use crate::table::{Halt, OnComplaint, OptionReader, OptionRow, TableEnd, ValueSh
 pub(crate) struct Subcommand<A: 'static> {
     /// The word that names it, which is no test and which the original has no use for.
     pub(crate) word: &'static str,
-    /// What it does, in a few words.
+    /// Short description.
     pub(crate) about: &'static str,
-    /// What it is called in messages.
+    /// Name in messages.
     pub(crate) program: &'static str,
     /// Its options.
     pub(crate) table: &'static [OptionRow<A>],
@@ -21,7 +21,7 @@ pub(crate) struct Subcommand<A: 'static> {
     pub(crate) help: fn() -> String,
 }
 
-/// What a command line of such a command came to.
+/// Result of parsing a subcommand.
 #[derive(Debug)]
 pub(crate) enum Words<A> {
     /// Options, and the words that are none.
@@ -31,7 +31,7 @@ pub(crate) enum Words<A> {
 }
 
 impl<A: Default> Subcommand<A> {
-    /// Whether argv asks for it.
+    /// Returns true if argv asks for it.
     pub(crate) fn is_asked(&self, argv: &[OsString]) -> bool {
         argv.get(1).is_some_and(|word| word == self.word)
     }

@@ -10,7 +10,7 @@ use crate::help;
 use crate::options::sweep::SWEEP;
 use crate::subcommand::{Subcommand, Words};
 
-/// What `netperf sweep` is asked to do.
+/// Parsed command line of `netperf sweep`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SweepCommand {
     /// Sweep.
@@ -28,7 +28,7 @@ pub(crate) const COMMAND: Subcommand<SweepArgs> = Subcommand {
     help: help::sweep,
 };
 
-/// Whether argv asks for a sweep.
+/// Returns true if argv asks for a sweep.
 #[must_use]
 pub fn is_sweep(argv: &[OsString]) -> bool {
     COMMAND.is_asked(argv)
@@ -63,11 +63,10 @@ pub fn sweep(argv: &[OsString]) -> Result<SweepCommand, CliError> {
     Ok(SweepCommand::Sweep(Box::new(args)))
 }
 
-/// Reads a file of `--plan`.
+/// Reads a plan file (`--plan`).
 ///
 /// # Errors
-///
-/// What is wrong with it, in a line.
+/// A line that names the problem.
 pub fn sweep_file(text: &str) -> Result<SweepWords, String> {
     let (table, errors) = DeTable::parse_recoverable(text);
     if let Some(error) = errors.first() {

@@ -15,17 +15,17 @@ pub(crate) struct OptionRow<A: 'static> {
     pub(crate) letter: Option<char>,
     /// The name, without its dashes.
     pub(crate) long: &'static str,
-    /// What its argument is called in help; empty without one.
+    /// Name of its argument in help; empty without one.
     pub(crate) value: &'static str,
-    /// What it does, in one line.
+    /// Description in one line.
     pub(crate) help: &'static str,
-    /// What else there is to know, for the manual.
+    /// Further description for the manual.
     pub(crate) more: &'static str,
-    /// Under which heading it stands.
+    /// Heading in help.
     pub(crate) group: Group,
-    /// What the long form accepts. The short one takes any word.
+    /// Values that the long form accepts. The short form accepts any word.
     pub(crate) kind: ValueKind,
-    /// What it takes and how that is recorded.
+    /// Argument, and the way of recording it.
     pub(crate) action: Action<A>,
 }
 
@@ -37,7 +37,7 @@ impl<A> Clone for OptionRow<A> {
 
 impl<A> Copy for OptionRow<A> {}
 
-/// How an option is recorded.
+/// Way of recording an option.
 #[derive(Debug)]
 pub(crate) enum Action<A: 'static> {
     /// Takes nothing.
@@ -83,7 +83,7 @@ pub(crate) enum Halt {
     },
 }
 
-/// How the reading of one table ended.
+/// Result of reading one table.
 #[derive(Debug)]
 pub(crate) enum TableEnd<'a> {
     /// All words read; these follow a `--`.
@@ -96,7 +96,7 @@ pub(crate) enum TableEnd<'a> {
     Failed(CliError),
 }
 
-/// What to do about a letter that is not known or lacks its argument.
+/// Reaction to an unknown letter or a missing argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnComplaint {
     /// Stop.
@@ -203,7 +203,7 @@ pub(crate) fn by_name<'t, A>(table: &'t [OptionRow<A>], name: &str) -> Option<&'
     table.iter().find(|row| row.long == name)
 }
 
-/// What must be known of a long option to find its value.
+/// Properties of a long option that determine its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ValueShape {
     argument: Argument,
@@ -240,12 +240,12 @@ impl ValueShape {
 }
 
 impl<A> OptionRow<A> {
-    /// Whether the long form is help, and takes a topic.
+    /// Returns true if the long form is help, and takes a topic.
     pub(crate) fn explains(&self) -> bool {
         matches!(self.action, Action::Halt(Halt::Help)) && self.kind != ValueKind::Nothing
     }
 
-    /// Where the value of the long form is.
+    /// Argument of the long form.
     pub(crate) fn shape(&self) -> ValueShape {
         // `--help` may be followed by what to explain.
         let argument = if self.explains() {
@@ -288,7 +288,7 @@ impl<A> OptionRow<A> {
 }
 
 impl<A> Action<A> {
-    /// What `getopt` must look for.
+    /// Argument in the terms of `getopt`.
     pub(crate) const fn argument(&self) -> Argument {
         match self {
             Self::Flag(_) | Self::Halt(_) => Argument::Nothing,

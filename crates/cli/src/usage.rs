@@ -1,5 +1,5 @@
-//! What `-h` prints, made from the option tables and the catalogues. Scripts know
-//! its first lines, stream and exit status; `help` is for people.
+//! Output of `-h`, made from the option tables and the catalogues. Scripts rely on its first
+//! lines, stream and exit status; `help` is for people.
 
 use std::fmt::Write as _;
 

@@ -56,7 +56,7 @@ pub struct GlobalArgs {
     pub confidence: ConfidenceArg,
     /// `--bidirectional`.
     pub bidirectional: Option<Duplex>,
-    /// How bytes are moved.
+    /// I/O options.
     pub io: IoArgs,
     /// `-j`: keep latency statistics.
     pub latency: bool,
@@ -104,9 +104,9 @@ pub struct GlobalArgs {
     pub control_keepalive: Option<Duration>,
     /// Many flows at once.
     pub flows: FlowsArgs,
-    /// What is written down over time.
+    /// Time series options.
     pub series: SeriesArgs,
-    /// What a terminal shows meanwhile.
+    /// Terminal display during a test.
     pub show: Show,
     /// A rate to keep to.
     pub rate: RateArgs,
@@ -114,10 +114,10 @@ pub struct GlobalArgs {
     pub until: UntilArgs,
 }
 
-/// How often CPU measurement was asked for, and with which rate.
+/// CPU measurement: number of options, and the rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuArg {
-    /// Whether it was asked for.
+    /// True if it was asked for.
     pub wanted: bool,
     /// The calibration rate.
     pub rate: Option<f64>,
@@ -150,7 +150,7 @@ pub struct InterimArg {
     pub units: Option<i32>,
 }
 
-/// How JSON is written.
+/// Form of JSON output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JsonArg {
     /// `--json`: one document.
@@ -159,7 +159,7 @@ pub enum JsonArg {
     Stream,
 }
 
-/// How bytes are moved.
+/// I/O options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IoArgs {
     /// `--io`; `None` inside is `auto`.
@@ -201,7 +201,7 @@ pub struct FlowsArgs {
     pub cooldown: Option<Duration>,
 }
 
-/// What is written down over time.
+/// Time series options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SeriesArgs {
     /// `--series`: how often; never where it is zero.
@@ -212,7 +212,7 @@ pub struct SeriesArgs {
     pub stamps: Option<Stamper>,
 }
 
-/// What a terminal shows while a test runs.
+/// Terminal display during a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Show {
     /// `--live`: the whole screen.
@@ -224,7 +224,7 @@ pub struct Show {
 /// When a line of progress is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Progress {
-    /// Where it is in nobody's way.
+    /// If it does not disturb other output.
     #[default]
     Auto,
     /// Never.
@@ -249,7 +249,7 @@ pub struct RateArgs {
 pub struct RateArg {
     /// The number, above 0.
     pub per_second: f64,
-    /// Whether it counts packets; otherwise requests or bits, as the test has it.
+    /// True if it counts packets; otherwise requests or bits, as the test has it.
     pub packets: bool,
 }
 
@@ -262,7 +262,7 @@ pub struct UntilArgs {
     pub level: Option<u32>,
 }
 
-/// How well figures must be known.
+/// Required accuracy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntilArg {
     /// As a share, above 0.

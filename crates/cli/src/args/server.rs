@@ -38,13 +38,13 @@ pub struct ServerArgs {
     pub config: Option<PathBuf>,
     /// `--check-config`: a file of settings to look at.
     pub check_config: Option<PathBuf>,
-    /// Who may use it, and for what.
+    /// Access options.
     pub access: AccessArgs,
-    /// How it is operated.
+    /// Operational options.
     pub operations: Operations,
     /// `--control-keepalive`: how often an idle control connection is probed.
     pub control_keepalive: Option<Duration>,
-    /// Whether one of `-D -f -L -p` was given: then stdin is not an inetd connection.
+    /// True if one of `-D -f -L -p` was given: then stdin is not an inetd connection.
     pub standalone: bool,
 }
 
@@ -61,7 +61,7 @@ impl ServerArgs {
         self.listen.family.unwrap_or_default()
     }
 
-    /// Who may use netserver, and for what.
+    /// The access policy.
     #[must_use]
     pub fn policy(&self) -> Policy {
         let access = &self.access;
@@ -83,7 +83,7 @@ impl ServerArgs {
         }
     }
 
-    /// What a client must have: as it was said, or the strongest of what there is.
+    /// Credential that a client needs: the configured one, or the strongest available.
     #[must_use]
     pub fn require(&self) -> Require {
         let strongest = match (&self.access.secret, &self.passphrase) {
@@ -94,8 +94,8 @@ impl ServerArgs {
         self.access.require.unwrap_or(strongest)
     }
 
-    /// What data may come in by the port of the control connection. A netserver that serves
-    /// one client at a time has nobody at its port meanwhile.
+    /// Data accepted at the port of the control connection. A netserver that serves one client
+    /// at a time (`-f`) does not listen there during a test.
     #[must_use]
     pub fn one_port(&self) -> OnePort {
         if self.no_fork {
@@ -138,13 +138,13 @@ impl ServerArgs {
             .collect()
     }
 
-    /// What was said so far comes from a file: what is typed takes its place.
+    /// Marks the values so far as coming from a file; command-line values replace them.
     pub(crate) fn seal(&mut self) {
         self.access.allow.sealed = true;
         self.access.deny.sealed = true;
     }
 
-    /// What of the settings does not go together, and the way out.
+    /// Contradiction between settings, with the remedy.
     pub(crate) fn contradiction(&self) -> Option<String> {
         match self.access.require {
             Some(Require::Passphrase) if self.passphrase.is_none() => Some(
@@ -156,7 +156,7 @@ impl ServerArgs {
     }
 }
 
-/// The options about who may use netserver, and for what.
+/// Access options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessArgs {
     /// `--key-file`: the file with the key that clients have to have.
@@ -190,7 +190,7 @@ pub struct AccessArgs {
 pub struct Networks {
     /// The networks.
     pub networks: Vec<Network>,
-    /// Whether they come from a file, so that the next ones take their place.
+    /// True if they come from a file, so that the next ones take their place.
     sealed: bool,
 }
 
@@ -204,7 +204,7 @@ impl Networks {
     }
 }
 
-/// Where they come from makes no difference.
+/// The source of the networks does not matter.
 impl PartialEq for Networks {
     fn eq(&self, other: &Self) -> bool {
         self.networks == other.networks

@@ -19,7 +19,7 @@ pub struct ReportArgs {
     pub csv: Option<PathBuf>,
 }
 
-/// How two sets of runs are compared, and how that is printed.
+/// Parameters and output of a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ComparisonArgs {
     /// `--false-alarms`: the chance of one, as a share; `None` is the usual one.
@@ -38,18 +38,18 @@ pub struct ComparisonArgs {
 pub struct CompareArgs {
     /// Files and folders of the first set.
     pub first: Vec<String>,
-    /// Those of the second.
+    /// Results of the second set.
     pub second: Vec<String>,
     /// `--paired`: runs belong together one by one, in the order of their files.
     pub paired: bool,
-    /// How they are compared.
+    /// Comparison parameters.
     pub comparison: ComparisonArgs,
 }
 
 /// The options of `netperf run`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VersusArgs {
-    /// What follows `netperf` on the first command line.
+    /// Arguments of `netperf` on the first command line.
     pub first: Vec<String>,
     /// On the second.
     pub second: Vec<String>,
@@ -57,7 +57,7 @@ pub struct VersusArgs {
     pub pairs: Option<u32>,
     /// `--keep`: a folder for the results.
     pub keep: Option<PathBuf>,
-    /// How they are compared.
+    /// Comparison parameters.
     pub comparison: ComparisonArgs,
 }
 
@@ -68,14 +68,14 @@ pub struct SweepArgs {
     pub folder: Option<PathBuf>,
     /// `--plan`: a file with the rest.
     pub file: Option<PathBuf>,
-    /// What is run; empty where it goes on.
+    /// The plan; empty to continue an existing sweep.
     pub plan: SweepWords,
 }
 
-/// What a sweep runs, as it was typed.
+/// Plan of a sweep, as typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SweepWords {
-    /// What follows `netperf`, with places for values.
+    /// Arguments of `netperf`, with placeholders.
     pub command: Vec<String>,
     /// `--over`: names and values.
     pub over: Vec<String>,
@@ -86,7 +86,7 @@ pub struct SweepWords {
 /// The options of `netperf history`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HistoryArgs {
-    /// What follows the word that says what to do: files, or results.
+    /// Arguments of the subcommand: files or results.
     pub words: Vec<String>,
     /// `--db`: where the history is.
     pub place: Option<String>,

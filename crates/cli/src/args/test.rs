@@ -132,11 +132,11 @@ pub enum SocketKindArg {
     Unknown(String),
 }
 
-/// What data is to travel over: the last word of `-T`, and of `-t` after it.
+/// Transport selection: the last `-T`, and any `-t` after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TransportArg {
     /// `-T`: protocol name.
     pub protocol: Option<String>,
-    /// `-t` when it stands after `-T`, or alone.
+    /// `-t` after `-T`, or alone.
     pub kind: Option<SocketKindArg>,
 }

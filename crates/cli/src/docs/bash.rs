@@ -37,7 +37,7 @@ pub(super) fn script(selectors: &[&str]) -> String {
     text
 }
 
-/// What is the same for both programs. Bash makes a word of the `=` in `--name=value`.
+/// Part common to both programs. Bash treats the `=` in `--name=value` as a separate word.
 const COMMON: &str = r#"
 _netperf_offer() {
     local IFS=$'\n'
@@ -148,7 +148,7 @@ fn values(text: &mut String, name: &str, options: &[(&[OptionEntry], &str)]) {
     text.push_str("    *) return 1 ;;\n    esac\n}\n");
 }
 
-/// What each command and each of its parts has.
+/// Completions of each subcommand.
 fn subcommands(text: &mut String, commands: &[DocumentedCommand]) {
     let words = |commands: &[DocumentedCommand], front: &str| {
         let words = commands.iter().map(|one| format!("{front}{}", one.word));

@@ -9,19 +9,19 @@ use crate::{compare, report, sweep};
 pub(super) struct DocumentedCommand {
     /// Its word.
     pub(super) word: &'static str,
-    /// What it does, in a few words.
+    /// Short description.
     pub(super) about: &'static str,
     /// Its options.
     pub(super) entries: Vec<OptionEntry>,
-    /// What its other words are.
+    /// Kind of positional arguments.
     pub(super) takes: Takes,
 }
 
-/// What words that are no options are.
+/// Kind of positional arguments.
 pub(super) enum Takes {
     /// Files.
     Files,
-    /// What only the user knows, or nothing.
+    /// Free text, or none.
     Nothing,
     /// One of these comes first.
     Commands(Vec<DocumentedCommand>),
@@ -55,7 +55,7 @@ pub(super) fn commands() -> Vec<DocumentedCommand> {
     ]
 }
 
-/// What `netperf history` does, each with the options that it takes.
+/// Subcommands of `netperf history`, with their options.
 fn verbs() -> Vec<DocumentedCommand> {
     let all = entry::history();
     let verb = |verb: &history::Verb| DocumentedCommand {

@@ -38,12 +38,12 @@ pub(super) fn script(selectors: &[&str]) -> String {
     text
 }
 
-/// Where the options of netperf itself stand.
+/// Parts of the line with netperf's own options.
 const FRONT: &str = "first front";
 
-/// fish offers no options behind `--`, so there they are offered as words. Behind the first
-/// `--` of some commands there is a line as netperf alone would have it, with a `--` of its
-/// own.
+/// fish does not complete options behind `--`, so they are offered as words. Behind the first
+/// `--` of some subcommands there is a complete netperf command line, which may contain another
+/// `--`.
 const COMMON: &str = "
 function __netperf_in
     contains -- (__netperf_part) $argv
@@ -114,7 +114,7 @@ end
     );
 }
 
-/// What an arm of the second switch has in front.
+/// Indentation of an arm of the second switch.
 const ARM: &str = "            ";
 
 /// A list with commas between, or a file.
@@ -186,7 +186,7 @@ fn first(text: &mut String, commands: &[DocumentedCommand], part: &str) {
     }
 }
 
-/// What may stand in a part of the line that belongs to a command.
+/// Completions in the part of the line that belongs to a subcommand.
 fn subcommand(text: &mut String, part: &str, command: &DocumentedCommand) {
     for entry in &command.entries {
         _ = writeln!(text, "{}", option("netperf", part, entry, true));

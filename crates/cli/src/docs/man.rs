@@ -281,7 +281,7 @@ impl Man {
         _ = writeln!(self.text, "{}", escaped(words));
     }
 
-    /// Whether the last line is a heading, after which a paragraph begins by itself.
+    /// Returns true if the last line is a heading, after which a paragraph begins by itself.
     fn after_heading(&self) -> bool {
         let last = self.text.lines().next_back().unwrap_or_default();
         last.starts_with(".SH") || last.starts_with(".SS")
@@ -329,7 +329,7 @@ impl Man {
     }
 }
 
-/// The forms of an option: bold what is typed, italic what stands for something.
+/// Forms of an option: literal text in bold, placeholders in italics.
 fn head(entry: &OptionEntry) -> String {
     let value = match (entry.value.strip_prefix('['), entry.value) {
         (_, "") => String::new(),

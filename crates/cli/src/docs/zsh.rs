@@ -50,8 +50,7 @@ _netperf_selectors() {
         'files:file:_files'
 }";
 
-/// A line as netperf alone has it. What stands in front of `--` says nothing about the
-/// letters behind it.
+/// A netperf command line. The part before `--` does not determine the letters behind it.
 const LINE: &str = r#"
 _netperf_line() {
     if (( ${words[(I)--]} && ${words[(i)--]} < CURRENT )); then
@@ -102,7 +101,7 @@ fn described(text: &mut String, name: &str, commands: &[DocumentedCommand]) {
     text.push_str(")\n");
 }
 
-/// What may stand behind a command, which is no more among the words then.
+/// Completions behind a subcommand, which is no longer among the words then.
 fn subcommand(text: &mut String, word: &str, command: &DocumentedCommand) {
     let mut arguments = String::from("_arguments -s");
     for entry in &command.entries {

@@ -1,4 +1,4 @@
-//! What long options accept, and what they suggest instead.
+//! Accepted values of long options, and suggestions for wrong ones.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The options of netserver about who may use it, and for what.
+//! Access options of netserver.
 
 use std::path::PathBuf;
 use std::time::Duration;

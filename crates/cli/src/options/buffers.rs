@@ -10,7 +10,7 @@ use crate::table::{Action, OptionRow};
 
 type Opt = OptionRow<GlobalArgs>;
 
-/// Longest name of a remote fill file: the room in the request.
+/// Longest name of a remote fill file that fits into the request, bytes.
 const REMOTE_FILL: usize = 31;
 
 pub(super) const ALIGN: Opt = Opt::ready(

@@ -15,7 +15,7 @@ use crate::group::Group;
 use crate::kind::ValueKind;
 use crate::table::{Action, Halt, OptionRow};
 
-/// Characters that count of a passphrase: the room in its message.
+/// Longest passphrase that fits into its message, bytes.
 const PASSPHRASE: usize = 647;
 
 /// A time, and how much work that is.

@@ -1,5 +1,5 @@
-//! The options about how bytes are moved. None has a letter: the original moves each
-//! message by a blocking call of its own.
+//! Options for the method of moving bytes. None has a letter, because the original always uses
+//! one blocking call per message.
 
 use netperf_model::IoMethod;
 

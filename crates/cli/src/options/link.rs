@@ -113,7 +113,7 @@ const fn frame_request_size() -> Opt {
     .more("One value is for both; 100,200 unless given.")
 }
 
-/// What the rows here and those of OMNI without a letter do.
+/// Action shared with OMNI's rows that have no letter.
 const DEVICE: Action<TestArgs> =
     Action::Value(|a, text| set_both_ends(&mut a.device, text, str::to_owned));
 const UNIT: Action<TestArgs> = Action::Value(|a, text| set_both_ends(&mut a.unit, text, int));

@@ -59,7 +59,7 @@ pub(crate) struct SuiteOptions {
     pub(crate) tests: &'static str,
     /// Every option.
     pub(crate) table: &'static [OptionRow<TestArgs>],
-    /// What becomes of a letter that is not in it.
+    /// Reaction to an unknown letter.
     pub(crate) on_complaint: OnComplaint,
 }
 
@@ -154,7 +154,7 @@ impl<A> OptionRow<A> {
         }
     }
 
-    /// The name, the heading it stands under, and what its value may be.
+    /// Sets the name, the heading and the kind of value.
     const fn long(self, long: &'static str, group: Group, kind: ValueKind) -> Self {
         Self {
             long,
@@ -164,7 +164,7 @@ impl<A> OptionRow<A> {
         }
     }
 
-    /// What the manual says besides.
+    /// Adds text for the manual.
     const fn more(self, more: &'static str) -> Self {
         Self { more, ..self }
     }

@@ -326,7 +326,7 @@ fn imply(args: &mut TestArgs, sends: bool, receives: bool) {
     }
 }
 
-/// Whether a protocol's name also decides the kind of socket. The original leaves it as
+/// Returns true if a protocol's name also decides the kind of socket. The original leaves it as
 /// it was for sctp, and no particular protocol says nothing about it.
 fn names_socket_kind(protocol: &str) -> bool {
     !matches!(

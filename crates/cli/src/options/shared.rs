@@ -1,4 +1,4 @@
-//! Options behind `--` that several suites have: each stands here once.
+//! Options behind `--` that several suites share.
 
 use netperf_model::Family;
 
@@ -97,7 +97,7 @@ pub(super) const fn cork() -> Opt {
     .long("cork", Group::Sockets, ValueKind::Nothing)
 }
 
-/// Where netserver's data socket is.
+/// Address of netserver's data socket.
 pub(super) const fn data_host() -> Opt {
     Opt::ready(
         'H',
@@ -112,7 +112,7 @@ pub(super) const fn data_host() -> Opt {
     .more("Where the data goes, when that is not the host of the control connection.")
 }
 
-/// Where netperf's data socket is.
+/// Address of netperf's data socket.
 pub(super) const fn local_data_host() -> Opt {
     Opt::ready(
         'L',
@@ -175,7 +175,7 @@ pub(super) const fn data_ipv6() -> Opt {
     .long("data-ipv6", Group::Addresses, ValueKind::Nothing)
 }
 
-/// Whether data may be routed.
+/// Disables routing of data.
 pub(super) const fn route() -> Opt {
     Opt::ready(
         'R',

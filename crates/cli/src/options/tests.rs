@@ -8,7 +8,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use super::*;
 
-/// The letters of a table the way `getopt` is told them.
+/// Letters of a table in the notation of `getopt`.
 fn letters<A>(table: &[OptionRow<A>]) -> Vec<String> {
     let lettered = table.iter().filter_map(|row| Some((row, row.letter?)));
     let letters = lettered.map(|(row, letter)| {
@@ -126,7 +126,7 @@ fn a_name_in_several_suites_has_its_letter_and_its_value_in_the_same_place() {
     let all = || SUITES.iter().flat_map(|suite| suite.table);
     for row in all() {
         for other in all().filter(|other| other.long == row.long) {
-            // Where the letter means something else the name stands alone.
+            // If the letter has another meaning, only the name is offered.
             let letters = row.letter.zip(other.letter);
             assert!(
                 letters.is_none_or(|(one, two)| one == two),
@@ -224,7 +224,7 @@ fn values(kind: ValueKind) -> BoxedStrategy<String> {
     }
 }
 
-/// What became of the arguments, and what was said.
+/// Parsed arguments, the reason for an early end, and notices.
 type Came<A> = (A, Option<crate::table::Halt>, Vec<Notice>);
 
 fn check_all<A: Default + Debug + PartialEq>(table: &'static [OptionRow<A>]) {

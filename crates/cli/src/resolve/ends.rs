@@ -1,4 +1,4 @@
-//! What each end is asked to do.
+//! Parameters of each end.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -69,7 +69,7 @@ fn pacing_rate(typed: Option<i32>) -> Settings {
 /// netserver's end.
 pub(super) fn remote(args: &Args) -> EndPlan {
     let (global, typed) = (&args.global, &args.test);
-    // The older tests have no room for keep-alive in their requests.
+    // Requests of the older tests have no field for keep-alive.
     let omni = parse::test_of(global)
         .map(TestId::row)
         .is_some_and(|row| row.suite == Suite::Omni);
@@ -147,7 +147,7 @@ fn common(args: &Args, buffers: &PerDirection<i32>) -> SocketPlan {
     }
 }
 
-/// What both ends have in common, and the windows of one.
+/// Address parameters common to both ends, and the windows of one.
 fn place(args: &Args, windows: &PerDirection<i32>) -> PlacePlan {
     PlacePlan {
         sap: args.test.sap.and_then(|sap| u8::try_from(sap).ok()),
@@ -205,7 +205,7 @@ fn bind(args: &Args, end: fn(&crate::PerEnd<i32>) -> Option<i32>) -> Option<u32>
     size(end(args.global.bind.as_ref()?))
 }
 
-/// An interval alone paces nothing and is shown all the same.
+/// An interval without a burst does not pace but is still shown.
 fn pace(burst: Option<i32>, interval: Option<Duration>) -> Option<PacePlan> {
     let interval = interval.filter(|interval| !interval.is_zero());
     match positive(burst) {

@@ -1,4 +1,4 @@
-//! Where the control and the data connection go.
+//! Addresses of the control and data connections.
 
 use netperf_model::{ControlPlan, DataAddress, Family, Flow, TestId};
 
@@ -99,7 +99,7 @@ fn control_local(args: &GlobalArgs) -> DataAddress {
     }
 }
 
-/// The address that stands for all of this host's, as the original writes it.
+/// Wildcard address, as the original writes it.
 fn wildcard(family: Family, peer: &DataAddress) -> String {
     let six = match family {
         Family::V6 => true,

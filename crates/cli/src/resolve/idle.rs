@@ -5,14 +5,13 @@ use netperf_model::{Domain, TestId, TransportId};
 use crate::args::Args;
 use crate::command::CliError;
 
-/// Refuses what would have no effect in this test or over its transport: who asks for it by
-/// name means it.
+/// Rejects long options that have no effect in this test or with its transport.
 pub(super) fn refuse(args: &Args, test: TestId, transport: TransportId) -> Result<(), CliError> {
     let (global, typed) = (&args.global, &args.test);
     let domain = transport.row().domain;
     let encrypts = matches!(transport, TransportId::Tls | TransportId::Ktls);
     let has_devices = matches!(domain, Domain::Link | Domain::Atm);
-    // What XTI calls a device is the provider of its transport.
+    // The device of an XTI transport is its provider.
     let has_providers = matches!(transport, TransportId::XtiTcp | TransportId::XtiUdp);
     let device = typed.device.local.is_some() || typed.device.remote.is_some();
     let unit = typed.unit.local.is_some() || typed.unit.remote.is_some();

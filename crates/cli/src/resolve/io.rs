@@ -1,4 +1,4 @@
-//! How each end moves its bytes.
+//! I/O options of each end.
 
 use netperf_model::{Duplex, EndPlan, Flow, IoPlan, SeriesPlan, SocketPlan};
 
@@ -58,7 +58,7 @@ pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: IoEnd, end: EndPlan) 
     }
 }
 
-/// What an end writes down over time, where it does.
+/// Time series recorded by an end, if any.
 pub(super) fn series(args: &SeriesArgs, which: IoEnd) -> Option<SeriesPlan> {
     let every = which.of(&args.every).filter(|every| !every.is_zero())?;
     Some(SeriesPlan {

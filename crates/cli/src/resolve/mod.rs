@@ -18,7 +18,7 @@ use crate::args::Args;
 use crate::command::{CliError, Command, ListCommand, Notice, RunCommand, UnknownTest};
 use crate::{CliEnvironment, parse};
 
-/// What to do about `args`.
+/// The command for `args`.
 pub(crate) fn command(
     args: &Args,
     environment: &CliEnvironment<'_>,
@@ -53,7 +53,7 @@ pub(crate) fn command(
     })))
 }
 
-/// What `args` ask for.
+/// The plan for `args`.
 fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<TestPlan, CliError> {
     let (global, typed) = (&args.global, &args.test);
     let flow = work::both_ways(work::flow(test, typed), global);
@@ -149,7 +149,7 @@ fn wait(args: &Args, test: TestId) -> Duration {
     }
 }
 
-/// Whether a test is ever repeated for confidence.
+/// Returns true if a test is ever repeated for confidence.
 fn repeats(test: TestId) -> bool {
     let once = matches!(test, TestId::TcpCc | TestId::TcpMss);
     !once
@@ -159,7 +159,7 @@ fn repeats(test: TestId) -> bool {
         )
 }
 
-/// Whether a test prints interim results; JSON has them all the same.
+/// Returns true if a test prints interim results; JSON has them all the same.
 fn has_interims(test: TestId) -> bool {
     matches!(
         test.row().suite,
@@ -167,7 +167,7 @@ fn has_interims(test: TestId) -> bool {
     )
 }
 
-/// Whether a test can run with `-N`; the suites that cannot say so in their own words.
+/// Checks that a test supports `-N`. Each suite that does not has its own message.
 fn can_do_without_control(test: TestId) -> Result<(), CliError> {
     const RUN: &str = "run with no control connection";
     const DEAL: &str = "deal with no control tests";
@@ -184,12 +184,12 @@ fn can_do_without_control(test: TestId) -> Result<(), CliError> {
     Err(CliError::NeedsControl { suite, lacks })
 }
 
-/// Whether a test talks to a peer's data socket at all.
+/// Returns true if a test talks to a peer's data socket at all.
 fn needs_peer(test: TestId) -> bool {
     test.row().suite != Suite::Control && test != TestId::Uuid
 }
 
-/// What the original says about options before the banner.
+/// Remarks about options that the original prints before the banner.
 fn remarks(args: &Args, test: TestId, notices: &mut Vec<Notice>) {
     let typed = &args.test;
     let verbose = args.global.verbosity.unwrap_or(1) >= 2;
@@ -214,7 +214,7 @@ fn remarks(args: &Args, test: TestId, notices: &mut Vec<Notice>) {
     }
 }
 
-/// Whether data goes both ways over one connection or many.
+/// Returns true if data goes both ways over one connection or many.
 const fn is_rr(flow: Flow) -> bool {
     flow.is_request_response()
 }

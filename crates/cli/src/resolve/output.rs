@@ -1,4 +1,4 @@
-//! How the outcome is printed.
+//! Output options of the plan.
 
 use std::io;
 use std::path::Path;
@@ -120,7 +120,7 @@ fn unreadable(name: &str, error: &io::Error) -> CliError {
     }
 }
 
-/// Refuses a file with a name that the original has no room for.
+/// Rejects file names that are too long for the original.
 fn check_names(text: &str) -> Result<(), CliError> {
     let mut before = 0;
     for (index, line) in text.split_inclusive('\n').take(FILE_LINES).enumerate() {

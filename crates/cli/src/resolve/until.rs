@@ -15,10 +15,10 @@ pub(super) fn limit(args: &Args, limit: Limit) -> Limit {
     }
 }
 
-/// What was asked for.
+/// Parameters of `--until`.
 ///
 /// # Errors
-/// When the test cannot be ended early, or other options say how long it is.
+/// When the test cannot end early, or other options set its length.
 pub(super) fn asked(
     args: &Args,
     test: TestId,
@@ -63,7 +63,7 @@ pub(super) fn there(until: Option<&UntilPlan>, flow: Flow, end: EndPlan) -> EndP
     }
 }
 
-/// Whether netserver alone sends.
+/// Returns true if netserver alone sends.
 const fn alone(flow: Flow) -> bool {
     flow.receives && !flow.sends && !flow.connects
 }

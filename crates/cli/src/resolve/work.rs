@@ -1,4 +1,4 @@
-//! What is moved, over what, for how long, and how often.
+//! Data, transport, length and repetitions of a test.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::is_rr;
 use crate::args::{Args, GlobalArgs, SocketKindArg, TestArgs};
 use crate::command::CliError;
 
-/// How long a test lasts unless `-l` says otherwise.
+/// Default length of a test.
 const DEFAULT_LENGTH: Duration = Duration::from_secs(10);
 /// Request and response of tests below the network layer unless `-r` says otherwise.
 const FRAME_SIZES: (i32, i32) = (100, 200);
@@ -19,10 +19,10 @@ const DEFAULT_ITERATIONS: (u32, u32) = (3, 10);
 /// Width of the confidence interval in percent if none was ever given.
 const DEFAULT_WIDTH: f64 = 5.0;
 
-/// When the test ends.
+/// Limit of the test.
 ///
-/// Where only netserver sends it also keeps the time, and it is told whole seconds.
-/// DG_STREAM and DLCL_STREAM count nothing: told an amount, they run until a signal.
+/// If only netserver sends, it also measures the time, in whole seconds. DG_STREAM and
+/// DLCL_STREAM do not count: with an amount, they run until a signal.
 pub(super) fn limit(args: &Args, test: TestId, flow: Flow) -> Limit {
     if let Some(messages) = args
         .test
@@ -50,7 +50,7 @@ pub(super) fn limit(args: &Args, test: TestId, flow: Flow) -> Limit {
     }
 }
 
-/// Whether netserver sends until its own time is over.
+/// Returns true if netserver sends until its own time is over.
 fn netserver_keeps_time(flow: Flow) -> bool {
     (flow.receives && !flow.sends) || flow.duplex == Some(Duplex::Separate)
 }
@@ -61,10 +61,10 @@ pub(super) fn positive_seconds(seconds: Option<i32>) -> Option<Duration> {
     (seconds > 0).then(|| Duration::from_secs(seconds))
 }
 
-/// What moves in which direction.
+/// Direction of data.
 ///
-/// Only OMNI itself looks at `-d` and at what `-m`, `-M` and `-r` imply; a
-/// connection for each operation is there for all of its suite.
+/// Only OMNI itself considers `-d` and the implications of `-m`, `-M` and `-r`; its whole suite
+/// supports a connection for each operation.
 pub(super) fn flow(test: TestId, args: &TestArgs) -> Flow {
     let usual = test.row().flow;
     if test.row().suite != Suite::Omni {
@@ -126,12 +126,12 @@ pub(super) fn request_response(
     (size(args.request.0, usual.0), size(args.request.1, usual.1))
 }
 
-/// Whether a host is reached by vsock(7).
+/// Returns true if a host is reached by vsock(7).
 fn is_vsock(host: &str) -> bool {
     host.starts_with("vsock:")
 }
 
-/// What data travels over.
+/// Transport of the data.
 pub(super) fn transport(all: &Args, test: TestId) -> Result<TransportId, CliError> {
     let (program, args) = (&all.program, &all.test);
     let over_vsock = all.global.remote.host.as_deref().is_some_and(is_vsock);
@@ -203,8 +203,8 @@ pub(super) fn confidence(args: &GlobalArgs) -> Option<ConfidencePlan> {
     })
 }
 
-/// How often interim results are wanted. The sign only chose the clock policy of the
-/// original: here every interval is kept as asked for.
+/// Interval of interim results. In the original the sign selects a clock policy; here every
+/// interval is kept exactly.
 pub(super) fn interim(global: &GlobalArgs) -> Option<Duration> {
     let seconds = global.interim?.seconds.abs();
     Duration::try_from_secs_f64(seconds)

@@ -73,7 +73,7 @@ pub(crate) enum ValueKind {
     /// The name of a protocol.
     Protocol,
     /// One of these words.
-    GetoptWord(&'static [&'static str]),
+    Word(&'static [&'static str]),
     /// Level and width of a confidence interval.
     Confidence,
     /// A percentage, perhaps with its sign.
@@ -160,7 +160,7 @@ impl ValueKind {
             Self::Tos => as_it_is(grammar::dscp(text).is_some()),
             Self::Direction => as_it_is(text.split('|').all(is_direction)),
             Self::Unit => as_it_is(UNITS.contains(&text)),
-            Self::Test | Self::Protocol | Self::GetoptWord(_) => {
+            Self::Test | Self::Protocol | Self::Word(_) => {
                 let choices = self.choices();
                 let same = |choice: &&str| choice.eq_ignore_ascii_case(text);
                 choices.into_iter().find(same).map(Cow::Borrowed)
@@ -222,7 +222,7 @@ impl ValueKind {
                  0-3:4-7"
             }
             Self::Placement => "spread, pack, near-irq or a node such as node:0",
-            Self::Unit | Self::Switch | Self::Protocol | Self::GetoptWord(_) => {
+            Self::Unit | Self::Switch | Self::Protocol | Self::Word(_) => {
                 return format!("one of {}", self.choices().join(", "));
             }
             Self::Pair(first, second) if first == second => {
@@ -290,7 +290,7 @@ impl ValueKind {
             Self::Direction => DIRECTIONS.to_vec(),
             Self::Unit => UNITS.to_vec(),
             Self::Switch => SWITCHES.to_vec(),
-            Self::GetoptWord(words) => words.to_vec(),
+            Self::Word(words) => words.to_vec(),
             Self::Placement => Placement::WORDS.to_vec(),
             Self::Pair(first, _) => first.choices(),
             Self::Nothing

@@ -136,7 +136,7 @@ fn any_kind() -> impl Strategy<Value = ValueKind> {
         ValueKind::Tos,
         ValueKind::Direction,
         ValueKind::Protocol,
-        ValueKind::GetoptWord(&["stream", "dgram"]),
+        ValueKind::Word(&["stream", "dgram"]),
         ValueKind::Confidence,
         PAIR_OF_SIZES,
         ValueKind::twice(&ValueKind::Tos),

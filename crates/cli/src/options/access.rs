@@ -49,11 +49,7 @@ pub(super) const REQUIRE: Opt = Opt::without_letter(
     "what a client must have: none, passphrase or key",
     Action::Value(|a, text| a.access.require = Require::named(text)),
 )
-.long(
-    "require",
-    Group::Access,
-    ValueKind::GetoptWord(Require::WORDS),
-)
+.long("require", Group::Access, ValueKind::Word(Require::WORDS))
 .more(
     "Otherwise the strongest that netserver was given: the key with --key-file, the \
      passphrase with -Z. With passphrase, whoever has \
@@ -96,11 +92,7 @@ pub(super) const ONE_PORT: Opt = Opt::without_letter(
     "data that may come to this port: off, tcp or on",
     Action::Value(|a, text| a.access.one_port = OnePort::named(text)),
 )
-.long(
-    "one-port",
-    Group::Access,
-    ValueKind::GetoptWord(OnePort::WORDS),
-)
+.long("one-port", Group::Access, ValueKind::Word(OnePort::WORDS))
 .more(
     "For netperf --one-port. on, the usual: connections, and datagrams to the same port of \
      UDP, which is open for them. tcp: connections. What does not begin with the token that a \

@@ -42,7 +42,7 @@ pub(super) const METHOD: Opt = Opt::without_letter(
 .long(
     "cpu-method",
     Group::Cpu,
-    ValueKind::GetoptWord(&["procstat", "looper"]),
+    ValueKind::Word(&["procstat", "looper"]),
 )
 .more(
     "procstat, the usual one, takes the counters of the kernel. looper runs a loop of \

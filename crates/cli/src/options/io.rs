@@ -13,7 +13,7 @@ use crate::table::{Action, OptionRow};
 type Opt = OptionRow<GlobalArgs>;
 
 /// One method or two.
-const METHODS: ValueKind = ValueKind::twice(&ValueKind::GetoptWord(&[
+const METHODS: ValueKind = ValueKind::twice(&ValueKind::Word(&[
     "blocking", "poll", "epoll", "uring", "auto",
 ]));
 /// One number of messages or two.
@@ -125,7 +125,7 @@ pub(super) const TLS_CIPHER: Opt = Opt::without_letter(
     "the only cipher suite that -T tls and ktls may use",
     Action::Value(|a, text| a.tls_cipher = Some(text.to_owned())),
 )
-.long("tls-cipher", Group::Sockets, ValueKind::GetoptWord(CIPHERS))
+.long("tls-cipher", Group::Sockets, ValueKind::Word(CIPHERS))
 .more("By IANA's name. TLS_CIPHER tells which one was used.");
 
 /// The cipher suites of TLS 1.3 that both ends have (RFC 8446, appendix B.4).

@@ -108,7 +108,7 @@ pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
     .long(
         "socket-type",
         Group::Operation,
-        ValueKind::GetoptWord(&["stream", "dgram", "seqpacket"]),
+        ValueKind::Word(&["stream", "dgram", "seqpacket"]),
     ),
     shared::socket_buffer(),
     shared::remote_socket_buffer(),

@@ -31,7 +31,7 @@ pub(super) const BIDIRECTIONAL: Opt = Opt::without_letter(
 .long(
     "bidirectional",
     Group::Test,
-    ValueKind::GetoptWord(&["same", "separate"]),
+    ValueKind::Word(&["same", "separate"]),
 )
 .more(
     "In stream tests, whichever way they go otherwise. same: both directions share one \

@@ -31,11 +31,7 @@ pub(super) const ARRIVAL: Opt = Opt::without_letter(
     "how requests at a rate are spread: constant or poisson",
     Action::Value(|a, text| a.rate.arrival = Arrival::named(text)),
 )
-.long(
-    "arrival",
-    Group::Pacing,
-    ValueKind::GetoptWord(&Arrival::WORDS),
-)
+.long("arrival", Group::Pacing, ValueKind::Word(&Arrival::WORDS))
 .more(
     "constant has the same time between any two, poisson an exponentially distributed one, \
      as requests have that come from many clients.",

@@ -49,11 +49,7 @@ pub(super) const TIMESTAMPS: Opt = Opt::without_letter(
     "split transactions into stack and wire, each way, by the kernel's or the device's clock",
     Action::Value(|a, text| a.series.stamps = Stamper::named(text)),
 )
-.long(
-    "timestamps",
-    Group::Output,
-    ValueKind::GetoptWord(Stamper::WORDS),
-)
+.long("timestamps", Group::Output, ValueKind::Word(Stamper::WORDS))
 .more(
     "In TCP_RR and UDP_RR with one transaction at a time. The kernels of both ends stamp \
      what leaves and what arrives (SO_TIMESTAMPING); the offset of their clocks is estimated \

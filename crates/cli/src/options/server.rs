@@ -119,7 +119,7 @@ pub(crate) static TABLE: &[OptionRow<ServerArgs>] = &[
     .long(
         "cpu-method",
         Group::Running,
-        ValueKind::GetoptWord(&["procstat", "looper"]),
+        ValueKind::Word(&["procstat", "looper"]),
     )
     .more(
         "procstat, the usual one, takes the counters of the kernel; looper counts what a \
@@ -145,7 +145,7 @@ pub(crate) static TABLE: &[OptionRow<ServerArgs>] = &[
     .long(
         "sandbox",
         Group::Operations,
-        ValueKind::GetoptWord(SandboxArg::WORDS),
+        ValueKind::Word(SandboxArg::WORDS),
     )
     .more(
         "auto, the usual one, uses what the kernel has of Landlock and seccomp; require does \
@@ -166,11 +166,7 @@ pub(crate) static TABLE: &[OptionRow<ServerArgs>] = &[
         "log each session, as text or as JSON",
         Action::Value(|a, text| a.operations.log = LogFormat::named(text)),
     )
-    .long(
-        "log",
-        Group::Operations,
-        ValueKind::GetoptWord(LogFormat::WORDS),
-    )
+    .long("log", Group::Operations, ValueKind::Word(LogFormat::WORDS))
     .more(
         "One line for each session, on standard error unless --log-file says otherwise: who, \
          how many tests, the last one and its result, bytes, time, and how it ended.",
@@ -190,7 +186,7 @@ pub(crate) static TABLE: &[OptionRow<ServerArgs>] = &[
     .long(
         "log-level",
         Group::Operations,
-        ValueKind::GetoptWord(LogLevel::WORDS),
+        ValueKind::Word(LogLevel::WORDS),
     )
     .more(
         "info, with a line for each session, where --log or --log-file is given; warn, with \

@@ -29,7 +29,7 @@ pub(super) const PROGRESS: Opt = Opt::without_letter(
 .long(
     "progress",
     Group::Output,
-    ValueKind::GetoptWord(&["auto", "never", "always"]),
+    ValueKind::Word(&["auto", "never", "always"]),
 )
 .more(
     "On standard error, and erased when the test is over. auto, which is what happens unless \

@@ -205,7 +205,7 @@ fn values(kind: ValueKind) -> BoxedStrategy<String> {
         | ValueKind::Direction
         | ValueKind::Protocol
         | ValueKind::Placement
-        | ValueKind::GetoptWord(_) => prop::sample::select(kind.choices())
+        | ValueKind::Word(_) => prop::sample::select(kind.choices())
             .prop_map(str::to_owned)
             .boxed(),
         ValueKind::Networks => pattern("10\\.0\\.0\\.0/8(,192\\.168\\.[0-9]\\.0/24)?").boxed(),

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::schema::Schema;
-use crate::{Place, Stopwatch, Values, eventually, watchdog};
+use crate::{Place, Stopwatch, Values, eventually, procfs, watchdog};
 
 /// How long a process may take that was given no deadline of its own.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -223,6 +223,15 @@ impl Running {
         eventually(patience, || self.stdout().contains(text) || self.ended())
             && (self.stdout().contains(text)
                 || self.ended() && self.stdout.complete().contains(text))
+    }
+
+    /// Waits until it has used three clock ticks (30 ms) of processor time from now on, which a
+    /// client does only while its test moves data. Says whether it has.
+    pub fn works(&mut self, patience: Duration) -> bool {
+        let before = procfs::ticks(self.pid());
+        eventually(patience, || {
+            procfs::ticks(self.pid()) >= before + 3 || self.ended()
+        }) && !self.ended()
     }
 
     /// Waits for its end, no longer than its patience.

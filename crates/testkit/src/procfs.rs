@@ -23,6 +23,14 @@ pub fn alive(pid: u32) -> bool {
     stat(pid).is_some_and(|fields| fields.first().is_some_and(|state| state != "Z"))
 }
 
+/// Processor time that a process has used, in ticks of the clock, of which most systems have
+/// 100 in a second. 0 for a process that is gone.
+pub fn ticks(pid: u32) -> u64 {
+    let fields = stat(pid).unwrap_or_default();
+    let used = fields.iter().skip(11).take(2);
+    used.filter_map(|field| field.parse::<u64>().ok()).sum()
+}
+
 /// Direct children of a process, entries waiting to be reaped included.
 pub fn children(pid: u32) -> Vec<u32> {
     let parent = pid.to_string();

@@ -292,6 +292,7 @@ fn a_cable_that_is_cut_and_mended_ends_no_connection_netns() {
         return;
     };
     hosts.cut();
+    // The length of the cut: some retransmissions of TCP are lost.
     std::thread::sleep(Duration::from_millis(300));
     hosts.mend();
     // Who sends a datagram while there is no way hears that.
@@ -393,6 +394,7 @@ fn a_client_that_is_stopped_for_a_while_has_its_result_netns() {
         return;
     };
     cells.signal("STOP");
+    // The length of the stop.
     std::thread::sleep(Duration::from_millis(500));
     cells.signal("CONT");
     cells.end(&["finished"], went_well);

@@ -31,13 +31,11 @@ fn run(server: &Netserver, words: &str) -> Finished {
     client(server, "127.0.0.1", words).run()
 }
 
-/// A run that netserver has a session for, and that had time to move something.
+/// A run that netserver has a session for, and that moves data.
 fn under_way(server: &Netserver, words: &str) -> Running {
-    let running = client(server, "127.0.0.1", words).spawn();
-    assert!(eventually(Duration::from_secs(10), || !server
-        .sessions()
-        .is_empty()));
-    std::thread::sleep(Duration::from_millis(700));
+    let mut running = client(server, "127.0.0.1", words).spawn();
+    assert!(running.works(Duration::from_secs(20)));
+    assert!(!server.sessions().is_empty());
     running
 }
 

@@ -226,6 +226,7 @@ fn a_writer_that_is_killed_loses_nothing_that_it_reported() {
         let mut writer = history(&scratch, &["add", &name]).spawn();
         // In the middle of the second or third transaction, or of making the file.
         match round % 4 {
+            // A different moment in every round.
             0 => std::thread::sleep(Duration::from_millis(round)),
             _ => assert!(writer.prints("saved ", Duration::from_secs(20))),
         }

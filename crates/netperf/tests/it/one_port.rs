@@ -474,6 +474,7 @@ fn detour(server: &Netserver, data_after: Duration) -> (u16, UdpSocket) {
     std::thread::spawn(move || {
         for after in [Duration::ZERO, data_after] {
             let (near, _) = listener.accept().unwrap();
+            // The delay of the detour.
             std::thread::sleep(after);
             let far = TcpStream::connect(("127.0.0.1", beyond)).unwrap();
             let (from, to) = (near.try_clone().unwrap(), far.try_clone().unwrap());

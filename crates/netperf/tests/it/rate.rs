@@ -84,6 +84,7 @@ fn serve(mut data: TcpStream) -> Served {
                     .unwrap_or(now),
             );
             next = next.map(|next: Moment| next.plus(EVERY));
+            // The stall that the client is to measure.
             thread::sleep(STALL);
         }
         let count = match data.read(&mut buffer) {

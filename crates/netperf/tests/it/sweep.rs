@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use netperf_measure::clock;
-use netperf_testkit::{Finished, Invocation, Netserver, Scratch, ours};
+use netperf_testkit::{Finished, Invocation, Netserver, Scratch, eventually, ours};
 
 fn sweep(folder: &Scratch, words: &str) -> Invocation {
     Invocation::new(&ours!().netperf)
@@ -32,11 +31,10 @@ fn results(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// Waits until a sweep has made so many runs.
 fn wait_for_results(folder: &Path, number: usize) {
-    let begun = clock::now();
-    while !folder.join("runs").exists() || results(folder).len() < number {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no results");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let made = eventually(Duration::from_secs(60), || {
+        folder.join("runs").exists() && results(folder).len() >= number
+    });
+    assert!(made, "no results");
 }
 
 fn text(folder: &Scratch, file: &str) -> String {

@@ -250,6 +250,7 @@ fn every_byte_that_llc_type_2_takes_arrives_before_the_end_in_either_direction()
         // Nothing is lost when the other end takes its time.
         let (mut near_end, far_end) = llc2_pair(&listener, &address, &near);
         let reader = thread::spawn(move || {
+            // The delay of the other end.
             thread::sleep(AT_ONCE);
             received_in_all(far_end)
         });

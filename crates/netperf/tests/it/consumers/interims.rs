@@ -53,8 +53,8 @@ fn i18_an_interval_is_a_fraction_and_may_be_negative() {
         assert!(text.contains("Interim result:"), "{}", finished.account());
     }
     // How flent asks what netperf can do.
-    let probe = client(&server, "-l 1 -D -0.2 -- -e 1").spawn();
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    let mut probe = client(&server, "-l 1 -D -0.2 -- -e 1").spawn();
+    assert!(probe.prints("MIGRATED", super::seconds(10)));
     probe.signal("KILL");
     let probe = probe.finish();
     assert!(!probe.stdout.contains("Demo Mode not configured"));

@@ -27,6 +27,7 @@ fn i21_a_length_is_a_number_with_a_letter_and_any_tail() {
     }
     // A duration as the language Go prints it is a million seconds.
     let mut endless = client(&server, "-l 1m0s").spawn();
+    // Twice the time that it would take if it were read as one second.
     std::thread::sleep(super::seconds(2));
     assert!(!endless.ended());
     endless.signal("INT");

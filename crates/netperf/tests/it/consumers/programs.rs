@@ -42,12 +42,13 @@ impl Drop for Detached {
 fn i01_processes_go_by_the_names_of_the_programs() {
     let server = server();
     let running = client(&server, "-t TCP_RR -l 1").spawn();
-    session_begins(&server);
-    std::thread::sleep(std::time::Duration::from_millis(200));
     let name = |pid| procfs::name(pid).unwrap_or_default();
+    // A session is named when it begins to serve, not when it is made.
+    assert!(eventually(seconds(5), || {
+        let mut names = server.sessions().into_iter().map(name);
+        names.len() == 1 && names.all(|name| name == "netserver")
+    }));
     assert_eq!(name(running.pid()), "netperf");
-    let sessions = server.sessions();
-    assert!(sessions.into_iter().all(|pid| name(pid) == "netserver"));
     assert_eq!(name(server.pid()), "netserver");
     running.finish().expect_clean();
 }
@@ -69,7 +70,7 @@ fn i02_an_alarm_or_an_interrupt_ends_the_test_with_its_result() {
     for name in ["ALRM", "INT"] {
         let mut running = client(&server, "-l 60").spawn();
         assert!(running.prints("MIGRATED", seconds(5)));
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        assert!(running.works(seconds(10)));
         running.signal(name);
         let finished = running.finish().expect_clean();
         let result = finished.stdout.lines().nth(6).expect("the result");
@@ -200,9 +201,12 @@ fn i30_a_silent_stranger_is_dropped_within_20_seconds() {
 fn i31_a_server_in_one_process_never_forks() {
     let options = ["-D", "-f", "-4", "-L", "127.0.0.1"];
     let server = Netserver::start_with(&ours!(), &Place::Here, &options, &[]);
-    let running = client(&server, "-t TCP_RR -l 1 -- -r 1024").spawn();
-    std::thread::sleep(std::time::Duration::from_millis(400));
-    assert!(server.sessions().is_empty(), "it forked");
+    let mut running = client(&server, "-t TCP_RR -l 1 -- -r 1024").spawn();
+    let over = eventually(seconds(20), || {
+        assert!(server.sessions().is_empty(), "it forked");
+        running.ended()
+    });
+    assert!(over, "{}", running.stdout());
     running.finish().expect_clean();
     run(&server, "-l 1");
 }

@@ -6,6 +6,7 @@ use netperf_wire::messages::{Extension, HeaderOnly, ItemKind};
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind, Stage};
 
 use crate::error::SessionError;
+use crate::extension::append;
 
 /// The one way to an encrypted connection that there is.
 const VERSION: u8 = 1;
@@ -45,7 +46,7 @@ pub fn is_answer(frame: &Frame) -> Result<bool, SessionError> {
 fn with_word(mut frame: Frame, stage: Stage) -> Frame {
     let mut extension = Extension::default();
     extension.push(ItemKind::Secure, &[VERSION]);
-    extension.encode_over(stage, &mut frame);
+    append(&extension, stage, &mut frame);
     frame
 }
 
@@ -60,10 +61,15 @@ fn says_word(frame: &Frame, stage: Stage) -> bool {
 #[must_use]
 pub fn refuse(kind: RequestKind, denied: &Denied) -> Frame {
     let header = Header::response(kind).with_errno(RemoteErrno(denied.errno()));
+    refusal_record(header, &denied.to_string())
+}
+
+/// A refusal with this text, of which a part is lost where it is long.
+pub(crate) fn refusal_record(header: Header, text: &str) -> Frame {
     let mut frame = HeaderOnly.encode(header);
     let mut extension = Extension::default();
-    extension.push(ItemKind::Refusal, denied.to_string().as_bytes());
-    extension.encode_over(Stage::Response, &mut frame);
+    extension.push_optional(ItemKind::Refusal, text.as_bytes());
+    append(&extension, Stage::Response, &mut frame);
     frame
 }
 
@@ -107,7 +113,7 @@ mod tests {
         let mut hostile = Extension::default();
         hostile.push(ItemKind::Refusal, b"no\n\x1b[2Jmore");
         let mut frame = frame;
-        hostile.encode_over(Stage::Response, &mut frame);
+        hostile.encode_over(Stage::Response, &mut frame).unwrap();
         assert_eq!(
             is_answer(&frame),
             Err(SessionError::Denied("no[2Jmore".to_owned()))

@@ -175,15 +175,15 @@ impl Wanted {
         })
     }
 
-    fn request(self) -> Frame {
+    fn request(self) -> Result<Frame, SessionError> {
         let mut value = vec![self.kind];
         value.extend(self.first.to_be_bytes());
         value.extend(self.count.to_be_bytes());
         let mut asked = Extension::default();
         asked.push(ItemKind::PagesWanted, &value);
         let mut frame = HeaderOnly.encode(Header::request(RequestKind::CpuCalibrate));
-        asked.encode_over(Stage::Request, &mut frame);
-        frame
+        asked.encode_over(Stage::Request, &mut frame)?;
+        Ok(frame)
     }
 }
 
@@ -287,7 +287,7 @@ impl Fetching {
                     first: u32::try_from(self.got.len() / Page::ROOM).unwrap_or(u32::MAX),
                     count: self.awaited,
                 };
-                return Ok(Next::Ask(Box::new(wanted.request()), self));
+                return Ok(Next::Ask(Box::new(wanted.request()?), self));
             }
             kind.put(&std::mem::take(&mut self.got), &mut self.result)?;
             self.left.pop();

@@ -98,11 +98,14 @@ pub fn step(plan: &TestPlan, state: State, input: Input) -> (State, Vec<Effect>)
     }
     match (state, input) {
         (State::Idle, Input::Open(passphrase)) => (State::Idle, open(passphrase)),
-        (State::Idle, Input::Calibrate(cpu)) => (
-            State::Calibrating,
-            ask(offer::calibration(plan, cpu), CALIBRATION),
-        ),
-        (State::Idle, Input::Greet) => (State::Greeting, ask(offer::greeting(), CALIBRATION)),
+        (State::Idle, Input::Calibrate(cpu)) => match offer::calibration(plan, cpu) {
+            Ok(request) => (State::Calibrating, ask(request, CALIBRATION)),
+            Err(error) => closed(error),
+        },
+        (State::Idle, Input::Greet) => match offer::greeting() {
+            Ok(request) => (State::Greeting, ask(request, CALIBRATION)),
+            Err(error) => closed(error),
+        },
         (State::Greeting, Input::Frame(frame)) => (
             State::Idle,
             vec![Effect::Greeted(extension::abilities(&frame))],

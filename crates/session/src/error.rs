@@ -1,41 +1,70 @@
 //! The ways in which the other end breaks the protocol or lets us down.
 
-use std::fmt;
 use std::time::Duration;
 
 use netperf_model::{CpuMethod, Feature, TransportId};
 use netperf_wire::RemoteErrno;
+use netperf_wire::messages::NoRoom;
+use thiserror::Error;
 
-/// What went wrong on the control connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why a conversation on the control connection failed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SessionError {
     /// The peer reports an error number instead of an answer.
+    #[error("remote error {}", .0.0)]
     Remote(RemoteErrno),
     /// The peer refuses, and says why.
+    #[error("netserver refuses: {0}")]
     Denied(String),
     /// The connection ended inside or before a message.
+    #[error("partial response received: {got} bytes")]
     Closed {
         /// Bytes of the message that had arrived.
         got: usize,
     },
     /// The peer is a stock netserver, which cannot do this transport.
+    #[error(
+        "that netserver is of another make and cannot do {}: start one of this program there",
+        .0.row().label
+    )]
     Unsupported(TransportId),
     /// The peer is a stock netserver, which cannot do this.
+    #[error(
+        "that netserver is of another make and cannot do {}: {}",
+        .0.option(), instead(*.0)
+    )]
     Unable(Feature),
     /// The peer is a stock netserver, which measures its CPUs in one way only.
+    #[error(
+        "that netserver is of another make and cannot do --cpu-method {}: start one of this \
+         program there, or leave out -C",
+        .0.name()
+    )]
     CpuMethod(CpuMethod),
     /// netserver asks for something that only a coordinator's netperf would do: the kind of
     /// the item.
+    #[error(
+        "netserver takes this for a run with a coordinator (item {0:#04x}), which this netperf \
+         does not offer: use a netserver of the same version"
+    )]
     Coordination(u8),
     /// netserver does not say that it does what it was asked for.
+    #[error("netserver does not do what it was asked for")]
     NotConfirmed,
+    /// A request has no room for all that is asked for.
+    #[error("the request to netserver is too long: {0}")]
+    NoRoom(#[from] NoRoom),
     /// No answer within this time.
+    #[error("no answer from netserver within {} s", .0.as_secs())]
     NoAnswer(Duration),
     /// The connection broke.
+    #[error("the control connection broke: {0}")]
     Broken(String),
     /// A message cannot be decoded: the field and why.
+    #[error("netserver's answer makes no sense: {0}")]
     Malformed(String),
     /// An input came in a state that has no place for it.
+    #[error("{input} is out of turn in {state}")]
     OutOfTurn {
         /// The state.
         state: &'static str,
@@ -44,55 +73,12 @@ pub enum SessionError {
     },
 }
 
-impl fmt::Display for SessionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Remote(errno) => write!(f, "remote error {}", errno.0),
-            Self::Denied(why) => write!(f, "netserver refuses: {why}"),
-            Self::Closed { got } => write!(f, "partial response received: {got} bytes"),
-            Self::NoAnswer(time) => {
-                write!(f, "no answer from netserver within {} s", time.as_secs())
-            }
-            Self::Unsupported(transport) => write!(
-                f,
-                "that netserver is of another make and cannot do {}: start one of this program there",
-                transport.row().label
-            ),
-            Self::Unable(feature) if !feature.instead().is_empty() => write!(
-                f,
-                "that netserver is of another make and cannot do {}: {}, or start one of this \
-                 program there",
-                feature.option(),
-                feature.instead()
-            ),
-            Self::Unable(feature) if feature.takes_both() => write!(
-                f,
-                "that netserver is of another make and cannot do {}: start one of this program there",
-                feature.option()
-            ),
-            Self::Unable(feature) => write!(
-                f,
-                "that netserver is of another make and cannot do {}: start one of this program \
-                 there, or ask for it at this end alone",
-                feature.option()
-            ),
-            Self::Coordination(kind) => write!(
-                f,
-                "netserver takes this for a run with a coordinator (item {kind:#04x}), which \
-                 this netperf does not offer: use a netserver of the same version"
-            ),
-            Self::CpuMethod(method) => write!(
-                f,
-                "that netserver is of another make and cannot do --cpu-method {}: start one of \
-                 this program there, or leave out -C",
-                method.name()
-            ),
-            Self::NotConfirmed => f.write_str("netserver does not do what it was asked for"),
-            Self::Broken(why) => write!(f, "the control connection broke: {why}"),
-            Self::Malformed(why) => write!(f, "netserver's answer makes no sense: {why}"),
-            Self::OutOfTurn { state, input } => write!(f, "{input} is out of turn in {state}"),
-        }
+/// What to do where a stock netserver cannot do something.
+fn instead(feature: Feature) -> String {
+    const START: &str = "start one of this program there";
+    match feature.instead() {
+        "" if feature.takes_both() => START.to_owned(),
+        "" => format!("{START}, or ask for it at this end alone"),
+        instead => format!("{instead}, or {START}"),
     }
 }
-
-impl std::error::Error for SessionError {}

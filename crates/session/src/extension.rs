@@ -11,9 +11,9 @@ use netperf_model::host::{
 use netperf_model::many::{Crew, Placement, Workers, cpu_list, cpu_list_text};
 use netperf_model::{Abilities, Address, CpuMethod, EndFlows, PlacePlan, TransportId};
 use netperf_wire::messages::{Extension, ItemKind, OmniResponse};
-use netperf_wire::{FixedStr, Frame, Message, Stage};
+use netperf_wire::{FixedStr, Frame, Header, Message, RemoteErrno, Stage};
 
-use crate::paths;
+use crate::{access, paths};
 
 /// The kinds in a request that only a coordinator sends.
 pub(crate) fn coordination(frame: &Frame) -> Vec<u8> {
@@ -23,8 +23,19 @@ pub(crate) fn coordination(frame: &Frame) -> Vec<u8> {
 /// Says that these are not offered here.
 pub(crate) fn refuse_coordination(kinds: &[u8], frame: &mut Frame) {
     let mut told = Extension::default();
-    told.push(ItemKind::NotOffered, kinds);
-    told.encode_over(Stage::Response, frame);
+    told.push_optional(ItemKind::NotOffered, kinds);
+    append(&told, Stage::Response, frame);
+}
+
+/// The error number of an answer that has no room for its items (`EMSGSIZE`).
+const TOO_LONG: RemoteErrno = RemoteErrno(90);
+
+/// Writes items behind an answer. Where one does not fit the answer is a refusal that names it.
+pub(crate) fn append(extension: &Extension, stage: Stage, frame: &mut Frame) {
+    if let Err(error) = extension.encode_over(stage, frame) {
+        let header = Header::response(frame.request()).with_errno(TOO_LONG);
+        *frame = access::refusal_record(header, &error.to_string());
+    }
 }
 
 /// What netserver asks of a netperf that it takes for part of a campaign.
@@ -66,7 +77,7 @@ pub(crate) fn tell_abilities(abilities: &Abilities, frame: &mut Frame) {
     }
     let features = paths::words(&abilities.features);
     extension.push(ItemKind::Features, features.as_bytes());
-    extension.encode_over(Stage::Response, frame);
+    append(&extension, Stage::Response, frame);
 }
 
 /// What a netserver can do; `None` from a stock one.
@@ -239,7 +250,7 @@ pub(crate) fn ports(frame: &Frame) -> Vec<u16> {
 pub(crate) fn tell_crew(crew: &Crew, extension: &mut Extension) {
     extension.push(ItemKind::Threads, &crew.threads.to_be_bytes());
     let cpus = cpu_list_text(&crew.cpus);
-    // A list that does not fit would be another one when cut.
+    // Where the CPUs are too many for the item, only the number of threads is told.
     if !cpus.is_empty() && cpus.len() <= ItemKind::Cpus.room() {
         extension.push(ItemKind::Cpus, cpus.as_bytes());
     }
@@ -353,13 +364,13 @@ pub(crate) fn tell(
     extension.push(ItemKind::FieldsSet, &[]);
     for (kind, text) in texts(facts) {
         if let Some(text) = text {
-            extension.push(kind, text.as_bytes());
+            extension.push_optional(kind, text.as_bytes());
         }
     }
     if let Some(ids) = facts.interface.pci {
         let [a, b, c, d] =
             [ids.vendor, ids.device, ids.subvendor, ids.subdevice].map(u16::to_be_bytes);
-        extension.push(ItemKind::PciIds, &[a, b, c, d].concat());
+        extension.push_optional(ItemKind::PciIds, &[a, b, c, d].concat());
     }
 }
 

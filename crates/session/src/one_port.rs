@@ -51,7 +51,7 @@ mod tests {
         let mut extension = Extension::default();
         tell(&mut extension, &token);
         let mut frame = Frame::new(Header::default());
-        extension.encode_over(Stage::Response, &mut frame);
+        extension.encode_over(Stage::Response, &mut frame).unwrap();
         assert_eq!(told(&frame), Some(token));
         assert_eq!(told(&Frame::new(Header::default())), None);
     }

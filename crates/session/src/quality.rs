@@ -66,7 +66,7 @@ mod tests {
         let mut extension = Extension::default();
         tell(&mut extension, &quality);
         let mut frame = Frame::new(Header::default());
-        extension.encode_over(Stage::Results, &mut frame);
+        extension.encode_over(Stage::Results, &mut frame).unwrap();
         assert_eq!(told(&frame), Some(quality));
         assert_eq!(told(&Frame::new(Header::default())), None);
     }

@@ -1,52 +1,33 @@
 //! The cursors that read and write a record. Neither can panic.
 
-use std::error::Error;
-use std::fmt;
 use std::mem;
+
+use thiserror::Error;
 
 use crate::frame::FRAME_LEN;
 
 /// Why bytes are not a record, or a record not a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
     /// A record has exactly [`FRAME_LEN`] bytes, these were another number.
+    #[error("a control record has {FRAME_LEN} bytes, not {got}")]
     FrameLength {
-        /// How many bytes there were.
+        /// Number of bytes.
         got: usize,
     },
     /// The bytes ended inside a field.
+    #[error("field {field} at byte {offset} needs {needed} bytes, {left} are left")]
     FieldCut {
         /// The field, as the wire document names it.
         field: &'static str,
         /// Where the field starts, in bytes from the start of the record.
         offset: usize,
-        /// How many bytes the field needs.
+        /// Bytes that the field needs.
         needed: usize,
-        /// How many were left.
+        /// Bytes that are left.
         left: usize,
     },
 }
-
-impl fmt::Display for DecodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::FrameLength { got } => {
-                write!(f, "a control record has {FRAME_LEN} bytes, not {got}")
-            }
-            Self::FieldCut {
-                field,
-                offset,
-                needed,
-                left,
-            } => write!(
-                f,
-                "field {field} at byte {offset} needs {needed} bytes, {left} are left"
-            ),
-        }
-    }
-}
-
-impl Error for DecodeError {}
 
 /// Reads fields one after the other.
 #[derive(Debug)]

@@ -251,6 +251,7 @@ pub(super) fn session(error: &SessionError) -> Failure {
         | SessionError::Unable(_)
         | SessionError::CpuMethod(_)
         | SessionError::Coordination(_)
+        | SessionError::NoRoom(_)
         | SessionError::NotConfirmed => Failure::stderr(UNSUPPORTED, &format!("netperf: {error}")),
         SessionError::NoAnswer(_)
         | SessionError::Broken(_)

@@ -290,7 +290,7 @@ fn asked(server: &Netserver, kind: WireSocketType, protocol: WireProtocol) -> (T
     let mut frame = request.encode(Header::request(RequestKind::Omni));
     let mut block = Extension::default();
     block.push(ItemKind::OnePort, &[1]);
-    block.encode_over(Stage::Request, &mut frame);
+    block.encode_over(Stage::Request, &mut frame).unwrap();
     let mut control = connected(server);
     control.write_all(frame.as_bytes()).unwrap();
     let mut answer = [0; FRAME_LEN];

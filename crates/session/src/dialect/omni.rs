@@ -246,8 +246,8 @@ pub(super) fn response(request: &OmniRequest, ready: &Ready) -> Frame {
     if let Some(facts) = &ready.host {
         extension::tell(facts, message, &mut told, &mut frame);
     }
-    if told != Extension::default() {
-        told.encode_over(Stage::Response, &mut frame);
+    if !told.is_empty() {
+        extension::append(&told, Stage::Response, &mut frame);
     }
     frame
 }
@@ -290,8 +290,8 @@ pub(super) fn results(result: &EndResult) -> Frame {
     if let Some(found) = &result.quality {
         quality::tell(&mut told, found);
     }
-    if told != Extension::default() {
-        told.encode_over(Stage::Results, &mut frame);
+    if !told.is_empty() {
+        extension::append(&told, Stage::Results, &mut frame);
     }
     frame
 }

@@ -105,8 +105,10 @@ pub struct Agreement {
 }
 
 /// The request for one iteration.
-#[must_use]
-pub fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
+///
+/// # Errors
+/// When it has no room for all that is asked for.
+pub fn request(plan: &TestPlan, local: &LocalEnd) -> Result<Frame, SessionError> {
     match travels(plan) {
         Travels::Omni => omni::request(plan, local),
         Travels::Unix => unix::request(plan, local),
@@ -151,27 +153,25 @@ pub fn reconciled(plan: &TestPlan, own: &Tally, result: EndResult) -> EndResult 
 }
 
 /// The request for a calibration.
-#[must_use]
-pub fn calibration(plan: &TestPlan, cpu: Option<u32>) -> Frame {
+///
+/// # Errors
+/// When it has no room for the CPU method.
+pub fn calibration(plan: &TestPlan, cpu: Option<u32>) -> Result<Frame, SessionError> {
     let cpu = cpu.and_then(|cpu| i32::try_from(cpu).ok());
     let header = Header::request(RequestKind::CpuCalibrate).with_affinity(cpu);
-    let mut frame = HeaderOnly.encode(header);
-    if let Some(method) = unusual_method(plan) {
-        let mut asked = Extension::default();
-        extension::ask_for_method(&mut asked, method);
-        asked.encode_over(Stage::Request, &mut frame);
-    }
-    frame
+    with_method(plan, HeaderOnly.encode(header))
 }
 
 /// The question what netserver can do. A stock one takes it for a question about its CPU.
-#[must_use]
-pub fn greeting() -> Frame {
+///
+/// # Errors
+/// When it has no room for the question.
+pub fn greeting() -> Result<Frame, SessionError> {
     let mut frame = HeaderOnly.encode(Header::request(RequestKind::CpuCalibrate));
     let mut asked = Extension::default();
     extension::greet(&mut asked);
-    asked.encode_over(Stage::Request, &mut frame);
-    frame
+    asked.encode_over(Stage::Request, &mut frame)?;
+    Ok(frame)
 }
 
 /// The CPU method for netserver, where it is not the one that every netserver has.
@@ -196,13 +196,13 @@ fn header(plan: &TestPlan, kind: RequestKind) -> Header {
 }
 
 /// A classic request with the one thing that a netserver of ours looks for behind it.
-fn with_method(plan: &TestPlan, mut request: Frame) -> Frame {
+fn with_method(plan: &TestPlan, mut request: Frame) -> Result<Frame, SessionError> {
     if let Some(method) = unusual_method(plan) {
         let mut asked = Extension::default();
         extension::ask_for_method(&mut asked, method);
-        asked.encode_over(Stage::Request, &mut request);
+        asked.encode_over(Stage::Request, &mut request)?;
     }
-    request
+    Ok(request)
 }
 
 /// CPU utilisation as classic results have it, without what they do not tell.

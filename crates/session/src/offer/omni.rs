@@ -21,7 +21,7 @@ use crate::error::SessionError;
 use crate::{extension, one_port, paths, quality, rate, series, stamps, until};
 
 /// The request for one iteration.
-pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
+pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Result<Frame, SessionError> {
     let remote = &plan.remote;
     let own = local.socket.as_ref().and_then(Address::inet);
     // An interval without operations is nothing to ask for.
@@ -70,13 +70,13 @@ pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
         ..OmniRequest::default()
     };
     let mut frame = message.encode(header(plan, RequestKind::Omni));
-    extend(plan, local, &mut frame);
-    frame
+    extend(plan, local, &mut frame)?;
+    Ok(frame)
 }
 
 /// Asks for what only a netserver of ours can tell. A request that asks for none of it
 /// is the one that a stock client would send.
-fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) {
+fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) -> Result<(), SessionError> {
     let mut asked = Extension::default();
     if let Some(method) = unusual_method(plan) {
         extension::ask_for_method(&mut asked, method);
@@ -104,9 +104,10 @@ fn extend(plan: &TestPlan, local: &LocalEnd, request: &mut Frame) {
     quality::ask(&mut asked, &plan.remote);
     until::ask(&mut asked, &plan.remote);
     one_port::ask(&mut asked, &plan.remote);
-    if asked != Extension::default() {
-        asked.encode_over(Stage::Request, request);
+    if !asked.is_empty() {
+        asked.encode_over(Stage::Request, request)?;
     }
+    Ok(())
 }
 
 fn flags(plan: &TestPlan) -> OmniFlags {

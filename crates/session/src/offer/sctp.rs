@@ -28,7 +28,7 @@ fn kind(plan: &TestPlan) -> RequestKind {
 
 /// The request. The port is in the order that every other field has: a stock client of
 /// SCTP_STREAM that converts it twice never meant to.
-pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
+pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Result<Frame, SessionError> {
     let header = header(plan, kind(plan));
     let frame = if is_rr(plan) {
         rr(plan, local).encode(header)

@@ -44,7 +44,7 @@ impl Test {
 
 /// The request: byte for byte that of a stock client, which asks for buffers of 0 where
 /// its user asked for none. A stock netserver makes them as small as it can.
-pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Frame {
+pub(super) fn request(plan: &TestPlan, local: &LocalEnd) -> Result<Frame, SessionError> {
     let frame = match Test::of(plan) {
         Test::StreamStream => {
             stream_stream(plan, local).encode(header(plan, RequestKind::StreamStream))

@@ -10,7 +10,7 @@ use netperf_session::{SessionError, offer};
 use netperf_wire::Frame;
 
 fn request() -> Frame {
-    offer::request(&plan(), &local_end())
+    offer::request(&plan(), &local_end()).unwrap()
 }
 
 fn limited() -> server::Facts {
@@ -25,7 +25,7 @@ fn a_test_that_is_too_long_is_refused_with_a_number_and_a_line_and_the_next_is_s
         limit: netperf_model::Limit::Time(Duration::from_secs(5)),
         ..plan()
     };
-    let requests = [request(), offer::request(&short, &local_end())];
+    let requests = [request(), offer::request(&short, &local_end()).unwrap()];
     let (mut link, mut engine) = (ScriptedLink::frames(requests), Engine::default());
     serve(&mut link, &mut engine, &limited(), None);
     let errnos: Vec<i32> = link.sent.iter().map(|frame| frame.errno().0).collect();
@@ -55,7 +55,7 @@ fn datagrams_to_another_address_than_the_clients_are_refused() {
             socket: Some(netperf_model::Address::Inet((address, 5000).into())),
             ..local_end()
         };
-        offer::request(&receive, &local)
+        offer::request(&receive, &local).unwrap()
     };
     let served = |peers: DataPeers, address: &str| {
         let mut facts = facts();

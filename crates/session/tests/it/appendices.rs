@@ -49,7 +49,7 @@ fn watched(samples: &[u32]) -> EndResult {
 }
 
 fn running() -> client::State {
-    let request = offer::request(&series_plan(), &local_end());
+    let request = offer::request(&series_plan(), &local_end()).unwrap();
     let (dialect, _) = Dialect::understand(&request, None).unwrap();
     let mut ready = ready();
     ready.as_asked = true;
@@ -58,7 +58,7 @@ fn running() -> client::State {
 }
 
 fn results(result: &EndResult) -> Frame {
-    let request = offer::request(&series_plan(), &local_end());
+    let request = offer::request(&series_plan(), &local_end()).unwrap();
     let (dialect, _) = Dialect::understand(&request, None).unwrap();
     dialect.results(result)
 }
@@ -120,7 +120,7 @@ fn a_series_of_any_length_arrives_whole() {
 #[test]
 fn a_session_keeps_it_until_the_next_test_and_no_longer() {
     let all = watched(&[100]);
-    let test = offer::request(&series_plan(), &local_end());
+    let test = offer::request(&series_plan(), &local_end()).unwrap();
     let mut pages = None;
     fetched(results(&all), |request| {
         pages = Some(request.clone());
@@ -133,7 +133,7 @@ fn a_session_keeps_it_until_the_next_test_and_no_longer() {
         test.clone(),
         pages.clone(),
         pages.clone(),
-        offer::greeting(),
+        offer::greeting().unwrap(),
         pages,
     ];
     let mut link = ScriptedLink::frames(frames);
@@ -159,7 +159,7 @@ fn announcing(length: u32) -> Frame {
     let mut told = Extension::default();
     told.push(ItemKind::Appendices, &value);
     let mut frame = OmniResults::default().encode(Header::results(RequestKind::Omni));
-    told.encode_over(Stage::Results, &mut frame);
+    told.encode_over(Stage::Results, &mut frame).unwrap();
     frame
 }
 
@@ -224,7 +224,7 @@ proptest! {
         let mut asked = Extension::default();
         asked.push(ItemKind::PagesWanted, &value);
         let mut request = HeaderOnly.encode(Header::request(RequestKind::CpuCalibrate));
-        asked.encode_over(Stage::Request, &mut request);
+        asked.encode_over(Stage::Request, &mut request).unwrap();
         let answer = replies(&watched(&[5000]), request);
         prop_assert!((1..=usize::from(AT_ONCE)).contains(&answer.len()));
     }

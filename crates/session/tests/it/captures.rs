@@ -118,7 +118,7 @@ fn a_stock_server_without_the_unix_tests_refuses_them() {
     let plan = unix(TestId::StreamStream);
     let answers = records(&capture(LACKING), "server");
     let mut talk = Conversation::open(&plan, ScriptedLink::frames(answers), None).unwrap();
-    let answer = talk.agree(offer::request(&plan, &local_end()));
+    let answer = talk.agree(offer::request(&plan, &local_end()).unwrap());
     let unknown = SessionError::Remote(RemoteErrno::UNKNOWN_REQUEST);
     assert_eq!(answer, Err(unknown));
 }
@@ -127,7 +127,7 @@ fn a_stock_server_without_the_unix_tests_refuses_them() {
 fn the_unix_tests_ask_byte_for_byte_what_a_stock_client_asks() {
     for (name, plan) in unix_captures() {
         let stock = records(&capture(name), "client");
-        let ours = offer::request(&plan, &local_end());
+        let ours = offer::request(&plan, &local_end()).unwrap();
         assert_eq!(ours.as_bytes(), stock[0].as_bytes(), "{name}");
     }
 }
@@ -136,7 +136,9 @@ fn the_unix_tests_ask_byte_for_byte_what_a_stock_client_asks() {
 fn understood(name: &str, plan: &TestPlan) -> (Agreement, EndResult) {
     let answers = records(&capture(name), "server");
     let mut talk = Conversation::open(plan, ScriptedLink::frames(answers), None).unwrap();
-    let agreement = talk.agree(offer::request(plan, &local_end())).unwrap();
+    let agreement = talk
+        .agree(offer::request(plan, &local_end()).unwrap())
+        .unwrap();
     (agreement, talk.results(Duration::from_secs(9)).unwrap())
 }
 

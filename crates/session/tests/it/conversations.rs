@@ -18,7 +18,7 @@ use netperf_wire::{
 use proptest::prelude::*;
 
 fn request() -> Frame {
-    offer::request(&plan(), &local_end())
+    offer::request(&plan(), &local_end()).unwrap()
 }
 
 fn omni(change: impl FnOnce(&mut OmniRequest)) -> Frame {
@@ -153,7 +153,7 @@ fn the_direction_is_turned_round_between_the_ends() {
     let mut plan = plan();
     for flow in [Flow::SEND, Flow::RECEIVE, Flow::RR, Flow::CRR, Flow::CC] {
         plan.flow = flow;
-        let (_, engine) = served([offer::request(&plan, &local_end())]);
+        let (_, engine) = served([offer::request(&plan, &local_end()).unwrap()]);
         assert_eq!(engine.jobs[0].test_flow(), flow);
     }
 }
@@ -172,7 +172,7 @@ fn a_plan_arrives_as_the_job_it_describes() {
     remote.socket.routing = Routing::DirectOnly;
     remote.send.align = 64;
     remote.fill = Some("/etc/hosts".into());
-    let (link, engine) = served([offer::request(&plan, &local_end())]);
+    let (link, engine) = served([offer::request(&plan, &local_end()).unwrap()]);
     let job = &engine.jobs[0];
     assert_eq!((job.request, job.response), (Some(64), Some(128)));
     assert_eq!(job.limit, Limit::Units(1000));
@@ -255,7 +255,7 @@ fn classic_udp_stream_says_minus_one_for_cpu_that_was_not_measured() {
 
 /// What a stock server would answer, made by our own.
 fn answers(plan: &netperf_model::TestPlan) -> Vec<Arrival> {
-    let (link, _) = served([offer::request(plan, &local_end())]);
+    let (link, _) = served([offer::request(plan, &local_end()).unwrap()]);
     link.sent
         .into_iter()
         .map(|frame| Arrival::Frame(Box::new(frame)))
@@ -368,7 +368,7 @@ fn every_way_in_which_the_server_lets_us_down_has_its_own_error() {
 fn asking_for_the_segment_size_makes_no_data_flow() {
     let mut plan = plan();
     plan.test = TestId::TcpMss;
-    let (_, engine) = served([offer::request(&plan, &local_end())]);
+    let (_, engine) = served([offer::request(&plan, &local_end()).unwrap()]);
     assert_eq!(engine.jobs[0].test_flow(), Flow::SEND);
 }
 

@@ -29,9 +29,9 @@ fn coordinated(message: &Frame, stage: Stage, kind: u8) -> Frame {
 #[test]
 fn netserver_refuses_whatever_only_a_coordinator_asks_for_and_serves_on() {
     let requests = [
-        offer::request(&plan(), &local_end()),
-        offer::greeting(),
-        offer::calibration(&plan(), None),
+        offer::request(&plan(), &local_end()).unwrap(),
+        offer::greeting().unwrap(),
+        offer::calibration(&plan(), None).unwrap(),
     ];
     let kinds = || 0xe0..=0xef;
     for (request, kind) in requests
@@ -39,7 +39,7 @@ fn netserver_refuses_whatever_only_a_coordinator_asks_for_and_serves_on() {
         .flat_map(|request| kinds().map(move |kind| (request, kind)))
     {
         let request = coordinated(request, Stage::Request, kind);
-        let mut link = ScriptedLink::frames([request, offer::greeting()]);
+        let mut link = ScriptedLink::frames([request, offer::greeting().unwrap()]);
         let mut engine = Engine::default();
         serve(&mut link, &mut engine, &facts(), None);
         let [refused, greeted] = &link.sent[..] else {
@@ -61,7 +61,11 @@ fn netserver_refuses_whatever_only_a_coordinator_asks_for_and_serves_on() {
 #[test]
 fn a_kind_beside_the_coordinators_is_skipped_as_ever() {
     for kind in [0xdf, 0xf0] {
-        let request = coordinated(&offer::request(&plan(), &local_end()), Stage::Request, kind);
+        let request = coordinated(
+            &offer::request(&plan(), &local_end()).unwrap(),
+            Stage::Request,
+            kind,
+        );
         let (mut link, mut engine) = (ScriptedLink::frames([request]), Engine::default());
         serve(&mut link, &mut engine, &facts(), None);
         assert_eq!(engine.jobs.len(), 1);
@@ -77,7 +81,7 @@ fn netperf_ends_a_test_that_netserver_takes_for_a_part_of_a_campaign() {
     };
     let response = response.encode(Header::response(RequestKind::Omni));
     let results = OmniResults::default().encode(Header::results(RequestKind::Omni));
-    let asked = || Box::new(offer::request(&plan, &local_end()));
+    let asked = || Box::new(offer::request(&plan, &local_end()).unwrap());
     let answers = [coordinated(&response, Stage::Response, 0xe4)];
     let mut talk = Conversation::open(&plan, ScriptedLink::frames(answers), None).unwrap();
     let refused = talk.agree(*asked()).unwrap_err();

@@ -25,7 +25,7 @@ fn asking(address: IpAddr) -> Frame {
         facts_of: Some(address),
         ..local_end()
     };
-    offer::request(&plan(), &local)
+    offer::request(&plan(), &local).unwrap()
 }
 
 /// The response to `request` of a netserver of ours that knows `facts`.
@@ -41,11 +41,11 @@ fn answer(request: &Frame, facts: Option<HostFacts>) -> Frame {
 #[test]
 fn data_goes_to_the_host_that_was_asked_whatever_its_netserver_names() {
     let naming = |plan: &TestPlan, address: &str| {
-        let mut frame = answer(&offer::request(plan, &local_end()), None);
+        let mut frame = answer(&offer::request(plan, &local_end()).unwrap(), None);
         let mut told = Extension::default();
         told.push(ItemKind::Transport, plan.transport.row().option.as_bytes());
         told.push(ItemKind::SocketAddress, address.as_bytes());
-        told.encode_over(Stage::Response, &mut frame);
+        told.encode_over(Stage::Response, &mut frame).unwrap();
         offer::agreement(plan, &frame)
     };
     let mut plan = plan();
@@ -156,7 +156,7 @@ fn the_address_that_data_goes_to_reaches_netserver() {
 
 #[test]
 fn a_request_that_asks_for_no_facts_has_nothing_behind_it() {
-    let request = offer::request(&plan(), &local_end());
+    let request = offer::request(&plan(), &local_end()).unwrap();
     assert!(request.as_bytes()[208..].iter().all(|byte| *byte == 0));
     let (_, job) = Dialect::understand(&request, None).unwrap();
     assert_eq!(job.facts, None);
@@ -164,7 +164,7 @@ fn a_request_that_asks_for_no_facts_has_nothing_behind_it() {
 
 #[test]
 fn a_client_that_did_not_ask_gets_a_response_with_nothing_behind_it() {
-    let request = offer::request(&plan(), &local_end());
+    let request = offer::request(&plan(), &local_end()).unwrap();
     let response = answer(&request, Some(known(10)));
     assert!(response.as_bytes()[80..].iter().all(|byte| *byte == 0));
     assert_eq!(told(&response), None);
@@ -172,7 +172,7 @@ fn a_client_that_did_not_ask_gets_a_response_with_nothing_behind_it() {
 
 #[test]
 fn what_a_stock_client_reads_is_the_same_with_facts_and_without() {
-    let plain = answer(&offer::request(&plan(), &local_end()), None);
+    let plain = answer(&offer::request(&plan(), &local_end()).unwrap(), None);
     let extended = answer(&asking(HERE), Some(known(300)));
     let mut plain = OmniResponse::decode(&plain).unwrap();
     let extended = OmniResponse::decode(&extended).unwrap();
@@ -215,7 +215,8 @@ fn looping() -> TestPlan {
 
 #[test]
 fn the_cpu_method_that_netperf_asks_for_reaches_netserver() {
-    let (_, job) = Dialect::understand(&offer::request(&looping(), &local_end()), None).unwrap();
+    let (_, job) =
+        Dialect::understand(&offer::request(&looping(), &local_end()).unwrap(), None).unwrap();
     assert_eq!(job.end.cpu.map(|cpu| cpu.method), Some(CpuMethod::Looper));
     assert_eq!(job.facts, None);
 }
@@ -225,8 +226,8 @@ fn the_usual_cpu_method_is_not_asked_for() {
     let mut plan = plan();
     plan.remote.cpu = Some(CpuPlan::default());
     for frame in [
-        offer::request(&plan, &local_end()),
-        offer::calibration(&plan, None),
+        offer::request(&plan, &local_end()).unwrap(),
+        offer::calibration(&plan, None).unwrap(),
     ] {
         assert!(frame.as_bytes()[208..].iter().all(|byte| *byte == 0));
     }
@@ -239,14 +240,15 @@ fn a_method_that_nobody_has_leaves_netserver_with_its_own() {
         rate: None,
         method: CpuMethod::Other(9),
     });
-    let (_, job) = Dialect::understand(&offer::request(&plan, &local_end()), None).unwrap();
+    let (_, job) =
+        Dialect::understand(&offer::request(&plan, &local_end()).unwrap(), None).unwrap();
     assert_eq!(job.end.cpu.map(|cpu| cpu.method), Some(CpuMethod::ProcStat));
 }
 
 #[test]
 fn a_calibration_is_of_the_method_that_is_asked_for() {
     let rate_of = |plan: &TestPlan| {
-        let mut link = ScriptedLink::frames([offer::calibration(plan, None)]);
+        let mut link = ScriptedLink::frames([offer::calibration(plan, None).unwrap()]);
         serve(&mut link, &mut Engine::default(), &facts(), None);
         CpuCalibrateReply::decode(&link.sent[0]).unwrap().cpu_rate
     };
@@ -290,7 +292,7 @@ fn many_flows_and_their_threads_reach_netserver() {
             place: Some(Placement::Node(1)),
         },
     ] {
-        let request = offer::request(&many(remote.clone()), &all_flows());
+        let request = offer::request(&many(remote.clone()), &all_flows()).unwrap();
         let (_, job) = Dialect::understand(&request, None).unwrap();
         assert_eq!(job.flows, Some(EndFlows::new(64, remote)));
     }
@@ -298,7 +300,7 @@ fn many_flows_and_their_threads_reach_netserver() {
 
 #[test]
 fn one_session_of_many_is_asked_for_one_flow_with_the_time_of_all() {
-    let request = offer::request(&many(Workers::default()), &local_end());
+    let request = offer::request(&many(Workers::default()), &local_end()).unwrap();
     assert!(request.as_bytes()[208..].iter().all(|byte| *byte == 0));
     let (_, job) = Dialect::understand(&request, None).unwrap();
     assert_eq!(job.flows, None);
@@ -319,8 +321,8 @@ fn flows_that_make_no_sense_are_refused() {
         let mut asked = Extension::default();
         asked.push(kind, value);
         asked.push(ItemKind::Flows, &[0, 0, 0, 2]);
-        let mut request = offer::request(&plan(), &local_end());
-        asked.encode_over(Stage::Request, &mut request);
+        let mut request = offer::request(&plan(), &local_end()).unwrap();
+        asked.encode_over(Stage::Request, &mut request).unwrap();
         assert!(Dialect::understand(&request, None).is_err(), "{kind:?}");
     }
 }
@@ -333,7 +335,7 @@ fn results_tell_of_the_threads_and_those_of_a_stock_netserver_do_not() {
         // A list that does not fit is left out, not cut.
         (1000, (0..1000).map(|cpu| cpu * 2).collect()),
     ];
-    let request = offer::request(&many(Workers::default()), &all_flows());
+    let request = offer::request(&many(Workers::default()), &all_flows()).unwrap();
     let (dialect, _) = Dialect::understand(&request, None).unwrap();
     for (threads, cpus) in crews {
         let result = EndResult {
@@ -354,7 +356,7 @@ fn results_tell_of_the_threads_and_those_of_a_stock_netserver_do_not() {
 
 #[test]
 fn a_greeting_is_answered_with_the_most_flows() {
-    let mut link = ScriptedLink::frames([offer::greeting()]);
+    let mut link = ScriptedLink::frames([offer::greeting().unwrap()]);
     serve(&mut link, &mut Engine::default(), &facts(), None);
     let answer = Extension::decode(Stage::Response, &link.sent[0]);
     let answer = answer.unwrap().unwrap();
@@ -372,7 +374,7 @@ proptest! {
 
     #[test]
     fn no_residue_behind_a_request_asks_for_facts(bytes in prop::collection::vec(any::<u8>(), FRAME_LEN - 208)) {
-        let mut request = offer::request(&plan(), &local_end());
+        let mut request = offer::request(&plan(), &local_end()).unwrap();
         request.as_mut_bytes()[208..].copy_from_slice(&bytes);
         let (_, job) = Dialect::understand(&request, None).unwrap();
         prop_assert_eq!(job.facts, None);

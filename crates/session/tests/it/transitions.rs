@@ -19,7 +19,7 @@ use netperf_wire::messages::{HeaderOnly, OmniResults, StreamRrRequest};
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind};
 
 fn request() -> Frame {
-    offer::request(&plan(), &local_end())
+    offer::request(&plan(), &local_end()).unwrap()
 }
 
 fn dialect() -> Dialect {
@@ -190,7 +190,7 @@ fn calibrate_looper() -> Frame {
         rate: None,
         method: CpuMethod::Looper,
     });
-    offer::calibration(&plan, None)
+    offer::calibration(&plan, None).unwrap()
 }
 
 /// Requests of this many bytes over a Unix-domain socket.
@@ -235,7 +235,7 @@ fn server_inputs() -> Vec<(&'static str, server::Input)> {
         ("Refused", server::Input::Refused(RemoteErrno(93))),
         ("Calibrated", server::Input::Calibrated(5e8)),
         ("Abilities", server::Input::Abilities(Abilities::default())),
-        ("greeting", frame(offer::greeting())),
+        ("greeting", frame(offer::greeting().unwrap())),
         ("Ran", server::Input::Ran(Box::new(result()))),
         ("Ran, and more", server::Input::Ran(Box::new(long_result()))),
         ("Failed", server::Input::Failed(RemoteErrno(104))),

@@ -90,7 +90,7 @@ fn a_plan_arrives_at_our_own_server_as_the_job_it_describes() {
         plan.remote.socket.recv_buffer = Some(60_000);
         plan.remote.recv.align = 64;
         plan.remote.bind = Some(3);
-        let request = offer::request(&plan, &sending(1000));
+        let request = offer::request(&plan, &sending(1000)).unwrap();
         assert_eq!(request.affinity(), Some(3));
         let (_, job) = served(request, None);
         let job = job.unwrap();
@@ -115,7 +115,7 @@ fn transactions_and_bytes_are_asked_for_as_a_stock_client_does() {
             limit,
             ..named(test)
         };
-        let request = offer::request(&plan, &sending(1000));
+        let request = offer::request(&plan, &sending(1000)).unwrap();
         let bytes = request.as_bytes()[at..at + 4].try_into().unwrap();
         i32::from_be_bytes(bytes)
     };
@@ -131,7 +131,7 @@ fn transactions_and_bytes_are_asked_for_as_a_stock_client_does() {
 }
 
 fn talked(plan: &TestPlan, ran: EndResult) -> (offer::Agreement, EndResult) {
-    let request = || offer::request(plan, &sending(1000));
+    let request = || offer::request(plan, &sending(1000)).unwrap();
     let (answers, _) = served(request(), Some(ran));
     let mut talk = Conversation::open(plan, ScriptedLink::frames(answers), None).unwrap();
     let agreement = talk.agree(request()).unwrap();
@@ -195,7 +195,7 @@ fn a_server_that_does_not_say_where_its_socket_is_breaks_the_protocol() {
             ..ScriptedLink::default()
         };
         let mut talk = Conversation::open(&plan, link, None).unwrap();
-        let answer = talk.agree(offer::request(&plan, &sending(1000)));
+        let answer = talk.agree(offer::request(&plan, &sending(1000)).unwrap());
         assert!(matches!(answer, Err(SessionError::Malformed(_))));
     }
 }
@@ -241,7 +241,7 @@ proptest! {
         plan.limit = if timed { Limit::Time(time) } else { Limit::Units(units) };
         plan.remote.socket.send_buffer = Some(size);
         plan.remote.touch.dirty = size;
-        let request = offer::request(&plan, &sending(size.max(1)));
+        let request = offer::request(&plan, &sending(size.max(1))).unwrap();
         let (sent, job) = served(request, None);
         prop_assert!(job.is_some() && sent.len() == 2);
     }

@@ -8,6 +8,8 @@
 
 use std::ops::RangeInclusive;
 
+use thiserror::Error;
+
 use crate::codec::{DecodeError, Reader, Writer};
 use crate::frame::Frame;
 use crate::kind::Stage;
@@ -26,13 +28,42 @@ const COORDINATION: RangeInclusive<u8> = 0xe0..=0xef;
 
 /// The items behind a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Extension(Vec<Item>);
+pub struct Extension {
+    items: Vec<Item>,
+    /// The first value that was longer than the room of its item.
+    too_long: Option<NoRoom>,
+}
 
-/// One item: what it is, and its bytes.
+/// One item: its number and its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Item {
     kind: u8,
     value: Vec<u8>,
+    /// Whether the block is complete without it.
+    optional: bool,
+}
+
+/// Why items cannot be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum NoRoom {
+    /// A value is longer than the room of its item.
+    #[error("{length} bytes do not fit into the item {kind:?}, which has room for {room}")]
+    Item {
+        /// The item.
+        kind: ItemKind,
+        /// Bytes of the value.
+        length: usize,
+        /// Bytes that the item has room for.
+        room: usize,
+    },
+    /// The items together are longer than the rest of the record.
+    #[error("items of {length} bytes do not fit behind the message, which has room for {room}")]
+    Block {
+        /// Bytes of all items that are needed.
+        length: usize,
+        /// Bytes behind the message.
+        room: usize,
+    },
 }
 
 /// What an item says.
@@ -107,7 +138,8 @@ pub enum ItemKind {
     SocketOptions,
     /// Request: the interface that netserver's data must pass.
     BindDevice,
-    /// Response: all that was asked for by the three before this is in force; no bytes.
+    /// Response: all that was asked for by the three before this is in force; five bytes for
+    /// each socket option that was read back.
     AsAsked,
     /// Results: what went on underneath netserver's messages, six counts of eight bytes.
     PathCounts,
@@ -278,7 +310,7 @@ impl ItemKind {
             | Self::Secure
             | Self::OnePort
             | Self::Sequence => 1,
-            Self::FieldsSet | Self::AsAsked | Self::Duplex | Self::FlowCounts | Self::Until => 0,
+            Self::FieldsSet | Self::Duplex | Self::FlowCounts | Self::Until => 0,
             Self::Release => 64,
             Self::Version => 72,
             Self::PciIds => 8,
@@ -287,10 +319,11 @@ impl ItemKind {
             Self::SocketAddress => 40,
             Self::Cpus => 128,
             Self::Transports => 180,
-            Self::Features => 230,
+            Self::Features => 240,
             Self::Ports => 240,
             Self::DataPath => 6,
-            Self::SocketOptions => 30,
+            // Twelve options.
+            Self::SocketOptions | Self::AsAsked => 60,
             Self::BindDevice => 15,
             Self::PathCounts => 48,
             Self::Appendices => 40,
@@ -318,45 +351,87 @@ impl Extension {
         let mut items = head.part(usize::from(length), "items")?;
         let mut extension = Self::default();
         while !items.is_empty() {
-            extension.0.push(Item::read(&mut items)?);
+            extension.items.push(Item::read(&mut items)?);
         }
         Ok(Some(extension))
     }
 
-    /// Writes the extension behind a message. Items for which there is no room are left
-    /// out; those in front of them are not.
-    pub fn encode_over(&self, stage: Stage, frame: &mut Frame) {
+    /// Writes the extension behind a message. Optional items for which there is no room are
+    /// left out.
+    ///
+    /// # Errors
+    /// When a value is longer than its item, or there is no room for all items that are not
+    /// optional. The message has no extension then.
+    pub fn encode_over(&self, stage: Stage, frame: &mut Frame) -> Result<(), NoRoom> {
+        if let Some(error) = self.too_long {
+            return Err(error);
+        }
         let mut writer = frame.at_mut(offset(stage));
-        let mut left = writer.room().saturating_sub(HEAD);
+        let room = writer.room().saturating_sub(HEAD);
+        let needed = self.items.iter().filter(|item| !item.optional);
+        let needed = needed.map(Item::length).sum();
+        let left = room.checked_sub(needed);
+        let mut left = left.ok_or(NoRoom::Block {
+            length: needed,
+            room,
+        })?;
         let mut fitting = Vec::new();
-        for item in &self.0 {
-            if let Some(rest) = left.checked_sub(item.length()) {
+        for item in &self.items {
+            if !item.optional {
+                fitting.push(item);
+            } else if let Some(rest) = left.checked_sub(item.length()) {
                 fitting.push(item);
                 left = rest;
             }
         }
-        let length: usize = fitting.iter().map(|item| item.length()).sum();
         writer.put(mark(stage));
         writer.put([VERSION, 0]);
-        writer.put(u16::try_from(length).unwrap_or(0).to_be_bytes());
+        let length = u16::try_from(room - left).unwrap_or(0);
+        writer.put(length.to_be_bytes());
         for item in fitting {
             item.write(&mut writer);
         }
+        Ok(())
     }
 
-    /// Adds an item, its value cut to the room that its kind has.
+    /// Adds an item. A value longer than the room of its kind is an error of
+    /// [`encode_over`](Self::encode_over).
     pub fn push(&mut self, kind: ItemKind, value: &[u8]) {
-        let value = value.get(..kind.room()).unwrap_or(value);
-        self.0.push(Item {
+        if value.len() > kind.room() {
+            self.too_long.get_or_insert(NoRoom::Item {
+                kind,
+                length: value.len(),
+                room: kind.room(),
+            });
+        }
+        self.items.push(Item {
             kind: kind.number(),
             value: value.to_vec(),
+            optional: false,
         });
+    }
+
+    /// Adds an item that may be left out. Its value, a text for people, is cut to the room of
+    /// its kind.
+    pub fn push_optional(&mut self, kind: ItemKind, value: &[u8]) {
+        let value = value.get(..kind.room()).unwrap_or(value);
+        self.items.push(Item {
+            kind: kind.number(),
+            value: value.to_vec(),
+            optional: true,
+        });
+    }
+
+    /// Whether it has no items.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
     }
 
     /// The value of the first item of this kind.
     #[must_use]
     pub fn value(&self, kind: ItemKind) -> Option<&[u8]> {
-        let found = self.0.iter().find(|item| item.kind == kind.number());
+        let found = self.items.iter().find(|item| item.kind == kind.number());
         found.map(|item| item.value.as_slice())
     }
 }
@@ -365,7 +440,7 @@ impl Extension {
     /// The kinds among its items that are kept for a coordinator.
     #[must_use]
     pub fn coordination(&self) -> Vec<u8> {
-        let kinds = self.0.iter().map(|item| item.kind);
+        let kinds = self.items.iter().map(|item| item.kind);
         kinds.filter(|kind| COORDINATION.contains(kind)).collect()
     }
 }
@@ -381,6 +456,7 @@ impl Item {
         Ok(Self {
             kind,
             value: value.rest().to_vec(),
+            optional: false,
         })
     }
 
@@ -426,34 +502,108 @@ mod tests {
         assert!(offset(Stage::Results) >= OmniResults::END);
     }
 
+    /// Bytes of items at their longest.
+    fn longest(kinds: &[ItemKind]) -> usize {
+        kinds.iter().map(|kind| 2 + kind.room()).sum()
+    }
+
+    fn room(stage: Stage) -> usize {
+        FRAME_LEN - offset(stage) - HEAD
+    }
+
+    #[test]
+    fn every_item_of_a_request_fits_at_its_longest() {
+        let request = [
+            ItemKind::Wants,
+            ItemKind::DataAddress,
+            ItemKind::CpuMethod,
+            ItemKind::Transport,
+            ItemKind::SocketAddress,
+            ItemKind::Device,
+            ItemKind::Unit,
+            ItemKind::AccessPoint,
+            ItemKind::Window,
+            ItemKind::Flows,
+            ItemKind::Threads,
+            ItemKind::Cpus,
+            ItemKind::Placement,
+            ItemKind::FlowCounts,
+            ItemKind::DataPath,
+            ItemKind::SocketOptions,
+            ItemKind::BindDevice,
+            ItemKind::Timestamps,
+            ItemKind::Series,
+            ItemKind::Rate,
+            ItemKind::Sequence,
+            ItemKind::Duplex,
+            ItemKind::OnePort,
+            ItemKind::Until,
+        ];
+        assert!(longest(&request) <= room(Stage::Request));
+    }
+
     #[test]
     fn every_item_of_a_response_fits_at_its_longest() {
-        // The response of a test repeats the transport, has an address and the facts.
-        let in_response = |kind: &&ItemKind| {
-            let number = kind.number();
-            matches!(number, 0x10..=0x41 | 0x63)
-        };
-        let rooms = ItemKind::ALL.iter().filter(in_response);
-        let needed: usize = rooms.map(|kind| 2 + kind.room()).sum();
-        assert!(
-            offset(Stage::Response) + HEAD + needed <= FRAME_LEN,
-            "{needed}"
-        );
+        let needed = [
+            ItemKind::Transport,
+            ItemKind::SocketAddress,
+            ItemKind::AsAsked,
+            ItemKind::Ports,
+            ItemKind::Token,
+            ItemKind::FieldsSet,
+        ];
+        assert!(longest(&needed) <= room(Stage::Response));
+        let greeting = [
+            ItemKind::Transports,
+            ItemKind::MostFlows,
+            ItemKind::Features,
+        ];
+        assert!(longest(&greeting) <= room(Stage::Response));
+        // The facts, behind the transport, the address and no socket options.
+        let in_response = |kind: &ItemKind| matches!(kind.number(), 0x10..=0x41);
+        let facts: Vec<ItemKind> = ItemKind::ALL.into_iter().filter(in_response).collect();
+        assert!(longest(&facts) + 2 <= room(Stage::Response));
         assert!(ItemKind::ALL.iter().all(|kind| kind.room() <= LONGEST));
     }
 
     #[test]
-    fn an_item_that_does_not_fit_is_left_out_and_the_others_are_not() {
-        let items = vec![0; 3].into_iter().map(|byte| Item {
-            kind: 0x7f,
-            value: vec![byte; LONGEST],
-        });
-        let mut extension = Extension(items.collect());
+    fn an_optional_item_that_does_not_fit_is_left_out_and_the_others_are_not() {
+        let mut extension = Extension::default();
+        for _ in 0..3 {
+            extension.push_optional(ItemKind::Refusal, &[0; LONGEST]);
+        }
         extension.push(ItemKind::CpuMethod, &[4]);
         let mut frame = Frame::new(Header::default());
-        extension.encode_over(Stage::Request, &mut frame);
+        extension.encode_over(Stage::Request, &mut frame).unwrap();
         let read = Extension::decode(Stage::Request, &frame).unwrap().unwrap();
-        assert_eq!(read.0.len(), 2);
+        assert_eq!(read.items.len(), 3);
         assert_eq!(read.value(ItemKind::CpuMethod), Some([4].as_slice()));
+    }
+
+    #[test]
+    fn a_value_that_does_not_fit_is_an_error_that_names_its_item() {
+        let mut extension = Extension::default();
+        extension.push(ItemKind::SocketOptions, &[0; 65]);
+        let mut frame = Frame::new(Header::default());
+        let error = extension.encode_over(Stage::Request, &mut frame);
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "65 bytes do not fit into the item SocketOptions, which has room for 60"
+        );
+        assert_eq!(Extension::decode(Stage::Request, &frame), Ok(None));
+    }
+
+    #[test]
+    fn items_that_do_not_fit_together_are_an_error() {
+        let mut extension = Extension::default();
+        extension.push(ItemKind::Ports, &[0; 240]);
+        extension.push(ItemKind::Features, &[0; 240]);
+        let mut frame = Frame::new(Header::default());
+        let error = extension.encode_over(Stage::Response, &mut frame);
+        let expected = NoRoom::Block {
+            length: 484,
+            room: 432,
+        };
+        assert_eq!(error, Err(expected));
     }
 }

@@ -19,7 +19,7 @@ pub use dlpi::{
     DlpiCoRrResponse, DlpiCoStreamRequest, DlpiCoStreamResponse, DlpiCoStreamResults,
     DlpiRrResults,
 };
-pub use extension::{Extension, ItemKind};
+pub use extension::{Extension, ItemKind, NoRoom};
 pub use maerts::{MaertsRequest, MaertsResponse, MaertsResults};
 pub use omni::{OmniRequest, OmniResponse, OmniResults};
 pub use page::Page;

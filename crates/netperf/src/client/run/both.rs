@@ -94,7 +94,7 @@ impl TestRun<'_> {
         let Some(talk) = self.beside.first_mut() else {
             return Ok(None);
         };
-        let agreed = talk.agree(request);
+        let agreed = request.and_then(|request| talk.agree(request));
         agreed
             .map(Some)
             .map_err(|error| failure::refused(&error, plan, &hosts.remote.name))

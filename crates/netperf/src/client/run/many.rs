@@ -223,8 +223,8 @@ impl<'a> TestRun<'a> {
                 facts_of: facts_of.filter(|_| agreements.is_empty()),
                 all_flows: together,
             };
-            let agreement = talk
-                .agree(offer::request(&asked, &local))
+            let agreement = offer::request(&asked, &local)
+                .and_then(|request| talk.agree(request))
                 .map_err(|error| {
                     failure::flows_refused(&error, plan, &many.remote, &hosts.remote.name)
                 })?;

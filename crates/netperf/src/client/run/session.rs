@@ -120,8 +120,8 @@ impl TestRun<'_> {
                 all_flows: false,
             },
         );
-        let mut agreement = talk
-            .agree(request)
+        let mut agreement = request
+            .and_then(|request| talk.agree(request))
             .map_err(|error| failure::refused(&error, plan, &hosts.remote.name))?;
         self.trace.say("remote listen done.");
         self.trace

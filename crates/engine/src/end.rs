@@ -7,7 +7,7 @@ use netperf_measure::cpu;
 use netperf_model::{
     CpuUsage, EndPlan, EndResult, EndSetup, IoCounts, Meeting, RateUnit, Tally, TransportId,
 };
-use netperf_transport::socket::{OpenedSocket, SocketFacts};
+use netperf_transport::socket::{self, OpenedSocket, SocketFacts};
 
 use crate::error::{EngineError, Operation};
 use crate::path;
@@ -65,6 +65,7 @@ pub(crate) fn setup(
         nodelay: plan.socket.nodelay,
         priority: opened.priority,
         tos: opened.tos,
+        settings: socket::in_force(&opened.socket, &plan.socket.settings),
         ..EndSetup::default()
     };
     setup.send_size = match sends {

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::catalog::settings::{Settings, known_schema};
 use crate::fields::NotNegative;
 use crate::plan::Family;
 
@@ -84,6 +85,14 @@ pub struct EndSetup {
     // -1: not asked, -2: refused.
     #[serde(rename = "type_of_service", with = "NotNegative")]
     pub tos: i32,
+    /// Socket options that both ends honour, read back: those asked for.
+    #[serde(
+        rename = "socket_options",
+        serialize_with = "Settings::serialize_known",
+        skip_serializing_if = "Settings::is_empty"
+    )]
+    #[schemars(schema_with = "known_schema")]
+    pub settings: Settings,
 }
 
 /// What both ends agreed on.

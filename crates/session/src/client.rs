@@ -72,7 +72,7 @@ pub enum Effect {
     /// much time; `None` gives it up again.
     Hurry(Option<Duration>),
     /// netserver is ready.
-    Agreed(Agreement),
+    Agreed(Box<Agreement>),
     /// netserver measured this.
     Results(Box<EndResult>),
     /// netserver's calibration rate and number of CPUs.
@@ -179,7 +179,7 @@ fn agreed(plan: &TestPlan, frame: &Frame) -> (State, Vec<Effect>) {
     match offer::agreement(plan, frame) {
         Ok(agreement) => (
             State::Running(agreement.clone()),
-            vec![Effect::Agreed(agreement)],
+            vec![Effect::Agreed(Box::new(agreement))],
         ),
         Err(error) => closed(error),
     }

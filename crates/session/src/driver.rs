@@ -55,7 +55,7 @@ pub struct Conversation<'a, L> {
 /// What the effects of one input came to.
 enum Outcome {
     Nothing,
-    Agreed(Agreement),
+    Agreed(Box<Agreement>),
     Results(Box<EndResult>),
     Calibrated(f32, i32),
     Greeted(Option<Abilities>),
@@ -96,7 +96,7 @@ impl<'a, L: Link> Conversation<'a, L> {
     /// When netserver refuses, breaks the protocol or does not answer.
     pub fn agree(&mut self, request: Frame) -> Result<Agreement, SessionError> {
         match self.feed(client::Input::Offer(Box::new(request)))? {
-            Outcome::Agreed(agreement) => Ok(agreement),
+            Outcome::Agreed(agreement) => Ok(*agreement),
             Outcome::Nothing
             | Outcome::Results(_)
             | Outcome::Calibrated(..)
@@ -271,7 +271,7 @@ fn carry_out<L: Link, H: Host>(
                 next = Some(match host.prepare(*job) {
                     Ok((end, ready)) => {
                         *prepared = Some(end);
-                        Input::Prepared(ready)
+                        Input::Prepared(Box::new(ready))
                     }
                     Err(errno) => Input::Refused(errno),
                 });

@@ -37,9 +37,24 @@ pub(crate) fn ask(extension: &mut Extension, end: &EndPlan) {
     if !options.is_empty() {
         extension.push(ItemKind::SocketOptions, &options);
     }
+    put_device(extension, settings);
+}
+
+/// The interface that data must pass.
+fn put_device(extension: &mut Extension, settings: &Settings) {
     if let Some(SettingValue::Name(device)) = settings.value(Setting::Device) {
         extension.push(ItemKind::BindDevice, device.as_str().as_bytes());
     }
+}
+
+/// The interface in a message.
+fn device(extension: &Extension) -> Result<Option<SettingValue>, NotUnderstood> {
+    let Some(name) = extension.value(ItemKind::BindDevice) else {
+        return Ok(None);
+    };
+    let name = std::str::from_utf8(name).ok().and_then(InterfaceName::new);
+    name.map(|name| Some(SettingValue::Name(name)))
+        .ok_or(NotUnderstood)
 }
 
 /// Socket options in a message: five bytes for each, its number and its value.
@@ -67,10 +82,8 @@ pub(crate) fn asked(extension: &Extension, end: &mut EndPlan) -> Result<(), NotU
     if let Some(value) = extension.value(ItemKind::SocketOptions) {
         end.socket.settings = settings(value).ok_or(NotUnderstood)?;
     }
-    if let Some(name) = extension.value(ItemKind::BindDevice) {
-        let name = std::str::from_utf8(name).ok().and_then(InterfaceName::new);
-        let name = SettingValue::Name(name.ok_or(NotUnderstood)?);
-        end.socket.settings.set(Setting::Device, Some(name));
+    if let Some(device) = device(extension)? {
+        end.socket.settings.set(Setting::Device, Some(device));
     }
     Ok(())
 }
@@ -109,14 +122,18 @@ fn settings(value: &[u8]) -> Option<Settings> {
     Some(settings)
 }
 
-/// Says that all that was asked for beyond OMNI is in force.
-pub(crate) fn confirm(extension: &mut Extension) {
-    extension.push(ItemKind::AsAsked, &[]);
+/// Says that all that was asked for beyond OMNI is in force, with the settings read back.
+pub(crate) fn confirm(extension: &mut Extension, in_force: &Settings) {
+    extension.push(ItemKind::AsAsked, &numbers(in_force));
+    put_device(extension, in_force);
 }
 
-/// Whether netserver does all that it was asked for.
-pub(crate) fn confirmed(extension: &Extension) -> bool {
-    extension.value(ItemKind::AsAsked).is_some()
+/// The settings in force at netserver, where it does all that it was asked for; none from a
+/// netserver that does not read them back.
+pub(crate) fn confirmed(extension: &Extension) -> Option<Settings> {
+    let mut in_force = settings(extension.value(ItemKind::AsAsked)?).unwrap_or_default();
+    in_force.set(Setting::Device, device(extension).ok().flatten());
+    Some(in_force)
 }
 
 /// The names of what this end can do.
@@ -244,6 +261,26 @@ mod tests {
         ];
         let sent = extension.value(ItemKind::SocketOptions);
         assert_eq!(sent, Some(expected.as_flattened()));
+    }
+
+    #[test]
+    fn settings_in_force_arrive_and_are_empty_from_an_older_netserver() {
+        let mut extension = Extension::default();
+        assert_eq!(confirmed(&extension), None);
+        confirm(&mut extension, &every_setting());
+        assert_eq!(confirmed(&extension), Some(every_setting()));
+        let mut older = Extension::default();
+        older.push(ItemKind::AsAsked, &[]);
+        assert_eq!(confirmed(&older), Some(Settings::default()));
+    }
+
+    #[test]
+    fn every_word_and_every_setting_fits_its_item() {
+        let words = words(&Feature::all().collect::<Vec<_>>());
+        assert!(words.len() <= ItemKind::Features.room(), "{}", words.len());
+        let bytes = numbers(&every_setting());
+        assert!(bytes.len() <= ItemKind::SocketOptions.room());
+        assert!(InterfaceName::MOST <= ItemKind::BindDevice.room());
     }
 
     #[test]

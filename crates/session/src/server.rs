@@ -65,7 +65,7 @@ pub enum Input {
     /// A message arrived.
     Frame(Box<Frame>),
     /// The engine is prepared.
-    Prepared(Ready),
+    Prepared(Box<Ready>),
     /// The engine cannot do what was asked.
     Refused(RemoteErrno),
     /// The test ran.

@@ -4,7 +4,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use netperf_model::{
-    Family, Feature, Setting, SettingLayer, SettingValue, SocketPlan, TransportId,
+    Family, Feature, InterfaceName, Setting, SettingLayer, SettingValue, Settings, SocketPlan,
+    TransportId,
 };
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::{Socket, Type, flow_label};
@@ -103,6 +104,34 @@ pub fn set_on_connection(fd: BorrowedFd<'_>, plan: &SocketPlan) -> io::Result<()
     Ok(())
 }
 
+/// Settings in force at a socket that has been given those asked for. A setting that only a
+/// connection has, or that cannot be read, is in force as asked: the test fails otherwise.
+#[must_use]
+pub fn in_force(socket: &Socket, asked: &Settings) -> Settings {
+    let mut settings = Settings::default();
+    for (setting, value) in asked.iter() {
+        settings.set(setting, read_back(socket, setting, value));
+    }
+    settings
+}
+
+fn read_back(socket: &Socket, setting: Setting, asked: SettingValue) -> Option<SettingValue> {
+    match mechanism(setting) {
+        Mechanism::Int(option) | Mechanism::Bits(option) => {
+            let value = sockopt::fetch(socket.as_fd(), option).ok()?;
+            let value = u32::from_ne_bytes(value.to_ne_bytes());
+            Some(SettingValue::Number(value))
+        }
+        Mechanism::Device => {
+            let name = socket.device().ok()??;
+            let name = std::str::from_utf8(&name).ok()?;
+            let name = InterfaceName::new(name.trim_end_matches('\0'))?;
+            Some(SettingValue::Name(name))
+        }
+        Mechanism::OnConnection(_) | Mechanism::FlowLabel => Some(asked),
+    }
+}
+
 /// Tries whether this kernel has a setting, on a socket that is never connected. Reading an
 /// option takes no privilege; setting it may be refused later.
 ///
@@ -119,5 +148,27 @@ pub(crate) fn probe(setting: Setting) -> io::Result<()> {
         }
         Mechanism::Device => Ok(()),
         Mechanism::FlowLabel => socket::create(transport, Family::V6).map(drop),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_back_as_the_kernel_has_them() {
+        let socket = socket::any(TransportId::Tcp).unwrap();
+        let asked = Settings::default()
+            .with(Setting::NotSentLowAt, 16_384)
+            .with(Setting::PacingRate, 1_000_000);
+        let plan = SocketPlan {
+            settings: asked,
+            ..SocketPlan::default()
+        };
+        set_extras(&socket, &plan, Side::Asks).unwrap();
+        assert_eq!(in_force(&socket, &asked), asked);
+        sockopt::set(socket.as_fd(), IntOption::NotSentLowAt, 5000).unwrap();
+        let changed = asked.with(Setting::NotSentLowAt, 5000);
+        assert_eq!(in_force(&socket, &asked), changed);
     }
 }

@@ -13,7 +13,7 @@ use netperf_os::{Domain, Protocol, SockAddr, Socket, Type, atm, flow_label, tcp}
 
 use crate::frames::{self, Llc1, Packet};
 use crate::registry;
-pub use crate::settings::{Side, set_extras, set_on_connection};
+pub use crate::settings::{Side, in_force, set_extras, set_on_connection};
 #[cfg(feature = "tls")]
 use crate::tls;
 

@@ -357,6 +357,24 @@ impl Settings {
         self
     }
 
+    /// Whether no setting has a value.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+
+    /// Writes only the settings that have a value.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize_known<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        for (setting, value) in self.iter() {
+            entry(&mut map, setting.row(), Some(value))?;
+        }
+        map.end()
+    }
+
     /// Settings that have a value, in the order of the table.
     pub fn iter(&self) -> impl Iterator<Item = (Setting, SettingValue)> + '_ {
         Setting::all().filter_map(|setting| Some((setting, self.value(setting)?)))
@@ -375,16 +393,22 @@ impl Serialize for Settings {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut map = to.serialize_map(Some(COUNT))?;
         for row in SETTINGS {
-            match self.value(row.id) {
-                value if row.value == SettingType::Switch => {
-                    map.serialize_entry(row.json, &value.is_some())?;
-                }
-                None => map.serialize_entry(row.json, &None::<u32>)?,
-                Some(SettingValue::Number(number)) => map.serialize_entry(row.json, &number)?,
-                Some(SettingValue::Name(name)) => map.serialize_entry(row.json, name.as_str())?,
-            }
+            entry(&mut map, row, self.value(row.id))?;
         }
         map.end()
+    }
+}
+
+fn entry<M: SerializeMap>(
+    map: &mut M,
+    row: &SettingRow,
+    value: Option<SettingValue>,
+) -> Result<(), M::Error> {
+    match value {
+        _ if row.value == SettingType::Switch => map.serialize_entry(row.json, &value.is_some()),
+        None => map.serialize_entry(row.json, &None::<u32>),
+        Some(SettingValue::Number(number)) => map.serialize_entry(row.json, &number),
+        Some(SettingValue::Name(name)) => map.serialize_entry(row.json, name.as_str()),
     }
 }
 
@@ -428,24 +452,33 @@ impl JsonSchema for Settings {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let property = |row: &SettingRow| {
-            let mut schema = match row.value {
-                SettingType::Switch => json_schema!({ "type": "boolean" }),
-                SettingType::Name => json_schema!({ "type": ["string", "null"] }),
-                SettingType::Count | SettingType::Size => {
-                    json_schema!({ "type": ["integer", "null"], "minimum": 0 })
-                }
-                SettingType::Within(least, most) => json_schema!({
-                    "type": ["integer", "null"], "minimum": least, "maximum": most
-                }),
-            };
-            schema.insert("description".to_owned(), row.help.into());
-            (row.json.to_owned(), schema)
-        };
-        let properties: BTreeMap<String, Schema> = SETTINGS.iter().map(property).collect();
+        let properties = properties();
         let required: Vec<&String> = properties.keys().collect();
         json_schema!({ "type": "object", "required": required, "properties": properties })
     }
+}
+
+/// The schema of what [`Settings::serialize_known`] writes.
+pub(crate) fn known_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "object", "properties": properties() })
+}
+
+fn properties() -> BTreeMap<String, Schema> {
+    let property = |row: &SettingRow| {
+        let mut schema = match row.value {
+            SettingType::Switch => json_schema!({ "type": "boolean" }),
+            SettingType::Name => json_schema!({ "type": ["string", "null"] }),
+            SettingType::Count | SettingType::Size => {
+                json_schema!({ "type": ["integer", "null"], "minimum": 0 })
+            }
+            SettingType::Within(least, most) => json_schema!({
+                "type": ["integer", "null"], "minimum": least, "maximum": most
+            }),
+        };
+        schema.insert("description".to_owned(), row.help.into());
+        (row.json.to_owned(), schema)
+    };
+    SETTINGS.iter().map(property).collect()
 }
 
 #[cfg(test)]

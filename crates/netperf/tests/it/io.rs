@@ -2,7 +2,7 @@
 //! refused.
 
 use netperf_testkit::{Finished, Netserver, Place, Programs, Values, ours};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What every test looks at.
 const SELECTED: &str = "ELAPSED_TIME,THROUGHPUT,TRANSACTION_RATE,\
@@ -278,23 +278,49 @@ fn an_interface_that_is_not_there_is_refused_by_the_end_that_lacks_it() {
     );
 }
 
+/// The kernels' values, which getsockopt(2) gives at each end once they are set.
 #[test]
 fn options_of_the_socket_reach_both_ends() {
     let server = ours!().serve();
-    let options = [
+    let words = [
         "-t",
         "TCP_STREAM",
+        "-l",
+        "1",
         "--quickack",
         "on",
         "--notsent-lowat",
-        "16K",
+        "16K,20K",
+        "--remote-pacing-rate",
+        "500M",
+        "--bind-device",
+        "lo",
+        "--dscp",
+        "10",
+        "--json",
     ];
-    let values = measured(
-        &server,
-        &[&options, ["--dscp", "10"].as_slice()].concat(),
-        &[],
-    );
-    agree(&values, "LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD");
+    let text = run(&server, &words).expect_clean().stdout;
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    let expected = [
+        (
+            "local",
+            json!({ "quickack": true, "notsent_low_bytes": 16_384, "device": "lo" }),
+        ),
+        (
+            "remote",
+            json!({
+                "pacing_bytes_per_second": 524_288_000,
+                "quickack": true,
+                "notsent_low_bytes": 20_480,
+                "device": "lo",
+            }),
+        ),
+    ];
+    for (end, options) in expected {
+        let agreed = &document[end]["agreed"];
+        assert_eq!(agreed["socket_options"], options, "{end}");
+        assert_eq!(agreed["type_of_service"], 40, "{end}");
+    }
 }
 
 #[test]

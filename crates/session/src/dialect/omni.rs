@@ -238,7 +238,7 @@ pub(super) fn response(request: &OmniRequest, ready: &Ready) -> Frame {
     extension::confirm(&mut told, ready.transport, ready.address.as_ref());
     extension::tell_ports(&ready.ports, &mut told);
     if ready.as_asked {
-        paths::confirm(&mut told);
+        paths::confirm(&mut told, &setup.settings);
     }
     if let Some(token) = &ready.token {
         one_port::tell(&mut told, token);

@@ -178,7 +178,21 @@ fn text<const N: usize>(value: Option<&str>) -> FixedStr<N> {
 pub(super) fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, SessionError> {
     let response =
         OmniResponse::decode(frame).map_err(|e| SessionError::Malformed(e.to_string()))?;
-    let (data_port, address) = data_socket(plan, &response, frame)?;
+    let told = Extension::decode(Stage::Response, frame).ok().flatten();
+    let told = told.unwrap_or_default();
+    if !plan.transport.row().stock && extension::transport(&told) != Ok(Some(plan.transport)) {
+        // A stock netserver does not notice what it was asked for.
+        return Err(SessionError::Unsupported(plan.transport));
+    }
+    let settings = paths::confirmed(&told);
+    if settings.is_none() && !plan.remote.features().is_empty() {
+        return Err(SessionError::NotConfirmed);
+    }
+    let token = one_port::told(frame).filter(|_| plan.remote.one_port);
+    if plan.remote.one_port && token.is_none() {
+        return Err(SessionError::NotConfirmed);
+    }
+    let (data_port, address) = data_socket(plan, &response, &told)?;
     let flow = plan.flow;
     // A direction that is not active echoes what was asked for: -1.
     let size = |used: bool, size: i32| u32::try_from(size).ok().filter(|_| used);
@@ -194,11 +208,12 @@ pub(super) fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, Ses
             nodelay: response.flags.contains(OmniFlags::NO_DELAY),
             priority: response.socket_prio,
             tos: response.socket_tos,
+            settings: settings.unwrap_or_default(),
         },
         data_port,
         address,
         ports: extension::ports(frame),
-        token: one_port::told(frame).filter(|_| plan.remote.one_port),
+        token,
         measures_cpu: response.flags.contains(OmniFlags::MEASURE_CPU),
         host: extension::told(&response, frame).map(Box::new),
     })
@@ -208,26 +223,11 @@ pub(super) fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, Ses
 fn data_socket(
     plan: &TestPlan,
     response: &OmniResponse,
-    frame: &Frame,
+    told: &Extension,
 ) -> Result<(u32, Option<Address>), SessionError> {
-    let row = plan.transport.row();
-    let told = Extension::decode(Stage::Response, frame)
-        .ok()
-        .flatten()
-        .unwrap_or_default();
-    if !row.stock && extension::transport(&told) != Ok(Some(plan.transport)) {
-        // A stock netserver does not notice what it was asked for.
-        return Err(SessionError::Unsupported(plan.transport));
-    }
-    if !plan.remote.features().is_empty() && !paths::confirmed(&told) {
-        return Err(SessionError::NotConfirmed);
-    }
-    if plan.remote.one_port && one_port::told(frame).is_none() {
-        return Err(SessionError::NotConfirmed);
-    }
-    let address = extension::socket_address(&told, plan.transport);
+    let address = extension::socket_address(told, plan.transport);
     let port = response.data_port;
-    let known = match row.domain {
+    let known = match plan.transport.row().domain {
         Domain::Inet => (1..=u32::from(u16::MAX)).contains(&port),
         Domain::Unix | Domain::Vsock | Domain::Link | Domain::Atm => address.is_some(),
     };

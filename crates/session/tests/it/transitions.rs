@@ -231,7 +231,7 @@ fn server_inputs() -> Vec<(&'static str, server::Input)> {
         ("STREAM_RR", frame(stream_rr(1))),
         ("STREAM_RR, empty", frame(stream_rr(0))),
         ("all zeros", frame(Frame::default())),
-        ("Prepared", server::Input::Prepared(ready())),
+        ("Prepared", server::Input::Prepared(Box::new(ready()))),
         ("Refused", server::Input::Refused(RemoteErrno(93))),
         ("Calibrated", server::Input::Calibrated(5e8)),
         ("Abilities", server::Input::Abilities(Abilities::default())),

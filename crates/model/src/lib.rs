@@ -9,6 +9,7 @@ pub mod address;
 pub mod agreed;
 pub mod catalog;
 pub mod cpu;
+pub mod date;
 pub mod end_job;
 pub mod event;
 pub mod fields;

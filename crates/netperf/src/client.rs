@@ -1,28 +1,43 @@
 //! The netperf program.
 
+#[cfg(feature = "results")]
 mod compare;
 mod control;
 mod elsewhere;
 mod facts;
 mod failure;
+#[cfg(feature = "results")]
 mod history;
 mod hosts;
 mod interim;
+#[cfg(feature = "results")]
 mod itself;
+#[cfg(feature = "results")]
 mod keep;
 mod list;
 mod private;
+#[cfg(feature = "results")]
 mod report;
 mod run;
 mod secure;
+#[cfg(feature = "live")]
 mod show;
 mod stamps;
+#[cfg(feature = "results")]
 mod sweep;
+mod unbuilt;
 mod until;
+#[cfg(feature = "results")]
 mod versus;
+#[cfg(feature = "results")]
 mod written;
 
 pub(crate) use run::many::placed;
+
+#[cfg(not(feature = "results"))]
+use unbuilt::results::{compare, history, keep, report, sweep, versus};
+#[cfg(not(feature = "live"))]
+use unbuilt::show;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -111,6 +126,7 @@ fn environment_has(name: &str) -> bool {
 }
 
 /// A non-empty environment variable.
+#[cfg(feature = "live")]
 #[expect(clippy::disallowed_methods, reason = "the mains read the environment")]
 fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())

@@ -3,6 +3,10 @@
 pub mod client;
 mod key;
 mod link;
+#[cfg_attr(
+    not(all(feature = "results", feature = "live")),
+    expect(dead_code, reason = "optional features call some of it")
+)]
 mod output;
 pub mod server;
 

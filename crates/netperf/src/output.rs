@@ -16,6 +16,9 @@ enum Overlay {
     Screen(Vec<(OutputStream, String)>),
 }
 
+/// Returns to the start of the line and erases it (ECMA-48: CR, EL).
+const ERASE: &str = "\r\x1b[K";
+
 static OVERLAY: Mutex<Overlay> = Mutex::new(Overlay::Nothing);
 
 fn overlay() -> MutexGuard<'static, Overlay> {
@@ -42,7 +45,7 @@ fn beside_overlay(stream: OutputStream, text: &str) {
     match &mut *overlay {
         Overlay::Screen(waiting) if is_terminal(stream) => waiting.push((stream, text.to_owned())),
         Overlay::Line if is_terminal(stream) && !text.is_empty() => {
-            print(&mut io::stderr().lock(), netperf_tui::erase());
+            print(&mut io::stderr().lock(), ERASE);
             write(stream, text);
         }
         Overlay::Nothing | Overlay::Line | Overlay::Screen(_) => write(stream, text),
@@ -75,10 +78,7 @@ pub(crate) fn hold() {
 pub(crate) fn draw_line(line: &str) {
     let mut overlay = overlay();
     *overlay = Overlay::Line;
-    print(
-        &mut io::stderr().lock(),
-        &format!("{}{line}", netperf_tui::erase()),
-    );
+    print(&mut io::stderr().lock(), &format!("{}{line}", ERASE));
 }
 
 /// Ends drawing: erases the status line, or prints the queued text.
@@ -86,7 +86,7 @@ pub(crate) fn release() {
     let mut overlay = overlay();
     match std::mem::replace(&mut *overlay, Overlay::Nothing) {
         Overlay::Nothing => {}
-        Overlay::Line => print(&mut io::stderr().lock(), netperf_tui::erase()),
+        Overlay::Line => print(&mut io::stderr().lock(), ERASE),
         Overlay::Screen(waited) => waited
             .iter()
             .for_each(|(stream, text)| write(*stream, text)),

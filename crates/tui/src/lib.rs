@@ -14,7 +14,6 @@ mod view;
 mod words;
 
 pub use console::Term;
-pub use line::erase;
 pub use screen::{Look, Size};
 pub use tick::{About, Each, End, FlowTick, Interval, LatencyTick, TcpTick, Tick};
 pub use view::View;

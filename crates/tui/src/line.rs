@@ -4,12 +4,6 @@ use crate::tick::End;
 use crate::view::View;
 use crate::{spark, words};
 
-/// What erases the line that was shown.
-#[must_use]
-pub const fn erase() -> &'static str {
-    "\r\x1b[K"
-}
-
 impl View {
     /// A line of progress, one column narrower than the terminal: the last column would
     /// wrap on some.

@@ -1,5 +1,7 @@
 //! Units, and numbers as people read them.
 
+pub use netperf_model::date::date;
+
 /// What a number counts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
@@ -191,41 +193,6 @@ pub(crate) fn apart(text: &str) -> String {
     grouped
 }
 
-/// A date and time of day in UTC, from seconds since 1970; `None` outside the years that
-/// four digits write.
-#[must_use]
-pub fn date(unix: f64) -> Option<String> {
-    if !(0.0..253_402_300_800.0).contains(&unix) {
-        return None;
-    }
-    let seconds = crate::number::floor(unix);
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = civil(days);
-    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-    Some(format!(
-        "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC"
-    ))
-}
-
-/// Year, month and day of a number of days since 1970, by counting in eras of 400 years
-/// that begin in March, so that the leap day ends a year.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let era = shifted / 146_097;
-    let of_era = shifted % 146_097;
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 {
-        from_march + 3
-    } else {
-        from_march - 9
-    };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    (year, month, day)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,21 +224,5 @@ mod tests {
         assert_eq!(said(1_047_728.0, Unit::Bytes), "1023 KiB");
         assert_eq!(said(f64::NAN, Unit::Bytes), "not a number B");
         assert_eq!(said(-1e300, Unit::Percent), "-1.000e300 %");
-    }
-
-    #[test]
-    fn dates_are_those_of_the_calendar() {
-        assert_eq!(date(0.0).as_deref(), Some("1970-01-01 00:00:00 UTC"));
-        assert_eq!(
-            date(951_782_400.5).as_deref(),
-            Some("2000-02-29 00:00:00 UTC")
-        );
-        assert_eq!(
-            date(4_102_444_799.0).as_deref(),
-            Some("2099-12-31 23:59:59 UTC")
-        );
-        assert_eq!(date(-1.0), None);
-        assert_eq!(date(f64::NAN), None);
-        assert_eq!(date(1e300), None);
     }
 }

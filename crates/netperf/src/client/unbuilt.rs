@@ -1,0 +1,99 @@
+//! Stands in for what a small build leaves out: one line that names the cargo feature.
+
+#[cfg(not(all(feature = "results", feature = "live")))]
+use crate::output::Failure;
+
+/// Exit status for what this build does not contain.
+#[cfg(not(all(feature = "results", feature = "live")))]
+const UNSUPPORTED: u8 = 3;
+
+#[cfg(not(all(feature = "results", feature = "live")))]
+fn missing(what: &str, feature: &str) -> Failure {
+    let line = format!("netperf: {what}: this program is built without the feature '{feature}'");
+    Failure::stderr(UNSUPPORTED, &line)
+}
+
+/// The subcommands that read or keep results, and `--history`.
+#[cfg(not(feature = "results"))]
+pub(super) mod results {
+    macro_rules! subcommand {
+        ($($name:ident: $word:literal),*) => {$(
+            pub(in crate::client) mod $name {
+                use std::ffi::OsString;
+                use std::process::ExitCode;
+
+                /// Reports that the subcommand is not built.
+                pub(in crate::client) fn main(_argv: &[OsString]) -> ExitCode {
+                    super::super::missing($word, "results").report()
+                }
+            }
+        )*};
+    }
+
+    subcommand!(
+        compare: "compare",
+        history: "history",
+        report: "report",
+        sweep: "sweep",
+        versus: "run"
+    );
+
+    pub(in crate::client) mod keep {
+        use netperf_cli::Run;
+        use netperf_model::Outcome;
+
+        use crate::output::Failure;
+
+        /// Refuses `--history`.
+        pub(in crate::client) fn check(run: &Run) -> Result<(), Failure> {
+            let asked = run.history.as_ref();
+            asked.map_or(Ok(()), |_| {
+                Err(super::super::missing("--history", "results"))
+            })
+        }
+
+        /// Keeps nothing, as [`check`] refuses what would be kept.
+        #[expect(clippy::unnecessary_wraps, reason = "the signature of the full build")]
+        pub(in crate::client) fn keep(_run: &Run, _outcome: &Outcome) -> Result<(), Failure> {
+            Ok(())
+        }
+    }
+}
+
+/// `--live` and `--progress`.
+#[cfg(not(feature = "live"))]
+pub(super) mod show {
+    use netperf_cli::{Progress, Run};
+    use netperf_engine::live::Live;
+
+    use crate::output::Failure;
+
+    /// Refuses a view that this build cannot draw.
+    pub(in crate::client) fn check(run: &Run) -> Result<(), Failure> {
+        if run.show.live {
+            return Err(super::missing("--live", "live"));
+        }
+        match run.show.progress {
+            Progress::Always => Err(super::missing("--progress always", "live")),
+            Progress::Never | Progress::Auto => Ok(()),
+        }
+    }
+
+    /// The counts as they are: no view looks at single flows.
+    pub(in crate::client) fn live(_run: &Run, live: Live) -> Live {
+        live
+    }
+
+    /// Runs `work` without a view beside it.
+    pub(in crate::client) fn beside<T>(
+        _run: &Run,
+        _iteration: usize,
+        _live: &Live,
+        work: impl FnOnce() -> T,
+    ) -> T {
+        work()
+    }
+
+    /// Does nothing, as no view is open.
+    pub(in crate::client) const fn close() {}
+}

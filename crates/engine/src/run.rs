@@ -70,7 +70,7 @@ impl TestEnd {
     /// As [`Self::prepare`].
     pub fn prepare_behind(handoff: Option<Socket>, mut job: EndJob) -> Result<Self, EngineError> {
         let netperf = job.is_netperf();
-        if !netperf && job.flows.is_some() && !flows::serves(&job) {
+        if !netperf && job.flows.is_some() && !netperf_model::refusal::serves(&job) {
             return Err(Operation::Listen.failed()(
                 io::ErrorKind::InvalidInput.into(),
             ));

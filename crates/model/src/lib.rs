@@ -47,7 +47,7 @@ pub use host::{
 };
 pub use io::{Feature, IoCounts, IoMethod, IoPlan};
 pub use latency::{Decades, Latency};
-pub use many::{Crew, FlowCounts, FlowThere, Flows, Many, Placement, Window, Workers};
+pub use many::{Crew, FlowCarrier, FlowCounts, FlowThere, Flows, Many, Placement, Window, Workers};
 pub use one_way::{ClockOffset, DeviceStamp, OneWay, Part, Spread, Stamp, Stamper, Stamps};
 pub use outcome::{Confidence, EndResult, Iteration, Outcome, Span, Tally, TcpFacts, Warning};
 pub use plan::{
@@ -60,7 +60,7 @@ pub use policy::{
 };
 pub use quality::{NUMBER_BYTES, Quality};
 pub use rate::{Arrival, Lateness, Paced, RatePlan, RateUnit};
-pub use refusal::{Refusal, refusal, tells_of_tcp};
+pub use refusal::{Refusal, tells_of_tcp};
 pub use secret::{Secret, WeakSecret};
 pub use series::{FlowSeries, Series, SeriesPlan, TcpSample};
 pub use token::Token;

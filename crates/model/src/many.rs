@@ -6,6 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::catalog::transports::TransportId;
 use crate::fields::AsSeconds;
 use crate::figures::count;
 use crate::outcome::Tally;
@@ -34,6 +35,47 @@ impl Many {
     #[must_use]
     pub const fn has_margins(&self) -> bool {
         !self.warmup.is_zero() || !self.cooldown.is_zero()
+    }
+}
+
+/// What carries a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowCarrier {
+    /// A connection whose socket tells what can be done: a thread has many.
+    Connections,
+    /// A connection that holds back some of what has come, or waits by itself: each has a
+    /// thread.
+    Threads,
+    /// Datagrams, to a socket at netserver for each flow.
+    Datagrams,
+}
+
+impl FlowCarrier {
+    /// The carrier over a transport; `None` where there are no flows.
+    #[must_use]
+    pub const fn of(transport: TransportId) -> Option<Self> {
+        match transport {
+            TransportId::Tcp
+            | TransportId::IpDefault
+            | TransportId::Mptcp
+            | TransportId::Sctp
+            | TransportId::Dccp
+            | TransportId::UnixStream
+            | TransportId::UnixSeqPacket
+            | TransportId::Vsock
+            | TransportId::VsockSeqPacket
+            | TransportId::Ktls => Some(Self::Connections),
+            TransportId::Tls | TransportId::XtiTcp => Some(Self::Threads),
+            TransportId::Udp | TransportId::UdpLite => Some(Self::Datagrams),
+            TransportId::Sdp
+            | TransportId::SctpMany
+            | TransportId::UnixDatagram
+            | TransportId::XtiUdp
+            | TransportId::Llc1
+            | TransportId::Llc2
+            | TransportId::Packet
+            | TransportId::Atm => None,
+        }
     }
 }
 

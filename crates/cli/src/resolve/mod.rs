@@ -71,7 +71,7 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
     let transport = work::transport(args, test)?;
     idle::refuse(args, test, transport)?;
     let limit = until::limit(args, work::limit(args, test, flow));
-    let until = until::asked(args, test, (flow, transport), control.is_some(), limit)?;
+    let until = until::asked(args, test, limit)?;
     let delays = transport.is_inet() && transport.is_connected();
     Ok(TestPlan {
         test,

@@ -1,6 +1,6 @@
 //! Going on until figures are known.
 
-use netperf_model::{Duplex, EndPlan, Flow, Limit, Suite, TestId, TransportId, UntilPlan};
+use netperf_model::{EndPlan, Flow, Limit, TestId, UntilPlan};
 
 use crate::args::Args;
 use crate::command::CliError;
@@ -18,12 +18,10 @@ pub(super) fn limit(args: &Args, limit: Limit) -> Limit {
 /// Parameters of `--until`.
 ///
 /// # Errors
-/// When the test cannot end early, or other options set its length.
+/// When other options set the length of the test.
 pub(super) fn asked(
     args: &Args,
     test: TestId,
-    (flow, transport): (Flow, TransportId),
-    controlled: bool,
     limit: Limit,
 ) -> Result<Option<UntilPlan>, CliError> {
     let typed = &args.global.until;
@@ -35,9 +33,7 @@ pub(super) fn asked(
             None => Ok(None),
         };
     };
-    let why = contradicted(args, limit)
-        .or_else(|| out_of_place(test, flow, transport).filter(|_| controlled));
-    if let Some(why) = why {
+    if let Some(why) = contradicted(args, limit) {
         return Err(CliError::OutOfPlace {
             option: "--until",
             why,
@@ -79,29 +75,4 @@ fn contradicted(args: &Args, limit: Limit) -> Option<&'static str> {
     }
     let margins = global.flows.warmup.or(global.flows.cooldown).is_some();
     margins.then_some("it finds the warm-up by itself: leave out --warmup and --cooldown")
-}
-
-/// Tests whose end netserver would not notice before its own time is over.
-fn out_of_place(test: TestId, flow: Flow, transport: TransportId) -> Option<&'static str> {
-    if flow.connects {
-        return Some(
-            "nothing tells netserver of the end of tests that open a connection for every \
-             operation: use -I, or TCP_RR",
-        );
-    }
-    if flow.duplex == Some(Duplex::Separate) {
-        return Some(
-            "over a connection of its own netserver sends for a time that it is told beforehand: \
-             give --bidirectional same",
-        );
-    }
-    let link = matches!(test.row().suite, Suite::Dlpi | Suite::Fore | Suite::Hippi);
-    let tells = if alone(flow) {
-        transport.hears_of_an_end()
-    } else {
-        transport.is_connected() || transport.is_inet()
-    };
-    (link || !tells).then_some(
-        "nothing tells netserver of the end of such a test before its time is over: use -I",
-    )
 }

@@ -2,6 +2,7 @@
 
 mod anything;
 mod bidirectional;
+mod combinations;
 mod common;
 mod consumers;
 mod flows;

@@ -1,12 +1,11 @@
 //! The threads of one end, from their start to their reports.
 
 use netperf_measure::{clock, cpu};
-use netperf_model::{Crew, EndPlan, EndSetup, IoMethod, TransportId, Workers};
+use netperf_model::{Crew, EndPlan, EndSetup, FlowCarrier, IoMethod, TransportId, Workers};
 use netperf_os::events::Watch;
 use netperf_transport::meeting::OnSocket;
 use netperf_transport::socket;
 
-use super::Kind;
 use super::ends::Ends;
 use super::flow::Flow;
 use super::loops::{self, By, Manner, Moves};
@@ -102,9 +101,9 @@ const MOST_THREADS: u32 = 4096;
 
 /// How many threads serve this many flows.
 pub(super) fn threads(workers: &Workers, flows: u32, transport: TransportId) -> u32 {
-    let wanted = match Kind::of(transport) {
-        Some(Kind::Threads) => flows,
-        Some(Kind::Connections | Kind::Datagrams) | None => {
+    let wanted = match FlowCarrier::of(transport) {
+        Some(FlowCarrier::Threads) => flows,
+        Some(FlowCarrier::Connections | FlowCarrier::Datagrams) | None => {
             workers.threads.unwrap_or_else(cpu::count)
         }
     };

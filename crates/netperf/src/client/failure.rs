@@ -147,9 +147,8 @@ pub(super) fn unable(feature: Feature, host: Option<&str>) -> Failure {
 }
 
 /// Something that a test has no place for.
-pub(super) fn out_of_place(refusal: Refusal) -> Failure {
-    let line = format!("netperf: {}: {}", refusal.option, refusal.why);
-    Failure::stderr(UNSUPPORTED, &line)
+pub(super) fn out_of_place(refusal: &Refusal) -> Failure {
+    Failure::stderr(UNSUPPORTED, &format!("netperf: {refusal}"))
 }
 
 /// The device of this host that is to stamp cannot.

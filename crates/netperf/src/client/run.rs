@@ -50,8 +50,8 @@ pub(super) fn test(run: &RunCommand, begun: RunStart, done: &mut Measured) -> Re
     if plan.flow.connects && !plan.transport.is_connected() {
         return Err(failure::no_connections(plan.transport));
     }
-    many::check(plan)?;
     check::can_be(plan)?;
+    many::check(plan)?;
     let trace = Trace::of(run);
     let control = plan.control.as_ref().map(control::establish).transpose()?;
     if let Some(plan) = &plan.control {

@@ -1,20 +1,26 @@
-//! Every option that the original has nothing like is refused where transport, peer or
-//! kernel cannot do it: in one line that names it, with exit status 3. The list of options
-//! is the parser's own, so that a new one without a row here fails.
+//! Every option that the original does not have is refused where transport, peer or kernel
+//! cannot do it: in one line that names it, with exit status 3. The list of options is the
+//! parser's own, so that a new one without a row here fails. The table of combinations is asked
+//! in this process; only what depends on a peer or a machine starts one.
 
+use std::ffi::OsString;
 use std::path::Path;
 
+use netperf_cli::{CliEnvironment, Command};
+use netperf_model::refusal;
 use netperf_testkit::require::require;
 use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, ours};
 
 /// Exit status when this host, netserver's, or a test cannot do what is asked.
 const UNSUPPORTED: i32 = 3;
 
-/// Who lacks it.
+/// The cause of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lacks {
-    /// The test or its transport, whatever the peer.
+    /// The test or its transport, by the table of combinations.
     Test,
+    /// The test, when it is about to run.
+    Run,
     /// A netserver of another make.
     Peer,
     /// The kernel, or what it knows of the machine.
@@ -22,7 +28,7 @@ enum Lacks {
     /// A process without rights over the network.
     Rights,
 }
-use Lacks::{Kernel, Peer, Rights, Test};
+use Lacks::{Kernel, Peer, Rights, Run, Test};
 
 /// An option, who cannot do it, the words that ask for it all the same, and what is said
 /// besides the option's name.
@@ -66,7 +72,7 @@ const ROWS: &[Row] = &[
     ("io", Peer, "-t TCP_RR --io poll", ANOTHER_MAKE),
     ("io", Peer, "-t TCP_RR --io epoll", ANOTHER_MAKE),
     ("io", Peer, "-t TCP_RR --io uring", ANOTHER_MAKE),
-    ("live", Test, "-t UUID --live", "moves no data"),
+    ("live", Run, "-t UUID --live", "moves no data"),
     ("live", Kernel, "-t TCP_RR --live", "is a terminal"),
     ("mark", Test, "-t STREAM_STREAM --mark 5", "only IP"),
     ("mark", Peer, "-t TCP_RR --mark 5", ANOTHER_MAKE),
@@ -74,7 +80,7 @@ const ROWS: &[Row] = &[
     ("notsent-lowat", Test, "-t UDP_STREAM --notsent-lowat 5000", "only TCP"),
     ("notsent-lowat", Peer, "-t TCP_STREAM --notsent-lowat 5000", ANOTHER_MAKE),
     ("one-port", Test, "-t STREAM_STREAM --one-port", "only over TCP, TLS and UDP"),
-    ("one-port", Test, "-t TCP_RR -- -P ,5555 --one-port", "name no port"),
+    ("one-port", Run, "-t TCP_RR -- -P ,5555 --one-port", "name no port"),
     ("one-port", Peer, "-t TCP_RR --one-port", ANOTHER_MAKE),
     ("place", Test, "-t OMNI --place spread -- -T unix-dgram -d send", NO_FLOWS),
     ("place", Peer, "-t TCP_RR --place spread", ANOTHER_MAKE),
@@ -108,7 +114,7 @@ const ROWS: &[Row] = &[
     ("tls-cipher", Test, "-t TCP_STREAM --tls-cipher TLS_AES_128_GCM_SHA256", "only TLS"),
     ("until", Test, "-t TCP_CRR --until 1%", "for every operation"),
     ("until", Test, "-t TCP_STREAM --bidirectional separate --until 1%", "told beforehand"),
-    ("until", Test, "-t OMNI --until 1% -- -T dccp -d recv", "before its time is over"),
+    ("until", Test, "-t OMNI --until 1% -- -T dccp -d recv", "the kernel ends both directions"),
     ("until", Peer, "-t TCP_MAERTS --until 1%", ANOTHER_MAKE),
     ("until", Peer, "-t TCP_MAERTS --flows 2 --until 1%", "a test in which netperf sends"),
     ("until", Test, "-t DG_STREAM --until 1%", "before its time is over"),
@@ -194,7 +200,8 @@ fn is_refused((option, lacks, words, says): Row, port: u16) -> Result<(), String
         .collect();
     let finished = match lacks {
         Rights => without_rights(&all),
-        Test | Peer | Kernel => Invocation::new(&ours!().netperf).args(&all).run(),
+        Test => return is_refused_by_the_table((option, lacks, words, says)),
+        Run | Peer | Kernel => Invocation::new(&ours!().netperf).args(&all).run(),
     };
     let name = format!("--{option}");
     let right = finished.status.code() == Some(UNSUPPORTED)
@@ -210,6 +217,33 @@ fn is_refused((option, lacks, words, says): Row, port: u16) -> Result<(), String
     }
 }
 
+/// Refused by the parser or the table of combinations, without a process.
+fn is_refused_by_the_table((option, _, words, says): Row) -> Result<(), String> {
+    let argv: Vec<OsString> = std::iter::once("netperf")
+        .chain(words.split_whitespace())
+        .map(OsString::from)
+        .collect();
+    let around = CliEnvironment {
+        read_file: &|_| Err(std::io::ErrorKind::NotFound.into()),
+        is_selector: &|_| false,
+        selectors: &[],
+        dump_tcp_info: false,
+    };
+    let said = match netperf_cli::netperf(&argv, &around).command {
+        Ok(Command::Run(run)) => match refusal::check(&run.plan) {
+            Ok(()) => return Err(format!("{words}: it is not refused")),
+            Err(refusal) => refusal.to_string(),
+        },
+        Ok(other) => return Err(format!("{words}: {other:?}")),
+        Err(error) if i32::from(error.exit()) == UNSUPPORTED => error.to_string(),
+        Err(error) => return Err(format!("{words}: {error}")),
+    };
+    let right = said.contains(says) && said.contains(&format!("--{option}"));
+    right
+        .then_some(())
+        .ok_or_else(|| format!("{words}: {said}"))
+}
+
 fn all_refused(who: &[Lacks], port: u16) {
     let rows = ROWS.iter().filter(|(_, lacks, ..)| who.contains(lacks));
     let wrong: Vec<String> = rows
@@ -221,7 +255,7 @@ fn all_refused(who: &[Lacks], port: u16) {
 #[test]
 fn what_a_test_a_kernel_or_a_process_cannot_do_is_refused_by_name() {
     let server = ours!().serve();
-    all_refused(&[Test, Kernel], server.port());
+    all_refused(&[Test, Run, Kernel], server.port());
     let tool = Path::new("/usr/bin/setpriv").exists();
     if require(tool, "setpriv", "install util-linux") {
         all_refused(&[Rights], server.port());

@@ -9,9 +9,7 @@ use crate::output::Failure;
 
 /// Checks that the addresses are valid and that this host supports the test.
 pub(super) fn can_be(plan: &TestPlan) -> Result<(), Failure> {
-    if let Some(refusal) = netperf_model::refusal(plan) {
-        return Err(failure::out_of_place(refusal));
-    }
+    netperf_model::refusal::check(plan).map_err(|refusal| failure::out_of_place(&refusal))?;
     let asked = plan.local.features();
     if asked.is_empty() {
         return Ok(());
@@ -40,7 +38,8 @@ pub(super) fn one_port(plan: &TestPlan, control: Option<SocketAddr>) -> Result<(
         return Ok(());
     };
     let option = Feature::OnePort.option();
-    Err(failure::out_of_place(netperf_model::Refusal {
+    let why = why.into();
+    Err(failure::out_of_place(&netperf_model::Refusal {
         option,
         why,
     }))

@@ -4,7 +4,6 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use netperf_engine::flows::refusal;
 use netperf_engine::{EndMark, EndReport, TestEnd};
 use netperf_measure::cpus;
 use netperf_model::many::cpu_list_text;
@@ -41,10 +40,6 @@ pub(crate) fn check(plan: &TestPlan) -> Result<(), Failure> {
     let Some(many) = &plan.many else {
         return Ok(());
     };
-    if let Some(reason) = refusal(plan) {
-        let option = asked_by(many);
-        return Err(unsupported(&format!("{option}: many flows {reason}")));
-    }
     if cpu_list_text(&many.remote.cpus).len() > ItemKind::Cpus.room() {
         return Err(unsupported("--remote-cpus: that list is too long"));
     }
@@ -55,21 +50,6 @@ pub(crate) fn check(plan: &TestPlan) -> Result<(), Failure> {
         ))),
         Some(_) | None => Ok(()),
     }
-}
-
-/// The option that made a test one of many flows, the plainest first.
-fn asked_by(many: &Many) -> &'static str {
-    let placed = many.local.place.or(many.remote.place).is_some();
-    let options = [
-        (many.flows > 1, "--flows"),
-        (!many.warmup.is_zero(), "--warmup"),
-        (!many.cooldown.is_zero(), "--cooldown"),
-        (!many.local.cpus.is_empty(), "--cpus"),
-        (!many.remote.cpus.is_empty(), "--remote-cpus"),
-        (placed, "--place"),
-    ];
-    let found = options.into_iter().find(|(asked, _)| *asked);
-    found.map_or("--threads", |(_, option)| option)
 }
 
 /// Distribution that this netserver supports.

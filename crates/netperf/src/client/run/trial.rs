@@ -144,7 +144,9 @@ fn possible(
         };
         let mut with = plan.clone();
         set(&mut with, *method);
-        plan.many.is_none() && known.contains(&feature) && netperf_model::refusal(&with).is_none()
+        plan.many.is_none()
+            && known.contains(&feature)
+            && netperf_model::refusal::check(&with).is_ok()
     };
     IoMethod::ALL.into_iter().filter(fits).collect()
 }

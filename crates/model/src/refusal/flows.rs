@@ -1,0 +1,189 @@
+//! The table of many flows: transports and options that go together with them.
+
+use std::borrow::Cow;
+
+use super::{Refusal, is_empty};
+use crate::catalog::settings::Setting;
+use crate::catalog::tests::TestId;
+use crate::catalog::transports::TransportId;
+use crate::end_job::EndJob;
+use crate::io::Feature;
+use crate::many::{FlowCarrier, Many, Workers};
+use crate::plan::{Duplex, EndPlan, Limit, TestPlan, TouchPlan};
+
+/// A reason against many flows: the end of a sentence that begins with "many flows".
+type Reason = (fn(&TestPlan) -> bool, &'static str);
+
+/// Features that flows have.
+const HAVE: &[Feature] = &[
+    Feature::Poll,
+    Feature::Epoll,
+    Feature::Discard,
+    Feature::Pages,
+    Feature::Series,
+    Feature::Rate,
+    Feature::OnePort,
+    Feature::Duplex,
+    Feature::Until,
+];
+
+/// Transports over which flows connect for every operation: a connection is a socket that
+/// connects, and no more.
+const CONNECT: &[TransportId] = &[
+    TransportId::Tcp,
+    TransportId::IpDefault,
+    TransportId::Mptcp,
+    TransportId::UnixStream,
+    TransportId::UnixSeqPacket,
+    TransportId::Vsock,
+    TransportId::VsockSeqPacket,
+];
+
+/// Reasons that come before those of features.
+const TESTS: &[Reason] = &[
+    (
+        |plan| plan.control.is_none(),
+        "take a netserver: leave out -N",
+    ),
+    (
+        |plan| plan.flow.connects && !CONNECT.contains(&plan.transport),
+        "do not connect each time over this transport",
+    ),
+    (
+        |plan| datagrams(plan) && !plan.flow.sends,
+        "are no datagrams that only netserver sends",
+    ),
+    (
+        |plan| datagrams(plan) && plan.recv_timeout.is_some(),
+        "wait for every response: leave out -e",
+    ),
+    (
+        |plan| datagrams(plan) && plan.flow.duplex == Some(Duplex::Separate),
+        "of datagrams go both ways over one socket each: give --bidirectional same",
+    ),
+    (
+        |plan| datagrams(plan) && plan.remote.socket.packet_info,
+        "of datagrams have sockets that are bound before anybody asks: leave out -B",
+    ),
+    (
+        |plan| plan.test == TestId::TcpMss,
+        "are not there for this test",
+    ),
+    (
+        |plan| plan.local.socket.fast_open,
+        "are connected before they begin: leave out -F",
+    ),
+    (
+        |plan| {
+            let timed = matches!(plan.limit, Limit::Time(_));
+            plan.many.as_ref().is_some_and(Many::has_margins) && !timed
+        },
+        "are warmed up and cooled down only where a time ends the test",
+    ),
+    (
+        |plan| plan.associations > 1,
+        "are connections: leave out the number of associations",
+    ),
+    (is_empty, "have requests and responses of a byte at least"),
+];
+
+/// Reasons that come after those of features.
+const WAYS: &[Reason] = &[
+    (
+        |plan| any_end(plan, |end| end.touch != TouchPlan::default()),
+        "do not touch their buffers: leave out -k and -K",
+    ),
+    (
+        |plan| any_end(plan, |end| end.auto_io),
+        "have no trials before them: leave out --io auto",
+    ),
+    (
+        |plan| plan.local.copy_avoidance,
+        "are received with a copy: leave out -V",
+    ),
+    (
+        |plan| any_end(plan, |end| end.io.discard) && plan.transport != TransportId::Tcp,
+        "are thrown away in the kernel over TCP only: leave out --discard",
+    ),
+];
+
+/// Checks that many flows go together with the rest of a plan, where it has them.
+pub(super) fn check(plan: &TestPlan) -> Result<(), Refusal> {
+    let Some(many) = &plan.many else {
+        return Ok(());
+    };
+    why_not(plan, many).map_or(Ok(()), |why| {
+        Err(Refusal {
+            option: option(many),
+            why: format!("many flows {why}").into(),
+        })
+    })
+}
+
+fn why_not(plan: &TestPlan, many: &Many) -> Option<Cow<'static, str>> {
+    let Some(carrier) = FlowCarrier::of(plan.transport) else {
+        return Some("are not there for this transport".into());
+    };
+    let few = |workers: &Workers| workers.threads.is_some_and(|threads| threads < many.flows);
+    if carrier == FlowCarrier::Threads && (few(&many.local) || few(&many.remote)) {
+        let flows = many.flows;
+        let why = format!("over this transport have a thread each: use --threads {flows}");
+        return Some(why.into());
+    }
+    let reason = |reasons: &[Reason]| {
+        let found = reasons.iter().find(|(is, _)| is(plan));
+        found.map(|(_, why)| Cow::Borrowed(*why))
+    };
+    let mut features = [&plan.local, &plan.remote]
+        .into_iter()
+        .flat_map(EndPlan::features);
+    let feature = || {
+        let lacking = features.find(|feature| !have(*feature))?;
+        let option = lacking.option();
+        Some(format!("are moved by the usual calls: leave out {option}").into())
+    };
+    reason(TESTS).or_else(feature).or_else(|| reason(WAYS))
+}
+
+/// Whether flows have a feature.
+fn have(feature: Feature) -> bool {
+    if let Feature::Setting(setting) = feature {
+        return setting != Setting::FlowLabel;
+    }
+    HAVE.contains(&feature)
+}
+
+/// The option that makes a test one of many flows, the plainest first.
+fn option(many: &Many) -> &'static str {
+    let placed = many.local.place.or(many.remote.place).is_some();
+    let options = [
+        (many.flows > 1, "--flows"),
+        (!many.warmup.is_zero(), "--warmup"),
+        (!many.cooldown.is_zero(), "--cooldown"),
+        (!many.local.cpus.is_empty(), "--cpus"),
+        (!many.remote.cpus.is_empty(), "--remote-cpus"),
+        (placed, "--place"),
+    ];
+    let found = options.into_iter().find(|(asked, _)| *asked);
+    found.map_or("--threads", |(_, option)| option)
+}
+
+/// Whether netserver can do its part of many flows.
+#[must_use]
+pub fn serves(job: &EndJob) -> bool {
+    let Some(carrier) = FlowCarrier::of(job.transport) else {
+        return false;
+    };
+    let alone = carrier == FlowCarrier::Datagrams && !job.test_flow().sends;
+    let connects = !job.connects || CONNECT.contains(&job.transport);
+    let known = job.end.features().into_iter().all(have);
+    connects && !alone && known && !job.end.copy_avoidance
+}
+
+fn datagrams(plan: &TestPlan) -> bool {
+    FlowCarrier::of(plan.transport) == Some(FlowCarrier::Datagrams)
+}
+
+fn any_end(plan: &TestPlan, is: fn(&EndPlan) -> bool) -> bool {
+    is(&plan.local) || is(&plan.remote)
+}

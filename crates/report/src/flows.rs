@@ -28,7 +28,7 @@ pub(crate) static FLOWS: &[Selector] = &[
         "CPUs that netserver's threads were put on, with blanks between them"),
     row("FAIRNESS", ["Fairness", "Index", "", ""], "1/n to 1", "%.4f", Need::Nothing,
         |v| many(v, |flows| flows.fairness(v.plan().flow)),
-        "how evenly the flows shared: Jain's index, 1 when all did the same"),
+        "fairness of the flows: Jain's index, 1 if all did the same amount"),
     row("REMOTE_FAIRNESS", ["Remote", "Fairness", "Index", ""], "1/n to 1", "%.4f", Need::Nothing,
         |v| many(v, |flows| flows.fairness_there),
         "the same as netserver counted: at the end that receives what netperf sends"),

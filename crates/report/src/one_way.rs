@@ -21,7 +21,7 @@ pub(crate) static ONE_WAY: &[Selector] = &[
         "median time from netperf's device to netserver's, last iteration; with --timestamps"),
     row("REMOTE_RECV_STACK_USEC", ["Remote", "Recv Stack", "", ""], "usec", "%.3f", Need::Nothing,
         |v| median(v, Part::ServerReceive),
-        "median time from netserver's device to behind its receive call, last iteration; with --timestamps"),
+        "median time from netserver's device to the return of its receive call, last iteration; with --timestamps"),
     row("REMOTE_TURNAROUND_USEC", ["Remote", "Turnaround", "", ""], "usec", "%.3f", Need::Nothing,
         |v| median(v, Part::ServerTurn),
         "median time from netserver's receive call to its send call, last iteration; with --timestamps"),
@@ -33,13 +33,13 @@ pub(crate) static ONE_WAY: &[Selector] = &[
         "median time from netserver's device to netperf's, last iteration; with --timestamps"),
     row("LOCAL_RECV_STACK_USEC", ["Local", "Recv Stack", "", ""], "usec", "%.3f", Need::Nothing,
         |v| median(v, Part::ClientReceive),
-        "median time from netperf's device to behind its receive call, last iteration; with --timestamps"),
+        "median time from netperf's device to the return of its receive call, last iteration; with --timestamps"),
     row("CLOCK_OFFSET_USEC", ["Clock", "Offset", "", ""], "usec", "%.3f", Need::Nothing,
         |v| clock(v, |clock| micros_of(clock.nanos)),
-        "how far netserver's clock is ahead of netperf's, last iteration; with --timestamps; -1 also without"),
+        "offset of netserver's clock from netperf's, last iteration; with --timestamps; -1 also without"),
     row("CLOCK_OFFSET_ERROR_USEC", ["Clock", "Offset", "Error", ""], "usec", "%.3f", Need::Nothing,
         |v| clock(v, |clock| clock.error / 1e3),
-        "how far CLOCK_OFFSET_USEC can be from the truth; with --timestamps"),
+        "error of CLOCK_OFFSET_USEC; with --timestamps"),
 ];
 
 fn last<'v>(view: &View<'v>) -> Option<&'v OneWay> {

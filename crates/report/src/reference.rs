@@ -17,10 +17,9 @@ const INTRODUCTION: &str = "\
 
 # Selectors
 
-What `-k`, `-o` and `-O` behind `--` can print. Names match in any case; commas and
-blanks separate them, and `;` begins the next block. `all` stands for all of the
-tables below in their order, `?` lists their names. A figure that was not measured
-is -1.
+Values for `-k`, `-o` and `-O` after `--`. Names are not case sensitive; commas and
+blanks separate them, and `;` begins the next block. `all` selects the four blocks
+below in their order, `?` lists their names. A figure that was not measured is -1.
 ";
 
 /// The blocks of `all`, in order.
@@ -34,8 +33,8 @@ const TITLES: [&str; 4] = [
 const PATHS_TITLE: &str = "
 ## Data paths
 
-How each end moved its bytes, which the original has no names for; `all` and `?` leave
-them out.
+The data path of each end. netperf 2.7 does not have these selectors; `all` and `?` omit
+them.
 
 | name | unit | meaning |
 |---|---|---|
@@ -44,8 +43,8 @@ them out.
 const OVER_TIME_TITLE: &str = "
 ## Over time
 
-What `--series` wrote down, summed up, which the original has no names for; `all` and `?`
-leave them out.
+Summary of the samples of `--series`. netperf 2.7 does not have these selectors; `all` and
+`?` omit them.
 
 | name | unit | meaning |
 |---|---|---|
@@ -54,11 +53,11 @@ leave them out.
 const RATE_TITLE: &str = "
 ## Keeping to a rate
 
-With `--rate`; `all` and `?` leave them out, as the original has none. Beside them stand
-the families `P<number>_LATENESS`, `MIN_`, `MAX_`, `MEAN_` and `STDDEV_LATENESS`, and the
-same with `SERVICE_TIME`, in microseconds, or in nanoseconds with `_NS` behind them:
-`P99.9_LATENESS`, `MAX_LATENESS_NS`, `P99_SERVICE_TIME`. Of a netserver that kept to the
-rate the mean, the maximum and the percentiles 50, 90, 99 and 99.9 are known.
+With `--rate`. netperf 2.7 does not have these selectors; `all` and `?` omit them. There are
+also `P<number>_LATENESS`, `MIN_`, `MAX_`, `MEAN_` and `STDDEV_LATENESS`, and the same with
+`SERVICE_TIME`, in microseconds, or in nanoseconds with the suffix `_NS`: `P99.9_LATENESS`,
+`MAX_LATENESS_NS`, `P99_SERVICE_TIME`. If netserver controls the rate, only the mean, the
+maximum and the percentiles 50, 90, 99 and 99.9 are known.
 
 | name | unit | meaning |
 |---|---|---|
@@ -67,17 +66,17 @@ rate the mean, the maximum and the percentiles 50, 90, 99 and 99.9 are known.
 const QUALITY_TITLE: &str = "
 ## Numbered datagrams
 
-What `--sequence` is for; `all` and `?` leave them out. The names without an end are those
-of netserver where it receives, else of netperf.
+With `--sequence`; `all` and `?` omit them. Names without a prefix refer to netserver if it
+receives, otherwise to netperf.
 
 | name | unit | meaning |
 |---|---|---|
 ";
 
 const UNTIL_TITLE: &str = "
-## How well the result is known
+## Precision of the result
 
-With `--until`; `all` and `?` leave them out.
+With `--until`; `all` and `?` omit them.
 
 | name | unit | meaning |
 |---|---|---|
@@ -86,7 +85,7 @@ With `--until`; `all` and `?` leave them out.
 const ONE_WAY_TITLE: &str = "
 ## One way
 
-Where the time of transactions went, with `--timestamps`; `all` and `?` leave them out.
+The parts of a transaction, with `--timestamps`; `all` and `?` omit them.
 
 | name | unit | meaning |
 |---|---|---|
@@ -95,32 +94,32 @@ Where the time of transactions went, with `--timestamps`; `all` and `?` leave th
 const FAMILY: &str = "
 ## Times of operations
 
-Beyond the percentiles in block 4, any other can be selected: `P<number>_LATENCY` with a
-decimal number from 0 to 100, such as `P95_LATENCY`, `P99.9_LATENCY` or
-`P99.999_LATENCY`. Its value is in whole microseconds, the fraction dropped as in block 4.
+In addition to the percentiles in block 4, any other can be selected: `P<number>_LATENCY`
+with a decimal number from 0 to 100, such as `P95_LATENCY`, `P99.9_LATENCY` or
+`P99.999_LATENCY`. The value is in whole microseconds, truncated as in block 4.
 
-With `_NS` behind them the same times are in nanoseconds: `P50_LATENCY_NS`,
+With the suffix `_NS` the same times are in nanoseconds: `P50_LATENCY_NS`,
 `P99.99_LATENCY_NS`, `MIN_LATENCY_NS`, `MAX_LATENCY_NS`, `MEAN_LATENCY_NS` and
 `STDDEV_LATENCY_NS`.
 
-These names count wherever names are read; `all` and `?` leave them out. Any selector of
-times in a list has them kept; a selection file needs `-j` in front of `--`.
+These names are valid wherever names are read; `all` and `?` omit them. A selector of times
+in a list enables the recording; a selection file needs `-j` before `--`.
 
 ## Many flows
 
-These are not of the original, so `all` and `?` leave them out. Without any of the options
-about many flows there is one flow, and the rest is not measured.
+netperf 2.7 does not have these selectors; `all` and `?` omit them. Without an option for
+many flows there is one flow, and the other values are not measured.
 
 | name | unit | meaning |
 |---|---|---|
 ";
 
 const IN_PLACE: &str = "
-## In place of a value
+## Placeholders
 
 | name | meaning |
 |---|---|
-| `OUTPUT_NONE` | filler column holding one blank |
+| `OUTPUT_NONE` | empty column with one blank |
 | `OUTPUT_END` | ends the block it appears in |
 ";
 

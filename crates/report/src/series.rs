@@ -13,10 +13,10 @@ use crate::view::End;
 pub(crate) static OVER_TIME: &[Selector] = &[
     row("LOCAL_TCP_RTT_MIN", ["Local", "TCP RTT", "Min", ""], "usec", "%d", Need::Nothing,
         |v| of(v.local(), least_trip),
-        "smallest round trip that TCP saw at netperf, last iteration; with --series"),
+        "smallest round trip that TCP measured at netperf, last iteration; with --series"),
     row("REMOTE_TCP_RTT_MIN", ["Remote", "TCP RTT", "Min", ""], "usec", "%d", Need::Nothing,
         |v| of(v.remote(), least_trip),
-        "smallest round trip that TCP saw at netserver, last iteration; with --series"),
+        "smallest round trip that TCP measured at netserver, last iteration; with --series"),
     row("LOCAL_TCP_RTT_MAX", ["Local", "TCP RTT", "Max", ""], "usec", "%d", Need::Nothing,
         |v| of(v.local(), largest_trip),
         "largest smoothed round trip in the samples of netperf's connections, last iteration; with --series"),

@@ -80,7 +80,7 @@ pub(super) static ROWS: &[Selector] = &[
         "full width reached for CPU busy on the netserver host"),
     row("TRANSACTION_RATE", ["Transaction", "Rate", "Tran/s", ""], "transactions/s", "%.3f", Need::Nothing,
         transaction_rate,
-        "transaction rate of the last iteration whatever -f says"),
+        "transaction rate of the last iteration, independent of -f"),
     row("RT_LATENCY", ["Round", "Trip", "Latency", "usec/tran"], "microseconds", "%.3f", Need::Nothing,
         round_trip,
         "mean round trip: 1e6/rate, times (1 + burst) when not a connection test; time spent pausing for -b/-w removed"),

@@ -29,7 +29,7 @@ pub enum VersusCommand {
 /// `netperf compare`.
 pub(crate) const COMPARE_COMMAND: Subcommand<CompareArgs> = Subcommand {
     word: "compare",
-    about: "tell whether two sets of runs differ",
+    about: "compare two sets of runs",
     program: "netperf compare",
     table: COMPARE,
     help: help::compare,
@@ -38,7 +38,7 @@ pub(crate) const COMPARE_COMMAND: Subcommand<CompareArgs> = Subcommand {
 /// `netperf run`.
 pub(crate) const VERSUS_COMMAND: Subcommand<VersusArgs> = Subcommand {
     word: "run",
-    about: "run two configurations in turn, and compare them",
+    about: "run two configurations alternately and compare them",
     program: "netperf run",
     table: VERSUS,
     help: help::versus,

@@ -104,8 +104,8 @@ impl ConfigReader<'_> {
         }
         if let (true, DeValue::Array(values)) = (repeats, value) {
             if row.long == "allow" && values.is_empty() {
-                let text = "an empty list names nobody, and without one everybody may come in: \
-                            leave it out, or deny = \"0.0.0.0/0,::/0\"";
+                let text = "an empty list would admit every client: omit it, or use deny = \
+                     \"0.0.0.0/0,::/0\"";
                 return self.fault(Some(at), Some(row.long), text.to_owned());
             }
             for each in values {

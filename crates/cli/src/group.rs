@@ -84,7 +84,7 @@ impl Group {
             Self::Operations => "Operation as a service",
             Self::History => "Results",
             Self::About => "About the program",
-            Self::Compatibility => "Kept for old scripts",
+            Self::Compatibility => "Accepted for old scripts",
         }
     }
 }

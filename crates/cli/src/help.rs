@@ -17,15 +17,14 @@ const COLUMN: usize = 34;
 
 /// Everything about netperf.
 pub(crate) fn netperf() -> String {
-    let mut text = "\
-Usage: netperf [options] [-- [test options]]
+    let mut text = "Usage: netperf [options] [-- [test options]]
 
-Measures the network between this host and one where netserver runs.
+Measures the network between this host and a host with netserver.
 
-Letters behind -- are test options. Names may stand anywhere, as `--name value`
-or `--name=value`; a wrong name or value is refused. Of two values with a comma
-between them either may be left out. Sizes and counts may end in K, M or G
-(powers of 1024) or k, m or g (powers of 1000).
+Letters after -- are test options. Long names are valid on either side, as
+`--name value` or `--name=value`; an invalid name or value is refused. Of two
+comma-separated values either can be omitted. Sizes and counts accept the
+suffixes K, M and G (powers of 1024) and k, m and g (powers of 1000).
 
   netperf --host server --time 5s
   netperf --host server --test tcp_rr --request-size 1,64K
@@ -35,7 +34,7 @@ between them either may be left out. Sizes and counts may end in K, M or G
     tests(&mut text);
     test_options(&mut text, Suite::Omni);
     text.push_str(
-        "\n`netperf --help TCP_CC` shows the options of TCP_CC, and so for every test.\n",
+        "\n`netperf --help TCP_CC` shows the options of TCP_CC; every test name works.\n",
     );
     meanings(&mut text);
     text
@@ -50,7 +49,7 @@ pub(crate) fn test(test: TestId) -> String {
     );
     paragraph(&mut text, 0, &sentence(row));
     if row.suite == Suite::Control {
-        text.push_str("\nThis test has no options of its own.\n");
+        text.push_str("\nThis test has no test options.\n");
     }
     test_options(&mut text, row.suite);
     text.push_str("\n`netperf --help` shows the options of all tests.\n");
@@ -59,11 +58,10 @@ pub(crate) fn test(test: TestId) -> String {
 
 /// Everything about `netperf report`.
 pub(crate) fn report() -> String {
-    let mut text = "\
-Usage: netperf report file [file ...] [options]
+    let mut text = "Usage: netperf report file [file ...] [options]
 
-Makes a page of results, one drawn over the other: what netperf --json and
---json-stream, iperf3 -J and flent wrote. The page is one file.
+Creates an HTML report with charts from results of netperf --json and
+--json-stream, iperf3 -J and flent. The report is one self-contained file.
 
   netperf report result.json -o report.html
   netperf report before.json after.json --svg charts --markdown result.md
@@ -75,18 +73,17 @@ Makes a page of results, one drawn over the other: what netperf --json and
 
 /// Everything about `netperf compare`.
 pub(crate) fn compare() -> String {
-    let mut text = "\
-Usage: netperf compare A B [options]
+    let mut text = "Usage: netperf compare A B [options]
        netperf compare A [A ...] vs B [B ...] [options]
 
-Tells whether two sets of runs of one test differ, figure by figure: by how much,
-how sure that is, and what it means. A and B are files, or folders of files, that
-netperf --json, iperf3 -J or flent wrote; each file is a run.
+Compares two sets of runs of one test and reports for each figure the change, its
+confidence interval and a verdict. A and B are files, or folders of files, from
+netperf --json, iperf3 -J or flent; each file is a run.
 
   netperf compare before/ after/
   netperf compare old-*.json vs new-*.json --threshold 2%
 
-Exit status: 0 nothing got worse, 4 something did, 5 too few runs to tell.
+Exit status: 0 nothing got worse, 4 something did, 5 too few runs.
 "
     .to_owned();
     groups(&mut text, &entry::compare());
@@ -95,18 +92,16 @@ Exit status: 0 nothing got worse, 4 something did, 5 too few runs to tell.
 
 /// Everything about `netperf run`.
 pub(crate) fn versus() -> String {
-    let mut text = "\
-Usage: netperf run [options] -- A-options --vs B-options
+    let mut text = "Usage: netperf run [options] -- A-options --vs B-options
 
-Runs two configurations of netperf in turn, A B A B and so on, and compares them
-pair by pair. A-options and B-options are complete command lines of netperf; both
-may have a `--` of their own.
+Runs two configurations of netperf alternately, A B A B and so on, and compares
+them pair by pair. A-options and B-options are complete command lines of netperf;
+both can contain `--`.
 
   netperf run -- -H db1 -t TCP_RR --vs -H db1 -t TCP_RR -- -D
   netperf run --pairs 40 --keep runs -- -H db1 -l 2 --vs -H db1 -l 2 -- -K bbr
 
-Exit status: 0 B got no worse, 4 it did, 5 too few runs to tell; that of a run
-that failed.
+Exit status: 0 B got no worse, 4 it did, 5 too few runs; that of a failed run.
 "
     .to_owned();
     groups(&mut text, &entry::versus());
@@ -120,16 +115,17 @@ Usage: netperf sweep -o folder --over name=values [options] -- netperf-options
        netperf sweep -o folder --plan file
        netperf sweep -o folder
 
-Measures a curve: runs netperf once for every value, which stands in place of
-{name} in its options, keeps every result, and makes one table and one page of
-all. The third form goes on with a sweep that was ended.
+Measures a curve: runs netperf once for every value, which replaces {name} in its
+options, stores every result, and creates one table and one report of all. The
+third form resumes an interrupted sweep.
 
   netperf sweep -o sizes --over m=64..64K*2 -- -H db1 -l 5 -- -m {m}
   netperf sweep -o rr --over b=0,1..64*2 --over t=TCP_RR,UDP_RR --repeat 5 -- \\
       -H db1 -t {t} -l 2 -j -- -b {b}
 
-Exit status: 0 every run succeeded, 1 some did not, or it was interrupted; 2 the
-command line is wrong, the folder holds another sweep, or one is at work in it.
+Exit status: 0 every run succeeded, 1 a run failed or the sweep was interrupted,
+2 the command line is invalid, the folder contains another sweep, or a sweep is
+running in it.
 "
     .to_owned();
     groups(&mut text, &entry::sweep());
@@ -138,35 +134,34 @@ command line is wrong, the folder holds another sweep, or one is at work in it.
 
 /// Everything about `netperf history`.
 pub(crate) fn history() -> String {
-    let mut text = "\
-Usage: netperf history add file [file ...]    keep results; - is standard input
-       netperf history list                   the newest results
-       netperf history show result            its document, byte for byte
-       netperf history trend                  a figure over time
-       netperf history change                 when it changed, and what else did
-       netperf history forget result ...      or --keep-last, or --older-than
+    let mut text =
+        "Usage: netperf history add file [file ...]    store results; - is standard input
+       netperf history list                   list the newest results
+       netperf history show result            print its document, byte for byte
+       netperf history trend                  show a figure over time
+       netperf history change                 show when it and other facts changed
+       netperf history forget result ...      delete; or --keep-last, --older-than
        netperf history export --csv file
-       netperf history check                  reads everything, tells what is damaged
+       netperf history check                  read everything and report damage
 
-Keeps what netperf --json and --json-stream, iperf3 -J and flent wrote. A result is
-called by its number, or by six or more digits of its digest. Results that ask for
-the same are a configuration; trends and changes are those of one.
+Stores results of netperf --json and --json-stream, iperf3 -J and flent. The number
+of a result, or six or more digits of its digest, identifies it. Results with the
+same settings are a configuration; trends and changes refer to one configuration.
 
   netperf -H db1 -t TCP_RR --json | netperf history add -
   netperf history trend --test TCP_RR --host db1
   netperf history change --since 90d
 "
-    .to_owned();
+        .to_owned();
     groups(&mut text, &entry::history());
     text
 }
 
 /// Everything about netserver.
 pub(crate) fn netserver() -> String {
-    let mut text = "\
-Usage: netserver [options]
+    let mut text = "Usage: netserver [options]
 
-Waits for netperf and does the other half of its tests.
+Waits for netperf and carries out the remote end of its tests.
 "
     .to_owned();
     groups(&mut text, &entry::server());
@@ -178,7 +173,7 @@ fn test_options(text: &mut String, suite: Suite) {
         return;
     };
     let tests = options.tests;
-    _ = writeln!(text, "\nTest options of {tests}; letters only behind --.");
+    _ = writeln!(text, "\nTest options of {tests}; letters only after --.");
     let own: Vec<OptionEntry> = entry::suite(options)
         .into_iter()
         .filter(|entry| entry.group != Group::About)
@@ -253,7 +248,7 @@ pub(crate) fn wrapped(words: &str, width: usize) -> Vec<String> {
 }
 
 fn tests(text: &mut String) {
-    text.push_str("\nTests, behind -t or --test, in any case:\n");
+    text.push_str("\nTests for -t or --test, not case sensitive:\n");
     for row in TESTS {
         explained(text, &format!("  {}", row.name), &sentence(row));
     }
@@ -270,7 +265,7 @@ const SENTENCES: &[(TestId, &str)] = &[
         TestId::RemCpu,
         "the CPU calibration rate of netserver's host",
     ),
-    (TestId::Uuid, "a fresh identifier"),
+    (TestId::Uuid, "a unique identifier"),
     (TestId::TcpMss, "the segment size of a TCP connection"),
     (
         TestId::TcpSendfile,
@@ -282,36 +277,30 @@ const SENTENCES: &[(TestId, &str)] = &[
     ),
     (
         TestId::StreamRr,
-        "requests and responses over a Unix-domain stream",
+        "request/response over a Unix-domain stream",
     ),
     (TestId::DgStream, "Unix-domain datagrams to netserver"),
-    (
-        TestId::DgRr,
-        "requests and responses in Unix-domain datagrams",
-    ),
+    (TestId::DgRr, "request/response in Unix-domain datagrams"),
     (
         TestId::SctpStreamMany,
         "data to netserver over several SCTP associations",
     ),
     (
         TestId::SctpRrMany,
-        "requests and responses over several SCTP associations",
+        "request/response over several SCTP associations",
     ),
     (
         TestId::ForeStream,
-        "AAL5 frames to netserver over a circuit of ATM",
+        "AAL5 frames to netserver over an ATM circuit",
     ),
-    (
-        TestId::ForeRr,
-        "requests and responses over a circuit of ATM",
-    ),
+    (TestId::ForeRr, "request/response over an ATM circuit"),
     (
         TestId::HippiStream,
         "frames of a network interface to netserver",
     ),
     (
         TestId::HippiRr,
-        "requests and responses in frames of a network interface",
+        "request/response in frames of a network interface",
     ),
 ];
 
@@ -324,9 +313,9 @@ pub(crate) fn sentence(row: &TestRow) -> String {
     }
     match (flow.sends, flow.receives, flow.connects) {
         (true, true, true) => {
-            format!("requests and responses, each over its own {transport} connection")
+            format!("request/response, each transaction over a new {transport} connection")
         }
-        (true, true, false) => format!("requests and responses over {transport}"),
+        (true, true, false) => format!("request/response over {transport}"),
         (false, false, _) => format!("{transport} connections, opened and closed"),
         (true, false, _) => format!("data to netserver over {transport}"),
         (false, true, _) => format!("data from netserver over {transport}"),
@@ -334,8 +323,8 @@ pub(crate) fn sentence(row: &TestRow) -> String {
 }
 
 fn meanings(text: &mut String) {
-    text.push_str("\nLetters that mean one thing in front of -- and another behind it:\n");
-    _ = writeln!(text, "  {:8}{:24}behind --", "", "in front of --");
+    text.push_str("\nLetters with different meanings before and after --:\n");
+    _ = writeln!(text, "  {:8}{:24}after --", "", "before --");
     for twice in entry::twice() {
         let (front, behind) = (twice.front.long, twice.behind.long);
         _ = writeln!(text, "  -{:7}--{front:22}--{behind}", twice.letter);

@@ -91,14 +91,14 @@ impl Verb {
 /// All verbs.
 pub(crate) const VERBS: &[Verb] = &[
     Verb::new(HistoryVerb::Add, "add", "keep results").of_files(&["label", "json"]),
-    Verb::new(HistoryVerb::List, "list", "the newest results").of_results(&["limit", "json"]),
-    Verb::new(HistoryVerb::Show, "show", "the document of a result"),
-    Verb::new(HistoryVerb::Trend, "trend", "a figure over time")
+    Verb::new(HistoryVerb::List, "list", "list the newest results").of_results(&["limit", "json"]),
+    Verb::new(HistoryVerb::Show, "show", "print the document of a result"),
+    Verb::new(HistoryVerb::Trend, "trend", "show a figure over time")
         .of_results(&["limit", "figure", "last", "json"]),
     Verb::new(
         HistoryVerb::Change,
         "change",
-        "when a figure changed, and what else did",
+        "show when a figure and other facts changed",
     )
     .of_results(&["figure", "last", "false-alarms", "json"]),
     Verb::new(HistoryVerb::Forget, "forget", "delete results").of_results(&[
@@ -116,14 +116,14 @@ pub(crate) const VERBS: &[Verb] = &[
     Verb::new(
         HistoryVerb::Check,
         "check",
-        "read everything, and tell what is damaged",
+        "read everything and report damage",
     ),
 ];
 
 /// `netperf history`.
 pub(crate) const COMMAND: Subcommand<HistoryArgs> = Subcommand {
     word: "history",
-    about: "keep results, and ask what changed",
+    about: "store results and find changes",
     program: "netperf history",
     table: TABLE,
     help: help::history,
@@ -199,7 +199,7 @@ fn enough(verb: HistoryVerb, args: &HistoryArgs) -> Option<&'static str> {
         | HistoryVerb::Change
         | HistoryVerb::Export
         | HistoryVerb::Check => {
-            (words > 0).then_some("there is a word too many: results are chosen by options")
+            (words > 0).then_some("unexpected word: options select the results")
         }
     }
 }
@@ -262,7 +262,7 @@ mod tests {
             ("netperf history", "what to do is missing"),
             ("netperf history lst", "no such thing"),
             ("netperf history add", "no file"),
-            ("netperf history list x", "a word too many"),
+            ("netperf history list x", "unexpected word"),
             ("netperf history list --csv x", "--csv is not for this"),
             (
                 "netperf history add x --since 1d",

@@ -189,7 +189,7 @@ impl ValueKind {
         let text = match *self {
             Self::Nothing | Self::Text => "a text",
             Self::Selection => "output selectors, all, ? or a file",
-            Self::File => "the name of a file",
+            Self::File => "a file name",
             Self::Interface => "the name of an interface, 1 to 15 bytes",
             Self::Host => "a host, a host and a family such as db1,6, or a family such as ,inet6",
             Self::HostWithBits => "a host such as db1, host/bits, or host,family",
@@ -205,12 +205,14 @@ impl ValueKind {
             Self::Count => "a whole number, 0 or more",
             Self::Within(from, to) => return format!("a whole number from {from} to {to}"),
             Self::Size => "a size such as 1000, 64K or 1m, at most 2147483647",
-            Self::SizeOrDefault => "a size such as 1000, 64K or 1m, or -1 for the system's own",
+            Self::SizeOrDefault => "a size such as 1000, 64K or 1m, or -1 for the system's default",
             Self::Tos => "a number from 0 to 255 or a name such as ef, cs1 or af11",
             Self::Direction => "send, recv or rr, or several with | between",
             Self::Confidence => "95 or 99, a comma and a width in percent, such as 99,5",
             Self::Percent => "a percentage from 0 to 100 such as 1% or 0.5",
-            Self::Precision => "a percentage above 0, perhaps with percentiles, such as 1%,p50,p99",
+            Self::Precision => {
+                "a percentage above 0, optionally with percentiles, such as 1%,p50,p99"
+            }
             Self::Cpus => "a list of CPUs such as 0-3,8",
             Self::Rate => "a rate such as 50k, 2.5M or 20kpps, above 0",
             Self::Seed => "a whole number of at most 64 bits",
@@ -226,11 +228,11 @@ impl ValueKind {
                 return format!("one of {}", self.choices().join(", "));
             }
             Self::Pair(first, second) if first == second => {
-                return format!("{}, or two with a comma between", first.expected());
+                return format!("{}, or two separated by a comma", first.expected());
             }
             Self::Pair(first, second) => {
                 let (first, second) = (first.expected(), second.expected());
-                return format!("{first}, perhaps with a comma and {second} behind");
+                return format!("{first}, optionally with a comma and {second}");
             }
         };
         text.to_owned()

@@ -20,7 +20,7 @@ pub enum ReportCommand {
 /// `netperf report`.
 pub(crate) const COMMAND: Subcommand<ReportArgs> = Subcommand {
     word: "report",
-    about: "make a page of results",
+    about: "create a report from results",
     program: "netperf report",
     table: TABLE,
     help: help::report,

@@ -69,7 +69,10 @@ impl<A: Default> Subcommand<A> {
         let program = self.program;
         Usage {
             stream: OutputStream::Stderr,
-            text: format!("{line}\n`{program} --help` shows what it takes.\n"),
+            text: format!(
+                "{line}\n\
+             `{program} --help` shows the options.\n"
+            ),
             exit: 2,
         }
     }

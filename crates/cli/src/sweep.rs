@@ -45,7 +45,7 @@ pub fn sweep(argv: &[OsString]) -> Result<SweepCommand, CliError> {
         Words::Usage(usage) => return Ok(SweepCommand::Usage(usage)),
     };
     if args.folder.is_none() {
-        let line = "netperf sweep: where do results go? Give a folder to -o";
+        let line = "netperf sweep: a folder for the results is required (-o)";
         return Ok(SweepCommand::Usage(COMMAND.wrong(line)));
     }
     let own = !args.plan.over.is_empty() || args.plan.repeat.is_some() || !words.is_empty();

@@ -21,15 +21,19 @@ const INDENT: usize = 24;
 pub(crate) fn global() -> String {
     let mut text = format!("{NETPERF}\nGlobal options:\n");
     options(&mut text, global::table());
-    text.push_str("\nTests, after -t, in any case:\n");
+    text.push_str(
+        "\n\
+     Tests, after -t, not case sensitive:\n",
+    );
     for names in TESTS.chunks(6) {
         let names: Vec<&str> = names.iter().map(|row| row.name).collect();
         _ = writeln!(text, "    {}", names.join(" "));
     }
     text.push_str(
-        "\nSizes and counts may end in K, M or G (powers of 1024) or k, m or g (powers of\n\
-         1000). Of two values with a comma between them either may be left out.\n\
-         `netperf -t TEST -- -h` explains the test options of TEST; `netperf --help` knows\n\
+        "\n\
+         Sizes and counts accept the suffixes K, M and G (powers of 1024) and k, m and g\n\
+         (powers of 1000). Of two comma-separated values either can be omitted.\n\
+         `netperf -t TEST -- -h` explains the test options of TEST; `netperf --help` lists\n\
          the names of all options.\n",
     );
     text
@@ -38,7 +42,10 @@ pub(crate) fn global() -> String {
 /// Help for the options behind `--`.
 pub(crate) fn suite(suite: &SuiteOptions) -> String {
     let tests = suite.tests;
-    let mut text = format!("{NETPERF}\nTest options of {tests}, behind `--`:\n");
+    let mut text = format!(
+        "{NETPERF}\n\
+     Test options of {tests}, after `--`:\n"
+    );
     options(&mut text, suite.table);
     if suite.suite == Suite::Omni {
         text.push_str("\nProtocols after -T:\n");

@@ -18,19 +18,18 @@ pub(super) fn netperf() -> String {
     page.synopsis(".B netperf\n.RI [ options ]\n.RB [ \\-\\-\n.RI [ \"test options\" ]]\n");
     page.section("DESCRIPTION");
     page.text(
-        "netperf runs a test between this host and one where netserver(1) waits, and \
-         prints what came of it: how fast data went, or how many requests were answered.",
+        "netperf runs a test between this host and a host with netserver(1), and prints the \
+         result: throughput, transaction rate, latency and CPU utilisation.",
     );
     page.text(
-        "Options of one letter are read as getopt(3) reads them: letters may be \
-         clustered, a value may be attached or be the next word. Letters behind -- \
-         belong to the test, and many mean something else there. Options also have \
-         names, which may stand on either side of -- because no two are the same, as \
-         `--name value` or `--name=value`. Names cannot be shortened.",
+        "Option letters follow getopt(3): letters can be combined, and a value can be attached \
+         or be the next word. Letters after -- belong to the test, and many have a different \
+         meaning there. Options also have unique long names, valid on either side of --, as \
+         `--name value` or `--name=value`. Names cannot be abbreviated.",
     );
     page.text(
-        "A value that makes no sense is 0 behind a letter, as scripts have always seen \
-         it; behind a name it is an error.",
+        "An invalid value of a letter counts as 0, as in netperf 2.7; an invalid value of a name \
+         is an error.",
     );
     values(&mut page);
     page.section("OPTIONS");
@@ -39,9 +38,9 @@ pub(super) fn netperf() -> String {
         let title = format!("OPTIONS OF {}", suite.tests);
         page.section(&title.to_uppercase());
         page.text(if suite.alike.is_empty() {
-            "Behind -- the letters, anywhere the names."
+            "Letters after --, names anywhere."
         } else {
-            "Instead of those above."
+            "Instead of the options above."
         });
         page.options(&without_about(suite.own));
         page.alike(&suite.alike);
@@ -57,31 +56,31 @@ pub(super) fn report() -> String {
     let mut page = Man::new(
         "NETPERF\\-REPORT",
         "netperf\\-report",
-        "make a page of results of network benchmarks",
+        "create a report from results of network benchmarks",
     );
     page.synopsis(".B netperf report\n.IR file \" ...\"\n.RI [ options ]\n");
     page.section("DESCRIPTION");
     page.text(
-        "netperf report reads results and writes one page of them, in which several are \
-         drawn one over the other: a summary in words, throughput over time, the \
-         distribution of latency, flows, CPU utilisation, what TCP knew, and facts about \
-         the hosts. The page has everything in itself, for day and night, for a desk and \
-         a hand. What a file does not tell is said to be missing.",
+        "netperf report creates a self-contained HTML report from results, light and dark, \
+         desktop and mobile. It contains a summary in words, throughput over time, the \
+         distribution of latency, flows, CPU utilisation, the TCP state, and facts about the \
+         hosts. Several results are drawn in the same charts. Data that a file does not contain \
+         is listed as missing.",
     );
     page.text(
-        "A file is what netperf(1) printed with --json or --json-stream, what iperf3(1) \
-         printed with -J, or what flent(1) wrote, with gzip or without. Options and files \
-         may stand in any order; behind -- all words are files.",
+        "A file is the output of netperf(1) with --json or --json-stream, of iperf3(1) with -J, \
+         or of flent(1), optionally compressed with gzip. Options and files can have any order; \
+         after -- all words are files.",
     );
     page.section("OPTIONS");
     page.options(&entry::report());
     page.section("EXIT STATUS");
     page.item("0", "Everything was written.");
-    page.item("1", "Something could not be written.");
+    page.item("1", "An output could not be written.");
     page.item(
         "2",
-        "The command line was wrong, or a file cannot be read or is no result; one line \
-         on standard error says which and why. Nothing is written then.",
+        "The command line is invalid, or a file cannot be read or is not a result; a line on \
+         standard error gives the file and the reason. Nothing is written.",
     );
     page.section("EXAMPLES");
     page.example("netperf -H server -D 0.1 -c -C -j --json > result.json");
@@ -97,7 +96,7 @@ pub(super) fn history() -> String {
     let mut page = Man::new(
         "NETPERF\\-HISTORY",
         "netperf\\-history",
-        "keep results of network benchmarks, and ask what changed",
+        "store results of network benchmarks and find changes",
     );
     page.synopsis(
         ".B netperf history\n.RB { add | list | show | trend | change | forget | export | check }\n\
@@ -105,31 +104,30 @@ pub(super) fn history() -> String {
     );
     page.section("DESCRIPTION");
     page.text(
-        "netperf history keeps results in an embedded database: every document byte for \
-         byte, its figures, and what it was measured under. It lists them, shows a figure \
-         over time, and finds when it changed its level and which facts about hosts, \
-         programs and options differ between before and after.",
+        "netperf history stores results in a database: every document byte for byte, its \
+         figures, and facts about the measurement. It lists results, shows a figure over time, \
+         and finds when its level changed and which facts about hosts, programs and options \
+         changed at the same time.",
     );
     page.text(
-        "A file to add is what netperf(1) printed with --json or --json-stream, what \
-         iperf3(1) printed with -J, or what flent(1) wrote; a folder stands for all its \
-         results, and - for standard input. The same bytes are one result, however often \
-         they are added. A result is called by its number, or by six or more digits of its \
-         digest. What is reported as saved is on the disk.",
+        "A file to add is the output of netperf(1) with --json or --json-stream, of iperf3(1) \
+         with -J, or of flent(1); a folder stands for all results in it, and - for standard \
+         input. Identical bytes are one result. The number of a result, or six or more digits of \
+         its digest, identifies it. A result reported as saved is on disk.",
     );
     page.section("OPTIONS");
     page.options(&entry::history());
     page.section("EXIT STATUS");
-    page.item("0", "It is done.");
+    page.item("0", "Success.");
     page.item(
         "1",
-        "The store failed or is damaged, or something could not be written.",
+        "The store failed or is damaged, or an output could not be written.",
     );
     page.item(
         "2",
-        "The command line was wrong, a file cannot be read or is no result, or there is no \
-         such history or result; one line on standard error says which and why. Other \
-         files are added all the same.",
+        "The command line is invalid, a file cannot be read or is not a result, or the history \
+         or result does not exist; a line on standard error gives the reason. Other files are \
+         added nevertheless.",
     );
     page.section("EXAMPLES");
     page.example("netperf -H db1 -t TCP_RR --json | netperf history add -");
@@ -143,27 +141,26 @@ pub(super) fn history() -> String {
 
 /// `netserver.1`.
 pub(super) fn netserver() -> String {
-    let mut page = Man::new(
-        "NETSERVER",
-        "netserver",
-        "do the other half of netperf's tests",
-    );
+    let mut page = Man::new("NETSERVER", "netserver", "remote end of netperf tests");
     page.synopsis(".B netserver\n.RI [ options ]\n");
     page.section("DESCRIPTION");
     page.text(
-        "netserver waits for netperf(1) to connect, and sends and receives for it. It \
-         says where it listens, goes to the background, and serves every netperf in a \
-         process of its own. With a socket as standard input it serves that one \
-         connection, as inetd starts it.",
+        "netserver waits for netperf(1) to connect, and sends and receives data for its tests. \
+         It prints its address, continues in the background, and serves each netperf in a \
+         separate process. If standard input is a socket, it serves only that connection, as \
+         under inetd.",
     );
     page.section("OPTIONS");
     page.options(&entry::server());
     page.section("EXIT STATUS");
-    page.item("0", "It listens, or has served.");
-    page.item("1", "It could not listen, or a letter was wrong.");
+    page.item("0", "netserver listens, or has served a connection.");
+    page.item(
+        "1",
+        "netserver cannot listen, or an option letter is invalid.",
+    );
     page.item(
         "2",
-        "An option given by name was wrong; one line on standard error says how.",
+        "A long option is invalid; a line on standard error gives the reason.",
     );
     page.section("SEE ALSO");
     page.text("netperf(1)");
@@ -174,24 +171,22 @@ fn values(page: &mut Man) {
     page.section("VALUES");
     page.item(
         "sizes",
-        "A whole number, perhaps with K, M or G (powers of 1024) or k, m or g (powers \
-         of 1000) behind it.",
+        "A whole number, optionally with K, M or G (powers of 1024) or k, m or g (powers of 1000).",
     );
     page.item(
         "pairs",
-        "Two values with a comma between them. Either may be left out and then stays \
-         what it was. One value without a comma is for both, unless the option says \
-         otherwise.",
+        "Two comma-separated values. Either can be omitted and then keeps its value. A single \
+         value is for both, unless the option states otherwise.",
     );
     page.item(
         "times",
-        "By name: a number of seconds, or numbers with h, m, s, ms, us or ns behind \
-         them, such as 1m30s.",
+        "By name: a number of seconds, or numbers with the units h, m, s, ms, us or ns, such as \
+         1m30s.",
     );
     page.item(
         "hosts",
-        "A name or an address, perhaps with a comma and a family behind it: 4, 6, \
-         inet, inet6 or unspec.",
+        "A name or an address, optionally with a comma and an address family: 4, 6, inet, inet6 \
+         or unspec.",
     );
 }
 
@@ -211,21 +206,21 @@ fn meanings(page: &mut Man) {
     page.section("LETTERS THAT MEAN TWO THINGS");
     for twice in entry::twice() {
         let (front, behind) = (twice.front.long, twice.behind.long);
-        let text = format!("--{front} in front of --, --{behind} behind it.");
+        let text = format!("--{front} before --, --{behind} after it.");
         page.item(&format!("-{}", twice.letter), &text);
     }
 }
 
 fn ending(page: &mut Man) {
     page.section("EXIT STATUS");
-    page.item("0", "The test ran, also when a signal ended it early.");
+    page.item("0", "The test ran, also if a signal ended it early.");
     page.item(
         "1",
-        "A letter was wrong, the test is unknown, or it failed.",
+        "An option letter is invalid, the test is unknown, or it failed.",
     );
     page.item(
         "2",
-        "An option given by name was wrong; one line on standard error says how.",
+        "A long option is invalid; a line on standard error gives the reason.",
     );
     page.item(
         "255",
@@ -233,14 +228,13 @@ fn ending(page: &mut Man) {
     );
     page.section("SIGNALS");
     page.text(
-        "SIGINT and SIGALRM end a test that runs for a time: it prints its result as if \
-         the time were over.",
+        "SIGINT and SIGALRM end a timed test; netperf prints the result as if the time were over.",
     );
     page.section("ENVIRONMENT");
     page.item(
         "DUMP_TCP_INFO",
-        "If set, what the system knows of the data connection is printed on standard \
-         error when a TCP test ends.",
+        "If set, TCP tests print the kernel's figures about the data connection on standard \
+         error when they end.",
     );
     page.section("EXAMPLES");
     page.example("netperf --host server --time 5s");

@@ -15,14 +15,14 @@ use crate::kind::ValueKind;
 /// `options.md`.
 pub(super) fn options() -> String {
     let mut text = format!("<!-- {MADE_BY} -->\n\n{INTRODUCTION}");
-    text.push_str("\n## netperf\n\nIn front of `--` the letters, anywhere the names.\n");
+    text.push_str("\n## netperf\n\nLetters before `--`, names anywhere.\n");
     groups(&mut text, &entry::global());
     for suite in super::suites() {
         _ = writeln!(text, "\n## {}\n", super::title(suite.tests));
         text.push_str(if suite.alike.is_empty() {
-            "Behind `--` the letters, anywhere the names.\n"
+            "Letters after `--`, names anywhere.\n"
         } else {
-            "Instead of the ones above.\n"
+            "Instead of the options above.\n"
         });
         groups(&mut text, &suite.own);
         alike(&mut text, &suite.alike);
@@ -36,7 +36,7 @@ pub(super) fn options() -> String {
 /// `tests.md`.
 pub(super) fn tests() -> String {
     let mut text = format!("<!-- {MADE_BY} -->\n\n{TESTS_INTRODUCTION}");
-    text.push_str("\n## Tests\n\n| test | what it does | transport |\n|---|---|---|\n");
+    text.push_str("\n## Tests\n\n| test | description | transport |\n|---|---|---|\n");
     for row in TESTS {
         let moves = row.suite != Suite::Control && row.id != TestId::Uuid;
         let transport = match row.transport.row().option {
@@ -64,34 +64,30 @@ pub(super) fn tests() -> String {
     text
 }
 
-const TESTS_INTRODUCTION: &str = "\
-# Tests and transports
+const TESTS_INTRODUCTION: &str = "# Tests and transports
 
-Every test that `-t` knows, in any case, and every transport that `-T` of OMNI knows.
-`netperf --list` says which of them can run on this host and, with `-H`, on that one.
+Every test for `-t` (not case sensitive), and every transport for `-T` of OMNI.
+`netperf --list` shows which of them can run on this host and, with `-H`, on another.
 
-A stock netserver takes OMNI with the transports marked so; with the others both ends
-are ours. The older tests it takes as far as it was built with them.
+A stock netserver supports OMNI with the marked transports; the others need this
+program at both ends. It supports the older tests that were included in its build.
 ";
 
-const INTRODUCTION: &str = "\
-# Options
+const INTRODUCTION: &str = "# Options
 
 Every option has a name, and nearly every one a letter.
 
-Letters are read as `getopt` reads them: they may be clustered (`-cC`), a value may
-be attached (`-tTCP_RR`) or be the next word, and a value that makes no sense is 0,
-never an error. Letters behind `--` belong to the test, and many of them mean
-something else there than in front; [a table](#letters-that-mean-two-things) has
-both.
+Letters follow `getopt`: they can be combined (`-cC`), and a value can be attached
+(`-tTCP_RR`) or be the next word. An invalid value counts as 0 and is never an
+error. Letters after `--` belong to the test, and many of them have a different
+meaning there; [a table](#letters-that-mean-two-things) lists both.
 
-Names may stand on either side of `--`, because no two are the same, as
-`--name value` or `--name=value`. They cannot be shortened. A name that is not known
-or a value that makes no sense is an error: one line on standard error says what was
-expected and what is nearest to it, and the exit status is 2.
+Names are unique and valid on either side of `--`, as `--name value` or
+`--name=value`. They cannot be abbreviated. An unknown name or an invalid value is
+an error: one line on standard error states the expected input and the nearest
+valid one, and the exit status is 2.
 
-Of two values with a comma between them either may be left out, and then stays what
-it was.
+Of two comma-separated values either can be omitted, and then keeps its value.
 ";
 
 fn groups(text: &mut String, entries: &[OptionEntry]) {
@@ -151,8 +147,7 @@ fn alike(text: &mut String, entries: &[OptionEntry]) {
 
 fn meanings(text: &mut String) {
     text.push_str(
-        "\n## Letters that mean two things\n\n\
-         | letter | in front of `--` | behind it |\n|---|---|---|\n",
+        "\n## Letters that mean two things\n\n| letter | before `--` | after it |\n|---|---|---|\n",
     );
     for twice in entry::twice() {
         let (front, behind) = (twice.front.long, twice.behind.long);

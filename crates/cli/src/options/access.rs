@@ -20,126 +20,127 @@ pub(super) const CONFIG: Opt = Opt::without_letter(
 )
 .long("config", Group::Running, ValueKind::File)
 .more(
-    "TOML: a setting has the name of the option that says the same, and what is given as an \
-     option wins. netserver does not start with a file that has an error.",
+    "TOML: a setting has the name of the corresponding option; an option on the command line \
+     takes precedence. netserver does not start if the file contains an error.",
 );
 
 pub(super) const CHECK_CONFIG: Opt = Opt::without_letter(
     "file",
-    "say what is wrong with a file of settings, and exit",
+    "check a settings file and exit",
     Action::Value(|a, text| a.check_config = Some(PathBuf::from(text))),
 )
 .long("check-config", Group::Running, ValueKind::File)
-.more("A line for each error, and exit status 1; without any, 0.");
+.more("Prints a line for each error and exits with status 1; without errors the status is 0.");
 
 pub(super) const KEY_FILE: Opt = Opt::without_letter(
     "file",
-    "the key that clients must have",
+    "file with the key that clients must have",
     Action::Value(|a, text| a.access.key_file = Some(PathBuf::from(text))),
 )
 .long("key-file", Group::Access, ValueKind::File)
 .more(
-    "A file that nobody else may read, with 16 bytes or more, such as those of openssl rand \
-     -hex 32. Otherwise NETPERF_KEY_FILE or NETPERF_KEY in the environment. A client proves \
-     that it has the key, netserver does too, and nobody reads what they say.",
+    "The file must not be accessible to other users and must contain at least 16 bytes, such as \
+     the output of openssl rand -hex 32. Without it the key comes from NETPERF_KEY_FILE or \
+     NETPERF_KEY in the environment. Client and netserver prove to each other that they have the \
+     key, and the control connection is encrypted.",
 );
 
 pub(super) const REQUIRE: Opt = Opt::without_letter(
-    "what",
-    "what a client must have: none, passphrase or key",
+    "mode",
+    "required credential of a client: none, passphrase or key",
     Action::Value(|a, text| a.access.require = Require::named(text)),
 )
 .long("require", Group::Access, ValueKind::Word(Require::WORDS))
 .more(
-    "Otherwise the strongest that netserver was given: the key with --key-file, the \
-     passphrase with -Z. With passphrase, whoever has \
-     the key need not say it.",
+    "The default is the strongest that netserver has: the key with --key-file, the passphrase \
+     with -Z. With passphrase, a client that has the key does not need the passphrase.",
 );
 
 pub(super) const ALLOW: Opt = Opt::without_letter(
     "network,...",
-    "networks that may connect, and no others",
+    "admit only clients in these networks",
     Action::Value(|a, text| add(&mut a.access.allow, text)),
 )
 .long("allow", Group::Access, ValueKind::Networks)
 .more(
-    "Such as 10.0.0.0/8,2001:db8::/32; given again, it adds to them. The smallest network that \
-     an address is in decides; one that is allowed and denied is denied.",
+    "For instance 10.0.0.0/8,2001:db8::/32. Can be given several times. The smallest network \
+     that contains the address decides; if the same network is both allowed and denied, it is \
+     denied.",
 );
 
 pub(super) const DENY: Opt = Opt::without_letter(
     "network,...",
-    "networks that may not connect",
+    "refuse clients in these networks",
     Action::Value(|a, text| add(&mut a.access.deny, text)),
 )
 .long("deny", Group::Access, ValueKind::Networks)
-.more("As --allow. With --deny alone, everybody else may.");
+.more("Same syntax as --allow. With --deny alone, all other clients are admitted.");
 
 pub(super) const DATA_PEERS: Opt = Opt::without_letter(
     "peers",
-    "where data may go: same, any, or networks besides",
+    "permitted data addresses: same, any, or additional networks",
     Action::Value(|a, text| a.access.data_peers = text.parse().ok()),
 )
 .long("data-peers", Group::Access, ValueKind::DataPeers)
 .more(
-    "same, the usual: only where the control connection comes from, and data is taken only \
-     from there. A client that sends data by another way than its control connection needs \
-     its address in one of the networks. With any, a client can have netserver send to others.",
+    "same (default): data is exchanged only with the address of the control connection. A client \
+     whose data uses another address needs that address in one of the networks. With any, a \
+     client can make netserver send to other hosts.",
 );
 
 pub(super) const ONE_PORT: Opt = Opt::without_letter(
-    "what",
-    "data that may come to this port: off, tcp or on",
+    "mode",
+    "data accepted on the control port: off, tcp or on",
     Action::Value(|a, text| a.access.one_port = OnePort::named(text)),
 )
 .long("one-port", Group::Access, ValueKind::Word(OnePort::WORDS))
 .more(
-    "For netperf --one-port. on, the usual: connections, and datagrams to the same port of \
-     UDP, which is open for them. tcp: connections. What does not begin with the token that a \
-     session gave out is closed, or not answered. A netserver that inetd starts, or with -f, \
-     takes none.",
+    "For netperf --one-port. on (default): connections, and datagrams to the UDP port of the \
+     same number, which is open. tcp: connections only. Connections without the token of a \
+     session are closed, and such datagrams are not answered. A netserver started by inetd, or \
+     with -f, accepts none.",
 );
 
 pub(super) const MAX_SESSIONS: Opt = Opt::without_letter(
     "count",
-    "sessions at the same time",
+    "maximum number of concurrent sessions",
     Action::Value(|a, text| a.access.sessions = text.parse().ok()),
 )
 .long("max-sessions", Group::Access, ValueKind::Count);
 
 pub(super) const MAX_PEER_SESSIONS: Opt = Opt::without_letter(
     "count",
-    "sessions of one address at the same time",
+    "maximum number of concurrent sessions per client address",
     Action::Value(|a, text| a.access.peer_sessions = text.parse().ok()),
 )
 .long("max-peer-sessions", Group::Access, ValueKind::Count);
 
 pub(super) const MAX_TEST_TIME: Opt = Opt::without_letter(
     "time",
-    "refuse tests that take longer, or have no time",
+    "refuse tests that are longer, or have no time limit",
     Action::Value(|a, text| a.access.test_time = time(text)),
 )
 .long("max-test-time", Group::Access, ValueKind::Span);
 
 pub(super) const MAX_SEND_RATE: Opt = Opt::without_letter(
     "rate",
-    "bits per second that netserver sends in one test",
+    "limit netserver's send rate in one test, in bits per second",
     Action::Value(|a, text| a.access.send_rate = bit_rate(text)),
 )
 .long("max-send-rate", Group::Access, ValueKind::BitRate)
 .more(
-    "Such as 100M or 2.5G, in powers of ten. By SO_MAX_PACING_RATE over TCP and TLS, all flows \
-     together, and by waiting between messages over other transports; what can be held to it \
-     in neither way is refused.",
+    "For instance 100M or 2.5G (powers of ten). Enforced by SO_MAX_PACING_RATE over TCP and TLS, \
+     for all flows together, and by waiting between messages over other transports. Tests for \
+     which neither is possible are refused.",
 );
 
 pub(super) const IDLE_TIME: Opt = Opt::without_letter(
     "time",
-    "how long a client may say nothing, 300 s unless given",
+    "disconnect a client after this time without a message (default 300 s)",
     Action::Value(|a, text| a.access.idle_time = time(text)),
 )
 .long("idle-time", Group::Access, ValueKind::Span)
-.more("At least a second. A test that runs is not idle.");
+.more("At least one second. A running test is not idle.");
 
 fn add(networks: &mut Networks, text: &str) {
     // The kind has read it before.

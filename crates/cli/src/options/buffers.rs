@@ -20,7 +20,7 @@ pub(super) const ALIGN: Opt = Opt::ready(
     Action::Value(|a, text| set_ways(&mut a.align, text)),
 )
 .long("align", Group::Buffers, SIZES)
-.more("A power of two; 8 unless given.");
+.more("A power of two (default 8).");
 
 pub(super) const REMOTE_ALIGN: Opt = Opt::ready(
     'A',
@@ -53,7 +53,7 @@ pub(super) const RING: Opt = Opt::ready(
     Action::Value(|a, text| set_ways(&mut a.width, text)),
 )
 .long("ring", Group::Buffers, SIZES)
-.more("As many as fit into the socket buffer, and one more, unless given.");
+.more("The default is one more than fit into the socket buffer.");
 
 pub(super) const FILL: Opt = Opt::ready(
     'F',
@@ -66,7 +66,7 @@ pub(super) const FILL: Opt = Opt::ready(
     Group::Buffers,
     ValueKind::twice(&ValueKind::File),
 )
-.more("The second is a file at netserver's host; its name has at most 31 characters.");
+.more("The second is a file on netserver's host; its name has at most 31 characters.");
 
 pub(super) const DIRTY: Opt = Opt::ready(
     'k',
@@ -75,7 +75,7 @@ pub(super) const DIRTY: Opt = Opt::ready(
     Action::Value(|a, text| set_pair(&mut a.touch, text, size)),
 )
 .long("dirty", Group::Buffers, SIZES)
-.more("Around each send and receive, to have the data in or out of the cache.");
+.more("Around each send and receive, to have the data in the cache or out of it.");
 
 pub(super) const REMOTE_DIRTY: Opt = Opt::ready(
     'K',
@@ -84,7 +84,7 @@ pub(super) const REMOTE_DIRTY: Opt = Opt::ready(
     Action::Value(|a, text| set_pair(&mut a.remote_touch, text, size)),
 )
 .long("remote-dirty", Group::Buffers, SIZES)
-.more("Around each send and receive, to have the data in or out of the cache.");
+.more("Around each send and receive, to have the data in the cache or out of it.");
 
 fn fill(args: &mut GlobalArgs, text: &str) -> Result<(), CliError> {
     set_ends(&mut args.fill, text, str::to_owned);

@@ -15,21 +15,21 @@ macro_rules! comparison {
             $($own,)*
             OptionRow::<$args>::without_letter(
                 "percent",
-                "chance of a false alarm, over all figures together",
+                "probability of a false alarm, over all figures together",
                 Action::Value(|a, text| {
                     let of: &mut ComparisonArgs = &mut a.comparison;
                     of.chance = percent(text);
                 }),
             )
             .long("false-alarms", Group::Statistics, ValueKind::Percent)
-            .more("1% when nothing is asked for; the lower, the more runs it takes."),
+            .more("The default is 1%; a lower value needs more runs."),
             OptionRow::<$args>::without_letter(
                 "percent",
-                "the smallest change that matters",
+                "smallest relevant change",
                 Action::Value(|a, text| a.comparison.threshold = percent(text)),
             )
             .long("threshold", Group::Statistics, ValueKind::Percent)
-            .more("0.5% when nothing is asked for; 0 takes every change that chance does not explain."),
+            .more("The default is 0.5%; 0 accepts every significant change."),
             OptionRow::<$args>::without_letter(
                 "",
                 "print the comparison as JSON",
@@ -38,7 +38,7 @@ macro_rules! comparison {
             .long("json", Group::Output, ValueKind::Nothing),
             OptionRow::<$args>::without_letter(
                 "",
-                "print the comparison as a table of Markdown",
+                "print the comparison as a Markdown table",
                 Action::Flag(|a| a.comparison.markdown = true),
             )
             .long("markdown", Group::Output, ValueKind::Nothing),
@@ -57,11 +57,11 @@ pub(crate) static COMPARE: &[OptionRow<CompareArgs>] = comparison![
     CompareArgs,
     OptionRow::<CompareArgs>::without_letter(
         "",
-        "runs belong together one by one, in the order of their names",
+        "compare the runs in pairs, in the order of their names",
         Action::Flag(|a| a.paired = true),
     )
     .long("paired", Group::Statistics, ValueKind::Nothing)
-    .more("For runs that were made in turn: what drifts hits both of a pair."),
+    .more("For runs that alternated: drift affects both runs of a pair."),
 ];
 
 /// Every option of `netperf run`.
@@ -69,14 +69,14 @@ pub(crate) static VERSUS: &[OptionRow<VersusArgs>] = comparison![
     VersusArgs,
     OptionRow::<VersusArgs>::without_letter(
         "number",
-        "how many runs of each",
+        "number of runs of each configuration",
         Action::Value(|a, text| a.pairs = text.parse().ok()),
     )
     .long("pairs", Group::Test, ValueKind::Within(1, 10_000))
-    .more("20 when nothing is asked for: enough to find 2 % where runs differ by 1.2 %."),
+    .more("The default is 20, enough to detect a change of 2 % if runs differ by 1.2 %."),
     OptionRow::<VersusArgs>::without_letter(
         "folder",
-        "keep every result in this folder",
+        "store every result in this folder",
         Action::Value(|a, text| a.keep = Some(PathBuf::from(text))),
     )
     .long("keep", Group::Output, ValueKind::File)

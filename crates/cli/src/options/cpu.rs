@@ -16,27 +16,24 @@ type Opt = OptionRow<GlobalArgs>;
 pub(super) const LOCAL: Opt = Opt::ready(
     'c',
     "[rate]",
-    "measure CPU utilisation here",
+    "measure local CPU utilisation",
     Action::NextIfNumber(|a, rate| cpu(&mut a.cpu, rate)),
 )
 .long("local-cpu", Group::Cpu, ValueKind::Number)
-.more(
-    "A rate is accepted for old scripts and has no influence where the system \
-     counts its idle time.",
-);
+.more("A rate is accepted for old scripts; it has no effect if the system counts its idle time.");
 
 pub(super) const REMOTE: Opt = Opt::ready(
     'C',
     "[rate]",
-    "measure CPU utilisation at netserver",
+    "measure CPU utilisation of netserver's host",
     Action::NextIfNumber(|a, rate| cpu(&mut a.remote_cpu, rate)),
 )
 .long("remote-cpu", Group::Cpu, ValueKind::Number)
-.more("As --local-cpu, at the other end.");
+.more("As --local-cpu, for the other end.");
 
 pub(super) const METHOD: Opt = Opt::without_letter(
     "method",
-    "how CPU utilisation is measured, at both ends",
+    "method of measuring CPU utilisation, at both ends",
     Action::Value(|a, text| a.cpu_method = CpuMethod::named(text)),
 )
 .long(
@@ -45,32 +42,30 @@ pub(super) const METHOD: Opt = Opt::without_letter(
     ValueKind::Word(&["procstat", "looper"]),
 )
 .more(
-    "procstat, the usual one, takes the counters of the kernel. looper runs a loop of \
-     the lowest priority on each CPU and counts what is left to it, after a second of \
-     calibration in which the machine should be idle, or with the rate that \
-     --local-cpu or --remote-cpu give. It disturbs a netperf or netserver that shares \
-     its machine with another one that does the same. A netserver of another make \
-     has procstat only.",
+    "procstat (default) reads the counters of the kernel. looper runs a loop of the lowest \
+     priority on each CPU and counts the remaining time, after a calibration of one second in \
+     which the machine should be idle, or with the rate from --local-cpu or --remote-cpu. It \
+     disturbs other netperf and netserver processes on the same machine that use the same \
+     method. A stock netserver supports procstat only.",
 );
 
 pub(super) const BIND: Opt = Opt::ready(
     'T',
     "cpu,cpu",
-    "run netperf, netserver on these CPUs",
+    "bind netperf, netserver to these CPUs",
     Action::Checked(|a, text, _| bind(a, text)),
 )
 .long("bind-cpu", Group::Cpu, ValueKind::CpusOfEnds)
 .more(
-    "One number is for both ends; `0,` binds only netperf, `,1` only netserver. A \
-     failure to bind is silent. Ranges and lists are for the threads of many flows, as \
-     with --cpus and --remote-cpus: 0-3 for both ends, or a colon between the ends, as \
-     in 0-3:4-7, 0,2: or :4-7.",
+    "One number is for both ends; `0,` binds only netperf, `,1` only netserver. A failure to \
+     bind is ignored. Ranges and lists are for the threads of many flows, as with --cpus and \
+     --remote-cpus: 0-3 for both ends, or a colon between the ends, as in 0-3:4-7, 0,2: or :4-7.",
 );
 
 pub(super) const COUNT: Opt = Opt::ready(
     'n',
     "count",
-    "number of CPUs; accepted, the system tells",
+    "number of CPUs; accepted, no effect",
     Action::Value(|_, _| {}),
 )
 .long("cpu-count", Group::Compatibility, ValueKind::Count);

@@ -38,7 +38,7 @@ static FIRST: &[OptionRow<GlobalArgs>] = &[
     Opt::ready(
         'H',
         "host,family",
-        "where netserver is",
+        "address of netserver",
         Action::Checked(|a, text, notices| {
             set_host(&mut a.remote, text, notices);
             Ok(())
@@ -46,15 +46,14 @@ static FIRST: &[OptionRow<GlobalArgs>] = &[
     )
     .long("host", Group::Hosts, ValueKind::Host)
     .more(
-        "Used for the control connection and, unless --data-host says otherwise, for \
-         the data. localhost unless given. The family is 4 or 6 (inet, inet6, unspec); \
-         `,6` alone changes only the family. vsock:3 is the host or virtual machine with \
-         context id 3.",
+        "Used for the control connection and, unless --data-host is given, for the data (default \
+         localhost). The family is 4 or 6 (inet, inet6, unspec); `,6` alone changes only the \
+         family. vsock:3 is the host or virtual machine with context id 3.",
     ),
     Opt::ready(
         'p',
         "port,local",
-        "netserver's control port, and the local end's",
+        "control port of netserver, and the local port",
         Action::Value(|a, text| {
             set(
                 &mut a.port.remote,
@@ -66,17 +65,17 @@ static FIRST: &[OptionRow<GlobalArgs>] = &[
     )
     .long("port", Group::Hosts, PORTS)
     .more(
-        "Numbers or names of services. The first is where netserver listens, 12865 \
-         unless given; the second is the port that the control connection comes from.",
+        "Numbers or service names. The first is netserver's port (default 12865); the second is \
+         the local port of the control connection.",
     ),
     Opt::ready(
         't',
         "test",
-        "the test to run, TCP_STREAM unless given",
+        "the test to run (default TCP_STREAM)",
         Action::Value(|a, text| a.test = Some(text.to_ascii_uppercase())),
     )
     .long("test", Group::Test, ValueKind::Test)
-    .more("Names match in any case."),
+    .more("Names are not case sensitive."),
     length::TIME,
     length::COUNT,
     cpu::LOCAL,
@@ -92,18 +91,18 @@ static FIRST: &[OptionRow<GlobalArgs>] = &[
     )
     .long("unit", Group::Output, ValueKind::Unit)
     .more(
-        "G, M and K are powers of 1024 bytes, g, m and k powers of 1000 bits; b and B \
-         are plain bits and bytes; x is transactions, u microseconds per transaction. m \
-         unless given, x for tests with RR in their name.",
+        "G, M and K are powers of 1024 bytes, g, m and k powers of 1000 bits; b and B are plain \
+         bits and bytes; x is transactions, u microseconds per transaction. The default is m, or \
+         x for tests with RR in their name.",
     ),
     Opt::ready(
         'P',
         "0|1",
-        "print banner and titles or leave them out",
+        "print banner and titles (1) or omit them (0)",
         Action::Value(|a, text| a.headers = Some(size(text))),
     )
     .long("headers", Group::Output, ValueKind::Switch)
-    .more("0 leaves out the line that names the test and the titles."),
+    .more("0 omits the line that names the test, and the titles."),
     Opt::ready(
         'v',
         "level",
@@ -111,7 +110,7 @@ static FIRST: &[OptionRow<GlobalArgs>] = &[
         Action::Value(|a, text| a.verbosity = Some(size(text))),
     )
     .long("verbosity", Group::Output, ValueKind::Integer)
-    .more("0 prints the result alone, 1 the usual lines, 2 more of them."),
+    .more("0 prints the result alone, 1 the normal output, 2 more."),
     Opt::ready(
         'B',
         "text",
@@ -127,14 +126,14 @@ static FIRST: &[OptionRow<GlobalArgs>] = &[
     Opt::ready(
         'L',
         "host,family",
-        "where connections come from",
+        "local address of connections",
         Action::Checked(|a, text, notices| {
             set_host(&mut a.local, text, notices);
             Ok(())
         }),
     )
     .long("local-host", Group::Hosts, ValueKind::Host)
-    .more("The address that control and data connections are made from."),
+    .more("The source address of control and data connections."),
     Opt::ready(
         '4',
         "",
@@ -142,10 +141,7 @@ static FIRST: &[OptionRow<GlobalArgs>] = &[
         Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V4)),
     )
     .long("ipv4", Group::Hosts, ValueKind::Nothing)
-    .more(
-        "Control and data; a family behind --host or --local-host overrides it for its \
-         side.",
-    ),
+    .more("Control and data; a family after --host or --local-host takes precedence for its side."),
     Opt::ready(
         '6',
         "",
@@ -153,20 +149,17 @@ static FIRST: &[OptionRow<GlobalArgs>] = &[
         Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V6)),
     )
     .long("ipv6", Group::Hosts, ValueKind::Nothing)
-    .more(
-        "Control and data; a family behind --host or --local-host overrides it for its \
-         side.",
-    ),
+    .more("Control and data; a family after --host or --local-host takes precedence for its side."),
     Opt::ready(
         'N',
         "",
-        "work without netserver, against a standard service",
+        "run against a standard service, without netserver",
         Action::Flag(|a| a.no_control = true),
     )
     .long("no-control", Group::Hosts, ValueKind::Nothing)
     .more(
-        "The data goes to the service discard, chargen or echo, or to the port behind \
-         --data-port. Nothing is known of the far end then.",
+        "The data goes to the service discard, chargen or echo, or to the port in --data-port. \
+         Nothing is known about the remote end.",
     ),
     Opt::ready(
         'Z',
@@ -175,20 +168,17 @@ static FIRST: &[OptionRow<GlobalArgs>] = &[
         Action::Value(|a, text| a.passphrase = Some(cut(text, PASSPHRASE).to_owned())),
     )
     .long("passphrase", Group::Hosts, ValueKind::Text)
-    .more(
-        "Sent first on the control connection. A netserver that was started without one \
-         ignores it.",
-    ),
+    .more("Sent first on the control connection. A netserver without a passphrase ignores it."),
     Opt::without_letter(
         "file",
-        "the key that netserver has",
+        "file with netserver's key",
         Action::Value(|a, text| a.key_file = Some(text.into())),
     )
     .long("key-file", Group::Hosts, ValueKind::File)
     .more(
-        "A file that nobody else may read. Otherwise NETPERF_KEY_FILE or NETPERF_KEY in the \
-         environment. Both ends prove that they have the key, and nobody reads what they say \
-         over the control connection; data is as it always is. A netserver that has no key is \
+        "The file must not be accessible to other users. Without it the key comes from \
+         NETPERF_KEY_FILE or NETPERF_KEY in the environment. Both ends prove that they have the \
+         key, and the control connection is encrypted; data is not. A netserver without a key is \
          refused.",
     ),
     keepalive::NETPERF,
@@ -196,7 +186,7 @@ static FIRST: &[OptionRow<GlobalArgs>] = &[
     Opt::ready(
         's',
         "seconds",
-        "wait this long between set-up and traffic",
+        "wait this long between setup and traffic",
         Action::Value(|a, text| a.wait = Some(size(text))),
     )
     .long("wait", Group::Test, ValueKind::WholeSeconds)
@@ -204,7 +194,7 @@ static FIRST: &[OptionRow<GlobalArgs>] = &[
     Opt::ready(
         'S',
         "",
-        "keep-alive on the data sockets",
+        "enable keepalive on the data sockets",
         Action::Flag(|a| a.keepalive = true),
     )
     .long("keepalive", Group::Sockets, ValueKind::Nothing),
@@ -253,11 +243,11 @@ static LAST: &[OptionRow<GlobalArgs>] = &[
     Opt::ready(
         'd',
         "",
-        "print debug text, more for each time given",
+        "print debug text; repeat for more",
         Action::Flag(|a| a.debug = a.debug.saturating_add(1)),
     )
     .long("debug", Group::About, ValueKind::Nothing)
-    .more("On standard output. netserver has a switch of its own."),
+    .more("On standard output. netserver has a separate option."),
     quality::BIDIRECTIONAL,
     rate::RATE,
     rate::ARRIVAL,
@@ -280,10 +270,10 @@ static LAST: &[OptionRow<GlobalArgs>] = &[
     )
     .long("interim", Group::Output, INTERIM)
     .more(
-        "At least one line in each interval, while the test runs. A negative interval \
-         is accepted as its absolute value. The second value is a first guess of the \
-         work in an interval and is not needed. Tests with names of their own for Unix-domain \
-         sockets, SCTP, XTI and links print none, as ever; --json has them all the same.",
+        "At least one line per interval, while the test runs. A negative interval is accepted as \
+         its absolute value. The second value is an initial guess of the work in an interval and \
+         is not needed. The Unix-domain, SCTP, XTI and link-level tests print none, as in \
+         netperf 2.7; --json contains them.",
     ),
     series::SERIES,
     series::FLOWS,
@@ -292,15 +282,14 @@ static LAST: &[OptionRow<GlobalArgs>] = &[
     show::PROGRESS,
     Opt::without_letter(
         "",
-        "print everything that is known of the run as one JSON document",
+        "print the whole result as one JSON document",
         Action::Flag(|a| a.json = Some(JsonArg::Document)),
     )
     .long("json", Group::Output, ValueKind::Nothing)
     .more(
-        "Standard output holds nothing else, and selections of values have no effect. A \
-         run that fails prints a document too, with the reason in it. The manual has the \
-         fields and the schema. Interim results and latency statistics are in it when \
-         they are asked for.",
+        "Standard output then contains nothing else, and selections of values have no effect. A \
+         failed run prints a document with the reason. The manual describes the fields and the \
+         schema. Interim results and latency statistics are included only if they are requested.",
     ),
     history::KEEP,
     Opt::without_letter(
@@ -310,30 +299,27 @@ static LAST: &[OptionRow<GlobalArgs>] = &[
     )
     .long("json-stream", Group::Output, ValueKind::Nothing)
     .more(
-        "The start, interim results, the end of each iteration, and last the document \
-         of --json or an error.",
+        "Events: start, interim results, the end of each iteration, and last the document of \
+         --json or an error.",
     ),
     Opt::without_letter(
         "",
-        "list every test and transport, what it needs, and whether it can run",
+        "list tests and transports, their requirements, and whether they can run",
         Action::Flag(|a| a.list = true),
     )
     .long("list", Group::About, ValueKind::Nothing)
     .more(
-        "On this host and, where --host or --port name a netserver, on that one. With \
-         --json as a JSON document. No test is run.",
+        "On this host and, if --host or --port names a netserver, on that host. With --json as a \
+         JSON document. No test is run.",
     ),
     Opt::ready(
         'j',
         "",
-        "keep latency statistics",
+        "record latency statistics",
         Action::Flag(|a| a.latency = true),
     )
     .long("latency", Group::Output, ValueKind::Nothing)
-    .more(
-        "Needed for latency selectors that come from a file; those in a list switch it \
-         on.",
-    ),
+    .more("Required for latency selectors in a file; those in a list enable it."),
     buffers::DIRTY,
     buffers::REMOTE_DIRTY,
     Opt::ready(
@@ -343,26 +329,30 @@ static LAST: &[OptionRow<GlobalArgs>] = &[
         Action::Value(|a, text| set_ends(&mut a.pace_burst, text, size)),
     )
     .long("pace", Group::Pacing, SIZES)
-    .more(
-        "By optionspec: one value is netperf's only. Without --pace-interval the \
-         interval is a millisecond.",
-    ),
+    .more("One value is for netperf only. Without --pace-interval the interval is a millisecond."),
     Opt::ready(
         'w',
         "local,remote",
-        "length of the pacing interval, ms unless m, u or s follows",
+        "length of the pacing interval, in ms unless m, u or s follows",
         Action::Value(|a, text| set_ends(&mut a.pace_interval, text, time)),
     )
-    .long("pace-interval", Group::Pacing, ValueKind::twice(&ValueKind::Tick))
-    .more("Without --pace it is shown (LOCAL_INTERVAL_USECS) and has no effect. One value is netperf's only."),
+    .long(
+        "pace-interval",
+        Group::Pacing,
+        ValueKind::twice(&ValueKind::Tick),
+    )
+    .more(
+        "Without --pace it is reported (LOCAL_INTERVAL_USECS) but has no effect. One value is \
+         for netperf only.",
+    ),
     Opt::ready(
         'V',
         "",
-        "show the version and exit",
+        "print the version and exit",
         Action::Halt(Halt::Version),
     )
     .long("version", Group::About, ValueKind::Nothing)
-    .more("Prints the version of the netperf that this is compatible with."),
+    .more("Prints the version of netperf with which this program is compatible."),
 ];
 
 /// `-D seconds,units`; `-D ,units` keeps one second.

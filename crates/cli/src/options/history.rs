@@ -16,7 +16,7 @@ const MANY: ValueKind = ValueKind::Within(1, 1_000_000);
 /// Keeps the result of a run.
 pub(super) const KEEP: OptionRow<GlobalArgs> = OptionRow::<GlobalArgs>::without_letter(
     "[place]",
-    "keep the result in a history, once it is printed",
+    "store the result in a history after the run",
     Action::NextUnlessDash(|a, word| {
         a.history = Some(word.unwrap_or_default().to_owned());
         None
@@ -24,9 +24,10 @@ pub(super) const KEEP: OptionRow<GlobalArgs> = OptionRow::<GlobalArgs>::without_
 )
 .long("history", Group::Output, ValueKind::Text)
 .more(
-    "As `netperf history add` would the document of --json, whatever is printed. A file, or \
-     postgres://user@host/database; the usual one unless given. A history that cannot be \
-     opened is told about before the run; a run that fails is not kept.",
+    "Equivalent to `netperf history add` with the document of --json, for every output format. \
+     The value is a file, or postgres://user@host/database; without it the default location is \
+     used. netperf reports a history that cannot be opened before the run; a failed run is not \
+     stored.",
 );
 
 /// Every option.
@@ -38,9 +39,8 @@ pub(crate) static TABLE: &[Opt] = &[
     )
     .long("db", Group::History, ValueKind::File)
     .more(
-        "What the environment variable NETPERF_HISTORY names unless given, and \
-         $XDG_DATA_HOME/netperf/history.sqlite (~/.local/share/netperf/history.sqlite) where \
-         that is not set either.",
+        "The default is the value of NETPERF_HISTORY, or $XDG_DATA_HOME/netperf/history.sqlite \
+         (~/.local/share/netperf/history.sqlite).",
     ),
     Opt::without_letter(
         "name",
@@ -50,27 +50,27 @@ pub(crate) static TABLE: &[Opt] = &[
     .long("test", Group::History, ValueKind::Text),
     Opt::without_letter(
         "name",
-        "only results with this host at the other end",
+        "only results with this remote host",
         Action::Value(|a, text| a.host = Some(text.to_owned())),
     )
     .long("host", Group::History, ValueKind::Text),
     Opt::without_letter(
         "text",
-        "only results called so; with add, what to call them",
+        "only results with this label; with add, the label to assign",
         Action::Value(|a, text| a.label = Some(text.to_owned())),
     )
     .long("label", Group::History, ValueKind::Text)
-    .more("A result that nobody calls anything else has the text of netperf's -B for a label."),
+    .more("The default label is the text of netperf's -B."),
     Opt::without_letter(
         "key",
         "only results of this configuration",
         Action::Value(|a, text| a.configuration = Some(text.to_owned())),
     )
     .long("configuration", Group::History, ValueKind::Text)
-    .more("As trend shows it, or the first letters of it."),
+    .more("The key as trend shows it, or its first letters."),
     Opt::without_letter(
         "time",
-        "only what began at this time or later",
+        "only results that began at this time or later",
         Action::Value(|a, text| a.since = Some(text.to_owned())),
     )
     .long("since", Group::History, ValueKind::Text)
@@ -80,61 +80,61 @@ pub(crate) static TABLE: &[Opt] = &[
     ),
     Opt::without_letter(
         "time",
-        "only what began before this time",
+        "only results that began before this time",
         Action::Value(|a, text| a.before = Some(text.to_owned())),
     )
     .long("before", Group::History, ValueKind::Text)
-    .more("As for --since."),
+    .more("As --since."),
     Opt::without_letter(
         "number",
-        "show so many",
+        "show this many results",
         Action::Value(|a, text| a.limit = text.parse().ok()),
     )
     .long("limit", Group::Output, MANY)
-    .more("20 when nothing is asked for."),
+    .more("The default is 20."),
     Opt::without_letter(
         "name",
-        "this figure in place of the result itself",
+        "show this figure instead of the result",
         Action::Value(|a, text| a.figure = Some(text.to_owned())),
     )
     .long("figure", Group::Statistics, ValueKind::Text)
-    .more("As `netperf compare` calls them, such as \"latency p99\"."),
+    .more("By the names of `netperf compare`, such as \"latency p99\"."),
     Opt::without_letter(
         "number",
-        "look at so many results of a configuration, the last ones",
+        "examine the last results of a configuration, at most this many",
         Action::Value(|a, text| a.last = text.parse().ok()),
     )
     .long("last", Group::Statistics, MANY)
-    .more("5000 when nothing is asked for."),
+    .more("The default is 5000."),
     Opt::without_letter(
         "percent",
-        "chance of a false alarm, for each cut of a series",
+        "probability of a false alarm, for each split of a series",
         Action::Value(|a, text| a.chance = percent(text)),
     )
     .long("false-alarms", Group::Statistics, ValueKind::Percent)
-    .more("1% when nothing is asked for."),
+    .more("The default is 1%."),
     Opt::without_letter(
         "number",
-        "forget all but so many results of each configuration, the newest",
+        "delete all results except the newest of each configuration",
         Action::Value(|a, text| a.keep_last = text.parse().ok()),
     )
     .long("keep-last", Group::History, MANY),
     Opt::without_letter(
         "age",
-        "forget what is older",
+        "delete older results",
         Action::Value(|a, text| a.older_than = Some(text.to_owned())),
     )
     .long("older-than", Group::History, ValueKind::Text)
-    .more("Such as 90d, 26w or 2y."),
+    .more("For instance 90d, 26w or 2y."),
     Opt::without_letter(
         "",
-        "only tell what would be forgotten",
+        "only show the results that would be deleted",
         Action::Flag(|a| a.dry_run = true),
     )
     .long("dry-run", Group::History, ValueKind::Nothing),
     Opt::without_letter(
         "file",
-        "write results as comma separated values; - is standard output",
+        "write results as comma-separated values; - is standard output",
         Action::Value(|a, text| a.csv = Some(PathBuf::from(text))),
     )
     .long("csv", Group::Output, ValueKind::File),
@@ -144,7 +144,7 @@ pub(crate) static TABLE: &[Opt] = &[
         Action::Value(|a, text| a.parquet = Some(PathBuf::from(text))),
     )
     .long("parquet", Group::Output, ValueKind::File)
-    .more("Only a netperf that was built with the feature parquet can."),
+    .more("Only if netperf was built with the feature parquet."),
     Opt::without_letter("", "print a JSON document", Action::Flag(|a| a.json = true)).long(
         "json",
         Group::Output,

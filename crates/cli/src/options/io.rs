@@ -23,23 +23,23 @@ const SWITCHES: ValueKind = ValueKind::twice(&ValueKind::Switch);
 
 pub(super) const METHOD: Opt = Opt::without_letter(
     "local,remote",
-    "how an end waits: blocking, poll, epoll or uring; or auto",
+    "waiting method of an end: blocking, poll, epoll, uring or auto",
     Action::Value(|a, text| {
         set_both_ends(&mut a.io.method, text, IoMethod::named);
     }),
 )
 .long("io", Group::Paths, METHODS)
 .more(
-    "blocking sleeps in the call, as netperf always did. poll never sleeps: calls return at \
-     once and are made again, which takes a whole CPU at that end and shows what the \
-     network takes without the waking up. epoll sleeps in epoll_wait. uring hands its calls \
-     to io_uring and sleeps there, in one system call; a message of up to 1024 bytes that \
-     is answered goes in the same call as the wait for the next. io_uring cannot be \
-     preloaded: a library put in front of the socket calls does not see what it moves. It \
-     takes Linux 6.1. auto picks one by trials of 60 milliseconds or so before the test, \
-     over connections like the test's: the one that moves most, and blocking unless another \
-     moves 5 percent more; -v 2, LOCAL_IO_METHOD and JSON say which. One value is for both ends; netserver must be of this program unless its end is blocking. Not for \
-     tests that open a connection for every operation.",
+    "blocking (default) sleeps in the call. poll never sleeps: calls return at once and are \
+     repeated, which occupies a whole CPU at that end and avoids the cost of wake-ups. epoll \
+     sleeps in epoll_wait. uring submits calls to io_uring and sleeps there, in one system call; \
+     a message of up to 1024 bytes that is answered is submitted together with the wait for the \
+     next message. io_uring cannot be preloaded: a library that replaces the socket calls does \
+     not see the data that io_uring moves. It needs Linux 6.1. auto selects a method with trials \
+     of about 60 milliseconds before the test, over similar connections: the method that moves \
+     the most data, and blocking unless another one moves 5 percent more; -v 2, LOCAL_IO_METHOD \
+     and JSON show the selection. One value is for both ends; netserver must be this program \
+     unless its end is blocking. Not for tests that open a connection for every operation.",
 );
 
 pub(super) const ZEROCOPY: Opt = Opt::without_letter(
@@ -49,22 +49,21 @@ pub(super) const ZEROCOPY: Opt = Opt::without_letter(
 )
 .long("zerocopy", Group::Paths, ValueKind::Nothing)
 .more(
-    "By MSG_ZEROCOPY, at the end that sends, in tests that send one way over TCP; takes \
-     Linux 4.14 and sends of 10 kilobytes or more to be worth it. The kernel may copy all \
-     the same, over loopback always: LOCAL_ZEROCOPY_SHARE and REMOTE_ZEROCOPY_SHARE tell \
-     which part it really did not.",
+    "With MSG_ZEROCOPY, at the sending end, in one-way tests over TCP; needs Linux 4.14, and \
+     pays off for sends of 10 kilobytes or more. The kernel may copy nevertheless, and always \
+     does on loopback: LOCAL_ZEROCOPY_SHARE and REMOTE_ZEROCOPY_SHARE show the share that was \
+     not copied.",
 );
 
 pub(super) const DISCARD: Opt = Opt::without_letter(
     "",
-    "count what arrives and throw it away in the kernel",
+    "count received data and discard it in the kernel",
     Action::Flag(|a| a.io.discard = true),
 )
 .long("discard", Group::Paths, ValueKind::Nothing)
 .more(
-    "By MSG_TRUNC, at the end that receives, in tests that send one way over TCP or UDP: \
-     the data is never copied to the program, as if it were worth nothing. Where netserver \
-     receives it must be of this program.",
+    "With MSG_TRUNC, at the receiving end, in one-way tests over TCP or UDP: the data is never \
+     copied to the program. A receiving netserver must be this program.",
 );
 
 pub(super) const BATCH: Opt = Opt::without_letter(
@@ -74,35 +73,34 @@ pub(super) const BATCH: Opt = Opt::without_letter(
 )
 .long("batch", Group::Paths, MESSAGES)
 .more(
-    "By sendmmsg and recvmmsg, in tests that send one way over UDP; with --io uring over TCP, \
-     too: as many sends in one call, and as many buffers for what arrives. One value is for \
-     both ends; 1 is as ever. Sends and receives are counted in messages all the same.",
+    "With sendmmsg and recvmmsg, in one-way tests over UDP; with --io uring also over TCP: the \
+     number of sends per call, and of receive buffers. One value is for both ends; the default \
+     is 1. Sends and receives are counted in messages.",
 );
 
 pub(super) const SEGMENTS: Opt = Opt::without_letter(
     "local,remote",
-    "on or off: have the kernel cut and join datagrams",
+    "on or off: let the kernel split and join datagrams",
     Action::Value(|a, text| set_both_ends(&mut a.io.segments, text, is_on)),
 )
 .long("segment-offload", Group::Paths, SWITCHES)
 .more(
-    "By UDP_SEGMENT where an end sends and UDP_GRO where it receives, in tests that send \
-     one way over UDP; takes Linux 5.0, and messages that fit into the path's MTU. One call \
-     then carries up to 64 datagrams. One value is for both ends. Sends and receives are \
-     counted in datagrams all the same.",
+    "With UDP_SEGMENT at the sending end and UDP_GRO at the receiving end, in one-way tests over \
+     UDP; needs Linux 5.0, and messages that fit into the path's MTU. One call then carries up \
+     to 64 datagrams. One value is for both ends. Sends and receives are counted in datagrams.",
 );
 
 pub(super) const SPLICE: Opt = Opt::without_letter(
     "",
-    "send what arrives through a pipe into the null device",
+    "move received data through a pipe to the null device",
     Action::Flag(|a| a.io.splice = true),
 )
 .long("splice", Group::Paths, ValueKind::Nothing)
 .more(
-    "By splice(2), at the end that receives, in tests that send one way over TCP: pages \
-     move, and bytes are not copied where the driver lets them lie in pages. Where netserver \
-     receives it must be of this program. TCP_SENDFILE is its like for sending; -V asks for \
-     the same, of netperf 2.7, too.",
+    "With splice(2), at the receiving end, in one-way tests over TCP: pages are moved, and bytes \
+     are not copied if the driver places them in pages. A receiving netserver must be this \
+     program. TCP_SENDFILE is the equivalent for sending; -V requests the same, also from \
+     netperf 2.7.",
 );
 
 pub(super) const DSCP: Opt = Opt::without_letter(
@@ -118,15 +116,15 @@ pub(super) const DSCP: Opt = Opt::without_letter(
     Group::Sockets,
     ValueKind::twice(&ValueKind::Within(0, 63)),
 )
-.more("The upper six bits of what --tos sets. One value is for both ends.");
+.more("The upper six bits of the value of --tos. One value is for both ends.");
 
 pub(super) const TLS_CIPHER: Opt = Opt::without_letter(
     "suite",
-    "the only cipher suite that -T tls and ktls may use",
+    "the only cipher suite for -T tls and ktls",
     Action::Value(|a, text| a.tls_cipher = Some(text.to_owned())),
 )
 .long("tls-cipher", Group::Sockets, ValueKind::Word(CIPHERS))
-.more("By IANA's name. TLS_CIPHER tells which one was used.");
+.more("By its IANA name. TLS_CIPHER shows the suite that was used.");
 
 /// The cipher suites of TLS 1.3 that both ends have (RFC 8446, appendix B.4).
 const CIPHERS: &[&str] = &[

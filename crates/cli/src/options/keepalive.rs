@@ -8,7 +8,7 @@ use crate::kind::ValueKind;
 use crate::table::{Action, OptionRow};
 
 const NAME: &str = "control-keepalive";
-const WHAT: &str = "probe an idle control connection this often, every 15 s unless given";
+const WHAT: &str = "probe an idle control connection at this interval (default 15 s)";
 
 pub(super) const NETPERF: OptionRow<GlobalArgs> = OptionRow::<GlobalArgs>::without_letter(
     "time",
@@ -17,9 +17,9 @@ pub(super) const NETPERF: OptionRow<GlobalArgs> = OptionRow::<GlobalArgs>::witho
 )
 .long(NAME, Group::Hosts, ValueKind::Span)
 .more(
-    "While a test runs nothing else is said there. The probes, of TCP, have a NAT remember the \
-     connection, and end a run whose netserver's host has shown no sign of life for nearly three \
-     times as long. Whole seconds; 0 sends none.",
+    "The control connection is otherwise idle during a test. The TCP keepalive probes keep the \
+     connection in the tables of a NAT, and end a run if netserver's host has shown no sign of \
+     life for nearly three intervals. Whole seconds; 0 disables probes.",
 );
 
 pub(super) const NETSERVER: OptionRow<ServerArgs> = OptionRow::<ServerArgs>::without_letter(
@@ -29,8 +29,8 @@ pub(super) const NETSERVER: OptionRow<ServerArgs> = OptionRow::<ServerArgs>::wit
 )
 .long(NAME, Group::Access, ValueKind::Span)
 .more(
-    "A session ends when its client's host has shown no sign of life for nearly three times as \
-     long. Whole seconds; 0 sends none.",
+    "A session ends if its client's host has shown no sign of life for nearly three intervals. \
+     Whole seconds; 0 disables probes.",
 );
 
 /// The long form gives seconds, with a fraction.

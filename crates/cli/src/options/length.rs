@@ -27,12 +27,11 @@ pub(super) const TIME: Opt = Opt::ready(
 )
 .long("time", Group::Test, ValueKind::Length)
 .more(
-    "The name takes a time with units, such as 500ms, 10s or 1m30s; where only \
-     netserver sends, it lasts whole seconds, rounded up. The letter takes a number in \
-     the size grammar and ignores what it does not know: `10s` is 10 seconds and `1m` \
-     a million of them. Either takes a minus and an amount: bytes for streams, \
-     transactions for the rest. 0 runs until SIGINT or SIGALRM, which end every timed \
-     test early and normally. 10 seconds unless given.",
+    "By name, a time with units such as 500ms, 10s or 1m30s; if only netserver sends, it is \
+     rounded up to whole seconds. By letter, a number with a size letter; other suffixes are \
+     ignored: `10s` is 10 seconds and `1m` a million seconds. Both accept a minus and an amount: \
+     bytes for streams, transactions otherwise. 0 runs until SIGINT or SIGALRM, which end every \
+     timed test early and normally. The default is 10 seconds.",
 );
 
 pub(super) const COUNT: Opt = Opt::without_letter(
@@ -45,8 +44,8 @@ pub(super) const COUNT: Opt = Opt::without_letter(
 )
 .long("count", Group::Test, ValueKind::Size)
 .more(
-    "The same as --time with a minus in front of the amount. DG_STREAM and DLCL_STREAM are \
-     ended by a time alone.",
+    "The same as --time with a minus before the amount. DG_STREAM and DLCL_STREAM end by time \
+     only.",
 );
 
 /// `-l`: seconds, or minus how much.

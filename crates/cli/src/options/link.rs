@@ -26,18 +26,18 @@ pub(crate) static DLPI: &[OptionRow<TestArgs>] = &[
     Opt::ready(
         'w',
         "send,recv",
-        "local windows in frames",
+        "local windows, in frames",
         Action::Value(|a, text| set_windows(&mut a.windows, text)),
     )
     .long("link-window", Group::Sockets, COUNTS)
     .more(
-        "Of connections (DLCO tests): frames under way before an acknowledgement is due. One \
+        "For connections (DLCO tests): frames in flight before an acknowledgement is due. One \
          value is for both.",
     ),
     Opt::ready(
         'W',
         "send,recv",
-        "remote windows in frames",
+        "remote windows, in frames",
         Action::Value(|a, text| set_windows(&mut a.remote_windows, text)),
     )
     .long("remote-link-window", Group::Sockets, COUNTS)
@@ -88,7 +88,7 @@ const fn frame_send_size() -> Opt {
         Action::Value(|a, text| a.send_size.local = Some(int(text))),
     )
     .long("send-size", Group::Operation, ValueKind::Count)
-    .more("As much as a frame holds unless given.")
+    .more("The default is the capacity of a frame.")
 }
 
 const fn frame_recv_size() -> Opt {
@@ -99,7 +99,7 @@ const fn frame_recv_size() -> Opt {
         Action::Value(|a, text| a.recv_size.remote = Some(int(text))),
     )
     .long("recv-size", Group::Operation, ValueKind::Count)
-    .more("As much as a frame holds unless given.")
+    .more("The default is the capacity of a frame.")
 }
 
 const fn frame_request_size() -> Opt {
@@ -110,7 +110,7 @@ const fn frame_request_size() -> Opt {
         Action::Value(|a, text| set_pair(&mut a.request, text, int)),
     )
     .long("request-size", Group::Operation, COUNTS)
-    .more("One value is for both; 100,200 unless given.")
+    .more("One value is for both (default 100,200).")
 }
 
 /// Action shared with OMNI's rows that have no letter.
@@ -144,12 +144,11 @@ pub(super) const fn omni_device_unit() -> Opt {
 
 /// The service access point of OMNI over the link level.
 pub(super) const fn omni_access_point() -> Opt {
-    Opt::without_letter(
-        "number",
-        "service access point, 84 unless given",
-        ACCESS_POINT,
+    Opt::without_letter("number", "service access point (default 84)", ACCESS_POINT).long(
+        "sap",
+        Group::Addresses,
+        ValueKind::Within(0, 255),
     )
-    .long("sap", Group::Addresses, ValueKind::Within(0, 255))
 }
 
 const fn device() -> Opt {
@@ -171,18 +170,18 @@ const fn device_unit() -> Opt {
     Opt::ready(
         'p',
         "local,remote",
-        "number of the device, 4 unless given",
+        "number of the device (default 4)",
         UNIT,
     )
     .long("device-unit", Group::Addresses, COUNTS)
-    .more("One number is for both ends. Where --device names an interface it says nothing more.")
+    .more("One number is for both ends. It has no effect if --device names an interface.")
 }
 
 const fn access_point() -> Opt {
     Opt::ready(
         's',
         "number",
-        "the service access point, 84 unless given",
+        "the service access point (default 84)",
         ACCESS_POINT,
     )
     .long("sap", Group::Addresses, ValueKind::Within(0, 255))

@@ -253,9 +253,9 @@ const fn help_row<A>() -> OptionRow<A> {
     )
     .long("help", Group::About, ValueKind::Test)
     .more(
-        "The letter prints the letters, with exit status 1 as scripts expect. The name \
-         prints everything on standard output; with the name of a test behind it, the \
-         options of that test.",
+        "The letter prints the option letters, with exit status 1 as scripts expect. The name \
+         prints everything on standard output; with the name of a test after it, the options of \
+         that test.",
     )
 }
 

@@ -30,8 +30,8 @@ pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
     )
     .long("send-size", Group::Operation, SIZES)
     .more(
-        "As much as the socket buffer holds unless given. Where --direction is not \
-         given, OMNI sends if the first value is, and receives if the second is.",
+        "The default is the size of the socket buffer. Without --direction, OMNI sends if the \
+         first value is given, and receives if the second is.",
     ),
     Opt::ready(
         'M',
@@ -51,7 +51,7 @@ pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
         }),
     )
     .long("recv-size", Group::Operation, SIZES)
-    .more("The far end's comes first. As much as the socket buffer holds unless given."),
+    .more("The value of the remote end comes first. The default is the size of the socket buffer."),
     Opt::ready(
         'r',
         "request,response",
@@ -62,10 +62,7 @@ pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
         }),
     )
     .long("request-size", Group::Operation, SIZES)
-    .more(
-        "One value is for both. For OMNI, where --direction is not given, it makes the \
-         test one of requests and responses.",
-    ),
+    .more("One value is for both. Without --direction it makes OMNI a request/response test."),
     shared::burst(),
     Opt::ready(
         'd',
@@ -74,19 +71,19 @@ pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
         Action::Value(|a, text| a.direction = Some(direction(text))),
     )
     .long("direction", Group::Operation, ValueKind::Direction)
-    .more("OMNI sends unless told otherwise. Numbers 2, 4 and 6 are send, recv and both."),
+    .more("The default is send. The numbers 2, 4 and 6 are send, recv and both."),
     Opt::ready(
         'c',
         "",
-        "a connection for every operation",
+        "open a connection for every operation",
         Action::Flag(|a| a.connect = true),
     )
     .long("connect", Group::Operation, ValueKind::Nothing)
-    .more("With no direction: connections are opened and closed and carry no data."),
+    .more("Without a direction, connections are opened and closed without data."),
     Opt::ready(
         'T',
         "protocol",
-        "what data travels over",
+        "transport of the data",
         Action::Value(|a, text| {
             a.transport.protocol = Some(text.to_owned());
             if names_socket_kind(text) {
@@ -96,8 +93,8 @@ pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
     )
     .long("protocol", Group::Operation, ValueKind::Protocol)
     .more(
-        "Also sets the type of the socket. `netperf --list` shows what each one needs, and \
-         whether it is there.",
+        "Also sets the type of the socket. `netperf --list` shows the requirements of each \
+         transport and whether it is available.",
     ),
     Opt::ready(
         't',
@@ -124,7 +121,7 @@ pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
     Opt::ready(
         'K',
         "local,remote",
-        "TCP congestion control",
+        "TCP congestion control algorithm",
         Action::Value(|a, text| {
             set_both_ends(&mut a.congestion, text, |name| {
                 cut(name, CONGESTION_NAME).to_owned()
@@ -136,7 +133,7 @@ pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
         Group::Sockets,
         ValueKind::twice(&ValueKind::Text),
     )
-    .more("One name is for both ends; at most 15 characters count."),
+    .more("One name is for both ends; at most 15 characters are used."),
     Opt::ready(
         'q',
         "bytes",
@@ -152,38 +149,38 @@ pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
     )
     .long("fast-open", Group::Sockets, ValueKind::Nothing)
     .more(
-        "Data goes with the connection request. For tests that open a connection for \
-         each operation.",
+        "Sends data with the connection request. For tests that open a connection for each \
+         operation.",
     ),
     Opt::ready(
         'a',
         "",
-        "netserver accepts only when data is there",
+        "let netserver accept connections only when data has arrived",
         Action::Flag(|a| a.defer_accept = true),
     )
     .long("defer-accept", Group::Sockets, ValueKind::Nothing),
     Opt::ready(
         'H',
         "host,family",
-        "netserver's data address; host/bits draws the rest at random",
+        "netserver's data address; host/bits chooses the rest at random",
         Action::Checked(|a, text, notices| {
             set_host_with_bits(&mut a.remote, text, notices);
             Ok(())
         }),
     )
     .long("data-host", Group::Addresses, ValueKind::HostWithBits)
-    .more("Where the data goes, when that is not the host of the control connection."),
+    .more("Destination of the data, if it is not the host of the control connection."),
     Opt::ready(
         'L',
         "host,family",
-        "local data address; host/bits draws the rest at random",
+        "local data address; host/bits chooses the rest at random",
         Action::Checked(|a, text, notices| {
             set_host_with_bits(&mut a.local, text, notices);
             Ok(())
         }),
     )
     .long("local-data-host", Group::Addresses, ValueKind::HostWithBits)
-    .more("Where the data comes from."),
+    .more("Source address of the data."),
     shared::data_port(),
     shared::port_range(),
     shared::data_ipv4(),
@@ -195,15 +192,15 @@ pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
     Opt::ready(
         'e',
         "seconds",
-        "UDP: give up on an answer after this long",
+        "UDP: stop waiting for a response after this time",
         Action::Value(|a, text| a.recv_timeout = Some(int(text))),
     )
     .long("recv-timeout", Group::Operation, ValueKind::WholeSeconds)
-    .more("A transaction without an answer is then given up and the burst begun again."),
+    .more("A transaction without a response is then given up and the burst restarted."),
     Opt::ready(
         'f',
         "",
-        "never fragment",
+        "never fragment packets",
         Action::Flag(|a| a.no_fragmentation = true),
     )
     .long("no-fragment", Group::Sockets, ValueKind::Nothing),
@@ -231,14 +228,14 @@ pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
     Opt::ready(
         'B',
         "",
-        "UDP: answer from the address that was asked",
+        "UDP: respond from the address of the request",
         Action::Flag(|a| a.packet_info = true),
     )
     .long("packet-info", Group::Sockets, ValueKind::Nothing),
     Opt::ready(
         'U',
         "",
-        "connection tests: try again whatever made a connection fail",
+        "connection tests: continue after a failed connection",
         Action::Flag(|a| a.retry_connects = true),
     )
     .long("retry-connect", Group::Operation, ValueKind::Nothing),
@@ -266,14 +263,14 @@ pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
     )
     .long("keyval", Group::Output, ValueKind::Selection)
     .more(
-        "`--keyval NAME,NAME` or `all`, or the name of a file with one list in a line. \
-         Without a selection, what is usual for the test. The last of --keyval, --csv \
-         and --columns decides. The names are in the selector reference.",
+        "`--keyval NAME,NAME` or `all`, or the name of a file with one list per line. Without a \
+         selection, the default values of the test. The last of --keyval, --csv and --columns \
+         decides. The selector reference lists the names.",
     ),
     Opt::ready(
         'o',
         "[selection]",
-        "print comma separated values",
+        "print comma-separated values",
         Action::NextUnlessDash(|a, word| output(a, OutputLayout::Csv, word)),
     )
     .long("csv", Group::Output, ValueKind::Selection)
@@ -296,7 +293,7 @@ pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
         Action::Value(|a, text| a.uuid = Some(cut(text, UUID).to_owned())),
     )
     .long("uuid", Group::Output, ValueKind::Text)
-    .more("At most 37 characters. A random one unless given."),
+    .more("At most 37 characters. The default is random."),
     Opt::ready(
         'i',
         "any",

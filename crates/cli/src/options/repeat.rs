@@ -18,14 +18,14 @@ const ITERATION_COUNTS: ValueKind = ValueKind::twice(&ValueKind::Within(RANGE.0,
 pub(super) const ITERATIONS: Opt = Opt::ready(
     'i',
     "max,min",
-    "repeat the test until the confidence asked for is reached",
+    "repeat the test until the requested confidence is reached",
     Action::Value(iterations),
 )
 .long("iterations", Group::Statistics, ITERATION_COUNTS)
 .more(
-    "Both are forced into 3 to 30, and max is at least min. Sets 99 % and 5 % where \
-     --confidence is not given. One number alone is both. TCP_CC and the tests of Unix-domain \
-     sockets and links are run once, as ever.",
+    "Both are limited to 3 to 30, and max is at least min. Sets 99 % and 5 % without \
+     --confidence. A single number sets both. TCP_CC and the Unix-domain and link-level tests \
+     run once, as in netperf 2.7.",
 );
 
 pub(super) const CONFIDENCE: Opt = Opt::ready(
@@ -36,15 +36,15 @@ pub(super) const CONFIDENCE: Opt = Opt::ready(
 )
 .long("confidence", Group::Statistics, ValueKind::Confidence)
 .more(
-    "The test is repeated until the interval is narrow enough or the most \
-     iterations are done. By letter a level without a comma is also the width; the \
-     name insists on both, or on a comma.",
+    "The test is repeated until the interval is narrow enough or the maximum number of \
+     iterations is reached. By letter, a level without a comma is also the width; the name \
+     requires both values, or a comma.",
 );
 
 pub(super) const RESULT_ONLY: Opt = Opt::ready(
     'r',
     "",
-    "confidence in the result only, not in CPU utilisation",
+    "apply the confidence to the result only, not to CPU utilisation",
     Action::Flag(|a| a.result_only = true),
 )
 .long("result-only", Group::Statistics, ValueKind::Nothing);

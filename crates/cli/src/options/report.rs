@@ -15,25 +15,25 @@ pub(crate) static TABLE: &[OptionRow<ReportArgs>] = &[
     Opt::ready(
         'o',
         "file",
-        "write the page here; - is standard output",
+        "write the page to this file; - is standard output",
         Action::Value(|a, text| a.page = Some(PathBuf::from(text))),
     )
     .long("output", Group::Output, ValueKind::File)
-    .more("report.html when nothing is asked for. The page is one file that asks no other."),
+    .more("The default is report.html. The page is one file without external resources."),
     Opt::without_letter(
         "folder",
-        "write every chart as SVG into this folder",
+        "write every chart as SVG to this folder",
         Action::Value(|a, text| a.svg = Some(PathBuf::from(text))),
     )
     .long("svg", Group::Output, ValueKind::File)
-    .more("The folder is made when it is not there."),
+    .more("The folder is created if it does not exist."),
     Opt::without_letter(
         "folder",
-        "write every chart as PNG into this folder",
+        "write every chart as PNG to this folder",
         Action::Value(|a, text| a.png = Some(PathBuf::from(text))),
     )
     .long("png", Group::Output, ValueKind::File)
-    .more("The folder is made when it is not there. Letters are drawn from a font of the system."),
+    .more("The folder is created if it does not exist. Text uses a font of the system."),
     Opt::without_letter(
         "file",
         "write all tables as Markdown; - is standard output",
@@ -47,8 +47,8 @@ pub(crate) static TABLE: &[OptionRow<ReportArgs>] = &[
     )
     .long("csv", Group::Output, ValueKind::File)
     .more(
-        "One row for each number: the result, the figure, the series, the place on the \
-         axis and the value, with their units. Nothing is left out, as it is in charts.",
+        "One row per number: the result, the figure, the series, the position on the axis and \
+         the value, with their units. Nothing is omitted, in contrast to charts.",
     ),
     OptionRow {
         kind: ValueKind::Nothing,

@@ -26,11 +26,11 @@ pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
         Action::Value(|a, text| a.messages = Some(size(text))),
     )
     .long("messages", Group::Operation, ValueKind::Size)
-    .more("Instead of after a time. 0 leaves it at the time."),
+    .more("Instead of after a time. 0 keeps the time limit."),
     Opt::ready(
         'T',
         "count",
-        "associations at the same time (MANY tests)",
+        "number of concurrent associations (MANY tests)",
         Action::Checked(|a, text, _| {
             let count = u32::try_from(int(text)).unwrap_or(0);
             a.associations = Some(count);
@@ -45,18 +45,18 @@ pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
         Group::Operation,
         ValueKind::Within(1, ASSOCIATIONS),
     )
-    .more("For the tests with MANY in their name. 1 unless given."),
+    .more("For the tests with MANY in their name (default 1)."),
     shared::socket_buffer(),
     shared::remote_socket_buffer(),
     shared::no_delay(),
     Opt::ready(
         'B',
         "",
-        "non-blocking sockets",
+        "use non-blocking sockets",
         Action::Flag(|a| a.non_blocking = true),
     )
     .long("non-blocking", Group::Sockets, ValueKind::Nothing)
-    .more("At both ends: calls return at once, and are made again when there is room or data."),
+    .more("At both ends: calls return at once and are repeated when data can be moved."),
     shared::data_host(),
     shared::local_data_host(),
     shared::data_port(),

@@ -19,22 +19,22 @@ const MOST_FLOWS: u32 = netperf_model::SeriesPlan::MOST_FLOWS;
 
 pub(super) const SERIES: Opt = Opt::without_letter(
     "local,remote",
-    "write down what TCP knows of its connections, this often",
+    "record the TCP state of connections at this interval",
     Action::Value(|a, text| set_both_ends(&mut a.series.every, text, time)),
 )
 .long("series", Group::Output, PERIODS)
 .more(
     "Round trip, congestion window, retransmissions, pacing and delivery rate and more \
-     (TCP_INFO), from the beginning to the end of the connection, by a thread beside the \
-     one that moves the data. JSON has all of it, `netperf report` draws it, and selectors \
-     such as LOCAL_TCP_RTT_MAX sum it up. One value is for both ends, 0 for neither: \
-     `--series 100ms,0` leaves out netserver, which must be of this program otherwise. From \
-     1ms to 1h; where there would be more than 16384 samples every second one is dropped.",
+     (TCP_INFO), from the beginning to the end of the connection, by a separate thread. JSON \
+     contains all samples, `netperf report` draws them, and selectors such as LOCAL_TCP_RTT_MAX \
+     summarise them. One value is for both ends, 0 for neither: `--series 100ms,0` excludes \
+     netserver, which must otherwise be this program. From 1ms to 1h; beyond 16384 samples every \
+     second one is dropped.",
 );
 
 pub(super) const FLOWS: Opt = Opt::without_letter(
     "number",
-    "of many flows, watch this many",
+    "with many flows, record this many",
     Action::Value(|a, text| a.series.flows = text.parse().ok()),
 )
 .long(
@@ -42,7 +42,7 @@ pub(super) const FLOWS: Opt = Opt::without_letter(
     Group::Output,
     ValueKind::Within(1, MOST_FLOWS),
 )
-.more("8 unless given. Both ends take the same: those with the smallest ports of netperf.");
+.more("The default is 8. Both ends select the same: those with the smallest netperf ports.");
 
 pub(super) const TIMESTAMPS: Opt = Opt::without_letter(
     "clock",
@@ -51,12 +51,12 @@ pub(super) const TIMESTAMPS: Opt = Opt::without_letter(
 )
 .long("timestamps", Group::Output, ValueKind::Word(Stamper::WORDS))
 .more(
-    "In TCP_RR and UDP_RR with one transaction at a time. The kernels of both ends stamp \
-     what leaves and what arrives (SO_TIMESTAMPING); the offset of their clocks is estimated \
-     from the fastest round trips, and shown with its error. --json, -v 2 and selectors such \
-     as WIRE_THERE_USEC tell where the time went. Both ends must be of this program. With \
-     hardware the network devices stamp, where they can (ethtool -T): netperf switches its \
-     own on for the run, netserver's must be on.",
+    "In TCP_RR and UDP_RR with one transaction at a time. The kernels of both ends timestamp \
+     sent and received packets (SO_TIMESTAMPING); the offset of their clocks is estimated from \
+     the fastest round trips, and shown with its error. --json, -v 2 and selectors such as \
+     WIRE_THERE_USEC show the parts. Both ends must be this program. With hardware the network \
+     devices make the timestamps, if they can (ethtool -T): netperf enables them on its own \
+     device for the run, netserver's must be enabled beforehand.",
 );
 
 /// Seconds, as the kind of the option hands them on.

@@ -33,22 +33,22 @@ pub(crate) static TABLE: &[OptionRow<ServerArgs>] = &[
         }),
     )
     .long("foreground", Group::Running, ValueKind::Nothing)
-    .more("Otherwise netserver leaves the terminal and returns once it listens."),
+    .more("Otherwise netserver goes to the background and returns when it listens."),
     Opt::ready(
         'f',
         "",
-        "serve one client at a time without starting a process for each",
+        "serve one client at a time, without a process for each",
         Action::Flag(|a| {
             a.no_fork = true;
             a.standalone = true;
         }),
     )
     .long("no-fork", Group::Running, ValueKind::Nothing)
-    .more("Preloaded network stacks whose sockets do not survive a new process need this."),
+    .more("Required for preloaded network stacks whose sockets do not survive a new process."),
     Opt::ready(
         'L',
         "host,family",
-        "listen only here",
+        "listen on this address only",
         Action::Checked(|a, text, notices| {
             set_host(&mut a.listen, text, notices);
             a.standalone = true;
@@ -57,13 +57,13 @@ pub(crate) static TABLE: &[OptionRow<ServerArgs>] = &[
     )
     .long("listen", Group::Listening, ValueKind::Host)
     .more(
-        "A host, a family behind a comma, or both. Every address of both families \
-         unless given. vsock:any or vsock:CID listens for virtual machines, or for their host.",
+        "A host, a comma and an address family, or both. The default is every address of both \
+         families. vsock:any or vsock:CID listens for virtual machines, or for their host.",
     ),
     Opt::ready(
         'p',
         "port",
-        "listen on this port, 12865 unless given",
+        "listen on this port (default 12865)",
         Action::Value(|a, text| {
             a.port = Some(text.to_owned());
             a.standalone = true;
@@ -71,9 +71,8 @@ pub(crate) static TABLE: &[OptionRow<ServerArgs>] = &[
     )
     .long("port", Group::Listening, ValueKind::Port)
     .more(
-        "A number or the name of a service. When none of -D, -f, -L and -p is given and \
-         standard input is a socket, the one connection there is served, as inetd would \
-         have it.",
+        "A number or a service name. If none of -D, -f, -L and -p is given and standard input is \
+         a socket, netserver serves that connection, as under inetd.",
     ),
     Opt::ready(
         '4',
@@ -113,7 +112,7 @@ pub(crate) static TABLE: &[OptionRow<ServerArgs>] = &[
     access::CHECK_CONFIG,
     Opt::without_letter(
         "method",
-        "how CPU utilisation is measured unless the client asks otherwise",
+        "method of measuring CPU utilisation, unless the client requests another",
         Action::Value(|a, text| a.cpu_method = CpuMethod::named(text)),
     )
     .long(
@@ -122,22 +121,22 @@ pub(crate) static TABLE: &[OptionRow<ServerArgs>] = &[
         ValueKind::Word(&["procstat", "looper"]),
     )
     .more(
-        "procstat, the usual one, takes the counters of the kernel; looper counts what a \
-         loop of the lowest priority on each CPU gets round to.",
+        "procstat (default) reads the counters of the kernel; looper counts with a loop of the \
+         lowest priority on each CPU.",
     ),
     Opt::without_letter(
         "name",
-        "become this user once the port is open",
+        "change to this user after opening the port",
         Action::Value(|a, text| a.operations.user = Some(text.to_owned())),
     )
     .long("user", Group::Operations, ValueKind::Text)
     .more(
-        "NAME or NAME:GROUP, each perhaps a number. For a netserver that is started as root, \
-         as a low port takes it; no other group is kept, and no way back.",
+        "NAME or NAME:GROUP, as names or numbers. For a netserver started as root, for instance \
+         for a low port. Supplementary groups are dropped; the change is irrevocable.",
     ),
     Opt::without_letter(
-        "walls",
-        "whether sessions are confined to what tests need",
+        "mode",
+        "confine sessions to the needs of tests: auto, require or off",
         Action::Value(|a, text| {
             a.operations.sandbox = SandboxArg::named(text).unwrap_or_default();
         }),
@@ -148,18 +147,18 @@ pub(crate) static TABLE: &[OptionRow<ServerArgs>] = &[
         ValueKind::Word(SandboxArg::WORDS),
     )
     .more(
-        "auto, the usual one, uses what the kernel has of Landlock and seccomp; require does \
-         not start where one is missing. -V tells which are there.",
+        "auto (default) uses what the kernel supports of Landlock and seccomp; require does not \
+         start if one is missing. -V shows what is supported.",
     ),
     Opt::without_letter(
         "folder",
-        "where clients may have files read from",
+        "folder from which clients can have files read",
         Action::Value(|a, text| a.operations.files = Some(text.into())),
     )
     .long("files", Group::Operations, ValueKind::File)
     .more(
-        "netperf -F may name a file whose contents netserver sends. Without this option none \
-         is read. / allows every file, as the original does.",
+        "netperf -F can name a file whose contents netserver sends. Without this option no file \
+         is read. / allows every file, as netperf 2.7 does.",
     ),
     Opt::without_letter(
         "format",
@@ -168,8 +167,8 @@ pub(crate) static TABLE: &[OptionRow<ServerArgs>] = &[
     )
     .long("log", Group::Operations, ValueKind::Word(LogFormat::WORDS))
     .more(
-        "One line for each session, on standard error unless --log-file says otherwise: who, \
-         how many tests, the last one and its result, bytes, time, and how it ended.",
+        "One line per session, on standard error unless --log-file is given: client, number of \
+         tests, the last test and its result, bytes, time, and the reason for the end.",
     ),
     Opt::without_letter(
         "file",
@@ -177,10 +176,10 @@ pub(crate) static TABLE: &[OptionRow<ServerArgs>] = &[
         Action::Value(|a, text| a.operations.log_file = Some(text.into())),
     )
     .long("log-file", Group::Operations, ValueKind::File)
-    .more("SIGHUP opens it anew, for those who move it away."),
+    .more("SIGHUP reopens it, for log rotation."),
     Opt::without_letter(
         "level",
-        "how much is logged",
+        "log level",
         Action::Value(|a, text| a.operations.log_level = LogLevel::named(text)),
     )
     .long(
@@ -189,42 +188,43 @@ pub(crate) static TABLE: &[OptionRow<ServerArgs>] = &[
         ValueKind::Word(LogLevel::WORDS),
     )
     .more(
-        "info, with a line for each session, where --log or --log-file is given; warn, with \
-         what is unusual, otherwise. debug adds connections that asked for nothing.",
+        "info logs each session, and is the default with --log or --log-file; otherwise the \
+         default is warn, unusual events only. debug adds connections that requested nothing.",
     ),
     Opt::without_letter(
         "address",
-        "answer GET /metrics and GET /health over HTTP here",
+        "serve GET /metrics and GET /health over HTTP at this address",
         Action::Value(|a, text| a.operations.metrics = Some(text.to_owned())),
     )
     .long("metrics", Group::Operations, ValueKind::Text)
     .more(
-        "An IP address and a port, 127.0.0.1:9465 or [::1]:9465; a port alone is one of \
-         127.0.0.1. Whoever reaches it may read: keep it local. /metrics is for Prometheus.",
+        "An IP address and a port, 127.0.0.1:9465 or [::1]:9465; a port alone means 127.0.0.1. \
+         There is no access control: keep it local. /metrics is in the Prometheus format.",
     ),
     Opt::without_letter(
         "address",
-        "ask the netserver whose --metrics this is whether it is well, and exit",
+        "query /health at this --metrics address and exit",
         Action::Value(|a, text| a.operations.health = Some(text.to_owned())),
     )
     .long("health", Group::Operations, ValueKind::Text)
     .more(
-        "Exit status 0 when it serves, 1 when it is ending, not there, or slower than 5 seconds.",
+        "Exit status 0 if netserver serves, 1 if it is stopping, unreachable, or takes more than \
+         5 seconds.",
     ),
     Opt::without_letter(
         "time",
-        "how long sessions may go on after SIGTERM, 30 seconds unless given",
+        "time for sessions to finish after SIGTERM (default 30 seconds)",
         Action::Value(|a, text| a.operations.drain = seconds(text)),
     )
     .long("drain", Group::Operations, ValueKind::Span)
     .more(
-        "SIGTERM closes the port and lets sessions finish; those that have not by then are \
-         ended, as they all are by a second SIGTERM.",
+        "SIGTERM closes the port and lets sessions finish. Sessions that exceed the time are \
+         ended; a second SIGTERM ends all of them.",
     ),
     Opt::ready(
         'd',
         "",
-        "write debug output, more for each time given",
+        "write debug output; repeat for more",
         Action::Flag(|a| a.debug += 1),
     )
     .long("debug", Group::Running, ValueKind::Nothing),
@@ -241,7 +241,7 @@ pub(crate) static TABLE: &[OptionRow<ServerArgs>] = &[
     Opt::ready(
         'n',
         "count",
-        "number of CPUs; accepted, the system tells",
+        "number of CPUs; accepted, no effect",
         Action::Value(|_, _| {}),
     )
     .long("cpu-count", Group::Compatibility, ValueKind::Count),
@@ -255,7 +255,7 @@ pub(crate) static TABLE: &[OptionRow<ServerArgs>] = &[
     Opt::ready(
         'V',
         "",
-        "show the version and exit",
+        "print the version and exit",
         Action::Halt(Halt::Version),
     )
     .long("version", Group::About, ValueKind::Nothing),

@@ -23,7 +23,7 @@ pub(super) const fn send_size() -> Opt {
         Action::Value(|a, text| a.send_size.local = Some(size(text))),
     )
     .long("send-size", Group::Operation, ValueKind::Size)
-    .more("One value, not a pair. As much as the socket buffer holds unless given.")
+    .more("A single value. The default is the size of the socket buffer.")
 }
 
 /// Bytes per receive of tests in which one end sends.
@@ -35,7 +35,7 @@ pub(super) const fn recv_size() -> Opt {
         Action::Value(|a, text| a.recv_size.remote = Some(size(text))),
     )
     .long("recv-size", Group::Operation, ValueKind::Size)
-    .more("As much as the socket buffer holds unless given.")
+    .more("The default is the size of the socket buffer.")
 }
 
 /// Sizes of a request and of its response.
@@ -47,7 +47,7 @@ pub(super) const fn request_size() -> Opt {
         Action::Value(|a, text| set_pair(&mut a.request, text, size)),
     )
     .long("request-size", Group::Operation, SIZES)
-    .more("One value is for both; 1 unless given.")
+    .more("One value is for both (default 1).")
 }
 
 /// netperf's socket buffers.
@@ -59,7 +59,7 @@ pub(super) const fn socket_buffer() -> Opt {
         Action::Value(|a, text| set_ways(&mut a.buffers, text)),
     )
     .long("socket-buffer", Group::Sockets, BUFFERS)
-    .more("One value is for both. -1 leaves the system's choice.")
+    .more("One value is for both. -1 keeps the system's default.")
 }
 
 /// netserver's socket buffers.
@@ -71,7 +71,7 @@ pub(super) const fn remote_socket_buffer() -> Opt {
         Action::Value(|a, text| set_ways(&mut a.remote_buffers, text)),
     )
     .long("remote-socket-buffer", Group::Sockets, BUFFERS)
-    .more("One value is for both. -1 leaves the system's choice.")
+    .more("One value is for both. -1 keeps the system's default.")
 }
 
 /// No delay at both ends.
@@ -109,7 +109,7 @@ pub(super) const fn data_host() -> Opt {
         }),
     )
     .long("data-host", Group::Addresses, ValueKind::Host)
-    .more("Where the data goes, when that is not the host of the control connection.")
+    .more("Destination of the data, if it is not the host of the control connection.")
 }
 
 /// Address of netperf's data socket.
@@ -124,7 +124,7 @@ pub(super) const fn local_data_host() -> Opt {
         }),
     )
     .long("local-data-host", Group::Addresses, ValueKind::Host)
-    .more("Where the data comes from.")
+    .more("Source address of the data.")
 }
 
 /// Ports of the data connection.
@@ -137,8 +137,8 @@ pub(super) const fn data_port() -> Opt {
     )
     .long("data-port", Group::Addresses, PORTS)
     .more(
-        "Numbers or names of services. One value is for both ends, so `,7000` is what \
-         sets only netserver's.",
+        "Numbers or service names. One value is for both ends, so use `,7000` to set only \
+         netserver's.",
     )
 }
 
@@ -147,7 +147,7 @@ pub(super) const fn port_range() -> Opt {
     Opt::ready(
         'p',
         "from,to",
-        "local ports of connection tests, 5000,65535 unless given",
+        "local ports of connection tests (default 5000,65535)",
         Action::Value(|a, text| set_pair(&mut a.port_range, text, int)),
     )
     .long("port-range", Group::Addresses, PORT_NUMBERS)
@@ -158,7 +158,7 @@ pub(super) const fn data_ipv4() -> Opt {
     Opt::ready(
         '4',
         "",
-        "data over IPv4",
+        "use IPv4 for data",
         Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V4)),
     )
     .long("data-ipv4", Group::Addresses, ValueKind::Nothing)
@@ -169,7 +169,7 @@ pub(super) const fn data_ipv6() -> Opt {
     Opt::ready(
         '6',
         "",
-        "data over IPv6",
+        "use IPv6 for data",
         Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V6)),
     )
     .long("data-ipv6", Group::Addresses, ValueKind::Nothing)
@@ -180,11 +180,11 @@ pub(super) const fn route() -> Opt {
     Opt::ready(
         'R',
         "0|1",
-        "whether data may be routed, 1 unless given",
+        "allow routing of data: 1 (default) or 0",
         Action::Value(|a, text| a.routing = Some(int(text))),
     )
     .long("route", Group::Sockets, ValueKind::Switch)
-    .more("0 keeps the data on directly connected networks.")
+    .more("0 restricts the data to directly connected networks.")
 }
 
 /// Requests in flight at the same time.
@@ -192,14 +192,11 @@ pub(super) const fn burst() -> Opt {
     Opt::ready(
         'b',
         "count",
-        "extra requests kept in flight",
+        "additional requests in flight",
         Action::Value(|a, text| a.burst = int(text)),
     )
     .long("burst", Group::Operation, ValueKind::Count)
-    .more(
-        "So that several requests are under way at once. For tests of requests and \
-         responses on one connection.",
-    )
+    .more("For request/response tests on one connection, to keep several requests in flight.")
 }
 
 /// Copy avoidance at both ends.
@@ -207,7 +204,7 @@ pub(super) const fn avoid_copy() -> Opt {
     Opt::ready(
         'V',
         "",
-        "avoid copying data where the system can",
+        "avoid copying data if the system can",
         Action::Flag(|a| a.copy_avoidance = true),
     )
     .long("avoid-copy", Group::Operation, ValueKind::Nothing)
@@ -222,7 +219,7 @@ pub(super) const fn send_ring() -> Opt {
         Action::Value(|a, text| a.send_width = Some(size(text))),
     )
     .long("send-ring", Group::Buffers, ValueKind::Size)
-    .more("One value, not a pair.")
+    .more("A single value.")
 }
 
 /// Takes a word and does nothing with it.

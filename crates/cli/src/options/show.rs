@@ -14,16 +14,15 @@ pub(super) const LIVE: Opt = Opt::without_letter(
 )
 .long("live", Group::Output, ValueKind::Nothing)
 .more(
-    "Rate, latency (with --latency), retransmissions, CPU utilisation here, the time left \
-     and, of many flows, each: as numbers and as lines over time. Drawn on standard error, or \
-     on standard output where that alone is a terminal; when the test is over the terminal is \
-     as it was, and the result printed as ever. q or Ctrl-C end the test early, with its \
-     result. Without colour where NO_COLOR is set.",
+    "Shows rate, latency (with --latency), retransmissions, local CPU utilisation, the remaining \
+     time and each of many flows, as numbers and over time. Drawn on standard error, or on \
+     standard output if only that is a terminal; afterwards the terminal is restored and the \
+     result printed. q or Ctrl-C ends the test early, with its result. NO_COLOR disables colours.",
 );
 
 pub(super) const PROGRESS: Opt = Opt::without_letter(
     "when",
-    "a line of progress on the terminal: auto, never or always",
+    "show a progress line on the terminal: auto, never or always",
     Action::Value(|a, text| a.show.progress = progress(text)),
 )
 .long(
@@ -32,10 +31,9 @@ pub(super) const PROGRESS: Opt = Opt::without_letter(
     ValueKind::Word(&["auto", "never", "always"]),
 )
 .more(
-    "On standard error, and erased when the test is over. auto, which is what happens unless \
-     asked otherwise, shows it where standard input and error are a terminal and the result \
-     goes elsewhere: to a file, to a pipe, or to the end as one JSON document. always shows \
-     it where standard error is a terminal.",
+    "On standard error, erased after the test. auto (default) shows it if standard input and \
+     error are a terminal and the result goes elsewhere: to a file, to a pipe, or as one JSON \
+     document at the end. always shows it whenever standard error is a terminal.",
 );
 
 fn progress(text: &str) -> Progress {

@@ -15,38 +15,38 @@ pub(crate) static SWEEP: &[Opt] = &[
     Opt::ready(
         'o',
         "folder",
-        "where results, table and page go, and what was done already is found",
+        "folder for results, table and report; an existing sweep in it is resumed",
         Action::Value(|a, text| a.folder = Some(PathBuf::from(text))),
     )
     .long("output", Group::Output, ValueKind::File)
     .more(
-        "A sweep that was ended goes on where it was when it is started again with the same \
-         folder; the rest of the command line need not be repeated.",
+        "An interrupted sweep is resumed if it is started again with the same folder; the rest \
+         of the command line can be omitted.",
     ),
     Opt::without_letter(
         "name=values",
-        "what to vary: values stand in place of {name}; may be given several times",
+        "values to insert for {name}; can be given several times",
         Action::Value(|a, text| a.plan.over.push(text.to_owned())),
     )
     .long("over", Group::Test, ValueKind::Text)
     .more(
-        "Values with commas between: words, numbers, or ranges such as 64..64K*2 (each twice \
-         the one before) and 0..100+25. The first is the axis of the curve, and each \
+        "Values separated by commas: words, numbers, or ranges such as 64..64K*2 (each twice the \
+         previous one) and 0..100+25. The first --over is the axis of the curve, and each \
          combination of the others has a line.",
     ),
     Opt::without_letter(
         "number",
-        "how often each point is measured",
+        "number of runs of each point",
         Action::Value(|a, text| a.plan.repeat = text.parse().ok()),
     )
     .long("repeat", Group::Test, ValueKind::Within(1, 1000))
     .more(
-        "Once unless given. All points once, then all once more: what drifts hits all of them. \
-         A sweep that is done can be started again with a larger number.",
+        "The default is 1. All points run once, then all again, so that drift affects all of \
+         them. A completed sweep can be continued with a larger number.",
     ),
     Opt::without_letter(
         "file",
-        "read the command and the options above from a file of TOML",
+        "read the command and the options above from a TOML file",
         Action::Value(|a, text| a.file = Some(PathBuf::from(text))),
     )
     .long("plan", Group::Test, ValueKind::File)

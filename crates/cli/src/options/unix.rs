@@ -18,13 +18,13 @@ pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
     Opt::ready(
         'p',
         "directory",
-        "where netperf makes its own socket file",
+        "folder for netperf's socket file",
         Action::Value(|a, text| a.directory = Some(text.to_owned())),
     )
     .long("socket-directory", Group::Addresses, ValueKind::File)
     .more(
-        "Only DG_RR needs one. The system's directory for temporary files unless given, \
-         and where nothing can be made in the one that is.",
+        "Only DG_RR needs one. The default is the system's folder for temporary files, which is \
+         also used if a socket cannot be created in the given one.",
     ),
     shared::socket_buffer(),
     shared::remote_socket_buffer(),

@@ -14,23 +14,22 @@ const LEVELS: (u32, u32) = (50, 99);
 
 pub(super) const UNTIL: Opt = Opt::without_letter(
     "percent",
-    "end once the figure is known this well, and say how well it is",
+    "end when the result has this precision, and report the precision",
     Action::Value(|a, text| a.until.until = asked(text)),
 )
 .long("until", Group::Statistics, ValueKind::Precision)
 .more(
-    "A percentage: half the width of the interval that holds the throughput with 95 % \
-     confidence. Percentiles of the latency behind it must be known as well: `--until \
-     1%,p50,p99`. Warm-up is found and left out of the judgement, and values that depend on \
-     each other are taken together. -l is then the longest time, 120 s unless given, 0 for \
-     none. netperf says whether the run was stable, drifting or bimodal, and whether it was \
-     too noisy for what was asked; the exit status is 0 all the same, as with -I. Where \
-     netserver alone sends, as in TCP_MAERTS, it takes a netserver of this program.",
+    "A percentage: half the width of the interval that contains the throughput with 95 % \
+     confidence. Latency percentiles can follow, with the same precision: `--until 1%,p50,p99`. \
+     Warm-up is detected and excluded, and autocorrelation is taken into account. -l is the \
+     maximum time (default 120 s), 0 for none. netperf reports whether the run was stable, \
+     drifting or bimodal, and whether it was too noisy; the exit status is 0 in all cases, as \
+     with -I. If only netserver sends, as in TCP_MAERTS, it must be this program.",
 );
 
 pub(super) const LEVEL: Opt = Opt::without_letter(
     "percent",
-    "the confidence of --until: 95 unless given",
+    "confidence of --until in percent (default 95)",
     Action::Value(|a, text| a.until.level = text.parse().ok()),
 )
 .long(

@@ -20,7 +20,7 @@ pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
     Opt::ready(
         'X',
         "local,remote",
-        "the transport provider, /dev/tcp or /dev/udp unless given",
+        "the transport provider (default /dev/tcp or /dev/udp)",
         Action::Value(|a, text| set_both_ends(&mut a.device, text, str::to_owned)),
     )
     .long(
@@ -28,7 +28,7 @@ pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
         Group::Addresses,
         ValueKind::twice(&ValueKind::Text),
     )
-    .more("/dev/tcp or /dev/udp, with sockets behind it. One name is for both ends."),
+    .more("/dev/tcp or /dev/udp, implemented with sockets. One name is for both ends."),
     shared::avoid_copy(),
     shared::send_ring(),
     shared::unused_w(),

@@ -156,9 +156,9 @@ settings! {
         needs: "",
         heading: Pacing,
         help: "let netserver's kernel pace its sockets at this many bytes per second",
-        more: "SO_MAX_PACING_RATE at netserver, which must be of this program; --pacing-rate is \
-               for netperf's end. TCP heeds it by itself, other protocols where the interface's \
-               queue is fq.",
+        more: "SO_MAX_PACING_RATE at netserver, which must be this program; --pacing-rate is for \
+             netperf's end. TCP paces by itself, other protocols only if the queueing discipline \
+             of the interface is fq.",
     }
     /// `SO_BUSY_POLL` in microseconds.
     BusyPoll {
@@ -171,9 +171,9 @@ settings! {
         over: Ip,
         needs: "a kernel with CONFIG_NET_RX_BUSY_POLL, and CAP_NET_ADMIN",
         heading: Paths,
-        help: "let calls look at the device for this many microseconds",
-        more: "SO_BUSY_POLL: more than the system's own setting takes CAP_NET_ADMIN, and a \
-               driver that can. One value is for both ends.",
+        help: "let calls poll the device for this many microseconds",
+        more: "SO_BUSY_POLL. Values above the system's setting need CAP_NET_ADMIN, and the driver \
+             must support it. One value is for both ends.",
     }
     /// `TCP_QUICKACK`, of a connection.
     QuickAck {
@@ -187,8 +187,8 @@ settings! {
         needs: "",
         heading: Sockets,
         help: "on or off: acknowledge TCP segments at once",
-        more: "TCP_QUICKACK when the connection stands; the kernel may think better of it \
-               later. One value is for both ends.",
+        more: "TCP_QUICKACK, set when the connection is open; the kernel may change it later. One \
+             value is for both ends.",
     }
     /// `TCP_NOTSENT_LOWAT` in bytes.
     NotSentLowAt {
@@ -201,7 +201,7 @@ settings! {
         over: Tcp,
         needs: "Linux 3.12",
         heading: Sockets,
-        help: "bytes that may wait to be sent",
+        help: "limit of unsent bytes in the socket buffer",
         more: "TCP_NOTSENT_LOWAT. One value is for both ends.",
     }
     /// `SO_BINDTODEVICE`: the interface that data must pass.
@@ -215,9 +215,9 @@ settings! {
         over: Ip,
         needs: "an interface of that name, and CAP_NET_RAW",
         heading: Sockets,
-        help: "the interface that data must pass",
-        more: "SO_BINDTODEVICE. One value is for both ends: where the interfaces have other \
-               names there, give two. `eth0,` is for netperf alone.",
+        help: "network interface for the data",
+        more: "SO_BINDTODEVICE. One value is for both ends; give two if the interfaces have \
+             different names. `eth0,` is for netperf alone.",
     }
     /// `SO_MARK`.
     Mark {
@@ -230,8 +230,8 @@ settings! {
         over: Ip,
         needs: "CAP_NET_ADMIN",
         heading: Sockets,
-        help: "mark packets for the rules of the firewall and of routing",
-        more: "SO_MARK, which takes CAP_NET_ADMIN. One value is for both ends.",
+        help: "mark packets for firewall and routing rules",
+        more: "SO_MARK; needs CAP_NET_ADMIN. One value is for both ends.",
     }
     /// `IPV6_FLOWLABEL_MGR`: the flow label of packets over IPv6 (RFC 8200).
     FlowLabel {
@@ -245,10 +245,10 @@ settings! {
         needs: "IPv6, and at netserver's end of TCP net.ipv6.flowlabel_consistency = 0",
         heading: Sockets,
         help: "flow label of packets over IPv6",
-        more: "A number from 1 to 1048575, over TCP and UDP; IPV6_FLOWLABEL_MGR. One value is \
-               for both ends: netserver's then repeats netperf's, which over TCP takes \
-               net.ipv6.flowlabel_consistency = 0 there; `7,` is for netperf alone. Refused \
-               over IPv4.",
+        more: "A number from 1 to 1048575, over TCP and UDP; IPV6_FLOWLABEL_MGR. One value is for \
+             both ends: netserver reflects netperf's label, which over TCP needs \
+             net.ipv6.flowlabel_consistency = 0 at netserver; `7,` is for netperf alone. Refused \
+             over IPv4.",
     }
 }
 

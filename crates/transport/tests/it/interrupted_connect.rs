@@ -1,14 +1,13 @@
-//! A signal in the middle of connect(2). A program of its own: the bell belongs to the
-//! process.
+//! A signal in the middle of connect(2).
 
 use std::io;
 use std::net::TcpListener;
-use std::time::Duration;
 
-use netperf_os::alarm::{Alarm, Outside, Schedule};
 use netperf_os::{Domain, SockAddr, Socket, Type};
 use netperf_testkit::Scratch;
 use netperf_transport::meeting::{self, Met};
+
+use crate::heartbeat::Heartbeat;
 
 /// With a listener whose queue is full, so that connect(2) waits.
 fn full_queue(at: &SockAddr) -> [Socket; 2] {
@@ -25,18 +24,6 @@ fn unix_socket() -> Socket {
     Socket::new(Domain::UNIX, Type::STREAM, None).unwrap()
 }
 
-fn ringing() -> Alarm {
-    let alarm = Alarm::new(Outside::Ignored).unwrap();
-    alarm
-        .start(Schedule {
-            finish_after: None,
-            grace: Duration::ZERO,
-            heartbeat: Duration::from_millis(1),
-        })
-        .unwrap();
-    alarm
-}
-
 /// A signal takes back what waits for room in a queue of unix(7). The socket is writable
 /// then and has no error, and is not connected all the same.
 #[test]
@@ -44,10 +31,10 @@ fn a_connect_that_a_signal_undid_is_no_connection_and_any_other_is_one() {
     let folder = Scratch::new();
     let at = SockAddr::unix(folder.path().join("listener")).unwrap();
     let _full = full_queue(&at);
-    let _bell = ringing();
+    let _heartbeat = Heartbeat::start();
     let error = meeting::connect(&unix_socket(), &at, &mut || false).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::Interrupted);
-    // Who would rather give up is asked first.
+    // The caller is asked first, and may give up.
     let met = meeting::connect(&unix_socket(), &at, &mut || true).unwrap();
     assert!(matches!(met, Met::GivenUp));
 

@@ -1,15 +1,15 @@
-//! Signals that come in the middle of TLS records. A program of its own: the bell belongs to
-//! the process.
+//! Signals that come in the middle of TLS records.
 
 use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
-use netperf_os::alarm::{Alarm, Outside, Schedule};
 use netperf_os::{Domain, SockAddr, Socket, Type};
 use netperf_transport::meeting::{AcceptFilter, Connects, Met, OnSocket};
 use netperf_transport::tls::{Encrypted, Tls};
 use netperf_transport::{Endpoint, Received, Sent};
+
+use crate::heartbeat::Heartbeat;
 
 fn connected(met: Met<Encrypted>) -> Encrypted {
     match met {
@@ -42,14 +42,7 @@ fn send_under_fire(data: &[u8], size: usize, enough: usize) -> (usize, usize, Ve
     let listener = Socket::from(TcpListener::bind("127.0.0.1:0").unwrap());
     let at: SockAddr = listener.local_addr().unwrap();
     let receiver = thread::spawn(move || receive_slowly(&listener, 70_000));
-    let alarm = Alarm::new(Outside::Ignored).unwrap();
-    alarm
-        .start(Schedule {
-            finish_after: None,
-            grace: Duration::ZERO,
-            heartbeat: Duration::from_millis(1),
-        })
-        .unwrap();
+    let heartbeat = Heartbeat::start();
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     // Small, so that a send blocks in the middle of a record.
     socket.set_send_buffer_size(5_000).unwrap();
@@ -68,7 +61,7 @@ fn send_under_fire(data: &[u8], size: usize, enough: usize) -> (usize, usize, Ve
     }
     netperf_os::io::half_close(end.fd()).unwrap();
     // The timer is this thread's, and the wait below is not to be interrupted.
-    drop(alarm);
+    drop(heartbeat);
     (sent, cut, receiver.join().unwrap())
 }
 
@@ -83,7 +76,7 @@ fn what_a_signal_cuts_short_goes_on_where_it_was_cut_and_counts_agree() {
         assert_eq!(sent, data.len());
         assert!(got == data, "{size}");
     }
-    // Nobody finishes what was cut: the receiver has what the sender counted.
+    // A cut send is not completed: the receiver has as much as the sender counted.
     for enough in [100_000, 1_234_567, 2_000_001] {
         let (sent, _, got) = send_under_fire(&data, 300_000, enough);
         assert_eq!(got.len(), sent);

@@ -1,4 +1,4 @@
-//! How often `netperf run` sees a difference where there is none.
+//! Rate of false differences that `netperf run` reports.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// What is said of a configuration and itself.
+/// Verdicts on a configuration compared with itself.
 fn compared(programs: &Programs, server: &Netserver, test: &str) -> Result<String, String> {
     let port = server.port().to_string();
     let same = [

@@ -1,4 +1,4 @@
-//! How long questions to a history of 100,000 results take.
+//! Time that queries of a history of 100,000 results take.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ const AT_ONCE: usize = 1000;
 /// The most that a question may take, in milliseconds.
 const MOST: f64 = 100.0;
 
-/// What is asked, as it is typed. The last ones are about all configurations.
+/// Queries, as typed. The last ones are about all configurations.
 const QUESTIONS: &[(&str, bool)] = &[
     ("list", true),
     ("list --limit 1000", true),
@@ -33,7 +33,7 @@ const QUESTIONS: &[(&str, bool)] = &[
     ("change", false),
 ];
 
-/// Fills a history, and asks each question several times, as a command of its own.
+/// Fills a history and runs each query several times, as a separate command.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let programs = options.programs(Make::Ours)?;
     let scratch = Scratch::new();

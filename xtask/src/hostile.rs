@@ -1,4 +1,4 @@
-//! What an honest client loses while others mean harm.
+//! Throughput that an honest client loses while others attack netserver.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -16,7 +16,7 @@ use crate::options::Options;
 const SILENT: usize = 2000;
 /// Messages that are begun and not ended, at a time.
 const BEGUN: usize = 1000;
-/// How often each kind of harm is done.
+/// Interval between two attacks of one kind.
 const EVERY: Duration = Duration::from_millis(20);
 /// Least median ratio of the rate under attack to that beside silent clients alone.
 const KEPT: f64 = 0.95;

@@ -12,7 +12,7 @@ use netperf_testkit::{Invocation, Netserver, Place, Programs, Scratch};
 
 use crate::options::Options;
 
-/// What is counted: test, units of `-l` per step, further options.
+/// One count: test, units of `-l` per step, further options.
 struct Step {
     what: &'static str,
     test: &'static str,

@@ -1,4 +1,4 @@
-//! What the tasks can be told.
+//! Options of the tasks.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +18,7 @@ pub(crate) struct Options {
     pub(crate) without: Vec<String>,
     /// Only their names.
     pub(crate) list: bool,
-    /// Where its table is kept.
+    /// Folder of the table.
     pub(crate) out: PathBuf,
     pub(crate) check: bool,
     pub(crate) client_cpu: u32,

@@ -14,9 +14,9 @@ use crate::{Invocation, Running, Scratch, machine, procfs};
 
 /// The line that chromedriver prints when it listens, and behind which the port is.
 const READY: &str = "started successfully on port ";
-/// How long one command may take.
+/// Time limit of one command.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What keeps the browser from doing anything of its own accord.
+/// Options that keep the browser from starting anything unasked.
 const QUIET: [&str; 9] = [
     "--headless",
     "--no-sandbox",
@@ -54,7 +54,7 @@ impl Browser {
         let mut driver = Invocation::new(driver)
             .args(["--port=0"])
             .env("HOME", profile.path())
-            // What a browser that is ended leaves behind goes with the profile.
+            // Files that an ended browser leaves are removed with the profile.
             .env("TMPDIR", profile.path())
             .patience(Duration::from_secs(300))
             .spawn();
@@ -126,7 +126,7 @@ impl Browser {
         )
     }
 
-    /// What the next page is to be seen in.
+    /// Window and colours of the next page.
     pub fn screen(&self, width: u32, dark: bool) {
         let hand = width < 500;
         self.own(
@@ -146,12 +146,12 @@ impl Browser {
         self.post("/url", &json!({ "url": address }));
     }
 
-    /// What a script gives.
+    /// Value of a script.
     pub fn script(&self, text: &str) -> Value {
         self.post("/execute/sync", &json!({ "script": text, "args": [] }))
     }
 
-    /// What was written on the console since the last time.
+    /// Console messages since the last call.
     pub fn console(&self) -> Vec<String> {
         self.log("browser").iter().map(Value::to_string).collect()
     }

@@ -1,5 +1,4 @@
-//! Whether a test runs in one of the labs: surroundings that the machine itself
-//! does not have.
+//! The labs: surroundings that the machine itself does not have.
 
 use crate::net::ip;
 use crate::require::skip;
@@ -15,7 +14,7 @@ pub enum Lab {
 }
 
 impl Lab {
-    /// What `NETPERF_LAB` says inside.
+    /// Value of `NETPERF_LAB` inside.
     fn mark(self) -> &'static str {
         match self {
             Self::Vm => "vm",
@@ -48,7 +47,7 @@ pub struct Routed {
     pub server_v4: String,
     /// The server's IPv6 address.
     pub server_v6: String,
-    /// What the router's links carry, in 10^6 bits a second of Ethernet frames.
+    /// Rate of the router's links, in 10^6 bits a second of Ethernet frames.
     pub rate: f64,
 }
 
@@ -66,12 +65,12 @@ impl Routed {
         }
     }
 
-    /// Where clients run.
+    /// Place for clients.
     pub fn client(&self) -> Place {
         Place::Namespace(self.client.clone())
     }
 
-    /// Where servers run.
+    /// Place for servers.
     pub fn server(&self) -> Place {
         Place::Namespace(self.server.clone())
     }

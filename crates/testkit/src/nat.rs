@@ -98,7 +98,7 @@ impl BehindNat {
         assert!(nft.wait().expect("nft").success(), "{rules}");
     }
 
-    /// Packets that the router let through to nobody.
+    /// Packets that the router dropped.
     pub fn dropped(&self) -> u64 {
         let listed = self
             .router()
@@ -112,7 +112,7 @@ impl BehindNat {
         count.unwrap_or_else(|| panic!("a counter: {listed}"))
     }
 
-    /// Where clients run that have to be translated.
+    /// Place for clients whose addresses are translated.
     pub fn client(&self) -> Place {
         self.client.place()
     }
@@ -122,7 +122,7 @@ impl BehindNat {
         self.router.place()
     }
 
-    /// Where servers run.
+    /// Place for servers.
     pub fn server(&self) -> Place {
         self.server.place()
     }

@@ -27,8 +27,8 @@ impl Namespace {
         namespace
     }
 
-    /// What `ip netns exec` shows as `/etc/hosts` inside: the machine's own may
-    /// lack either family.
+    /// Writes the file that `ip netns exec` shows as `/etc/hosts` inside: that of the machine
+    /// may lack either family.
     fn know_localhost(&self) {
         let folder = etc(&self.0);
         std::fs::create_dir_all(&folder).expect("a folder in /etc/netns");
@@ -191,12 +191,12 @@ impl TwoHosts {
         })
     }
 
-    /// Where clients run.
+    /// Place for clients.
     pub fn client(&self) -> Place {
         self.client.place()
     }
 
-    /// Where servers run.
+    /// Place for servers.
     pub fn server(&self) -> Place {
         self.server.place()
     }
@@ -300,7 +300,7 @@ impl Default for TwoHosts {
     }
 }
 
-/// Whether namespaces can be made at all.
+/// True if namespaces can be made.
 pub(crate) fn available() -> bool {
     Command::new("ip")
         .args(["netns", "list"])
@@ -327,7 +327,7 @@ pub(crate) fn sweep() {
     }
 }
 
-/// Where `ip` looks for a namespace's own files.
+/// Folder in which `ip` looks for the files of a namespace.
 fn etc(name: &str) -> PathBuf {
     Path::new("/etc/netns").join(name)
 }

@@ -89,7 +89,7 @@ impl Programs {
         Invocation::new(&self.netperf).args(["-H", "127.0.0.1", "-p", &port])
     }
 
-    /// Whether these are the original's.
+    /// True if these are the original's.
     pub fn is_stock(&self) -> bool {
         self.make == Make::Stock
     }

@@ -1,4 +1,4 @@
-//! Where a process runs: in the network of the test, or in a private one.
+//! The network a process runs in: that of the test, or a private one.
 
 use std::ffi::OsStr;
 use std::process::Command;

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::schema::Schema;
 use crate::{Place, Stopwatch, Values, eventually, procfs, watchdog};
 
-/// How long a process may take that was given no deadline of its own.
+/// Time limit of a process without an explicit one.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A program about to be started: hermetic unless told otherwise.
@@ -85,7 +85,7 @@ impl Invocation {
         self
     }
 
-    /// How long it may take in all.
+    /// Sets its time limit, from start to end.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
@@ -122,7 +122,7 @@ impl Invocation {
     }
 }
 
-/// One captured stream, filled by a thread of its own. The text is shared, not
+/// One captured stream, filled by a thread. The text is shared, not
 /// returned by the thread: a stray grandchild that keeps the pipe open must not
 /// keep the test waiting.
 #[derive(Debug)]
@@ -192,12 +192,12 @@ impl Running {
         self.child.id()
     }
 
-    /// What it has printed so far.
+    /// Its standard output so far.
     pub fn stdout(&self) -> String {
         self.stdout.so_far()
     }
 
-    /// What it has complained about so far.
+    /// Its standard error so far.
     pub fn stderr(&self) -> String {
         self.stderr.so_far()
     }
@@ -207,7 +207,7 @@ impl Running {
         self.since.elapsed()
     }
 
-    /// Whether it has ended.
+    /// True if it has ended.
     pub fn ended(&mut self) -> bool {
         self.child.try_wait().expect("our child").is_some()
     }
@@ -219,7 +219,7 @@ impl Running {
 
     /// Waits until its output holds `text`; says whether it came.
     pub fn prints(&mut self, text: &str, patience: Duration) -> bool {
-        // What a process that has ended printed last may not have been read yet.
+        // The last output of an ended process may not have been read yet.
         eventually(patience, || self.stdout().contains(text) || self.ended())
             && (self.stdout().contains(text)
                 || self.ended() && self.stdout.complete().contains(text))
@@ -275,9 +275,9 @@ pub fn signal(pid: u32, name: &str) {
 /// A process that has ended, and what it left.
 #[derive(Debug)]
 pub struct Finished {
-    /// How it ended.
+    /// Exit status.
     pub status: ExitStatus,
-    /// How long it took.
+    /// Time from start to end.
     pub took: Duration,
     /// All it printed.
     pub stdout: String,

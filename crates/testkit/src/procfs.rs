@@ -1,4 +1,4 @@
-//! What the kernel says about processes. Linux's `/proc` only.
+//! Facts about processes from Linux's `/proc`.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ fn stat(pid: u32) -> Option<Vec<String>> {
     Some(rest.split_whitespace().map(str::to_owned).collect())
 }
 
-/// Whether the process exists and is more than an entry waiting to be reaped.
+/// True if the process exists and is more than an entry waiting to be reaped.
 pub fn alive(pid: u32) -> bool {
     stat(pid).is_some_and(|fields| fields.first().is_some_and(|state| state != "Z"))
 }
@@ -91,7 +91,7 @@ pub fn with_words(tail: &[&str]) -> Vec<u32> {
         .collect()
 }
 
-/// Whether a TCP socket listens at a port of this network, or a UDP socket has it.
+/// True if a TCP socket listens at a port of this network, or a UDP socket is bound to it.
 pub fn is_bound(port: u16, udp: bool) -> bool {
     let tables = if udp {
         ["udp", "udp6"]

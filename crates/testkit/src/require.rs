@@ -1,4 +1,4 @@
-//! What a test needs from the machine.
+//! Requirements of a test.
 //!
 //! In continuous integration (the variable `CI` is set) a missing program fails the test.
 //! Elsewhere the test is skipped, and a line on standard error says what it lacks.

@@ -1,4 +1,4 @@
-//! A netserver in the foreground, on a port of its own.
+//! A netserver in the foreground, on a free port.
 
 use std::ffi::OsString;
 use std::net::{Ipv6Addr, SocketAddr, TcpListener};
@@ -63,12 +63,12 @@ impl Netserver {
         procfs::children(self.pid())
     }
 
-    /// Whether it is still there.
+    /// True if it still runs.
     pub fn alive(&self) -> bool {
         procfs::alive(self.pid())
     }
 
-    /// What it has printed and complained about.
+    /// Its standard output and standard error so far.
     pub fn said(&self) -> (String, String) {
         (self.running.stdout(), self.running.stderr())
     }
@@ -82,7 +82,7 @@ impl Drop for Netserver {
     }
 }
 
-/// A port nobody listens on, in either family.
+/// A free port, in both families.
 pub fn free_port() -> u16 {
     let any = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
     let listener = TcpListener::bind(any)

@@ -1,4 +1,4 @@
-//! A terminal of any size to run programs in: tmux(1), with a server of its own.
+//! A terminal of any size to run programs in: tmux(1), with a separate server.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::require::require;
 use crate::{Scratch, eventually};
 
-/// How long to wait for something to appear.
+/// Time limit for something to appear.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A terminal that goes away with the test.
@@ -92,7 +92,7 @@ impl Terminal {
             .expect("tmux")
     }
 
-    /// What is on the screen, row by row.
+    /// Text of the screen, row by row.
     pub fn screen(&self) -> String {
         self.tmux(&["capture-pane", "-p"])
     }
@@ -113,7 +113,7 @@ impl Terminal {
         String::from_utf8_lossy(&all).into_owned()
     }
 
-    /// What tmux knows of it, such as `alternate_on` or `cursor_flag`.
+    /// A variable of tmux, such as `alternate_on` or `cursor_flag`.
     pub fn is(&self, flag: &str) -> bool {
         let shown = self.tmux(&["display-message", "-p", &format!("#{{{flag}}}")]);
         shown.trim() == "1"
@@ -155,7 +155,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // What hangs up takes its programs along. A test that fails has said why.
+        // The end of tmux ends its programs. A failed test has reported the reason.
         self.run(&["kill-server"]);
     }
 }

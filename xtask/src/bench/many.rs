@@ -1,4 +1,4 @@
-//! What ten thousand flows take: memory for each at both ends, and time to start.
+//! Cost of ten thousand flows: memory for each at both ends, and time to start.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const MEMORY: f64 = 4096.0;
 /// Longest that opening and starting all may take, seconds.
 const START: f64 = 1.0;
 
-/// What a run of many flows takes.
+/// Cost of a run of many flows.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     /// Most memory that netperf had, bytes.

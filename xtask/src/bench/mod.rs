@@ -132,7 +132,7 @@ fn everything_is_there(rows: &[Row], options: &Options) -> Result<(), String> {
     options.programs(Make::Ours).map(drop)
 }
 
-/// What stands above the table.
+/// Text above the table.
 fn about(rows: &[Row], options: &Options) -> Vec<(String, String)> {
     let first_line = |program: &str, word: &str| {
         let finished = Invocation::new(program.as_ref()).arg(word).run();

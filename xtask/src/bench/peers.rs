@@ -77,7 +77,7 @@ impl Side {
         }
     }
 
-    /// What it is called in the table.
+    /// Name in the table.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Netperf {
@@ -113,7 +113,7 @@ impl Side {
         }
     }
 
-    /// Whether it takes the original.
+    /// True if it needs the original.
     pub(crate) fn is_stock(&self) -> bool {
         match self {
             Self::Netperf { client, server, .. } => {
@@ -124,7 +124,7 @@ impl Side {
         }
     }
 
-    /// Whether it draws on a terminal.
+    /// True if it draws on a terminal.
     fn is_live(&self) -> bool {
         match self {
             Self::Netperf { words, .. } => words.contains(&"--live"),
@@ -141,7 +141,7 @@ impl Side {
     }
 }
 
-/// Where the result of a client goes that draws on a terminal.
+/// File for the result of a client that draws on a terminal.
 const RESULT: &str = "result";
 
 /// The command line for a terminal, of script(1) of Debian's package bsdutils.
@@ -179,7 +179,7 @@ pub(crate) struct Arena<'a> {
     up: Vec<Up>,
 }
 
-/// What a run came to.
+/// Result of a run.
 #[derive(Debug)]
 pub(crate) struct Came {
     pub(crate) figure: f64,
@@ -414,7 +414,7 @@ fn last_column(stdout: &str) -> Option<f64> {
         .ok()
 }
 
-/// What iperf3 says was received, 10^6 bits per second.
+/// Throughput that iperf3 received, in 10^6 bits per second.
 fn iperf3(stdout: &str, udp: bool, size: u32) -> Option<f64> {
     let document: Value = serde_json::from_str(stdout).ok()?;
     let end = document.get("end")?;
@@ -427,7 +427,7 @@ fn iperf3(stdout: &str, udp: bool, size: u32) -> Option<f64> {
     Some(datagrams * f64::from(size) * 8.0 / number("seconds")? / 1e6)
 }
 
-/// What iperf says was sent over all connections, 10^6 bits per second.
+/// Throughput that iperf sent over all connections, in 10^6 bits per second.
 fn iperf(stdout: &str) -> Option<f64> {
     let rates: Option<Vec<f64>> = stdout
         .lines()

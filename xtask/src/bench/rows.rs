@@ -1,4 +1,4 @@
-//! What is compared with what, and what is asked of it.
+//! Rows of the comparison, and the limit that each has to meet.
 
 use super::peers::{Make, Side, Tool};
 
@@ -53,7 +53,7 @@ impl Group {
     }
 }
 
-/// What a figure counts.
+/// Unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// 10^6 bits of payload per second, as received.
@@ -74,7 +74,7 @@ impl Unit {
 /// No test is slower than the original: what noise may take.
 const PARITY: Option<f64> = Some(0.98);
 
-/// Who watches may cost a hundredth.
+/// Live output may cost a hundredth.
 const LIVE: Option<f64> = Some(0.99);
 
 /// The default tests, what they count, and whether they can be asked for a figure by name.
@@ -279,7 +279,7 @@ fn peers() -> Vec<Row> {
     ]
 }
 
-/// How many flows, and on how many threads.
+/// Number of flows and of threads.
 const CROWD: u32 = 16;
 
 fn flows() -> Vec<Row> {

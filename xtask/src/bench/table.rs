@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::stats::Spread;
 
-/// What is asked of a row.
+/// Limit of a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Asked {
     /// Of the median ratio.
@@ -21,7 +21,7 @@ pub(crate) enum Asked {
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     pub(crate) name: String,
-    /// What ours is held against, or what the figure is.
+    /// Reference of the comparison, or name of the figure.
     pub(crate) against: String,
     pub(crate) unit: &'static str,
     pub(crate) ours: Spread,
@@ -51,7 +51,7 @@ impl Line {
         }
     }
 
-    /// Whether it is as asked; `None` where nothing is.
+    /// True if the limit is met; `None` if there is none.
     pub(crate) fn met(&self) -> Option<bool> {
         match self.asked {
             Asked::AtLeast(least) => Some(self.ratio.as_ref()?.median() >= least),

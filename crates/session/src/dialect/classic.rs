@@ -194,6 +194,41 @@ macro_rules! exchange {
 }
 pub(super) use exchange;
 
+/// The record of a response. The fields that all classic responses have, under the same names,
+/// are filled here.
+macro_rules! response {
+    ($kind:expr, $said:expr, $ready:expr => $message:ident { $($fields:tt)* }) => {
+        netperf_wire::Message::encode(
+            &$message {
+                measure_cpu: $said.measures_cpu(),
+                cpu_rate: $said.rate($ready),
+                so_rcvavoid: $said.avoids_on_receive(),
+                so_sndavoid: $said.avoids_on_send(),
+                $($fields)*
+            },
+            netperf_wire::Header::response($kind),
+        )
+    };
+}
+pub(super) use response;
+
+/// The record of results. The fields that all classic results have, under the same names, are
+/// filled here.
+macro_rules! results {
+    ($kind:expr, $result:expr, $cpu:expr => $message:ident { $($fields:tt)* }) => {
+        netperf_wire::Message::encode(
+            &$message {
+                elapsed_time: $crate::dialect::to_wire::float($result.elapsed),
+                cpu_util: $cpu.util,
+                num_cpus: $cpu.count,
+                $($fields)*
+            },
+            netperf_wire::Header::results($kind),
+        )
+    };
+}
+pub(super) use results;
+
 impl Said {
     /// The job as far as it follows from here.
     ///

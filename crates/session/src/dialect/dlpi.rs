@@ -6,10 +6,11 @@ use netperf_wire::messages::{
     DlpiCoRrResponse, DlpiCoStreamRequest, DlpiCoStreamResponse, DlpiCoStreamResults,
     DlpiRrResults,
 };
-use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind, SwappedBytes};
+use netperf_wire::{Frame, RemoteErrno, RequestKind, SwappedBytes};
 
 use super::classic::{
-    Cpu, Request, Said, both_directions, device, exchange, message, ring, said, time_only, touch,
+    Cpu, Request, Said, both_directions, device, exchange, message, response, results, ring, said,
+    time_only, touch,
 };
 use super::{Ready, to_wire};
 use crate::errno;
@@ -65,34 +66,25 @@ impl Request for DlpiCoStreamRequest {
 
     fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
         let (station_addr_len, station_addr) = station(ready);
-        let message = DlpiCoStreamResponse {
+        response! { kind, said, ready => DlpiCoStreamResponse {
             recv_win_size: said.windows.0,
             send_win_size: said.windows.1,
             receive_size: to_wire::size(ready.setup.recv_size),
-            measure_cpu: said.measures_cpu(),
             test_length: said.test_length,
             data_port_number: to_wire::signed(ready.data_port),
-            cpu_rate: said.rate(ready),
-            so_rcvavoid: said.avoids_on_receive(),
-            so_sndavoid: said.avoids_on_send(),
             station_addr_len,
             station_addr,
-        };
-        message.encode(Header::response(kind))
+        } }
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
         let cpu = Cpu::of(result);
-        let message = DlpiCoStreamResults {
+        results! { kind, result, cpu => DlpiCoStreamResults {
             bytes_received: to_wire::wrapping_signed(result.tally.bytes_received),
             recv_calls: to_wire::wrapping_signed(result.tally.recv_calls),
-            elapsed_time: to_wire::float(result.elapsed),
-            cpu_util: cpu.util,
             cpu_method: cpu.method,
-            num_cpus: cpu.count,
             ..DlpiCoStreamResults::default()
-        };
-        message.encode(Header::results(kind))
+        } }
     }
 }
 
@@ -126,35 +118,26 @@ impl Request for DlpiCoRrRequest {
 /// The response of DLPI_CO_RR and DLPI_CL_STREAM.
 fn co_rr_response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
     let (station_addr_len, station_addr) = station(ready);
-    let message = DlpiCoRrResponse {
+    response! { kind, said, ready => DlpiCoRrResponse {
         recv_win_size: said.windows.0,
         send_win_size: said.windows.1,
-        measure_cpu: said.measures_cpu(),
         test_length: said.test_length,
         data_port_number: to_wire::signed(ready.data_port),
-        cpu_rate: said.rate(ready),
-        so_rcvavoid: said.avoids_on_receive(),
-        so_sndavoid: said.avoids_on_send(),
         station_addr_len,
         station_addr,
-    };
-    message.encode(Header::response(kind))
+    } }
 }
 
 /// The results of DLPI_CO_RR and DLPI_CL_RR.
 fn rr_results(kind: RequestKind, result: &EndResult) -> Frame {
     let cpu = Cpu::of(result);
-    let message = DlpiRrResults {
+    results! { kind, result, cpu => DlpiRrResults {
         bytes_received: to_wire::wrapping_signed(both_directions(&result.tally)),
         recv_calls: to_wire::wrapping_signed(result.tally.recv_calls),
         trans_received: to_wire::wrapping_signed(result.tally.transactions),
-        elapsed_time: to_wire::float(result.elapsed),
-        cpu_util: cpu.util,
         cpu_method: cpu.method,
-        num_cpus: cpu.count,
         ..DlpiRrResults::default()
-    };
-    message.encode(Header::results(kind))
+    } }
 }
 
 impl Request for DlpiClStreamRequest {
@@ -187,14 +170,10 @@ impl Request for DlpiClStreamRequest {
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
         let cpu = Cpu::or_minus_one(result);
-        let message = DlpiClStreamResults {
+        results! { kind, result, cpu => DlpiClStreamResults {
             messages_recvd: to_wire::wrapping_signed(result.tally.recv_calls),
             bytes_received: to_wire::wrapping_signed(result.tally.bytes_received),
-            elapsed_time: to_wire::float(result.elapsed),
-            cpu_util: cpu.util,
-            num_cpus: cpu.count,
-        };
-        message.encode(Header::results(kind))
+        } }
     }
 }
 
@@ -218,20 +197,15 @@ impl Request for DlpiClRrRequest {
 
     fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
         let (station_addr_len, station_addr) = station(ready);
-        let message = DlpiClRrResponse {
+        response! { kind, said, ready => DlpiClRrResponse {
             recv_win_size: said.windows.0,
             send_win_size: said.windows.1,
             no_delay: 0,
-            measure_cpu: said.measures_cpu(),
             test_length: said.test_length,
             data_port_number: to_wire::signed(ready.data_port),
-            cpu_rate: said.rate(ready),
-            so_rcvavoid: said.avoids_on_receive(),
-            so_sndavoid: said.avoids_on_send(),
             station_addr_len,
             station_addr,
-        };
-        message.encode(Header::response(kind))
+        } }
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {

@@ -6,10 +6,11 @@ use netperf_wire::messages::{
     MaertsRequest, MaertsResponse, MaertsResults, RrRequest, RrResponse, RrResults, StreamRequest,
     StreamResponse, StreamResults, UdpStreamRequest, UdpStreamResponse, UdpStreamResults,
 };
-use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind, WireFamily};
+use netperf_wire::{Frame, RemoteErrno, RequestKind, WireFamily};
 
 use super::classic::{
-    Cpu, Request, Said, both_directions, exchange, message, port, ring, said, socket, touch,
+    Cpu, Request, Said, both_directions, exchange, message, port, response, results, ring, said,
+    socket, touch,
 };
 use super::{Ready, from_wire, to_wire};
 
@@ -30,35 +31,26 @@ impl Request for StreamRequest {
     }
 
     fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
-        let message = StreamResponse {
+        response! { kind, said, ready => StreamResponse {
             recv_buf_size: to_wire::size(ready.setup.recv_buffer),
             receive_size: to_wire::size(ready.setup.recv_size),
             no_delay: i32::from(ready.setup.nodelay),
-            measure_cpu: said.measures_cpu(),
             send_buf_size: to_wire::size(ready.setup.send_buffer),
             data_port_number: to_wire::signed(ready.data_port),
-            cpu_rate: said.rate(ready),
-            so_rcvavoid: said.avoids_on_receive(),
-            so_sndavoid: said.avoids_on_send(),
             ..StreamResponse::default()
-        };
-        message.encode(Header::response(kind))
+        } }
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
         let cpu = Cpu::of(result);
-        let message = StreamResults {
+        results! { kind, result, cpu => StreamResults {
             bytes_received: netperf_model::figures::count(result.tally.bytes_received),
             recv_calls: to_wire::wrapping(result.tally.recv_calls),
-            elapsed_time: to_wire::float(result.elapsed),
-            cpu_util: cpu.util,
             cpu_method: cpu.method,
-            num_cpus: cpu.count,
             recv_buf_size: to_wire::size(result.recv_buffer_end),
             send_buf_size: to_wire::size(result.send_buffer_end),
             ..StreamResults::default()
-        };
-        message.encode(Header::results(kind))
+        } }
     }
 }
 
@@ -82,33 +74,24 @@ impl Request for MaertsRequest {
     }
 
     fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
-        let message = MaertsResponse {
+        response! { kind, said, ready => MaertsResponse {
             recv_buf_size: to_wire::size(ready.setup.recv_buffer),
             send_size: to_wire::size(ready.setup.send_size),
             no_delay: i32::from(ready.setup.nodelay),
-            measure_cpu: said.measures_cpu(),
             send_buf_size: to_wire::size(ready.setup.send_buffer),
             data_port_number: to_wire::signed(ready.data_port),
-            cpu_rate: said.rate(ready),
-            so_rcvavoid: said.avoids_on_receive(),
-            so_sndavoid: said.avoids_on_send(),
             ..MaertsResponse::default()
-        };
-        message.encode(Header::response(kind))
+        } }
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
         let cpu = Cpu::of(result);
-        let message = MaertsResults {
+        results! { kind, result, cpu => MaertsResults {
             bytes_sent: netperf_model::figures::count(result.tally.bytes_sent),
             send_calls: to_wire::wrapping(result.tally.send_calls),
-            elapsed_time: to_wire::float(result.elapsed),
-            cpu_util: cpu.util,
             cpu_method: cpu.method,
-            num_cpus: cpu.count,
             ..MaertsResults::default()
-        };
-        message.encode(Header::results(kind))
+        } }
     }
 }
 
@@ -142,34 +125,25 @@ impl Request for RrRequest {
     }
 
     fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
-        let message = RrResponse {
+        response! { kind, said, ready => RrResponse {
             recv_buf_size: to_wire::size(ready.setup.recv_buffer),
             no_delay: i32::from(ready.setup.nodelay),
-            measure_cpu: said.measures_cpu(),
             test_length: said.test_length,
             send_buf_size: to_wire::size(ready.setup.send_buffer),
             data_port_number: to_wire::signed(ready.data_port),
-            cpu_rate: said.rate(ready),
-            so_rcvavoid: said.avoids_on_receive(),
-            so_sndavoid: said.avoids_on_send(),
-        };
-        message.encode(Header::response(kind))
+        } }
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
         let cpu = Cpu::of(result);
         let tally = &result.tally;
-        let message = RrResults {
+        results! { kind, result, cpu => RrResults {
             bytes_received: to_wire::wrapping(both_directions(tally)),
             recv_calls: to_wire::wrapping(tally.recv_calls),
             trans_received: to_wire::wrapping(tally.transactions),
-            elapsed_time: to_wire::float(result.elapsed),
-            cpu_util: cpu.util,
             cpu_method: cpu.method,
-            num_cpus: cpu.count,
             ..RrResults::default()
-        };
-        message.encode(Header::results(kind))
+        } }
     }
 }
 
@@ -191,29 +165,20 @@ impl Request for UdpStreamRequest {
     }
 
     fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
-        let message = UdpStreamResponse {
+        response! { kind, said, ready => UdpStreamResponse {
             recv_buf_size: to_wire::size(ready.setup.recv_buffer),
             send_buf_size: to_wire::size(ready.setup.send_buffer),
-            measure_cpu: said.measures_cpu(),
             test_length: said.test_length,
             data_port_number: to_wire::signed(ready.data_port),
-            cpu_rate: said.rate(ready),
-            so_rcvavoid: said.avoids_on_receive(),
-            so_sndavoid: said.avoids_on_send(),
-        };
-        message.encode(Header::response(kind))
+        } }
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
         let cpu = Cpu::or_minus_one(result);
-        let message = UdpStreamResults {
+        results! { kind, result, cpu => UdpStreamResults {
             messages_recvd: to_wire::wrapping(result.tally.recv_calls),
             bytes_received: to_wire::wrapping(result.tally.bytes_received),
-            elapsed_time: to_wire::float(result.elapsed),
-            cpu_util: cpu.util,
             cpu_method: cpu.method,
-            num_cpus: cpu.count,
-        };
-        message.encode(Header::results(kind))
+        } }
     }
 }

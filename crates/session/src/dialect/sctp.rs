@@ -6,9 +6,11 @@ use netperf_wire::messages::{
     RrRequest, SctpRrRequest, SctpRrResponse, SctpStreamRequest, SctpStreamResponse,
     SctpStreamResults,
 };
-use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind, WireFamily};
+use netperf_wire::{Frame, RemoteErrno, RequestKind, WireFamily};
 
-use super::classic::{Cpu, Request, Said, exchange, port, ring, said, socket, touch};
+use super::classic::{
+    Cpu, Request, Said, exchange, port, response, results, ring, said, socket, touch,
+};
 use super::inet::family_of_sdp;
 use super::{Ready, from_wire, to_wire};
 
@@ -56,33 +58,24 @@ impl Request for SctpStreamRequest {
     }
 
     fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
-        let message = SctpStreamResponse {
+        response! { kind, said, ready => SctpStreamResponse {
             recv_buf_size: to_wire::size(ready.setup.recv_buffer),
             receive_size: to_wire::size(ready.setup.recv_size),
             no_delay: i32::from(ready.setup.nodelay),
-            measure_cpu: said.measures_cpu(),
             send_buf_size: to_wire::size(ready.setup.send_buffer),
             data_port_number: to_wire::signed(ready.data_port),
-            cpu_rate: said.rate(ready),
-            so_rcvavoid: said.avoids_on_receive(),
-            so_sndavoid: said.avoids_on_send(),
             ..SctpStreamResponse::default()
-        };
-        message.encode(Header::response(kind))
+        } }
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
         let cpu = Cpu::of(result);
-        let message = SctpStreamResults {
+        results! { kind, result, cpu => SctpStreamResults {
             bytes_received: netperf_model::figures::count(result.tally.bytes_received),
             recv_calls: to_wire::wrapping(result.tally.recv_calls),
-            elapsed_time: to_wire::float(result.elapsed),
-            cpu_util: cpu.util,
             cpu_method: cpu.method,
-            num_cpus: cpu.count,
             ..SctpStreamResults::default()
-        };
-        message.encode(Header::results(kind))
+        } }
     }
 }
 
@@ -113,19 +106,14 @@ impl Request for SctpRrRequest {
     }
 
     fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
-        let message = SctpRrResponse {
+        response! { kind, said, ready => SctpRrResponse {
             recv_buf_size: to_wire::size(ready.setup.recv_buffer),
             no_delay: i32::from(ready.setup.nodelay),
-            measure_cpu: said.measures_cpu(),
             test_length: said.test_length,
             send_buf_size: to_wire::size(ready.setup.send_buffer),
             data_port_number: to_wire::signed(ready.data_port),
-            cpu_rate: said.rate(ready),
-            so_rcvavoid: said.avoids_on_receive(),
-            so_sndavoid: said.avoids_on_send(),
             ..SctpRrResponse::default()
-        };
-        message.encode(Header::response(kind))
+        } }
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {

@@ -12,10 +12,11 @@ use netperf_wire::messages::{
     StreamRrRequest, StreamRrResponse, StreamRrResults, StreamStreamRequest, StreamStreamResponse,
     StreamStreamResults,
 };
-use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind, SwappedStr};
+use netperf_wire::{Frame, RemoteErrno, RequestKind, SwappedStr};
 
 use super::classic::{
-    Cpu, Request, Said, both_directions, exchange, message, ring, said, time_only, touch,
+    Cpu, Request, Said, both_directions, exchange, message, response, results, ring, said,
+    time_only, touch,
 };
 use super::{Ready, from_wire, to_wire};
 
@@ -56,31 +57,22 @@ impl Request for StreamStreamRequest {
     }
 
     fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
-        let message = StreamStreamResponse {
+        response! { kind, said, ready => StreamStreamResponse {
             recv_buf_size: to_wire::size(ready.setup.recv_buffer),
             send_buf_size: to_wire::size(ready.setup.send_buffer),
             receive_size: to_wire::size(ready.setup.recv_size),
-            so_rcvavoid: said.avoids_on_receive(),
-            so_sndavoid: said.avoids_on_send(),
-            measure_cpu: said.measures_cpu(),
-            cpu_rate: said.rate(ready),
             unix_path: path(ready),
             ..StreamStreamResponse::default()
-        };
-        message.encode(Header::response(kind))
+        } }
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
         let cpu = Cpu::of(result);
-        let message = StreamStreamResults {
+        results! { kind, result, cpu => StreamStreamResults {
             bytes_received: to_wire::wrapping_signed(result.tally.bytes_received),
             recv_calls: to_wire::wrapping_signed(result.tally.recv_calls),
-            elapsed_time: to_wire::float(result.elapsed),
-            cpu_util: cpu.util,
-            num_cpus: cpu.count,
             ..StreamStreamResults::default()
-        };
-        message.encode(Header::results(kind))
+        } }
     }
 }
 
@@ -100,31 +92,22 @@ impl Request for StreamRrRequest {
     }
 
     fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
-        let message = StreamRrResponse {
+        response! { kind, said, ready => StreamRrResponse {
             recv_buf_size: to_wire::size(ready.setup.recv_buffer),
             send_buf_size: to_wire::size(ready.setup.send_buffer),
-            so_rcvavoid: said.avoids_on_receive(),
-            so_sndavoid: said.avoids_on_send(),
-            measure_cpu: said.measures_cpu(),
-            cpu_rate: said.rate(ready),
             unix_path: path(ready),
             ..StreamRrResponse::default()
-        };
-        message.encode(Header::response(kind))
+        } }
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
         let cpu = Cpu::of(result);
-        let message = StreamRrResults {
+        results! { kind, result, cpu => StreamRrResults {
             bytes_received: to_wire::wrapping_signed(both_directions(&result.tally)),
             recv_calls: to_wire::wrapping_signed(result.tally.recv_calls),
             trans_received: to_wire::wrapping_signed(result.tally.transactions),
-            elapsed_time: to_wire::float(result.elapsed),
-            cpu_util: cpu.util,
-            num_cpus: cpu.count,
             ..StreamRrResults::default()
-        };
-        message.encode(Header::results(kind))
+        } }
     }
 }
 
@@ -146,30 +129,21 @@ impl Request for DgStreamRequest {
     }
 
     fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
-        let message = DgStreamResponse {
+        response! { kind, said, ready => DgStreamResponse {
             recv_buf_size: to_wire::size(ready.setup.recv_buffer),
             send_buf_size: to_wire::size(ready.setup.send_buffer),
-            measure_cpu: said.measures_cpu(),
             test_length: said.test_length,
-            cpu_rate: said.rate(ready),
-            so_rcvavoid: said.avoids_on_receive(),
-            so_sndavoid: said.avoids_on_send(),
             unix_path: path(ready),
             ..DgStreamResponse::default()
-        };
-        message.encode(Header::response(kind))
+        } }
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
         let cpu = Cpu::or_minus_one(result);
-        let message = DgStreamResults {
+        results! { kind, result, cpu => DgStreamResults {
             messages_recvd: to_wire::wrapping_signed(result.tally.recv_calls),
             bytes_received: to_wire::wrapping_signed(result.tally.bytes_received),
-            elapsed_time: to_wire::float(result.elapsed),
-            cpu_util: cpu.util,
-            num_cpus: cpu.count,
-        };
-        message.encode(Header::results(kind))
+        } }
     }
 }
 
@@ -189,30 +163,21 @@ impl Request for DgRrRequest {
     }
 
     fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
-        let message = DgRrResponse {
+        response! { kind, said, ready => DgRrResponse {
             recv_buf_size: to_wire::size(ready.setup.recv_buffer),
             send_buf_size: to_wire::size(ready.setup.send_buffer),
-            measure_cpu: said.measures_cpu(),
-            cpu_rate: said.rate(ready),
-            so_rcvavoid: said.avoids_on_receive(),
-            so_sndavoid: said.avoids_on_send(),
             unix_path: path(ready),
             ..DgRrResponse::default()
-        };
-        message.encode(Header::response(kind))
+        } }
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
         let cpu = Cpu::of(result);
-        let message = DgRrResults {
+        results! { kind, result, cpu => DgRrResults {
             bytes_received: to_wire::wrapping_signed(both_directions(&result.tally)),
             recv_calls: to_wire::wrapping_signed(result.tally.recv_calls),
             trans_received: to_wire::wrapping_signed(result.tally.transactions),
-            elapsed_time: to_wire::float(result.elapsed),
-            cpu_util: cpu.util,
-            num_cpus: cpu.count,
             ..DgRrResults::default()
-        };
-        message.encode(Header::results(kind))
+        } }
     }
 }

@@ -8,9 +8,11 @@ use netperf_wire::messages::{
     RrRequest, StreamRequest, UdpStreamRequest, XtiRrRequest, XtiTcpStreamRequest,
     XtiTcpStreamResults, XtiUdpStreamRequest,
 };
-use netperf_wire::{Frame, Header, LowWordFirst, Message, RemoteErrno, RequestKind};
+use netperf_wire::{Frame, LowWordFirst, RemoteErrno, RequestKind};
 
-use super::classic::{Cpu, Request, Said, device, exchange, message, ring, said, socket, touch};
+use super::classic::{
+    Cpu, Request, Said, device, exchange, message, results, ring, said, socket, touch,
+};
 use super::{Ready, to_wire};
 
 impl Request for XtiTcpStreamRequest {
@@ -35,16 +37,12 @@ impl Request for XtiTcpStreamRequest {
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
         let cpu = Cpu::of(result);
         let bytes = netperf_model::figures::count(result.tally.bytes_received);
-        let message = XtiTcpStreamResults {
+        results! { kind, result, cpu => XtiTcpStreamResults {
             bytes_received: LowWordFirst(bytes),
             recv_calls: to_wire::wrapping(result.tally.recv_calls),
-            elapsed_time: to_wire::float(result.elapsed),
-            cpu_util: cpu.util,
             cpu_method: cpu.method,
-            num_cpus: cpu.count,
             ..XtiTcpStreamResults::default()
-        };
-        message.encode(Header::results(kind))
+        } }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What `--bidirectional` comes to.
+//! Plans of `--bidirectional`.
 
 use crate::common::run;
 use netperf_model::{Duplex, Flow};

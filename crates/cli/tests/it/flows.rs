@@ -1,4 +1,4 @@
-//! What the options about many flows come to.
+//! Plans of the options about many flows.
 
 use std::time::Duration;
 

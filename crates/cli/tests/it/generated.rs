@@ -58,7 +58,7 @@ fn generated_files_name_every_option() {
     }
 }
 
-/// Whether `program` can be run; continuous integration must be able to.
+/// True if `program` can be run; continuous integration must have it.
 fn have(program: &str) -> bool {
     let found = Command::new(program)
         .arg("--version")
@@ -67,7 +67,7 @@ fn have(program: &str) -> bool {
     require(found.is_ok(), program, &format!("install {program}"))
 }
 
-/// What `program` says about a page when told to check it.
+/// Messages of `program` when it checks a page.
 fn checked(program: &str, arguments: &[&str], page: &DocPage) -> Option<String> {
     if !have(program) {
         return None;
@@ -107,12 +107,12 @@ fn groff_finds_no_fault_in_the_man_pages() {
     }
 }
 
-/// What bash offers behind `line`.
+/// Completions that bash offers after `line`.
 fn offered(line: &str) -> Vec<String> {
     let mut words: Vec<&str> = line.split(' ').collect();
     let last = words.len() - 1;
     let program = words[0].to_owned();
-    // bash makes words of their own of the equals signs.
+    // bash makes separate words of the equals signs.
     let split: Vec<String> = words
         .drain(..)
         .flat_map(|word| match word.split_once('=') {
@@ -245,7 +245,7 @@ fn bash_offers_selectors_in_lists() {
     assert_eq!(offered("netperf -k THROUGHPUT_U").join(" "), "");
 }
 
-/// What fish offers behind `line`.
+/// Completions that fish offers after `line`.
 fn offered_by_fish(line: &str) -> String {
     let output = Command::new("fish")
         .args(["--no-config", "-c", "source $argv[1]; complete -C $argv[2]"])

@@ -1,4 +1,4 @@
-//! What command lines come to.
+//! Plans of command lines.
 
 mod ends;
 mod hosts;

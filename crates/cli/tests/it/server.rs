@@ -1,4 +1,4 @@
-//! What netserver's command lines come to.
+//! Settings of netserver's command lines.
 
 use crate::common;
 use netperf_cli::{Parsed, ServerArgs, ServerCommand};

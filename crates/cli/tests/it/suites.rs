@@ -1,4 +1,4 @@
-//! What the options of the unix, sctp, sdp, xti, dlpi, fore and hippi suites come to.
+//! Plans of the options of the unix, sctp, sdp, xti, dlpi, fore and hippi suites.
 
 use std::path::PathBuf;
 use std::time::Duration;

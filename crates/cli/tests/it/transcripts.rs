@@ -7,7 +7,7 @@ use crate::common;
 use netperf_cli::{Command, Notice, OutputStream, Parsed, ServerCommand, UnknownTest};
 use serde_json::Value;
 
-/// Where a transcript's help text was cut.
+/// Mark at which a transcript's help text was cut.
 const ELIDED: &str = "[usage text elided";
 
 struct Case {
@@ -67,7 +67,7 @@ fn cases(program: &str) -> Vec<Case> {
     cases.filter(|case| case.argv[0] == program).collect()
 }
 
-/// What is printed on standard error before the run, whoever reads it.
+/// Lines on standard error before the run.
 fn said(notices: &[Notice]) -> String {
     notices
         .iter()
@@ -76,7 +76,7 @@ fn said(notices: &[Notice]) -> String {
         .collect()
 }
 
-/// What differs on purpose; `docs/differences.md` says why.
+/// Intended differences; `docs/differences.md` has the reasons.
 const DIFFERENT: &[&str] = &["err-long-option", "err-sctp-T"];
 
 #[test]

@@ -16,7 +16,7 @@ use netperf_transport::io::batch::Trains;
 use netperf_transport::io::{BatchedRecv, BatchedSend};
 use netperf_transport::udp::{First, ToPeer, UdpResponder};
 
-/// As many as fit into a socket's buffer at once, whoever is slow.
+/// As many as fit into a socket's buffer at once, so that a slow machine loses none.
 const DATAGRAMS: u64 = 100;
 const SIZE: u32 = 200;
 const PLAIN: Trains = Trains {

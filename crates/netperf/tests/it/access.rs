@@ -43,7 +43,7 @@ fn is_refused(finished: &Finished, why: &str) {
 fn idle(server: &Netserver) -> TcpStream {
     let before = server.sessions().len();
     let mut connected = TcpStream::connect(("127.0.0.1", server.port())).expect("a connection");
-    // It takes a whole message; a passphrase that nobody asked for is not answered.
+    // It takes a whole message; an unneeded passphrase is not answered.
     let mut message = [0; 656];
     message[3] = 6;
     connected.write_all(&message).expect("a connection");
@@ -208,7 +208,7 @@ fn netserver_starts_with_a_file_of_settings_and_not_with_a_wrong_one() {
     }
 }
 
-/// A file that nobody else can read, with this key.
+/// A private file with this key.
 fn key_file(folder: &Scratch, name: &str, key: &str) -> String {
     use std::os::unix::fs::OpenOptionsExt as _;
     let path = folder.path().join(name);
@@ -252,7 +252,7 @@ fn who_has_the_key_measures_as_ever() {
         .run()
         .expect_clean();
     }
-    // Several control connections, several tests on one, and a passphrase that nobody wants.
+    // Several control connections, several tests on one, and an unneeded passphrase.
     let words = [
         "--flows", "4", "--time", "300ms", "-i", "2,1", "-Z", "sesame",
     ];

@@ -3,7 +3,7 @@
 
 use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Values, ours};
 
-/// What every test looks at.
+/// Selectors that every test reads.
 const SELECTED: &str = "THROUGHPUT,ELAPSED_TIME,BIDIRECTIONAL,\
                         LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD,REMOTE_BYTES_SENT,\
                         LOCAL_BYTES_RECVD,REMOTE_RECV_THROUGHPUT,LOCAL_RECV_THROUGHPUT,\

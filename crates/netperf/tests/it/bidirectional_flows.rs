@@ -4,7 +4,7 @@
 use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Values, eventually, ours};
 use serde_json::Value;
 
-/// What every test looks at.
+/// Selectors that every test reads.
 const SELECTED: &str = "THROUGHPUT,ELAPSED_TIME,BIDIRECTIONAL,FLOWS,LOCAL_THREADS,\
                         REMOTE_THREADS,FAIRNESS,REMOTE_FAIRNESS,LOCAL_BYTES_SENT,\
                         REMOTE_BYTES_RECVD,REMOTE_BYTES_SENT,LOCAL_BYTES_RECVD";
@@ -56,7 +56,7 @@ fn an_amount_is_met_in_each_direction_by_all_flows_together() {
             values.arrived_both_ways();
             assert_eq!(values.count("LOCAL_BYTES_SENT"), 5_000_003);
             assert_eq!(values.count("REMOTE_BYTES_SENT"), 5_000_003);
-            // Each direction has a session there, and so threads of its own.
+            // Each direction has a session there, and so separate threads.
             let sessions = if over == "same" { 1 } else { 2 };
             let threads = threads.min(flows);
             assert_eq!(values.count("LOCAL_THREADS"), threads);

@@ -135,12 +135,12 @@ impl Cells {
 
 type Env = [(String, OsString)];
 
-/// What a run says of itself, without its events.
+/// Document of a run, without its events.
 fn told(finished: &Finished) -> String {
     format!("{}\n{}", finished.status, finished.stderr)
 }
 
-/// Whether an interval in which something moved is over.
+/// True if an interval in which data moved is over.
 fn has_moved(running: &Running) -> bool {
     let moved = |event: Value| {
         let interval = &event["interval"];
@@ -153,7 +153,7 @@ fn has_moved(running: &Running) -> bool {
     lines.any(|line| serde_json::from_str(line).is_ok_and(moved))
 }
 
-/// Whoever was killed may have written half a line.
+/// A killed program may have written half a line.
 fn events(finished: &Finished) -> Vec<Value> {
     let lines = finished.stdout.lines();
     lines
@@ -225,7 +225,7 @@ fn nothing_is_left(server: &Netserver, ends: &[&str]) {
     for line in logged {
         let end = line["end"].as_str().unwrap_or_default();
         assert!(ends.contains(&end), "not one of {ends:?}: {line}");
-        // Somebody has to know of a session that something has killed.
+        // A killed session must be reported.
         assert_eq!(line["level"] == "warn", end == "killed", "{line}");
         assert_eq!(line["signal"].is_null(), end != "killed", "{line}");
     }
@@ -233,7 +233,7 @@ fn nothing_is_left(server: &Netserver, ends: &[&str]) {
     note(&log);
 }
 
-/// What the log says of sessions.
+/// Log lines about sessions.
 fn logged(server: &Netserver) -> Vec<Value> {
     let log = server.said().1;
     // Its last line may not be whole yet.
@@ -295,7 +295,7 @@ fn a_cable_that_is_cut_and_mended_ends_no_connection_netns() {
     // The length of the cut: some retransmissions of TCP are lost.
     std::thread::sleep(Duration::from_millis(300));
     hosts.mend();
-    // Who sends a datagram while there is no way hears that.
+    // A datagram sent without a route is an error.
     cells.end(&LEFT, |finished, events| {
         if finished.status.success() || !finished.shown.contains("UDP") {
             went_well(finished, events)

@@ -185,7 +185,7 @@ fn an_interrupted_pair_is_not_gone_on_with() {
     let said = "netperf run: interrupted after 0 of 20 pairs";
     assert!(finished.stderr.contains(said), "{}", finished.account());
     assert!(!finished.stderr.contains("b-001"), "{}", finished.account());
-    // What was cut short is no result to keep.
+    // A run that was cut short is not kept.
     let mut kept = std::fs::read_dir(scratch.path().join("runs")).expect("a folder");
     assert!(kept.next().is_none());
 }

@@ -1,4 +1,4 @@
-//! How CPU utilisation is measured is a choice, as far as both ends have it. The looper and
+//! Choice of the method that measures CPU utilisation, at both ends. The looper and
 //! the threads of these tests keep every processor busy.
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -8,7 +8,7 @@ const FACTS: &str = "LOCAL_SYSNAME,LOCAL_RELEASE,LOCAL_MACHINE,LOCAL_INTERFACE_N
                      REMOTE_INTERFACE_VENDOR,REMOTE_DRIVER_NAME,REMOTE_SECURITY_TYPE,\
                      REMOTE_SECURITY_TYPE_ID,THROUGHPUT";
 
-/// What a run on loopback prints, with CPU measured and repeated: residue has had its
+/// Output of a run on loopback, with CPU measured and repeated: residue has had its
 /// chance by then.
 fn run(client: &Programs, server: &Programs, selected: &str) -> Values {
     let server = Netserver::start(server, &Place::Here);

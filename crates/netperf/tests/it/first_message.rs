@@ -35,7 +35,7 @@ impl Target {
     fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.server.port())).expect("it listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
-        // What is written apart arrives apart.
+        // Separate writes arrive separately.
         stream.set_nodelay(true).expect("a connection");
         stream
     }

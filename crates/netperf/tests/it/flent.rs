@@ -21,7 +21,7 @@ const FEWEST: usize = 5;
 /// One test of flent's, or one in its language.
 struct Case {
     name: &'static str,
-    /// Where it is not one of flent's own.
+    /// Text of a test that flent does not have.
     text: Option<&'static str>,
     options: &'static [&'static str],
     series: &'static [&'static str],
@@ -92,7 +92,7 @@ const CASES: [Case; 6] = [
     },
 ];
 
-/// Every test of flent's with this client and this server, each on a cable of its own.
+/// Every test of flent's with this client and this server, each on a separate cable.
 fn measures_with(client: &Programs, server: &Programs) {
     let Some(flent) = peers::flent() else { return };
     if !require::root() {
@@ -173,7 +173,7 @@ fn complete(case: &Case, folder: &Path) -> Result<(), String> {
         .ok_or_else(|| format!("{}: {missing:?} of {points:?}", case.name))
 }
 
-/// How many points each series has in the file flent left.
+/// Number of points of each series in the file of flent.
 fn points(folder: &Path) -> BTreeMap<String, usize> {
     let data = data_file(folder);
     let series = data["results"].as_object().expect("series");

@@ -1,4 +1,4 @@
-//! What netserver counts on each of many flows.
+//! Counts of netserver on each of many flows.
 
 use netperf_testkit::{Netserver, Place, Programs, Values, ours};
 use serde_json::Value;

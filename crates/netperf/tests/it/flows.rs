@@ -39,7 +39,7 @@ fn under_way(server: &Netserver, words: &str) -> Running {
     running
 }
 
-/// Whether the sessions of a netserver have ended, or do so soon.
+/// True if the sessions of a netserver end soon.
 fn nobody_is_served(server: &Netserver) -> bool {
     eventually(Duration::from_secs(10), || server.sessions().is_empty())
 }
@@ -86,7 +86,7 @@ fn both_ends_count_the_same_whatever_the_number_of_flows_and_threads() {
     }
 }
 
-/// Whether this host has the loopback address of IPv6.
+/// True if this host has the loopback address of IPv6.
 fn ipv6() -> bool {
     let present = std::net::UdpSocket::bind("[::1]:0").is_ok();
     require::require(present, "IPv6", "enable it (net.ipv6.conf.lo.disable_ipv6)")
@@ -342,7 +342,7 @@ fn a_pace_is_that_of_every_flow() {
         let values = finished.values();
         let elapsed = values.number("ELAPSED_TIME");
         let done = values.number("THROUGHPUT") * elapsed;
-        // What a busy host keeps from happening is none of the pace's affair.
+        // A busy host may send less than its pace.
         let most = flows * burst * (elapsed / interval + 2.0);
         assert!(done > 0.0 && done <= most, "{}", finished.account());
     }

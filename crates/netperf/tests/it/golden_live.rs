@@ -5,7 +5,7 @@ use crate::golden_subset;
 use netperf_model::Suite;
 use netperf_testkit::{Invocation, Netserver, Place, Programs, ours};
 
-/// What the original printed for each test with `-l 1`, and the layouts its
+/// Output of the original for each test with `-l 1`, and the layouts its
 /// rows have, as printf would be told. Every other line is fixed.
 const TRANSCRIPTS: [(&str, &str, &[&str]); 12] = [
     (
@@ -61,7 +61,7 @@ const UDP: &str = "%6d  %6d   %-7.2f   %7d %6d    %7.2f";
 const UDP_SECOND: &str = "%6d           %-7.2f   %7d           %7.2f";
 const OMNI: &str = "%-11d %-11d %-6d %-7.2f %-10.2f 10^6bits/s  ";
 
-/// Whether `line` is what printf makes of `layout`, whatever the figures.
+/// True if `line` is printf's output for `layout` with any figures.
 fn fits(layout: &str, line: &str) -> bool {
     let Some((literal, rest)) = layout.split_once('%') else {
         return layout == line;

@@ -9,7 +9,7 @@ use netperf_history::{Filter, Place, Store};
 use netperf_testkit::{Finished, Invocation, Running, Scratch, ours};
 use serde_json::{Value, json};
 
-/// netperf with a history of its own in a folder.
+/// netperf with a private history in a folder.
 fn history(folder: &Scratch, words: &[&str]) -> Invocation {
     Invocation::new(&ours!().netperf)
         .arg("history")
@@ -173,7 +173,7 @@ fn what_cannot_be_understood_is_said_in_one_line() {
     said(&["list", "--limit", "0"], "from 1 to 1000000");
 }
 
-/// Results of one writer, each in a file of its own.
+/// Results of one writer, each in a separate file.
 fn of_writer(scratch: &Scratch, name: &str, results: usize) -> PathBuf {
     let folder = scratch.path().join(name);
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -257,7 +257,7 @@ fn two_writers_at_once_lose_nothing_either() {
     assert_eq!(ids.len(), 360);
 }
 
-/// A short run with a netserver of its own.
+/// A short run with a private netserver.
 fn measured(folder: &Scratch, words: &[&str]) -> Finished {
     Invocation::new(&ours!().netperf)
         .args(["-t", "TCP_RR", "--time", "200ms"])
@@ -359,7 +359,7 @@ fn a_history_that_may_only_be_read_is_read() {
         set(&file, file_may);
         set(&folder, folder_may);
     };
-    // Who is root may write all the same, and nothing differs then.
+    // root may write all the same, and nothing differs then.
     for file_may in [0o400, 0o600] {
         may(file_may, 0o500);
         assert_eq!(done(&scratch, &["list"]).stdout.lines().count(), 21);

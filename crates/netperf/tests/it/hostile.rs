@@ -32,7 +32,7 @@ impl Target {
             descriptors: 0,
             server,
         };
-        // It has all that it needs for itself when it has served somebody.
+        // It has allocated all that it needs when it has served one client.
         target.serves();
         let alone = eventually(seconds(10), || target.server.sessions().is_empty());
         assert!(alone, "a session is left");
@@ -224,7 +224,7 @@ fn every_request_with_absurd_values_is_survived() {
     target.is_as_before();
 }
 
-/// How many connections this process may have open.
+/// Number of connections that this process may have open.
 fn room() -> usize {
     let limit = netperf_os::process::raise_open_files().expect("a limit");
     usize::try_from(limit)
@@ -238,7 +238,7 @@ fn two_thousand_silent_clients_cost_no_process_and_keep_nobody_waiting() {
     let target = Target::new();
     let before = target.memory();
     let crowd: Vec<TcpStream> = (0..room().min(2000)).map(|_| target.connect()).collect();
-    // The crowd is in the hall when one that came after it has been served.
+    // The connections are accepted when a later one has been served.
     target.serves();
     assert!(eventually(seconds(10), || target
         .server

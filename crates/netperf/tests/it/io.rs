@@ -4,7 +4,7 @@
 use netperf_testkit::{Finished, Netserver, Place, Programs, Values, ours};
 use serde_json::{Value, json};
 
-/// What every test looks at.
+/// Selectors that every test reads.
 const SELECTED: &str = "ELAPSED_TIME,THROUGHPUT,TRANSACTION_RATE,\
                         LOCAL_BYTES_SENT,LOCAL_BYTES_RECVD,LOCAL_SEND_CALLS,LOCAL_RECV_CALLS,\
                         REMOTE_BYTES_SENT,REMOTE_BYTES_RECVD,REMOTE_SEND_CALLS,\
@@ -210,7 +210,7 @@ fn a_stock_netserver_works_with_what_it_has_and_is_asked_for_nothing_else() {
         );
         assert_eq!(refused.stderr, line);
     }
-    // What only netperf does is nothing to ask for.
+    // A method that only netperf uses is not requested.
     let values = measured(&server, &["-t", "TCP_RR", "--io", "poll,"], &[]);
     agree(&values, "LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD");
     let values = measured(

@@ -185,7 +185,7 @@ fn packets_have_a_flow_label_over_ipv6_and_no_other() {
         &[],
     );
     agree(&values, "LOCAL_BYTES_RECVD", "REMOTE_BYTES_SENT");
-    // What is accepted repeats a label only where the system allows it.
+    // An accepted connection repeats a label only if the system allows it.
     let consistent = std::fs::read_to_string("/proc/sys/net/ipv6/flowlabel_consistency");
     if consistent.is_ok_and(|text| text.trim() != "0") {
         let words = ["-6", "-t", "TCP_RR", "--flow-label", "4660"];

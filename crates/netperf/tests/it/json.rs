@@ -67,7 +67,7 @@ fn kinds(events: &[Value]) -> Vec<&str> {
     named.collect()
 }
 
-/// Whether a test moves data, and for how long.
+/// The kind of a test: with data or without, and its length.
 fn has_result(options: &str) -> bool {
     !["LOC_CPU", "REM_CPU", "UUID"]
         .iter()

@@ -1,4 +1,4 @@
-//! What is measured is what the network does, where the network is known: in the
+//! Measurements agree with a known network, in the
 //! labs (docs/manual, chapter Lab). Elsewhere these tests are skipped.
 
 use std::path::Path;
@@ -182,7 +182,7 @@ mod emulated {
         assert!(twice == 0 && overtaken < 100, "{values:?}");
     }
 
-    /// Where the kernel says that packets went.
+    /// Devices that packets used, according to the kernel.
     struct Missed {
         /// Lost in the network.
         dropped: i64,

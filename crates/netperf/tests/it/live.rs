@@ -101,7 +101,7 @@ fn a_small_terminal_shows_a_test_and_keeps_its_result() {
     assert!(screen.contains(BLOCKS), "{screen}");
     assert!(terminal.coloured().contains("\x1b["), "it has colours");
     assert!(terminal.is("alternate_on") && !terminal.is("cursor_flag"));
-    // What stops a program or its output does nothing meanwhile.
+    // Keys that stop a program or its output do nothing meanwhile.
     terminal.press("C-z");
     terminal.press("C-s");
     terminal.press("C-c");

@@ -8,8 +8,8 @@ use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Scratch,
 /// The mark of a block whose commands are run, alone behind the fence.
 const RUN: &str = "```console run";
 
-/// What the program is told beside the words of the manual, as the last of the
-/// global options: little time.
+/// Options added to the words of the manual, as the last of the global options: a
+/// short time.
 const SHORT: [&str; 2] = ["--time", "300ms"];
 
 fn sources() -> PathBuf {
@@ -74,7 +74,7 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// Whether the run ends by an amount, not by time.
+/// True if the run ends by an amount, not by time.
 fn is_counted(words: &[String]) -> bool {
     let minus = words
         .windows(2)
@@ -163,7 +163,7 @@ fn fences_are_closed_and_links_lead_somewhere() {
     }
 }
 
-/// Where the links of a chapter lead, those to the web left out.
+/// Targets of the links of a chapter, without those to the web.
 fn links(text: &str) -> Vec<&str> {
     let ends = text.split("](").skip(1);
     ends.filter_map(|rest| rest.split_once(')').map(|(target, _)| target))
@@ -171,7 +171,7 @@ fn links(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// What headings are called in addresses.
+/// Names of headings in addresses.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     headings.map(anchor).collect()

@@ -17,7 +17,7 @@ use netperf_testkit::{
 
 /// The virtual machine is slow.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What is judged are counts and not speeds, so cells can run side by side.
+/// Counts are judged, not speeds, so cells can run side by side.
 const AT_ONCE: usize = 3;
 /// Exit status when a host lacks what a test needs (the manual's table of them).
 const UNSUPPORTED: i32 = 3;
@@ -33,7 +33,7 @@ const KINDS: [(&str, Flow, &str); 5] = [
     ("CC", Flow::CC, "-c -d 0"),
 ];
 
-/// What came of a cell.
+/// Result of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Cell {
     /// It ran, and the counts are right.
@@ -54,7 +54,7 @@ impl fmt::Display for Cell {
     }
 }
 
-/// Where the matrix runs.
+/// Place of the matrix.
 struct Bench {
     client: Place,
     server: Netserver,
@@ -63,7 +63,7 @@ struct Bench {
     link: String,
     /// ATM interfaces, netperf's and netserver's.
     atm: [String; 2],
-    /// Whether the kernel has everything.
+    /// True if the kernel has everything.
     complete: bool,
     _hosts: Option<TwoHosts>,
 }
@@ -122,7 +122,7 @@ impl Bench {
         4 + cell * 4 % 152
     }
 
-    /// A circuit of its own for every cell.
+    /// A separate circuit for every cell.
     fn circuits(&self, cell: usize) -> String {
         let [near, far] = &self.atm;
         let channel = 100 + cell;
@@ -146,7 +146,7 @@ impl Bench {
         let length = match flow {
             // An emulated machine takes most of a second for the cryptography.
             _ if self.complete && handshakes => "3s",
-            // Where netserver sends, it is told whole seconds.
+            // netserver, when it sends, is told whole seconds.
             Flow::RECEIVE => "1s",
             _ => "400ms",
         };
@@ -182,9 +182,9 @@ impl Bench {
         }
     }
 
-    /// Whether nothing may be missing for this transport here.
+    /// True if nothing may be missing for this transport here.
     fn must_work(&self, transport: &TransportRow) -> bool {
-        // What a real one needs no longer exists: tested with a library of our own.
+        // The real one no longer exists: tested with a library of ours.
         let possible = transport.id != TransportId::Sdp;
         let at_hand = transport.needs.is_empty() || self.has_rights(transport);
         possible && (self.complete || at_hand)
@@ -266,7 +266,7 @@ fn table(cells: &[Cell]) -> String {
     text
 }
 
-/// Options of its own that a test name needs to run here.
+/// Special options that a test name needs to run here.
 fn own_options(bench: &Bench, test: &TestRow) -> String {
     let cell = test.id as usize;
     match test.suite {
@@ -356,14 +356,14 @@ fn many_flows_run_over_every_transport_whose_sockets_can_be_waited_for() {
         "vsock",
         "vsock-seqpacket",
     ] {
-        // What may be lost need not agree.
+        // Counts of a lossy transport need not agree.
         let agrees = !matches!(transport, "dccp" | "udplite");
         for (direction, sent, received) in [
             ("send", "LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD"),
             ("rr -r 20,30", "REMOTE_BYTES_SENT", "LOCAL_BYTES_RECVD"),
         ] {
             if (transport, direction) == ("vsock-seqpacket", "send") {
-                // What a full queue cut short is told by nobody (engine, flows::refusal).
+                // Data that a full queue cut short is not reported.
                 continue;
             }
             let own = format!("-T {transport} -d {direction} -k FLOWS,{sent},{received}");

@@ -145,7 +145,7 @@ fn what_cannot_pass_by_one_port_is_refused() {
         why,
     );
     is_noted(&connections, "denied=one-port");
-    // Nobody listens there.
+    // The port is closed.
     let probe = UdpSocket::bind("127.0.0.1:0").unwrap();
     probe.connect(("127.0.0.1", connections.port())).unwrap();
     let refused = (0..3).find_map(|_| probe.send(b"?").and_then(|_| probe.recv(&mut [0; 1])).err());
@@ -163,7 +163,7 @@ fn a_netserver_whose_port_of_udp_is_taken_goes_without() {
         .args(["-D", "-4", "--log", "text", "-p", &port])
         .spawn();
     if !server.prints("Starting netserver", Duration::from_secs(10)) {
-        // The same port of TCP is somebody else's: not what this is about.
+        // Another process has the same port of TCP: not the subject of this test.
         return;
     }
     let netperf = |test: &str| {
@@ -205,7 +205,7 @@ fn a_port_that_takes_root_takes_no_datagrams_for_another_user_netns() {
     if !require::root() {
         return;
     }
-    // Nobody else is there.
+    // There is no other host.
     let alone = LoopbackOnly::new();
     let line = Invocation::new(&ours!().netserver)
         .args(["-D", "--user", "nobody", "--one-port", "on", "-p", "865"])

@@ -1,5 +1,5 @@
-//! What `--timestamps` tells of transactions between two ends with one clock, and where it
-//! cannot.
+//! Results of `--timestamps` for transactions between two ends with one clock, and its
+//! refusals.
 
 use netperf_testkit::{Finished, Netserver, Place, Programs, Values, ours};
 use serde_json::Value;

@@ -200,7 +200,7 @@ fn a_client_that_speaks_out_of_turn_is_hung_up_on() {
     assert!(!log.contains("\"session\""), "{log}");
 }
 
-/// What the desk of a netserver says to a request.
+/// Response of the metrics server to a request.
 fn asked(port: u16, request: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
     stream.set_read_timeout(Some(seconds(10))).expect("a limit");
@@ -241,7 +241,7 @@ fn metrics_and_health_are_to_be_had_over_http() {
     }
     assert!(asked(port, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
     assert!(asked(port, "POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
-    // Who asks slowly, or at length, keeps nobody waiting.
+    // A slow or long request does not delay others.
     let slow: Vec<TcpStream> = (0..30)
         .map(|_| TcpStream::connect(("127.0.0.1", port)).expect("it listens"))
         .collect();
@@ -327,7 +327,7 @@ fn sighup_reads_the_policy_again_and_a_wrong_one_changes_nothing() {
         "{wrong}"
     );
     measures(&server, &["-t", "TCP_RR", "-l", "-50"]);
-    // Nobody ever writes to it.
+    // Nothing is ever written to it.
     std::fs::remove_file(&file).unwrap();
     let made = std::process::Command::new("mkfifo").arg(&file).status();
     assert!(made.unwrap().success());

@@ -116,7 +116,7 @@ fn tests_run_their_full_length_over_a_preloaded_socket_library() {
     assert!(server.alive(), "{:?}", server.said());
 }
 
-/// What the preloaded counter saw, by kind.
+/// Calls that the preloaded counter counted, by kind.
 #[derive(Debug)]
 struct Counted {
     socket: u64,

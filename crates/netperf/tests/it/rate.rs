@@ -10,7 +10,7 @@ use netperf_measure::clock::{self, Moment};
 use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, ours};
 use serde_json::Value;
 
-/// How often the server stalls, and for how long.
+/// Interval and length of the stalls of the server.
 const EVERY: Duration = Duration::from_secs(1);
 const STALL: Duration = Duration::from_millis(100);
 /// When it does so first: no stall reaches beyond the end of a run of whole seconds.
@@ -46,7 +46,7 @@ fn warnings(document: &Value) -> Vec<&str> {
     all.iter().filter_map(|one| one["code"].as_str()).collect()
 }
 
-/// What a server of our own did.
+/// Account of the test server.
 #[derive(Debug, Default)]
 struct Served {
     /// How long requests had to wait each time, from when it stopped serving to its answer.
@@ -106,7 +106,7 @@ fn serve(mut data: TcpStream) -> Served {
     }
 }
 
-/// A run against a server of our own, which ends its side of the connection after ours.
+/// A run against a test server, which ends its side of the connection after ours.
 fn against(port: u16, options: &[&str]) -> Value {
     let port = format!(",{port}");
     let finished = Invocation::new(&ours!().netperf)
@@ -207,7 +207,7 @@ fn a_generator_that_was_late_says_so() {
         "{}",
         finished.account()
     );
-    // What it made up for shows as latency, too: no request was left out.
+    // The delayed requests have a latency, too: no request was left out.
     assert!(percentile(&document, "latency", 90.0) > 0.1, "{document}");
 }
 

@@ -21,7 +21,7 @@ enum Lacks {
     Test,
     /// The test, when it is about to run.
     Run,
-    /// A netserver of another make.
+    /// The original netserver.
     Peer,
     /// The kernel, or what it knows of the machine.
     Kernel,
@@ -126,7 +126,7 @@ const ROWS: &[Row] = &[
     ("zerocopy", Peer, "-t TCP_MAERTS --zerocopy", ANOTHER_MAKE),
 ];
 
-/// Options that nobody lacks: every test, transport, peer and kernel can do them.
+/// Options without requirements: every test, transport, peer and kernel can do them.
 const NOBODY_LACKS: &[(&str, &str)] = &[
     (
         "count",

@@ -29,7 +29,7 @@ fn serves(server: &Netserver) {
     run.patience(seconds(10)).run().expect_clean();
 }
 
-/// Whether every session is gone, in time.
+/// True if every session ends in time.
 fn no_stray_session(server: &Netserver, patience: Duration) {
     let gone = eventually(patience, || server.sessions().is_empty());
     let left: Vec<_> = server.sessions().into_iter().map(procfs::words).collect();
@@ -87,7 +87,7 @@ mod crowds {
                 finished.values().text("RESULT_BRAND").trim_matches('"'),
                 brand
             );
-            // In a crowd a download starts late, and the server's clock is running.
+            // Among many clients a download starts late, and the server's clock is running.
             assert!(
                 finished.values().number("ELAPSED_TIME") > 0.0,
                 "{}",
@@ -102,7 +102,7 @@ mod crowds {
 mod kills {
     use super::*;
 
-    /// Longest a session may outlive its client: the test, the pad of the
+    /// Time that a session may outlive its client: the test, the pad of the
     /// protocol, and some room.
     const SESSION_END: Duration = seconds(1 + 4 + 3);
 
@@ -428,7 +428,7 @@ mod first_command {
                 "{}",
                 finished.account()
             );
-            // It was private and for this run: nobody is left to listen.
+            // It was private and for this run: no process is left.
             nobody_left(&machine, seconds(2));
             netperf(&machine, &["-l", "1", "-p", "12865"]).expect_exit(255);
         }

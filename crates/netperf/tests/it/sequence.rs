@@ -4,7 +4,7 @@
 use netperf_testkit::{Finished, Netserver, Place, Programs, Values, ours};
 use serde_json::Value;
 
-/// What every test looks at.
+/// Selectors that every test reads.
 const SELECTED: &str = "LOCAL_SEND_CALLS,REMOTE_SEND_CALLS,LOCAL_RECV_CALLS,REMOTE_RECV_CALLS,\
                         UDP_RECEIVED,UDP_LOST,UDP_LOST_PERCENT,UDP_DUPLICATED,UDP_REORDERED,\
                         UDP_REORDER_EXTENT,UDP_JITTER_USEC,UDP_DELAY_VARIATION_USEC,\

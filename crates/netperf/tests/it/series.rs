@@ -1,4 +1,4 @@
-//! What `--series` writes down at both ends, and where it cannot.
+//! Records of `--series` at both ends, and its refusals.
 
 use netperf_testkit::{Finished, Invocation, Netserver, Place, Programs, Scratch, Values, ours};
 use serde_json::Value;

@@ -96,7 +96,7 @@ fn one_that_was_killed_goes_on_where_it_was() {
     running.finish();
     let kept = results(&there);
     assert!((2..8).contains(&kept.len()), "{}", kept.len());
-    // What a disk has spoilt is no result, and is made again.
+    // A damaged result is made again.
     let (spoilt, _) = kept.first_key_value().expect("a result");
     std::fs::write(spoilt, "{").expect("a file");
     let finished = sweep(&folder, "-o d").run().expect_clean();

@@ -14,7 +14,7 @@ use netperf_testkit::{
 
 /// The machine is emulated.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What the units have.
+/// Contents of the units.
 const PORT: u16 = 12865;
 /// What `systemd-analyze security` may say at most, in tenths; 92 is a service that has
 /// nothing of the kind.
@@ -129,7 +129,7 @@ impl Systemd {
 
     /// A netperf beside it. Sockets of datagrams are where both can reach them.
     fn netperf(&self, options: &str) -> Invocation {
-        // No process of its own is between: ending the one ends the other.
+        // There is no process between: ending the one ends the other.
         let words = format!("-t {} -m {NETPERF} -H 127.0.0.1 -P 0", self.first);
         invocation("nsenter", &words)
             .args(["-p", &PORT.to_string()])

@@ -20,7 +20,7 @@ fn logging() -> Netserver {
     Netserver::start_with(&ours!(), &Place::Here, &["-D", "--log", "json"], &[])
 }
 
-/// What it logged of the first session.
+/// Its log of the first session.
 fn session(server: &Netserver) -> Value {
     let line = || {
         let said = server.said().1;
@@ -199,7 +199,7 @@ fn a_longest_time_that_is_over_ends_what_netserver_alone_sends_as_ever() {
     same_at_both_ends(&document, "received_bytes", "sent_bytes");
 }
 
-/// What netserver logs of a run without a longest time that SIGINT ends.
+/// Log of netserver for a run without a longest time that SIGINT ends.
 fn interrupted() -> Value {
     let server = logging();
     let words = "-t TCP_MAERTS --until 1% -l 0 --rate 10M -D 0.05 --json-stream";

@@ -38,7 +38,7 @@ static PUBLISHED: LazyLock<Schema> = LazyLock::new(|| {
 const FIELDS: &str = include_str!("../../../../docs/manual/src/reference/json-fields.md");
 const CHAPTER: &str = include_str!("../../../../docs/manual/src/json.md");
 
-/// Every test, with options that have a field of their own.
+/// Every test, with options that have a separate field.
 const RUNS: &[&str] = &[
     "netperf",
     "netperf -t TCP_MAERTS -l -1000",
@@ -212,7 +212,7 @@ fn well_known_host() -> HostFacts {
     facts
 }
 
-/// What only some tests and options measure.
+/// Figures that only some tests and options measure.
 fn everything_measured(run: &mut Iteration, figure: f64) {
     let counts = FlowCounts {
         bytes_sent: u64::MAX,
@@ -279,7 +279,7 @@ fn everything_measured(run: &mut Iteration, figure: f64) {
     });
 }
 
-/// What came of a run that goes on until figures are known.
+/// Result of a run that goes on until figures are known.
 fn until(figure: f64) -> Until {
     let known = Known {
         value: figure.abs(),

@@ -68,7 +68,7 @@ fn histogram(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Whether a value is not a number, or not a finite one.
+/// True if a value is not a finite number.
 fn has_no_number(text: &str) -> bool {
     let words = text.split(|c: char| c.is_whitespace() || matches!(c, ',' | '='));
     let values = words.map(|word| word.trim_start_matches('-').to_lowercase());

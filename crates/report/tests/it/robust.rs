@@ -1,4 +1,4 @@
-//! What is printed when figures are missing, zero, or not numbers at all.
+//! Output when figures are missing, zero, or not numbers.
 
 use crate::common::{hosts, outcome, run};
 use netperf_cli::RunCommand;
@@ -12,7 +12,7 @@ fn report(run: &RunCommand, figure: f64) -> String {
     final_report(&outcome(run, figure), &run.report).expect("a report")
 }
 
-/// Everything that has a layout of its own.
+/// Everything that has a separate layout.
 const RUNS: &[&str] = &[
     "netperf",
     "netperf -t TCP_MAERTS",

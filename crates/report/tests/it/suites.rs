@@ -235,7 +235,7 @@ $
 
 #[test]
 fn frames_without_a_connection_print_like_datagrams() {
-    // Windows that nobody asked for are not known.
+    // Windows that were not requested are unknown.
     prints(
         "netperf -t DLCL_STREAM -c -C",
         "DLPI CL UNIDIRECTIONAL SEND TEST$

@@ -132,7 +132,7 @@ fn the_unix_tests_ask_byte_for_byte_what_a_stock_client_asks() {
     }
 }
 
-/// What a stock server answered, as netperf understands it.
+/// Answer of a stock server, as netperf decodes it.
 fn understood(name: &str, plan: &TestPlan) -> (Agreement, EndResult) {
     let answers = records(&capture(name), "server");
     let mut talk = Conversation::open(plan, ScriptedLink::frames(answers), None).unwrap();
@@ -211,7 +211,7 @@ fn the_byte_that_a_stock_server_takes_off_datagrams_is_put_back() {
     assert_eq!(result.tally.bytes_received, 838_641_000);
 }
 
-/// What `-Z` the captured server was started with.
+/// Passphrase (`-Z`) of the captured server.
 fn passphrase_of(capture: &Value) -> Option<String> {
     let command = capture["server_command"].as_array()?;
     let at = command.iter().position(|word| word == "-Z")?;

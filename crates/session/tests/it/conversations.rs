@@ -253,7 +253,7 @@ fn classic_udp_stream_says_minus_one_for_cpu_that_was_not_measured() {
     assert!((results.cpu_util + 1.0).abs() < f32::EPSILON);
 }
 
-/// What a stock server would answer, made by our own.
+/// Answer of a stock server, made by our own.
 fn answers(plan: &netperf_model::TestPlan) -> Vec<Arrival> {
     let (link, _) = served([offer::request(plan, &local_end()).unwrap()]);
     link.sent

@@ -8,7 +8,7 @@ use netperf_session::offer;
 use netperf_wire::messages::{Extension, ItemKind, OmniResponse, OmniResults};
 use netperf_wire::{Frame, Header, Message, RequestKind, Stage};
 
-/// What the error number for something that is not done is (`EOPNOTSUPP`).
+/// Error number for an unsupported operation (`EOPNOTSUPP`).
 const UNSUPPORTED: i32 = 95;
 
 /// A message with one item behind it, written byte by byte: nothing here sends such a thing.

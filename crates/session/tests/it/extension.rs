@@ -1,4 +1,4 @@
-//! What our own ends tell each other, and what a stock program at the other end makes of it.
+//! Extension between two ends of ours, and its effect on a stock program at the other end.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;

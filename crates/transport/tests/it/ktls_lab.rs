@@ -21,7 +21,7 @@ fn connected<E>(met: Met<E>) -> E {
     }
 }
 
-/// Two ends, the server's made by `accepting` and used by `serve` in a thread of its own.
+/// Two ends, the server's made by `accepting` and used by `serve` in a separate thread.
 fn pair<C: Connects, S: Connects + Send + 'static, T: Send + 'static>(
     connecting: &C,
     accepting: S,

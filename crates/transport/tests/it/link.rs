@@ -116,7 +116,7 @@ fn frames_for_others_stay_away<F: FrameFormat>(transport: TransportId, device: &
     let mut other = how.answering(other).unwrap();
     asking.send(&[1; 10]).unwrap();
     assert_eq!(other.recv(&mut [0; 16]).unwrap(), Received::TimedOut);
-    // Nobody asked it, so there is nobody to tell of an end.
+    // It was not asked, so there is no peer to tell of an end.
     assert!(other.part().mark().is_none());
     // Over a cable the frame went to the other side, and to nobody there.
     if device == "lo" {
@@ -143,7 +143,7 @@ fn cable() -> Option<(String, String)> {
     Some((near.to_owned(), far.to_owned()))
 }
 
-/// Runs a test of this file again in a network of its own, with a cable in it.
+/// Runs a test of this file again in a private network with a cable.
 fn again_with_a_cable(test: &str) {
     let own = std::env::current_exe().unwrap();
     let script = "ip link set lo up && ip link add one type veth peer name other \

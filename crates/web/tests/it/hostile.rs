@@ -1,4 +1,4 @@
-//! Files that nobody means well with: every text may be markup, every number absurd, and
+//! Hostile files: every text may be markup, every number absurd, and
 //! anything may be missing.
 
 use std::io::Read as _;

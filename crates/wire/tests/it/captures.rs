@@ -59,7 +59,7 @@ fn halves(name: &str, value: FieldValue) -> Vec<(String, FieldValue)> {
     ]
 }
 
-/// Whether a decoded value is the one that the capture shows.
+/// True if a decoded value is the one in the capture.
 fn agrees(shown: &Value, value: &FieldValue) -> bool {
     match value {
         FieldValue::Signed(number) => shown.as_i64() == Some(i64::from(*number)),

@@ -1,4 +1,4 @@
-//! What holds for every message and for any bytes.
+//! Properties of every message and of any bytes.
 //!
 //! Every field type takes any bytes, so arbitrary records are arbitrary messages.
 

@@ -12,7 +12,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors");
 pub(crate) struct Record {
     /// Exchange and place in it, for messages.
     pub(crate) at: String,
-    /// What the capture calls it.
+    /// Name in the capture.
     pub(crate) label: String,
     /// The request that it is, or that it answers.
     pub(crate) kind: RequestKind,

@@ -1,4 +1,4 @@
-//! What each end has: buffers, sockets, CPUs.
+//! Each end: buffers, sockets, CPUs.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Where the ends are.
+//! Addresses of the ends.
 
 use netperf_cli::{CliError, OutputStream};
 use netperf_model::{Family, SocketPlan};

@@ -1,4 +1,4 @@
-//! What is printed.
+//! Contents of the report.
 
 use netperf_cli::{Command, Notice, OutputStream};
 use netperf_model::{Format, SelectionSource, Unit};

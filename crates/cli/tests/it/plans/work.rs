@@ -1,4 +1,4 @@
-//! What is done, and for how long.
+//! The test and its length.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What netserver is asked for.
+//! Jobs of netserver.
 //!
 //! One run at a time moves data in a process, as its alarm is the process's.
 
@@ -14,7 +14,7 @@ pub(crate) fn the_only_run() -> MutexGuard<'static, ()> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How long the runs are.
+/// Length of the runs.
 pub(crate) const LENGTH: Duration = Duration::from_secs(1);
 
 /// A test of this kind that has a time, and nothing else that was asked for.

@@ -1,4 +1,4 @@
-//! What every store does alike: written once, and run over each of them.
+//! Behaviours of every store: written once, and run over each of them.
 
 use std::ops::Deref as _;
 use std::slice::from_ref;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use netperf_testkit::require::require;
 use netperf_testkit::{Finished, Invocation, Running, Scratch, eventually};
 
-/// How long the server may take to come up on a loaded machine.
+/// Time limit for the start of the server on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Whom the server's programs are run as where we are root: they refuse that.
 const NOBODY: &str = "nobody";
@@ -200,7 +200,7 @@ impl Drop for Cluster {
     }
 }
 
-/// Debian keeps the programs of each version in a folder of its own.
+/// Debian keeps the programs of each version in a separate folder.
 fn programs() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
     let mut folders: Vec<PathBuf> = versions

@@ -52,7 +52,7 @@ fn i18_an_interval_is_a_fraction_and_may_be_negative() {
         let text = &finished.stdout;
         assert!(text.contains("Interim result:"), "{}", finished.account());
     }
-    // How flent asks what netperf can do.
+    // Probe by which flent finds out what netperf can do.
     let mut probe = client(&server, "-l 1 -D -0.2 -- -e 1").spawn();
     assert!(probe.prints("MIGRATED", super::seconds(10)));
     probe.signal("KILL");

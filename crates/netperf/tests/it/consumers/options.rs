@@ -1,4 +1,4 @@
-//! What is typed: lengths, sizes, misplaced words, test names.
+//! Options as typed: lengths, sizes, misplaced words, test names.
 
 use netperf_testkit::{Scratch, ours};
 

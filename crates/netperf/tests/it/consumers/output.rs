@@ -1,4 +1,4 @@
-//! What the classic layouts look like to those who cut them up.
+//! Classic layouts, as scripts parse them.
 
 use super::{is_decimal, run, run_all, seconds, server, words};
 

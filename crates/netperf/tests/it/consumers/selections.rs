@@ -1,4 +1,4 @@
-//! What is selected with `-k`, `-o` and `-O`.
+//! Selections with `-k`, `-o` and `-O`.
 
 use netperf_testkit::Scratch;
 

@@ -21,10 +21,10 @@ use serde_json::Value;
 use crate::golden_subset::compare::{full_build, masked};
 use elsewhere::ELSEWHERE;
 
-/// Where a usage text was cut.
+/// Mark at which a usage text was cut.
 const ELIDED: &str = "[usage text elided";
 
-/// What differs on purpose; `docs/differences.md` says why.
+/// Intended differences; `docs/differences.md` has the reasons.
 const DIFFERENT: [&str; 15] = [
     "debug-",
     "err-long-option",
@@ -175,7 +175,7 @@ impl Transcript {
         Some(Netserver::start_with(ours, &Place::Here, &options, &[]))
     }
 
-    /// What is not as it was.
+    /// Differences from the original.
     fn difference(&self, port: u16, finished: &Finished) -> Option<String> {
         let status = finished.status;
         let exit = status.code().or(status.signal().map(|signal| -signal));
@@ -201,7 +201,7 @@ impl Transcript {
     }
 }
 
-/// Compared by tests of their own.
+/// Compared by separate tests.
 const OTHERWISE: [&str; 12] = [
     "debug-",
     "err-long-option",
@@ -296,7 +296,7 @@ fn debug_text_has_no_line_that_the_original_has_not() {
         let golden = &transcript.stdout;
         let mut beyond = beyond(&finished.stdout, golden);
         if transcript.case.starts_with("debug-d-sendfile") {
-            // Where the data goes is of interest with every test.
+            // Every test has debug text about the address of its data.
             beyond.retain(|line| !line.starts_with("remote port is "));
         }
         assert_eq!(beyond, [""; 0], "{account}");

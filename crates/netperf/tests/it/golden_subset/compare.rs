@@ -177,7 +177,7 @@ fn template(id: &str) -> &'static str {
     row.expect("a row of the report").template
 }
 
-/// Whether one row makes both lines, with the same sizes where they are settings.
+/// True if one row makes both lines, with the same sizes where they are settings.
 fn same_row(test: &str, golden: &str, line: &str) -> bool {
     rows_of(test).iter().any(|id| {
         let read = |line| scan(template(id), line);

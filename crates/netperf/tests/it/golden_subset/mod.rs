@@ -19,7 +19,7 @@ use serde_json::Value;
 /// Tests run side by side: their figures are free, and they mostly wait.
 const AT_ONCE: usize = 24;
 
-/// Groups of transcripts that need a peer, a file, a signal or a length of their own.
+/// Groups of transcripts that need a special peer, file, signal or length.
 const NOT_HERE: [&str; 12] = [
     "N",
     "conf",
@@ -52,7 +52,7 @@ pub(crate) struct Transcript {
 }
 
 impl Transcript {
-    /// Whether its test is one of this suite.
+    /// True if its test belongs to this suite.
     pub(crate) fn is_of(&self, suite: Suite) -> bool {
         let test = self.argv.iter().skip_while(|word| *word != "-t").nth(1);
         test.and_then(|name| TestId::from_name(name))
@@ -72,7 +72,7 @@ impl Transcript {
         (plain && transcript.can_run()).then_some(transcript)
     }
 
-    /// Whether it needs nothing but a server and a second.
+    /// True if it needs nothing but a server and a second.
     fn can_run(&self) -> bool {
         let group = self.case.split('-').next().unwrap_or("");
         let global = self.argv.iter().take_while(|word| *word != "--");

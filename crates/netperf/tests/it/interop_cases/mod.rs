@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use netperf_testkit::peers::Make;
 use netperf_testkit::{Finished, Invocation, Place, Programs, Values};
 
-/// What every omni-engine run is asked for.
+/// Selectors of every omni-engine run.
 const SELECTION: &str = "DIRECTION,PROTOCOL,ELAPSED_TIME,THROUGHPUT,TRANSACTION_RATE,\
     LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD,LOCAL_BYTES_RECVD,REMOTE_BYTES_SENT,\
     LOCAL_SEND_CALLS,REMOTE_RECV_CALLS,LOCAL_RECV_CALLS,REMOTE_SEND_CALLS,\
     LOCAL_SEND_SIZE,REMOTE_SEND_SIZE,REQUEST_SIZE,RESPONSE_SIZE";
 
-/// What a stock client may leave unread in the buffers of a download it ends.
+/// Bytes that a stock client may leave unread in the buffers of a download it ends.
 const IN_FLIGHT: i64 = 32 << 20;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(crate) enum Pairing {
     StockOurs,
 }
 
-/// What the counts of a run must look like.
+/// Condition on the counts of a run.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     /// The client sends on a connection.
@@ -44,7 +44,7 @@ pub(crate) enum Kind {
     Uuid,
 }
 
-/// How long a run lasts.
+/// Length of a run.
 #[derive(Clone, Copy)]
 pub(crate) enum Length {
     Timed,
@@ -359,7 +359,7 @@ fn as_long_as_asked(case: &Case, bytes: i64, size: i64) -> Result<(), String> {
     }
 }
 
-/// What datagrams promise: nothing arrives that was not sent.
+/// Datagrams: nothing arrives that was not sent.
 fn lossy(values: &Values, sent: &str, received: &str) -> Result<(), String> {
     within(received, values.count(received), 1, values.count(sent))
 }

@@ -120,7 +120,7 @@ pub(crate) fn ready() -> Ready {
 /// The path of the engine's data socket in Unix-domain tests.
 pub(crate) const PATH: &str = "/tmp/netpeABCDEF";
 
-/// Where the engine's data socket is, when a port does not say it.
+/// Address of the engine's data socket, when it is more than a port.
 pub(crate) fn address_of(transport: TransportId) -> Option<Address> {
     match transport.row().domain {
         Domain::Unix => Some(Address::Unix(PATH.into())),
@@ -197,9 +197,9 @@ pub(crate) struct Engine {
     pub(crate) cpus: Vec<u32>,
     pub(crate) refuses: Option<RemoteErrno>,
     pub(crate) fails: Option<RemoteErrno>,
-    /// What a run measures, where it is not [`result`].
+    /// Result of a run, if it is not [`result`].
     pub(crate) ran: Option<EndResult>,
-    /// What it was to note.
+    /// Settings it was to record.
     pub(crate) denied: Vec<Denied>,
 }
 

@@ -23,10 +23,10 @@ use crate::ring::Ring;
 use crate::stop::{ByBell, Ended, Lost, Phase, Stop, control_end};
 use crate::workload::{Run, stream};
 
-/// How often a receiver to which nothing comes looks around.
+/// Interval between looks around while nothing arrives.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
-/// How long a receiver waits for the end.
+/// Time limits of a receiver that waits for the end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
     /// Without anything, in a run that no time ends.
@@ -39,16 +39,16 @@ pub(crate) struct Patience {
     pub(crate) impatience: Duration,
 }
 
-/// What the threads of an end tell each other.
+/// Signals between the two threads of an end.
 #[derive(Debug, Default)]
 struct Between {
-    /// There is nothing more to send for.
+    /// Stop sending.
     enough: AtomicBool,
-    /// Nothing more can come.
+    /// Stop receiving.
     in_vain: AtomicBool,
 }
 
-/// What ends a sender besides the bell.
+/// Stop conditions of the sender.
 #[derive(Debug)]
 struct Sending<'a, 's> {
     alarm: &'a mut ByBell<'s>,
@@ -74,7 +74,7 @@ impl Stop for Sending<'_, '_> {
     }
 }
 
-/// What ends a receiver.
+/// Stop conditions of the receiver.
 #[derive(Debug)]
 struct Receiving<'a> {
     between: &'a Between,
@@ -133,30 +133,30 @@ impl Stop for Receiving<'_> {
     }
 }
 
-/// How an end receives.
+/// The receiving direction of an end.
 pub(crate) struct Inward<'a, E> {
-    /// What moves the bytes.
+    /// Endpoint of this direction.
     pub(crate) endpoint: E,
     pub(crate) ring: &'a mut Ring,
     pub(crate) plan: &'a EndPlan,
     pub(crate) setup: &'a EndSetup,
     pub(crate) patience: Patience,
-    /// Whether the end of what comes is the end of what is sent, too.
+    /// The end of received data ends sending, too.
     pub(crate) ends_both: bool,
     /// All that comes, where nothing else may tell of the end.
     pub(crate) amount: Limit,
 }
 
-/// How both directions came to their end.
+/// End of both directions.
 #[derive(Debug)]
 pub(crate) struct BothEnded {
     pub(crate) sending: Ended,
     pub(crate) receiving: Ended,
-    /// What the numbers in datagrams that came told.
+    /// Quality from the numbers in received datagrams.
     pub(crate) quality: Option<Quality>,
 }
 
-/// What went wrong, and in which direction.
+/// An error and its direction.
 #[derive(Debug)]
 pub(crate) enum Failed {
     Sending(io::Error),
@@ -225,7 +225,7 @@ where
         tally: got,
         quality,
     } = got;
-    // What came counts, whatever became of the other direction.
+    // Received data counts even if sending failed.
     *tally = tally.plus(&got);
     let sending = sent.map_err(Failed::Sending)?;
     Ok(BothEnded {
@@ -235,7 +235,7 @@ where
     })
 }
 
-/// What came of receiving.
+/// Result of the receiving thread.
 struct Got {
     ended: io::Result<Ended>,
     tally: Tally,

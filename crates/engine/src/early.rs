@@ -15,7 +15,7 @@ use netperf_os::io::{self as calls, Source};
 use netperf_os::{SockAddr, wait};
 use netperf_transport::udp::END_MARKS;
 
-/// How often netserver looks. What it sends meanwhile counts at both ends.
+/// Interval between netserver's looks. Data sent meanwhile counts at both ends.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
 /// Datagrams that are taken in at a look at most: a flood of them must not hold up the run.
@@ -48,7 +48,7 @@ impl StopReceiver {
         Ok(Self::Datagrams(data.try_clone_to_owned()?, peer))
     }
 
-    /// Whether netperf has said so. One that is gone has not.
+    /// Returns whether netperf has sent the stop. A peer that is gone has not.
     pub(crate) fn has_stopped(&self) -> bool {
         match self {
             Self::Connection(data) => wait::is_half_closed(data.as_fd()).unwrap_or(false),
@@ -62,7 +62,7 @@ impl StopReceiver {
 /// Takes in a datagram, where there is one: whether it is the end that `peer` sent.
 fn datagram(data: BorrowedFd<'_>, peer: Option<SocketAddr>) -> Option<bool> {
     let mut source = Source::unknown();
-    // What comes instead, such as that nobody is there, is told to whoever sends next.
+    // Other errors are reported by the next send.
     let length = calls::recv_from_now(data, &mut [0], &mut source).ok()?;
     let same = |peer: SocketAddr| {
         let ip = source.ip().map(|ip| ip.to_canonical());
@@ -71,11 +71,11 @@ fn datagram(data: BorrowedFd<'_>, peer: Option<SocketAddr>) -> Option<bool> {
     Some(length == 0 && peer.is_none_or(same))
 }
 
-/// How netperf says that it has had enough.
+/// Sends netserver the stop.
 #[derive(Debug)]
 pub(crate) struct StopSender {
     data: OwnedFd,
-    /// Where netserver's socket is, where there is no connection.
+    /// Address of netserver's socket, without a connection.
     to: Option<SockAddr>,
 }
 
@@ -113,7 +113,7 @@ impl StopReceiverSlot {
         *self.stop_receiver() = Some(stop_receiver);
     }
 
-    /// Whether netperf has said that it has had enough.
+    /// Returns whether netperf has sent the stop.
     pub(crate) fn hear_the_end(&self) -> bool {
         self.stop_receiver()
             .as_ref()

@@ -1,4 +1,4 @@
-//! What both ends of a test have in common.
+//! Code that both ends of a test share.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::path;
 use crate::ring::{Layout, Ring};
 use crate::sizes;
 
-/// What one direction carries.
+/// Contents of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carries {
     /// Nothing.
@@ -26,7 +26,7 @@ pub(crate) enum Carries {
 }
 
 impl Carries {
-    /// What a direction carries, given whether it is used and the size of its messages.
+    /// Contents of a direction, from its use and the size of its messages.
     pub(crate) fn of(used: bool, message: Option<u32>) -> Self {
         match message {
             _ if !used => Self::Nothing,
@@ -43,8 +43,8 @@ pub(crate) struct Rings {
     pub(crate) recv: Option<Ring>,
 }
 
-/// Whether a full local queue drops what was sent without a word, unless it is asked to
-/// tell: so do the datagrams of IP.
+/// Returns whether a full local queue drops messages silently, unless asked to report them: true
+/// for the datagrams of IP.
 pub(crate) fn drops_silently(transport: TransportId) -> bool {
     let row = transport.row();
     transport.is_inet() && row.meeting != Meeting::Connection && !row.reliable
@@ -94,7 +94,7 @@ pub(crate) fn setup(
     setup
 }
 
-/// What one of so many flows of an end is to do: they share a rate.
+/// The plan of one of several flows, which share a rate.
 pub(crate) fn of_flow(plan: &EndPlan, flows: u32) -> EndPlan {
     EndPlan {
         rate: plan.rate.map(|rate| rate.of_each(flows)),
@@ -102,8 +102,8 @@ pub(crate) fn of_flow(plan: &EndPlan, flows: u32) -> EndPlan {
     }
 }
 
-/// Bytes per send of a byte stream that keeps to a rate: where nobody asked for a size, a send
-/// is what a thousandth of a second has, so that it is as even as it can be.
+/// Bytes per send of a byte stream at a rate: without a size, a send carries what is due in a
+/// millisecond, so that the rate is even.
 fn evenly(plan: &EndPlan, size: u32, sends: Carries, largest: Option<u32>) -> u32 {
     /// Not so little that a send is mostly overhead.
     const LEAST: u32 = 1024;
@@ -192,7 +192,7 @@ pub(crate) fn usage(
         .map_err(Operation::Cpu.failed())
 }
 
-/// What an end measured, put together.
+/// Builds the result of an end.
 pub(crate) fn result(
     plan: &EndPlan,
     setup: &EndSetup,

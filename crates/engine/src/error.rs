@@ -1,4 +1,4 @@
-//! What went wrong while data was moved.
+//! Errors of the engine.
 
 use std::fmt;
 use std::io;
@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use netperf_model::Feature;
 
-/// What was being done.
+/// The operation that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Creating the data socket and setting its options.
     Create,
-    /// Having the kernel do what not every kernel does, or does not do for everybody.
+    /// Using an optional feature of the kernel.
     Extra(Feature),
     /// Binding the data socket.
     Bind,
@@ -69,7 +69,7 @@ impl fmt::Display for Operation {
 /// An operation and why it failed.
 #[derive(Debug)]
 pub struct EngineError {
-    /// What was being done.
+    /// The operation that failed.
     pub operation: Operation,
     /// Why it failed.
     pub error: io::Error,

@@ -14,16 +14,16 @@ use netperf_transport::meeting::Parting;
 
 use crate::stop::Lost;
 
-/// How long an unchanged send queue may mean no more than a slow peer.
+/// Time without progress of the send queue that counts as a loss.
 pub(crate) const NO_PROGRESS: Duration = Duration::from_millis(2000);
-/// How long netserver goes on by itself after the time is over, and a little more.
+/// Time that netserver continues after the time is over, with a margin.
 pub(crate) const AT_MOST: Duration = Duration::from_secs(6);
-/// How often the send queue is looked at.
+/// Interval between looks at the send queue.
 const LOOK: Duration = Duration::from_millis(50);
-/// How often a queue is looked at that nothing tells of.
+/// Interval between looks at a queue without notifications.
 const QUEUE_LOOK: Duration = Duration::from_millis(1);
 
-/// How a connection came to its end.
+/// End of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Drained {
     /// netserver closed it.
@@ -57,7 +57,7 @@ pub(crate) fn bring_to_its_end(socket: &Socket, parting: Parting) -> Drained {
 
 /// Ends an association: what was sent arrives, and then both directions are over.
 ///
-/// That is when everything has arrived at the other host; netserver reads it to the end.
+/// Everything has then arrived at the other host; netserver reads it to the end.
 fn shut_down(socket: &Socket) -> Drained {
     let fd = socket.as_fd();
     // Without the notification the end is seen a little later.

@@ -1,4 +1,4 @@
-//! What ends a run besides time.
+//! Amounts that end a run.
 
 /// When a run has done enough.
 ///
@@ -31,8 +31,8 @@ impl Limit {
         }
     }
 
-    /// What no peer sends that was asked for this much and rounds it up to whole messages,
-    /// none of which is as long as 4 GiB.
+    /// An amount that no correct peer exceeds: messages that round the amount up are shorter than 4
+    /// GiB.
     #[must_use]
     pub const fn exceeded(self) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl Limit {
     #[inline]
     #[must_use]
     pub fn room(&self, sent: u64, size: usize) -> usize {
-        // What was sent never comes near the end of its range.
+        // The sum cannot overflow in practice.
         if sent.wrapping_add(size as u64) <= self.units {
             size
         } else {
@@ -53,7 +53,7 @@ impl Limit {
         }
     }
 
-    /// What the last send may have.
+    /// Size of the last send.
     #[cold]
     fn rest(&self, sent: u64, size: usize) -> usize {
         let left = self.units.saturating_sub(sent);
@@ -61,7 +61,7 @@ impl Limit {
         usize::try_from(whole).map_or(size, |whole| whole.min(size))
     }
 
-    /// Whether this many units are enough.
+    /// Returns whether this many units are enough.
     #[inline]
     #[must_use]
     pub const fn reached(&self, units: u64) -> bool {

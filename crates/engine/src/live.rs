@@ -1,4 +1,4 @@
-//! The counts of a run under way, for whoever shows them.
+//! Counts of a run in progress, for displays.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,7 +15,7 @@ use netperf_os::tcp::{self, TcpDetail, TcpInfo};
 use crate::early::StopSender;
 use crate::series::Watched;
 
-/// Counts that a loop publishes with relaxed stores, on a cache line of their own.
+/// Counts that a loop publishes with relaxed stores, on a separate cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Counts {
@@ -41,7 +41,7 @@ impl Counts {
     }
 }
 
-/// What several loops have published.
+/// Sum of the counts of several loops.
 pub(crate) fn total(counts: &[Counts]) -> Tally {
     let mut tally = Tally::default();
     counts.iter().for_each(|counts| counts.add_to(&mut tally));
@@ -55,18 +55,18 @@ pub struct Live {
     /// Those of the workers of many flows.
     workers: OnceLock<Arc<[Counts]>>,
     over: OnceLock<Moment>,
-    /// Whether the data connection can be looked at meanwhile.
+    /// The data connection can be read meanwhile.
     watches: bool,
     data: Mutex<Data>,
-    /// Whether the other end is told when the run ends before its time.
+    /// The other end is told when the run ends before its time.
     tells: bool,
     /// The data connections of which a series is wanted.
     series: OnceLock<Watched>,
-    /// Of how many connections somebody wants to know how they are now.
+    /// Number of connections whose current state is asked for.
     looked_at: Option<u32>,
     /// The times of operations that are kept.
     times: Mutex<Vec<HistogramView>>,
-    /// Whether the run is to end before its time.
+    /// The run is to end before its time.
     enough: AtomicBool,
 }
 
@@ -74,11 +74,11 @@ pub struct Live {
 /// loop and behind it, never in it.
 #[derive(Debug, Default)]
 struct Data {
-    /// A descriptor of our own: the loop's may be closed at any time.
+    /// A duplicate descriptor: the loop's may be closed at any time.
     socket: Option<OwnedFd>,
     /// The same, to tell the other end by.
     told_by: Option<StopSender>,
-    /// What TCP knew when the loop was over.
+    /// `TCP_INFO` at the end of the loop.
     last: Option<TcpInfo>,
 }
 
@@ -187,7 +187,7 @@ impl Live {
         }
     }
 
-    /// Whether the run is to end before its time.
+    /// The run is to end before its time.
     pub(crate) fn is_enough(&self) -> bool {
         self.enough.load(Ordering::Relaxed)
     }

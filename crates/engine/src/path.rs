@@ -1,5 +1,4 @@
-//! How the bytes of one flow are moved: the data path that a job asks for, and what it means
-//! for sizes and buffers.
+//! The data path of one flow, and its effect on sizes and buffers.
 
 use std::io;
 
@@ -14,7 +13,7 @@ const UNDER_WAY: u32 = 4 << 20;
 /// Buffers for that, at least and at most.
 const BUFFERS: (u32, u32) = (16, 1024);
 
-/// How the bytes of one flow are moved.
+/// Data path of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DataPath {
     /// The connection is only opened.
@@ -51,7 +50,7 @@ pub(crate) enum DataPath {
     Call,
 }
 
-/// What a transport offers besides a call for each message.
+/// Kinds of transports, by the data paths that they offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathClass {
     /// A byte stream on a socket that can be spliced and sent files over.
@@ -196,7 +195,7 @@ pub(crate) fn size(size: Option<u32>) -> usize {
         .unwrap_or(0)
 }
 
-/// How many datagrams a call moves.
+/// Number of datagrams per call.
 pub(crate) fn trains(io: &IoPlan) -> Trains {
     Trains {
         messages: io.batch.unwrap_or(1),
@@ -211,8 +210,8 @@ pub(crate) fn zerocopy_width(size: Option<u32>) -> u32 {
     (UNDER_WAY / size.unwrap_or(1).max(1)).clamp(fewest, most)
 }
 
-/// Size and number of the buffers for sending and for receiving. Where a call moves many
-/// messages, a buffer has room for all of them and there are as many fewer.
+/// Size and number of the buffers in each direction. Where a call moves many messages, a buffer has
+/// room for all of them and there are as many fewer.
 pub(crate) fn buffers(
     plan: &EndPlan,
     setup: &EndSetup,
@@ -236,7 +235,7 @@ pub(crate) fn buffers(
     };
     (
         larger(send, Trains::send_buffer),
-        // A ring keeps what it receives in buffers of its own.
+        // A ring has separate receive buffers.
         if by_ring {
             recv
         } else {
@@ -245,17 +244,17 @@ pub(crate) fn buffers(
     )
 }
 
-/// Whether a ring moves many messages at a time.
+/// Returns whether a ring moves many messages at a time.
 pub(crate) fn by_ring(io: &IoPlan) -> bool {
     io.method == IoMethod::Uring && io.batch.is_some()
 }
 
-/// How many messages a ring has under way at the same time.
+/// Number of messages in flight in a ring.
 pub(crate) fn width(io: &IoPlan) -> usize {
     size(io.batch).max(1)
 }
 
-/// Whether an end that answers receives right after every send: nothing waits in between.
+/// Returns whether every receive follows a send at once, without a wait in between.
 pub(crate) fn pairs(job: &EndJob) -> bool {
     job.is_request_response() && job.end.pace.is_none_or(|pace| pace.burst == 0)
 }

@@ -36,9 +36,9 @@ impl Quiet {
         self.since.elapsed()
     }
 
-    /// Whether nothing has moved for so long, and the time was over all the while. Where
-    /// nothing has moved at all the other end may only be late: the packet that opens a
-    /// connection is sent again after a second where it was lost (RFC 6298).
+    /// Returns whether nothing has moved for this long after the time was over. Where nothing has
+    /// moved at all the other end may only be late: the packet that opens a connection is sent
+    /// again after a second where it was lost (RFC 6298).
     pub(crate) fn is_end(&self, overtime: Duration, silence: Duration) -> bool {
         self.seen != Tally::default() && self.lasted().min(overtime) >= silence
     }

@@ -28,7 +28,7 @@ pub trait Recorder {
     fn asked(&mut self, mark: Self::Mark);
     /// The response to the oldest request is here: now.
     fn answered(&mut self) -> Self::Mark;
-    /// What is outstanding will not be answered any more.
+    /// Forgets outstanding requests.
     fn forget(&mut self);
 }
 
@@ -65,7 +65,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Room for this many requests in flight.
+    /// Makes a recorder for this many requests in flight.
     #[must_use]
     pub fn new(in_flight: usize) -> Self {
         let clock = FineClock::start();
@@ -84,7 +84,7 @@ impl Kept {
         self.recording.watched()
     }
 
-    /// What was kept.
+    /// The distribution.
     #[must_use]
     pub fn latency(&self) -> Latency {
         Latency {

@@ -9,7 +9,7 @@ use netperf_transport::meeting::EndMark;
 use crate::error::EngineError;
 use crate::stop::Lost;
 
-/// What one end measured.
+/// Measurements of one end.
 #[derive(Debug)]
 pub struct EndReport {
     /// Counts, and what was read around the loop.
@@ -35,10 +35,10 @@ pub struct EndReport {
     pub tcp_info: Option<TcpInfo>,
     /// Smoothed round trip when the data connection ended.
     pub round_trip: Option<Duration>,
-    /// Whether Multipath TCP fell back to TCP; `None` for every other transport.
+    /// Multipath TCP fell back to TCP; `None` for every other transport.
     pub fallback: Option<bool>,
     /// A datagram socket that is still open, to repeat the end mark with.
     pub end_mark: Option<EndMark>,
-    /// What each of many flows did.
+    /// Counts of each of many flows.
     pub many: Option<Flows>,
 }

@@ -4,14 +4,14 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
-/// What the buffers hold unless a file fills them, repeated from buffer to buffer.
+/// Default contents, repeated from buffer to buffer.
 const PATTERN: &[u8; 8] = b"netperf\0";
 
 /// More than any test needs, and little enough that a mistyped size is refused
 /// rather than driving the machine out of memory.
 const MOST_BYTES: usize = 1 << 30;
 
-/// How a ring is laid out.
+/// Layout of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Bytes per buffer.
@@ -29,12 +29,12 @@ pub struct Layout {
 pub struct Ring {
     bytes: Vec<u8>,
     size: usize,
-    /// Where the first buffer begins, and the last.
+    /// Offsets of the first buffer and the last.
     first: usize,
     last: usize,
     /// From the beginning of one to that of the next.
     stride: usize,
-    /// Where the next to be handed out begins.
+    /// Offset of the next buffer.
     next: usize,
 }
 

@@ -37,12 +37,12 @@ pub struct TestEnd {
     pub(crate) placed: Placed,
     /// netperf's second socket, where data that comes has its own connection.
     second: Option<SecondSocket>,
-    /// Where the connections lead to that data comes from, where it has its own.
+    /// Addresses for connections that only receive, where they are separate.
     second_remotes: Vec<Address>,
     /// netserver's sockets of further flows, where each has its own, and the ports of all.
     pub(crate) further: Vec<Socket>,
     ports: Vec<u16>,
-    /// Where datagrams are announced that come in by the port of the control connection.
+    /// Socket that announces datagrams through the port of the control connection.
     handoff: Option<Socket>,
     /// Keeps the kernel stamping.
     stamping: Option<std::net::UdpSocket>,
@@ -479,8 +479,8 @@ fn announce(
     }
 }
 
-/// What ends a run besides its limit: the end of the control connection; a stall, where no
-/// time ends it; and silence once the time is over, where the end may be missed.
+/// Stop conditions besides the limit: the end of the control connection; a stall, where no time
+/// ends the run; silence after the time is over, where the end may be missed.
 fn stop_of<'a>(
     job: &EndJob,
     control: Option<BorrowedFd<'a>>,
@@ -539,8 +539,8 @@ fn pace_of(bits: u64, size: u32) -> PacePlan {
     }
 }
 
-/// What is listened at: the data socket, or the hatch that connections come through. Where
-/// it announces datagrams, it is what is left.
+/// Listens at the data socket, or at the handoff socket that connections come through. For
+/// datagrams the handoff socket is returned.
 fn listening(
     job: &EndJob,
     data: Socket,

@@ -8,7 +8,7 @@ use netperf_model::{EndJob, EndSetup};
 
 use crate::error::{EngineError, Operation};
 
-/// The user's file, or one of our own that has no name.
+/// The user's file, or an unnamed one.
 ///
 /// # Errors
 /// When the file cannot be opened, or is too short for every ring element to be sent.

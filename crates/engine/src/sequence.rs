@@ -21,7 +21,7 @@ const WORD: usize = 64;
 /// The smoothing of jitter, as a shift: one part in 16 (RFC 3550 section 6.4.1).
 const SMOOTHING: u32 = 4;
 
-/// What an end does about numbers.
+/// Numbers in datagrams at one end.
 #[derive(Debug)]
 pub(crate) enum Sequence {
     /// It writes them.
@@ -31,7 +31,7 @@ pub(crate) enum Sequence {
 }
 
 impl Sequence {
-    /// What an end does that sends messages of the size agreed on, or receives.
+    /// Numbers for an end that sends messages of the agreed size, or receives.
     pub(crate) fn of(setup: &EndSetup, sends: bool) -> Self {
         if sends {
             let size = setup.send_size.unwrap_or(NUMBER_BYTES);
@@ -99,7 +99,7 @@ pub(crate) struct Track {
     began: Moment,
 }
 
-/// What the times of datagrams tell. Clocks of two hosts have nothing in common, so only
+/// Jitter from the times of datagrams. Clocks of two hosts have nothing in common, so only
 /// differences of transit times mean anything. All are nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Delay {
@@ -198,7 +198,7 @@ impl Track {
         word & (1 << (slot % WORD)) != 0
     }
 
-    /// What was seen so far.
+    /// Numbers received so far.
     pub(crate) fn quality(&self) -> Quality {
         let delay = &self.delay;
         let spread = |most: i64| u64::try_from(most.saturating_sub(delay.least)).unwrap_or(0);
@@ -232,7 +232,7 @@ impl Delay {
     }
 }
 
-/// Where a number stands in the window.
+/// Position of a number in the window.
 #[inline]
 fn slot(number: u64) -> usize {
     usize::try_from(number % REACH).unwrap_or(0)

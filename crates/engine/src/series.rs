@@ -1,4 +1,4 @@
-//! What TCP knows of connections over time, written down by a thread beside the loops.
+//! Time series of `TCP_INFO`, recorded by a thread beside the loops.
 //!
 //! The loops know nothing of it: a connection is handed in before its loop and let go
 //! behind it, as a descriptor of our own that would keep the connection open otherwise.
@@ -17,16 +17,16 @@ use crate::error::{EngineError, Operation};
 const MOST_SAMPLES: usize = 16_384;
 /// The stack of the thread, bytes.
 const STACK: usize = 128 * 1024;
-/// How long to wait for a beginning or an end that is announced in any case.
+/// Time limit of a wait for an announced beginning or end.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Connections that are looked at, and what was seen.
 #[derive(Debug)]
 pub(crate) struct Watched {
     plan: SeriesPlan,
-    /// Whether what is seen is written down; otherwise it is only looked at.
+    /// Samples are recorded; otherwise connections are only read on request.
     kept: bool,
-    /// Whether this is netperf's end.
+    /// This is netperf's end.
     asking: bool,
     inner: Mutex<Inner>,
     /// Told of the beginning and of the end.
@@ -77,7 +77,7 @@ impl Watched {
         }
     }
 
-    /// What the connections that are still used are like now, by their number.
+    /// Current state of the open connections, by number.
     pub(crate) fn now(&self) -> Vec<(u32, TcpDetail)> {
         let inner = self.inner();
         let detail = |seen: &Seen| {
@@ -195,7 +195,7 @@ impl Watched {
         }
     }
 
-    /// What was seen, where it was written down.
+    /// The series, where samples are recorded.
     pub(crate) fn series(&self) -> Option<Series> {
         if !self.kept {
             return None;

@@ -2,7 +2,7 @@
 
 use netperf_model::RingPlan;
 
-/// Where the kernel does not tell its buffer size.
+/// Size where the kernel does not report its buffer.
 const UNKNOWN_BUFFER: u32 = 4096;
 
 /// Bytes per send when data goes one way, of a transport whose messages are at most

@@ -1,4 +1,4 @@
-//! What interrupts a loop, and what the loop makes of it.
+//! Stop conditions of a loop.
 
 use std::cell::Cell;
 use std::fmt;
@@ -20,7 +20,7 @@ use crate::early::StopReceiver;
 use crate::live::{Counts, Live};
 use crate::quiet::Quiet;
 
-/// How a loop came to its end.
+/// End of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// The limit was reached.
@@ -35,7 +35,7 @@ pub enum Ended {
     Lost(Lost),
 }
 
-/// How it was noticed that the peer is lost.
+/// Sign of the loss of the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
     /// The control connection ended during the run.
@@ -75,7 +75,7 @@ impl fmt::Display for Lost {
 
 /// Asked by a loop whether to go on.
 pub trait Stop {
-    /// How far the run has come. Asked in every pass, so it must cost nothing.
+    /// Phase of the run. Asked in every pass, so it must cost nothing.
     fn phase(&self) -> Phase;
 
     /// Something moved. Told in every pass, so it must cost next to nothing.
@@ -92,14 +92,14 @@ pub struct ByBell<'a> {
     live: &'a Live,
     alarm: &'a Alarm,
     started: Moment,
-    /// How long it took to a beginning after that.
+    /// Time until the run began.
     waited: Cell<Duration>,
     quiet: Quiet,
     patience: Duration,
     silence: Option<Duration>,
     meter: Option<&'a Meter>,
     gone: Cell<Option<Lost>>,
-    /// Where netperf says that it has had enough, where it may.
+    /// Receives netperf's stop, where it may send one.
     stop_receiver: Option<StopReceiver>,
 }
 
@@ -145,7 +145,7 @@ impl<'a> ByBell<'a> {
         self.started.elapsed()
     }
 
-    /// What there was until now is none of the run.
+    /// Begins the run now.
     pub(crate) fn begins_anew(&self) {
         self.waited.set(self.elapsed());
     }
@@ -160,7 +160,7 @@ impl<'a> ByBell<'a> {
         self.control
     }
 
-    /// How the peer was lost, where that was seen while the loop ran.
+    /// Loss of the peer, if the loop saw it.
     pub(crate) fn gone(&self) -> Option<Lost> {
         self.gone.get()
     }
@@ -196,7 +196,7 @@ impl<'a> ByBell<'a> {
         self.live.end();
     }
 
-    /// Gives what is left of the run a schedule of its own.
+    /// Gives the rest of the run another schedule.
     ///
     /// # Errors
     /// Whatever timer_settime(2) reports.
@@ -209,9 +209,9 @@ impl<'a> ByBell<'a> {
         self.quiet.lasted().min(alarm::overtime())
     }
 
-    /// Whether nothing has moved for long enough, where that is to end the run.
+    /// Returns whether silence ends the run.
     fn is_silent(&mut self, tally: &Tally) -> bool {
-        // Looked at in any case, for whoever asks how long it has been silent.
+        // Always updated, for [`Self::silent`].
         let silence = self.silence.unwrap_or(Duration::MAX);
         if self.quiet.look(tally) {
             self.meter.inspect(|meter| meter.note());
@@ -247,13 +247,13 @@ impl<'a> ByBell<'a> {
     }
 }
 
-/// Whether the other end of the control connection is closed or broken.
+/// Returns whether the control connection is closed or broken.
 pub(crate) fn control_has_ended(control: BorrowedFd<'_>) -> bool {
     control_end(control).is_some()
 }
 
-/// How the control connection came to its end, if it did. Data waiting there is not the
-/// end: it may be the next request, or the results.
+/// End of the control connection, if it ended. Data waiting there is not the end: it may be the
+/// next request, or the results.
 pub(crate) fn control_end(control: BorrowedFd<'_>) -> Option<Lost> {
     if !ready(control.as_fd(), Interest::Read, Duration::ZERO).unwrap_or(true) {
         return None;

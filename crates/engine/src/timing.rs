@@ -125,19 +125,19 @@ pub(crate) fn sending_schedule(job: &EndJob, waited: Duration) -> Option<Schedul
     })
 }
 
-/// Whether netserver alone sends, over a reliable transport, and ends the connection: all that
-/// it sent counts, however long that is on its way.
+/// Returns whether netserver alone sends, over a reliable transport, and ends the connection: all
+/// that it sent counts.
 fn receives_to_the_end(job: &EndJob) -> bool {
     job.only_receives() && !job.connects && job.transport.row().reliable && job.has_peer
 }
 
-/// Whether netperf tells netserver, which alone sends datagrams, that they are enough: what
-/// netserver sent before it noticed is still to come, and then its end.
+/// Returns whether netperf stops netserver, which alone sends datagrams: data sent before the stop,
+/// and then an end, still arrive.
 fn awaits_a_datagram_end(job: &EndJob) -> bool {
     job.stops_sender && !job.transport.row().reliable
 }
 
-/// Whether netperf may send no end to netserver. A run without a time ends in other ways.
+/// Returns whether netperf may send no end to netserver. A run without a time ends in other ways.
 fn may_end_in_silence(job: &EndJob) -> bool {
     matches!(job.ending, Ending::Silence(_)) && job.time().is_some()
 }

@@ -134,7 +134,7 @@ impl Ticker for Ticks {
     }
 }
 
-/// Requests at times of their own.
+/// Requests that are sent when they are due.
 fn open_loop() -> u64 {
     let (mut requests, mut responses) = (ring(64), ring(64));
     let alarm = Alarm::new(Outside::Ignored).unwrap();
@@ -394,7 +394,7 @@ fn datagram_socket() -> Socket {
     socket.into()
 }
 
-/// Requests at times of their own over a connection that does not block.
+/// Requests that are sent when they are due, over a connection that does not block.
 fn open_loop_over_a_connection() {
     let (here, there) = connection();
     let limit = Limit::exactly(TRANSACTIONS);
@@ -415,7 +415,7 @@ fn open_loop_over_a_connection() {
     assert_eq!(server.join().unwrap().transactions, TRANSACTIONS);
 }
 
-/// Data both ways over one connection: the halves of an end each in a thread of its own.
+/// Data both ways over one connection, each half in a thread.
 fn both_ways() {
     let (here, there) = connection();
     let limit = Limit::exactly(BYTES);
@@ -440,7 +440,7 @@ fn both_ways() {
     });
 }
 
-/// What sends from a file, what passes on into nothing, and what a ring does by itself.
+/// File, splice and ring endpoints.
 fn without_buffers<R: Recorder>(recorder: &mut R) {
     one_way(Tcp, |socket| Spliced::new(socket).unwrap(), recorder);
     let file = || std::fs::File::open("/proc/self/exe").unwrap();

@@ -45,15 +45,15 @@ impl DueClock {
         clock::now().nanos_since(self.began)
     }
 
-    /// Whether a signal has come since the last call.
+    /// Returns whether a signal has come since the last call.
     #[inline]
     pub(super) fn rang(&mut self) -> bool {
         let fired = alarm::fired();
         std::mem::replace(&mut self.fired, fired) != fired
     }
 
-    /// How long to sleep for something that is due in so many nanoseconds; `None` where it is
-    /// time to spin.
+    /// Time to sleep until an event that is due in so many nanoseconds; `None` when it is time to
+    /// spin.
     #[inline]
     pub(super) fn sleep(&self, left: u64) -> Option<Duration> {
         let sleeps = !self.spins && left > AHEAD;

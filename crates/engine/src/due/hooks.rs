@@ -14,7 +14,7 @@ use crate::stop::{Ended, Stop};
 
 /// Work around each operation of a loop.
 pub trait Hooks {
-    /// Whether the hooks may take time.
+    /// Returns whether the hooks may take time.
     fn takes_time(&self) -> bool;
 
     /// Waits until the operation is due and touches its buffer. Gives the reason to end if

@@ -65,11 +65,11 @@ pub(crate) struct Pacing {
     flows: Box<[Position]>,
     /// Flows that wait, by the time of their next operation.
     waiting: BinaryHeap<Reverse<(u64, usize)>>,
-    /// How late messages at a rate were sent.
+    /// Lateness of messages at a rate.
     lateness: Option<Recording>,
 }
 
-/// How far a flow has come. Times are nanoseconds since the beginning.
+/// Progress of a flow. Times are nanoseconds since the beginning.
 #[derive(Clone, Copy, Debug, Default)]
 struct Position {
     /// Operations, bits or messages so far.
@@ -191,7 +191,7 @@ impl Pacing {
         }
     }
 
-    /// Whether a flow may begin an operation now. If not, [`Pacing::due`] names it later.
+    /// Returns whether a flow may begin an operation now. If not, [`Pacing::due`] names it later.
     #[inline]
     pub(crate) fn may(&mut self, token: usize) -> bool {
         match self.ready(token) {
@@ -315,7 +315,7 @@ impl Pacing {
     }
 }
 
-/// What was sent so far, and what a full queue dropped: that is not sent again.
+/// Amount sent so far, with messages that a full queue dropped: they are not sent again.
 fn units(unit: RateUnit, size: usize, tally: &Tally) -> u64 {
     let dropped = tally.failed_sends;
     match unit {

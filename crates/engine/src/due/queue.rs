@@ -174,7 +174,7 @@ impl DueQueue {
         self.next.push(Reverse((then, token)));
     }
 
-    /// Whether an arrival is due now.
+    /// Returns whether an arrival is due now.
     #[inline]
     pub(crate) fn is_due(&self, now: u64) -> bool {
         self.next.peek().is_some_and(|Reverse((at, _))| *at <= now)
@@ -199,13 +199,13 @@ impl DueQueue {
         Some(Duration::from_nanos(left))
     }
 
-    /// Whether there is room for another request in flight.
+    /// Returns whether another request may be in flight.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
         self.free != NONE
     }
 
-    /// Whether a flow has requests in flight.
+    /// Returns whether a flow has requests in flight.
     #[inline]
     pub(crate) fn has_in_flight(&self, flow: usize) -> bool {
         self.flows.get(flow).is_some_and(|own| own.oldest != NONE)
@@ -224,7 +224,7 @@ impl DueQueue {
         self.slots.get(index(own.oldest)).map(|oldest| oldest.sent)
     }
 
-    /// Counts a due request that had to wait for room.
+    /// Counts a due request that had to wait.
     #[inline]
     pub(crate) fn held_back(&mut self) {
         self.account.held_back += 1;
@@ -319,7 +319,7 @@ impl DueQueue {
         self.closed = None;
     }
 
-    /// Whether sending has ended.
+    /// Returns whether sending has ended.
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.is_some()

@@ -100,8 +100,8 @@ fn await_connection(
     Ok(false)
 }
 
-/// The sockets and ports of many flows of datagrams: the first flow has the data socket of
-/// the response, each further one a socket of its own at the next port that is free.
+/// Sockets and ports of many flows of datagrams: the first flow has the data socket of the
+/// response, each further one a socket at the next free port.
 ///
 /// # Errors
 /// When there are not so many ports, or they cannot be told (extension.md).

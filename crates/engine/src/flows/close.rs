@@ -14,9 +14,9 @@ use super::shared::Shared;
 use crate::finish::{AT_MOST, Drained, NO_PROGRESS};
 use crate::stop::Lost;
 
-/// How often the send queues are looked at while nothing else moves.
+/// Interval between looks at the send queues.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long to wait for netserver at most before looking around.
+/// Longest wait for netserver between looks around.
 const NAP: Duration = Duration::from_millis(20);
 
 /// Ends our direction of every flow and waits until netserver has closed its own: then

@@ -1,6 +1,5 @@
-//! The loops of tests that open a connection for every transaction, with many of them under
-//! way at the same time. A connection is told of by edge: whoever works on it goes on until
-//! nothing moves any more.
+//! Loops of tests with a connection for each transaction, many at the same time. Events are
+//! edge-triggered: each event is handled until nothing moves any more.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -30,7 +29,7 @@ pub(super) struct Slot<E> {
     doing: Doing,
 }
 
-/// What is being done with it.
+/// Step of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Doing {
     Connecting,
@@ -53,7 +52,7 @@ impl<E> Slot<E> {
 /// The flows of a thread.
 type Connections<'f, E, R> = &'f mut [Flow<Slot<E>, <R as Recorder>::Mark>];
 
-/// What an attempt to connect came to.
+/// Result of an attempt to connect.
 #[derive(Debug)]
 pub(super) enum Dialled<E> {
     /// It stands, or soon will.
@@ -62,7 +61,7 @@ pub(super) enum Dialled<E> {
     Busy,
 }
 
-/// How far a connection has come.
+/// Progress of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Far {
     /// Nothing moves now.
@@ -73,8 +72,8 @@ enum Far {
     Broken,
 }
 
-/// What is done once a connection was tried: whether an error is one to try again after, and
-/// what is said first where it stands ([`one_port`]).
+/// After connect(2): the test for errors that allow another attempt, and the token to send first
+/// ([`one_port`]).
 pub(super) type Connected<'a> = (fn(&io::Error) -> bool, Option<&'a Token>);
 
 /// netperf's end: connect, exchange, wait for netserver to close, close, and again.
@@ -293,7 +292,7 @@ fn take<E: Moves, R: Keeps>(
     Ok(Far::Done)
 }
 
-/// What netserver's loop has besides its flows.
+/// Listener and free slots of netserver's loop.
 pub(super) struct Counter<'a, E> {
     pub(super) gate: AcceptFilter<'a>,
     pub(super) make: fn(Socket) -> E,
@@ -335,7 +334,7 @@ pub(super) fn serve<E: Moves, R: Keeps>(
     }
 }
 
-/// Accepts whoever waits, and begins to serve them.
+/// Accepts waiting connections, and begins to serve them.
 #[inline]
 fn accept_all<E: Moves, R: Keeps>(
     flows: &mut [Flow<Slot<E>, R::Mark>],

@@ -1,5 +1,5 @@
-//! What the main thread does while workers run: it opens the gate, turns the stages, and
-//! watches the control connections. It sleeps in between, so it takes no CPU from them.
+//! The main thread's part: it opens the gate, enters the stages, and watches the control
+//! connections. It sleeps in between, so it takes no CPU from them.
 
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::live::{Counts, Live, total};
 use crate::quiet::Quiet;
 use crate::stop::{Lost, control_end};
 
-/// How long to sleep at most before looking around.
+/// Longest sleep between looks around.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// When the stages of a run begin, and what else ends it.
@@ -21,35 +21,34 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(super) struct StagePlan<'a> {
     /// Stages and the time from the gate to them, in order.
     pub(super) stages: Vec<(Duration, Stage)>,
-    /// How long nothing may move in a run without a time; `None` in one with a time.
+    /// Time without progress that ends a run without a time; `None` with a time.
     pub(super) patience: Option<Duration>,
-    /// Time from a signal of the user, which ends the run, to where it is abandoned;
-    /// `None` where signals are nobody's wish.
+    /// Grace period after a signal of the user; `None` where signals are ignored.
     pub(super) by_user: Option<Duration>,
     /// After the first time, nothing for the second is the end.
     pub(super) idle: Option<(Duration, Duration)>,
     /// So many transactions of all flows are the end.
     pub(super) enough: Option<u64>,
-    /// Who may end the run before its time, and the time from there to where it is abandoned.
+    /// Source of an early end, and the grace period after it.
     pub(super) early: Option<(&'a Live, Duration)>,
-    /// Where the other end says that it has had enough, and the same time.
+    /// Receiver of the other end's stop, and the grace period after it.
     pub(super) told: Option<(&'a StopReceiverSlot, Duration)>,
     /// Called when something has moved and the time is over, where only silence is the end.
     pub(super) moved: Option<&'a dyn Fn()>,
 }
 
-/// How a run was conducted.
+/// Times and end of a run.
 #[derive(Debug)]
 pub(super) struct Conducted {
     /// When the gate was opened.
     pub(super) opened: Moment,
     /// When nothing new was begun any more; `None` where that was never said.
     pub(super) finished: Option<Moment>,
-    /// Whether anything could count.
+    /// The counted part has begun.
     pub(super) counted: bool,
-    /// How the peer was lost.
+    /// Loss of the peer.
     pub(super) lost: Option<Lost>,
-    /// How long nothing had happened at the end, where only that told of it.
+    /// Silence at the end, where only silence ends the run.
     pub(super) idle: Duration,
 }
 
@@ -107,7 +106,7 @@ pub(super) fn conduct(
     }
 }
 
-/// How the first of the control connections that did came to its end.
+/// First control connection that ended.
 fn ended(controls: &[BorrowedFd<'_>]) -> Option<Lost> {
     controls.iter().find_map(|control| control_end(*control))
 }
@@ -127,7 +126,7 @@ struct Coordinator<'a> {
 }
 
 impl Coordinator<'_> {
-    /// How long to sleep: to the next stage, but not for long.
+    /// Time to sleep: until the next stage, but not long.
     fn nap(&self, opened: Moment) -> Duration {
         let next = self.plan.stages.get(self.next);
         next.map_or(LOOK, |(at, _)| opened.plus(*at).left().min(LOOK))
@@ -153,7 +152,7 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Whether somebody ends the run before its time: how long until it is abandoned.
+    /// Grace period, if the run ends before its time.
     fn ends_early(&self) -> Option<Duration> {
         let plan = self.plan;
         let by_user = plan.by_user.filter(|_| alarm::stopped_by_user());
@@ -173,7 +172,7 @@ impl Coordinator<'_> {
         self.counted |= stage == Stage::Count;
         if stage >= Stage::Finish {
             self.finished.get_or_insert_with(clock::now);
-            // What closes a connection now is to be the last that holds it.
+            // The close that follows must be that of the last descriptor.
             if let Some((receivers, _)) = self.plan.told {
                 receivers.close();
             }
@@ -181,7 +180,7 @@ impl Coordinator<'_> {
         turn(stage);
     }
 
-    /// Ends a run whose end nobody tells of.
+    /// Ends a run by amount or silence.
     fn look_for_the_end(&mut self, opened: Moment, turn: &mut dyn FnMut(Stage)) {
         if let Some(enough) = self.plan.enough {
             if total(self.counts).transactions >= enough {

@@ -23,7 +23,7 @@ use crate::ring::Ring;
 use crate::series::{self, Watched};
 use crate::stop::{Ended, Lost};
 
-/// What the threads of an end do.
+/// Loop of the threads of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FlowLoop {
     /// netperf's end of request/response, with this many extra requests in flight.
@@ -38,8 +38,7 @@ pub(super) enum FlowLoop {
     Pull,
     /// Both at the same time.
     Exchange {
-        /// Each direction has a connection of its own: the second half of a thread's only
-        /// receive.
+        /// Each direction has a separate connection: the second half of a thread's only receive.
         apart: bool,
         /// The other end's end is the end of what is sent, too.
         ends_both: bool,
@@ -55,7 +54,7 @@ impl FlowLoop {
         }
     }
 
-    /// What flows wait for first.
+    /// First event that flows wait for.
     const fn watch(self) -> Watch {
         match self {
             Self::Push => Watch::Write,
@@ -68,38 +67,38 @@ impl FlowLoop {
     }
 }
 
-/// What all threads of an end have in common.
+/// Data that all threads of an end share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Common<'a> {
     pub(super) shared: &'a Shared,
     pub(super) counts: &'a [Counts],
     pub(super) workers: &'a Workers,
     pub(super) work: FlowLoop,
-    /// Whether it is netperf's end.
+    /// This is netperf's end.
     pub(super) asking: bool,
-    /// How many flows there are in all threads.
+    /// Number of flows in all threads.
     pub(super) flows: u32,
     pub(super) end: &'a EndPlan,
     pub(super) setup: &'a EndSetup,
     pub(super) transport: TransportId,
-    /// Whether only a part of the run counts.
+    /// Only a part of the run counts.
     pub(super) margins: bool,
-    /// Whether times of operations are kept.
+    /// Times of operations are recorded.
     pub(super) latency: bool,
-    /// Whether this end brings connections to their end once its loop is over.
+    /// This end closes connections after the loop.
     pub(super) closes: bool,
-    /// Whether this end, which only receives, tells the other one when it has had enough.
+    /// This end, which only receives, may stop the sender.
     pub(super) tells: bool,
-    /// Where connections are watched.
+    /// Recorder of the time series.
     pub(super) series: Option<&'a Watched>,
-    /// Where others look at the times of operations meanwhile.
+    /// Live view of the times of operations.
     pub(super) live: Option<&'a Live>,
 }
 
-/// More threads than this are nobody's wish: a peer must not have us start them.
+/// Largest number of threads: a peer must not make us start more.
 const MOST_THREADS: u32 = 4096;
 
-/// How many threads serve this many flows.
+/// Number of threads for this many flows.
 pub(super) fn threads(workers: &Workers, flows: u32, transport: TransportId) -> u32 {
     let wanted = match FlowCarrier::of(transport) {
         Some(FlowCarrier::Threads) => flows,
@@ -164,7 +163,7 @@ impl<'a> Common<'a> {
         self.in_threads(&part, conduct)
     }
 
-    /// How many threads there are.
+    /// Number of threads.
     pub(super) fn threads(self) -> u32 {
         u32::try_from(self.counts.len()).unwrap_or(1)
     }
@@ -235,7 +234,7 @@ impl<'a> Common<'a> {
         watched.offer(thread, flows);
     }
 
-    /// How many flows so many connections of a thread are.
+    /// Number of flows for this many connections of a thread.
     fn flows_of(self, connections: usize) -> usize {
         let apart = matches!(self.work, FlowLoop::Exchange { apart: true, .. });
         if apart { connections / 2 } else { connections }
@@ -276,7 +275,7 @@ impl<'a> Common<'a> {
         })
     }
 
-    /// Whose turn it is in a thread, where that is not always everybody.
+    /// Pacing of the flows of a thread.
     pub(super) fn pacing(self, index: u32, flows: usize) -> Pacing {
         let rule = PaceRule::of(self.end);
         match rule.filter(|_| self.work == FlowLoop::Push) {
@@ -293,7 +292,7 @@ impl<'a> Common<'a> {
         }
     }
 
-    /// When the requests of a thread are due, where they are at times of their own.
+    /// Queue of due requests of a thread, in an open loop.
     fn queue(self, index: u32) -> Option<DueQueue> {
         let rate = self
             .end
@@ -304,8 +303,7 @@ impl<'a> Common<'a> {
         Some(queue)
     }
 
-    /// When the connections of a thread are opened, where that is at times of their own: by
-    /// whichever flow is free.
+    /// Queue of due connections of a thread, in an open loop: any free flow opens them.
     pub(super) fn openings(self, index: u32, flows: usize) -> Option<DueQueue> {
         let rate = self.end.rate?;
         let queue = DueQueue::shared(&rate, (index, self.threads()), flows);
@@ -326,7 +324,7 @@ impl<'a> Common<'a> {
 /// The stack of a thread, bytes: its loops need little.
 const STACK: usize = 256 * 1024;
 
-/// What one thread has.
+/// Flows and buffers of one thread.
 struct Part<'a, E> {
     common: Common<'a>,
     endpoints: Vec<E>,
@@ -337,7 +335,7 @@ struct Part<'a, E> {
 }
 
 impl<E: Moves> Part<'_, E> {
-    /// Loops of their own for what most tests use; others look whether times are kept.
+    /// Most tests have loops with a fixed recorder; others check at run time.
     fn with_recorder(
         self,
         share: &dyn Fn(u32) -> u64,
@@ -353,7 +351,7 @@ impl<E: Moves> Part<'_, E> {
     }
 
     fn waits(&self) -> Waits {
-        // Who waits for turns must be woken for them.
+        // A paced flow must be woken for its turn.
         let end = self.common.end;
         let keeps_time = PaceRule::bursts(end).is_some() || end.rate.is_some();
         // A call that waits to send keeps from receiving.
@@ -470,7 +468,7 @@ fn looped<E: Moves, R: Keeps>(
         FlowLoop::AskAtTimes => {
             let rings: (&mut Ring, &mut Ring) = (needed(send)?, needed(recv)?);
             let Some(queue) = queue else {
-                // Who comes here has one.
+                // This loop always has one.
                 return Ok(Ended::Complete);
             };
             loops::ask_at_times(flows, by, rings, queue, desk).map_err(Operation::Receive.failed())
@@ -510,7 +508,7 @@ pub(super) fn all(
             Err(error) => Some(error),
         };
         if let Some(error) = error {
-            // Whoever stopped because another one failed says so with this.
+            // A thread that stopped because of another reports this error.
             let caused = error.error.kind() == std::io::ErrorKind::ConnectionAborted;
             if cause.is_none() || !caused {
                 cause = Some(error);

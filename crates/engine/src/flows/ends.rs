@@ -14,7 +14,7 @@ use super::close::close;
 use super::shared::Shared;
 use crate::finish::{Drained, bring_to_its_end};
 
-/// What is left of the flows of a worker.
+/// Remains of the flows of a worker.
 #[derive(Debug, Default)]
 pub(super) struct Left {
     pub(super) drained: Option<Drained>,
@@ -22,7 +22,7 @@ pub(super) struct Left {
     pub(super) facts: SocketFacts,
 }
 
-/// How the flows of one kind are brought to their end.
+/// Closes the flows of one kind.
 pub(super) trait Ends<E> {
     /// Ends them all. `tells` is whether this end tells the other that there is no more.
     fn end(&self, endpoints: Vec<E>, shared: &Shared, tells: bool) -> io::Result<Left>;
@@ -54,7 +54,7 @@ impl<E: Endpoint + OnSocket> Ends<E> for Connections {
             endpoint.reclaim();
         }
         let sockets: Vec<Socket> = endpoints.into_iter().map(OnSocket::into_socket).collect();
-        // TCP still knows when it is over how it was; nobody else does.
+        // TCP has its facts after the end, other transports only before.
         let late = self.parting == Parting::HalfClose;
         let early = (!late).then(|| facts(self.transport, &sockets));
         let mut left = Left::default();
@@ -122,7 +122,7 @@ impl<E: Parts> Ends<E> for Datagrams {
     }
 }
 
-/// What sockets know at the end: the first of them, and the retransmissions of all.
+/// Facts of the first socket, with the retransmissions of all.
 fn facts(transport: TransportId, sockets: &[Socket]) -> SocketFacts {
     let Some((first, others)) = sockets.split_first() else {
         return SocketFacts::default();

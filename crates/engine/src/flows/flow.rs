@@ -31,12 +31,12 @@ pub(super) struct Flow<E, M> {
     pub(super) counts: FlowCounts,
     /// Counts when the run began to count.
     pub(super) before: FlowCounts,
-    /// What was counted in the part of the run that counts.
+    /// Counts in the counted part of the run.
     pub(super) within: FlowCounts,
 }
 
 impl<E, M: Copy> Flow<E, M> {
-    /// A flow with room for this many requests in flight.
+    /// Makes a flow for this many requests in flight.
     pub(super) fn new(endpoint: E, left: u64, in_flight: usize, mark: M) -> Self {
         Self {
             endpoint,

@@ -1,8 +1,8 @@
 //! The loops over many flows. Like those over one, each is a single function without
 //! allocation, lock or dynamic call.
 //!
-//! A flow can go on when its poller says so; then one call is made for it, and the next
-//! flow has its turn. Messages share the buffers of their worker: nobody reads them.
+//! A flow can go on when its poller says so; then one call is made for it, and the next flow has
+//! its turn. Messages share the buffers of their worker.
 
 use std::io;
 
@@ -19,12 +19,12 @@ use crate::due::pacing::Pacing;
 use crate::ring::Ring;
 use crate::stop::Ended;
 
-/// What moves the bytes of a flow.
+/// An endpoint with a socket.
 pub(super) trait Moves: Endpoint + OnSocket {}
 
 impl<E: Endpoint + OnSocket> Moves for E {}
 
-/// What a loop goes by.
+/// Events and turns of a loop.
 #[derive(Debug)]
 pub(super) struct By<'a> {
     pub(super) poller: &'a mut Poller,
@@ -35,7 +35,7 @@ impl By<'_> {
     /// Waits until a flow can go on or has its turn.
     #[inline]
     pub(super) fn wait(&mut self) -> io::Result<usize> {
-        // Who waits for turns is never alone.
+        // A paced flow always uses the poller.
         if self.poller.is_alone() {
             return Ok(1);
         }
@@ -43,7 +43,7 @@ impl By<'_> {
     }
 }
 
-/// What one call did.
+/// Result of one call.
 pub(super) enum Step {
     /// It moved this much.
     Moved(usize),
@@ -55,7 +55,7 @@ pub(super) enum Step {
     End,
 }
 
-/// What a send says. A connection that was cut is at its end: the other end's results,
+/// Converts the result of a send. A connection that was cut is at its end: the other end's results,
 /// or the want of them, tell why.
 #[inline]
 pub(super) fn sent(result: io::Result<Sent>) -> io::Result<Step> {
@@ -67,7 +67,7 @@ pub(super) fn sent(result: io::Result<Sent>) -> io::Result<Step> {
     }
 }
 
-/// What a receive says.
+/// Converts the result of a receive.
 #[inline]
 pub(super) fn received(result: io::Result<Received>) -> io::Result<Step> {
     match result {
@@ -78,7 +78,7 @@ pub(super) fn received(result: io::Result<Received>) -> io::Result<Step> {
     }
 }
 
-/// What the failure of a call means.
+/// Converts the error of a call.
 #[cold]
 fn failed(error: io::Error) -> io::Result<Step> {
     const NOT_NOW: [io::ErrorKind; 2] = [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted];
@@ -93,7 +93,7 @@ fn failed(error: io::Error) -> io::Result<Step> {
     }
 }
 
-/// How far a message came.
+/// Progress of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Message {
     Whole,
@@ -157,7 +157,7 @@ fn receive_part<E: Moves, M, R>(
     }
 }
 
-/// Waits for room at a flow, or no longer.
+/// Begins or ends the wait for send space at a flow.
 #[cold]
 fn block<E: OnSocket, M>(
     flow: &mut Flow<E, M>,
@@ -279,7 +279,7 @@ fn fill<E: Moves, R: Keeps>(
     }
 }
 
-/// What a flow waits for now; whether it is over.
+/// Sets the events that a flow waits for; returns whether it is over.
 #[inline]
 fn asked<E: Moves, M>(
     (flow, token): (&mut Flow<E, M>, usize),
@@ -377,7 +377,7 @@ fn respond<E: Moves, R: Keeps>(
     Ok(message)
 }
 
-/// Whether a flow that was answered is over.
+/// Ends a flow at the end of requests; returns whether it is over.
 #[inline]
 fn answered<E: Moves, M>(
     flow: &mut Flow<E, M>,
@@ -465,14 +465,14 @@ fn push_once<E: Moves, R: Keeps>(
     Ok(flow.over)
 }
 
-/// What became of a send.
+/// Result of a send.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pushed {
     /// It was made; what it moved is counted.
     Tried,
     /// Its turn has not come: the flow is parked.
     Parked,
-    /// Nobody takes anything any more: nothing is left to send.
+    /// The peer has closed the connection.
     Cut,
 }
 

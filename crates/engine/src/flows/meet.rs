@@ -43,7 +43,7 @@ pub(super) struct FlowSet<'r> {
     pub(super) file: Option<&'r File>,
     pub(super) control: Option<BorrowedFd<'r>>,
     pub(super) common: Common<'r>,
-    /// Where netserver receives the end, where netperf may end the run.
+    /// Receiver of netperf's stop at netserver.
     pub(super) receivers: &'r StopReceiverSlot,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct OpenFlows<'r, F> {
     pub(super) conduct: F,
 }
 
-/// What the threads report, and what the main thread returns.
+/// Reports of the threads, and the result of the main thread.
 type Conduct<T> = Result<(Vec<Result<WorkerReport, EngineError>>, T), EngineError>;
 
 /// Opens the flows of a thread.
@@ -290,7 +290,7 @@ impl<'r> FlowSet<'r> {
     }
 }
 
-/// How netperf opens the sockets of a job.
+/// Options for netperf's sockets.
 fn how(job: &EndJob) -> How<'_> {
     let local = job.local_address();
     let chosen = job.transport.is_inet() && !local.ip().is_unspecified();

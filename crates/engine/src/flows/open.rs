@@ -16,33 +16,31 @@ use netperf_transport::{Endpoint, one_port, socket};
 use super::shared::{Shared, Stage};
 use crate::error::{EngineError, Operation};
 
-/// How long all connections may take.
+/// Time limit for opening all connections.
 const WITHIN: Duration = Duration::from_secs(30);
-/// How long to leave a full queue alone.
+/// Pause after a full queue.
 const BREATHER: Duration = Duration::from_millis(1);
-/// How long to wait at most before looking around.
+/// Longest wait between looks around.
 const LOOK: Duration = Duration::from_millis(50);
-/// Connections that are under way at the same time: netserver takes them as they come,
-/// out of a queue that has room for a few thousand.
+/// Connections in progress at the same time: netserver's queue has room for a few thousand.
 const UNDER_WAY: usize = 1000;
 
-/// What connections are opened with.
+/// Options for opening connections.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct How<'a> {
     pub(super) transport: TransportId,
     pub(super) family: Family,
     pub(super) options: &'a SocketPlan,
-    /// Where they come from; `None` leaves that to the kernel.
+    /// Source address; `None` leaves it to the kernel.
     pub(super) from: Option<SocketAddr>,
-    /// What they begin with, where they go to the port of the control connection.
+    /// First bytes, where they use the port of the control connection.
     pub(super) token: Option<Token>,
 }
 
 /// The flows of all threads, opened in their order by whichever thread comes first.
 ///
-/// netserver deals out connections in the order in which they come, as this deals them out:
-/// a thread at one end then talks to one thread at the other, and where both are on one host
-/// they may as well be on one CPU.
+/// netserver deals out connections in their order of arrival, as this does: a thread at one end
+/// then serves one thread at the other.
 #[derive(Debug)]
 pub(super) struct Opening<E>(Mutex<Opened<E>>);
 
@@ -111,8 +109,7 @@ impl How<'_> {
         if let Some(from) = self.from {
             socket::bind(&socket, from).map_err(Operation::Bind.failed())?;
         } else if let Some(anywhere) = self.anywhere() {
-            // Where ports run out a socket without one could never send, and sendto(2)
-            // says of it that it would block (ip(7)).
+            // When ports run out, sendto(2) on a socket without a port fails with EAGAIN (ip(7)).
             socket::bind(&socket, anywhere).map_err(Operation::Bind.failed())?;
         }
         Ok(socket)
@@ -275,7 +272,7 @@ impl Dialling<'_> {
         self.check(shared)
     }
 
-    /// Whether to go on waiting.
+    /// Returns an error when the wait is over.
     fn check(&self, shared: &Shared) -> io::Result<()> {
         if self.deadline.left().is_zero() {
             return Err(io::ErrorKind::TimedOut.into());

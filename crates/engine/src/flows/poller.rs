@@ -1,4 +1,4 @@
-//! How a worker waits for its flows.
+//! Wait of a worker for its flows.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -7,14 +7,14 @@ use std::time::Duration;
 use netperf_os::events::{Epoll, Events, Wakeup, Watch};
 use netperf_os::io as calls;
 
-/// How long a call of a flow alone waits at most before the worker looks at the stage.
+/// Longest wait of a single flow's call before the worker looks at the stage.
 const NAP: Duration = Duration::from_millis(20);
 /// Events that are taken at once.
 const EVENTS: usize = 256;
-/// The token of the chime, which is no flow's.
+/// Token of the wakeup.
 const CHIME: u64 = u64::MAX;
 
-/// How a worker waits.
+/// Kinds of waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waits {
     /// For many flows at once, asleep.
@@ -42,8 +42,8 @@ struct Many {
 }
 
 impl Poller {
-    /// Waits for these sockets; each carries its place as its token. The chime ends a
-    /// wait, too.
+    /// Makes a poller for these sockets; the token of each is its place. The wakeup ends a wait,
+    /// too.
     pub(super) fn new<'s>(
         waits: Waits,
         sockets: impl Iterator<Item = BorrowedFd<'s>>,
@@ -86,7 +86,7 @@ impl Poller {
         Ok(Self { many: None, spins })
     }
 
-    /// Whether the calls of its only flow wait by themselves.
+    /// Returns whether the calls of the only flow block.
     #[inline]
     pub(super) const fn is_alone(&self) -> bool {
         self.many.is_none()
@@ -110,7 +110,7 @@ impl Poller {
         }
     }
 
-    /// The place of one of them; one that no flow has where it was the chime.
+    /// Place of a flow; an invalid one for the wakeup.
     #[inline]
     pub(super) fn token(&self, index: usize) -> usize {
         self.many.as_ref().map_or(0, |many| {
@@ -118,7 +118,7 @@ impl Poller {
         })
     }
 
-    /// Whether there is something to read at one of them, and room to write.
+    /// Returns whether a flow is readable, and writable.
     #[inline]
     pub(super) fn can(&self, index: usize) -> (bool, bool) {
         self.many.as_ref().map_or((true, true), |many| {

@@ -35,12 +35,12 @@ use crate::series::{self, Watched};
 use crate::stop::{Ended, Lost};
 use crate::timing::{GRACE, IDLE, PAD, patience};
 
-/// Where netperf's flows connect to.
+/// Addresses that netperf's flows connect to.
 #[derive(Debug, Default)]
 pub(crate) struct Targets {
     /// netserver's sockets, which flows take in turn.
     pub(crate) there: Vec<SockAddr>,
-    /// Those that data comes from, where it has connections of its own.
+    /// Addresses for connections that only receive, where they are separate.
     pub(crate) back: Vec<SockAddr>,
 }
 
@@ -201,7 +201,7 @@ fn loop_of(job: &EndJob) -> FlowLoop {
     }
 }
 
-/// How much each flow may do, where this end counts.
+/// Amount for each flow, where this end counts it.
 pub(super) fn share(job: &EndJob) -> impl Fn(u32) -> u64 + use<> {
     let counts = if job.is_netperf() {
         job.sends || job.connects
@@ -236,7 +236,7 @@ fn stage_plan<'a>(
 }
 
 fn netperf_stages<'a>(job: &EndJob, flows: &EndFlows, live: &'a Live) -> StagePlan<'a> {
-    // What is in flight both ways comes before netserver's end of it does.
+    // Data in flight arrives before netserver's end.
     let both = goes_on(job);
     let by_user = if both { AT_MOST } else { GRACE };
     let early = if both || job.stops_sender {
@@ -312,8 +312,8 @@ fn transaction_stages(job: &EndJob) -> StagePlan<'static> {
     }
 }
 
-/// Whether connections go on until netserver has closed them, so that what is in flight both
-/// ways arrives after the end of the time.
+/// Returns whether connections stay open until netserver closes them, so that data in flight
+/// arrives after the end of the time.
 fn goes_on(job: &EndJob) -> bool {
     job.duplex == Some(Duplex::Same) && job.transport.is_connected()
 }
@@ -409,7 +409,7 @@ impl Run<'_> {
         })
     }
 
-    /// How the peer was lost, if it was.
+    /// Loss of the peer, if it was lost.
     fn lost(&self, reports: &[WorkerReport], conducted: &Conducted) -> Option<Lost> {
         let drained = |report: &WorkerReport| match report.drained {
             Drained::Lost(lost) => Some(lost),
@@ -499,7 +499,7 @@ fn window(reports: &[WorkerReport]) -> Window {
     window
 }
 
-/// How well all threads kept their rate; `None` without a rate.
+/// Rates of all threads, merged; `None` without a rate.
 fn paced(reports: &[WorkerReport]) -> Option<Paced> {
     let mut each = reports.iter().filter_map(|report| report.paced.as_ref());
     let mut all = each.next()?.clone();

@@ -1,4 +1,4 @@
-//! What the threads of a run share: the stage, the gate, and their published counts.
+//! State shared by the threads of a run: stage, gate, and counts.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netperf_os::events::Wakeup;
 
-/// How far the run has come.
+/// Stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
     /// It goes on, and does not count yet.
@@ -23,7 +23,7 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    /// Whether operations may still be begun.
+    /// Returns whether operations may be begun.
     #[inline]
     pub(crate) fn goes_on(self) -> bool {
         self < Self::Finish
@@ -35,7 +35,7 @@ impl Stage {
 #[repr(align(128))]
 struct Said(AtomicU8);
 
-/// What the coordinator and the workers share.
+/// State shared by the coordinator and the workers.
 #[derive(Debug)]
 pub(crate) struct Shared {
     /// Rings when the run enters another stage.
@@ -47,7 +47,7 @@ pub(crate) struct Shared {
     workers: usize,
 }
 
-/// Who has come how far. Locked before the loops and behind them, never in them.
+/// Progress of the workers. Locked before the loops and behind them, never in them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gate {
     ready: usize,
@@ -55,7 +55,7 @@ struct Gate {
     open: bool,
 }
 
-/// What the coordinator waits for.
+/// Event that the coordinator waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Until {
     /// Every worker is ready to begin, or has given up.
@@ -104,7 +104,7 @@ impl Shared {
         self.enter(Stage::Abandon);
     }
 
-    /// Whether the peer is gone.
+    /// Returns whether the peer is gone.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }

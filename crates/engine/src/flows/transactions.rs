@@ -26,14 +26,14 @@ use crate::record::{Kept, Recorder};
 use crate::stop::{Ended, Lost};
 use crate::workload::connect::Exchange;
 
-/// How long to leave a full queue of connections alone.
+/// Pause after a full queue of connections.
 const BREATHER: std::time::Duration = std::time::Duration::from_millis(1);
 
-/// What netperf's threads open connections with.
+/// Options for the connections of netperf's threads.
 pub(super) struct Dialling<'a, E> {
     pub(super) job: &'a EndJob,
     pub(super) how: How<'a>,
-    /// Where flows connect to, in turn; one at least.
+    /// Addresses that flows use in turn; at least one.
     pub(super) targets: &'a [SockAddr],
     pub(super) make: fn(Socket) -> E,
     /// The segment size of the first connection.
@@ -45,7 +45,7 @@ pub(super) struct Dialling<'a, E> {
 type Desks<'a> = Desk<'a, Option<Kept>>;
 type Mark = <Option<Kept> as Recorder>::Mark;
 
-/// What goes on in one thread, whatever waits and keeps times in it.
+/// The loop of one thread.
 trait Does<E> {
     /// Runs the loop to its end.
     fn run(
@@ -84,7 +84,7 @@ pub(super) fn asks<E: Moves>(
     Ok(report)
 }
 
-/// netserver's part: with room for so many connections at the same time.
+/// netserver's part, for so many connections at the same time.
 pub(super) fn answers<E: Moves>(
     common: Common<'_>,
     index: u32,
@@ -148,12 +148,12 @@ struct Asks<'d, 'a, E> {
     dialling: &'d Dialling<'a, E>,
     index: u32,
     threads: u32,
-    /// When connections are opened, where that is at times of their own.
+    /// Queue of due connections, in an open loop.
     opening: Option<&'d mut Opening<'a>>,
 }
 
 impl<E> Asks<'_, '_, E> {
-    /// Where the flow at this place of the thread connects to.
+    /// Address of the flow at this place of the thread.
     fn to(&self, place: usize) -> &SockAddr {
         let targets = self.dialling.targets;
         let [index, threads] = [self.index, self.threads].map(to_usize);

@@ -22,7 +22,7 @@ pub(super) trait Keeps: Recorder {
     /// A fresh one; `latency` is whether times are to be kept, where it may or may not.
     fn fresh(latency: bool) -> Self;
 
-    /// What was kept; `None` where nothing is.
+    /// The distribution; `None` where none is recorded.
     fn kept(&self) -> Option<Latency>;
 
     /// A look at it for other threads.
@@ -71,11 +71,11 @@ impl Keeps for Option<Kept> {
     }
 }
 
-/// What a loop has besides its flows and its buffers.
+/// State of a loop besides flows and buffers.
 #[derive(Debug)]
 pub(super) struct Desk<'a, R> {
     pub(super) tally: Tally,
-    /// Whether the other end, which alone sends, is to be told when this one has had enough.
+    /// The other end, which alone sends, is to be stopped at the end.
     pub(super) tells: bool,
     shared: &'a Shared,
     counts: &'a Counts,
@@ -160,19 +160,19 @@ impl<'a, R: Keeps> Desk<'a, R> {
         stage
     }
 
-    /// Whether operations may be begun.
+    /// Returns whether operations may be begun.
     #[inline]
     pub(super) fn goes_on(&self) -> bool {
         self.shared.stage().goes_on()
     }
 
-    /// What keeps the times of operations now.
+    /// Recorder of the current part.
     #[inline]
     pub(super) fn recorder(&mut self) -> &mut R {
         &mut self.recorders[self.part]
     }
 
-    /// Whether what happens now is in the part that counts.
+    /// Returns whether the current part counts.
     #[inline]
     pub(super) fn counts(&self) -> bool {
         self.part == COUNTED
@@ -272,7 +272,7 @@ impl<'a, R: Keeps> Desk<'a, R> {
 }
 
 impl WorkerReport {
-    /// What became of requests that were sent when they were due.
+    /// Takes the account of due requests.
     pub(super) fn keep(&mut self, mut queue: DueQueue) {
         queue.close(queue.now());
         let (latency, paced) = queue.balance();
@@ -281,7 +281,7 @@ impl WorkerReport {
     }
 }
 
-/// What a worker came to.
+/// Report of a worker.
 #[derive(Debug)]
 pub(super) struct WorkerReport {
     pub(super) ended: Ended,
@@ -291,7 +291,7 @@ pub(super) struct WorkerReport {
     pub(super) flows: Vec<FlowCounts>,
     pub(super) starts: Starts,
     pub(super) latency: Option<Latency>,
-    /// What keeping to a rate came to.
+    /// How well a rate was kept.
     pub(super) paced: Option<Paced>,
     /// netperf's port of each flow, 0 where there is none.
     pub(super) ports: Vec<u16>,
@@ -300,11 +300,11 @@ pub(super) struct WorkerReport {
     /// When its connections were at their end.
     pub(super) closed: Moment,
     pub(super) drained: Drained,
-    /// What tells netserver again that there is no more, where that may be lost.
+    /// End marks to repeat, where one may be lost.
     pub(super) marks: Vec<EndMark>,
-    /// What encrypted the first flow.
+    /// Encryption of the first flow.
     pub(super) cipher: Option<String>,
-    /// What the first flow's socket knows; retransmissions are those of all flows.
+    /// Facts of the first flow's socket; retransmissions are those of all flows.
     pub(super) facts: SocketFacts,
     pub(super) segment_size: Option<u32>,
     /// When the last of its connections stood.

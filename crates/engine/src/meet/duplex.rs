@@ -100,7 +100,7 @@ impl OneFlow<'_, '_> {
         let halves = (half(outward.as_fd()), half(receives.as_fd()));
         // The end may be lost, like any datagram.
         let patience = self.patience(GRACE, GRACE);
-        // A netserver of another make does not send an end.
+        // A stock netserver does not send an end.
         let amount = match self.work.job.limit {
             LimitPlan::Units(bytes) if inward.is_some() => Limit::exactly(bytes),
             LimitPlan::Units(_)
@@ -133,7 +133,7 @@ impl OneFlow<'_, '_> {
         }
     }
 
-    /// How long the receiver waits; `silence` and `at_most` are netperf's.
+    /// Time limits of the receiver; `silence` and `at_most` are netperf's.
     fn patience(&self, silence: Duration, at_most: Duration) -> Patience {
         let job = &self.work.job;
         let untimed = job.time().is_none().then(|| patience(job));

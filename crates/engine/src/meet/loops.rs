@@ -17,7 +17,7 @@ use crate::ring::Ring;
 use crate::stop::{ByBell, Ended};
 use crate::workload::{Run, rr, stream};
 
-/// What a loop has, as far as it is known before the endpoint is.
+/// Parts of a loop that do not depend on the endpoint.
 pub(super) type Wanted<'r, 's> = Run<'r, ByBell<'s>, Option<Kept>, Option<PlannedHooks>>;
 
 /// A run with something around its calls, or nothing.

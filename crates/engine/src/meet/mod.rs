@@ -45,7 +45,7 @@ use crate::timing;
 use crate::workload;
 use crate::workload::connect::Opened;
 
-/// What the loop of one flow needs, and what it leaves behind.
+/// Input and output of the loop of one flow.
 #[derive(Debug)]
 pub(crate) struct Work {
     pub(crate) job: EndJob,
@@ -61,7 +61,7 @@ pub(crate) struct Work {
     pub(crate) due: Option<DueQueue>,
     /// Counts of the calls underneath the messages.
     pub(crate) counts: Option<IoCounts>,
-    /// How well a rate was kept.
+    /// Account of a rate.
     pub(crate) paced: Option<Paced>,
     /// Loss, order and jitter, from the numbers in datagrams.
     pub(crate) quality: Option<Quality>,
@@ -79,7 +79,7 @@ pub(crate) struct Moved {
     pub(crate) ended: Ended,
     pub(crate) facts: Option<SocketFacts>,
     pub(crate) seen: Seen,
-    /// How netperf brought the connection to its end.
+    /// End of the connection at netperf.
     pub(crate) drained: Drained,
     pub(crate) end_mark: Option<EndMark>,
     /// Time at the end in which netserver only waited.
@@ -282,7 +282,7 @@ impl<'s> OneFlow<'_, 's> {
         self.work.job.is_netperf()
     }
 
-    /// What a loop needs, in two parts that can be borrowed together.
+    /// Splits the state for a loop into buffers and the rest.
     fn parts<'r>(&'r mut self) -> (&'r mut Rings, Wanted<'r, 's>) {
         let run = workload::Run {
             limit: self.limit,
@@ -294,8 +294,7 @@ impl<'s> OneFlow<'_, 's> {
         (&mut self.work.rings, run)
     }
 
-    /// Where an end sends to that sends first: netserver's socket, or the address that
-    /// netperf gave.
+    /// Target of an end that sends first: netserver's socket, or the address that netperf gave.
     fn target(&self) -> Result<SockAddr, EngineError> {
         let job = &self.work.job;
         if let Some(to) = &self.work.to {
@@ -534,7 +533,7 @@ fn accept<'s, C: Connects>(
     }
 }
 
-/// Whether the other end has closed the connection.
+/// Returns whether the other end has closed the connection.
 fn is_gone(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -18,7 +18,7 @@ fn order(numbers: &[u64]) -> Quality {
     quality(numbers.iter().map(|number| (*number, 0, 0)))
 }
 
-/// What the definitions say, with all arrivals at hand.
+/// The definitions, applied to all arrivals.
 fn exact(numbers: &[u64]) -> Quality {
     let mut quality = Quality::default();
     let (mut seen, mut arrived) = (HashSet::new(), Vec::new());

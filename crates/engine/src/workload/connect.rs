@@ -1,4 +1,4 @@
-//! A connection of its own for every transaction.
+//! A connection for each transaction.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use crate::record::Recorder;
 use crate::ring::Ring;
 use crate::stop::{Ended, Phase, Stop};
 
-/// What a connection carries before netserver closes it.
+/// Messages of a connection.
 #[derive(Debug)]
 pub struct Exchange<'a> {
     /// Sent on every connection, if anything is.
@@ -22,7 +22,7 @@ pub struct Exchange<'a> {
     pub recv: Option<&'a mut Ring>,
 }
 
-/// What opening a connection came to.
+/// Result of opening a connection.
 #[derive(Debug)]
 pub enum Opened<E> {
     /// A connection to use.

@@ -7,7 +7,7 @@ use netperf_transport::{Endpoint, Received, Sent};
 
 use crate::stop::{Ended, Phase, Stop};
 
-/// What became of a whole message.
+/// Result of moving a whole message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
     /// All of it moved.

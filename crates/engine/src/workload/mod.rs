@@ -10,18 +10,18 @@ use netperf_model::Tally;
 
 use crate::limit::Limit;
 
-/// What every loop has besides its endpoint and its buffers. Each part is a type
-/// of its own, so that what is not asked for costs nothing.
+/// State of every loop besides endpoint and buffers. Each part is a type parameter, so that an
+/// unused one costs nothing.
 #[derive(Debug)]
 pub struct Run<'a, S, R, P> {
-    /// What ends the run besides time.
+    /// Amount that ends the run.
     pub limit: Limit,
-    /// What interrupts it.
+    /// Stop condition.
     pub stop: &'a mut S,
-    /// What it counts.
+    /// Counts.
     pub tally: &'a mut Tally,
-    /// What keeps the times of its operations.
+    /// Recorder of operation times.
     pub recorder: &'a mut R,
-    /// What is done before each operation.
+    /// Hooks around each operation.
     pub hooks: &'a mut P,
 }

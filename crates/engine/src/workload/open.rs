@@ -26,23 +26,23 @@ pub trait Ticker {
     /// Nanoseconds since the beginning.
     fn now(&mut self) -> u64;
 
-    /// Whether the bell has rung since it was asked last.
+    /// Returns whether the alarm has rung since the last call.
     fn rang(&mut self) -> bool;
 
-    /// Waits for something to receive, with `room` for room to send as well, and not longer
-    /// than `until`. May return early.
+    /// Waits for data to receive, or with `room` for send space as well, until `until` at most. May
+    /// return early.
     ///
     /// # Errors
     /// Whatever the system reports.
     fn wait(&mut self, now: u64, until: u64, room: bool) -> io::Result<()>;
 }
 
-/// What a look at one direction came to.
+/// Result of a look at one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// Something moved.
     Moved,
-    /// There was nothing to do, or no room.
+    /// There was nothing to do, or no space.
     Nothing,
     /// The peer has finished.
     End,
@@ -62,7 +62,7 @@ struct Open<'r, E, P> {
     got: usize,
     /// The request that is due was seen to have to wait.
     held: bool,
-    /// A queue without a word of when it has room again was full.
+    /// A queue without a notification was full.
     dropped: bool,
     /// When a response came last.
     heard: u64,
@@ -248,7 +248,7 @@ impl<E: Endpoint, P: Hooks> Open<'_, E, P> {
         self.queue.is_closed() && self.out.is_none() && self.queue.in_flight() == 0
     }
 
-    /// Whether what is in flight was lost: nothing came for too long (`-e`).
+    /// Gives up requests in flight after a time without a response (`-e`).
     fn gave_up(&mut self, now: u64, patience: Option<u64>) -> bool {
         let lost = self.gives_up_at(patience).is_some_and(|then| then <= now);
         if lost {

@@ -34,7 +34,7 @@ pub fn client<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
     let in_flight_at_most = u64::from(burst) + 1;
     let mut in_flight = 0;
     let mut mark = recorder.begin();
-    // Whether something lies between the mark and now.
+    // The mark is older than the last call.
     let mut stale = true;
     loop {
         while in_flight < in_flight_at_most && !limit.reached(tally.transactions + in_flight) {

@@ -30,7 +30,7 @@ pub fn send<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
         hooks,
     } = run;
     let mut mark = recorder.begin();
-    // Whether something lies between the mark and now.
+    // The mark is older than the last call.
     let mut stale = false;
     loop {
         if stop.phase() != Phase::Running {
@@ -85,7 +85,7 @@ pub fn receive<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
         hooks,
     } = run;
     let mut mark = recorder.begin();
-    // Whether something lies between the mark and now.
+    // The mark is older than the last call.
     let mut stale = false;
     loop {
         // A sender that never pauses never lets a receive block, and be interrupted.

@@ -1,5 +1,5 @@
-//! A client whose first connection comes when the time is over, as where its first packet was
-//! lost and sent again.
+//! A client whose first connection comes after the time is over, because its first packet was lost
+//! and sent again.
 
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;

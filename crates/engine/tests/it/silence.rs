@@ -1,4 +1,4 @@
-//! The end of a test of which nothing tells netserver.
+//! The end of a test without an end from netperf.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;

@@ -18,7 +18,7 @@ use crate::workload::connect::Exchange;
 /// When connections are opened, and by whom.
 pub(in crate::flows) struct Opening<'c> {
     pub(in crate::flows) queue: &'c mut DueQueue,
-    /// Flows without a connection. There is room for all of them.
+    /// Flows without a connection.
     pub(in crate::flows) free: VecDeque<usize>,
     /// Transactions that are still to be completed.
     pub(in crate::flows) left: u64,
@@ -115,7 +115,7 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// Whether another connection is to be opened.
+    /// Returns whether another connection is to be opened.
     #[inline]
     fn wants_more(&self) -> bool {
         !self.queue.is_closed() && (self.queue.in_flight() as u64) < self.left
@@ -125,7 +125,7 @@ impl Opening<'_> {
         self.left == 0 || (self.queue.is_closed() && self.queue.in_flight() == 0)
     }
 
-    /// How long to wait at most: for a flow where none is free, else for the time.
+    /// Longest wait: for a flow where none is free, else for the due time.
     #[inline]
     fn wait(&self) -> Option<std::time::Duration> {
         let opens = self.wants_more() && !self.free.is_empty();

@@ -28,7 +28,7 @@ fn ring(size: u32) -> Ring {
     Ring::new(layout, None).unwrap()
 }
 
-/// What a direction carries besides connections.
+/// Buffers of a direction.
 fn messages(direction: Direction, sizes: (u32, u32)) -> (Option<Ring>, Option<Ring>) {
     let first = direction.sends.then(|| ring(sizes.0));
     (first, direction.receives.then(|| ring(sizes.1)))
@@ -118,7 +118,7 @@ fn answers(
     desk.report(ended.0.unwrap(), &mut flows)
 }
 
-/// What both ends count of so many transactions.
+/// Counts of both ends after so many transactions.
 fn both(
     waits: Waits,
     direction: Direction,

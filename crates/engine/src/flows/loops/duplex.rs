@@ -16,10 +16,10 @@ use crate::ring::Ring;
 use crate::stop::Ended;
 use crate::timing::GRACE;
 
-/// How often an end that may be lost is told again.
+/// Interval between end marks that may be lost.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// How the flows of an end come to their end.
+/// End of the flows of an end.
 pub(in crate::flows) struct Manner<T> {
     /// It is netperf's end, which ends its direction first.
     pub(in crate::flows) asks: bool,
@@ -61,7 +61,7 @@ pub(in crate::flows) fn exchange<E: Moves, R: Keeps, T: Fn(&mut E)>(
                 active -= usize::from(settle((flow, token), by.poller, manner)?);
             }
         }
-        // What has come to an end above may have been all there was.
+        // All flows may have ended above.
         if active == 0 {
             break;
         }
@@ -112,7 +112,7 @@ fn wait<E: Moves, M, T>(
     by.wait()
 }
 
-/// Whether nothing is left for netperf but to hear of the other end's end.
+/// Returns whether netperf only waits for the other end's end.
 #[inline]
 fn are_told<E, M, T>(flows: &[Flow<E, M>], manner: &Manner<T>) -> bool {
     manner.asks && flows.iter().all(|flow| flow.told)

@@ -168,7 +168,7 @@ fn hold<E, M>(flow: &mut Flow<E, M>, queue: &mut DueQueue) {
     }
 }
 
-/// Whether a flow waits for room, too.
+/// Sets whether a flow waits for send space, too.
 #[inline]
 fn wants_room<E: Moves, M>(
     (flow, token): (&mut Flow<E, M>, usize),

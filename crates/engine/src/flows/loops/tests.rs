@@ -23,7 +23,7 @@ use crate::ring::Layout;
 #[global_allocator]
 static ALLOCATOR: AllocDisabler = AllocDisabler;
 
-/// What one end does.
+/// Loop of one end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Ask {

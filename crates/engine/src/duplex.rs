@@ -16,12 +16,12 @@ use netperf_os::alarm;
 use netperf_transport::Endpoint;
 
 use crate::due::hooks::{Hooks, PlannedHooks};
-use crate::limit::Limit;
+use crate::limit::RunLimit;
 use crate::live::Counts;
-use crate::record::{Off, Recorder};
+use crate::record::{NoRecorder, Recorder};
 use crate::ring::Ring;
-use crate::stop::{ByBell, Ended, Lost, Phase, Stop, control_end};
-use crate::workload::{Run, stream};
+use crate::stop::{AlarmStop, Ended, Lost, Phase, Stop, control_end};
+use crate::workload::{LoopContext, stream};
 
 /// Interval between looks around while nothing arrives.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
@@ -41,7 +41,7 @@ pub(crate) struct Patience {
 
 /// Signals between the two threads of an end.
 #[derive(Debug, Default)]
-struct Between {
+struct DirectionSignals {
     /// Stop sending.
     enough: AtomicBool,
     /// Stop receiving.
@@ -51,8 +51,8 @@ struct Between {
 /// Stop conditions of the sender.
 #[derive(Debug)]
 struct Sending<'a, 's> {
-    alarm: &'a mut ByBell<'s>,
-    between: &'a Between,
+    alarm: &'a mut AlarmStop<'s>,
+    between: &'a DirectionSignals,
 }
 
 impl Stop for Sending<'_, '_> {
@@ -77,7 +77,7 @@ impl Stop for Sending<'_, '_> {
 /// Stop conditions of the receiver.
 #[derive(Debug)]
 struct Receiving<'a> {
-    between: &'a Between,
+    between: &'a DirectionSignals,
     control: Option<BorrowedFd<'a>>,
     counts: Arc<[Counts]>,
     patience: Patience,
@@ -144,7 +144,7 @@ pub(crate) struct Inward<'a, E> {
     /// The end of received data ends sending, too.
     pub(crate) ends_both: bool,
     /// All that comes, where nothing else may tell of the end.
-    pub(crate) amount: Limit,
+    pub(crate) amount: RunLimit,
 }
 
 /// End of both directions.
@@ -168,7 +168,7 @@ pub(crate) enum Failed {
 pub(crate) fn both<O, I, R, P>(
     (outward, ring): (&mut O, &mut Ring),
     inward: Inward<'_, I>,
-    run: Run<'_, ByBell<'_>, R, P>,
+    run: LoopContext<'_, AlarmStop<'_>, R, P>,
     tell: impl FnOnce(&O),
 ) -> Result<BothEnded, Failed>
 where
@@ -177,14 +177,14 @@ where
     R: Recorder,
     P: Hooks,
 {
-    let Run {
+    let LoopContext {
         limit,
         stop,
         tally,
         recorder,
         hooks,
     } = run;
-    let between = Between::default();
+    let between = DirectionSignals::default();
     let receiving = Receiving {
         between: &between,
         control: stop.control(),
@@ -202,7 +202,7 @@ where
             alarm: stop,
             between: &between,
         };
-        let run = Run {
+        let run = LoopContext {
             limit,
             stop: &mut sending,
             tally: &mut *tally,
@@ -252,11 +252,11 @@ fn receive<I: Endpoint>(inward: Inward<'_, I>, mut stop: Receiving<'_>) -> Got {
     let mut hooks = PlannedHooks::of_end(&plan, inward.setup, false).unwrap_or_default();
     let mut tally = Tally::default();
     let between = stop.between;
-    let run = Run {
+    let run = LoopContext {
         limit: inward.amount,
         stop: &mut stop,
         tally: &mut tally,
-        recorder: &mut Off,
+        recorder: &mut NoRecorder,
         hooks: &mut hooks,
     };
     let ended = stream::receive(&mut endpoint, inward.ring, run);

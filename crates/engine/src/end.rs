@@ -11,12 +11,12 @@ use netperf_transport::socket::{self, OpenedSocket, SocketFacts};
 
 use crate::error::{EngineError, Operation};
 use crate::path;
-use crate::ring::{Layout, Ring};
+use crate::ring::{Ring, RingLayout};
 use crate::sizes;
 
 /// Contents of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Carries {
+pub(crate) enum DirectionUse {
     /// Nothing.
     Nothing,
     /// Messages of this many bytes: requests or responses.
@@ -25,7 +25,7 @@ pub(crate) enum Carries {
     Bulk,
 }
 
-impl Carries {
+impl DirectionUse {
     /// Contents of a direction, from its use and the size of its messages.
     pub(crate) fn of(used: bool, message: Option<u32>) -> Self {
         match message {
@@ -56,8 +56,8 @@ pub(crate) fn setup(
     plan: &EndPlan,
     opened: &OpenedSocket,
     largest: Option<u32>,
-    sends: Carries,
-    receives: Carries,
+    sends: DirectionUse,
+    receives: DirectionUse,
 ) -> EndSetup {
     let mut setup = EndSetup {
         send_buffer: opened.send_buffer,
@@ -69,22 +69,22 @@ pub(crate) fn setup(
         ..EndSetup::default()
     };
     setup.send_size = match sends {
-        Carries::Nothing => None,
-        Carries::Messages(size) => Some(size),
-        Carries::Bulk => Some(sizes::send_size(&plan.send, opened.send_buffer, largest)),
+        DirectionUse::Nothing => None,
+        DirectionUse::Messages(size) => Some(size),
+        DirectionUse::Bulk => Some(sizes::send_size(&plan.send, opened.send_buffer, largest)),
     };
     setup.send_size = setup
         .send_size
         .map(|size| evenly(plan, size, sends, largest));
     setup.recv_size = match receives {
-        Carries::Nothing => None,
-        Carries::Messages(size) => Some(size),
-        Carries::Bulk => Some(sizes::recv_size(&plan.recv, opened.recv_buffer)),
+        DirectionUse::Nothing => None,
+        DirectionUse::Messages(size) => Some(size),
+        DirectionUse::Bulk => Some(sizes::recv_size(&plan.recv, opened.recv_buffer)),
     };
     let width = |carries, ring, buffer, size: Option<u32>| match carries {
-        Carries::Nothing => 0,
-        Carries::Messages(_) => sizes::rr_width(ring),
-        Carries::Bulk => sizes::stream_width(ring, buffer, size.unwrap_or(1)),
+        DirectionUse::Nothing => 0,
+        DirectionUse::Messages(_) => sizes::rr_width(ring),
+        DirectionUse::Bulk => sizes::stream_width(ring, buffer, size.unwrap_or(1)),
     };
     setup.send_width = width(sends, &plan.send, opened.send_buffer, setup.send_size);
     setup.recv_width = width(receives, &plan.recv, opened.recv_buffer, setup.recv_size);
@@ -104,11 +104,11 @@ pub(crate) fn of_flow(plan: &EndPlan, flows: u32) -> EndPlan {
 
 /// Bytes per send of a byte stream at a rate: without a size, a send carries what is due in a
 /// millisecond, so that the rate is even.
-fn evenly(plan: &EndPlan, size: u32, sends: Carries, largest: Option<u32>) -> u32 {
+fn evenly(plan: &EndPlan, size: u32, sends: DirectionUse, largest: Option<u32>) -> u32 {
     /// Not so little that a send is mostly overhead.
     const LEAST: u32 = 1024;
     let bits = plan.rate.filter(|rate| rate.unit == RateUnit::Bits);
-    let derived = sends == Carries::Bulk && plan.send.size.is_none() && largest.is_none();
+    let derived = sends == DirectionUse::Bulk && plan.send.size.is_none() && largest.is_none();
     let Some(rate) = bits.filter(|_| derived) else {
         return size;
     };
@@ -137,7 +137,7 @@ pub(crate) fn rings(
         let operation = fill.map_or(Operation::Buffers, |path| Operation::Fill(path.into()));
         size.map(|size| {
             Ring::new(
-                Layout {
+                RingLayout {
                     size,
                     width,
                     align,

@@ -6,13 +6,13 @@
 /// comparison with a register, and a type for each kind of amount had every loop made
 /// three times (decision 0027).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limit {
+pub struct RunLimit {
     units: u64,
     /// Bytes of a message, of which a send may hold several.
     message: u32,
 }
 
-impl Limit {
+impl RunLimit {
     /// Never enough: time ends the run.
     pub const NONE: Self = Self::exactly(u64::MAX);
 
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn the_last_send_of_many_messages_has_no_more_of_them_than_are_needed() {
-        let limit = Limit::at_least(1000, 64);
+        let limit = RunLimit::at_least(1000, 64);
         assert_eq!(limit.room(0, 640), 640);
         assert_eq!(limit.room(640, 640), 384);
         assert_eq!(limit.room(1024, 640), 0);
@@ -84,14 +84,14 @@ mod tests {
 
     #[test]
     fn who_rounds_up_to_whole_messages_sends_not_too_much_and_who_never_stops_does() {
-        let limit = Limit::exactly(100).exceeded();
+        let limit = RunLimit::exactly(100).exceeded();
         assert!(!limit.reached(u64::from(u32::MAX)) && limit.reached((1 << 32) + 100));
-        assert_eq!(Limit::NONE.exceeded(), Limit::NONE);
+        assert_eq!(RunLimit::NONE.exceeded(), RunLimit::NONE);
     }
 
     #[test]
     fn the_last_send_of_an_exact_amount_is_cut() {
-        let limit = Limit::exactly(1000);
+        let limit = RunLimit::exactly(1000);
         assert_eq!(limit.room(0, 640), 640);
         assert_eq!(limit.room(640, 640), 360);
         assert_eq!(limit.room(1000, 640), 0);
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn without_a_limit_it_is_never_enough() {
-        assert_eq!(Limit::NONE.room(u64::MAX - 640, 640), 640);
-        assert!(!Limit::NONE.reached(u64::MAX - 1));
+        assert_eq!(RunLimit::NONE.room(u64::MAX - 640, 640), 640);
+        assert!(!RunLimit::NONE.reached(u64::MAX - 1));
     }
 }

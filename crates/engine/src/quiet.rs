@@ -7,12 +7,12 @@ use netperf_model::Tally;
 
 /// Watches a tally for signs of life.
 #[derive(Debug)]
-pub(crate) struct Quiet {
+pub(crate) struct ActivityWatch {
     seen: Tally,
     since: Moment,
 }
 
-impl Quiet {
+impl ActivityWatch {
     /// Nothing has moved since then.
     pub(crate) fn since(since: Moment) -> Self {
         Self {
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn silence_is_the_end_once_something_has_moved_and_the_time_is_over() {
         let (short, long) = (Duration::from_millis(2), Duration::from_secs(9));
-        let mut quiet = Quiet::since(clock::now().minus(2 * long));
+        let mut quiet = ActivityWatch::since(clock::now().minus(2 * long));
         let (none, some) = (
             Tally::default(),
             Tally {

@@ -34,9 +34,9 @@ pub trait Recorder {
 
 /// Keeps nothing and reads no clock.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Off;
+pub struct NoRecorder;
 
-impl Recorder for Off {
+impl Recorder for NoRecorder {
     type Mark = ();
 
     #[inline]
@@ -53,7 +53,7 @@ impl Recorder for Off {
 
 /// Keeps the distribution.
 #[derive(Debug)]
-pub struct Kept {
+pub struct LatencyRecorder {
     clock: FineClock,
     recording: Recording,
     /// When the requests in flight went out; responses come in the same order. As many as
@@ -64,7 +64,7 @@ pub struct Kept {
     back: usize,
 }
 
-impl Kept {
+impl LatencyRecorder {
     /// Makes a recorder for this many requests in flight.
     #[must_use]
     pub fn new(in_flight: usize) -> Self {
@@ -94,7 +94,7 @@ impl Kept {
     }
 }
 
-impl Recorder for Kept {
+impl Recorder for LatencyRecorder {
     type Mark = Reading;
 
     #[inline]
@@ -139,12 +139,12 @@ impl Recorder for Kept {
 }
 
 /// Keeps the distribution or nothing, for loops that serve both.
-impl Recorder for Option<Kept> {
+impl Recorder for Option<LatencyRecorder> {
     type Mark = Option<Reading>;
 
     #[inline]
     fn begin(&self) -> Option<Reading> {
-        self.as_ref().map(Kept::begin)
+        self.as_ref().map(LatencyRecorder::begin)
     }
 
     #[inline]
@@ -162,7 +162,7 @@ impl Recorder for Option<Kept> {
 
     #[inline]
     fn answered(&mut self) -> Option<Reading> {
-        self.as_mut().map(Kept::answered)
+        self.as_mut().map(LatencyRecorder::answered)
     }
 
     #[inline]
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn responses_are_matched_with_requests_in_order() {
-        let mut kept = Kept::new(2);
+        let mut kept = LatencyRecorder::new(2);
         for _ in 0..5 {
             let mut mark = kept.begin();
             for _ in 0..2 {

@@ -11,9 +11,9 @@ const PATTERN: &[u8; 8] = b"netperf\0";
 /// rather than driving the machine out of memory.
 const MOST_BYTES: usize = 1 << 30;
 
-/// Layout of a ring.
+/// RingLayout of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct RingLayout {
     /// Bytes per buffer.
     pub size: u32,
     /// Number of buffers.
@@ -44,7 +44,7 @@ impl Ring {
     /// # Errors
     /// `InvalidInput` for an alignment that is not a power of two or a ring of more
     /// than 1 GiB, and whatever reading the file reports.
-    pub fn new(layout: Layout, fill: Option<&Path>) -> io::Result<Self> {
+    pub fn new(layout: RingLayout, fill: Option<&Path>) -> io::Result<Self> {
         let (align, offset) = (to_usize(layout.align.max(1)), to_usize(layout.offset));
         let (size, width) = (to_usize(layout.size), to_usize(layout.width.max(1)));
         if !align.is_power_of_two() {
@@ -169,7 +169,7 @@ fn invalid(why: &str) -> io::Error {
 mod tests {
     use super::*;
 
-    const LAYOUT: Layout = Layout {
+    const LAYOUT: RingLayout = RingLayout {
         size: 10,
         width: 3,
         align: 64,
@@ -205,10 +205,10 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused_and_not_allocated() {
-        assert!(Ring::new(Layout { align: 3, ..LAYOUT }, None).is_err());
+        assert!(Ring::new(RingLayout { align: 3, ..LAYOUT }, None).is_err());
         assert!(
             Ring::new(
-                Layout {
+                RingLayout {
                     size: u32::MAX,
                     width: u32::MAX,
                     ..LAYOUT

@@ -15,7 +15,7 @@ use netperf_transport::one_port;
 use netperf_transport::place::{self, PlaceRequest, Placed};
 use netperf_transport::socket::{self, Side};
 
-use crate::end::{self, Carries, Rings};
+use crate::end::{self, DirectionUse, Rings};
 use crate::error::{EngineError, Operation, refused};
 use crate::finish::Drained;
 use crate::flows::{self, Targets};
@@ -26,7 +26,7 @@ use crate::record;
 use crate::report::EndReport;
 use crate::sendfile;
 use crate::series::{self, Watched};
-use crate::stop::{ByBell, Ended, control_has_ended};
+use crate::stop::{AlarmStop, Ended, control_has_ended};
 use crate::timing;
 
 /// One end of a test, ready to run once.
@@ -87,8 +87,8 @@ impl TestEnd {
             bind(&job, &opened.socket)?
         };
         report_drops(&job, &opened.socket)?;
-        let sends = Carries::of(job.sends, job.message_sent());
-        let receives = Carries::of(job.receives, job.message_received());
+        let sends = DirectionUse::of(job.sends, job.message_sent());
+        let receives = DirectionUse::of(job.receives, job.message_received());
         let peer = job.peer.as_ref().and_then(Address::inet);
         let peer = peer.map(|address| address.ip());
         let largest = socket::largest_message(job.transport, &opened.socket, peer);
@@ -486,7 +486,7 @@ fn stop_of<'a>(
     control: Option<BorrowedFd<'a>>,
     alarm: &'a Alarm,
     live: &'a Live,
-) -> ByBell<'a> {
+) -> AlarmStop<'a> {
     alarm.check_every(timing::heartbeat(job));
     let timed = job.time().is_some();
     let patience = if timed {
@@ -494,7 +494,7 @@ fn stop_of<'a>(
     } else {
         timing::patience(job)
     };
-    let mut stop = ByBell::new(control, alarm, live, patience);
+    let mut stop = AlarmStop::new(control, alarm, live, patience);
     if let Some(silence) = timing::silence(job) {
         stop.end_in_silence(silence);
     }

@@ -27,7 +27,7 @@ pub(crate) enum Sequence {
     /// It writes them.
     Writes(Numbers),
     /// It reads them.
-    Reads(Box<Track>),
+    Reads(Box<NumberTrack>),
 }
 
 impl Sequence {
@@ -40,7 +40,7 @@ impl Sequence {
                 began: clock::now(),
             })
         } else {
-            Self::Reads(Box::new(Track::new()))
+            Self::Reads(Box::new(NumberTrack::new()))
         }
     }
 }
@@ -88,7 +88,7 @@ fn read(datagram: &[u8]) -> Option<(u64, u64)> {
 
 /// Keeps account of numbers in the order of their arrival, in memory that does not grow.
 #[derive(Debug)]
-pub(crate) struct Track {
+pub(crate) struct NumberTrack {
     /// One bit for each number of the window: whether it has arrived.
     seen: Vec<u64>,
     /// For each number of the window that was passed over: how many had arrived when the
@@ -114,7 +114,7 @@ struct Delay {
     jitter: u64,
 }
 
-impl Track {
+impl NumberTrack {
     fn new() -> Self {
         Self {
             seen: vec![0; WINDOW / WORD],

@@ -35,7 +35,7 @@ pub(crate) struct Watched {
 
 #[derive(Debug, Default)]
 struct Inner {
-    flows: Vec<Seen>,
+    flows: Vec<WatchedFlow>,
     /// The beginning by both clocks.
     begun: Option<(Moment, Duration)>,
     /// The time from one sample to the next, now.
@@ -46,7 +46,7 @@ struct Inner {
 
 /// One connection.
 #[derive(Debug)]
-struct Seen {
+struct WatchedFlow {
     /// The thread that moves its data.
     owner: u32,
     /// `None` once its loop is over.
@@ -80,7 +80,7 @@ impl Watched {
     /// Current state of the open connections, by number.
     pub(crate) fn now(&self) -> Vec<(u32, TcpDetail)> {
         let inner = self.inner();
-        let detail = |seen: &Seen| {
+        let detail = |seen: &WatchedFlow| {
             let socket = seen.socket.as_ref()?;
             Some((seen.series.flow?, tcp::detail(socket.as_fd()).ok()?))
         };
@@ -110,7 +110,7 @@ impl Watched {
         for (port, flow, socket) in known {
             // Without a second descriptor there is nothing to tell of it.
             if let Ok(socket) = socket.try_clone_to_owned() {
-                inner.flows.push(Seen {
+                inner.flows.push(WatchedFlow {
                     owner,
                     socket: Some(socket),
                     series: FlowSeries {
@@ -189,7 +189,7 @@ impl Watched {
         }
     }
 
-    fn sample(&self, inner: &mut Inner, wanted: impl Fn(&Seen) -> bool) {
+    fn sample(&self, inner: &mut Inner, wanted: impl Fn(&WatchedFlow) -> bool) {
         if self.kept {
             inner.sample(wanted);
         }
@@ -212,7 +212,7 @@ impl Watched {
 
 impl Inner {
     /// Looks at the connections that are still used and are `wanted`.
-    fn sample(&mut self, wanted: impl Fn(&Seen) -> bool) {
+    fn sample(&mut self, wanted: impl Fn(&WatchedFlow) -> bool) {
         let Some((begun, _)) = self.begun else {
             return;
         };
@@ -284,9 +284,9 @@ fn sample(at_micros: u64, detail: &TcpDetail) -> TcpSample {
 }
 
 /// Ends the watch whatever becomes of the run.
-struct Ending<'a>(&'a Watched);
+struct FinishGuard<'a>(&'a Watched);
 
-impl Drop for Ending<'_> {
+impl Drop for FinishGuard<'_> {
     fn drop(&mut self) {
         self.0.finish();
     }
@@ -313,7 +313,7 @@ pub(crate) fn beside<T>(
             watched.watch();
         });
         started.map_err(Operation::Thread.failed())?;
-        let _ending = Ending(watched);
+        let _ending = FinishGuard(watched);
         Ok(work())
     })
 }

@@ -18,7 +18,7 @@ use netperf_os::wait::{Interest, ready};
 
 use crate::early::StopReceiver;
 use crate::live::{Counts, Live};
-use crate::quiet::Quiet;
+use crate::quiet::ActivityWatch;
 
 /// End of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,14 +87,14 @@ pub trait Stop {
 
 /// Stops by the bell, and by what an end sees when it looks around between rings.
 #[derive(Debug)]
-pub struct ByBell<'a> {
+pub struct AlarmStop<'a> {
     control: Option<BorrowedFd<'a>>,
     live: &'a Live,
     alarm: &'a Alarm,
     started: Moment,
     /// Time until the run began.
     waited: Cell<Duration>,
-    quiet: Quiet,
+    quiet: ActivityWatch,
     patience: Duration,
     silence: Option<Duration>,
     meter: Option<&'a Meter>,
@@ -103,7 +103,7 @@ pub struct ByBell<'a> {
     stop_receiver: Option<StopReceiver>,
 }
 
-impl<'a> ByBell<'a> {
+impl<'a> AlarmStop<'a> {
     /// Watches `control` for its end, and the tally for signs of life at least
     /// every `patience`, whenever the bell says that it is time to look around.
     #[must_use]
@@ -120,7 +120,7 @@ impl<'a> ByBell<'a> {
             live,
             started: now,
             waited: Cell::new(Duration::ZERO),
-            quiet: Quiet::since(now),
+            quiet: ActivityWatch::since(now),
             patience,
             silence: None,
             meter: None,
@@ -268,7 +268,7 @@ pub(crate) fn control_end(control: BorrowedFd<'_>) -> Option<Lost> {
     }
 }
 
-impl Stop for ByBell<'_> {
+impl Stop for AlarmStop<'_> {
     #[inline]
     fn phase(&self) -> Phase {
         alarm::phase_or(|| self.look())

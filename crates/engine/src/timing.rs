@@ -8,7 +8,7 @@ use netperf_os::alarm::{self, Schedule};
 use crate::early;
 use crate::finish;
 use crate::meet::Moved;
-use crate::stop::{ByBell, Ended};
+use crate::stop::{AlarmStop, Ended};
 
 /// Grace period for operations in flight at netperf.
 pub(crate) const GRACE: Duration = Duration::from_millis(500);
@@ -143,7 +143,7 @@ fn may_end_in_silence(job: &EndJob) -> bool {
 }
 
 /// The time at the end of the run in which this end only waited.
-pub(crate) fn in_vain(job: &EndJob, moved: &Moved, stop: &ByBell<'_>) -> Duration {
+pub(crate) fn in_vain(job: &EndJob, moved: &Moved, stop: &AlarmStop<'_>) -> Duration {
     let abandoned = moved.ended == Ended::Abandoned;
     if !job.is_netperf() {
         return match abandoned {

@@ -10,14 +10,14 @@ use std::time::Duration;
 use assert_no_alloc::{AllocDisabler, assert_no_alloc};
 use netperf_engine::due::hooks::{Hooks, NoHooks, PlannedHooks};
 use netperf_engine::due::queue::DueQueue;
-use netperf_engine::limit::Limit;
+use netperf_engine::limit::RunLimit;
 use netperf_engine::live::Live;
-use netperf_engine::record::{Kept, Off, Recorder};
-use netperf_engine::ring::{Layout, Ring};
-use netperf_engine::stop::{ByBell, Ended, Phase, Stop};
-use netperf_engine::workload::connect::{self, Exchange, Opened};
+use netperf_engine::record::{LatencyRecorder, NoRecorder, Recorder};
+use netperf_engine::ring::{Ring, RingLayout};
+use netperf_engine::stop::{AlarmStop, Ended, Phase, Stop};
+use netperf_engine::workload::connect::{self, Exchange, NextConnection};
 use netperf_engine::workload::open::{self, Ticker};
-use netperf_engine::workload::{Run, rr, stream};
+use netperf_engine::workload::{LoopContext, rr, stream};
 use netperf_model::plan::TouchPlan;
 use netperf_model::{Arrival, EndPlan, EndSetup, PacePlan, RatePlan, RateUnit, Stamper, Tally};
 use netperf_os::Socket;
@@ -36,7 +36,7 @@ use netperf_transport::{Endpoint, Received, Sent};
 static ALLOCATOR: AllocDisabler = AllocDisabler;
 
 fn ring(size: u32) -> Ring {
-    let layout = Layout {
+    let layout = RingLayout {
         size,
         width: 3,
         align: 8,
@@ -85,13 +85,13 @@ fn all_loops<R: Recorder, P: Hooks>(recorder: &mut R, hooks: &mut P) -> u64 {
     let (mut requests, mut responses) = (ring(64), ring(64));
     let alarm = Alarm::new(Outside::Ignored).unwrap();
     let live = Live::default();
-    let mut stop = ByBell::new(None, &alarm, &live, Duration::from_secs(1));
+    let mut stop = AlarmStop::new(None, &alarm, &live, Duration::from_secs(1));
     let mut tally = Tally::default();
-    let (bytes, transactions) = (Limit::exactly(640_000), Limit::exactly(10_000));
+    let (bytes, transactions) = (RunLimit::exactly(640_000), RunLimit::exactly(10_000));
     assert_no_alloc(|| {
         macro_rules! run {
             ($limit:expr) => {
-                Run {
+                LoopContext {
                     limit: $limit,
                     stop: &mut stop,
                     tally: &mut tally,
@@ -139,15 +139,15 @@ fn open_loop() -> u64 {
     let (mut requests, mut responses) = (ring(64), ring(64));
     let alarm = Alarm::new(Outside::Ignored).unwrap();
     let live = Live::default();
-    let mut stop = ByBell::new(None, &alarm, &live, Duration::from_secs(1));
+    let mut stop = AlarmStop::new(None, &alarm, &live, Duration::from_secs(1));
     let mut tally = Tally::default();
     let mut due = DueQueue::of_one(&rate(1e6, RateUnit::Transactions));
     assert_no_alloc(|| {
-        let run = Run {
-            limit: Limit::exactly(10_000),
+        let run = LoopContext {
+            limit: RunLimit::exactly(10_000),
             stop: &mut stop,
             tally: &mut tally,
-            recorder: &mut Off,
+            recorder: &mut NoRecorder,
             hooks: &mut NoHooks,
         };
         let rings = (&mut requests, &mut responses);
@@ -231,13 +231,13 @@ fn connection() -> (Socket, Socket) {
 
 /// A loop between two lines that forbid allocations, and what it counted.
 fn within<R: Recorder>(
-    limit: Limit,
+    limit: RunLimit,
     recorder: &mut R,
-    run: impl FnOnce(Run<'_, Never, R, NoHooks>) -> std::io::Result<Ended>,
+    run: impl FnOnce(LoopContext<'_, Never, R, NoHooks>) -> std::io::Result<Ended>,
 ) -> Tally {
     let mut tally = Tally::default();
     let ended = assert_no_alloc(|| {
-        run(Run {
+        run(LoopContext {
             limit,
             stop: &mut Never,
             tally: &mut tally,
@@ -257,10 +257,10 @@ fn exchange<E: Endpoint, R: Recorder>(
     recorder: &mut R,
 ) {
     let (here, there) = connection();
-    let limit = Limit::exactly(TRANSACTIONS);
+    let limit = RunLimit::exactly(TRANSACTIONS);
     let server = std::thread::spawn(move || {
         let (mut requests, mut responses, mut endpoint) = (ring(64), ring(100), endpoint(there));
-        within(limit, &mut Off, |run| {
+        within(limit, &mut NoRecorder, |run| {
             rr::server(&mut endpoint, (&mut requests, &mut responses), run)
         })
     });
@@ -281,10 +281,10 @@ fn one_way<S: Endpoint, E: Endpoint, R: Recorder>(
     recorder: &mut R,
 ) {
     let (here, there) = connection();
-    let limit = Limit::exactly(BYTES);
+    let limit = RunLimit::exactly(BYTES);
     let pulling = std::thread::spawn(move || {
         let (mut ring, mut endpoint) = (ring(30_000), receiver(there));
-        within(limit, &mut Off, |run| {
+        within(limit, &mut NoRecorder, |run| {
             stream::receive(&mut endpoint, &mut ring, run)
         })
     });
@@ -300,7 +300,7 @@ fn one_way<S: Endpoint, E: Endpoint, R: Recorder>(
 fn connections<R: Recorder>(recorder: &mut R) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let to = listener.local_addr().unwrap();
-    let limit = Limit::exactly(50);
+    let limit = RunLimit::exactly(50);
     let server = std::thread::spawn(move || {
         let (mut requests, mut responses, mut tally) = (ring(64), ring(100), Tally::default());
         let exchange = Exchange {
@@ -309,7 +309,7 @@ fn connections<R: Recorder>(recorder: &mut R) {
         };
         let accept = |_: &mut Never, _: &Tally| {
             let accepted = listener.accept()?.0;
-            Ok(Opened::Ready(Tcp(accepted.into())))
+            Ok(NextConnection::Ready(Tcp(accepted.into())))
         };
         let ended = assert_no_alloc(|| {
             connect::server(accept, exchange, true, limit, &mut Never, &mut tally)
@@ -321,7 +321,8 @@ fn connections<R: Recorder>(recorder: &mut R) {
         send: Some(&mut requests),
         recv: Some(&mut responses),
     };
-    let dial = |_: &mut Never, _: &Tally| Ok(Opened::Ready(Tcp(TcpStream::connect(to)?.into())));
+    let dial =
+        |_: &mut Never, _: &Tally| Ok(NextConnection::Ready(Tcp(TcpStream::connect(to)?.into())));
     let counted = within(limit, recorder, |run| {
         connect::client(dial, |_| Ok(()), exchange, run)
     });
@@ -397,17 +398,17 @@ fn datagram_socket() -> Socket {
 /// Requests that are sent when they are due, over a connection that does not block.
 fn open_loop_over_a_connection() {
     let (here, there) = connection();
-    let limit = Limit::exactly(TRANSACTIONS);
+    let limit = RunLimit::exactly(TRANSACTIONS);
     let server = std::thread::spawn(move || {
         let (mut requests, mut responses, mut endpoint) = (ring(64), ring(100), Tcp(there));
-        within(limit, &mut Off, |run| {
+        within(limit, &mut NoRecorder, |run| {
             rr::server(&mut endpoint, (&mut requests, &mut responses), run)
         })
     });
     here.set_nonblocking(true).unwrap();
     let (mut requests, mut responses, mut endpoint) = (ring(64), ring(100), Tcp(here));
     let mut due = DueQueue::of_one(&rate(1e6, RateUnit::Transactions));
-    let counted = within(limit, &mut Off, |run| {
+    let counted = within(limit, &mut NoRecorder, |run| {
         let rings = (&mut requests, &mut responses);
         open::client(&mut endpoint, rings, &mut due, (&mut Ticks(0), None), run)
     });
@@ -418,20 +419,20 @@ fn open_loop_over_a_connection() {
 /// Data both ways over one connection, each half in a thread.
 fn both_ways() {
     let (here, there) = connection();
-    let limit = Limit::exactly(BYTES);
+    let limit = RunLimit::exactly(BYTES);
     let (here, there) = (&here, &there);
     std::thread::scope(|scope| {
         for (end, size) in [(here, 20_000), (there, 30_000)] {
             scope.spawn(move || {
                 let (mut ring, mut half) = (ring(size), StreamHalf(end.as_fd()));
-                let counted = within(limit, &mut Off, |run| {
+                let counted = within(limit, &mut NoRecorder, |run| {
                     stream::send(&mut half, &mut ring, run)
                 });
                 assert_eq!(counted.bytes_sent, BYTES);
             });
             scope.spawn(move || {
                 let (mut ring, mut half) = (ring(size), StreamHalf(end.as_fd()));
-                let counted = within(limit, &mut Off, |run| {
+                let counted = within(limit, &mut NoRecorder, |run| {
                     stream::receive(&mut half, &mut ring, run)
                 });
                 assert_eq!(counted.bytes_received, BYTES);
@@ -463,15 +464,15 @@ fn without_buffers<R: Recorder>(recorder: &mut R) {
 // One test: the allocator's switch and the bell belong to the process.
 #[test]
 fn no_loop_allocates_whatever_is_kept_or_done_around_it() {
-    let (mut off, mut kept) = (Off, Kept::new(4));
+    let (mut off, mut kept) = (NoRecorder, LatencyRecorder::new(4));
     assert_eq!(all_loops(&mut off, &mut NoHooks), 10_000);
     assert_eq!(all_loops(&mut kept, &mut NoHooks), 10_000);
     assert_eq!(all_loops(&mut kept, &mut hooks()), 10_000);
     assert_eq!(all_loops(&mut off, &mut numbers(true)), 10_000);
     assert_eq!(all_loops(&mut off, &mut numbers(false)), 10_000);
-    let mut nothing = (None::<Kept>, None::<PlannedHooks>);
+    let mut nothing = (None::<LatencyRecorder>, None::<PlannedHooks>);
     assert_eq!(all_loops(&mut nothing.0, &mut nothing.1), 10_000);
-    let mut all = (Some(Kept::new(4)), Some(hooks()));
+    let mut all = (Some(LatencyRecorder::new(4)), Some(hooks()));
     assert_eq!(all_loops(&mut all.0, &mut all.1), 10_000);
     assert!(kept.latency().count > 40_000);
     assert_eq!(open_loop(), 10_000);

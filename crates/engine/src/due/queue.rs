@@ -24,7 +24,7 @@ const NONE: u32 = u32::MAX;
 
 /// A request in flight, its times in nanoseconds since the beginning.
 #[derive(Clone, Copy, Debug)]
-struct Request {
+struct DueRequest {
     due: u64,
     sent: u64,
     /// The next request of the same flow, or the next free slot.
@@ -52,7 +52,7 @@ pub struct DueQueue {
     arrivals: Box<[Arrivals]>,
     /// Arrivals by the time of their next look.
     next: BinaryHeap<Reverse<(u64, usize)>>,
-    slots: Box<[Request]>,
+    slots: Box<[DueRequest]>,
     free: u32,
     flows: Box<[InFlight]>,
     in_flight: usize,
@@ -71,7 +71,7 @@ impl DueQueue {
     /// shared by all flows.
     fn new(arrivals: Vec<Arrivals>, flows: usize) -> Self {
         let last = slot(MOST_IN_FLIGHT - 1);
-        let free = |index: usize| Request {
+        let free = |index: usize| DueRequest {
             due: 0,
             sent: 0,
             next: if slot(index) == last {
@@ -250,7 +250,7 @@ impl DueQueue {
             return;
         };
         self.free = request.next;
-        *request = Request {
+        *request = DueRequest {
             due,
             sent: now,
             next: NONE,
@@ -288,7 +288,7 @@ impl DueQueue {
     }
 
     #[inline]
-    fn take(&mut self, flow: usize) -> Option<Request> {
+    fn take(&mut self, flow: usize) -> Option<DueRequest> {
         let own = self.flows.get_mut(flow)?;
         let place = own.oldest;
         let slot = self.slots.get_mut(index(place))?;

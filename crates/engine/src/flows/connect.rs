@@ -10,10 +10,10 @@ use netperf_os::events::Watch;
 use netperf_transport::meeting::AcceptFilter;
 use netperf_transport::one_port;
 
-use super::flow::Flow;
-use super::loops::{By, Moves, Step, received, sent};
-use super::shared::Stage;
-use super::worker::{Desk, Keeps};
+use super::flow::FlowState;
+use super::loops::{CallResult, FlowEndpoint, LoopEvents, received, sent};
+use super::shared::RunStage;
+use super::worker::{WorkerRecorder, WorkerState};
 use crate::due::pacing::Pacing;
 use crate::record::Recorder;
 use crate::stop::Ended;
@@ -24,14 +24,14 @@ const LISTENER: usize = usize::MAX - 1;
 
 /// A flow's connection of the moment.
 #[derive(Debug)]
-pub(super) struct Slot<E> {
+pub(super) struct ConnectionSlot<E> {
     connection: Option<E>,
-    doing: Doing,
+    doing: ExchangeStep,
 }
 
-/// Step of an exchange.
+/// CallResult of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
+enum ExchangeStep {
     Connecting,
     Sending,
     Receiving,
@@ -39,22 +39,22 @@ enum Doing {
     Closing,
 }
 
-impl<E> Slot<E> {
+impl<E> ConnectionSlot<E> {
     /// Without a connection.
     pub(super) const fn empty() -> Self {
         Self {
             connection: None,
-            doing: Doing::Connecting,
+            doing: ExchangeStep::Connecting,
         }
     }
 }
 
 /// The flows of a thread.
-type Connections<'f, E, R> = &'f mut [Flow<Slot<E>, <R as Recorder>::Mark>];
+type ConnectionSlots<'f, E, R> = &'f mut [FlowState<ConnectionSlot<E>, <R as Recorder>::Mark>];
 
 /// Result of an attempt to connect.
 #[derive(Debug)]
-pub(super) enum Dialled<E> {
+pub(super) enum Connecting<E> {
     /// It stands, or soon will.
     UnderWay(E),
     /// Not this time: another attempt may.
@@ -63,7 +63,7 @@ pub(super) enum Dialled<E> {
 
 /// Progress of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Far {
+enum ExchangeProgress {
     /// Nothing moves now.
     Waits,
     /// It was of use to the end.
@@ -77,30 +77,30 @@ enum Far {
 pub(super) type Connected<'a> = (fn(&io::Error) -> bool, Option<&'a Token>);
 
 /// netperf's end: connect, exchange, wait for netserver to close, close, and again.
-pub(super) fn dial<E: Moves, R: Keeps>(
-    flows: &mut [Flow<Slot<E>, R::Mark>],
-    by: &mut By<'_>,
+pub(super) fn dial<E: FlowEndpoint, R: WorkerRecorder>(
+    flows: &mut [FlowState<ConnectionSlot<E>, R::Mark>],
+    by: &mut LoopEvents<'_>,
     mut exchange: Exchange<'_>,
-    mut dial: impl FnMut(usize) -> io::Result<Dialled<E>>,
+    mut dial: impl FnMut(usize) -> io::Result<Connecting<E>>,
     connected: Connected<'_>,
-    desk: &mut Desk<'_, R>,
+    state: &mut WorkerState<'_, R>,
 ) -> io::Result<Ended> {
     let mut active = flows.len();
     for (token, flow) in flows.iter_mut().enumerate() {
-        desk.starts();
-        active -= usize::from(begin((flow, token), by, &mut dial, desk)?);
+        state.starts();
+        active -= usize::from(begin((flow, token), by, &mut dial, state)?);
     }
-    desk.publish();
+    state.publish();
     while active > 0 {
-        let stage = desk.look(flows);
-        if stage == Stage::Abandon {
+        let stage = state.look(flows);
+        if stage == RunStage::Abandon {
             return Ok(Ended::Abandoned);
         }
         while let Some(token) = by.pacing.due(!stage.goes_on()) {
             let Some(flow) = flows.get_mut(token).filter(|flow| !flow.over) else {
                 continue;
             };
-            active -= usize::from(begin((flow, token), by, &mut dial, desk)?);
+            active -= usize::from(begin((flow, token), by, &mut dial, state)?);
         }
         // The flows whose turn it was may all have ended.
         if active == 0 {
@@ -111,35 +111,35 @@ pub(super) fn dial<E: Moves, R: Keeps>(
             let Some(flow) = flows.get_mut(token) else {
                 continue;
             };
-            match asked(flow, &mut exchange, connected, desk)? {
-                Far::Waits => continue,
-                Far::Done => {
+            match asked(flow, &mut exchange, connected, state)? {
+                ExchangeProgress::Waits => continue,
+                ExchangeProgress::Done => {
                     if let Some(mark) = flow.answered() {
-                        desk.recorder().end(mark);
+                        state.recorder().end(mark);
                     }
                     flow.counts.transactions += 1;
                     flow.left -= 1;
-                    desk.tally.transactions += 1;
+                    state.tally.transactions += 1;
                 }
-                Far::Broken => {}
+                ExchangeProgress::Broken => {}
             }
-            flow.endpoint = Slot::empty();
-            active -= usize::from(begin((flow, token), by, &mut dial, desk)?);
+            flow.endpoint = ConnectionSlot::empty();
+            active -= usize::from(begin((flow, token), by, &mut dial, state)?);
         }
-        desk.publish();
+        state.publish();
     }
     Ok(Ended::TimeOver)
 }
 
 /// Begins the next transaction of a flow; whether there is none.
 #[inline]
-fn begin<E: Moves, R: Keeps>(
-    (flow, token): (&mut Flow<Slot<E>, R::Mark>, usize),
-    by: &mut By<'_>,
-    dial: &mut impl FnMut(usize) -> io::Result<Dialled<E>>,
-    desk: &mut Desk<'_, R>,
+fn begin<E: FlowEndpoint, R: WorkerRecorder>(
+    (flow, token): (&mut FlowState<ConnectionSlot<E>, R::Mark>, usize),
+    by: &mut LoopEvents<'_>,
+    dial: &mut impl FnMut(usize) -> io::Result<Connecting<E>>,
+    state: &mut WorkerState<'_, R>,
 ) -> io::Result<bool> {
-    if flow.left == 0 || !desk.goes_on() {
+    if flow.left == 0 || !state.goes_on() {
         flow.over = true;
         return Ok(true);
     }
@@ -147,23 +147,23 @@ fn begin<E: Moves, R: Keeps>(
         return Ok(false);
     }
     flow.in_flight = 0;
-    let mark = desk.recorder().begin();
+    let mark = state.recorder().begin();
     flow.asked(mark);
     flow.in_flight = 1;
     loop {
         match dial(token)? {
-            Dialled::UnderWay(connection) => {
+            Connecting::UnderWay(connection) => {
                 by.poller.add(connection.fd(), token, Watch::Changes)?;
                 flow.sent = 0;
                 flow.got = 0;
-                flow.endpoint = Slot {
+                flow.endpoint = ConnectionSlot {
                     connection: Some(connection),
-                    doing: Doing::Connecting,
+                    doing: ExchangeStep::Connecting,
                 };
                 return Ok(false);
             }
-            Dialled::Busy if desk.goes_on() => {}
-            Dialled::Busy => {
+            Connecting::Busy if state.goes_on() => {}
+            Connecting::Busy => {
                 flow.over = true;
                 return Ok(true);
             }
@@ -172,54 +172,58 @@ fn begin<E: Moves, R: Keeps>(
 }
 
 #[inline]
-fn may<E, M>(pacing: &mut Pacing, flow: &mut Flow<Slot<E>, M>, token: usize) -> bool {
+fn may<E, M>(
+    pacing: &mut Pacing,
+    flow: &mut FlowState<ConnectionSlot<E>, M>,
+    token: usize,
+) -> bool {
     flow.parked = !pacing.may(token);
     !flow.parked
 }
 
 /// Goes on with a connection of netperf's as far as it goes.
 #[inline]
-fn asked<E: Moves, R: Keeps>(
-    flow: &mut Flow<Slot<E>, R::Mark>,
+fn asked<E: FlowEndpoint, R: WorkerRecorder>(
+    flow: &mut FlowState<ConnectionSlot<E>, R::Mark>,
     exchange: &mut Exchange<'_>,
     (again, token): Connected<'_>,
-    desk: &mut Desk<'_, R>,
-) -> io::Result<Far> {
+    state: &mut WorkerState<'_, R>,
+) -> io::Result<ExchangeProgress> {
     loop {
         let Some(connection) = flow.endpoint.connection.as_mut() else {
-            return Ok(Far::Waits);
+            return Ok(ExchangeProgress::Waits);
         };
         match flow.endpoint.doing {
-            Doing::Connecting => {
+            ExchangeStep::Connecting => {
                 let connected = netperf_os::io::connect_result(connection.fd());
                 let fd = connection.fd();
                 let presented = connected
                     .and_then(|()| token.map_or(Ok(()), |token| one_port::present(fd, token)));
                 match presented {
                     Ok(()) => {}
-                    Err(error) if again(&error) => return Ok(Far::Broken),
+                    Err(error) if again(&error) => return Ok(ExchangeProgress::Broken),
                     Err(error) => return Err(error),
                 }
-                flow.endpoint.doing = Doing::Sending;
+                flow.endpoint.doing = ExchangeStep::Sending;
             }
-            Doing::Sending => match give(flow, exchange, desk)? {
-                Far::Done => flow.endpoint.doing = Doing::Receiving,
-                far @ (Far::Waits | Far::Broken) => return Ok(far),
+            ExchangeStep::Sending => match give(flow, exchange, state)? {
+                ExchangeProgress::Done => flow.endpoint.doing = ExchangeStep::Receiving,
+                far @ (ExchangeProgress::Waits | ExchangeProgress::Broken) => return Ok(far),
             },
-            Doing::Receiving => match take(flow, exchange, true, desk)? {
-                Far::Done => flow.endpoint.doing = Doing::Closing,
-                far @ (Far::Waits | Far::Broken) => return Ok(far),
+            ExchangeStep::Receiving => match take(flow, exchange, true, state)? {
+                ExchangeProgress::Done => flow.endpoint.doing = ExchangeStep::Closing,
+                far @ (ExchangeProgress::Waits | ExchangeProgress::Broken) => return Ok(far),
             },
-            Doing::Closing => {
+            ExchangeStep::Closing => {
                 let mut scrap = [0; 64];
                 match received(connection.recv(&mut scrap)) {
-                    Ok(Step::Moved(_) | Step::Dropped) => {}
-                    Ok(Step::Blocked) => return Ok(Far::Waits),
+                    Ok(CallResult::Moved(_) | CallResult::Dropped) => {}
+                    Ok(CallResult::Blocked) => return Ok(ExchangeProgress::Waits),
                     // A reset is a close, too: nothing was left to say.
-                    Ok(Step::End) => return Ok(Far::Done),
+                    Ok(CallResult::End) => return Ok(ExchangeProgress::Done),
                     // vsock(7) says that a connection that the peer closed is none.
                     Err(error) if error.kind() == io::ErrorKind::NotConnected => {
-                        return Ok(Far::Done);
+                        return Ok(ExchangeProgress::Done);
                     }
                     Err(error) => return Err(error),
                 }
@@ -230,70 +234,72 @@ fn asked<E: Moves, R: Keeps>(
 
 /// Sends what is to be sent over a connection.
 #[inline]
-fn give<E: Moves, R: Keeps>(
-    flow: &mut Flow<Slot<E>, R::Mark>,
+fn give<E: FlowEndpoint, R: WorkerRecorder>(
+    flow: &mut FlowState<ConnectionSlot<E>, R::Mark>,
     exchange: &mut Exchange<'_>,
-    desk: &mut Desk<'_, R>,
-) -> io::Result<Far> {
+    state: &mut WorkerState<'_, R>,
+) -> io::Result<ExchangeProgress> {
     let (Some(ring), Some(connection)) =
         (exchange.send.as_mut(), flow.endpoint.connection.as_mut())
     else {
-        return Ok(Far::Done);
+        return Ok(ExchangeProgress::Done);
     };
     let message = ring.advance();
     while let Some(rest) = message.get(flow.sent..).filter(|rest| !rest.is_empty()) {
         match sent(connection.send(rest))? {
-            Step::Moved(count) => {
+            CallResult::Moved(count) => {
                 flow.sent += count;
                 flow.counts.bytes_sent += count as u64;
-                desk.tally.bytes_sent += count as u64;
-                desk.tally.send_calls += 1;
+                state.tally.bytes_sent += count as u64;
+                state.tally.send_calls += 1;
             }
-            Step::Blocked | Step::Dropped => return Ok(Far::Waits),
-            Step::End => return Ok(Far::Broken),
+            CallResult::Blocked | CallResult::Dropped => return Ok(ExchangeProgress::Waits),
+            CallResult::End => return Ok(ExchangeProgress::Broken),
         }
     }
-    Ok(Far::Done)
+    Ok(ExchangeProgress::Done)
 }
 
 /// Receives what is to be received over a connection: a `whole` message, or whatever the
 /// first call brings.
 #[inline]
-fn take<E: Moves, R: Keeps>(
-    flow: &mut Flow<Slot<E>, R::Mark>,
+fn take<E: FlowEndpoint, R: WorkerRecorder>(
+    flow: &mut FlowState<ConnectionSlot<E>, R::Mark>,
     exchange: &mut Exchange<'_>,
     whole: bool,
-    desk: &mut Desk<'_, R>,
-) -> io::Result<Far> {
+    state: &mut WorkerState<'_, R>,
+) -> io::Result<ExchangeProgress> {
     let (Some(ring), Some(connection)) =
         (exchange.recv.as_mut(), flow.endpoint.connection.as_mut())
     else {
-        return Ok(Far::Done);
+        return Ok(ExchangeProgress::Done);
     };
     let message = ring.advance();
     while let Some(rest) = message.get_mut(flow.got..).filter(|rest| !rest.is_empty()) {
         match received(connection.recv(rest)) {
-            Ok(Step::Moved(count)) => {
+            Ok(CallResult::Moved(count)) => {
                 flow.got += count;
                 flow.counts.bytes_received += count as u64;
-                desk.tally.bytes_received += count as u64;
-                desk.tally.recv_calls += 1;
+                state.tally.bytes_received += count as u64;
+                state.tally.recv_calls += 1;
                 if !whole || E::KEEPS_BOUNDARIES {
-                    return Ok(Far::Done);
+                    return Ok(ExchangeProgress::Done);
                 }
             }
-            Ok(Step::Blocked | Step::Dropped) => return Ok(Far::Waits),
-            Ok(Step::End) => return Ok(Far::Broken),
+            Ok(CallResult::Blocked | CallResult::Dropped) => return Ok(ExchangeProgress::Waits),
+            Ok(CallResult::End) => return Ok(ExchangeProgress::Broken),
             // As in the loop over one.
-            Err(error) if error.kind() == io::ErrorKind::NotConnected => return Ok(Far::Broken),
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => {
+                return Ok(ExchangeProgress::Broken);
+            }
             Err(error) => return Err(error),
         }
     }
-    Ok(Far::Done)
+    Ok(ExchangeProgress::Done)
 }
 
 /// Listener and free slots of netserver's loop.
-pub(super) struct Counter<'a, E> {
+pub(super) struct AcceptState<'a, E> {
     pub(super) gate: AcceptFilter<'a>,
     pub(super) make: fn(Socket) -> E,
     /// Requests are whole messages, not whatever the first receive brings.
@@ -306,42 +312,42 @@ pub(super) struct Counter<'a, E> {
 ///
 /// A client that goes away in the middle of an exchange costs that transaction and nothing
 /// more.
-pub(super) fn serve<E: Moves, R: Keeps>(
-    flows: &mut [Flow<Slot<E>, R::Mark>],
-    by: &mut By<'_>,
-    counter: &mut Counter<'_, E>,
+pub(super) fn serve<E: FlowEndpoint, R: WorkerRecorder>(
+    flows: &mut [FlowState<ConnectionSlot<E>, R::Mark>],
+    by: &mut LoopEvents<'_>,
+    counter: &mut AcceptState<'_, E>,
     mut exchange: Exchange<'_>,
-    desk: &mut Desk<'_, R>,
+    state: &mut WorkerState<'_, R>,
 ) -> io::Result<Ended> {
     by.poller
         .add(counter.gate.listener.as_fd(), LISTENER, Watch::Shared)?;
     loop {
-        match desk.look(flows) {
-            Stage::Abandon => return Ok(Ended::Abandoned),
-            Stage::Finish => return Ok(Ended::Complete),
-            Stage::Warm | Stage::Count | Stage::Cool => {}
+        match state.look(flows) {
+            RunStage::Abandon => return Ok(Ended::Abandoned),
+            RunStage::Finish => return Ok(Ended::Complete),
+            RunStage::Warm | RunStage::Count | RunStage::Cool => {}
         }
         for index in 0..by.wait()? {
             let token = by.poller.token(index);
             if token == LISTENER {
-                accept_all(flows, by, counter, &mut exchange, desk)?;
+                accept_all(flows, by, counter, &mut exchange, state)?;
             } else {
                 let mut run = (&mut *counter, &mut exchange);
-                go_on((flows, token), &mut run, desk);
+                go_on((flows, token), &mut run, state);
             }
         }
-        desk.publish();
+        state.publish();
     }
 }
 
 /// Accepts waiting connections, and begins to serve them.
 #[inline]
-fn accept_all<E: Moves, R: Keeps>(
-    flows: &mut [Flow<Slot<E>, R::Mark>],
-    by: &By<'_>,
-    counter: &mut Counter<'_, E>,
+fn accept_all<E: FlowEndpoint, R: WorkerRecorder>(
+    flows: &mut [FlowState<ConnectionSlot<E>, R::Mark>],
+    by: &LoopEvents<'_>,
+    counter: &mut AcceptState<'_, E>,
     exchange: &mut Exchange<'_>,
-    desk: &mut Desk<'_, R>,
+    state: &mut WorkerState<'_, R>,
 ) -> io::Result<()> {
     while let Some(token) = counter.free.last().copied() {
         let socket = match counter.gate.accept() {
@@ -360,14 +366,14 @@ fn accept_all<E: Moves, R: Keeps>(
         by.poller.add(socket.as_fd(), token, Watch::Changes)?;
         flow.sent = 0;
         flow.got = 0;
-        flow.endpoint = Slot {
+        flow.endpoint = ConnectionSlot {
             connection: Some((counter.make)(socket)),
-            doing: Doing::Receiving,
+            doing: ExchangeStep::Receiving,
         };
         go_on(
             (&mut *flows, token),
             &mut (&mut *counter, &mut *exchange),
-            desk,
+            state,
         );
     }
     Ok(())
@@ -375,10 +381,10 @@ fn accept_all<E: Moves, R: Keeps>(
 
 /// Goes on with a connection of netserver's as far as it goes, and closes it then.
 #[inline]
-fn go_on<E: Moves, R: Keeps>(
-    (flows, token): (Connections<'_, E, R>, usize),
-    (counter, exchange): &mut (&mut Counter<'_, E>, &mut Exchange<'_>),
-    desk: &mut Desk<'_, R>,
+fn go_on<E: FlowEndpoint, R: WorkerRecorder>(
+    (flows, token): (ConnectionSlots<'_, E, R>, usize),
+    (counter, exchange): &mut (&mut AcceptState<'_, E>, &mut Exchange<'_>),
+    state: &mut WorkerState<'_, R>,
 ) {
     let Some(flow) = flows
         .get_mut(token)
@@ -389,31 +395,33 @@ fn go_on<E: Moves, R: Keeps>(
     let whole = counter.whole;
     let far = loop {
         let far = match flow.endpoint.doing {
-            Doing::Receiving => take(flow, exchange, whole, desk),
-            Doing::Connecting | Doing::Sending | Doing::Closing => give(flow, exchange, desk),
+            ExchangeStep::Receiving => take(flow, exchange, whole, state),
+            ExchangeStep::Connecting | ExchangeStep::Sending | ExchangeStep::Closing => {
+                give(flow, exchange, state)
+            }
         };
         match far {
-            Ok(Far::Done) if flow.endpoint.doing == Doing::Receiving => {
-                flow.endpoint.doing = Doing::Sending;
+            Ok(ExchangeProgress::Done) if flow.endpoint.doing == ExchangeStep::Receiving => {
+                flow.endpoint.doing = ExchangeStep::Sending;
             }
             far => break far,
         }
     };
     match far {
-        Ok(Far::Waits) => return,
-        Ok(Far::Done) => {
+        Ok(ExchangeProgress::Waits) => return,
+        Ok(ExchangeProgress::Done) => {
             flow.counts.transactions += 1;
-            desk.tally.transactions += 1;
+            state.tally.transactions += 1;
         }
-        Ok(Far::Broken) | Err(_) => {}
+        Ok(ExchangeProgress::Broken) | Err(_) => {}
     }
-    flow.endpoint = Slot::empty();
+    flow.endpoint = ConnectionSlot::empty();
     counter.free.push(token);
 }
 
 mod rated;
 
-pub(super) use rated::{Opening, dial_at_times};
+pub(super) use rated::{DueConnections, dial_at_times};
 
 #[cfg(test)]
 mod tests;

@@ -7,10 +7,10 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_os::alarm;
 
-use super::shared::{Shared, Stage, Until};
+use super::shared::{GateEvent, RunStage, RunState};
 use crate::early::StopReceiverSlot;
 use crate::live::{Counts, Live, total};
-use crate::quiet::Quiet;
+use crate::quiet::ActivityWatch;
 use crate::stop::{Lost, control_end};
 
 /// Longest sleep between looks around.
@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(50);
 #[derive(Default)]
 pub(super) struct StagePlan<'a> {
     /// Stages and the time from the gate to them, in order.
-    pub(super) stages: Vec<(Duration, Stage)>,
+    pub(super) stages: Vec<(Duration, RunStage)>,
     /// Time without progress that ends a run without a time; `None` with a time.
     pub(super) patience: Option<Duration>,
     /// Grace period after a signal of the user; `None` where signals are ignored.
@@ -55,14 +55,14 @@ pub(super) struct Conducted {
 /// Conducts a run to its end. `turn` is called when a stage begins, the first one just
 /// before the gate is opened.
 pub(super) fn conduct(
-    shared: &Shared,
+    shared: &RunState,
     counts: &[Counts],
     plan: &StagePlan<'_>,
     controls: &[BorrowedFd<'_>],
-    turn: &mut dyn FnMut(Stage),
+    turn: &mut dyn FnMut(RunStage),
 ) -> Conducted {
     let mut lost = None;
-    while !shared.wait(Until::Ready, LOOK) {
+    while !shared.wait(GateEvent::Ready, LOOK) {
         if lost.is_none() {
             lost = ended(controls);
             if lost.is_some() {
@@ -70,7 +70,7 @@ pub(super) fn conduct(
             }
         }
         if plan.by_user.is_some() && alarm::stopped_by_user() {
-            shared.enter(Stage::Abandon);
+            shared.enter(RunStage::Abandon);
         }
     }
     turn(shared.stage());
@@ -81,13 +81,13 @@ pub(super) fn conduct(
         counts,
         plan,
         next: 0,
-        counted: shared.stage() != Stage::Warm,
+        counted: shared.stage() != RunStage::Warm,
         finished: None,
         stopped: None,
         idle: Duration::ZERO,
-        quiet: Quiet::since(opened),
+        quiet: ActivityWatch::since(opened),
     };
-    while !shared.wait(Until::Done, coordinator.nap(opened)) {
+    while !shared.wait(GateEvent::Done, coordinator.nap(opened)) {
         coordinator.turn_stages(opened, turn);
         coordinator.look_for_the_end(opened, turn);
         if lost.is_none() {
@@ -112,7 +112,7 @@ fn ended(controls: &[BorrowedFd<'_>]) -> Option<Lost> {
 }
 
 struct Coordinator<'a> {
-    shared: &'a Shared,
+    shared: &'a RunState,
     counts: &'a [Counts],
     plan: &'a StagePlan<'a>,
     /// The next stage of the plan.
@@ -122,7 +122,7 @@ struct Coordinator<'a> {
     /// When the run was ended before its time, and how long until it is abandoned.
     stopped: Option<(Moment, Duration)>,
     idle: Duration,
-    quiet: Quiet,
+    quiet: ActivityWatch,
 }
 
 impl Coordinator<'_> {
@@ -132,7 +132,7 @@ impl Coordinator<'_> {
         next.map_or(LOOK, |(at, _)| opened.plus(*at).left().min(LOOK))
     }
 
-    fn turn_stages(&mut self, opened: Moment, turn: &mut dyn FnMut(Stage)) {
+    fn turn_stages(&mut self, opened: Moment, turn: &mut dyn FnMut(RunStage)) {
         while let Some((at, stage)) = self.plan.stages.get(self.next) {
             if !opened.plus(*at).left().is_zero() {
                 break;
@@ -143,12 +143,12 @@ impl Coordinator<'_> {
         if self.stopped.is_none() {
             self.stopped = self.ends_early().map(|grace| (clock::now(), grace));
             if self.stopped.is_some() {
-                self.enter(Stage::Finish, turn);
+                self.enter(RunStage::Finish, turn);
             }
         }
         let abandons = |(stopped, grace): (Moment, Duration)| stopped.elapsed() >= grace;
         if self.stopped.is_some_and(abandons) {
-            self.enter(Stage::Abandon, turn);
+            self.enter(RunStage::Abandon, turn);
         }
     }
 
@@ -163,14 +163,14 @@ impl Coordinator<'_> {
             .or(told.map(|(_, grace)| grace))
     }
 
-    fn enter(&mut self, stage: Stage, turn: &mut dyn FnMut(Stage)) {
+    fn enter(&mut self, stage: RunStage, turn: &mut dyn FnMut(RunStage)) {
         let before = self.shared.stage();
         if stage <= before {
             return;
         }
         self.shared.enter(stage);
-        self.counted |= stage == Stage::Count;
-        if stage >= Stage::Finish {
+        self.counted |= stage == RunStage::Count;
+        if stage >= RunStage::Finish {
             self.finished.get_or_insert_with(clock::now);
             // The close that follows must be that of the last descriptor.
             if let Some((receivers, _)) = self.plan.told {
@@ -180,11 +180,11 @@ impl Coordinator<'_> {
         turn(stage);
     }
 
-    /// Ends a run by amount or silence.
-    fn look_for_the_end(&mut self, opened: Moment, turn: &mut dyn FnMut(Stage)) {
+    /// CloseFlows a run by amount or silence.
+    fn look_for_the_end(&mut self, opened: Moment, turn: &mut dyn FnMut(RunStage)) {
         if let Some(enough) = self.plan.enough {
             if total(self.counts).transactions >= enough {
-                self.enter(Stage::Finish, turn);
+                self.enter(RunStage::Finish, turn);
             }
         }
         let Some((after, silence)) = self.plan.idle else {
@@ -197,7 +197,7 @@ impl Coordinator<'_> {
         let is_end = self.quiet.is_end(overtime, silence);
         if is_end && self.finished.is_none() {
             self.idle = self.quiet.lasted();
-            self.enter(Stage::Finish, turn);
+            self.enter(RunStage::Finish, turn);
         }
     }
 

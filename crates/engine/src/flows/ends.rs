@@ -11,34 +11,34 @@ use netperf_transport::udp::END_MARKS;
 use netperf_transport::{Endpoint, dccp};
 
 use super::close::close;
-use super::shared::Shared;
+use super::shared::RunState;
 use crate::finish::{Drained, bring_to_its_end};
 
 /// Remains of the flows of a worker.
 #[derive(Debug, Default)]
-pub(super) struct Left {
+pub(super) struct EndedFlows {
     pub(super) drained: Option<Drained>,
     pub(super) marks: Vec<EndMark>,
     pub(super) facts: SocketFacts,
 }
 
 /// Closes the flows of one kind.
-pub(super) trait Ends<E> {
-    /// Ends them all. `tells` is whether this end tells the other that there is no more.
-    fn end(&self, endpoints: Vec<E>, shared: &Shared, tells: bool) -> io::Result<Left>;
+pub(super) trait CloseFlows<E> {
+    /// CloseFlows them all. `tells` is whether this end tells the other that there is no more.
+    fn end(&self, endpoints: Vec<E>, shared: &RunState, tells: bool) -> io::Result<EndedFlows>;
 
     /// Tells the other end of one that there is no more to come; what it sends may still come.
     fn tell(&self, endpoint: &mut E);
 }
 
-/// Connections.
+/// ConnectionEnds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Connections {
+pub(super) struct ConnectionEnds {
     pub(super) transport: TransportId,
     pub(super) parting: Parting,
 }
 
-impl Connections {
+impl ConnectionEnds {
     /// Those of a transport.
     pub(super) fn of<C: Connects>(transport: TransportId) -> Self {
         Self {
@@ -48,8 +48,8 @@ impl Connections {
     }
 }
 
-impl<E: Endpoint + OnSocket> Ends<E> for Connections {
-    fn end(&self, mut endpoints: Vec<E>, shared: &Shared, tells: bool) -> io::Result<Left> {
+impl<E: Endpoint + OnSocket> CloseFlows<E> for ConnectionEnds {
+    fn end(&self, mut endpoints: Vec<E>, shared: &RunState, tells: bool) -> io::Result<EndedFlows> {
         for endpoint in &mut endpoints {
             endpoint.reclaim();
         }
@@ -57,7 +57,7 @@ impl<E: Endpoint + OnSocket> Ends<E> for Connections {
         // TCP has its facts after the end, other transports only before.
         let late = self.parting == Parting::HalfClose;
         let early = (!late).then(|| facts(self.transport, &sockets));
-        let mut left = Left::default();
+        let mut left = EndedFlows::default();
         match self.parting {
             _ if !tells => {}
             Parting::HalfClose => left.drained = Some(close(&sockets, shared)?),
@@ -96,10 +96,10 @@ fn each(sockets: &[Socket], parting: Parting) -> Drained {
 
 /// Sockets without connections.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Datagrams;
+pub(super) struct DatagramEnds;
 
-impl<E: Parts> Ends<E> for Datagrams {
-    fn end(&self, endpoints: Vec<E>, _: &Shared, tells: bool) -> io::Result<Left> {
+impl<E: Parts> CloseFlows<E> for DatagramEnds {
+    fn end(&self, endpoints: Vec<E>, _: &RunState, tells: bool) -> io::Result<EndedFlows> {
         let known = endpoints.first().and_then(Parts::facts);
         let marks = if tells {
             let parted = endpoints.into_iter().map(Parts::part);
@@ -107,7 +107,7 @@ impl<E: Parts> Ends<E> for Datagrams {
         } else {
             Vec::new()
         };
-        Ok(Left {
+        Ok(EndedFlows {
             drained: None,
             marks,
             facts: known.unwrap_or_default(),

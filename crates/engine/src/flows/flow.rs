@@ -4,7 +4,7 @@ use netperf_model::FlowCounts;
 
 /// One flow of a worker.
 #[derive(Debug)]
-pub(super) struct Flow<E, M> {
+pub(super) struct FlowState<E, M> {
     pub(super) endpoint: E,
     /// Bytes of the message under way that were sent.
     pub(super) sent: usize,
@@ -35,7 +35,7 @@ pub(super) struct Flow<E, M> {
     pub(super) within: FlowCounts,
 }
 
-impl<E, M: Copy> Flow<E, M> {
+impl<E, M: Copy> FlowState<E, M> {
     /// Makes a flow for this many requests in flight.
     pub(super) fn new(endpoint: E, left: u64, in_flight: usize, mark: M) -> Self {
         Self {
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn responses_are_matched_with_requests_in_order() {
-        let mut flow = Flow::new((), u64::MAX, 2, 0);
+        let mut flow = FlowState::new((), u64::MAX, 2, 0);
         for round in [1, 3, 5] {
             for number in [round, round + 1] {
                 flow.asked(number);
@@ -127,7 +127,8 @@ mod tests {
     #[test]
     fn a_flow_is_small() {
         assert!(
-            size_of::<Flow<netperf_transport::tcp::Tcp, netperf_measure::clock::Moment>>() <= 256
+            size_of::<FlowState<netperf_transport::tcp::Tcp, netperf_measure::clock::Moment>>()
+                <= 256
         );
     }
 }

@@ -11,27 +11,27 @@ use netperf_os::io as calls;
 use netperf_transport::meeting::OnSocket;
 use netperf_transport::{Endpoint, Received, Sent};
 
-use super::flow::Flow;
+use super::flow::FlowState;
 use super::poller::Poller;
-use super::shared::Stage;
-use super::worker::{Desk, Keeps};
+use super::shared::RunStage;
+use super::worker::{WorkerRecorder, WorkerState};
 use crate::due::pacing::Pacing;
 use crate::ring::Ring;
 use crate::stop::Ended;
 
 /// An endpoint with a socket.
-pub(super) trait Moves: Endpoint + OnSocket {}
+pub(super) trait FlowEndpoint: Endpoint + OnSocket {}
 
-impl<E: Endpoint + OnSocket> Moves for E {}
+impl<E: Endpoint + OnSocket> FlowEndpoint for E {}
 
 /// Events and turns of a loop.
 #[derive(Debug)]
-pub(super) struct By<'a> {
+pub(super) struct LoopEvents<'a> {
     pub(super) poller: &'a mut Poller,
     pub(super) pacing: &'a mut Pacing,
 }
 
-impl By<'_> {
+impl LoopEvents<'_> {
     /// Waits until a flow can go on or has its turn.
     #[inline]
     pub(super) fn wait(&mut self) -> io::Result<usize> {
@@ -44,7 +44,7 @@ impl By<'_> {
 }
 
 /// Result of one call.
-pub(super) enum Step {
+pub(super) enum CallResult {
     /// It moved this much.
     Moved(usize),
     /// A local queue was full, and the message is gone.
@@ -58,36 +58,36 @@ pub(super) enum Step {
 /// Converts the result of a send. A connection that was cut is at its end: the other end's results,
 /// or the want of them, tell why.
 #[inline]
-pub(super) fn sent(result: io::Result<Sent>) -> io::Result<Step> {
+pub(super) fn sent(result: io::Result<Sent>) -> io::Result<CallResult> {
     match result {
-        Ok(Sent::Bytes(count)) => Ok(Step::Moved(count)),
-        Ok(Sent::Dropped) => Ok(Step::Dropped),
-        Ok(Sent::Interrupted) => Ok(Step::Blocked),
+        Ok(Sent::Bytes(count)) => Ok(CallResult::Moved(count)),
+        Ok(Sent::Dropped) => Ok(CallResult::Dropped),
+        Ok(Sent::Interrupted) => Ok(CallResult::Blocked),
         Err(error) => failed(error),
     }
 }
 
 /// Converts the result of a receive.
 #[inline]
-pub(super) fn received(result: io::Result<Received>) -> io::Result<Step> {
+pub(super) fn received(result: io::Result<Received>) -> io::Result<CallResult> {
     match result {
-        Ok(Received::Bytes(count)) => Ok(Step::Moved(count)),
-        Ok(Received::End) => Ok(Step::End),
-        Ok(Received::Interrupted | Received::TimedOut) => Ok(Step::Blocked),
+        Ok(Received::Bytes(count)) => Ok(CallResult::Moved(count)),
+        Ok(Received::End) => Ok(CallResult::End),
+        Ok(Received::Interrupted | Received::TimedOut) => Ok(CallResult::Blocked),
         Err(error) => failed(error),
     }
 }
 
 /// Converts the error of a call.
 #[cold]
-fn failed(error: io::Error) -> io::Result<Step> {
+fn failed(error: io::Error) -> io::Result<CallResult> {
     const NOT_NOW: [io::ErrorKind; 2] = [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted];
     const CUT: [io::ErrorKind; 2] = [io::ErrorKind::ConnectionReset, io::ErrorKind::BrokenPipe];
     let kind = error.kind();
     if NOT_NOW.contains(&kind) {
-        Ok(Step::Blocked)
+        Ok(CallResult::Blocked)
     } else if CUT.contains(&kind) {
-        Ok(Step::End)
+        Ok(CallResult::End)
     } else {
         Err(error)
     }
@@ -95,7 +95,7 @@ fn failed(error: io::Error) -> io::Result<Step> {
 
 /// Progress of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Message {
+enum MessageProgress {
     Whole,
     Part,
     End,
@@ -104,63 +104,63 @@ enum Message {
 /// Sends what is left of a message. One that a full queue dropped is gone, like one that
 /// is lost on the way.
 #[inline]
-fn send<E: Moves, M, R>(
-    flow: &mut Flow<E, M>,
+fn send<E: FlowEndpoint, M, R>(
+    flow: &mut FlowState<E, M>,
     message: &[u8],
-    desk: &mut Desk<'_, R>,
-) -> io::Result<Message> {
+    state: &mut WorkerState<'_, R>,
+) -> io::Result<MessageProgress> {
     let rest = message.get(flow.sent..).unwrap_or_default();
     match sent(flow.endpoint.send(rest))? {
-        Step::Moved(count) => {
+        CallResult::Moved(count) => {
             flow.counts.bytes_sent += count as u64;
-            desk.tally.bytes_sent += count as u64;
-            desk.tally.send_calls += 1;
+            state.tally.bytes_sent += count as u64;
+            state.tally.send_calls += 1;
             if count == rest.len() {
                 flow.sent = 0;
-                return Ok(Message::Whole);
+                return Ok(MessageProgress::Whole);
             }
             flow.sent += count;
-            Ok(Message::Part)
+            Ok(MessageProgress::Part)
         }
-        Step::Dropped => {
-            desk.tally.failed_sends += 1;
-            Ok(Message::Part)
+        CallResult::Dropped => {
+            state.tally.failed_sends += 1;
+            Ok(MessageProgress::Part)
         }
-        Step::Blocked => Ok(Message::Part),
-        Step::End => Ok(Message::End),
+        CallResult::Blocked => Ok(MessageProgress::Part),
+        CallResult::End => Ok(MessageProgress::End),
     }
 }
 
 /// Receives more of a message. A datagram is whole however long it is.
 #[inline]
-fn receive_part<E: Moves, M, R>(
-    flow: &mut Flow<E, M>,
+fn receive_part<E: FlowEndpoint, M, R>(
+    flow: &mut FlowState<E, M>,
     message: &mut [u8],
-    desk: &mut Desk<'_, R>,
-) -> io::Result<Message> {
+    state: &mut WorkerState<'_, R>,
+) -> io::Result<MessageProgress> {
     let rest = message.get_mut(flow.got..).unwrap_or_default();
     let room = rest.len();
     match received(flow.endpoint.recv(rest))? {
-        Step::Moved(count) => {
+        CallResult::Moved(count) => {
             flow.counts.bytes_received += count as u64;
-            desk.tally.bytes_received += count as u64;
-            desk.tally.recv_calls += 1;
+            state.tally.bytes_received += count as u64;
+            state.tally.recv_calls += 1;
             if count == room || E::KEEPS_BOUNDARIES {
                 flow.got = 0;
-                return Ok(Message::Whole);
+                return Ok(MessageProgress::Whole);
             }
             flow.got += count;
-            Ok(Message::Part)
+            Ok(MessageProgress::Part)
         }
-        Step::Blocked | Step::Dropped => Ok(Message::Part),
-        Step::End => Ok(Message::End),
+        CallResult::Blocked | CallResult::Dropped => Ok(MessageProgress::Part),
+        CallResult::End => Ok(MessageProgress::End),
     }
 }
 
 /// Begins or ends the wait for send space at a flow.
 #[cold]
 fn block<E: OnSocket, M>(
-    flow: &mut Flow<E, M>,
+    flow: &mut FlowState<E, M>,
     token: usize,
     poller: &Poller,
     blocked: bool,
@@ -175,31 +175,31 @@ fn block<E: OnSocket, M>(
 
 /// A flow is over.
 #[cold]
-fn finish<E: OnSocket, M>(flow: &mut Flow<E, M>, poller: &Poller) -> io::Result<()> {
+fn finish<E: OnSocket, M>(flow: &mut FlowState<E, M>, poller: &Poller) -> io::Result<()> {
     flow.over = true;
     poller.remove(flow.endpoint.fd())
 }
 
 /// netperf's end of request/response: keeps `burst` and one requests in flight on each
 /// flow. When the time is over the responses to those in flight are collected.
-pub(super) fn ask<E: Moves, R: Keeps>(
-    flows: &mut [Flow<E, R::Mark>],
-    by: &mut By<'_>,
+pub(super) fn ask<E: FlowEndpoint, R: WorkerRecorder>(
+    flows: &mut [FlowState<E, R::Mark>],
+    by: &mut LoopEvents<'_>,
     (requests, responses): (&mut Ring, &mut Ring),
     burst: usize,
-    desk: &mut Desk<'_, R>,
+    state: &mut WorkerState<'_, R>,
 ) -> io::Result<Ended> {
     let mut active = flows.len();
     let mut ended = Ended::TimeOver;
     for (token, flow) in flows.iter_mut().enumerate() {
-        desk.starts();
-        let message = fill((flow, token), requests, burst, by.pacing, desk)?;
+        state.starts();
+        let message = fill((flow, token), requests, burst, by.pacing, state)?;
         active -= usize::from(asked((flow, token), by.poller, message, &mut ended)?);
     }
-    desk.publish();
+    state.publish();
     while active > 0 {
-        let stage = desk.look(flows);
-        if stage == Stage::Abandon {
+        let stage = state.look(flows);
+        if stage == RunStage::Abandon {
             return Ok(Ended::Abandoned);
         }
         while let Some(token) = by.pacing.due(!stage.goes_on()) {
@@ -207,7 +207,7 @@ pub(super) fn ask<E: Moves, R: Keeps>(
                 continue;
             };
             flow.parked = false;
-            let message = fill((flow, token), requests, burst, by.pacing, desk)?;
+            let message = fill((flow, token), requests, burst, by.pacing, state)?;
             active -= usize::from(asked((flow, token), by.poller, message, &mut ended)?);
         }
         // The flows whose turn it was may all have ended.
@@ -219,83 +219,83 @@ pub(super) fn ask<E: Moves, R: Keeps>(
             let Some(flow) = flows.get_mut(token) else {
                 continue;
             };
-            let mut message = Message::Part;
+            let mut message = MessageProgress::Part;
             if !flow.blocked {
-                message = receive_part(flow, responses.advance(), desk)?;
-                if message == Message::Part {
+                message = receive_part(flow, responses.advance(), state)?;
+                if message == MessageProgress::Part {
                     continue;
                 }
                 // A message that answers nothing, such as one that came twice.
-                if message == Message::Whole && flow.in_flight > 0 {
+                if message == MessageProgress::Whole && flow.in_flight > 0 {
                     if let Some(mark) = flow.answered() {
-                        desk.recorder().end(mark);
+                        state.recorder().end(mark);
                     }
                     flow.counts.transactions += 1;
-                    desk.tally.transactions += 1;
+                    state.tally.transactions += 1;
                 }
             }
-            if message != Message::End {
-                message = fill((flow, token), requests, burst, by.pacing, desk)?;
+            if message != MessageProgress::End {
+                message = fill((flow, token), requests, burst, by.pacing, state)?;
             }
             active -= usize::from(asked((flow, token), by.poller, message, &mut ended)?);
         }
-        desk.publish();
+        state.publish();
     }
     Ok(ended)
 }
 
 /// Sends as many requests as may be in flight; `Part` when the last did not go whole.
 #[inline]
-fn fill<E: Moves, R: Keeps>(
-    (flow, token): (&mut Flow<E, R::Mark>, usize),
+fn fill<E: FlowEndpoint, R: WorkerRecorder>(
+    (flow, token): (&mut FlowState<E, R::Mark>, usize),
     requests: &mut Ring,
     burst: usize,
     pacing: &mut Pacing,
-    desk: &mut Desk<'_, R>,
-) -> io::Result<Message> {
+    state: &mut WorkerState<'_, R>,
+) -> io::Result<MessageProgress> {
     loop {
         if flow.sent == 0 && !flow.blocked {
             // Nothing is begun that was not begun before the end.
-            if flow.in_flight > burst || flow.left == 0 || flow.parked || !desk.goes_on() {
-                return Ok(Message::Whole);
+            if flow.in_flight > burst || flow.left == 0 || flow.parked || !state.goes_on() {
+                return Ok(MessageProgress::Whole);
             }
             if !pacing.may(token) {
                 flow.parked = true;
-                return Ok(Message::Whole);
+                return Ok(MessageProgress::Whole);
             }
-            let mark = desk.recorder().begin();
+            let mark = state.recorder().begin();
             flow.asked(mark);
         }
-        match send(flow, requests.advance(), desk)? {
-            Message::Whole => {
+        match send(flow, requests.advance(), state)? {
+            MessageProgress::Whole => {
                 flow.in_flight += 1;
                 flow.left -= 1;
                 if flow.blocked {
-                    return Ok(Message::Whole);
+                    return Ok(MessageProgress::Whole);
                 }
             }
-            message @ (Message::Part | Message::End) => return Ok(message),
+            message @ (MessageProgress::Part | MessageProgress::End) => return Ok(message),
         }
     }
 }
 
 /// Sets the events that a flow waits for; returns whether it is over.
 #[inline]
-fn asked<E: Moves, M>(
-    (flow, token): (&mut Flow<E, M>, usize),
+fn asked<E: FlowEndpoint, M>(
+    (flow, token): (&mut FlowState<E, M>, usize),
     poller: &Poller,
-    message: Message,
+    message: MessageProgress,
     ended: &mut Ended,
 ) -> io::Result<bool> {
-    let part = message == Message::Part;
+    let part = message == MessageProgress::Part;
     if part != flow.blocked {
         block(flow, token, poller, part)?;
     }
-    if message == Message::End {
+    if message == MessageProgress::End {
         *ended = Ended::ByPeer;
     }
     let idle = flow.in_flight == 0 && !flow.blocked && !flow.parked;
-    if message == Message::End || idle {
+    if message == MessageProgress::End || idle {
         finish(flow, poller)?;
         return Ok(true);
     }
@@ -304,15 +304,15 @@ fn asked<E: Moves, M>(
 
 /// netserver's end of request/response: a response for every request, until the other
 /// end has finished each flow.
-pub(super) fn answer<E: Moves, R: Keeps>(
-    flows: &mut [Flow<E, R::Mark>],
-    by: &mut By<'_>,
+pub(super) fn answer<E: FlowEndpoint, R: WorkerRecorder>(
+    flows: &mut [FlowState<E, R::Mark>],
+    by: &mut LoopEvents<'_>,
     (requests, responses): (&mut Ring, &mut Ring),
-    desk: &mut Desk<'_, R>,
+    state: &mut WorkerState<'_, R>,
 ) -> io::Result<Ended> {
     let mut active = flows.len();
     while active > 0 {
-        if desk.look(flows) == Stage::Abandon {
+        if state.look(flows) == RunStage::Abandon {
             return Ok(Ended::Abandoned);
         }
         while let Some(token) = by.pacing.due(false) {
@@ -321,7 +321,7 @@ pub(super) fn answer<E: Moves, R: Keeps>(
             };
             flow.parked = false;
             by.poller.change(flow.endpoint.fd(), token, Watch::Read)?;
-            let message = respond((flow, token), responses, by, desk)?;
+            let message = respond((flow, token), responses, by, state)?;
             active -= usize::from(answered(flow, by.poller, message)?);
         }
         // The flows whose turn it was may all have ended.
@@ -333,58 +333,58 @@ pub(super) fn answer<E: Moves, R: Keeps>(
             let Some(flow) = flows.get_mut(token) else {
                 continue;
             };
-            let mut message = Message::Whole;
+            let mut message = MessageProgress::Whole;
             if !flow.blocked {
-                message = receive_part(flow, requests.advance(), desk)?;
-                if message == Message::Part {
+                message = receive_part(flow, requests.advance(), state)?;
+                if message == MessageProgress::Part {
                     continue;
                 }
             }
-            if message == Message::Whole {
-                message = respond((flow, token), responses, by, desk)?;
+            if message == MessageProgress::Whole {
+                message = respond((flow, token), responses, by, state)?;
             }
             active -= usize::from(answered(flow, by.poller, message)?);
         }
-        desk.publish();
+        state.publish();
     }
     Ok(Ended::ByPeer)
 }
 
 /// Sends a response, or what is left of one, when its turn has come.
 #[inline]
-fn respond<E: Moves, R: Keeps>(
-    (flow, token): (&mut Flow<E, R::Mark>, usize),
+fn respond<E: FlowEndpoint, R: WorkerRecorder>(
+    (flow, token): (&mut FlowState<E, R::Mark>, usize),
     responses: &mut Ring,
-    by: &mut By<'_>,
-    desk: &mut Desk<'_, R>,
-) -> io::Result<Message> {
+    by: &mut LoopEvents<'_>,
+    state: &mut WorkerState<'_, R>,
+) -> io::Result<MessageProgress> {
     if !flow.blocked && !by.pacing.may(token) {
         flow.parked = true;
         // The next request waits with this response.
         by.poller
             .change(flow.endpoint.fd(), token, Watch::Nothing)?;
-        return Ok(Message::Part);
+        return Ok(MessageProgress::Part);
     }
-    let message = send(flow, responses.advance(), desk)?;
-    if message == Message::Whole {
+    let message = send(flow, responses.advance(), state)?;
+    if message == MessageProgress::Whole {
         flow.counts.transactions += 1;
-        desk.tally.transactions += 1;
+        state.tally.transactions += 1;
     }
-    let part = message == Message::Part;
+    let part = message == MessageProgress::Part;
     if part != flow.blocked {
         block(flow, token, by.poller, part)?;
     }
     Ok(message)
 }
 
-/// Ends a flow at the end of requests; returns whether it is over.
+/// CloseFlows a flow at the end of requests; returns whether it is over.
 #[inline]
-fn answered<E: Moves, M>(
-    flow: &mut Flow<E, M>,
+fn answered<E: FlowEndpoint, M>(
+    flow: &mut FlowState<E, M>,
     poller: &Poller,
-    message: Message,
+    message: MessageProgress,
 ) -> io::Result<bool> {
-    if message != Message::End {
+    if message != MessageProgress::End {
         return Ok(false);
     }
     finish(flow, poller)?;
@@ -395,26 +395,26 @@ fn answered<E: Moves, M>(
 /// netserver ends its direction as soon as the other end has: that says that everything
 /// was read.
 #[cold]
-fn end_ours<E: Moves, M>(flow: &Flow<E, M>) {
+fn end_ours<E: FlowEndpoint, M>(flow: &FlowState<E, M>) {
     // A connection that is gone, or a socket without one, needs no end.
     let _gone = calls::half_close(flow.endpoint.fd());
 }
 
 /// Sends on every flow until the time or the flow's share is over.
-pub(super) fn push<E: Moves, R: Keeps>(
-    flows: &mut [Flow<E, R::Mark>],
-    by: &mut By<'_>,
+pub(super) fn push<E: FlowEndpoint, R: WorkerRecorder>(
+    flows: &mut [FlowState<E, R::Mark>],
+    by: &mut LoopEvents<'_>,
     ring: &mut Ring,
-    desk: &mut Desk<'_, R>,
+    state: &mut WorkerState<'_, R>,
 ) -> io::Result<Ended> {
     let mut active = flows.len();
     let mut ended = Ended::Complete;
     for (token, flow) in flows.iter_mut().enumerate() {
-        desk.starts();
-        active -= usize::from(push_once((flow, token), by, ring, desk, &mut ended)?);
+        state.starts();
+        active -= usize::from(push_once((flow, token), by, ring, state, &mut ended)?);
     }
     while active > 0 {
-        if !desk.look(flows).goes_on() {
+        if !state.look(flows).goes_on() {
             return Ok(Ended::TimeOver);
         }
         while let Some(token) = by.pacing.due(false) {
@@ -423,7 +423,7 @@ pub(super) fn push<E: Moves, R: Keeps>(
             };
             flow.parked = false;
             by.poller.change(flow.endpoint.fd(), token, Watch::Write)?;
-            active -= usize::from(push_once((flow, token), by, ring, desk, &mut ended)?);
+            active -= usize::from(push_once((flow, token), by, ring, state, &mut ended)?);
         }
         // The flows whose turn it was may all have ended.
         if active == 0 {
@@ -434,23 +434,23 @@ pub(super) fn push<E: Moves, R: Keeps>(
             let Some(flow) = flows.get_mut(token).filter(|flow| !flow.parked) else {
                 continue;
             };
-            active -= usize::from(push_once((flow, token), by, ring, desk, &mut ended)?);
+            active -= usize::from(push_once((flow, token), by, ring, state, &mut ended)?);
         }
-        desk.publish();
+        state.publish();
     }
     Ok(ended)
 }
 
 /// One send on a flow; whether the flow is over.
 #[inline]
-fn push_once<E: Moves, R: Keeps>(
-    (flow, token): (&mut Flow<E, R::Mark>, usize),
-    by: &mut By<'_>,
+fn push_once<E: FlowEndpoint, R: WorkerRecorder>(
+    (flow, token): (&mut FlowState<E, R::Mark>, usize),
+    by: &mut LoopEvents<'_>,
     ring: &mut Ring,
-    desk: &mut Desk<'_, R>,
+    state: &mut WorkerState<'_, R>,
     ended: &mut Ended,
 ) -> io::Result<bool> {
-    match push_some((flow, token), by.pacing, ring, desk)? {
+    match push_some((flow, token), by.pacing, ring, state)? {
         Pushed::Parked => {
             by.poller
                 .change(flow.endpoint.fd(), token, Watch::Nothing)?;
@@ -478,11 +478,11 @@ enum Pushed {
 
 /// One send of what is left on a flow, when its turn has come.
 #[inline]
-fn push_some<E: Moves, R: Keeps>(
-    (flow, token): (&mut Flow<E, R::Mark>, usize),
+fn push_some<E: FlowEndpoint, R: WorkerRecorder>(
+    (flow, token): (&mut FlowState<E, R::Mark>, usize),
     pacing: &mut Pacing,
     ring: &mut Ring,
-    desk: &mut Desk<'_, R>,
+    state: &mut WorkerState<'_, R>,
 ) -> io::Result<Pushed> {
     let buffer = ring.advance();
     let room = usize::try_from(flow.left).map_or(buffer.len(), |left| left.min(buffer.len()));
@@ -499,24 +499,24 @@ fn push_some<E: Moves, R: Keeps>(
         flow.parked = true;
         return Ok(Pushed::Parked);
     }
-    let mark = desk.recorder().begin();
+    let mark = state.recorder().begin();
     match sent(flow.endpoint.send(&buffer[..room]))? {
-        Step::Moved(count) => {
+        CallResult::Moved(count) => {
             if count == room {
-                desk.recorder().end(mark);
+                state.recorder().end(mark);
             }
             flow.left = flow.left.saturating_sub(count as u64);
             flow.counts.bytes_sent += count as u64;
-            desk.tally.bytes_sent += count as u64;
-            desk.tally.send_calls += flow.endpoint.messages_sent(count);
+            state.tally.bytes_sent += count as u64;
+            state.tally.send_calls += flow.endpoint.messages_sent(count);
             pacing.did(token, count);
         }
-        Step::Dropped => {
-            desk.tally.failed_sends += 1;
+        CallResult::Dropped => {
+            state.tally.failed_sends += 1;
             pacing.did(token, room);
         }
-        Step::Blocked => {}
-        Step::End => {
+        CallResult::Blocked => {}
+        CallResult::End => {
             flow.left = 0;
             return Ok(Pushed::Cut);
         }
@@ -533,46 +533,46 @@ fn whole<E: Endpoint>(endpoint: &E, room: usize, buffer: usize) -> usize {
 }
 
 /// Receives on every flow until the other end has finished it.
-pub(super) fn pull<E: Moves, R: Keeps>(
-    flows: &mut [Flow<E, R::Mark>],
-    by: &mut By<'_>,
+pub(super) fn pull<E: FlowEndpoint, R: WorkerRecorder>(
+    flows: &mut [FlowState<E, R::Mark>],
+    by: &mut LoopEvents<'_>,
     ring: &mut Ring,
-    desk: &mut Desk<'_, R>,
+    state: &mut WorkerState<'_, R>,
 ) -> io::Result<Ended> {
     let mut active = flows.len();
     while active > 0 {
         // A sender that never pauses must not keep a receiver from its end.
-        let stage = desk.look(flows);
-        if stage == Stage::Abandon {
+        let stage = state.look(flows);
+        if stage == RunStage::Abandon {
             return Ok(Ended::Abandoned);
         }
-        if !stage.goes_on() && std::mem::take(&mut desk.tells) {
+        if !stage.goes_on() && std::mem::take(&mut state.tells) {
             flows.iter().for_each(end_ours);
         }
         for index in 0..by.wait()? {
             let Some(flow) = flows.get_mut(by.poller.token(index)) else {
                 continue;
             };
-            let mark = desk.recorder().begin();
+            let mark = state.recorder().begin();
             match received(flow.endpoint.recv(ring.advance()))? {
-                Step::Moved(count) => {
-                    desk.recorder().end(mark);
+                CallResult::Moved(count) => {
+                    state.recorder().end(mark);
                     if flow.counts.bytes_received == 0 {
-                        desk.starts();
+                        state.starts();
                     }
                     flow.counts.bytes_received += count as u64;
-                    desk.tally.bytes_received += count as u64;
-                    desk.tally.recv_calls += flow.endpoint.messages_received();
+                    state.tally.bytes_received += count as u64;
+                    state.tally.recv_calls += flow.endpoint.messages_received();
                 }
-                Step::Blocked | Step::Dropped => {}
-                Step::End => {
+                CallResult::Blocked | CallResult::Dropped => {}
+                CallResult::End => {
                     finish(flow, by.poller)?;
                     end_ours(flow);
                     active -= 1;
                 }
             }
         }
-        desk.publish();
+        state.publish();
     }
     Ok(Ended::ByPeer)
 }
@@ -580,7 +580,7 @@ pub(super) fn pull<E: Moves, R: Keeps>(
 mod duplex;
 mod rated;
 
-pub(super) use duplex::{Manner, exchange};
+pub(super) use duplex::{EndRules, exchange};
 pub(super) use rated::ask_at_times;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Opening the flows of an end, and choosing their endpoints.
+//! FlowOpener the flows of an end, and choosing their endpoints.
 
 use std::fs::File;
 use std::io;
@@ -17,14 +17,14 @@ use netperf_transport::udp::{Aimed, Udp};
 use netperf_transport::{one_port, socket};
 
 use super::accept::{accept, accept_each};
-use super::crew::Common;
-use super::ends::{Connections, Datagrams};
-use super::loops::Moves;
-use super::open::{How, Opening, deal, open, open_each};
+use super::ends::{ConnectionEnds, DatagramEnds};
+use super::loops::FlowEndpoint;
+use super::open::{FlowOpener, How, deal, open, open_each};
 use super::run::{Targets, share};
-use super::shared::Stage;
-use super::transactions::{Dialling, answers, asks};
+use super::shared::RunStage;
+use super::transactions::{TransactionConnects, answers, asks};
 use super::worker::WorkerReport;
+use super::workers::WorkerSetup;
 use super::{no_flows, to_usize};
 use crate::early::{StopReceiver, StopReceiverSlot};
 use crate::error::{EngineError, Operation};
@@ -42,7 +42,7 @@ pub(super) struct FlowSet<'r> {
     /// The file that TCP_SENDFILE sends.
     pub(super) file: Option<&'r File>,
     pub(super) control: Option<BorrowedFd<'r>>,
-    pub(super) common: Common<'r>,
+    pub(super) common: WorkerSetup<'r>,
     /// Receiver of netperf's stop at netserver.
     pub(super) receivers: &'r StopReceiverSlot,
 }
@@ -91,7 +91,7 @@ impl<T, F: FnOnce() -> T> Visitor for OpenFlows<'_, F> {
         if job.connects {
             return self.transactions::<C>();
         }
-        let ends = Connections::of::<C>(job.transport);
+        let ends = ConnectionEnds::of::<C>(job.transport);
         let open = self.set.opener(&how)?;
         Ok(common.run(&open, &share(job), &ends, self.conduct))
     }
@@ -105,7 +105,7 @@ impl<T, F: FnOnce() -> T> Visitor for OpenFlows<'_, F> {
         let FlowSet { job, common, .. } = set;
         if job.is_netperf() {
             let open = |index: u32| set.asking(&how, index);
-            return Ok(common.run(&open, &share(job), &Datagrams, conduct));
+            return Ok(common.run(&open, &share(job), &DatagramEnds, conduct));
         }
         let first = set.listener.try_clone();
         let first = first.map_err(Operation::Create.failed())?;
@@ -117,7 +117,7 @@ impl<T, F: FnOnce() -> T> Visitor for OpenFlows<'_, F> {
         let endpoints: io::Result<Vec<_>> = endpoints.collect();
         let endpoints = endpoints.map_err(Operation::Create.failed())?;
         let open = dealt(endpoints, set.threads);
-        Ok(common.run(&open, &share(job), &Datagrams, conduct))
+        Ok(common.run(&open, &share(job), &DatagramEnds, conduct))
     }
 
     fn addressed<A: Addresses>(self, _: A) -> Self::Out {
@@ -152,7 +152,7 @@ impl<'r, T, F: FnOnce() -> T> OpenFlows<'r, F> {
         let part = |index: u32| {
             let mine = (index..set.flows).step_by(to_usize(set.threads));
             let shares: Vec<u64> = mine.map(&share).collect();
-            let dialling = Dialling {
+            let dialling = TransactionConnects {
                 job,
                 how: how(job),
                 targets: &set.targets.there,
@@ -169,14 +169,14 @@ impl<'r, T, F: FnOnce() -> T> OpenFlows<'r, F> {
     }
 
     /// Has the bytes of connections moved by other endpoints on their sockets.
-    fn over_sockets<C: Connects + Sync, E: Moves>(
+    fn over_sockets<C: Connects + Sync, E: FlowEndpoint>(
         self,
         how: &C,
         make: impl Fn(Socket) -> io::Result<E> + Sync,
     ) -> Conduct<T> {
         let Self { set, conduct, .. } = self;
         let FlowSet { job, common, .. } = set;
-        let ends = Connections::of::<C>(job.transport);
+        let ends = ConnectionEnds::of::<C>(job.transport);
         let cipher = Mutex::new(None);
         let open = set.opener(how)?;
         let open = |index: u32| {
@@ -218,7 +218,7 @@ impl<'r> FlowSet<'r> {
         let sockets = to.clone().map(|_| how.socket());
         let sockets: Vec<Socket> = sockets.collect::<Result<_, _>>()?;
         if let (Some(token), Some(to)) = (&how.token, to.clone().next()) {
-            let mut over = || self.common.shared.stage() == Stage::Abandon;
+            let mut over = || self.common.shared.stage() == RunStage::Abandon;
             one_port::probe(&sockets, to, token, &mut over).map_err(Operation::Probe.failed())?;
         }
         let aimed = sockets.into_iter().zip(to).map(|(socket, to)| {
@@ -252,7 +252,7 @@ impl<'r> FlowSet<'r> {
     ) -> impl Fn(u32) -> Result<Vec<C::Endpoint>, EngineError> + Sync + use<'r, C> {
         let (job, flows, threads) = (self.job, self.flows, self.threads);
         let shared = self.common.shared;
-        let opening = Opening::new();
+        let opening = FlowOpener::new();
         let one_way = move |targets: &[SockAddr]| {
             let flows = (0..to_usize(flows)).filter(|_| !targets.is_empty());
             let to = flows.map(|flow| &targets[flow % targets.len()]);

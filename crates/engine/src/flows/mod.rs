@@ -9,7 +9,6 @@ mod accept;
 mod close;
 mod connect;
 mod coordinator;
-mod crew;
 mod ends;
 mod flow;
 mod loops;
@@ -20,6 +19,7 @@ mod run;
 mod shared;
 mod transactions;
 mod worker;
+mod workers;
 
 pub(crate) use accept::further;
 pub(crate) use run::{Targets, run};

@@ -1,4 +1,4 @@
-//! Opening connections, many at the same time.
+//! FlowOpener connections, many at the same time.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -13,7 +13,7 @@ use netperf_os::{SockAddr, Socket, io as calls};
 use netperf_transport::meeting::{Connects, Met, OnSocket};
 use netperf_transport::{Endpoint, one_port, socket};
 
-use super::shared::{Shared, Stage};
+use super::shared::{RunStage, RunState};
 use crate::error::{EngineError, Operation};
 
 /// Time limit for opening all connections.
@@ -42,19 +42,19 @@ pub(super) struct How<'a> {
 /// netserver deals out connections in their order of arrival, as this does: a thread at one end
 /// then serves one thread at the other.
 #[derive(Debug)]
-pub(super) struct Opening<E>(Mutex<Opened<E>>);
+pub(super) struct FlowOpener<E>(Mutex<OpenedFlows<E>>);
 
 #[derive(Debug)]
-enum Opened<E> {
+enum OpenedFlows<E> {
     NotYet,
     Dealt(Vec<Vec<E>>),
     Failed,
 }
 
-impl<E> Opening<E> {
+impl<E> FlowOpener<E> {
     /// Nothing is open.
     pub(super) const fn new() -> Self {
-        Self(Mutex::new(Opened::NotYet))
+        Self(Mutex::new(OpenedFlows::NotYet))
     }
 
     /// The flows of one thread; `all` opens those of all, and deals them out.
@@ -67,14 +67,14 @@ impl<E> Opening<E> {
         all: impl FnOnce() -> Result<Vec<Vec<E>>, EngineError>,
     ) -> Result<Vec<E>, EngineError> {
         let mut opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(*opened, Opened::NotYet) {
-            *opened = Opened::Failed;
-            *opened = Opened::Dealt(all()?);
+        if matches!(*opened, OpenedFlows::NotYet) {
+            *opened = OpenedFlows::Failed;
+            *opened = OpenedFlows::Dealt(all()?);
         }
         let index = usize::try_from(index).unwrap_or(usize::MAX);
         let part = match &mut *opened {
-            Opened::Dealt(parts) => parts.get_mut(index).map(std::mem::take),
-            Opened::NotYet | Opened::Failed => None,
+            OpenedFlows::Dealt(parts) => parts.get_mut(index).map(std::mem::take),
+            OpenedFlows::NotYet | OpenedFlows::Failed => None,
         };
         drop(opened);
         let failed = || Operation::Connect.failed()(io::ErrorKind::ConnectionAborted.into());
@@ -135,14 +135,15 @@ pub(super) fn open_each<'t, C: Connects>(
     opened: How<'_>,
     how: &C,
     targets: impl Iterator<Item = &'t SockAddr>,
-    shared: &Shared,
+    shared: &RunState,
 ) -> Result<Vec<C::Endpoint>, EngineError> {
     let deadline = clock::now().plus(WITHIN);
     let one = |target: &SockAddr| {
         let socket = opened.socket()?;
         let connected = calls::set_patience(socket.as_fd(), Some(deadline.left().max(LOOK)))
             .and_then(|()| {
-                let mut give_up = || deadline.left().is_zero() || shared.stage() == Stage::Abandon;
+                let mut give_up =
+                    || deadline.left().is_zero() || shared.stage() == RunStage::Abandon;
                 match &opened.token {
                     None => how.connect(socket, target, &mut give_up),
                     Some(token) => one_port::enter(&socket, target, token, &mut give_up)?
@@ -162,7 +163,7 @@ pub(super) fn open_each<'t, C: Connects>(
 }
 
 /// Connections under way.
-struct Dialling<'a> {
+struct PendingConnects<'a> {
     how: How<'a>,
     epoll: Epoll,
     deadline: Moment,
@@ -176,9 +177,9 @@ struct Dialling<'a> {
 pub(super) fn open<'t>(
     how: How<'_>,
     targets: impl Iterator<Item = &'t SockAddr>,
-    shared: &Shared,
+    shared: &RunState,
 ) -> Result<Vec<Socket>, EngineError> {
-    let mut dialling = Dialling {
+    let mut dialling = PendingConnects {
         how,
         epoll: Epoll::new().map_err(Operation::Connect.failed())?,
         deadline: clock::now().plus(WITHIN),
@@ -211,13 +212,13 @@ pub(super) fn open<'t>(
     Ok(sockets)
 }
 
-impl Dialling<'_> {
+impl PendingConnects<'_> {
     /// Begins to connect.
     fn dial(
         &mut self,
         target: &SockAddr,
         token: u64,
-        shared: &Shared,
+        shared: &RunState,
     ) -> Result<Socket, EngineError> {
         let socket = self.how.socket()?;
         self.connect(&socket, target, token, shared)
@@ -230,7 +231,7 @@ impl Dialling<'_> {
         socket: &Socket,
         target: &SockAddr,
         token: u64,
-        shared: &Shared,
+        shared: &RunState,
     ) -> io::Result<()> {
         socket.set_nonblocking(true)?;
         loop {
@@ -256,7 +257,7 @@ impl Dialling<'_> {
         &mut self,
         sockets: &[Socket],
         events: &mut Events,
-        shared: &Shared,
+        shared: &RunState,
     ) -> io::Result<()> {
         for index in 0..self.epoll.wait(events, LOOK)? {
             let token = usize::try_from(events.at(index).token).unwrap_or(usize::MAX);
@@ -273,11 +274,11 @@ impl Dialling<'_> {
     }
 
     /// Returns an error when the wait is over.
-    fn check(&self, shared: &Shared) -> io::Result<()> {
+    fn check(&self, shared: &RunState) -> io::Result<()> {
         if self.deadline.left().is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        if shared.stage() == Stage::Abandon {
+        if shared.stage() == RunStage::Abandon {
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
         Ok(())
@@ -290,7 +291,7 @@ mod tests {
 
     #[test]
     fn flows_are_opened_once_and_dealt_out_in_their_order() {
-        let opening = Opening::new();
+        let opening = FlowOpener::new();
         let mut calls = 0;
         let mut part = |index| {
             let all = || {
@@ -307,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_failure_is_told_once_and_the_others_stop() {
-        let opening = Opening::<u32>::new();
+        let opening = FlowOpener::<u32>::new();
         let fails = || Err(Operation::Connect.failed()(io::ErrorKind::TimedOut.into()));
         let kind = |error: EngineError| error.error.kind();
         let first = opening.part(0, fails).map_err(kind);

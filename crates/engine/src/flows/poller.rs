@@ -31,12 +31,12 @@ pub(super) enum Waits {
 #[derive(Debug)]
 pub(super) struct Poller {
     /// epoll(7), level-triggered, over sockets that do not block; `None` for a flow alone.
-    many: Option<Many>,
+    many: Option<PolledFlows>,
     spins: bool,
 }
 
 #[derive(Debug)]
-struct Many {
+struct PolledFlows {
     epoll: Epoll,
     events: Events,
 }
@@ -71,7 +71,7 @@ impl Poller {
         }
         let events = Events::with_room(EVENTS);
         Ok(Self {
-            many: Some(Many { epoll, events }),
+            many: Some(PolledFlows { epoll, events }),
             spins,
         })
     }
@@ -95,7 +95,7 @@ impl Poller {
     /// Waits, for so long at most where a time is given: how many flows can go on.
     #[inline]
     pub(super) fn wait(&mut self, within: Option<Duration>) -> io::Result<usize> {
-        let Some(Many { epoll, events }) = &mut self.many else {
+        let Some(PolledFlows { epoll, events }) = &mut self.many else {
             return Ok(1);
         };
         let within = if self.spins {

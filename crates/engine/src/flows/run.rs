@@ -17,12 +17,12 @@ use netperf_transport::registry::{self, Asked};
 use netperf_transport::socket;
 
 use super::coordinator::{Conducted, StagePlan, conduct};
-use super::crew::{self, Common, FlowLoop};
 use super::flow::shares;
 use super::meet::{FlowSet, OpenFlows};
-use super::shared::{Shared, Stage};
+use super::shared::{RunStage, RunState};
 use super::to_usize;
 use super::worker::WorkerReport;
+use super::workers::{self, FlowLoop, WorkerSetup};
 use crate::early::StopReceiverSlot;
 use crate::end;
 use crate::error::{EngineError, Operation};
@@ -63,17 +63,17 @@ pub(crate) fn run(
     let flows = job.flows.clone().unwrap_or_default();
     // As far as it can be: opening flows fails where that is not enough.
     let _limit = netperf_os::process::raise_open_files();
-    let threads = crew::threads(&flows.workers, flows.count, job.transport);
+    let threads = workers::threads(&flows.workers, flows.count, job.transport);
     let first = if flows.warmup.is_zero() {
-        Stage::Count
+        RunStage::Count
     } else {
-        Stage::Warm
+        RunStage::Warm
     };
-    let shared = Shared::new(to_usize(threads), first);
+    let shared = RunState::new(to_usize(threads), first);
     let shared = shared.map_err(Operation::Create.failed())?;
     let counts = live.of_workers(to_usize(threads));
     let watched = live.watch(job.end.series, netperf);
-    let common = Common {
+    let common = WorkerSetup {
         live: netperf.then_some(live),
         series: watched,
         ..common(&work, &flows, &shared, &counts)
@@ -118,7 +118,7 @@ pub(crate) fn run(
         live.end();
     }
     let (reports, broke) = usable(job, reports, &conducted)?;
-    let mut report = Run {
+    let mut report = FinishedRun {
         job,
         flows: &flows,
         threads,
@@ -132,11 +132,11 @@ pub(crate) fn run(
 fn common<'a>(
     work: &'a Work,
     flows: &'a EndFlows,
-    shared: &'a Shared,
+    shared: &'a RunState,
     counts: &'a [Counts],
-) -> Common<'a> {
+) -> WorkerSetup<'a> {
     let job = &work.job;
-    Common {
+    WorkerSetup {
         shared,
         counts,
         workers: &flows.workers,
@@ -168,7 +168,7 @@ fn usable(
         let interrupted = io::ErrorKind::Interrupted.into();
         return Err(Operation::Warmup.failed()(interrupted));
     }
-    let (reports, broke) = crew::all(reports, stopped || conducted.lost.is_some());
+    let (reports, broke) = workers::all(reports, stopped || conducted.lost.is_some());
     let moved = |report: &WorkerReport| report.tally != Tally::default();
     match broke {
         Some(error) if !netperf || !reports.iter().any(moved) => Err(error),
@@ -266,22 +266,22 @@ fn netperf_stages<'a>(job: &EndJob, flows: &EndFlows, live: &'a Live) -> StagePl
     } else {
         finish + Duration::from_secs(1) + PAD
     };
-    let mut stages = vec![(flows.warmup, Stage::Count)];
+    let mut stages = vec![(flows.warmup, RunStage::Count)];
     if flows.has_margins() {
-        stages.push((counted, Stage::Cool));
+        stages.push((counted, RunStage::Cool));
     }
-    stages.push((finish, Stage::Finish));
-    stages.push((abandon, Stage::Abandon));
+    stages.push((finish, RunStage::Finish));
+    stages.push((abandon, RunStage::Abandon));
     StagePlan { stages, ..plan }
 }
 
 fn netserver_stages<'a>(job: &EndJob, receivers: &'a StopReceiverSlot) -> StagePlan<'a> {
     let (stages, patience) = match job.time() {
         Some(length) if job.only_sends() => {
-            let abandon = (length + PAD, Stage::Abandon);
-            (vec![(length, Stage::Finish), abandon], None)
+            let abandon = (length + PAD, RunStage::Abandon);
+            (vec![(length, RunStage::Finish), abandon], None)
         }
-        Some(length) => (vec![(length + PAD, Stage::Abandon)], None),
+        Some(length) => (vec![(length + PAD, RunStage::Abandon)], None),
         None => (Vec::new(), Some(patience(job))),
     };
     StagePlan {
@@ -296,7 +296,7 @@ fn netserver_stages<'a>(job: &EndJob, receivers: &'a StopReceiverSlot) -> StageP
 fn transaction_stages(job: &EndJob) -> StagePlan<'static> {
     match job.limit {
         LimitPlan::Time(length) => StagePlan {
-            stages: vec![(length + PAD, Stage::Abandon)],
+            stages: vec![(length + PAD, RunStage::Abandon)],
             idle: Some((length, IDLE)),
             ..StagePlan::default()
         },
@@ -319,13 +319,13 @@ fn goes_on(job: &EndJob) -> bool {
 }
 
 /// A run that is over.
-struct Run<'a> {
+struct FinishedRun<'a> {
     job: &'a EndJob,
     flows: &'a EndFlows,
     threads: u32,
 }
 
-impl Run<'_> {
+impl FinishedRun<'_> {
     /// The length of the run: a sender's is over when everything has arrived.
     fn elapsed(&self, reports: &[WorkerReport], conducted: &Conducted) -> Duration {
         let job = self.job;
@@ -388,7 +388,7 @@ impl Run<'_> {
             elapsed,
             (cpu, None),
         );
-        result.crew = Some(crew::crew(&self.flows.workers, self.threads));
+        result.crew = Some(workers::crew(&self.flows.workers, self.threads));
         result.paced = paced(reports);
         result.flows = job.end.flow_counts.then(|| self.each_there(reports));
         Ok(EndReport {
@@ -559,12 +559,12 @@ impl<'a> CpuMeter<'a> {
         }
     }
 
-    fn turn(&mut self, stage: Stage) {
-        if stage == Stage::Count && self.begun.is_none() {
+    fn turn(&mut self, stage: RunStage) {
+        if stage == RunStage::Count && self.begun.is_none() {
             self.meter = end::meter(self.plan);
             self.begun = Some(clock::now());
         }
-        if stage >= Stage::Cool && self.margins && self.used.is_none() {
+        if stage >= RunStage::Cool && self.margins && self.used.is_none() {
             self.used = Some(self.now(None));
         }
     }

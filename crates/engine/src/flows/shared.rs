@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use netperf_os::events::Wakeup;
 
-/// Stage of a run.
+/// RunStage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Stage {
+pub(crate) enum RunStage {
     /// It goes on, and does not count yet.
     Warm,
     /// It goes on and counts.
@@ -22,7 +22,7 @@ pub(crate) enum Stage {
     Abandon,
 }
 
-impl Stage {
+impl RunStage {
     /// Returns whether operations may be begun.
     #[inline]
     pub(crate) fn goes_on(self) -> bool {
@@ -33,14 +33,14 @@ impl Stage {
 /// The stage, on a cache line that is written a few times in a run.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Said(AtomicU8);
+struct StageCell(AtomicU8);
 
 /// State shared by the coordinator and the workers.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct RunState {
     /// Rings when the run enters another stage.
     pub(super) wakeup: Wakeup,
-    stage: Said,
+    stage: StageCell,
     lost: AtomicBool,
     gate: Mutex<Gate>,
     changed: Condvar,
@@ -57,22 +57,22 @@ struct Gate {
 
 /// Event that the coordinator waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Until {
+pub(crate) enum GateEvent {
     /// Every worker is ready to begin, or has given up.
     Ready,
     /// Every worker is done.
     Done,
 }
 
-impl Shared {
+impl RunState {
     /// For this many workers; the run begins with `stage`.
     ///
     /// # Errors
     /// When there are too many open files.
-    pub(crate) fn new(workers: usize, stage: Stage) -> io::Result<Self> {
+    pub(crate) fn new(workers: usize, stage: RunStage) -> io::Result<Self> {
         Ok(Self {
             wakeup: Wakeup::new()?,
-            stage: Said(AtomicU8::new(stage as u8)),
+            stage: StageCell(AtomicU8::new(stage as u8)),
             lost: AtomicBool::new(false),
             gate: Mutex::default(),
             changed: Condvar::new(),
@@ -82,18 +82,18 @@ impl Shared {
 
     /// The stage: one relaxed load, meant for the timed loops.
     #[inline]
-    pub(crate) fn stage(&self) -> Stage {
+    pub(crate) fn stage(&self) -> RunStage {
         match self.stage.0.load(Ordering::Relaxed) {
-            0 => Stage::Warm,
-            1 => Stage::Count,
-            2 => Stage::Cool,
-            3 => Stage::Finish,
-            _ => Stage::Abandon,
+            0 => RunStage::Warm,
+            1 => RunStage::Count,
+            2 => RunStage::Cool,
+            3 => RunStage::Finish,
+            _ => RunStage::Abandon,
         }
     }
 
     /// The run enters a later stage; an earlier one is ignored.
-    pub(crate) fn enter(&self, stage: Stage) {
+    pub(crate) fn enter(&self, stage: RunStage) {
         self.stage.0.fetch_max(stage as u8, Ordering::Relaxed);
         self.wakeup.wake();
     }
@@ -101,7 +101,7 @@ impl Shared {
     /// The peer is gone: nothing needs to be brought to an end with it.
     pub(crate) fn lose(&self) {
         self.lost.store(true, Ordering::Relaxed);
-        self.enter(Stage::Abandon);
+        self.enter(RunStage::Abandon);
     }
 
     /// Returns whether the peer is gone.
@@ -121,7 +121,7 @@ impl Shared {
                 .wait(gate)
                 .unwrap_or_else(PoisonError::into_inner);
         }
-        self.stage() != Stage::Abandon
+        self.stage() != RunStage::Abandon
     }
 
     /// A worker is done, or has given up before it was ready.
@@ -137,10 +137,10 @@ impl Shared {
     }
 
     /// Waits this long for the workers; whether they have come so far.
-    pub(crate) fn wait(&self, until: Until, within: Duration) -> bool {
+    pub(crate) fn wait(&self, until: GateEvent, within: Duration) -> bool {
         let come = |gate: &Gate| match until {
-            Until::Ready => gate.ready + gate.done >= self.workers,
-            Until::Done => gate.done >= self.workers,
+            GateEvent::Ready => gate.ready + gate.done >= self.workers,
+            GateEvent::Done => gate.done >= self.workers,
         };
         let (gate, _) = self
             .changed
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn nobody_passes_the_gate_before_it_is_opened_for_all() {
-        let shared = Shared::new(2, Stage::Warm).unwrap();
+        let shared = RunState::new(2, RunStage::Warm).unwrap();
         let passed = AtomicU8::new(0);
         std::thread::scope(|scope| {
             for _ in 0..2 {
@@ -170,23 +170,23 @@ mod tests {
                     shared.done();
                 });
             }
-            while !shared.wait(Until::Ready, Duration::from_secs(1)) {}
+            while !shared.wait(GateEvent::Ready, Duration::from_secs(1)) {}
             assert_eq!(passed.load(Ordering::Relaxed), 0);
-            assert!(!shared.wait(Until::Done, Duration::from_millis(1)));
+            assert!(!shared.wait(GateEvent::Done, Duration::from_millis(1)));
             shared.open();
-            while !shared.wait(Until::Done, Duration::from_secs(1)) {}
+            while !shared.wait(GateEvent::Done, Duration::from_secs(1)) {}
             assert_eq!(passed.load(Ordering::Relaxed), 2);
         });
     }
 
     #[test]
     fn a_stage_is_never_left_for_an_earlier_one() {
-        let shared = Shared::new(1, Stage::Warm).unwrap();
-        shared.enter(Stage::Finish);
-        shared.enter(Stage::Count);
-        assert_eq!(shared.stage(), Stage::Finish);
+        let shared = RunState::new(1, RunStage::Warm).unwrap();
+        shared.enter(RunStage::Finish);
+        shared.enter(RunStage::Count);
+        assert_eq!(shared.stage(), RunStage::Finish);
         shared.lose();
-        assert_eq!(shared.stage(), Stage::Abandon);
+        assert_eq!(shared.stage(), RunStage::Abandon);
         assert!(shared.is_lost());
     }
 }

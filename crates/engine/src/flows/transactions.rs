@@ -11,18 +11,20 @@ use netperf_os::{SockAddr, Socket};
 use netperf_transport::meeting::AcceptFilter;
 use netperf_transport::socket;
 
-use super::connect::{Counter, Dialled, Opening, Slot, dial, dial_at_times, serve};
-use super::crew::Common;
-use super::flow::Flow;
-use super::loops::{By, Moves};
+use super::connect::{
+    AcceptState, Connecting, ConnectionSlot, DueConnections, dial, dial_at_times, serve,
+};
+use super::flow::FlowState;
+use super::loops::{FlowEndpoint, LoopEvents};
 use super::open::How;
 use super::poller::{Poller, Waits};
 use super::to_usize;
-use super::worker::{Desk, WorkerReport};
+use super::worker::{WorkerReport, WorkerState};
+use super::workers::WorkerSetup;
 use crate::due::pacing::{PaceRule, Pacing};
 use crate::error::{EngineError, Operation};
 use crate::meet::{Dialler, port_is_taken};
-use crate::record::{Kept, Recorder};
+use crate::record::{LatencyRecorder, Recorder};
 use crate::stop::{Ended, Lost};
 use crate::workload::connect::Exchange;
 
@@ -30,7 +32,7 @@ use crate::workload::connect::Exchange;
 const BREATHER: std::time::Duration = std::time::Duration::from_millis(1);
 
 /// Options for the connections of netperf's threads.
-pub(super) struct Dialling<'a, E> {
+pub(super) struct TransactionConnects<'a, E> {
     pub(super) job: &'a EndJob,
     pub(super) how: How<'a>,
     /// Addresses that flows use in turn; at least one.
@@ -42,36 +44,36 @@ pub(super) struct Dialling<'a, E> {
 
 /// A connection costs so much more than a look whether times are kept that no loop is made
 /// without it.
-type Desks<'a> = Desk<'a, Option<Kept>>;
-type Mark = <Option<Kept> as Recorder>::Mark;
+type Desks<'a> = WorkerState<'a, Option<LatencyRecorder>>;
+type KeptMark = <Option<LatencyRecorder> as Recorder>::Mark;
 
 /// The loop of one thread.
-trait Does<E> {
+trait TransactionLoop<E> {
     /// Runs the loop to its end.
     fn run(
         self,
-        flows: &mut [Flow<Slot<E>, Mark>],
-        by: &mut By<'_>,
+        flows: &mut [FlowState<ConnectionSlot<E>, KeptMark>],
+        by: &mut LoopEvents<'_>,
         exchange: Exchange<'_>,
-        desk: &mut Desks<'_>,
+        state: &mut Desks<'_>,
     ) -> Result<Ended, EngineError>;
 }
 
 /// netperf's part: as many flows as `shares` has, which say how much each may do.
-pub(super) fn asks<E: Moves>(
-    common: Common<'_>,
+pub(super) fn asks<E: FlowEndpoint>(
+    common: WorkerSetup<'_>,
     index: u32,
-    dialling: &Dialling<'_, E>,
+    dialling: &TransactionConnects<'_, E>,
     shares: &[u64],
 ) -> Result<WorkerReport, EngineError> {
     let mut queue = common.openings(index, shares.len());
-    let mut opening = queue.as_mut().map(|queue| Opening {
+    let mut opening = queue.as_mut().map(|queue| DueConnections {
         queue,
         free: (0..shares.len()).collect(),
         left: shares.iter().copied().fold(0, u64::saturating_add),
         held: false,
     });
-    let asks = Asks {
+    let asks = NetperfTransactions {
         dialling,
         index,
         threads: common.threads(),
@@ -85,27 +87,32 @@ pub(super) fn asks<E: Moves>(
 }
 
 /// netserver's part, for so many connections at the same time.
-pub(super) fn answers<E: Moves>(
-    common: Common<'_>,
+pub(super) fn answers<E: FlowEndpoint>(
+    common: WorkerSetup<'_>,
     index: u32,
     (gate, make): (AcceptFilter<'_>, fn(Socket) -> E),
     whole: bool,
     room: usize,
 ) -> Result<WorkerReport, EngineError> {
-    let counter = Counter {
+    let counter = AcceptState {
         gate,
         make,
         whole,
         free: (0..room).rev().collect(),
     };
-    part(common, index, &vec![u64::MAX; room], Answers(counter))
+    part(
+        common,
+        index,
+        &vec![u64::MAX; room],
+        NetserverTransactions(counter),
+    )
 }
 
-fn part<E: Moves>(
-    common: Common<'_>,
+fn part<E: FlowEndpoint>(
+    common: WorkerSetup<'_>,
     index: u32,
     shares: &[u64],
-    does: impl Does<E>,
+    does: impl TransactionLoop<E>,
 ) -> Result<WorkerReport, EngineError> {
     let waits = match common.end.io.method {
         IoMethod::Poll => Waits::Spinning,
@@ -114,45 +121,45 @@ fn part<E: Moves>(
     let counts = common.moved_in(index)?;
     let mut rings = common.rings()?;
     let shared = common.shared;
-    let mut desk: Desks<'_> = Desk::new(shared, counts, common.margins, common.latency);
-    desk.show(common.live);
-    let mark = desk.recorder().begin();
-    let flow = |share: &u64| Flow::new(Slot::empty(), *share, 1, mark);
-    let mut flows: Vec<Flow<Slot<E>, Mark>> = shares.iter().map(flow).collect();
+    let mut state: Desks<'_> = WorkerState::new(shared, counts, common.margins, common.latency);
+    state.show(common.live);
+    let mark = state.recorder().begin();
+    let flow = |share: &u64| FlowState::new(ConnectionSlot::empty(), *share, 1, mark);
+    let mut flows: Vec<FlowState<ConnectionSlot<E>, KeptMark>> = shares.iter().map(flow).collect();
     let none = std::iter::empty::<BorrowedFd<'_>>();
     let mut poller = Poller::new(waits, none, Watch::Changes, &shared.wakeup)
         .map_err(Operation::Create.failed())?;
     if !shared.ready() {
-        return Ok(desk.report(Ended::Lost(Lost::ControlEnded), &mut flows));
+        return Ok(state.report(Ended::Lost(Lost::ControlEnded), &mut flows));
     }
     let mut pacing = Pacing::new(PaceRule::bursts(common.end), flows.len());
-    let mut by = By {
+    let mut by = LoopEvents {
         poller: &mut poller,
         pacing: &mut pacing,
     };
-    desk.begin();
+    state.begin();
     let exchange = Exchange {
         send: rings.send.as_mut(),
         recv: rings.recv.as_mut(),
     };
     let started = clock::now();
-    let mut report = match does.run(&mut flows, &mut by, exchange, &mut desk) {
-        Ok(ended) => desk.report(ended, &mut flows),
-        Err(error) => desk.broken_off(error, &mut flows),
+    let mut report = match does.run(&mut flows, &mut by, exchange, &mut state) {
+        Ok(ended) => state.report(ended, &mut flows),
+        Err(error) => state.broken_off(error, &mut flows),
     };
     report.connected = started;
     Ok(report)
 }
 
-struct Asks<'d, 'a, E> {
-    dialling: &'d Dialling<'a, E>,
+struct NetperfTransactions<'d, 'a, E> {
+    dialling: &'d TransactionConnects<'a, E>,
     index: u32,
     threads: u32,
     /// Queue of due connections, in an open loop.
-    opening: Option<&'d mut Opening<'a>>,
+    opening: Option<&'d mut DueConnections<'a>>,
 }
 
-impl<E> Asks<'_, '_, E> {
+impl<E> NetperfTransactions<'_, '_, E> {
     /// Address of the flow at this place of the thread.
     fn to(&self, place: usize) -> &SockAddr {
         let targets = self.dialling.targets;
@@ -161,13 +168,13 @@ impl<E> Asks<'_, '_, E> {
     }
 }
 
-impl<E: Moves> Does<E> for Asks<'_, '_, E> {
+impl<E: FlowEndpoint> TransactionLoop<E> for NetperfTransactions<'_, '_, E> {
     fn run(
         mut self,
-        flows: &mut [Flow<Slot<E>, Mark>],
-        by: &mut By<'_>,
+        flows: &mut [FlowState<ConnectionSlot<E>, KeptMark>],
+        by: &mut LoopEvents<'_>,
         exchange: Exchange<'_>,
-        desk: &mut Desks<'_>,
+        state: &mut Desks<'_>,
     ) -> Result<Ended, EngineError> {
         let opening = self.opening.take();
         let ports = part_of(self.dialling.job.port_range, self.index, self.threads);
@@ -181,16 +188,16 @@ impl<E: Moves> Does<E> for Asks<'_, '_, E> {
         };
         let connected = (again, self.dialling.how.token.as_ref());
         let ended = match opening {
-            Some(opening) => dial_at_times(flows, by, exchange, once, connected, (opening, desk)),
-            None => dial(flows, by, exchange, once, connected, desk),
+            Some(opening) => dial_at_times(flows, by, exchange, once, connected, (opening, state)),
+            None => dial(flows, by, exchange, once, connected, state),
         };
         ended.map_err(Operation::Connect.failed())
     }
 }
 
-impl<E: Moves> Dialling<'_, E> {
+impl<E: FlowEndpoint> TransactionConnects<'_, E> {
     /// One attempt to connect.
-    fn once(&self, dialler: &mut Dialler, to: &SockAddr) -> io::Result<Dialled<E>> {
+    fn once(&self, dialler: &mut Dialler, to: &SockAddr) -> io::Result<Connecting<E>> {
         let (job, how) = (self.job, self.how);
         let socket = socket::open_again(how.transport, how.family, how.options)?;
         if how.transport.is_inet() {
@@ -203,10 +210,10 @@ impl<E: Moves> Dialling<'_, E> {
             // The queue of a Unix-domain listener is full (connect(2), EAGAIN).
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 netperf_os::wait::sleep(BREATHER);
-                return Ok(Dialled::Busy);
+                return Ok(Connecting::Busy);
             }
             Err(error) if job.retry_connects || port_is_taken(&error) => {
-                return Ok(Dialled::Busy);
+                return Ok(Connecting::Busy);
             }
             Err(error) => return Err(error),
         }
@@ -216,7 +223,7 @@ impl<E: Moves> Dialling<'_, E> {
                 *seen = socket::segment_size(how.transport, socket.as_fd());
             }
         }
-        Ok(Dialled::UnderWay((self.make)(socket)))
+        Ok(Connecting::UnderWay((self.make)(socket)))
     }
 }
 
@@ -230,17 +237,17 @@ fn part_of((from, until): (u16, u16), index: u32, threads: u32) -> (u16, u16) {
     (edge(index), edge(index + 1))
 }
 
-struct Answers<'a, E>(Counter<'a, E>);
+struct NetserverTransactions<'a, E>(AcceptState<'a, E>);
 
-impl<E: Moves> Does<E> for Answers<'_, E> {
+impl<E: FlowEndpoint> TransactionLoop<E> for NetserverTransactions<'_, E> {
     fn run(
         mut self,
-        flows: &mut [Flow<Slot<E>, Mark>],
-        by: &mut By<'_>,
+        flows: &mut [FlowState<ConnectionSlot<E>, KeptMark>],
+        by: &mut LoopEvents<'_>,
         exchange: Exchange<'_>,
-        desk: &mut Desks<'_>,
+        state: &mut Desks<'_>,
     ) -> Result<Ended, EngineError> {
-        serve(flows, by, &mut self.0, exchange, desk).map_err(Operation::Accept.failed())
+        serve(flows, by, &mut self.0, exchange, state).map_err(Operation::Accept.failed())
     }
 }
 

@@ -8,17 +8,17 @@ use netperf_model::{FlowCounts, Latency, Paced, Tally};
 use netperf_transport::meeting::EndMark;
 use netperf_transport::socket::SocketFacts;
 
-use super::flow::Flow;
-use super::shared::{Shared, Stage};
+use super::flow::FlowState;
+use super::shared::{RunStage, RunState};
 use crate::due::queue::DueQueue;
 use crate::error::EngineError;
 use crate::finish::Drained;
 use crate::live::{Counts, Live};
-use crate::record::{Kept, Off, Recorder};
+use crate::record::{LatencyRecorder, NoRecorder, Recorder};
 use crate::stop::Ended;
 
 /// A recorder that a worker can make for itself.
-pub(super) trait Keeps: Recorder {
+pub(super) trait WorkerRecorder: Recorder {
     /// A fresh one; `latency` is whether times are to be kept, where it may or may not.
     fn fresh(latency: bool) -> Self;
 
@@ -29,7 +29,7 @@ pub(super) trait Keeps: Recorder {
     fn watched(&self) -> Option<HistogramView>;
 }
 
-impl Keeps for Off {
+impl WorkerRecorder for NoRecorder {
     fn fresh(_: bool) -> Self {
         Self
     }
@@ -43,7 +43,7 @@ impl Keeps for Off {
     }
 }
 
-impl Keeps for Kept {
+impl WorkerRecorder for LatencyRecorder {
     fn fresh(_: bool) -> Self {
         Self::new(1)
     }
@@ -57,34 +57,34 @@ impl Keeps for Kept {
     }
 }
 
-impl Keeps for Option<Kept> {
+impl WorkerRecorder for Option<LatencyRecorder> {
     fn fresh(latency: bool) -> Self {
-        latency.then(|| Kept::new(1))
+        latency.then(|| LatencyRecorder::new(1))
     }
 
     fn kept(&self) -> Option<Latency> {
-        self.as_ref().map(Kept::latency)
+        self.as_ref().map(LatencyRecorder::latency)
     }
 
     fn watched(&self) -> Option<HistogramView> {
-        self.as_ref().map(Kept::watched)
+        self.as_ref().map(LatencyRecorder::watched)
     }
 }
 
 /// State of a loop besides flows and buffers.
 #[derive(Debug)]
-pub(super) struct Desk<'a, R> {
+pub(super) struct WorkerState<'a, R> {
     pub(super) tally: Tally,
     /// The other end, which alone sends, is to be stopped at the end.
     pub(super) tells: bool,
-    shared: &'a Shared,
+    shared: &'a RunState,
     counts: &'a Counts,
     /// For operations before, in and behind the part that counts.
     recorders: [R; 3],
     part: usize,
     /// The stage at the last look.
-    stage: Stage,
-    edges: Edges,
+    stage: RunStage,
+    edges: CountedPart,
     starts: Starts,
     /// When it was over already, where only silence told of that.
     over: Option<Moment>,
@@ -92,7 +92,7 @@ pub(super) struct Desk<'a, R> {
 
 /// The part of the run that counts, where that is not all of it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Edges {
+struct CountedPart {
     wanted: bool,
     begin: Option<(Moment, Tally)>,
     end: Option<(Moment, Tally)>,
@@ -109,10 +109,10 @@ pub(super) struct Starts {
 /// The middle of the three recorders.
 const COUNTED: usize = 1;
 
-impl<'a, R: Keeps> Desk<'a, R> {
-    /// A desk for a run of which only a part counts, or all.
+impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
+    /// A state for a run of which only a part counts, or all.
     pub(super) fn new(
-        shared: &'a Shared,
+        shared: &'a RunState,
         counts: &'a Counts,
         margins: bool,
         latency: bool,
@@ -125,11 +125,11 @@ impl<'a, R: Keeps> Desk<'a, R> {
             shared,
             counts,
             recorders: [fresh(), fresh(), fresh()],
-            part: if stage == Stage::Warm { 0 } else { COUNTED },
+            part: if stage == RunStage::Warm { 0 } else { COUNTED },
             stage,
-            edges: Edges {
+            edges: CountedPart {
                 wanted: margins,
-                ..Edges::default()
+                ..CountedPart::default()
             },
             starts: Starts::default(),
             over: None,
@@ -145,14 +145,14 @@ impl<'a, R: Keeps> Desk<'a, R> {
 
     /// The run begins now.
     pub(super) fn begin(&mut self) {
-        if self.edges.wanted && self.stage >= Stage::Count {
+        if self.edges.wanted && self.stage >= RunStage::Count {
             self.edges.begin = Some((clock::now(), self.tally));
         }
     }
 
     /// The stage of the run, asked once in each round.
     #[inline]
-    pub(super) fn look<E, M>(&mut self, flows: &mut [Flow<E, M>]) -> Stage {
+    pub(super) fn look<E, M>(&mut self, flows: &mut [FlowState<E, M>]) -> RunStage {
         let stage = self.shared.stage();
         if stage != self.stage {
             self.turn(stage, flows);
@@ -202,19 +202,19 @@ impl<'a, R: Keeps> Desk<'a, R> {
 
     /// Copies the counts at the edges of the part that counts.
     #[cold]
-    fn turn<E, M>(&mut self, stage: Stage, flows: &mut [Flow<E, M>]) {
+    fn turn<E, M>(&mut self, stage: RunStage, flows: &mut [FlowState<E, M>]) {
         self.stage = stage;
         if !self.edges.wanted {
             return;
         }
-        if stage >= Stage::Count && self.edges.begin.is_none() {
+        if stage >= RunStage::Count && self.edges.begin.is_none() {
             self.edges.begin = Some((clock::now(), self.tally));
             self.part = COUNTED;
             for flow in &mut *flows {
                 flow.before = flow.counts;
             }
         }
-        if stage >= Stage::Cool && self.edges.end.is_none() {
+        if stage >= RunStage::Cool && self.edges.end.is_none() {
             self.edges.end = Some((clock::now(), self.tally));
             self.part = COUNTED + 1;
             for flow in flows {
@@ -224,10 +224,14 @@ impl<'a, R: Keeps> Desk<'a, R> {
     }
 
     /// The loop is over: what it came to.
-    pub(super) fn report<E, M>(mut self, ended: Ended, flows: &mut [Flow<E, M>]) -> WorkerReport {
+    pub(super) fn report<E, M>(
+        mut self,
+        ended: Ended,
+        flows: &mut [FlowState<E, M>],
+    ) -> WorkerReport {
         let over = self.over.unwrap_or_else(clock::now);
         // Whatever ended the loop ended the part that counts.
-        self.turn(self.stage.max(Stage::Finish), flows);
+        self.turn(self.stage.max(RunStage::Finish), flows);
         self.publish();
         let window = match (self.edges.begin, self.edges.end) {
             (Some((begin, before)), Some((end, after))) => {
@@ -236,7 +240,7 @@ impl<'a, R: Keeps> Desk<'a, R> {
             _ => None,
         };
         let margins = self.edges.wanted;
-        let count = |flow: &Flow<E, M>| if margins { flow.within } else { flow.counts };
+        let count = |flow: &FlowState<E, M>| if margins { flow.within } else { flow.counts };
         WorkerReport {
             ended,
             tally: self.tally,
@@ -262,7 +266,7 @@ impl<'a, R: Keeps> Desk<'a, R> {
     pub(super) fn broken_off<E, M>(
         self,
         error: EngineError,
-        flows: &mut [Flow<E, M>],
+        flows: &mut [FlowState<E, M>],
     ) -> WorkerReport {
         WorkerReport {
             broke: Some(error),

@@ -5,7 +5,7 @@ use netperf_os::{Socket, alarm};
 use netperf_transport::meeting::{Parting, Parts as _};
 use netperf_transport::{Endpoint, dccp, socket};
 
-use super::{Moved, OneFlow, Seen};
+use super::{ConnectionFacts, Moved, OneFlow};
 use crate::finish::{self, Drained};
 use crate::stop::{Ended, Lost};
 
@@ -22,7 +22,13 @@ impl OneFlow<'_, '_> {
     }
 
     /// Brings the connection to its end: netserver closes it, netperf waits for that.
-    pub(super) fn close(self, data: Socket, ended: Ended, parting: Parting, seen: Seen) -> Moved {
+    pub(super) fn close(
+        self,
+        data: Socket,
+        ended: Ended,
+        parting: Parting,
+        seen: ConnectionFacts,
+    ) -> Moved {
         let transport = self.work.job.transport;
         if !self.is_netperf() {
             // The close below has to be the last descriptor's.

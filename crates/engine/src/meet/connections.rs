@@ -10,14 +10,14 @@ use netperf_os::{SockAddr, Socket, alarm};
 use netperf_transport::meeting::{Connects, GiveUp, Met, OnSocket, Parting};
 use netperf_transport::{one_port, socket};
 
-use super::{Moved, OneFlow, Seen, accept, gate};
+use super::{ConnectionFacts, Moved, OneFlow, accept, gate};
 use crate::error::{EngineError, Operation};
-use crate::quiet::Quiet;
+use crate::quiet::ActivityWatch;
 use crate::run::placed;
-use crate::stop::{ByBell, Ended, Phase, Stop};
+use crate::stop::{AlarmStop, Ended, Phase, Stop};
 use crate::timing::IDLE;
 use crate::workload;
-use crate::workload::connect::{self, Exchange, Opened};
+use crate::workload::connect::{self, Exchange, NextConnection};
 
 impl OneFlow<'_, '_> {
     /// Transactions with a connection each.
@@ -48,7 +48,7 @@ impl OneFlow<'_, '_> {
         let (job, rings) = (&work.job, &mut work.rings);
         let mut seen = None;
         let mut dialler = Dialler::new(job.local_address(), &to, job.port_range);
-        let dial = |stop: &mut ByBell<'_>, tally: &Tally| {
+        let dial = |stop: &mut AlarmStop<'_>, tally: &Tally| {
             let data = socket::open_again(job.transport, job.family, &job.end.socket)?;
             if job.end.socket.fast_open && job.sends {
                 socket::send_with_connect(&data)?;
@@ -66,16 +66,16 @@ impl OneFlow<'_, '_> {
             let endpoint = match met {
                 Ok(Met::Connected(endpoint)) => endpoint,
                 Ok(Met::GivenUp) => {
-                    return Ok(Opened::Ended(ended.unwrap_or(Ended::Abandoned)));
+                    return Ok(NextConnection::Ended(ended.unwrap_or(Ended::Abandoned)));
                 }
                 Err(error) if job.retry_connects || port_is_taken(&error) || undone(&error) => {
-                    return Ok(Opened::Again);
+                    return Ok(NextConnection::Again);
                 }
                 Err(error) => return Err(error),
             };
             socket::set_on_connection(endpoint.fd(), &job.end.socket)?;
-            seen.get_or_insert_with(|| Seen::of(job.transport, &endpoint));
-            Ok(Opened::Ready(endpoint))
+            seen.get_or_insert_with(|| ConnectionFacts::of(job.transport, &endpoint));
+            Ok(NextConnection::Ready(endpoint))
         };
         let half_close = |endpoint: &mut C::Endpoint| {
             if !job.has_peer && matches!(C::PARTING, Parting::HalfClose | Parting::Shutdown) {
@@ -88,7 +88,7 @@ impl OneFlow<'_, '_> {
             send: rings.send.as_mut(),
             recv: rings.recv.as_mut(),
         };
-        let run = workload::Run {
+        let run = workload::LoopContext {
             limit,
             stop,
             tally,
@@ -116,9 +116,9 @@ impl OneFlow<'_, '_> {
             ..
         } = self;
         let (job, rings) = (&work.job, &mut work.rings);
-        let mut quiet = Quiet::since(clock::now());
-        let accept_next = |stop: &mut ByBell<'_>, tally: &Tally| {
-            let over = |stop: &mut ByBell<'_>, tally: &Tally| {
+        let mut quiet = ActivityWatch::since(clock::now());
+        let accept_next = |stop: &mut AlarmStop<'_>, tally: &Tally| {
+            let over = |stop: &mut AlarmStop<'_>, tally: &Tally| {
                 stop.interrupted(tally).or_else(|| {
                     if stop.phase() != Phase::Finish {
                         return None;
@@ -133,7 +133,7 @@ impl OneFlow<'_, '_> {
                 })
             };
             let opened = accept(how, gate(listener, job), stop, tally, over)?;
-            if let Opened::Ready(endpoint) = &opened {
+            if let NextConnection::Ready(endpoint) = &opened {
                 socket::set_on_connection(endpoint.fd(), &job.end.socket)?;
             }
             Ok(opened)

@@ -15,7 +15,7 @@ use super::{Moved, OneFlow, Work, needed};
 use crate::duplex::{self, BothEnded, Failed, Inward, LOOK, Patience};
 use crate::error::{EngineError, Operation};
 use crate::finish::{AT_MOST, Drained, NO_PROGRESS};
-use crate::limit::Limit;
+use crate::limit::RunLimit;
 use crate::stop::{Ended, Lost, Phase, Stop};
 use crate::timing::{GRACE, PAD, patience};
 use crate::workload;
@@ -46,7 +46,7 @@ impl OneFlow<'_, '_> {
         let halves = (StreamHalf(outward.as_fd()), StreamHalf(receives.as_fd()));
         let (one, netperf) = (inward.is_none(), self.is_netperf());
         let patience = self.patience(NO_PROGRESS, AT_MOST);
-        let ended = self.both(halves, (patience, Limit::NONE), |half| {
+        let ended = self.both(halves, (patience, RunLimit::NONE), |half| {
             if netperf {
                 // A connection that is gone already needs no end.
                 let _gone = netperf_os::io::half_close(half.0);
@@ -102,11 +102,11 @@ impl OneFlow<'_, '_> {
         let patience = self.patience(GRACE, GRACE);
         // A stock netserver does not send an end.
         let amount = match self.work.job.limit {
-            LimitPlan::Units(bytes) if inward.is_some() => Limit::exactly(bytes),
+            LimitPlan::Units(bytes) if inward.is_some() => RunLimit::exactly(bytes),
             LimitPlan::Units(_)
             | LimitPlan::Time(_)
             | LimitPlan::Messages(_)
-            | LimitPlan::UntilStopped => Limit::NONE,
+            | LimitPlan::UntilStopped => RunLimit::NONE,
         };
         let ended = self.both(halves, (patience, amount), |half| half.mark_the_end())?;
         if !netperf {
@@ -161,7 +161,7 @@ impl OneFlow<'_, '_> {
     fn both<H: Endpoint + Send>(
         &mut self,
         (mut outward, inward): (H, H),
-        (patience, amount): (Patience, Limit),
+        (patience, amount): (Patience, RunLimit),
         tell: impl FnOnce(&H),
     ) -> Result<BothEnded, EngineError> {
         let Work {
@@ -178,7 +178,7 @@ impl OneFlow<'_, '_> {
                 && matches!(job.limit, LimitPlan::Time(_) | LimitPlan::UntilStopped),
             amount,
         };
-        let run = workload::Run {
+        let run = workload::LoopContext {
             limit: self.limit,
             stop: &mut *self.stop,
             tally: &mut *self.tally,

@@ -11,22 +11,23 @@ use netperf_model::Tally;
 use netperf_transport::Endpoint;
 
 use crate::due::hooks::{NoHooks, PlannedHooks};
-use crate::limit::Limit;
-use crate::record::{Kept, Off};
+use crate::limit::RunLimit;
+use crate::record::{LatencyRecorder, NoRecorder};
 use crate::ring::Ring;
-use crate::stop::{ByBell, Ended};
-use crate::workload::{Run, rr, stream};
+use crate::stop::{AlarmStop, Ended};
+use crate::workload::{LoopContext, rr, stream};
 
 /// Parts of a loop that do not depend on the endpoint.
-pub(super) type Wanted<'r, 's> = Run<'r, ByBell<'s>, Option<Kept>, Option<PlannedHooks>>;
+pub(super) type FlowContext<'r, 's> =
+    LoopContext<'r, AlarmStop<'s>, Option<LatencyRecorder>, Option<PlannedHooks>>;
 
 /// A run with something around its calls, or nothing.
 fn with<'r, S, R, P>(
-    (limit, stop, tally): (Limit, &'r mut S, &'r mut Tally),
+    (limit, stop, tally): (RunLimit, &'r mut S, &'r mut Tally),
     recorder: &'r mut R,
     hooks: &'r mut P,
-) -> Run<'r, S, R, P> {
-    Run {
+) -> LoopContext<'r, S, R, P> {
+    LoopContext {
         limit,
         stop,
         tally,
@@ -39,7 +40,7 @@ fn with<'r, S, R, P>(
 macro_rules! made_for {
     ($run:ident, $looped:expr) => {{
         let moving = ($run.limit, $run.stop, $run.tally);
-        let (off, nothing) = (&mut Off, &mut NoHooks);
+        let (off, nothing) = (&mut NoRecorder, &mut NoHooks);
         match ($run.recorder, $run.hooks) {
             (None, None) if E::OWN_LOOPS => {
                 let $run = with(moving, off, nothing);
@@ -61,7 +62,7 @@ macro_rules! made_for {
 pub(super) fn send<E: Endpoint>(
     endpoint: &mut E,
     ring: &mut Ring,
-    run: Wanted<'_, '_>,
+    run: FlowContext<'_, '_>,
 ) -> io::Result<Ended> {
     made_for!(run, stream::send(endpoint, ring, run))
 }
@@ -70,7 +71,7 @@ pub(super) fn send<E: Endpoint>(
 pub(super) fn receive<E: Endpoint>(
     endpoint: &mut E,
     ring: &mut Ring,
-    run: Wanted<'_, '_>,
+    run: FlowContext<'_, '_>,
 ) -> io::Result<Ended> {
     made_for!(run, stream::receive(endpoint, ring, run))
 }
@@ -80,7 +81,7 @@ pub(super) fn ask<E: Endpoint>(
     endpoint: &mut E,
     rings: (&mut Ring, &mut Ring),
     burst: u32,
-    run: Wanted<'_, '_>,
+    run: FlowContext<'_, '_>,
 ) -> io::Result<Ended> {
     made_for!(run, rr::client(endpoint, rings, burst, run))
 }
@@ -89,7 +90,7 @@ pub(super) fn ask<E: Endpoint>(
 pub(super) fn answer<E: Endpoint>(
     endpoint: &mut E,
     rings: (&mut Ring, &mut Ring),
-    run: Wanted<'_, '_>,
+    run: FlowContext<'_, '_>,
 ) -> io::Result<Ended> {
     made_for!(run, rr::server(endpoint, rings, run))
 }

@@ -29,21 +29,21 @@ use netperf_transport::socket::SocketFacts;
 use netperf_transport::udp::{Aimed, Udp};
 use netperf_transport::{Endpoint, place, socket};
 
-use self::loops::Wanted;
+use self::loops::FlowContext;
 use crate::due::hooks::{Hooks, PlannedHooks};
 use crate::due::queue::DueQueue;
 use crate::early::StopReceiver;
 use crate::end::Rings;
 use crate::error::{EngineError, Operation};
 use crate::finish::Drained;
-use crate::limit::Limit;
+use crate::limit::RunLimit;
 use crate::path::{self, DataPath, PathClass};
-use crate::record::Kept;
+use crate::record::LatencyRecorder;
 use crate::ring::Ring;
-use crate::stop::{ByBell, Ended, Stop};
+use crate::stop::{AlarmStop, Ended, Stop};
 use crate::timing;
 use crate::workload;
-use crate::workload::connect::Opened;
+use crate::workload::connect::NextConnection;
 
 /// Input and output of the loop of one flow.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ pub(crate) struct Work {
 pub(crate) struct Moved {
     pub(crate) ended: Ended,
     pub(crate) facts: Option<SocketFacts>,
-    pub(crate) seen: Seen,
+    pub(crate) seen: ConnectionFacts,
     /// End of the connection at netperf.
     pub(crate) drained: Drained,
     pub(crate) end_mark: Option<EndMark>,
@@ -91,7 +91,7 @@ impl Moved {
         Self {
             ended,
             facts: None,
-            seen: Seen::default(),
+            seen: ConnectionFacts::default(),
             drained: Drained::Closed,
             end_mark: None,
             idle: Duration::ZERO,
@@ -101,12 +101,12 @@ impl Moved {
 
 /// Properties of a connection that are read while it is open.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct ConnectionFacts {
     pub(crate) segment_size: Option<u32>,
     pub(crate) cipher: Option<String>,
 }
 
-impl Seen {
+impl ConnectionFacts {
     fn of(transport: TransportId, endpoint: &impl OnSocket) -> Self {
         Self {
             segment_size: socket::segment_size(transport, endpoint.fd()),
@@ -119,11 +119,11 @@ impl Seen {
 pub(crate) fn run(
     work: &mut Work,
     data: Socket,
-    stop: &mut ByBell<'_>,
+    stop: &mut AlarmStop<'_>,
     tally: &mut Tally,
 ) -> Result<Moved, EngineError> {
     let in_flight = usize::try_from(work.job.burst).unwrap_or(0) + 1;
-    let mut recorder = work.job.latency.then(|| Kept::new(in_flight));
+    let mut recorder = work.job.latency.then(|| LatencyRecorder::new(in_flight));
     if let Some(kept) = &recorder {
         stop.keeps(kept.watched());
     }
@@ -149,19 +149,21 @@ pub(crate) fn run(
 }
 
 /// The amount that ends the run.
-fn limit(work: &Work) -> Limit {
+fn limit(work: &Work) -> RunLimit {
     let job = &work.job;
     let whole_messages = !job.counts_transactions() && job.transport.keeps_boundaries();
     let message = work.setup.send_size;
     match job.limit {
-        LimitPlan::Units(bytes) if whole_messages => Limit::at_least(bytes, message.unwrap_or(1)),
-        LimitPlan::Units(units) => Limit::exactly(units),
+        LimitPlan::Units(bytes) if whole_messages => {
+            RunLimit::at_least(bytes, message.unwrap_or(1))
+        }
+        LimitPlan::Units(units) => RunLimit::exactly(units),
         // Only netperf counts messages: what it sends them to waits for its end.
         LimitPlan::Messages(count) if job.is_netperf() => {
             let message = message.unwrap_or(0);
-            Limit::at_least(count.saturating_mul(u64::from(message)), message)
+            RunLimit::at_least(count.saturating_mul(u64::from(message)), message)
         }
-        LimitPlan::Time(_) | LimitPlan::Messages(_) | LimitPlan::UntilStopped => Limit::NONE,
+        LimitPlan::Time(_) | LimitPlan::Messages(_) | LimitPlan::UntilStopped => RunLimit::NONE,
     }
 }
 
@@ -191,10 +193,10 @@ fn blame(job: &EndJob) -> impl FnOnce(io::Error) -> EngineError + use<> {
 /// One flow of an end, under way.
 struct OneFlow<'a, 's> {
     work: &'a mut Work,
-    limit: Limit,
-    stop: &'a mut ByBell<'s>,
+    limit: RunLimit,
+    stop: &'a mut AlarmStop<'s>,
     tally: &'a mut Tally,
-    recorder: &'a mut Option<Kept>,
+    recorder: &'a mut Option<LatencyRecorder>,
     hooks: &'a mut Option<PlannedHooks>,
 }
 
@@ -283,8 +285,8 @@ impl<'s> OneFlow<'_, 's> {
     }
 
     /// Splits the state for a loop into buffers and the rest.
-    fn parts<'r>(&'r mut self) -> (&'r mut Rings, Wanted<'r, 's>) {
-        let run = workload::Run {
+    fn parts<'r>(&'r mut self) -> (&'r mut Rings, FlowContext<'r, 's>) {
+        let run = workload::LoopContext {
             limit: self.limit,
             stop: self.stop,
             tally: self.tally,
@@ -321,13 +323,13 @@ impl<'s> OneFlow<'_, 's> {
         &mut self,
         how: &C,
         data: Socket,
-    ) -> Result<Result<(C::Endpoint, Seen), Ended>, EngineError> {
+    ) -> Result<Result<(C::Endpoint, ConnectionFacts), Ended>, EngineError> {
         if !self.is_netperf() {
             let accepted = self.accepted(how, &data)?;
             if let Ok(endpoint) = &accepted {
                 self.begin_on(endpoint.fd())?;
             }
-            return Ok(accepted.map(|endpoint| (endpoint, Seen::default())));
+            return Ok(accepted.map(|endpoint| (endpoint, ConnectionFacts::default())));
         }
         let to = self.target()?;
         let Some(endpoint) = self.connect(how, data, &to)? else {
@@ -336,7 +338,7 @@ impl<'s> OneFlow<'_, 's> {
         self.stop.connected(endpoint.fd());
         socket::set_on_connection(endpoint.fd(), &self.work.job.end.socket)
             .map_err(Operation::Create.failed())?;
-        let seen = Seen::of(self.work.job.transport, &endpoint);
+        let seen = ConnectionFacts::of(self.work.job.transport, &endpoint);
         Ok(Ok((endpoint, seen)))
     }
 
@@ -389,12 +391,12 @@ impl<'s> OneFlow<'_, 's> {
         listener: &Socket,
     ) -> Result<Result<C::Endpoint, Ended>, EngineError> {
         loop {
-            let over = |stop: &mut ByBell<'_>, tally: &Tally| stop.interrupted(tally);
+            let over = |stop: &mut AlarmStop<'_>, tally: &Tally| stop.interrupted(tally);
             let gate = gate(listener, &self.work.job);
             return match accept(how, gate, self.stop, self.tally, over) {
-                Ok(Opened::Ready(endpoint)) => Ok(Ok(endpoint)),
-                Ok(Opened::Ended(ended)) => Ok(Err(ended)),
-                Ok(Opened::Again) => continue,
+                Ok(NextConnection::Ready(endpoint)) => Ok(Ok(endpoint)),
+                Ok(NextConnection::Ended(ended)) => Ok(Err(ended)),
+                Ok(NextConnection::Again) => continue,
                 Err(error) => Err(EngineError {
                     operation: Operation::Accept,
                     error,
@@ -465,7 +467,7 @@ impl<'s> OneFlow<'_, 's> {
         let (rings, mut run) = self.parts();
         run.limit = match (netperf, has_peer) {
             // netperf ends the connection.
-            (false, _) => Limit::NONE,
+            (false, _) => RunLimit::NONE,
             // netserver ends the connection when it has sent enough, or more where it rounds
             // up; a server of another kind may never.
             (true, true) => run.limit.exceeded(),
@@ -516,19 +518,19 @@ fn gate<'a>(listener: &'a Socket, job: &'a EndJob) -> AcceptFilter<'a> {
 fn accept<'s, C: Connects>(
     how: &C,
     gate: AcceptFilter<'_>,
-    stop: &mut ByBell<'s>,
+    stop: &mut AlarmStop<'s>,
     tally: &Tally,
-    mut over: impl FnMut(&mut ByBell<'s>, &Tally) -> Option<Ended>,
-) -> io::Result<Opened<C::Endpoint>> {
+    mut over: impl FnMut(&mut AlarmStop<'s>, &Tally) -> Option<Ended>,
+) -> io::Result<NextConnection<C::Endpoint>> {
     let mut ended = None;
     let met = how.accept(gate, &mut || {
         ended = over(stop, tally);
         ended.is_some()
     });
     match met {
-        Ok(Met::Connected(endpoint)) => Ok(Opened::Ready(endpoint)),
-        Ok(Met::GivenUp) => Ok(Opened::Ended(ended.unwrap_or(Ended::Abandoned))),
-        Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => Ok(Opened::Again),
+        Ok(Met::Connected(endpoint)) => Ok(NextConnection::Ready(endpoint)),
+        Ok(Met::GivenUp) => Ok(NextConnection::Ended(ended.unwrap_or(Ended::Abandoned))),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => Ok(NextConnection::Again),
         Err(error) => Err(error),
     }
 }

@@ -7,7 +7,7 @@ use super::*;
 
 /// Numbers and times as they arrive.
 fn quality(arrivals: impl IntoIterator<Item = (u64, u64, u64)>) -> Quality {
-    let mut track = Track::new();
+    let mut track = NumberTrack::new();
     for (number, sent, now) in arrivals {
         track.take(number, sent, now);
     }
@@ -110,7 +110,7 @@ fn a_number_is_read_as_it_was_written_and_nothing_else_is() {
         .map(|datagram| read(datagram).map(|(number, _)| number))
         .collect();
     assert_eq!(read_back, [Some(5), Some(6), None]);
-    let mut track = Track::new();
+    let mut track = NumberTrack::new();
     track.arrived(&Null, &buffer, 30);
     track.arrived(&Null, &buffer[60..], 15);
     assert_eq!(

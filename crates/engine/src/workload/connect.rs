@@ -5,10 +5,10 @@ use std::io;
 use netperf_model::Tally;
 use netperf_transport::{Endpoint, Received};
 
-use super::Run;
-use super::message::{Message, recv_all, send_all};
+use super::LoopContext;
+use super::message::{MessageResult, recv_all, send_all};
 use crate::due::hooks::Hooks;
-use crate::limit::Limit;
+use crate::limit::RunLimit;
 use crate::record::Recorder;
 use crate::ring::Ring;
 use crate::stop::{Ended, Phase, Stop};
@@ -24,7 +24,7 @@ pub struct Exchange<'a> {
 
 /// Result of opening a connection.
 #[derive(Debug)]
-pub enum Opened<E> {
+pub enum NextConnection<E> {
     /// A connection to use.
     Ready(E),
     /// None this time: try again.
@@ -40,10 +40,10 @@ pub enum Opened<E> {
 /// # Errors
 /// What `dial` and the endpoint report.
 pub fn client<E, S, R, P>(
-    mut dial: impl FnMut(&mut S, &Tally) -> io::Result<Opened<E>>,
+    mut dial: impl FnMut(&mut S, &Tally) -> io::Result<NextConnection<E>>,
     mut half_close: impl FnMut(&mut E) -> io::Result<()>,
     mut exchange: Exchange<'_>,
-    run: Run<'_, S, R, P>,
+    run: LoopContext<'_, S, R, P>,
 ) -> io::Result<Ended>
 where
     E: Endpoint,
@@ -51,7 +51,7 @@ where
     R: Recorder,
     P: Hooks,
 {
-    let Run {
+    let LoopContext {
         limit,
         stop,
         tally,
@@ -71,21 +71,21 @@ where
         }
         let mark = recorder.begin();
         let mut endpoint = match dial(stop, tally)? {
-            Opened::Ready(endpoint) => endpoint,
-            Opened::Again => continue,
-            Opened::Ended(ended) => return Ok(ended),
+            NextConnection::Ready(endpoint) => endpoint,
+            NextConnection::Again => continue,
+            NextConnection::Ended(ended) => return Ok(ended),
         };
         if !buffer.is_empty() {
-            if let Message::Ended(ended) = send_all(&mut endpoint, buffer, stop, tally)? {
+            if let MessageResult::Ended(ended) = send_all(&mut endpoint, buffer, stop, tally)? {
                 return Ok(ended);
             }
         }
         if let Some(ring) = &mut exchange.recv {
             match answered(recv_all(&mut endpoint, ring.advance(), stop, tally))? {
-                Message::Whole => {}
-                Message::Ended(ended) => return Ok(ended),
+                MessageResult::Whole => {}
+                MessageResult::Ended(ended) => return Ok(ended),
                 // Closed before the whole response came: no transaction.
-                Message::End | Message::TimedOut => continue,
+                MessageResult::End | MessageResult::TimedOut => continue,
             }
         }
         half_close(&mut endpoint)?;
@@ -101,9 +101,9 @@ where
 
 /// vsock(7) has a peer that closed at once hide what it sent: that is no answer, and no
 /// error of the test.
-fn answered(received: io::Result<Message>) -> io::Result<Message> {
+fn answered(received: io::Result<MessageResult>) -> io::Result<MessageResult> {
     match received {
-        Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(Message::End),
+        Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(MessageResult::End),
         other => other,
     }
 }
@@ -159,10 +159,10 @@ fn is_closed(error: &io::Error) -> bool {
 /// # Errors
 /// What `accept` reports.
 pub fn server<E, S>(
-    mut accept: impl FnMut(&mut S, &Tally) -> io::Result<Opened<E>>,
+    mut accept: impl FnMut(&mut S, &Tally) -> io::Result<NextConnection<E>>,
     mut exchange: Exchange<'_>,
     whole: bool,
-    limit: Limit,
+    limit: RunLimit,
     stop: &mut S,
     tally: &mut Tally,
 ) -> io::Result<Ended>
@@ -175,17 +175,17 @@ where
             return Ok(Ended::Abandoned);
         }
         let mut endpoint = match accept(stop, tally)? {
-            Opened::Ready(endpoint) => endpoint,
-            Opened::Again => continue,
-            Opened::Ended(ended) => return Ok(ended),
+            NextConnection::Ready(endpoint) => endpoint,
+            NextConnection::Again => continue,
+            NextConnection::Ended(ended) => return Ok(ended),
         };
         match serve(&mut endpoint, &mut exchange, whole, stop, tally) {
-            Ok(Message::Whole) => {
+            Ok(MessageResult::Whole) => {
                 tally.transactions += 1;
                 endpoint.settle();
             }
-            Ok(Message::Ended(ended)) => return Ok(ended),
-            Ok(Message::End | Message::TimedOut) | Err(_) => {}
+            Ok(MessageResult::Ended(ended)) => return Ok(ended),
+            Ok(MessageResult::End | MessageResult::TimedOut) | Err(_) => {}
         }
     }
     Ok(Ended::Complete)
@@ -197,20 +197,20 @@ fn serve<E: Endpoint, S: Stop>(
     whole: bool,
     stop: &mut S,
     tally: &mut Tally,
-) -> io::Result<Message> {
+) -> io::Result<MessageResult> {
     if let Some(ring) = &mut exchange.recv {
         let request = if whole {
             recv_all(endpoint, ring.advance(), stop, tally)?
         } else {
             recv_once(endpoint, ring.advance(), stop, tally)?
         };
-        if request != Message::Whole {
+        if request != MessageResult::Whole {
             return Ok(request);
         }
     }
     match &mut exchange.send {
         Some(ring) => send_all(endpoint, ring.advance(), stop, tally),
-        None => Ok(Message::Whole),
+        None => Ok(MessageResult::Whole),
     }
 }
 
@@ -220,19 +220,19 @@ fn recv_once<E: Endpoint, S: Stop>(
     buf: &mut [u8],
     stop: &mut S,
     tally: &mut Tally,
-) -> io::Result<Message> {
+) -> io::Result<MessageResult> {
     loop {
         match endpoint.recv(buf)? {
             Received::Bytes(count) => {
                 tally.bytes_received += count as u64;
                 tally.recv_calls += 1;
-                return Ok(Message::Whole);
+                return Ok(MessageResult::Whole);
             }
-            Received::End => return Ok(Message::End),
-            Received::TimedOut => return Ok(Message::TimedOut),
+            Received::End => return Ok(MessageResult::End),
+            Received::TimedOut => return Ok(MessageResult::TimedOut),
             Received::Interrupted => {
                 if let Some(ended) = stop.interrupted(tally) {
-                    return Ok(Message::Ended(ended));
+                    return Ok(MessageResult::Ended(ended));
                 }
             }
         }
@@ -242,15 +242,15 @@ fn recv_once<E: Endpoint, S: Stop>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limit::Limit;
-    use crate::ring::Layout;
+    use crate::limit::RunLimit;
+    use crate::ring::RingLayout;
     use crate::workload::message::testing::{Manual, plain};
     use netperf_transport::Sent;
     use netperf_transport::scripted::Scripted;
 
     fn ring() -> Ring {
         Ring::new(
-            Layout {
+            RingLayout {
                 size: 4,
                 width: 1,
                 align: 8,
@@ -263,12 +263,13 @@ mod tests {
 
     fn connections(
         scripts: Vec<Scripted>,
-    ) -> impl FnMut(&mut Manual, &Tally) -> io::Result<Opened<Scripted>> {
+    ) -> impl FnMut(&mut Manual, &Tally) -> io::Result<NextConnection<Scripted>> {
         let mut scripts = scripts.into_iter();
         move |_, _| {
-            Ok(scripts
-                .next()
-                .map_or(Opened::Ended(Ended::TimeOver), Opened::Ready))
+            Ok(scripts.next().map_or(
+                NextConnection::Ended(Ended::TimeOver),
+                NextConnection::Ready,
+            ))
         }
     }
 
@@ -289,7 +290,7 @@ mod tests {
             dial,
             |_| Ok(()),
             exchange,
-            plain(Limit::exactly(2), &mut stop, &mut tally),
+            plain(RunLimit::exactly(2), &mut stop, &mut tally),
         )
         .unwrap();
         assert_eq!((ended, tally.transactions), (Ended::Complete, 2));
@@ -308,7 +309,7 @@ mod tests {
                 send: Some(&mut out),
                 recv: Some(&mut back),
             };
-            let run = plain(Limit::exactly(1), &mut stop, &mut tally);
+            let run = plain(RunLimit::exactly(1), &mut stop, &mut tally);
             client(connections(vec![endless()]), |_| Ok(()), exchange, run)
         };
         assert!(run(Manual::patient()).is_err());
@@ -326,7 +327,15 @@ mod tests {
         let reset = Scripted::new([], [Received::Bytes(4)]);
         let accept = connections(vec![whole(), gone, reset, whole()]);
         let mut stop = Manual::patient();
-        let ended = server(accept, exchange, true, Limit::NONE, &mut stop, &mut tally).unwrap();
+        let ended = server(
+            accept,
+            exchange,
+            true,
+            RunLimit::NONE,
+            &mut stop,
+            &mut tally,
+        )
+        .unwrap();
         assert_eq!((ended, tally.transactions), (Ended::TimeOver, 2));
     }
 }

@@ -9,7 +9,7 @@ use crate::stop::{Ended, Phase, Stop};
 
 /// Result of moving a whole message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Message {
+pub enum MessageResult {
     /// All of it moved.
     Whole,
     /// The peer finished first.
@@ -30,12 +30,12 @@ pub fn send_all<E: Endpoint, S: Stop>(
     message: &[u8],
     stop: &mut S,
     tally: &mut Tally,
-) -> io::Result<Message> {
+) -> io::Result<MessageResult> {
     let first = endpoint.send(message)?;
     if first == Sent::Bytes(message.len()) {
         tally.bytes_sent += message.len() as u64;
         tally.send_calls += 1;
-        return Ok(Message::Whole);
+        return Ok(MessageResult::Whole);
     }
     send_rest(endpoint, message, first, stop, tally)
 }
@@ -47,7 +47,7 @@ fn send_rest<E: Endpoint, S: Stop>(
     first: Sent,
     stop: &mut S,
     tally: &mut Tally,
-) -> io::Result<Message> {
+) -> io::Result<MessageResult> {
     let mut rest = message;
     let mut last = first;
     loop {
@@ -60,17 +60,17 @@ fn send_rest<E: Endpoint, S: Stop>(
             Sent::Dropped => {
                 tally.failed_sends += 1;
                 if stop.phase() == Phase::Abandon {
-                    return Ok(Message::Ended(Ended::Abandoned));
+                    return Ok(MessageResult::Ended(Ended::Abandoned));
                 }
             }
             Sent::Interrupted => {
                 if let Some(ended) = stop.interrupted(tally) {
-                    return Ok(Message::Ended(ended));
+                    return Ok(MessageResult::Ended(ended));
                 }
             }
         }
         if rest.is_empty() {
-            return Ok(Message::Whole);
+            return Ok(MessageResult::Whole);
         }
         last = endpoint.send(rest)?;
     }
@@ -86,12 +86,12 @@ pub fn recv_all<E: Endpoint, S: Stop>(
     message: &mut [u8],
     stop: &mut S,
     tally: &mut Tally,
-) -> io::Result<Message> {
+) -> io::Result<MessageResult> {
     let first = endpoint.recv(message)?;
     if first == Received::Bytes(message.len()) {
         tally.bytes_received += message.len() as u64;
         tally.recv_calls += 1;
-        return Ok(Message::Whole);
+        return Ok(MessageResult::Whole);
     }
     recv_rest(endpoint, message, first, stop, tally)
 }
@@ -103,7 +103,7 @@ fn recv_rest<E: Endpoint, S: Stop>(
     first: Received,
     stop: &mut S,
     tally: &mut Tally,
-) -> io::Result<Message> {
+) -> io::Result<MessageResult> {
     let mut rest = message;
     let mut last = first;
     loop {
@@ -113,14 +113,14 @@ fn recv_rest<E: Endpoint, S: Stop>(
                 tally.recv_calls += 1;
                 rest = &mut rest[count..];
                 if rest.is_empty() || E::KEEPS_BOUNDARIES {
-                    return Ok(Message::Whole);
+                    return Ok(MessageResult::Whole);
                 }
             }
-            Received::End => return Ok(Message::End),
-            Received::TimedOut => return Ok(Message::TimedOut),
+            Received::End => return Ok(MessageResult::End),
+            Received::TimedOut => return Ok(MessageResult::TimedOut),
             Received::Interrupted => {
                 if let Some(ended) = stop.interrupted(tally) {
-                    return Ok(Message::Ended(ended));
+                    return Ok(MessageResult::Ended(ended));
                 }
             }
         }
@@ -132,9 +132,9 @@ fn recv_rest<E: Endpoint, S: Stop>(
 pub(crate) mod testing {
     use super::*;
     use crate::due::hooks::NoHooks;
-    use crate::limit::Limit;
-    use crate::record::Off;
-    use crate::workload::Run;
+    use crate::limit::RunLimit;
+    use crate::record::NoRecorder;
+    use crate::workload::LoopContext;
 
     /// A stop that is worked by hand.
     pub(crate) struct Manual {
@@ -177,13 +177,13 @@ pub(crate) mod testing {
 
     /// A run that keeps and does nothing besides counting.
     pub(crate) fn plain<'a>(
-        limit: Limit,
+        limit: RunLimit,
         stop: &'a mut Manual,
         tally: &'a mut Tally,
-    ) -> Run<'a, Manual, Off, NoHooks> {
-        let recorder = Box::leak(Box::new(Off));
+    ) -> LoopContext<'a, Manual, NoRecorder, NoHooks> {
+        let recorder = Box::leak(Box::new(NoRecorder));
         let hooks = Box::leak(Box::new(NoHooks));
-        Run {
+        LoopContext {
             limit,
             stop,
             tally,

@@ -8,14 +8,14 @@ pub mod stream;
 
 use netperf_model::Tally;
 
-use crate::limit::Limit;
+use crate::limit::RunLimit;
 
 /// State of every loop besides endpoint and buffers. Each part is a type parameter, so that an
 /// unused one costs nothing.
 #[derive(Debug)]
-pub struct Run<'a, S, R, P> {
+pub struct LoopContext<'a, S, R, P> {
     /// Amount that ends the run.
-    pub limit: Limit,
+    pub limit: RunLimit,
     /// Stop condition.
     pub stop: &'a mut S,
     /// Counts.

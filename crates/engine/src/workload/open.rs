@@ -11,7 +11,7 @@ use std::io;
 use netperf_model::Tally;
 use netperf_transport::{Endpoint, Received, Sent};
 
-use super::Run;
+use super::LoopContext;
 use crate::due::hooks::Hooks;
 use crate::due::queue::{AGAIN, DueQueue};
 use crate::record::Recorder;
@@ -39,7 +39,7 @@ pub trait Ticker {
 
 /// Result of a look at one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum LookResult {
     /// Something moved.
     Moved,
     /// There was nothing to do, or no space.
@@ -79,7 +79,7 @@ pub fn client<E, S, R, P, T>(
     (requests, responses): (&mut Ring, &mut Ring),
     queue: &mut DueQueue,
     (ticker, patience): (&mut T, Option<u64>),
-    run: Run<'_, S, R, P>,
+    run: LoopContext<'_, S, R, P>,
 ) -> io::Result<Ended>
 where
     E: Endpoint,
@@ -88,7 +88,7 @@ where
     P: Hooks,
     T: Ticker,
 {
-    let Run {
+    let LoopContext {
         limit,
         stop,
         tally,
@@ -128,14 +128,14 @@ where
         let received = if open.queue.in_flight() > 0 || woken {
             open.receive(ticker, stop)?
         } else {
-            Step::Nothing
+            LookResult::Nothing
         };
-        if sent == Step::End || received == Step::End {
+        if sent == LookResult::End || received == LookResult::End {
             open.close(now);
             return Ok(Ended::ByPeer);
         }
         woken = false;
-        if sent == Step::Moved || received == Step::Moved {
+        if sent == LookResult::Moved || received == LookResult::Moved {
             continue;
         }
         if open.gave_up(now, patience) {
@@ -158,14 +158,14 @@ where
 impl<E: Endpoint, P: Hooks> Open<'_, E, P> {
     /// Sends the request that is due, or goes on with one that the kernel has not all of.
     #[inline]
-    fn send<S: Stop>(&mut self, now: u64, stop: &mut S) -> io::Result<Step> {
+    fn send<S: Stop>(&mut self, now: u64, stop: &mut S) -> io::Result<LookResult> {
         if self.out.is_none() {
             if self.queue.is_closed() || self.queue.next_due(ONLY) > now {
-                return Ok(Step::Nothing);
+                return Ok(LookResult::Nothing);
             }
             if !self.queue.has_room() {
                 self.hold();
-                return Ok(Step::Nothing);
+                return Ok(LookResult::Nothing);
             }
             // Pacing belongs to this loop: what is done before only touches the buffer.
             let _never_ends = self.hooks.before(self.requests.advance(), stop, self.tally);
@@ -184,18 +184,18 @@ impl<E: Endpoint, P: Hooks> Open<'_, E, P> {
                     self.queue.sent(ONLY, ONLY, now, true);
                     self.held = false;
                 }
-                Ok(Step::Moved)
+                Ok(LookResult::Moved)
             }
             Ok(Sent::Dropped) => {
                 self.tally.failed_sends += 1;
                 self.dropped = true;
                 self.hold();
-                Ok(Step::Nothing)
+                Ok(LookResult::Nothing)
             }
-            Ok(Sent::Interrupted) => Ok(Step::Nothing),
+            Ok(Sent::Interrupted) => Ok(LookResult::Nothing),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.hold();
-                Ok(Step::Nothing)
+                Ok(LookResult::Nothing)
             }
             Err(error) => Err(error),
         }
@@ -211,7 +211,7 @@ impl<E: Endpoint, P: Hooks> Open<'_, E, P> {
 
     /// Receives what there is of the response to the oldest request.
     #[inline]
-    fn receive<S: Stop>(&mut self, ticker: &mut impl Ticker, stop: &S) -> io::Result<Step> {
+    fn receive<S: Stop>(&mut self, ticker: &mut impl Ticker, stop: &S) -> io::Result<LookResult> {
         match self
             .endpoint
             .recv(&mut self.responses.latest_mut()[self.got..])?
@@ -229,10 +229,10 @@ impl<E: Endpoint, P: Hooks> Open<'_, E, P> {
                         stop.progress(self.tally);
                     }
                 }
-                Ok(Step::Moved)
+                Ok(LookResult::Moved)
             }
-            Received::End => Ok(Step::End),
-            Received::Interrupted | Received::TimedOut => Ok(Step::Nothing),
+            Received::End => Ok(LookResult::End),
+            Received::Interrupted | Received::TimedOut => Ok(LookResult::Nothing),
         }
     }
 
@@ -276,8 +276,8 @@ impl<E: Endpoint, P: Hooks> Open<'_, E, P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limit::Limit;
-    use crate::ring::Layout;
+    use crate::limit::RunLimit;
+    use crate::ring::RingLayout;
     use crate::workload::message::testing::{Manual, plain};
     use netperf_model::{Arrival, Latency, Lateness, Paced, RatePlan, RateUnit};
     use std::cell::Cell;
@@ -370,7 +370,7 @@ mod tests {
     }
 
     fn ring(size: u32) -> Ring {
-        let layout = Layout {
+        let layout = RingLayout {
             size,
             width: 2,
             align: 8,
@@ -392,7 +392,7 @@ mod tests {
     fn run(
         wire: &mut Wire,
         away: std::ops::Range<u64>,
-        (limit, mut stop): (Limit, Manual),
+        (limit, mut stop): (RunLimit, Manual),
         patience: Option<u64>,
     ) -> (Ended, Tally, Latency, Paced) {
         let mut clock = Clock {
@@ -426,7 +426,7 @@ mod tests {
         let (ended, tally, latency, paced) = run(
             &mut wire,
             0..0,
-            (Limit::exactly(5), Manual::patient()),
+            (RunLimit::exactly(5), Manual::patient()),
             None,
         );
         assert_eq!((ended, tally.transactions), (Ended::Complete, 5));
@@ -443,7 +443,7 @@ mod tests {
         let (_, _, latency, paced) = run(
             &mut wire,
             15_000..65_000,
-            (Limit::exactly(10), Manual::patient()),
+            (RunLimit::exactly(10), Manual::patient()),
             None,
         );
         // Due at 20, 30, 40, 50 and 60, and sent at 65 one after the other.
@@ -461,7 +461,7 @@ mod tests {
         let (_, tally, latency, paced) = run(
             &mut wire,
             0..0,
-            (Limit::exactly(4), Manual::patient()),
+            (RunLimit::exactly(4), Manual::patient()),
             None,
         );
         assert_eq!(
@@ -480,7 +480,7 @@ mod tests {
         let (ended, tally, latency, paced) = run(
             &mut wire,
             0..0,
-            (Limit::NONE, Manual::stopping_after(100)),
+            (RunLimit::NONE, Manual::stopping_after(100)),
             None,
         );
         assert_eq!(ended, Ended::TimeOver);
@@ -496,7 +496,7 @@ mod tests {
         let (ended, tally, latency, paced) = run(
             &mut wire,
             0..0,
-            (Limit::exactly(3), Manual::patient()),
+            (RunLimit::exactly(3), Manual::patient()),
             Some(50_000),
         );
         assert_eq!(ended, Ended::Complete);
@@ -510,7 +510,7 @@ mod tests {
         let (ended, tally, latency, paced) = run(
             &mut wire,
             0..0,
-            (Limit::exactly(3), Manual::patient()),
+            (RunLimit::exactly(3), Manual::patient()),
             Some(50_000),
         );
         assert_eq!((ended, tally.transactions), (Ended::Complete, 3));

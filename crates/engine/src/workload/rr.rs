@@ -4,8 +4,8 @@ use std::io;
 
 use netperf_transport::Endpoint;
 
-use super::Run;
-use super::message::{Message, recv_all, send_all};
+use super::LoopContext;
+use super::message::{MessageResult, recv_all, send_all};
 use crate::due::hooks::Hooks;
 use crate::record::Recorder;
 use crate::ring::Ring;
@@ -22,9 +22,9 @@ pub fn client<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
     endpoint: &mut E,
     (requests, responses): (&mut Ring, &mut Ring),
     burst: u32,
-    run: Run<'_, S, R, P>,
+    run: LoopContext<'_, S, R, P>,
 ) -> io::Result<Ended> {
-    let Run {
+    let LoopContext {
         limit,
         stop,
         tally,
@@ -54,9 +54,9 @@ pub fn client<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
             recorder.asked(mark);
             stale = true;
             match send_all(endpoint, request, stop, tally)? {
-                Message::Whole => in_flight += 1,
-                Message::Ended(ended) => return Ok(ended),
-                Message::End | Message::TimedOut => return Ok(Ended::ByPeer),
+                MessageResult::Whole => in_flight += 1,
+                MessageResult::Ended(ended) => return Ok(ended),
+                MessageResult::End | MessageResult::TimedOut => return Ok(Ended::ByPeer),
             }
         }
         if in_flight == 0 {
@@ -68,7 +68,7 @@ pub fn client<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
             });
         }
         match recv_all(endpoint, responses.advance(), stop, tally)? {
-            Message::Whole => {
+            MessageResult::Whole => {
                 mark = recorder.answered();
                 stale = false;
                 tally.transactions += 1;
@@ -76,12 +76,12 @@ pub fn client<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
                 stop.progress(tally);
             }
             // A datagram was lost: what is in flight is forgotten (`-e`).
-            Message::TimedOut => {
+            MessageResult::TimedOut => {
                 recorder.forget();
                 in_flight = 0;
             }
-            Message::End => return Ok(Ended::ByPeer),
-            Message::Ended(ended) => return Ok(ended),
+            MessageResult::End => return Ok(Ended::ByPeer),
+            MessageResult::Ended(ended) => return Ok(ended),
         }
     }
 }
@@ -93,9 +93,9 @@ pub fn client<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
 pub fn server<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
     endpoint: &mut E,
     (requests, responses): (&mut Ring, &mut Ring),
-    run: Run<'_, S, R, P>,
+    run: LoopContext<'_, S, R, P>,
 ) -> io::Result<Ended> {
-    let Run {
+    let LoopContext {
         limit,
         stop,
         tally,
@@ -107,19 +107,19 @@ pub fn server<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
             return Ok(Ended::Abandoned);
         }
         match recv_all(endpoint, requests.advance(), stop, tally)? {
-            Message::Whole => {}
-            Message::TimedOut => continue,
-            Message::End => return Ok(Ended::ByPeer),
-            Message::Ended(ended) => return Ok(ended),
+            MessageResult::Whole => {}
+            MessageResult::TimedOut => continue,
+            MessageResult::End => return Ok(Ended::ByPeer),
+            MessageResult::Ended(ended) => return Ok(ended),
         }
         let response = responses.advance();
         if let Some(ended) = hooks.before(response, stop, tally) {
             return Ok(ended);
         }
         match send_all(endpoint, response, stop, tally)? {
-            Message::Whole => tally.transactions += 1,
-            Message::End | Message::TimedOut => return Ok(Ended::ByPeer),
-            Message::Ended(ended) => return Ok(ended),
+            MessageResult::Whole => tally.transactions += 1,
+            MessageResult::End | MessageResult::TimedOut => return Ok(Ended::ByPeer),
+            MessageResult::Ended(ended) => return Ok(ended),
         }
     }
     Ok(Ended::Complete)
@@ -128,8 +128,8 @@ pub fn server<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limit::Limit;
-    use crate::ring::Layout;
+    use crate::limit::RunLimit;
+    use crate::ring::RingLayout;
     use crate::workload::message::testing::{Manual, plain};
     use netperf_model::Tally;
     use netperf_transport::scripted::Scripted;
@@ -137,7 +137,7 @@ mod tests {
 
     fn ring(size: u32) -> Ring {
         Ring::new(
-            Layout {
+            RingLayout {
                 size,
                 width: 1,
                 align: 8,
@@ -148,7 +148,7 @@ mod tests {
         .unwrap()
     }
 
-    fn run(wire: &mut Scripted, burst: u32, limit: Limit, mut stop: Manual) -> (Ended, Tally) {
+    fn run(wire: &mut Scripted, burst: u32, limit: RunLimit, mut stop: Manual) -> (Ended, Tally) {
         let mut tally = Tally::default();
         let rings = (&mut ring(4), &mut ring(6));
         let ended = client(wire, rings, burst, plain(limit, &mut stop, &mut tally)).unwrap();
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn a_response_in_parts_is_one_transaction() {
         let mut wire = Scripted::new([Sent::Bytes(4)], [Received::Bytes(2), Received::Bytes(4)]);
-        let (ended, tally) = run(&mut wire, 0, Limit::exactly(1), Manual::patient());
+        let (ended, tally) = run(&mut wire, 0, RunLimit::exactly(1), Manual::patient());
         assert_eq!(ended, Ended::Complete);
         assert_eq!(
             (tally.transactions, tally.recv_calls, tally.bytes_received),
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn a_burst_of_two_keeps_three_in_flight_and_asks_for_no_more_than_the_limit() {
         let mut wire = Scripted::new([Sent::Bytes(4); 4], [Received::Bytes(6); 4]);
-        let (ended, tally) = run(&mut wire, 2, Limit::exactly(4), Manual::patient());
+        let (ended, tally) = run(&mut wire, 2, RunLimit::exactly(4), Manual::patient());
         assert_eq!(ended, Ended::Complete);
         assert_eq!((tally.send_calls, tally.transactions), (4, 4));
         assert!(wire.is_over());
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn responses_in_flight_are_collected_when_the_time_is_over() {
         let mut wire = Scripted::new([Sent::Bytes(4); 3], [Received::Bytes(6); 3]);
-        let (ended, tally) = run(&mut wire, 2, Limit::NONE, Manual::stopping_after(3));
+        let (ended, tally) = run(&mut wire, 2, RunLimit::NONE, Manual::stopping_after(3));
         assert_eq!(ended, Ended::TimeOver);
         assert_eq!(tally.transactions, 3);
     }
@@ -187,7 +187,7 @@ mod tests {
     fn a_timed_out_receive_starts_the_burst_again() {
         let script = [Received::TimedOut, Received::Bytes(6)];
         let mut wire = Scripted::new([Sent::Bytes(4); 2], script);
-        let (ended, tally) = run(&mut wire, 0, Limit::exactly(1), Manual::patient());
+        let (ended, tally) = run(&mut wire, 0, RunLimit::exactly(1), Manual::patient());
         assert_eq!(ended, Ended::Complete);
         assert_eq!((tally.send_calls, tally.transactions), (2, 1));
     }
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn what_does_not_finish_within_the_grace_is_not_counted() {
         let mut wire = Scripted::new([Sent::Bytes(4)], [Received::Interrupted]);
-        let (ended, tally) = run(&mut wire, 0, Limit::NONE, Manual::impatient());
+        let (ended, tally) = run(&mut wire, 0, RunLimit::NONE, Manual::impatient());
         assert_eq!(ended, Ended::Abandoned);
         assert_eq!(tally.transactions, 0);
     }
@@ -207,7 +207,12 @@ mod tests {
         let mut tally = Tally::default();
         let rings = (&mut ring(6), &mut ring(4));
         let mut stop = Manual::patient();
-        let ended = server(&mut wire, rings, plain(Limit::NONE, &mut stop, &mut tally)).unwrap();
+        let ended = server(
+            &mut wire,
+            rings,
+            plain(RunLimit::NONE, &mut stop, &mut tally),
+        )
+        .unwrap();
         assert_eq!(ended, Ended::ByPeer);
         assert_eq!(tally.transactions, 2);
     }

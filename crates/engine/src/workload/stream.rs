@@ -4,7 +4,7 @@ use std::io;
 
 use netperf_transport::{Endpoint, Received, Sent};
 
-use super::Run;
+use super::LoopContext;
 use crate::due::hooks::Hooks;
 use crate::record::Recorder;
 use crate::ring::Ring;
@@ -20,9 +20,9 @@ use crate::stop::{Ended, Phase, Stop};
 pub fn send<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
     endpoint: &mut E,
     ring: &mut Ring,
-    run: Run<'_, S, R, P>,
+    run: LoopContext<'_, S, R, P>,
 ) -> io::Result<Ended> {
-    let Run {
+    let LoopContext {
         limit,
         stop,
         tally,
@@ -75,9 +75,9 @@ pub fn send<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
 pub fn receive<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
     endpoint: &mut E,
     ring: &mut Ring,
-    run: Run<'_, S, R, P>,
+    run: LoopContext<'_, S, R, P>,
 ) -> io::Result<Ended> {
-    let Run {
+    let LoopContext {
         limit,
         stop,
         tally,
@@ -127,15 +127,15 @@ pub fn receive<E: Endpoint, S: Stop, R: Recorder, P: Hooks>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limit::Limit;
-    use crate::ring::Layout;
+    use crate::limit::RunLimit;
+    use crate::ring::RingLayout;
     use crate::workload::message::testing::{Manual, plain};
     use netperf_model::Tally;
     use netperf_transport::scripted::Scripted;
 
     fn ring() -> Ring {
         Ring::new(
-            Layout {
+            RingLayout {
                 size: 10,
                 width: 2,
                 align: 8,
@@ -154,7 +154,7 @@ mod tests {
         let ended = send(
             &mut wire,
             &mut ring(),
-            plain(Limit::NONE, &mut stop, &mut tally),
+            plain(RunLimit::NONE, &mut stop, &mut tally),
         )
         .unwrap();
         assert_eq!(ended, Ended::TimeOver);
@@ -169,7 +169,7 @@ mod tests {
         let ended = send(
             &mut wire,
             &mut ring(),
-            plain(Limit::exactly(25), &mut stop, &mut tally),
+            plain(RunLimit::exactly(25), &mut stop, &mut tally),
         )
         .unwrap();
         assert_eq!(ended, Ended::Complete);
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn datagrams_stay_whole_under_a_byte_limit() {
         let mut wire = Scripted::new([Sent::Bytes(10), Sent::Dropped, Sent::Bytes(10)], []);
-        let limit = Limit::at_least(15, 10);
+        let limit = RunLimit::at_least(15, 10);
         let mut tally = Tally::default();
         let mut stop = Manual::patient();
         let ended = send(&mut wire, &mut ring(), plain(limit, &mut stop, &mut tally)).unwrap();
@@ -195,7 +195,7 @@ mod tests {
         let ended = receive(
             &mut wire,
             &mut ring(),
-            plain(Limit::NONE, &mut stop, &mut tally),
+            plain(RunLimit::NONE, &mut stop, &mut tally),
         )
         .unwrap();
         assert_eq!(ended, Ended::Abandoned);
@@ -216,7 +216,7 @@ mod tests {
         let ended = receive(
             &mut wire,
             &mut ring(),
-            plain(Limit::NONE, &mut stop, &mut tally),
+            plain(RunLimit::NONE, &mut stop, &mut tally),
         )
         .unwrap();
         assert_eq!(ended, Ended::ByPeer);

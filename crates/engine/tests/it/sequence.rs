@@ -5,11 +5,11 @@ use std::thread;
 use std::time::Duration;
 
 use netperf_engine::due::hooks::{Hooks, PlannedHooks};
-use netperf_engine::limit::Limit;
-use netperf_engine::record::Off;
-use netperf_engine::ring::{Layout, Ring};
+use netperf_engine::limit::RunLimit;
+use netperf_engine::record::NoRecorder;
+use netperf_engine::ring::{Ring, RingLayout};
 use netperf_engine::stop::{Ended, Phase, Stop};
-use netperf_engine::workload::{Run, stream};
+use netperf_engine::workload::{LoopContext, stream};
 use netperf_model::{EndPlan, EndSetup, Quality, Tally};
 use netperf_transport::Endpoint;
 use netperf_transport::io::batch::Trains;
@@ -29,9 +29,9 @@ const CUT: Trains = Trains {
 };
 
 /// Goes on whatever happens.
-struct Never;
+struct NeverStops;
 
-impl Stop for Never {
+impl Stop for NeverStops {
     fn phase(&self) -> Phase {
         Phase::Running
     }
@@ -55,7 +55,7 @@ fn hooks(sends: bool) -> PlannedHooks {
 }
 
 fn ring(size: usize) -> Ring {
-    let layout = Layout {
+    let layout = RingLayout {
         size: u32::try_from(size).unwrap(),
         width: 2,
         align: 8,
@@ -72,13 +72,13 @@ fn socket() -> UdpSocket {
 }
 
 fn send<E: Endpoint>(mut endpoint: E, buffer: usize) -> Quality {
-    let limit = Limit::at_least(DATAGRAMS * u64::from(SIZE), SIZE);
+    let limit = RunLimit::at_least(DATAGRAMS * u64::from(SIZE), SIZE);
     let (mut tally, mut hooks) = (Tally::default(), hooks(true));
-    let run = Run {
+    let run = LoopContext {
         limit,
-        stop: &mut Never,
+        stop: &mut NeverStops,
         tally: &mut tally,
-        recorder: &mut Off,
+        recorder: &mut NoRecorder,
         hooks: &mut hooks,
     };
     let ended = stream::send(&mut endpoint, &mut ring(buffer), run).unwrap();
@@ -87,11 +87,11 @@ fn send<E: Endpoint>(mut endpoint: E, buffer: usize) -> Quality {
 
 fn receive<E: Endpoint>(mut endpoint: E, buffer: usize) -> Quality {
     let (mut tally, mut hooks) = (Tally::default(), hooks(false));
-    let run = Run {
-        limit: Limit::NONE,
-        stop: &mut Never,
+    let run = LoopContext {
+        limit: RunLimit::NONE,
+        stop: &mut NeverStops,
         tally: &mut tally,
-        recorder: &mut Off,
+        recorder: &mut NoRecorder,
         hooks: &mut hooks,
     };
     let ended = stream::receive(&mut endpoint, &mut ring(buffer), run).unwrap();

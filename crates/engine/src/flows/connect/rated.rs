@@ -1,4 +1,4 @@
-//! Connections that are opened at a given rate, whether or not earlier ones are through: by
+//! ConnectionSlots that are opened at a given rate, whether or not earlier ones are through: by
 //! whichever flow has none.
 
 use std::collections::VecDeque;
@@ -6,17 +6,17 @@ use std::io;
 
 use netperf_os::events::Watch;
 
-use super::{Connected, Dialled, Doing, Far, Slot, asked};
+use super::{Connected, Connecting, ConnectionSlot, ExchangeProgress, ExchangeStep, asked};
 use crate::due::queue::{AGAIN, DueQueue};
-use crate::flows::flow::Flow;
-use crate::flows::loops::{By, Moves};
-use crate::flows::shared::Stage;
-use crate::flows::worker::{Desk, Keeps};
+use crate::flows::flow::FlowState;
+use crate::flows::loops::{FlowEndpoint, LoopEvents};
+use crate::flows::shared::RunStage;
+use crate::flows::worker::{WorkerRecorder, WorkerState};
 use crate::stop::Ended;
 use crate::workload::connect::Exchange;
 
 /// When connections are opened, and by whom.
-pub(in crate::flows) struct Opening<'c> {
+pub(in crate::flows) struct DueConnections<'c> {
     pub(in crate::flows) queue: &'c mut DueQueue,
     /// Flows without a connection.
     pub(in crate::flows) free: VecDeque<usize>,
@@ -27,24 +27,24 @@ pub(in crate::flows) struct Opening<'c> {
 }
 
 /// netperf's end: connects when that is due, exchanges, waits for netserver to close, closes.
-pub(in crate::flows) fn dial_at_times<E: Moves, R: Keeps>(
-    flows: &mut [Flow<Slot<E>, R::Mark>],
-    by: &mut By<'_>,
+pub(in crate::flows) fn dial_at_times<E: FlowEndpoint, R: WorkerRecorder>(
+    flows: &mut [FlowState<ConnectionSlot<E>, R::Mark>],
+    by: &mut LoopEvents<'_>,
     mut exchange: Exchange<'_>,
-    mut dial: impl FnMut(usize) -> io::Result<Dialled<E>>,
+    mut dial: impl FnMut(usize) -> io::Result<Connecting<E>>,
     connected: Connected<'_>,
-    (opening, desk): (&mut Opening<'_>, &mut Desk<'_, R>),
+    (opening, state): (&mut DueConnections<'_>, &mut WorkerState<'_, R>),
 ) -> io::Result<Ended> {
     opening.queue.begin();
     loop {
-        let stage = desk.look(flows);
-        if stage == Stage::Abandon {
+        let stage = state.look(flows);
+        if stage == RunStage::Abandon {
             return Ok(Ended::Abandoned);
         }
         if !stage.goes_on() {
             opening.queue.close(opening.queue.now());
         }
-        opening.open_due(flows, by, &mut dial, desk)?;
+        opening.open_due(flows, by, &mut dial, state)?;
         if opening.is_over() {
             return Ok(Ended::TimeOver);
         }
@@ -53,33 +53,33 @@ pub(in crate::flows) fn dial_at_times<E: Moves, R: Keeps>(
             let Some(flow) = flows.get_mut(token) else {
                 continue;
             };
-            match asked(flow, &mut exchange, connected, desk)? {
-                Far::Waits => continue,
-                Far::Done => {
+            match asked(flow, &mut exchange, connected, state)? {
+                ExchangeProgress::Waits => continue,
+                ExchangeProgress::Done => {
                     let queue = &mut *opening.queue;
-                    queue.answered(token, queue.now(), desk.counts());
+                    queue.answered(token, queue.now(), state.counts());
                     flow.counts.transactions += 1;
-                    desk.tally.transactions += 1;
+                    state.tally.transactions += 1;
                     opening.left -= 1;
                 }
-                Far::Broken => opening.queue.forget(token),
+                ExchangeProgress::Broken => opening.queue.forget(token),
             }
-            flow.endpoint = Slot::empty();
+            flow.endpoint = ConnectionSlot::empty();
             opening.free.push_back(token);
         }
-        desk.publish();
+        state.publish();
     }
 }
 
-impl Opening<'_> {
+impl DueConnections<'_> {
     /// Opens the connections that are due, as far as there are flows for them.
     #[inline]
-    fn open_due<E: Moves, R: Keeps>(
+    fn open_due<E: FlowEndpoint, R: WorkerRecorder>(
         &mut self,
-        flows: &mut [Flow<Slot<E>, R::Mark>],
-        by: &By<'_>,
-        dial: &mut impl FnMut(usize) -> io::Result<Dialled<E>>,
-        desk: &mut Desk<'_, R>,
+        flows: &mut [FlowState<ConnectionSlot<E>, R::Mark>],
+        by: &LoopEvents<'_>,
+        dial: &mut impl FnMut(usize) -> io::Result<Connecting<E>>,
+        state: &mut WorkerState<'_, R>,
     ) -> io::Result<()> {
         while self.wants_more() {
             let now = self.queue.now();
@@ -92,7 +92,7 @@ impl Opening<'_> {
             let (Some(arrival), Some(flow)) = (self.queue.due(now), flows.get_mut(token)) else {
                 return Ok(());
             };
-            let Dialled::UnderWay(connection) = dial(token)? else {
+            let Connecting::UnderWay(connection) = dial(token)? else {
                 self.queue.put_off_until(arrival, now + AGAIN);
                 self.hold();
                 return Ok(());
@@ -101,14 +101,14 @@ impl Opening<'_> {
             by.poller.add(connection.fd(), token, Watch::Changes)?;
             flow.sent = 0;
             flow.got = 0;
-            flow.endpoint = Slot {
+            flow.endpoint = ConnectionSlot {
                 connection: Some(connection),
-                doing: Doing::Connecting,
+                doing: ExchangeStep::Connecting,
             };
             if !std::mem::replace(&mut flow.blocked, true) {
-                desk.starts();
+                state.starts();
             }
-            self.queue.sent(arrival, token, now, desk.counts());
+            self.queue.sent(arrival, token, now, state.counts());
             self.queue.put_off(arrival);
             self.held = false;
         }

@@ -11,15 +11,15 @@ use netperf_transport::tcp::Tcp;
 use super::*;
 use crate::flows::flow::shares;
 use crate::flows::poller::{Poller, Waits};
-use crate::flows::shared::Shared;
+use crate::flows::shared::RunState;
 use crate::flows::worker::WorkerReport;
 use crate::live::{Counts, Live};
-use crate::record::{Kept, Recorder};
-use crate::ring::{Layout, Ring};
+use crate::record::{LatencyRecorder, Recorder};
+use crate::ring::{Ring, RingLayout};
 use netperf_model::Flow as Direction;
 
 fn ring(size: u32) -> Ring {
-    let layout = Layout {
+    let layout = RingLayout {
         size,
         width: 2,
         align: 8,
@@ -37,11 +37,11 @@ fn messages(direction: Direction, sizes: (u32, u32)) -> (Option<Ring>, Option<Ri
 fn slots(
     flows: usize,
     share: impl Fn(u32) -> u64,
-) -> Vec<Flow<Slot<Tcp>, <Kept as Recorder>::Mark>> {
-    let mark = Kept::new(1).begin();
+) -> Vec<FlowState<ConnectionSlot<Tcp>, <LatencyRecorder as Recorder>::Mark>> {
+    let mark = LatencyRecorder::new(1).begin();
     let flows = u32::try_from(flows).unwrap();
     (0..flows)
-        .map(|flow| Flow::new(Slot::empty(), share(flow), 1, mark))
+        .map(|flow| FlowState::new(ConnectionSlot::empty(), share(flow), 1, mark))
         .collect()
 }
 
@@ -50,10 +50,10 @@ fn asks(
     to: SocketAddr,
     (flows, units): (usize, u64),
     direction: Direction,
-    shared: &Shared,
+    shared: &RunState,
     counts: &Counts,
 ) -> WorkerReport {
-    let mut desk: Desk<'_, Kept> = Desk::new(shared, counts, false, true);
+    let mut state: WorkerState<'_, LatencyRecorder> = WorkerState::new(shared, counts, false, true);
     let mut flows = slots(flows, shares(units, u32::try_from(flows).unwrap()));
     let mut poller =
         Poller::new(waits, std::iter::empty(), Watch::Changes, &shared.wakeup).unwrap();
@@ -65,11 +65,11 @@ fn asks(
         socket.set_nonblocking(true)?;
         match socket.connect(&to) {
             Err(error) if !netperf_os::io::goes_on(&error) => Err(error),
-            Ok(()) | Err(_) => Ok(Dialled::UnderWay(Tcp(socket))),
+            Ok(()) | Err(_) => Ok(Connecting::UnderWay(Tcp(socket))),
         }
     };
     let ended = assert_no_alloc(|| {
-        let by = &mut By {
+        let by = &mut LoopEvents {
             poller: &mut poller,
             pacing: &mut pacing,
         };
@@ -77,32 +77,39 @@ fn asks(
             send: send.as_mut(),
             recv: recv.as_mut(),
         };
-        dial(&mut flows, by, exchange, once, (|_| false, None), &mut desk)
+        dial(
+            &mut flows,
+            by,
+            exchange,
+            once,
+            (|_| false, None),
+            &mut state,
+        )
     });
-    desk.report(ended.unwrap(), &mut flows)
+    state.report(ended.unwrap(), &mut flows)
 }
 
 fn answers(
     waits: Waits,
     listener: &Socket,
     direction: Direction,
-    shared: &Shared,
+    shared: &RunState,
     counts: &Counts,
 ) -> WorkerReport {
-    let mut desk: Desk<'_, Kept> = Desk::new(shared, counts, false, true);
+    let mut state: WorkerState<'_, LatencyRecorder> = WorkerState::new(shared, counts, false, true);
     let mut flows = slots(8, |_| u64::MAX);
     let mut poller =
         Poller::new(waits, std::iter::empty(), Watch::Changes, &shared.wakeup).unwrap();
     let mut pacing = Pacing::new(None, flows.len());
     let (mut recv, mut send) = messages(direction, (70_000, 300));
-    let counter = Counter {
+    let counter = AcceptState {
         gate: AcceptFilter::open(listener),
         make: Tcp::from,
         whole: direction.is_request_response(),
         free: (0..flows.len()).collect(),
     };
     let ended = assert_no_alloc(|| {
-        let by = &mut By {
+        let by = &mut LoopEvents {
             poller: &mut poller,
             pacing: &mut pacing,
         };
@@ -111,11 +118,11 @@ fn answers(
             recv: recv.as_mut(),
         };
         let mut counter = counter;
-        let ended = serve(&mut flows, by, &mut counter, exchange, &mut desk);
+        let ended = serve(&mut flows, by, &mut counter, exchange, &mut state);
         (ended, counter)
     });
     drop(ended.1);
-    desk.report(ended.0.unwrap(), &mut flows)
+    state.report(ended.0.unwrap(), &mut flows)
 }
 
 /// Counts of both ends after so many transactions.
@@ -129,7 +136,7 @@ fn both(
     let to = listener.local_addr().unwrap();
     let listener = Socket::from(listener);
     listener.set_nonblocking(true).unwrap();
-    let shared = || Arc::new(Shared::new(1, Stage::Count).unwrap());
+    let shared = || Arc::new(RunState::new(1, RunStage::Count).unwrap());
     let (here, there) = (shared(), shared());
     let counts = Live::default().of_workers(2);
     let answering = {
@@ -141,7 +148,7 @@ fn both(
     while crate::live::total(&counts[1..]).transactions < units {
         std::thread::sleep(Duration::from_millis(1));
     }
-    there.enter(Stage::Finish);
+    there.enter(RunStage::Finish);
     (asked, answering.join().unwrap())
 }
 

@@ -7,11 +7,11 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_os::events::Watch;
 
-use super::{By, Moves, Pushed, Step, finish, push_some, received};
-use crate::flows::flow::Flow;
+use super::{CallResult, FlowEndpoint, LoopEvents, Pushed, finish, push_some, received};
+use crate::flows::flow::FlowState;
 use crate::flows::poller::Poller;
-use crate::flows::shared::Stage;
-use crate::flows::worker::{Desk, Keeps};
+use crate::flows::shared::RunStage;
+use crate::flows::worker::{WorkerRecorder, WorkerState};
 use crate::ring::Ring;
 use crate::stop::Ended;
 use crate::timing::GRACE;
@@ -20,7 +20,7 @@ use crate::timing::GRACE;
 const AGAIN: Duration = Duration::from_millis(50);
 
 /// End of the flows of an end.
-pub(in crate::flows) struct Manner<T> {
+pub(in crate::flows) struct EndRules<T> {
     /// It is netperf's end, which ends its direction first.
     pub(in crate::flows) asks: bool,
     /// The other end's end is the end of what is sent, too.
@@ -30,42 +30,42 @@ pub(in crate::flows) struct Manner<T> {
 }
 
 /// Sends and receives on every flow until both directions of each are over.
-pub(in crate::flows) fn exchange<E: Moves, R: Keeps, T: Fn(&mut E)>(
-    flows: &mut [Flow<E, R::Mark>],
-    by: &mut By<'_>,
+pub(in crate::flows) fn exchange<E: FlowEndpoint, R: WorkerRecorder, T: Fn(&mut E)>(
+    flows: &mut [FlowState<E, R::Mark>],
+    by: &mut LoopEvents<'_>,
     (outward, inward): (&mut Ring, &mut Ring),
-    manner: &Manner<T>,
-    desk: &mut Desk<'_, R>,
+    rules: &EndRules<T>,
+    state: &mut WorkerState<'_, R>,
 ) -> io::Result<Ended> {
     let mut active = flows.len();
     let mut ended = Ended::Complete;
     let mut silent = None;
     for (token, flow) in flows.iter_mut().enumerate() {
-        if flow.left > 0 && manner.asks {
-            desk.starts();
+        if flow.left > 0 && rules.asks {
+            state.starts();
         }
-        active -= usize::from(settle((flow, token), by.poller, manner)?);
+        active -= usize::from(settle((flow, token), by.poller, rules)?);
     }
     while active > 0 {
-        let stage = desk.look(flows);
-        if stage == Stage::Abandon {
+        let stage = state.look(flows);
+        if stage == RunStage::Abandon {
             return Ok(Ended::Abandoned);
         }
         if !stage.goes_on() && ended != Ended::TimeOver {
             ended = Ended::TimeOver;
-            active -= close(flows, by.poller, manner)?;
+            active -= close(flows, by.poller, rules)?;
         }
         while let Some(token) = by.pacing.due(false) {
             if let Some(flow) = flows.get_mut(token).filter(|flow| !flow.over) {
                 flow.parked = false;
-                active -= usize::from(settle((flow, token), by.poller, manner)?);
+                active -= usize::from(settle((flow, token), by.poller, rules)?);
             }
         }
         // All flows may have ended above.
         if active == 0 {
             break;
         }
-        let found = wait(flows, by, manner)?;
+        let found = wait(flows, by, rules)?;
         for index in 0..found {
             let token = by.poller.token(index);
             let Some(flow) = flows.get_mut(token).filter(|flow| !flow.over) else {
@@ -74,22 +74,22 @@ pub(in crate::flows) fn exchange<E: Moves, R: Keeps, T: Fn(&mut E)>(
             let (readable, writable) = by.poller.can(index);
             let mut changed = false;
             if readable && !flow.heard {
-                changed = pull_some(flow, inward, manner, desk, &mut ended)?;
+                changed = pull_some(flow, inward, rules, state, &mut ended)?;
             }
-            if writable && flow.left > 0 && !flow.parked && has_begun(flow, manner) {
-                let pushed = push_some((flow, token), by.pacing, outward, desk)?;
+            if writable && flow.left > 0 && !flow.parked && has_begun(flow, rules) {
+                let pushed = push_some((flow, token), by.pacing, outward, state)?;
                 changed |= pushed == Pushed::Parked || flow.left == 0;
                 if pushed == Pushed::Cut {
                     ended = Ended::ByPeer;
                 }
             }
             if changed {
-                active -= usize::from(settle((flow, token), by.poller, manner)?);
+                active -= usize::from(settle((flow, token), by.poller, rules)?);
             }
         }
-        desk.publish();
-        if E::KEEPS_BOUNDARIES && found == 0 && are_told(flows, manner) {
-            if gives_up(flows, manner, &mut silent, desk) {
+        state.publish();
+        if E::KEEPS_BOUNDARIES && found == 0 && are_told(flows, rules) {
+            if gives_up(flows, rules, &mut silent, state) {
                 return Ok(Ended::Abandoned);
             }
         } else {
@@ -101,12 +101,12 @@ pub(in crate::flows) fn exchange<E: Moves, R: Keeps, T: Fn(&mut E)>(
 
 /// Waits until a flow can go on. Who waits for an end that may be lost does not wait for ever.
 #[inline]
-fn wait<E: Moves, M, T>(
-    flows: &[Flow<E, M>],
-    by: &mut By<'_>,
-    manner: &Manner<T>,
+fn wait<E: FlowEndpoint, M, T>(
+    flows: &[FlowState<E, M>],
+    by: &mut LoopEvents<'_>,
+    rules: &EndRules<T>,
 ) -> io::Result<usize> {
-    if E::KEEPS_BOUNDARIES && are_told(flows, manner) {
+    if E::KEEPS_BOUNDARIES && are_told(flows, rules) {
         return by.poller.wait(Some(AGAIN));
     }
     by.wait()
@@ -114,54 +114,54 @@ fn wait<E: Moves, M, T>(
 
 /// Returns whether netperf only waits for the other end's end.
 #[inline]
-fn are_told<E, M, T>(flows: &[Flow<E, M>], manner: &Manner<T>) -> bool {
-    manner.asks && flows.iter().all(|flow| flow.told)
+fn are_told<E, M, T>(flows: &[FlowState<E, M>], rules: &EndRules<T>) -> bool {
+    rules.asks && flows.iter().all(|flow| flow.told)
 }
 
 /// Tells the end again; whether nothing has come for too long.
 #[cold]
-fn gives_up<E, M, R: Keeps, T: Fn(&mut E)>(
-    flows: &mut [Flow<E, M>],
-    manner: &Manner<T>,
+fn gives_up<E, M, R: WorkerRecorder, T: Fn(&mut E)>(
+    flows: &mut [FlowState<E, M>],
+    rules: &EndRules<T>,
     silent: &mut Option<Moment>,
-    desk: &mut Desk<'_, R>,
+    state: &mut WorkerState<'_, R>,
 ) -> bool {
     let since = *silent.get_or_insert_with(clock::now);
     for flow in flows.iter_mut().filter(|flow| !flow.over) {
-        (manner.tell)(&mut flow.endpoint);
+        (rules.tell)(&mut flow.endpoint);
     }
     let gives_up = since.elapsed() >= GRACE;
     if gives_up {
-        desk.was_over(since);
+        state.was_over(since);
     }
     gives_up
 }
 
 /// Receives what there is on a flow; whether something else is to be waited for.
 #[inline]
-fn pull_some<E: Moves, R: Keeps, T>(
-    flow: &mut Flow<E, R::Mark>,
+fn pull_some<E: FlowEndpoint, R: WorkerRecorder, T>(
+    flow: &mut FlowState<E, R::Mark>,
     ring: &mut Ring,
-    manner: &Manner<T>,
-    desk: &mut Desk<'_, R>,
+    rules: &EndRules<T>,
+    state: &mut WorkerState<'_, R>,
     ended: &mut Ended,
 ) -> io::Result<bool> {
     match received(flow.endpoint.recv(ring.advance()))? {
-        Step::Moved(count) => {
+        CallResult::Moved(count) => {
             let first = flow.counts.bytes_received == 0;
             flow.counts.bytes_received += count as u64;
-            desk.tally.bytes_received += count as u64;
-            desk.tally.recv_calls += flow.endpoint.messages_received();
+            state.tally.bytes_received += count as u64;
+            state.tally.recv_calls += flow.endpoint.messages_received();
             // An answer had nowhere to go before.
             Ok(first && E::KEEPS_BOUNDARIES)
         }
-        Step::Blocked | Step::Dropped => Ok(false),
-        Step::End => {
+        CallResult::Blocked | CallResult::Dropped => Ok(false),
+        CallResult::End => {
             flow.heard = true;
-            if flow.left > 0 && manner.asks {
+            if flow.left > 0 && rules.asks {
                 *ended = Ended::ByPeer;
             }
-            if manner.asks || manner.ends_both {
+            if rules.asks || rules.ends_both {
                 flow.left = 0;
             }
             Ok(true)
@@ -171,16 +171,16 @@ fn pull_some<E: Moves, R: Keeps, T>(
 
 /// netserver answers datagrams, so that the first one must have come.
 #[inline]
-fn has_begun<E: Moves, M, T>(flow: &Flow<E, M>, manner: &Manner<T>) -> bool {
-    manner.asks || !E::KEEPS_BOUNDARIES || flow.counts.bytes_received > 0
+fn has_begun<E: FlowEndpoint, M, T>(flow: &FlowState<E, M>, rules: &EndRules<T>) -> bool {
+    rules.asks || !E::KEEPS_BOUNDARIES || flow.counts.bytes_received > 0
 }
 
 /// No more is sent on any flow; how many of them are over by that.
 #[cold]
-fn close<E: Moves, M, T: Fn(&mut E)>(
-    flows: &mut [Flow<E, M>],
+fn close<E: FlowEndpoint, M, T: Fn(&mut E)>(
+    flows: &mut [FlowState<E, M>],
     poller: &Poller,
-    manner: &Manner<T>,
+    rules: &EndRules<T>,
 ) -> io::Result<usize> {
     let mut over = 0;
     for (token, flow) in flows.iter_mut().enumerate() {
@@ -188,7 +188,7 @@ fn close<E: Moves, M, T: Fn(&mut E)>(
             continue;
         }
         flow.left = 0;
-        over += usize::from(settle((flow, token), poller, manner)?);
+        over += usize::from(settle((flow, token), poller, rules)?);
     }
     Ok(over)
 }
@@ -199,21 +199,21 @@ fn close<E: Moves, M, T: Fn(&mut E)>(
 /// netserver ends its direction when it has read all and sent all, so that its end means what
 /// it means in a test that goes one way.
 #[cold]
-fn settle<E: Moves, M, T: Fn(&mut E)>(
-    (flow, token): (&mut Flow<E, M>, usize),
+fn settle<E: FlowEndpoint, M, T: Fn(&mut E)>(
+    (flow, token): (&mut FlowState<E, M>, usize),
     poller: &Poller,
-    manner: &Manner<T>,
+    rules: &EndRules<T>,
 ) -> io::Result<bool> {
     let sent_all = flow.left == 0;
-    if sent_all && !flow.told && (manner.asks || flow.heard) {
+    if sent_all && !flow.told && (rules.asks || flow.heard) {
         flow.told = true;
-        (manner.tell)(&mut flow.endpoint);
+        (rules.tell)(&mut flow.endpoint);
     }
     if sent_all && flow.heard {
         finish(flow, poller)?;
         return Ok(true);
     }
-    let sends = !sent_all && !flow.parked && has_begun(flow, manner);
+    let sends = !sent_all && !flow.parked && has_begun(flow, rules);
     let watch = match (sends, !flow.heard) {
         (true, true) => Watch::Both,
         (true, false) => Watch::Write,

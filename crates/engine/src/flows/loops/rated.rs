@@ -5,11 +5,11 @@ use std::io;
 
 use netperf_os::events::Watch;
 
-use super::{By, Message, Moves, Step, finish, receive_part, sent};
+use super::{CallResult, FlowEndpoint, LoopEvents, MessageProgress, finish, receive_part, sent};
 use crate::due::queue::{AGAIN, DueQueue};
-use crate::flows::flow::Flow;
-use crate::flows::shared::Stage;
-use crate::flows::worker::{Desk, Keeps};
+use crate::flows::flow::FlowState;
+use crate::flows::shared::RunStage;
+use crate::flows::worker::{WorkerRecorder, WorkerState};
 use crate::ring::Ring;
 use crate::stop::Ended;
 
@@ -18,19 +18,19 @@ use crate::stop::Ended;
 const AT_ONCE: usize = 64;
 
 /// netperf's end. When the time is over the responses to what is in flight are collected.
-pub(in crate::flows) fn ask_at_times<E: Moves, R: Keeps>(
-    flows: &mut [Flow<E, R::Mark>],
-    by: &mut By<'_>,
+pub(in crate::flows) fn ask_at_times<E: FlowEndpoint, R: WorkerRecorder>(
+    flows: &mut [FlowState<E, R::Mark>],
+    by: &mut LoopEvents<'_>,
     (requests, responses): (&mut Ring, &mut Ring),
     queue: &mut DueQueue,
-    desk: &mut Desk<'_, R>,
+    state: &mut WorkerState<'_, R>,
 ) -> io::Result<Ended> {
     let mut active = flows.len();
     let mut ended = Ended::TimeOver;
     queue.begin();
     loop {
-        let stage = desk.look(flows);
-        if stage == Stage::Abandon {
+        let stage = state.look(flows);
+        if stage == RunStage::Abandon {
             return Ok(Ended::Abandoned);
         }
         if !stage.goes_on() && !queue.is_closed() {
@@ -43,7 +43,7 @@ pub(in crate::flows) fn ask_at_times<E: Moves, R: Keeps>(
             let Some(flow) = flows.get_mut(token).filter(|flow| !flow.over) else {
                 continue;
             };
-            active -= usize::from(send_due((flow, token), by, requests, queue, desk)?);
+            active -= usize::from(send_due((flow, token), by, requests, queue, state)?);
         }
         // A flow that has sent its share is over with its last response.
         if active == 0 || (queue.is_closed() && is_idle(flows, queue)) {
@@ -57,25 +57,25 @@ pub(in crate::flows) fn ask_at_times<E: Moves, R: Keeps>(
             };
             let mut over = false;
             if flow.blocked {
-                over = send_due((flow, token), by, requests, queue, desk)?;
+                over = send_due((flow, token), by, requests, queue, state)?;
             }
             if !over {
-                over = receive((flow, token), by, responses, queue, desk)?;
+                over = receive((flow, token), by, responses, queue, state)?;
                 if over && flow.left > 0 {
                     ended = Ended::ByPeer;
                 }
             }
             active -= usize::from(over);
         }
-        desk.publish();
+        state.publish();
     }
 }
 
 /// No more requests are begun; those of which a part is gone are finished.
 #[cold]
-fn close<E: Moves, M>(
-    flows: &mut [Flow<E, M>],
-    by: &By<'_>,
+fn close<E: FlowEndpoint, M>(
+    flows: &mut [FlowState<E, M>],
+    by: &LoopEvents<'_>,
     queue: &mut DueQueue,
 ) -> io::Result<()> {
     queue.close(queue.now());
@@ -88,19 +88,19 @@ fn close<E: Moves, M>(
     Ok(())
 }
 
-fn is_idle<E, M>(flows: &[Flow<E, M>], queue: &DueQueue) -> bool {
+fn is_idle<E, M>(flows: &[FlowState<E, M>], queue: &DueQueue) -> bool {
     queue.in_flight() == 0 && flows.iter().all(|flow| flow.over || !flow.blocked)
 }
 
 /// Sends the request that is due on a flow, or goes on with one that the kernel has not all
 /// of; whether the flow is over.
 #[inline]
-fn send_due<E: Moves, R: Keeps>(
-    (flow, token): (&mut Flow<E, R::Mark>, usize),
-    by: &By<'_>,
+fn send_due<E: FlowEndpoint, R: WorkerRecorder>(
+    (flow, token): (&mut FlowState<E, R::Mark>, usize),
+    by: &LoopEvents<'_>,
     requests: &mut Ring,
     queue: &mut DueQueue,
-    desk: &mut Desk<'_, R>,
+    state: &mut WorkerState<'_, R>,
 ) -> io::Result<bool> {
     let fresh = flow.sent == 0;
     if fresh && !queue.has_room() {
@@ -116,17 +116,17 @@ fn send_due<E: Moves, R: Keeps>(
     let rest = message.get(flow.sent..).unwrap_or_default();
     let now = queue.now();
     match sent(flow.endpoint.send(rest))? {
-        Step::Moved(count) => {
+        CallResult::Moved(count) => {
             if fresh {
                 if flow.counts.bytes_sent == 0 {
-                    desk.starts();
+                    state.starts();
                 }
-                queue.sent(token, token, now, desk.counts());
+                queue.sent(token, token, now, state.counts());
                 flow.parked = false;
             }
             flow.counts.bytes_sent += count as u64;
-            desk.tally.bytes_sent += count as u64;
-            desk.tally.send_calls += 1;
+            state.tally.bytes_sent += count as u64;
+            state.tally.send_calls += 1;
             let whole = count == rest.len();
             flow.sent = if whole { 0 } else { flow.sent + count };
             if whole {
@@ -140,8 +140,8 @@ fn send_due<E: Moves, R: Keeps>(
             wants_room((flow, token), by, !whole)?;
             Ok(false)
         }
-        Step::Dropped => {
-            desk.tally.failed_sends += 1;
+        CallResult::Dropped => {
+            state.tally.failed_sends += 1;
             hold(flow, queue);
             if !queue.is_closed() {
                 queue.put_off_until(token, now + AGAIN);
@@ -149,19 +149,19 @@ fn send_due<E: Moves, R: Keeps>(
             wants_room((flow, token), by, false)?;
             Ok(false)
         }
-        Step::Blocked => {
+        CallResult::Blocked => {
             if fresh {
                 hold(flow, queue);
             }
             wants_room((flow, token), by, true)?;
             Ok(false)
         }
-        Step::End => gone((flow, token), by, queue),
+        CallResult::End => gone((flow, token), by, queue),
     }
 }
 
 /// The request that is due must wait, which counts once; a flow says so by being parked.
-fn hold<E, M>(flow: &mut Flow<E, M>, queue: &mut DueQueue) {
+fn hold<E, M>(flow: &mut FlowState<E, M>, queue: &mut DueQueue) {
     if !flow.parked {
         flow.parked = true;
         queue.held_back();
@@ -170,9 +170,9 @@ fn hold<E, M>(flow: &mut Flow<E, M>, queue: &mut DueQueue) {
 
 /// Sets whether a flow waits for send space, too.
 #[inline]
-fn wants_room<E: Moves, M>(
-    (flow, token): (&mut Flow<E, M>, usize),
-    by: &By<'_>,
+fn wants_room<E: FlowEndpoint, M>(
+    (flow, token): (&mut FlowState<E, M>, usize),
+    by: &LoopEvents<'_>,
     blocked: bool,
 ) -> io::Result<()> {
     if flow.blocked == blocked {
@@ -185,20 +185,20 @@ fn wants_room<E: Moves, M>(
 
 /// Receives what there is on a flow; whether the flow is over.
 #[inline]
-fn receive<E: Moves, R: Keeps>(
-    (flow, token): (&mut Flow<E, R::Mark>, usize),
-    by: &By<'_>,
+fn receive<E: FlowEndpoint, R: WorkerRecorder>(
+    (flow, token): (&mut FlowState<E, R::Mark>, usize),
+    by: &LoopEvents<'_>,
     responses: &mut Ring,
     queue: &mut DueQueue,
-    desk: &mut Desk<'_, R>,
+    state: &mut WorkerState<'_, R>,
 ) -> io::Result<bool> {
-    match receive_part(flow, responses.advance(), desk)? {
-        Message::Part => Ok(false),
-        Message::End => gone((flow, token), by, queue),
-        Message::Whole => {
-            if queue.answered(token, queue.now(), desk.counts()) {
+    match receive_part(flow, responses.advance(), state)? {
+        MessageProgress::Part => Ok(false),
+        MessageProgress::End => gone((flow, token), by, queue),
+        MessageProgress::Whole => {
+            if queue.answered(token, queue.now(), state.counts()) {
                 flow.counts.transactions += 1;
-                desk.tally.transactions += 1;
+                state.tally.transactions += 1;
                 // Of a byte stream nothing is lost: what was sent is answered.
                 if flow.left == 0 && !queue.has_in_flight(token) {
                     finish(flow, by.poller)?;
@@ -212,9 +212,9 @@ fn receive<E: Moves, R: Keeps>(
 
 /// The other end has finished a flow.
 #[cold]
-fn gone<E: Moves, M>(
-    (flow, token): (&mut Flow<E, M>, usize),
-    by: &By<'_>,
+fn gone<E: FlowEndpoint, M>(
+    (flow, token): (&mut FlowState<E, M>, usize),
+    by: &LoopEvents<'_>,
     queue: &mut DueQueue,
 ) -> io::Result<bool> {
     queue.forget(token);

@@ -14,18 +14,18 @@ use crate::due::pacing::{PaceRule, Pacing, Sharing};
 use crate::due::queue::DueQueue;
 use crate::flows::flow::shares;
 use crate::flows::poller::{Poller, Waits};
-use crate::flows::shared::Shared;
+use crate::flows::shared::RunState;
 use crate::flows::worker::WorkerReport;
 use crate::live::{Counts, Live};
-use crate::record::{Kept, Off};
-use crate::ring::Layout;
+use crate::record::{LatencyRecorder, NoRecorder};
+use crate::ring::RingLayout;
 
 #[global_allocator]
 static ALLOCATOR: AllocDisabler = AllocDisabler;
 
 /// Loop of one end.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
+enum LoopRole {
     Ask {
         burst: usize,
     },
@@ -43,13 +43,13 @@ enum Role {
 }
 
 /// Both ends of data that goes both ways, until a time or an amount is over.
-fn exchange_roles(timed: bool) -> (Role, Role) {
-    let role = |asks, ends_both| Role::Exchange { asks, ends_both };
+fn exchange_roles(timed: bool) -> (LoopRole, LoopRole) {
+    let role = |asks, ends_both| LoopRole::Exchange { asks, ends_both };
     (role(true, false), role(false, timed))
 }
 
 fn ring(size: u32) -> Ring {
-    let layout = Layout {
+    let layout = RingLayout {
         size,
         width: 2,
         align: 8,
@@ -66,24 +66,24 @@ fn pairs(flows: usize) -> (Vec<Socket>, Vec<Socket>) {
 
 /// One end of all flows, its loop between two lines that forbid allocations. netperf's
 /// end closes its sockets afterwards.
-fn end<R: Keeps>(
-    (role, pace, waits): (Role, Option<PacePlan>, Waits),
+fn end<R: WorkerRecorder>(
+    (role, pace, waits): (LoopRole, Option<PacePlan>, Waits),
     sockets: Vec<Socket>,
     units: Option<u64>,
-    shared: &Shared,
+    shared: &RunState,
     counts: &Counts,
 ) -> WorkerReport {
-    let mut desk: Desk<'_, R> = Desk::new(shared, counts, units.is_none(), true);
-    let mark = desk.recorder().begin();
+    let mut state: WorkerState<'_, R> = WorkerState::new(shared, counts, units.is_none(), true);
+    let mark = state.recorder().begin();
     let share = shares(units.unwrap_or(0), u32::try_from(sockets.len()).unwrap());
-    let mut flows: Vec<Flow<Tcp, R::Mark>> = (0..)
+    let mut flows: Vec<FlowState<Tcp, R::Mark>> = (0..)
         .zip(sockets)
         .map(|(place, socket)| {
             let left = units.map_or(u64::MAX, |_| share(place));
-            Flow::new(Tcp(socket), left, 4, mark)
+            FlowState::new(Tcp(socket), left, 4, mark)
         })
         .collect();
-    let watch = if matches!(role, Role::Push | Role::PushEvenly) {
+    let watch = if matches!(role, LoopRole::Push | LoopRole::PushEvenly) {
         Watch::Write
     } else {
         Watch::Read
@@ -97,7 +97,7 @@ fn end<R: Keeps>(
         arrival: Arrival::Poisson,
         seed: None,
     };
-    let mut pacing = if role == Role::PushEvenly {
+    let mut pacing = if role == LoopRole::PushEvenly {
         let sharing = Sharing {
             first: 0,
             step: 1,
@@ -113,36 +113,36 @@ fn end<R: Keeps>(
     let mut queue = DueQueue::of_thread(&requests, all, 0, 1);
     // Messages that do not fit into a socket at once.
     let (mut first, mut second) = (ring(300_000), ring(70));
-    desk.begin();
+    state.begin();
     pacing.begin();
     let ended = assert_no_alloc(|| {
-        let (flows, desk) = (&mut flows, &mut desk);
-        let by = &mut By {
+        let (flows, state) = (&mut flows, &mut state);
+        let by = &mut LoopEvents {
             poller: &mut poller,
             pacing: &mut pacing,
         };
         match role {
-            Role::Ask { burst } => ask(flows, by, (&mut first, &mut second), burst, desk),
-            Role::AskAtTimes => {
-                ask_at_times(flows, by, (&mut first, &mut second), &mut queue, desk)
+            LoopRole::Ask { burst } => ask(flows, by, (&mut first, &mut second), burst, state),
+            LoopRole::AskAtTimes => {
+                ask_at_times(flows, by, (&mut first, &mut second), &mut queue, state)
             }
-            Role::Answer => answer(flows, by, (&mut first, &mut second), desk),
-            Role::Push | Role::PushEvenly => push(flows, by, &mut first, desk),
-            Role::Pull => pull(flows, by, &mut first, desk),
-            Role::Exchange { asks, ends_both } => {
-                let manner = Manner {
+            LoopRole::Answer => answer(flows, by, (&mut first, &mut second), state),
+            LoopRole::Push | LoopRole::PushEvenly => push(flows, by, &mut first, state),
+            LoopRole::Pull => pull(flows, by, &mut first, state),
+            LoopRole::Exchange { asks, ends_both } => {
+                let rules = EndRules {
                     asks,
                     ends_both,
                     tell: |endpoint: &mut Tcp| drop(calls::half_close(endpoint.fd())),
                 };
-                exchange(flows, by, (&mut first, &mut second), &manner, desk)
+                exchange(flows, by, (&mut first, &mut second), &rules, state)
             }
         }
     });
-    let spaced = pacing.paced(desk.tally.bytes_sent, desk.tally.send_calls);
-    let mut report = desk.report(ended.unwrap(), &mut flows);
+    let spaced = pacing.paced(state.tally.bytes_sent, state.tally.send_calls);
+    let mut report = state.report(ended.unwrap(), &mut flows);
     report.paced = spaced;
-    if role == Role::AskAtTimes {
+    if role == LoopRole::AskAtTimes {
         report.keep(queue);
     }
     report
@@ -158,9 +158,9 @@ fn goes_on(counts: &[Counts]) {
     }
 }
 
-fn both<R: Keeps + 'static>(
+fn both<R: WorkerRecorder + 'static>(
     waits: Waits,
-    roles: (Role, Role),
+    roles: (LoopRole, LoopRole),
     flows: usize,
     units: Option<u64>,
 ) -> (WorkerReport, WorkerReport) {
@@ -168,33 +168,33 @@ fn both<R: Keeps + 'static>(
 }
 
 /// Both ends of some flows, until `units` are done or, without, until the stages are over.
-fn both_paced<R: Keeps + 'static>(
-    roles: (Role, Role),
+fn both_paced<R: WorkerRecorder + 'static>(
+    roles: (LoopRole, LoopRole),
     (pace, waits): (Option<PacePlan>, Waits),
     flows: usize,
     units: Option<u64>,
 ) -> (WorkerReport, WorkerReport) {
     let (ours, theirs) = pairs(flows);
     let first = if units.is_some() {
-        Stage::Count
+        RunStage::Count
     } else {
-        Stage::Warm
+        RunStage::Warm
     };
     let (here, there) = (
-        Arc::new(Shared::new(1, first).unwrap()),
-        Arc::new(Shared::new(1, Stage::Count).unwrap()),
+        Arc::new(RunState::new(1, first).unwrap()),
+        Arc::new(RunState::new(1, RunStage::Count).unwrap()),
     );
     let counts = Live::default().of_workers(2);
-    let spawn = |role, sockets, units, shared: &Arc<Shared>, index: usize| {
+    let spawn = |role, sockets, units, shared: &Arc<RunState>, index: usize| {
         let (shared, counts) = (Arc::clone(shared), Arc::clone(&counts));
         std::thread::spawn(move || end::<R>(role, sockets, units, &shared, &counts[index]))
     };
     let asking = spawn((roles.0, pace, waits), ours, units, &here, 0);
-    let sends = matches!(roles.1, Role::Exchange { .. });
+    let sends = matches!(roles.1, LoopRole::Exchange { .. });
     let units_there = units.filter(|_| sends).or(Some(u64::MAX));
     let answering = spawn((roles.1, None, waits), theirs, units_there, &there, 1);
     if units.is_none() {
-        for stage in [Stage::Count, Stage::Cool, Stage::Finish] {
+        for stage in [RunStage::Count, RunStage::Cool, RunStage::Finish] {
             std::thread::sleep(Duration::from_millis(60));
             goes_on(&counts[..1]);
             here.enter(stage);
@@ -210,8 +210,8 @@ fn exchanged(report: &WorkerReport) -> u64 {
 #[test]
 fn every_request_is_answered_and_counted_on_its_flow_at_both_ends() {
     for burst in [0, 3] {
-        let roles = (Role::Ask { burst }, Role::Answer);
-        let (asked, answered) = both::<Kept>(Waits::Sleeping, roles, 3, Some(100));
+        let roles = (LoopRole::Ask { burst }, LoopRole::Answer);
+        let (asked, answered) = both::<LatencyRecorder>(Waits::Sleeping, roles, 3, Some(100));
         assert_eq!((exchanged(&asked), exchanged(&answered)), (100, 100));
         let each: Vec<u64> = asked.flows.iter().map(|flow| flow.transactions).collect();
         assert_eq!(each, [34, 33, 33]);
@@ -224,8 +224,8 @@ fn every_request_is_answered_and_counted_on_its_flow_at_both_ends() {
 
 #[test]
 fn requests_that_are_sent_when_they_are_due_are_all_answered_and_in_the_account() {
-    let roles = (Role::AskAtTimes, Role::Answer);
-    let (asked, answered) = both::<Off>(Waits::Sleeping, roles, 3, Some(100));
+    let roles = (LoopRole::AskAtTimes, LoopRole::Answer);
+    let (asked, answered) = both::<NoRecorder>(Waits::Sleeping, roles, 3, Some(100));
     assert_eq!((exchanged(&asked), exchanged(&answered)), (100, 100));
     let each: Vec<u64> = asked.flows.iter().map(|flow| flow.transactions).collect();
     assert_eq!(each, [34, 33, 33]);
@@ -235,7 +235,7 @@ fn requests_that_are_sent_when_they_are_due_are_all_answered_and_in_the_account(
         (asked.latency.unwrap().count, paced.lateness.count()),
         (100, 100)
     );
-    let (asked, _) = both::<Off>(Waits::Spinning, roles, 3, None);
+    let (asked, _) = both::<NoRecorder>(Waits::Spinning, roles, 3, None);
     let answered = exchanged(&asked);
     let paced = asked.paced.unwrap();
     assert!(paced.sent >= answered && answered > 0);
@@ -244,9 +244,9 @@ fn requests_that_are_sent_when_they_are_due_are_all_answered_and_in_the_account(
 
 #[test]
 fn flows_that_send_evenly_send_all_of_it() {
-    let (pushed, pulled) = both::<Off>(
+    let (pushed, pulled) = both::<NoRecorder>(
         Waits::Sleeping,
-        (Role::PushEvenly, Role::Pull),
+        (LoopRole::PushEvenly, LoopRole::Pull),
         3,
         Some(5_000_001),
     );
@@ -258,12 +258,12 @@ fn flows_that_send_evenly_send_all_of_it() {
 
 #[test]
 fn a_flow_alone_does_the_same_in_calls_that_wait() {
-    let roles = (Role::Ask { burst: 0 }, Role::Answer);
-    let (asked, answered) = both::<Off>(Waits::Alone { spins: false }, roles, 1, Some(20));
+    let roles = (LoopRole::Ask { burst: 0 }, LoopRole::Answer);
+    let (asked, answered) = both::<NoRecorder>(Waits::Alone { spins: false }, roles, 1, Some(20));
     assert_eq!((exchanged(&asked), exchanged(&answered)), (20, 20));
-    let (pushed, pulled) = both::<Kept>(
+    let (pushed, pulled) = both::<LatencyRecorder>(
         Waits::Alone { spins: false },
-        (Role::Push, Role::Pull),
+        (LoopRole::Push, LoopRole::Pull),
         1,
         Some(5_000_001),
     );
@@ -273,12 +273,12 @@ fn a_flow_alone_does_the_same_in_calls_that_wait() {
 
 #[test]
 fn workers_that_spin_do_the_same() {
-    let roles = (Role::Ask { burst: 1 }, Role::Answer);
-    let (asked, answered) = both::<Off>(Waits::Spinning, roles, 3, Some(50));
+    let roles = (LoopRole::Ask { burst: 1 }, LoopRole::Answer);
+    let (asked, answered) = both::<NoRecorder>(Waits::Spinning, roles, 3, Some(50));
     assert_eq!((exchanged(&asked), exchanged(&answered)), (50, 50));
-    let (pushed, pulled) = both::<Off>(
+    let (pushed, pulled) = both::<NoRecorder>(
         Waits::Alone { spins: true },
-        (Role::Push, Role::Pull),
+        (LoopRole::Push, LoopRole::Pull),
         1,
         Some(5_000_001),
     );
@@ -291,11 +291,12 @@ fn each_flow_waits_for_its_turns() {
     let interval = Duration::from_millis(10);
     let pace = Some(PacePlan { burst: 2, interval });
     for (roles, units) in [
-        ((Role::Ask { burst: 0 }, Role::Answer), 24),
-        ((Role::Push, Role::Pull), 24 * 300_000),
+        ((LoopRole::Ask { burst: 0 }, LoopRole::Answer), 24),
+        ((LoopRole::Push, LoopRole::Pull), 24 * 300_000),
     ] {
         let start = netperf_measure::clock::now();
-        let (asked, answered) = both_paced::<Kept>(roles, (pace, Waits::Sleeping), 3, Some(units));
+        let (asked, answered) =
+            both_paced::<LatencyRecorder>(roles, (pace, Waits::Sleeping), 3, Some(units));
         // Eight operations for each: two at once, and two at each of three ticks. A send
         // that is cut short is an operation, too.
         assert!(start.elapsed() >= interval * 3);
@@ -305,9 +306,9 @@ fn each_flow_waits_for_its_turns() {
 
 #[test]
 fn an_amount_is_sent_exactly_by_all_flows_together() {
-    let (pushed, pulled) = both::<Off>(
+    let (pushed, pulled) = both::<NoRecorder>(
         Waits::Sleeping,
-        (Role::Push, Role::Pull),
+        (LoopRole::Push, LoopRole::Pull),
         5,
         Some(9_999_999),
     );
@@ -325,7 +326,7 @@ fn an_amount_is_sent_exactly_by_all_flows_together() {
 #[test]
 fn flows_that_go_both_ways_send_an_amount_each_way_and_read_all_of_it() {
     for flows in [1, 3] {
-        let (here, there) = both::<Kept>(
+        let (here, there) = both::<LatencyRecorder>(
             Waits::Sleeping,
             exchange_roles(false),
             flows,
@@ -347,7 +348,7 @@ fn flows_that_go_both_ways_send_an_amount_each_way_and_read_all_of_it() {
         assert_eq!(here.flows, there_and_back.collect::<Vec<_>>());
         assert_eq!((here.starts.flows, there.starts.flows), (flows, 0));
     }
-    let (here, _) = both::<Off>(Waits::Spinning, exchange_roles(false), 2, Some(1_000_000));
+    let (here, _) = both::<NoRecorder>(Waits::Spinning, exchange_roles(false), 2, Some(1_000_000));
     assert_eq!(here.tally.bytes_received, 1_000_000);
 }
 
@@ -361,7 +362,7 @@ fn the_time_ends_both_directions_of_every_flow_and_nothing_is_lost() {
         }),
     ] {
         let roles = exchange_roles(true);
-        let (here, there) = both_paced::<Off>(roles, (pace, Waits::Sleeping), 3, None);
+        let (here, there) = both_paced::<NoRecorder>(roles, (pace, Waits::Sleeping), 3, None);
         assert_eq!(
             (here.ended, there.ended),
             (Ended::TimeOver, Ended::Complete)
@@ -379,10 +380,10 @@ fn the_time_ends_both_directions_of_every_flow_and_nothing_is_lost() {
 #[test]
 fn only_what_happened_between_the_edges_counts() {
     for roles in [
-        (Role::Ask { burst: 1 }, Role::Answer),
-        (Role::Push, Role::Pull),
+        (LoopRole::Ask { burst: 1 }, LoopRole::Answer),
+        (LoopRole::Push, LoopRole::Pull),
     ] {
-        let (here, there) = both::<Kept>(Waits::Sleeping, roles, 4, None);
+        let (here, there) = both::<LatencyRecorder>(Waits::Sleeping, roles, 4, None);
         assert_eq!(here.ended, Ended::TimeOver);
         let (length, window) = here.window.unwrap();
         assert!(!length.is_zero());

@@ -6,19 +6,19 @@ use netperf_os::events::Watch;
 use netperf_transport::meeting::OnSocket;
 use netperf_transport::socket;
 
-use super::ends::Ends;
-use super::flow::Flow;
-use super::loops::{self, By, Manner, Moves};
+use super::ends::CloseFlows;
+use super::flow::FlowState;
+use super::loops::{self, EndRules, FlowEndpoint, LoopEvents};
 use super::poller::{Poller, Waits};
-use super::shared::{Shared, Stage};
-use super::worker::{Desk, Keeps, WorkerReport};
+use super::shared::{RunStage, RunState};
+use super::worker::{WorkerRecorder, WorkerReport, WorkerState};
 use crate::due::pacing::{PaceRule, Pacing, Sharing};
 use crate::due::queue::DueQueue;
 use crate::end::{self, Rings};
 use crate::error::{EngineError, Operation};
 use crate::finish::Drained;
 use crate::live::{Counts, Live};
-use crate::record::{Kept, Off};
+use crate::record::{LatencyRecorder, NoRecorder};
 use crate::ring::Ring;
 use crate::series::{self, Watched};
 use crate::stop::{Ended, Lost};
@@ -69,8 +69,8 @@ impl FlowLoop {
 
 /// Data that all threads of an end share.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Common<'a> {
-    pub(super) shared: &'a Shared,
+pub(super) struct WorkerSetup<'a> {
+    pub(super) shared: &'a RunState,
     pub(super) counts: &'a [Counts],
     pub(super) workers: &'a Workers,
     pub(super) work: FlowLoop,
@@ -129,33 +129,33 @@ fn cpu_of(workers: &Workers, index: u32) -> Option<u32> {
 }
 
 /// Says that a thread is done, however it ends.
-struct Leaving<'a>(&'a Shared);
+struct DoneGuard<'a>(&'a RunState);
 
-impl Drop for Leaving<'_> {
+impl Drop for DoneGuard<'_> {
     fn drop(&mut self) {
         self.0.done();
     }
 }
 
-impl<'a> Common<'a> {
+impl<'a> WorkerSetup<'a> {
     /// Runs a part of the flows in a thread for each, beside `conduct`, which opens the
     /// gate. `endpoints` opens the flows of a part, `share` is how much a flow may do,
     /// `ends` brings them to their end.
-    pub(super) fn run<E: Moves, T>(
+    pub(super) fn run<E: FlowEndpoint, T>(
         self,
         endpoints: &(dyn Fn(u32) -> Result<Vec<E>, EngineError> + Sync),
         share: &(dyn Fn(u32) -> u64 + Sync),
-        ends: &(dyn Ends<E> + Sync),
+        ends: &(dyn CloseFlows<E> + Sync),
         conduct: impl FnOnce() -> T,
     ) -> (Vec<Result<WorkerReport, EngineError>>, T) {
         let threads = self.threads();
         let part = |index: u32| {
-            let desk = self.moved_in(index)?;
-            let part = Part {
+            let state = self.moved_in(index)?;
+            let part = ThreadFlows {
                 common: self,
                 rings: self.rings()?,
                 endpoints: endpoints(index)?,
-                counts: desk,
+                counts: state,
                 index,
             };
             part.with_recorder(&|place| share(index + place * threads), ends)
@@ -168,7 +168,7 @@ impl<'a> Common<'a> {
         u32::try_from(self.counts.len()).unwrap_or(1)
     }
 
-    /// Does a part in a thread for each, beside `conduct`.
+    /// TransactionLoop a part in a thread for each, beside `conduct`.
     pub(super) fn in_threads<T>(
         self,
         part: &(dyn Fn(u32) -> Result<WorkerReport, EngineError> + Sync),
@@ -177,13 +177,13 @@ impl<'a> Common<'a> {
         std::thread::scope(|scope| {
             let start = |index: u32| {
                 let work = move || {
-                    let _leaving = Leaving(self.shared);
+                    let _leaving = DoneGuard(self.shared);
                     let report = part(index);
                     if report
                         .as_ref()
                         .map_or(true, |report| report.broke.is_some())
                     {
-                        self.shared.enter(Stage::Abandon);
+                        self.shared.enter(RunStage::Abandon);
                     }
                     report
                 };
@@ -192,7 +192,7 @@ impl<'a> Common<'a> {
                     .stack_size(STACK);
                 let started = builder.spawn_scoped(scope, work);
                 if started.is_err() {
-                    self.shared.enter(Stage::Abandon);
+                    self.shared.enter(RunStage::Abandon);
                     self.shared.done();
                 }
                 started.map_err(Operation::Thread.failed())
@@ -219,7 +219,7 @@ impl<'a> Common<'a> {
     }
 
     /// Has the connections of a thread watched, where that is wanted.
-    fn show<E: Moves, M>(self, thread: u32, flows: &[Flow<E, M>]) {
+    fn show<E: FlowEndpoint, M>(self, thread: u32, flows: &[FlowState<E, M>]) {
         let Some(watched) = self.series else {
             return;
         };
@@ -241,19 +241,19 @@ impl<'a> Common<'a> {
     }
 
     /// The flows of a thread; `share` is how much one may do.
-    fn flows_over<E: Moves, M: Copy>(
+    fn flows_over<E: FlowEndpoint, M: Copy>(
         self,
         endpoints: Vec<E>,
         share: &dyn Fn(u32) -> u64,
         mark: M,
-    ) -> Vec<Flow<E, M>> {
+    ) -> Vec<FlowState<E, M>> {
         let in_flight = self.work.in_flight();
         let whole = u32::try_from(self.flows_of(endpoints.len())).unwrap_or(u32::MAX);
         let flow = |(place, endpoint)| {
             if place < whole {
-                Flow::new(endpoint, share(place), in_flight, mark)
+                FlowState::new(endpoint, share(place), in_flight, mark)
             } else {
-                Flow::that_receives(endpoint, mark)
+                FlowState::that_receives(endpoint, mark)
             }
         };
         (0..).zip(endpoints).map(flow).collect()
@@ -325,8 +325,8 @@ impl<'a> Common<'a> {
 const STACK: usize = 256 * 1024;
 
 /// Flows and buffers of one thread.
-struct Part<'a, E> {
-    common: Common<'a>,
+struct ThreadFlows<'a, E> {
+    common: WorkerSetup<'a>,
     endpoints: Vec<E>,
     rings: Rings,
     counts: &'a Counts,
@@ -334,19 +334,19 @@ struct Part<'a, E> {
     index: u32,
 }
 
-impl<E: Moves> Part<'_, E> {
+impl<E: FlowEndpoint> ThreadFlows<'_, E> {
     /// Most tests have loops with a fixed recorder; others check at run time.
     fn with_recorder(
         self,
         share: &dyn Fn(u32) -> u64,
-        ends: &dyn Ends<E>,
+        ends: &dyn CloseFlows<E>,
     ) -> Result<WorkerReport, EngineError> {
         if !E::OWN_LOOPS {
-            self.run::<Option<Kept>>(share, ends)
+            self.run::<Option<LatencyRecorder>>(share, ends)
         } else if self.common.latency {
-            self.run::<Kept>(share, ends)
+            self.run::<LatencyRecorder>(share, ends)
         } else {
-            self.run::<Off>(share, ends)
+            self.run::<NoRecorder>(share, ends)
         }
     }
 
@@ -365,10 +365,10 @@ impl<E: Moves> Part<'_, E> {
         }
     }
 
-    fn run<R: Keeps>(
+    fn run<R: WorkerRecorder>(
         self,
         share: &dyn Fn(u32) -> u64,
-        ends: &dyn Ends<E>,
+        ends: &dyn CloseFlows<E>,
     ) -> Result<WorkerReport, EngineError> {
         let waits = self.waits();
         let Self {
@@ -380,10 +380,11 @@ impl<E: Moves> Part<'_, E> {
         } = self;
         let connected = clock::now();
         let shared = common.shared;
-        let mut desk: Desk<'_, R> = Desk::new(shared, counts, common.margins, common.latency);
-        desk.tells = common.tells;
-        desk.show(common.live);
-        let mark = desk.recorder().begin();
+        let mut state: WorkerState<'_, R> =
+            WorkerState::new(shared, counts, common.margins, common.latency);
+        state.tells = common.tells;
+        state.show(common.live);
+        let mark = state.recorder().begin();
         let first = endpoints.first();
         let segment_size =
             first.and_then(|first| socket::segment_size(common.transport, first.fd()));
@@ -394,21 +395,21 @@ impl<E: Moves> Part<'_, E> {
         let mut poller =
             Poller::new(waits, fds, watch, &shared.wakeup).map_err(Operation::Create.failed())?;
         common.show(index, &flows);
-        let port = |flow: &Flow<E, R::Mark>| series::port(flow.endpoint.fd(), common.asking);
+        let port = |flow: &FlowState<E, R::Mark>| series::port(flow.endpoint.fd(), common.asking);
         let ports = flows.iter().map(port).collect();
         let mut pacing = common.pacing(index, flows.len());
         let mut queue = common.queue(index);
         if !shared.ready() {
-            return Ok(desk.report(Ended::Lost(Lost::ControlEnded), &mut flows));
+            return Ok(state.report(Ended::Lost(Lost::ControlEnded), &mut flows));
         }
         pacing.begin();
-        let by = &mut By {
+        let by = &mut LoopEvents {
             poller: &mut poller,
             pacing: &mut pacing,
         };
-        desk.begin();
+        state.begin();
         let work = (common.work, queue.as_mut());
-        let manner = Manner {
+        let rules = EndRules {
             asks: common.asking,
             ends_both: matches!(
                 common.work,
@@ -419,15 +420,15 @@ impl<E: Moves> Part<'_, E> {
             ),
             tell: |endpoint: &mut E| ends.tell(endpoint),
         };
-        let looped = looped(work, &manner, &mut flows, by, &mut rings, &mut desk);
-        let spaced = pacing.paced(desk.tally.bytes_sent, desk.tally.send_calls);
+        let looped = looped(work, &rules, &mut flows, by, &mut rings, &mut state);
+        let spaced = pacing.paced(state.tally.bytes_sent, state.tally.send_calls);
         drop(poller);
         if let Some(watched) = common.series {
             watched.release(index);
         }
         let mut report = match looped {
-            Ok(ended) => desk.report(ended, &mut flows),
-            Err(error) => return Ok(desk.broken_off(error, &mut flows)),
+            Ok(ended) => state.report(ended, &mut flows),
+            Err(error) => return Ok(state.broken_off(error, &mut flows)),
         };
         let endpoints = flows.into_iter().map(|flow| flow.endpoint).collect();
         let tells = common.closes && !shared.is_lost();
@@ -450,20 +451,20 @@ impl<E: Moves> Part<'_, E> {
 }
 
 /// The loop that the work asks for.
-fn looped<E: Moves, R: Keeps>(
+fn looped<E: FlowEndpoint, R: WorkerRecorder>(
     (work, queue): (FlowLoop, Option<&mut DueQueue>),
-    manner: &Manner<impl Fn(&mut E)>,
-    flows: &mut [Flow<E, R::Mark>],
-    by: &mut By<'_>,
+    rules: &EndRules<impl Fn(&mut E)>,
+    flows: &mut [FlowState<E, R::Mark>],
+    by: &mut LoopEvents<'_>,
     rings: &mut Rings,
-    desk: &mut Desk<'_, R>,
+    state: &mut WorkerState<'_, R>,
 ) -> Result<Ended, EngineError> {
     use crate::meet::needed;
     let Rings { send, recv } = rings;
     match work {
         FlowLoop::Ask { burst } => {
             let rings: (&mut Ring, &mut Ring) = (needed(send)?, needed(recv)?);
-            loops::ask(flows, by, rings, burst, desk).map_err(Operation::Receive.failed())
+            loops::ask(flows, by, rings, burst, state).map_err(Operation::Receive.failed())
         }
         FlowLoop::AskAtTimes => {
             let rings: (&mut Ring, &mut Ring) = (needed(send)?, needed(recv)?);
@@ -471,21 +472,21 @@ fn looped<E: Moves, R: Keeps>(
                 // This loop always has one.
                 return Ok(Ended::Complete);
             };
-            loops::ask_at_times(flows, by, rings, queue, desk).map_err(Operation::Receive.failed())
+            loops::ask_at_times(flows, by, rings, queue, state).map_err(Operation::Receive.failed())
         }
         FlowLoop::Answer => {
             let rings: (&mut Ring, &mut Ring) = (needed(recv)?, needed(send)?);
-            loops::answer(flows, by, rings, desk).map_err(Operation::Receive.failed())
+            loops::answer(flows, by, rings, state).map_err(Operation::Receive.failed())
         }
         FlowLoop::Push => {
-            loops::push(flows, by, needed(send)?, desk).map_err(Operation::Send.failed())
+            loops::push(flows, by, needed(send)?, state).map_err(Operation::Send.failed())
         }
         FlowLoop::Pull => {
-            loops::pull(flows, by, needed(recv)?, desk).map_err(Operation::Receive.failed())
+            loops::pull(flows, by, needed(recv)?, state).map_err(Operation::Receive.failed())
         }
         FlowLoop::Exchange { .. } => {
             let rings: (&mut Ring, &mut Ring) = (needed(send)?, needed(recv)?);
-            loops::exchange(flows, by, rings, manner, desk).map_err(Operation::Send.failed())
+            loops::exchange(flows, by, rings, rules, state).map_err(Operation::Send.failed())
         }
     }
 }

@@ -17,7 +17,7 @@ use super::worker::{WorkerRecorder, WorkerState};
 use crate::due::pacing::Pacing;
 use crate::record::Recorder;
 use crate::stop::Ended;
-use crate::workload::connect::Exchange;
+use crate::workload::connect::{Exchange, UNASKED};
 
 /// The token of netserver's listener, which is no flow's.
 const LISTENER: usize = usize::MAX - 1;
@@ -211,13 +211,23 @@ fn asked<E: FlowEndpoint, R: WorkerRecorder>(
                 far @ (ExchangeProgress::Waits | ExchangeProgress::Broken) => return Ok(far),
             },
             ExchangeStep::Receiving => match take(flow, exchange, true, state)? {
-                ExchangeProgress::Done => flow.endpoint.doing = ExchangeStep::Closing,
+                ExchangeProgress::Done => {
+                    flow.endpoint.doing = ExchangeStep::Closing;
+                    // From here on it counts what was not asked for.
+                    flow.got = 0;
+                }
                 far @ (ExchangeProgress::Waits | ExchangeProgress::Broken) => return Ok(far),
             },
             ExchangeStep::Closing => {
                 let mut scrap = [0; 64];
                 match received(connection.recv(&mut scrap)) {
-                    Ok(CallResult::Moved(_) | CallResult::Dropped) => {}
+                    Ok(CallResult::Moved(count)) => {
+                        flow.got += count;
+                        if flow.got > UNASKED {
+                            return Err(io::Error::other("more comes than was asked for"));
+                        }
+                    }
+                    Ok(CallResult::Dropped) => {}
                     Ok(CallResult::Blocked) => return Ok(ExchangeProgress::Waits),
                     // A reset is a close, too: nothing was left to say.
                     Ok(CallResult::End) => return Ok(ExchangeProgress::Done),

@@ -532,7 +532,8 @@ fn whole<E: Endpoint>(endpoint: &E, room: usize, buffer: usize) -> usize {
     (room.div_ceil(message) * message).min(buffer)
 }
 
-/// Receives on every flow until the other end has finished it.
+/// Receives on every flow until the other end has finished it, or until the flow's share has
+/// come: a peer that never stops sending must not keep this end.
 pub(super) fn pull<E: FlowEndpoint, R: WorkerRecorder>(
     flows: &mut [FlowState<E, R::Mark>],
     by: &mut LoopEvents<'_>,
@@ -563,6 +564,12 @@ pub(super) fn pull<E: FlowEndpoint, R: WorkerRecorder>(
                     flow.counts.bytes_received += count as u64;
                     state.tally.bytes_received += count as u64;
                     state.tally.recv_calls += flow.endpoint.messages_received();
+                    flow.left = flow.left.saturating_sub(count as u64);
+                    if flow.left == 0 {
+                        finish(flow, by.poller)?;
+                        end_ours(flow);
+                        active -= 1;
+                    }
                 }
                 CallResult::Blocked | CallResult::Dropped => {}
                 CallResult::End => {

@@ -35,6 +35,9 @@ use crate::series::{self, Watched};
 use crate::stop::{Ended, Lost};
 use crate::timing::{GRACE, IDLE, PAD, patience};
 
+/// Bytes that a sender may add to its amount by whole messages, which are shorter.
+const RECEIVED_MARGIN: u64 = 1 << 32;
+
 /// Addresses that netperf's flows connect to.
 #[derive(Debug, Default)]
 pub(crate) struct Targets {
@@ -201,10 +204,11 @@ fn loop_of(job: &EndJob) -> FlowLoop {
     }
 }
 
-/// Amount for each flow, where this end counts it.
+/// Amount for each flow, where this end counts it. netperf, which only receives, takes no more
+/// than a correct peer sends.
 pub(super) fn share(job: &EndJob) -> impl Fn(u32) -> u64 + use<> {
     let counts = if job.is_netperf() {
-        job.sends || job.connects
+        job.sends || job.connects || job.receives
     } else {
         (job.only_sends() && !job.connects) || job.duplex.is_some()
     };
@@ -215,8 +219,10 @@ pub(super) fn share(job: &EndJob) -> impl Fn(u32) -> u64 + use<> {
         | LimitPlan::Time(_)
         | LimitPlan::UntilStopped => None,
     };
+    let receives = job.is_netperf() && job.only_receives() && !job.connects;
+    let margin = if receives { RECEIVED_MARGIN } else { 0 };
     let of = shares(units.unwrap_or(0), job.flow_count());
-    move |flow| units.map_or(u64::MAX, |_| of(flow))
+    move |flow| units.map_or(u64::MAX, |_| of(flow).saturating_add(margin))
 }
 
 /// When the stages of a run begin, and what else ends it.

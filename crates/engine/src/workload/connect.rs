@@ -109,7 +109,7 @@ fn answered(received: io::Result<MessageResult>) -> io::Result<MessageResult> {
 }
 
 /// More bytes than this, of which none was asked for, come from a peer that means no end.
-const UNASKED: usize = 1 << 20;
+pub(crate) const UNASKED: usize = 1 << 20;
 
 /// Waits for the peer to close. A reset is a close, too: nothing was left to say.
 fn until_closed<E: Endpoint, S: Stop>(

@@ -1,5 +1,6 @@
 //! The loops over sockets of this process. Inside them nothing is allocated.
 
+use std::io::Write as _;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use netperf_os::{Domain, Socket, Type};
 use netperf_transport::tcp::Tcp;
 
 use super::*;
+use crate::error::Operation;
 use crate::flows::flow::shares;
 use crate::flows::poller::{Poller, Waits};
 use crate::flows::shared::RunState;
@@ -48,7 +50,7 @@ fn slots(
 fn asks(
     waits: Waits,
     to: SocketAddr,
-    (flows, units): (usize, u64),
+    (flows, units, fails): (usize, u64, bool),
     direction: Direction,
     shared: &RunState,
     counts: &Counts,
@@ -68,7 +70,7 @@ fn asks(
             Ok(()) | Err(_) => Ok(Connecting::UnderWay(Tcp(socket))),
         }
     };
-    let ended = assert_no_alloc(|| {
+    let mut run = || {
         let by = &mut LoopEvents {
             poller: &mut poller,
             pacing: &mut pacing,
@@ -85,8 +87,13 @@ fn asks(
             (|_| false, None),
             &mut state,
         )
-    });
-    state.report(ended.unwrap(), &mut flows)
+    };
+    // An error allocates.
+    let ended = if fails { run() } else { assert_no_alloc(run) };
+    match ended {
+        Ok(ended) => state.report(ended, &mut flows),
+        Err(error) => state.broken_off(Operation::Connect.failed()(error), &mut flows),
+    }
 }
 
 fn answers(
@@ -143,7 +150,14 @@ fn both(
         let (there, counts) = (Arc::clone(&there), Arc::clone(&counts));
         std::thread::spawn(move || answers(waits, &listener, direction, &there, &counts[1]))
     };
-    let asked = asks(waits, to, (flows, units), direction, &here, &counts[0]);
+    let asked = asks(
+        waits,
+        to,
+        (flows, units, false),
+        direction,
+        &here,
+        &counts[0],
+    );
     // A close is seen a moment before it is counted.
     while crate::live::total(&counts[1..]).transactions < units {
         std::thread::sleep(Duration::from_millis(1));
@@ -172,4 +186,27 @@ fn threads_that_spin_do_the_same() {
     let (asked, answered) = both(Waits::Spinning, Direction::CRR, 2, 10);
     assert_eq!(asked.tally.transactions, 10);
     assert_eq!(answered.tally.bytes_received, 700_000);
+}
+
+#[test]
+fn a_peer_that_never_stops_sending_ends_the_run_instead_of_a_transaction() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let to = listener.local_addr().unwrap();
+    let endless = std::thread::spawn(move || {
+        let (mut data, _) = listener.accept().unwrap();
+        while data.write_all(&[7; 4096]).is_ok() {}
+    });
+    let shared = RunState::new(1, RunStage::Count).unwrap();
+    let counts = Live::default().of_workers(1);
+    let asked = asks(
+        Waits::Sleeping,
+        to,
+        (1, 1, true),
+        Direction::CC,
+        &shared,
+        &counts[0],
+    );
+    assert_eq!(asked.tally.transactions, 0);
+    assert!(asked.broke.is_some());
+    endless.join().unwrap();
 }

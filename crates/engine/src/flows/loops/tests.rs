@@ -1,6 +1,7 @@
 //! The loops over sockets of this process. Inside them nothing is allocated (house, the
 //! timed section): their threads abort where something is.
 
+use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -394,4 +395,31 @@ fn only_what_happened_between_the_edges_counts() {
         assert_eq!(there.tally.bytes_received, here.tally.bytes_sent);
         assert!(here.latency.unwrap().count < here.tally.send_calls);
     }
+}
+
+#[test]
+fn a_sender_that_never_stops_is_received_from_until_the_amount_has_come() {
+    let (here, there) = pairs(2);
+    let sends = |socket: Socket| {
+        std::thread::spawn(move || {
+            // It ends when the receiver has closed.
+            while let Ok(1..) = calls::send(socket.as_fd(), &[7; 4096]) {}
+        })
+    };
+    let senders: Vec<_> = there.into_iter().map(sends).collect();
+    let shared = RunState::new(1, RunStage::Count).unwrap();
+    let counts = Live::default().of_workers(1);
+    shared.open();
+    let pulls = (LoopRole::Pull, None, Waits::Sleeping);
+    let report = end::<NoRecorder>(pulls, here, Some(1_000_000), &shared, &counts[0]);
+    assert!(report.tally.bytes_received >= 1_000_000);
+    assert!(
+        report
+            .flows
+            .iter()
+            .all(|flow| flow.bytes_received >= 500_000)
+    );
+    senders
+        .into_iter()
+        .for_each(|sender| sender.join().unwrap());
 }

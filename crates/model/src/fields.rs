@@ -114,12 +114,12 @@ impl AsSeconds {
         time.as_secs_f64().serialize(to)
     }
 
-    /// Reads a number of seconds; a number that is no time is 0.
+    /// Reads a number of seconds; null and a number that is no time are 0.
     ///
     /// # Errors
-    /// When there is no number.
+    /// When there is something else.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-        let seconds = f64::deserialize(from)?;
+        let seconds = Option::<f64>::deserialize(from)?.unwrap_or(0.0);
         Ok(Duration::try_from_secs_f64(seconds).unwrap_or_default())
     }
 }

@@ -42,7 +42,7 @@ pub const SCHEMA: &str = "netperf-1";
 const SCHEMA_VERSION: &str = "1.0";
 
 /// The fields that every document begins with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Header {
     /// The schema of this document. Its number is raised when a field changes its meaning or
@@ -56,27 +56,18 @@ pub struct Header {
     pub program: ProgramInfo,
 }
 
-impl Default for Header {
-    fn default() -> Self {
-        Self {
-            schema: SCHEMA.to_owned(),
-            schema_version: SCHEMA_VERSION.to_owned(),
-            program: ProgramInfo::default(),
-        }
-    }
-}
-
 impl Header {
     /// The header of documents that this program writes.
     #[must_use]
     pub fn own() -> Self {
         Self {
+            schema: SCHEMA.to_owned(),
+            schema_version: SCHEMA_VERSION.to_owned(),
             program: ProgramInfo {
                 name: "netperf".to_owned(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 compatible_with: "2.7.1".to_owned(),
             },
-            ..Self::default()
         }
     }
 }

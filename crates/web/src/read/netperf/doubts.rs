@@ -1,23 +1,25 @@
-//! Why the figures of a run of netperf may be doubted.
+//! Doubts about the figures of a run of netperf.
 
-use serde_json::Value;
+use netperf_model::figures::count;
+use netperf_report::document::{Document, MeasuredEnd};
 
-use super::super::field::{list, number, text, truth};
+use super::text;
 use crate::record::Record;
 use crate::unit::{Quantity, Unit, figure};
 
-/// A share of a CPU from which on it may be what held the rest up, in percent.
+/// A utilisation from which on a CPU may be the bottleneck, in percent.
 const FULL: f64 = 95.0;
-/// A share of the data that may be lost at the end of a test without a word, in percent.
+/// A share of the data that may be lost at the end of a test without a doubt, in percent.
 const LOST: f64 = 0.1;
 
-/// Adds the document's own warnings, and what its figures say by themselves.
-pub(super) fn add(document: &Value, record: &mut Record) {
-    let mut doubts: Vec<String> = list(document, "warnings")
+/// Adds the document's own warnings, and doubts that follow from its figures.
+pub(super) fn add(document: &Document, record: &mut Record) {
+    let mut doubts: Vec<String> = document
+        .warnings
         .iter()
-        .filter_map(|warning| text(warning, "message"))
+        .filter_map(|warning| text(&warning.message))
         .collect();
-    if truth(document, "confidence.met") == Some(false) {
+    if document.confidence.is_some_and(|reached| !reached.met) {
         doubts.push("The confidence that was asked for was not reached.".to_owned());
     }
     doubts.extend(lost(document));
@@ -42,21 +44,23 @@ pub(super) fn add(document: &Value, record: &mut Record) {
 }
 
 /// Data that was sent in one direction and did not arrive.
-fn lost(document: &Value) -> Option<String> {
-    if truth(document, "test.sends")? == truth(document, "test.receives")? {
+fn lost(document: &Document) -> Option<String> {
+    let sends = document.test.sends;
+    if sends == document.test.receives {
         return None;
     }
-    let (from, to) = if truth(document, "test.sends")? {
-        ("local", "remote")
-    } else {
-        ("remote", "local")
-    };
-    let sum = |field: String| -> Option<f64> {
-        let iterations = list(document, "iterations").iter();
-        iterations.map(|iteration| number(iteration, &field)).sum()
-    };
-    let sent = sum(format!("{from}.sent_bytes"))?;
-    let missing = sent - sum(format!("{to}.received_bytes"))?;
+    let (mut sent, mut received) = (0.0, 0.0);
+    for run in &document.iterations {
+        let (local, remote): (&MeasuredEnd, _) = (&run.local, run.remote.as_ref()?);
+        let (from, to) = if sends {
+            (local, remote)
+        } else {
+            (remote, local)
+        };
+        sent += count(from.tally.bytes_sent);
+        received += count(to.tally.bytes_received);
+    }
+    let missing = sent - received;
     let percent = missing / sent * 100.0;
     (sent > 0.0 && percent > LOST).then(|| {
         let size = Quantity::new(missing, Unit::Bytes);

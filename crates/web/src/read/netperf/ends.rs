@@ -1,66 +1,123 @@
 //! Both ends of a run of netperf.
 
-use serde_json::Value;
+use netperf_model::CpuUsage;
+use netperf_model::fields::Measured;
+use netperf_report::document::{Document, EndDocument, IterationDocument, MeasuredEnd};
 
-use super::super::field::{at, facts, list, number, text, whole};
-use super::mean;
+use super::{mean, named, text};
 use crate::record::{Cpu, End};
 
-/// What is known of a host and of its socket, and what it is called.
-const FACTS: &[(&str, &str)] = &[
-    ("host.system", "system"),
-    ("host.release", "kernel"),
-    ("host.version", "kernel version"),
-    ("host.machine", "architecture"),
-    ("host.system_model", "machine"),
-    ("host.cpu_model", "CPU"),
-    ("host.cpu_frequency_megahertz", "CPU frequency, MHz"),
-    ("host.interface.name", "interface"),
-    ("host.interface.driver", "driver"),
-    ("host.interface.driver_version", "driver version"),
-    ("host.interface.firmware", "firmware"),
-    ("host.interface.bus", "bus"),
-    ("host.security.kind", "security framework"),
-    ("host.security.mode", "security mode"),
-    ("agreed.send_size_bytes", "bytes in each send"),
-    ("agreed.recv_size_bytes", "bytes in each receive"),
-    ("agreed.send_buffer_bytes", "send socket buffer, bytes"),
-    ("agreed.recv_buffer_bytes", "receive socket buffer, bytes"),
-    ("requested.bind_cpu", "bound to CPU"),
-];
+/// One end of a document.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Side {
+    /// netperf's.
+    Local,
+    /// netserver's.
+    Remote,
+}
 
-/// The end that the document calls `side`.
-pub(super) fn end(document: &Value, side: &str, role: &'static str) -> End {
-    let own = at(document, side).unwrap_or(&Value::Null);
-    let mut facts = facts(own, FACTS);
-    // `none` could be told not to be there, which is not worth a row.
-    facts.retain(|(_, value)| value != "none");
-    let last = list(document, "iterations").last().unwrap_or(&Value::Null);
-    if let Some(control) = text(last, &format!("{side}.congestion_control")) {
-        facts.push(("congestion control".to_owned(), control));
+impl Side {
+    const fn role(self) -> &'static str {
+        match self {
+            Self::Local => "netperf's end",
+            Self::Remote => "netserver's end",
+        }
     }
+
+    fn measured(self, run: &IterationDocument) -> Option<&MeasuredEnd> {
+        match self {
+            Self::Local => Some(&run.local),
+            Self::Remote => run.remote.as_ref(),
+        }
+    }
+}
+
+/// One end.
+pub(super) fn end(document: &Document, side: Side) -> End {
+    let own = match side {
+        Side::Local => &document.local,
+        Side::Remote => &document.remote,
+    };
+    let last = document.iterations.last();
+    let last = last.and_then(|run| side.measured(run));
+    let mut facts = facts(own);
+    let control = last.and_then(|end| end.congestion_control.as_deref());
+    facts.extend(named([("congestion control", control.and_then(text))]));
     End {
-        role,
-        name: text(own, "name"),
-        address: text(own, "address"),
+        role: side.role(),
+        name: own.name.as_deref().and_then(text),
+        address: own.address.as_deref().and_then(text),
         facts,
         cpu: cpu(document, side),
     }
 }
 
-fn cpu(document: &Value, side: &str) -> Option<Cpu> {
-    let field = |name: &str| format!("{side}.cpu.{name}_percent");
-    let busy = mean(document, &field("busy"))?;
-    let mut parts = ["user", "system", "irq", "softirq"].map(|name| mean(document, &field(name)));
-    // A netserver of another make, and some methods, do not tell them apart.
+/// Facts about host and socket.
+fn facts(end: &EndDocument) -> Vec<(String, String)> {
+    let host = end.host.clone().unwrap_or_default();
+    let (interface, security) = (&host.interface, &host.security);
+    let word = |word: &Option<String>| word.as_deref().and_then(text);
+    let number = |number: Option<u32>| number.map(|number| number.to_string());
+    let agreed = |pick: fn(&netperf_model::EndSetup) -> Option<u32>| {
+        number(end.agreed.as_ref().and_then(pick))
+    };
+    let kind = security.kind.map(netperf_model::SecurityKind::label);
+    let mode = security.mode.map(netperf_model::SecurityMode::label);
+    let mut facts = named([
+        ("system", word(&host.sysname)),
+        ("kernel", word(&host.release)),
+        ("kernel version", word(&host.version)),
+        ("architecture", word(&host.machine)),
+        ("machine", word(&host.system_model)),
+        ("CPU", word(&host.cpu_model)),
+        ("CPU frequency, MHz", number(host.cpu_frequency)),
+        ("interface", word(&interface.name)),
+        ("driver", word(&interface.driver)),
+        ("driver version", word(&interface.driver_version)),
+        ("firmware", word(&interface.firmware)),
+        ("bus", word(&interface.bus)),
+        ("security framework", kind.map(str::to_owned)),
+        ("security mode", mode.map(str::to_owned)),
+        ("bytes in each send", agreed(|setup| setup.send_size)),
+        ("bytes in each receive", agreed(|setup| setup.recv_size)),
+        (
+            "send socket buffer, bytes",
+            agreed(|setup| setup.send_buffer),
+        ),
+        (
+            "receive socket buffer, bytes",
+            agreed(|setup| setup.recv_buffer),
+        ),
+        ("bound to CPU", number(end.requested.bind_cpu)),
+    ]);
+    // An absent property is not worth a row.
+    facts.retain(|(_, value)| value != netperf_model::host::NONE);
+    facts
+}
+
+fn cpu(document: &Document, side: Side) -> Option<Cpu> {
+    let usage = |run: &IterationDocument| side.measured(run)?.cpu;
+    let average =
+        |pick: fn(&CpuUsage) -> f64| mean(document, |run| Measured::of(pick(&usage(run)?)).0);
+    let busy = average(|cpu| cpu.busy)?;
+    let mut parts = [
+        average(|cpu| cpu.shares.user),
+        average(|cpu| cpu.shares.system),
+        average(|cpu| cpu.shares.irq),
+        average(|cpu| cpu.shares.softirq),
+    ];
+    // A stock netserver, and some methods, do not tell the parts apart.
     if busy > 0.0 && parts.iter().flatten().sum::<f64>() <= 0.0 {
         parts = [None; 4];
     }
-    let last = list(document, "iterations").last()?;
-    let peak = whole(last, &format!("{side}.cpu.peak_cpu")).zip(number(last, &field("peak_busy")));
+    let last = document.iterations.last().and_then(usage);
+    let peak = last.and_then(|cpu| {
+        let number = u64::try_from(cpu.peak_id).ok()?;
+        Some((number, Measured::of(cpu.peak_busy).0?))
+    });
     Some(Cpu {
         of: "all CPUs of the host",
-        cpus: whole(last, &format!("{side}.cpu.cpus")),
+        cpus: last.map(|cpu| u64::from(cpu.cpus)),
         busy: Some(busy),
         parts,
         peak,

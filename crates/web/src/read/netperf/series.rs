@@ -1,17 +1,16 @@
-//! What `--series` wrote down at both ends.
+//! Samples of TCP connections at both ends (`--series`).
 
-use serde_json::Value;
+use netperf_model::FlowSeries;
+use netperf_report::document::Document;
 
-use super::super::field::{list, number, whole};
 use crate::record::{Record, Sample, Track};
 use crate::unit::Unit;
+use netperf_model::figures::count;
 
-/// The ends, and what their lines are called.
-const ENDS: [(&str, &str); 2] = [("local", "netperf's end"), ("remote", "netserver's end")];
 /// The most connections of an end that are drawn.
 const MOST: usize = 18;
 
-/// What one connection of one end did.
+/// The lines of one connection at one end.
 #[derive(Default)]
 struct Lines {
     name: String,
@@ -20,26 +19,34 @@ struct Lines {
     resent: Vec<Sample>,
 }
 
-/// Takes series in place of what the intervals say of TCP, where there are some. `begin` is
-/// the beginning of the picture by the clock of netperf's host, if intervals have one.
-pub(super) fn add(document: &Value, begin: Option<f64>, record: &mut Record) {
+/// Replaces the TCP state of intervals by series, if there are any. `begin` is the begin of
+/// the chart by the clock of netperf's host, if intervals have one.
+pub(super) fn add(document: &Document, begin: Option<f64>, record: &mut Record) {
     let mut all: Vec<Lines> = Vec::new();
     let mut begin = begin;
-    for iteration in list(document, "iterations") {
-        // Both ends begin with the connection: their clocks need not agree on when that was.
-        let started = ENDS
-            .iter()
-            .find_map(|(end, _)| number(iteration, &format!("{end}.series.started_unix_seconds")));
-        let Some(started) = started else { continue };
+    for iteration in &document.iterations {
+        let remote = iteration.remote.as_ref();
+        let ends = [
+            ("netperf's end", iteration.local.series.as_ref()),
+            (
+                "netserver's end",
+                remote.and_then(|end| end.series.as_ref()),
+            ),
+        ];
+        // Both ends begin with the connection: their clocks may differ.
+        let Some(first) = ends.iter().find_map(|(_, series)| *series) else {
+            continue;
+        };
+        let started = first.started.as_secs_f64();
         let offset = started - *begin.get_or_insert(started);
-        for (end, called) in ENDS {
-            let flows = list(iteration, &format!("{end}.series.flows"));
+        for (end, series) in ends {
+            let flows = series.map(|series| &series.flows[..]).unwrap_or_default();
             for flow in flows.iter().take(MOST) {
-                let name = match whole(flow, "flow").filter(|_| flows.len() > 1) {
-                    Some(number) => format!("{called}, flow {number}"),
-                    None => called.to_owned(),
+                let name = match flow.flow.filter(|_| flows.len() > 1) {
+                    Some(number) => format!("{end}, flow {number}"),
+                    None => end.to_owned(),
                 };
-                take(flow, offset, lines(&mut all, name));
+                add_samples(flow, offset, lines(&mut all, name));
             }
         }
     }
@@ -67,7 +74,7 @@ pub(super) fn add(document: &Value, begin: Option<f64>, record: &mut Record) {
     }
 }
 
-/// The lines of this name: an iteration goes on with those of the one before.
+/// The lines of this name: an iteration continues those of the one before.
 fn lines(all: &mut Vec<Lines>, name: String) -> &mut Lines {
     let at = all.iter().position(|lines| lines.name == name);
     let at = at.unwrap_or_else(|| {
@@ -80,23 +87,21 @@ fn lines(all: &mut Vec<Lines>, name: String) -> &mut Lines {
     &mut all[at]
 }
 
-fn take(flow: &Value, offset: f64, lines: &mut Lines) {
+fn add_samples(flow: &FlowSeries, offset: f64, lines: &mut Lines) {
     let mut resent_before = 0.0;
-    for (index, seen) in list(flow, "samples").iter().enumerate() {
-        let Some(at) = number(seen, "at_seconds") else {
-            continue;
-        };
+    for (index, taken) in flow.samples.iter().enumerate() {
+        let at = std::time::Duration::from_micros(taken.at_micros);
         let sample = |value| Sample {
-            at: offset + at,
+            at: offset + at.as_secs_f64(),
             span: 0.0,
             value,
             joined: index > 0,
         };
-        let window = number(seen, "congestion_window_bytes");
+        let window = taken.congestion_window_bytes().map(count);
         lines.windows.extend(window.map(sample));
-        let trip = number(seen, "round_trip_microseconds");
+        let trip = taken.round_trip_micros.map(f64::from);
         lines.trips.extend(trip.map(|trip| sample(trip * 1e-6)));
-        if let Some(resent) = number(seen, "retransmitted_segments") {
+        if let Some(resent) = taken.retransmitted_segments.map(f64::from) {
             lines.resent.push(sample(resent - resent_before));
             resent_before = resent;
         }

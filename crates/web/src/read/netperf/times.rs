@@ -1,25 +1,23 @@
-//! How long operations took.
+//! Times of operations.
 
-use serde_json::Value;
+use netperf_model::figures::count;
+use netperf_model::latency::Bucket;
+use netperf_report::document::{Document, LatencySummary};
 
-use super::super::field::{at, list, number};
-use super::{begin, seconds};
+use super::over_time::begin;
 use crate::record::{Heat, Range, Record, Spread};
 
-/// Adds what is known over all iterations, and over time where intervals have it.
-pub(super) fn add(document: &Value, record: &mut Record) {
-    if let Some(latency) = at(document, "latency") {
-        record.spreads.extend(spread(latency));
-    }
-    let intervals = list(document, "intervals");
-    let Some(begin) = begin(intervals) else {
+/// Adds times over all iterations, and over time if intervals have them.
+pub(super) fn add(document: &Document, record: &mut Record) {
+    let latency = document.latency.as_ref();
+    record.spreads.extend(latency.and_then(spread));
+    let Some(begin) = begin(document) else {
         return;
     };
-    let columns = intervals.iter().filter_map(|interval| {
-        let end = number(interval, "ended_unix_seconds")? - begin;
-        let span = number(interval, "elapsed_seconds")?;
-        let ranges = ranges(at(interval, "latency")?);
-        Some((end - span, end, ranges))
+    let columns = document.intervals.iter().filter_map(|interval| {
+        let end = interval.ended.as_secs_f64() - begin;
+        let ranges = ranges(&interval.latency.as_ref()?.buckets);
+        Some((end - interval.elapsed_seconds.0?, end, ranges))
     });
     let columns: Vec<_> = columns.collect();
     if columns.iter().any(|(_, _, ranges)| !ranges.is_empty()) {
@@ -30,12 +28,16 @@ pub(super) fn add(document: &Value, record: &mut Record) {
     }
 }
 
-fn spread(latency: &Value) -> Option<Spread> {
-    let ranges = ranges(latency);
-    let percentiles = list(latency, "percentiles").iter().filter_map(|row| {
-        let percent = number(row, "percent")?;
-        Some((percent, seconds(row, "nanoseconds")?))
-    });
+fn seconds(nanoseconds: f64) -> f64 {
+    nanoseconds * 1e-9
+}
+
+fn spread(latency: &LatencySummary) -> Option<Spread> {
+    let ranges = ranges(&latency.buckets);
+    let percentiles = latency
+        .percentiles
+        .iter()
+        .filter_map(|row| Some((row.percent, seconds(row.nanoseconds.0?))));
     let percentiles: Vec<_> = percentiles.collect();
     if ranges.is_empty() && percentiles.is_empty() {
         return None;
@@ -43,25 +45,26 @@ fn spread(latency: &Value) -> Option<Spread> {
     Some(Spread {
         name: String::new(),
         ranges,
-        mean: seconds(latency, "mean_nanoseconds"),
-        deviation: seconds(latency, "standard_deviation_nanoseconds"),
-        shortest: seconds(latency, "min_nanoseconds"),
-        longest: seconds(latency, "max_nanoseconds"),
+        mean: latency.mean_nanoseconds.0.map(seconds),
+        deviation: latency.standard_deviation_nanoseconds.0.map(seconds),
+        shortest: latency.min_nanoseconds.map(count).map(seconds),
+        longest: latency.max_nanoseconds.map(count).map(seconds),
         percentiles,
     })
 }
 
-/// The ranges of a histogram, those that make sense, shortest first.
-fn ranges(latency: &Value) -> Vec<Range> {
-    let ranges = list(latency, "buckets").iter().filter_map(|bucket| {
-        let range = Range {
-            from: seconds(bucket, "from_nanoseconds")?,
-            to: seconds(bucket, "to_nanoseconds")?,
-            count: number(bucket, "count")?,
-        };
-        (range.from >= 0.0 && range.to >= range.from && range.count > 0.0).then_some(range)
-    });
-    let mut ranges: Vec<Range> = ranges.collect();
+/// The valid ranges of a histogram, shortest first.
+fn ranges(buckets: &[Bucket]) -> Vec<Range> {
+    let valid = buckets
+        .iter()
+        .filter(|bucket| bucket.to >= bucket.from && bucket.count > 0);
+    let mut ranges: Vec<Range> = valid
+        .map(|bucket| Range {
+            from: seconds(count(bucket.from)),
+            to: seconds(count(bucket.to)),
+            count: count(bucket.count),
+        })
+        .collect();
     ranges.sort_by(|one, other| one.from.total_cmp(&other.from));
     ranges
 }

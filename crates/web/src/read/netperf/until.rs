@@ -1,42 +1,38 @@
-//! How well figures are known after a run that went on until they were (`--until`).
+//! The precision that a run with `--until` reached.
 
-use serde_json::Value;
+use netperf_report::document::{KnownInterval, UntilResult};
 
-use super::super::field::{at, list, number, text, whole};
+use super::text;
 use crate::record::{KnownFigure, Until};
 use crate::unit::{Quantity, Unit, figure};
 
-/// What the document says of it, if anything.
-pub(super) fn read(document: &Value) -> Option<Until> {
-    let found = at(document, "until")?;
-    let unit = text(found, "throughput_unit").unwrap_or_default();
+/// The precision that was reached.
+pub(super) fn read(found: &UntilResult) -> Option<Until> {
+    let unit = found.throughput_unit.as_str();
     let mut figures = vec![KnownFigure {
         name: "throughput".to_owned(),
-        ..known(at(found, "throughput"), rate(&unit))
+        ..known(found.throughput.as_ref(), rate(unit))
     }];
-    for percentile in list(found, "percentiles") {
-        let percent = number(percentile, "percent").unwrap_or(0.0);
-        figures.push(KnownFigure {
-            name: format!("latency, {percent}\u{a0}%"),
-            ..known(at(percentile, "seconds"), (1.0, Unit::Seconds))
-        });
-    }
+    figures.extend(found.percentiles.iter().map(|percentile| KnownFigure {
+        name: format!("latency, {}\u{a0}%", percentile.percent),
+        ..known(percentile.seconds.as_ref(), (1.0, Unit::Seconds))
+    }));
     Some(Until {
-        end: text(found, "end")?,
-        wanted: number(found, "wanted_percent"),
-        confidence: number(found, "confidence_percent"),
-        seconds: number(found, "seconds"),
-        every: number(found, "interval_seconds"),
-        values: whole(found, "values"),
-        warm_up: number(found, "warm_up_seconds"),
-        course: course(found, rate(&unit)),
-        correlation: number(found, "correlation"),
+        end: text(&found.end)?,
+        wanted: found.wanted_percent.0,
+        confidence: found.confidence_percent.0,
+        seconds: Some(found.judged.as_secs_f64()),
+        every: Some(found.interval.as_secs_f64()),
+        values: u64::try_from(found.values).ok(),
+        warm_up: Some(found.warm_up.as_secs_f64()),
+        course: course(found, rate(unit)),
+        correlation: found.correlation,
         figures,
-        would_take: number(found, "would_take_seconds"),
+        would_take: found.would_take_seconds.0,
     })
 }
 
-/// The unit that a rate is shown in, and how much of it one of the document's is.
+/// The unit that a rate is shown in, and its amount in one of the document's unit.
 fn rate(label: &str) -> (f64, Unit) {
     let label = label.trim_end_matches("/s");
     let power = label
@@ -49,28 +45,22 @@ fn rate(label: &str) -> (f64, Unit) {
     }
 }
 
-fn known(found: Option<&Value>, (factor, unit): (f64, Unit)) -> KnownFigure {
-    let part = |name: &str| {
-        let value = number(found?, name)?;
-        Some(Quantity::new(value * factor, unit.clone()))
-    };
+fn known(found: Option<&KnownInterval>, (factor, unit): (f64, Unit)) -> KnownFigure {
+    let quantity = |value: f64| Quantity::new(value * factor, unit.clone());
     KnownFigure {
         name: String::new(),
-        value: part("value"),
-        half_width: part("half_width"),
-        percent: found.and_then(|found| number(found, "half_width_percent")),
+        value: found.and_then(|known| known.value).map(quantity),
+        half_width: found.and_then(|known| known.half_width.0).map(quantity),
+        percent: found.and_then(|known| known.half_width_percent.0),
     }
 }
 
-/// What the values look like, in a sentence.
-fn course(found: &Value, (factor, unit): (f64, Unit)) -> Option<String> {
-    let level = |name: &str| {
-        let level = Quantity::new(number(found, name)? * factor, unit.clone());
-        Some(level.to_string())
-    };
-    Some(match text(found, "course")?.as_str() {
+/// The course of the values, in a sentence.
+fn course(found: &UntilResult, (factor, unit): (f64, Unit)) -> Option<String> {
+    let level = |level: f64| Quantity::new(level * factor, unit.clone());
+    Some(match found.course.as_str() {
         "stable" => "stable: the values stay around one level".to_owned(),
-        "drifting" => match number(found, "drift_percent") {
+        "drifting" => match found.drift_percent {
             Some(drift) => format!(
                 "drifting: {}\u{a0}% of the mean from the beginning to the end",
                 figure(drift)
@@ -78,11 +68,13 @@ fn course(found: &Value, (factor, unit): (f64, Unit)) -> Option<String> {
             None => "drifting: the level changes steadily".to_owned(),
         },
         "bimodal" => {
-            let (low, high) = (level("low_throughput"), level("high_throughput"));
-            match (low, high, number(found, "high_share_percent")) {
+            let (low, high) = (found.low_throughput.0, found.high_throughput.0);
+            match (low, high, found.high_share_percent.0) {
                 (Some(low), Some(high), Some(share)) => format!(
-                    "bimodal: {high} for {}\u{a0}% of the time, {low} for the rest",
-                    figure(share)
+                    "bimodal: {} for {}\u{a0}% of the time, {} for the rest",
+                    level(high),
+                    figure(share),
+                    level(low)
                 ),
                 _ => "bimodal: there are two levels".to_owned(),
             }
@@ -97,8 +89,8 @@ mod tests {
 
     use super::*;
 
-    fn document() -> Value {
-        json!({"until": {
+    fn document() -> UntilResult {
+        let document = json!({
             "end": "too noisy", "wanted_percent": 1.0, "confidence_percent": 95.0,
             "seconds": 12.0, "interval_seconds": 0.01, "values": 1200,
             "warm_up_values": 20, "warm_up_seconds": 0.2, "correlation": 0.5,
@@ -109,7 +101,8 @@ mod tests {
             "throughput_unit": "10^6bits",
             "percentiles": [{"percent": 99.0, "seconds": null}],
             "would_take_seconds": 48.0
-        }})
+        });
+        serde_json::from_value(document).unwrap()
     }
 
     #[test]
@@ -131,17 +124,13 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_it_and_one_with_other_fields_have_none() {
-        for document in [
-            json!({}),
-            json!({"until": null}),
-            json!({"until": 3}),
-            json!({"until": {"end": 1, "percentiles": {}}}),
-        ] {
-            assert_eq!(read(&document), None, "{document}");
-        }
-        let other = json!({"until": {"end": "reached", "throughput": [], "percentiles": [null]}});
-        let found = read(&other).unwrap();
+    fn without_an_end_and_without_figures_nothing_is_shown() {
+        assert_eq!(read(&UntilResult::default()), None);
+        let found = UntilResult {
+            end: "reached".to_owned(),
+            ..UntilResult::default()
+        };
+        let found = read(&found).unwrap();
         assert_eq!(found.figures[0].percent, None);
         assert_eq!(found.course, None);
     }

@@ -1,0 +1,110 @@
+//! The intervals of a run, over time.
+
+use netperf_model::fields::Measured;
+use netperf_report::document::{Document, IntervalResult};
+
+use super::text;
+use crate::record::{Record, Sample, Track};
+use crate::unit::Unit;
+
+/// The begin of the first interval, in seconds since 1970.
+pub(super) fn begin(document: &Document) -> Option<f64> {
+    let first = document.intervals.first()?;
+    let length = first.elapsed_seconds.0.unwrap_or(0.0);
+    Some(first.ended.as_secs_f64() - length)
+}
+
+/// A rate of transactions, or of bits both ways.
+pub(super) fn rate(transactions: Measured, bits: [Measured; 2]) -> Option<(f64, Unit)> {
+    if let Some(rate) = transactions.0 {
+        return Some((rate, Unit::TransactionsPerSecond));
+    }
+    let known = bits.into_iter().filter_map(|bits| bits.0);
+    let sum = known.reduce(|sum, bits| sum + bits)?;
+    Some((sum, Unit::BitsPerSecond))
+}
+
+fn rate_of(interval: &IntervalResult) -> Option<(f64, Unit)> {
+    let rates = &interval.rates;
+    let bits = [rates.sent_bits_per_second, rates.received_bits_per_second];
+    rate(interval.transactions_per_second, bits).or_else(|| {
+        let unit = Unit::Other(text(&interval.throughput_unit)?);
+        Some((interval.throughput.0?, unit))
+    })
+}
+
+/// Adds rates, and the state of TCP.
+pub(super) fn add(document: &Document, record: &mut Record) {
+    let Some(begin) = begin(document) else {
+        return;
+    };
+    let mut before = None;
+    let mut rates = Vec::new();
+    let mut tcp: [Vec<Sample>; 3] = Default::default();
+    let mut resent_before = 0.0;
+    let mut unit = Unit::BitsPerSecond;
+    for interval in &document.intervals {
+        let joined = before == Some(interval.iteration);
+        before = Some(interval.iteration);
+        if !joined {
+            resent_before = 0.0;
+        }
+        let sample = |value| Sample {
+            at: interval.ended.as_secs_f64() - begin,
+            span: interval.elapsed_seconds.0.unwrap_or(0.0),
+            value,
+            joined,
+        };
+        if let Some((value, of)) = rate_of(interval) {
+            unit = of;
+            rates.push(sample(value));
+        }
+        let Some(info) = &interval.tcp else {
+            continue;
+        };
+        // The state is that at the end of the interval.
+        let instant = |value| Sample {
+            span: 0.0,
+            ..sample(value)
+        };
+        let window = f64::from(info.congestion_window_segments);
+        tcp[0].push(instant(window * f64::from(info.send_segment_bytes)));
+        tcp[1].push(instant(f64::from(info.round_trip_micros) * 1e-6));
+        let resent = f64::from(info.retransmitted_segments);
+        // A counter that decreased belongs to another connection.
+        let since = if resent >= resent_before {
+            resent_before
+        } else {
+            0.0
+        };
+        tcp[2].push(sample(resent - since));
+        resent_before = resent;
+    }
+    let [windows, trips, resent] = tcp;
+    let mut rates = track(unit, rates);
+    // The result is what arrived, the intervals are what was sent.
+    if let Some(track) = rates.as_mut().filter(|_| may_be_lost(document)) {
+        "sent".clone_into(&mut track.name);
+    }
+    record.rates.extend(rates);
+    record.windows.extend(track(Unit::Bytes, windows));
+    record.round_trips.extend(track(Unit::Seconds, trips));
+    record
+        .retransmissions
+        .extend(track(Unit::Count("segments"), resent));
+}
+
+/// True if data can be lost and nothing comes back.
+fn may_be_lost(document: &Document) -> bool {
+    let test = &document.test;
+    test.socket_type == "Datagram" && test.sends && !test.receives
+}
+
+fn track(unit: Unit, samples: Vec<Sample>) -> Option<Track> {
+    let name = String::new();
+    (!samples.is_empty()).then_some(Track {
+        name,
+        unit,
+        samples,
+    })
+}

@@ -8,7 +8,7 @@ use netperf_web::escape::line;
 use netperf_web::unit::Unit;
 use serde_json::{Value, json};
 
-use crate::figures::{self, Better, Figure};
+use crate::figures::{self, Better, RunFigure};
 
 /// How to compare.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,7 +77,7 @@ impl std::error::Error for Incomparable {}
 
 /// What became of a figure from one set to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ChangeOutcome {
     /// It got better.
     Better,
     /// It got worse.
@@ -90,7 +90,7 @@ pub enum Outcome {
 
 /// A figure of both sets.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct ComparedFigure {
     /// Its name.
     pub name: String,
     /// Its unit.
@@ -102,7 +102,7 @@ pub struct Row {
     /// The probability of such a change by chance, corrected for how many are looked at.
     pub probability: f64,
     /// What that means.
-    pub outcome: Outcome,
+    pub outcome: ChangeOutcome,
 }
 
 /// Two sets, compared.
@@ -115,7 +115,7 @@ pub struct Comparison {
     /// How they were compared.
     pub wish: Wish,
     /// Every figure that all runs have.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ComparedFigure>,
 }
 
 /// Compares two sets of runs.
@@ -130,7 +130,7 @@ pub fn compare(a: &Set, b: &Set, wish: Wish) -> Result<Comparison, Incomparable>
     let (a_runs, b_runs) = (all_figures(a), all_figures(b));
     let level = 1.0 - wish.judgement.chance;
     let first = a_runs.first().map(Vec::as_slice).unwrap_or_default();
-    let (names, changes): (Vec<&Figure>, Vec<Change>) = first
+    let (names, changes): (Vec<&RunFigure>, Vec<Change>) = first
         .iter()
         .filter_map(|figure| {
             let values = (series(&a_runs, figure)?, series(&b_runs, figure)?);
@@ -174,27 +174,31 @@ fn one_test(a: &Set, b: &Set) -> Result<String, Incomparable> {
     Ok(test.unwrap_or_default())
 }
 
-fn all_figures(set: &Set) -> Vec<Vec<Figure>> {
+fn all_figures(set: &Set) -> Vec<Vec<RunFigure>> {
     set.runs.iter().map(figures::of).collect()
 }
 
 /// The values of a figure in every run; `None` when one has it not, or in another unit.
-fn series(runs: &[Vec<Figure>], wanted: &Figure) -> Option<Vec<f64>> {
-    let of = |run: &Vec<Figure>| {
+fn series(runs: &[Vec<RunFigure>], wanted: &RunFigure) -> Option<Vec<f64>> {
+    let of = |run: &Vec<RunFigure>| {
         let found = run.iter().find(|figure| figure.name == wanted.name)?;
         (found.quantity.unit == wanted.quantity.unit).then_some(found.quantity.value)
     };
     runs.iter().map(of).collect()
 }
 
-fn row(figure: &Figure, change: Change, (probability, verdict): (f64, Verdict)) -> Row {
+fn row(
+    figure: &RunFigure,
+    change: Change,
+    (probability, verdict): (f64, Verdict),
+) -> ComparedFigure {
     let outcome = match (verdict, figure.better) {
-        (Verdict::Higher, Better::More) | (Verdict::Lower, Better::Less) => Outcome::Better,
-        (Verdict::Higher, Better::Less) | (Verdict::Lower, Better::More) => Outcome::Worse,
-        (Verdict::NoDifference, _) => Outcome::Same,
-        (Verdict::TooFewRuns, _) => Outcome::Unknown,
+        (Verdict::Higher, Better::More) | (Verdict::Lower, Better::Less) => ChangeOutcome::Better,
+        (Verdict::Higher, Better::Less) | (Verdict::Lower, Better::More) => ChangeOutcome::Worse,
+        (Verdict::NoDifference, _) => ChangeOutcome::Same,
+        (Verdict::TooFewRuns, _) => ChangeOutcome::Unknown,
     };
-    Row {
+    ComparedFigure {
         name: figure.name.clone(),
         unit: figure.quantity.unit.clone(),
         better: figure.better,
@@ -208,23 +212,23 @@ impl Comparison {
     /// What all figures together come to: one that got worse outweighs those that got
     /// better, and the first, the result itself, decides whether runs were too few.
     #[must_use]
-    pub fn outcome(&self) -> Outcome {
-        let any = |outcome: Outcome| self.rows.iter().any(|row| row.outcome == outcome);
-        if any(Outcome::Worse) {
-            Outcome::Worse
-        } else if any(Outcome::Better) {
-            Outcome::Better
-        } else if any(Outcome::Unknown) {
-            Outcome::Unknown
+    pub fn outcome(&self) -> ChangeOutcome {
+        let any = |outcome: ChangeOutcome| self.rows.iter().any(|row| row.outcome == outcome);
+        if any(ChangeOutcome::Worse) {
+            ChangeOutcome::Worse
+        } else if any(ChangeOutcome::Better) {
+            ChangeOutcome::Better
+        } else if any(ChangeOutcome::Unknown) {
+            ChangeOutcome::Unknown
         } else {
-            Outcome::Same
+            ChangeOutcome::Same
         }
     }
 
     /// As a document.
     #[must_use]
     pub fn json(&self) -> Value {
-        let rows: Vec<Value> = self.rows.iter().map(Row::json).collect();
+        let rows: Vec<Value> = self.rows.iter().map(ComparedFigure::json).collect();
         json!({
             "schema": "netperf-compare-1",
             "test": self.test,
@@ -239,7 +243,7 @@ impl Comparison {
     }
 }
 
-impl Row {
+impl ComparedFigure {
     fn json(&self) -> Value {
         let change = &self.change;
         json!({
@@ -261,7 +265,7 @@ impl Row {
     }
 }
 
-impl Outcome {
+impl ChangeOutcome {
     /// Its word in documents and tables.
     #[must_use]
     pub const fn word(self) -> &'static str {

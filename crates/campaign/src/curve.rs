@@ -19,7 +19,7 @@ const COLOURS: usize = 6;
 
 /// One run of a sweep.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct SweepRun {
     /// Which point, from 0.
     pub point: usize,
     /// Which repetition, from 1.
@@ -29,22 +29,23 @@ pub struct Run {
 }
 
 /// The values of one figure, point by point.
-struct Column {
+struct SweepColumn {
     name: String,
     unit: Unit,
     values: Vec<Vec<f64>>,
 }
 
 /// All figures of all points.
-fn columns(points: usize, runs: &[Run]) -> Vec<Column> {
-    let mut columns: Vec<Column> = Vec::new();
+fn columns(points: usize, runs: &[SweepRun]) -> Vec<SweepColumn> {
+    let mut columns: Vec<SweepColumn> = Vec::new();
     for run in runs {
         let Ok(record) = &run.record else { continue };
         for figure in figures::of(record) {
             let quantity = figure.quantity;
-            let same = |column: &Column| column.name == figure.name && column.unit == quantity.unit;
+            let same =
+                |column: &SweepColumn| column.name == figure.name && column.unit == quantity.unit;
             let at = columns.iter().position(same).unwrap_or_else(|| {
-                columns.push(Column {
+                columns.push(SweepColumn {
                     name: figure.name.clone(),
                     unit: quantity.unit.clone(),
                     values: vec![Vec::new(); points],
@@ -73,7 +74,7 @@ fn spot(values: &[f64]) -> Option<Spot> {
 
 /// What became of a sweep.
 #[must_use]
-pub fn curve(plan: &Plan, runs: &[Run]) -> Curve {
+pub fn curve(plan: &Plan, runs: &[SweepRun]) -> Curve {
     let points = plan.points();
     let columns = columns(points.len(), runs);
     let Some(axis) = plan.over.first() else {
@@ -101,7 +102,7 @@ pub fn curve(plan: &Plan, runs: &[Run]) -> Curve {
 fn lines(
     plan: &Plan,
     points: &[Vec<String>],
-    column: &Column,
+    column: &SweepColumn,
     (own, dash): (&str, usize),
 ) -> Vec<CurveLine> {
     // The first parameter changes slowest, so that the others go round within it.
@@ -128,7 +129,7 @@ fn lines(
     lines.collect()
 }
 
-fn drawings(plan: &Plan, points: &[Vec<String>], columns: &[Column]) -> Vec<Drawing> {
+fn drawings(plan: &Plan, points: &[Vec<String>], columns: &[SweepColumn]) -> Vec<Drawing> {
     let mut drawings = Vec::new();
     let drawing = |name: &str, unit: &Unit, lines: Vec<CurveLine>| Drawing {
         title: format!("{} over {}", capital(name), axis_name(plan)),
@@ -166,11 +167,11 @@ fn capital(name: &str) -> String {
 }
 
 /// All points with their results and the middle and the end of their latency.
-fn summary(plan: &Plan, points: &[Vec<String>], columns: &[Column]) -> Table {
+fn summary(plan: &Plan, points: &[Vec<String>], columns: &[SweepColumn]) -> Table {
     let mut head: Vec<&str> = plan.over.iter().map(|one| one.name.as_str()).collect();
     let texts = head.len();
     head.extend(["result", "least", "greatest", "runs"]);
-    let latencies: Vec<&Column> = LATENCIES
+    let latencies: Vec<&SweepColumn> = LATENCIES
         .iter()
         .filter_map(|(name, _)| columns.iter().find(|column| column.name == *name))
         .collect();
@@ -183,7 +184,7 @@ fn summary(plan: &Plan, points: &[Vec<String>], columns: &[Column]) -> Table {
     };
     for (at, point) in points.iter().enumerate() {
         let mut row = point.clone();
-        let of = |column: &Column| column.values.get(at).and_then(|values| spot(values));
+        let of = |column: &SweepColumn| column.values.get(at).and_then(|values| spot(values));
         let text = |value, unit: &Unit| Quantity::new(value, unit.clone()).to_string();
         let found = results().find_map(|column| Some((of(column)?, &column.unit)));
         match found {
@@ -203,7 +204,7 @@ fn summary(plan: &Plan, points: &[Vec<String>], columns: &[Column]) -> Table {
 
 /// Every run with its figures, as CSV: one row for each.
 #[must_use]
-pub fn csv(plan: &Plan, runs: &[Run]) -> String {
+pub fn csv(plan: &Plan, runs: &[SweepRun]) -> String {
     let points = plan.points();
     let mut names: Vec<(String, String)> = Vec::new();
     for record in runs.iter().filter_map(|run| run.record.as_ref().ok()) {
@@ -253,12 +254,12 @@ mod tests {
         Plan::new(command, &over, 2).unwrap()
     }
 
-    fn run(point: usize, repetition: u32, rate: Option<f64>) -> Run {
+    fn run(point: usize, repetition: u32, rate: Option<f64>) -> SweepRun {
         let record = rate.map(|rate| Record {
             headline: Some(Quantity::new(rate, Unit::BitsPerSecond)),
             ..Record::default()
         });
-        Run {
+        SweepRun {
             point,
             repetition,
             record: record.ok_or_else(|| "no netserver".to_owned()),
@@ -268,7 +269,7 @@ mod tests {
     #[test]
     fn each_combination_of_the_others_has_a_line_of_medians() {
         let plan = plan(&["m=1,2", "b=0,8"]);
-        let runs: Vec<Run> = [(0, 10.0), (1, 20.0), (2, 30.0), (3, 40.0), (0, 14.0)]
+        let runs: Vec<SweepRun> = [(0, 10.0), (1, 20.0), (2, 30.0), (3, 40.0), (0, 14.0)]
             .into_iter()
             .map(|(point, rate)| run(point, 1, Some(rate)))
             .chain([run(1, 2, None)])

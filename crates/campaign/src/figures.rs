@@ -17,7 +17,7 @@ const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
 /// A figure of one run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
+pub struct RunFigure {
     /// What it is called.
     pub name: String,
     /// Which way it should go.
@@ -28,7 +28,7 @@ pub struct Figure {
 
 /// All figures of a run, the result first.
 #[must_use]
-pub fn of(record: &Record) -> Vec<Figure> {
+pub fn of(record: &Record) -> Vec<RunFigure> {
     let mut figures = Vec::new();
     if let Some(headline) = &record.headline {
         let name = if headline.unit == Unit::TransactionsPerSecond {
@@ -62,8 +62,8 @@ pub fn of(record: &Record) -> Vec<Figure> {
     figures
 }
 
-fn figure(name: String, better: Better, quantity: Quantity) -> Figure {
-    Figure {
+fn figure(name: String, better: Better, quantity: Quantity) -> RunFigure {
+    RunFigure {
         name,
         better,
         quantity,

@@ -8,6 +8,6 @@ pub mod sweep;
 
 pub mod compare;
 
-pub use compare::{Comparison, Incomparable, Outcome, Row, Set, Wish, compare};
-pub use figures::{Better, Figure, of as figures};
+pub use compare::{ChangeOutcome, ComparedFigure, Comparison, Incomparable, Set, Wish, compare};
+pub use figures::{Better, RunFigure, of as figures};
 pub use netperf_stats::compare::{Design, Judgement};

@@ -5,7 +5,7 @@ use netperf_web::escape::markdown as escaped;
 use netperf_web::table::aligned;
 use netperf_web::unit::Quantity;
 
-use crate::compare::{Comparison, Outcome, Row};
+use crate::compare::{ChangeOutcome, ComparedFigure, Comparison};
 
 impl Comparison {
     /// A table and a verdict in words.
@@ -62,30 +62,32 @@ impl Comparison {
     /// What it all comes to, in sentences.
     #[must_use]
     pub fn verdict(&self) -> String {
-        let named = |outcome: Outcome| -> Vec<String> {
+        let named = |outcome: ChangeOutcome| -> Vec<String> {
             let of = self.rows.iter().filter(|row| row.outcome == outcome);
             of.map(|row| format!("{} {}", row.name, percent(row.change.ratio)))
                 .collect()
         };
-        let (better, worse) = (named(Outcome::Better), named(Outcome::Worse));
+        let (better, worse) = (named(ChangeOutcome::Better), named(ChangeOutcome::Worse));
         let chance = 100.0 * self.wish.judgement.chance;
         match self.outcome() {
-            Outcome::Unknown => {
+            ChangeOutcome::Unknown => {
                 let rows = self.rows.len();
                 let figures = if rows == 1 { "figure" } else { "figures" };
                 format!(
                     "Too few runs: with {rows} {figures} to look at, no difference could be told from chance at {chance} %. Add runs."
                 )
             }
-            Outcome::Same => {
+            ChangeOutcome::Same => {
                 let limit = 100.0 * self.wish.judgement.threshold;
                 format!("No difference of {limit} % or more that chance does not explain.")
             }
-            Outcome::Better if worse.is_empty() => format!("B is better: {}.", better.join(", ")),
-            Outcome::Better | Outcome::Worse if better.is_empty() => {
+            ChangeOutcome::Better if worse.is_empty() => {
+                format!("B is better: {}.", better.join(", "))
+            }
+            ChangeOutcome::Better | ChangeOutcome::Worse if better.is_empty() => {
                 format!("B is worse: {}.", worse.join(", "))
             }
-            Outcome::Better | Outcome::Worse => format!(
+            ChangeOutcome::Better | ChangeOutcome::Worse => format!(
                 "B is worse: {}; but better: {}.",
                 worse.join(", "),
                 better.join(", ")
@@ -94,7 +96,7 @@ impl Comparison {
     }
 }
 
-impl Row {
+impl ComparedFigure {
     fn cells(&self) -> [String; 7] {
         let change = &self.change;
         let value = |value: f64| Quantity::new(value, self.unit.clone()).to_string();

@@ -1,6 +1,6 @@
 //! A result as it is kept.
 
-use netperf_campaign::{Better, Figure};
+use netperf_campaign::{Better, RunFigure};
 use netperf_web::Record;
 use ring::digest::{SHA256, digest};
 use serde_json::Value;
@@ -34,7 +34,7 @@ pub struct Entry {
     /// What is the same in all results that may be compared with it.
     pub configuration: String,
     /// Its figures, the result itself first.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<RunFigure>,
     /// What it was measured under.
     pub manifest: Facts,
     /// The bytes themselves.

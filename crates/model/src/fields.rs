@@ -33,11 +33,11 @@ macro_rules! inline_schema {
 
 /// A figure that is 0 or more; null if it was not measured or is not finite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Measured(pub Option<f64>);
+pub struct MeasuredFigure(pub Option<f64>);
 
-inline_schema!(Measured, { "type": ["number", "null"], "minimum": 0 });
+inline_schema!(MeasuredFigure, { "type": ["number", "null"], "minimum": 0 });
 
-impl Measured {
+impl MeasuredFigure {
     /// The figure, or nothing if it is negative or not finite.
     pub fn of(value: impl Into<Option<f64>>) -> Self {
         let value = value.into();
@@ -45,13 +45,13 @@ impl Measured {
     }
 }
 
-impl<'de> Deserialize<'de> for Measured {
+impl<'de> Deserialize<'de> for MeasuredFigure {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Option::<f64>::deserialize(from).map(Self::of)
     }
 }
 
-/// A figure that is -1 if it was not measured, written as [`Measured`].
+/// A figure that is -1 if it was not measured, written as [`MeasuredFigure`].
 #[derive(Clone, Copy, Debug)]
 pub struct AsMeasured;
 
@@ -59,11 +59,11 @@ inline_schema!(AsMeasured, { "type": ["number", "null"], "minimum": 0 });
 
 impl AsMeasured {
     pub(crate) fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
-        Measured::of(*value).serialize(to)
+        MeasuredFigure::of(*value).serialize(to)
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-        Ok(Measured::deserialize(from)?.0.unwrap_or(-1.0))
+        Ok(MeasuredFigure::deserialize(from)?.0.unwrap_or(-1.0))
     }
 }
 
@@ -91,11 +91,11 @@ inline_schema!(AsPercent, { "type": ["number", "null"], "minimum": 0 });
 
 impl AsPercent {
     pub(crate) fn serialize<S: Serializer>(share: &f64, to: S) -> Result<S::Ok, S::Error> {
-        Measured::of(share * 100.0).serialize(to)
+        MeasuredFigure::of(share * 100.0).serialize(to)
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-        Ok(Measured::deserialize(from)?.0.unwrap_or(0.0) / 100.0)
+        Ok(MeasuredFigure::deserialize(from)?.0.unwrap_or(0.0) / 100.0)
     }
 }
 

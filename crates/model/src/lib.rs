@@ -51,9 +51,9 @@ pub use many::{Crew, FlowCarrier, FlowCounts, FlowThere, Flows, Many, Placement,
 pub use one_way::{ClockOffset, DeviceStamp, OneWay, Part, Spread, Stamp, Stamper, Stamps};
 pub use outcome::{Confidence, EndResult, Iteration, Outcome, Span, Tally, TcpFacts, Warning};
 pub use plan::{
-    Confidence as ConfidencePlan, ControlPlan, CpuBinding, CpuPlan, DataAddress, Duplex, EndPlan,
-    Family, Flow, Format, Limit, PacePlan, PlacePlan, ReportPlan, RingPlan, Routing,
-    SelectionSource, SocketPlan, TestPlan, TouchPlan,
+    ConfidencePlan, ControlPlan, CpuBinding, CpuPlan, DataAddress, Duplex, EndPlan, Family, Flow,
+    Format, Limit, PacePlan, PlacePlan, ReportPlan, RingPlan, Routing, SelectionSource, SocketPlan,
+    TestPlan, TouchPlan,
 };
 pub use policy::{
     BadNetwork, DataPeers, Denied, Limits, Network, OnePort, Policy, Require, SessionLoad, Sources,

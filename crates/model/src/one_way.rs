@@ -294,7 +294,7 @@ impl OneWay {
         }
         let best = best(&pairs)?;
         let base = i64::try_from(best.twice_offset.div_euclid(2)).ok()?;
-        let line = Line::through(&pairs, base)?;
+        let line = OffsetLine::through(&pairs, base)?;
         let middle = pairs.last().map_or(0.0, |last| last.at) / 2.0;
         let incomplete = usize::try_from(client.incomplete.max(server.incomplete)).unwrap_or(0);
         Some(Self {
@@ -326,7 +326,7 @@ fn best<'p>(pairs: impl IntoIterator<Item = &'p Pair>) -> Option<&'p Pair> {
 
 /// The offset of the clocks over time: a straight line.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct OffsetLine {
     /// When it is known best: before and behind the middle.
     at: [f64; 2],
     /// The offset then, from the base.
@@ -334,7 +334,7 @@ struct Line {
     error: [f64; 2],
 }
 
-impl Line {
+impl OffsetLine {
     /// Through the best pair of each half of the run; level where that is within their
     /// errors.
     fn through(pairs: &[Pair], base: i64) -> Option<Self> {
@@ -414,7 +414,7 @@ fn whole(nanos: f64) -> i64 {
 }
 
 /// How long a part of a transaction took.
-fn took(pair: &Pair, part: Part, line: &Line, base: i64) -> f64 {
+fn took(pair: &Pair, part: Part, line: &OffsetLine, base: i64) -> f64 {
     let (client, server) = (&pair.client, &pair.server);
     let over = |nanos: i128, sign: f64| real(nanos) - sign * line.offset_at(pair.at);
     let base = i128::from(base);

@@ -376,7 +376,7 @@ impl ControlPlan {
 /// Confidence intervals (global `-i`, `-I`, `-r`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename = "confidence_wanted")]
-pub struct Confidence {
+pub struct ConfidencePlan {
     /// The level: 95 or 99 percent.
     #[serde(rename = "level_percent")]
     pub level: u32,
@@ -435,7 +435,7 @@ pub struct TestPlan {
     /// Interim results at least this often.
     pub interim: Option<Duration>,
     /// Confidence intervals; `None` runs once, as TCP_CC and TCP_MSS always do.
-    pub confidence: Option<Confidence>,
+    pub confidence: Option<ConfidencePlan>,
     /// Identifier given with `-u`; `None` makes a fresh one.
     pub uuid: Option<String>,
     /// Print `tcpi_*` lines when the data connection ends (`DUMP_TCP_INFO`).

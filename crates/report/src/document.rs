@@ -16,7 +16,7 @@ mod until;
 
 use std::time::Duration;
 
-use netperf_model::fields::{AsSeconds, Measured};
+use netperf_model::fields::{AsSeconds, MeasuredFigure};
 use netperf_model::{Confidence, Interim, Iteration, ReportPlan, Span, TestPlan, Warning};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ const SCHEMA_VERSION: &str = "1.0";
 /// The fields that every document begins with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Header {
+pub struct DocumentHeader {
     /// The schema of this document. Its number is raised when a field changes its meaning or
     /// is removed.
     #[schemars(extend("const" = SCHEMA))]
@@ -56,7 +56,7 @@ pub struct Header {
     pub program: ProgramInfo,
 }
 
-impl Header {
+impl DocumentHeader {
     /// The header of documents that this program writes.
     #[must_use]
     pub fn own() -> Self {
@@ -92,7 +92,7 @@ pub struct ProgramInfo {
 pub struct Document {
     /// Schema and program.
     #[serde(flatten)]
-    pub header: Header,
+    pub header: DocumentHeader,
     /// The command line, its words joined by blanks.
     pub command_line: String,
     /// The text of `-B`.
@@ -157,7 +157,7 @@ pub struct CalibrationResult {
     #[schemars(extend("enum" = ["local", "remote"]))]
     pub end: String,
     /// The rate.
-    pub rate: Measured,
+    pub rate: MeasuredFigure,
     /// CPUs online.
     pub cpus: u32,
 }
@@ -189,12 +189,12 @@ pub struct RunError {
 /// One line of `--json-stream`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename = "event", rename_all = "lowercase")]
-pub enum Event {
+pub enum StreamEvent {
     /// The first event: the run begins.
     Start {
         /// Schema and program.
         #[serde(flatten)]
-        header: Header,
+        header: DocumentHeader,
         /// The command line, its words joined by blanks.
         #[serde(default)]
         command_line: String,
@@ -257,7 +257,7 @@ impl Document {
     pub fn empty(context: RunContext<'_>) -> Self {
         let RunContext { plan, report, span } = context;
         Self {
-            header: Header::own(),
+            header: DocumentHeader::own(),
             command_line: report.command_line.clone(),
             brand: report.brand.clone(),
             uuid: plan.uuid.clone(),
@@ -329,12 +329,12 @@ impl Document {
     }
 }
 
-impl Event {
+impl StreamEvent {
     /// The first line of a stream.
     #[must_use]
     pub fn start(context: RunContext<'_>) -> Self {
         Self::Start {
-            header: Header::own(),
+            header: DocumentHeader::own(),
             command_line: context.report.command_line.clone(),
             time: context.span.started,
             test: Box::new(AskedTest::of(context.plan)),

@@ -29,7 +29,7 @@ pub enum Statistic {
 
 /// The unit a time is printed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scale {
+pub enum TimeScale {
     /// Microseconds.
     Micros,
     /// Nanoseconds.
@@ -79,7 +79,7 @@ pub struct LatencyColumn {
     /// What it says.
     statistic: Statistic,
     /// In which unit.
-    scale: Scale,
+    scale: TimeScale,
 }
 
 /// The whole percentiles have no fraction to show; neither have the extremes.
@@ -93,13 +93,13 @@ impl LatencyColumn {
     pub fn named(name: &str) -> Option<Self> {
         let name = name.to_ascii_uppercase();
         let (base, scale) = match name.strip_suffix("_NS") {
-            Some(base) => (base, Scale::Nanos),
-            None => (name.as_str(), Scale::Micros),
+            Some(base) => (base, TimeScale::Nanos),
+            None => (name.as_str(), TimeScale::Micros),
         };
         let of = |subject: Subject| Some((subject, base.strip_suffix(subject.ending())?));
         let (subject, word) = Subject::ALL.into_iter().find_map(of)?;
         // The table has these of operations in microseconds.
-        let listed = subject == Subject::Latency && scale == Scale::Micros;
+        let listed = subject == Subject::Latency && scale == TimeScale::Micros;
         let statistic = match word {
             "MIN" if !listed => Statistic::Minimum,
             "MAX" if !listed => Statistic::Maximum,
@@ -131,8 +131,8 @@ impl LatencyColumn {
     #[must_use]
     pub fn header(&self) -> [String; 4] {
         let unit = match self.scale {
-            Scale::Micros => "Microseconds",
-            Scale::Nanos => "Nanoseconds",
+            TimeScale::Micros => "Microseconds",
+            TimeScale::Nanos => "Nanoseconds",
         };
         let first = match self.statistic {
             Statistic::Minimum => "Minimum",
@@ -195,7 +195,7 @@ fn share(word: &str) -> Option<f64> {
 
 /// A statistic of the times of operations: whole numbers for what is one of the
 /// times, with the fraction dropped as the original drops it.
-pub(crate) fn statistic(view: &View<'_>, statistic: Statistic, scale: Scale) -> Value {
+pub(crate) fn statistic(view: &View<'_>, statistic: Statistic, scale: TimeScale) -> Value {
     let Some(latency) = &view.outcome.latency else {
         return NOT_KEPT;
     };
@@ -229,13 +229,13 @@ fn lateness(lateness: &Lateness, statistic: Statistic) -> Option<f64> {
 }
 
 /// A time in its unit.
-fn scaled(nanos: Option<f64>, statistic: Statistic, scale: Scale) -> Value {
+fn scaled(nanos: Option<f64>, statistic: Statistic, scale: TimeScale) -> Value {
     let Some(nanos) = nanos.filter(|nanos| nanos.is_finite()) else {
         return NOT_MEASURED;
     };
     let time = match scale {
-        Scale::Micros => nanos / 1000.0,
-        Scale::Nanos => nanos,
+        TimeScale::Micros => nanos / 1000.0,
+        TimeScale::Nanos => nanos,
     };
     match statistic {
         Statistic::Mean | Statistic::Deviation => Value::Real(time),
@@ -245,7 +245,7 @@ fn scaled(nanos: Option<f64>, statistic: Statistic, scale: Scale) -> Value {
 
 /// In whole microseconds, for the table.
 pub(crate) fn micros(view: &View<'_>, which: Statistic) -> Value {
-    statistic(view, which, Scale::Micros)
+    statistic(view, which, TimeScale::Micros)
 }
 
 fn nanos(latency: &Latency, statistic: Statistic) -> Option<f64> {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::document::Header;
+use crate::document::DocumentHeader;
 use crate::format::json::pretty;
 
 /// Support of a test or a transport on a host.
@@ -60,7 +60,7 @@ impl From<Support> for HostSupport {
 /// A test or a transport in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename = "listed")]
-pub struct Row<'a> {
+pub struct SupportRow<'a> {
     /// The name of the test, or of the protocol in results.
     pub name: &'a str,
     /// The word for its transport.
@@ -85,9 +85,9 @@ pub struct List<'a> {
     /// netserver's host as given. Null if none was named.
     pub host: Option<&'a str>,
     /// Every test.
-    pub tests: Vec<Row<'a>>,
+    pub tests: Vec<SupportRow<'a>>,
     /// Every transport that OMNI takes after `-T`.
-    pub transports: Vec<Row<'a>>,
+    pub transports: Vec<SupportRow<'a>>,
 }
 
 /// The document of `--list --json`: every test and transport, and its support.
@@ -96,7 +96,7 @@ pub struct List<'a> {
 pub(crate) struct ListDocument<'a> {
     /// Schema and program.
     #[serde(flatten)]
-    header: Header,
+    header: DocumentHeader,
     /// The list.
     #[serde(flatten)]
     list: &'a List<'a>,
@@ -120,7 +120,7 @@ pub fn table(list: &List<'_>) -> String {
 #[must_use]
 pub fn json(list: &List<'_>) -> String {
     pretty(&ListDocument {
-        header: Header::own(),
+        header: DocumentHeader::own(),
         list,
     })
 }
@@ -135,7 +135,7 @@ fn titles(first: &str, list: &List<'_>) -> Vec<String> {
         .collect()
 }
 
-fn cells(row: &Row<'_>, list: &List<'_>) -> Vec<String> {
+fn cells(row: &SupportRow<'_>, list: &List<'_>) -> Vec<String> {
     let there = list.host.map(|_| row.there.as_ref());
     let there_word = there.map(|there| there.map_or("unknown", Support::word));
     let why = |place: &str, support: Option<&Support>| {
@@ -184,14 +184,14 @@ mod tests {
         List {
             host,
             tests: vec![
-                Row {
+                SupportRow {
                     name: "TCP_STREAM",
                     transport: "tcp",
                     needs: "",
                     here: Support::Supported,
                     there: there(Support::Supported),
                 },
-                Row {
+                SupportRow {
                     name: "SCTP_RR",
                     transport: "sctp",
                     needs: sctp,
@@ -199,7 +199,7 @@ mod tests {
                     there: there(Support::Unknown),
                 },
             ],
-            transports: vec![Row {
+            transports: vec![SupportRow {
                 name: "SCTP",
                 transport: "sctp",
                 needs: sctp,

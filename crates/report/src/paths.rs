@@ -7,7 +7,7 @@ use netperf_model::{Duplex, EndPlan, IoCounts};
 
 use crate::selectors::{Need, Selector, row};
 use crate::values::{NOT_MEASURED, Value, text};
-use crate::view::{End, View};
+use crate::view::{EndView, View};
 
 /// Every one, in order.
 #[rustfmt::skip]
@@ -49,16 +49,16 @@ fn method(end: &EndPlan) -> Value {
     text(end.io.method.label())
 }
 
-fn counts(end: End<'_>) -> Option<IoCounts> {
+fn counts(end: EndView<'_>) -> Option<IoCounts> {
     end.result?.io
 }
 
-fn share(end: End<'_>) -> Value {
+fn share(end: EndView<'_>) -> Value {
     let share = counts(end).and_then(|counts| counts.zerocopy_share());
     share.map_or(NOT_MEASURED, Value::Real)
 }
 
-fn per_call(end: End<'_>) -> Value {
+fn per_call(end: EndView<'_>) -> Value {
     let Some((io, result)) = counts(end).zip(end.result) else {
         return NOT_MEASURED;
     };

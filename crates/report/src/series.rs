@@ -6,7 +6,7 @@ use netperf_model::Series;
 
 use crate::selectors::{Need, Selector, row};
 use crate::values::{NOT_MEASURED, Value};
-use crate::view::End;
+use crate::view::EndView;
 
 /// Every one, in order.
 #[rustfmt::skip]
@@ -31,7 +31,7 @@ pub(crate) static OVER_TIME: &[Selector] = &[
         "largest congestion window in the samples of netserver's connections, last iteration; with --series"),
 ];
 
-fn of(end: End<'_>, pick: fn(&Series) -> Option<u32>) -> Value {
+fn of(end: EndView<'_>, pick: fn(&Series) -> Option<u32>) -> Value {
     let series = end.result.and_then(|result| result.series.as_ref());
     let value = series.and_then(pick);
     value.map_or(NOT_MEASURED, |value| Value::Count(value.into()))

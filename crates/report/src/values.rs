@@ -7,7 +7,7 @@ use netperf_model::{
 };
 
 use crate::fmt::{Arg, Piece, pieces, printf};
-use crate::view::{End, View};
+use crate::view::{EndView, View};
 
 /// The value of one selector.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,7 +114,11 @@ pub(crate) fn socket_type(v: &View<'_>) -> &'static str {
 
 /// The buffer just before the socket is closed; the first size where nobody
 /// looked again, -1 where nobody could look at all.
-pub(crate) fn final_size(end: End<'_>, initial: i64, pick: fn(&EndResult) -> Option<u32>) -> Value {
+pub(crate) fn final_size(
+    end: EndView<'_>,
+    initial: i64,
+    pick: fn(&EndResult) -> Option<u32>,
+) -> Value {
     if end.setup.is_none() {
         return NOT_MEASURED;
     }
@@ -134,12 +138,12 @@ pub(crate) fn remote_size(v: &View<'_>, used: bool, pick: fn(&EndSetup) -> Optio
     optional(v.remote().setup.as_ref().and_then(pick).filter(|_| used))
 }
 
-pub(crate) fn share(end: End<'_>, pick: fn(CpuShares) -> f64) -> Value {
+pub(crate) fn share(end: EndView<'_>, pick: fn(CpuShares) -> f64) -> Value {
     Value::Real(end.cpu().map_or(0.0, |cpu| pick(cpu.shares)))
 }
 
 /// Empty, not a NUL byte, for a peer that was never asked.
-pub(crate) fn method(end: End<'_>) -> Value {
+pub(crate) fn method(end: EndView<'_>) -> Value {
     if end.known {
         Value::Letter(end.cpu_letter())
     } else {
@@ -179,7 +183,7 @@ pub(crate) fn round_trip(v: &View<'_>) -> Value {
 }
 
 /// -1 where the protocol counts none, -2 where nobody could be asked.
-pub(crate) fn retransmissions(end: End<'_>) -> Value {
+pub(crate) fn retransmissions(end: EndView<'_>) -> Value {
     if end.known {
         optional(end.result.and_then(|result| result.retransmissions))
     } else {
@@ -188,7 +192,7 @@ pub(crate) fn retransmissions(end: End<'_>) -> Value {
 }
 
 /// The busiest CPU; `idle` is what an end says that was not asked to measure.
-pub(crate) fn peak(end: End<'_>, idle: Value, pick: fn(CpuUsage) -> Value) -> Value {
+pub(crate) fn peak(end: EndView<'_>, idle: Value, pick: fn(CpuUsage) -> Value) -> Value {
     match end.cpu() {
         Some(cpu) => pick(cpu),
         None if end.known => idle,
@@ -204,19 +208,19 @@ pub(crate) fn destination_family(v: &View<'_>) -> Family {
     }
 }
 
-pub(crate) fn per_recv(end: End<'_>) -> Value {
+pub(crate) fn per_recv(end: EndView<'_>) -> Value {
     Value::Real(end.result.map_or(0.0, |result| {
         per_call(result.tally.bytes_received, result.tally.recv_calls)
     }))
 }
 
-pub(crate) fn per_send(end: End<'_>) -> Value {
+pub(crate) fn per_send(end: EndView<'_>) -> Value {
     Value::Real(end.result.map_or(0.0, |result| {
         per_call(result.tally.bytes_sent, result.tally.send_calls)
     }))
 }
 
-pub(crate) fn transferred(end: End<'_>) -> Value {
+pub(crate) fn transferred(end: EndView<'_>) -> Value {
     let sent = end.count(|end| end.tally.bytes_sent);
     let received = end.count(|end| end.tally.bytes_received);
     Value::Real(count(sent) + count(received))
@@ -231,11 +235,11 @@ pub(crate) fn remote_transferred(v: &View<'_>) -> Value {
     }
 }
 
-pub(crate) fn width(end: End<'_>, pick: fn(EndSetup) -> u32) -> Value {
+pub(crate) fn width(end: EndView<'_>, pick: fn(EndSetup) -> u32) -> Value {
     Value::Int(end.setup.map_or(0, |setup| i64::from(pick(setup))))
 }
 
-pub(crate) fn interval(end: End<'_>) -> Value {
+pub(crate) fn interval(end: EndView<'_>) -> Value {
     let micros = end.plan.pace.map_or(0, |pace| pace.interval.as_micros());
     Value::Int(i64::try_from(micros).unwrap_or(i64::MAX))
 }
@@ -245,62 +249,62 @@ pub(crate) fn brand(v: &View<'_>) -> Value {
     brand.map_or(Value::Missing(Missing::Unset), text)
 }
 
-pub(crate) fn socket_option(end: End<'_>, pick: fn(EndSetup) -> i32) -> Value {
+pub(crate) fn socket_option(end: EndView<'_>, pick: fn(EndSetup) -> i32) -> Value {
     let value = end.setup.map_or(-1, pick);
     Value::Int(i64::from(value))
 }
 
-pub(crate) fn tos(end: End<'_>) -> Value {
+pub(crate) fn tos(end: EndView<'_>) -> Value {
     // -1 and -2 print as the 32 bits they are kept in.
     let tos = end.setup.map_or(-1, |setup| setup.tos);
     Value::Bits(u32::from_ne_bytes(tos.to_ne_bytes()))
 }
 
 /// Empty where no connection was open to ask.
-pub(crate) fn congestion(end: End<'_>) -> Value {
+pub(crate) fn congestion(end: EndView<'_>) -> Value {
     let name = end.result.and_then(|result| result.congestion.as_deref());
     text(name.unwrap_or(""))
 }
 
 /// A text about an end's host.
-pub(crate) fn host_text(end: End<'_>, pick: fn(&HostFacts) -> &Option<String>) -> Value {
+pub(crate) fn host_text(end: EndView<'_>, pick: fn(&HostFacts) -> &Option<String>) -> Value {
     let fact = end.host.and_then(|host| pick(host).as_deref());
     fact.map_or(NOT_COLLECTED, text)
 }
 
 /// MHz.
-pub(crate) fn host_frequency(end: End<'_>) -> Value {
+pub(crate) fn host_frequency(end: EndView<'_>) -> Value {
     let frequency = end.host.and_then(|host| host.cpu_frequency);
     frequency.map_or(NOT_COLLECTED, |megahertz| Value::Int(i64::from(megahertz)))
 }
 
 /// One of the ids of the interface.
-pub(crate) fn host_id(end: End<'_>, pick: fn(PciIds) -> u16) -> Value {
+pub(crate) fn host_id(end: EndView<'_>, pick: fn(PciIds) -> u16) -> Value {
     let ids = end.host.and_then(|host| host.interface.pci);
     ids.map_or(NOT_COLLECTED, |ids| Value::Bits(u32::from(pick(ids))))
 }
 
-pub(crate) fn security_type(end: End<'_>) -> Value {
+pub(crate) fn security_type(end: EndView<'_>) -> Value {
     let kind = end.host.and_then(|host| host.security.kind);
     kind.map_or(NOT_COLLECTED, |kind| text(kind.label()))
 }
 
-pub(crate) fn security_type_id(end: End<'_>) -> Value {
+pub(crate) fn security_type_id(end: EndView<'_>) -> Value {
     let kind = end.host.and_then(|host| host.security.kind);
     kind.map_or(NOT_COLLECTED, |kind| Value::Int(i64::from(kind.id())))
 }
 
-pub(crate) fn security_mode(end: End<'_>) -> Value {
+pub(crate) fn security_mode(end: EndView<'_>) -> Value {
     let mode = end.host.and_then(|host| host.security.mode);
     mode.map_or(NOT_COLLECTED, |mode| text(mode.label()))
 }
 
-pub(crate) fn security_mode_id(end: End<'_>) -> Value {
+pub(crate) fn security_mode_id(end: EndView<'_>) -> Value {
     let mode = end.host.and_then(|host| host.security.mode);
     mode.map_or(NOT_COLLECTED, |mode| Value::Int(i64::from(mode.id())))
 }
 
-pub(crate) fn fill_file(end: End<'_>) -> Value {
+pub(crate) fn fill_file(end: EndView<'_>) -> Value {
     let name = end.plan.fill.as_deref();
     name.map_or_else(|| text(""), |name| text(&name.to_string_lossy()))
 }

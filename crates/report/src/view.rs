@@ -26,7 +26,7 @@ pub struct View<'a> {
 
 /// One end of the outcome: its plan, what it got, what it measured.
 #[derive(Clone, Copy, Debug)]
-pub struct End<'a> {
+pub struct EndView<'a> {
     /// What it was asked to do.
     pub plan: &'a EndPlan,
     /// What it got; `None` when nobody told (netserver's end with `-N`).
@@ -62,8 +62,8 @@ impl<'a> View<'a> {
 
     /// netperf's end.
     #[must_use]
-    pub const fn local(&self) -> End<'a> {
-        End {
+    pub const fn local(&self) -> EndView<'a> {
+        EndView {
             plan: &self.outcome.plan.local,
             setup: Some(self.outcome.agreed.local),
             result: Some(&self.last.local),
@@ -74,8 +74,8 @@ impl<'a> View<'a> {
 
     /// netserver's end.
     #[must_use]
-    pub const fn remote(&self) -> End<'a> {
-        End {
+    pub const fn remote(&self) -> EndView<'a> {
+        EndView {
             plan: &self.outcome.plan.remote,
             setup: self.outcome.agreed.remote,
             result: self.last.remote.as_ref(),
@@ -99,7 +99,7 @@ impl<'a> View<'a> {
 
     /// Throughputs by direction of one end in the last iteration: sent, received.
     #[must_use]
-    pub fn directional(&self, end: End<'_>) -> (f64, f64) {
+    pub fn directional(&self, end: EndView<'_>) -> (f64, f64) {
         end.result.map_or((0.0, 0.0), |result| {
             figures::directional(self.unit, result, self.last.elapsed)
         })
@@ -122,7 +122,7 @@ impl<'a> View<'a> {
     }
 }
 
-impl<'a> End<'a> {
+impl<'a> EndView<'a> {
     /// CPU utilisation of the last iteration, if it was measured.
     #[must_use]
     pub fn cpu(&self) -> Option<CpuUsage> {

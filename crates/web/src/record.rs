@@ -34,9 +34,9 @@ pub struct Record {
     /// How often it was repeated.
     pub iterations: Option<usize>,
     /// The end that asked for the test.
-    pub local: End,
+    pub local: RecordEnd,
     /// The other one.
-    pub remote: End,
+    pub remote: RecordEnd,
     /// The result in one number.
     pub headline: Option<Quantity>,
     /// Further figures, each with its name.
@@ -44,7 +44,7 @@ pub struct Record {
     /// How fast it went over time.
     pub rates: Vec<Track>,
     /// How long operations took.
-    pub spreads: Vec<Spread>,
+    pub spreads: Vec<Distribution>,
     /// The same over time.
     pub heat: Vec<Heat>,
     /// What each of several flows came to.
@@ -56,7 +56,7 @@ pub struct Record {
     /// Segments sent again, over time.
     pub retransmissions: Vec<Track>,
     /// How well figures are known, of a run that went on until they were.
-    pub until: Option<Until>,
+    pub until: Option<ReachedPrecision>,
     /// Facts about the run that are neither end's.
     pub facts: Vec<(String, String)>,
     /// Why the figures may be doubted.
@@ -67,7 +67,7 @@ pub struct Record {
 
 /// What came of going on until figures are known.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Until {
+pub struct ReachedPrecision {
     /// Whether what was asked for was reached, in a word or two.
     pub end: String,
     /// The precision that was asked for: half the width of an interval, in percent.
@@ -92,7 +92,7 @@ pub struct Until {
     pub would_take: Option<f64>,
 }
 
-impl Until {
+impl ReachedPrecision {
     /// Whether it was reached.
     #[must_use]
     pub fn is_reached(&self) -> bool {
@@ -115,7 +115,7 @@ pub struct KnownFigure {
 
 /// One end of a measurement.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct End {
+pub struct RecordEnd {
     /// The program there, in a sentence: `netperf's end`.
     pub role: &'static str,
     /// Its host by name.
@@ -125,25 +125,25 @@ pub struct End {
     /// What is known of its host and sockets.
     pub facts: Vec<(String, String)>,
     /// Its CPU utilisation.
-    pub cpu: Option<Cpu>,
+    pub cpu: Option<CpuLoad>,
 }
 
 /// CPU utilisation of one end in percent.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Cpu {
+pub struct CpuLoad {
     /// What the percentages are of.
     pub of: &'static str,
     /// CPUs online.
     pub cpus: Option<u64>,
     /// Busy in all.
     pub busy: Option<f64>,
-    /// Its parts, as far as they are told apart, in the order of [`Cpu::PARTS`].
+    /// Its parts, as far as they are told apart, in the order of [`CpuLoad::PARTS`].
     pub parts: [Option<f64>; 4],
     /// The busiest CPU and how busy it was.
     pub peak: Option<(u64, f64)>,
 }
 
-impl Cpu {
+impl CpuLoad {
     /// The parts of being busy.
     pub const PARTS: [&'static str; 4] = ["user", "system", "interrupts", "soft interrupts"];
 
@@ -184,7 +184,7 @@ pub struct Sample {
 
 /// How often operations took how long.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Spread {
+pub struct Distribution {
     /// Which operations, where a result has several kinds; empty otherwise.
     pub name: String,
     /// Ranges of times in seconds, shortest first, and how many operations took so long.
@@ -220,7 +220,7 @@ impl Range {
     }
 }
 
-impl Spread {
+impl Distribution {
     /// Operations in all.
     #[must_use]
     pub fn count(&self) -> f64 {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::chart::Body;
 use crate::escape::{csv as cell, markdown as escaped};
-use crate::record::{End, Record, Track};
+use crate::record::{Record, RecordEnd, Track};
 use crate::table::Table;
 use crate::{figures, words};
 
@@ -128,7 +128,7 @@ pub(crate) fn run_facts(record: &Record) -> Vec<(String, String)> {
 }
 
 /// Facts about an end.
-pub(crate) fn end_facts(end: &End) -> Vec<(String, String)> {
+pub(crate) fn end_facts(end: &RecordEnd) -> Vec<(String, String)> {
     let known = [("host", end.name.clone()), ("address", end.address.clone())];
     let known = known
         .into_iter()

@@ -1,6 +1,6 @@
 //! A result in words, and its figures in a row.
 
-use crate::record::{End, Record, Until};
+use crate::record::{ReachedPrecision, Record, RecordEnd};
 use crate::table::Table;
 use crate::unit::{Quantity, Unit, figure, whole};
 
@@ -44,7 +44,7 @@ fn measured(record: &Record) -> String {
 }
 
 /// `netperf's end (one, 192.0.2.1)`.
-fn place(end: &End) -> String {
+fn place(end: &RecordEnd) -> String {
     let role = if end.role.is_empty() {
         "an end"
     } else {
@@ -110,7 +110,7 @@ fn times(record: &Record) -> Vec<String> {
 }
 
 fn cpu(record: &Record) -> Option<String> {
-    let busy = |end: &End| {
+    let busy = |end: &RecordEnd| {
         let busy = end.cpu.as_ref()?.busy?;
         Some(format!("{}\u{a0}% at {}", figure(busy), end.role))
     };
@@ -122,7 +122,7 @@ fn cpu(record: &Record) -> Option<String> {
 }
 
 /// What was asked of a run with `--until`, and what it took, each with its name.
-pub(crate) fn until_facts(until: &Until) -> Vec<(String, String)> {
+pub(crate) fn until_facts(until: &ReachedPrecision) -> Vec<(String, String)> {
     let seconds = |value: f64| Quantity::new(value, Unit::Seconds).to_string();
     let asked = until.wanted.map(|wanted| {
         let confidence = until.confidence.map_or_else(String::new, |confidence| {
@@ -171,7 +171,7 @@ fn long(seconds: f64) -> String {
 }
 
 /// What was to be known, and how well it is.
-pub(crate) fn until_table(label: &str, until: &Until) -> Table {
+pub(crate) fn until_table(label: &str, until: &ReachedPrecision) -> Table {
     let caption = format!("How well {label} is known");
     let mut table = Table::new(&caption, 1, &["figure", "value", "±", "± in %"]);
     let shown = |value: &Option<Quantity>| {

@@ -155,7 +155,7 @@ fn kind(
     database: &mut dyn Database,
     shared: &mut Shared,
     configuration: i64,
-    figure: &netperf_campaign::Figure,
+    figure: &netperf_campaign::RunFigure,
 ) -> Result<i64, Trouble> {
     let (name, unit) = (figure.name.as_str(), figure.quantity.unit.sign());
     let values: [Value; 3] = [configuration.into(), name.into(), unit.into()];

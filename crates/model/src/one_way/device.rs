@@ -6,7 +6,7 @@
 //! responses bound that of two hosts, and it takes no privilege, other than reading the
 //! device's clock.
 
-use super::{Line, Pair, Stamp, Stamps, best, between, real, whole};
+use super::{OffsetLine, Pair, Stamp, Stamps, best, between, real, whole};
 
 /// Stamps whose moments at the device are told by the system's clock, and how far those can
 /// be from the truth, nanoseconds. `None` where the device stamped nothing.
@@ -19,7 +19,7 @@ pub(super) fn in_system_time(stamps: &Stamps) -> Option<(Stamps, f64)> {
         .filter_map(|stamp| seen(stamp, first))
         .collect();
     let base = i64::try_from(best(&pairs)?.twice_offset.div_euclid(2)).ok()?;
-    let line = Line::through(&pairs, base)?;
+    let line = OffsetLine::through(&pairs, base)?;
     let each = stamps.each.iter().filter_map(|stamp| {
         let device = stamp.device?;
         let ahead = i128::from(base) + i128::from(whole(line.offset_at(at(stamp, first))));

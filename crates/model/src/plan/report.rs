@@ -1,6 +1,6 @@
 //! What is printed, and how.
 
-use super::Confidence;
+use super::ConfidencePlan;
 use crate::units::Unit;
 
 /// How the outcome is printed.
@@ -24,7 +24,7 @@ pub struct ReportPlan {
     pub copy_avoidance_shown: bool,
     /// Confidence as asked for: the banner shows it even for the tests that never
     /// repeat, whose [`TestPlan::confidence`](super::TestPlan::confidence) is `None`.
-    pub confidence_shown: Option<Confidence>,
+    pub confidence_shown: Option<ConfidencePlan>,
     /// How often `-d` was given: unknown selectors are then left out altogether.
     pub debug: u32,
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use netperf_campaign::{Comparison, Design, Judgement, Outcome, Set, Wish};
+use netperf_campaign::{ChangeOutcome, Comparison, Design, Judgement, Set, Wish};
 use netperf_cli::{CompareArgs, CompareCommand, ComparisonArgs};
 use netperf_web::Record;
 
@@ -76,9 +76,9 @@ pub(super) fn print(comparison: &Comparison, args: &ComparisonArgs) {
 /// The exit status that a comparison comes to.
 pub(super) fn exit(comparison: &Comparison) -> ExitCode {
     match comparison.outcome() {
-        Outcome::Better | Outcome::Same => ExitCode::SUCCESS,
-        Outcome::Worse => ExitCode::from(WORSE),
-        Outcome::Unknown => ExitCode::from(UNKNOWN),
+        ChangeOutcome::Better | ChangeOutcome::Same => ExitCode::SUCCESS,
+        ChangeOutcome::Worse => ExitCode::from(WORSE),
+        ChangeOutcome::Unknown => ExitCode::from(UNKNOWN),
     }
 }
 

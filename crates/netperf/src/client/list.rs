@@ -4,7 +4,7 @@ use netperf_cli::ListCommand;
 use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 use netperf_model::{Abilities, Suite, TestPlan, TestRow, TransportId};
-use netperf_report::list::{List, Row, Support, json, table};
+use netperf_report::list::{List, Support, SupportRow, json, table};
 use netperf_transport::registry;
 
 use super::run::LEAVE;
@@ -46,7 +46,7 @@ fn ask(plan: &TestPlan) -> Result<Option<RemoteAbilities>, Failure> {
 
 fn list<'a>(plan: &'a TestPlan, there: Option<&RemoteAbilities>) -> List<'a> {
     let tests = TESTS.iter().map(|row| test(row, there));
-    let transports = TRANSPORTS.iter().map(|row| Row {
+    let transports = TRANSPORTS.iter().map(|row| SupportRow {
         name: row.label,
         transport: row.option,
         needs: row.needs,
@@ -62,7 +62,7 @@ fn list<'a>(plan: &'a TestPlan, there: Option<&RemoteAbilities>) -> List<'a> {
 }
 
 /// A test. Those without data, and OMNI over TCP, run everywhere.
-fn test(row: &'static TestRow, there: Option<&RemoteAbilities>) -> Row<'static> {
+fn test(row: &'static TestRow, there: Option<&RemoteAbilities>) -> SupportRow<'static> {
     let transport = row.transport.row();
     let there = there.map(|there| match (there, row.suite) {
         (RemoteAbilities::Told(_), Suite::Control)
@@ -78,7 +78,7 @@ fn test(row: &'static TestRow, there: Option<&RemoteAbilities>) -> Row<'static> 
         }
     });
     let moves = row.id.moves_data();
-    Row {
+    SupportRow {
         name: row.name,
         transport: transport.option,
         needs: if moves { transport.needs } else { "" },

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use netperf_campaign::curve::{Run, csv, curve};
+use netperf_campaign::curve::{SweepRun, csv, curve};
 use netperf_campaign::sweep::Plan;
 use netperf_cli::{SweepArgs, SweepCommand, SweepWords};
 use netperf_measure::clock::{self, Moment};
@@ -274,7 +274,7 @@ impl Sweep {
     }
 
     /// The runs there are, with their results.
-    fn results(&self) -> Result<Vec<Run>, Failure> {
+    fn results(&self) -> Result<Vec<SweepRun>, Failure> {
         let mut runs = Vec::new();
         for (time, point) in self.all() {
             let path = self.file((time, point), "json");
@@ -289,7 +289,7 @@ impl Sweep {
                 }
                 Err(error) => return Err(io_failure(&path, &error)),
             };
-            runs.push(Run {
+            runs.push(SweepRun {
                 point,
                 repetition: time,
                 record,

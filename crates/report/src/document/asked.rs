@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netperf_model::fields::Measured;
+use netperf_model::fields::MeasuredFigure;
 use netperf_model::{
     ConfidencePlan, CpuMethod, DataAddress, Duplex, EndPlan, EndSetup, Family, Host, HostFacts,
     Limit, Many, PacePlan, RingPlan, SeriesPlan, SocketPlan, Stamper, TestPlan,
@@ -46,14 +46,14 @@ pub struct AskedTest {
     /// The requested confidence. Null if the test runs once.
     pub confidence: Option<ConfidencePlan>,
     /// The interval of interim results. Null without `-D`.
-    pub interim_interval_seconds: Measured,
+    pub interim_interval_seconds: MeasuredFigure,
     /// True if times of operations are kept.
     pub keeps_latency: bool,
     /// The pause between set-up and traffic.
     #[schemars(range(min = 0))]
     pub wait_seconds: f64,
     /// The time-out of receiving datagrams. Null if there is none.
-    pub recv_timeout_seconds: Measured,
+    pub recv_timeout_seconds: MeasuredFigure,
     /// The first local port of connection tests.
     pub first_local_port: u16,
     /// The port after the last one of connection tests.
@@ -74,7 +74,7 @@ pub struct AskedLimit {
     #[schemars(extend("enum" = ["time", "bytes", "transactions", "messages", "signal"]))]
     pub kind: String,
     /// The time, if that ends it.
-    pub seconds: Measured,
+    pub seconds: MeasuredFigure,
     /// The number of bytes, if that ends it.
     pub bytes: Option<u64>,
     /// The number of transactions or connections, if that ends it.
@@ -226,8 +226,8 @@ impl AskedTest {
     }
 }
 
-fn seconds(time: Option<Duration>) -> Measured {
-    Measured::of(time.map(|time| time.as_secs_f64()))
+fn seconds(time: Option<Duration>) -> MeasuredFigure {
+    MeasuredFigure::of(time.map(|time| time.as_secs_f64()))
 }
 
 impl AskedLimit {

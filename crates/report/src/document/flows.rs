@@ -1,6 +1,6 @@
 //! The results of many flows.
 
-use netperf_model::fields::Measured;
+use netperf_model::fields::MeasuredFigure;
 use netperf_model::figures::count;
 use netperf_model::{Flow, Flows, Iteration, Unit};
 use schemars::JsonSchema;
@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize};
 #[serde(default, rename = "flows")]
 pub struct FlowsResult {
     /// The time of opening all connections, which is not part of the run.
-    pub setup_seconds: Measured,
+    pub setup_seconds: MeasuredFigure,
     /// The time from the first operation of the first flow to that of the last. Null if some
     /// flow had none.
-    pub start_skew_seconds: Measured,
+    pub start_skew_seconds: MeasuredFigure,
     /// The length of the part of the run that counts: all of it without warm-up and
     /// cool-down.
-    pub counted_seconds: Measured,
+    pub counted_seconds: MeasuredFigure,
     /// Jain's fairness index of the flows, from 1/n to 1. Null if no work was done.
-    pub fairness: Measured,
+    pub fairness: MeasuredFigure,
     /// The same by netserver's counts, at the end that receives netperf's data, in the whole
     /// run. Null if unknown.
-    pub remote_fairness: Measured,
+    pub remote_fairness: MeasuredFigure,
     /// Every flow, in the order in which they were opened.
     pub each: Vec<FlowResult>,
 }
@@ -38,11 +38,11 @@ pub struct FlowResult {
     /// Transactions completed.
     pub transactions: u64,
     /// The rate of bytes sent.
-    pub sent_bits_per_second: Measured,
+    pub sent_bits_per_second: MeasuredFigure,
     /// The rate of bytes received.
-    pub received_bits_per_second: Measured,
+    pub received_bits_per_second: MeasuredFigure,
     /// The rate of transactions. Null for bulk data.
-    pub transactions_per_second: Measured,
+    pub transactions_per_second: MeasuredFigure,
     /// Bytes that netserver handed to its kernel, in the whole run. Null if unknown, or if
     /// the flow cannot be identified.
     pub remote_sent_bytes: Option<u64>,
@@ -63,9 +63,9 @@ impl FlowsResult {
                 sent_bytes: counts.bytes_sent,
                 received_bytes: counts.bytes_received,
                 transactions: counts.transactions,
-                sent_bits_per_second: Measured::of(rate(counts.bytes_sent) * 8.0),
-                received_bits_per_second: Measured::of(rate(counts.bytes_received) * 8.0),
-                transactions_per_second: Measured::of(
+                sent_bits_per_second: MeasuredFigure::of(rate(counts.bytes_sent) * 8.0),
+                received_bits_per_second: MeasuredFigure::of(rate(counts.bytes_received) * 8.0),
+                transactions_per_second: MeasuredFigure::of(
                     transactions.then(|| rate(counts.transactions)),
                 ),
                 remote_sent_bytes: there.map(|there| there.bytes_sent),
@@ -74,11 +74,11 @@ impl FlowsResult {
             }
         });
         Self {
-            setup_seconds: Measured::of(flows.setup),
-            start_skew_seconds: Measured::of(flows.skew),
-            counted_seconds: Measured::of(seconds),
-            fairness: Measured::of(flows.fairness(flow)),
-            remote_fairness: Measured::of(flows.fairness_there),
+            setup_seconds: MeasuredFigure::of(flows.setup),
+            start_skew_seconds: MeasuredFigure::of(flows.skew),
+            counted_seconds: MeasuredFigure::of(seconds),
+            fairness: MeasuredFigure::of(flows.fairness(flow)),
+            remote_fairness: MeasuredFigure::of(flows.fairness_there),
             each: each.collect(),
         }
     }

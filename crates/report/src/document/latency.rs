@@ -1,7 +1,7 @@
 //! Times of operations.
 
 use netperf_model::Latency;
-use netperf_model::fields::Measured;
+use netperf_model::fields::MeasuredFigure;
 use netperf_model::latency::{Bucket, coarse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,9 +33,9 @@ pub struct LatencySummary {
     /// The longest time.
     pub max_nanoseconds: Option<u64>,
     /// The mean.
-    pub mean_nanoseconds: Measured,
+    pub mean_nanoseconds: MeasuredFigure,
     /// The standard deviation.
-    pub standard_deviation_nanoseconds: Measured,
+    pub standard_deviation_nanoseconds: MeasuredFigure,
     /// Percentiles: 50, 90, 95, 99, 99.9, 99.99 and 99.999.
     pub percentiles: Vec<PercentileTime>,
     /// The histogram: every range of times with an operation in it.
@@ -50,14 +50,14 @@ pub struct PercentileTime {
     #[schemars(range(min = 0))]
     pub percent: f64,
     /// The time that this share does not exceed, to three digits.
-    pub nanoseconds: Measured,
+    pub nanoseconds: MeasuredFigure,
 }
 
 /// The percentiles of a distribution.
 pub(super) fn percentiles(quantile: impl Fn(f64) -> Option<f64>) -> Vec<PercentileTime> {
     let percentile = |percent: f64| PercentileTime {
         percent,
-        nanoseconds: Measured::of(quantile(percent / 100.0)),
+        nanoseconds: MeasuredFigure::of(quantile(percent / 100.0)),
     };
     PERCENTILES.into_iter().map(percentile).collect()
 }
@@ -79,8 +79,8 @@ impl LatencySummary {
             count: times.count,
             min_nanoseconds: any.then_some(times.min),
             max_nanoseconds: any.then_some(times.max),
-            mean_nanoseconds: Measured::of(times.mean()),
-            standard_deviation_nanoseconds: Measured::of(times.standard_deviation()),
+            mean_nanoseconds: MeasuredFigure::of(times.mean()),
+            standard_deviation_nanoseconds: MeasuredFigure::of(times.standard_deviation()),
             percentiles: percentiles(|share| times.quantile(share)),
             buckets: times.buckets.clone(),
         }

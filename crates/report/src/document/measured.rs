@@ -1,6 +1,6 @@
 //! The measurements.
 
-use netperf_model::fields::{AsSeconds, Measured};
+use netperf_model::fields::{AsSeconds, MeasuredFigure};
 use netperf_model::figures::{self, Figures, count, per_call, round_trip};
 use netperf_model::{
     CpuUsage, Crew, EndResult, Interim, IoCounts, Iteration, Quality, ReportPlan, Series, Tally,
@@ -21,15 +21,15 @@ use crate::view::View;
 #[serde(default)]
 pub struct ThroughputFigures {
     /// The result in the unit in force.
-    pub throughput: Measured,
+    pub throughput: MeasuredFigure,
     /// The unit in force.
     pub throughput_unit: String,
     /// The same in bits. Null if no data is moved.
-    pub throughput_bits_per_second: Measured,
+    pub throughput_bits_per_second: MeasuredFigure,
     /// The same in bytes. Null if no data is moved.
-    pub throughput_bytes_per_second: Measured,
+    pub throughput_bytes_per_second: MeasuredFigure,
     /// Transactions or connections. Null for bulk data.
-    pub transactions_per_second: Measured,
+    pub transactions_per_second: MeasuredFigure,
 }
 
 /// CPU time per unit of work.
@@ -38,16 +38,16 @@ pub struct ThroughputFigures {
 pub struct DemandFigures {
     /// CPU time at netperf's host for each 1024 bytes. Null if it was not measured or does
     /// not apply.
-    pub local_demand_microseconds_per_kibibyte: Measured,
+    pub local_demand_microseconds_per_kibibyte: MeasuredFigure,
     /// CPU time at netserver's host for each 1024 bytes. Null if it was not measured or does
     /// not apply.
-    pub remote_demand_microseconds_per_kibibyte: Measured,
+    pub remote_demand_microseconds_per_kibibyte: MeasuredFigure,
     /// CPU time at netperf's host for each transaction. Null if it was not measured or does
     /// not apply.
-    pub local_demand_microseconds_per_transaction: Measured,
+    pub local_demand_microseconds_per_transaction: MeasuredFigure,
     /// CPU time at netserver's host for each transaction. Null if it was not measured or does
     /// not apply.
-    pub remote_demand_microseconds_per_transaction: Measured,
+    pub remote_demand_microseconds_per_transaction: MeasuredFigure,
 }
 
 /// Means over all iterations.
@@ -55,16 +55,16 @@ pub struct DemandFigures {
 #[serde(default, rename = "result")]
 pub struct MeanResult {
     /// The length of an iteration.
-    pub elapsed_seconds: Measured,
+    pub elapsed_seconds: MeasuredFigure,
     /// The result.
     #[serde(flatten)]
     pub throughput: ThroughputFigures,
     /// The mean round trip, derived from the rate. Null unless it is a request/response test.
-    pub mean_round_trip_seconds: Measured,
+    pub mean_round_trip_seconds: MeasuredFigure,
     /// CPU utilisation of netperf's host.
-    pub local_cpu_percent: Measured,
+    pub local_cpu_percent: MeasuredFigure,
     /// CPU utilisation of netserver's host.
-    pub remote_cpu_percent: Measured,
+    pub remote_cpu_percent: MeasuredFigure,
     /// CPU time per unit of work.
     #[serde(flatten)]
     pub demand: DemandFigures,
@@ -77,14 +77,14 @@ pub struct IterationDocument {
     /// Its number, from 1.
     pub number: usize,
     /// Its length at netperf.
-    pub elapsed_seconds: Measured,
+    pub elapsed_seconds: MeasuredFigure,
     /// The part of it spent waiting for a pacing interval.
-    pub paused_seconds: Measured,
+    pub paused_seconds: MeasuredFigure,
     /// The result.
     #[serde(flatten)]
     pub throughput: ThroughputFigures,
     /// The mean round trip, derived from the rate. Null unless it is a request/response test.
-    pub mean_round_trip_seconds: Measured,
+    pub mean_round_trip_seconds: MeasuredFigure,
     /// CPU time per unit of work.
     #[serde(flatten)]
     pub demand: DemandFigures,
@@ -110,7 +110,7 @@ pub struct IterationDocument {
 #[serde(default, rename = "measured")]
 pub struct MeasuredEnd {
     /// The length of the iteration at this end.
-    pub elapsed_seconds: Measured,
+    pub elapsed_seconds: MeasuredFigure,
     /// The counts.
     #[serde(flatten)]
     pub tally: Tally,
@@ -118,9 +118,9 @@ pub struct MeasuredEnd {
     #[serde(flatten)]
     pub rates: TransferRates,
     /// The mean bytes of a send. Null without sends.
-    pub bytes_per_send: Measured,
+    pub bytes_per_send: MeasuredFigure,
     /// The mean bytes of a receive. Null without receives.
-    pub bytes_per_recv: Measured,
+    pub bytes_per_recv: MeasuredFigure,
     /// The size of the send socket buffer at the end.
     pub final_send_buffer_bytes: Option<u32>,
     /// The size of the receive socket buffer at the end.
@@ -150,15 +150,15 @@ pub struct SystemCalls {
     /// System calls that received data; 0 if only sends are counted.
     pub recv_system_calls: u64,
     /// Messages per sending call. Null without such calls.
-    pub messages_per_send_call: Measured,
+    pub messages_per_send_call: MeasuredFigure,
     /// Messages per receiving call. Null without such calls.
-    pub messages_per_recv_call: Measured,
+    pub messages_per_recv_call: MeasuredFigure,
     /// Zero-copy sends that the kernel has completed.
     pub zero_copy_sends: u64,
     /// The part of them that it copied.
     pub zero_copy_copied: u64,
     /// The share that was not copied, from 0 to 1. Null without completed sends.
-    pub zero_copy_share: Measured,
+    pub zero_copy_share: MeasuredFigure,
 }
 
 /// Numbered datagrams at one end.
@@ -172,7 +172,7 @@ pub struct DatagramCounts {
     /// Datagrams sent to this end that never arrived. Null if none were sent to it.
     pub lost: Option<u64>,
     /// Their share of those that should have arrived.
-    pub lost_percent: Measured,
+    pub lost_percent: MeasuredFigure,
     /// Datagrams that had arrived before.
     pub duplicated: u64,
     /// Datagrams that arrived after one with a higher number.
@@ -184,11 +184,11 @@ pub struct DatagramCounts {
     /// Datagrams without a number.
     pub unnumbered: u64,
     /// Interarrival jitter at the end (RFC 3550). Null if no datagram arrived.
-    pub jitter_microseconds: Measured,
+    pub jitter_microseconds: MeasuredFigure,
     /// The mean delay above that of the quickest datagram. Null if no datagram arrived.
-    pub mean_delay_variation_microseconds: Measured,
+    pub mean_delay_variation_microseconds: MeasuredFigure,
     /// The largest delay above that of the quickest datagram. Null if no datagram arrived.
-    pub max_delay_variation_microseconds: Measured,
+    pub max_delay_variation_microseconds: MeasuredFigure,
 }
 
 /// Rates each way, from the counts of one end over netperf's time.
@@ -196,13 +196,13 @@ pub struct DatagramCounts {
 #[serde(default)]
 pub struct TransferRates {
     /// The rate of sending in bits.
-    pub sent_bits_per_second: Measured,
+    pub sent_bits_per_second: MeasuredFigure,
     /// The rate of sending in bytes.
-    pub sent_bytes_per_second: Measured,
+    pub sent_bytes_per_second: MeasuredFigure,
     /// The rate of receiving in bits.
-    pub received_bits_per_second: Measured,
+    pub received_bits_per_second: MeasuredFigure,
     /// The rate of receiving in bytes.
-    pub received_bytes_per_second: Measured,
+    pub received_bytes_per_second: MeasuredFigure,
 }
 
 /// One interim result: the work of netperf's end in an interval.
@@ -217,9 +217,9 @@ pub struct IntervalResult {
     #[serde(rename = "ended_unix_seconds", with = "AsSeconds")]
     pub ended: Duration,
     /// Its length.
-    pub elapsed_seconds: Measured,
+    pub elapsed_seconds: MeasuredFigure,
     /// The result in the unit in force.
-    pub throughput: Measured,
+    pub throughput: MeasuredFigure,
     /// The unit in force.
     pub throughput_unit: String,
     /// Bytes sent.
@@ -229,7 +229,7 @@ pub struct IntervalResult {
     /// Transactions or connections completed.
     pub transactions: u64,
     /// Their rate. Null for bulk data.
-    pub transactions_per_second: Measured,
+    pub transactions_per_second: MeasuredFigure,
     /// The rates.
     #[serde(flatten)]
     pub rates: TransferRates,
@@ -266,17 +266,17 @@ impl InUnits {
         let rate = |figures: Option<Figures>| figures.map(|figures| figures.throughput);
         let bytes = rate(self.bytes);
         ThroughputFigures {
-            throughput: Measured::of(self.asked.throughput),
+            throughput: MeasuredFigure::of(self.asked.throughput),
             throughput_unit: unit_label(self.unit),
             throughput_bits_per_second: in_bits(bytes),
-            throughput_bytes_per_second: Measured::of(bytes),
-            transactions_per_second: Measured::of(rate(self.transactions)),
+            throughput_bytes_per_second: MeasuredFigure::of(bytes),
+            transactions_per_second: MeasuredFigure::of(rate(self.transactions)),
         }
     }
 
     fn demand(&self) -> DemandFigures {
         let demand = |figures: Option<Figures>, pick: fn(&Figures) -> f64| {
-            Measured::of(figures.map(|figures| pick(&figures)))
+            MeasuredFigure::of(figures.map(|figures| pick(&figures)))
         };
         DemandFigures {
             local_demand_microseconds_per_kibibyte: demand(self.bytes, |f| f.local_demand),
@@ -308,21 +308,21 @@ impl MeanResult {
             figures::mean(plan, unit, &outcome.iterations)
         });
         Self {
-            elapsed_seconds: Measured::of(figures.asked.elapsed),
+            elapsed_seconds: MeasuredFigure::of(figures.asked.elapsed),
             throughput: figures.throughput(),
             mean_round_trip_seconds: mean_round_trip(plan, &outcome.iterations),
-            local_cpu_percent: Measured::of(figures.asked.local_cpu),
-            remote_cpu_percent: Measured::of(figures.asked.remote_cpu),
+            local_cpu_percent: MeasuredFigure::of(figures.asked.local_cpu),
+            remote_cpu_percent: MeasuredFigure::of(figures.asked.remote_cpu),
             demand: figures.demand(),
         }
     }
 }
 
 /// The mean of the iterations' mean round trips, seconds.
-fn mean_round_trip(plan: &TestPlan, runs: &[Iteration]) -> Measured {
+fn mean_round_trip(plan: &TestPlan, runs: &[Iteration]) -> MeasuredFigure {
     let each: Option<Vec<f64>> = runs.iter().map(|run| round_trip(plan, run)).collect();
     let each = each.filter(|each| !each.is_empty());
-    Measured::of(each.map(|each| each.iter().sum::<f64>() / count(each.len() as u64) / 1e6))
+    MeasuredFigure::of(each.map(|each| each.iter().sum::<f64>() / count(each.len() as u64) / 1e6))
 }
 
 impl IterationDocument {
@@ -333,8 +333,8 @@ impl IterationDocument {
         let flows = run.many.as_ref();
         Self {
             number,
-            elapsed_seconds: Measured::of(run.elapsed),
-            paused_seconds: Measured::of(run.paused),
+            elapsed_seconds: MeasuredFigure::of(run.elapsed),
+            paused_seconds: MeasuredFigure::of(run.paused),
             throughput: figures.throughput(),
             mean_round_trip_seconds: mean_round_trip(plan, std::slice::from_ref(run)),
             demand: figures.demand(),
@@ -361,12 +361,12 @@ impl IterationDocument {
             return result;
         }
         if unit_of(plan, report).kind() == UnitKind::Data {
-            result.throughput.throughput = Measured(None);
+            result.throughput.throughput = MeasuredFigure(None);
         }
-        result.throughput.throughput_bits_per_second = Measured(None);
-        result.throughput.throughput_bytes_per_second = Measured(None);
-        result.demand.local_demand_microseconds_per_kibibyte = Measured(None);
-        result.demand.remote_demand_microseconds_per_kibibyte = Measured(None);
+        result.throughput.throughput_bits_per_second = MeasuredFigure(None);
+        result.throughput.throughput_bytes_per_second = MeasuredFigure(None);
+        result.demand.local_demand_microseconds_per_kibibyte = MeasuredFigure(None);
+        result.demand.remote_demand_microseconds_per_kibibyte = MeasuredFigure(None);
         result
     }
 }
@@ -377,7 +377,7 @@ impl MeasuredEnd {
         let tally = &result.tally;
         let quality = result.quality;
         Self {
-            elapsed_seconds: Measured::of(result.elapsed),
+            elapsed_seconds: MeasuredFigure::of(result.elapsed),
             tally: *tally,
             rates: TransferRates::of(tally, elapsed),
             bytes_per_send: ratio(tally.bytes_sent, tally.send_calls),
@@ -404,7 +404,7 @@ impl SystemCalls {
             messages_per_recv_call: ratio(tally.recv_calls, counts.recv_calls),
             zero_copy_sends: counts.zerocopy_done,
             zero_copy_copied: counts.zerocopy_copied,
-            zero_copy_share: Measured::of(counts.zerocopy_share()),
+            zero_copy_share: MeasuredFigure::of(counts.zerocopy_share()),
         }
     }
 }
@@ -419,13 +419,13 @@ impl DatagramCounts {
         // An end to which nothing was sent lost nothing, and measured no delay.
         let receives = quality.due(sent_to) > 0 || sent_to.is_some_and(|sent| sent > 0);
         let micros = |nanoseconds: u64| {
-            Measured::of((quality.received > 0).then(|| count(nanoseconds) / 1e3))
+            MeasuredFigure::of((quality.received > 0).then(|| count(nanoseconds) / 1e3))
         };
         Self {
             sent: quality.sent,
             received: quality.received,
             lost: receives.then(|| got.lost()),
-            lost_percent: Measured::of(got.lost_percent()),
+            lost_percent: MeasuredFigure::of(got.lost_percent()),
             duplicated: quality.duplicated,
             reordered: quality.reordered,
             reordering_extent: quality.extent,
@@ -465,8 +465,8 @@ impl IntervalResult {
             number,
             iteration: interim.iteration,
             ended: interim.ended,
-            elapsed_seconds: Measured::of(interim.seconds),
-            throughput: Measured::of(unit.rate(interim.work, interim.seconds)),
+            elapsed_seconds: MeasuredFigure::of(interim.seconds),
+            throughput: MeasuredFigure::of(unit.rate(interim.work, interim.seconds)),
             throughput_unit: unit_label(unit),
             sent_bytes: counts.bytes_sent,
             received_bytes: counts.bytes_received,
@@ -474,7 +474,7 @@ impl IntervalResult {
             transactions_per_second: if transactional {
                 rate(counts.transactions, interim.seconds)
             } else {
-                Measured(None)
+                MeasuredFigure(None)
             },
             rates: TransferRates::of(counts, interim.seconds),
             tcp: interim.tcp,
@@ -483,16 +483,16 @@ impl IntervalResult {
     }
 }
 
-fn ratio(amount: u64, calls: u64) -> Measured {
-    Measured::of((calls > 0).then(|| per_call(amount, calls)))
+fn ratio(amount: u64, calls: u64) -> MeasuredFigure {
+    MeasuredFigure::of((calls > 0).then(|| per_call(amount, calls)))
 }
 
-fn rate(amount: u64, elapsed: f64) -> Measured {
-    Measured::of(Unit::Bytes.rate(count(amount), elapsed))
+fn rate(amount: u64, elapsed: f64) -> MeasuredFigure {
+    MeasuredFigure::of(Unit::Bytes.rate(count(amount), elapsed))
 }
 
-fn in_bits(bytes: Option<f64>) -> Measured {
-    Measured::of(bytes.map(|bytes| bytes * 8.0))
+fn in_bits(bytes: Option<f64>) -> MeasuredFigure {
+    MeasuredFigure::of(bytes.map(|bytes| bytes * 8.0))
 }
 
 /// A unit as a rate; microseconds stand alone.

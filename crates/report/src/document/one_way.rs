@@ -1,6 +1,6 @@
 //! The parts of transaction times.
 
-use netperf_model::fields::Measured;
+use netperf_model::fields::MeasuredFigure;
 use netperf_model::{OneWay, Part, Spread, Stamper};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,17 +24,17 @@ pub struct OneWayResult {
     /// iteration.
     pub clock_offset_nanoseconds: i64,
     /// The largest error of the offset.
-    pub clock_offset_error_nanoseconds: Measured,
+    pub clock_offset_error_nanoseconds: MeasuredFigure,
     /// The relative speed of netserver's clock. Null if it cannot be told from 0.
     pub clock_drift_parts_per_billion: Option<f64>,
     /// The largest error of the drift, or the largest possible drift. Null if unknown.
-    pub clock_drift_error_parts_per_billion: Measured,
+    pub clock_drift_error_parts_per_billion: MeasuredFigure,
     /// The largest error of the clock of netperf's device against its system, and so of the
     /// times of that stack. Null if the kernels stamped.
-    pub local_device_clock_error_nanoseconds: Measured,
+    pub local_device_clock_error_nanoseconds: MeasuredFigure,
     /// The largest error of the clock of netserver's device against its system, and so of the
     /// times of that stack. Null if the kernels stamped.
-    pub remote_device_clock_error_nanoseconds: Measured,
+    pub remote_device_clock_error_nanoseconds: MeasuredFigure,
     /// From netperf's send call to its device.
     pub local_send: Spread,
     /// From netperf's device to netserver's.
@@ -64,11 +64,15 @@ impl OneWayResult {
             discarded: found.discarded,
             sampled_every: found.every,
             clock_offset_nanoseconds: clock.nanos,
-            clock_offset_error_nanoseconds: Measured::of(clock.error),
+            clock_offset_error_nanoseconds: MeasuredFigure::of(clock.error),
             clock_drift_parts_per_billion: finite(clock.drift),
-            clock_drift_error_parts_per_billion: Measured::of(clock.drift_error),
-            local_device_clock_error_nanoseconds: Measured::of(found.devices.map(|[own, _]| own)),
-            remote_device_clock_error_nanoseconds: Measured::of(found.devices.map(|[_, far]| far)),
+            clock_drift_error_parts_per_billion: MeasuredFigure::of(clock.drift_error),
+            local_device_clock_error_nanoseconds: MeasuredFigure::of(
+                found.devices.map(|[own, _]| own),
+            ),
+            remote_device_clock_error_nanoseconds: MeasuredFigure::of(
+                found.devices.map(|[_, far]| far),
+            ),
             local_send: part(Part::ClientSend),
             wire_there: part(Part::WireThere),
             remote_recv: part(Part::ServerReceive),

@@ -1,6 +1,6 @@
 //! A requested rate, and the rate that was reached.
 
-use netperf_model::fields::Measured;
+use netperf_model::fields::MeasuredFigure;
 use netperf_model::rate::{asked, over_all};
 use netperf_model::{Iteration, Lateness, Paced, TestPlan};
 use schemars::JsonSchema;
@@ -32,9 +32,9 @@ pub struct RateResult {
     /// The amount that was sent, in the unit of the rate.
     pub sent: Option<u64>,
     /// The time of sending.
-    pub sending_seconds: Measured,
+    pub sending_seconds: MeasuredFigure,
     /// The rate that was reached.
-    pub sent_per_second: Measured,
+    pub sent_per_second: MeasuredFigure,
     /// Requests that were due and waited for room on the connection. This and the following
     /// are null without requests.
     pub held_back_requests: Option<u64>,
@@ -72,8 +72,8 @@ pub(super) fn rate_results(
         seed: rate.seed,
         due: paced.map(|paced| paced.due),
         sent: paced.map(|paced| paced.sent),
-        sending_seconds: Measured::of(paced.map(|paced| paced.seconds)),
-        sent_per_second: Measured::of(paced.and_then(Paced::rate)),
+        sending_seconds: MeasuredFigure::of(paced.map(|paced| paced.seconds)),
+        sent_per_second: MeasuredFigure::of(paced.and_then(Paced::rate)),
         held_back_requests: requests(|paced| paced.held_back),
         unanswered_requests: requests(|paced| paced.unanswered),
         most_in_flight_requests: requests(|paced| paced.most_in_flight),
@@ -93,7 +93,7 @@ fn lateness(lateness: &Lateness) -> LatencySummary {
         Lateness::Told(points) => LatencySummary {
             count: points.count,
             max_nanoseconds: (points.count > 0).then_some(points.max),
-            mean_nanoseconds: Measured::of(lateness.mean()),
+            mean_nanoseconds: MeasuredFigure::of(lateness.mean()),
             percentiles: percentiles(|share| lateness.quantile(share)),
             ..LatencySummary::default()
         },

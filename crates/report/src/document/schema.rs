@@ -5,7 +5,7 @@ use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
 
-use super::{Document, Event, SCHEMA};
+use super::{Document, SCHEMA, StreamEvent};
 use crate::list::ListDocument;
 
 /// The file that has it.
@@ -16,7 +16,7 @@ pub const SCHEMA_PATH: &str = "docs/schema/netperf-1.schema.json";
 pub fn schema() -> String {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut generator = settings.into_generator();
-    generator.subschema_for::<Event>();
+    generator.subschema_for::<StreamEvent>();
     generator.subschema_for::<ListDocument<'_>>();
     let mut schema = generator.into_root_schema_for::<Document>();
     schema.insert("title".to_owned(), SCHEMA.into());
@@ -31,7 +31,7 @@ pub fn schema() -> String {
 /// Gives every kind of event a definition with a name.
 fn name_events(definitions: &mut Map<String, Value>) {
     let kinds = definitions
-        .get_mut(&*Event::schema_name())
+        .get_mut(&*StreamEvent::schema_name())
         .and_then(|event| event["oneOf"].as_array_mut());
     let mut named = Vec::new();
     for kind in kinds.into_iter().flatten() {

@@ -1,6 +1,6 @@
 //! The precision that a run with `--until` reached.
 
-use netperf_model::fields::{AsSeconds, Measured};
+use netperf_model::fields::{AsSeconds, MeasuredFigure};
 use netperf_model::{Course, Known};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,9 +18,9 @@ pub struct UntilResult {
     #[schemars(extend("enum" = ["reached", "too noisy", "too short"]))]
     pub end: String,
     /// The requested precision: half the width of an interval, in percent of its figure.
-    pub wanted_percent: Measured,
+    pub wanted_percent: MeasuredFigure,
     /// The confidence of the intervals.
-    pub confidence_percent: Measured,
+    pub confidence_percent: MeasuredFigure,
     /// The time that was judged, including the warm-up.
     #[serde(rename = "seconds", with = "AsSeconds")]
     pub judged: Duration,
@@ -44,11 +44,11 @@ pub struct UntilResult {
     pub drift_percent: Option<f64>,
     /// The lower level, in throughput_unit. This and the next two are null unless there are
     /// two levels.
-    pub low_throughput: Measured,
+    pub low_throughput: MeasuredFigure,
     /// The higher level.
-    pub high_throughput: Measured,
+    pub high_throughput: MeasuredFigure,
     /// The share of the time at the higher level.
-    pub high_share_percent: Measured,
+    pub high_share_percent: MeasuredFigure,
     /// The throughput at netperf's end, in throughput_unit, without the warm-up. Null if
     /// there were too few values.
     pub throughput: Option<KnownInterval>,
@@ -58,7 +58,7 @@ pub struct UntilResult {
     pub percentiles: Vec<KnownTime>,
     /// The estimated time to reach the precision. Null if it was reached, and if no time is
     /// sufficient.
-    pub would_take_seconds: Measured,
+    pub would_take_seconds: MeasuredFigure,
 }
 
 /// A figure with its confidence interval.
@@ -68,9 +68,9 @@ pub struct KnownInterval {
     /// The figure.
     pub value: Option<f64>,
     /// Half the width of the interval around it, in its unit.
-    pub half_width: Measured,
+    pub half_width: MeasuredFigure,
     /// The same, in percent of the figure. Null around 0.
-    pub half_width_percent: Measured,
+    pub half_width_percent: MeasuredFigure,
     /// Values in a batch; batches are not correlated.
     #[schemars(range(min = 1))]
     pub batch_values: usize,
@@ -93,7 +93,7 @@ pub struct KnownTime {
 impl KnownInterval {
     /// A figure with its interval; without it if nothing is judged.
     fn of(known: Known, is_judged: bool, scale: impl Fn(f64) -> f64) -> Self {
-        let judged = |value: Option<f64>| Measured::of(value.filter(|_| is_judged));
+        let judged = |value: Option<f64>| MeasuredFigure::of(value.filter(|_| is_judged));
         Self {
             value: finite(scale(known.value)),
             half_width: judged(Some(scale(known.half_width))),
@@ -130,8 +130,8 @@ impl UntilResult {
         });
         Some(Self {
             end: until.end.label().to_owned(),
-            wanted_percent: Measured::of(plan.precision * 100.0),
-            confidence_percent: Measured::of(plan.level * 100.0),
+            wanted_percent: MeasuredFigure::of(plan.precision * 100.0),
+            confidence_percent: MeasuredFigure::of(plan.level * 100.0),
             judged: until.looked_at(),
             interval: until.every,
             values: until.values,
@@ -140,13 +140,13 @@ impl UntilResult {
             correlation: finite(until.correlation),
             course: until.course.label().to_owned(),
             drift_percent: finite(drift),
-            low_throughput: Measured::of(modes.map(|(low, ..)| scale(low))),
-            high_throughput: Measured::of(modes.map(|(_, high, _)| scale(high))),
-            high_share_percent: Measured::of(modes.map(|(.., share)| share * 100.0)),
+            low_throughput: MeasuredFigure::of(modes.map(|(low, ..)| scale(low))),
+            high_throughput: MeasuredFigure::of(modes.map(|(_, high, _)| scale(high))),
+            high_share_percent: MeasuredFigure::of(modes.map(|(.., share)| share * 100.0)),
             throughput: until.throughput.map(known),
             throughput_unit: view.unit.label().to_owned(),
             percentiles: percentiles.collect(),
-            would_take_seconds: Measured::of(until.would_take.map(|time| time.as_secs_f64())),
+            would_take_seconds: MeasuredFigure::of(until.would_take.map(|time| time.as_secs_f64())),
         })
     }
 }

@@ -7,7 +7,7 @@ use crate::view::View;
 const HEADER_LINES: usize = 4;
 
 /// One column: its header lines, its value, its width.
-struct Column {
+struct TextColumn {
     header: [String; HEADER_LINES],
     value: String,
     width: usize,
@@ -23,7 +23,7 @@ pub(super) fn print(view: &View<'_>, selection: &Selection) -> String {
         if number > 0 {
             out.push('\n');
         }
-        let columns: Vec<Column> = block.iter().map(|entry| column(view, entry)).collect();
+        let columns: Vec<TextColumn> = block.iter().map(|entry| column(view, entry)).collect();
         if view.report.headers {
             for line in 0..HEADER_LINES {
                 push_line(&mut out, &columns, |column| &column.header[line]);
@@ -35,19 +35,19 @@ pub(super) fn print(view: &View<'_>, selection: &Selection) -> String {
 }
 
 /// As wide as the longest header line, and one wider than the value.
-fn column(view: &View<'_>, entry: &Entry) -> Column {
+fn column(view: &View<'_>, entry: &Entry) -> TextColumn {
     let header = entry.header();
     let value = entry.print(view);
     let needed = value.as_ref().map_or(0, |value| value.chars().count() + 1);
     let longest = header.iter().map(String::len).max().unwrap_or(0);
-    Column {
+    TextColumn {
         header,
         value: value.unwrap_or_default(),
         width: needed.max(longest),
     }
 }
 
-fn push_line(out: &mut String, columns: &[Column], text: impl Fn(&Column) -> &str) {
+fn push_line(out: &mut String, columns: &[TextColumn], text: impl Fn(&TextColumn) -> &str) {
     for column in columns {
         // One blank more than the column's width, also behind the last.
         out.push_str(&format!("{:<width$} ", text(column), width = column.width));

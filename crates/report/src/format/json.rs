@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use netperf_model::fields::Measured;
+use netperf_model::fields::MeasuredFigure;
 use netperf_model::{Format, Interim, Iteration, ReportPlan, TestPlan};
 use serde::Serialize;
 
 use crate::control::Whose;
-use crate::document::{CalibrationResult, Document, Event, RunContext, RunError};
+use crate::document::{CalibrationResult, Document, RunContext, RunError, StreamEvent};
 use crate::incomplete::SoFar;
 use crate::view::View;
 
@@ -44,7 +44,7 @@ pub(crate) fn interim_event(
     index: usize,
     interim: &Interim,
 ) -> String {
-    line(&Event::interim(plan, report, index, interim))
+    line(&StreamEvent::interim(plan, report, index, interim))
 }
 
 /// The first line; empty unless a stream is wanted.
@@ -53,7 +53,7 @@ pub fn start(context: RunContext<'_>) -> String {
     if context.report.format != Format::JsonStream {
         return String::new();
     }
-    line(&Event::start(context))
+    line(&StreamEvent::start(context))
 }
 
 /// The end of an iteration; empty unless a stream is wanted.
@@ -68,7 +68,7 @@ pub fn iteration(
     if report.format != Format::JsonStream {
         return String::new();
     }
-    line(&Event::iteration(plan, report, number, run, at))
+    line(&StreamEvent::iteration(plan, report, number, run, at))
 }
 
 /// The result of a test without data.
@@ -79,7 +79,7 @@ pub fn answer(context: RunContext<'_>, answer: Answer<'_>) -> String {
         Answer::Rate { whose, rate, cpus } => {
             document.calibration = Some(CalibrationResult {
                 end: whose.word().to_owned(),
-                rate: Measured::of(rate),
+                rate: MeasuredFigure::of(rate),
                 cpus,
             });
         }
@@ -96,7 +96,7 @@ pub fn answer(context: RunContext<'_>, answer: Answer<'_>) -> String {
 #[must_use]
 pub fn failure(context: RunContext<'_>, so_far: SoFar<'_>, error: RunError) -> String {
     if context.report.format == Format::JsonStream {
-        return line(&Event::error(context, so_far, error));
+        return line(&StreamEvent::error(context, so_far, error));
     }
     pretty(&Document {
         complete: false,
@@ -106,7 +106,7 @@ pub fn failure(context: RunContext<'_>, so_far: SoFar<'_>, error: RunError) -> S
 }
 
 fn success(document: Document) -> String {
-    line(&Event::Result {
+    line(&StreamEvent::Result {
         document: Box::new(document),
     })
 }

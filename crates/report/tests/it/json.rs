@@ -15,9 +15,9 @@ use netperf_model::{
 };
 use netperf_report::SoFar;
 use netperf_report::control::Whose;
-use netperf_report::document::{Document, Event, RunContext, RunError, schema};
+use netperf_report::document::{Document, RunContext, RunError, StreamEvent, schema};
 use netperf_report::format::json::{self, Answer};
-use netperf_report::list::{self, List, Row, Support};
+use netperf_report::list::{self, List, Support, SupportRow};
 use netperf_report::{final_report, incomplete, interim_line, needs};
 use netperf_testkit::schema::{Schema, page};
 use serde::Serialize;
@@ -402,7 +402,7 @@ fn every_event_is_one_valid_line() {
             }
             let last = valid_event(&final_report(&outcome, &run.report).expect("an event"));
             assert_eq!(last["event"], "result");
-            reads_back::<Event>(&last.to_string(), &last);
+            reads_back::<StreamEvent>(&last.to_string(), &last);
             let faults = SCHEMA.faults(&last["document"]);
             assert_eq!(faults, [""; 0]);
         }
@@ -547,7 +547,7 @@ fn a_document_needs_facts_of_the_hosts_but_no_times_unless_asked() {
 
 #[test]
 fn a_list_of_what_can_run_is_valid() {
-    let row = |here, there| Row {
+    let row = |here, there| SupportRow {
         name: "SCTP_RR",
         transport: "sctp",
         needs: "",

@@ -2,7 +2,7 @@
 
 use super::{Figure, missing};
 use crate::chart::{Bar, Bars, Body, Chart};
-use crate::record::{Cpu, Record};
+use crate::record::{CpuLoad, Record};
 use crate::table::Table;
 use crate::unit::{Quantity, Unit};
 
@@ -51,7 +51,7 @@ pub(super) fn figure(records: &[Record]) -> Figure {
     }
     let mut charts = Vec::new();
     if !bars.is_empty() {
-        let parts = Cpu::PARTS
+        let parts = CpuLoad::PARTS
             .iter()
             .chain([&REST])
             .map(|&part| part.to_owned());
@@ -84,13 +84,13 @@ pub(super) fn figure(records: &[Record]) -> Figure {
     }
 }
 
-fn bar(name: String, cpu: &Cpu) -> Bar {
+fn bar(name: String, cpu: &CpuLoad) -> Bar {
     let known = cpu.parts.iter().enumerate();
     let mut parts: Vec<(usize, f64)> = known
         .filter_map(|(index, part)| Some((index, (*part)?)))
         .collect();
     let rest = cpu.rest().or(cpu.busy);
-    parts.extend(rest.map(|rest| (Cpu::PARTS.len(), rest)));
+    parts.extend(rest.map(|rest| (CpuLoad::PARTS.len(), rest)));
     let sum = parts.iter().map(|(_, share)| share).sum();
     Bar {
         name,
@@ -99,7 +99,7 @@ fn bar(name: String, cpu: &Cpu) -> Bar {
     }
 }
 
-fn row(name: String, cpu: &Cpu) -> Vec<String> {
+fn row(name: String, cpu: &CpuLoad) -> Vec<String> {
     let percent = |value: Option<f64>| {
         value.map_or_else(
             || "–".to_owned(),

@@ -2,7 +2,7 @@
 
 use super::{Figure, chart, look, missing, name};
 use crate::chart::{Body, Chart, HeatMap, Line, Lines, Point, Thin, X};
-use crate::record::{Record, Spread};
+use crate::record::{Distribution, Record};
 use crate::table::Table;
 use crate::unit::{Quantity, Unit, whole};
 
@@ -85,7 +85,7 @@ pub(super) fn spectrum(records: &[Record]) -> Figure {
 /// The spectrum: a step for each range, from the share of operations seen before it to
 /// that seen after it. The last would end at 1, which is nowhere on the axis, so it ends
 /// where half of one is left, as Hazen's plotting positions have it.
-fn points(spread: &Spread) -> Vec<Point> {
+fn points(spread: &Distribution) -> Vec<Point> {
     let count = spread.count();
     let (mut seen, mut before) = (0.0, 0.0);
     let mut points: Vec<Point> = Vec::new();
@@ -207,9 +207,9 @@ fn heat_table(title: &str, heat: &crate::record::Heat) -> Table {
             .collect();
         ranges.sort_by(|one, other| one.from.total_cmp(&other.from));
         let longest = ranges.last().map(|range| range.to);
-        let spread = Spread {
+        let spread = Distribution {
             ranges,
-            ..Spread::default()
+            ..Distribution::default()
         };
         let seconds = |value: Option<f64>| {
             value.map_or_else(

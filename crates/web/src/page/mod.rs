@@ -10,7 +10,7 @@ use crate::chart::palette::{DARK, LIGHT, Theme, hex};
 use crate::chart::{Chart, Size, svg};
 use crate::escape::markup;
 use crate::figure::{self, Figure, figures};
-use crate::record::{End, Record};
+use crate::record::{Record, RecordEnd};
 use crate::table::Table;
 use crate::{tables, words};
 
@@ -344,7 +344,7 @@ fn hosts(text: &mut String, records: &[Record]) {
 }
 
 /// The name of an end with a capital in front.
-fn heading(end: &End) -> String {
+fn heading(end: &RecordEnd) -> String {
     let mut letters = end.role.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()

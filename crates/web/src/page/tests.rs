@@ -25,13 +25,13 @@ fn small() -> Record {
             samples: vec![sample(1.0, 9e8), sample(2.0, 1.1e9)],
         }],
         doubts: vec!["A doubt.".to_owned()],
-        local: End {
+        local: RecordEnd {
             role: "netperf's end",
-            ..End::default()
+            ..RecordEnd::default()
         },
-        remote: End {
+        remote: RecordEnd {
             role: "netserver's end",
-            ..End::default()
+            ..RecordEnd::default()
         },
         ..Record::default()
     }

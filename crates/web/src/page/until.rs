@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::escape::markup;
-use crate::record::{Record, Until};
+use crate::record::{ReachedPrecision, Record};
 use crate::unit::{Quantity, figure};
 use crate::words;
 
@@ -35,7 +35,7 @@ pub(super) fn section(text: &mut String, records: &[Record]) {
     text.push_str("</div></section>\n");
 }
 
-fn card(text: &mut String, colour: usize, label: &str, until: &Until) {
+fn card(text: &mut String, colour: usize, label: &str, until: &ReachedPrecision) {
     let none = if until.is_reached() { "" } else { " none" };
     _ = write!(
         text,
@@ -57,7 +57,7 @@ fn card(text: &mut String, colour: usize, label: &str, until: &Until) {
 }
 
 /// Each figure, and how wide its interval is beside what was asked for.
-fn widths(text: &mut String, until: &Until) {
+fn widths(text: &mut String, until: &ReachedPrecision) {
     text.push_str("<ul class=\"widths\">");
     for known in &until.figures {
         let value = known.value.as_ref().map(Quantity::to_string);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::field::{at, facts, list, number, text};
 use crate::number;
-use crate::record::{End, Heat, Range, Record, Sample, Spread, Track};
+use crate::record::{Distribution, Heat, Range, Record, RecordEnd, Sample, Track};
 use crate::unit::{Quantity, Unit};
 
 /// The version of the format that is understood.
@@ -30,16 +30,16 @@ pub(super) fn document(document: &Value) -> Result<Record, String> {
         limit: number(meta, "LENGTH")
             .map(|length| format!("for {}", Quantity::new(length, Unit::Seconds).brief())),
         length: number(meta, "TOTAL_LENGTH"),
-        local: End {
+        local: RecordEnd {
             role: "flent's host",
             name: text(meta, "LOCAL_HOST"),
             facts: local_facts(meta),
-            ..End::default()
+            ..RecordEnd::default()
         },
-        remote: End {
+        remote: RecordEnd {
             role: "the other host",
             name: text(meta, "HOST"),
-            ..End::default()
+            ..RecordEnd::default()
         },
         facts: facts(
             meta,
@@ -233,7 +233,7 @@ fn times(record: &mut Record, series: &Series<'_>) {
     values.sort_by(f64::total_cmp);
     let count = number::of(values.len());
     let mean = values.iter().sum::<f64>() / count;
-    record.spreads.push(Spread {
+    record.spreads.push(Distribution {
         name: series.name.to_owned(),
         ranges: values.iter().map(|value| instant(*value)).collect(),
         mean: Some(mean),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::field::{at, facts, list, number, text, truth, whole};
-use crate::record::{Cpu, End, Record, Sample, Track};
+use crate::record::{CpuLoad, Record, RecordEnd, Sample, Track};
 use crate::unit::{Quantity, Unit, figure};
 
 /// The sums of an interval and of the end, with what each is called.
@@ -131,7 +131,7 @@ fn figures(document: &Value) -> Vec<(String, Quantity)> {
     known.collect()
 }
 
-fn end(document: &Value, side: &str, role: &'static str) -> End {
+fn end(document: &Value, side: &str, role: &'static str) -> RecordEnd {
     let first = list(document, "start.connected")
         .first()
         .unwrap_or(&Value::Null);
@@ -157,14 +157,14 @@ fn end(document: &Value, side: &str, role: &'static str) -> End {
             &format!("end.cpu_utilization_percent.{side}_{part}"),
         )
     };
-    End {
+    RecordEnd {
         role,
         name: (side == "remote")
             .then(|| text(document, "start.connecting_to.host"))
             .flatten(),
         address: text(first, address),
         facts,
-        cpu: share("total").map(|busy| Cpu {
+        cpu: share("total").map(|busy| CpuLoad {
             of: "one CPU, iperf3 alone",
             cpus: None,
             busy: Some(busy),

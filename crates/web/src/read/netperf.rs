@@ -7,9 +7,9 @@ mod series;
 mod times;
 mod until;
 
-use netperf_model::fields::Measured;
+use netperf_model::fields::MeasuredFigure;
 use netperf_report::document::{
-    AskedTest, Document, Event, IterationDocument, MeanResult, SCHEMA, ThroughputFigures,
+    AskedTest, Document, IterationDocument, MeanResult, SCHEMA, StreamEvent, ThroughputFigures,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -43,8 +43,8 @@ pub(super) fn stream(events: &[Value], broken: bool) -> Option<Record> {
     let mut document = Document::default();
     let mut is_complete = false;
     for event in events {
-        match Event::deserialize(event) {
-            Ok(Event::Start {
+        match StreamEvent::deserialize(event) {
+            Ok(StreamEvent::Start {
                 header,
                 command_line,
                 time,
@@ -55,13 +55,13 @@ pub(super) fn stream(events: &[Value], broken: bool) -> Option<Record> {
                 document.span.started = time;
                 document.test = *test;
             }
-            Ok(Event::Interim { interval }) => document.intervals.push(*interval),
-            Ok(Event::Iteration { iteration, .. }) => document.iterations.push(*iteration),
-            Ok(Event::Result { document: whole }) => {
+            Ok(StreamEvent::Interim { interval }) => document.intervals.push(*interval),
+            Ok(StreamEvent::Iteration { iteration, .. }) => document.iterations.push(*iteration),
+            Ok(StreamEvent::Result { document: whole }) => {
                 document = *whole;
                 is_complete = true;
             }
-            Ok(Event::Error { error, .. }) => {
+            Ok(StreamEvent::Error { error, .. }) => {
                 document.error = Some(error);
                 is_complete = true;
             }
@@ -111,8 +111,8 @@ fn record(document: &Document, origin: &'static str) -> Record {
         iterations: (iterations > 0).then_some(iterations),
         headline: result.and_then(|result| headline(&result.throughput)),
         figures: figures(document),
-        local: ends::end(document, ends::Side::Local),
-        remote: ends::end(document, ends::Side::Remote),
+        local: ends::end(document, ends::DocumentSide::Local),
+        remote: ends::end(document, ends::DocumentSide::Remote),
         error: document
             .error
             .as_ref()
@@ -189,12 +189,12 @@ fn figures(document: &Document) -> Vec<(String, Quantity)> {
 fn add_figures(result: &MeanResult, figures: &mut Vec<(String, Quantity)>) {
     let (throughput, demand) = (&result.throughput, &result.demand);
     let in_transactions = throughput.transactions_per_second.0.is_some();
-    let mut add = |name: &str, value: Measured, unit: Unit, applies: bool| {
+    let mut add = |name: &str, value: MeasuredFigure, unit: Unit, applies: bool| {
         if let Some(value) = value.0.filter(|_| applies) {
             figures.push((name.to_owned(), Quantity::new(value, unit)));
         }
     };
-    let seconds = |micros: Measured| Measured(micros.0.map(|micros| micros * 1e-6));
+    let seconds = |micros: MeasuredFigure| MeasuredFigure(micros.0.map(|micros| micros * 1e-6));
     add(
         "payload, both directions",
         throughput.throughput_bits_per_second,
@@ -281,7 +281,7 @@ fn named<const N: usize>(facts: [(&str, Option<String>); N]) -> Vec<(String, Str
 }
 
 fn confidence(document: &Document) -> Option<String> {
-    let width = Measured::of(document.confidence?.result).0?;
+    let width = MeasuredFigure::of(document.confidence?.result).0?;
     let level = document.test.confidence?.level;
     let width = crate::unit::figure(width);
     Some(format!(

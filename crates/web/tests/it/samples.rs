@@ -42,7 +42,7 @@ fn a_document_of_netperf_is_read_whole() {
     };
     // The percentiles of the file agree with its own histogram.
     for (percent, seconds) in &spread.percentiles {
-        let alone = netperf_web::record::Spread {
+        let alone = netperf_web::record::Distribution {
             percentiles: Vec::new(),
             ..spread.clone()
         };

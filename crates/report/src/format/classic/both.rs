@@ -4,7 +4,7 @@ use netperf_model::{Duplex, figures};
 
 use super::{Layout, Titles, line, nothing, rows};
 use crate::fmt::Arg;
-use crate::view::{End, View};
+use crate::view::{EndView, View};
 
 /// Any of them.
 pub(super) static BOTH: Layout = Layout {
@@ -43,7 +43,7 @@ fn headings(view: &View<'_>) -> String {
 
 fn lines(view: &View<'_>) -> String {
     let (local, remote) = (view.local(), view.remote());
-    let way = |name: &str, from: End<'_>, rates: [Option<f64>; 2]| {
+    let way = |name: &str, from: EndView<'_>, rates: [Option<f64>; 2]| {
         let size = from.setup.and_then(|setup| setup.send_size).unwrap_or(0);
         let elapsed = view.last.timed();
         let text = |rate: Option<f64>| rate.map_or("-".to_owned(), |rate| format!("{rate:.2}"));
@@ -83,7 +83,7 @@ fn cpu(view: &View<'_>) -> String {
     if !view.shows_cpu() {
         return String::new();
     }
-    let line = |name: &str, end: End<'_>, busy: f64, demand: f64| {
+    let line = |name: &str, end: EndView<'_>, busy: f64, demand: f64| {
         let letter = end.cpu_letter();
         format!("CPU {name:<11} {busy:.2} % {letter}, {demand:.3} us/KB of both directions\n")
     };

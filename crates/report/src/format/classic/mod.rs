@@ -20,8 +20,8 @@ use crate::fmt::{Arg, printf};
 use crate::one_way;
 use crate::quality;
 use crate::until;
-use crate::view::{End, View, or_minus_one};
-use rows::Row;
+use crate::view::{EndView, View, or_minus_one};
+use rows::ClassicRow;
 
 /// How one test prints, part by part. Every text brings its own newlines.
 struct Layout {
@@ -167,7 +167,7 @@ fn confidence_warning(view: &View<'_>) -> String {
 }
 
 /// One row with its newline.
-fn line(row: Row, args: &[Arg<'_>]) -> String {
+fn line(row: ClassicRow, args: &[Arg<'_>]) -> String {
     let mut out = printf(row.template, args);
     out.push('\n');
     out
@@ -175,7 +175,7 @@ fn line(row: Row, args: &[Arg<'_>]) -> String {
 
 /// The room that an end has for sending, as its column shows it: a window of the link
 /// level, or a socket buffer.
-fn send_room<'a>(view: &View<'_>, end: End<'_>) -> Arg<'a> {
+fn send_room<'a>(view: &View<'_>, end: EndView<'_>) -> Arg<'a> {
     Arg::Int(if view.plan().test.row().suite == Suite::Dlpi {
         or_minus_one(end.plan.place.window)
     } else {
@@ -184,7 +184,7 @@ fn send_room<'a>(view: &View<'_>, end: End<'_>) -> Arg<'a> {
 }
 
 /// The same for receiving.
-fn recv_room<'a>(view: &View<'_>, end: End<'_>) -> Arg<'a> {
+fn recv_room<'a>(view: &View<'_>, end: EndView<'_>) -> Arg<'a> {
     Arg::Int(if view.plan().test.row().suite == Suite::Dlpi {
         or_minus_one(end.plan.place.recv_window)
     } else {

@@ -4,8 +4,8 @@ use netperf_model::Unit;
 use netperf_model::figures::{self, count};
 
 use super::{
-    Layout, Row, Titles, branded_figure, cpu_columns, letters, line, nothing, recv_room, rows,
-    sctp, send_room, titles, unit,
+    ClassicRow, Layout, Titles, branded_figure, cpu_columns, letters, line, nothing, recv_room,
+    rows, sctp, send_room, titles, unit,
 };
 use crate::fmt::{Arg, printf};
 use crate::view::View;
@@ -59,7 +59,7 @@ fn headings(view: &View<'_>) -> String {
     }
 }
 
-fn both_rows(view: &View<'_>, with_cpu: Row) -> String {
+fn both_rows(view: &View<'_>, with_cpu: ClassicRow) -> String {
     let [send, recv, request, response] = sizes(view);
     let brand = Arg::Text(view.brand());
     let elapsed = Arg::Float(view.mean.elapsed);

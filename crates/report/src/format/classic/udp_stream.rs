@@ -1,8 +1,8 @@
 //! UDP_STREAM.
 
 use super::{
-    Layout, Row, Titles, cpu_columns, demand, letters, line, nothing, recv_room, rows, send_room,
-    titles, unit,
+    ClassicRow, Layout, Titles, cpu_columns, demand, letters, line, nothing, recv_room, rows,
+    send_room, titles, unit,
 };
 use crate::fmt::{Arg, printf};
 use crate::view::View;
@@ -35,7 +35,11 @@ fn both_rows(view: &View<'_>) -> String {
 }
 
 /// What netperf sent, what netserver received, and an empty line.
-pub(super) fn pair(view: &View<'_>, [sent_row, received_row]: [Row; 2], cpu: bool) -> String {
+pub(super) fn pair(
+    view: &View<'_>,
+    [sent_row, received_row]: [ClassicRow; 2],
+    cpu: bool,
+) -> String {
     let (local, remote) = (view.local(), view.remote());
     let (sent, _) = view.directional(local);
     let (_, received) = view.directional(remote);

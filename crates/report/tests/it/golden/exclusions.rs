@@ -7,7 +7,7 @@
 
 use netperf_model::{Suite, TestId};
 use netperf_report::fmt::{Arg, printf};
-use netperf_report::format::classic::rows::{self, Row};
+use netperf_report::format::classic::rows::{self, ClassicRow};
 
 use super::cells::Cells;
 use super::scan::{Read, scan};
@@ -82,7 +82,7 @@ fn replacement(part: Exclusion, name: &str, value: &str) -> Option<&'static str>
 }
 
 /// Columns, by row, that the original fills with what was never written to or computed.
-type Undefined = &'static [(Row, &'static [usize])];
+type Undefined = &'static [(ClassicRow, &'static [usize])];
 
 /// The undefined columns of a Unix-domain test.
 pub(crate) fn undefined(test: TestId, left_out: &[Exclusion]) -> Undefined {

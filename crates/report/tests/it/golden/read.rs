@@ -1,7 +1,7 @@
 //! From a transcript's lines and cells to figures.
 
 use netperf_model::{HostFacts, TestId, TestPlan};
-use netperf_report::format::classic::rows::{ROWS, Row};
+use netperf_report::format::classic::rows::{ClassicRow, ROWS};
 
 use super::cells::Cells;
 use super::figures::{EndFigures, Figures};
@@ -38,7 +38,7 @@ pub(crate) fn classic(plan: &TestPlan, text: &str) -> Figures {
     };
     figures.times.histogram = histogram(text);
     let warnings = ["W1", "W2", "W3"];
-    let wanted: Vec<&Row> = rows_of(plan.test)
+    let wanted: Vec<&ClassicRow> = rows_of(plan.test)
         .iter()
         .chain(&warnings)
         .filter_map(|id| ROWS.iter().find(|row| row.id == *id))

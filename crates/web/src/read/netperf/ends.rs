@@ -1,22 +1,22 @@
 //! Both ends of a run of netperf.
 
 use netperf_model::CpuUsage;
-use netperf_model::fields::Measured;
+use netperf_model::fields::MeasuredFigure;
 use netperf_report::document::{Document, EndDocument, IterationDocument, MeasuredEnd};
 
 use super::{mean, named, text};
-use crate::record::{Cpu, End};
+use crate::record::{CpuLoad, RecordEnd};
 
 /// One end of a document.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Side {
+pub(super) enum DocumentSide {
     /// netperf's.
     Local,
     /// netserver's.
     Remote,
 }
 
-impl Side {
+impl DocumentSide {
     const fn role(self) -> &'static str {
         match self {
             Self::Local => "netperf's end",
@@ -33,17 +33,17 @@ impl Side {
 }
 
 /// One end.
-pub(super) fn end(document: &Document, side: Side) -> End {
+pub(super) fn end(document: &Document, side: DocumentSide) -> RecordEnd {
     let own = match side {
-        Side::Local => &document.local,
-        Side::Remote => &document.remote,
+        DocumentSide::Local => &document.local,
+        DocumentSide::Remote => &document.remote,
     };
     let last = document.iterations.last();
     let last = last.and_then(|run| side.measured(run));
     let mut facts = facts(own);
     let control = last.and_then(|end| end.congestion_control.as_deref());
     facts.extend(named([("congestion control", control.and_then(text))]));
-    End {
+    RecordEnd {
         role: side.role(),
         name: own.name.as_deref().and_then(text),
         address: own.address.as_deref().and_then(text),
@@ -95,10 +95,10 @@ fn facts(end: &EndDocument) -> Vec<(String, String)> {
     facts
 }
 
-fn cpu(document: &Document, side: Side) -> Option<Cpu> {
+fn cpu(document: &Document, side: DocumentSide) -> Option<CpuLoad> {
     let usage = |run: &IterationDocument| side.measured(run)?.cpu;
     let average =
-        |pick: fn(&CpuUsage) -> f64| mean(document, |run| Measured::of(pick(&usage(run)?)).0);
+        |pick: fn(&CpuUsage) -> f64| mean(document, |run| MeasuredFigure::of(pick(&usage(run)?)).0);
     let busy = average(|cpu| cpu.busy)?;
     let mut parts = [
         average(|cpu| cpu.shares.user),
@@ -113,9 +113,9 @@ fn cpu(document: &Document, side: Side) -> Option<Cpu> {
     let last = document.iterations.last().and_then(usage);
     let peak = last.and_then(|cpu| {
         let number = u64::try_from(cpu.peak_id).ok()?;
-        Some((number, Measured::of(cpu.peak_busy).0?))
+        Some((number, MeasuredFigure::of(cpu.peak_busy).0?))
     });
-    Some(Cpu {
+    Some(CpuLoad {
         of: "all CPUs of the host",
         cpus: last.map(|cpu| u64::from(cpu.cpus)),
         busy: Some(busy),

@@ -1,6 +1,6 @@
 //! The intervals of a run, over time.
 
-use netperf_model::fields::Measured;
+use netperf_model::fields::MeasuredFigure;
 use netperf_report::document::{Document, IntervalResult};
 
 use super::text;
@@ -15,7 +15,7 @@ pub(super) fn begin(document: &Document) -> Option<f64> {
 }
 
 /// A rate of transactions, or of bits both ways.
-pub(super) fn rate(transactions: Measured, bits: [Measured; 2]) -> Option<(f64, Unit)> {
+pub(super) fn rate(transactions: MeasuredFigure, bits: [MeasuredFigure; 2]) -> Option<(f64, Unit)> {
     if let Some(rate) = transactions.0 {
         return Some((rate, Unit::TransactionsPerSecond));
     }

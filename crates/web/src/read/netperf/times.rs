@@ -5,7 +5,7 @@ use netperf_model::latency::Bucket;
 use netperf_report::document::{Document, LatencySummary};
 
 use super::over_time::begin;
-use crate::record::{Heat, Range, Record, Spread};
+use crate::record::{Distribution, Heat, Range, Record};
 
 /// Adds times over all iterations, and over time if intervals have them.
 pub(super) fn add(document: &Document, record: &mut Record) {
@@ -32,7 +32,7 @@ fn seconds(nanoseconds: f64) -> f64 {
     nanoseconds * 1e-9
 }
 
-fn spread(latency: &LatencySummary) -> Option<Spread> {
+fn spread(latency: &LatencySummary) -> Option<Distribution> {
     let ranges = ranges(&latency.buckets);
     let percentiles = latency
         .percentiles
@@ -42,7 +42,7 @@ fn spread(latency: &LatencySummary) -> Option<Spread> {
     if ranges.is_empty() && percentiles.is_empty() {
         return None;
     }
-    Some(Spread {
+    Some(Distribution {
         name: String::new(),
         ranges,
         mean: latency.mean_nanoseconds.0.map(seconds),

@@ -3,11 +3,11 @@
 use netperf_report::document::{KnownInterval, UntilResult};
 
 use super::text;
-use crate::record::{KnownFigure, Until};
+use crate::record::{KnownFigure, ReachedPrecision};
 use crate::unit::{Quantity, Unit, figure};
 
 /// The precision that was reached.
-pub(super) fn read(found: &UntilResult) -> Option<Until> {
+pub(super) fn read(found: &UntilResult) -> Option<ReachedPrecision> {
     let unit = found.throughput_unit.as_str();
     let mut figures = vec![KnownFigure {
         name: "throughput".to_owned(),
@@ -17,7 +17,7 @@ pub(super) fn read(found: &UntilResult) -> Option<Until> {
         name: format!("latency, {}\u{a0}%", percentile.percent),
         ..known(percentile.seconds.as_ref(), (1.0, Unit::Seconds))
     }));
-    Some(Until {
+    Some(ReachedPrecision {
         end: text(&found.end)?,
         wanted: found.wanted_percent.0,
         confidence: found.confidence_percent.0,

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::figures::{self, Better, RunFigure};
 
-/// How to compare.
+/// Method of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wish {
-    /// Whether runs belong together one by one, or sets as a whole.
+    /// Pairs of runs, or sets as a whole.
     pub design: Design,
     /// When a change counts.
     pub judgement: Judgement,
@@ -29,7 +29,7 @@ impl Wish {
 /// Runs of one kind.
 #[derive(Clone, Debug)]
 pub struct Set {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its runs, in the order in which they were made.
     pub runs: Vec<Record>,
@@ -75,7 +75,7 @@ impl fmt::Display for Incomparable {
 
 impl std::error::Error for Incomparable {}
 
-/// What became of a figure from one set to the other.
+/// Change of a figure from one set to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeOutcome {
     /// It got better.
@@ -97,11 +97,11 @@ pub struct ComparedFigure {
     pub unit: Unit,
     /// Which way it should go.
     pub better: Better,
-    /// How it changed.
+    /// Its change.
     pub change: Change,
     /// The probability of such a change by chance, corrected for how many are looked at.
     pub probability: f64,
-    /// What that means.
+    /// Judgement of the change.
     pub outcome: ChangeOutcome,
 }
 
@@ -112,7 +112,7 @@ pub struct Comparison {
     pub names: (String, String),
     /// The test they are of.
     pub test: String,
-    /// How they were compared.
+    /// The method.
     pub wish: Wish,
     /// Every figure that all runs have.
     pub rows: Vec<ComparedFigure>,
@@ -209,8 +209,8 @@ fn row(
 }
 
 impl Comparison {
-    /// What all figures together come to: one that got worse outweighs those that got
-    /// better, and the first, the result itself, decides whether runs were too few.
+    /// The judgement over all figures. One that got worse outweighs those that got better; the
+    /// first, the result itself, decides whether there are too few runs.
     #[must_use]
     pub fn outcome(&self) -> ChangeOutcome {
         let any = |outcome: ChangeOutcome| self.rows.iter().any(|row| row.outcome == outcome);

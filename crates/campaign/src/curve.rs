@@ -72,7 +72,7 @@ fn spot(values: &[f64]) -> Option<Spot> {
     })
 }
 
-/// What became of a sweep.
+/// Results of a sweep.
 #[must_use]
 pub fn curve(plan: &Plan, runs: &[SweepRun]) -> Curve {
     let points = plan.points();

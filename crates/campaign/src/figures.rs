@@ -18,7 +18,7 @@ const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 /// A figure of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunFigure {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Which way it should go.
     pub better: Better,

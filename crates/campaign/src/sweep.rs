@@ -4,14 +4,14 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-/// What the file of a plan says it is.
+/// The format of the file of a plan.
 const FORMAT: &str = "netperf-sweep-1";
 /// The most runs of a sweep.
 pub const MOST_RUNS: usize = 100_000;
 /// The most values of one parameter.
 const MOST_VALUES: usize = 10_000;
 
-/// What is varied.
+/// A parameter that is varied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// Its name, as it stands between braces.
@@ -20,18 +20,18 @@ pub struct Parameter {
     pub values: Vec<String>,
 }
 
-/// What is run.
+/// The runs of a sweep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The words behind `netperf`, with `{name}` where values go.
     pub command: Vec<String>,
-    /// What is varied; the first is the axis of the curve.
+    /// The varied parameters; the first is the axis of the curve.
     pub over: Vec<Parameter>,
-    /// How often each point is measured.
+    /// The number of measurements of each point.
     pub repeat: u32,
 }
 
-/// What is wrong with a plan.
+/// An error in a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadPlan(String);
 
@@ -138,7 +138,7 @@ fn whole(text: &str) -> Option<u64> {
     Some(value as u64)
 }
 
-/// What a range such as `64..64K*2` or `0..100+25` stands for, its end included.
+/// The values of a range such as `64..64K*2` or `0..100+25`, its end included.
 fn range(from: &str, rest: &str) -> Option<Vec<String>> {
     let at = rest.find(['*', '+']);
     let (to, step) = at.map_or((rest, "+1"), |at| rest.split_at(at));
@@ -254,7 +254,7 @@ impl Plan {
         self.command.iter().map(put).collect()
     }
 
-    /// What a point is called: `m=1024 b=4`.
+    /// The name of a point: `m=1024 b=4`.
     #[must_use]
     pub fn name_of(&self, values: &[String]) -> String {
         let pairs = self.over.iter().zip(values);
@@ -317,8 +317,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What keeps a sweep of this plan from going on with `other`, in words. More
-    /// repetitions do not.
+    /// The difference that prevents a sweep of this plan from continuing with `other`, in
+    /// words. More repetitions are no difference.
     #[must_use]
     pub fn differs(&self, other: &Self) -> Option<String> {
         if self.command != other.command {

@@ -59,7 +59,7 @@ impl Comparison {
         text
     }
 
-    /// What it all comes to, in sentences.
+    /// The result, in sentences.
     #[must_use]
     pub fn verdict(&self) -> String {
         let named = |outcome: ChangeOutcome| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! What each end really got after negotiation.
+//! Settings in force at each end after negotiation.
 
 use std::net::IpAddr;
 
@@ -95,7 +95,7 @@ pub struct EndSetup {
     pub settings: Settings,
 }
 
-/// What both ends agreed on.
+/// Settings in force at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreed {
     /// netperf's end.
@@ -104,6 +104,6 @@ pub struct Agreed {
     pub remote: Option<EndSetup>,
     /// The port netserver's data socket is on, 0 where there is none.
     pub data_port: u32,
-    /// Whether netserver measures its CPU.
+    /// True if netserver measures its CPU.
     pub remote_cpu: bool,
 }

@@ -15,7 +15,7 @@ pub enum CpuMethod {
     None,
     /// Differences of the per-CPU counters in `/proc/stat`.
     ProcStat,
-    /// What a loop of the lowest priority on each CPU could not do.
+    /// CPU time that a loop of the lowest priority on each CPU did not get.
     Looper,
     /// Another method, reported by the peer with this code.
     Other(u32),

@@ -1,4 +1,4 @@
-//! What happens while a test runs, for whoever shows it.
+//! Events during a test, for live output.
 
 use std::time::Duration;
 
@@ -12,15 +12,14 @@ pub struct Interim {
     pub work: f64,
     /// Length of the interval, seconds.
     pub seconds: f64,
-    /// Its end, since 1970 by the wall clock.
+    /// Its end, since 1970.
     pub ended: Duration,
     /// Which iteration it is part of, from 1.
     pub iteration: usize,
     /// netperf's counts of the interval.
     pub counts: Tally,
-    /// What TCP knew at its end; `None` unless asked, and without one TCP connection.
+    /// State of TCP at its end; `None` unless asked for, and without one TCP connection.
     pub tcp: Option<TcpFacts>,
-    /// How long the operations of the interval took, without their moments; `None` unless
-    /// asked.
+    /// Times of the operations of the interval, without their moments; `None` unless asked for.
     pub times: Option<Latency>,
 }

@@ -60,13 +60,14 @@ pub fn work(plan: &TestPlan, unit: Unit, run: &Iteration) -> f64 {
     }
     // Each direction as its receiver saw it.
     if plan.flow.duplex.is_some() {
-        // What arrived at netserver within a window is not known: what was sent in it is.
+        // The amount that arrived at netserver within a window is unknown: the amount sent in
+        // it counts.
         let remote = run.remote.as_ref().filter(|_| run.window().is_none());
         let there = remote.map_or(local.bytes_sent, |remote| remote.tally.bytes_received);
         return count(there) + count(local.bytes_received);
     }
     let receive_only = plan.flow.receives && !plan.flow.sends;
-    // What arrived within a window is not known: what was sent in it is.
+    // The amount that arrived within a window is unknown: the amount sent in it counts.
     if receive_only || run.window().is_some() {
         return count(local.bytes_sent) + count(local.bytes_received);
     }

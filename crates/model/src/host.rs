@@ -1,7 +1,7 @@
-//! What is known of a host and of the interface that the data connection uses.
+//! Facts about a host and about the interface of the data connection.
 //!
-//! `None` says that it could not be told. Something that can be told not to be there,
-//! such as the driver of a loopback interface, is [`NONE`] or a 0.
+//! `None` is unknown. A property that is known to be absent, such as the driver of a loopback
+//! interface, is [`NONE`] or 0.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fields::{NamedTexts, known};
 
-/// The text of a fact that is known not to be there.
+/// The text of a property that is known to be absent.
 pub const NONE: &str = "none";
 
 /// Facts about a host. Null: unknown; `none`: known to be absent.
@@ -26,9 +26,9 @@ pub struct HostFacts {
     pub version: Option<String>,
     /// Hardware, such as `x86_64`.
     pub machine: Option<String>,
-    /// What the maker calls the machine.
+    /// Model of the machine.
     pub system_model: Option<String>,
-    /// What the maker calls the CPU.
+    /// Model of the CPU.
     pub cpu_model: Option<String>,
     /// Clock frequency of the CPU, MHz; the highest possible one if that is known.
     #[serde(rename = "cpu_frequency_megahertz")]
@@ -77,13 +77,13 @@ pub struct PciIds {
     pub subdevice: u16,
 }
 
-/// That netperf wants to know the facts of netserver's host.
+/// Request for the facts of netserver's host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FactsWanted {
     /// The address that netperf sends data to, which tells the interface; `None` where
     /// it did not say.
     pub reached_at: Option<IpAddr>,
-    /// Whether the settings of the host are wanted as well, with the results.
+    /// True if the settings of the host are wanted with the results.
     pub settings: bool,
 }
 
@@ -124,7 +124,7 @@ pub enum SecurityKind {
     Tomoyo,
 }
 
-/// Whether a security framework is in force; the numbers as of [`SecurityKind`].
+/// Mode of a security framework; the numbers as of [`SecurityKind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SecurityMode {
     /// It does nothing.

@@ -1,4 +1,4 @@
-//! How long operations took: the distribution, as plain data.
+//! Distribution of the times of operations, as plain data.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,7 +88,7 @@ impl Latency {
         }
     }
 
-    /// What several loops keep together, each as its ranges; `None` where none does.
+    /// The distribution over several loops, each as its ranges; `None` if no loop keeps one.
     #[must_use]
     pub fn of_loops(loops: impl IntoIterator<Item = Vec<Bucket>>) -> Option<Self> {
         let each = loops.into_iter().map(Self::of_ranges);
@@ -98,7 +98,7 @@ impl Latency {
         })
     }
 
-    /// What came since an earlier look, without its moments: counts never fall.
+    /// The operations since an earlier distribution, without moments: counts never fall.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let more = self.buckets.iter().map(|bucket| {
@@ -147,7 +147,7 @@ impl Latency {
         Some(variance.max(0.0).sqrt())
     }
 
-    /// Whether the clock was so wrong that it shows in the times.
+    /// True if the error of the clock shows in the times.
     #[must_use]
     pub fn is_doubtful(&self) -> bool {
         self.clock_error > CLOCK_TOLERANCE

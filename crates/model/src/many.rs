@@ -31,7 +31,7 @@ pub struct Many {
 }
 
 impl Many {
-    /// Whether only a part of the run counts.
+    /// True if only a part of the run counts.
     #[must_use]
     pub const fn has_margins(&self) -> bool {
         !self.warmup.is_zero() || !self.cooldown.is_zero()
@@ -186,7 +186,7 @@ pub fn cpu_list_text(cpus: &[u32]) -> String {
     ranges.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
-/// What netperf counted on one flow.
+/// netperf's counts of one flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowCounts {
     /// Bytes handed to the kernel.
@@ -198,7 +198,7 @@ pub struct FlowCounts {
 }
 
 impl FlowCounts {
-    /// What was counted since `before`.
+    /// The counts since `before`.
     #[must_use]
     pub const fn since(&self, before: &Self) -> Self {
         Self {
@@ -218,8 +218,7 @@ impl FlowCounts {
         }
     }
 
-    /// What a test of this kind is about, as netserver counts it: it receives what netperf
-    /// sends.
+    /// The work of a test of this kind, by netserver's counts: it receives netperf's data.
     #[must_use]
     pub const fn work_there(&self, flow: Flow) -> u64 {
         if flow.duplex.is_some() {
@@ -233,7 +232,7 @@ impl FlowCounts {
         }
     }
 
-    /// What a test of this kind is about: transactions, or the bytes of its direction, or of
+    /// The work of a test of this kind: transactions, or the bytes of its direction, or of
     /// both.
     #[must_use]
     pub const fn work(&self, flow: Flow) -> u64 {
@@ -249,7 +248,7 @@ impl FlowCounts {
     }
 }
 
-/// What netserver counted on one flow, in the whole run.
+/// netserver's counts of one flow, in the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowThere {
     /// Which of netperf's flows it is, from 1, where netserver can tell.
@@ -279,7 +278,7 @@ pub struct Crew {
     pub cpus: Vec<u32>,
 }
 
-/// What many flows came to.
+/// Results of many flows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flows {
     /// Every flow, in the order in which they were opened. What it counted is of the
@@ -295,12 +294,12 @@ pub struct Flows {
     /// The local port of each flow, in order, 0 where it has none; none in tests that open a
     /// connection each time.
     pub ports: Vec<u16>,
-    /// The same of what comes to netperf, where that has connections of its own.
+    /// Ports of the connections to netperf, if both directions have connections.
     pub ports_back: Vec<u16>,
-    /// What netserver counted on each, in the whole run, in the same order; none where it did
-    /// not tell, or cannot tell which is which.
+    /// netserver's counts of each flow, in the whole run, in the same order; empty if unknown,
+    /// or if flows cannot be identified.
     pub there: Vec<FlowCounts>,
-    /// How evenly netserver saw the flows share; `None` where it did not tell.
+    /// Fairness of the flows by netserver's counts; `None` if unknown.
     pub fairness_there: Option<f64>,
 }
 
@@ -312,7 +311,7 @@ impl Flows {
         self.there = self.paired(&self.ports, there);
     }
 
-    /// The same where what netperf sends and what comes to it have connections of their own.
+    /// Adds netserver's counts if each direction has connections.
     pub fn pair_both(&mut self, flow: Flow, there: &[FlowThere], back: &[FlowThere]) {
         let (there, back) = (
             self.paired(&self.ports, there),

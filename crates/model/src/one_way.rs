@@ -1,4 +1,4 @@
-//! Where the time of a transaction goes: in the stack of each end, and on the wire each way.
+//! Parts of transaction times: in the stack of each end, and on the wire each way.
 //!
 //! Four moments at each end split a transaction: just before the send call, when the kernel
 //! handed the packet to the device, when it got one from the device, and just behind the
@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::fields::AsFinite;
 
-/// Who says when a message left and when one arrived.
+/// Source of timestamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stamper {
     /// The kernel.
     #[default]
     Kernel,
-    /// The network device, by a clock of its own.
+    /// The network device, by its clock.
     Device,
 }
 
@@ -36,7 +36,7 @@ impl Stamper {
         }
     }
 
-    /// What a host must be able to do for it.
+    /// Feature that a host needs for it.
     #[must_use]
     pub const fn feature(self) -> crate::io::Feature {
         match self {
@@ -54,7 +54,7 @@ impl Stamper {
     }
 }
 
-/// What a device says of a transaction, by its own clock.
+/// Timestamps of a transaction by the clock of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceStamp {
     /// It sent the packet.
@@ -77,11 +77,11 @@ pub struct Stamp {
     pub arrived: u64,
     /// Just behind the receive call.
     pub received: u64,
-    /// What the device says, where it stamps.
+    /// Timestamps of the device, if it stamps.
     pub device: Option<DeviceStamp>,
 }
 
-/// What one end saw.
+/// Timestamps of one end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stamps {
     /// One transaction in so many was looked at, in the end.
@@ -123,7 +123,7 @@ impl Part {
         Self::ClientReceive,
     ];
 
-    /// What it is called, for people.
+    /// Its name, for people.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -160,7 +160,7 @@ pub struct Spread {
     pub max: f64,
 }
 
-/// How far netserver's clock is ahead of netperf's.
+/// Offset of netserver's clock from netperf's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockOffset {
     /// At the middle of the run, nanoseconds.
@@ -168,15 +168,15 @@ pub struct ClockOffset {
     /// It is not further from the truth than this, nanoseconds, as long as the clocks run
     /// evenly.
     pub error: f64,
-    /// How much faster netserver's clock runs, parts per billion; `None` where that is less
-    /// than can be told.
+    /// Relative speed of netserver's clock, parts per billion; `None` if it cannot be told from
+    /// 0.
     pub drift: Option<f64>,
     /// The drift is not further from the truth than this, or no more than this where it
     /// cannot be told, parts per billion.
     pub drift_error: f64,
 }
 
-/// Where the time of transactions went.
+/// Parts of transaction times over a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneWay {
     /// Transactions that both ends saw whole.
@@ -189,9 +189,9 @@ pub struct OneWay {
     pub clock: ClockOffset,
     /// The parts, in the order of [`Part::ALL`].
     pub parts: [Spread; 7],
-    /// Where devices stamped: how far the clocks of netperf's and of netserver's device, as
-    /// seen from the clock of their system, can be from the truth, nanoseconds. So far can
-    /// the times of the stacks be wrong.
+    /// With timestamps of devices: the largest errors of the clocks of netperf's and of
+    /// netserver's device against the clock of their system, nanoseconds. The times of the
+    /// stacks have these errors.
     pub devices: Option<[f64; 2]>,
 }
 
@@ -262,7 +262,8 @@ const fn real(nanos: i128) -> f64 {
 }
 
 impl OneWay {
-    /// What the stamps of both ends say; `None` where no transaction was seen whole by both.
+    /// Parts of the transactions in the timestamps of both ends; `None` if both ends observed
+    /// none completely.
     #[must_use]
     pub fn of(client: &Stamps, server: &Stamps) -> Option<Self> {
         Self::with(client, server, 0)
@@ -310,7 +311,7 @@ impl OneWay {
         })
     }
 
-    /// How long a part took.
+    /// Length of a part.
     #[must_use]
     pub fn part(&self, part: Part) -> Spread {
         let at = Part::ALL.iter().position(|other| *other == part);
@@ -357,7 +358,7 @@ impl OffsetLine {
         self.offset[1] - self.offset[0]
     }
 
-    /// Whether the clocks drift by more than can be an error.
+    /// True if the drift of the clocks exceeds the errors.
     fn is_steep(&self) -> bool {
         self.span() > 0.0 && self.rise().abs() > self.error[0] + self.error[1]
     }
@@ -413,7 +414,7 @@ fn whole(nanos: f64) -> i64 {
     nanos.round() as i64
 }
 
-/// How long a part of a transaction took.
+/// Length of a part of a transaction.
 fn took(pair: &Pair, part: Part, line: &OffsetLine, base: i64) -> f64 {
     let (client, server) = (&pair.client, &pair.server);
     let over = |nanos: i128, sign: f64| real(nanos) - sign * line.offset_at(pair.at);

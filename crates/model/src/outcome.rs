@@ -1,4 +1,4 @@
-//! What was measured.
+//! Measurements.
 
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ impl Tally {
         }
     }
 
-    /// What was counted since `before`.
+    /// The counts since `before`.
     #[must_use]
     pub const fn since(&self, before: &Self) -> Self {
         Self {
@@ -68,7 +68,7 @@ impl Tally {
     }
 }
 
-/// What one end measured in one iteration.
+/// Measurements of one end in one iteration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EndResult {
     /// The counts.
@@ -88,22 +88,21 @@ pub struct EndResult {
     /// The threads that served many flows; `None` with the plain loop, and from a
     /// netserver that does not say.
     pub crew: Option<Crew>,
-    /// What netserver counted on each of many flows; `None` where nobody asked, and at
-    /// netperf, which has them elsewhere.
+    /// netserver's counts of each of many flows; `None` unless asked for, and at netperf, where
+    /// [`Flows`] has them.
     pub flows: Option<Vec<FlowThere>>,
-    /// Settings of netserver's host that results depend on, by name; `None` where nobody
-    /// asked or told, and at netperf, which has them elsewhere.
+    /// Settings of netserver's host that results depend on, by name; `None` unless asked for,
+    /// and at netperf.
     pub settings: Option<Vec<(String, String)>>,
-    /// What went on underneath the messages; `None` where each was moved by a call of its
-    /// own, and where nobody told.
+    /// System calls; `None` if each message took one call, and if unknown.
     pub io: Option<IoCounts>,
-    /// What TCP knew of its connections meanwhile; `None` where nobody asked.
+    /// Samples of its TCP connections; `None` unless asked for.
     pub series: Option<Series>,
-    /// The moments of its transactions; `None` where nobody asked.
+    /// Timestamps of its transactions; `None` unless asked for.
     pub stamps: Option<Stamps>,
-    /// What keeping to a rate came to; `None` where there was none, or nobody told.
+    /// The rate that was reached; `None` without a rate, and if unknown.
     pub paced: Option<Paced>,
-    /// What the numbers in datagrams told; `None` where they had none.
+    /// Numbered datagrams; `None` if they had no numbers.
     pub quality: Option<Quality>,
 }
 
@@ -154,14 +153,14 @@ pub struct Iteration {
     pub remote: Option<EndResult>,
     /// Segment size of the data connection, bytes; `None` where there is none.
     pub segment_size: Option<u32>,
-    /// What encrypted the data, version and cipher suite; `None` where nothing did.
+    /// Encryption of the data, version and cipher suite; `None` if there was none.
     pub cipher: Option<String>,
-    /// What TCP knew at netperf's end; `None` where it was not asked.
+    /// State of TCP at netperf's end; `None` unless asked for.
     pub tcp: Option<TcpFacts>,
-    /// What each of many flows did; `None` with the plain loop.
+    /// Results of many flows; `None` with the plain loop.
     pub many: Option<Flows>,
-    /// Where the time of transactions went; `None` where that was not asked, and where no
-    /// transaction was seen whole by both ends.
+    /// Parts of transaction times; `None` unless asked for, and if both ends observed no
+    /// transaction completely.
     pub one_way: Option<OneWay>,
 }
 
@@ -222,7 +221,7 @@ pub enum Warning {
     Unanswered(String),
     /// Nothing that netperf sent was heard by netserver.
     Unheard(String),
-    /// What was to be known was not known well enough when the time was over.
+    /// Figures were not precise enough at the end of the time.
     Imprecise(String),
 }
 
@@ -241,25 +240,25 @@ pub struct Span {
 /// Everything a report can be made from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// What was asked for.
+    /// The request.
     pub plan: TestPlan,
-    /// Who took part.
+    /// Hosts of both ends.
     pub hosts: Hosts,
-    /// What the ends agreed on, as of the last iteration.
+    /// Settings in force, as of the last iteration.
     pub agreed: Agreed,
     /// Every run, in order; at least one.
     pub iterations: Vec<Iteration>,
     /// Interim results of all iterations, in order; none unless they were asked for.
     pub intervals: Vec<Interim>,
-    /// How long operations took, over all iterations; `None` when not kept.
+    /// Times of operations, over all iterations; `None` if not kept.
     pub latency: Option<Latency>,
-    /// How far confidence got; `None` when one iteration was asked for.
+    /// Confidence that was reached; `None` if one iteration was asked for.
     pub confidence: Option<Confidence>,
-    /// What going on until figures are known came to; `None` where nobody asked.
+    /// Precision that was reached; `None` without `--until`.
     pub until: Option<Until>,
     /// netperf's host.
     pub local_host: HostFacts,
-    /// netserver's host; `None` when nobody asked, or when it is of a make that cannot tell.
+    /// netserver's host; `None` if unknown.
     pub remote_host: Option<HostFacts>,
     /// Identifier of this run.
     pub uuid: String,

@@ -1,10 +1,10 @@
-//! What numbers in datagrams tell of the way that they took.
+//! Loss, reordering and delay of numbered datagrams.
 
 /// Bytes that a numbered datagram begins with: what marks it, its number, and when it
 /// was sent.
 pub const NUMBER_BYTES: u32 = 24;
 
-/// What the receiver of numbered datagrams saw, or how many its sender sent.
+/// Counts of the receiver of numbered datagrams, or of their sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quality {
     /// Numbered datagrams that this end sent.
@@ -20,23 +20,22 @@ pub struct Quality {
     /// The largest extent of reordering: so many datagrams arrived from the first with a
     /// higher number to the one that was late (RFC 4737 section 4.2.1).
     pub extent: u64,
-    /// Datagrams so late that nobody knew any more whether they had arrived before. They
-    /// count nowhere else.
+    /// Datagrams too late to be checked for duplication. They count nowhere else.
     pub too_late: u64,
     /// Datagrams that had no number.
     pub unnumbered: u64,
     /// Interarrival jitter at the end (RFC 3550 section 6.4.1), nanoseconds.
     pub jitter: u64,
-    /// How much longer than the quickest datagram the average one took, nanoseconds.
+    /// Mean delay above that of the quickest datagram, nanoseconds.
     pub mean_variation: u64,
-    /// How much longer the slowest took, nanoseconds.
+    /// Largest delay above that of the quickest datagram, nanoseconds.
     pub most_variation: u64,
-    /// Whether the end of the data was seen.
+    /// True if the end of the data arrived.
     pub ended: bool,
 }
 
 impl Quality {
-    /// How many numbers an end writes out.
+    /// The count of numbers that an end reports.
     pub const NUMBERS: usize = 12;
 
     /// Every number, in the order in which ends tell them to each other.
@@ -91,7 +90,7 @@ impl Quality {
         }
     }
 
-    /// How many of the datagrams should have arrived that a sender sent so many of.
+    /// The number of datagrams that should have arrived of those that the sender counted.
     ///
     /// A receiver that did not wait for the end cannot know of those behind the last
     /// that it got.
@@ -100,7 +99,7 @@ impl Quality {
         sent.filter(|_| self.ended).unwrap_or(0).max(self.expected)
     }
 
-    /// How many of these never arrived.
+    /// The number of these that never arrived.
     #[must_use]
     pub fn lost(&self, sent: Option<u64>) -> u64 {
         self.due(sent).saturating_sub(self.received)

@@ -1,4 +1,4 @@
-//! What TCP knew of connections, again and again while they were used.
+//! Samples of TCP connections over time.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ impl SeriesPlan {
     /// The longest.
     pub const LONGEST: Duration = Duration::from_secs(3600);
 
-    /// Whether this can be done at all.
+    /// True if interval and number are within the limits.
     #[must_use]
     pub fn is_possible(&self) -> bool {
         let flows = (1..=Self::MOST_FLOWS).contains(&self.flows);

@@ -27,7 +27,7 @@ pub enum Unit {
     Unknown(char),
 }
 
-/// What a unit counts.
+/// Kind of quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UnitKind {
     /// Bytes or bits.
@@ -72,7 +72,7 @@ impl Unit {
         }
     }
 
-    /// What the unit counts.
+    /// The kind of quantity that the unit counts.
     #[must_use]
     pub const fn kind(self) -> UnitKind {
         match self {

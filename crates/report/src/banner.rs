@@ -1,5 +1,4 @@
-//! What is printed before a test starts: one line, in some tests with titles below it
-//! (output.md 2).
+//! Output before a test starts: one line, in some tests with titles below it (output.md 2).
 
 use std::net::IpAddr;
 

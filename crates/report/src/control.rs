@@ -1,4 +1,4 @@
-//! What the tests that only ask netserver something print (output.md 7).
+//! Output of the tests that only ask netserver a question (output.md 7).
 
 use crate::fmt::general;
 

@@ -46,7 +46,7 @@ fn many(v: &View<'_>, pick: impl Fn(&Flows) -> Option<f64>) -> Value {
     figure.map_or(NOT_MEASURED, Value::Real)
 }
 
-/// Where an end's threads were; nothing where the scheduler had the choice.
+/// The CPUs of an end's threads; empty if the scheduler chose.
 fn thread_cpus(end: Option<&EndResult>) -> Value {
     let cpus = end
         .and_then(|end| end.crew.as_ref())

@@ -1,15 +1,15 @@
-//! What there is to tell of a run that failed on the way.
+//! Measurements of a run that failed.
 
 use netperf_model::{Interim, Iteration, Latency, TestPlan};
 
-/// What was measured before a run failed.
+/// Measurements before a failure.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SoFar<'a> {
     /// The iterations that were finished.
     pub iterations: &'a [Iteration],
     /// The interim results of those, and of the one that failed.
     pub intervals: &'a [Interim],
-    /// How long operations took, over all of them.
+    /// Times of operations, over all of them.
     pub latency: Option<&'a Latency>,
     /// netperf's end of the one that failed, without netserver's; `None` where it failed
     /// before anything was measured.

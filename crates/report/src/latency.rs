@@ -12,7 +12,7 @@ use netperf_model::{Latency, Lateness, Paced};
 use crate::values::{NOT_KEPT, NOT_MEASURED, Value};
 use crate::view::View;
 
-/// What is said about a distribution of times.
+/// Statistics of a distribution of times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Statistic {
     /// The shortest time.
@@ -41,7 +41,7 @@ pub enum TimeScale {
 pub enum Subject {
     /// Operations; at a rate, from when a request was due to its response.
     Latency,
-    /// How late messages were sent.
+    /// Delay of sending messages.
     Lateness,
     /// From when a request was really sent to its response.
     Service,
@@ -76,7 +76,7 @@ pub struct LatencyColumn {
     name: String,
     /// Whose times.
     subject: Subject,
-    /// What it says.
+    /// The statistic.
     statistic: Statistic,
     /// In which unit.
     scale: TimeScale,
@@ -121,7 +121,7 @@ impl LatencyColumn {
         &self.name
     }
 
-    /// Whether times of operations must be kept for it; the others are kept at any rate.
+    /// True if times of operations must be kept for it; the others are always kept.
     #[must_use]
     pub(crate) const fn needs_latency(&self) -> bool {
         matches!(self.subject, Subject::Latency)

@@ -1,4 +1,4 @@
-//! What netperf prints: pure functions from an outcome to text.
+//! Output of netperf: pure functions from an outcome to text.
 //!
 //! [`banner`] is printed before a test starts and [`final_report`] after it
 //! has ended, [`interim_line`]s in between; [`control`] serves the tests that only
@@ -48,8 +48,8 @@ pub fn final_report(outcome: &Outcome, report: &ReportPlan) -> Result<String, Se
     }
 }
 
-/// What a report needs to have measured; worth asking before the run, because
-/// a selection that cannot be used is found here too.
+/// Measurements that a report needs. Call it before the run: it also finds a selection that
+/// cannot be used.
 ///
 /// # Errors
 /// When a name in a selection file is too long.

@@ -1,4 +1,4 @@
-//! What `--list` prints: every test and transport, what it needs, and whether it can run.
+//! Output of `--list`: every test and transport, its requirements, and its support.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +14,7 @@ pub enum Support {
     Supported,
     /// It cannot, and why.
     Missing(String),
-    /// Nobody can tell: a stock netserver does not say.
+    /// Unknown: a stock netserver does not report it.
     Unknown,
 }
 

@@ -1,5 +1,5 @@
-//! Where the time of transactions went: selectors that the original does not have, and the
-//! table of verbosity 2.
+//! Parts of transaction times: selectors that the original does not have, and the table of
+//! verbosity 2.
 //!
 //! The selectors count wherever names are read; `all` and `?`, which scripts know, leave
 //! them out.

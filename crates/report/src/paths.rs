@@ -38,7 +38,7 @@ pub(crate) static PATHS: &[Selector] = &[
         "version and cipher suite that encrypted the data, or none"),
 ];
 
-/// What encrypted the data of the last iteration.
+/// Encryption of the data of the last iteration.
 fn cipher(view: &View<'_>) -> Value {
     let last = view.outcome.iterations.last();
     let cipher = last.and_then(|iteration| iteration.cipher.as_deref());

@@ -1,5 +1,4 @@
-//! What numbers in datagrams told: selectors that the original does not have, and the
-//! lines of verbosity 2.
+//! Numbered datagrams: selectors that the original does not have, and the lines of verbosity 2.
 //!
 //! The selectors count wherever names are read; `all` and `?`, which scripts know, leave
 //! them out.
@@ -22,11 +21,11 @@ pub(crate) enum Receiver {
     Any,
 }
 
-/// What one end received of what the other one sent.
+/// Datagrams that one end received from the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reception {
     pub(crate) quality: Quality,
-    /// How many the other end sent, where it told.
+    /// The number that the other end sent, if known.
     pub(crate) sent: Option<u64>,
 }
 
@@ -42,8 +41,8 @@ impl Reception {
     }
 }
 
-/// What an end received in the last iteration; `None` where it was not to, or its numbers
-/// are not known.
+/// Datagrams that an end received in the last iteration; `None` if it receives none, or if
+/// unknown.
 pub(crate) fn reception(view: &View<'_>, receiver: Receiver) -> Option<Reception> {
     let flow = view.plan().flow;
     let (of_local, of_remote) = (view.local(), view.remote());
@@ -63,7 +62,7 @@ pub(crate) fn reception(view: &View<'_>, receiver: Receiver) -> Option<Reception
     })
 }
 
-/// Rows for whoever receives, for netperf and for netserver.
+/// Rows for the receiving end, for netperf and for netserver.
 macro_rules! of_each_receiver {
     ($(($name:literal, $head:literal, $unit:literal, $format:literal, $value:expr, $meaning:literal),)+) => {
         &[$(
@@ -113,7 +112,7 @@ fn micros(nanoseconds: u64) -> Value {
     Value::Real(count(nanoseconds) / 1e3)
 }
 
-/// What verbosity 2 adds; nothing where datagrams had no numbers.
+/// The lines of verbosity 2; empty if datagrams had no numbers.
 pub(crate) fn print(view: &View<'_>) -> String {
     let ends = [
         (Receiver::Remote, "to netserver"),

@@ -9,7 +9,7 @@ use crate::selectors::{BLOCKS, Selector};
 use crate::series::OVER_TIME;
 use crate::until::UNTIL;
 
-/// Where the page is kept, from the root of the repository.
+/// Path of the page, from the root of the repository.
 pub const PATH: &str = "docs/manual/src/reference/selectors.md";
 
 const INTRODUCTION: &str = "\

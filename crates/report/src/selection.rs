@@ -80,16 +80,16 @@ impl Entry {
     }
 }
 
-/// What to print, block by block.
+/// Values to print, block by block.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// The blocks, in order; a block may be empty.
     pub blocks: Vec<Vec<Entry>>,
-    /// What must be measured for it.
+    /// Measurements that it needs.
     pub needs: Needs,
 }
 
-/// What must be measured beyond what every run measures.
+/// Measurements beyond those of every run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Times of single operations.
@@ -144,7 +144,7 @@ impl fmt::Display for SelectionError {
 
 impl std::error::Error for SelectionError {}
 
-/// What the word after `-k`, `-o` or `-O` is.
+/// Meaning of the word after `-k`, `-o` or `-O`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
     /// `?`: list the names.
@@ -157,7 +157,7 @@ pub enum Word {
     File,
 }
 
-/// What the word after `-k`, `-o` or `-O` is.
+/// Meaning of the word after `-k`, `-o` or `-O`.
 #[must_use]
 pub fn classify(word: &str) -> Word {
     if word == "?" {
@@ -252,7 +252,7 @@ impl Selection {
         Ok(selection)
     }
 
-    /// What a test prints when it is told the format but not the selection.
+    /// Default selection of a test for a format.
     #[must_use]
     pub fn default_for(plan: &TestPlan) -> Self {
         let names = if plan.flow.counts_transactions() {

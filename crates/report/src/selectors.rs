@@ -34,15 +34,15 @@ pub struct Selector {
     pub unit: &'static str,
     /// The printf format of its value.
     pub format: &'static str,
-    /// What must be measured for it, beyond what every run measures.
+    /// Measurements that it needs beyond those of every run.
     pub need: Need,
     /// Its value.
     pub value: fn(&View<'_>) -> Value,
-    /// What it means, in one line.
+    /// Its meaning, in one line.
     pub meaning: &'static str,
 }
 
-/// What a selector needs beyond what every run measures.
+/// Needs of a selector beyond the measurements of every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// Nothing.
@@ -82,7 +82,7 @@ impl Selector {
 /// The blocks of `all`.
 pub static BLOCKS: [&[Selector]; 4] = [result::ROWS, cpu::ROWS, ends::ROWS, hosts::ROWS];
 
-/// What stands in place of a value: the filler column, and the end of a block.
+/// Names in place of values: the filler column, and the end of a block.
 #[rustfmt::skip]
 static FIRST_AND_LAST: [Selector; 2] = [
     row(OUTPUT_NONE, [" ", "", "", ""], "", "%s", Need::Nothing,
@@ -104,8 +104,8 @@ pub fn original() -> impl Iterator<Item = &'static Selector> {
     iter::once(filler).chain(blocks).chain(iter::once(end))
 }
 
-/// Whether `name` is a selector's, in any case: one of the table's, or one of
-/// the family of latencies.
+/// True if `name` is a selector, in any case: one of the table, or one of the family of
+/// latencies.
 #[must_use]
 pub fn is_selector(name: &str) -> bool {
     by_name(name).is_some() || LatencyColumn::named(name).is_some()

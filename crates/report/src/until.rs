@@ -1,5 +1,5 @@
-//! What going on until figures are known came to: selectors that the original does not have,
-//! and the lines above the result.
+//! Precision that was reached: selectors that the original does not have, and the lines above
+//! the result.
 //!
 //! The selectors count wherever names are read; `all` and `?`, which scripts know, leave
 //! them out.
@@ -44,7 +44,7 @@ fn found(view: &View<'_>, value: impl Fn(&Until) -> Value) -> Value {
     view.outcome.until.as_ref().map_or(NOT_MEASURED, value)
 }
 
-/// What is said of how well something is known; nothing of a run that was too short.
+/// Precision of a figure; empty for a run that was too short.
 fn judged(until: &Until, width: Option<f64>) -> Option<f64> {
     width.filter(|_| until.is_judged())
 }
@@ -80,7 +80,7 @@ pub fn percent(share: f64) -> String {
     format!("{short}%")
 }
 
-/// The lines above the result; nothing where nobody asked, and without headers.
+/// The lines above the result; empty without `--until`, and without headers.
 pub(crate) fn print(view: &View<'_>) -> String {
     let asked = view.plan().until.as_ref();
     let Some((plan, until)) = asked.zip(view.outcome.until.as_ref()) else {
@@ -128,7 +128,7 @@ fn headline(plan: &UntilPlan, until: &Until) -> String {
     )
 }
 
-/// What the run looked like, with how much.
+/// Course of the run, with its size.
 fn course(until: &Until) -> String {
     let label = until.course.label();
     match until.course {

@@ -1,4 +1,4 @@
-//! Where the selectors' values come from, one function per kind of value.
+//! Values of selectors, one function per kind of value.
 
 use netperf_model::figures::{self, count, per_call};
 use netperf_model::{
@@ -31,7 +31,7 @@ pub enum Value {
 /// Why a selector has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// Nobody asked for the measurement, or it does not apply: prints as -1.
+    /// Not asked for, or not applicable: prints as -1.
     NotMeasured,
     /// The statistics were not kept: prints as -1.
     NotKept,
@@ -49,7 +49,7 @@ pub(crate) const NOT_KEPT: Value = Value::Missing(Missing::NotKept);
 /// Not asked for, or not applicable.
 pub(crate) const NOT_MEASURED: Value = Value::Missing(Missing::NotMeasured);
 
-/// What interface ids print when nobody looked: -2 in 32 bits.
+/// Interface ids that are unknown: -2 in 32 bits.
 const UNKNOWN_ID: u32 = 0xffff_fffe;
 
 impl Value {
@@ -69,7 +69,7 @@ impl Value {
     }
 }
 
-/// What stands where a value is missing; never an empty field for a number.
+/// Text of a missing value; never an empty field for a number.
 fn stand_in<'a>(reason: Missing, format: &str) -> Option<Arg<'a>> {
     let minus_one = match conversion(format) {
         'f' => Arg::Float(-1.0),
@@ -112,8 +112,8 @@ pub(crate) fn socket_type(v: &View<'_>) -> &'static str {
     kind.label()
 }
 
-/// The buffer just before the socket is closed; the first size where nobody
-/// looked again, -1 where nobody could look at all.
+/// Size of the buffer just before the socket is closed; the first size if it was not read
+/// again, -1 if it could not be read.
 pub(crate) fn final_size(
     end: EndView<'_>,
     initial: i64,
@@ -182,7 +182,7 @@ pub(crate) fn round_trip(v: &View<'_>) -> Value {
     figures::round_trip(v.plan(), v.last).map_or(NOT_MEASURED, Value::Real)
 }
 
-/// -1 where the protocol counts none, -2 where nobody could be asked.
+/// -1 if the protocol counts none, -2 if unknown.
 pub(crate) fn retransmissions(end: EndView<'_>) -> Value {
     if end.known {
         optional(end.result.and_then(|result| result.retransmissions))

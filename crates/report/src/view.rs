@@ -1,5 +1,4 @@
-//! What the printers and the selectors look at: an outcome with its means and
-//! its unit worked out once.
+//! Input of printers and selectors: an outcome with its means and its unit.
 
 use netperf_model::figures::{self, Figures};
 use netperf_model::{
@@ -12,7 +11,7 @@ use netperf_model::{
 pub struct View<'a> {
     /// The outcome itself.
     pub outcome: &'a Outcome,
-    /// How it is to be printed.
+    /// The form of its output.
     pub report: &'a ReportPlan,
     /// The unit in force.
     pub unit: Unit,
@@ -27,13 +26,13 @@ pub struct View<'a> {
 /// One end of the outcome: its plan, what it got, what it measured.
 #[derive(Clone, Copy, Debug)]
 pub struct EndView<'a> {
-    /// What it was asked to do.
+    /// The request.
     pub plan: &'a EndPlan,
-    /// What it got; `None` when nobody told (netserver's end with `-N`).
+    /// Settings in force; `None` if unknown (netserver's end with `-N`).
     pub setup: Option<EndSetup>,
-    /// What it measured in the last iteration.
+    /// Its measurements in the last iteration.
     pub result: Option<&'a EndResult>,
-    /// Whether settings and results of this end can be known at all.
+    /// True if settings and results of this end can be known.
     pub known: bool,
     /// Facts about its host; `None` when they are not known.
     pub host: Option<&'a HostFacts>,
@@ -54,7 +53,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// What was asked for.
+    /// The request.
     #[must_use]
     pub const fn plan(&self) -> &'a TestPlan {
         &self.outcome.plan
@@ -84,14 +83,14 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether the CPU columns are shown: asked for, and not turned down.
+    /// True if CPU columns are shown: asked for, and not refused.
     #[must_use]
     pub const fn shows_cpu(&self) -> bool {
         let plan = self.plan();
         plan.local.cpu.is_some() || (plan.remote.cpu.is_some() && self.outcome.agreed.remote_cpu)
     }
 
-    /// Whether only the transaction rate counts, not bytes.
+    /// True if only the transaction rate counts, not bytes.
     #[must_use]
     pub fn in_transactions(&self) -> bool {
         self.unit == Unit::Transactions
@@ -114,8 +113,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether the confidence asked for was missed. Tests that never repeat have none in
-    /// their outcome.
+    /// True if the confidence asked for was missed. Tests that never repeat have none in their
+    /// outcome.
     #[must_use]
     pub fn confidence_missed(&self) -> bool {
         self.outcome.confidence.is_some_and(|reached| !reached.met)
@@ -153,7 +152,7 @@ impl<'a> EndView<'a> {
             .map_or(0, |setup| or_minus_one(pick(setup)))
     }
 
-    /// A setting of this end, -1 when nobody can know whether it was applied.
+    /// A setting of this end, -1 if it cannot be known.
     #[must_use]
     pub fn setting(&self, pick: fn(&'a EndPlan) -> u32) -> i64 {
         if self.known {

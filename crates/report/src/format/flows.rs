@@ -1,4 +1,4 @@
-//! What each of many flows did, at verbosity 2.
+//! Results of each of many flows, at verbosity 2.
 
 use std::fmt::Write;
 
@@ -10,8 +10,7 @@ use crate::view::View;
 /// More flows than this are told of by the slowest, the median and the fastest.
 const EACH: usize = 64;
 
-/// A line for each flow of the last iteration; nothing where there is one that has none of
-/// its own.
+/// A line for each flow of the last iteration; empty with one flow.
 pub(super) fn print(view: &View<'_>) -> String {
     let Some(flows) = &view.last.many else {
         return String::new();

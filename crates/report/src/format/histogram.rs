@@ -4,7 +4,7 @@ use super::classic::rows;
 use crate::fmt::{Arg, printf};
 use crate::view::View;
 
-/// What each row is called. The blanks are part of it.
+/// Names of the rows. The blanks are part of them.
 const LABELS: [&str; 8] = [
     "UNIT_USEC     ",
     "TEN_USEC      ",

@@ -42,7 +42,7 @@ pub(crate) fn print(view: &View<'_>) -> Result<String, SelectionError> {
     Ok(out + &flows_of(view))
 }
 
-/// What each of many flows did, where that is wanted.
+/// Results of each of many flows, if wanted.
 fn flows_of(view: &View<'_>) -> String {
     if view.report.verbosity >= HISTOGRAM {
         flows::print(view)
@@ -51,7 +51,7 @@ fn flows_of(view: &View<'_>) -> String {
     }
 }
 
-/// Whether a report of this plan shows a histogram.
+/// True if a report of this plan shows a histogram.
 pub(crate) fn shows_histogram(plan: &TestPlan, report: &ReportPlan) -> bool {
     let selected = report.format != Format::Classic || plan.test == TestId::Omni;
     !report.format.is_json()
@@ -59,7 +59,7 @@ pub(crate) fn shows_histogram(plan: &TestPlan, report: &ReportPlan) -> bool {
         && (selected || classic::has_histogram(plan.test))
 }
 
-/// What the heading of a histogram calls an operation.
+/// Name of an operation in the heading of a histogram.
 const fn operation(flow: Flow) -> &'static str {
     match (flow.connects, flow.sends, flow.receives) {
         // netperf keeps the times of its sends.

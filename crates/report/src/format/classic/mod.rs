@@ -23,7 +23,7 @@ use crate::until;
 use crate::view::{EndView, View, or_minus_one};
 use rows::ClassicRow;
 
-/// How one test prints, part by part. Every text brings its own newlines.
+/// Layout of one test, part by part. Every text has its newlines.
 struct Layout {
     /// Column titles.
     titles: Titles,
@@ -40,7 +40,7 @@ struct Layout {
     histogram: Option<&'static str>,
 }
 
-/// Where the titles stand.
+/// Position of the titles.
 #[derive(Clone, Copy)]
 enum Titles {
     /// Behind the run, above the rows.
@@ -49,12 +49,12 @@ enum Titles {
     InFront(fn(Ahead) -> String),
 }
 
-/// What titles in front of the run can know.
+/// Facts that titles before the run can show.
 #[derive(Clone, Copy, Debug)]
 struct Ahead {
     /// The unit's text.
     unit: &'static str,
-    /// Whether CPU utilisation was asked for.
+    /// True if CPU utilisation was asked for.
     cpu: bool,
 }
 
@@ -70,8 +70,8 @@ pub(crate) fn titles_in_front(plan: &TestPlan, report: &ReportPlan) -> String {
     })
 }
 
-/// Whether a row has CPU columns where the titles were printed before the answer of
-/// netserver: as they promise.
+/// True if a row has CPU columns although its titles were printed before the answer of
+/// netserver.
 const fn asks_for_cpu(plan: &TestPlan) -> bool {
     plan.local.cpu.is_some() || plan.remote.cpu.is_some()
 }
@@ -116,7 +116,7 @@ const fn layout(test: TestId) -> Option<&'static Layout> {
     })
 }
 
-/// Whether a test has a histogram at verbosity 2.
+/// True if a test has a histogram at verbosity 2.
 pub(super) fn has_histogram(test: TestId) -> bool {
     layout(test).is_some_and(|layout| layout.histogram.is_some())
 }

@@ -140,7 +140,7 @@ fn row(view: &View<'_>, [recv, send]: [Arg<'_>; 2], size: i64, brand: Arg<'_>) -
     line(rows::S1C, &args)
 }
 
-/// How the number of bytes is printed.
+/// Format of the number of bytes.
 #[derive(Clone, Copy)]
 pub(super) enum Bytes {
     Whole,

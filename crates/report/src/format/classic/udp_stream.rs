@@ -34,7 +34,7 @@ fn both_rows(view: &View<'_>) -> String {
     }
 }
 
-/// What netperf sent, what netserver received, and an empty line.
+/// netperf's sends, netserver's receives, and an empty line.
 pub(super) fn pair(
     view: &View<'_>,
     [sent_row, received_row]: [ClassicRow; 2],
@@ -67,8 +67,7 @@ pub(super) fn pair(
     line(sent_row, &first) + &line(received_row, &second) + "\n"
 }
 
-/// With CPU the letter is always netperf's, whoever's demand it is: a slip
-/// that stays.
+/// With CPU the letter is always netperf's, also for netserver's demand, as in the original.
 fn figure(view: &View<'_>) -> String {
     if view.shows_cpu() {
         let letter = view.local().cpu_letter();

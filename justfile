@@ -44,9 +44,9 @@ fmt:
 clippy:
     cargo clippy --workspace --all-targets --all-features -- -D warnings
 
-# What is built only when asked for.
-features:
-    cargo test -p netperf-history --features parquet,postgres
+# Tests of optional features.
+features names="parquet,postgres":
+    cargo test -p netperf-history --features {{ names }}
 
 # Licences, sources and versions of all dependencies; duplicate versions are reported.
 deny:

@@ -1,4 +1,4 @@
-# One door for every command; continuous integration goes through it too.
+# Development commands; continuous integration uses the same ones.
 
 set shell := ["bash", "-euo", "pipefail", "-c"]
 
@@ -9,7 +9,7 @@ fuzz_seconds := "10"
 default:
     @just --list --unsorted
 
-# Measures something: a private netserver on loopback is started for the run.
+# Run a measurement, with a private netserver on loopback.
 measure *options:
     cargo run --release -- {{ options }}
 
@@ -18,17 +18,17 @@ measure *options:
 test *filters:
     cargo test --workspace {{ filters }}
 
-# Test suites between hosts with a slow router, made of namespaces; as root.
+# Run test suites between hosts with a slow router, made of namespaces; as root.
 [no-exit-message]
 lab-netns *suites="lab":
     lab/suites netns {{ suites }}
 
-# Test suites in a virtual machine whose kernel has every transport, and netem.
+# Run test suites in a virtual machine whose kernel has every transport, and netem.
 [no-exit-message]
 lab-vm *suites="lab matrix sctp_lab ktls_lab link hardware_stamps":
     lab/suites vm {{ suites }}
 
-# The units in dist/systemd under a systemd of their own, in that virtual machine.
+# Test the units in dist/systemd under systemd, in that virtual machine.
 [no-exit-message]
 lab-systemd:
     lab/suites vm systemd
@@ -52,53 +52,53 @@ features names="parquet,postgres":
 deny:
     cargo deny check --hide-inclusion-graph bans licenses sources
 
-# The files in docs/ that are made from tables in the code.
+# Generate the files in docs/ from tables in the code.
 gen *options:
     cargo run -q -p xtask -- gen {{ options }}
 
-# The manual as HTML, in docs/manual/book. Needs mdbook.
+# Build the manual as HTML, in docs/manual/book. Needs mdbook.
 manual:
     mdbook build docs/manual
 
-# Every kept input of every fuzz target, once. Needs neither cargo-fuzz nor a sanitizer.
+# Run every fuzz target once on every input of its corpus. Needs no cargo-fuzz and no sanitizer.
 fuzz-corpus:
     CARGO_PROFILE_DEV_DEBUG=line-tables-only cargo build --manifest-path fuzz/Cargo.toml --target-dir target
     for inputs in fuzz/corpus/*; do "target/debug/$(basename "$inputs")" "$inputs"/* 2>&1 | tail -n 20; done
 
-# A short run of every fuzz target, without needing a nightly compiler. Needs cargo-fuzz.
+# Run every fuzz target for a short time, without a nightly compiler. Needs cargo-fuzz.
 fuzz:
     for target in $(cargo fuzz list); do just fuzz-one "$target" {{ fuzz_seconds }}; done
 
-# One fuzz target for a number of seconds.
+# Run one fuzz target for a number of seconds.
 fuzz-one target seconds:
     RUSTC_BOOTSTRAP=1 cargo fuzz run {{ target }} -- -max_total_time={{ seconds }}
 
-# What an honest client loses while others mean harm (--help for options).
+# Measure the throughput of an honest client beside malicious ones (--help for options).
 bench-hostile *options:
     cargo build --release -p netperf
     cargo run --release -q -p xtask -- bench-hostile {{ options }}
 
-# How often `netperf run` sees a difference between a configuration and itself.
+# Count the false alarms of `netperf run` for identical configurations.
 bench-alarms *options:
     cargo build --release -p netperf
     cargo run --release -q -p xtask -- bench-alarms {{ options }}
 
-# How long questions to a history of 100,000 results take (--help for options).
+# Time the queries of a history of 100,000 results (--help for options).
 bench-history *options:
     cargo build --release -p netperf
     cargo run --release -q -p xtask -- bench-history {{ options }}
 
-# Ours against netperf 2.7.0, iperf3, iperf and sockperf, in turn (--help for options).
+# Compare with netperf 2.7.0, iperf3, iperf and sockperf, alternately (--help for options).
 bench *options:
     cargo build --release -p netperf
     cargo run -q -p xtask -- bench {{ options }}
 
-# User-space instructions of the client per transaction and per send, ours and the original's.
+# Count the client's user-space instructions per transaction and per send, here and in netperf 2.7.0.
 instructions *options:
     cargo build --release -p netperf
     cargo run -q -p xtask -- instructions {{ options }}
 
-# A page of real runs, with its pictures and tables, to look at.
+# Create a sample report of real runs, with images and tables.
 report-sample folder="target/report-sample":
     mkdir -p {{ folder }}
     cargo run --release -q -p netperf -- -t TCP_RR -l 5 -D 0.1 -c -C -j --json >{{ folder }}/rr.json

@@ -11,7 +11,7 @@ use std::time::Duration;
 use libfuzzer_sys::fuzz_target;
 use netperf_model::{Abilities, CpuMethod, Denied, EndJob, EndResult, EndSetup, Policy};
 use netperf_session::dialect::Ready;
-use netperf_session::driver::{Arrival, Host, Link, serve};
+use netperf_session::driver::{LinkEvent, SessionHost, Link, serve};
 use netperf_session::server::Facts;
 use netperf_wire::{FRAME_LEN, Frame, RemoteErrno};
 
@@ -72,15 +72,15 @@ impl Link for Client<'_> {
         Ok(())
     }
 
-    fn receive(&mut self, within: Duration) -> io::Result<Arrival> {
+    fn receive(&mut self, within: Duration) -> io::Result<LinkEvent> {
         assert!(within <= LONGEST_WAIT, "waits for {within:?}");
         let Some((record, rest)) = self.records.split_at_checked(FRAME_LEN) else {
-            return Ok(Arrival::Closed(self.records.len()));
+            return Ok(LinkEvent::Closed(self.records.len()));
         };
         self.records = rest;
         self.heard += 1;
         let frame = Frame::try_from(record).expect("a record's length");
-        Ok(Arrival::Frame(Box::new(frame)))
+        Ok(LinkEvent::Frame(Box::new(frame)))
     }
 
     fn hurry(&mut self, within: Option<Duration>) {
@@ -103,7 +103,7 @@ impl Engine {
     }
 }
 
-impl Host for Engine {
+impl SessionHost for Engine {
     type Prepared = usize;
 
     fn prepare(&mut self, job: EndJob) -> Result<(usize, Ready), RemoteErrno> {

@@ -41,7 +41,7 @@ fn check_extension(stage: Stage, frame: &Frame) {
     assert_eq!(Extension::decode(stage, &again), Ok(Some(extension)));
 }
 
-fn check(row: &messages::Row, frame: &Frame) {
+fn check(row: &messages::MessageRow, frame: &Frame) {
     let again = (row.reencode)(frame).expect(row.name);
     assert_eq!(again.as_bytes(), frame.as_bytes(), "{}", row.name);
     let built = (row.rebuild)(frame).expect(row.name);

@@ -11,7 +11,7 @@ use netperf_measure::clock::{self, Moment};
 use netperf_os::sockopt::{self, IntOption};
 use netperf_os::wait::{Interest, ready};
 use netperf_os::{Socket, tcp};
-use netperf_session::driver::{Arrival, Link};
+use netperf_session::driver::{Link, LinkEvent};
 use netperf_transport::secure::{Channel, NoChannel};
 use netperf_wire::{FRAME_LEN, Frame};
 
@@ -198,9 +198,9 @@ impl Link for ControlLink {
         Ok(())
     }
 
-    fn receive(&mut self, within: Duration) -> io::Result<Arrival> {
+    fn receive(&mut self, within: Duration) -> io::Result<LinkEvent> {
         if let Some(frame) = self.unread.take() {
-            return Ok(Arrival::Frame(frame));
+            return Ok(LinkEvent::Frame(frame));
         }
         let mut deadline = self.deadline(within);
         let mut bytes = [0; FRAME_LEN];
@@ -210,7 +210,7 @@ impl Link for ControlLink {
             if taken.is_none() {
                 let left = deadline.left();
                 if left.is_zero() {
-                    return Ok(Arrival::TimedOut);
+                    return Ok(LinkEvent::TimedOut);
                 }
                 if !self.await_more(left)? {
                     continue;
@@ -221,7 +221,7 @@ impl Link for ControlLink {
                 };
             }
             match taken {
-                Some(0) => return Ok(Arrival::Closed(got)),
+                Some(0) => return Ok(LinkEvent::Closed(got)),
                 Some(count) => {
                     if got == 0 {
                         deadline = deadline.min(clock::now().plus(WHOLE_WITHIN));
@@ -231,7 +231,7 @@ impl Link for ControlLink {
                 None => {}
             }
         }
-        Ok(Arrival::Frame(Box::new(Frame::from_bytes(bytes))))
+        Ok(LinkEvent::Frame(Box::new(Frame::from_bytes(bytes))))
     }
 
     fn hurry(&mut self, within: Option<Duration>) {

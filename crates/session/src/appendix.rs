@@ -129,7 +129,7 @@ impl Appendices {
 
     /// The pages that a request asks for; an error number where there are none of them.
     #[must_use]
-    pub fn answer(&self, wanted: Wanted) -> Vec<Frame> {
+    pub fn answer(&self, wanted: WantedPages) -> Vec<Frame> {
         let pages = self.pages(wanted).unwrap_or_default();
         let header = Header::response(RequestKind::CpuCalibrate);
         if pages.is_empty() {
@@ -138,7 +138,7 @@ impl Appendices {
         pages.iter().map(|page| page.encode(header)).collect()
     }
 
-    fn pages(&self, wanted: Wanted) -> Option<Vec<Page>> {
+    fn pages(&self, wanted: WantedPages) -> Option<Vec<Page>> {
         let kind = AppendixKind::from_number(wanted.kind)?;
         let (_, bytes) = self.0.iter().find(|(other, _)| *other == kind)?;
         let first = usize::try_from(wanted.first).ok()?;
@@ -157,13 +157,13 @@ impl Appendices {
 
 /// Pages that are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedPages {
     kind: u8,
     first: u32,
     count: u16,
 }
 
-impl Wanted {
+impl WantedPages {
     /// What a request asks for; `None` where it asks for no pages.
     pub(crate) fn read(asked: &Extension) -> Option<Self> {
         let value = asked.value(ItemKind::PagesWanted)?;
@@ -282,7 +282,7 @@ impl Fetching {
             if missing > 0 {
                 let pages = missing.div_ceil(Page::ROOM).min(usize::from(AT_ONCE));
                 self.awaited = u16::try_from(pages).unwrap_or(AT_ONCE);
-                let wanted = Wanted {
+                let wanted = WantedPages {
                     kind: kind.number(),
                     first: u32::try_from(self.got.len() / Page::ROOM).unwrap_or(u32::MAX),
                     count: self.awaited,

@@ -19,7 +19,7 @@ pub const CALIBRATION: Duration = Duration::from_secs(160);
 
 /// Where the conversation stands.
 #[derive(Clone, Debug, PartialEq)]
-pub enum State {
+pub enum ClientState {
     /// Nothing is outstanding.
     Idle,
     /// A calibration was asked for.
@@ -40,7 +40,7 @@ pub enum State {
 
 /// What happens to the conversation.
 #[derive(Clone, Debug)]
-pub enum Input {
+pub enum ClientInput {
     /// The connection stands; say the passphrase if there is one.
     Open(Option<String>),
     /// Ask what netserver can do.
@@ -63,7 +63,7 @@ pub enum Input {
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Effect {
+pub enum ClientEffect {
     /// Send this message.
     Send(Box<Frame>),
     /// Wait for a message, this long.
@@ -92,53 +92,68 @@ pub enum Effect {
 
 /// One step of the conversation.
 #[must_use]
-pub fn step(plan: &TestPlan, state: State, input: Input) -> (State, Vec<Effect>) {
+pub fn step(
+    plan: &TestPlan,
+    state: ClientState,
+    input: ClientInput,
+) -> (ClientState, Vec<ClientEffect>) {
     if let Some(refusal) = refused(&state, &input) {
         return closed(refusal);
     }
     match (state, input) {
-        (State::Idle, Input::Open(passphrase)) => (State::Idle, open(passphrase)),
-        (State::Idle, Input::Calibrate(cpu)) => match offer::calibration(plan, cpu) {
-            Ok(request) => (State::Calibrating, ask(request, CALIBRATION)),
+        (ClientState::Idle, ClientInput::Open(passphrase)) => (ClientState::Idle, open(passphrase)),
+        (ClientState::Idle, ClientInput::Calibrate(cpu)) => match offer::calibration(plan, cpu) {
+            Ok(request) => (ClientState::Calibrating, ask(request, CALIBRATION)),
             Err(error) => closed(error),
         },
-        (State::Idle, Input::Greet) => match offer::greeting() {
-            Ok(request) => (State::Greeting, ask(request, CALIBRATION)),
+        (ClientState::Idle, ClientInput::Greet) => match offer::greeting() {
+            Ok(request) => (ClientState::Greeting, ask(request, CALIBRATION)),
             Err(error) => closed(error),
         },
-        (State::Greeting, Input::Frame(frame)) => (
-            State::Idle,
-            vec![Effect::Greeted(extension::abilities(&frame))],
+        (ClientState::Greeting, ClientInput::Frame(frame)) => (
+            ClientState::Idle,
+            vec![ClientEffect::Greeted(extension::abilities(&frame))],
         ),
-        (State::Idle, Input::Offer(request)) => (State::Offered, ask(*request, ANSWER)),
-        (State::Idle, Input::Finish) => (State::Closed, vec![Effect::HalfClose]),
-        (State::Calibrating, Input::Frame(frame)) => calibrated(&frame),
-        (State::Offered, Input::Frame(frame)) => agreed(plan, &frame),
-        (State::Running(agreement), Input::RunEnded(within)) => (
-            State::AwaitingResults(agreement),
-            vec![Effect::Expect(within)],
+        (ClientState::Idle, ClientInput::Offer(request)) => {
+            (ClientState::Offered, ask(*request, ANSWER))
+        }
+        (ClientState::Idle, ClientInput::Finish) => {
+            (ClientState::Closed, vec![ClientEffect::HalfClose])
+        }
+        (ClientState::Calibrating, ClientInput::Frame(frame)) => calibrated(&frame),
+        (ClientState::Offered, ClientInput::Frame(frame)) => agreed(plan, &frame),
+        (ClientState::Running(agreement), ClientInput::RunEnded(within)) => (
+            ClientState::AwaitingResults(agreement),
+            vec![ClientEffect::Expect(within)],
         ),
-        (State::AwaitingResults(agreement), Input::Frame(frame)) => {
+        (ClientState::AwaitingResults(agreement), ClientInput::Frame(frame)) => {
             measured(plan, &agreement, &frame)
         }
-        (State::Fetching(fetching), Input::Frame(frame)) => fetched(fetching.take(&frame)),
-        (State::Running(_), Input::Finish) => (State::Closed, vec![Effect::HalfClose]),
+        (ClientState::Fetching(fetching), ClientInput::Frame(frame)) => {
+            fetched(fetching.take(&frame))
+        }
+        (ClientState::Running(_), ClientInput::Finish) => {
+            (ClientState::Closed, vec![ClientEffect::HalfClose])
+        }
         (state, input) => fail(&state, &input),
     }
 }
 
 /// What netserver says where it refuses a client, whatever was asked.
-fn refused(state: &State, input: &Input) -> Option<SessionError> {
+fn refused(state: &ClientState, input: &ClientInput) -> Option<SessionError> {
     match (state, input) {
         (
-            State::Calibrating | State::Greeting | State::Offered | State::AwaitingResults(_),
-            Input::Frame(frame),
+            ClientState::Calibrating
+            | ClientState::Greeting
+            | ClientState::Offered
+            | ClientState::AwaitingResults(_),
+            ClientInput::Frame(frame),
         ) => access::refusal(frame),
         _ => None,
     }
 }
 
-fn open(passphrase: Option<String>) -> Vec<Effect> {
+fn open(passphrase: Option<String>) -> Vec<ClientEffect> {
     let Some(passphrase) = passphrase else {
         return Vec::new();
     };
@@ -146,30 +161,33 @@ fn open(passphrase: Option<String>) -> Vec<Effect> {
         passphrase: FixedStr::from_str_truncated(&passphrase),
     };
     // netserver does not answer: it closes the connection or says nothing.
-    vec![Effect::Send(Box::new(
+    vec![ClientEffect::Send(Box::new(
         message.encode(Header::request(RequestKind::Passphrase)),
     ))]
 }
 
-fn ask(request: Frame, within: Duration) -> Vec<Effect> {
-    vec![Effect::Send(Box::new(request)), Effect::Expect(within)]
+fn ask(request: Frame, within: Duration) -> Vec<ClientEffect> {
+    vec![
+        ClientEffect::Send(Box::new(request)),
+        ClientEffect::Expect(within),
+    ]
 }
 
-fn calibrated(frame: &Frame) -> (State, Vec<Effect>) {
+fn calibrated(frame: &Frame) -> (ClientState, Vec<ClientEffect>) {
     // Word 1 of this answer is residue: an error shows as a rate of 0.
     match CpuCalibrateReply::decode(frame) {
         Ok(reply) => {
-            let effect = Effect::Calibrated {
+            let effect = ClientEffect::Calibrated {
                 rate: reply.cpu_rate,
                 cpus: reply.num_cpus,
             };
-            (State::Idle, vec![effect])
+            (ClientState::Idle, vec![effect])
         }
         Err(error) => closed(SessionError::Malformed(error.to_string())),
     }
 }
 
-fn agreed(plan: &TestPlan, frame: &Frame) -> (State, Vec<Effect>) {
+fn agreed(plan: &TestPlan, frame: &Frame) -> (ClientState, Vec<ClientEffect>) {
     if !frame.errno().is_ok() {
         return closed(SessionError::Remote(frame.errno()));
     }
@@ -178,14 +196,18 @@ fn agreed(plan: &TestPlan, frame: &Frame) -> (State, Vec<Effect>) {
     }
     match offer::agreement(plan, frame) {
         Ok(agreement) => (
-            State::Running(agreement.clone()),
-            vec![Effect::Agreed(Box::new(agreement))],
+            ClientState::Running(agreement.clone()),
+            vec![ClientEffect::Agreed(Box::new(agreement))],
         ),
         Err(error) => closed(error),
     }
 }
 
-fn measured(plan: &TestPlan, agreement: &Agreement, frame: &Frame) -> (State, Vec<Effect>) {
+fn measured(
+    plan: &TestPlan,
+    agreement: &Agreement,
+    frame: &Frame,
+) -> (ClientState, Vec<ClientEffect>) {
     if !frame.errno().is_ok() {
         return closed(SessionError::Remote(frame.errno()));
     }
@@ -194,10 +216,13 @@ fn measured(plan: &TestPlan, agreement: &Agreement, frame: &Frame) -> (State, Ve
     }
     match offer::results(plan, agreement.measures_cpu, frame) {
         Ok(result) => match appendix::begin(plan, result, frame) {
-            Ok(Next::Done(result)) => (State::Idle, vec![Effect::Results(Box::new(result))]),
+            Ok(Next::Done(result)) => (
+                ClientState::Idle,
+                vec![ClientEffect::Results(Box::new(result))],
+            ),
             more => {
                 let (state, mut effects) = fetched(more);
-                effects.insert(0, Effect::Hurry(Some(HANDING_OVER)));
+                effects.insert(0, ClientEffect::Hurry(Some(HANDING_OVER)));
                 (state, effects)
             }
         },
@@ -206,39 +231,42 @@ fn measured(plan: &TestPlan, agreement: &Agreement, frame: &Frame) -> (State, Ve
 }
 
 /// What comes of one more page.
-fn fetched(next: Result<Next, SessionError>) -> (State, Vec<Effect>) {
+fn fetched(next: Result<Next, SessionError>) -> (ClientState, Vec<ClientEffect>) {
     match next {
         Ok(Next::Ask(request, fetching)) => (
-            State::Fetching(Box::new(fetching)),
-            vec![Effect::Send(request), Effect::Expect(ANSWER)],
+            ClientState::Fetching(Box::new(fetching)),
+            vec![ClientEffect::Send(request), ClientEffect::Expect(ANSWER)],
         ),
         Ok(Next::Wait(fetching)) => (
-            State::Fetching(Box::new(fetching)),
-            vec![Effect::Expect(ANSWER)],
+            ClientState::Fetching(Box::new(fetching)),
+            vec![ClientEffect::Expect(ANSWER)],
         ),
         Ok(Next::Done(result)) => (
-            State::Idle,
-            vec![Effect::Hurry(None), Effect::Results(Box::new(result))],
+            ClientState::Idle,
+            vec![
+                ClientEffect::Hurry(None),
+                ClientEffect::Results(Box::new(result)),
+            ],
         ),
         Err(error) => closed(error),
     }
 }
 
-fn closed(error: SessionError) -> (State, Vec<Effect>) {
-    (State::Closed, vec![Effect::Fail(error)])
+fn closed(error: SessionError) -> (ClientState, Vec<ClientEffect>) {
+    (ClientState::Closed, vec![ClientEffect::Fail(error)])
 }
 
-fn fail(state: &State, input: &Input) -> (State, Vec<Effect>) {
+fn fail(state: &ClientState, input: &ClientInput) -> (ClientState, Vec<ClientEffect>) {
     let error = match input {
-        Input::Closed(got) => SessionError::Closed { got: *got },
-        Input::TimedOut(within) => SessionError::NoAnswer(*within),
-        Input::Open(_)
-        | Input::Greet
-        | Input::Calibrate(_)
-        | Input::Offer(_)
-        | Input::RunEnded(_)
-        | Input::Frame(_)
-        | Input::Finish => SessionError::OutOfTurn {
+        ClientInput::Closed(got) => SessionError::Closed { got: *got },
+        ClientInput::TimedOut(within) => SessionError::NoAnswer(*within),
+        ClientInput::Open(_)
+        | ClientInput::Greet
+        | ClientInput::Calibrate(_)
+        | ClientInput::Offer(_)
+        | ClientInput::RunEnded(_)
+        | ClientInput::Frame(_)
+        | ClientInput::Finish => SessionError::OutOfTurn {
             state: state.name(),
             input: input.name(),
         },
@@ -246,7 +274,7 @@ fn fail(state: &State, input: &Input) -> (State, Vec<Effect>) {
     closed(error)
 }
 
-impl State {
+impl ClientState {
     /// Its name, for messages and the transition table.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -263,7 +291,7 @@ impl State {
     }
 }
 
-impl Input {
+impl ClientInput {
     /// Its name, for messages and the transition table.
     #[must_use]
     pub const fn name(&self) -> &'static str {

@@ -13,7 +13,7 @@ use crate::server;
 
 /// What waiting for a message came to.
 #[derive(Clone, Debug)]
-pub enum Arrival {
+pub enum LinkEvent {
     /// A whole message.
     Frame(Box<Frame>),
     /// The connection ended when this much of a message had arrived.
@@ -34,7 +34,7 @@ pub trait Link {
     ///
     /// # Errors
     /// When the connection is broken.
-    fn receive(&mut self, within: Duration) -> std::io::Result<Arrival>;
+    fn receive(&mut self, within: Duration) -> std::io::Result<LinkEvent>;
 
     /// Gives all that is sent and received from now on this much time in all, whatever
     /// time each message has by itself; `None` ends that.
@@ -49,11 +49,11 @@ pub trait Link {
 pub struct Conversation<'a, L> {
     plan: &'a TestPlan,
     link: L,
-    state: client::State,
+    state: client::ClientState,
 }
 
 /// What the effects of one input came to.
-enum Outcome {
+enum FeedOutcome {
     Nothing,
     Agreed(Box<Agreement>),
     Results(Box<EndResult>),
@@ -74,9 +74,9 @@ impl<'a, L: Link> Conversation<'a, L> {
         let mut conversation = Self {
             plan,
             link,
-            state: client::State::Idle,
+            state: client::ClientState::Idle,
         };
-        conversation.feed(client::Input::Open(passphrase))?;
+        conversation.feed(client::ClientInput::Open(passphrase))?;
         Ok(conversation)
     }
 
@@ -95,12 +95,12 @@ impl<'a, L: Link> Conversation<'a, L> {
     /// # Errors
     /// When netserver refuses, breaks the protocol or does not answer.
     pub fn agree(&mut self, request: Frame) -> Result<Agreement, SessionError> {
-        match self.feed(client::Input::Offer(Box::new(request)))? {
-            Outcome::Agreed(agreement) => Ok(*agreement),
-            Outcome::Nothing
-            | Outcome::Results(_)
-            | Outcome::Calibrated(..)
-            | Outcome::Greeted(_) => Err(out_of_turn("an answer to the offer")),
+        match self.feed(client::ClientInput::Offer(Box::new(request)))? {
+            FeedOutcome::Agreed(agreement) => Ok(*agreement),
+            FeedOutcome::Nothing
+            | FeedOutcome::Results(_)
+            | FeedOutcome::Calibrated(..)
+            | FeedOutcome::Greeted(_) => Err(out_of_turn("an answer to the offer")),
         }
     }
 
@@ -109,12 +109,12 @@ impl<'a, L: Link> Conversation<'a, L> {
     /// # Errors
     /// When netserver reports an error, breaks the protocol or does not answer in time.
     pub fn results(&mut self, within: Duration) -> Result<EndResult, SessionError> {
-        match self.feed(client::Input::RunEnded(within))? {
-            Outcome::Results(result) => Ok(*result),
-            Outcome::Nothing
-            | Outcome::Agreed(_)
-            | Outcome::Calibrated(..)
-            | Outcome::Greeted(_) => Err(out_of_turn("the results")),
+        match self.feed(client::ClientInput::RunEnded(within))? {
+            FeedOutcome::Results(result) => Ok(*result),
+            FeedOutcome::Nothing
+            | FeedOutcome::Agreed(_)
+            | FeedOutcome::Calibrated(..)
+            | FeedOutcome::Greeted(_) => Err(out_of_turn("the results")),
         }
     }
 
@@ -123,12 +123,12 @@ impl<'a, L: Link> Conversation<'a, L> {
     /// # Errors
     /// When netserver breaks the protocol or does not answer.
     pub fn greet(&mut self) -> Result<Option<Abilities>, SessionError> {
-        match self.feed(client::Input::Greet)? {
-            Outcome::Greeted(abilities) => Ok(abilities),
-            Outcome::Nothing
-            | Outcome::Results(_)
-            | Outcome::Agreed(_)
-            | Outcome::Calibrated(..) => Err(out_of_turn("an answer to the greeting")),
+        match self.feed(client::ClientInput::Greet)? {
+            FeedOutcome::Greeted(abilities) => Ok(abilities),
+            FeedOutcome::Nothing
+            | FeedOutcome::Results(_)
+            | FeedOutcome::Agreed(_)
+            | FeedOutcome::Calibrated(..) => Err(out_of_turn("an answer to the greeting")),
         }
     }
 
@@ -137,53 +137,58 @@ impl<'a, L: Link> Conversation<'a, L> {
     /// # Errors
     /// When netserver breaks the protocol or does not answer.
     pub fn calibrate(&mut self) -> Result<(f32, i32), SessionError> {
-        match self.feed(client::Input::Calibrate(self.plan.remote.bind))? {
-            Outcome::Calibrated(rate, cpus) => Ok((rate, cpus)),
-            Outcome::Nothing | Outcome::Agreed(_) | Outcome::Results(_) | Outcome::Greeted(_) => {
-                Err(out_of_turn("the calibration"))
-            }
+        match self.feed(client::ClientInput::Calibrate(self.plan.remote.bind))? {
+            FeedOutcome::Calibrated(rate, cpus) => Ok((rate, cpus)),
+            FeedOutcome::Nothing
+            | FeedOutcome::Agreed(_)
+            | FeedOutcome::Results(_)
+            | FeedOutcome::Greeted(_) => Err(out_of_turn("the calibration")),
         }
     }
 
     /// Ends the conversation and waits for netserver to do the same.
     pub fn finish(mut self, within: Duration) {
         // Everything that matters has been said: how netserver takes its leave is its own affair.
-        if self.feed(client::Input::Finish).is_ok() {
+        if self.feed(client::ClientInput::Finish).is_ok() {
             let _goodbye = self.link.receive(within);
         }
     }
 
-    fn feed(&mut self, input: client::Input) -> Result<Outcome, SessionError> {
-        let mut outcome = Outcome::Nothing;
+    fn feed(&mut self, input: client::ClientInput) -> Result<FeedOutcome, SessionError> {
+        let mut outcome = FeedOutcome::Nothing;
         let mut input = Some(input);
         while let Some(next) = input.take() {
-            let state = std::mem::replace(&mut self.state, client::State::Closed);
+            let state = std::mem::replace(&mut self.state, client::ClientState::Closed);
             let (state, effects) = client::step(self.plan, state, next);
             self.state = state;
             for effect in effects {
                 match effect {
-                    client::Effect::Send(frame) => self.link.send(&frame).map_err(broken)?,
-                    client::Effect::Hurry(within) => self.link.hurry(within),
-                    client::Effect::Expect(within) => input = Some(self.expect(within)?),
-                    client::Effect::Agreed(agreement) => outcome = Outcome::Agreed(agreement),
-                    client::Effect::Results(result) => outcome = Outcome::Results(result),
-                    client::Effect::Calibrated { rate, cpus } => {
-                        outcome = Outcome::Calibrated(rate, cpus);
+                    client::ClientEffect::Send(frame) => self.link.send(&frame).map_err(broken)?,
+                    client::ClientEffect::Hurry(within) => self.link.hurry(within),
+                    client::ClientEffect::Expect(within) => input = Some(self.expect(within)?),
+                    client::ClientEffect::Agreed(agreement) => {
+                        outcome = FeedOutcome::Agreed(agreement)
                     }
-                    client::Effect::Greeted(abilities) => outcome = Outcome::Greeted(abilities),
-                    client::Effect::HalfClose => self.link.half_close(),
-                    client::Effect::Fail(error) => return Err(error),
+                    client::ClientEffect::Results(result) => outcome = FeedOutcome::Results(result),
+                    client::ClientEffect::Calibrated { rate, cpus } => {
+                        outcome = FeedOutcome::Calibrated(rate, cpus);
+                    }
+                    client::ClientEffect::Greeted(abilities) => {
+                        outcome = FeedOutcome::Greeted(abilities)
+                    }
+                    client::ClientEffect::HalfClose => self.link.half_close(),
+                    client::ClientEffect::Fail(error) => return Err(error),
                 }
             }
         }
         Ok(outcome)
     }
 
-    fn expect(&mut self, within: Duration) -> Result<client::Input, SessionError> {
+    fn expect(&mut self, within: Duration) -> Result<client::ClientInput, SessionError> {
         Ok(match self.link.receive(within).map_err(broken)? {
-            Arrival::Frame(frame) => client::Input::Frame(frame),
-            Arrival::Closed(got) => client::Input::Closed(got),
-            Arrival::TimedOut => client::Input::TimedOut(within),
+            LinkEvent::Frame(frame) => client::ClientInput::Frame(frame),
+            LinkEvent::Closed(got) => client::ClientInput::Closed(got),
+            LinkEvent::TimedOut => client::ClientInput::TimedOut(within),
         })
     }
 }
@@ -204,7 +209,7 @@ fn out_of_turn(input: &'static str) -> SessionError {
 }
 
 /// What netserver's engine does for a session.
-pub trait Host {
+pub trait SessionHost {
     /// An end that is prepared.
     type Prepared;
 
@@ -234,7 +239,7 @@ pub trait Host {
 }
 
 /// Serves one control connection to its end.
-pub fn serve<L: Link, H: Host>(
+pub fn serve<L: Link, H: SessionHost>(
     link: &mut L,
     host: &mut H,
     facts: &server::Facts,
@@ -251,52 +256,54 @@ pub fn serve<L: Link, H: Host>(
 }
 
 /// Carries effects out; the last of them brings the next input, or the end.
-fn carry_out<L: Link, H: Host>(
+fn carry_out<L: Link, H: SessionHost>(
     link: &mut L,
     host: &mut H,
     prepared: &mut Option<H::Prepared>,
-    effects: Vec<server::Effect>,
-) -> Option<server::Input> {
-    use server::{Effect, Input};
+    effects: Vec<server::ServerEffect>,
+) -> Option<server::ServerInput> {
+    use server::{ServerEffect, ServerInput};
     let mut next = None;
     for effect in effects {
         match effect {
-            Effect::Expect(within) => next = Some(awaited(link, within)),
-            Effect::Hurry(within) => link.hurry(within),
-            Effect::BindToCpu(cpu) => host.bind_to_cpu(cpu),
-            Effect::Note(denied) => host.note(&denied),
-            Effect::FindAbilities => next = Some(Input::Abilities(host.abilities())),
-            Effect::Calibrate(method) => next = Some(Input::Calibrated(host.calibrate(method))),
-            Effect::Prepare(job) => {
+            ServerEffect::Expect(within) => next = Some(awaited(link, within)),
+            ServerEffect::Hurry(within) => link.hurry(within),
+            ServerEffect::BindToCpu(cpu) => host.bind_to_cpu(cpu),
+            ServerEffect::Note(denied) => host.note(&denied),
+            ServerEffect::FindAbilities => next = Some(ServerInput::Abilities(host.abilities())),
+            ServerEffect::Calibrate(method) => {
+                next = Some(ServerInput::Calibrated(host.calibrate(method)))
+            }
+            ServerEffect::Prepare(job) => {
                 next = Some(match host.prepare(*job) {
                     Ok((end, ready)) => {
                         *prepared = Some(end);
-                        Input::Prepared(Box::new(ready))
+                        ServerInput::Prepared(Box::new(ready))
                     }
-                    Err(errno) => Input::Refused(errno),
+                    Err(errno) => ServerInput::Refused(errno),
                 });
             }
             // A client that is gone cannot be told so; the next receive notices.
-            Effect::Reply(frame) => {
+            ServerEffect::Reply(frame) => {
                 if link.send(&frame).is_err() {
-                    return Some(Input::Gone);
+                    return Some(ServerInput::Gone);
                 }
             }
-            Effect::Run => {
+            ServerEffect::Run => {
                 next = prepared.take().map(|end| match host.run(end) {
-                    Ok(result) => Input::Ran(Box::new(result)),
-                    Err(errno) => Input::Failed(errno),
+                    Ok(result) => ServerInput::Ran(Box::new(result)),
+                    Err(errno) => ServerInput::Failed(errno),
                 });
             }
-            Effect::Close => return None,
+            ServerEffect::Close => return None,
         }
     }
     next
 }
 
-fn awaited<L: Link>(link: &mut L, within: Duration) -> server::Input {
+fn awaited<L: Link>(link: &mut L, within: Duration) -> server::ServerInput {
     match link.receive(within) {
-        Ok(Arrival::Frame(frame)) => server::Input::Frame(frame),
-        Ok(Arrival::Closed(_) | Arrival::TimedOut) | Err(_) => server::Input::Gone,
+        Ok(LinkEvent::Frame(frame)) => server::ServerInput::Frame(frame),
+        Ok(LinkEvent::Closed(_) | LinkEvent::TimedOut) | Err(_) => server::ServerInput::Gone,
     }
 }

@@ -3,7 +3,7 @@
 
 use netperf_model::{FlowCounts, FlowThere};
 
-use crate::series::Bytes;
+use crate::series::AppendixReader;
 
 /// The version that is written; flows of another one cannot be read.
 const VERSION: u8 = 1;
@@ -33,7 +33,7 @@ pub(crate) fn encode(flows: &[FlowThere]) -> Vec<u8> {
 
 /// The flows in these bytes; `None` where they are none.
 pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<FlowThere>> {
-    let mut bytes = Bytes(bytes);
+    let mut bytes = AppendixReader(bytes);
     if bytes.take::<2>()? != [VERSION, 0] {
         return None;
     }
@@ -43,10 +43,10 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<FlowThere>> {
         return None;
     }
     let flows = bytes.part(length)?.chunks_exact(size);
-    flows.map(|flow| get(Bytes(flow))).collect()
+    flows.map(|flow| get(AppendixReader(flow))).collect()
 }
 
-fn get(mut bytes: Bytes<'_>) -> Option<FlowThere> {
+fn get(mut bytes: AppendixReader<'_>) -> Option<FlowThere> {
     let number = Some(bytes.word()?).filter(|number| *number > 0);
     let port = u16::from_be_bytes(bytes.take()?);
     let _zeros: [u8; 2] = bytes.take()?;

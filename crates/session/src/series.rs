@@ -25,7 +25,7 @@ pub(crate) fn asked(extension: &Extension) -> Result<Option<SeriesPlan>, ItemKin
     let Some(value) = extension.value(ItemKind::Series) else {
         return Ok(None);
     };
-    let mut bytes = Bytes(value);
+    let mut bytes = AppendixReader(value);
     let plan = bytes
         .word()
         .zip(bytes.word())
@@ -95,7 +95,7 @@ fn put(bytes: &mut Vec<u8>, sample: &TcpSample) {
 /// The series in these bytes; `None` where they are none. Nothing is made room for before
 /// the bytes are there.
 pub(crate) fn decode(bytes: &[u8]) -> Option<Series> {
-    let mut bytes = Bytes(bytes);
+    let mut bytes = AppendixReader(bytes);
     if bytes.take::<2>()? != [VERSION, 0] {
         return None;
     }
@@ -110,7 +110,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Series> {
         let length = size.checked_mul(usize::try_from(bytes.word()?).ok()?)?;
         let samples = bytes.part(length)?;
         let known = samples.chunks_exact(size.max(usize::from(SAMPLE)));
-        let samples: Option<Vec<TcpSample>> = known.map(|sample| get(Bytes(sample))).collect();
+        let samples: Option<Vec<TcpSample>> =
+            known.map(|sample| get(AppendixReader(sample))).collect();
         flows.push(FlowSeries {
             flow: None,
             port,
@@ -124,7 +125,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Series> {
     })
 }
 
-fn get(mut bytes: Bytes<'_>) -> Option<TcpSample> {
+fn get(mut bytes: AppendixReader<'_>) -> Option<TcpSample> {
     let at_micros = bytes.long()?;
     let mut words = [None; 13];
     for word in &mut words {
@@ -177,9 +178,9 @@ fn get(mut bytes: Bytes<'_>) -> Option<TcpSample> {
 }
 
 /// Numbers one after the other.
-pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
+pub(crate) struct AppendixReader<'a>(pub(crate) &'a [u8]);
 
-impl<'a> Bytes<'a> {
+impl<'a> AppendixReader<'a> {
     pub(crate) fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (taken, rest) = self.0.split_first_chunk::<N>()?;
         self.0 = rest;

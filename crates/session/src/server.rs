@@ -8,7 +8,7 @@ use netperf_wire::messages::{CpuCalibrateReply, HeaderOnly, Passphrase, SysInfoR
 use netperf_wire::{Frame, Header, Message, RemoteErrno, RequestKind};
 
 use crate::access;
-use crate::appendix::{Appendices, HANDING_OVER, Wanted};
+use crate::appendix::{Appendices, HANDING_OVER, WantedPages};
 use crate::dialect::{Dialect, Ready};
 use crate::{errno, extension};
 
@@ -17,7 +17,7 @@ pub const PASSPHRASE: Duration = Duration::from_secs(20);
 
 /// Where the conversation stands.
 #[derive(Clone, Debug, PartialEq)]
-pub enum State {
+pub enum ServerState {
     /// Nothing counts before this passphrase.
     Locked(String),
     /// The next request is awaited: it may be one for what the last results had no room
@@ -61,7 +61,7 @@ impl Facts {
 
 /// What happens to the conversation.
 #[derive(Clone, Debug)]
-pub enum Input {
+pub enum ServerInput {
     /// A message arrived.
     Frame(Box<Frame>),
     /// The engine is prepared.
@@ -82,7 +82,7 @@ pub enum Input {
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Effect {
+pub enum ServerEffect {
     /// Wait for a message, this long.
     Expect(Duration),
     /// All that is sent from now on, until the next of this kind, has this much time;
@@ -108,51 +108,60 @@ pub enum Effect {
 
 /// The first state and what to do in it.
 #[must_use]
-pub fn start(facts: &Facts, passphrase: Option<String>) -> (State, Vec<Effect>) {
+pub fn start(facts: &Facts, passphrase: Option<String>) -> (ServerState, Vec<ServerEffect>) {
     match passphrase {
-        Some(phrase) => (State::Locked(phrase), vec![Effect::Expect(PASSPHRASE)]),
+        Some(phrase) => (
+            ServerState::Locked(phrase),
+            vec![ServerEffect::Expect(PASSPHRASE)],
+        ),
         None => idle(facts, None),
     }
 }
 
 /// One step of the conversation.
 #[must_use]
-pub fn step(facts: &Facts, state: State, input: Input) -> (State, Vec<Effect>) {
+pub fn step(
+    facts: &Facts,
+    state: ServerState,
+    input: ServerInput,
+) -> (ServerState, Vec<ServerEffect>) {
     match (state, input) {
-        (State::Locked(phrase), Input::Frame(frame)) if unlocks(&phrase, &frame) => {
+        (ServerState::Locked(phrase), ServerInput::Frame(frame)) if unlocks(&phrase, &frame) => {
             idle(facts, None)
         }
-        (State::Idle(kept), Input::Frame(frame)) => match wanted(&frame) {
+        (ServerState::Idle(kept), ServerInput::Frame(frame)) => match wanted(&frame) {
             Some(pages) => hand_over(facts, kept, pages),
             None => request(facts, &frame),
         },
-        (State::Preparing(dialect), Input::Prepared(ready)) => {
+        (ServerState::Preparing(dialect), ServerInput::Prepared(ready)) => {
             let response = dialect.response(&ready);
             (
-                State::Running(dialect),
-                vec![Effect::Reply(Box::new(response)), Effect::Run],
+                ServerState::Running(dialect),
+                vec![ServerEffect::Reply(Box::new(response)), ServerEffect::Run],
             )
         }
-        (State::Preparing(dialect), Input::Refused(errno)) => idle(
+        (ServerState::Preparing(dialect), ServerInput::Refused(errno)) => idle(
             facts,
             Some(HeaderOnly.encode(Header::response(dialect.kind()).with_errno(errno))),
         ),
-        (State::Calibrating, Input::Calibrated(rate)) => idle(facts, Some(calibrated(facts, rate))),
-        (State::Greeted, Input::Abilities(abilities)) => {
+        (ServerState::Calibrating, ServerInput::Calibrated(rate)) => {
+            idle(facts, Some(calibrated(facts, rate)))
+        }
+        (ServerState::Greeted, ServerInput::Abilities(abilities)) => {
             let mut reply = calibrated(facts, facts.cpu_rate);
             extension::tell_abilities(&abilities, &mut reply);
             idle(facts, Some(reply))
         }
-        (State::Running(dialect), Input::Ran(result)) => {
+        (ServerState::Running(dialect), ServerInput::Ran(result)) => {
             let (_, effects) = idle(facts, Some(dialect.results(&result)));
-            (State::Idle(Appendices::of(&result)), effects)
+            (ServerState::Idle(Appendices::of(&result)), effects)
         }
-        (State::Running(dialect), Input::Failed(errno)) => idle(
+        (ServerState::Running(dialect), ServerInput::Failed(errno)) => idle(
             facts,
             Some(HeaderOnly.encode(Header::results(dialect.kind()).with_errno(errno))),
         ),
         // Whoever breaks the protocol, or does not know the passphrase, hears nothing more.
-        (_, _) => (State::Closed, vec![Effect::Close]),
+        (_, _) => (ServerState::Closed, vec![ServerEffect::Close]),
     }
 }
 
@@ -183,11 +192,11 @@ const PASSPHRASE_BYTES: usize = 647;
     clippy::wildcard_enum_match_arm,
     reason = "every other request is a test, or unknown"
 )]
-fn request(facts: &Facts, frame: &Frame) -> (State, Vec<Effect>) {
-    let mut effects: Vec<Effect> = frame
+fn request(facts: &Facts, frame: &Frame) -> (ServerState, Vec<ServerEffect>) {
+    let mut effects: Vec<ServerEffect> = frame
         .affinity()
         .and_then(|cpu| u32::try_from(cpu).ok())
-        .map(Effect::BindToCpu)
+        .map(ServerEffect::BindToCpu)
         .into_iter()
         .collect();
     let coordination = extension::coordination(frame);
@@ -218,16 +227,17 @@ fn request(facts: &Facts, frame: &Frame) -> (State, Vec<Effect>) {
     (state, effects)
 }
 
-fn calibrate(facts: &Facts, frame: &Frame) -> (State, Vec<Effect>) {
+fn calibrate(facts: &Facts, frame: &Frame) -> (ServerState, Vec<ServerEffect>) {
     let asked = extension::of_request(frame).unwrap_or_default();
     if extension::is_greeting(&asked) {
-        return (State::Greeted, vec![Effect::FindAbilities]);
+        return (ServerState::Greeted, vec![ServerEffect::FindAbilities]);
     }
     match extension::cpu_method(&asked).unwrap_or(facts.cpu_method) {
         CpuMethod::ProcStat => idle(facts, Some(calibrated(facts, facts.cpu_rate))),
-        other @ (CpuMethod::Looper | CpuMethod::None | CpuMethod::Other(_)) => {
-            (State::Calibrating, vec![Effect::Calibrate(other)])
-        }
+        other @ (CpuMethod::Looper | CpuMethod::None | CpuMethod::Other(_)) => (
+            ServerState::Calibrating,
+            vec![ServerEffect::Calibrate(other)],
+        ),
     }
 }
 
@@ -239,12 +249,12 @@ fn calibrated(facts: &Facts, rate: f32) -> Frame {
     reply.encode(Header::response(RequestKind::CpuCalibrate))
 }
 
-fn test(facts: &Facts, kind: RequestKind, frame: &Frame) -> (State, Vec<Effect>) {
+fn test(facts: &Facts, kind: RequestKind, frame: &Frame) -> (ServerState, Vec<ServerEffect>) {
     match Dialect::understand(frame, facts.peer) {
         Ok((dialect, job)) => match permitted(facts, job) {
             Ok(job) => (
-                State::Preparing(dialect),
-                vec![Effect::Prepare(Box::new(job))],
+                ServerState::Preparing(dialect),
+                vec![ServerEffect::Prepare(Box::new(job))],
             ),
             Err(denied) => deny(facts, kind, denied),
         },
@@ -264,41 +274,48 @@ fn permitted(facts: &Facts, job: EndJob) -> Result<EndJob, Denied> {
 }
 
 /// Says what was refused, at both ends, and awaits the next request.
-fn deny(facts: &Facts, kind: RequestKind, denied: Denied) -> (State, Vec<Effect>) {
+fn deny(facts: &Facts, kind: RequestKind, denied: Denied) -> (ServerState, Vec<ServerEffect>) {
     let (state, mut effects) = idle(facts, Some(access::refuse(kind, &denied)));
-    effects.insert(0, Effect::Note(denied));
+    effects.insert(0, ServerEffect::Note(denied));
     (state, effects)
 }
 
 /// Answers, if there is something to answer, and awaits the next request.
-fn idle(facts: &Facts, reply: Option<Frame>) -> (State, Vec<Effect>) {
-    let mut effects: Vec<Effect> = reply
-        .map(|frame| Effect::Reply(Box::new(frame)))
+fn idle(facts: &Facts, reply: Option<Frame>) -> (ServerState, Vec<ServerEffect>) {
+    let mut effects: Vec<ServerEffect> = reply
+        .map(|frame| ServerEffect::Reply(Box::new(frame)))
         .into_iter()
         .collect();
-    effects.push(Effect::Expect(facts.idle_time()));
-    (State::Idle(Appendices::default()), effects)
+    effects.push(ServerEffect::Expect(facts.idle_time()));
+    (ServerState::Idle(Appendices::default()), effects)
 }
 
 /// The pages that a request asks for, if it asks for some.
-fn wanted(frame: &Frame) -> Option<Wanted> {
+fn wanted(frame: &Frame) -> Option<WantedPages> {
     if frame.request() != RequestKind::CpuCalibrate {
         return None;
     }
-    Wanted::read(&extension::of_request(frame)?)
+    WantedPages::read(&extension::of_request(frame)?)
 }
 
 /// Sends pages of what the last results had no room for, and keeps it: netperf asks for
 /// the rest.
-fn hand_over(facts: &Facts, kept: Appendices, wanted: Wanted) -> (State, Vec<Effect>) {
+fn hand_over(
+    facts: &Facts,
+    kept: Appendices,
+    wanted: WantedPages,
+) -> (ServerState, Vec<ServerEffect>) {
     let replies = kept.answer(wanted).into_iter().map(Box::new);
-    let mut effects = vec![Effect::Hurry(Some(HANDING_OVER))];
-    effects.extend(replies.map(Effect::Reply));
-    effects.extend([Effect::Hurry(None), Effect::Expect(facts.idle_time())]);
-    (State::Idle(kept), effects)
+    let mut effects = vec![ServerEffect::Hurry(Some(HANDING_OVER))];
+    effects.extend(replies.map(ServerEffect::Reply));
+    effects.extend([
+        ServerEffect::Hurry(None),
+        ServerEffect::Expect(facts.idle_time()),
+    ]);
+    (ServerState::Idle(kept), effects)
 }
 
-impl State {
+impl ServerState {
     /// Its name, for the transition table.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -314,7 +331,7 @@ impl State {
     }
 }
 
-impl Effect {
+impl ServerEffect {
     /// Its name, for the transition table.
     #[must_use]
     pub const fn name(&self) -> &'static str {

@@ -3,7 +3,7 @@
 
 use netperf_model::host::tidy;
 
-use crate::series::Bytes;
+use crate::series::AppendixReader;
 
 /// The version that is written; settings of another one cannot be read.
 const VERSION: u8 = 1;
@@ -44,7 +44,7 @@ fn cut(text: &str) -> &str {
 /// The settings in these bytes; `None` where they are none. What a peer says is made one
 /// line each, and what says nothing is left out.
 pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<(String, String)>> {
-    let mut bytes = Bytes(bytes);
+    let mut bytes = AppendixReader(bytes);
     if bytes.take::<2>()? != [VERSION, 0] {
         return None;
     }

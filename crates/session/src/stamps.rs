@@ -4,7 +4,7 @@
 use netperf_model::{DeviceStamp, Stamp, Stamper, Stamps};
 use netperf_wire::messages::{Extension, ItemKind};
 
-use crate::series::Bytes;
+use crate::series::AppendixReader;
 
 /// The version that is written; stamps of another one cannot be read.
 const VERSION: u8 = 1;
@@ -64,7 +64,7 @@ pub(crate) fn encode(stamps: &Stamps) -> Vec<u8> {
 
 /// The stamps in these bytes; `None` where they are none.
 pub(crate) fn decode(bytes: &[u8]) -> Option<Stamps> {
-    let mut bytes = Bytes(bytes);
+    let mut bytes = AppendixReader(bytes);
     if bytes.take::<2>()? != [VERSION, 0] {
         return None;
     }
@@ -75,7 +75,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Stamps> {
         return None;
     }
     let stamps = bytes.part(length)?.chunks_exact(size);
-    let each: Option<Vec<Stamp>> = stamps.map(|stamp| get(Bytes(stamp))).collect();
+    let each: Option<Vec<Stamp>> = stamps.map(|stamp| get(AppendixReader(stamp))).collect();
     Some(Stamps {
         every,
         incomplete,
@@ -83,7 +83,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Stamps> {
     })
 }
 
-fn get(mut bytes: Bytes<'_>) -> Option<Stamp> {
+fn get(mut bytes: AppendixReader<'_>) -> Option<Stamp> {
     Some(Stamp {
         number: bytes.word()?,
         sending: bytes.long()?,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use netperf_model::{Secret, TestPlan};
-use netperf_session::driver::{Arrival, Link};
+use netperf_session::driver::{Link, LinkEvent};
 use netperf_session::{SessionError, access, client};
 use netperf_transport::secure::{Channel, NoChannel};
 
@@ -35,12 +35,12 @@ pub(super) fn enter(link: &mut ControlLink, secret: &Secret, host: &str) -> Resu
         |error: std::io::Error| failure::session(&SessionError::Broken(system_text(&error)));
     link.send(&access::greeting()).map_err(broken)?;
     let can = match link.receive(client::ANSWER).map_err(broken)? {
-        Arrival::Frame(frame) => {
+        LinkEvent::Frame(frame) => {
             access::is_answer(&frame).map_err(|error| failure::session(&error))?
         }
         // A netserver that requires only a passphrase closes without an answer.
-        Arrival::Closed(_) => false,
-        Arrival::TimedOut => {
+        LinkEvent::Closed(_) => false,
+        LinkEvent::TimedOut => {
             return Err(failure::session(&SessionError::NoAnswer(client::ANSWER)));
         }
     };

@@ -15,7 +15,7 @@ use netperf_model::{
 use netperf_os::Socket;
 use netperf_os::io::peek;
 use netperf_session::dialect::Ready;
-use netperf_session::driver::Host;
+use netperf_session::driver::SessionHost;
 use netperf_session::errno;
 use netperf_transport::one_port::{HandoffMessage, fresh, send_message};
 use netperf_wire::RemoteErrno;
@@ -195,7 +195,7 @@ impl<'a> EngineHost<'a> {
     }
 }
 
-impl Host for EngineHost<'_> {
+impl SessionHost for EngineHost<'_> {
     type Prepared = Prepared;
 
     fn prepare(&mut self, job: EndJob) -> Result<(Prepared, Ready), RemoteErrno> {

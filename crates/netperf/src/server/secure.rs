@@ -7,7 +7,7 @@ use std::time::Duration;
 use netperf_cli::ServerArgs;
 use netperf_model::{Denied, Require};
 use netperf_session::access;
-use netperf_session::driver::{Arrival, Link};
+use netperf_session::driver::{Link, LinkEvent};
 use netperf_session::server::PASSPHRASE;
 use netperf_transport::secure::{Channel, NoChannel};
 
@@ -50,10 +50,10 @@ pub(super) fn authenticate(
         Require::Passphrase | Require::Key => PASSPHRASE,
     };
     let frame = match link.receive(patience) {
-        Ok(Arrival::Frame(frame)) => frame,
-        Ok(Arrival::Closed(0)) => return Err(Stopped::Gone(SessionEnd::Finished)),
-        Ok(Arrival::TimedOut) => return Err(Stopped::Gone(SessionEnd::Silent)),
-        Ok(Arrival::Closed(_)) | Err(_) => return Err(Stopped::Gone(SessionEnd::Cut)),
+        Ok(LinkEvent::Frame(frame)) => frame,
+        Ok(LinkEvent::Closed(0)) => return Err(Stopped::Gone(SessionEnd::Finished)),
+        Ok(LinkEvent::TimedOut) => return Err(Stopped::Gone(SessionEnd::Silent)),
+        Ok(LinkEvent::Closed(_)) | Err(_) => return Err(Stopped::Gone(SessionEnd::Cut)),
     };
     if !access::is_greeting(&frame) {
         if args.require() == Require::Key {

@@ -10,7 +10,7 @@ use netperf_measure::clock;
 use netperf_model::{ControlPlan, CpuMethod, Denied, Require};
 use netperf_os::Socket;
 use netperf_os::wait::{Interest, ready};
-use netperf_session::driver::{self, Arrival, Link};
+use netperf_session::driver::{self, Link, LinkEvent};
 use netperf_session::server;
 use netperf_wire::Frame;
 
@@ -98,13 +98,13 @@ impl<L: Link> Link for TrackedLink<L> {
         sent
     }
 
-    fn receive(&mut self, within: Duration) -> io::Result<Arrival> {
+    fn receive(&mut self, within: Duration) -> io::Result<LinkEvent> {
         let arrival = self.inner.receive(within);
         match &arrival {
-            Ok(Arrival::Frame(_)) => {}
-            Ok(Arrival::Closed(0)) => self.ending = SessionEnd::Finished,
-            Ok(Arrival::Closed(_)) | Err(_) => self.ending = SessionEnd::Cut,
-            Ok(Arrival::TimedOut) => self.ending = SessionEnd::Silent,
+            Ok(LinkEvent::Frame(_)) => {}
+            Ok(LinkEvent::Closed(0)) => self.ending = SessionEnd::Finished,
+            Ok(LinkEvent::Closed(_)) | Err(_) => self.ending = SessionEnd::Cut,
+            Ok(LinkEvent::TimedOut) => self.ending = SessionEnd::Silent,
         }
         arrival
     }

@@ -20,7 +20,7 @@ use crate::{errno, extension};
 #[derive(Clone, Debug)]
 pub struct Classic {
     kind: RequestKind,
-    said: Said,
+    said: RepeatedFields,
     form: &'static Form,
 }
 
@@ -68,9 +68,9 @@ impl Classic {
 }
 
 /// The message of a classic request, and the answers to it.
-pub(super) trait Request: Message {
+pub(super) trait ClassicRequest: Message {
     /// What the answers repeat.
-    fn said(&self) -> Said;
+    fn said(&self) -> RepeatedFields;
 
     /// What netserver is to do.
     ///
@@ -79,25 +79,25 @@ pub(super) trait Request: Message {
     fn job(&self, kind: RequestKind) -> Result<EndJob, RemoteErrno>;
 
     /// The answer that says netserver is ready.
-    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame;
+    fn response(kind: RequestKind, said: &RepeatedFields, ready: &Ready) -> Frame;
 
     /// The answer that tells what netserver measured.
     fn results(kind: RequestKind, result: &EndResult) -> Frame;
 }
 
 /// What is understood of a request.
-type Understood = Result<(Said, EndJob), RemoteErrno>;
+type Understood = Result<(RepeatedFields, EndJob), RemoteErrno>;
 
-/// What a [`Request`] does, its type forgotten.
+/// What a [`ClassicRequest`] does, its type forgotten.
 #[derive(Debug)]
 struct Form {
     understand: fn(RequestKind, &Frame) -> Understood,
-    response: fn(RequestKind, &Said, &Ready) -> Frame,
+    response: fn(RequestKind, &RepeatedFields, &Ready) -> Frame,
     results: fn(RequestKind, &EndResult) -> Frame,
 }
 
 impl Form {
-    const fn of<M: Request>() -> Self {
+    const fn of<M: ClassicRequest>() -> Self {
         Self {
             understand: |kind, frame| {
                 let request: M = super::decode(frame)?;
@@ -152,7 +152,7 @@ fn form(kind: RequestKind) -> Option<&'static Form> {
 
 /// What every classic request says, and the answers repeat.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Said {
+pub(super) struct RepeatedFields {
     pub(super) measure_cpu: i32,
     pub(super) cpu_rate: f32,
     pub(super) test_length: i32,
@@ -163,10 +163,10 @@ pub(super) struct Said {
     pub(super) windows: (i32, i32),
 }
 
-/// [`Said`] of any classic request: they all have the fields, under the same names.
+/// [`RepeatedFields`] of any classic request: they all have the fields, under the same names.
 macro_rules! said {
     ($request:expr) => {
-        $crate::dialect::classic::Said {
+        $crate::dialect::classic::RepeatedFields {
             measure_cpu: $request.measure_cpu,
             cpu_rate: $request.cpu_rate,
             test_length: $request.test_length,
@@ -229,7 +229,7 @@ macro_rules! results {
 }
 pub(super) use results;
 
-impl Said {
+impl RepeatedFields {
     /// The job as far as it follows from here.
     ///
     /// Who sends a byte count as a positive number ends the connection long before that
@@ -322,13 +322,13 @@ pub(super) fn device(bytes: &[u8]) -> Option<String> {
 
 /// CPU utilisation as classic results have it, zeros when not measured.
 #[derive(Default)]
-pub(super) struct Cpu {
+pub(super) struct CpuFields {
     pub(super) util: f32,
     pub(super) method: i32,
     pub(super) count: i32,
 }
 
-impl Cpu {
+impl CpuFields {
     pub(super) fn of(result: &EndResult) -> Self {
         result.cpu.map_or_else(Self::default, |cpu| Self {
             util: to_wire::float(cpu.busy),

@@ -9,8 +9,8 @@ use netperf_wire::messages::{
 use netperf_wire::{Frame, RemoteErrno, RequestKind, SwappedBytes};
 
 use super::classic::{
-    Cpu, Request, Said, both_directions, device, exchange, message, response, results, ring, said,
-    time_only, touch,
+    ClassicRequest, CpuFields, RepeatedFields, both_directions, device, exchange, message,
+    response, results, ring, said, time_only, touch,
 };
 use super::{Ready, to_wire};
 use crate::errno;
@@ -46,9 +46,9 @@ fn station(ready: &Ready) -> (i32, SwappedBytes<16>) {
     }
 }
 
-impl Request for DlpiCoStreamRequest {
-    fn said(&self) -> Said {
-        Said {
+impl ClassicRequest for DlpiCoStreamRequest {
+    fn said(&self) -> RepeatedFields {
+        RepeatedFields {
             windows: (self.recv_win_size, self.send_win_size),
             ..said!(self)
         }
@@ -64,7 +64,7 @@ impl Request for DlpiCoStreamRequest {
         Ok(job)
     }
 
-    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+    fn response(kind: RequestKind, said: &RepeatedFields, ready: &Ready) -> Frame {
         let (station_addr_len, station_addr) = station(ready);
         response! { kind, said, ready => DlpiCoStreamResponse {
             recv_win_size: said.windows.0,
@@ -78,7 +78,7 @@ impl Request for DlpiCoStreamRequest {
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
-        let cpu = Cpu::of(result);
+        let cpu = CpuFields::of(result);
         results! { kind, result, cpu => DlpiCoStreamResults {
             bytes_received: to_wire::wrapping_signed(result.tally.bytes_received),
             recv_calls: to_wire::wrapping_signed(result.tally.recv_calls),
@@ -88,9 +88,9 @@ impl Request for DlpiCoStreamRequest {
     }
 }
 
-impl Request for DlpiCoRrRequest {
-    fn said(&self) -> Said {
-        Said {
+impl ClassicRequest for DlpiCoRrRequest {
+    fn said(&self) -> RepeatedFields {
+        RepeatedFields {
             windows: (self.recv_win_size, self.send_win_size),
             ..said!(self)
         }
@@ -106,7 +106,7 @@ impl Request for DlpiCoRrRequest {
         Ok(job)
     }
 
-    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+    fn response(kind: RequestKind, said: &RepeatedFields, ready: &Ready) -> Frame {
         co_rr_response(kind, said, ready)
     }
 
@@ -116,7 +116,7 @@ impl Request for DlpiCoRrRequest {
 }
 
 /// The response of DLPI_CO_RR and DLPI_CL_STREAM.
-fn co_rr_response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+fn co_rr_response(kind: RequestKind, said: &RepeatedFields, ready: &Ready) -> Frame {
     let (station_addr_len, station_addr) = station(ready);
     response! { kind, said, ready => DlpiCoRrResponse {
         recv_win_size: said.windows.0,
@@ -130,7 +130,7 @@ fn co_rr_response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
 
 /// The results of DLPI_CO_RR and DLPI_CL_RR.
 fn rr_results(kind: RequestKind, result: &EndResult) -> Frame {
-    let cpu = Cpu::of(result);
+    let cpu = CpuFields::of(result);
     results! { kind, result, cpu => DlpiRrResults {
         bytes_received: to_wire::wrapping_signed(both_directions(&result.tally)),
         recv_calls: to_wire::wrapping_signed(result.tally.recv_calls),
@@ -140,9 +140,9 @@ fn rr_results(kind: RequestKind, result: &EndResult) -> Frame {
     } }
 }
 
-impl Request for DlpiClStreamRequest {
-    fn said(&self) -> Said {
-        Said {
+impl ClassicRequest for DlpiClStreamRequest {
+    fn said(&self) -> RepeatedFields {
+        RepeatedFields {
             windows: (self.recv_win_size, -1),
             ..said!(self)
         }
@@ -164,12 +164,12 @@ impl Request for DlpiClStreamRequest {
         Ok(job)
     }
 
-    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+    fn response(kind: RequestKind, said: &RepeatedFields, ready: &Ready) -> Frame {
         co_rr_response(kind, said, ready)
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
-        let cpu = Cpu::or_minus_one(result);
+        let cpu = CpuFields::or_minus_one(result);
         results! { kind, result, cpu => DlpiClStreamResults {
             messages_recvd: to_wire::wrapping_signed(result.tally.recv_calls),
             bytes_received: to_wire::wrapping_signed(result.tally.bytes_received),
@@ -177,9 +177,9 @@ impl Request for DlpiClStreamRequest {
     }
 }
 
-impl Request for DlpiClRrRequest {
-    fn said(&self) -> Said {
-        Said {
+impl ClassicRequest for DlpiClRrRequest {
+    fn said(&self) -> RepeatedFields {
+        RepeatedFields {
             windows: (self.recv_win_size, self.send_win_size),
             ..said!(self)
         }
@@ -195,7 +195,7 @@ impl Request for DlpiClRrRequest {
         Ok(job)
     }
 
-    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+    fn response(kind: RequestKind, said: &RepeatedFields, ready: &Ready) -> Frame {
         let (station_addr_len, station_addr) = station(ready);
         response! { kind, said, ready => DlpiClRrResponse {
             recv_win_size: said.windows.0,

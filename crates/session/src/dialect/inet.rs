@@ -9,13 +9,13 @@ use netperf_wire::messages::{
 use netperf_wire::{Frame, RemoteErrno, RequestKind, WireFamily};
 
 use super::classic::{
-    Cpu, Request, Said, both_directions, exchange, message, port, response, results, ring, said,
-    socket, touch,
+    ClassicRequest, CpuFields, RepeatedFields, both_directions, exchange, message, port, response,
+    results, ring, said, socket, touch,
 };
 use super::{Ready, from_wire, to_wire};
 
-impl Request for StreamRequest {
-    fn said(&self) -> Said {
+impl ClassicRequest for StreamRequest {
+    fn said(&self) -> RepeatedFields {
         said!(self)
     }
 
@@ -30,7 +30,7 @@ impl Request for StreamRequest {
         Ok(job)
     }
 
-    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+    fn response(kind: RequestKind, said: &RepeatedFields, ready: &Ready) -> Frame {
         response! { kind, said, ready => StreamResponse {
             recv_buf_size: to_wire::size(ready.setup.recv_buffer),
             receive_size: to_wire::size(ready.setup.recv_size),
@@ -42,7 +42,7 @@ impl Request for StreamRequest {
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
-        let cpu = Cpu::of(result);
+        let cpu = CpuFields::of(result);
         results! { kind, result, cpu => StreamResults {
             bytes_received: netperf_model::figures::count(result.tally.bytes_received),
             recv_calls: to_wire::wrapping(result.tally.recv_calls),
@@ -54,8 +54,8 @@ impl Request for StreamRequest {
     }
 }
 
-impl Request for MaertsRequest {
-    fn said(&self) -> Said {
+impl ClassicRequest for MaertsRequest {
+    fn said(&self) -> RepeatedFields {
         said!(self)
     }
 
@@ -73,7 +73,7 @@ impl Request for MaertsRequest {
         Ok(job)
     }
 
-    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+    fn response(kind: RequestKind, said: &RepeatedFields, ready: &Ready) -> Frame {
         response! { kind, said, ready => MaertsResponse {
             recv_buf_size: to_wire::size(ready.setup.recv_buffer),
             send_size: to_wire::size(ready.setup.send_size),
@@ -85,7 +85,7 @@ impl Request for MaertsRequest {
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
-        let cpu = Cpu::of(result);
+        let cpu = CpuFields::of(result);
         results! { kind, result, cpu => MaertsResults {
             bytes_sent: netperf_model::figures::count(result.tally.bytes_sent),
             send_calls: to_wire::wrapping(result.tally.send_calls),
@@ -101,8 +101,8 @@ pub(super) fn family_of_sdp(family: WireFamily) -> Family {
     from_wire::family(family).unwrap_or(Family::V4)
 }
 
-impl Request for RrRequest {
-    fn said(&self) -> Said {
+impl ClassicRequest for RrRequest {
+    fn said(&self) -> RepeatedFields {
         said!(self)
     }
 
@@ -124,7 +124,7 @@ impl Request for RrRequest {
         Ok(job)
     }
 
-    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+    fn response(kind: RequestKind, said: &RepeatedFields, ready: &Ready) -> Frame {
         response! { kind, said, ready => RrResponse {
             recv_buf_size: to_wire::size(ready.setup.recv_buffer),
             no_delay: i32::from(ready.setup.nodelay),
@@ -135,7 +135,7 @@ impl Request for RrRequest {
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
-        let cpu = Cpu::of(result);
+        let cpu = CpuFields::of(result);
         let tally = &result.tally;
         results! { kind, result, cpu => RrResults {
             bytes_received: to_wire::wrapping(both_directions(tally)),
@@ -147,8 +147,8 @@ impl Request for RrRequest {
     }
 }
 
-impl Request for UdpStreamRequest {
-    fn said(&self) -> Said {
+impl ClassicRequest for UdpStreamRequest {
+    fn said(&self) -> RepeatedFields {
         said!(self)
     }
 
@@ -164,7 +164,7 @@ impl Request for UdpStreamRequest {
         Ok(job)
     }
 
-    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+    fn response(kind: RequestKind, said: &RepeatedFields, ready: &Ready) -> Frame {
         response! { kind, said, ready => UdpStreamResponse {
             recv_buf_size: to_wire::size(ready.setup.recv_buffer),
             send_buf_size: to_wire::size(ready.setup.send_buffer),
@@ -174,7 +174,7 @@ impl Request for UdpStreamRequest {
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
-        let cpu = Cpu::or_minus_one(result);
+        let cpu = CpuFields::or_minus_one(result);
         results! { kind, result, cpu => UdpStreamResults {
             messages_recvd: to_wire::wrapping(result.tally.recv_calls),
             bytes_received: to_wire::wrapping(result.tally.bytes_received),

@@ -9,7 +9,8 @@ use netperf_wire::messages::{
 use netperf_wire::{Frame, RemoteErrno, RequestKind, WireFamily};
 
 use super::classic::{
-    Cpu, Request, Said, exchange, port, response, results, ring, said, socket, touch,
+    ClassicRequest, CpuFields, RepeatedFields, exchange, port, response, results, ring, said,
+    socket, touch,
 };
 use super::inet::family_of_sdp;
 use super::{Ready, from_wire, to_wire};
@@ -40,8 +41,8 @@ fn family(kind: RequestKind, family: WireFamily) -> Result<Family, RemoteErrno> 
     }
 }
 
-impl Request for SctpStreamRequest {
-    fn said(&self) -> Said {
+impl ClassicRequest for SctpStreamRequest {
+    fn said(&self) -> RepeatedFields {
         said!(self)
     }
 
@@ -57,7 +58,7 @@ impl Request for SctpStreamRequest {
         Ok(job)
     }
 
-    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+    fn response(kind: RequestKind, said: &RepeatedFields, ready: &Ready) -> Frame {
         response! { kind, said, ready => SctpStreamResponse {
             recv_buf_size: to_wire::size(ready.setup.recv_buffer),
             receive_size: to_wire::size(ready.setup.recv_size),
@@ -69,7 +70,7 @@ impl Request for SctpStreamRequest {
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
-        let cpu = Cpu::of(result);
+        let cpu = CpuFields::of(result);
         results! { kind, result, cpu => SctpStreamResults {
             bytes_received: netperf_model::figures::count(result.tally.bytes_received),
             recv_calls: to_wire::wrapping(result.tally.recv_calls),
@@ -79,8 +80,8 @@ impl Request for SctpStreamRequest {
     }
 }
 
-impl Request for SctpRrRequest {
-    fn said(&self) -> Said {
+impl ClassicRequest for SctpRrRequest {
+    fn said(&self) -> RepeatedFields {
         said!(self)
     }
 
@@ -105,7 +106,7 @@ impl Request for SctpRrRequest {
         Ok(job)
     }
 
-    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+    fn response(kind: RequestKind, said: &RepeatedFields, ready: &Ready) -> Frame {
         response! { kind, said, ready => SctpRrResponse {
             recv_buf_size: to_wire::size(ready.setup.recv_buffer),
             no_delay: i32::from(ready.setup.nodelay),

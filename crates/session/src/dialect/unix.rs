@@ -15,8 +15,8 @@ use netperf_wire::messages::{
 use netperf_wire::{Frame, RemoteErrno, RequestKind, SwappedStr};
 
 use super::classic::{
-    Cpu, Request, Said, both_directions, exchange, message, response, results, ring, said,
-    time_only, touch,
+    ClassicRequest, CpuFields, RepeatedFields, both_directions, exchange, message, response,
+    results, ring, said, time_only, touch,
 };
 use super::{Ready, from_wire, to_wire};
 
@@ -42,8 +42,8 @@ fn path(ready: &Ready) -> SwappedStr<32> {
     }
 }
 
-impl Request for StreamStreamRequest {
-    fn said(&self) -> Said {
+impl ClassicRequest for StreamStreamRequest {
+    fn said(&self) -> RepeatedFields {
         said!(self)
     }
 
@@ -56,7 +56,7 @@ impl Request for StreamStreamRequest {
         Ok(job)
     }
 
-    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+    fn response(kind: RequestKind, said: &RepeatedFields, ready: &Ready) -> Frame {
         response! { kind, said, ready => StreamStreamResponse {
             recv_buf_size: to_wire::size(ready.setup.recv_buffer),
             send_buf_size: to_wire::size(ready.setup.send_buffer),
@@ -67,7 +67,7 @@ impl Request for StreamStreamRequest {
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
-        let cpu = Cpu::of(result);
+        let cpu = CpuFields::of(result);
         results! { kind, result, cpu => StreamStreamResults {
             bytes_received: to_wire::wrapping_signed(result.tally.bytes_received),
             recv_calls: to_wire::wrapping_signed(result.tally.recv_calls),
@@ -76,8 +76,8 @@ impl Request for StreamStreamRequest {
     }
 }
 
-impl Request for StreamRrRequest {
-    fn said(&self) -> Said {
+impl ClassicRequest for StreamRrRequest {
+    fn said(&self) -> RepeatedFields {
         said!(self)
     }
 
@@ -91,7 +91,7 @@ impl Request for StreamRrRequest {
         Ok(job)
     }
 
-    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+    fn response(kind: RequestKind, said: &RepeatedFields, ready: &Ready) -> Frame {
         response! { kind, said, ready => StreamRrResponse {
             recv_buf_size: to_wire::size(ready.setup.recv_buffer),
             send_buf_size: to_wire::size(ready.setup.send_buffer),
@@ -101,7 +101,7 @@ impl Request for StreamRrRequest {
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
-        let cpu = Cpu::of(result);
+        let cpu = CpuFields::of(result);
         results! { kind, result, cpu => StreamRrResults {
             bytes_received: to_wire::wrapping_signed(both_directions(&result.tally)),
             recv_calls: to_wire::wrapping_signed(result.tally.recv_calls),
@@ -111,8 +111,8 @@ impl Request for StreamRrRequest {
     }
 }
 
-impl Request for DgStreamRequest {
-    fn said(&self) -> Said {
+impl ClassicRequest for DgStreamRequest {
+    fn said(&self) -> RepeatedFields {
         said!(self)
     }
 
@@ -128,7 +128,7 @@ impl Request for DgStreamRequest {
         Ok(job)
     }
 
-    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+    fn response(kind: RequestKind, said: &RepeatedFields, ready: &Ready) -> Frame {
         response! { kind, said, ready => DgStreamResponse {
             recv_buf_size: to_wire::size(ready.setup.recv_buffer),
             send_buf_size: to_wire::size(ready.setup.send_buffer),
@@ -139,7 +139,7 @@ impl Request for DgStreamRequest {
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
-        let cpu = Cpu::or_minus_one(result);
+        let cpu = CpuFields::or_minus_one(result);
         results! { kind, result, cpu => DgStreamResults {
             messages_recvd: to_wire::wrapping_signed(result.tally.recv_calls),
             bytes_received: to_wire::wrapping_signed(result.tally.bytes_received),
@@ -147,8 +147,8 @@ impl Request for DgStreamRequest {
     }
 }
 
-impl Request for DgRrRequest {
-    fn said(&self) -> Said {
+impl ClassicRequest for DgRrRequest {
+    fn said(&self) -> RepeatedFields {
         said!(self)
     }
 
@@ -162,7 +162,7 @@ impl Request for DgRrRequest {
         Ok(job)
     }
 
-    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+    fn response(kind: RequestKind, said: &RepeatedFields, ready: &Ready) -> Frame {
         response! { kind, said, ready => DgRrResponse {
             recv_buf_size: to_wire::size(ready.setup.recv_buffer),
             send_buf_size: to_wire::size(ready.setup.send_buffer),
@@ -172,7 +172,7 @@ impl Request for DgRrRequest {
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
-        let cpu = Cpu::of(result);
+        let cpu = CpuFields::of(result);
         results! { kind, result, cpu => DgRrResults {
             bytes_received: to_wire::wrapping_signed(both_directions(&result.tally)),
             recv_calls: to_wire::wrapping_signed(result.tally.recv_calls),

@@ -11,12 +11,13 @@ use netperf_wire::messages::{
 use netperf_wire::{Frame, LowWordFirst, RemoteErrno, RequestKind};
 
 use super::classic::{
-    Cpu, Request, Said, device, exchange, message, results, ring, said, socket, touch,
+    ClassicRequest, CpuFields, RepeatedFields, device, exchange, message, results, ring, said,
+    socket, touch,
 };
 use super::{Ready, to_wire};
 
-impl Request for XtiTcpStreamRequest {
-    fn said(&self) -> Said {
+impl ClassicRequest for XtiTcpStreamRequest {
+    fn said(&self) -> RepeatedFields {
         said!(self)
     }
 
@@ -30,12 +31,12 @@ impl Request for XtiTcpStreamRequest {
         Ok(job)
     }
 
-    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+    fn response(kind: RequestKind, said: &RepeatedFields, ready: &Ready) -> Frame {
         StreamRequest::response(kind, said, ready)
     }
 
     fn results(kind: RequestKind, result: &EndResult) -> Frame {
-        let cpu = Cpu::of(result);
+        let cpu = CpuFields::of(result);
         let bytes = netperf_model::figures::count(result.tally.bytes_received);
         results! { kind, result, cpu => XtiTcpStreamResults {
             bytes_received: LowWordFirst(bytes),
@@ -46,8 +47,8 @@ impl Request for XtiTcpStreamRequest {
     }
 }
 
-impl Request for XtiRrRequest {
-    fn said(&self) -> Said {
+impl ClassicRequest for XtiRrRequest {
+    fn said(&self) -> RepeatedFields {
         said!(self)
     }
 
@@ -66,7 +67,7 @@ impl Request for XtiRrRequest {
         Ok(job)
     }
 
-    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+    fn response(kind: RequestKind, said: &RepeatedFields, ready: &Ready) -> Frame {
         RrRequest::response(kind, said, ready)
     }
 
@@ -75,8 +76,8 @@ impl Request for XtiRrRequest {
     }
 }
 
-impl Request for XtiUdpStreamRequest {
-    fn said(&self) -> Said {
+impl ClassicRequest for XtiUdpStreamRequest {
+    fn said(&self) -> RepeatedFields {
         said!(self)
     }
 
@@ -91,7 +92,7 @@ impl Request for XtiUdpStreamRequest {
         Ok(job)
     }
 
-    fn response(kind: RequestKind, said: &Said, ready: &Ready) -> Frame {
+    fn response(kind: RequestKind, said: &RepeatedFields, ready: &Ready) -> Frame {
         UdpStreamRequest::response(kind, said, ready)
     }
 

@@ -88,13 +88,13 @@ fn rate(plan: &TestPlan) -> f32 {
 }
 
 /// What a response says of the data socket.
-struct Told {
+struct SctpDataSocket {
     setup: EndSetup,
     port: i32,
     measure_cpu: i32,
 }
 
-fn told(plan: &TestPlan, frame: &Frame) -> Result<Told, DecodeError> {
+fn told(plan: &TestPlan, frame: &Frame) -> Result<SctpDataSocket, DecodeError> {
     let size = |size: i32| u32::try_from(size).ok();
     let setup = EndSetup {
         send_size: plan.response,
@@ -105,7 +105,7 @@ fn told(plan: &TestPlan, frame: &Frame) -> Result<Told, DecodeError> {
     };
     if is_rr(plan) {
         let response = SctpRrResponse::decode(frame)?;
-        return Ok(Told {
+        return Ok(SctpDataSocket {
             setup: EndSetup {
                 send_buffer: size(response.send_buf_size),
                 recv_buffer: size(response.recv_buf_size),
@@ -117,7 +117,7 @@ fn told(plan: &TestPlan, frame: &Frame) -> Result<Told, DecodeError> {
         });
     }
     let response = SctpStreamResponse::decode(frame)?;
-    Ok(Told {
+    Ok(SctpDataSocket {
         setup: EndSetup {
             send_buffer: size(response.send_buf_size),
             recv_buffer: size(response.recv_buf_size),

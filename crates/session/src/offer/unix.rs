@@ -153,7 +153,7 @@ fn integers(bytes: u32) -> i32 {
 }
 
 /// What a response says of the data socket.
-struct Told {
+struct UnixDataSocket {
     recv_buf_size: i32,
     send_buf_size: i32,
     /// Bytes per receive, where the response has them.
@@ -162,10 +162,10 @@ struct Told {
     path: SwappedStr<32>,
 }
 
-/// [`Told`] of any of the responses.
+/// [`UnixDataSocket`] of any of the responses.
 macro_rules! told {
     ($response:ty, $frame:expr, $receive_size:expr) => {
-        <$response>::decode($frame).map(|response| Told {
+        <$response>::decode($frame).map(|response| UnixDataSocket {
             recv_buf_size: response.recv_buf_size,
             send_buf_size: response.send_buf_size,
             receive_size: $receive_size(&response),
@@ -175,7 +175,7 @@ macro_rules! told {
     };
 }
 
-fn told(plan: &TestPlan, frame: &Frame) -> Result<Told, DecodeError> {
+fn told(plan: &TestPlan, frame: &Frame) -> Result<UnixDataSocket, DecodeError> {
     match Test::of(plan) {
         Test::StreamStream => told!(
             StreamStreamResponse,

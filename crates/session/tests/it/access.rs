@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::common::{Engine, ScriptedLink, facts, local_end, plan};
 use netperf_model::{DataPeers, Denied, Flow, Policy, TransportId};
 use netperf_session::driver::{Conversation, serve};
-use netperf_session::server::{self, Effect, State};
+use netperf_session::server::{self, ServerEffect, ServerState};
 use netperf_session::{SessionError, offer};
 use netperf_wire::Frame;
 
@@ -78,6 +78,6 @@ fn a_client_may_be_silent_for_as_long_as_the_policy_says() {
     let mut facts = facts();
     facts.policy.limits.idle_time = Duration::from_secs(7);
     let (state, effects) = server::start(&facts, None);
-    assert!(matches!(state, State::Idle(_)));
-    assert_eq!(effects, [Effect::Expect(Duration::from_secs(7))]);
+    assert!(matches!(state, ServerState::Idle(_)));
+    assert_eq!(effects, [ServerEffect::Expect(Duration::from_secs(7))]);
 }

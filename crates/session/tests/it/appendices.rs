@@ -48,13 +48,13 @@ fn watched(samples: &[u32]) -> EndResult {
     }
 }
 
-fn running() -> client::State {
+fn running() -> client::ClientState {
     let request = offer::request(&series_plan(), &local_end()).unwrap();
     let (dialect, _) = Dialect::understand(&request, None).unwrap();
     let mut ready = ready();
     ready.as_asked = true;
     let agreement = offer::agreement(&series_plan(), &dialect.response(&ready)).unwrap();
-    client::State::AwaitingResults(agreement)
+    client::ClientState::AwaitingResults(agreement)
 }
 
 fn results(result: &EndResult) -> Frame {
@@ -72,17 +72,17 @@ fn fetched(
     let (mut state, mut arriving) = (running(), vec![first]);
     let mut requests = 0;
     while !arriving.is_empty() {
-        let input = client::Input::Frame(Box::new(arriving.remove(0)));
+        let input = client::ClientInput::Frame(Box::new(arriving.remove(0)));
         let (next, effects) = client::step(&series_plan(), state, input);
         state = next;
         for effect in effects {
             match effect {
-                client::Effect::Send(request) => {
+                client::ClientEffect::Send(request) => {
                     requests += 1;
                     arriving.extend(answer(*request));
                 }
-                client::Effect::Results(result) => return (Ok(*result), requests),
-                client::Effect::Fail(error) => return (Err(error), requests),
+                client::ClientEffect::Results(result) => return (Ok(*result), requests),
+                client::ClientEffect::Fail(error) => return (Err(error), requests),
                 _ => {}
             }
         }
@@ -91,11 +91,11 @@ fn fetched(
 }
 
 fn replies(result: &EndResult, request: Frame) -> Vec<Frame> {
-    let state = server::State::Idle(Appendices::of(result));
-    let input = server::Input::Frame(Box::new(request));
+    let state = server::ServerState::Idle(Appendices::of(result));
+    let input = server::ServerInput::Frame(Box::new(request));
     let effects = server::step(&facts(), state, input).1;
     let frames = effects.into_iter().filter_map(|effect| match effect {
-        server::Effect::Reply(frame) => Some(*frame),
+        server::ServerEffect::Reply(frame) => Some(*frame),
         _ => None,
     });
     frames.collect()
@@ -204,12 +204,12 @@ fn a_page_that_is_not_the_one_awaited_ends_the_conversation() {
 #[test]
 fn what_nobody_asked_for_is_left_where_it_is() {
     let all = watched(&[100]);
-    let input = client::Input::Frame(Box::new(results(&all)));
+    let input = client::ClientInput::Frame(Box::new(results(&all)));
     let (state, effects) = client::step(&plan(), running(), input);
-    assert_eq!(state, client::State::Idle);
+    assert_eq!(state, client::ClientState::Idle);
     assert!(matches!(
         effects.last(),
-        Some(client::Effect::Results(result)) if result.series.is_none()
+        Some(client::ClientEffect::Results(result)) if result.series.is_none()
     ));
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::common::{Engine, ScriptedLink, facts, local_end, plan, rr_plan};
 use netperf_model::{CpuPlan, Ending, Flow, Limit, Routing, TestId, TransportId};
-use netperf_session::driver::{Arrival, Conversation, serve};
+use netperf_session::driver::{Conversation, LinkEvent, serve};
 use netperf_session::{SessionError, offer};
 use netperf_wire::messages::{
     HeaderOnly, MaertsRequest, OmniRequest, OmniResponse, OmniResults, RrRequest, StreamRequest,
@@ -254,17 +254,17 @@ fn classic_udp_stream_says_minus_one_for_cpu_that_was_not_measured() {
 }
 
 /// Answer of a stock server, made by our own.
-fn answers(plan: &netperf_model::TestPlan) -> Vec<Arrival> {
+fn answers(plan: &netperf_model::TestPlan) -> Vec<LinkEvent> {
     let (link, _) = served([offer::request(plan, &local_end()).unwrap()]);
     link.sent
         .into_iter()
-        .map(|frame| Arrival::Frame(Box::new(frame)))
+        .map(|frame| LinkEvent::Frame(Box::new(frame)))
         .collect()
 }
 
 fn talk<'a>(
     plan: &'a netperf_model::TestPlan,
-    answers: Vec<Arrival>,
+    answers: Vec<LinkEvent>,
 ) -> Conversation<'a, ScriptedLink> {
     let link = ScriptedLink {
         arriving: answers.into(),
@@ -278,7 +278,7 @@ fn the_client_accepts_any_response_type_as_the_original_does() {
     let plan = plan();
     let mut answers = answers(&plan);
     for answer in &mut answers {
-        if let Arrival::Frame(frame) = answer {
+        if let LinkEvent::Frame(frame) = answer {
             frame.set_header(Header {
                 kind: 0xdead_beef,
                 word1: 0,
@@ -300,7 +300,7 @@ fn residue_in_cpu_fields_is_not_taken_for_a_measurement() {
     };
     residue.cpu_method = 8;
     let mut answers = answers(&plan);
-    answers[1] = Arrival::Frame(Box::new(residue.encode(Header::results(RequestKind::Omni))));
+    answers[1] = LinkEvent::Frame(Box::new(residue.encode(Header::results(RequestKind::Omni))));
     let mut talk = talk(&plan, answers);
     talk.agree(request()).unwrap();
     assert_eq!(talk.results(Duration::from_secs(1)).unwrap().cpu, None);
@@ -316,7 +316,7 @@ fn residue_in_the_congestion_field_is_not_taken_for_an_answer() {
         ..OmniResults::default()
     };
     let mut answers = answers(&plan);
-    answers[1] = Arrival::Frame(Box::new(residue.encode(Header::results(RequestKind::Omni))));
+    answers[1] = LinkEvent::Frame(Box::new(residue.encode(Header::results(RequestKind::Omni))));
     let mut talk = talk(&plan, answers);
     talk.agree(request()).unwrap();
     let result = talk.results(Duration::from_secs(1)).unwrap();
@@ -331,7 +331,7 @@ fn what_netserver_says_has_nothing_that_a_terminal_obeys() {
         ..OmniResults::default()
     };
     let mut answers = answers(&plan);
-    answers[1] = Arrival::Frame(Box::new(told.encode(Header::results(RequestKind::Omni))));
+    answers[1] = LinkEvent::Frame(Box::new(told.encode(Header::results(RequestKind::Omni))));
     let mut talk = talk(&plan, answers);
     talk.agree(request()).unwrap();
     let result = talk.results(Duration::from_secs(1)).unwrap();
@@ -346,16 +346,16 @@ fn every_way_in_which_the_server_lets_us_down_has_its_own_error() {
     let no_port = OmniResponse::default().encode(Header::response(RequestKind::Omni));
     let cases = [
         (
-            Arrival::Frame(Box::new(refusal)),
+            LinkEvent::Frame(Box::new(refusal)),
             SessionError::Remote(RemoteErrno(95)),
         ),
         (
-            Arrival::Frame(Box::new(no_port)),
+            LinkEvent::Frame(Box::new(no_port)),
             SessionError::Malformed("the data port is 0".into()),
         ),
-        (Arrival::Closed(17), SessionError::Closed { got: 17 }),
+        (LinkEvent::Closed(17), SessionError::Closed { got: 17 }),
         (
-            Arrival::TimedOut,
+            LinkEvent::TimedOut,
             SessionError::NoAnswer(Duration::from_secs(60)),
         ),
     ];

@@ -26,17 +26,17 @@ fn dialect() -> Dialect {
     Dialect::understand(&request(), None).unwrap().0
 }
 
-fn client_states() -> Vec<client::State> {
+fn client_states() -> Vec<client::ClientState> {
     let agreement = offer::agreement(&plan(), &dialect().response(&ready())).unwrap();
     vec![
-        client::State::Idle,
-        client::State::Calibrating,
-        client::State::Greeting,
-        client::State::Offered,
-        client::State::Running(agreement.clone()),
-        client::State::AwaitingResults(agreement.clone()),
+        client::ClientState::Idle,
+        client::ClientState::Calibrating,
+        client::ClientState::Greeting,
+        client::ClientState::Offered,
+        client::ClientState::Running(agreement.clone()),
+        client::ClientState::AwaitingResults(agreement.clone()),
         fetching(agreement),
-        client::State::Closed,
+        client::ClientState::Closed,
     ]
 }
 
@@ -72,11 +72,11 @@ fn long_results() -> Frame {
 
 /// A page that is asked for in [`fetching`].
 fn page(number: usize) -> Frame {
-    let kept = server::State::Idle(Appendices::of(&long_result()));
-    let input = server::Input::Frame(Box::new(pages_wanted()));
+    let kept = server::ServerState::Idle(Appendices::of(&long_result()));
+    let input = server::ServerInput::Frame(Box::new(pages_wanted()));
     let replies = server::step(&facts(), kept, input).1.into_iter();
     let mut pages = replies.filter_map(|effect| match effect {
-        server::Effect::Reply(page) => Some(*page),
+        server::ServerEffect::Reply(page) => Some(*page),
         _ => None,
     });
     pages.nth(number).unwrap()
@@ -85,50 +85,56 @@ fn page(number: usize) -> Frame {
 /// The request for the pages of [`long_results`].
 fn pages_wanted() -> Frame {
     let agreement = offer::agreement(&plan(), &dialect().response(&ready())).unwrap();
-    let state = client::State::AwaitingResults(agreement);
-    let input = client::Input::Frame(Box::new(long_results()));
+    let state = client::ClientState::AwaitingResults(agreement);
+    let input = client::ClientInput::Frame(Box::new(long_results()));
     let sent = client::step(&series_plan(), state, input).1.into_iter();
     let mut sent = sent.filter_map(|effect| match effect {
-        client::Effect::Send(frame) => Some(*frame),
+        client::ClientEffect::Send(frame) => Some(*frame),
         _ => None,
     });
     sent.next().unwrap()
 }
 
-fn fetching(agreement: offer::Agreement) -> client::State {
-    let state = client::State::AwaitingResults(agreement);
-    let input = client::Input::Frame(Box::new(long_results()));
+fn fetching(agreement: offer::Agreement) -> client::ClientState {
+    let state = client::ClientState::AwaitingResults(agreement);
+    let input = client::ClientInput::Frame(Box::new(long_results()));
     client::step(&series_plan(), state, input).0
 }
 
-fn client_inputs() -> Vec<(&'static str, client::Input)> {
+fn client_inputs() -> Vec<(&'static str, client::ClientInput)> {
     let error = HeaderOnly.encode(Header::response(RequestKind::Omni).with_errno(RemoteErrno(95)));
     let results = OmniResults::default().encode(Header::results(RequestKind::Omni));
     vec![
-        ("Open without passphrase", client::Input::Open(None)),
+        ("Open without passphrase", client::ClientInput::Open(None)),
         (
             "Open with passphrase",
-            client::Input::Open(Some("sesame".into())),
+            client::ClientInput::Open(Some("sesame".into())),
         ),
-        ("Calibrate", client::Input::Calibrate(None)),
-        ("Greet", client::Input::Greet),
-        ("Offer", client::Input::Offer(Box::new(request()))),
-        ("RunEnded", client::Input::RunEnded(Duration::from_secs(3))),
+        ("Calibrate", client::ClientInput::Calibrate(None)),
+        ("Greet", client::ClientInput::Greet),
+        ("Offer", client::ClientInput::Offer(Box::new(request()))),
+        (
+            "RunEnded",
+            client::ClientInput::RunEnded(Duration::from_secs(3)),
+        ),
         (
             "response",
-            client::Input::Frame(Box::new(dialect().response(&ready()))),
+            client::ClientInput::Frame(Box::new(dialect().response(&ready()))),
         ),
-        ("results", client::Input::Frame(Box::new(results))),
+        ("results", client::ClientInput::Frame(Box::new(results))),
         (
             "results and more",
-            client::Input::Frame(Box::new(long_results())),
+            client::ClientInput::Frame(Box::new(long_results())),
         ),
-        ("first page", client::Input::Frame(Box::new(page(0)))),
-        ("second page", client::Input::Frame(Box::new(page(1)))),
-        ("error 95", client::Input::Frame(Box::new(error))),
-        ("Closed", client::Input::Closed(3)),
-        ("TimedOut", client::Input::TimedOut(Duration::from_secs(60))),
-        ("Finish", client::Input::Finish),
+        ("first page", client::ClientInput::Frame(Box::new(page(0)))),
+        ("second page", client::ClientInput::Frame(Box::new(page(1)))),
+        ("error 95", client::ClientInput::Frame(Box::new(error))),
+        ("Closed", client::ClientInput::Closed(3)),
+        (
+            "TimedOut",
+            client::ClientInput::TimedOut(Duration::from_secs(60)),
+        ),
+        ("Finish", client::ClientInput::Finish),
     ]
 }
 
@@ -136,18 +142,18 @@ fn hurry(within: Option<Duration>) -> String {
     within.map_or_else(|| "No hurry".into(), |within| format!("Hurry {within:?}"))
 }
 
-fn client_effect(effect: &client::Effect) -> String {
+fn client_effect(effect: &client::ClientEffect) -> String {
     match effect {
-        client::Effect::Send(frame) => format!("Send {}", frame.request()),
-        client::Effect::Expect(within) => format!("Expect within {within:?}"),
-        client::Effect::Hurry(within) => hurry(*within),
-        client::Effect::Agreed(_) => "Agreed".into(),
-        client::Effect::Results(_) => "Results".into(),
-        client::Effect::Calibrated { .. } => "Calibrated".into(),
-        client::Effect::Greeted(None) => "Greeted by a stock one".into(),
-        client::Effect::Greeted(Some(_)) => "Greeted by one of ours".into(),
-        client::Effect::HalfClose => "HalfClose".into(),
-        client::Effect::Fail(error) => format!("Fail: {error}"),
+        client::ClientEffect::Send(frame) => format!("Send {}", frame.request()),
+        client::ClientEffect::Expect(within) => format!("Expect within {within:?}"),
+        client::ClientEffect::Hurry(within) => hurry(*within),
+        client::ClientEffect::Agreed(_) => "Agreed".into(),
+        client::ClientEffect::Results(_) => "Results".into(),
+        client::ClientEffect::Calibrated { .. } => "Calibrated".into(),
+        client::ClientEffect::Greeted(None) => "Greeted by a stock one".into(),
+        client::ClientEffect::Greeted(Some(_)) => "Greeted by one of ours".into(),
+        client::ClientEffect::HalfClose => "HalfClose".into(),
+        client::ClientEffect::Fail(error) => format!("Fail: {error}"),
     }
 }
 
@@ -171,16 +177,16 @@ fn every_state_of_the_client_answers_every_input() {
     insta::assert_snapshot!(table);
 }
 
-fn server_states() -> Vec<server::State> {
+fn server_states() -> Vec<server::ServerState> {
     vec![
-        server::State::Locked("sesame".into()),
-        server::State::Idle(Appendices::default()),
-        server::State::Idle(Appendices::of(&long_result())),
-        server::State::Calibrating,
-        server::State::Greeted,
-        server::State::Preparing(dialect()),
-        server::State::Running(dialect()),
-        server::State::Closed,
+        server::ServerState::Locked("sesame".into()),
+        server::ServerState::Idle(Appendices::default()),
+        server::ServerState::Idle(Appendices::of(&long_result())),
+        server::ServerState::Calibrating,
+        server::ServerState::Greeted,
+        server::ServerState::Preparing(dialect()),
+        server::ServerState::Running(dialect()),
+        server::ServerState::Closed,
     ]
 }
 
@@ -203,20 +209,20 @@ fn stream_rr(size: i32) -> Frame {
     request.encode(Header::request(RequestKind::StreamRr))
 }
 
-fn server_inputs() -> Vec<(&'static str, server::Input)> {
+fn server_inputs() -> Vec<(&'static str, server::ServerInput)> {
     let plain = |kind| HeaderOnly.encode(Header::request(kind));
     let open = |phrase: &str| {
         let (_, effects) = client::step(
             &plan(),
-            client::State::Idle,
-            client::Input::Open(Some(phrase.into())),
+            client::ClientState::Idle,
+            client::ClientInput::Open(Some(phrase.into())),
         );
-        let Some(client::Effect::Send(frame)) = effects.into_iter().next() else {
+        let Some(client::ClientEffect::Send(frame)) = effects.into_iter().next() else {
             panic!("a passphrase is sent")
         };
         *frame
     };
-    let frame = |frame: Frame| server::Input::Frame(Box::new(frame));
+    let frame = |frame: Frame| server::ServerInput::Frame(Box::new(frame));
     vec![
         ("right passphrase", frame(open("sesame"))),
         ("wrong passphrase", frame(open("sesam"))),
@@ -231,43 +237,49 @@ fn server_inputs() -> Vec<(&'static str, server::Input)> {
         ("STREAM_RR", frame(stream_rr(1))),
         ("STREAM_RR, empty", frame(stream_rr(0))),
         ("all zeros", frame(Frame::default())),
-        ("Prepared", server::Input::Prepared(Box::new(ready()))),
-        ("Refused", server::Input::Refused(RemoteErrno(93))),
-        ("Calibrated", server::Input::Calibrated(5e8)),
-        ("Abilities", server::Input::Abilities(Abilities::default())),
+        ("Prepared", server::ServerInput::Prepared(Box::new(ready()))),
+        ("Refused", server::ServerInput::Refused(RemoteErrno(93))),
+        ("Calibrated", server::ServerInput::Calibrated(5e8)),
+        (
+            "Abilities",
+            server::ServerInput::Abilities(Abilities::default()),
+        ),
         ("greeting", frame(offer::greeting().unwrap())),
-        ("Ran", server::Input::Ran(Box::new(result()))),
-        ("Ran, and more", server::Input::Ran(Box::new(long_result()))),
-        ("Failed", server::Input::Failed(RemoteErrno(104))),
-        ("Gone", server::Input::Gone),
+        ("Ran", server::ServerInput::Ran(Box::new(result()))),
+        (
+            "Ran, and more",
+            server::ServerInput::Ran(Box::new(long_result())),
+        ),
+        ("Failed", server::ServerInput::Failed(RemoteErrno(104))),
+        ("Gone", server::ServerInput::Gone),
     ]
 }
 
-fn server_effect(effect: &server::Effect) -> String {
+fn server_effect(effect: &server::ServerEffect) -> String {
     match effect {
-        server::Effect::Reply(frame) => {
+        server::ServerEffect::Reply(frame) => {
             format!(
                 "Reply kind {:#x} errno {}",
                 frame.header().kind,
                 frame.errno().0
             )
         }
-        server::Effect::Expect(within) => format!("Expect within {within:?}"),
-        server::Effect::Hurry(within) => hurry(*within),
-        server::Effect::Note(denied) => format!("Note: {denied}"),
-        server::Effect::BindToCpu(_)
-        | server::Effect::Calibrate(_)
-        | server::Effect::FindAbilities
-        | server::Effect::Prepare(_)
-        | server::Effect::Run
-        | server::Effect::Close => effect.name().into(),
+        server::ServerEffect::Expect(within) => format!("Expect within {within:?}"),
+        server::ServerEffect::Hurry(within) => hurry(*within),
+        server::ServerEffect::Note(denied) => format!("Note: {denied}"),
+        server::ServerEffect::BindToCpu(_)
+        | server::ServerEffect::Calibrate(_)
+        | server::ServerEffect::FindAbilities
+        | server::ServerEffect::Prepare(_)
+        | server::ServerEffect::Run
+        | server::ServerEffect::Close => effect.name().into(),
     }
 }
 
 /// Its name, and whether it keeps something.
-fn server_state(state: &server::State) -> String {
+fn server_state(state: &server::ServerState) -> String {
     match state {
-        server::State::Idle(kept) if *kept != Appendices::default() => {
+        server::ServerState::Idle(kept) if *kept != Appendices::default() => {
             "Idle with more to hand over".into()
         }
         other => other.name().into(),

@@ -9,7 +9,7 @@ use netperf_model::{
     TransportId,
 };
 use netperf_session::SessionError;
-use netperf_session::driver::{Arrival, Conversation};
+use netperf_session::driver::{Conversation, LinkEvent};
 use netperf_session::offer::{self, LocalEnd, Travels};
 use netperf_wire::{Frame, Header};
 use proptest::prelude::*;
@@ -191,7 +191,7 @@ fn a_server_that_does_not_say_where_its_socket_is_breaks_the_protocol() {
         let plan = named(test);
         let nothing = Frame::new(Header::default());
         let link = ScriptedLink {
-            arriving: [Arrival::Frame(Box::new(nothing))].into(),
+            arriving: [LinkEvent::Frame(Box::new(nothing))].into(),
             ..ScriptedLink::default()
         };
         let mut talk = Conversation::open(&plan, link, None).unwrap();

@@ -29,14 +29,14 @@ const COORDINATION: RangeInclusive<u8> = 0xe0..=0xef;
 /// The items behind a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extension {
-    items: Vec<Item>,
+    items: Vec<ExtensionItem>,
     /// The first value that was longer than the room of its item.
     too_long: Option<NoRoom>,
 }
 
 /// One item: its number and its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Item {
+struct ExtensionItem {
     kind: u8,
     value: Vec<u8>,
     /// Whether the block is complete without it.
@@ -351,7 +351,7 @@ impl Extension {
         let mut items = head.part(usize::from(length), "items")?;
         let mut extension = Self::default();
         while !items.is_empty() {
-            extension.items.push(Item::read(&mut items)?);
+            extension.items.push(ExtensionItem::read(&mut items)?);
         }
         Ok(Some(extension))
     }
@@ -369,7 +369,7 @@ impl Extension {
         let mut writer = frame.at_mut(offset(stage));
         let room = writer.room().saturating_sub(HEAD);
         let needed = self.items.iter().filter(|item| !item.optional);
-        let needed = needed.map(Item::length).sum();
+        let needed = needed.map(ExtensionItem::length).sum();
         let left = room.checked_sub(needed);
         let mut left = left.ok_or(NoRoom::Block {
             length: needed,
@@ -404,7 +404,7 @@ impl Extension {
                 room: kind.room(),
             });
         }
-        self.items.push(Item {
+        self.items.push(ExtensionItem {
             kind: kind.number(),
             value: value.to_vec(),
             optional: false,
@@ -415,7 +415,7 @@ impl Extension {
     /// its kind.
     pub fn push_optional(&mut self, kind: ItemKind, value: &[u8]) {
         let value = value.get(..kind.room()).unwrap_or(value);
-        self.items.push(Item {
+        self.items.push(ExtensionItem {
             kind: kind.number(),
             value: value.to_vec(),
             optional: true,
@@ -445,7 +445,7 @@ impl Extension {
     }
 }
 
-impl Item {
+impl ExtensionItem {
     fn length(&self) -> usize {
         2 + self.value.len()
     }

@@ -98,7 +98,7 @@ use message;
 
 /// A message whose type does not matter: what a trace, a test or a fuzzer needs.
 #[derive(Debug)]
-pub struct Row {
+pub struct MessageRow {
     /// The name of the struct.
     pub name: &'static str,
     /// Which record of an exchange it is.
@@ -118,7 +118,7 @@ pub struct Row {
 }
 
 /// Every message. Round-trip tests, captured exchanges and the fuzzer go through it.
-pub static ALL: &[Row] = &[
+pub static ALL: &[MessageRow] = &[
     row::<OmniRequest>(Stage::Request, |k| k == RequestKind::Omni),
     row::<OmniResponse>(Stage::Response, |k| k == RequestKind::Omni),
     row::<OmniResults>(Stage::Results, |k| k == RequestKind::Omni),
@@ -174,13 +174,13 @@ pub static ALL: &[Row] = &[
 
 /// The message that a record of this request holds; none if there is no such record.
 #[must_use]
-pub fn find(kind: RequestKind, stage: Stage) -> Option<&'static Row> {
+pub fn find(kind: RequestKind, stage: Stage) -> Option<&'static MessageRow> {
     ALL.iter()
         .find(|row| row.stage == stage && (row.carries)(kind))
 }
 
-const fn row<M: Message>(stage: Stage, carries: fn(RequestKind) -> bool) -> Row {
-    Row {
+const fn row<M: Message>(stage: Stage, carries: fn(RequestKind) -> bool) -> MessageRow {
+    MessageRow {
         name: M::NAME,
         stage,
         carries,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use netperf_wire::messages::{self, Row};
+use netperf_wire::messages::{self, MessageRow};
 use netperf_wire::{FieldValue, RequestKind, Stage};
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ fn every_record() -> Vec<Record> {
         .collect()
 }
 
-fn row_of(record: &Record) -> &'static Row {
+fn row_of(record: &Record) -> &'static MessageRow {
     messages::find(record.kind, record.stage).unwrap_or_else(|| {
         panic!(
             "{}: no message for {:?} of {}",

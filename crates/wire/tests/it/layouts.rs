@@ -3,8 +3,8 @@
 use std::fs;
 
 use netperf_wire::messages::{
-    self, Row, RrResponse, SctpRrResponse, SctpStreamResponse, SctpStreamResults, StreamResponse,
-    StreamResults, XtiTcpStreamResults,
+    self, MessageRow, RrResponse, SctpRrResponse, SctpStreamResponse, SctpStreamResults,
+    StreamResponse, StreamResults, XtiTcpStreamResults,
 };
 use netperf_wire::{FieldKind, FieldLayout, Message, RequestKind, Stage};
 
@@ -109,14 +109,14 @@ fn number_cell(cell: &str, request: u32) -> u32 {
 }
 
 /// A layout as lines of the document's tables, and the line below.
-fn declared(row: &Row) -> Vec<String> {
+fn declared(row: &MessageRow) -> Vec<String> {
     let mut lines: Vec<String> = row.layout.iter().flat_map(field_lines).collect();
     lines.push(format!("Ends at byte {}", row.end - unshown(row)));
     lines
 }
 
 /// The bytes of a byte string whose length varies that the document does not show.
-fn unshown(row: &Row) -> usize {
+fn unshown(row: &MessageRow) -> usize {
     let last = row.layout.last().expect("there are fields");
     if last.kind == FieldKind::SwappedBytes {
         last.len - 4

@@ -11,7 +11,7 @@ use netperf_model::{
     TransportId,
 };
 use netperf_session::dialect::Ready;
-use netperf_session::driver::{Arrival, Host, Link, serve};
+use netperf_session::driver::{Link, LinkEvent, SessionHost, serve};
 use netperf_session::offer::LocalEnd;
 use netperf_session::server::Facts;
 use netperf_wire::{Frame, RemoteErrno};
@@ -147,7 +147,7 @@ pub(crate) fn result() -> EndResult {
 /// A link that plays what arrives and keeps what was sent.
 #[derive(Default)]
 pub(crate) struct ScriptedLink {
-    pub(crate) arriving: VecDeque<Arrival>,
+    pub(crate) arriving: VecDeque<LinkEvent>,
     pub(crate) sent: Vec<Frame>,
     pub(crate) broken: bool,
     pub(crate) half_closed: bool,
@@ -158,7 +158,7 @@ impl ScriptedLink {
     pub(crate) fn frames(frames: impl IntoIterator<Item = Frame>) -> Self {
         let arriving = frames
             .into_iter()
-            .map(|frame| Arrival::Frame(Box::new(frame)))
+            .map(|frame| LinkEvent::Frame(Box::new(frame)))
             .collect();
         Self {
             arriving,
@@ -176,8 +176,8 @@ impl Link for ScriptedLink {
         Ok(())
     }
 
-    fn receive(&mut self, _within: Duration) -> io::Result<Arrival> {
-        Ok(self.arriving.pop_front().unwrap_or(Arrival::Closed(0)))
+    fn receive(&mut self, _within: Duration) -> io::Result<LinkEvent> {
+        Ok(self.arriving.pop_front().unwrap_or(LinkEvent::Closed(0)))
     }
 
     fn hurry(&mut self, within: Option<Duration>) {
@@ -203,7 +203,7 @@ pub(crate) struct Engine {
     pub(crate) denied: Vec<Denied>,
 }
 
-impl Host for Engine {
+impl SessionHost for Engine {
     type Prepared = ();
 
     fn prepare(&mut self, job: EndJob) -> Result<((), Ready), RemoteErrno> {

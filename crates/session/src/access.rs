@@ -19,7 +19,7 @@ pub fn greeting() -> Frame {
     with_word(frame, Stage::Request)
 }
 
-/// Whether a client's record is that.
+/// True for a greeting record.
 #[must_use]
 pub fn is_greeting(frame: &Frame) -> bool {
     frame.request() == RequestKind::CpuCalibrate && says_word(frame, Stage::Request)
@@ -32,7 +32,7 @@ pub fn answer() -> Frame {
     with_word(frame, Stage::Response)
 }
 
-/// Whether a netserver's record is that.
+/// True for an answer record.
 ///
 /// # Errors
 /// When netserver refuses the client.
@@ -73,7 +73,7 @@ pub(crate) fn refusal_record(header: Header, text: &str) -> Frame {
     frame
 }
 
-/// What a refusal says; `None` for any other record.
+/// The text of a refusal; `None` for any other record.
 pub(crate) fn refusal(frame: &Frame) -> Option<SessionError> {
     if frame.errno().is_ok() {
         return None;

@@ -1,8 +1,8 @@
-//! What netserver measured and its results have no room for, handed over in pages.
+//! Appendices: measurements of netserver that do not fit into its results, sent in pages.
 //!
-//! The results say what there is and how many bytes of it; netperf asks for pages, many
-//! with one request, and puts them together. Both ends know beforehand how much that can
-//! be at most (docs/spec/extension.md, "Appendices").
+//! The results announce each appendix with its length; netperf requests pages, many with one
+//! request, and joins them. Both ends know the largest size beforehand
+//! (docs/spec/extension.md, "Appendices").
 
 use std::time::Duration;
 
@@ -17,12 +17,12 @@ use crate::{flows, series, settings, stamps};
 pub const MOST_BYTES: usize = 4 << 20;
 /// The most pages that are asked for, and sent, at once.
 pub const AT_ONCE: u16 = 512;
-/// How long handing over all of a run's appendices may take.
+/// Time limit for the transfer of all appendices of a run.
 pub const HANDING_OVER: Duration = Duration::from_secs(60);
-/// What netserver answers when it does not have the pages that are asked for (`ENODATA`).
+/// Error number for pages that netserver does not have (`ENODATA`).
 pub const NO_SUCH_PAGES: RemoteErrno = RemoteErrno(61);
 
-/// What an appendix is about.
+/// Subject of an appendix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppendixKind {
     /// [`EndResult::series`].
@@ -53,7 +53,7 @@ impl AppendixKind {
         Self::ALL.into_iter().find(|kind| kind.number() == number)
     }
 
-    /// Whether a plan asks netserver for it.
+    /// True if a plan requests it from netserver.
     fn is_wanted(self, plan: &TestPlan) -> bool {
         match self {
             Self::Series => plan.remote.series.is_some(),
@@ -107,7 +107,7 @@ impl AppendixKind {
 pub struct Appendices(Vec<(AppendixKind, Vec<u8>)>);
 
 impl Appendices {
-    /// What is in a result beyond its record.
+    /// The parts of a result that do not fit into its record.
     #[must_use]
     pub fn of(result: &EndResult) -> Self {
         let kinds = AppendixKind::ALL.into_iter();
@@ -164,7 +164,7 @@ pub struct WantedPages {
 }
 
 impl WantedPages {
-    /// What a request asks for; `None` where it asks for no pages.
+    /// The pages of a request; `None` if it requests none.
     pub(crate) fn read(asked: &Extension) -> Option<Self> {
         let value = asked.value(ItemKind::PagesWanted)?;
         let [kind, a, b, c, d, e, f] = <[u8; 7]>::try_from(value).ok()?;
@@ -191,14 +191,15 @@ impl WantedPages {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fetching {
     result: EndResult,
-    /// What is still to be had: its kind and how many bytes; the last is on its way.
+    /// Appendices not yet complete, with their lengths in bytes; the last one is in
+    /// transfer.
     left: Vec<(AppendixKind, usize)>,
     got: Vec<u8>,
     /// Pages that were asked for and have not come.
     awaited: u16,
 }
 
-/// What to do about appendices.
+/// The next step of the transfer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Next {
     /// Ask for more pages.
@@ -209,7 +210,7 @@ pub(crate) enum Next {
     Done(EndResult),
 }
 
-/// What is to be done once the results are here.
+/// The first step after the results.
 ///
 /// # Errors
 /// When netserver announces more than an appendix can be.
@@ -234,7 +235,7 @@ fn announced(plan: &TestPlan, frame: &Frame) -> Result<Vec<(AppendixKind, usize)
     let mut left: Vec<(AppendixKind, usize)> = Vec::new();
     for entry in value.chunks_exact(5) {
         let [number, a, b, c, d] = <[u8; 5]>::try_from(entry).unwrap_or_default();
-        // What nobody asked for, or nobody here knows, stays where it is.
+        // An appendix that was not requested, or is unknown, is not fetched.
         let kind = AppendixKind::from_number(number).filter(|kind| kind.is_wanted(plan));
         let twice = |kind: &AppendixKind| left.iter().any(|(other, _)| other == kind);
         let Some(kind) = kind.filter(|kind| !twice(kind)) else {

@@ -12,19 +12,19 @@ use crate::error::SessionError;
 use crate::extension;
 use crate::offer::{self, Agreement};
 
-/// How long netserver may take to answer a request.
+/// Time limit for the answer to a request.
 pub const ANSWER: Duration = Duration::from_secs(60);
 /// The same for a calibration, which some systems take a minute for.
 pub const CALIBRATION: Duration = Duration::from_secs(160);
 
-/// Where the conversation stands.
+/// State of the conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientState {
     /// Nothing is outstanding.
     Idle,
     /// A calibration was asked for.
     Calibrating,
-    /// What netserver can do was asked.
+    /// The capabilities of netserver were requested.
     Greeting,
     /// A test was asked for.
     Offered,
@@ -32,13 +32,13 @@ pub enum ClientState {
     Running(Agreement),
     /// The run is over at our end and netserver's results are due.
     AwaitingResults(Agreement),
-    /// The results are here; what they have no room for is on its way.
+    /// The results are here; their appendices are in transfer.
     Fetching(Box<Fetching>),
     /// The conversation is over.
     Closed,
 }
 
-/// What happens to the conversation.
+/// Input of the state machine.
 #[derive(Clone, Debug)]
 pub enum ClientInput {
     /// The connection stands; say the passphrase if there is one.
@@ -61,7 +61,7 @@ pub enum ClientInput {
     Finish,
 }
 
-/// What is to be done.
+/// Effect for the driver to carry out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientEffect {
     /// Send this message.
@@ -82,7 +82,7 @@ pub enum ClientEffect {
         /// CPUs online.
         cpus: i32,
     },
-    /// What netserver can do; `None` for a stock one.
+    /// The capabilities of netserver; `None` for a stock one.
     Greeted(Option<Abilities>),
     /// Tell netserver that no more is coming.
     HalfClose,
@@ -139,7 +139,7 @@ pub fn step(
     }
 }
 
-/// What netserver says where it refuses a client, whatever was asked.
+/// The refusal in an answer to any request.
 fn refused(state: &ClientState, input: &ClientInput) -> Option<SessionError> {
     match (state, input) {
         (
@@ -230,7 +230,7 @@ fn measured(
     }
 }
 
-/// What comes of one more page.
+/// The step after one more page.
 fn fetched(next: Result<Next, SessionError>) -> (ClientState, Vec<ClientEffect>) {
     match next {
         Ok(Next::Ask(request, fetching)) => (

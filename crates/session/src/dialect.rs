@@ -1,4 +1,4 @@
-//! What a client asks for, in whichever request it came, and how it wants to be answered.
+//! The request of a client, OMNI or classic, and the form of the answers.
 //!
 //! A stock client of today sends OMNI for most tests and classic requests for the
 //! rest; older ones and builds without OMNI send classic requests for all.
@@ -35,17 +35,17 @@ pub enum Dialect {
 pub struct Ready {
     /// Its socket and buffers.
     pub setup: EndSetup,
-    /// What its data socket is one of.
+    /// Transport of its data socket.
     pub transport: TransportId,
     /// The port of its data socket, 0 where there is none.
     pub data_port: u32,
-    /// Where its data socket is, where it is not bound by a port alone.
+    /// Address of its data socket, if a port alone does not identify it.
     pub address: Option<Address>,
-    /// The ports of its data sockets, where each flow has one of its own.
+    /// Ports of its data sockets, if each flow has a separate one.
     pub ports: Vec<u16>,
-    /// What data has to begin with, where it comes in by the port of the control connection.
+    /// Prefix of the data, if it arrives at the port of the control connection.
     pub token: Option<Token>,
-    /// Whether it was asked for more than OMNI can say, all of which is in force.
+    /// True if the request went beyond OMNI and all of it is in force.
     pub as_asked: bool,
     /// Its CPU calibration rate, clock ticks per second.
     pub cpu_rate: f32,

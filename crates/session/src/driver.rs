@@ -11,7 +11,7 @@ use crate::error::SessionError;
 use crate::offer::Agreement;
 use crate::server;
 
-/// What waiting for a message came to.
+/// Result of waiting for a message.
 #[derive(Clone, Debug)]
 pub enum LinkEvent {
     /// A whole message.
@@ -52,7 +52,7 @@ pub struct Conversation<'a, L> {
     state: client::ClientState,
 }
 
-/// What the effects of one input came to.
+/// Result of the effects of one input.
 enum FeedOutcome {
     Nothing,
     Agreed(Box<Agreement>),
@@ -196,7 +196,7 @@ impl<'a, L: Link> Conversation<'a, L> {
 #[expect(clippy::needless_pass_by_value, reason = "meant for map_err")]
 fn broken(error: std::io::Error) -> SessionError {
     let text = error.to_string();
-    // The number that Rust appends tells nobody anything.
+    // The error number that Rust appends is removed.
     let words = text.split(" (os error ").next().unwrap_or_default();
     SessionError::Broken(words.to_owned())
 }
@@ -208,7 +208,7 @@ fn out_of_turn(input: &'static str) -> SessionError {
     }
 }
 
-/// What netserver's engine does for a session.
+/// The functions that a session needs of netserver's engine.
 pub trait SessionHost {
     /// An end that is prepared.
     type Prepared;
@@ -228,7 +228,7 @@ pub trait SessionHost {
     /// The calibration rate of a CPU method; 0 when it cannot be told.
     fn calibrate(&mut self, method: CpuMethod) -> f32;
 
-    /// What this host can do.
+    /// The capabilities of this host.
     fn abilities(&mut self) -> Abilities;
 
     /// Moves to a CPU; a CPU that does not exist is ignored.

@@ -15,5 +15,5 @@ pub const SOCKET_TYPE: RemoteErrno = RemoteErrno(94);
 pub const UNSUPPORTED: RemoteErrno = RemoteErrno(95);
 /// A family that this netserver does not have (`EAFNOSUPPORT`).
 pub const FAMILY: RemoteErrno = RemoteErrno(97);
-/// Something failed without a number of its own (`EIO`).
+/// A failure without a specific number (`EIO`).
 pub const OTHER: RemoteErrno = RemoteErrno(5);

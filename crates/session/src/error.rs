@@ -51,7 +51,7 @@ pub enum SessionError {
     /// netserver does not say that it does what it was asked for.
     #[error("netserver does not do what it was asked for")]
     NotConfirmed,
-    /// A request has no room for all that is asked for.
+    /// A request is too long for its record.
     #[error("the request to netserver is too long: {0}")]
     NoRoom(#[from] NoRoom),
     /// No answer within this time.
@@ -73,7 +73,7 @@ pub enum SessionError {
     },
 }
 
-/// What to do where a stock netserver cannot do something.
+/// Advice for a function that a stock netserver does not have.
 fn instead(feature: Feature) -> String {
     const START: &str = "start one of this program there";
     match feature.instead() {

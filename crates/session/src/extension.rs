@@ -1,7 +1,7 @@
-//! What our own ends say to each other in the extension block (docs/spec/extension.md).
+//! The extension block between two ends of this program (docs/spec/extension.md).
 //!
-//! netperf asks in the request; a netserver that knows the block answers in the
-//! response, any other says nothing that could be taken for an answer.
+//! netperf asks in the request. A netserver that knows the block answers in the response; the
+//! response of any other cannot be mistaken for such an answer.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -27,7 +27,7 @@ pub(crate) fn refuse_coordination(kinds: &[u8], frame: &mut Frame) {
     append(&told, Stage::Response, frame);
 }
 
-/// The error number of an answer that has no room for its items (`EMSGSIZE`).
+/// Error number of an answer whose items do not fit (`EMSGSIZE`).
 const TOO_LONG: RemoteErrno = RemoteErrno(90);
 
 /// Writes items behind an answer. Where one does not fit the answer is a refusal that names it.
@@ -38,7 +38,7 @@ pub(crate) fn append(extension: &Extension, stage: Stage, frame: &mut Frame) {
     }
 }
 
-/// What netserver asks of a netperf that it takes for part of a campaign.
+/// The item kind by which netserver treats netperf as part of a campaign.
 pub(crate) fn campaigning(stage: Stage, frame: &Frame) -> Option<u8> {
     let told = Extension::decode(stage, frame).ok().flatten()?;
     told.coordination().first().copied()
@@ -58,7 +58,7 @@ pub(crate) fn greet(extension: &mut Extension) {
     extension.push(ItemKind::Wants, &WANTS_ABILITIES.to_be_bytes());
 }
 
-/// Whether a request asks what netserver can do.
+/// True if a request asks for netserver's capabilities.
 pub(crate) fn is_greeting(extension: &Extension) -> bool {
     wants(extension) & WANTS_ABILITIES != 0
 }
@@ -80,7 +80,7 @@ pub(crate) fn tell_abilities(abilities: &Abilities, frame: &mut Frame) {
     append(&extension, Stage::Response, frame);
 }
 
-/// What a netserver can do; `None` from a stock one.
+/// The capabilities of a netserver; `None` from a stock one.
 pub(crate) fn abilities(frame: &Frame) -> Option<Abilities> {
     let extension = Extension::decode(Stage::Response, frame).ok().flatten()?;
     let words = text(&extension, ItemKind::Transports)?;
@@ -137,14 +137,14 @@ pub(crate) fn transport(extension: &Extension) -> Result<Option<TransportId>, St
     TransportId::from_option(&word).map(Some).ok_or(word)
 }
 
-/// The address of the sender's data socket, of a transport without IP addresses. Where one has
-/// those, data goes to the host that was asked, or that asks, and nobody else is named.
+/// The address of the sender's data socket, for a transport without IP addresses. With IP,
+/// data goes only between the two hosts of the control connection.
 pub(crate) fn socket_address(extension: &Extension, transport: TransportId) -> Option<Address> {
     let told: Address = text(extension, ItemKind::SocketAddress)?.parse().ok()?;
     Some(told).filter(|told| !transport.is_inet() && told.domain() == transport.row().domain)
 }
 
-/// Where netserver's data socket is to be.
+/// Location of netserver's data socket.
 pub(crate) fn place(extension: &Extension) -> PlacePlan {
     let (window, recv_window) = windows(extension);
     PlacePlan {
@@ -160,7 +160,7 @@ pub(crate) fn place(extension: &Extension) -> PlacePlan {
     }
 }
 
-/// The windows for sending and receiving; 0 is one that nobody asked for.
+/// The windows for sending and receiving; 0 stands for no request.
 fn windows(extension: &Extension) -> (Option<u32>, Option<u32>) {
     let value = extension.value(ItemKind::Window).unwrap_or_default();
     let mut windows = value.chunks_exact(4).map(|frames| {
@@ -186,7 +186,7 @@ pub(crate) fn ask_for_flows(extension: &mut Extension, flows: u32, workers: &Wor
     }
 }
 
-/// Whether many flows are asked for, and how they are served.
+/// The number of flows requested, and their threads.
 ///
 /// # Errors
 /// The item that makes no sense.
@@ -209,10 +209,10 @@ pub(crate) fn flows(extension: &Extension) -> Result<Option<EndFlows>, ItemKind>
     Ok(Some(EndFlows::new(flows, workers)))
 }
 
-/// How many runs of ports fit into a response.
+/// Number of port ranges that fit into a response.
 const MOST_RUNS_OF_PORTS: usize = 60;
 
-/// Tells where the flows go, each to a port of its own.
+/// Adds the ports of the flows, if each has a separate one.
 pub(crate) fn tell_ports(ports: &[u16], extension: &mut Extension) {
     let mut runs: Vec<(u16, u16)> = Vec::new();
     for port in ports {
@@ -250,7 +250,8 @@ pub(crate) fn ports(frame: &Frame) -> Vec<u16> {
 pub(crate) fn tell_crew(crew: &Crew, extension: &mut Extension) {
     extension.push(ItemKind::Threads, &crew.threads.to_be_bytes());
     let cpus = cpu_list_text(&crew.cpus);
-    // Where the CPUs are too many for the item, only the number of threads is told.
+    // A list of CPUs that does not fit its item is left out: cut, it would be another
+    // list.
     if !cpus.is_empty() && cpus.len() <= ItemKind::Cpus.room() {
         extension.push(ItemKind::Cpus, cpus.as_bytes());
     }
@@ -297,7 +298,7 @@ pub(crate) fn of_request(frame: &Frame) -> Option<Extension> {
     Extension::decode(Stage::Request, frame).ok().flatten()
 }
 
-/// Whether facts are wanted.
+/// The facts that a request asks for.
 pub(crate) fn facts_wanted(extension: &Extension) -> Option<FactsWanted> {
     let bits = wants(extension);
     let address = extension.value(ItemKind::DataAddress).and_then(ip);

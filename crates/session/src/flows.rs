@@ -1,4 +1,4 @@
-//! What netserver counted on each of many flows as the bytes of an appendix
+//! netserver's counts of each flow as the bytes of an appendix
 //! (docs/spec/extension.md, "Many flows").
 
 use netperf_model::{FlowCounts, FlowThere};

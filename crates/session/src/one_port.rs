@@ -16,7 +16,7 @@ pub(crate) fn ask(extension: &mut Extension, end: &EndPlan) {
     }
 }
 
-/// Whether netperf asks for it.
+/// True if netperf requests it.
 ///
 /// # Errors
 /// When it asks for a way that is not known here.
@@ -33,7 +33,7 @@ pub(crate) fn tell(extension: &mut Extension, token: &Token) {
     extension.push(ItemKind::Token, token.bytes());
 }
 
-/// What data has to begin with.
+/// The prefix of the data.
 pub(crate) fn told(frame: &Frame) -> Option<Token> {
     let extension = Extension::decode(Stage::Response, frame).ok().flatten()?;
     let bytes = extension.value(ItemKind::Token)?.try_into().ok()?;

@@ -1,4 +1,4 @@
-//! How netserver is to move its bytes, and what came of it, in the extension block.
+//! Data path and socket options of netserver in the extension block, and its counts.
 
 use netperf_model::{
     EndPlan, Feature, InterfaceName, IoCounts, IoMethod, IoPlan, Setting, SettingType,
@@ -71,7 +71,7 @@ fn numbers(settings: &Settings) -> Vec<u8> {
     bytes.collect::<Vec<_>>().into_flattened()
 }
 
-/// What netperf asks for.
+/// Reads the data path and the socket options of a request.
 ///
 /// # Errors
 /// When it asks for something that is not known here, which must not be left out.
@@ -142,7 +142,7 @@ pub(crate) fn words(features: &[Feature]) -> String {
     words.join(" ")
 }
 
-/// What a peer can do; names that are not known here cannot be asked for.
+/// The features of a peer; unknown words are skipped.
 pub(crate) fn features(words: &str) -> Vec<Feature> {
     words.split(' ').filter_map(Feature::from_word).collect()
 }
@@ -168,7 +168,7 @@ pub(crate) fn tell_counts(extension: &mut Extension, counts: &IoCounts, tally: &
     extension.push(ItemKind::PathCounts, &bytes);
 }
 
-/// What went on underneath netserver's messages; `tally` gets their whole number.
+/// netserver's counts of system calls; `tally` gets the whole number of messages.
 pub(crate) fn counts(extension: &Extension, tally: &mut Tally) -> Option<IoCounts> {
     let value = extension.value(ItemKind::PathCounts)?;
     let mut numbers = value

@@ -19,7 +19,7 @@ pub(crate) fn ask(extension: &mut Extension, end: &EndPlan) {
     }
 }
 
-/// Whether netperf asks for numbers.
+/// True if netperf requests numbers.
 ///
 /// # Errors
 /// When it asks for a layout that is not known here.
@@ -31,7 +31,7 @@ pub(crate) fn asked(extension: &Extension) -> Result<bool, NotUnderstood> {
     }
 }
 
-/// Whether the data socket is to carry bulk data both ways at once.
+/// True if the data socket carries bulk data both ways at once.
 pub(crate) fn both_ways(extension: &Extension) -> bool {
     extension.value(ItemKind::Duplex).is_some()
 }
@@ -42,7 +42,7 @@ pub(crate) fn tell(extension: &mut Extension, quality: &Quality) {
     extension.push(ItemKind::Quality, numbers.as_flattened());
 }
 
-/// What the numbers told netserver.
+/// The quality that netserver derived from the numbers.
 pub(crate) fn told(frame: &Frame) -> Option<Quality> {
     let extension = Extension::decode(Stage::Results, frame).ok().flatten()?;
     let mut numbers = [0; Quality::NUMBERS];

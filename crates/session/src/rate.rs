@@ -62,7 +62,7 @@ pub(crate) fn tell(extension: &mut Extension, paced: &Paced) {
     extension.push(ItemKind::Paced, &value);
 }
 
-/// What keeping to it came to at netserver.
+/// netserver's account of the rate.
 pub(crate) fn told(extension: &Extension) -> Option<Paced> {
     let value = extension.value(ItemKind::Paced)?;
     let mut numbers = value

@@ -17,7 +17,7 @@ pub(crate) fn ask(extension: &mut Extension, plan: SeriesPlan) {
     extension.push(ItemKind::Series, value.as_flattened());
 }
 
-/// What netperf asks for.
+/// Reads the sampling plan of a request.
 ///
 /// # Errors
 /// When that cannot be done.
@@ -92,8 +92,8 @@ fn put(bytes: &mut Vec<u8>, sample: &TcpSample) {
     }
 }
 
-/// The series in these bytes; `None` where they are none. Nothing is made room for before
-/// the bytes are there.
+/// The series in these bytes; `None` if they are not one. Memory is reserved only for bytes
+/// that are present.
 pub(crate) fn decode(bytes: &[u8]) -> Option<Series> {
     let mut bytes = AppendixReader(bytes);
     if bytes.take::<2>()? != [VERSION, 0] {

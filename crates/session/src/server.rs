@@ -12,22 +12,21 @@ use crate::appendix::{Appendices, HANDING_OVER, WantedPages};
 use crate::dialect::{Dialect, Ready};
 use crate::{errno, extension};
 
-/// How long a client has to say the passphrase.
+/// Time limit for the passphrase.
 pub const PASSPHRASE: Duration = Duration::from_secs(20);
 
-/// Where the conversation stands.
+/// State of the conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerState {
     /// Nothing counts before this passphrase.
     Locked(String),
-    /// The next request is awaited: it may be one for what the last results had no room
-    /// for.
+    /// The next request is awaited; it may be for the appendices of the last results.
     Idle(Appendices),
     /// The engine prepares what the request asks for.
     Preparing(Dialect),
     /// The calibration of a CPU method runs.
     Calibrating,
-    /// What this host can do is being found out.
+    /// The capabilities of this host are being determined.
     Greeted,
     /// The test runs.
     Running(Dialect),
@@ -35,7 +34,7 @@ pub enum ServerState {
     Closed,
 }
 
-/// What netserver knows of itself and of its peer, the same for every step.
+/// Constant facts about netserver and its peer.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// The CPU method to use unless the client asks for another.
@@ -44,22 +43,22 @@ pub struct Facts {
     pub cpu_rate: f32,
     /// CPUs online.
     pub cpus: i32,
-    /// Where the control connection comes from.
+    /// Address of the client.
     pub peer: Option<IpAddr>,
-    /// Whether that is this host.
+    /// True if the client is on this host.
     pub here: bool,
-    /// What it may have.
+    /// The client's permissions.
     pub policy: Policy,
 }
 
 impl Facts {
-    /// How long the client may say nothing between requests.
+    /// Time limit between requests.
     const fn idle_time(&self) -> Duration {
         self.policy.limits.idle_time
     }
 }
 
-/// What happens to the conversation.
+/// Input of the state machine.
 #[derive(Clone, Debug)]
 pub enum ServerInput {
     /// A message arrived.
@@ -80,7 +79,7 @@ pub enum ServerInput {
     Gone,
 }
 
-/// What is to be done.
+/// Effect for the driver to carry out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerEffect {
     /// Wait for a message, this long.
@@ -160,7 +159,8 @@ pub fn step(
             facts,
             Some(HeaderOnly.encode(Header::results(dialect.kind()).with_errno(errno))),
         ),
-        // Whoever breaks the protocol, or does not know the passphrase, hears nothing more.
+        // A client that breaks the protocol, or sends a wrong passphrase, gets no
+        // answer.
         (_, _) => (ServerState::Closed, vec![ServerEffect::Close]),
     }
 }
@@ -201,7 +201,7 @@ fn request(facts: &Facts, frame: &Frame) -> (ServerState, Vec<ServerEffect>) {
         .collect();
     let coordination = extension::coordination(frame);
     let (state, then) = match frame.request() {
-        // A passphrase that nobody asked for is not answered.
+        // A passphrase that is not required is not answered.
         RequestKind::Passphrase => idle(facts, None),
         kind if !coordination.is_empty() => {
             let header = Header::response(kind).with_errno(errno::UNSUPPORTED);
@@ -298,8 +298,7 @@ fn wanted(frame: &Frame) -> Option<WantedPages> {
     WantedPages::read(&extension::of_request(frame)?)
 }
 
-/// Sends pages of what the last results had no room for, and keeps it: netperf asks for
-/// the rest.
+/// Sends pages of the appendices and keeps these: netperf requests the rest.
 fn hand_over(
     facts: &Facts,
     kept: Appendices,

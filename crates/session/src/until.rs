@@ -13,7 +13,7 @@ pub(crate) fn ask(extension: &mut Extension, end: &EndPlan) {
     }
 }
 
-/// Whether netperf may end the run before its time.
+/// True if netperf may end the run before its time.
 ///
 /// # Errors
 /// When it asks for that in a test in which nothing could tell of it, or something does anyway.

@@ -20,7 +20,7 @@ pub enum DecodeError {
     FieldCut {
         /// The field, as the wire document names it.
         field: &'static str,
-        /// Where the field starts, in bytes from the start of the record.
+        /// Start of the field, in bytes from the start of the record.
         offset: usize,
         /// Bytes that the field needs.
         needed: usize,
@@ -79,7 +79,7 @@ impl<'a> Reader<'a> {
         Ok(Self::new(part, offset))
     }
 
-    /// Whether nothing is left.
+    /// True if nothing is left.
     pub(crate) const fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
@@ -121,7 +121,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// How many bytes can still be written.
+    /// Bytes that can still be written.
     pub(crate) const fn room(&self) -> usize {
         self.rest.len()
     }

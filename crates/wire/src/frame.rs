@@ -11,7 +11,7 @@ pub const FRAME_LEN: usize = 656;
 /// Bytes of a record before the test-specific data (control-protocol.md 1.1).
 pub const HEADER_LEN: usize = 8;
 
-/// What a client puts into word 1 when the server should not bind itself to a CPU.
+/// Word 1 of a request without a CPU binding for the server.
 const NO_AFFINITY: i32 = -1;
 
 /// One record: 656 bytes, no more, no less.

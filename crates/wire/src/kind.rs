@@ -9,7 +9,7 @@ macro_rules! request_kinds {
     ($($(#[$doc:meta])*
         $variant:ident = $number:literal, $response:literal, $results:literal, $name:literal;)*
     ) => {
-        /// What a client asks for (control-protocol.md 1.7).
+        /// Number of a request (control-protocol.md 1.7).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum RequestKind {
             $($(#[$doc])* $variant,)*
@@ -39,8 +39,8 @@ macro_rules! request_kinds {
                 }
             }
 
-            /// Word 0 of the first answer; 0 for a request that gets none, or whose
-            /// answer has no number of its own.
+            /// Word 0 of the first answer; 0 for a request that gets none, or
+            /// whose answer has no number.
             #[must_use]
             pub const fn response_number(self) -> u32 {
                 match self {
@@ -78,7 +78,7 @@ request_kinds! {
     DebugOff = 2, 3, 0, "DEBUG_OFF";
     /// Has a number, but no 2.7 server knows it.
     NodeIdentify = 4, 0, 0, "NODE_IDENTIFY";
-    /// How fast the server's CPU is.
+    /// Calibration rate of the server's CPU.
     CpuCalibrate = 5, 5, 0, "CPU_CALIBRATE";
     /// The passphrase; not answered.
     Passphrase = 6, 0, 0, "PASSPHRASE";
@@ -160,8 +160,7 @@ impl RequestKind {
         }
     }
 
-    /// Whether the request starts a test, and so is answered with a response and
-    /// with results.
+    /// True if the request starts a test: the answers are a response and results.
     #[must_use]
     pub const fn is_test(self) -> bool {
         self.results_number() != 0
@@ -181,7 +180,7 @@ impl fmt::Display for RequestKind {
 /// Which of a request's records a frame is. Only the order on the connection tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
-    /// What the client asked.
+    /// The request of the client.
     Request,
     /// The first answer.
     Response,
@@ -210,13 +209,13 @@ impl RemoteErrno {
     /// A send failed in STREAM_RR.
     pub const STREAM_RR_SEND_FAILED: Self = Self(997);
 
-    /// Whether the request succeeded.
+    /// True if the request succeeded.
     #[must_use]
     pub const fn is_ok(self) -> bool {
         self.0 == 0
     }
 
-    /// What a private number means; nothing for success or for an `errno`.
+    /// Meaning of a private number; nothing for success or for an `errno`.
     ///
     /// 99 has no text here because on Linux it is `EADDRNOTAVAIL` as well.
     #[must_use]

@@ -1,4 +1,4 @@
-//! What a message is: a struct whose fields have a place in the record.
+//! Messages: structs whose fields have a position in the record.
 
 use crate::codec::{DecodeError, Reader, Writer};
 use crate::double::LowWordFirst;
@@ -12,9 +12,9 @@ use crate::values::{Direction, OmniFlags, WireFamily, WireProtocol, WireSocketTy
 pub trait Message: Sized {
     /// The name of the struct.
     const NAME: &'static str;
-    /// Where each field lies, without gaps.
+    /// Position of each field, without gaps.
     const LAYOUT: &'static [FieldLayout];
-    /// Where the message ends, in bytes from the start of the record.
+    /// End of the message, in bytes from the start of the record.
     const END: usize;
 
     /// Reads every field, also those that no stock program sets.
@@ -49,13 +49,13 @@ pub struct FieldLayout {
     pub name: &'static str,
     /// The first byte, from the start of the record.
     pub offset: usize,
-    /// How many bytes.
+    /// Length in bytes.
     pub len: usize,
-    /// How the bytes are to be read.
+    /// Encoding of the bytes.
     pub kind: FieldKind,
 }
 
-/// How the bytes of a field are to be read (control-protocol.md 1.2).
+/// Encoding of the bytes of a field (control-protocol.md 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldKind {
     /// A 32-bit integer, big-endian.
@@ -106,7 +106,7 @@ pub type Values = Vec<(&'static str, FieldValue)>;
 pub(crate) trait Field: Sized {
     /// Bytes in the record.
     const LEN: usize;
-    /// How they are to be read.
+    /// Encoding of the bytes.
     const KIND: FieldKind;
     fn read(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError>;
     fn write(&self, writer: &mut Writer<'_>);
@@ -266,7 +266,7 @@ impl Field for LowWordFirst {
     }
 }
 
-/// Whether fields follow each other from the header to `end`, inside the record.
+/// True if fields follow each other from the header to `end`, inside the record.
 ///
 /// Reading and writing go through a cursor and never look at an offset; this is what
 /// makes the offsets in the declarations true.

@@ -17,13 +17,13 @@ impl<const N: usize> FixedStr<N> {
         Self(bytes)
     }
 
-    /// As much of `text` as leaves room for the NUL.
+    /// The beginning of `text` that fits with a NUL.
     #[must_use]
     pub fn from_str_truncated(text: &str) -> Self {
         Self::from_bytes_truncated(text.as_bytes())
     }
 
-    /// As much of `bytes` as leaves room for the NUL.
+    /// The beginning of `bytes` that fits with a NUL.
     #[must_use]
     pub fn from_bytes_truncated(bytes: &[u8]) -> Self {
         let mut array = [0; N];
@@ -51,7 +51,7 @@ impl<const N: usize> FixedStr<N> {
         String::from_utf8_lossy(self.as_bytes())
     }
 
-    /// Whether there is no text, or only residue behind a NUL.
+    /// True if there is no text, or only residue behind a NUL.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.as_bytes().is_empty()
@@ -91,7 +91,7 @@ impl<const N: usize> SwappedStr<N> {
         swap_words(self.0.0)
     }
 
-    /// As much of `bytes` as leaves room for the NUL.
+    /// The beginning of `bytes` that fits with a NUL.
     #[must_use]
     pub fn from_bytes_truncated(bytes: &[u8]) -> Self {
         Self(FixedStr::from_bytes_truncated(bytes))
@@ -109,8 +109,8 @@ impl<const N: usize> fmt::Debug for SwappedStr<N> {
     }
 }
 
-/// A byte string inside the converted part of a record, with its length in a field of
-/// its own: the address of a DLPI station (control-protocol.md 2.7.8).
+/// A byte string inside the converted part of a record, with its length in a separate field: the
+/// address of a DLPI station (control-protocol.md 2.7.8).
 ///
 /// Each group of four bytes is reversed on the wire, as in [`SwappedStr`]; the value
 /// here is in reading order. A NUL is a byte like any other.
@@ -130,7 +130,7 @@ impl<const N: usize> SwappedBytes<N> {
         swap_words(self.0)
     }
 
-    /// As much of `bytes` as there is room for, and zeros behind.
+    /// The beginning of `bytes` that fits, followed by zeros.
     #[must_use]
     pub fn from_bytes_truncated(bytes: &[u8]) -> Self {
         let mut array = [0; N];

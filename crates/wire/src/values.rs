@@ -103,7 +103,7 @@ codes! {
     }
 }
 
-/// What the server does in an OMNI test, seen from the server.
+/// Direction of an OMNI test, as seen from the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Direction(u32);
 
@@ -129,13 +129,13 @@ impl Direction {
         self.0
     }
 
-    /// Whether the server transmits.
+    /// True if the server transmits.
     #[must_use]
     pub const fn transmits(self) -> bool {
         self.0 & Self::TRANSMIT.0 != 0
     }
 
-    /// Whether the server receives.
+    /// True if the server receives.
     #[must_use]
     pub const fn receives(self) -> bool {
         self.0 & Self::RECEIVE.0 != 0
@@ -199,7 +199,7 @@ impl OmniFlags {
         self.0
     }
 
-    /// Whether all of `flags` are on.
+    /// True if all of `flags` are on.
     #[must_use]
     pub const fn contains(self, flags: Self) -> bool {
         self.0 & flags.0 == flags.0

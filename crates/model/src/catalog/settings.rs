@@ -109,7 +109,7 @@ pub enum SettingType {
 }
 
 impl SettingType {
-    /// Whether it takes this value.
+    /// True if it takes this value.
     #[must_use]
     pub const fn takes(self, value: SettingValue) -> bool {
         match (self, value) {
@@ -357,7 +357,7 @@ impl Settings {
         self
     }
 
-    /// Whether no setting has a value.
+    /// True if no setting has a value.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(Option::is_none)

@@ -1,4 +1,4 @@
-//! What all classic requests have in common at netserver (control-protocol.md 2.7).
+//! The common parts of classic requests at netserver (control-protocol.md 2.7).
 
 use netperf_model::plan::TouchPlan;
 use netperf_model::{
@@ -69,10 +69,10 @@ impl Classic {
 
 /// The message of a classic request, and the answers to it.
 pub(super) trait ClassicRequest: Message {
-    /// What the answers repeat.
+    /// The fields that the answers repeat.
     fn said(&self) -> RepeatedFields;
 
-    /// What netserver is to do.
+    /// The job of netserver.
     ///
     /// # Errors
     /// The error number to answer with.
@@ -85,10 +85,10 @@ pub(super) trait ClassicRequest: Message {
     fn results(kind: RequestKind, result: &EndResult) -> Frame;
 }
 
-/// What is understood of a request.
+/// Result of reading a request.
 type Understood = Result<(RepeatedFields, EndJob), RemoteErrno>;
 
-/// What a [`ClassicRequest`] does, its type forgotten.
+/// The functions of a [`ClassicRequest`], without its type.
 #[derive(Debug)]
 struct Form {
     understand: fn(RequestKind, &Frame) -> Understood,
@@ -150,7 +150,7 @@ fn form(kind: RequestKind) -> Option<&'static Form> {
     })
 }
 
-/// What every classic request says, and the answers repeat.
+/// The fields of every classic request that the answers repeat.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RepeatedFields {
     pub(super) measure_cpu: i32,
@@ -232,8 +232,8 @@ pub(super) use results;
 impl RepeatedFields {
     /// The job as far as it follows from here.
     ///
-    /// Who sends a byte count as a positive number ends the connection long before that
-    /// many seconds are over.
+    /// A client that sends a byte count as a positive number ends the connection long
+    /// before that many seconds are over.
     pub(super) fn job(&self, transport: TransportId, flow: Flow, family: Family) -> EndJob {
         EndJob {
             end: EndPlan {
@@ -247,7 +247,7 @@ impl RepeatedFields {
         }
     }
 
-    /// Whether CPU is being measured.
+    /// 1 if CPU utilisation is measured, 0 otherwise.
     pub(super) fn measures_cpu(&self) -> i32 {
         i32::from(self.measure_cpu != 0)
     }
@@ -305,7 +305,7 @@ pub(super) fn port(port: i32) -> Result<u16, RemoteErrno> {
     u16::try_from(port).map_err(|_| errno::INVALID)
 }
 
-/// What is touched of each buffer, which classic requests count in integers of four bytes.
+/// Bytes touched in each buffer; classic requests count integers of four bytes.
 pub(super) fn touch(dirty: i32, clean: i32) -> TouchPlan {
     // Counts below 0 come from clients that have no such thing.
     let bytes = |integers: i32| u32::try_from(integers).unwrap_or(0).saturating_mul(4);

@@ -15,14 +15,14 @@ use super::classic::{
 use super::{Ready, to_wire};
 use crate::errno;
 
-/// Where netserver's end is to be.
+/// Location of netserver's end.
 fn place(
     name: &[u8],
     ppa: i32,
     sap: i32,
     (recv, send): (i32, i32),
 ) -> Result<PlacePlan, RemoteErrno> {
-    // A window of no frames would let nothing through: it is one that nobody asked for.
+    // A window of 0 frames would block all data: it stands for no request.
     let window = |frames| u32::try_from(frames).ok().filter(|frames| *frames > 0);
     Ok(PlacePlan {
         device: device(name),

@@ -95,8 +95,8 @@ impl ClassicRequest for MaertsRequest {
     }
 }
 
-/// The family of an SDP test, which no exchange was captured of: an SDP socket has a
-/// family of its own, and what goes under it is IPv4 unless the request says otherwise.
+/// The family of an SDP test; no exchange of one was captured. An SDP socket has a separate
+/// family, over IPv4 unless the request says otherwise.
 pub(super) fn family_of_sdp(family: WireFamily) -> Family {
     from_wire::family(family).unwrap_or(Family::V4)
 }

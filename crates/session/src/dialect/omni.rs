@@ -17,7 +17,7 @@ use super::{Ready, from_wire, to_wire};
 use crate::appendix::Appendices;
 use crate::{errno, extension, one_port, paths, quality, rate, series, stamps, until};
 
-/// What a request asks for, and what one of our own clients asks for beyond OMNI.
+/// The job of a request, with the extension of this program's clients.
 pub(super) fn job(
     request: &OmniRequest,
     frame: &Frame,
@@ -43,7 +43,7 @@ pub(super) fn job(
     end.stamps = stamps::asked(&asked).map_err(|_| errno::INVALID)?;
     end.series = series::asked(&asked).map_err(|_| errno::INVALID)?;
     end.rate = rate::asked(&asked).map_err(|_| errno::INVALID)?;
-    // Only who sends alone has a rate of its own to keep to.
+    // Only an end that alone sends has a rate.
     if end.rate.is_some() && flow != Flow::RECEIVE {
         return Err(errno::INVALID);
     }
@@ -186,8 +186,8 @@ fn socket(request: &OmniRequest, transport: TransportId) -> Result<SocketPlan, R
     })
 }
 
-/// Where datagrams go before any has come: the address in the request, or the
-/// control connection's where the client was not bound to one.
+/// Destination of datagrams before the first one arrives: the address in the request, or that
+/// of the control connection if the request has none.
 fn datagram_peer(
     request: &OmniRequest,
     peer: Option<IpAddr>,
@@ -279,7 +279,7 @@ pub(super) fn results(result: &EndResult) -> Frame {
     if let Some(crew) = &result.crew {
         extension::tell_crew(crew, &mut told);
     }
-    // What went on underneath, where netserver was asked for more than usual.
+    // Counts of system calls, if the data path was requested.
     if let Some(counts) = &result.io {
         paths::tell_counts(&mut told, counts, &result.tally);
     }

@@ -15,7 +15,7 @@ use super::classic::{
 use super::inet::family_of_sdp;
 use super::{Ready, from_wire, to_wire};
 
-/// What a request of this number runs over.
+/// Transport of a request number.
 fn transport(kind: RequestKind) -> TransportId {
     if matches!(kind, RequestKind::SctpStreamMany | RequestKind::SctpRrMany) {
         TransportId::SctpMany
@@ -100,7 +100,8 @@ impl ClassicRequest for SctpRrRequest {
         job.end.socket.non_blocking = self.non_blocking != 0;
         exchange!(job, self);
         if !is_sdp(kind) {
-            // What a stock client does at the end was never seen; its server goes by the time.
+            // The end of a stock client's run was never captured; its server ends
+            // by time.
             job.ending = Ending::Silence(None);
         }
         Ok(job)

@@ -20,7 +20,7 @@ use super::classic::{
 };
 use super::{Ready, from_wire, to_wire};
 
-/// Buffers of 0 are those that nobody asked for.
+/// Buffer sizes; 0 stands for no request.
 fn buffers(send: i32, recv: i32) -> Result<SocketPlan, RemoteErrno> {
     Ok(SocketPlan {
         send_buffer: from_wire::derived(send)?,
@@ -29,7 +29,7 @@ fn buffers(send: i32, recv: i32) -> Result<SocketPlan, RemoteErrno> {
     })
 }
 
-/// Where the socket is.
+/// Path of the socket.
 fn path(ready: &Ready) -> SwappedStr<32> {
     match &ready.address {
         Some(Address::Unix(path)) => {
@@ -157,7 +157,7 @@ impl ClassicRequest for DgRrRequest {
         let mut job = said.job(TransportId::UnixDatagram, Flow::RR, Family::Unspecified);
         job.end.socket = buffers(self.send_buf_size, self.recv_buf_size)?;
         exchange!(job, self);
-        // Shutting a datagram socket down, as a stock client does, tells nobody.
+        // The shutdown of a datagram socket by a stock client sends nothing.
         job.ending = Ending::Silence(None);
         Ok(job)
     }

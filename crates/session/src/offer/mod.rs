@@ -33,8 +33,8 @@ pub enum Travels {
     Sctp,
 }
 
-/// How a test travels: as its classic request where it is what its name says, and has one
-/// flow.
+/// The messages of a test: its classic request, if the test is the one that its name says and
+/// has one flow.
 #[must_use]
 pub fn travels(plan: &TestPlan) -> Travels {
     let row = plan.test.row();
@@ -56,8 +56,8 @@ pub fn travels(plan: &TestPlan) -> Travels {
     }
 }
 
-/// Whether only a netserver of this program can do the test, so that one must be told
-/// from a stock one before it is asked.
+/// True if only a netserver of this program can run the test: a greeting precedes the
+/// request.
 #[must_use]
 pub fn needs_extension(plan: &TestPlan) -> bool {
     let unknown = travels(plan) == Travels::Omni && !plan.transport.row().stock;
@@ -65,49 +65,49 @@ pub fn needs_extension(plan: &TestPlan) -> bool {
     unknown || particular || unusual_method(plan).is_some()
 }
 
-/// What the request says beyond the plan: netperf's data socket as it is.
+/// The parts of the request that the plan does not have: netperf's data socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalEnd {
     /// The family of the data connection.
     pub family: Family,
-    /// Where netserver can reach netperf's data socket.
+    /// Address at which netserver reaches netperf's data socket.
     pub address: Option<IpAddr>,
-    /// Where the socket is; `None` while it is not bound.
+    /// Address of the socket; `None` before it is bound.
     pub socket: Option<Address>,
     /// The port that netserver's data socket is asked to have, 0 for any.
     pub data_port: u16,
     /// Bytes per send; `None` when this end does not send.
     pub send_size: Option<u32>,
-    /// Where data will go, when the facts of netserver's host are wanted: those of the
-    /// interface that has this address.
+    /// Destination of the data, if facts about netserver's host are requested: they are
+    /// about the interface with this address.
     pub facts_of: Option<IpAddr>,
-    /// Whether netserver serves all flows of the plan, and not only one.
+    /// True if netserver serves all flows of the plan instead of one.
     pub all_flows: bool,
 }
 
-/// What netserver agreed to.
+/// Agreement of netserver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agreement {
     /// Its socket and buffers as they really are.
     pub setup: EndSetup,
     /// The port of its data socket, 0 where there is none.
     pub data_port: u32,
-    /// Where its data socket is, where it is not bound by a port alone.
+    /// Address of its data socket, if a port alone does not identify it.
     pub address: Option<Address>,
-    /// The ports of its data sockets, where each flow has one of its own.
+    /// Ports of its data sockets, if each flow has a separate one.
     pub ports: Vec<u16>,
-    /// What data has to begin with, where it goes to the port of the control connection.
+    /// Prefix of the data, if it goes to the port of the control connection.
     pub token: Option<Token>,
-    /// Whether it measures its CPU.
+    /// True if it measures its CPU.
     pub measures_cpu: bool,
-    /// The facts of its host; `None` from a stock netserver, or when nobody asked.
+    /// Facts about its host; `None` from a stock netserver, or if not requested.
     pub host: Option<Box<HostFacts>>,
 }
 
 /// The request for one iteration.
 ///
 /// # Errors
-/// When it has no room for all that is asked for.
+/// When the record is too short for all items.
 pub fn request(plan: &TestPlan, local: &LocalEnd) -> Result<Frame, SessionError> {
     match travels(plan) {
         Travels::Omni => omni::request(plan, local),
@@ -116,7 +116,7 @@ pub fn request(plan: &TestPlan, local: &LocalEnd) -> Result<Frame, SessionError>
     }
 }
 
-/// What a response says, once its error number was seen to be 0.
+/// The agreement in a response whose error number is 0.
 ///
 /// # Errors
 /// When it cannot be decoded or does not say where the data socket is.
@@ -128,7 +128,7 @@ pub fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, SessionErr
     }
 }
 
-/// What results say, once their error number was seen to be 0.
+/// The result in results whose error number is 0.
 ///
 /// `cpu` tells whether netserver measured its CPU: otherwise those fields hold
 /// whatever its buffer held before (control-protocol.md 1.6).
@@ -143,7 +143,7 @@ pub fn results(plan: &TestPlan, cpu: bool, frame: &Frame) -> Result<EndResult, S
     }
 }
 
-/// netserver's results in the light of our own: counts that wrapped on their way.
+/// netserver's results with wrapped counters corrected by our own counts.
 #[must_use]
 pub fn reconciled(plan: &TestPlan, own: &Tally, result: EndResult) -> EndResult {
     match travels(plan) {
@@ -155,17 +155,17 @@ pub fn reconciled(plan: &TestPlan, own: &Tally, result: EndResult) -> EndResult 
 /// The request for a calibration.
 ///
 /// # Errors
-/// When it has no room for the CPU method.
+/// When the record is too short for the CPU method.
 pub fn calibration(plan: &TestPlan, cpu: Option<u32>) -> Result<Frame, SessionError> {
     let cpu = cpu.and_then(|cpu| i32::try_from(cpu).ok());
     let header = Header::request(RequestKind::CpuCalibrate).with_affinity(cpu);
     with_method(plan, HeaderOnly.encode(header))
 }
 
-/// The question what netserver can do. A stock one takes it for a question about its CPU.
+/// The request for netserver's capabilities. A stock one takes it for a calibration request.
 ///
 /// # Errors
-/// When it has no room for the question.
+/// When the record is too short for the item.
 pub fn greeting() -> Result<Frame, SessionError> {
     let mut frame = HeaderOnly.encode(Header::request(RequestKind::CpuCalibrate));
     let mut asked = Extension::default();
@@ -181,9 +181,8 @@ pub fn unusual_method(plan: &TestPlan) -> Option<CpuMethod> {
     (method != CpuMethod::ProcStat).then_some(method)
 }
 
-/// Whether netserver may need the time of its pad to notice the end of this test:
-/// where no connection ends, where the datagrams that tell it may all be lost, or where a
-/// stock one goes by the time alone.
+/// True if netserver may notice the end of this test only after its grace period: no
+/// connection ends, all final datagrams may be lost, or a stock one ends by time alone.
 #[must_use]
 pub fn ends_late(plan: &TestPlan) -> bool {
     plan.flow.connects || !plan.transport.is_connected() || travels(plan) != Travels::Omni
@@ -221,7 +220,7 @@ fn cpu_usage(method: CpuMethod, busy: f32, cpus: i32) -> CpuUsage {
     }
 }
 
-/// Whether netserver measures its CPU, by a field that holds residue unless it was asked to.
+/// True if netserver measures its CPU. The field holds residue unless this was requested.
 fn measures_cpu(plan: &TestPlan, measure_cpu: i32) -> bool {
     plan.remote.cpu.is_some() && measure_cpu != 0
 }

@@ -128,7 +128,7 @@ fn flags(plan: &TestPlan) -> OmniFlags {
         .with(OmniFlags::KEEP_ALIVE, socket.keepalive)
 }
 
-/// What the flows run longer than what counts.
+/// Warm-up and cool-down of the flows.
 fn margins(plan: &TestPlan) -> Duration {
     let margins = plan.many.as_ref().map(|many| many.warmup + many.cooldown);
     margins.unwrap_or_default()
@@ -171,7 +171,7 @@ fn text<const N: usize>(value: Option<&str>) -> FixedStr<N> {
     FixedStr::from_str_truncated(value.unwrap_or_default())
 }
 
-/// What a response says, once its error number was seen to be 0.
+/// The agreement in a response whose error number is 0.
 ///
 /// # Errors
 /// When it cannot be decoded or names no port.
@@ -219,7 +219,7 @@ pub(super) fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, Ses
     })
 }
 
-/// Where netserver's data socket is.
+/// Port and address of netserver's data socket.
 fn data_socket(
     plan: &TestPlan,
     response: &OmniResponse,
@@ -238,7 +238,7 @@ fn data_socket(
     }
 }
 
-/// What results say, once their error number was seen to be 0.
+/// The result in results whose error number is 0.
 ///
 /// `cpu` tells whether netserver measured its CPU: otherwise those fields hold
 /// whatever its buffer held before (control-protocol.md 1.6).
@@ -251,7 +251,7 @@ pub(super) fn results(
     frame: &Frame,
 ) -> Result<EndResult, SessionError> {
     let results = OmniResults::decode(frame).map_err(|e| SessionError::Malformed(e.to_string()))?;
-    // What a stranger says goes to somebody's terminal.
+    // The peer's text is printed on a terminal.
     let congestion = tidy(&results.cong_control.as_str_lossy());
     // Set only when this flag was on and a connection was open at the end.
     let congestion_is_set = plan.remote.socket.routing == Routing::Routed

@@ -87,7 +87,7 @@ fn rate(plan: &TestPlan) -> f32 {
     plan.remote.cpu.and_then(|cpu| cpu.rate).unwrap_or(0.0)
 }
 
-/// What a response says of the data socket.
+/// The data socket in a response.
 struct SctpDataSocket {
     setup: EndSetup,
     port: i32,

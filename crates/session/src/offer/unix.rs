@@ -152,7 +152,7 @@ fn integers(bytes: u32) -> i32 {
     signed(bytes.div_ceil(4))
 }
 
-/// What a response says of the data socket.
+/// The data socket in a response.
 struct UnixDataSocket {
     recv_buf_size: i32,
     send_buf_size: i32,
@@ -216,7 +216,7 @@ pub(super) fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, Ses
     })
 }
 
-/// What results say, signed counters taken for what they were before they wrapped below 0.
+/// The result in results; signed counters are read as unsigned.
 pub(super) fn results(
     plan: &TestPlan,
     cpu: bool,
@@ -229,7 +229,8 @@ fn measured(plan: &TestPlan, cpu: bool, frame: &Frame) -> Result<EndResult, Deco
     let (tally, elapsed, busy) = match Test::of(plan) {
         Test::StreamStream => {
             let results = StreamStreamResults::decode(frame)?;
-            // Of a stock netserver's calls one is missing, which nobody here can know.
+            // A stock netserver counts one call too few, which cannot be detected
+            // here.
             let tally = received(results.bytes_received, results.recv_calls);
             (tally, results.elapsed_time, results.cpu_util)
         }
@@ -286,7 +287,7 @@ fn untimed(elapsed: f64) -> f64 {
     }
 }
 
-/// Results in the light of our own counts.
+/// Results with wrapped counters corrected by our own counts.
 ///
 /// Bytes of a stream arrive as long as the connection stands: of 32 bits, those are taken
 /// that come closest to what was sent without exceeding it. It is right unless 4 GiB or

@@ -1,4 +1,4 @@
-//! Handing over what results have no room for.
+//! Transfer of appendices.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -63,8 +63,8 @@ fn results(result: &EndResult) -> Frame {
     dialect.results(result)
 }
 
-/// What a netperf that gets these results makes of what `answer` sends to its requests,
-/// and how many it sent.
+/// The outcome at a netperf that gets these results and to whose requests `answer` replies,
+/// and the number of its requests.
 fn fetched(
     first: Frame,
     mut answer: impl FnMut(Frame) -> Vec<Frame>,
@@ -235,7 +235,7 @@ proptest! {
     ) {
         let mut frames = frames.into_iter();
         let (got, _) = fetched(announcing(length), |_| {
-            // What does not even come in the end is an end, too.
+            // An appendix that never arrives ends the conversation.
             frames.next().into_iter().chain([Frame::default()]).collect()
         });
         prop_assert!(got.is_err());

@@ -1,5 +1,5 @@
-//! The room that is kept for a coordinator (docs/spec/extension.md): what stands there is
-//! refused by both ends and never skipped.
+//! Item kinds reserved for a coordinator (docs/spec/extension.md): both ends refuse them and
+//! never skip them.
 
 use crate::common::{Engine, ScriptedLink, facts, local_end, plan};
 use netperf_session::SessionError;

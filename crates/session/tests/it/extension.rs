@@ -307,7 +307,7 @@ fn one_session_of_many_is_asked_for_one_flow_with_the_time_of_all() {
     let Limit::Time(counted) = plan().limit else {
         panic!("a test with a time");
     };
-    // What is warmed up and cooled down comes on top, in whole seconds.
+    // Warm-up and cool-down are added, in whole seconds.
     assert_eq!(job.limit, Limit::Time(counted + Duration::from_secs(3)));
 }
 

@@ -50,7 +50,7 @@ fn series_plan() -> TestPlan {
     plan
 }
 
-/// A run whose results have no room for what was written down: two pages of it.
+/// A run with an appendix of two pages.
 fn long_result() -> EndResult {
     let samples = vec![TcpSample::default(); 10];
     let flow = FlowSeries {

@@ -33,7 +33,7 @@ message! {
 }
 
 impl SysInfoReply {
-    /// What every 2.7 server answers.
+    /// The answer of every 2.7 server.
     #[must_use]
     pub fn placeholder() -> Self {
         Self {

@@ -23,7 +23,7 @@ message! {
         20 => recv_alignment: i32,
         /// Offset after aligning receive buffers, in bytes.
         24 => recv_offset: i32,
-        /// How often `-C` was given; not 0: measure CPU.
+        /// Number of `-C` options; not 0: measure CPU.
         28 => measure_cpu: i32,
         /// CPU calibration rate the user supplied; 0.0 lets the server calibrate.
         32 => cpu_rate: f32,
@@ -69,7 +69,7 @@ message! {
         36 => so_rcvavoid: i32,
         /// Copy avoidance on send.
         40 => so_sndavoid: i32,
-        /// How many bytes of `station_addr` there are.
+        /// Length of `station_addr` in bytes.
         44 => station_addr_len: i32,
         /// Address of the server's station, as the link has it.
         48 => station_addr: SwappedBytes<16>,
@@ -115,7 +115,7 @@ message! {
         32 => request_size: i32,
         /// Bytes in a response.
         36 => response_size: i32,
-        /// How often `-C` was given; not 0: measure CPU.
+        /// Number of `-C` options; not 0: measure CPU.
         40 => measure_cpu: i32,
         /// CPU calibration rate the user supplied; 0.0 lets the server calibrate.
         44 => cpu_rate: f32,
@@ -155,7 +155,7 @@ message! {
         32 => so_rcvavoid: i32,
         /// Copy avoidance on send.
         36 => so_sndavoid: i32,
-        /// How many bytes of `station_addr` there are.
+        /// Length of `station_addr` in bytes.
         40 => station_addr_len: i32,
         /// Address of the server's station, as the link has it.
         44 => station_addr: SwappedBytes<16>,
@@ -197,7 +197,7 @@ message! {
         20 => recv_offset: i32,
         /// Not used.
         24 => checksum_off: i32,
-        /// How often `-C` was given; not 0: measure CPU.
+        /// Number of `-C` options; not 0: measure CPU.
         28 => measure_cpu: i32,
         /// CPU calibration rate the user supplied; 0.0 lets the server calibrate.
         32 => cpu_rate: f32,
@@ -255,7 +255,7 @@ message! {
         36 => response_size: i32,
         /// No-delay wanted (1) or not (0).
         40 => no_delay: i32,
-        /// How often `-C` was given; not 0: measure CPU.
+        /// Number of `-C` options; not 0: measure CPU.
         44 => measure_cpu: i32,
         /// CPU calibration rate the user supplied; 0.0 lets the server calibrate.
         48 => cpu_rate: f32,
@@ -297,7 +297,7 @@ message! {
         36 => so_rcvavoid: i32,
         /// Copy avoidance on send.
         40 => so_sndavoid: i32,
-        /// How many bytes of `station_addr` there are.
+        /// Length of `station_addr` in bytes.
         44 => station_addr_len: i32,
         /// Address of the server's station, as the link has it.
         48 => station_addr: SwappedBytes<16>,

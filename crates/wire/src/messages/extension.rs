@@ -1,4 +1,4 @@
-//! What two ends of this program say to each other beyond netperf 2.7.
+//! The extension of netperf 2.7 between two ends of this program.
 //!
 //! An extension is a block behind the end of an OMNI message, or of a CPU_CALIBRATE
 //! request and its answer, where a stock program
@@ -30,7 +30,7 @@ const COORDINATION: RangeInclusive<u8> = 0xe0..=0xef;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extension {
     items: Vec<ExtensionItem>,
-    /// The first value that was longer than the room of its item.
+    /// The first value longer than its item.
     too_long: Option<NoRoom>,
 }
 
@@ -39,21 +39,21 @@ pub struct Extension {
 struct ExtensionItem {
     kind: u8,
     value: Vec<u8>,
-    /// Whether the block is complete without it.
+    /// True if the block is complete without it.
     optional: bool,
 }
 
 /// Why items cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NoRoom {
-    /// A value is longer than the room of its item.
+    /// A value is longer than its item.
     #[error("{length} bytes do not fit into the item {kind:?}, which has room for {room}")]
     Item {
         /// The item.
         kind: ItemKind,
         /// Bytes of the value.
         length: usize,
-        /// Bytes that the item has room for.
+        /// Capacity of the item in bytes.
         room: usize,
     },
     /// The items together are longer than the rest of the record.
@@ -66,7 +66,7 @@ pub enum NoRoom {
     },
 }
 
-/// What an item says.
+/// Kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ItemKind {
     /// Request: the answers that are wanted, a set of bits.
@@ -356,12 +356,12 @@ impl Extension {
         Ok(Some(extension))
     }
 
-    /// Writes the extension behind a message. Optional items for which there is no room are
-    /// left out.
+    /// Writes the extension behind a message. Optional items that do not fit are left
+    /// out.
     ///
     /// # Errors
-    /// When a value is longer than its item, or there is no room for all items that are not
-    /// optional. The message has no extension then.
+    /// When a value is longer than its item, or the required items do not fit. The message has
+    /// no extension then.
     pub fn encode_over(&self, stage: Stage, frame: &mut Frame) -> Result<(), NoRoom> {
         if let Some(error) = self.too_long {
             return Err(error);
@@ -394,7 +394,7 @@ impl Extension {
         Ok(())
     }
 
-    /// Adds an item. A value longer than the room of its kind is an error of
+    /// Adds an item. A value longer than the capacity of its kind is an error of
     /// [`encode_over`](Self::encode_over).
     pub fn push(&mut self, kind: ItemKind, value: &[u8]) {
         if value.len() > kind.room() {
@@ -411,8 +411,8 @@ impl Extension {
         });
     }
 
-    /// Adds an item that may be left out. Its value, a text for people, is cut to the room of
-    /// its kind.
+    /// Adds an item that may be left out. Its value, a text for display, is cut to the
+    /// capacity of its kind.
     pub fn push_optional(&mut self, kind: ItemKind, value: &[u8]) {
         let value = value.get(..kind.room()).unwrap_or(value);
         self.items.push(ExtensionItem {
@@ -422,7 +422,7 @@ impl Extension {
         });
     }
 
-    /// Whether it has no items.
+    /// True if it has no items.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
@@ -460,7 +460,8 @@ impl ExtensionItem {
         })
     }
 
-    /// No value is longer than a byte can say: it was read so, or has its kind's room.
+    /// The length of every value fits into a byte: it was read from one, or is within the
+    /// capacity of its kind.
     fn write(&self, writer: &mut Writer<'_>) {
         writer.put([self.kind]);
         writer.put([u8::try_from(self.value.len()).unwrap_or(0)]);
@@ -468,7 +469,7 @@ impl ExtensionItem {
     }
 }
 
-/// Where the block starts: behind the message, at a whole word.
+/// Start of the block: behind the message, at a whole word.
 const fn offset(stage: Stage) -> usize {
     match stage {
         Stage::Request => 208,

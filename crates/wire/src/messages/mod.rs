@@ -103,11 +103,11 @@ pub struct MessageRow {
     pub name: &'static str,
     /// Which record of an exchange it is.
     pub stage: Stage,
-    /// Whether it is the one for this request.
+    /// True if it is the one for this request.
     pub carries: fn(RequestKind) -> bool,
-    /// Where the message ends, in bytes from the start of the record.
+    /// End of the message, in bytes from the start of the record.
     pub end: usize,
-    /// Where each field lies.
+    /// Position of each field.
     pub layout: &'static [FieldLayout],
     /// Decodes a record, and gives each field by name.
     pub values: fn(&Frame) -> Result<Values, DecodeError>,

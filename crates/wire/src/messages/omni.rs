@@ -40,7 +40,7 @@ message! {
         48 => recv_width: u32,
         /// Bytes in a response, -1 when not request/response.
         52 => response_size: i32,
-        /// What is switched on.
+        /// Switches.
         56 => flags: OmniFlags,
         /// CPU calibration rate the user supplied with `-C rate`; 0.0 = server should
         /// calibrate.
@@ -70,7 +70,7 @@ message! {
         96 => socket_type: WireSocketType,
         /// Transport protocol; IANA number, 0 is the default.
         100 => protocol: WireProtocol,
-        /// What the server does.
+        /// Direction, as seen from the server.
         104 => direction: Direction,
         /// Local port of the client data socket at request time (used by the server as UDP
         /// peer).

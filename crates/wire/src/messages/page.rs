@@ -1,4 +1,4 @@
-//! A record full of bytes: a page of what results have no room for (docs/spec/extension.md).
+//! A page of an appendix: a record of bytes (docs/spec/extension.md).
 
 use crate::codec::DecodeError;
 use crate::frame::{FRAME_LEN, Frame, Header};
@@ -8,7 +8,7 @@ use crate::frame::{FRAME_LEN, Frame, Header};
 const MARK: [u8; 8] = [0xb5, b'n', b'p', 0, 0xc7, b'r', b's', 0x44];
 /// The version that is written; a page of another one is none.
 const VERSION: u8 = 1;
-/// Where the mark is.
+/// Position of the mark.
 const START: usize = 8;
 /// Bytes in front of those that the page is about.
 const HEAD: usize = 24;
@@ -16,7 +16,7 @@ const HEAD: usize = 24;
 /// One page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// What it is a page of.
+    /// Number of the appendix.
     pub kind: u8,
     /// Which one, from 0.
     pub number: u32,
@@ -25,7 +25,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// How many bytes a page has, unless it is the last one.
+    /// Bytes of a page, except the last one.
     pub const ROOM: usize = FRAME_LEN - HEAD;
 
     /// The page in a record; `None` where there is no mark.
@@ -48,7 +48,7 @@ impl Page {
         }))
     }
 
-    /// The record of this page. Bytes for which there is no room are left out.
+    /// The record of this page. Bytes beyond its length are left out.
     #[must_use]
     pub fn encode(&self, header: Header) -> Frame {
         let bytes = self.bytes.get(..Self::ROOM).unwrap_or(&self.bytes);

@@ -24,7 +24,7 @@ message! {
         36 => response_size: i32,
         /// TCP_NODELAY wanted (1) or not (0). Not used for UDP.
         40 => no_delay: i32,
-        /// How often `-C` was given; not 0: measure CPU.
+        /// Number of `-C` options; not 0: measure CPU.
         44 => measure_cpu: i32,
         /// CPU calibration rate the user supplied; 0.0 lets the server calibrate.
         48 => cpu_rate: f32,

@@ -18,7 +18,7 @@ message! {
         24 => recv_offset: i32,
         /// TCP_NODELAY wanted (1) or not (0).
         28 => no_delay: i32,
-        /// How often `-C` was given; not 0: measure CPU.
+        /// Number of `-C` options; not 0: measure CPU.
         32 => measure_cpu: i32,
         /// CPU calibration rate the user supplied; 0.0 lets the server calibrate.
         36 => cpu_rate: f32,

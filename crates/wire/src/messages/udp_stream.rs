@@ -18,7 +18,7 @@ message! {
         24 => recv_offset: i32,
         /// Not used.
         28 => checksum_off: i32,
-        /// How often `-C` was given; not 0: measure CPU.
+        /// Number of `-C` options; not 0: measure CPU.
         32 => measure_cpu: i32,
         /// CPU calibration rate the user supplied; 0.0 lets the server calibrate.
         36 => cpu_rate: f32,

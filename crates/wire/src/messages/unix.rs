@@ -21,7 +21,7 @@ message! {
         28 => so_rcvavoid: i32,
         /// Copy avoidance on send. Not set by a stock client.
         32 => so_sndavoid: i32,
-        /// How often `-C` was given; not 0: measure CPU.
+        /// Number of `-C` options; not 0: measure CPU.
         36 => measure_cpu: i32,
         /// CPU calibration rate the user supplied; 0.0 lets the server calibrate.
         40 => cpu_rate: f32,
@@ -107,7 +107,7 @@ message! {
         40 => so_rcvavoid: i32,
         /// Copy avoidance wanted on send.
         44 => so_sndavoid: i32,
-        /// How often `-C` was given; not 0: measure CPU.
+        /// Number of `-C` options; not 0: measure CPU.
         48 => measure_cpu: i32,
         /// CPU calibration rate the user supplied; 0.0 lets the server calibrate.
         52 => cpu_rate: f32,
@@ -175,7 +175,7 @@ message! {
         16 => recv_alignment: i32,
         /// Offset after aligning receive buffers, in bytes.
         20 => recv_offset: i32,
-        /// How often `-C` was given; not 0: measure CPU.
+        /// Number of `-C` options; not 0: measure CPU.
         24 => measure_cpu: i32,
         /// CPU calibration rate the user supplied; 0.0 lets the server calibrate.
         28 => cpu_rate: f32,
@@ -253,7 +253,7 @@ message! {
         32 => request_size: i32,
         /// Bytes in a response.
         36 => response_size: i32,
-        /// How often `-C` was given; not 0: measure CPU.
+        /// Number of `-C` options; not 0: measure CPU.
         40 => measure_cpu: i32,
         /// CPU calibration rate the user supplied; 0.0 lets the server calibrate.
         44 => cpu_rate: f32,

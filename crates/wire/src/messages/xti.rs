@@ -24,7 +24,7 @@ message! {
         24 => recv_offset: i32,
         /// No-delay wanted (1) or not (0).
         28 => no_delay: i32,
-        /// How often `-C` was given; not 0: measure CPU.
+        /// Number of `-C` options; not 0: measure CPU.
         32 => measure_cpu: i32,
         /// CPU calibration rate the user supplied; 0.0 lets the server calibrate.
         36 => cpu_rate: f32,
@@ -90,7 +90,7 @@ message! {
         36 => response_size: i32,
         /// No-delay wanted (1) or not (0). Not used for UDP.
         40 => no_delay: i32,
-        /// How often `-C` was given; not 0: measure CPU.
+        /// Number of `-C` options; not 0: measure CPU.
         44 => measure_cpu: i32,
         /// CPU calibration rate the user supplied; 0.0 lets the server calibrate.
         48 => cpu_rate: f32,
@@ -120,7 +120,7 @@ message! {
         20 => recv_offset: i32,
         /// Not used.
         24 => checksum_off: i32,
-        /// How often `-C` was given; not 0: measure CPU.
+        /// Number of `-C` options; not 0: measure CPU.
         28 => measure_cpu: i32,
         /// CPU calibration rate the user supplied; 0.0 lets the server calibrate.
         32 => cpu_rate: f32,

@@ -156,8 +156,8 @@ fn every_captured_results_number_is_the_stock_one() {
     }
 }
 
-/// Whether a test belongs to one of the suites that an ordinary Linux build does not
-/// have. Nobody could capture them (control-protocol.md 6).
+/// True if a test belongs to a suite that an ordinary Linux build does not have: no captures
+/// exist (control-protocol.md 6).
 fn is_of_a_rare_suite(kind: RequestKind) -> bool {
     ["SCTP_", "SDP_", "XTI_", "DLPI_"]
         .iter()

@@ -37,7 +37,8 @@ fn check_extension(stage: Stage, frame: &Frame) {
         return;
     };
     let mut again = frame.clone();
-    extension.encode_over(stage, &mut again);
+    let written = extension.encode_over(stage, &mut again);
+    assert_eq!(written, Ok(()));
     assert_eq!(Extension::decode(stage, &again), Ok(Some(extension)));
 }
 

@@ -1,4 +1,4 @@
-//! When a figure changed its level, and what else changed then.
+//! Level changes of a figure, and the facts that changed with them.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use crate::manifest::{self, Difference, Facts};
 use crate::store::{Configuration, Filter, Kind, Point, Store};
 use crate::trouble::Trouble;
 
-/// The chance of a false alarm for each cut when nothing else is asked for.
+/// Default probability of a false alarm for each change.
 pub const CHANCE: f64 = 0.01;
-/// Results of a series that are looked at when nothing else is asked for.
+/// Default number of results in a series.
 pub const LAST: u32 = 5000;
 
-/// A series and where it changed.
+/// A series and its changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Changes {
-    /// What it is a series of.
+    /// The configuration of the results.
     pub configuration: Configuration,
-    /// Which figure.
+    /// The kind of figure.
     pub kind: Kind,
-    /// The chance of a false alarm for each cut.
+    /// The probability of a false alarm for each change.
     pub chance: f64,
     /// The series, the oldest result first.
     pub points: Vec<Point>,
@@ -47,7 +47,7 @@ pub struct Change {
 /// Results between two changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
-    /// How many.
+    /// The number of results.
     pub results: usize,
     /// The median of the figure.
     pub median: f64,
@@ -60,7 +60,8 @@ impl Change {
         self.after.median / self.before.median
     }
 
-    /// Whether that is good, for a figure that should be `better`.
+    /// Returns true if the change is an improvement, for a figure with the direction
+    /// `better`.
     #[must_use]
     pub fn word(&self, better: &str) -> &'static str {
         let higher = self.after.median > self.before.median;
@@ -74,8 +75,7 @@ impl Change {
 
 /// Looks for changes in the last results of a configuration.
 ///
-/// # Errors
-/// When the store fails.
+/// # Errors If the store fails.
 pub fn find(
     store: &mut Store,
     of: (&Configuration, &Kind),

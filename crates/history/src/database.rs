@@ -1,4 +1,4 @@
-//! What both stores can do: run a statement, and give rows.
+//! The interface of both stores: run a statement, return rows.
 
 use crate::trouble::Trouble;
 
@@ -41,34 +41,34 @@ impl From<Vec<u8>> for Value {
     }
 }
 
-/// Words in which the two differ.
+/// SQL that differs between the stores.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dialect {
-    /// The type of a key that counts itself.
+    /// The type of an automatic key.
     pub(crate) counted: &'static str,
     /// The type of bytes.
     pub(crate) bytes: &'static str,
-    /// What stands behind a table that is nothing but its primary key.
+    /// The suffix of a table that consists of its primary key.
     pub(crate) clustered: &'static str,
-    /// Begins a transaction that will write; no other writer is inside one meanwhile.
+    /// Statements that begin a write transaction and exclude other writers.
     pub(crate) begin: &'static [&'static str],
 }
 
 /// A store of rows. Statements name their values `$1`, `$2` and so on, in this order.
 pub(crate) trait Database {
-    /// How this one says things.
+    /// The SQL of this store.
     fn dialect(&self) -> Dialect;
-    /// Runs a statement and says how many rows it touched.
+    /// Runs a statement; returns the number of rows it changed.
     fn run(&mut self, statement: &str, values: &[Value]) -> Result<u64, Trouble>;
-    /// Runs a statement that gives rows.
+    /// Runs a statement that returns rows.
     fn rows(&mut self, statement: &str, values: &[Value]) -> Result<Vec<Row>, Trouble>;
-    /// Whether it has a table of this name.
+    /// Returns true if there is a table with this name.
     fn has_table(&mut self, name: &str) -> Result<bool, Trouble>;
-    /// What the store itself finds wrong with what it holds.
+    /// Damage that the store itself detects.
     fn check(&mut self) -> Result<Vec<String>, Trouble>;
 }
 
-/// Does something between BEGIN and COMMIT; what fails leaves no trace.
+/// Runs `work` in a transaction; a failure rolls it back.
 pub(crate) fn within<T>(
     database: &mut dyn Database,
     work: impl FnOnce(&mut dyn Database) -> Result<T, Trouble>,
@@ -83,7 +83,7 @@ pub(crate) fn within<T>(
             Ok(value)
         }
         Err(trouble) => {
-            // The first reason is the one that counts.
+            // The first error is the one to report.
             database.run("ROLLBACK", &[]).ok();
             Err(trouble)
         }
@@ -99,7 +99,7 @@ impl Row {
         Self(values.into_iter())
     }
 
-    /// The next value as a whole number; 0 where there is none, which the tables rule out.
+    /// The next value as a whole number; 0 for a missing one, which the tables exclude.
     pub(crate) fn whole(&mut self) -> i64 {
         match self.0.next() {
             Some(Value::Whole(value)) => value,

@@ -1,4 +1,4 @@
-//! A result as it is kept.
+//! A stored result.
 
 use netperf_campaign::{Better, RunFigure};
 use netperf_web::Record;
@@ -9,44 +9,42 @@ use crate::manifest::{self, Facts};
 use crate::time;
 use crate::trouble::Trouble;
 
-/// The longest document that is kept, in bytes.
+/// Maximum size of a document, in bytes.
 const LARGEST: usize = 256 << 20;
 /// Letters of a configuration's key, four bits each.
 const KEY: usize = 12;
 
-/// A result, its figures and what it was measured under.
+/// A result, its figures, and the facts it was measured under.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// SHA-256 of the document in hexadecimal digits: two of the same bytes are one result.
+    /// SHA-256 of the document in hexadecimal digits: equal documents are one result.
     pub digest: String,
-    /// When it began, in microseconds since 1970.
+    /// Its start, in microseconds since 1970.
     pub started: i64,
     /// The name of the test, or of the program that made it.
     pub test: String,
-    /// The host of the other end, as it was named.
+    /// The host at the other end, as given on the command line.
     pub host: String,
-    /// What somebody called it; empty when nobody did.
+    /// The label; empty if there is none.
     pub label: String,
     /// The command line.
     pub command: String,
-    /// The kind of file it came in.
+    /// The kind of its file.
     pub origin: &'static str,
-    /// What is the same in all results that may be compared with it.
+    /// The facts that comparable results have in common.
     pub configuration: String,
     /// Its figures, the result itself first.
     pub figures: Vec<RunFigure>,
-    /// What it was measured under.
+    /// The facts it was measured under.
     pub manifest: Facts,
-    /// The bytes themselves.
+    /// The document.
     pub document: Vec<u8>,
 }
 
 impl Entry {
-    /// Reads the bytes of a file called `name`. `label` is given to it, in place of its
-    /// own.
+    /// Reads the bytes of the file `name`. `label` replaces the label of the result.
     ///
-    /// # Errors
-    /// When it is no result, or lacks what a history must know of it.
+    /// # Errors If it is no result, or lacks a fact that a history needs.
     pub fn read(name: &str, bytes: Vec<u8>, label: Option<&str>) -> Result<Self, Trouble> {
         let shown = netperf_web::escape::line(name);
         if bytes.len() > LARGEST {
@@ -91,13 +89,13 @@ impl Entry {
         })
     }
 
-    /// The key of its manifest: the same facts have the same one.
+    /// The key of its manifest: equal facts have equal keys.
     pub(crate) fn manifest_key(&self) -> String {
         key(&[&manifest::written(&self.manifest)])
     }
 }
 
-/// Which way a figure should go, in a word.
+/// The better direction of a figure, in one word.
 pub(crate) const fn better(better: Better) -> &'static str {
     match better {
         Better::More => "higher",
@@ -105,7 +103,7 @@ pub(crate) const fn better(better: Better) -> &'static str {
     }
 }
 
-/// netperf's own document, by itself or at the end of a log of events.
+/// netperf's document, alone or at the end of an event log.
 fn own_document(bytes: &[u8]) -> Option<Value> {
     let text = std::str::from_utf8(bytes).ok()?;
     let ours = |value: &Value| value["schema"] == "netperf-1" && value.get("test").is_some();
@@ -133,7 +131,7 @@ fn command(record: &Record) -> String {
     netperf_web::escape::line(&lines.collect::<Vec<_>>().join("; "))
 }
 
-/// The digest by which a document is known.
+/// The digest of a document.
 pub(crate) fn digest_of(document: &[u8]) -> String {
     hex(digest(&SHA256, document).as_ref())
 }

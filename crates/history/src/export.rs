@@ -1,4 +1,4 @@
-//! Results as a table for other programs, one in a line.
+//! Results as a table for other programs, one per row.
 
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -9,12 +9,12 @@ use crate::store::{Filter, Store};
 use crate::time;
 use crate::trouble::Trouble;
 
-/// A column and its cells, of which each result has one.
+/// A column with one cell per result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// What it holds.
+    /// Its cells.
     pub cells: Cells,
 }
 
@@ -27,7 +27,7 @@ pub enum Cells {
     Times(Vec<i64>),
     /// Texts.
     Texts(Vec<String>),
-    /// Figures, where a result has them.
+    /// Figures; `None` for a result without this figure.
     Figures(Vec<Option<f64>>),
 }
 
@@ -36,16 +36,15 @@ pub enum Cells {
 pub struct Table {
     /// Its columns, all of the same length.
     pub columns: Vec<Column>,
-    /// How many results there are.
+    /// The number of results.
     pub rows: usize,
 }
 
 impl Table {
-    /// The results that are meant, the newest first, with every figure that one of them has
-    /// in a column of its own.
+    /// The filtered results, the newest first, with a column for each figure that any of
+    /// them has.
     ///
-    /// # Errors
-    /// When the store fails.
+    /// # Errors If the store fails.
     pub fn of(store: &mut Store, filter: &Filter) -> Result<Self, Trouble> {
         let results = store.list(filter, None)?;
         let figures = store.figures(filter)?;
@@ -119,7 +118,7 @@ impl Column {
     }
 }
 
-/// A field, in quotes where it needs them.
+/// A field, quoted if necessary.
 fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

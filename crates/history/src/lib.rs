@@ -1,10 +1,9 @@
-//! Results kept for years: a store of documents, trends, and what changed when a figure did.
+//! History of results: a store of documents, trends, and level changes with their facts.
 //!
-//! A [`Result`](entry::Entry) goes in as the bytes that netperf, iperf3 or flent wrote and
-//! comes out as the same bytes. Beside them lie its figures and the facts that it was
-//! measured under (its manifest), so that questions over a hundred thousand results are
-//! answered from indices. The store is a file of SQLite, or a PostgreSQL that a URL names;
-//! both have the same tables and answer the same statements.
+//! An [`Entry`] stores the bytes that netperf, iperf3 or flent wrote, unchanged. Its
+//! figures and the facts it was measured under (its manifest) are in separate tables, so
+//! that indices answer queries over a hundred thousand results. The store is an SQLite file
+//! or a PostgreSQL database; both have the same tables and run the same statements.
 
 #![cfg_attr(
     test,

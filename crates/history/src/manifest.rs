@@ -1,18 +1,18 @@
-//! What a result was measured under: every fact of its document that is no result.
+//! Manifests: the facts of a document that are no results.
 
 use std::collections::BTreeMap;
 
 use netperf_web::Record;
 use serde_json::Value;
 
-/// Facts by name. What is not known, and what is switched off, has no entry, so that an
-/// option that a later version brings does not look like a change.
+/// Facts by name. Unknown and disabled settings have no entry, so that an option of a later
+/// version does not look like a change.
 pub type Facts = BTreeMap<String, String>;
 
-/// What is asked for, of which a configuration consists: where these are the same, results
-/// may be compared.
+/// The requested settings, which identify a configuration: results with equal settings are
+/// comparable.
 const ASKED: &[&str] = &["test", "local.requested", "remote.requested"];
-/// What else a result depends on.
+/// Other facts that a result depends on.
 const MET: &[&str] = &[
     "program.version",
     "command_line",
@@ -25,14 +25,14 @@ const MET: &[&str] = &[
     "remote.agreed",
     "remote.host",
 ];
-/// What iterations say of how they were made.
+/// Facts about iterations.
 const OF_ITERATION: &[&str] = &[
     "cipher",
     "segment_size_bytes",
     "local.congestion_control",
     "remote.congestion_control",
 ];
-/// Drawn for every run, and told so that it can be made again.
+/// Random for every run, stored for reproduction.
 const DRAWN: &[&str] = &["seed"];
 
 /// Configuration and manifest of netperf's own document.
@@ -59,7 +59,7 @@ pub(crate) fn of_document(document: &Value) -> (Facts, Facts) {
     (asked, manifest)
 }
 
-/// The same of what another program wrote, as far as it says.
+/// The same for the document of another program, as far as it has them.
 pub(crate) fn of_record(record: &Record) -> (Facts, Facts) {
     let mut asked = Facts::new();
     let mut say = |name: String, value: &str| asked.insert(name, value.to_owned());
@@ -114,7 +114,7 @@ fn flatten(name: &str, value: &Value, facts: &mut Facts) {
     facts.insert(name.to_owned(), text);
 }
 
-/// As it is kept.
+/// As stored text.
 pub(crate) fn written(facts: &Facts) -> String {
     let fields = facts
         .iter()
@@ -122,7 +122,7 @@ pub(crate) fn written(facts: &Facts) -> String {
     Value::Object(fields.collect()).to_string()
 }
 
-/// The other way round; what cannot be read says nothing.
+/// From stored text; unreadable text has no facts.
 pub(crate) fn read(text: &str) -> Facts {
     let Ok(Value::Object(fields)) = serde_json::from_str(text) else {
         return Facts::new();
@@ -139,23 +139,23 @@ pub(crate) fn read(text: &str) -> Facts {
     facts.collect()
 }
 
-/// A fact that was another before.
+/// A fact with two values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// Its name.
     pub name: String,
-    /// Before; `None` where it was not there.
+    /// The value before; `None` if it was absent.
     pub before: Option<String>,
-    /// Behind.
+    /// The value after.
     pub after: Option<String>,
 }
 
-/// The share of results that must agree on a fact for it to be one of their side. What
-/// varies from run to run explains no step.
+/// Minimum share of results that agree on a fact. Facts that vary from run to run explain
+/// no change.
 const AGREED: f64 = 0.9;
 
-/// Facts on which nine of ten results before agree, and nine of ten behind, on something
-/// else. Each manifest comes with the number of results that have it.
+/// Facts on which nine of ten results before agree, and nine of ten after agree on another
+/// value. Each manifest comes with its number of results.
 #[must_use]
 pub fn differences(before: &[(Facts, usize)], after: &[(Facts, usize)]) -> Vec<Difference> {
     let sides = [before, after].map(votes);
@@ -176,7 +176,7 @@ pub fn differences(before: &[(Facts, usize)], after: &[(Facts, usize)]) -> Vec<D
     found.collect()
 }
 
-/// How many results have which value of each fact.
+/// The number of results for each value of each fact.
 fn votes(side: &[(Facts, usize)]) -> BTreeMap<&String, BTreeMap<&String, usize>> {
     let mut votes: BTreeMap<&String, BTreeMap<&String, usize>> = BTreeMap::new();
     for (facts, results) in side {
@@ -187,7 +187,7 @@ fn votes(side: &[(Facts, usize)]) -> BTreeMap<&String, BTreeMap<&String, usize>>
     votes
 }
 
-/// What enough of them agree on; the absence of a fact is a value, too.
+/// The value on which enough results agree; the absence of a fact is a value too.
 fn winner(votes: Option<&BTreeMap<&String, usize>>, total: usize) -> Option<Option<String>> {
     let have: usize = votes.map_or(0, |votes| votes.values().sum());
     let enough = |count: usize| share(count, total) >= AGREED;

@@ -1,4 +1,4 @@
-//! Where a history is.
+//! The location of a history.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 use crate::postgres::Address;
 use crate::trouble::Trouble;
 
-/// The variable that names the place where no option does.
+/// The environment variable for the location, used without an option.
 pub const VARIABLE: &str = "NETPERF_HISTORY";
 /// The schemes of a PostgreSQL's URL.
 const SCHEMES: [&str; 2] = ["postgres", "postgresql"];
-/// The file, in the folder of this user's data.
+/// The default file, in the user's data directory.
 const FILE: &str = "netperf/history.sqlite";
 
-/// What must be known of the environment.
+/// Access to the environment.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// The value of a variable; one that is empty counts as not there.
+    /// The value of a variable; an empty one counts as unset.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
@@ -27,10 +27,10 @@ impl fmt::Debug for Surroundings<'_> {
     }
 }
 
-/// A store by its address.
+/// The location of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// A file of SQLite.
+    /// An SQLite file.
     File(PathBuf),
     /// A PostgreSQL.
     #[cfg(feature = "postgres")]
@@ -48,10 +48,9 @@ impl fmt::Display for Place {
 }
 
 impl Place {
-    /// The place that an option names, or the environment, or the usual one.
+    /// The location from an option, the environment, or the default.
     ///
-    /// # Errors
-    /// When an address makes no sense, and when there is no usual place.
+    /// # Errors If an address is invalid, or there is no default location.
     pub fn find(asked: Option<&str>, around: Surroundings<'_>) -> Result<Self, Trouble> {
         let named = asked
             .map(str::to_owned)
@@ -62,7 +61,7 @@ impl Place {
         }
     }
 
-    /// The files that a history is made of: its own, and those that SQLite keeps beside it.
+    /// The files of a history: the database, and the files of SQLite beside it.
     #[must_use]
     pub fn files(&self) -> Vec<PathBuf> {
         let path = match self {
@@ -107,7 +106,7 @@ fn on_server(_: &str, _: Surroundings<'_>) -> Result<Place, Trouble> {
 
 /// `$XDG_DATA_HOME/netperf/history.sqlite` (XDG Base Directory Specification).
 fn usual(around: Surroundings<'_>) -> Result<PathBuf, Trouble> {
-    // The specification wants relative paths ignored.
+    // The specification requires that relative paths be ignored.
     let folder = |name: &str| {
         let path = (around.variable)(name).map(PathBuf::from);
         path.filter(|path| path.is_absolute())

@@ -1,18 +1,18 @@
-//! The tables, and how they came to be what they are.
+//! The tables, and the steps between their versions.
 
 use crate::database::{Database, Dialect, within};
 use crate::trouble::Trouble;
 
-/// The table by which a history is known; it holds the version of the others.
+/// The table that identifies a history; it holds the version of the others.
 pub(crate) const MARK: &str = "netperf_history";
 
-/// Every version of the tables: what makes it of the one before. A step that was published
-/// is never changed; the next one mends it. `{counted}`, `{bytes}` and `{clustered}` are
-/// the store's own words.
+/// The statements of each version of the tables. A published step is never changed; the
+/// next one corrects it. `{counted}`, `{bytes}` and `{clustered}` stand for the SQL of the
+/// store.
 const STEPS: &[&[&str]] = &[&[
     "CREATE TABLE netperf_history (version BIGINT NOT NULL)",
     "INSERT INTO netperf_history VALUES (1)",
-    // Results of one configuration may be compared.
+    // Results of one configuration are comparable.
     "CREATE TABLE configurations (
         id {counted},
         key TEXT NOT NULL UNIQUE,
@@ -20,7 +20,7 @@ const STEPS: &[&[&str]] = &[&[
         host TEXT NOT NULL,
         label TEXT NOT NULL,
         command TEXT NOT NULL)",
-    // Few hosts change often: most results share their manifest with the one before.
+    // Hosts rarely change: most results share their manifest with the one before.
     "CREATE TABLE manifests (
         id {counted},
         key TEXT NOT NULL UNIQUE,
@@ -39,12 +39,12 @@ const STEPS: &[&[&str]] = &[&[
     "CREATE INDEX results_by_time ON results (started, id)",
     "CREATE INDEX results_by_configuration ON results (configuration, started, id)",
     "CREATE INDEX results_by_manifest ON results (manifest)",
-    // By itself, so that lists do not leaf through documents.
+    // A separate table, so that lists do not read documents.
     "CREATE TABLE documents (
         result BIGINT PRIMARY KEY REFERENCES results (id),
         length BIGINT NOT NULL,
         deflated {bytes} NOT NULL)",
-    // A figure of a configuration: what a trend is of.
+    // A figure of a configuration: the subject of a trend.
     "CREATE TABLE kinds (
         id {counted},
         configuration BIGINT NOT NULL REFERENCES configurations (id),
@@ -52,7 +52,7 @@ const STEPS: &[&[&str]] = &[&[
         unit TEXT NOT NULL,
         better TEXT NOT NULL,
         UNIQUE (configuration, name, unit))",
-    // In the order in which trends read them, with all that they need.
+    // In the order in which trends read them, with all columns that they need.
     "CREATE TABLE figures (
         kind BIGINT NOT NULL REFERENCES kinds (id),
         started BIGINT NOT NULL,
@@ -63,13 +63,12 @@ const STEPS: &[&[&str]] = &[&[
     "CREATE INDEX figures_by_result ON figures (result)",
 ]];
 
-/// The newest version that is known.
+/// The newest known version.
 pub(crate) fn newest() -> i64 {
     i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
 }
 
-/// Brings the tables to the newest version. Nothing is left half done: all of it is one
-/// transaction.
+/// Brings the tables to the newest version, in one transaction.
 pub(crate) fn bring_up(database: &mut dyn Database, place: &str) -> Result<(), Trouble> {
     if version(database, place)? == newest() {
         return Ok(());
@@ -77,7 +76,7 @@ pub(crate) fn bring_up(database: &mut dyn Database, place: &str) -> Result<(), T
     within(database, |database| steps(database, place))
 }
 
-/// The steps that are missing. Somebody else may have done them meanwhile.
+/// Runs the missing steps. Another process may have run them in the meantime.
 fn steps(database: &mut dyn Database, place: &str) -> Result<(), Trouble> {
     let from = version(database, place)?;
     let dialect = database.dialect();

@@ -1,4 +1,4 @@
-//! The embedded store: a file of SQLite.
+//! The embedded store: an SQLite file.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::os::unix::ffi::OsStrExt as _;
@@ -13,9 +13,9 @@ use crate::database::{Database, Dialect, Row, Value};
 use crate::schema::MARK;
 use crate::trouble::{Trouble, plain};
 
-/// How long another writer may take.
+/// Maximum time to wait for another writer.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long to wait before asking again for what SQLite itself does not wait for.
+/// Time between two attempts where SQLite itself does not wait.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// An open file.
@@ -26,8 +26,8 @@ pub(crate) struct Sqlite {
 }
 
 impl Sqlite {
-    /// Opens a history. One that is not there is made when that is wanted, readable by its
-    /// owner alone: results name hosts.
+    /// Opens a history, or creates it if `make` is set, readable only by its owner: results
+    /// name hosts.
     pub(crate) fn open(path: &Path, make: bool) -> Result<Self, Trouble> {
         let shown = shown(path);
         let failed = |error: &std::io::Error| Trouble::Store {
@@ -51,7 +51,7 @@ impl Sqlite {
         let opened = connection.and_then(|connection| Self::prepared(connection, path));
         let (mut file, is_empty) = match opened {
             Err(error) if !make && is_for_reading(&error) => {
-                // What asks needs no more, and what would write is told by SQLite.
+                // Queries need no more; SQLite refuses writes.
                 let connection = for_reading(path);
                 let opened = connection.and_then(|connection| Self::prepared(connection, path));
                 let (mut file, _) = opened.map_err(|error| trouble(path, &error))?;
@@ -63,7 +63,7 @@ impl Sqlite {
             }
             opened => opened.map_err(|error| trouble(path, &error))?,
         };
-        // Nothing of somebody else's file may be changed, not even its journal.
+        // A file of another program must not be changed, not even its journal.
         if !is_empty && !file.has_table(MARK)? {
             return Err(Trouble::Foreign(shown));
         }
@@ -71,10 +71,10 @@ impl Sqlite {
         Ok(file)
     }
 
-    /// A file that answers, and whether nothing is in it yet.
+    /// An open database, and true if it is empty.
     fn prepared(connection: Connection, path: &Path) -> rusqlite::Result<(Self, bool)> {
         connection.busy_timeout(PATIENCE)?;
-        // What is reported as saved is on the disk: each commit waits for it.
+        // A result reported as saved is on the disk: each commit waits for it.
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "foreign_keys", true)?;
         let tables = "SELECT count(*) FROM sqlite_master";
@@ -83,9 +83,9 @@ impl Sqlite {
         Ok((Self { connection, path }, tables == 0))
     }
 
-    /// Readers and a writer go on beside each other, and a torn write is found by its
-    /// checksum. The file remembers; the first to ask must be alone for a moment, which
-    /// SQLite does not wait for by itself.
+    /// Enables the write-ahead log: readers and a writer do not block each other, and
+    /// checksums detect torn writes. The setting is permanent. It needs exclusive access
+    /// for a moment, for which SQLite itself does not wait.
     fn write_ahead(&self) -> rusqlite::Result<()> {
         let mode: String = self
             .connection
@@ -178,7 +178,7 @@ fn value(value: ValueRef<'_>) -> Value {
     }
 }
 
-/// Whether a file cannot be written, or nothing beside it.
+/// Returns true if the file or its directory cannot be written.
 fn is_for_reading(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -186,10 +186,10 @@ fn is_for_reading(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Opens a file that is to be read alone, as that of a backup, of somebody else, or on a
-/// disk that is mounted so. SQLite makes no files beside it if it is told that nobody writes
-/// (<https://www.sqlite.org/wal.html#read_only_databases>); where somebody does, the files
-/// are there.
+/// Opens a read-only file, such as a backup, another user's file, or one on a read-only
+/// disk. SQLite creates no files beside an immutable one
+/// (<https://www.sqlite.org/wal.html#read_only_databases>); with an active writer these
+/// files exist.
 fn for_reading(path: &Path) -> rusqlite::Result<Connection> {
     let mut journal = path.as_os_str().to_owned();
     journal.push("-wal");

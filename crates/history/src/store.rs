@@ -1,4 +1,4 @@
-//! A history: what goes in, and what can be asked of it.
+//! A history and its queries.
 
 mod forget;
 mod save;
@@ -21,11 +21,11 @@ use crate::trouble::Trouble;
 pub use forget::Forget;
 pub use save::Added;
 
-/// The most that is asked for where nobody sets a limit.
+/// The limit of a query without a limit.
 const ALL: i64 = 1 << 40;
-/// Digits of a digest by which a result may be called, at least.
+/// Minimum number of digits of a digest that names a result.
 const FEWEST_DIGITS: usize = 6;
-/// Manifests that are asked for at once.
+/// Number of manifests per query.
 const AT_ONCE: usize = 500;
 
 /// An open history.
@@ -42,20 +42,20 @@ impl std::fmt::Debug for Store {
     }
 }
 
-/// Which results are meant. Nothing means all of them.
+/// A filter of results. The empty filter selects all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// The name of the test, in any case.
     pub test: Option<String>,
     /// The host at the other end.
     pub host: Option<String>,
-    /// What somebody called them.
+    /// The label.
     pub label: Option<String>,
     /// The key of their configuration, or its first letters.
     pub configuration: Option<String>,
-    /// Not before this time, in microseconds since 1970.
+    /// The earliest time, in microseconds since 1970.
     pub since: Option<i64>,
-    /// Before this time.
+    /// The end of the time range, exclusive.
     pub before: Option<i64>,
 }
 
@@ -66,7 +66,7 @@ pub struct Listed {
     pub id: i64,
     /// The digest of its document.
     pub digest: String,
-    /// When it began, in microseconds since 1970.
+    /// Its start, in microseconds since 1970.
     pub started: i64,
     /// The key of its configuration.
     pub configuration: String,
@@ -74,7 +74,7 @@ pub struct Listed {
     pub test: String,
     /// The host at the other end.
     pub host: String,
-    /// What somebody called it.
+    /// The label.
     pub label: String,
     /// The command line.
     pub command: String,
@@ -84,7 +84,7 @@ pub struct Listed {
     pub unit: String,
 }
 
-/// Results that may be compared.
+/// Comparable results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Configuration {
     /// Its number in the store.
@@ -95,15 +95,15 @@ pub struct Configuration {
     pub test: String,
     /// The host at the other end.
     pub host: String,
-    /// What somebody called it.
+    /// The label.
     pub label: String,
     /// A command line of it.
     pub command: String,
-    /// How many results there are.
+    /// The number of results.
     pub results: i64,
-    /// When the first began, in microseconds since 1970.
+    /// The start of the first, in microseconds since 1970.
     pub first: i64,
-    /// When the last began.
+    /// The start of the last.
     pub last: i64,
 }
 
@@ -123,7 +123,7 @@ pub struct Kind {
 /// A figure of one result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// When the result began, in microseconds since 1970.
+    /// The start of the result, in microseconds since 1970.
     pub started: i64,
     /// The number of the result.
     pub result: i64,
@@ -147,10 +147,9 @@ pub struct Figured {
 }
 
 impl Store {
-    /// Opens a history; where there is none, and `make` says so, it is made.
+    /// Opens a history, or creates it if `make` is set.
     ///
-    /// # Errors
-    /// When there is none, or it is not one, or a newer version wrote it.
+    /// # Errors If there is none, if it is something else, or if a newer version wrote it.
     pub fn open(place: &Place, make: bool) -> Result<Self, Trouble> {
         let mut database: Box<dyn Database> = match place {
             Place::File(path) => Box::new(Sqlite::open(path, make)?),
@@ -167,18 +166,16 @@ impl Store {
 
     /// Results, the newest first.
     ///
-    /// # Errors
-    /// When the store fails.
+    /// # Errors If the store fails.
     pub fn list(&mut self, filter: &Filter, limit: Option<u32>) -> Result<Vec<Listed>, Trouble> {
         let (statement, values) = list(filter, limit.map_or(ALL, i64::from));
         let rows = self.database.rows(&statement, &values)?;
         Ok(rows.into_iter().map(listed).collect())
     }
 
-    /// The number of the result that a number, or the first digits of a digest, names.
+    /// The number of a result, found by its number or by the first digits of its digest.
     ///
-    /// # Errors
-    /// When there is none, or more than one.
+    /// # Errors If there is none, or more than one.
     pub fn find(&mut self, name: &str) -> Result<i64, Trouble> {
         let unknown = || Trouble::Unknown(netperf_web::escape::line(name));
         let mut rows = if let Ok(id) = name.parse::<i64>() {
@@ -190,7 +187,8 @@ impl Store {
                 return Err(unknown());
             }
             let from = name.to_ascii_lowercase();
-            // What begins so lies between it and it with more than any digit behind.
+            // Digests with this prefix lie between the prefix and the prefix followed by
+            // `g`.
             let to = format!("{from}g");
             let statement = "SELECT id FROM results WHERE digest >= $1 AND digest < $2 LIMIT 2";
             let values = [from.as_str().into(), to.as_str().into()];
@@ -205,8 +203,7 @@ impl Store {
 
     /// The document of a result, byte for byte.
     ///
-    /// # Errors
-    /// When there is none, or it is damaged.
+    /// # Errors If there is none, or it is damaged.
     pub fn document(&mut self, id: i64) -> Result<Vec<u8>, Trouble> {
         let statement = "SELECT length, deflated FROM documents WHERE result = $1";
         let mut rows = self.database.rows(statement, &[id.into()])?;
@@ -233,10 +230,9 @@ impl Store {
         }
     }
 
-    /// Configurations with their results, those of which something was measured last first.
+    /// Configurations with their results, the most recently measured first.
     ///
-    /// # Errors
-    /// When the store fails.
+    /// # Errors If the store fails.
     pub fn configurations(&mut self, filter: &Filter) -> Result<Vec<Configuration>, Trouble> {
         let (statement, values) = configurations(filter);
         let rows = self.database.rows(&statement, &values)?;
@@ -245,8 +241,7 @@ impl Store {
 
     /// The figures of a configuration, the result itself first.
     ///
-    /// # Errors
-    /// When the store fails.
+    /// # Errors If the store fails.
     pub fn kinds(&mut self, of: &Configuration) -> Result<Vec<Kind>, Trouble> {
         let statement = "SELECT id, name, unit, better FROM kinds WHERE configuration = $1 \
                          ORDER BY id";
@@ -260,11 +255,10 @@ impl Store {
         Ok(kinds.collect())
     }
 
-    /// A figure over time, the oldest first; of many the last ones. Of the filter, only
-    /// times count.
+    /// A figure over time, the oldest first, at most the last `limit` points. Only the
+    /// times of the filter apply.
     ///
-    /// # Errors
-    /// When the store fails.
+    /// # Errors If the store fails.
     pub fn series(
         &mut self,
         of: &Kind,
@@ -290,8 +284,7 @@ impl Store {
 
     /// The facts of manifests by their numbers.
     ///
-    /// # Errors
-    /// When the store fails.
+    /// # Errors If the store fails.
     pub fn manifests(&mut self, ids: &[i64]) -> Result<HashMap<i64, Facts>, Trouble> {
         let mut found = HashMap::new();
         for ids in ids.chunks(AT_ONCE) {
@@ -302,7 +295,7 @@ impl Store {
             for mut row in self.database.rows(&statement, &[])? {
                 let (id, packed) = (row.whole(), row.bytes());
                 let mut text = String::new();
-                // What cannot be unpacked has no facts to differ in.
+                // A manifest that cannot be decompressed has no facts.
                 let read = DeflateDecoder::new(packed.as_slice()).read_to_string(&mut text);
                 if read.is_ok() {
                     found.insert(id, manifest::read(&text));
@@ -312,10 +305,9 @@ impl Store {
         Ok(found)
     }
 
-    /// Every figure of the results that are meant, in the order of results.
+    /// Every figure of the filtered results, in the order of results.
     ///
-    /// # Errors
-    /// When the store fails.
+    /// # Errors If the store fails.
     pub fn figures(&mut self, filter: &Filter) -> Result<Vec<Figured>, Trouble> {
         let wanted = Conditions::of(filter);
         let statement = format!(
@@ -335,10 +327,9 @@ impl Store {
         Ok(figures.collect())
     }
 
-    /// Reads everything, and tells what is wrong with it. Nothing is wrong with most.
+    /// Reads everything and returns the damage found.
     ///
-    /// # Errors
-    /// When the store fails.
+    /// # Errors If the store fails.
     pub fn check(&mut self) -> Result<Vec<String>, Trouble> {
         let mut wrong = self.database.check()?;
         let mut from = 0;
@@ -362,7 +353,7 @@ impl Store {
     }
 }
 
-/// A figure over time, straight from the order in which the table is kept.
+/// A figure over time, in the order of the table.
 const SERIES: &str = "SELECT started, result, manifest, value FROM figures \
                       WHERE kind = $1 AND started >= $2 AND started < $3 \
                       ORDER BY started DESC, result DESC LIMIT $4";
@@ -421,13 +412,13 @@ fn configuration(mut row: Row) -> Configuration {
     }
 }
 
-/// Numbers of ours with commas between.
+/// Numbers with commas between them.
 fn numbers(ids: &[i64]) -> String {
     let texts: Vec<String> = ids.iter().map(i64::to_string).collect();
     texts.join(", ")
 }
 
-/// What must hold of `r`, a result, and `c`, its configuration.
+/// The SQL condition for `r`, a result, and `c`, its configuration.
 struct Conditions {
     text: String,
     values: Vec<Value>,
@@ -467,7 +458,7 @@ impl Conditions {
         self.text.push_str(&format!(" AND {condition} {name}"));
     }
 
-    /// Takes a value and gives the name by which a statement knows it.
+    /// Adds a value; returns its name in the statement.
     fn value(&mut self, value: Value) -> String {
         self.values.push(value);
         format!("${}", self.values.len())

@@ -1,4 +1,4 @@
-//! What a history answers, as people and as programs read it.
+//! Answers of a history as text and as JSON.
 
 use netperf_web::unit::{Quantity, Unit};
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ pub fn list_json(results: &[Listed]) -> Value {
 /// A figure of a configuration over time.
 #[derive(Clone, Debug)]
 pub struct Trend {
-    /// What it is of.
+    /// Its configuration.
     pub configuration: Configuration,
     /// The figure.
     pub kind: Kind,
@@ -127,7 +127,7 @@ impl Trend {
     }
 }
 
-/// Several configurations, one in a line.
+/// Several configurations, one per line.
 #[must_use]
 pub fn trends(trends: &[Trend]) -> String {
     let head = [
@@ -157,7 +157,7 @@ pub fn trends(trends: &[Trend]) -> String {
     aligned(&head, rows, &[4, 5])
 }
 
-/// What changed in one configuration.
+/// The changes of one configuration.
 #[must_use]
 pub fn changes(found: &Changes) -> String {
     let mut text = heading(&found.configuration, &found.kind, &found.points);
@@ -297,7 +297,7 @@ fn unit(sign: &str) -> Unit {
     found.unwrap_or_else(|| Unit::Other(sign.to_owned()))
 }
 
-/// A value with its unit, as it reads best.
+/// A value in its best unit.
 #[must_use]
 pub fn value(value: f64, sign: &str) -> String {
     Quantity::new(value, unit(sign)).to_string()
@@ -319,7 +319,7 @@ fn range(values: &[f64]) -> Option<(f64, f64)> {
     Some((low, high))
 }
 
-/// A bar for each value, or for the median of so many that all fit into a line.
+/// A bar for each value, or for the medians of groups so that all fit into one line.
 fn bars(values: &[f64]) -> String {
     let each = values.len().div_ceil(BARS).max(1);
     let medians: Vec<f64> = values

@@ -1,11 +1,11 @@
-//! Points in time, in microseconds since 1970, as people write them.
+//! Points in time, in microseconds since 1970, as text.
 
 /// Microseconds in a second.
 const MICROS: i64 = 1_000_000;
 /// Seconds in a day.
 const DAY: i64 = 86_400;
 
-/// A document's seconds since 1970; `None` outside the years that four digits write.
+/// A document's seconds since 1970; `None` outside the years with four digits.
 #[must_use]
 #[expect(
     clippy::cast_possible_truncation,
@@ -34,15 +34,15 @@ pub fn shown(micros: i64) -> String {
     date.trim_end_matches(" UTC").to_owned()
 }
 
-/// The same as RFC 3339 has it, to the microsecond.
+/// The same in the format of RFC 3339, to the microsecond.
 #[must_use]
 pub fn exact(micros: i64) -> String {
     let fraction = micros.rem_euclid(MICROS);
     format!("{}.{fraction:06}Z", shown(micros).replace(' ', "T"))
 }
 
-/// A date such as 2026-11-21, the same with a time of day in UTC behind a `T` or a blank,
-/// or an age such as 30d counted from `now`.
+/// A date such as 2026-11-21, a date and a time of day in UTC separated by `T` or a space,
+/// or an age such as 30d before `now`.
 #[must_use]
 pub fn read(text: &str, now: i64) -> Option<i64> {
     if let Some(age) = age(text) {

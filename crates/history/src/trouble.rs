@@ -1,14 +1,14 @@
-//! What can go wrong with a history.
+//! Errors of a history.
 
 use thiserror::Error;
 
-/// Why something cannot be kept, found or forgotten. Each is one line.
+/// An error of a history. Its text is one line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Trouble {
-    /// There is no history there.
+    /// There is no history at this location.
     #[error("there is no history at {0}: netperf history add makes one")]
     Absent(String),
-    /// What is there is not a history.
+    /// The file or database is not a history.
     #[error("{0} is not a history of netperf")]
     Foreign(String),
     /// A newer version of this program wrote it.
@@ -17,36 +17,36 @@ pub enum Trouble {
          knows {known}): use that one"
     )]
     Newer {
-        /// Where.
+        /// The location.
         place: String,
         /// The version of its tables.
         found: i64,
-        /// The newest that this program knows.
+        /// The newest version that this program knows.
         known: i64,
     },
-    /// A place that cannot be understood.
+    /// An invalid location.
     #[error("{0}")]
     Place(String),
-    /// A document that cannot be kept.
+    /// A document that cannot be stored.
     #[error("{0}")]
     Document(String),
     /// There is no such result.
     #[error("there is no result {0}")]
     Unknown(String),
-    /// Several results begin so.
+    /// Several results have this prefix.
     #[error("several results begin with {0}: give more of it")]
     Ambiguous(String),
-    /// The store said no, or nothing.
+    /// The store failed.
     #[error("{place}: {why}")]
     Store {
-        /// Which one.
+        /// The location of the store.
         place: String,
-        /// What it said.
+        /// Its error.
         why: String,
     },
 }
 
-/// The system's text for an error, without the number that Rust appends.
+/// The system's text of an error, without the number that Rust appends.
 pub(crate) fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error ") {

@@ -1,9 +1,8 @@
-//! What a terminal shows while a test runs.
+//! Live view of a running test for a terminal, as text.
 //!
-//! A [`View`] takes a [`Tick`] every so often and gives text: [`View::screen`] for a whole
-//! screen, [`View::line`] for one line. It does no I/O and reads no clock, so that what is
-//! drawn is a function of what was measured; what was not measured is not drawn as a
-//! number.
+//! A [`View`] takes a [`Tick`] at each update and returns text: [`View::screen`] for the
+//! whole screen, [`View::line`] for one line. It does no I/O and reads no clock, so the
+//! text depends only on the ticks. A figure that was not measured is a dash.
 
 mod line;
 mod screen;

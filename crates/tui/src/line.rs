@@ -5,8 +5,8 @@ use crate::view::View;
 use crate::{spark, words};
 
 impl View {
-    /// A line of progress, one column narrower than the terminal: the last column would
-    /// wrap on some.
+    /// The progress line, one column narrower than the terminal: some wrap after the last
+    /// column.
     #[must_use]
     pub fn line(&self, columns: u16, unicode: bool) -> String {
         let about = &self.about;

@@ -1,4 +1,4 @@
-//! A run on a whole screen.
+//! The live view on the whole screen.
 
 use console::Style;
 
@@ -17,25 +17,25 @@ pub struct Size {
     pub rows: u16,
 }
 
-/// What a terminal can show.
+/// Capabilities of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Colours and bold letters; without it the text has no escape sequences at all.
+    /// Colours and bold text; without it the text has no escape sequences.
     pub colour: bool,
-    /// More than ASCII.
+    /// Block characters; without it the text is ASCII.
     pub unicode: bool,
 }
 
-/// Where the figures of a row begin.
+/// Width of the label of a row.
 const LABEL: usize = 16;
-/// The first row below which bars over time are higher than one row.
+/// Screens with at least this many rows have bars of several rows.
 const TALL: usize = 34;
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
-/// How much a row is worth where there is no room for all.
+/// Priority of a row on a screen too small for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Worth {
-    /// Nothing is on it.
+    /// An empty row.
     Blank,
     /// A figure over time.
     Bars,
@@ -53,7 +53,7 @@ struct Row {
 }
 
 impl View {
-    /// The screen, row by row: no more rows than it has, none wider than it is.
+    /// The rows of the screen: at most its height, each at most its width.
     #[must_use]
     pub fn screen(&self, size: Size, look: Look) -> Vec<String> {
         let drawing = Drawing {
@@ -80,7 +80,7 @@ impl View {
     }
 }
 
-/// As many rows as there is room for, the most worth first.
+/// As many rows as fit, those with the highest priority first.
 fn fitted(mut rows: Vec<Row>, room: usize) -> Vec<Row> {
     for worth in [Worth::Blank, Worth::Flow, Worth::Bars] {
         while rows.len() > room {
@@ -98,12 +98,12 @@ struct Drawing<'a> {
     view: &'a View,
     width: usize,
     unicode: bool,
-    /// Rows of the bars of what matters most.
+    /// Height of the bars of rate and latency, in rows.
     tall: usize,
 }
 
 impl Drawing<'_> {
-    /// All that there is once.
+    /// The rows of the run as a whole.
     fn run(&self) -> Vec<Row> {
         let mut rows = vec![self.title(), self.time(), blank()];
         rows.extend(self.rate());
@@ -174,7 +174,7 @@ impl Drawing<'_> {
         ];
         if let Some((least, most)) = view.extremes {
             let (least, most) = (of_second(least), of_second(most));
-            // Where the unit is time, the largest rate is the least of it.
+            // If the unit is a time, the largest rate is the smallest value.
             let (least, most) = (least.min(most), least.max(most));
             parts.push(format!("{} to {}", figure(least), figure(most)));
         }
@@ -249,7 +249,7 @@ impl Drawing<'_> {
         rows
     }
 
-    /// Flows or threads, in so many rows.
+    /// Flows or threads, in at most `room` rows.
     fn flows(&self, room: usize) -> Vec<Row> {
         let view = self.view;
         let Some(each) = view
@@ -267,7 +267,7 @@ impl Drawing<'_> {
         let heads = std::iter::once(unit.as_str()).chain(heads.iter().copied());
         let mut rows = vec![blank(), cells(name, heads.map(str::to_owned))];
         let all = view.flows.len();
-        // One row says how many there is no room for.
+        // One row has the number of flows that do not fit.
         let shown = if all > room - 2 { room - 3 } else { all };
         rows.extend(view.flows.values().take(shown).map(|seen| self.flow(seen)));
         let others = usize::try_from(view.about.flows)
@@ -307,7 +307,7 @@ impl Drawing<'_> {
         row
     }
 
-    /// What stands below everything.
+    /// The last rows of the screen.
     fn below(&self) -> Vec<Row> {
         let text = "q or Ctrl-C ends the test now, with its result";
         let style = Style::new().dim();
@@ -318,7 +318,7 @@ impl Drawing<'_> {
         vec![blank(), row]
     }
 
-    /// A label, and as many parts as there is room for.
+    /// A label and as many parts as fit.
     fn row(&self, label: &str, parts: &[String]) -> Row {
         let mut text = format!("{label:LABEL$}");
         for (index, part) in parts.iter().enumerate() {
@@ -366,7 +366,7 @@ fn figures(text: String) -> Row {
     }
 }
 
-/// A label, and figures below each other.
+/// A label and figures in columns.
 fn table(label: &str, cells: impl Iterator<Item = String>) -> Row {
     let cells: String = cells.map(|cell| format!("{cell:>11}")).collect();
     figures(format!("{label:10}{cells}"))
@@ -377,7 +377,7 @@ fn cells(label: &str, cells: impl Iterator<Item = String>) -> Row {
     figures(format!("{label:6}{cells}"))
 }
 
-/// What is said of one connection alone.
+/// Figures of a single connection.
 fn of_connection(tcp: &TcpTick) -> Vec<String> {
     let round_trip = tcp
         .round_trip

@@ -1,14 +1,14 @@
 //! Figures over time as bars of characters, from 0 to the largest.
 
-/// Bars of one character, lowest first.
+/// Bars of one character, the lowest first.
 const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// The same for terminals that have ASCII alone.
+/// The same in ASCII.
 const ASCII: [char; 9] = [' ', '_', '.', ':', '-', '=', '+', '*', '#'];
 /// Levels of a character.
 const LEVELS: usize = 8;
 
-/// Bars as high as so many rows, the uppermost first; the largest is full, unless `full`
-/// says what is. A value above 0 shows as something, a missing one as nothing.
+/// Bars with a height of `rows`, the top row first. The largest value, or `full`, has the
+/// full height. The value 0 is drawn at the lowest level, a missing value is blank.
 pub(crate) fn bars(
     values: &[Option<f64>],
     full: Option<f64>,
@@ -30,7 +30,7 @@ pub(crate) fn bars(
     (0..rows).rev().map(row).collect()
 }
 
-/// How many levels high a value is.
+/// The height of a value in levels.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -38,14 +38,14 @@ pub(crate) fn bars(
     reason = "a share of some dozens of levels"
 )]
 fn height(value: f64, largest: f64, levels: usize) -> usize {
-    // Nothing at all is drawn as the line that the others stand on.
+    // The value 0 is drawn as the base line.
     if value <= 0.0 || largest <= 0.0 {
         return 1;
     }
     ((value / largest * levels as f64).round() as usize).clamp(1, levels)
 }
 
-/// A bar of which a share is filled.
+/// A bar with a filled share.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,51 +1,51 @@
-//! What is known of a run at one moment.
+//! The state of a run at one moment.
 
 use std::time::Duration;
 
 use netperf_model::{CpuUsage, Latency, Unit};
 
-/// What is known of a test before it runs.
+/// The description of a test before it runs.
 #[derive(Clone, Debug)]
 pub struct About {
     /// The test.
     pub test: String,
-    /// netserver's host.
+    /// The host of netserver.
     pub host: String,
     /// The unit of rates.
     pub unit: Unit,
     /// The unit of the rates of single flows.
     pub flow_unit: Unit,
-    /// What ends it.
+    /// The end of the test.
     pub end: End,
-    /// Whether it runs over TCP.
+    /// True for TCP.
     pub tcp: bool,
-    /// Whether netserver measures its CPU utilisation.
+    /// True if netserver measures its CPU utilisation.
     pub remote_cpu: bool,
-    /// What there are several of, if anything.
+    /// The kind of the rows below the totals, if there are any.
     pub each: Option<Each>,
-    /// How many flows there are.
+    /// The number of flows.
     pub flows: u32,
 }
 
-/// What ends a test.
+/// The end of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum End {
-    /// This long.
+    /// After this time.
     After(Duration),
-    /// What was found out by then, at the latest.
+    /// When the figure is known, or after this time.
     Within(Duration),
-    /// This much work.
+    /// After this amount of work.
     Amount(f64),
-    /// The user.
+    /// When the user ends it.
     Open,
 }
 
-/// What a screen tells apart.
+/// The kind of the rows below the totals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Each {
     /// Flows.
     Flow,
-    /// Threads, where nothing tells flows apart.
+    /// Threads, for transports without figures per flow.
     Thread,
 }
 
@@ -54,30 +54,30 @@ pub enum Each {
 pub struct Interval {
     /// Work done: bytes or transactions.
     pub work: f64,
-    /// Its length, seconds.
+    /// Its duration in seconds.
     pub seconds: f64,
 }
 
-/// What is known at one moment of a run.
+/// The state of a run at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Tick {
     /// Time since the run began.
     pub elapsed: Duration,
-    /// What was done since the last tick.
+    /// Work since the last tick.
     pub now: Interval,
-    /// What was done since the beginning.
+    /// Work since the beginning.
     pub all: Interval,
-    /// How long operations took; `None` where that is not kept.
+    /// Latencies; `None` without a histogram.
     pub latency: Option<LatencyTick>,
-    /// What TCP says; `None` where it says nothing.
+    /// TCP_INFO; `None` if there is none.
     pub tcp: Option<TcpTick>,
-    /// CPU utilisation of this host since the last tick; `None` where it cannot be had.
+    /// CPU utilisation of this host since the last tick; `None` if it cannot be read.
     pub cpu: Option<CpuUsage>,
     /// Flows or threads.
     pub flows: Vec<FlowTick>,
 }
 
-/// How long operations took.
+/// Latencies of operations.
 #[derive(Clone, Debug, Default)]
 pub struct LatencyTick {
     /// Since the last tick.
@@ -86,16 +86,16 @@ pub struct LatencyTick {
     pub all: Latency,
 }
 
-/// What TCP says of one connection, or of several together.
+/// TCP_INFO of one connection, or the sum of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpTick {
-    /// Segments sent again since the connection was made.
+    /// Segments retransmitted since the connection was established.
     pub retransmitted: u64,
-    /// Smoothed round trip, microseconds, of one connection.
+    /// Smoothed round-trip time of one connection, in microseconds.
     pub round_trip: Option<u32>,
-    /// Congestion window, segments, of one connection.
+    /// Congestion window of one connection, in segments.
     pub window: Option<u32>,
-    /// Connections that this is the sum of.
+    /// Number of connections in the sum.
     pub of: u32,
 }
 
@@ -106,6 +106,6 @@ pub struct FlowTick {
     pub number: u32,
     /// Work since the beginning.
     pub work: f64,
-    /// What TCP says of it.
+    /// TCP_INFO of the flow.
     pub tcp: Option<TcpTick>,
 }

@@ -1,9 +1,9 @@
 //! A figure over time.
 
-/// More values than any screen has columns.
+/// Maximum number of values, more than any screen has columns.
 const MOST: usize = 1024;
 
-/// What stands for several values.
+/// Summary of several values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Merge {
     /// Their mean.
@@ -12,16 +12,16 @@ pub(crate) enum Merge {
     Largest,
 }
 
-/// Values at even distances. When there are too many, two become one.
+/// Values at equal distances. Beyond the maximum each two are merged.
 #[derive(Clone, Debug)]
 pub(crate) struct Trail {
     merge: Merge,
-    /// The most that there can be, where that is known.
+    /// The largest possible value, if known.
     pub(crate) full: Option<f64>,
     values: Vec<Option<f64>>,
-    /// How many values one of `values` stands for.
+    /// The number of ticks per entry of `values`.
     each: usize,
-    /// Values that wait until they are as many.
+    /// Ticks for the next entry.
     waiting: Vec<Option<f64>>,
 }
 
@@ -36,7 +36,7 @@ impl Trail {
         }
     }
 
-    /// No value is larger than this.
+    /// Sets the largest possible value.
     pub(crate) fn up_to(self, full: f64) -> Self {
         Self {
             full: Some(full),
@@ -44,7 +44,7 @@ impl Trail {
         }
     }
 
-    /// The next value; `None` where there is none.
+    /// Adds a value; `None` for a missing one.
     pub(crate) fn push(&mut self, value: Option<f64>) {
         self.waiting.push(value);
         if self.waiting.len() < self.each {
@@ -58,14 +58,14 @@ impl Trail {
         }
     }
 
-    /// All of it, in no more than so many values.
+    /// The whole series, in at most `columns` values.
     pub(crate) fn within(&self, columns: usize) -> Vec<Option<f64>> {
         let group = self.values.len().div_ceil(columns.max(1)).max(1);
         let groups = self.values.chunks(group);
         groups.map(|group| self.one(group)).collect()
     }
 
-    /// One value that stands for several.
+    /// The summary of several values.
     fn one(&self, values: &[Option<f64>]) -> Option<f64> {
         let known = values.iter().flatten();
         match self.merge {

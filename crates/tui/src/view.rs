@@ -1,4 +1,4 @@
-//! What was seen of a run so far.
+//! The history of a run.
 
 use std::collections::BTreeMap;
 
@@ -6,37 +6,37 @@ use crate::tick::{About, End, FlowTick, Interval, Tick};
 use crate::trail::{Merge, Trail};
 use crate::words;
 
-/// What was seen of a run so far, ready to be drawn.
+/// The history of a run, ready to be drawn.
 #[derive(Clone, Debug)]
 pub struct View {
     pub(crate) about: About,
-    /// Which iteration it is, from 1.
+    /// Number of the iteration, from 1.
     pub(crate) iteration: usize,
-    /// Whether the run is over, and netserver's result waited for.
+    /// True after the run, while netserver's result is awaited.
     pub(crate) over: bool,
     pub(crate) tick: Tick,
     pub(crate) rates: Trail,
-    /// The smallest and the largest rate, as work in a second.
+    /// The smallest and the largest rate, in work per second.
     pub(crate) extremes: Option<(f64, f64)>,
     pub(crate) p99: Trail,
     pub(crate) retransmissions: Trail,
-    /// Segments sent again since the last tick.
+    /// Segments retransmitted since the last tick.
     pub(crate) retransmitted_now: u64,
     pub(crate) cpu: Trail,
     pub(crate) flows: BTreeMap<u32, Seen>,
 }
 
-/// What was seen of a flow or a thread.
+/// The history of a flow or a thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) tick: FlowTick,
-    /// Work in a second, since the last tick.
+    /// Work per second since the last tick.
     pub(crate) now: Option<f64>,
     pub(crate) rates: Trail,
 }
 
 impl View {
-    /// A view of a run that has not begun.
+    /// A view of a run before its beginning.
     #[must_use]
     pub fn new(about: About) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl View {
         }
     }
 
-    /// An iteration begins: what is counted starts from 0, what is drawn over time goes on.
+    /// Begins an iteration: counts start from 0, series continue.
     pub fn begin(&mut self, iteration: usize) {
         self.iteration = iteration;
         self.over = false;
@@ -62,12 +62,12 @@ impl View {
         self.flows.clear();
     }
 
-    /// The run is over, and only its result waited for.
+    /// Marks the run as over; only its result is awaited.
     pub fn finish(&mut self) {
         self.over = true;
     }
 
-    /// What is known now.
+    /// Adds the state of this moment.
     pub fn take(&mut self, tick: Tick) {
         let Interval { work, seconds } = tick.now;
         if seconds > 0.0 {
@@ -91,7 +91,7 @@ impl View {
         for flow in &tick.flows {
             self.take_flow(flow, seconds);
         }
-        // A connection that is at its end says nothing any more; what it said last holds.
+        // A closed connection has no TCP_INFO; the last one remains valid.
         let tcp = tick.tcp.or(self.tick.tcp);
         self.tick = Tick { tcp, ..tick };
     }
@@ -114,7 +114,7 @@ impl View {
         seen.tick = *flow;
     }
 
-    /// The share of the run that is done; `None` where nobody knows.
+    /// The finished share of the run; `None` if unknown.
     pub(crate) fn share(&self) -> Option<f64> {
         let share = match self.about.end {
             End::After(whole) => self.tick.elapsed.as_secs_f64() / whole.as_secs_f64(),

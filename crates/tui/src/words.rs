@@ -1,8 +1,8 @@
-//! Figures as text.
+//! Formatting of figures.
 
 use std::time::Duration;
 
-/// A rate, with as many digits as say something.
+/// A rate, with its significant digits.
 pub(crate) fn figure(value: f64) -> String {
     let digits = match value.abs() {
         size if size >= 1e9 => return format!("{value:.3e}"),
@@ -13,7 +13,7 @@ pub(crate) fn figure(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// A time in nanoseconds, in the unit that suits it.
+/// A time in nanoseconds, formatted in the best unit.
 pub(crate) fn nanos(value: f64) -> String {
     const UNITS: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")];
     let fits = |(size, _): &&(f64, &str)| value >= *size * 0.9995;
@@ -42,7 +42,7 @@ pub(crate) fn length(time: Duration) -> String {
     }
 }
 
-/// Text that does nothing to a terminal.
+/// Text without control characters.
 pub(crate) fn harmless(text: &str) -> String {
     let shown = |letter: char| {
         if letter.is_ascii_graphic() || letter == ' ' {

@@ -9,17 +9,17 @@ use crate::record::Record;
 use crate::table::Table;
 use crate::unit::{Quantity, Unit};
 
-/// From how many times the least on values are laid out by their logarithm.
+/// Ratio of the largest to the smallest value from which the axis is logarithmic.
 const WIDE: f64 = 8.0;
 
-/// What was measured over a value that was varied.
+/// Figures over a varied value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
-    /// What was varied.
+    /// The name of the varied value.
     pub x_name: String,
     /// Its values, as they were written.
     pub places: Vec<String>,
-    /// The same as numbers in growing order, where they are some.
+    /// The values as numbers in ascending order, if they are numbers.
     pub numbers: Option<Vec<f64>>,
     /// The figures, one chart for each.
     pub drawings: Vec<Drawing>,
@@ -32,7 +32,7 @@ pub struct Curve {
 /// One figure of all points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
-    /// What the chart shows.
+    /// The title of the chart.
     pub title: String,
     /// The name of its axis.
     pub y_name: String,
@@ -64,7 +64,7 @@ pub struct Spot {
     pub low: f64,
     /// The greatest.
     pub high: f64,
-    /// How many.
+    /// The number of runs.
     pub runs: usize,
 }
 

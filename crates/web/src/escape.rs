@@ -1,4 +1,4 @@
-//! Text from files, made harmless: every string of the input is somebody else's.
+//! Escaping of text from files, which is untrusted.
 
 /// For HTML and SVG, in text and in attributes with double quotes. Control characters,
 /// which neither may have, become the replacement character.

@@ -1,4 +1,4 @@
-//! Results as people look at them: a page, pictures, and tables.
+//! Results as a page, pictures, and tables.
 //!
 //! [`read`] makes a [`Record`] of a file that netperf, iperf3 or flent wrote, whatever
 //! the file holds; [`figures`] draws charts of several records, one over the other;
@@ -73,7 +73,7 @@ pub fn pictures(records: &[Record]) -> Vec<Picture> {
     pictures.collect()
 }
 
-/// Gives every record a label of its own: those of one name are numbered.
+/// Makes the labels of records unique: equal ones are numbered.
 pub fn tell_apart(records: &mut [Record]) {
     let mut taken: Vec<String> = Vec::new();
     for record in records {

@@ -48,13 +48,13 @@ pub fn aligned(rows: &[Vec<String>], right: &[usize]) -> String {
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// What it shows.
+    /// Its caption.
     pub caption: String,
     /// The names of its columns.
     pub head: Vec<String>,
     /// Its rows. The first column says what a row is of.
     pub rows: Vec<Vec<String>>,
-    /// How many columns, from the first on, are text. The others are numbers.
+    /// The number of leading columns with text. The others have numbers.
     pub texts: usize,
 }
 

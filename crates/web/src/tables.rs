@@ -83,7 +83,7 @@ pub(crate) fn key_table(records: &[Record]) -> Table {
     table
 }
 
-/// Where a record comes from, and facts about its hosts.
+/// The origin of a record, and facts about its hosts.
 pub(crate) fn facts_table(record: &Record) -> Table {
     let mut table = Table::new("Hosts and commands", 3, &["of", "fact", "value"]);
     let mut push = |of: &str, name: &str, value: &str| {

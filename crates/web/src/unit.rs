@@ -2,7 +2,7 @@
 
 pub use netperf_model::date::date;
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// bit/s.
@@ -36,7 +36,7 @@ impl Unit {
         }
     }
 
-    /// What it measures, for the title of an axis.
+    /// The quantity, for the title of an axis.
     #[must_use]
     pub fn quantity(&self) -> &'static str {
         match self {
@@ -100,12 +100,12 @@ impl Unit {
 pub struct Quantity {
     /// The number.
     pub value: f64,
-    /// What it counts.
+    /// Its unit.
     pub unit: Unit,
 }
 
 impl Quantity {
-    /// A number of a unit.
+    /// A number with a unit.
     #[must_use]
     pub fn new(value: f64, unit: Unit) -> Self {
         Self { value, unit }
@@ -113,7 +113,7 @@ impl Quantity {
 }
 
 impl Quantity {
-    /// What somebody asked for: without digits that say nothing.
+    /// Without trailing zeros, for a value that the user gave.
     #[must_use]
     pub fn brief(&self) -> String {
         let (factor, sign) = self.unit.scaled(self.value);

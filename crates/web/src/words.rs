@@ -56,7 +56,7 @@ fn place(end: &RecordEnd) -> String {
             .as_deref()
             .filter(|address| !known.contains(address)),
     );
-    // What a socket that may have any address says of itself.
+    // The wildcard addresses of an unbound socket.
     known.retain(|address| !["0.0.0.0", "::"].contains(address));
     match known.is_empty() {
         true => role.to_owned(),
@@ -121,7 +121,7 @@ fn cpu(record: &Record) -> Option<String> {
     (!both.is_empty()).then(|| format!("CPU utilisation was {}.", both.join(" and ")))
 }
 
-/// What was asked of a run with `--until`, and what it took, each with its name.
+/// The requested precision of a run with `--until`, and the effort, each with its name.
 pub(crate) fn until_facts(until: &ReachedPrecision) -> Vec<(String, String)> {
     let seconds = |value: f64| Quantity::new(value, Unit::Seconds).to_string();
     let asked = until.wanted.map(|wanted| {
@@ -170,7 +170,7 @@ fn long(seconds: f64) -> String {
     format!("about {}\u{a0}{name}", whole((seconds / unit).ceil()))
 }
 
-/// What was to be known, and how well it is.
+/// The figures of a run with `--until`, and their precision.
 pub(crate) fn until_table(label: &str, until: &ReachedPrecision) -> Table {
     let caption = format!("How well {label} is known");
     let mut table = Table::new(&caption, 1, &["figure", "value", "±", "± in %"]);
@@ -190,14 +190,14 @@ pub(crate) fn until_table(label: &str, until: &ReachedPrecision) -> Table {
     table
 }
 
-/// What no value is.
+/// The text for a missing value.
 const NOTHING: &str = "–";
 
 /// Figures by name, each with one value for every record.
 pub(crate) fn key_figures(records: &[Record]) -> Vec<(String, Vec<String>)> {
     let mut rows: Vec<(String, Vec<String>)> = Vec::new();
     for (index, record) in records.iter().enumerate() {
-        // What the records before do not have stands behind what it follows here.
+        // A figure that earlier records lack is inserted after its predecessor.
         let mut next = 0;
         for (name, value) in of_record(record) {
             let row = rows.iter().position(|(known, _)| *known == name);

@@ -13,10 +13,10 @@ use super::{Cells, Column, Table};
 use crate::trouble::Trouble;
 
 impl Table {
-    /// As a file of Apache Parquet, with one group of rows.
+    /// An Apache Parquet file with one row group.
     ///
-    /// # Errors
-    /// What the format does not hold, such as two columns of one name.
+    /// # Errors If the format does not allow the table, for example two columns with one
+    /// name.
     pub fn parquet(&self) -> Result<Vec<u8>, Trouble> {
         self.written()
             .map_err(|error| Trouble::Document(format!("no Parquet can be made of it: {error}")))
@@ -82,7 +82,7 @@ impl Cells {
     }
 }
 
-/// Writes a column; `there` says which cells are not empty, where some may be.
+/// Writes a column; `there` marks the cells that are not empty, for an optional column.
 fn put<T: DataType>(
     to: &mut SerializedColumnWriter<'_>,
     cells: &[T::T],

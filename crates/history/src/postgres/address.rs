@@ -1,5 +1,5 @@
-//! Where a PostgreSQL is, and as whom to speak with it: its URL (PostgreSQL manual, 34.1.1
-//! Connection Strings), and what the environment says besides.
+//! Address of a PostgreSQL database and its user: a URL (PostgreSQL manual, 34.1.1
+//! Connection Strings), completed from the environment.
 
 use std::fmt;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use crate::place::Surroundings;
 use crate::trouble::Trouble;
 
-/// The port unless something else is said.
+/// The default port.
 const PORT: u16 = 5432;
-/// The folder of the local socket, as Debian and most others have it.
+/// The directory of the local socket in Debian and most other distributions.
 const FOLDER: &str = "/var/run/postgresql";
 
-/// A server, a database in it, and somebody who may use it.
+/// A server, a database, and a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     pub(super) host: Host,
@@ -24,29 +24,29 @@ pub struct Address {
     pub(super) tls: Tls,
 }
 
-/// Where it listens.
+/// The endpoint of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Host {
-    /// At a port of this host.
+    /// A TCP port of this host.
     Name(String),
-    /// At a socket in this folder.
+    /// A socket in this directory.
     Folder(PathBuf),
 }
 
-/// Whether the connection is encrypted, and what the server must prove.
+/// Encryption of the connection, and authentication of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Tls {
-    /// It is not.
+    /// No encryption.
     Disable,
-    /// If the server can; it need prove nothing.
+    /// Encryption if the server supports it; the server is not authenticated.
     Prefer,
-    /// It is; the server need prove nothing, as with libpq.
+    /// Encryption; the server is not authenticated, as with libpq.
     Require,
-    /// It is, and the server's certificate is for its name and signed by one in this file.
+    /// Encryption, and a certificate for the server's name, signed by one in this file.
     VerifyFull(PathBuf),
 }
 
-/// What nobody may read in a message.
+/// Text that no message may contain.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Secret(pub(super) String);
 
@@ -72,7 +72,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// The parts of a URL as they were written.
+/// The parts of a URL.
 #[derive(Default)]
 struct Parts {
     host: Option<String>,
@@ -85,7 +85,7 @@ struct Parts {
 }
 
 impl Address {
-    /// Reads what follows `postgres://`.
+    /// Parses the part after `postgres://`.
     pub(crate) fn read(rest: &str, around: Surroundings<'_>) -> Result<Self, Trouble> {
         let parts = parts(rest)?;
         let variable = |own: Option<String>, name: &str| own.or_else(|| (around.variable)(name));
@@ -120,7 +120,7 @@ impl Address {
     }
 
     /// The password in `PGPASSFILE` or ~/.pgpass (PostgreSQL manual, 34.16 The Password
-    /// File). One that others may read is not read.
+    /// File). A file that other users can read is refused.
     fn in_password_file(&self, around: Surroundings<'_>) -> Result<Option<Secret>, Trouble> {
         let home = || (around.variable)("HOME").map(|home| Path::new(&home).join(".pgpass"));
         let named = (around.variable)("PGPASSFILE").map(PathBuf::from);
@@ -145,11 +145,11 @@ impl Address {
             .map(Secret))
     }
 
-    /// The password of a line, if it is for this address.
+    /// The password of a line, if the line matches this address.
     fn password_of(&self, line: &str) -> Option<String> {
         let host = match &self.host {
             Host::Name(name) => name.clone(),
-            // Whichever folder it is in.
+            // For any directory.
             Host::Folder(_) => "localhost".to_owned(),
         };
         let fields = fields(line);
@@ -164,7 +164,7 @@ impl Address {
     }
 }
 
-/// The five fields of a line with colons between; a backslash takes what follows as it is.
+/// The five fields of a line, separated by colons; a backslash escapes the next character.
 fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut letters = line.chars();
@@ -246,7 +246,7 @@ fn tls(mode: Option<&str>, roots: Option<String>) -> Result<Tls, Trouble> {
         (None | Some("prefer"), _) => Ok(Tls::Prefer),
         (Some("disable"), _) => Ok(Tls::Disable),
         (Some("require"), None) => Ok(Tls::Require),
-        // libpq, too, takes a file of roots for the wish to have them looked at.
+        // libpq too verifies the certificate if there is a file of roots.
         (Some("require" | "verify-full"), Some(roots)) => Ok(Tls::VerifyFull(roots.into())),
         (Some("verify-full"), None) => Err(wrong("needs sslrootcert=FILE for verify-full")),
         (Some(_), _) => Err(wrong(

@@ -17,8 +17,8 @@ use crate::trouble::Trouble;
 
 /// The schema that the tables are in.
 const SCHEMA: &str = "netperf";
-/// Writers take turns by this lock, which ends with the transaction: two that bring the
-/// same configuration would stand in each other's way. The number means nothing.
+/// Writers hold this lock for a transaction: two that add the same configuration would
+/// conflict. The number is arbitrary.
 const TURN: &str = "SELECT pg_advisory_xact_lock(7364297113)";
 
 /// An open connection.
@@ -29,7 +29,7 @@ pub(crate) struct Postgres {
 }
 
 impl Postgres {
-    /// Connects. The schema is made where there is none and that is wanted.
+    /// Connects, and creates the schema if there is none and `make` is set.
     pub(crate) fn open(address: &Address, make: bool) -> Result<Self, Trouble> {
         let place = address.to_string();
         let connection = Connection::open(address).map_err(|why| Trouble::Store {
@@ -93,7 +93,7 @@ impl Database for Postgres {
     }
 
     fn check(&mut self) -> Result<Vec<String>, Trouble> {
-        // The server looks after its own pages; documents have digests.
+        // The server checks its own pages; documents have digests.
         Ok(Vec::new())
     }
 }

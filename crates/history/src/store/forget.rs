@@ -1,4 +1,4 @@
-//! What goes out for good.
+//! Deletion of results.
 
 use super::{Conditions, Filter, Store, numbers};
 use crate::database::{Database, within};
@@ -7,22 +7,21 @@ use crate::trouble::Trouble;
 /// Results that are deleted with one statement.
 const AT_ONCE: usize = 500;
 
-/// What to forget of the results that a filter leaves.
+/// The results to delete among the filtered ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Forget {
-    /// These.
+    /// These results.
     Results(Vec<i64>),
-    /// Of each configuration all but this many, the newest.
+    /// All but this many of the newest results of each configuration.
     AllBut(u32),
-    /// What began before this time, in microseconds since 1970.
+    /// Results that started before this time, in microseconds since 1970.
     Before(i64),
 }
 
 impl Store {
-    /// Forgets results, or only tells which.
+    /// Deletes results, or only returns them.
     ///
-    /// # Errors
-    /// When the store fails; nothing is forgotten then.
+    /// # Errors If the store fails; then nothing is deleted.
     pub fn forget(
         &mut self,
         what: &Forget,
@@ -95,7 +94,7 @@ fn delete(database: &mut dyn Database, ids: &str) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// What no result needs any more.
+/// Deletes the rows that no result refers to.
 fn sweep(database: &mut dyn Database) -> Result<(), Trouble> {
     for (table, needed_by, column) in [
         ("kinds", "figures", "kind"),

@@ -1,4 +1,4 @@
-//! What goes in.
+//! Storage of results.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -13,17 +13,17 @@ use crate::entry::{self, Entry};
 use crate::manifest;
 use crate::trouble::Trouble;
 
-/// What became of a result that was to be kept.
+/// The outcome of storing a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Added {
     /// Its number.
     pub id: i64,
-    /// Whether it had been there before.
+    /// True if it was stored before.
     pub known: bool,
 }
 
-/// Numbers of rows that many results share, for as long as a transaction lasts: behind it
-/// somebody may forget them.
+/// Numbers of shared rows, valid for one transaction: after it another process may delete
+/// them.
 #[derive(Default)]
 struct Shared {
     configurations: HashMap<String, i64>,
@@ -32,11 +32,10 @@ struct Shared {
 }
 
 impl Store {
-    /// Keeps results: all of them, or none where it fails. When this returns, they are on
-    /// the disk.
+    /// Stores all of the results, or none on failure. When this returns, they are on the
+    /// disk.
     ///
-    /// # Errors
-    /// When the store fails.
+    /// # Errors If the store fails.
     pub fn add(&mut self, entries: &[Entry], now: i64) -> Result<Vec<Added>, Trouble> {
         within(self.database.as_mut(), |database| {
             let mut shared = Shared::default();
@@ -179,8 +178,8 @@ fn kind(
     })
 }
 
-/// The number of a row that many results share: known from an earlier one of this
-/// transaction, found by a statement, or made.
+/// The number of a shared row: known from earlier in this transaction, found by a query, or
+/// inserted.
 fn known_or_made<K: Hash + Eq>(
     database: &mut dyn Database,
     known: &mut HashMap<K, i64>,
@@ -208,7 +207,7 @@ fn one(
     Ok(rows.first_mut().map(|row| row.whole()))
 }
 
-/// The number that a new row was given.
+/// The number of a new row.
 fn numbered(
     database: &mut dyn Database,
     statement: &str,
@@ -220,7 +219,7 @@ fn numbered(
 
 fn deflated(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
-    // A vector takes everything.
+    // Writing to a vector cannot fail.
     let written = encoder.write_all(bytes);
     debug_assert!(written.is_ok());
     encoder.finish().unwrap_or_default()

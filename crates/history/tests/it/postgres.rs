@@ -1,4 +1,4 @@
-//! PostgreSQL, with a real server: what every store does, and what is its own.
+//! PostgreSQL with a real server: the behaviours of all stores, and those of PostgreSQL.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ fn refused(url: &str) -> String {
     error
 }
 
-/// One server for all: to make it takes longer than to ask it everything.
+/// One server for all: starting it takes longer than all queries.
 #[test]
 fn a_real_postgresql_behaves_over_tcp_and_over_its_socket() {
     let Some(cluster) = Cluster::start() else {
@@ -46,7 +46,7 @@ fn a_real_postgresql_behaves_over_tcp_and_over_its_socket() {
     keeps(&cluster, &database());
 }
 
-/// What cannot be is said in a line.
+/// Errors are one line.
 fn refuses(cluster: &Cluster, database: &str) {
     let url = cluster.over_tcp(database, "");
     let absent = Store::open(&place(&url), false)
@@ -71,14 +71,14 @@ fn refuses(cluster: &Cluster, database: &str) {
     assert!(refused(&url).contains("newer netperf"));
 }
 
-/// The connection is encrypted when that is asked for, and the server looked at.
+/// The connection is encrypted if requested, and the certificate is verified.
 fn encrypts(cluster: &Cluster, database: &str) {
     let encrypted = |options: &str| {
         let url = cluster.over_tcp(database, options);
         let _open = Store::open(&place(&url), true).expect("a store");
         let count = "SELECT count(*), count(*) FILTER (WHERE ssl) FROM pg_stat_ssl \
                      JOIN pg_stat_activity USING (pid) WHERE application_name = 'netperf history'";
-        // Those before may still be on their way out.
+        // Earlier connections may still be closing.
         let mut said = String::new();
         let alone = eventually(Duration::from_secs(20), || {
             said = cluster.says(database, count);
@@ -106,7 +106,7 @@ fn encrypts(cluster: &Cluster, database: &str) {
     assert!(refused(&by_number).contains("certificate"));
 }
 
-/// A connection that is cut leaves nothing behind of what it had not reported.
+/// A broken connection leaves no trace of unreported results.
 fn keeps(cluster: &Cluster, database: &str) {
     let url = cluster.over_tcp(database, "?sslmode=disable");
     let mut store = Store::open(&place(&url), true).expect("a store");

@@ -1,4 +1,4 @@
-//! The embedded store: what every store does, and what is its own.
+//! The embedded store: the behaviours of all stores, and those of SQLite.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use crate::behaviours::{NOW, behaves, result};
 use netperf_history::{Place, Store};
 use netperf_testkit::Scratch;
 
-/// A store that is empty.
+/// An empty store.
 struct Fresh {
     place: Place,
     _folder: Scratch,

@@ -66,7 +66,7 @@ fn latency(times: &[u64]) -> Latency {
     all
 }
 
-/// So many quarters of a second of a run, with `flows` flows.
+/// A run of `ticks` quarters of a second with `flows` flows.
 fn view(about: About, ticks: u32, flows: u32) -> View {
     let mut view = View::new(about);
     view.begin(1);
@@ -209,7 +209,7 @@ fn colours_change_nothing_but_the_colour() {
     assert_eq!(stripped, view.screen(SMALL, PLAIN));
 }
 
-/// Without its escape sequences, which end with an `m`.
+/// A row without escape sequences, which end with an `m`.
 fn strip(row: &str) -> String {
     let mut parts = row.split('\x1b');
     let first = parts.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! Bars that lie, each under its name, so that there is room for both in a hand.
+//! Horizontal bars, each under its name, so that both fit on a narrow screen.
 
 use super::frame::LINE;
 use super::legend::{self, Sign};
@@ -27,7 +27,7 @@ pub struct Bar {
     pub name: String,
     /// Its parts, each with its colour: one with no name where the chart has no parts.
     pub parts: Vec<(usize, f64)>,
-    /// What it comes to.
+    /// Its total.
     pub total: f64,
 }
 
@@ -122,7 +122,7 @@ impl Bars {
             } else {
                 Ink::Part(*colour)
             };
-            // Less than can be seen has no colour of its own.
+            // An invisibly small part is not drawn.
             if to - from < 0.4 {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! What is around a plot: axes, their numbers and names, lines behind.
+//! The frame of a plot: axes with numbers and names, and grid lines.
 
 use super::Size;
 use super::scale::{Law, Scale, Tick};
@@ -8,12 +8,12 @@ use crate::unit::Unit;
 /// Height of a line of text.
 pub(super) const LINE: f64 = 18.0;
 
-/// Where things are within a frame.
+/// The geometry of a frame.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
-    /// The axis that lies.
+    /// The horizontal axis.
     pub(super) x: Scale,
-    /// The axis that stands.
+    /// The vertical axis.
     pub(super) y: Scale,
     /// Edges of the plot.
     pub(super) left: f64,
@@ -22,7 +22,7 @@ pub(super) struct Frame {
     pub(super) bottom: f64,
 }
 
-/// An axis before it has a place.
+/// An axis before its layout.
 pub(super) struct Axis<'a> {
     /// Its values.
     pub(super) scale: Scale,
@@ -30,7 +30,7 @@ pub(super) struct Axis<'a> {
     pub(super) law: Law,
     /// Their unit.
     pub(super) unit: &'a Unit,
-    /// What they are.
+    /// Their name.
     pub(super) name: &'a str,
 }
 

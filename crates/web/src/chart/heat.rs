@@ -73,8 +73,7 @@ impl HeatMap {
         scene
     }
 
-    /// Columns, several taken together where there is no room for all, each with how many
-    /// operations are in which row.
+    /// Columns, merged if they do not fit, each with the number of operations per row.
     fn cells(&self, y: &Scale, most: usize, rows: usize) -> Vec<(f64, f64, BTreeMap<usize, f64>)> {
         let drawable =
             |column: &&(f64, f64, Vec<Range>)| is_drawable(column.0) && is_drawable(column.1);
@@ -116,7 +115,7 @@ fn tip(y: &Scale, from: f64, to: f64, row: usize, rows: usize, count: f64) -> St
     )
 }
 
-/// What the colours mean; gives its height.
+/// Draws the key of the colours; returns its height.
 fn key(scene: &mut Scene) -> f64 {
     let text = |at, text: &str| Item::Text {
         at,

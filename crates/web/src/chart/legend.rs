@@ -3,7 +3,7 @@
 use super::frame::LINE;
 use super::scene::{Anchor, Ink, Item, Role, Scene, fitted, width_of};
 
-/// How an entry is drawn beside its name.
+/// The sign of an entry, drawn beside its name.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Sign {
     /// A line in a pattern, with a mark.

@@ -14,23 +14,23 @@ const MARKS: usize = 6;
 /// The values of a chart of lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lines {
-    /// What kind of value x is.
+    /// The kind of x.
     pub x: X,
-    /// What x is.
+    /// The name of x.
     pub x_name: String,
     /// The unit of y.
     pub unit: Unit,
-    /// What y is.
+    /// The name of y.
     pub y_name: String,
-    /// Whether y is laid out by its logarithm.
+    /// True for a logarithmic y axis.
     pub log: bool,
     /// The lines.
     pub lines: Vec<Line>,
-    /// How several points become one where there is no room for all.
+    /// The reduction of points that do not fit.
     pub thin: Thin,
 }
 
-/// What kind of value x is.
+/// The kind of x.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum X {
     /// Seconds from the beginning.
@@ -39,12 +39,12 @@ pub enum X {
     Shares,
     /// Numbers of any kind.
     Numbers {
-        /// Whether they are laid out by their logarithm.
+        /// True for a logarithmic axis.
         log: bool,
     },
 }
 
-/// How several points become one.
+/// The reduction of several points to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thin {
     /// Their mean, with the least and the greatest around it.
@@ -72,11 +72,11 @@ pub struct Line {
 /// A point of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Where it is.
+    /// Its place on the x axis.
     pub x: f64,
     /// Its value.
     pub y: f64,
-    /// Whether a line leads to it from the one before.
+    /// True if a line connects it with the previous point.
     pub joined: bool,
 }
 
@@ -152,7 +152,7 @@ fn marks(scene: &mut Scene, frame: &Frame, drawn: &[Drawn], line: &Line) {
         let wanted = begin + gap * number::of(mark);
         let off = |place: &Place| (place.0 - wanted).abs();
         let nearest = places().min_by(|one, other| off(one).total_cmp(&off(other)));
-        // Where there is no point for long, there is no mark either.
+        // No mark far from the next point.
         if let Some(at) = nearest.filter(|at| off(at) <= gap / 2.0 && before != Some(*at)) {
             scene.items.push(Item::Mark { at, ink, shape });
             before = Some(at);
@@ -199,7 +199,7 @@ impl Line {
 }
 
 impl Lines {
-    /// How many values are too far out to be drawn.
+    /// The number of values too large to be drawn.
     #[must_use]
     pub fn undrawable(&self) -> usize {
         let points = self

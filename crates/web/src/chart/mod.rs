@@ -1,4 +1,4 @@
-//! Charts: from values to shapes on a plane, and from these to pictures.
+//! Charts: values become shapes on a plane, and these become pictures.
 
 mod bars;
 mod frame;
@@ -18,12 +18,12 @@ pub use lines::{Line, Lines, Point, Thin, X};
 
 use scene::Scene;
 
-/// A picture still to be drawn.
+/// A chart before it is drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// What it is called in the names of files and in the page, unique there.
+    /// Its unique identifier, in the names of files and in the page.
     pub id: String,
-    /// What it shows, in a few words.
+    /// Its title.
     pub title: String,
     /// Its values.
     pub body: Body,
@@ -34,13 +34,13 @@ pub struct Chart {
 pub enum Body {
     /// Lines over an axis.
     Lines(Lines),
-    /// Bars that lie, with parts.
+    /// Horizontal bars with parts.
     Bars(Bars),
     /// Counts over time and another axis.
     Heat(HeatMap),
 }
 
-/// How large a chart is drawn, with letters of one size.
+/// The size of a chart; the size of text is fixed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size {
     /// Width in CSS pixels.
@@ -52,7 +52,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// For a page on a desk.
+    /// For a page on a wide screen.
     #[must_use]
     pub fn wide(points: usize) -> Self {
         Self {
@@ -89,7 +89,7 @@ impl Chart {
 /// between such numbers cannot be calculated with.
 pub(crate) const LARGEST: f64 = 1e21;
 
-/// Whether a number can be drawn.
+/// Returns true if a number can be drawn.
 pub(crate) fn is_drawable(value: f64) -> bool {
     value.is_finite() && value.abs() <= LARGEST
 }

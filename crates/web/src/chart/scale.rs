@@ -1,8 +1,8 @@
-//! Axes: where a value is, and which values are written there.
+//! Axes: positions of values, and tick marks.
 
 use crate::unit::Unit;
 
-/// How values are laid out.
+/// The scaling of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Law {
     /// Evenly.
@@ -23,12 +23,12 @@ pub(crate) struct Scale {
     ends: (f64, f64),
 }
 
-/// A value that is written at an axis.
+/// A labelled value of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tick {
-    /// Where, in pixels.
+    /// Its position in pixels.
     pub(crate) at: f64,
-    /// What is written.
+    /// Its label.
     pub(crate) text: String,
 }
 
@@ -85,7 +85,7 @@ impl Scale {
         }
     }
 
-    /// How far along the axis a value is, from 0 to 1 within it.
+    /// The position of a value on the axis: from 0 to 1 within it.
     pub(crate) fn share(&self, value: f64) -> f64 {
         let (low, high) = (self.bent(self.low), self.bent(self.high));
         if high > low {
@@ -112,7 +112,7 @@ impl Scale {
         }
     }
 
-    /// What the numbers of a linear axis are to be divided by, and their sign.
+    /// The divisor of the numbers of a linear axis, and the symbol of the unit.
     pub(crate) fn unit(&self, unit: &Unit) -> (f64, String) {
         unit.scaled(self.high.abs().max(self.low.abs()))
     }
@@ -254,7 +254,7 @@ fn linear_ends(low: f64, high: f64, unit: &Unit) -> (f64, f64) {
     )
 }
 
-/// A little room on both sides.
+/// The ends with a margin on both sides.
 fn log_ends(low: f64, high: f64) -> (f64, f64) {
     if high / low > 1.3 {
         (low / 1.12, high * 1.12)

@@ -1,4 +1,4 @@
-//! Shapes on a plane, which know nothing of files. Coordinates are CSS pixels from the
+//! Shapes on a plane, independent of file formats. Coordinates are CSS pixels from the
 //! upper left corner.
 
 /// A drawing.
@@ -8,7 +8,7 @@ pub struct Scene {
     pub width: f64,
     /// Height.
     pub height: f64,
-    /// What is in it, the lowest first.
+    /// Its items, the lowest first.
     pub items: Vec<Item>,
 }
 
@@ -20,14 +20,14 @@ pub type Place = (f64, f64);
 pub enum Item {
     /// A line through places.
     Line {
-        /// Where it goes.
+        /// Its points.
         places: Vec<Place>,
         /// Its colour.
         ink: Ink,
         /// Which pattern of dashes; 0 is solid.
         dash: usize,
     },
-    /// An area within places, which things can be seen through.
+    /// A translucent area within places.
     Area {
         /// Its corners.
         places: Vec<Place>,
@@ -42,21 +42,21 @@ pub enum Item {
         size: Place,
         /// Its colour.
         ink: Ink,
-        /// What is said of it when it is looked at.
+        /// Its tooltip.
         tip: Option<String>,
     },
-    /// A place that something is said of.
+    /// A point with a tooltip.
     Spot {
-        /// Where.
+        /// Its centre.
         at: Place,
         /// The colour of its line.
         ink: Ink,
-        /// What is said.
+        /// Its tooltip.
         tip: String,
     },
     /// A small sign, which tells lines apart without colour.
     Mark {
-        /// Where its middle is.
+        /// Its centre.
         at: Place,
         /// Its colour.
         ink: Ink,
@@ -65,13 +65,13 @@ pub enum Item {
     },
     /// A line of text.
     Text {
-        /// Where it begins, or ends, or has its middle, on its base line.
+        /// The anchor point on its base line.
         at: Place,
-        /// Which of these.
+        /// The part of the text at that point.
         anchor: Anchor,
-        /// What it is.
+        /// Its role.
         role: Role,
-        /// What it says.
+        /// The text.
         text: String,
     },
 }
@@ -87,7 +87,7 @@ pub enum Anchor {
     End,
 }
 
-/// What a text is.
+/// The role of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A number at an axis.
@@ -111,13 +111,13 @@ pub enum Ink {
     Series(usize),
     /// A part of a whole.
     Part(usize),
-    /// How much, from 0 on.
+    /// A level, from 0.
     Heat(usize),
 }
 
 /// Pixels that a letter takes on average at the one size of letters.
 const LETTER: f64 = 6.7;
-/// More letters than any chart has room for in a line, however narrow they are.
+/// Maximum number of letters in a line of any chart.
 const MOST_LETTERS: usize = 400;
 
 /// About how wide a text is; rather too wide than too narrow, as fonts differ.
@@ -136,14 +136,14 @@ pub fn width_of(text: &str) -> f64 {
     letters.sum::<f64>() * LETTER
 }
 
-/// The text, shortened in its middle if it would be wider than `room`.
+/// The text, shortened in the middle if it is wider than `room`.
 #[must_use]
 pub fn fitted(text: &str, room: f64) -> String {
     if width_of(text) <= room {
         return text.to_owned();
     }
     let letters: Vec<char> = text.chars().collect();
-    // No chart has room for as many.
+    // More never fit into a chart.
     let mut keep = letters.len().min(MOST_LETTERS);
     while keep > 2 {
         keep -= 1;

@@ -6,7 +6,7 @@ use crate::record::{CpuLoad, Record};
 use crate::table::Table;
 use crate::unit::{Quantity, Unit};
 
-/// What is busy in no part that is told apart.
+/// Busy time outside the named parts.
 const REST: &str = "other";
 
 pub(super) fn figure(records: &[Record]) -> Figure {

@@ -1,4 +1,4 @@
-//! What each of several flows came to.
+//! The results of each flow.
 
 use super::{Figure, look, name};
 use crate::chart::{Bar, Bars, Body, Chart};

@@ -1,4 +1,4 @@
-//! How long operations took: by percentiles, and over time.
+//! Latencies: by percentile, and over time.
 
 use super::{Figure, chart, look, missing, name};
 use crate::chart::{Body, Chart, HeatMap, Line, Lines, Point, Thin, X};
@@ -138,7 +138,7 @@ fn table(records: &[Record]) -> Table {
     table
 }
 
-/// What the heat maps of a page are called.
+/// The identifier of the heat maps of a page.
 const HEAT: &str = "latency-over-time";
 
 /// Takes the heat maps out, for a page that would be too large with them.

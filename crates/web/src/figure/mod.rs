@@ -1,4 +1,4 @@
-//! What the page shows, figure by figure: charts, the same as tables, and what is missing.
+//! The figures of the page: charts, their tables, and notes on missing data.
 
 mod cpu;
 mod flows;
@@ -24,11 +24,11 @@ pub struct Figure {
     pub id: &'static str,
     /// Its heading.
     pub heading: &'static str,
-    /// How it is to be read.
+    /// Its explanation.
     pub about: String,
     /// Its charts, each with a table of the same.
     pub charts: Vec<(Chart, Table)>,
-    /// What is not there, and why.
+    /// Missing data, and the reasons.
     pub missing: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ pub fn figures(records: &[Record]) -> Vec<Figure> {
     ]
 }
 
-/// What a line of one record is called among the lines of all.
+/// The name of a record's line among the lines of all records.
 fn name(records: &[Record], record: &Record, own: &str) -> String {
     match (records.len(), own) {
         (1, own) => own.to_owned(),
@@ -191,7 +191,7 @@ fn table(title: &str, lines: &Lines) -> Table {
     table
 }
 
-/// What is said of values that no chart can show.
+/// A note on values too large for a chart.
 fn undrawable(charts: &[(Chart, Table)]) -> Option<String> {
     let lines = charts.iter().filter_map(|(chart, _)| match &chart.body {
         Body::Lines(lines) => Some(lines.undrawable()),
@@ -202,8 +202,8 @@ fn undrawable(charts: &[(Chart, Table)]) -> Option<String> {
     (count > 0).then(|| format!("{whole} values are too large to be drawn; the tables have them."))
 }
 
-/// What is said of records without something: which, and how each program is made to
-/// tell. `advice` is for netperf's own.
+/// Notes on records without some data: their names, and the option of each program that
+/// provides it. `advice` is for netperf's documents.
 fn missing(
     records: &[Record],
     lacks: impl Fn(&Record) -> bool,

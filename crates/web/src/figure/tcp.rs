@@ -1,4 +1,4 @@
-//! What TCP knew of the connection, over time.
+//! TCP_INFO of the connection over time.
 
 use super::{Figure, chart, look, missing, name, over_time, undrawable};
 use crate::chart::{Line, Lines, Point, Thin, X};

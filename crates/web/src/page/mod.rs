@@ -14,9 +14,9 @@ use crate::record::{Record, RecordEnd};
 use crate::table::Table;
 use crate::{tables, words};
 
-/// The most that a page may weigh.
+/// Maximum size of a page in bytes.
 const LARGEST: usize = 1_000_000;
-/// Points of a line: as many of these as let the page stay that small.
+/// Points of a line: the largest of these numbers with which the page is small enough.
 const POINTS: [usize; 6] = [160, 100, 60, 40, 24, 12];
 
 const STYLE: &str = include_str!("page.css");
@@ -24,11 +24,11 @@ const SCRIPT: &str = include_str!("page.js");
 /// The SHA-256 of the script, by which the page lets this one run and no other.
 const SCRIPT_HASH: &str = include_str!("page.js.sha256");
 
-/// There are more results than one page can hold.
+/// Too many results for one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the page would have {bytes} bytes, more than {LARGEST}: report fewer results at once")]
 pub struct TooLarge {
-    /// Bytes that the page would have.
+    /// Size of the page in bytes.
     pub bytes: usize,
 }
 
@@ -59,7 +59,7 @@ fn fitting(records: &[Record], figures: &[Figure]) -> Result<String, TooLarge> {
     };
     let [most, between @ .., fewest] = POINTS;
     at(most).or_else(|_| {
-        // Where the fewest do not fit, no others do.
+        // If the smallest number does not fit, no other does.
         let last = at(fewest)?;
         let more = between.into_iter().find_map(|points| at(points).ok());
         Ok(more.unwrap_or(last))

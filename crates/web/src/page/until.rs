@@ -10,12 +10,12 @@ use crate::words;
 /// A bar that is so many times as long as what was asked for is full.
 const LONGEST: f64 = 2.0;
 
-/// Whether any of them did.
+/// Returns true if any record has a run with `--until`.
 pub(super) fn is_there(records: &[Record]) -> bool {
     records.iter().any(|record| record.until.is_some())
 }
 
-/// A card for each that did.
+/// A card for each record with such a run.
 pub(super) fn section(text: &mut String, records: &[Record]) {
     if !is_there(records) {
         return;

@@ -29,7 +29,7 @@ pub(super) fn text(value: &Value, path: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Whether something is so.
+/// A boolean.
 pub(super) fn truth(value: &Value, path: &str) -> Option<bool> {
     at(value, path)?.as_bool()
 }

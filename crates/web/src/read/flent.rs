@@ -1,4 +1,4 @@
-//! What flent writes: series of values over one axis of time, and what it knew of them.
+//! Reader of flent's files: series of values over a common time axis, and metadata.
 
 use serde_json::{Map, Value};
 

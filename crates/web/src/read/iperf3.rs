@@ -1,4 +1,4 @@
-//! What `iperf3 -J` writes. It keeps no command line and no times of operations.
+//! Reader of the output of `iperf3 -J`. It has no command line and no latencies.
 
 use serde_json::Value;
 
@@ -78,7 +78,7 @@ fn limit(document: &Value) -> Option<String> {
     positive("blocks").map(|blocks| format!("for {} blocks", crate::unit::whole(blocks)))
 }
 
-/// What arrived; what was sent where only that is known.
+/// The rate at the receiver; that of the sender if only that is known.
 fn headline(document: &Value) -> Option<Quantity> {
     let sums = ["sum_received", "sum", "sum_sent"];
     let rates = sums

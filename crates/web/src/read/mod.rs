@@ -16,7 +16,7 @@ use crate::record::Record;
 /// The most that a compressed file may hold. A day of flent's points is a few megabytes.
 const LARGEST: u64 = 256 << 20;
 
-/// A file that is no result.
+/// A file that is not a result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "{}: {problem}; expected what netperf --json or --json-stream, iperf3 -J or flent \
@@ -24,17 +24,17 @@ const LARGEST: u64 = 256 << 20;
     crate::escape::line(.name)
 )]
 pub struct Unreadable {
-    /// The file, as it was named.
+    /// The name of the file, as given.
     pub name: String,
-    /// What it is instead.
+    /// The reason.
     pub problem: String,
 }
 
-/// Reads a file's bytes; `name` is what the file is called.
+/// Reads the bytes of the file `name`.
 ///
 /// # Errors
 ///
-/// When it was written by none of the programs that are known.
+/// If none of the known programs wrote it.
 pub fn read(name: &str, bytes: &[u8]) -> Result<Record, Unreadable> {
     let mut record = understood(bytes).map_err(|problem| Unreadable {
         name: name.to_owned(),

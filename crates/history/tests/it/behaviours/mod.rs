@@ -9,14 +9,14 @@ use netperf_history::text::{self, Trend};
 use netperf_history::{Entry, Filter, Forget, Place, Store};
 use serde_json::json;
 
-/// The time of adding; results say their own.
+/// The time of storing; results have their own time.
 pub(crate) const NOW: i64 = 1_800_000_000_000_000;
-/// When the first result began, in seconds since 1970.
+/// The start of the first result, in seconds since 1970.
 const BEGIN: f64 = 1_700_000_000.0;
 const DAY: f64 = 86_400.0;
 const MICROS: i64 = 1_000_000;
 
-/// The result of a day, with this rate, under this kernel.
+/// The result of a day with this rate and kernel.
 pub(crate) fn result(host: &str, day: u32, rate: f64, kernel: &str) -> Entry {
     let document = json!({
         "schema": "netperf-1",
@@ -31,12 +31,12 @@ pub(crate) fn result(host: &str, day: u32, rate: f64, kernel: &str) -> Entry {
     Entry::read("x.json", document.to_string().into_bytes(), None).expect("a result")
 }
 
-/// Opens a store, which is made.
+/// Creates a store.
 fn open(place: &Place) -> Store {
     Store::open(place, true).expect("a store")
 }
 
-/// Something that holds of a store.
+/// A property of a store.
 type Behaviour = fn(&Place);
 
 /// Every behaviour, over a store made by `fresh`.
@@ -207,7 +207,7 @@ fn forgets(fresh: &Place) {
     assert_eq!(store.forget(&some, &all, false), Ok(Vec::new()));
     assert_eq!(store.configurations(&all).expect("configurations").len(), 1);
     assert_eq!(store.check(), Ok(Vec::new()));
-    // What was forgotten may come again, under a number that was never used.
+    // A deleted result can be stored again, under a new number.
     let again = store.add(&entries[10..11], NOW).expect("added");
     assert!(!again[0].known && again[0].id > ids[12], "{again:?}");
 }
@@ -232,7 +232,7 @@ fn exports(fresh: &Place) {
 }
 
 fn writers(fresh: &Place) {
-    // Both make the tables, too.
+    // Both create the tables too.
     let saved: Vec<(i64, Entry)> = std::thread::scope(|scope| {
         let writer = |name: &'static str| {
             let write = move || {

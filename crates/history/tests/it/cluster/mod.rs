@@ -1,4 +1,4 @@
-//! A PostgreSQL server of a test's own: a private cluster in a folder that goes away.
+//! A private PostgreSQL server for a test, in a temporary directory.
 
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, chown};
@@ -10,7 +10,7 @@ use netperf_testkit::{Finished, Invocation, Running, Scratch, eventually};
 
 /// Time limit for the start of the server on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Whom the server's programs are run as where we are root: they refuse that.
+/// User of the server's programs if the test runs as root, which they refuse.
 const NOBODY: &str = "nobody";
 /// Its administrator, and the password, which needs escaping in a URL.
 pub(crate) const USER: &str = "keeper";
@@ -26,8 +26,8 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts one; `None` where PostgreSQL is not installed, which in continuous
-    /// integration is a failure.
+    /// Starts a server; `None` if PostgreSQL is not installed, which is a failure in
+    /// continuous integration.
     pub(crate) fn start() -> Option<Self> {
         let programs = programs();
         let way = "install Debian's package postgresql";
@@ -42,7 +42,7 @@ impl Cluster {
         };
         cluster.initialise();
         cluster.certify();
-        // The port may be somebody else's by the time that the server wants it.
+        // Another process may take the port before the server does.
         let up = (0..3).any(|_| cluster.serve());
         assert!(up, "the server does not come up");
         Some(cluster)
@@ -79,7 +79,7 @@ impl Cluster {
                 .arg(&password)
                 .args(words)
         });
-        // One who may only come with the older proof.
+        // A user with the older authentication only.
         let rules = self.path("data/pg_hba.conf");
         let text = std::fs::read_to_string(&rules).expect("the rules");
         let text = format!("host all older 127.0.0.1/32 md5\n{text}");
@@ -128,7 +128,7 @@ impl Cluster {
             .arg("-k")
             .arg(self.path("sockets"))
             .args(["-h", "127.0.0.1", "-p", &self.port.to_string()])
-            // Nothing here need outlive a power cut.
+            // No durability is needed.
             .args(["-c", "fsync=off", "-c", "ssl=on"])
             .args(["-c", &setting("ssl_cert_file", self.path("server.crt"))])
             .args(["-c", &setting("ssl_key_file", self.path("server.key"))])
@@ -141,7 +141,7 @@ impl Cluster {
         !server.ended()
     }
 
-    /// A program of the server's, as somebody who is not root.
+    /// A program of the server, not run as root.
     fn program(&self, name: &str) -> Invocation {
         let program = self.programs.join(name);
         if !is_root() {
@@ -193,7 +193,7 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         if let Some(server) = &mut self.server {
-            // At once, with all its processes.
+            // An immediate shutdown of all its processes.
             server.signal("QUIT");
             eventually(Duration::from_secs(10), || server.ended());
         }
@@ -218,7 +218,7 @@ fn is_root() -> bool {
     line.is_some_and(|line| line.split_whitespace().nth(2) == Some("0"))
 }
 
-/// Makes a file the server's.
+/// Gives a file to the server's user.
 fn give(path: &Path) {
     if is_root() {
         // nobody and nogroup, as every Debian numbers them.

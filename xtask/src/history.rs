@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use netperf_history::{Entry, Place, Store};
+use netperf_history::{HistoryEntry, Location, Store};
 use netperf_testkit::peers::Make;
 use netperf_testkit::{Invocation, Scratch, Stopwatch};
 use serde_json::json;
@@ -76,11 +76,12 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 }
 
 fn fill(path: &Path) -> Result<(), String> {
-    let place = Place::File(path.to_owned());
+    let place = Location::File(path.to_owned());
     let mut store = Store::open(&place, true).map_err(|error| error.to_string())?;
     let numbers: Vec<u32> = (0..RESULTS).collect();
     for numbers in numbers.chunks(AT_ONCE) {
-        let entries: Result<Vec<Entry>, String> = numbers.iter().map(|at| result(*at)).collect();
+        let entries: Result<Vec<HistoryEntry>, String> =
+            numbers.iter().map(|at| result(*at)).collect();
         store.add(&entries?, 0).map_err(|error| error.to_string())?;
     }
     Ok(())
@@ -88,7 +89,7 @@ fn fill(path: &Path) -> Result<(), String> {
 
 /// Result by result in turn for every configuration, one each quarter of an hour. Every
 /// thousand days of a host it has another kernel, and is slower.
-fn result(at: u32) -> Result<Entry, String> {
+fn result(at: u32) -> Result<HistoryEntry, String> {
     let configurations = RESULTS / OF_EACH;
     let (host, number) = (at % configurations, at / configurations);
     let level = if number < 1000 { 1000.0 } else { 970.0 };
@@ -109,5 +110,5 @@ fn result(at: u32) -> Result<Entry, String> {
         "filler": times,
     });
     let bytes = document.to_string().into_bytes();
-    Entry::read("a result", bytes, None).map_err(|error| error.to_string())
+    HistoryEntry::read("a result", bytes, None).map_err(|error| error.to_string())
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use netperf_stats::moments::median;
 use netperf_stats::shift::shifts;
 
-use crate::manifest::{self, Difference, Facts};
-use crate::store::{Configuration, Filter, Kind, Point, Store};
-use crate::trouble::Trouble;
+use crate::error::HistoryError;
+use crate::manifest::{self, Difference, ManifestFacts};
+use crate::store::{Configuration, FigureKind, Filter, Store, TrendPoint};
 
 /// Default probability of a false alarm for each change.
 pub const CHANCE: f64 = 0.01;
@@ -20,20 +20,20 @@ pub struct Changes {
     /// The configuration of the results.
     pub configuration: Configuration,
     /// The kind of figure.
-    pub kind: Kind,
+    pub kind: FigureKind,
     /// The probability of a false alarm for each change.
     pub chance: f64,
     /// The series, the oldest result first.
-    pub points: Vec<Point>,
+    pub points: Vec<TrendPoint>,
     /// Its changes in this order.
-    pub changes: Vec<Change>,
+    pub changes: Vec<LevelChange>,
 }
 
 /// A change of level.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
+pub struct LevelChange {
     /// The first result of the new level.
-    pub first: Point,
+    pub first: TrendPoint,
     /// The level before it.
     pub before: Level,
     /// The new one.
@@ -53,7 +53,7 @@ pub struct Level {
     pub median: f64,
 }
 
-impl Change {
+impl LevelChange {
     /// The new level as a multiple of the old one.
     #[must_use]
     pub fn ratio(&self) -> f64 {
@@ -78,18 +78,18 @@ impl Change {
 /// # Errors If the store fails.
 pub fn find(
     store: &mut Store,
-    of: (&Configuration, &Kind),
+    of: (&Configuration, &FigureKind),
     filter: &Filter,
     last: u32,
     chance: f64,
-) -> Result<Changes, Trouble> {
+) -> Result<Changes, HistoryError> {
     let (configuration, kind) = of;
     let points = store.series(kind, filter, Some(last))?;
     let values: Vec<f64> = points.iter().map(|point| point.value).collect();
     let cuts = shifts(&values, chance);
     let ends = cuts.iter().map(|cut| cut.at).chain([points.len()]);
     let begins = [0].into_iter().chain(cuts.iter().map(|cut| cut.at));
-    let parts: Vec<&[Point]> = begins
+    let parts: Vec<&[TrendPoint]> = begins
         .zip(ends)
         .filter_map(|(begin, end)| points.get(begin..end))
         .collect();
@@ -101,7 +101,7 @@ pub fn find(
         ids.dedup();
         store.manifests(&ids)?
     };
-    let sides: Vec<Vec<(Facts, usize)>> = parts
+    let sides: Vec<Vec<(ManifestFacts, usize)>> = parts
         .iter()
         .map(|part| {
             let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
@@ -118,7 +118,7 @@ pub fn find(
         let ([before, after], [one, other]) = (parts, sides) else {
             return None;
         };
-        Some(Change {
+        Some(LevelChange {
             first: *after.first()?,
             before: level(before)?,
             after: level(after)?,
@@ -135,7 +135,7 @@ pub fn find(
     })
 }
 
-fn level(points: &[Point]) -> Option<Level> {
+fn level(points: &[TrendPoint]) -> Option<Level> {
     let values: Vec<f64> = points.iter().map(|point| point.value).collect();
     Some(Level {
         results: values.len(),

@@ -1,10 +1,10 @@
 //! The interface of both stores: run a statement, return rows.
 
-use crate::trouble::Trouble;
+use crate::error::HistoryError;
 
 /// A value that goes in or comes out.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum SqlValue {
     /// None.
     Null,
     /// BIGINT.
@@ -17,25 +17,25 @@ pub(crate) enum Value {
     Bytes(Vec<u8>),
 }
 
-impl From<i64> for Value {
+impl From<i64> for SqlValue {
     fn from(value: i64) -> Self {
         Self::Whole(value)
     }
 }
 
-impl From<f64> for Value {
+impl From<f64> for SqlValue {
     fn from(value: f64) -> Self {
         Self::Real(value)
     }
 }
 
-impl From<&str> for Value {
+impl From<&str> for SqlValue {
     fn from(value: &str) -> Self {
         Self::Text(value.to_owned())
     }
 }
 
-impl From<Vec<u8>> for Value {
+impl From<Vec<u8>> for SqlValue {
     fn from(value: Vec<u8>) -> Self {
         Self::Bytes(value)
     }
@@ -43,7 +43,7 @@ impl From<Vec<u8>> for Value {
 
 /// SQL that differs between the stores.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Dialect {
+pub(crate) struct SqlDialect {
     /// The type of an automatic key.
     pub(crate) counted: &'static str,
     /// The type of bytes.
@@ -57,25 +57,25 @@ pub(crate) struct Dialect {
 /// A store of rows. Statements name their values `$1`, `$2` and so on, in this order.
 pub(crate) trait Database {
     /// The SQL of this store.
-    fn dialect(&self) -> Dialect;
+    fn dialect(&self) -> SqlDialect;
     /// Runs a statement; returns the number of rows it changed.
-    fn run(&mut self, statement: &str, values: &[Value]) -> Result<u64, Trouble>;
+    fn run(&mut self, statement: &str, values: &[SqlValue]) -> Result<u64, HistoryError>;
     /// Runs a statement that returns rows.
-    fn rows(&mut self, statement: &str, values: &[Value]) -> Result<Vec<Row>, Trouble>;
+    fn rows(&mut self, statement: &str, values: &[SqlValue]) -> Result<Vec<SqlRow>, HistoryError>;
     /// Returns true if there is a table with this name.
-    fn has_table(&mut self, name: &str) -> Result<bool, Trouble>;
+    fn has_table(&mut self, name: &str) -> Result<bool, HistoryError>;
     /// Damage that the store itself detects.
-    fn check(&mut self) -> Result<Vec<String>, Trouble>;
+    fn check(&mut self) -> Result<Vec<String>, HistoryError>;
 }
 
 /// Runs `work` in a transaction; a failure rolls it back.
 pub(crate) fn within<T>(
     database: &mut dyn Database,
-    work: impl FnOnce(&mut dyn Database) -> Result<T, Trouble>,
-) -> Result<T, Trouble> {
+    work: impl FnOnce(&mut dyn Database) -> Result<T, HistoryError>,
+) -> Result<T, HistoryError> {
     let begun = database.dialect().begin.iter();
     let begun = begun.map(|statement| database.run(statement, &[]));
-    let begun: Result<Vec<u64>, Trouble> = begun.collect();
+    let begun: Result<Vec<u64>, HistoryError> = begun.collect();
     let done = begun.and_then(|_| work(database));
     match done {
         Ok(value) => {
@@ -92,48 +92,46 @@ pub(crate) fn within<T>(
 
 /// A row, read from the left.
 #[derive(Debug)]
-pub(crate) struct Row(std::vec::IntoIter<Value>);
+pub(crate) struct SqlRow(std::vec::IntoIter<SqlValue>);
 
-impl Row {
-    pub(crate) fn new(values: Vec<Value>) -> Self {
+impl SqlRow {
+    pub(crate) fn new(values: Vec<SqlValue>) -> Self {
         Self(values.into_iter())
     }
 
     /// The next value as a whole number; 0 for a missing one, which the tables exclude.
     pub(crate) fn whole(&mut self) -> i64 {
         match self.0.next() {
-            Some(Value::Whole(value)) => value,
-            Some(Value::Null | Value::Real(_) | Value::Text(_) | Value::Bytes(_)) | None => 0,
+            Some(SqlValue::Whole(value)) => value,
+            Some(SqlValue::Null | SqlValue::Real(_) | SqlValue::Text(_) | SqlValue::Bytes(_))
+            | None => 0,
         }
     }
 
     /// The next value as a number.
     pub(crate) fn real(&mut self) -> f64 {
         match self.0.next() {
-            Some(Value::Real(value)) => value,
-            Some(Value::Null | Value::Whole(_) | Value::Text(_) | Value::Bytes(_)) | None => {
-                f64::NAN
-            }
+            Some(SqlValue::Real(value)) => value,
+            Some(SqlValue::Null | SqlValue::Whole(_) | SqlValue::Text(_) | SqlValue::Bytes(_))
+            | None => f64::NAN,
         }
     }
 
     /// The next value as text.
     pub(crate) fn text(&mut self) -> String {
         match self.0.next() {
-            Some(Value::Text(value)) => value,
-            Some(Value::Null | Value::Whole(_) | Value::Real(_) | Value::Bytes(_)) | None => {
-                String::new()
-            }
+            Some(SqlValue::Text(value)) => value,
+            Some(SqlValue::Null | SqlValue::Whole(_) | SqlValue::Real(_) | SqlValue::Bytes(_))
+            | None => String::new(),
         }
     }
 
     /// The next value as bytes.
     pub(crate) fn bytes(&mut self) -> Vec<u8> {
         match self.0.next() {
-            Some(Value::Bytes(value)) => value,
-            Some(Value::Null | Value::Whole(_) | Value::Real(_) | Value::Text(_)) | None => {
-                Vec::new()
-            }
+            Some(SqlValue::Bytes(value)) => value,
+            Some(SqlValue::Null | SqlValue::Whole(_) | SqlValue::Real(_) | SqlValue::Text(_))
+            | None => Vec::new(),
         }
     }
 }

@@ -5,9 +5,9 @@ use netperf_web::Record;
 use ring::digest::{SHA256, digest};
 use serde_json::Value;
 
-use crate::manifest::{self, Facts};
+use crate::error::HistoryError;
+use crate::manifest::{self, ManifestFacts};
 use crate::time;
-use crate::trouble::Trouble;
 
 /// Maximum size of a document, in bytes.
 const LARGEST: usize = 256 << 20;
@@ -16,7 +16,7 @@ const KEY: usize = 12;
 
 /// A result, its figures, and the facts it was measured under.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct HistoryEntry {
     /// SHA-256 of the document in hexadecimal digits: equal documents are one result.
     pub digest: String,
     /// Its start, in microseconds since 1970.
@@ -36,23 +36,25 @@ pub struct Entry {
     /// Its figures, the result itself first.
     pub figures: Vec<RunFigure>,
     /// The facts it was measured under.
-    pub manifest: Facts,
+    pub manifest: ManifestFacts,
     /// The document.
     pub document: Vec<u8>,
 }
 
-impl Entry {
+impl HistoryEntry {
     /// Reads the bytes of the file `name`. `label` replaces the label of the result.
     ///
     /// # Errors If it is no result, or lacks a fact that a history needs.
-    pub fn read(name: &str, bytes: Vec<u8>, label: Option<&str>) -> Result<Self, Trouble> {
+    pub fn read(name: &str, bytes: Vec<u8>, label: Option<&str>) -> Result<Self, HistoryError> {
         let shown = netperf_web::escape::line(name);
         if bytes.len() > LARGEST {
-            return Err(Trouble::Document(format!("{shown} is longer than 256 MiB")));
+            return Err(HistoryError::Document(format!(
+                "{shown} is longer than 256 MiB"
+            )));
         }
         let record = netperf_web::read(name, &bytes)
-            .map_err(|error| Trouble::Document(error.to_string()))?;
-        let lacks = |what: &str| Trouble::Document(format!("{shown} {what}"));
+            .map_err(|error| HistoryError::Document(error.to_string()))?;
+        let lacks = |what: &str| HistoryError::Document(format!("{shown} {what}"));
         if let (Some(reason), None) = (&record.error, &record.headline) {
             let reason = reason.lines().next().unwrap_or_default();
             let reason = netperf_web::escape::line(reason);
@@ -171,8 +173,8 @@ mod tests {
         document.to_string().into_bytes()
     }
 
-    fn read(bytes: &[u8]) -> Entry {
-        Entry::read("a.json", bytes.to_vec(), None).unwrap()
+    fn read(bytes: &[u8]) -> HistoryEntry {
+        HistoryEntry::read("a.json", bytes.to_vec(), None).unwrap()
     }
 
     #[test]
@@ -214,7 +216,8 @@ mod tests {
 
     #[test]
     fn what_lacks_time_or_result_is_refused() {
-        let refused = |bytes: &[u8]| Entry::read("x\n.json", bytes.to_vec(), None).unwrap_err();
+        let refused =
+            |bytes: &[u8]| HistoryEntry::read("x\n.json", bytes.to_vec(), None).unwrap_err();
         let undated = document(|d| d["started_unix_seconds"] = json!(null));
         assert!(
             refused(&undated)

@@ -5,22 +5,22 @@ mod parquet;
 
 use std::collections::HashMap;
 
+use crate::error::HistoryError;
 use crate::store::{Filter, Store};
 use crate::time;
-use crate::trouble::Trouble;
 
 /// A column with one cell per result.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Column {
+pub struct ExportColumn {
     /// Its name.
     pub name: String,
     /// Its cells.
-    pub cells: Cells,
+    pub cells: ExportCells,
 }
 
 /// The cells of a column.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cells {
+pub enum ExportCells {
     /// Whole numbers.
     Whole(Vec<i64>),
     /// Points in time in microseconds since 1970.
@@ -33,19 +33,19 @@ pub enum Cells {
 
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Table {
+pub struct ExportTable {
     /// Its columns, all of the same length.
-    pub columns: Vec<Column>,
+    pub columns: Vec<ExportColumn>,
     /// The number of results.
     pub rows: usize,
 }
 
-impl Table {
+impl ExportTable {
     /// The filtered results, the newest first, with a column for each figure that any of
     /// them has.
     ///
     /// # Errors If the store fails.
-    pub fn of(store: &mut Store, filter: &Filter) -> Result<Self, Trouble> {
+    pub fn of(store: &mut Store, filter: &Filter) -> Result<Self, HistoryError> {
         let results = store.list(filter, None)?;
         let figures = store.figures(filter)?;
         let places: HashMap<i64, usize> = results.iter().map(|r| r.id).zip(0..).collect();
@@ -67,17 +67,20 @@ impl Table {
             columns: Vec::new(),
             rows: results.len(),
         };
-        let mut add = |name: &str, cells: Cells| {
+        let mut add = |name: &str, cells: ExportCells| {
             let name = name.to_owned();
-            table.columns.push(Column { name, cells });
+            table.columns.push(ExportColumn { name, cells });
         };
-        add("id", Cells::Whole(results.iter().map(|r| r.id).collect()));
+        add(
+            "id",
+            ExportCells::Whole(results.iter().map(|r| r.id).collect()),
+        );
         add(
             "started",
-            Cells::Times(results.iter().map(|r| r.started).collect()),
+            ExportCells::Times(results.iter().map(|r| r.started).collect()),
         );
         let texts = |text: fn(&crate::store::Listed) -> &String| {
-            Cells::Texts(results.iter().map(|result| text(result).clone()).collect())
+            ExportCells::Texts(results.iter().map(|result| text(result).clone()).collect())
         };
         add("digest", texts(|r| &r.digest));
         add("test", texts(|r| &r.test));
@@ -86,7 +89,7 @@ impl Table {
         add("configuration", texts(|r| &r.configuration));
         add("command_line", texts(|r| &r.command));
         for (name, cells) in named {
-            add(&name, Cells::Figures(cells));
+            add(&name, ExportCells::Figures(cells));
         }
         Ok(table)
     }
@@ -106,13 +109,13 @@ impl Table {
     }
 }
 
-impl Column {
+impl ExportColumn {
     fn cell(&self, row: usize) -> String {
         let cell = match &self.cells {
-            Cells::Whole(cells) => cells.get(row).map(i64::to_string),
-            Cells::Times(cells) => cells.get(row).map(|micros| time::exact(*micros)),
-            Cells::Texts(cells) => cells.get(row).map(|text| quoted(text)),
-            Cells::Figures(cells) => cells.get(row).copied().flatten().map(|n| n.to_string()),
+            ExportCells::Whole(cells) => cells.get(row).map(i64::to_string),
+            ExportCells::Times(cells) => cells.get(row).map(|micros| time::exact(*micros)),
+            ExportCells::Texts(cells) => cells.get(row).map(|text| quoted(text)),
+            ExportCells::Figures(cells) => cells.get(row).copied().flatten().map(|n| n.to_string()),
         };
         cell.unwrap_or_default()
     }

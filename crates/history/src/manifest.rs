@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// Facts by name. Unknown and disabled settings have no entry, so that an option of a later
 /// version does not look like a change.
-pub type Facts = BTreeMap<String, String>;
+pub type ManifestFacts = BTreeMap<String, String>;
 
 /// The requested settings, which identify a configuration: results with equal settings are
 /// comparable.
@@ -36,9 +36,9 @@ const OF_ITERATION: &[&str] = &[
 const DRAWN: &[&str] = &["seed"];
 
 /// Configuration and manifest of netperf's own document.
-pub(crate) fn of_document(document: &Value) -> (Facts, Facts) {
+pub(crate) fn of_document(document: &Value) -> (ManifestFacts, ManifestFacts) {
     let pick = |names: &[&str]| {
-        let mut facts = Facts::new();
+        let mut facts = ManifestFacts::new();
         for name in names {
             if let Some(part) = part(document, name) {
                 flatten(name, part, &mut facts);
@@ -60,8 +60,8 @@ pub(crate) fn of_document(document: &Value) -> (Facts, Facts) {
 }
 
 /// The same for the document of another program, as far as it has them.
-pub(crate) fn of_record(record: &Record) -> (Facts, Facts) {
-    let mut asked = Facts::new();
+pub(crate) fn of_record(record: &Record) -> (ManifestFacts, ManifestFacts) {
+    let mut asked = ManifestFacts::new();
     let mut say = |name: String, value: &str| asked.insert(name, value.to_owned());
     for (at, (_, command)) in record.commands.iter().enumerate() {
         say(format!("command.{at}"), command);
@@ -97,7 +97,7 @@ fn part<'v>(document: &'v Value, name: &str) -> Option<&'v Value> {
         .try_fold(document, |value, key| value.get(key))
 }
 
-fn flatten(name: &str, value: &Value, facts: &mut Facts) {
+fn flatten(name: &str, value: &Value, facts: &mut ManifestFacts) {
     let text = match value {
         Value::Null | Value::Bool(false) => return,
         Value::Object(fields) => {
@@ -115,7 +115,7 @@ fn flatten(name: &str, value: &Value, facts: &mut Facts) {
 }
 
 /// As stored text.
-pub(crate) fn written(facts: &Facts) -> String {
+pub(crate) fn written(facts: &ManifestFacts) -> String {
     let fields = facts
         .iter()
         .map(|(name, value)| (name.clone(), Value::from(value.as_str())));
@@ -123,9 +123,9 @@ pub(crate) fn written(facts: &Facts) -> String {
 }
 
 /// From stored text; unreadable text has no facts.
-pub(crate) fn read(text: &str) -> Facts {
+pub(crate) fn read(text: &str) -> ManifestFacts {
     let Ok(Value::Object(fields)) = serde_json::from_str(text) else {
-        return Facts::new();
+        return ManifestFacts::new();
     };
     let text = |value: Value| match value {
         Value::String(text) => text,
@@ -157,9 +157,13 @@ const AGREED: f64 = 0.9;
 /// Facts on which nine of ten results before agree, and nine of ten after agree on another
 /// value. Each manifest comes with its number of results.
 #[must_use]
-pub fn differences(before: &[(Facts, usize)], after: &[(Facts, usize)]) -> Vec<Difference> {
+pub fn differences(
+    before: &[(ManifestFacts, usize)],
+    after: &[(ManifestFacts, usize)],
+) -> Vec<Difference> {
     let sides = [before, after].map(votes);
-    let total = |side: &[(Facts, usize)]| side.iter().map(|(_, results)| results).sum::<usize>();
+    let total =
+        |side: &[(ManifestFacts, usize)]| side.iter().map(|(_, results)| results).sum::<usize>();
     let totals = (total(before), total(after));
     let mut names: Vec<&String> = sides.iter().flat_map(BTreeMap::keys).copied().collect();
     names.sort();
@@ -177,7 +181,7 @@ pub fn differences(before: &[(Facts, usize)], after: &[(Facts, usize)]) -> Vec<D
 }
 
 /// The number of results for each value of each fact.
-fn votes(side: &[(Facts, usize)]) -> BTreeMap<&String, BTreeMap<&String, usize>> {
+fn votes(side: &[(ManifestFacts, usize)]) -> BTreeMap<&String, BTreeMap<&String, usize>> {
     let mut votes: BTreeMap<&String, BTreeMap<&String, usize>> = BTreeMap::new();
     for (facts, results) in side {
         for (name, value) in facts {
@@ -216,7 +220,7 @@ mod tests {
 
     use super::*;
 
-    fn facts(pairs: &[(&str, &str)]) -> Facts {
+    fn facts(pairs: &[(&str, &str)]) -> ManifestFacts {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         pairs.iter().map(owned).collect()
     }

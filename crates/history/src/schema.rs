@@ -1,7 +1,7 @@
 //! The tables, and the steps between their versions.
 
-use crate::database::{Database, Dialect, within};
-use crate::trouble::Trouble;
+use crate::database::{Database, SqlDialect, within};
+use crate::error::HistoryError;
 
 /// The table that identifies a history; it holds the version of the others.
 pub(crate) const MARK: &str = "netperf_history";
@@ -69,7 +69,7 @@ pub(crate) fn newest() -> i64 {
 }
 
 /// Brings the tables to the newest version, in one transaction.
-pub(crate) fn bring_up(database: &mut dyn Database, place: &str) -> Result<(), Trouble> {
+pub(crate) fn bring_up(database: &mut dyn Database, place: &str) -> Result<(), HistoryError> {
     if version(database, place)? == newest() {
         return Ok(());
     }
@@ -77,7 +77,7 @@ pub(crate) fn bring_up(database: &mut dyn Database, place: &str) -> Result<(), T
 }
 
 /// Runs the missing steps. Another process may have run them in the meantime.
-fn steps(database: &mut dyn Database, place: &str) -> Result<(), Trouble> {
+fn steps(database: &mut dyn Database, place: &str) -> Result<(), HistoryError> {
     let from = version(database, place)?;
     let dialect = database.dialect();
     for (step, statements) in (1..).zip(STEPS).filter(|(step, _)| *step > from) {
@@ -89,7 +89,7 @@ fn steps(database: &mut dyn Database, place: &str) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn spoken(statement: &str, dialect: Dialect) -> String {
+fn spoken(statement: &str, dialect: SqlDialect) -> String {
     statement
         .replace("{counted}", dialect.counted)
         .replace("{bytes}", dialect.bytes)
@@ -97,14 +97,14 @@ fn spoken(statement: &str, dialect: Dialect) -> String {
 }
 
 /// The version of the tables, 0 without any.
-pub(crate) fn version(database: &mut dyn Database, place: &str) -> Result<i64, Trouble> {
+pub(crate) fn version(database: &mut dyn Database, place: &str) -> Result<i64, HistoryError> {
     if !database.has_table(MARK)? {
         return Ok(0);
     }
     let mut rows = database.rows("SELECT version FROM netperf_history", &[])?;
     let found = rows.first_mut().map_or(0, |row| row.whole());
     if found > newest() {
-        return Err(Trouble::Newer {
+        return Err(HistoryError::Newer {
             place: place.to_owned(),
             found,
             known: newest(),

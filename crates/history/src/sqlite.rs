@@ -9,9 +9,9 @@ use std::time::Duration;
 use rusqlite::types::{Value as Held, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::database::{Database, Dialect, Row, Value};
+use crate::database::{Database, SqlDialect, SqlRow, SqlValue};
+use crate::error::{HistoryError, plain};
 use crate::schema::MARK;
-use crate::trouble::{Trouble, plain};
 
 /// Maximum time to wait for another writer.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -28,9 +28,9 @@ pub(crate) struct Sqlite {
 impl Sqlite {
     /// Opens a history, or creates it if `make` is set, readable only by its owner: results
     /// name hosts.
-    pub(crate) fn open(path: &Path, make: bool) -> Result<Self, Trouble> {
+    pub(crate) fn open(path: &Path, make: bool) -> Result<Self, HistoryError> {
         let shown = shown(path);
-        let failed = |error: &std::io::Error| Trouble::Store {
+        let failed = |error: &std::io::Error| HistoryError::Store {
             place: shown.clone(),
             why: plain(error),
         };
@@ -44,7 +44,7 @@ impl Sqlite {
             let options = options.create(true).truncate(false).write(true).mode(0o600);
             options.open(path).map_err(|error| failed(&error))?;
         } else if !path.try_exists().map_err(|error| failed(&error))? {
-            return Err(Trouble::Absent(shown));
+            return Err(HistoryError::Absent(shown));
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags);
@@ -58,14 +58,14 @@ impl Sqlite {
                 return if file.has_table(MARK)? {
                     Ok(file)
                 } else {
-                    Err(Trouble::Foreign(shown))
+                    Err(HistoryError::Foreign(shown))
                 };
             }
             opened => opened.map_err(|error| trouble(path, &error))?,
         };
         // A file of another program must not be changed, not even its journal.
         if !is_empty && !file.has_table(MARK)? {
-            return Err(Trouble::Foreign(shown));
+            return Err(HistoryError::Foreign(shown));
         }
         file.write_ahead().map_err(|error| trouble(path, &error))?;
         Ok(file)
@@ -107,22 +107,22 @@ impl Sqlite {
             .pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))
     }
 
-    fn ask(&self, statement: &str, values: &[Value]) -> rusqlite::Result<Vec<Row>> {
+    fn ask(&self, statement: &str, values: &[SqlValue]) -> rusqlite::Result<Vec<SqlRow>> {
         let mut prepared = self.connection.prepare(statement)?;
         let columns = prepared.column_count();
         let mut found = prepared.query(rusqlite::params_from_iter(values.iter().map(held)))?;
         let mut rows = Vec::new();
         while let Some(row) = found.next()? {
             let values = (0..columns).map(|at| row.get_ref(at).map(value));
-            rows.push(Row::new(values.collect::<Result<_, _>>()?));
+            rows.push(SqlRow::new(values.collect::<Result<_, _>>()?));
         }
         Ok(rows)
     }
 }
 
 impl Database for Sqlite {
-    fn dialect(&self) -> Dialect {
-        Dialect {
+    fn dialect(&self) -> SqlDialect {
+        SqlDialect {
             counted: "INTEGER PRIMARY KEY AUTOINCREMENT",
             bytes: "BLOB",
             clustered: "WITHOUT ROWID",
@@ -130,7 +130,7 @@ impl Database for Sqlite {
         }
     }
 
-    fn run(&mut self, statement: &str, values: &[Value]) -> Result<u64, Trouble> {
+    fn run(&mut self, statement: &str, values: &[SqlValue]) -> Result<u64, HistoryError> {
         let statement = statement.replace('$', "?");
         let values = rusqlite::params_from_iter(values.iter().map(held));
         let changed = self
@@ -141,40 +141,40 @@ impl Database for Sqlite {
         Ok(u64::try_from(changed).unwrap_or(u64::MAX))
     }
 
-    fn rows(&mut self, statement: &str, values: &[Value]) -> Result<Vec<Row>, Trouble> {
+    fn rows(&mut self, statement: &str, values: &[SqlValue]) -> Result<Vec<SqlRow>, HistoryError> {
         self.ask(&statement.replace('$', "?"), values)
             .map_err(|error| trouble(&self.path, &error))
     }
 
-    fn has_table(&mut self, name: &str) -> Result<bool, Trouble> {
+    fn has_table(&mut self, name: &str) -> Result<bool, HistoryError> {
         let statement = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1";
         Ok(!self.rows(statement, &[name.into()])?.is_empty())
     }
 
-    fn check(&mut self) -> Result<Vec<String>, Trouble> {
+    fn check(&mut self) -> Result<Vec<String>, HistoryError> {
         let rows = self.rows("PRAGMA integrity_check", &[])?;
         let found = rows.into_iter().map(|mut row| row.text());
         Ok(found.filter(|line| line != "ok").collect())
     }
 }
 
-fn held(value: &Value) -> Held {
+fn held(value: &SqlValue) -> Held {
     match value {
-        Value::Null => Held::Null,
-        Value::Whole(value) => Held::Integer(*value),
-        Value::Real(value) => Held::Real(*value),
-        Value::Text(value) => Held::Text(value.clone()),
-        Value::Bytes(value) => Held::Blob(value.clone()),
+        SqlValue::Null => Held::Null,
+        SqlValue::Whole(value) => Held::Integer(*value),
+        SqlValue::Real(value) => Held::Real(*value),
+        SqlValue::Text(value) => Held::Text(value.clone()),
+        SqlValue::Bytes(value) => Held::Blob(value.clone()),
     }
 }
 
-fn value(value: ValueRef<'_>) -> Value {
+fn value(value: ValueRef<'_>) -> SqlValue {
     match value {
-        ValueRef::Null => Value::Null,
-        ValueRef::Integer(value) => Value::Whole(value),
-        ValueRef::Real(value) => Value::Real(value),
-        ValueRef::Text(value) => Value::Text(String::from_utf8_lossy(value).into_owned()),
-        ValueRef::Blob(value) => Value::Bytes(value.to_vec()),
+        ValueRef::Null => SqlValue::Null,
+        ValueRef::Integer(value) => SqlValue::Whole(value),
+        ValueRef::Real(value) => SqlValue::Real(value),
+        ValueRef::Text(value) => SqlValue::Text(String::from_utf8_lossy(value).into_owned()),
+        ValueRef::Blob(value) => SqlValue::Bytes(value.to_vec()),
     }
 }
 
@@ -219,13 +219,13 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     )
 }
 
-fn trouble(path: &Path, error: &rusqlite::Error) -> Trouble {
+fn trouble(path: &Path, error: &rusqlite::Error) -> HistoryError {
     let place = shown(path);
     if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) {
-        return Trouble::Foreign(place);
+        return HistoryError::Foreign(place);
     }
     let why = netperf_web::escape::line(&error.to_string());
-    Trouble::Store { place, why }
+    HistoryError::Store { place, why }
 }
 
 fn shown(path: &Path) -> String {

@@ -8,15 +8,15 @@ use std::io::Read as _;
 
 use flate2::read::DeflateDecoder;
 
-use crate::database::{Database, Row, Value};
+use crate::database::{Database, SqlRow, SqlValue};
 use crate::entry;
-use crate::manifest::{self, Facts};
-use crate::place::Place;
+use crate::error::HistoryError;
+use crate::location::Location;
+use crate::manifest::{self, ManifestFacts};
 #[cfg(feature = "postgres")]
 use crate::postgres::Postgres;
 use crate::schema;
 use crate::sqlite::Sqlite;
-use crate::trouble::Trouble;
 
 pub use forget::Forget;
 pub use save::Added;
@@ -109,7 +109,7 @@ pub struct Configuration {
 
 /// A figure of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct FigureKind {
     /// Its number in the store.
     id: i64,
     /// Its name.
@@ -122,7 +122,7 @@ pub struct Kind {
 
 /// A figure of one result.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
+pub struct TrendPoint {
     /// The start of the result, in microseconds since 1970.
     pub started: i64,
     /// The number of the result.
@@ -150,15 +150,15 @@ impl Store {
     /// Opens a history, or creates it if `make` is set.
     ///
     /// # Errors If there is none, if it is something else, or if a newer version wrote it.
-    pub fn open(place: &Place, make: bool) -> Result<Self, Trouble> {
+    pub fn open(place: &Location, make: bool) -> Result<Self, HistoryError> {
         let mut database: Box<dyn Database> = match place {
-            Place::File(path) => Box::new(Sqlite::open(path, make)?),
+            Location::File(path) => Box::new(Sqlite::open(path, make)?),
             #[cfg(feature = "postgres")]
-            Place::Postgres(address) => Box::new(Postgres::open(address, make)?),
+            Location::Postgres(address) => Box::new(Postgres::open(address, make)?),
         };
         let place = place.to_string();
         if !make && schema::version(database.as_mut(), &place)? == 0 {
-            return Err(Trouble::Absent(place));
+            return Err(HistoryError::Absent(place));
         }
         schema::bring_up(database.as_mut(), &place)?;
         Ok(Self { database, place })
@@ -167,7 +167,11 @@ impl Store {
     /// Results, the newest first.
     ///
     /// # Errors If the store fails.
-    pub fn list(&mut self, filter: &Filter, limit: Option<u32>) -> Result<Vec<Listed>, Trouble> {
+    pub fn list(
+        &mut self,
+        filter: &Filter,
+        limit: Option<u32>,
+    ) -> Result<Vec<Listed>, HistoryError> {
         let (statement, values) = list(filter, limit.map_or(ALL, i64::from));
         let rows = self.database.rows(&statement, &values)?;
         Ok(rows.into_iter().map(listed).collect())
@@ -176,8 +180,8 @@ impl Store {
     /// The number of a result, found by its number or by the first digits of its digest.
     ///
     /// # Errors If there is none, or more than one.
-    pub fn find(&mut self, name: &str) -> Result<i64, Trouble> {
-        let unknown = || Trouble::Unknown(netperf_web::escape::line(name));
+    pub fn find(&mut self, name: &str) -> Result<i64, HistoryError> {
+        let unknown = || HistoryError::Unknown(netperf_web::escape::line(name));
         let mut rows = if let Ok(id) = name.parse::<i64>() {
             let statement = "SELECT id FROM results WHERE id = $1";
             self.database.rows(statement, &[id.into()])?
@@ -197,24 +201,24 @@ impl Store {
         match rows.as_mut_slice() {
             [] => Err(unknown()),
             [row] => Ok(row.whole()),
-            _ => Err(Trouble::Ambiguous(name.to_owned())),
+            _ => Err(HistoryError::Ambiguous(name.to_owned())),
         }
     }
 
     /// The document of a result, byte for byte.
     ///
     /// # Errors If there is none, or it is damaged.
-    pub fn document(&mut self, id: i64) -> Result<Vec<u8>, Trouble> {
+    pub fn document(&mut self, id: i64) -> Result<Vec<u8>, HistoryError> {
         let statement = "SELECT length, deflated FROM documents WHERE result = $1";
         let mut rows = self.database.rows(statement, &[id.into()])?;
         let row = rows
             .first_mut()
-            .ok_or_else(|| Trouble::Unknown(id.to_string()))?;
+            .ok_or_else(|| HistoryError::Unknown(id.to_string()))?;
         let (length, packed) = (row.whole(), row.bytes());
         self.inflated(id, length, &packed)
     }
 
-    fn inflated(&self, id: i64, length: i64, packed: &[u8]) -> Result<Vec<u8>, Trouble> {
+    fn inflated(&self, id: i64, length: i64, packed: &[u8]) -> Result<Vec<u8>, HistoryError> {
         let mut document = Vec::new();
         let length = u64::try_from(length).unwrap_or(0);
         let read = DeflateDecoder::new(packed)
@@ -223,7 +227,7 @@ impl Store {
         let whole = u64::try_from(document.len()).is_ok_and(|found| found == length);
         match read {
             Ok(_) if whole => Ok(document),
-            Ok(_) | Err(_) => Err(Trouble::Store {
+            Ok(_) | Err(_) => Err(HistoryError::Store {
                 place: self.place.clone(),
                 why: format!("the document of result {id} is damaged"),
             }),
@@ -233,7 +237,7 @@ impl Store {
     /// Configurations with their results, the most recently measured first.
     ///
     /// # Errors If the store fails.
-    pub fn configurations(&mut self, filter: &Filter) -> Result<Vec<Configuration>, Trouble> {
+    pub fn configurations(&mut self, filter: &Filter) -> Result<Vec<Configuration>, HistoryError> {
         let (statement, values) = configurations(filter);
         let rows = self.database.rows(&statement, &values)?;
         Ok(rows.into_iter().map(configuration).collect())
@@ -242,11 +246,11 @@ impl Store {
     /// The figures of a configuration, the result itself first.
     ///
     /// # Errors If the store fails.
-    pub fn kinds(&mut self, of: &Configuration) -> Result<Vec<Kind>, Trouble> {
+    pub fn kinds(&mut self, of: &Configuration) -> Result<Vec<FigureKind>, HistoryError> {
         let statement = "SELECT id, name, unit, better FROM kinds WHERE configuration = $1 \
                          ORDER BY id";
         let rows = self.database.rows(statement, &[of.id.into()])?;
-        let kinds = rows.into_iter().map(|mut row| Kind {
+        let kinds = rows.into_iter().map(|mut row| FigureKind {
             id: row.whole(),
             name: row.text(),
             unit: row.text(),
@@ -261,10 +265,10 @@ impl Store {
     /// # Errors If the store fails.
     pub fn series(
         &mut self,
-        of: &Kind,
+        of: &FigureKind,
         filter: &Filter,
         last: Option<u32>,
-    ) -> Result<Vec<Point>, Trouble> {
+    ) -> Result<Vec<TrendPoint>, HistoryError> {
         let values = [
             of.id.into(),
             filter.since.unwrap_or(i64::MIN).into(),
@@ -273,7 +277,7 @@ impl Store {
         ];
         let mut rows = self.database.rows(SERIES, &values)?;
         rows.reverse();
-        let points = rows.into_iter().map(|mut row| Point {
+        let points = rows.into_iter().map(|mut row| TrendPoint {
             started: row.whole(),
             result: row.whole(),
             manifest: row.whole(),
@@ -285,7 +289,7 @@ impl Store {
     /// The facts of manifests by their numbers.
     ///
     /// # Errors If the store fails.
-    pub fn manifests(&mut self, ids: &[i64]) -> Result<HashMap<i64, Facts>, Trouble> {
+    pub fn manifests(&mut self, ids: &[i64]) -> Result<HashMap<i64, ManifestFacts>, HistoryError> {
         let mut found = HashMap::new();
         for ids in ids.chunks(AT_ONCE) {
             let statement = format!(
@@ -308,7 +312,7 @@ impl Store {
     /// Every figure of the filtered results, in the order of results.
     ///
     /// # Errors If the store fails.
-    pub fn figures(&mut self, filter: &Filter) -> Result<Vec<Figured>, Trouble> {
+    pub fn figures(&mut self, filter: &Filter) -> Result<Vec<Figured>, HistoryError> {
         let wanted = Conditions::of(filter);
         let statement = format!(
             "SELECT f.result, k.name, k.unit, f.value FROM results r \
@@ -330,7 +334,7 @@ impl Store {
     /// Reads everything and returns the damage found.
     ///
     /// # Errors If the store fails.
-    pub fn check(&mut self) -> Result<Vec<String>, Trouble> {
+    pub fn check(&mut self) -> Result<Vec<String>, HistoryError> {
         let mut wrong = self.database.check()?;
         let mut from = 0;
         loop {
@@ -358,7 +362,7 @@ const SERIES: &str = "SELECT started, result, manifest, value FROM figures \
                       WHERE kind = $1 AND started >= $2 AND started < $3 \
                       ORDER BY started DESC, result DESC LIMIT $4";
 
-fn list(filter: &Filter, limit: i64) -> (String, Vec<Value>) {
+fn list(filter: &Filter, limit: i64) -> (String, Vec<SqlValue>) {
     let mut wanted = Conditions::of(filter);
     let limit = wanted.value(limit.into());
     let statement = format!(
@@ -370,7 +374,7 @@ fn list(filter: &Filter, limit: i64) -> (String, Vec<Value>) {
     (statement, wanted.values)
 }
 
-fn configurations(filter: &Filter) -> (String, Vec<Value>) {
+fn configurations(filter: &Filter) -> (String, Vec<SqlValue>) {
     let wanted = Conditions::of(filter);
     let statement = format!(
         "SELECT c.id, c.key, c.test, c.host, c.label, c.command, s.results, s.first, s.last \
@@ -383,7 +387,7 @@ fn configurations(filter: &Filter) -> (String, Vec<Value>) {
     (statement, wanted.values)
 }
 
-fn listed(mut row: Row) -> Listed {
+fn listed(mut row: SqlRow) -> Listed {
     Listed {
         id: row.whole(),
         digest: row.text(),
@@ -398,7 +402,7 @@ fn listed(mut row: Row) -> Listed {
     }
 }
 
-fn configuration(mut row: Row) -> Configuration {
+fn configuration(mut row: SqlRow) -> Configuration {
     Configuration {
         id: row.whole(),
         key: row.text(),
@@ -421,7 +425,7 @@ fn numbers(ids: &[i64]) -> String {
 /// The SQL condition for `r`, a result, and `c`, its configuration.
 struct Conditions {
     text: String,
-    values: Vec<Value>,
+    values: Vec<SqlValue>,
 }
 
 impl Conditions {
@@ -453,13 +457,13 @@ impl Conditions {
         all
     }
 
-    fn add(&mut self, condition: &str, value: Value) {
+    fn add(&mut self, condition: &str, value: SqlValue) {
         let name = self.value(value);
         self.text.push_str(&format!(" AND {condition} {name}"));
     }
 
     /// Adds a value; returns its name in the statement.
-    fn value(&mut self, value: Value) -> String {
+    fn value(&mut self, value: SqlValue) -> String {
         self.values.push(value);
         format!("${}", self.values.len())
     }
@@ -468,18 +472,18 @@ impl Conditions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::Place;
+    use crate::location::Location;
 
     #[test]
     fn lists_trends_and_configurations_come_from_indices() {
         let scratch = netperf_testkit::Scratch::new();
-        let place = Place::File(scratch.path().join("h.sqlite"));
+        let place = Location::File(scratch.path().join("h.sqlite"));
         let mut store = Store::open(&place, true).unwrap();
         let everything = Filter::default();
         for (statement, values) in [
             list(&everything, 20),
             configurations(&everything),
-            (SERIES.to_owned(), vec![Value::Whole(1); 4]),
+            (SERIES.to_owned(), vec![SqlValue::Whole(1); 4]),
             (
                 "SELECT id FROM results WHERE digest = $1".to_owned(),
                 vec!["x".into()],

@@ -3,8 +3,8 @@
 use netperf_web::unit::{Quantity, Unit};
 use serde_json::{Value, json};
 
-use crate::change::{Change, Changes};
-use crate::store::{Configuration, Kind, Listed, Point};
+use crate::change::{Changes, LevelChange};
+use crate::store::{Configuration, FigureKind, Listed, TrendPoint};
 use crate::time;
 
 /// The schema of documents about a history.
@@ -71,9 +71,9 @@ pub struct Trend {
     /// Its configuration.
     pub configuration: Configuration,
     /// The figure.
-    pub kind: Kind,
+    pub kind: FigureKind,
     /// Its values, the oldest first.
-    pub points: Vec<Point>,
+    pub points: Vec<TrendPoint>,
 }
 
 impl Trend {
@@ -173,7 +173,7 @@ pub fn changes(found: &Changes) -> String {
     text
 }
 
-fn one_change(change: &Change, kind: &Kind) -> String {
+fn one_change(change: &LevelChange, kind: &FigureKind) -> String {
     let level = |level: crate::change::Level| {
         let results = level.results;
         format!("{} ({results} results)", value(level.median, &kind.unit))
@@ -238,7 +238,7 @@ pub fn changes_json(found: &Changes) -> Value {
     })
 }
 
-fn heading(of: &Configuration, kind: &Kind, points: &[Point]) -> String {
+fn heading(of: &Configuration, kind: &FigureKind, points: &[TrendPoint]) -> String {
     let mut text = of.test.clone();
     for (word, name) in [("to", &of.host), ("called", &of.label)] {
         if !name.is_empty() {
@@ -272,11 +272,11 @@ fn configuration(of: &Configuration) -> Value {
     })
 }
 
-fn kind(kind: &Kind) -> Value {
+fn kind(kind: &FigureKind) -> Value {
     json!({"name": kind.name, "unit": kind.unit, "better_when": kind.better})
 }
 
-fn point(point: &Point) -> Value {
+fn point(point: &TrendPoint) -> Value {
     json!({
         "result": point.result,
         "started_unix_seconds": time::seconds(point.started),

@@ -1,10 +1,10 @@
 //! One line of progress.
 
-use crate::tick::End;
-use crate::view::View;
+use crate::tick::RunEnd;
+use crate::view::LiveView;
 use crate::{spark, words};
 
-impl View {
+impl LiveView {
     /// The progress line, one column narrower than the terminal: some wrap after the last
     /// column.
     #[must_use]
@@ -17,12 +17,12 @@ impl View {
             words::length(tick.elapsed)
         );
         match about.end {
-            End::After(whole) => text += &format!(" of {}", words::length(whole)),
-            End::Within(most) => text += &format!(" of at most {}", words::length(most)),
-            End::Amount(amount) if amount > 0.0 => {
+            RunEnd::After(whole) => text += &format!(" of {}", words::length(whole)),
+            RunEnd::Within(most) => text += &format!(" of at most {}", words::length(most)),
+            RunEnd::Amount(amount) if amount > 0.0 => {
                 text += &format!(", {:.0} %", tick.all.work / amount * 100.0);
             }
-            End::Amount(_) | End::Open => {}
+            RunEnd::Amount(_) | RunEnd::Open => {}
         }
         if tick.now.seconds > 0.0 {
             text += &format!(", {} {}/s", self.rate_now(), about.unit.label());

@@ -3,14 +3,14 @@
 use console::Style;
 
 use crate::spark::{bars, gauge};
-use crate::tick::{Each, End, TcpTick};
+use crate::tick::{Each, RunEnd, TcpTick};
 use crate::trail::Trail;
-use crate::view::{Seen, View};
+use crate::view::{FlowHistory, LiveView};
 use crate::words::{figure, harmless, length, nanos};
 
 /// The size of a terminal, in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
+pub struct ScreenSize {
     /// Characters of a line.
     pub columns: u16,
     /// Lines.
@@ -19,7 +19,7 @@ pub struct Size {
 
 /// Capabilities of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct Capabilities {
     /// Colours and bold text; without it the text has no escape sequences.
     pub colour: bool,
     /// Block characters; without it the text is ASCII.
@@ -46,17 +46,17 @@ enum Worth {
 }
 
 /// A row of the screen.
-struct Row {
+struct ScreenRow {
     worth: Worth,
     text: String,
     style: Style,
 }
 
-impl View {
+impl LiveView {
     /// The rows of the screen: at most its height, each at most its width.
     #[must_use]
-    pub fn screen(&self, size: Size, look: Look) -> Vec<String> {
-        let drawing = Drawing {
+    pub fn screen(&self, size: ScreenSize, look: Capabilities) -> Vec<String> {
+        let drawing = ScreenLayout {
             view: self,
             width: usize::from(size.columns),
             unicode: look.unicode,
@@ -71,7 +71,7 @@ impl View {
         if rows.len() + below.len() <= room {
             rows.extend(below);
         }
-        let shown = |row: Row| {
+        let shown = |row: ScreenRow| {
             let text: String = row.text.chars().take(drawing.width).collect();
             let style = row.style.force_styling(look.colour);
             style.apply_to(text.trim_end()).to_string()
@@ -81,7 +81,7 @@ impl View {
 }
 
 /// As many rows as fit, those with the highest priority first.
-fn fitted(mut rows: Vec<Row>, room: usize) -> Vec<Row> {
+fn fitted(mut rows: Vec<ScreenRow>, room: usize) -> Vec<ScreenRow> {
     for worth in [Worth::Blank, Worth::Flow, Worth::Bars] {
         while rows.len() > room {
             let Some(last) = rows.iter().rposition(|row| row.worth == worth) else {
@@ -94,17 +94,17 @@ fn fitted(mut rows: Vec<Row>, room: usize) -> Vec<Row> {
     rows
 }
 
-struct Drawing<'a> {
-    view: &'a View,
+struct ScreenLayout<'a> {
+    view: &'a LiveView,
     width: usize,
     unicode: bool,
     /// Height of the bars of rate and latency, in rows.
     tall: usize,
 }
 
-impl Drawing<'_> {
+impl ScreenLayout<'_> {
     /// The rows of the run as a whole.
-    fn run(&self) -> Vec<Row> {
+    fn run(&self) -> Vec<ScreenRow> {
         let mut rows = vec![self.title(), self.time(), blank()];
         rows.extend(self.rate());
         rows.push(blank());
@@ -115,7 +115,7 @@ impl Drawing<'_> {
         rows
     }
 
-    fn title(&self) -> Row {
+    fn title(&self) -> ScreenRow {
         let about = &self.view.about;
         let mut text = format!(
             "netperf {} to {}",
@@ -128,23 +128,25 @@ impl Drawing<'_> {
         if self.view.iteration > 1 {
             text += &format!(", iteration {}", self.view.iteration);
         }
-        Row {
+        ScreenRow {
             style: Style::new().bold(),
             ..figures(text)
         }
     }
 
-    fn time(&self) -> Row {
+    fn time(&self) -> ScreenRow {
         let view = self.view;
         let elapsed = view.tick.elapsed;
         let mut parts = match view.about.end {
-            End::After(whole) => vec![
+            RunEnd::After(whole) => vec![
                 format!("{} of {}", length(elapsed.min(whole)), length(whole)),
                 format!("{} left", length(whole.saturating_sub(elapsed))),
             ],
-            End::Within(most) => vec![format!("{} of at most {}", length(elapsed), length(most))],
-            End::Amount(_) => vec![length(elapsed)],
-            End::Open => vec![length(elapsed), "until Ctrl-C".to_owned()],
+            RunEnd::Within(most) => {
+                vec![format!("{} of at most {}", length(elapsed), length(most))]
+            }
+            RunEnd::Amount(_) => vec![length(elapsed)],
+            RunEnd::Open => vec![length(elapsed), "until Ctrl-C".to_owned()],
         };
         if view.over {
             parts.truncate(1);
@@ -162,7 +164,7 @@ impl Drawing<'_> {
         row
     }
 
-    fn rate(&self) -> Vec<Row> {
+    fn rate(&self) -> Vec<ScreenRow> {
         let view = self.view;
         let unit = format!("{}/s", view.about.unit.label());
         let known = view.tick.now.seconds > 0.0;
@@ -183,7 +185,7 @@ impl Drawing<'_> {
         rows
     }
 
-    fn latency(&self) -> Vec<Row> {
+    fn latency(&self) -> Vec<ScreenRow> {
         let view = self.view;
         let Some(latency) = &view.tick.latency else {
             let why = if view.tick.now.seconds > 0.0 {
@@ -210,7 +212,7 @@ impl Drawing<'_> {
         rows
     }
 
-    fn retransmissions(&self) -> Vec<Row> {
+    fn retransmissions(&self) -> Vec<ScreenRow> {
         let view = self.view;
         if !view.about.tcp {
             return Vec::new();
@@ -229,7 +231,7 @@ impl Drawing<'_> {
         rows
     }
 
-    fn cpu(&self) -> Vec<Row> {
+    fn cpu(&self) -> Vec<ScreenRow> {
         let view = self.view;
         let parts = match &view.tick.cpu {
             Some(cpu) => vec![
@@ -250,7 +252,7 @@ impl Drawing<'_> {
     }
 
     /// Flows or threads, in at most `room` rows.
-    fn flows(&self, room: usize) -> Vec<Row> {
+    fn flows(&self, room: usize) -> Vec<ScreenRow> {
         let view = self.view;
         let Some(each) = view
             .about
@@ -283,7 +285,7 @@ impl Drawing<'_> {
         rows
     }
 
-    fn flow(&self, seen: &Seen) -> Row {
+    fn flow(&self, seen: &FlowHistory) -> ScreenRow {
         let rate = seen.now.map_or("-".to_owned(), |now| {
             figure(self.view.about.flow_unit.rate(now, 1.0))
         });
@@ -308,10 +310,10 @@ impl Drawing<'_> {
     }
 
     /// The last rows of the screen.
-    fn below(&self) -> Vec<Row> {
+    fn below(&self) -> Vec<ScreenRow> {
         let text = "q or Ctrl-C ends the test now, with its result";
         let style = Style::new().dim();
-        let row = Row {
+        let row = ScreenRow {
             style,
             ..figures(text.to_owned())
         };
@@ -319,7 +321,7 @@ impl Drawing<'_> {
     }
 
     /// A label and as many parts as fit.
-    fn row(&self, label: &str, parts: &[String]) -> Row {
+    fn row(&self, label: &str, parts: &[String]) -> ScreenRow {
         let mut text = format!("{label:LABEL$}");
         for (index, part) in parts.iter().enumerate() {
             let gap = if index == 0 { "" } else { "   " };
@@ -334,12 +336,12 @@ impl Drawing<'_> {
     }
 
     /// A figure over time, as wide as the screen.
-    fn bars(&self, label: &str, trail: &Trail, rows: usize, style: Style) -> Vec<Row> {
+    fn bars(&self, label: &str, trail: &Trail, rows: usize, style: Style) -> Vec<ScreenRow> {
         let indent = if label.is_empty() { 2 } else { label.len() + 4 };
         let values = trail.within(self.width.saturating_sub(indent + 1));
         let bars = bars(&values, trail.full, rows, self.unicode);
         let bars = bars.into_iter().enumerate();
-        let row = |(index, bars): (usize, String)| Row {
+        let row = |(index, bars): (usize, String)| ScreenRow {
             worth: Worth::Bars,
             text: match index {
                 0 if !label.is_empty() => format!("  {label}  {bars}"),
@@ -351,15 +353,15 @@ impl Drawing<'_> {
     }
 }
 
-fn blank() -> Row {
-    Row {
+fn blank() -> ScreenRow {
+    ScreenRow {
         worth: Worth::Blank,
         ..figures(String::new())
     }
 }
 
-fn figures(text: String) -> Row {
-    Row {
+fn figures(text: String) -> ScreenRow {
+    ScreenRow {
         worth: Worth::Figures,
         text,
         style: Style::new(),
@@ -367,12 +369,12 @@ fn figures(text: String) -> Row {
 }
 
 /// A label and figures in columns.
-fn table(label: &str, cells: impl Iterator<Item = String>) -> Row {
+fn table(label: &str, cells: impl Iterator<Item = String>) -> ScreenRow {
     let cells: String = cells.map(|cell| format!("{cell:>11}")).collect();
     figures(format!("{label:10}{cells}"))
 }
 
-fn cells(label: &str, cells: impl Iterator<Item = String>) -> Row {
+fn cells(label: &str, cells: impl Iterator<Item = String>) -> ScreenRow {
     let cells: String = cells.map(|cell| format!("{cell:>12}")).collect();
     figures(format!("{label:6}{cells}"))
 }

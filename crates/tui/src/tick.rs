@@ -16,7 +16,7 @@ pub struct About {
     /// The unit of the rates of single flows.
     pub flow_unit: Unit,
     /// The end of the test.
-    pub end: End,
+    pub end: RunEnd,
     /// True for TCP.
     pub tcp: bool,
     /// True if netserver measures its CPU utilisation.
@@ -29,7 +29,7 @@ pub struct About {
 
 /// The end of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum End {
+pub enum RunEnd {
     /// After this time.
     After(Duration),
     /// When the figure is known, or after this time.
@@ -60,7 +60,7 @@ pub struct Interval {
 
 /// The state of a run at one moment.
 #[derive(Clone, Debug, Default)]
-pub struct Tick {
+pub struct LiveTick {
     /// Time since the run began.
     pub elapsed: Duration,
     /// Work since the last tick.

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use crate::tick::{About, End, FlowTick, Interval, Tick};
+use crate::tick::{About, FlowTick, Interval, LiveTick, RunEnd};
 use crate::trail::{Merge, Trail};
 use crate::words;
 
 /// The history of a run, ready to be drawn.
 #[derive(Clone, Debug)]
-pub struct View {
+pub struct LiveView {
     pub(crate) about: About,
     /// Number of the iteration, from 1.
     pub(crate) iteration: usize,
     /// True after the run, while netserver's result is awaited.
     pub(crate) over: bool,
-    pub(crate) tick: Tick,
+    pub(crate) tick: LiveTick,
     pub(crate) rates: Trail,
     /// The smallest and the largest rate, in work per second.
     pub(crate) extremes: Option<(f64, f64)>,
@@ -23,19 +23,19 @@ pub struct View {
     /// Segments retransmitted since the last tick.
     pub(crate) retransmitted_now: u64,
     pub(crate) cpu: Trail,
-    pub(crate) flows: BTreeMap<u32, Seen>,
+    pub(crate) flows: BTreeMap<u32, FlowHistory>,
 }
 
 /// The history of a flow or a thread.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct FlowHistory {
     pub(crate) tick: FlowTick,
     /// Work per second since the last tick.
     pub(crate) now: Option<f64>,
     pub(crate) rates: Trail,
 }
 
-impl View {
+impl LiveView {
     /// A view of a run before its beginning.
     #[must_use]
     pub fn new(about: About) -> Self {
@@ -43,7 +43,7 @@ impl View {
             about,
             iteration: 1,
             over: false,
-            tick: Tick::default(),
+            tick: LiveTick::default(),
             rates: Trail::new(Merge::Mean),
             extremes: None,
             p99: Trail::new(Merge::Largest),
@@ -58,7 +58,7 @@ impl View {
     pub fn begin(&mut self, iteration: usize) {
         self.iteration = iteration;
         self.over = false;
-        self.tick = Tick::default();
+        self.tick = LiveTick::default();
         self.flows.clear();
     }
 
@@ -68,7 +68,7 @@ impl View {
     }
 
     /// Adds the state of this moment.
-    pub fn take(&mut self, tick: Tick) {
+    pub fn take(&mut self, tick: LiveTick) {
         let Interval { work, seconds } = tick.now;
         if seconds > 0.0 {
             let rate = work / seconds;
@@ -93,13 +93,13 @@ impl View {
         }
         // A closed connection has no TCP_INFO; the last one remains valid.
         let tcp = tick.tcp.or(self.tick.tcp);
-        self.tick = Tick { tcp, ..tick };
+        self.tick = LiveTick { tcp, ..tick };
     }
 
     fn take_flow(&mut self, flow: &FlowTick, seconds: f64) {
         let Some(seen) = self.flows.get_mut(&flow.number) else {
             let rates = Trail::new(Merge::Mean);
-            let seen = Seen {
+            let seen = FlowHistory {
                 tick: *flow,
                 now: None,
                 rates,
@@ -117,9 +117,9 @@ impl View {
     /// The finished share of the run; `None` if unknown.
     pub(crate) fn share(&self) -> Option<f64> {
         let share = match self.about.end {
-            End::After(whole) => self.tick.elapsed.as_secs_f64() / whole.as_secs_f64(),
-            End::Amount(amount) => self.tick.all.work / amount,
-            End::Within(_) | End::Open => return None,
+            RunEnd::After(whole) => self.tick.elapsed.as_secs_f64() / whole.as_secs_f64(),
+            RunEnd::Amount(amount) => self.tick.all.work / amount,
+            RunEnd::Within(_) | RunEnd::Open => return None,
         };
         share.is_finite().then(|| share.clamp(0.0, 1.0))
     }

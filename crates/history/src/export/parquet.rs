@@ -9,21 +9,22 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 
-use super::{Cells, Column, Table};
-use crate::trouble::Trouble;
+use super::{ExportCells, ExportColumn, ExportTable};
+use crate::error::HistoryError;
 
-impl Table {
+impl ExportTable {
     /// An Apache Parquet file with one row group.
     ///
     /// # Errors If the format does not allow the table, for example two columns with one
     /// name.
-    pub fn parquet(&self) -> Result<Vec<u8>, Trouble> {
-        self.written()
-            .map_err(|error| Trouble::Document(format!("no Parquet can be made of it: {error}")))
+    pub fn parquet(&self) -> Result<Vec<u8>, HistoryError> {
+        self.written().map_err(|error| {
+            HistoryError::Document(format!("no Parquet can be made of it: {error}"))
+        })
     }
 
     fn written(&self) -> Result<Vec<u8>, ParquetError> {
-        let columns = self.columns.iter().map(Column::described);
+        let columns = self.columns.iter().map(ExportColumn::described);
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
         let schema = Type::group_type_builder("results")
             .with_fields(columns.into_iter().map(Arc::new).collect())
@@ -42,21 +43,21 @@ impl Table {
     }
 }
 
-impl Column {
+impl ExportColumn {
     fn described(&self) -> Result<Type, ParquetError> {
         let (physical, logical, repetition) = match self.cells {
-            Cells::Whole(_) => (Physical::INT64, None, Repetition::REQUIRED),
-            Cells::Times(_) => (
+            ExportCells::Whole(_) => (Physical::INT64, None, Repetition::REQUIRED),
+            ExportCells::Times(_) => (
                 Physical::INT64,
                 Some(LogicalType::timestamp(true, TimeUnit::MICROS)),
                 Repetition::REQUIRED,
             ),
-            Cells::Texts(_) => (
+            ExportCells::Texts(_) => (
                 Physical::BYTE_ARRAY,
                 Some(LogicalType::String),
                 Repetition::REQUIRED,
             ),
-            Cells::Figures(_) => (Physical::DOUBLE, None, Repetition::OPTIONAL),
+            ExportCells::Figures(_) => (Physical::DOUBLE, None, Repetition::OPTIONAL),
         };
         Type::primitive_type_builder(&self.name, physical)
             .with_logical_type(logical)
@@ -65,7 +66,7 @@ impl Column {
     }
 }
 
-impl Cells {
+impl ExportCells {
     fn write(&self, to: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
         match self {
             Self::Whole(cells) | Self::Times(cells) => put::<Int64Type>(to, cells, None),
@@ -98,8 +99,8 @@ mod tests {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
 
-    fn column(name: &str, cells: Cells) -> Column {
-        Column {
+    fn column(name: &str, cells: ExportCells) -> ExportColumn {
+        ExportColumn {
             name: name.to_owned(),
             cells,
         }
@@ -108,12 +109,18 @@ mod tests {
     #[test]
     fn what_was_written_is_read_back_with_its_kinds() {
         let texts = ["a,b", "\u{fc}"].map(str::to_owned).to_vec();
-        let table = Table {
+        let table = ExportTable {
             columns: vec![
-                column("id", Cells::Whole(vec![7, 8])),
-                column("started", Cells::Times(vec![1_700_000_000_000_001, 2])),
-                column("test", Cells::Texts(texts)),
-                column("rate (trans/s)", Cells::Figures(vec![None, Some(0.5)])),
+                column("id", ExportCells::Whole(vec![7, 8])),
+                column(
+                    "started",
+                    ExportCells::Times(vec![1_700_000_000_000_001, 2]),
+                ),
+                column("test", ExportCells::Texts(texts)),
+                column(
+                    "rate (trans/s)",
+                    ExportCells::Figures(vec![None, Some(0.5)]),
+                ),
             ],
             rows: 2,
         };
@@ -140,8 +147,8 @@ mod tests {
 
     #[test]
     fn a_table_without_rows_is_a_file() {
-        let empty = Table {
-            columns: vec![column("id", Cells::Whole(Vec::new()))],
+        let empty = ExportTable {
+            columns: vec![column("id", ExportCells::Whole(Vec::new()))],
             rows: 0,
         };
         let bytes = bytes::Bytes::from(empty.parquet().unwrap());

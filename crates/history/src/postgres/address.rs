@@ -5,8 +5,8 @@ use std::fmt;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::place::Surroundings;
-use crate::trouble::Trouble;
+use crate::error::HistoryError;
+use crate::location::Surroundings;
 
 /// The default port.
 const PORT: u16 = 5432;
@@ -15,18 +15,18 @@ const FOLDER: &str = "/var/run/postgresql";
 
 /// A server, a database, and a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Address {
-    pub(super) host: Host,
+pub struct PostgresAddress {
+    pub(super) host: ServerHost,
     pub(super) port: u16,
     pub(super) user: String,
     pub(super) database: String,
-    pub(super) password: Option<Secret>,
-    pub(super) tls: Tls,
+    pub(super) password: Option<Password>,
+    pub(super) tls: TlsMode,
 }
 
 /// The endpoint of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Host {
+pub(super) enum ServerHost {
     /// A TCP port of this host.
     Name(String),
     /// A socket in this directory.
@@ -35,7 +35,7 @@ pub(super) enum Host {
 
 /// Encryption of the connection, and authentication of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Tls {
+pub(super) enum TlsMode {
     /// No encryption.
     Disable,
     /// Encryption if the server supports it; the server is not authenticated.
@@ -48,23 +48,25 @@ pub(super) enum Tls {
 
 /// Text that no message may contain.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Secret(pub(super) String);
+pub(super) struct Password(pub(super) String);
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for Password {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
     }
 }
 
 /// Without the password.
-impl fmt::Display for Address {
+impl fmt::Display for PostgresAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = match &self.host {
-            Host::Name(name) if name.contains(':') => {
+            ServerHost::Name(name) if name.contains(':') => {
                 format!("{}@[{name}]:{}/{}", self.user, self.port, self.database)
             }
-            Host::Name(name) => format!("{}@{name}:{}/{}", self.user, self.port, self.database),
-            Host::Folder(folder) => {
+            ServerHost::Name(name) => {
+                format!("{}@{name}:{}/{}", self.user, self.port, self.database)
+            }
+            ServerHost::Folder(folder) => {
                 format!("{}@/{}?host={}", self.user, self.database, folder.display())
             }
         };
@@ -74,7 +76,7 @@ impl fmt::Display for Address {
 
 /// The parts of a URL.
 #[derive(Default)]
-struct Parts {
+struct UrlParts {
     host: Option<String>,
     port: Option<String>,
     user: Option<String>,
@@ -84,9 +86,9 @@ struct Parts {
     sslrootcert: Option<String>,
 }
 
-impl Address {
+impl PostgresAddress {
     /// Parses the part after `postgres://`.
-    pub(crate) fn read(rest: &str, around: Surroundings<'_>) -> Result<Self, Trouble> {
+    pub(crate) fn read(rest: &str, around: Surroundings<'_>) -> Result<Self, HistoryError> {
         let parts = parts(rest)?;
         let variable = |own: Option<String>, name: &str| own.or_else(|| (around.variable)(name));
         let user = variable(parts.user, "PGUSER")
@@ -98,9 +100,9 @@ impl Address {
         };
         let host = variable(parts.host, "PGHOST").unwrap_or_else(|| FOLDER.to_owned());
         let host = if host.starts_with('/') {
-            Host::Folder(PathBuf::from(host))
+            ServerHost::Folder(PathBuf::from(host))
         } else {
-            Host::Name(host)
+            ServerHost::Name(host)
         };
         let database = parts.database.unwrap_or_else(|| user.clone());
         let mut address = Self {
@@ -113,7 +115,7 @@ impl Address {
         };
         let password = variable(parts.password, "PGPASSWORD");
         address.password = match password {
-            Some(password) => Some(Secret(password)),
+            Some(password) => Some(Password(password)),
             None => address.in_password_file(around)?,
         };
         Ok(address)
@@ -121,7 +123,7 @@ impl Address {
 
     /// The password in `PGPASSFILE` or ~/.pgpass (PostgreSQL manual, 34.16 The Password
     /// File). A file that other users can read is refused.
-    fn in_password_file(&self, around: Surroundings<'_>) -> Result<Option<Secret>, Trouble> {
+    fn in_password_file(&self, around: Surroundings<'_>) -> Result<Option<Password>, HistoryError> {
         let home = || (around.variable)("HOME").map(|home| Path::new(&home).join(".pgpass"));
         let named = (around.variable)("PGPASSFILE").map(PathBuf::from);
         let Some(path) = named.or_else(home) else {
@@ -132,25 +134,25 @@ impl Address {
             return Ok(None);
         };
         if facts.permissions().mode() & 0o077 != 0 {
-            return Err(Trouble::Place(format!(
+            return Err(HistoryError::Place(format!(
                 "{shown} can be read by others: chmod 600 it, or give the password elsewhere"
             )));
         }
         let text = std::fs::read_to_string(&path).map_err(|error| {
-            Trouble::Place(format!("{shown}: {}", crate::trouble::plain(&error)))
+            HistoryError::Place(format!("{shown}: {}", crate::error::plain(&error)))
         })?;
         Ok(text
             .lines()
             .find_map(|line| self.password_of(line))
-            .map(Secret))
+            .map(Password))
     }
 
     /// The password of a line, if the line matches this address.
     fn password_of(&self, line: &str) -> Option<String> {
         let host = match &self.host {
-            Host::Name(name) => name.clone(),
+            ServerHost::Name(name) => name.clone(),
             // For any directory.
-            Host::Folder(_) => "localhost".to_owned(),
+            ServerHost::Folder(_) => "localhost".to_owned(),
         };
         let fields = fields(line);
         let (password, names) = fields.split_last()?;
@@ -184,11 +186,11 @@ fn fields(line: &str) -> Vec<String> {
     fields
 }
 
-fn wrong(why: &str) -> Trouble {
-    Trouble::Place(format!("the postgres:// address {why}"))
+fn wrong(why: &str) -> HistoryError {
+    HistoryError::Place(format!("the postgres:// address {why}"))
 }
 
-fn parts(rest: &str) -> Result<Parts, Trouble> {
+fn parts(rest: &str) -> Result<UrlParts, HistoryError> {
     let (place, options) = rest.split_once('?').unwrap_or((rest, ""));
     let (server, database) = place.split_once('/').unwrap_or((place, ""));
     let (who, server) = server.rsplit_once('@').unwrap_or(("", server));
@@ -210,13 +212,13 @@ fn parts(rest: &str) -> Result<Parts, Trouble> {
         "" => Ok(None),
         text => decoded(text).map(Some),
     };
-    let mut parts = Parts {
+    let mut parts = UrlParts {
         host: given(host)?,
         port: given(port.unwrap_or_default())?,
         user: given(user)?,
         database: given(database)?,
         password: given(password.unwrap_or_default())?,
-        ..Parts::default()
+        ..UrlParts::default()
     };
     for option in options.split('&').filter(|option| !option.is_empty()) {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
@@ -241,13 +243,13 @@ fn parts(rest: &str) -> Result<Parts, Trouble> {
     Ok(parts)
 }
 
-fn tls(mode: Option<&str>, roots: Option<String>) -> Result<Tls, Trouble> {
+fn tls(mode: Option<&str>, roots: Option<String>) -> Result<TlsMode, HistoryError> {
     match (mode, roots) {
-        (None | Some("prefer"), _) => Ok(Tls::Prefer),
-        (Some("disable"), _) => Ok(Tls::Disable),
-        (Some("require"), None) => Ok(Tls::Require),
+        (None | Some("prefer"), _) => Ok(TlsMode::Prefer),
+        (Some("disable"), _) => Ok(TlsMode::Disable),
+        (Some("require"), None) => Ok(TlsMode::Require),
         // libpq too verifies the certificate if there is a file of roots.
-        (Some("require" | "verify-full"), Some(roots)) => Ok(Tls::VerifyFull(roots.into())),
+        (Some("require" | "verify-full"), Some(roots)) => Ok(TlsMode::VerifyFull(roots.into())),
         (Some("verify-full"), None) => Err(wrong("needs sslrootcert=FILE for verify-full")),
         (Some(_), _) => Err(wrong(
             "has a sslmode that is not disable, prefer, require or verify-full",
@@ -256,7 +258,7 @@ fn tls(mode: Option<&str>, roots: Option<String>) -> Result<Tls, Trouble> {
 }
 
 /// Text with `%xx` in it (RFC 3986, 2.1).
-fn decoded(text: &str) -> Result<String, Trouble> {
+fn decoded(text: &str) -> Result<String, HistoryError> {
     let mut bytes = Vec::new();
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -278,9 +280,9 @@ fn decoded(text: &str) -> Result<String, Trouble> {
 mod tests {
     use super::*;
 
-    fn read(rest: &str) -> Result<Address, Trouble> {
+    fn read(rest: &str) -> Result<PostgresAddress, HistoryError> {
         let variable = |name: &str| (name == "USER").then(|| "me".to_owned());
-        Address::read(
+        PostgresAddress::read(
             rest,
             Surroundings {
                 variable: &variable,
@@ -291,9 +293,9 @@ mod tests {
     #[test]
     fn an_address_is_read_with_all_its_parts() {
         let full = read("u:p%40ss@db:5433/results?sslmode=disable").unwrap();
-        assert_eq!(full.password, Some(Secret("p@ss".to_owned())));
+        assert_eq!(full.password, Some(Password("p@ss".to_owned())));
         assert_eq!(full.to_string(), "postgres://u@db:5433/results");
-        assert_eq!(full.tls, Tls::Disable);
+        assert_eq!(full.tls, TlsMode::Disable);
         let least = read("").unwrap();
         assert_eq!(
             least.to_string(),
@@ -301,9 +303,12 @@ mod tests {
         );
         assert_eq!(least.port, 5432);
         let six = read("u@[::1]:1/x").unwrap();
-        assert_eq!((six.host, six.port), (Host::Name("::1".to_owned()), 1));
+        assert_eq!(
+            (six.host, six.port),
+            (ServerHost::Name("::1".to_owned()), 1)
+        );
         let folder = read("/x?host=/tmp/a%20b&port=7").unwrap();
-        assert_eq!(folder.host, Host::Folder("/tmp/a b".into()));
+        assert_eq!(folder.host, ServerHost::Folder("/tmp/a b".into()));
         assert_eq!(folder.port, 7);
     }
 
@@ -347,7 +352,7 @@ mod tests {
         let variable =
             |name: &str| (name == "PGPASSFILE").then(|| path.to_string_lossy().into_owned());
         let read = || {
-            Address::read(
+            PostgresAddress::read(
                 "u@h/d",
                 Surroundings {
                     variable: &variable,
@@ -357,6 +362,9 @@ mod tests {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
         assert!(read().unwrap_err().to_string().contains("chmod 600"));
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-        assert_eq!(read().unwrap().password, Some(Secret("geheim".to_owned())));
+        assert_eq!(
+            read().unwrap().password,
+            Some(Password("geheim".to_owned()))
+        );
     }
 }

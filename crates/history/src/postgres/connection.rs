@@ -14,10 +14,10 @@ use tokio::task::JoinHandle;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::{Client, Config, NoTls};
 
-use super::address::{Address, Host, Tls};
+use super::address::{PostgresAddress, ServerHost, TlsMode};
 use super::login::{Carrier, LoginCheck};
 use super::tls;
-use crate::database::{Row, Value};
+use crate::database::{SqlRow, SqlValue};
 
 /// The longest time to wait for a server to accept a connection.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -40,7 +40,7 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Connects and logs in. An error is a line without the address.
-    pub(super) fn open(address: &Address) -> Result<Self, String> {
+    pub(super) fn open(address: &PostgresAddress) -> Result<Self, String> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| broken(&error))?;
         let mut config = Config::new();
@@ -73,8 +73,8 @@ impl Connection {
     pub(super) fn ask(
         &mut self,
         statement: &str,
-        values: &[Value],
-    ) -> Result<(Vec<Row>, u64), String> {
+        values: &[SqlValue],
+    ) -> Result<(Vec<SqlRow>, u64), String> {
         let client = self.client.as_ref().ok_or("the connection is closed")?;
         self.runtime.block_on(async {
             let values = values.iter().map(|value| (value, value.kind()));
@@ -84,7 +84,7 @@ impl Connection {
             while let Some(row) = patient(answer.try_next()).await? {
                 let values = (0..row.len()).map(|column| row.try_get(column));
                 let values = values.collect::<Result<_, _>>();
-                rows.push(Row::new(values.map_err(|error| problem(&error))?));
+                rows.push(SqlRow::new(values.map_err(|error| problem(&error))?));
             }
             Ok((rows, answer.rows_affected().unwrap_or(0)))
         })
@@ -135,24 +135,24 @@ fn broken(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::UnexpectedEof {
         return "the server closed the connection".to_owned();
     }
-    netperf_web::escape::line(&crate::trouble::plain(error))
+    netperf_web::escape::line(&crate::error::plain(error))
 }
 
 /// A connection, and whether nothing between the ends can read it.
-async fn carrier(address: &Address) -> Result<(Box<dyn Carrier>, bool), String> {
+async fn carrier(address: &PostgresAddress) -> Result<(Box<dyn Carrier>, bool), String> {
     let name = match &address.host {
-        Host::Folder(folder) => {
+        ServerHost::Folder(folder) => {
             let path = folder.join(format!(".s.PGSQL.{}", address.port));
             let stream = UnixStream::connect(path).await;
             return Ok((Box::new(stream.map_err(|error| broken(&error))?), true));
         }
-        Host::Name(name) => name,
+        ServerHost::Name(name) => name,
     };
     let mut stream = tcp(name, address.port)?;
     let roots = match &address.tls {
-        Tls::Disable => return Ok((Box::new(stream), false)),
-        Tls::Prefer | Tls::Require => None,
-        Tls::VerifyFull(roots) => Some(roots.as_path()),
+        TlsMode::Disable => return Ok((Box::new(stream), false)),
+        TlsMode::Prefer | TlsMode::Require => None,
+        TlsMode::VerifyFull(roots) => Some(roots.as_path()),
     };
     let asked = async {
         stream.write_all(&TLS_REQUEST).await?;
@@ -167,7 +167,7 @@ async fn carrier(address: &Address) -> Result<(Box<dyn Carrier>, bool), String> 
             let stream = stream.map_err(|_| silent())?;
             Ok((Box::new(stream.map_err(|error| broken(&error))?), true))
         }
-        (b'N', Tls::Prefer) => Ok((Box::new(stream), false)),
+        (b'N', TlsMode::Prefer) => Ok((Box::new(stream), false)),
         (b'N', _) => Err("the server does no TLS, which the sslmode asks for".to_owned()),
         (kind, _) => Err(format!(
             "the server is no PostgreSQL: it answered {} to the request for TLS",
@@ -190,7 +190,7 @@ fn tcp(name: &str, port: u16) -> Result<TcpStream, String> {
         });
         match ready {
             Ok(stream) => return Ok(stream),
-            Err(error) => problem = crate::trouble::plain(&error),
+            Err(error) => problem = crate::error::plain(&error),
         }
     }
     Err(problem)

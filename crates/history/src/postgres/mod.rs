@@ -8,12 +8,12 @@ mod login;
 mod tls;
 mod value;
 
-pub use address::Address;
+pub use address::PostgresAddress;
 
 use connection::Connection;
 
-use crate::database::{Database, Dialect, Row, Value};
-use crate::trouble::Trouble;
+use crate::database::{Database, SqlDialect, SqlRow, SqlValue};
+use crate::error::HistoryError;
 
 /// The schema that the tables are in.
 const SCHEMA: &str = "netperf";
@@ -30,9 +30,9 @@ pub(crate) struct Postgres {
 
 impl Postgres {
     /// Connects, and creates the schema if there is none and `make` is set.
-    pub(crate) fn open(address: &Address, make: bool) -> Result<Self, Trouble> {
+    pub(crate) fn open(address: &PostgresAddress, make: bool) -> Result<Self, HistoryError> {
         let place = address.to_string();
-        let connection = Connection::open(address).map_err(|why| Trouble::Store {
+        let connection = Connection::open(address).map_err(|why| HistoryError::Store {
             place: place.clone(),
             why,
         })?;
@@ -52,14 +52,18 @@ impl Postgres {
         Ok(server)
     }
 
-    fn has_schema(&mut self) -> Result<bool, Trouble> {
+    fn has_schema(&mut self) -> Result<bool, HistoryError> {
         let statement = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1";
         Ok(!self.rows(statement, &[SCHEMA.into()])?.is_empty())
     }
 
-    fn ask(&mut self, statement: &str, values: &[Value]) -> Result<(Vec<Row>, u64), Trouble> {
+    fn ask(
+        &mut self,
+        statement: &str,
+        values: &[SqlValue],
+    ) -> Result<(Vec<SqlRow>, u64), HistoryError> {
         let answer = self.connection.ask(statement, values);
-        answer.map_err(|why| Trouble::Store {
+        answer.map_err(|why| HistoryError::Store {
             place: self.place.clone(),
             why,
         })
@@ -67,8 +71,8 @@ impl Postgres {
 }
 
 impl Database for Postgres {
-    fn dialect(&self) -> Dialect {
-        Dialect {
+    fn dialect(&self) -> SqlDialect {
+        SqlDialect {
             counted: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
             bytes: "BYTEA",
             clustered: "",
@@ -76,15 +80,15 @@ impl Database for Postgres {
         }
     }
 
-    fn run(&mut self, statement: &str, values: &[Value]) -> Result<u64, Trouble> {
+    fn run(&mut self, statement: &str, values: &[SqlValue]) -> Result<u64, HistoryError> {
         self.ask(statement, values).map(|(_, touched)| touched)
     }
 
-    fn rows(&mut self, statement: &str, values: &[Value]) -> Result<Vec<Row>, Trouble> {
+    fn rows(&mut self, statement: &str, values: &[SqlValue]) -> Result<Vec<SqlRow>, HistoryError> {
         self.ask(statement, values).map(|(rows, _)| rows)
     }
 
-    fn has_table(&mut self, name: &str) -> Result<bool, Trouble> {
+    fn has_table(&mut self, name: &str) -> Result<bool, HistoryError> {
         let statement = "SELECT 1 FROM pg_catalog.pg_tables \
                          WHERE schemaname = $1 AND tablename = $2";
         Ok(!self
@@ -92,7 +96,7 @@ impl Database for Postgres {
             .is_empty())
     }
 
-    fn check(&mut self) -> Result<Vec<String>, Trouble> {
+    fn check(&mut self) -> Result<Vec<String>, HistoryError> {
         // The server checks its own pages; documents have digests.
         Ok(Vec::new())
     }

@@ -5,9 +5,9 @@ use std::error::Error;
 use bytes::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
-use crate::database::Value;
+use crate::database::SqlValue;
 
-impl Value {
+impl SqlValue {
     /// The type as which it is sent.
     pub(super) const fn kind(&self) -> Type {
         match self {
@@ -19,7 +19,7 @@ impl Value {
     }
 }
 
-impl ToSql for Value {
+impl ToSql for SqlValue {
     fn to_sql(
         &self,
         kind: &Type,
@@ -41,7 +41,7 @@ impl ToSql for Value {
     to_sql_checked!();
 }
 
-impl FromSql<'_> for Value {
+impl FromSql<'_> for SqlValue {
     fn from_sql(kind: &Type, bytes: &[u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
         Ok(match *kind {
             Type::INT8 => Self::Whole(i64::from_sql(kind, bytes)?),

@@ -2,7 +2,7 @@
 
 use super::{Conditions, Filter, Store, numbers};
 use crate::database::{Database, within};
-use crate::trouble::Trouble;
+use crate::error::HistoryError;
 
 /// Results that are deleted with one statement.
 const AT_ONCE: usize = 500;
@@ -27,7 +27,7 @@ impl Store {
         what: &Forget,
         filter: &Filter,
         only_tell: bool,
-    ) -> Result<Vec<i64>, Trouble> {
+    ) -> Result<Vec<i64>, HistoryError> {
         if only_tell {
             return doomed(self.database.as_mut(), what, filter);
         }
@@ -48,7 +48,7 @@ fn doomed(
     database: &mut dyn Database,
     what: &Forget,
     filter: &Filter,
-) -> Result<Vec<i64>, Trouble> {
+) -> Result<Vec<i64>, HistoryError> {
     let mut wanted = Conditions::of(filter);
     let from = "FROM results r JOIN configurations c ON c.id = r.configuration";
     let statement = match what {
@@ -80,7 +80,7 @@ fn doomed(
     Ok(ids)
 }
 
-fn delete(database: &mut dyn Database, ids: &str) -> Result<(), Trouble> {
+fn delete(database: &mut dyn Database, ids: &str) -> Result<(), HistoryError> {
     for (table, column) in [
         ("figures", "result"),
         ("documents", "result"),
@@ -95,7 +95,7 @@ fn delete(database: &mut dyn Database, ids: &str) -> Result<(), Trouble> {
 }
 
 /// Deletes the rows that no result refers to.
-fn sweep(database: &mut dyn Database) -> Result<(), Trouble> {
+fn sweep(database: &mut dyn Database) -> Result<(), HistoryError> {
     for (table, needed_by, column) in [
         ("kinds", "figures", "kind"),
         ("manifests", "results", "manifest"),

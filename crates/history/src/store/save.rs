@@ -8,10 +8,10 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
 use super::Store;
-use crate::database::{Database, Value, within};
-use crate::entry::{self, Entry};
+use crate::database::{Database, SqlValue, within};
+use crate::entry::{self, HistoryEntry};
+use crate::error::HistoryError;
 use crate::manifest;
-use crate::trouble::Trouble;
 
 /// The outcome of storing a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct Added {
 /// Numbers of shared rows, valid for one transaction: after it another process may delete
 /// them.
 #[derive(Default)]
-struct Shared {
+struct SharedRows {
     configurations: HashMap<String, i64>,
     manifests: HashMap<String, i64>,
     kinds: HashMap<(i64, String, String), i64>,
@@ -36,9 +36,9 @@ impl Store {
     /// disk.
     ///
     /// # Errors If the store fails.
-    pub fn add(&mut self, entries: &[Entry], now: i64) -> Result<Vec<Added>, Trouble> {
+    pub fn add(&mut self, entries: &[HistoryEntry], now: i64) -> Result<Vec<Added>, HistoryError> {
         within(self.database.as_mut(), |database| {
-            let mut shared = Shared::default();
+            let mut shared = SharedRows::default();
             let added = entries.iter().map(|entry| {
                 let found = one(
                     database,
@@ -57,10 +57,10 @@ impl Store {
 
 fn save(
     database: &mut dyn Database,
-    shared: &mut Shared,
-    entry: &Entry,
+    shared: &mut SharedRows,
+    entry: &HistoryEntry,
     now: i64,
-) -> Result<Added, Trouble> {
+) -> Result<Added, HistoryError> {
     let configuration = configuration(database, shared, entry)?;
     let manifest = manifest_of(database, shared, entry)?;
     let headline = entry.figures.first();
@@ -102,9 +102,9 @@ fn save(
 
 fn configuration(
     database: &mut dyn Database,
-    shared: &mut Shared,
-    entry: &Entry,
-) -> Result<i64, Trouble> {
+    shared: &mut SharedRows,
+    entry: &HistoryEntry,
+) -> Result<i64, HistoryError> {
     let values = [entry.configuration.as_str().into()];
     let find = ("SELECT id FROM configurations WHERE key = $1", &values[..]);
     let key = entry.configuration.clone();
@@ -131,9 +131,9 @@ fn configuration(
 
 fn manifest_of(
     database: &mut dyn Database,
-    shared: &mut Shared,
-    entry: &Entry,
-) -> Result<i64, Trouble> {
+    shared: &mut SharedRows,
+    entry: &HistoryEntry,
+) -> Result<i64, HistoryError> {
     let key = entry.manifest_key();
     let values = [key.as_str().into()];
     let find = ("SELECT id FROM manifests WHERE key = $1", &values[..]);
@@ -152,12 +152,12 @@ fn manifest_of(
 
 fn kind(
     database: &mut dyn Database,
-    shared: &mut Shared,
+    shared: &mut SharedRows,
     configuration: i64,
     figure: &netperf_campaign::RunFigure,
-) -> Result<i64, Trouble> {
+) -> Result<i64, HistoryError> {
     let (name, unit) = (figure.name.as_str(), figure.quantity.unit.sign());
-    let values: [Value; 3] = [configuration.into(), name.into(), unit.into()];
+    let values: [SqlValue; 3] = [configuration.into(), name.into(), unit.into()];
     let find = (
         "SELECT id FROM kinds WHERE configuration = $1 AND name = $2 AND unit = $3",
         &values[..],
@@ -183,9 +183,9 @@ fn kind(
 fn known_or_made<K: Hash + Eq>(
     database: &mut dyn Database,
     known: &mut HashMap<K, i64>,
-    (key, (statement, values)): (K, (&str, &[Value])),
-    make: impl FnOnce(&mut dyn Database) -> Result<i64, Trouble>,
-) -> Result<i64, Trouble> {
+    (key, (statement, values)): (K, (&str, &[SqlValue])),
+    make: impl FnOnce(&mut dyn Database) -> Result<i64, HistoryError>,
+) -> Result<i64, HistoryError> {
     if let Some(id) = known.get(&key) {
         return Ok(*id);
     }
@@ -201,8 +201,8 @@ fn known_or_made<K: Hash + Eq>(
 fn one(
     database: &mut dyn Database,
     statement: &str,
-    values: &[Value],
-) -> Result<Option<i64>, Trouble> {
+    values: &[SqlValue],
+) -> Result<Option<i64>, HistoryError> {
     let mut rows = database.rows(statement, values)?;
     Ok(rows.first_mut().map(|row| row.whole()))
 }
@@ -211,10 +211,10 @@ fn one(
 fn numbered(
     database: &mut dyn Database,
     statement: &str,
-    values: &[Value],
-) -> Result<i64, Trouble> {
+    values: &[SqlValue],
+) -> Result<i64, HistoryError> {
     let id = one(database, statement, values)?;
-    id.ok_or_else(|| Trouble::Document("the store gave a new row no number".to_owned()))
+    id.ok_or_else(|| HistoryError::Document("the store gave a new row no number".to_owned()))
 }
 
 fn deflated(bytes: &[u8]) -> Vec<u8> {

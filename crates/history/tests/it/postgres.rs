@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use crate::behaviours::{NOW, behaves, result};
 use crate::cluster::{Cluster, PASSWORD, USER};
-use netperf_history::{Filter, Place, Store, Surroundings};
+use netperf_history::{Filter, Location, Store, Surroundings};
 use netperf_testkit::eventually;
 
-fn place(url: &str) -> Place {
-    Place::find(
+fn place(url: &str) -> Location {
+    Location::find(
         Some(url),
         Surroundings {
             variable: &|_| None,

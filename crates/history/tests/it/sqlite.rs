@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use crate::behaviours::{NOW, behaves, result};
-use netperf_history::{Place, Store};
+use netperf_history::{Location, Store};
 use netperf_testkit::Scratch;
 
 /// An empty store.
 struct Fresh {
-    place: Place,
+    place: Location,
     _folder: Scratch,
 }
 
@@ -16,16 +16,16 @@ impl Fresh {
     fn file() -> Self {
         let folder = Scratch::new();
         Self {
-            place: Place::File(folder.path().join("deep/er/history.sqlite")),
+            place: Location::File(folder.path().join("deep/er/history.sqlite")),
             _folder: folder,
         }
     }
 
     fn path(&self) -> &Path {
         match &self.place {
-            Place::File(path) => path,
+            Location::File(path) => path,
             #[cfg(feature = "postgres")]
-            Place::Postgres(_) => panic!("a file"),
+            Location::Postgres(_) => panic!("a file"),
         }
     }
 
@@ -40,7 +40,7 @@ fn a_file_of_sqlite_behaves() {
     let mut made = 0;
     behaves(|| {
         made += 1;
-        Place::File(folder.path().join(format!("deep/er/{made}.sqlite")))
+        Location::File(folder.path().join(format!("deep/er/{made}.sqlite")))
     });
 }
 
@@ -65,7 +65,7 @@ fn a_file_that_is_no_history_is_left_as_it_is() {
     rusqlite_file(&other, "CREATE TABLE mine (x)");
     for path in [text, other] {
         let before = std::fs::read(&path).expect("the file");
-        let error = Store::open(&Place::File(path.clone()), true).expect_err("not ours");
+        let error = Store::open(&Location::File(path.clone()), true).expect_err("not ours");
         assert!(error.to_string().contains("not a history"), "{error}");
         assert_eq!(std::fs::read(&path).expect("the file"), before);
     }

@@ -6,10 +6,12 @@ use std::process::ExitCode;
 
 use netperf_cli::{HistoryArgs, HistoryCommand, HistoryVerb};
 use netperf_history::change::{self, Changes};
-use netperf_history::export::Table;
-use netperf_history::store::{Configuration, Kind};
+use netperf_history::export::ExportTable;
+use netperf_history::store::{Configuration, FigureKind};
 use netperf_history::text::{self, Trend};
-use netperf_history::{Entry, Filter, Forget, Place, Store, Surroundings, Trouble, time};
+use netperf_history::{
+    Filter, Forget, HistoryEntry, HistoryError, Location, Store, Surroundings, time,
+};
 use serde_json::{Value, json};
 
 use super::written;
@@ -49,16 +51,16 @@ fn failure(exit: u8, problem: &str) -> Failure {
     Failure::stderr(exit, &format!("netperf history: {problem}"))
 }
 
-pub(super) fn trouble(trouble: &Trouble) -> Failure {
+pub(super) fn trouble(trouble: &HistoryError) -> Failure {
     let exit = match trouble {
-        Trouble::Store { .. } => FAILED,
-        Trouble::Absent(_)
-        | Trouble::Foreign(_)
-        | Trouble::Newer { .. }
-        | Trouble::Place(_)
-        | Trouble::Document(_)
-        | Trouble::Unknown(_)
-        | Trouble::Ambiguous(_) => UNREADABLE,
+        HistoryError::Store { .. } => FAILED,
+        HistoryError::Absent(_)
+        | HistoryError::Foreign(_)
+        | HistoryError::Newer { .. }
+        | HistoryError::Place(_)
+        | HistoryError::Document(_)
+        | HistoryError::Unknown(_)
+        | HistoryError::Ambiguous(_) => UNREADABLE,
     };
     failure(exit, &trouble.to_string())
 }
@@ -69,15 +71,15 @@ fn variable(name: &str) -> Option<String> {
     (!value.is_empty()).then_some(value)
 }
 
-pub(super) fn open(asked: Option<&str>, make: bool) -> Result<Store, Trouble> {
+pub(super) fn open(asked: Option<&str>, make: bool) -> Result<Store, HistoryError> {
     Store::open(&place(asked)?, make)
 }
 
-fn place(asked: Option<&str>) -> Result<Place, Trouble> {
+fn place(asked: Option<&str>) -> Result<Location, HistoryError> {
     let around = Surroundings {
         variable: &variable,
     };
-    Place::find(asked, around)
+    Location::find(asked, around)
 }
 
 /// Now, in microseconds since 1970.
@@ -162,7 +164,7 @@ fn add(store: &mut Store, args: &HistoryArgs) -> Result<ExitCode, Failure> {
     })
 }
 
-fn entry(name: &str, label: Option<&str>) -> Result<Entry, String> {
+fn entry(name: &str, label: Option<&str>) -> Result<HistoryEntry, String> {
     let bytes = super::report::bytes(name).map_err(|error| {
         format!(
             "{}: {}",
@@ -170,11 +172,11 @@ fn entry(name: &str, label: Option<&str>) -> Result<Entry, String> {
             system_text(&error)
         )
     })?;
-    Entry::read(name, bytes, label).map_err(|error| error.to_string())
+    HistoryEntry::read(name, bytes, label).map_err(|error| error.to_string())
 }
 
 /// A line about a result that is on the disk.
-fn told(entry: &Entry, id: i64, word: &str, as_json: bool) -> String {
+fn told(entry: &HistoryEntry, id: i64, word: &str, as_json: bool) -> String {
     let digest = &entry.digest;
     if as_json {
         let line = json!({"event": word, "id": id, "digest": digest});
@@ -221,7 +223,7 @@ fn chosen(
     store: &mut Store,
     filter: &Filter,
     args: &HistoryArgs,
-) -> Result<Vec<(Configuration, Kind)>, Failure> {
+) -> Result<Vec<(Configuration, FigureKind)>, Failure> {
     let found = store
         .configurations(filter)
         .map_err(|error| trouble(&error))?;
@@ -231,7 +233,8 @@ fn chosen(
         let kinds = store
             .kinds(&configuration)
             .map_err(|error| trouble(&error))?;
-        let wanted = |kind: &&Kind| args.figure.as_ref().is_none_or(|name| *name == kind.name);
+        let wanted =
+            |kind: &&FigureKind| args.figure.as_ref().is_none_or(|name| *name == kind.name);
         if let Some(kind) = kinds.iter().find(wanted) {
             chosen.push((configuration, kind.clone()));
         }
@@ -332,7 +335,7 @@ fn forget(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), 
         }
         (None, None) => {
             let ids = args.words.iter().map(|name| store.find(name));
-            let ids: Result<Vec<i64>, Trouble> = ids.collect();
+            let ids: Result<Vec<i64>, HistoryError> = ids.collect();
             Forget::Results(ids.map_err(|error| trouble(&error))?)
         }
     };
@@ -363,7 +366,7 @@ fn forget(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), 
 
 fn export(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), Failure> {
     apart(args)?;
-    let table = Table::of(store, filter).map_err(|error| trouble(&error))?;
+    let table = ExportTable::of(store, filter).map_err(|error| trouble(&error))?;
     if let Some(path) = &args.csv {
         write(path, table.csv().as_bytes())?;
     }
@@ -374,12 +377,12 @@ fn export(store: &mut Store, filter: &Filter, args: &HistoryArgs) -> Result<(), 
 }
 
 #[cfg(feature = "parquet")]
-fn parquet(table: &Table) -> Result<Vec<u8>, Failure> {
+fn parquet(table: &ExportTable) -> Result<Vec<u8>, Failure> {
     table.parquet().map_err(|error| trouble(&error))
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(_: &Table) -> Result<Vec<u8>, Failure> {
+fn parquet(_: &ExportTable) -> Result<Vec<u8>, Failure> {
     let why = "--parquet: this netperf was built without it; build one with --features parquet, \
                or take --csv";
     Err(failure(UNSUPPORTED, why))

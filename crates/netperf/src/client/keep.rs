@@ -1,7 +1,7 @@
 //! `--history`: the result of a run, kept once it is printed.
 
 use netperf_cli::RunCommand;
-use netperf_history::{Entry, Trouble};
+use netperf_history::{HistoryEntry, HistoryError};
 use netperf_model::{Format, Outcome, ReportPlan};
 
 use super::history::{now, open, trouble};
@@ -36,8 +36,8 @@ pub(super) fn keep(run: &RunCommand, outcome: &Outcome) -> Result<(), Failure> {
         ..run.report.clone()
     };
     let document = netperf_report::final_report(outcome, &report)
-        .map_err(|error| trouble(&Trouble::Document(error.to_string())))?;
-    let kept = Entry::read("the result", document.into_bytes(), None)
+        .map_err(|error| trouble(&HistoryError::Document(error.to_string())))?;
+    let kept = HistoryEntry::read("the result", document.into_bytes(), None)
         .and_then(|entry| open(named(place), true)?.add(&[entry], now()));
     for added in kept.map_err(|why| trouble(&why))? {
         err(&format!("netperf: kept as result {}\n", added.id));

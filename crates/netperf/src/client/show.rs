@@ -16,7 +16,7 @@ use netperf_engine::live::Live;
 use netperf_measure::clock;
 use netperf_model::Format;
 use netperf_os::{process, terminal, wait};
-use netperf_tui::{Look, Size, Term, View};
+use netperf_tui::{Capabilities, LiveView, ScreenSize, Term};
 
 use self::ticker::LiveTicker;
 use super::environment;
@@ -42,10 +42,10 @@ enum DrawMode {
 struct Shown {
     kind: DrawMode,
     term: Term,
-    look: Look,
+    look: Capabilities,
     /// The size of the last picture.
-    size: Option<Size>,
-    view: View,
+    size: Option<ScreenSize>,
+    view: LiveView,
 }
 
 /// One terminal, from the first iteration to the result.
@@ -185,7 +185,7 @@ fn open(run: &RunCommand) -> Option<Shown> {
             return None;
         }
     }
-    let look = Look {
+    let look = Capabilities {
         colour: term.features().colors_supported(),
         unicode: has_unicode(),
     };
@@ -194,7 +194,7 @@ fn open(run: &RunCommand) -> Option<Shown> {
         term,
         look,
         size: None,
-        view: View::new(ticker::about(run)),
+        view: LiveView::new(ticker::about(run)),
     })
 }
 
@@ -252,7 +252,7 @@ impl Shown {
 
     fn draw(&mut self) {
         let (rows, columns) = self.term.size();
-        let size = Size { columns, rows };
+        let size = ScreenSize { columns, rows };
         match self.kind {
             DrawMode::Line => output::draw_line(&self.view.line(columns, self.look.unicode)),
             DrawMode::Screen => {

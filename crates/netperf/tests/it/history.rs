@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use netperf_history::{Filter, Place, Store};
+use netperf_history::{Filter, Location, Store};
 use netperf_testkit::{Finished, Invocation, Running, Scratch, ours};
 use serde_json::{Value, json};
 
@@ -198,7 +198,7 @@ fn reported(stdout: &str) -> Vec<(i64, String)> {
 
 /// Holds a store against what was reported of it.
 fn holds(file: &Path, reports: &[(i64, String)]) {
-    let mut store = Store::open(&Place::File(file.to_owned()), false).expect("the store");
+    let mut store = Store::open(&Location::File(file.to_owned()), false).expect("the store");
     assert_eq!(store.check(), Ok(Vec::new()));
     let list = store.list(&Filter::default(), None).expect("a list");
     let kept: BTreeMap<i64, &str> = list.iter().map(|l| (l.id, l.digest.as_str())).collect();

@@ -4,21 +4,21 @@ use netperf_model::latency::Bucket;
 use netperf_model::{CpuUsage, Latency, Unit};
 
 use super::*;
-use crate::tick::{About, FlowTick, Interval, LatencyTick, Tick};
+use crate::tick::{About, FlowTick, Interval, LatencyTick, LiveTick};
 
-const SMALL: Size = Size {
+const SMALL: ScreenSize = ScreenSize {
     columns: 80,
     rows: 24,
 };
-const LARGE: Size = Size {
+const LARGE: ScreenSize = ScreenSize {
     columns: 200,
     rows: 50,
 };
-const PLAIN: Look = Look {
+const PLAIN: Capabilities = Capabilities {
     colour: false,
     unicode: true,
 };
-const ASCII: Look = Look {
+const ASCII: Capabilities = Capabilities {
     colour: false,
     unicode: false,
 };
@@ -29,7 +29,7 @@ fn about() -> About {
         host: "198.51.100.7".to_owned(),
         unit: Unit::Transactions,
         flow_unit: Unit::MegaBits,
-        end: End::After(Duration::from_secs(10)),
+        end: RunEnd::After(Duration::from_secs(10)),
         tcp: true,
         remote_cpu: true,
         each: None,
@@ -67,8 +67,8 @@ fn latency(times: &[u64]) -> Latency {
 }
 
 /// A run of `ticks` quarters of a second with `flows` flows.
-fn view(about: About, ticks: u32, flows: u32) -> View {
-    let mut view = View::new(about);
+fn view(about: About, ticks: u32, flows: u32) -> LiveView {
+    let mut view = LiveView::new(about);
     view.begin(1);
     let mut all = Interval::default();
     for tick in 1..=ticks {
@@ -86,7 +86,7 @@ fn view(about: About, ticks: u32, flows: u32) -> View {
             work: f64::from(number * tick) * 1e6,
             tcp: Some(tcp(number)),
         };
-        view.take(Tick {
+        view.take(LiveTick {
             elapsed: Duration::from_millis(250) * tick,
             now: Interval {
                 work,
@@ -113,7 +113,7 @@ fn many(flows: u32) -> About {
     }
 }
 
-fn fits(rows: &[String], size: Size) {
+fn fits(rows: &[String], size: ScreenSize) {
     assert!(rows.len() <= usize::from(size.rows), "{rows:#?}");
     for row in rows {
         let width = row.chars().count();
@@ -145,7 +145,7 @@ fn many_flows_on_a_large_screen() {
 
 #[test]
 fn a_run_that_has_not_begun_has_no_numbers_but_those_of_its_plan() {
-    let rows = View::new(about()).screen(SMALL, ASCII);
+    let rows = LiveView::new(about()).screen(SMALL, ASCII);
     fits(&rows, SMALL);
     insta::assert_snapshot!(rows.join("\n"));
 }
@@ -160,15 +160,15 @@ fn ascii_alone_where_nothing_else_can_be_shown() {
 
 #[test]
 fn datagrams_without_a_histogram_say_what_is_not_kept() {
-    let mut view = View::new(About {
+    let mut view = LiveView::new(About {
         test: "UDP_STREAM".to_owned(),
         unit: Unit::MegaBits,
         tcp: false,
         remote_cpu: false,
-        end: End::Open,
+        end: RunEnd::Open,
         ..about()
     });
-    view.take(Tick {
+    view.take(LiveTick {
         elapsed: Duration::from_secs(200),
         now: Interval {
             work: 1e6,
@@ -178,7 +178,7 @@ fn datagrams_without_a_histogram_say_what_is_not_kept() {
             work: 8e8,
             seconds: 200.0,
         },
-        ..Tick::default()
+        ..LiveTick::default()
     });
     view.finish();
     insta::assert_snapshot!(view.screen(SMALL, PLAIN).join("\n"));
@@ -189,7 +189,7 @@ fn no_screen_is_too_small() {
     let view = view(many(40), 300, 40);
     for columns in 0..90 {
         for rows in 0..40 {
-            let size = Size { columns, rows };
+            let size = ScreenSize { columns, rows };
             fits(&view.screen(size, PLAIN), size);
             assert!(view.line(columns, true).chars().count() <= usize::from(columns));
         }
@@ -199,7 +199,7 @@ fn no_screen_is_too_small() {
 #[test]
 fn colours_change_nothing_but_the_colour() {
     let view = view(many(5), 17, 5);
-    let colour = Look {
+    let colour = Capabilities {
         colour: true,
         ..PLAIN
     };

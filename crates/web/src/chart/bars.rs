@@ -2,8 +2,8 @@
 
 use super::frame::LINE;
 use super::legend::{self, Sign};
-use super::scale::{Law, Scale};
-use super::scene::{Anchor, Ink, Item, Role, Scene, fitted, width_of};
+use super::scale::{AxisScale, Law};
+use super::scene::{Anchor, Ink, Scene, SceneItem, TextRole, fitted, width_of};
 use super::{Size, is_drawable};
 use crate::unit::{Quantity, Unit};
 
@@ -45,7 +45,7 @@ impl Bars {
         let top = legend::drawn(&mut scene, size.width, &entries.collect::<Vec<_>>());
         let ends = self.bars.iter().map(|bar| bar.total).chain([self.reach]);
         let right = size.width - 14.0;
-        let scale = Scale::over(Law::Linear, &self.unit, ends).between(1.0, right);
+        let scale = AxisScale::over(Law::Linear, &self.unit, ends).between(1.0, right);
         let row = LINE + THICK + 12.0;
         let bottom = top + row * crate::number::of(self.bars.len()) + 4.0;
         self.axis(&mut scene, &scale, top, bottom, size);
@@ -57,9 +57,9 @@ impl Bars {
         scene
     }
 
-    fn axis(&self, scene: &mut Scene, scale: &Scale, top: f64, bottom: f64, size: Size) {
+    fn axis(&self, scene: &mut Scene, scale: &AxisScale, top: f64, bottom: f64, size: Size) {
         let wanted = if size.width < 500.0 { 4 } else { 8 };
-        let text = |at, anchor, role, text| Item::Text {
+        let text = |at, anchor, role, text| SceneItem::Text {
             at,
             anchor,
             role,
@@ -67,7 +67,7 @@ impl Bars {
         };
         for tick in scale.ticks(wanted, &self.unit) {
             let places = vec![(tick.at, top), (tick.at, bottom)];
-            scene.items.push(Item::Line {
+            scene.items.push(SceneItem::Line {
                 places,
                 ink: Ink::Grid,
                 dash: 0,
@@ -77,20 +77,22 @@ impl Bars {
             scene.items.push(text(
                 (middle, bottom + LINE - 2.0),
                 Anchor::Middle,
-                Role::Tick,
+                TextRole::Tick,
                 tick.text,
             ));
         }
         let (_, sign) = scale.unit(&self.unit);
         let at = (size.width - 14.0, bottom + 2.0 * LINE);
         let name = format!("{}, {sign}", self.unit.quantity());
-        scene.items.push(text(at, Anchor::End, Role::Axis, name));
+        scene
+            .items
+            .push(text(at, Anchor::End, TextRole::Axis, name));
     }
 
-    fn bar(&self, scene: &mut Scene, scale: &Scale, bar: &Bar, y: f64, width: f64) {
+    fn bar(&self, scene: &mut Scene, scale: &AxisScale, bar: &Bar, y: f64, width: f64) {
         let total = Quantity::new(bar.total, self.unit.clone()).to_string();
         let room = width - width_of(&total) - 24.0;
-        let text = |at, anchor, role, text| Item::Text {
+        let text = |at, anchor, role, text| SceneItem::Text {
             at,
             anchor,
             role,
@@ -100,12 +102,15 @@ impl Bars {
         scene.items.push(text(
             (1.0, base),
             Anchor::Start,
-            Role::Label,
+            TextRole::Label,
             fitted(&bar.name, room),
         ));
-        scene
-            .items
-            .push(text((width - 14.0, base), Anchor::End, Role::Value, total));
+        scene.items.push(text(
+            (width - 14.0, base),
+            Anchor::End,
+            TextRole::Value,
+            total,
+        ));
         let mut begin = 0.0;
         for (colour, value) in bar
             .parts
@@ -128,7 +133,7 @@ impl Bars {
             }
             // Parts are told apart by a gap, too.
             let gap = if self.parts.is_empty() { 0.0 } else { 1.0 };
-            scene.items.push(Item::Rect {
+            scene.items.push(SceneItem::Rect {
                 at: (from, y + LINE + 1.0),
                 size: ((to - from - gap).max(0.5), THICK),
                 ink,

@@ -1,8 +1,8 @@
 //! The frame of a plot: axes with numbers and names, and grid lines.
 
 use super::Size;
-use super::scale::{Law, Scale, Tick};
-use super::scene::{Anchor, Ink, Item, Role, Scene, width_of};
+use super::scale::{AxisScale, Law, Tick};
+use super::scene::{Anchor, Ink, Scene, SceneItem, TextRole, width_of};
 use crate::unit::Unit;
 
 /// Height of a line of text.
@@ -10,11 +10,11 @@ pub(super) const LINE: f64 = 18.0;
 
 /// The geometry of a frame.
 #[derive(Clone, Debug)]
-pub(super) struct Frame {
+pub(super) struct PlotFrame {
     /// The horizontal axis.
-    pub(super) x: Scale,
+    pub(super) x: AxisScale,
     /// The vertical axis.
-    pub(super) y: Scale,
+    pub(super) y: AxisScale,
     /// Edges of the plot.
     pub(super) left: f64,
     pub(super) right: f64,
@@ -25,7 +25,7 @@ pub(super) struct Frame {
 /// An axis before its layout.
 pub(super) struct Axis<'a> {
     /// Its values.
-    pub(super) scale: Scale,
+    pub(super) scale: AxisScale,
     /// Their law.
     pub(super) law: Law,
     /// Their unit.
@@ -55,7 +55,13 @@ impl Axis<'_> {
 }
 
 /// Draws axes below `top`, and says where they are.
-pub(super) fn framed(scene: &mut Scene, size: Size, top: f64, x: Axis<'_>, y: Axis<'_>) -> Frame {
+pub(super) fn framed(
+    scene: &mut Scene,
+    size: Size,
+    top: f64,
+    x: Axis<'_>,
+    y: Axis<'_>,
+) -> PlotFrame {
     let (x_title, y_title) = (x.title(), y.title());
     let (x_unit, y_unit) = (x.unit, y.unit);
     let nines = x.law == Law::Nines;
@@ -66,7 +72,7 @@ pub(super) fn framed(scene: &mut Scene, size: Size, top: f64, x: Axis<'_>, y: Ax
         .map(|tick| width_of(&tick.text))
         .fold(0.0, f64::max);
     let top = top + LINE + 6.0;
-    let frame = Frame {
+    let frame = PlotFrame {
         left: widest + 10.0,
         right: size.width - 14.0,
         top,
@@ -76,18 +82,21 @@ pub(super) fn framed(scene: &mut Scene, size: Size, top: f64, x: Axis<'_>, y: Ax
     };
     scene.width = size.width;
     scene.height = frame.bottom + 2.0 * LINE + 8.0;
-    let text = |at, anchor, role, text: &str| Item::Text {
+    let text = |at, anchor, role, text: &str| SceneItem::Text {
         at,
         anchor,
         role,
         text: text.to_owned(),
     };
-    scene
-        .items
-        .push(text((0.0, top - 10.0), Anchor::Start, Role::Axis, &y_title));
+    scene.items.push(text(
+        (0.0, top - 10.0),
+        Anchor::Start,
+        TextRole::Axis,
+        &y_title,
+    ));
     for tick in frame.y.ticks(rows, y_unit) {
         let places = vec![(frame.left, tick.at), (frame.right, tick.at)];
-        scene.items.push(Item::Line {
+        scene.items.push(SceneItem::Line {
             places,
             ink: Ink::Grid,
             dash: 0,
@@ -95,20 +104,20 @@ pub(super) fn framed(scene: &mut Scene, size: Size, top: f64, x: Axis<'_>, y: Ax
         let at = (frame.left - 7.0, tick.at + 4.0);
         scene
             .items
-            .push(text(at, Anchor::End, Role::Tick, &tick.text));
+            .push(text(at, Anchor::End, TextRole::Tick, &tick.text));
     }
     let wanted = if size.width < 500.0 { 4 } else { 8 };
     for tick in apart(frame.x.ticks(wanted, x_unit)) {
         if nines {
             let places = vec![(tick.at, frame.top), (tick.at, frame.bottom)];
-            scene.items.push(Item::Line {
+            scene.items.push(SceneItem::Line {
                 places,
                 ink: Ink::Grid,
                 dash: 0,
             });
         }
         let places = vec![(tick.at, frame.bottom), (tick.at, frame.bottom + 5.0)];
-        scene.items.push(Item::Line {
+        scene.items.push(SceneItem::Line {
             places,
             ink: Ink::Axis,
             dash: 0,
@@ -119,12 +128,12 @@ pub(super) fn framed(scene: &mut Scene, size: Size, top: f64, x: Axis<'_>, y: Ax
         scene.items.push(text(
             (middle, frame.bottom + LINE),
             Anchor::Middle,
-            Role::Tick,
+            TextRole::Tick,
             &tick.text,
         ));
     }
     let places = vec![(frame.left, frame.bottom), (frame.right, frame.bottom)];
-    scene.items.push(Item::Line {
+    scene.items.push(SceneItem::Line {
         places,
         ink: Ink::Axis,
         dash: 0,
@@ -132,7 +141,7 @@ pub(super) fn framed(scene: &mut Scene, size: Size, top: f64, x: Axis<'_>, y: Ax
     let at = (frame.right, frame.bottom + 2.0 * LINE + 2.0);
     scene
         .items
-        .push(text(at, Anchor::End, Role::Axis, &x_title));
+        .push(text(at, Anchor::End, TextRole::Axis, &x_title));
     frame
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::frame::{Axis, framed};
-use super::scale::{Law, Scale};
-use super::scene::{Anchor, Ink, Item, Role, Scene, width_of};
+use super::scale::{AxisScale, Law};
+use super::scene::{Anchor, Ink, Scene, SceneItem, TextRole, width_of};
 use super::{Size, is_drawable};
 use crate::number;
 use crate::record::Range;
@@ -32,7 +32,7 @@ impl HeatMap {
                 .flat_map(|(_, _, ranges)| ranges.iter().map(|range| range.middle()))
         };
         let x = Axis {
-            scale: Scale::exactly(
+            scale: AxisScale::exactly(
                 0.0,
                 self.columns
                     .iter()
@@ -45,7 +45,7 @@ impl HeatMap {
             name: "time",
         };
         let y = Axis {
-            scale: Scale::over(Law::Log, &Unit::Seconds, middles()),
+            scale: AxisScale::over(Law::Log, &Unit::Seconds, middles()),
             law: Law::Log,
             unit: &Unit::Seconds,
             name: "time of an operation",
@@ -62,7 +62,7 @@ impl HeatMap {
             let (left, right) = (frame.x.place(*from), frame.x.place(*to));
             for (row, count) in counts {
                 let lower = frame.bottom - height * number::of(*row);
-                scene.items.push(Item::Rect {
+                scene.items.push(SceneItem::Rect {
                     at: (left, lower - height),
                     size: ((right - left).max(0.5), height),
                     ink: Ink::Heat(level(*count, greatest)),
@@ -74,7 +74,12 @@ impl HeatMap {
     }
 
     /// Columns, merged if they do not fit, each with the number of operations per row.
-    fn cells(&self, y: &Scale, most: usize, rows: usize) -> Vec<(f64, f64, BTreeMap<usize, f64>)> {
+    fn cells(
+        &self,
+        y: &AxisScale,
+        most: usize,
+        rows: usize,
+    ) -> Vec<(f64, f64, BTreeMap<usize, f64>)> {
         let drawable =
             |column: &&(f64, f64, Vec<Range>)| is_drawable(column.0) && is_drawable(column.1);
         let columns: Vec<_> = self.columns.iter().filter(drawable).collect();
@@ -101,7 +106,7 @@ fn level(count: f64, greatest: f64) -> usize {
     number::index((share * number::of(LEVELS)).ceil() - 1.0).min(LEVELS - 1)
 }
 
-fn tip(y: &Scale, from: f64, to: f64, row: usize, rows: usize, count: f64) -> String {
+fn tip(y: &AxisScale, from: f64, to: f64, row: usize, rows: usize, count: f64) -> String {
     let share = |row: usize| number::of(row) / number::of(rows);
     let seconds = |value| Quantity::new(value, Unit::Seconds);
     let (low, high) = (y.value_at(share(row)), y.value_at(share(row + 1)));
@@ -117,10 +122,10 @@ fn tip(y: &Scale, from: f64, to: f64, row: usize, rows: usize, count: f64) -> St
 
 /// Draws the key of the colours; returns its height.
 fn key(scene: &mut Scene) -> f64 {
-    let text = |at, text: &str| Item::Text {
+    let text = |at, text: &str| SceneItem::Text {
         at,
         anchor: Anchor::Start,
-        role: Role::Label,
+        role: TextRole::Label,
         text: text.to_owned(),
     };
     let few = "few operations";
@@ -128,7 +133,7 @@ fn key(scene: &mut Scene) -> f64 {
     let left = width_of(few) + 8.0;
     for level in 0..LEVELS {
         let at = (left + 18.0 * number::of(level), 4.0);
-        scene.items.push(Item::Rect {
+        scene.items.push(SceneItem::Rect {
             at,
             size: (18.0, 12.0),
             ink: Ink::Heat(level),

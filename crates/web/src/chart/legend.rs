@@ -1,7 +1,7 @@
 //! Legends, in as many rows as they need.
 
 use super::frame::LINE;
-use super::scene::{Anchor, Ink, Item, Role, Scene, fitted, width_of};
+use super::scene::{Anchor, Ink, Scene, SceneItem, TextRole, fitted, width_of};
 
 /// The sign of an entry, drawn beside its name.
 #[derive(Clone, Copy, Debug)]
@@ -37,28 +37,28 @@ pub(super) fn drawn(scene: &mut Scene, width: f64, entries: &[(String, Ink, Sign
         match *sign {
             Sign::Line { dash, shape } => {
                 let places = vec![(x, middle), (x + 26.0, middle)];
-                scene.items.push(Item::Line {
+                scene.items.push(SceneItem::Line {
                     places,
                     ink: *ink,
                     dash,
                 });
-                scene.items.push(Item::Mark {
+                scene.items.push(SceneItem::Mark {
                     at: (x + 13.0, middle),
                     ink: *ink,
                     shape,
                 });
             }
-            Sign::Square => scene.items.push(Item::Rect {
+            Sign::Square => scene.items.push(SceneItem::Rect {
                 at: (x, middle - 6.0),
                 size: (12.0, 12.0),
                 ink: *ink,
                 tip: None,
             }),
         }
-        scene.items.push(Item::Text {
+        scene.items.push(SceneItem::Text {
             at: (x + sign_width, middle + 4.0),
             anchor: Anchor::Start,
-            role: Role::Label,
+            role: TextRole::Label,
             text: name,
         });
         x += taken + 18.0;

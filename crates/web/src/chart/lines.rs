@@ -1,9 +1,9 @@
 //! Lines over an axis.
 
-use super::frame::{Axis, Frame, framed};
+use super::frame::{Axis, PlotFrame, framed};
 use super::legend::{self, Sign};
-use super::scale::{Law, Scale};
-use super::scene::{Ink, Item, Place, Scene};
+use super::scale::{AxisScale, Law};
+use super::scene::{Ink, Place, Scene, SceneItem};
 use super::{Size, is_drawable, simplify};
 use crate::number;
 use crate::unit::{Quantity, Unit};
@@ -90,7 +90,7 @@ struct Drawn {
 }
 
 impl Drawn {
-    fn place(&self, frame: &Frame) -> Place {
+    fn place(&self, frame: &PlotFrame) -> Place {
         (frame.x.place(self.point.x), frame.y.place(self.point.y))
     }
 }
@@ -117,7 +117,7 @@ fn means(points: &[Point], most: usize) -> Vec<Drawn> {
 }
 
 /// The points that give the line its shape.
-fn shape(points: &[Point], most: usize, frame: &Frame) -> Vec<Drawn> {
+fn shape(points: &[Point], most: usize, frame: &PlotFrame) -> Vec<Drawn> {
     let alone = |point: &Point| Drawn {
         point: *point,
         low: point.y,
@@ -138,7 +138,7 @@ fn shape(points: &[Point], most: usize, frame: &Frame) -> Vec<Drawn> {
 }
 
 /// A few marks on a line, evenly, but not at the same places as those of the next.
-fn marks(scene: &mut Scene, frame: &Frame, drawn: &[Drawn], line: &Line) {
+fn marks(scene: &mut Scene, frame: &PlotFrame, drawn: &[Drawn], line: &Line) {
     let shape = line.mark();
     let places = || drawn.iter().map(|drawn| drawn.place(frame));
     let (Some(first), Some(last)) = (places().next(), places().next_back()) else {
@@ -154,7 +154,7 @@ fn marks(scene: &mut Scene, frame: &Frame, drawn: &[Drawn], line: &Line) {
         let nearest = places().min_by(|one, other| off(one).total_cmp(&off(other)));
         // No mark far from the next point.
         if let Some(at) = nearest.filter(|at| off(at) <= gap / 2.0 && before != Some(*at)) {
-            scene.items.push(Item::Mark { at, ink, shape });
+            scene.items.push(SceneItem::Mark { at, ink, shape });
             before = Some(at);
         }
     }
@@ -167,7 +167,7 @@ impl Line {
     }
 
     /// Its points as they are drawn, `most` or little more.
-    fn thinned(&self, thin: Thin, most: usize, frame: &Frame) -> Vec<Drawn> {
+    fn thinned(&self, thin: Thin, most: usize, frame: &PlotFrame) -> Vec<Drawn> {
         if !self.spreads.is_empty() {
             return self.medians().collect();
         }
@@ -224,9 +224,9 @@ impl Lines {
             X::Seconds | X::Numbers { log: false } => Law::Linear,
         };
         let x_scale = if self.x == X::Seconds {
-            Scale::exactly(0.0, all().map(|point| point.x).fold(0.0, f64::max))
+            AxisScale::exactly(0.0, all().map(|point| point.x).fold(0.0, f64::max))
         } else {
-            Scale::over(x_law, &x_unit, all().map(|point| point.x))
+            AxisScale::over(x_law, &x_unit, all().map(|point| point.x))
         };
         let y_law = if self.log { Law::Log } else { Law::Linear };
         let x = Axis {
@@ -238,7 +238,7 @@ impl Lines {
         let spread = self.lines.iter().flat_map(|line| &line.spreads);
         let spread = spread.flat_map(|(low, high, _)| [*low, *high]);
         let y = Axis {
-            scale: Scale::over(y_law, &self.unit, all().map(|point| point.y).chain(spread)),
+            scale: AxisScale::over(y_law, &self.unit, all().map(|point| point.y).chain(spread)),
             law: y_law,
             unit: &self.unit,
             name: &self.y_name,
@@ -279,7 +279,7 @@ impl Lines {
     }
 
     /// The line itself, and a band where a point stands for several.
-    fn stroke(&self, scene: &mut Scene, frame: &Frame, drawn: &[Drawn], line: &Line) {
+    fn stroke(&self, scene: &mut Scene, frame: &PlotFrame, drawn: &[Drawn], line: &Line) {
         let shape = line.mark();
         let ink = Ink::Series(line.colour);
         let at = |x: f64, y: f64| (frame.x.place(x), frame.y.place(y));
@@ -289,24 +289,26 @@ impl Lines {
                 let upper = run.iter().map(|drawn| at(drawn.point.x, drawn.high));
                 let lower = run.iter().rev().map(|drawn| at(drawn.point.x, drawn.low));
                 let places = upper.chain(lower).collect();
-                scene.items.push(Item::Area { places, ink });
+                scene.items.push(SceneItem::Area { places, ink });
             }
             let places: Vec<_> = run.iter().map(|drawn| drawn.place(frame)).collect();
             let dash = line.dash;
             scene.items.push(match places[..] {
-                [at] => Item::Mark { at, ink, shape },
-                _ => Item::Line { places, ink, dash },
+                [at] => SceneItem::Mark { at, ink, shape },
+                _ => SceneItem::Line { places, ink, dash },
             });
         }
     }
 
-    fn spots(&self, scene: &mut Scene, frame: &Frame, drawn: &[Drawn], line: &Line) {
+    fn spots(&self, scene: &mut Scene, frame: &PlotFrame, drawn: &[Drawn], line: &Line) {
         let named = self.lines.len() > 1;
-        scene.items.extend(drawn.iter().map(|drawn| Item::Spot {
-            at: drawn.place(frame),
-            ink: Ink::Series(line.colour),
-            tip: self.tip(line, drawn, named),
-        }));
+        scene
+            .items
+            .extend(drawn.iter().map(|drawn| SceneItem::Spot {
+                at: drawn.place(frame),
+                ink: Ink::Series(line.colour),
+                tip: self.tip(line, drawn, named),
+            }));
     }
 
     fn tip(&self, line: &Line, drawn: &Drawn, named: bool) -> String {

@@ -15,7 +15,7 @@ pub(crate) enum Law {
 
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Scale {
+pub(crate) struct AxisScale {
     law: Law,
     low: f64,
     high: f64,
@@ -32,7 +32,7 @@ pub(crate) struct Tick {
     pub(crate) text: String,
 }
 
-impl Scale {
+impl AxisScale {
     /// An axis for all of `values`. A linear one has 0 on it and ends at round numbers.
     pub(crate) fn over(law: Law, unit: &Unit, values: impl Iterator<Item = f64>) -> Self {
         let usable = |value: &f64| super::is_drawable(*value) && (law != Law::Log || *value > 0.0);
@@ -267,7 +267,7 @@ fn log_ends(low: f64, high: f64) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    fn texts(scale: &Scale, unit: &Unit) -> Vec<String> {
+    fn texts(scale: &AxisScale, unit: &Unit) -> Vec<String> {
         let ticks = scale.ticks(5, unit);
         ticks
             .into_iter()
@@ -277,20 +277,20 @@ mod tests {
 
     #[test]
     fn ticks_are_round_numbers_of_the_prefix_that_fits() {
-        let scale = Scale::over(
+        let scale = AxisScale::over(
             Law::Linear,
             &Unit::BitsPerSecond,
             [3.1e9, 51.4e9].into_iter(),
         );
         assert_eq!(texts(&scale, &Unit::BitsPerSecond), ["0", "20", "40", "60"]);
         assert_eq!(scale.unit(&Unit::BitsPerSecond).1, "Gbit/s");
-        let scale = Scale::over(Law::Linear, &Unit::Percent, [0.3].into_iter());
+        let scale = AxisScale::over(Law::Linear, &Unit::Percent, [0.3].into_iter());
         assert_eq!(texts(&scale, &Unit::Percent), ["0", "0.1", "0.2", "0.3"]);
     }
 
     #[test]
     fn logarithmic_ticks_have_a_unit_each() {
-        let scale = Scale::over(Law::Log, &Unit::Seconds, [12e-6, 4e-2].into_iter());
+        let scale = AxisScale::over(Law::Log, &Unit::Seconds, [12e-6, 4e-2].into_iter());
         let said = texts(&scale, &Unit::Seconds);
         assert_eq!(said.first().map(String::as_str), Some("30 µs"));
         assert_eq!(said.last().map(String::as_str), Some("30 ms"));
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn nines_are_as_far_apart() {
         let scale =
-            Scale::over(Law::Nines, &Unit::Percent, [0.9995].into_iter()).between(0.0, 300.0);
+            AxisScale::over(Law::Nines, &Unit::Percent, [0.9995].into_iter()).between(0.0, 300.0);
         let ticks = scale.ticks(6, &Unit::Percent);
         let texts: Vec<&str> = ticks.iter().map(|tick| tick.text.as_str()).collect();
         assert_eq!(texts, ["0 %", "50 %", "90 %", "99 %", "99.9 %"]);
@@ -317,8 +317,8 @@ mod tests {
             vec![1e-300],
         ] {
             for law in [Law::Linear, Law::Log, Law::Nines] {
-                let scale =
-                    Scale::over(law, &Unit::Seconds, values.iter().copied()).between(10.0, 90.0);
+                let scale = AxisScale::over(law, &Unit::Seconds, values.iter().copied())
+                    .between(10.0, 90.0);
                 for value in [0.0, -1.0, 1e300, f64::NAN, 1e-300] {
                     let place = scale.place(value);
                     assert!(
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn an_axis_from_nothing_has_three_numbers_at_least() {
         for hundredths in 1..=20_000_u32 {
-            let scale = Scale::over(
+            let scale = AxisScale::over(
                 Law::Linear,
                 &Unit::Seconds,
                 [0.0, f64::from(hundredths) / 100.0].into_iter(),

@@ -9,7 +9,7 @@ pub struct Scene {
     /// Height.
     pub height: f64,
     /// Its items, the lowest first.
-    pub items: Vec<Item>,
+    pub items: Vec<SceneItem>,
 }
 
 /// A place.
@@ -17,7 +17,7 @@ pub type Place = (f64, f64);
 
 /// A shape.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Item {
+pub enum SceneItem {
     /// A line through places.
     Line {
         /// Its points.
@@ -70,7 +70,7 @@ pub enum Item {
         /// The part of the text at that point.
         anchor: Anchor,
         /// Its role.
-        role: Role,
+        role: TextRole,
         /// The text.
         text: String,
     },
@@ -89,7 +89,7 @@ pub enum Anchor {
 
 /// The role of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum TextRole {
     /// A number at an axis.
     Tick,
     /// The name of an axis.

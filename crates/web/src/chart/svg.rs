@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::Chart;
 use super::palette::{DARK, DASHES, LIGHT, Theme, hex};
-use super::scene::{Anchor, Ink, Item, Place, Role, Scene};
+use super::scene::{Anchor, Ink, Place, Scene, SceneItem, TextRole};
 use crate::escape::markup;
 
 /// Places to one decimal, without what says nothing.
@@ -103,10 +103,10 @@ fn shapes(text: &mut String, scene: &Scene) {
     }
 }
 
-fn shape(text: &mut String, item: &Item) {
+fn shape(text: &mut String, item: &SceneItem) {
     // Writing to a string cannot fail.
     _ = match item {
-        Item::Line { places, ink, dash } => {
+        SceneItem::Line { places, ink, dash } => {
             let pattern = if *dash % DASHES == 0 {
                 String::new()
             } else {
@@ -119,7 +119,7 @@ fn shape(text: &mut String, item: &Item) {
                 path(places)
             )
         }
-        Item::Area { places, ink } => {
+        SceneItem::Area { places, ink } => {
             write!(
                 text,
                 "<path class=\"a {}\" d=\"{}Z\"/>",
@@ -127,7 +127,7 @@ fn shape(text: &mut String, item: &Item) {
                 path(places)
             )
         }
-        Item::Rect { at, size, ink, tip } => {
+        SceneItem::Rect { at, size, ink, tip } => {
             let (x, y, width, height) =
                 (number(at.0), number(at.1), number(size.0), number(size.1));
             let class = ink_class(*ink);
@@ -142,7 +142,7 @@ fn shape(text: &mut String, item: &Item) {
                 None => write!(text, "{begin}\" {rest}/>"),
             }
         }
-        Item::Spot { at, ink, tip } => write!(
+        SceneItem::Spot { at, ink, tip } => write!(
             text,
             "<circle class=\"m {}\" cx=\"{}\" cy=\"{}\" r=\"5\"><title>{}</title></circle>",
             ink_class(*ink),
@@ -150,7 +150,7 @@ fn shape(text: &mut String, item: &Item) {
             number(at.1),
             markup(tip)
         ),
-        Item::Mark { at, ink, shape } => {
+        SceneItem::Mark { at, ink, shape } => {
             write!(
                 text,
                 "<path class=\"k {}\" d=\"{}Z\"/>",
@@ -158,7 +158,7 @@ fn shape(text: &mut String, item: &Item) {
                 path(&mark(*at, *shape))
             )
         }
-        Item::Text {
+        SceneItem::Text {
             at,
             anchor,
             role,
@@ -170,10 +170,10 @@ fn shape(text: &mut String, item: &Item) {
                 Anchor::End => " end",
             };
             let role = match role {
-                Role::Tick => "tick",
-                Role::Axis => "name",
-                Role::Label => "label",
-                Role::Value => "value",
+                TextRole::Tick => "tick",
+                TextRole::Axis => "name",
+                TextRole::Label => "label",
+                TextRole::Value => "value",
             };
             let (x, y) = (number(at.0), number(at.1));
             write!(

@@ -1,7 +1,7 @@
 use std::process::{Command, Stdio};
 
 use super::*;
-use crate::chart::scene::{Ink, Item};
+use crate::chart::scene::{Ink, SceneItem};
 use crate::record::{Heat, Range, Sample, Track};
 use crate::unit::{Quantity, Unit};
 
@@ -188,7 +188,7 @@ fn a_result_keeps_its_mark_whatever_other_lines_are_there() {
         let items = chart.drawn(Size::wide(100)).items;
         // The legend stands in front of everything.
         items.into_iter().find_map(|item| {
-            let Item::Mark {
+            let SceneItem::Mark {
                 ink: Ink::Series(2),
                 shape,
                 ..

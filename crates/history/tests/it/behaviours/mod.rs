@@ -4,9 +4,9 @@ use std::ops::Deref as _;
 use std::slice::from_ref;
 
 use netperf_history::change::{self, Changes};
-use netperf_history::export::{Cells, Table};
+use netperf_history::export::{ExportCells, ExportTable};
 use netperf_history::text::{self, Trend};
-use netperf_history::{Entry, Filter, Forget, Place, Store};
+use netperf_history::{Filter, Forget, HistoryEntry, Location, Store};
 use serde_json::json;
 
 /// The time of storing; results have their own time.
@@ -17,7 +17,7 @@ const DAY: f64 = 86_400.0;
 const MICROS: i64 = 1_000_000;
 
 /// The result of a day with this rate and kernel.
-pub(crate) fn result(host: &str, day: u32, rate: f64, kernel: &str) -> Entry {
+pub(crate) fn result(host: &str, day: u32, rate: f64, kernel: &str) -> HistoryEntry {
     let document = json!({
         "schema": "netperf-1",
         "command_line": format!("netperf -H {host} -t TCP_RR, \"quoted\""),
@@ -28,19 +28,19 @@ pub(crate) fn result(host: &str, day: u32, rate: f64, kernel: &str) -> Entry {
         "result": {"transactions_per_second": rate},
         "iterations": [{"local": {"cpu": {"busy_percent": 12.5}}}],
     });
-    Entry::read("x.json", document.to_string().into_bytes(), None).expect("a result")
+    HistoryEntry::read("x.json", document.to_string().into_bytes(), None).expect("a result")
 }
 
 /// Creates a store.
-fn open(place: &Place) -> Store {
+fn open(place: &Location) -> Store {
     Store::open(place, true).expect("a store")
 }
 
 /// A property of a store.
-type Behaviour = fn(&Place);
+type Behaviour = fn(&Location);
 
 /// Every behaviour, over a store made by `fresh`.
-pub(crate) fn behaves(mut fresh: impl FnMut() -> Place) {
+pub(crate) fn behaves(mut fresh: impl FnMut() -> Location) {
     let behaviours: [(&str, Behaviour); 7] = [
         (
             "documents come back byte for byte, also another time",
@@ -59,7 +59,7 @@ pub(crate) fn behaves(mut fresh: impl FnMut() -> Place) {
     }
 }
 
-fn documents(fresh: &Place) {
+fn documents(fresh: &Location) {
     let entry = result("db1", 1, 1000.5, "6.1");
     let added = open(fresh).add(from_ref(&entry), NOW).expect("added");
     assert!(!added[0].known);
@@ -77,7 +77,7 @@ fn documents(fresh: &Place) {
     assert_eq!(store.check(), Ok(Vec::new()));
 }
 
-fn twice(fresh: &Place) {
+fn twice(fresh: &Location) {
     let (one, other) = (result("db1", 1, 1.5, "6.1"), result("db1", 2, 1.5, "6.1"));
     let mut store = open(fresh);
     let first = store.add(from_ref(&one), NOW).expect("added");
@@ -90,9 +90,10 @@ fn twice(fresh: &Place) {
     );
 }
 
-fn lists(fresh: &Place) {
+fn lists(fresh: &Location) {
     let mut store = open(fresh);
-    let mut entries: Vec<Entry> = (0..10).map(|day| result("db1", day, 10.0, "6.1")).collect();
+    let mut entries: Vec<HistoryEntry> =
+        (0..10).map(|day| result("db1", day, 10.0, "6.1")).collect();
     entries.push(result("d'b \u{2603}", 3, 20.0, "6.1"));
     store.add(&entries, NOW).expect("added");
     let mut list = |filter: Filter, limit| {
@@ -145,12 +146,12 @@ fn only_changes(store: &mut Store) -> Changes {
     change::find(store, of, &all, change::LAST, change::CHANCE).expect("changes")
 }
 
-fn changes(fresh: &Place) {
+fn changes(fresh: &Location) {
     let mut store = open(fresh);
     let noise = |day: u32| f64::from(day * 7 % 11);
     let before = (0..20).map(|day| result("db1", day, 1000.0 + noise(day), "6.1"));
     let after = (20..40).map(|day| result("db1", day, 900.0 + noise(day), "6.12"));
-    let entries: Vec<Entry> = before.chain(after).collect();
+    let entries: Vec<HistoryEntry> = before.chain(after).collect();
     store.add(&entries[..20], NOW).expect("added");
     assert_eq!(only_changes(&mut store).changes, []);
     store.add(&entries[20..], NOW).expect("added");
@@ -176,9 +177,10 @@ fn changes(fresh: &Place) {
     assert_eq!(trend.json()["points"].as_array().map(Vec::len), Some(40));
 }
 
-fn forgets(fresh: &Place) {
+fn forgets(fresh: &Location) {
     let mut store = open(fresh);
-    let mut entries: Vec<Entry> = (0..10).map(|day| result("db1", day, 10.0, "6.1")).collect();
+    let mut entries: Vec<HistoryEntry> =
+        (0..10).map(|day| result("db1", day, 10.0, "6.1")).collect();
     entries.extend((0..3).map(|day| result("db2", day, 20.0, &format!("6.{day}"))));
     let ids: Vec<i64> = store
         .add(&entries, NOW)
@@ -212,18 +214,21 @@ fn forgets(fresh: &Place) {
     assert!(!again[0].known && again[0].id > ids[12], "{again:?}");
 }
 
-fn exports(fresh: &Place) {
+fn exports(fresh: &Location) {
     let mut store = open(fresh);
     let entries = [result("db1", 0, 10.5, "6.1"), result("db2", 1, 20.0, "6.1")];
     store.add(&entries, NOW).expect("added");
-    let table = Table::of(&mut store, &Filter::default()).expect("a table");
+    let table = ExportTable::of(&mut store, &Filter::default()).expect("a table");
     assert_eq!(table.rows, 2);
     let rates = table
         .columns
         .iter()
         .find(|column| column.name == "transaction rate (trans/s)");
     let rates = rates.map(|column| column.cells.clone());
-    assert_eq!(rates, Some(Cells::Figures(vec![Some(20.0), Some(10.5)])));
+    assert_eq!(
+        rates,
+        Some(ExportCells::Figures(vec![Some(20.0), Some(10.5)]))
+    );
     let csv = table.csv();
     let lines: Vec<&str> = csv.split("\r\n").collect();
     assert_eq!(lines.len(), 4, "{csv}");
@@ -231,9 +236,9 @@ fn exports(fresh: &Place) {
     assert!(lines[2].contains("-t TCP_RR, \"\"quoted\"\"\""), "{csv}");
 }
 
-fn writers(fresh: &Place) {
+fn writers(fresh: &Location) {
     // Both create the tables too.
-    let saved: Vec<(i64, Entry)> = std::thread::scope(|scope| {
+    let saved: Vec<(i64, HistoryEntry)> = std::thread::scope(|scope| {
         let writer = |name: &'static str| {
             let write = move || {
                 let mut store = open(fresh);

@@ -10,7 +10,7 @@ use netperf_model::figures::{count, data_unit, unit_in_force};
 use netperf_model::{CpuPlan, CpuUsage, Latency, Limit, Tally, Unit};
 use netperf_os::tcp::TcpDetail;
 use netperf_report::interim_work;
-use netperf_tui::{About, Each, End, FlowTick, Interval, LatencyTick, TcpTick, Tick};
+use netperf_tui::{About, Each, FlowTick, Interval, LatencyTick, LiveTick, RunEnd, TcpTick};
 
 /// Information known before the run.
 pub(super) fn about(run: &RunCommand) -> About {
@@ -46,16 +46,16 @@ fn unit(run: &RunCommand) -> Unit {
     }
 }
 
-fn end(run: &RunCommand, unit: Unit) -> End {
+fn end(run: &RunCommand, unit: Unit) -> RunEnd {
     let plan = &run.plan;
     match plan.limit {
         Limit::Time(time) => {
             let margins = plan.many.as_ref().map(|many| many.warmup + many.cooldown);
             let whole = time + margins.unwrap_or_default();
             if plan.until.is_some() {
-                End::Within(whole)
+                RunEnd::Within(whole)
             } else {
-                End::After(whole)
+                RunEnd::After(whole)
             }
         }
         Limit::Units(units) => {
@@ -65,11 +65,11 @@ fn end(run: &RunCommand, unit: Unit) -> End {
                 transactions: units,
                 ..Tally::default()
             };
-            End::Amount(interim_work(plan, unit, &Tally::default(), &all))
+            RunEnd::Amount(interim_work(plan, unit, &Tally::default(), &all))
         }
         // The length of messages is not known in advance.
-        Limit::Messages(_) => End::Amount(0.0),
-        Limit::UntilStopped => End::Open,
+        Limit::Messages(_) => RunEnd::Amount(0.0),
+        Limit::UntilStopped => RunEnd::Open,
     }
 }
 
@@ -100,7 +100,7 @@ impl<'a> LiveTicker<'a> {
     }
 
     /// The current state.
-    pub(super) fn tick(&mut self) -> Tick {
+    pub(super) fn tick(&mut self) -> LiveTick {
         let tally = self.live.read();
         let now = self.live.over().unwrap_or_else(clock::now);
         let (then, before) = std::mem::replace(&mut self.last, (now, tally));
@@ -109,7 +109,7 @@ impl<'a> LiveTicker<'a> {
         let work = |before: &Tally| interim_work(&self.run.plan, self.unit, before, &tally);
         let (done, all) = (work(&before), work(&Tally::default()));
         let details = self.live.flows();
-        Tick {
+        LiveTick {
             elapsed,
             now: Interval {
                 work: done,

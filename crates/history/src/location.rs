@@ -3,9 +3,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::error::HistoryError;
 #[cfg(feature = "postgres")]
-use crate::postgres::Address;
-use crate::trouble::Trouble;
+use crate::postgres::PostgresAddress;
 
 /// The environment variable for the location, used without an option.
 pub const VARIABLE: &str = "NETPERF_HISTORY";
@@ -29,15 +29,15 @@ impl fmt::Debug for Surroundings<'_> {
 
 /// The location of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Location {
     /// An SQLite file.
     File(PathBuf),
     /// A PostgreSQL.
     #[cfg(feature = "postgres")]
-    Postgres(Box<Address>),
+    Postgres(Box<PostgresAddress>),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => f.write_str(&netperf_web::escape::line(&path.to_string_lossy())),
@@ -47,11 +47,11 @@ impl fmt::Display for Place {
     }
 }
 
-impl Place {
+impl Location {
     /// The location from an option, the environment, or the default.
     ///
     /// # Errors If an address is invalid, or there is no default location.
-    pub fn find(asked: Option<&str>, around: Surroundings<'_>) -> Result<Self, Trouble> {
+    pub fn find(asked: Option<&str>, around: Surroundings<'_>) -> Result<Self, HistoryError> {
         let named = asked
             .map(str::to_owned)
             .or_else(|| (around.variable)(VARIABLE));
@@ -77,12 +77,12 @@ impl Place {
         vec![path.clone(), beside("-wal"), beside("-shm")]
     }
 
-    fn read(text: &str, around: Surroundings<'_>) -> Result<Self, Trouble> {
+    fn read(text: &str, around: Surroundings<'_>) -> Result<Self, HistoryError> {
         match text.split_once("://") {
             Some((scheme, rest)) if SCHEMES.contains(&scheme) => on_server(rest, around),
             Some((scheme, _)) => {
                 let scheme = netperf_web::escape::line(scheme);
-                Err(Trouble::Place(format!(
+                Err(HistoryError::Place(format!(
                     "{scheme}:// is no place for a history: a file is, or postgres://"
                 )))
             }
@@ -92,20 +92,20 @@ impl Place {
 }
 
 #[cfg(feature = "postgres")]
-fn on_server(rest: &str, around: Surroundings<'_>) -> Result<Place, Trouble> {
-    let address = Address::read(rest, around)?;
-    Ok(Place::Postgres(Box::new(address)))
+fn on_server(rest: &str, around: Surroundings<'_>) -> Result<Location, HistoryError> {
+    let address = PostgresAddress::read(rest, around)?;
+    Ok(Location::Postgres(Box::new(address)))
 }
 
 #[cfg(not(feature = "postgres"))]
-fn on_server(_: &str, _: Surroundings<'_>) -> Result<Place, Trouble> {
+fn on_server(_: &str, _: Surroundings<'_>) -> Result<Location, HistoryError> {
     let why = "this netperf is built without PostgreSQL: build one with --features postgres, or \
                name a file";
-    Err(Trouble::Place(why.to_owned()))
+    Err(HistoryError::Place(why.to_owned()))
 }
 
 /// `$XDG_DATA_HOME/netperf/history.sqlite` (XDG Base Directory Specification).
-fn usual(around: Surroundings<'_>) -> Result<PathBuf, Trouble> {
+fn usual(around: Surroundings<'_>) -> Result<PathBuf, HistoryError> {
     // The specification requires that relative paths be ignored.
     let folder = |name: &str| {
         let path = (around.variable)(name).map(PathBuf::from);
@@ -114,7 +114,7 @@ fn usual(around: Surroundings<'_>) -> Result<PathBuf, Trouble> {
     let data = folder("XDG_DATA_HOME")
         .or_else(|| folder("HOME").map(|home| home.join(Path::new(".local/share"))));
     data.map(|data| data.join(FILE)).ok_or_else(|| {
-        Trouble::Place(format!(
+        HistoryError::Place(format!(
             "there is neither HOME nor XDG_DATA_HOME: name the history by --db or {VARIABLE}"
         ))
     })
@@ -124,12 +124,12 @@ fn usual(around: Surroundings<'_>) -> Result<PathBuf, Trouble> {
 mod tests {
     use super::*;
 
-    fn found(asked: Option<&str>, variables: &[(&str, &str)]) -> Result<Place, Trouble> {
+    fn found(asked: Option<&str>, variables: &[(&str, &str)]) -> Result<Location, HistoryError> {
         let variable = |name: &str| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        Place::find(
+        Location::find(
             asked,
             Surroundings {
                 variable: &variable,
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn an_option_comes_before_the_variable_and_that_before_the_usual_place() {
-        let file = |path: &str| Ok(Place::File(PathBuf::from(path)));
+        let file = |path: &str| Ok(Location::File(PathBuf::from(path)));
         let all = [(VARIABLE, "b"), ("XDG_DATA_HOME", "/x"), ("HOME", "/h")];
         assert_eq!(found(Some("a"), &all), file("a"));
         assert_eq!(found(None, &all), file("b"));

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 /// An error of a history. Its text is one line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Trouble {
+pub enum HistoryError {
     /// There is no history at this location.
     #[error("there is no history at {0}: netperf history add makes one")]
     Absent(String),

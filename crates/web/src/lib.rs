@@ -29,7 +29,7 @@ pub use read::{Unreadable, read};
 pub use record::Record;
 pub use tables::{csv, markdown};
 
-pub use chart::png::PngError;
+pub use chart::png::BadFont;
 use chart::{Size, svg};
 
 /// Points of a line in a picture.
@@ -48,8 +48,8 @@ impl Picture {
     ///
     /// # Errors
     ///
-    /// When `font` is no font, or the picture is too large.
-    pub fn png(&self, font: &[u8]) -> Result<Vec<u8>, PngError> {
+    /// If `font` is not a font.
+    pub fn png(&self, font: &[u8]) -> Result<Vec<u8>, BadFont> {
         chart::png::file(&self.chart.drawn(Size::wide(POINTS)), &self.chart, font)
     }
 

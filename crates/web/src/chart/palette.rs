@@ -117,8 +117,14 @@ pub fn hex([red, green, blue]: Rgb) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// Patterns of dashes in the style sheet; the first, 0, is solid.
-pub const DASHES: usize = 5;
+/// Lengths of dashes and gaps, by pattern; the first is solid.
+pub const DASHES: [&[f64]; 5] = [
+    &[],
+    &[7.0, 4.0],
+    &[2.0, 3.0],
+    &[9.0, 3.0, 2.0, 3.0],
+    &[14.0, 4.0],
+];
 
 #[cfg(test)]
 mod tests {

@@ -45,21 +45,7 @@ pub fn inline(scene: &Scene, chart: &Chart, class: &str) -> String {
 /// A scene as a file, with light and dark colours.
 #[must_use]
 pub fn file(scene: &Scene, chart: &Chart) -> String {
-    document(scene, chart, &style())
-}
-
-/// A scene as a file in light colours only, for programs without style sheet variables.
-pub(super) fn light(scene: &Scene, chart: &Chart) -> String {
-    // Not every program takes the short form of font.
-    let text = "text{font-family:sans-serif;font-size:12px}\n";
-    let mut rules = format!("{text}{HEADING}{RULES}");
-    for (name, colour) in LIGHT.named() {
-        rules = rules.replace(&format!("var(--{name})"), &hex(colour));
-    }
-    document(scene, chart, &rules)
-}
-
-fn document(scene: &Scene, chart: &Chart, style: &str) -> String {
+    let style = style();
     let (width, height) = (number(scene.width + 24.0), number(scene.height + 50.0));
     let title = markup(&chart.title);
     let mut text = format!(
@@ -107,10 +93,10 @@ fn shape(text: &mut String, item: &SceneItem) {
     // Writing to a string cannot fail.
     _ = match item {
         SceneItem::Line { places, ink, dash } => {
-            let pattern = if *dash % DASHES == 0 {
+            let pattern = if *dash % DASHES.len() == 0 {
                 String::new()
             } else {
-                format!(" d{}", dash % DASHES)
+                format!(" d{}", dash % DASHES.len())
             };
             write!(
                 text,

@@ -10,7 +10,7 @@ use netperf_os::events::Watch;
 use netperf_os::{Socket, io as calls, tcp};
 
 use super::poller::{Poller, Waits};
-use super::shared::RunState;
+use super::shared::SharedRun;
 use crate::finish::{AT_MOST, Drained, NO_PROGRESS};
 use crate::stop::Lost;
 
@@ -21,7 +21,7 @@ const NAP: Duration = Duration::from_millis(20);
 
 /// CloseFlows our direction of every flow and waits until netserver has closed its own: then
 /// everything has been read there. Goes on as long as something moves.
-pub(super) fn close(sockets: &[Socket], shared: &RunState) -> io::Result<Drained> {
+pub(super) fn close(sockets: &[Socket], shared: &SharedRun) -> io::Result<Drained> {
     for socket in sockets {
         // A connection that is gone already needs no half-close.
         let _gone = socket.shutdown(Shutdown::Write);

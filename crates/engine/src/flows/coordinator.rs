@@ -7,7 +7,7 @@ use std::time::Duration;
 use netperf_measure::clock::{self, Moment};
 use netperf_os::alarm;
 
-use super::shared::{GateEvent, RunStage, RunState};
+use super::shared::{GateEvent, RunStage, SharedRun};
 use crate::early::StopReceiverSlot;
 use crate::live::{Counts, Live, total};
 use crate::quiet::ActivityWatch;
@@ -55,7 +55,7 @@ pub(super) struct Conducted {
 /// Conducts a run to its end. `turn` is called when a stage begins, the first one just
 /// before the gate is opened.
 pub(super) fn conduct(
-    shared: &RunState,
+    shared: &SharedRun,
     counts: &[Counts],
     plan: &StagePlan<'_>,
     controls: &[BorrowedFd<'_>],
@@ -112,7 +112,7 @@ fn ended(controls: &[BorrowedFd<'_>]) -> Option<Lost> {
 }
 
 struct Coordinator<'a> {
-    shared: &'a RunState,
+    shared: &'a SharedRun,
     counts: &'a [Counts],
     plan: &'a StagePlan<'a>,
     /// The next stage of the plan.

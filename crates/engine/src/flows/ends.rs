@@ -11,7 +11,7 @@ use netperf_transport::udp::END_MARKS;
 use netperf_transport::{Endpoint, dccp};
 
 use super::close::close;
-use super::shared::RunState;
+use super::shared::SharedRun;
 use crate::finish::{Drained, bring_to_its_end};
 
 /// Remains of the flows of a worker.
@@ -25,7 +25,7 @@ pub(super) struct EndedFlows {
 /// Closes the flows of one kind.
 pub(super) trait CloseFlows<E> {
     /// CloseFlows them all. `tells` is whether this end tells the other that there is no more.
-    fn end(&self, endpoints: Vec<E>, shared: &RunState, tells: bool) -> io::Result<EndedFlows>;
+    fn end(&self, endpoints: Vec<E>, shared: &SharedRun, tells: bool) -> io::Result<EndedFlows>;
 
     /// Tells the other end of one that there is no more to come; what it sends may still come.
     fn tell(&self, endpoint: &mut E);
@@ -49,7 +49,12 @@ impl ConnectionEnds {
 }
 
 impl<E: Endpoint + OnSocket> CloseFlows<E> for ConnectionEnds {
-    fn end(&self, mut endpoints: Vec<E>, shared: &RunState, tells: bool) -> io::Result<EndedFlows> {
+    fn end(
+        &self,
+        mut endpoints: Vec<E>,
+        shared: &SharedRun,
+        tells: bool,
+    ) -> io::Result<EndedFlows> {
         for endpoint in &mut endpoints {
             endpoint.reclaim();
         }
@@ -99,7 +104,7 @@ fn each(sockets: &[Socket], parting: Parting) -> Drained {
 pub(super) struct DatagramEnds;
 
 impl<E: Parts> CloseFlows<E> for DatagramEnds {
-    fn end(&self, endpoints: Vec<E>, _: &RunState, tells: bool) -> io::Result<EndedFlows> {
+    fn end(&self, endpoints: Vec<E>, _: &SharedRun, tells: bool) -> io::Result<EndedFlows> {
         let known = endpoints.first().and_then(Parts::facts);
         let marks = if tells {
             let parted = endpoints.into_iter().map(Parts::part);

@@ -13,7 +13,7 @@ use netperf_os::{SockAddr, Socket, io as calls};
 use netperf_transport::meeting::{Connects, Met, OnSocket};
 use netperf_transport::{Endpoint, one_port, socket};
 
-use super::shared::{RunStage, RunState};
+use super::shared::{RunStage, SharedRun};
 use crate::error::{EngineError, Operation};
 
 /// Time limit for opening all connections.
@@ -135,7 +135,7 @@ pub(super) fn open_each<'t, C: Connects>(
     opened: How<'_>,
     how: &C,
     targets: impl Iterator<Item = &'t SockAddr>,
-    shared: &RunState,
+    shared: &SharedRun,
 ) -> Result<Vec<C::Endpoint>, EngineError> {
     let deadline = clock::now().plus(WITHIN);
     let one = |target: &SockAddr| {
@@ -177,7 +177,7 @@ struct PendingConnects<'a> {
 pub(super) fn open<'t>(
     how: How<'_>,
     targets: impl Iterator<Item = &'t SockAddr>,
-    shared: &RunState,
+    shared: &SharedRun,
 ) -> Result<Vec<Socket>, EngineError> {
     let mut dialling = PendingConnects {
         how,
@@ -218,7 +218,7 @@ impl PendingConnects<'_> {
         &mut self,
         target: &SockAddr,
         token: u64,
-        shared: &RunState,
+        shared: &SharedRun,
     ) -> Result<Socket, EngineError> {
         let socket = self.how.socket()?;
         self.connect(&socket, target, token, shared)
@@ -231,7 +231,7 @@ impl PendingConnects<'_> {
         socket: &Socket,
         target: &SockAddr,
         token: u64,
-        shared: &RunState,
+        shared: &SharedRun,
     ) -> io::Result<()> {
         socket.set_nonblocking(true)?;
         loop {
@@ -257,7 +257,7 @@ impl PendingConnects<'_> {
         &mut self,
         sockets: &[Socket],
         events: &mut Events,
-        shared: &RunState,
+        shared: &SharedRun,
     ) -> io::Result<()> {
         for index in 0..self.epoll.wait(events, LOOK)? {
             let token = usize::try_from(events.at(index).token).unwrap_or(usize::MAX);
@@ -274,7 +274,7 @@ impl PendingConnects<'_> {
     }
 
     /// Returns an error when the wait is over.
-    fn check(&self, shared: &RunState) -> io::Result<()> {
+    fn check(&self, shared: &SharedRun) -> io::Result<()> {
         if self.deadline.left().is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
         }

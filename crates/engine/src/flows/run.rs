@@ -19,7 +19,7 @@ use netperf_transport::socket;
 use super::coordinator::{Conducted, StagePlan, conduct};
 use super::flow::shares;
 use super::meet::{FlowSet, OpenFlows};
-use super::shared::{RunStage, RunState};
+use super::shared::{RunStage, SharedRun};
 use super::to_usize;
 use super::worker::WorkerReport;
 use super::workers::{self, FlowLoop, WorkerSetup};
@@ -72,7 +72,7 @@ pub(crate) fn run(
     } else {
         RunStage::Warm
     };
-    let shared = RunState::new(to_usize(threads), first);
+    let shared = SharedRun::new(to_usize(threads), first);
     let shared = shared.map_err(Operation::Create.failed())?;
     let counts = live.of_workers(to_usize(threads));
     let watched = live.watch(job.end.series, netperf);
@@ -135,7 +135,7 @@ pub(crate) fn run(
 fn common<'a>(
     work: &'a Work,
     flows: &'a EndFlows,
-    shared: &'a RunState,
+    shared: &'a SharedRun,
     counts: &'a [Counts],
 ) -> WorkerSetup<'a> {
     let job = &work.job;

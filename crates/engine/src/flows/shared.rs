@@ -37,7 +37,7 @@ struct StageCell(AtomicU8);
 
 /// State shared by the coordinator and the workers.
 #[derive(Debug)]
-pub(crate) struct RunState {
+pub(crate) struct SharedRun {
     /// Rings when the run enters another stage.
     pub(super) wakeup: Wakeup,
     stage: StageCell,
@@ -64,7 +64,7 @@ pub(crate) enum GateEvent {
     Done,
 }
 
-impl RunState {
+impl SharedRun {
     /// For this many workers; the run begins with `stage`.
     ///
     /// # Errors
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn nobody_passes_the_gate_before_it_is_opened_for_all() {
-        let shared = RunState::new(2, RunStage::Warm).unwrap();
+        let shared = SharedRun::new(2, RunStage::Warm).unwrap();
         let passed = AtomicU8::new(0);
         std::thread::scope(|scope| {
             for _ in 0..2 {
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_stage_is_never_left_for_an_earlier_one() {
-        let shared = RunState::new(1, RunStage::Warm).unwrap();
+        let shared = SharedRun::new(1, RunStage::Warm).unwrap();
         shared.enter(RunStage::Finish);
         shared.enter(RunStage::Count);
         assert_eq!(shared.stage(), RunStage::Finish);

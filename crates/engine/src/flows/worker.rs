@@ -9,7 +9,7 @@ use netperf_transport::meeting::EndMark;
 use netperf_transport::socket::SocketFacts;
 
 use super::flow::FlowState;
-use super::shared::{RunStage, RunState};
+use super::shared::{RunStage, SharedRun};
 use crate::due::queue::DueQueue;
 use crate::error::EngineError;
 use crate::finish::Drained;
@@ -77,7 +77,7 @@ pub(super) struct WorkerState<'a, R> {
     pub(super) tally: Tally,
     /// The other end, which alone sends, is to be stopped at the end.
     pub(super) tells: bool,
-    shared: &'a RunState,
+    shared: &'a SharedRun,
     counts: &'a Counts,
     /// For operations before, in and behind the part that counts.
     recorders: [R; 3],
@@ -112,7 +112,7 @@ const COUNTED: usize = 1;
 impl<'a, R: WorkerRecorder> WorkerState<'a, R> {
     /// A state for a run of which only a part counts, or all.
     pub(super) fn new(
-        shared: &'a RunState,
+        shared: &'a SharedRun,
         counts: &'a Counts,
         margins: bool,
         latency: bool,

@@ -10,7 +10,7 @@ use super::ends::CloseFlows;
 use super::flow::FlowState;
 use super::loops::{self, EndRules, FlowEndpoint, LoopEvents};
 use super::poller::{Poller, Waits};
-use super::shared::{RunStage, RunState};
+use super::shared::{RunStage, SharedRun};
 use super::worker::{WorkerRecorder, WorkerReport, WorkerState};
 use crate::due::pacing::{PaceRule, Pacing, Sharing};
 use crate::due::queue::DueQueue;
@@ -70,7 +70,7 @@ impl FlowLoop {
 /// Data that all threads of an end share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WorkerSetup<'a> {
-    pub(super) shared: &'a RunState,
+    pub(super) shared: &'a SharedRun,
     pub(super) counts: &'a [Counts],
     pub(super) workers: &'a Workers,
     pub(super) work: FlowLoop,
@@ -129,7 +129,7 @@ fn cpu_of(workers: &Workers, index: u32) -> Option<u32> {
 }
 
 /// Says that a thread is done, however it ends.
-struct DoneGuard<'a>(&'a RunState);
+struct DoneGuard<'a>(&'a SharedRun);
 
 impl Drop for DoneGuard<'_> {
     fn drop(&mut self) {

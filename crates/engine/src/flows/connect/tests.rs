@@ -13,7 +13,7 @@ use super::*;
 use crate::error::Operation;
 use crate::flows::flow::shares;
 use crate::flows::poller::{Poller, Waits};
-use crate::flows::shared::RunState;
+use crate::flows::shared::SharedRun;
 use crate::flows::worker::WorkerReport;
 use crate::live::{Counts, Live};
 use crate::record::{LatencyRecorder, Recorder};
@@ -52,7 +52,7 @@ fn asks(
     to: SocketAddr,
     (flows, units, fails): (usize, u64, bool),
     direction: Direction,
-    shared: &RunState,
+    shared: &SharedRun,
     counts: &Counts,
 ) -> WorkerReport {
     let mut state: WorkerState<'_, LatencyRecorder> = WorkerState::new(shared, counts, false, true);
@@ -100,7 +100,7 @@ fn answers(
     waits: Waits,
     listener: &Socket,
     direction: Direction,
-    shared: &RunState,
+    shared: &SharedRun,
     counts: &Counts,
 ) -> WorkerReport {
     let mut state: WorkerState<'_, LatencyRecorder> = WorkerState::new(shared, counts, false, true);
@@ -143,7 +143,7 @@ fn both(
     let to = listener.local_addr().unwrap();
     let listener = Socket::from(listener);
     listener.set_nonblocking(true).unwrap();
-    let shared = || Arc::new(RunState::new(1, RunStage::Count).unwrap());
+    let shared = || Arc::new(SharedRun::new(1, RunStage::Count).unwrap());
     let (here, there) = (shared(), shared());
     let counts = Live::default().of_workers(2);
     let answering = {
@@ -196,7 +196,7 @@ fn a_peer_that_never_stops_sending_ends_the_run_instead_of_a_transaction() {
         let (mut data, _) = listener.accept().unwrap();
         while data.write_all(&[7; 4096]).is_ok() {}
     });
-    let shared = RunState::new(1, RunStage::Count).unwrap();
+    let shared = SharedRun::new(1, RunStage::Count).unwrap();
     let counts = Live::default().of_workers(1);
     let asked = asks(
         Waits::Sleeping,

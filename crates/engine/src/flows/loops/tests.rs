@@ -15,7 +15,7 @@ use crate::due::pacing::{PaceRule, Pacing, Sharing};
 use crate::due::queue::DueQueue;
 use crate::flows::flow::shares;
 use crate::flows::poller::{Poller, Waits};
-use crate::flows::shared::RunState;
+use crate::flows::shared::SharedRun;
 use crate::flows::worker::WorkerReport;
 use crate::live::{Counts, Live};
 use crate::record::{LatencyRecorder, NoRecorder};
@@ -71,7 +71,7 @@ fn end<R: WorkerRecorder>(
     (role, pace, waits): (LoopRole, Option<PacePlan>, Waits),
     sockets: Vec<Socket>,
     units: Option<u64>,
-    shared: &RunState,
+    shared: &SharedRun,
     counts: &Counts,
 ) -> WorkerReport {
     let mut state: WorkerState<'_, R> = WorkerState::new(shared, counts, units.is_none(), true);
@@ -182,11 +182,11 @@ fn both_paced<R: WorkerRecorder + 'static>(
         RunStage::Warm
     };
     let (here, there) = (
-        Arc::new(RunState::new(1, first).unwrap()),
-        Arc::new(RunState::new(1, RunStage::Count).unwrap()),
+        Arc::new(SharedRun::new(1, first).unwrap()),
+        Arc::new(SharedRun::new(1, RunStage::Count).unwrap()),
     );
     let counts = Live::default().of_workers(2);
-    let spawn = |role, sockets, units, shared: &Arc<RunState>, index: usize| {
+    let spawn = |role, sockets, units, shared: &Arc<SharedRun>, index: usize| {
         let (shared, counts) = (Arc::clone(shared), Arc::clone(&counts));
         std::thread::spawn(move || end::<R>(role, sockets, units, &shared, &counts[index]))
     };
@@ -407,7 +407,7 @@ fn a_sender_that_never_stops_is_received_from_until_the_amount_has_come() {
         })
     };
     let senders: Vec<_> = there.into_iter().map(sends).collect();
-    let shared = RunState::new(1, RunStage::Count).unwrap();
+    let shared = SharedRun::new(1, RunStage::Count).unwrap();
     let counts = Live::default().of_workers(1);
     shared.open();
     let pulls = (LoopRole::Pull, None, Waits::Sleeping);

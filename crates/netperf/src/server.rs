@@ -110,7 +110,7 @@ fn with_key(mut args: ServerArgs, argv: &[OsString]) -> ExitCode {
         }
     }
     if args.require() == Require::Key && args.access.secret.is_none() {
-        output::err("netserver: require is key, and there is none: give one with key-file\n");
+        output::err("netserver: require is key, but there is none: give one with key-file\n");
         return ExitCode::FAILURE;
     }
     serve(&args, argv)

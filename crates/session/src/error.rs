@@ -24,19 +24,19 @@ pub enum SessionError {
     },
     /// The peer is a stock netserver, which cannot do this transport.
     #[error(
-        "that netserver is of another make and cannot do {}: start one of this program there",
+        "a stock netserver cannot do {}: start one of this program there",
         .0.row().label
     )]
     Unsupported(TransportId),
     /// The peer is a stock netserver, which cannot do this.
     #[error(
-        "that netserver is of another make and cannot do {}: {}",
+        "a stock netserver cannot do {}: {}",
         .0.option(), instead(*.0)
     )]
     Unable(Feature),
     /// The peer is a stock netserver, which measures its CPUs in one way only.
     #[error(
-        "that netserver is of another make and cannot do --cpu-method {}: start one of this \
+        "a stock netserver cannot do --cpu-method {}: start one of this \
          program there, or leave out -C",
         .0.name()
     )]

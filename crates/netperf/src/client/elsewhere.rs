@@ -6,8 +6,8 @@ use netperf_model::{Iteration, TestPlan, Warning};
 /// netserver closes a connection that is not permitted at once.
 const SOON: f64 = 1.0;
 
-const WHY: &str = "the data takes another way than the control connection, and a netserver of \
-                   this program takes it from other addresses only with --data-peers";
+const WHY: &str = "the data uses another path than the control connection, and netserver accepts \
+ data from other addresses only with --data-peers";
 
 /// Returns true if an option makes the data leave from another address.
 fn takes_another_way(plan: &TestPlan) -> bool {

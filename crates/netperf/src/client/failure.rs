@@ -76,8 +76,8 @@ pub(super) fn engine(error: &EngineError, transport: TransportId, family: Family
         ),
         Operation::Probe if error.error.kind() == io::ErrorKind::TimedOut => Failure::stderr(
             FAILED,
-            "netperf: --one-port: no datagram comes through: UDP has to be open on the way to \
-             the port of the control connection, too",
+            "netperf: --one-port: no datagram arrives: the path must also permit UDP to the port \
+             of the control connection",
         ),
         Operation::Warmup => Failure::stderr(
             FAILED,
@@ -160,8 +160,8 @@ pub(super) fn does_not_stamp(lacking: &Lacking) -> Failure {
 /// A device said that it stamps and did not.
 pub(super) fn did_not_stamp(end: &str) -> Failure {
     let line = format!(
-        "netperf: --timestamps hardware: the device at {end}'s end says that it stamps packets, \
-         and did not"
+        "netperf: --timestamps hardware: the device at {end}'s end supports timestamps but \
+         delivered none"
     );
     Failure::stderr(UNSUPPORTED, &line)
 }
@@ -197,8 +197,8 @@ pub(super) fn flows_refused(
     Failure::stderr(
         UNSUPPORTED,
         &format!(
-            "netperf: netserver on {host} cannot place threads as --remote-cpus or --place \
-             says: name CPUs that its host has"
+            "netperf: netserver on {host} cannot place threads as requested by --remote-cpus or \
+             --place: use CPUs of its host"
         ),
     )
 }

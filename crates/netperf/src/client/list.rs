@@ -117,5 +117,5 @@ fn transport_there(transport: TransportId, there: &RemoteAbilities) -> Support {
 }
 
 fn not_in_stock() -> Support {
-    Support::Missing("a stock netserver has no such thing".to_owned())
+    Support::Missing("a stock netserver does not support it".to_owned())
 }

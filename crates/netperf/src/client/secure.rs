@@ -46,8 +46,8 @@ pub(super) fn enter(link: &mut ControlLink, secret: &Secret, host: &str) -> Resu
     };
     if !can {
         let line = format!(
-            "netperf: netserver on {host} has no key, or is of another make: start it with \
-             --key-file, or leave out the key here"
+            "netperf: netserver on {host} has no key, or is a stock netserver: start it with \
+             --key-file, or omit the key here"
         );
         return Err(Failure::stderr(UNSUPPORTED, &line));
     }
@@ -57,11 +57,10 @@ pub(super) fn enter(link: &mut ControlLink, secret: &Secret, host: &str) -> Resu
 
 fn refused(why: &NoChannel, host: &str) -> Failure {
     let line = match why {
-        NoChannel::WrongKey => format!("netserver on {host} does not take this key (--key-file)"),
-        NoChannel::Impostor => format!(
-            "what answers on {host} does not have the key, and is not the netserver it says it \
-             is"
-        ),
+        NoChannel::WrongKey => format!("netserver on {host} rejects this key (--key-file)"),
+        NoChannel::Impostor => {
+            format!("the server on {host} does not have the key and is not the expected netserver")
+        }
         NoChannel::TooSlow => format!(
             "netserver on {host} does not encrypt the connection within {} s",
             HANDSHAKE.as_secs()

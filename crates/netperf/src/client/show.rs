@@ -71,7 +71,7 @@ fn wanted(run: &RunCommand) -> Result<Option<(DrawMode, Term)>, String> {
     let shown = match run.show.progress {
         Progress::Never => false,
         Progress::Always if !term.is_term() => {
-            return Err("--progress always: standard error is no terminal".to_owned());
+            return Err("--progress always: standard error is not a terminal".to_owned());
         }
         Progress::Always => true,
         Progress::Auto => term.is_term() && in_nobodys_way(run),

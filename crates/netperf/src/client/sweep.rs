@@ -66,7 +66,7 @@ fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
     if interrupted {
         let folder = sweep.folder.display();
         err(&format!(
-            "netperf sweep: interrupted: netperf sweep -o {folder} goes on\n"
+            "netperf sweep: interrupted: continue with netperf sweep -o {folder}\n"
         ));
     }
     Ok(if complete {
@@ -146,8 +146,7 @@ fn locked(folder: &Path) -> Result<File, Failure> {
         let known = read.is_ok_and(|length| length > 0);
         let who = known.then(|| format!(" (process {})", who.trim_end()));
         return Err(failure(&format!(
-            "{} is being swept into by another netperf{}; wait for its end, or give another \
-             folder to -o",
+            "{} is in use by another netperf sweep{}; wait for it, or give another folder to -o",
             folder.display(),
             who.unwrap_or_default()
         )));
@@ -165,7 +164,7 @@ impl Sweep {
         let asked = asked(args)?;
         if asked.is_none() && !path.exists() {
             return Err(failure(&format!(
-                "{} holds no sweep: give --over and a command to begin one",
+                "{} contains no sweep: give --over and a command to start one",
                 folder.display()
             )));
         }
@@ -176,7 +175,7 @@ impl Sweep {
         if let (Some(kept), Some(asked)) = (&kept, &asked) {
             if let Some(difference) = kept.differs(asked) {
                 return Err(failure(&format!(
-                    "{} holds another sweep: {difference}; give another folder to -o",
+                    "{} contains another sweep: {difference}; give another folder to -o",
                     folder.display()
                 )));
             }
@@ -265,7 +264,7 @@ impl Sweep {
             };
         }
         let said = String::from_utf8_lossy(&finished.stderr);
-        let why = said.lines().next().unwrap_or("it said nothing").to_owned();
+        let why = said.lines().next().unwrap_or("no error message").to_owned();
         write(
             &bad,
             &[finished.stderr.as_slice(), &finished.stdout].concat(),

@@ -64,12 +64,12 @@ pub(super) fn apart<P: AsRef<Path>>(outputs: &[Option<&Path>], inputs: &[P]) -> 
         let name = escape::line(&path.to_string_lossy());
         if inputs.contains(&place) {
             return Err(format!(
-                "{name}: is read from, and would be written over; give another name"
+                "{name}: is an input and would be overwritten; give another name"
             ));
         }
         if written.contains(&place) {
             return Err(format!(
-                "{name}: is asked for twice; give each output a place of its own"
+                "{name}: is used twice; give each output a different name"
             ));
         }
         written.push(place);

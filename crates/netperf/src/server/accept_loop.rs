@@ -335,7 +335,9 @@ impl AcceptLoop {
         let read = |path: &std::path::Path| {
             // A read from a pipe without a writer would block all clients.
             if !std::fs::metadata(path)?.is_file() {
-                return Err(io::Error::other("it is no file that can be read again"));
+                return Err(io::Error::other(
+                    "it is not a regular file and cannot be read again",
+                ));
             }
             std::fs::read_to_string(path)
         };
@@ -359,7 +361,7 @@ impl AcceptLoop {
             self.args.operations = read.operations;
             let fields = [(
                 "error",
-                LogValue::from("a key is required, and there is none"),
+                LogValue::from("a key is required, but none is configured"),
             )];
             return self.log.say(LogLevel::Error, "reload", &fields);
         }

@@ -64,7 +64,7 @@ pub(super) fn run(args: &ServerArgs, environment: &Environment) -> ExitCode {
     }
     if let Some(Err(error)) = user.map(become_user) {
         err(&format!(
-            "netserver: cannot become that user (--user): {error}\n"
+            "netserver: cannot switch to the user (--user): {error}\n"
         ));
         return ExitCode::FAILURE;
     }
@@ -173,7 +173,7 @@ fn no_datagrams(args: &ServerArgs, listeners: &[Socket]) -> Option<(u8, String)>
     };
     let port = args.port();
     let line = format!(
-        "--one-port on: no datagrams can come in by port {port}: {}{way_out}, or --one-port tcp",
+        "--one-port on: port {port} cannot receive datagrams: {}{way_out}, or --one-port tcp",
         system_text(&error)
     );
     Some((CANNOT, line))

@@ -67,11 +67,7 @@ impl Metrics {
     /// All metrics in text format.
     pub(super) fn text(&self, now: Gauges) -> String {
         let mut page = MetricsText::default();
-        page.family(
-            "netserver_sessions_total",
-            "counter",
-            "Sessions that are over.",
-        );
+        page.family("netserver_sessions_total", "counter", "Finished sessions.");
         for ((kind, end), number) in &self.sessions {
             page.line(
                 "netserver_sessions_total",
@@ -79,35 +75,31 @@ impl Metrics {
                 *number,
             );
         }
-        page.family(
-            "netserver_tests_total",
-            "counter",
-            "Tests by what came of them.",
-        );
+        page.family("netserver_tests_total", "counter", "Tests by result.");
         for (result, number) in ["ran", "refused", "failed"].iter().zip(self.tests) {
             page.line("netserver_tests_total", &[("result", result)], number);
         }
         page.family(
             "netserver_bytes_total",
             "counter",
-            "Test data of sessions that are over.",
+            "Test data of finished sessions.",
         );
         for (way, number) in [("sent", self.bytes.0), ("received", self.bytes.1)] {
             page.line("netserver_bytes_total", &[("direction", way)], number);
         }
         page.counters(
             "netserver_connections_unspoken_total",
-            "Connections that ended before their first message was whole.",
+            "Connections that ended before their first message was complete.",
             ("reason", &self.unspoken),
         );
         page.counters(
             "netserver_connections_denied_total",
-            "Clients that the policy turned away.",
+            "Clients refused by the policy.",
             ("reason", &self.denied),
         );
         page.counters(
             "netserver_errors_total",
-            "Failures of netserver's own.",
+            "Local failures of netserver.",
             ("what", &self.errors),
         );
         let size = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
@@ -115,25 +107,25 @@ impl Metrics {
             (
                 "netserver_sessions_active",
                 "gauge",
-                "Sessions that run.",
+                "Running sessions.",
                 size(now.sessions),
             ),
             (
                 "netserver_connections_waiting",
                 "gauge",
-                "Connections whose first message is awaited, or a place for them.",
+                "Connections that wait for their first message or for a session.",
                 size(now.waiting),
             ),
             (
                 "netserver_draining",
                 "gauge",
-                "1 when it was told to end.",
+                "1 after a termination signal.",
                 u64::from(now.draining),
             ),
             (
                 "netserver_log_lines_lost_total",
                 "counter",
-                "Lines of the log that nobody took.",
+                "Dropped log lines.",
                 now.lines_lost,
             ),
         ] {

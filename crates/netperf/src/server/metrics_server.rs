@@ -135,7 +135,7 @@ fn path(said: &[u8]) -> Option<String> {
 }
 
 /// Message for an invalid address.
-pub(super) const EXPECTED: &str = "an IP address and a port are wanted, such as 127.0.0.1:9465";
+pub(super) const EXPECTED: &str = "expected an IP address and a port, such as 127.0.0.1:9465";
 
 /// Parses an address; a port alone means loopback.
 pub(super) fn address(text: &str) -> Option<SocketAddr> {
@@ -161,7 +161,7 @@ pub(super) fn ask(at: SocketAddr) -> io::Result<()> {
     }
     let body = said.split_once("\r\n\r\n").map_or("", |(_, body)| body);
     Err(io::Error::other(match body.trim() {
-        "" => "no answer of a netserver".to_owned(),
+        "" => "invalid response from netserver".to_owned(),
         body => body.to_owned(),
     }))
 }

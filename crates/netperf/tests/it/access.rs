@@ -275,7 +275,7 @@ fn a_wrong_key_is_a_line_at_both_ends() {
     let options = ["-D", "--key-file", &key];
     let server = Netserver::start_with(&ours!(), &Place::Here, &options, &[]);
     let run = client(&server, &SHORT).args(["--key-file", &other]).run();
-    fails(&run, 255, "netserver on 127.0.0.1 does not take this key");
+    fails(&run, 255, "netserver on 127.0.0.1 rejects this key");
     is_noted(&server, "denied=wrong-key");
     nothing_is_left(&server);
     client(&server, &SHORT)
@@ -347,7 +347,7 @@ fn what_is_required_can_be_less_than_the_key() {
 fn a_netserver_that_cannot_prove_that_it_has_the_key_is_refused() {
     let folder = Scratch::new();
     let (key, _) = keys(&folder);
-    let line = "netserver on 127.0.0.1 has no key, or is of another make";
+    let line = "netserver on 127.0.0.1 has no key, or is a stock netserver";
     let keyless = server(&[]);
     let guarded = server(&["-Z", "sesame"]);
     for server in [&keyless, &guarded] {
@@ -375,7 +375,7 @@ fn a_key_that_others_can_read_or_that_is_missing_ends_either_program() {
         .args(["--key-file", &key])
         .run();
     fails(&run, 1, &line);
-    let line = "require is key, and there is none";
+    let line = "require is key, but there is none";
     fails(&start(&["-D", "-p", "0", "--require", "key"]), 1, line);
 }
 

@@ -185,7 +185,7 @@ fn a_netserver_of_another_make_serves_each_flow_over_a_control_connection_of_its
         refused.account()
     );
     assert!(
-        refused.stderr.contains("another make"),
+        refused.stderr.contains("stock netserver"),
         "{}",
         refused.account()
     );

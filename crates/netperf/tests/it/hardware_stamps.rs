@@ -103,7 +103,7 @@ fn cards_that_can_stamp_are_switched_on_and_back_and_what_they_leave_out_is_said
         assert!(found["transactions"].as_u64() > Some(0), "{found}");
     } else {
         // Emulated cards take the order and stamp nothing.
-        is_refused(finished, &["says that it stamps packets, and did not"]);
+        is_refused(finished, &["supports timestamps but delivered none"]);
     }
     assert_eq!(hwstamp::setting("nic0").expect("a setting"), before);
 }

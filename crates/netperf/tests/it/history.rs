@@ -337,7 +337,7 @@ fn a_table_is_not_written_over_the_history() {
             .run()
             .expect_exit(2);
         assert!(
-            refused.stderr.contains("is read from"),
+            refused.stderr.contains("is an input"),
             "{}",
             refused.account()
         );

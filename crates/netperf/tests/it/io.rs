@@ -205,7 +205,7 @@ fn a_stock_netserver_works_with_what_it_has_and_is_asked_for_nothing_else() {
     ] {
         let refused = run(&server, words).expect_exit(3);
         let line = format!(
-            "netperf: that netserver is of another make and cannot do {option}: start one of \
+            "netperf: a stock netserver cannot do {option}: start one of \
              this program there, or ask for it at this end alone\n"
         );
         assert_eq!(refused.stderr, line);

@@ -254,7 +254,7 @@ fn a_stock_netserver_is_asked_for_none_of_it() {
     ] {
         let refused = run(&server, HERE, words).expect_exit(3);
         let line = format!(
-            "netperf: that netserver is of another make and cannot do {option}: start one of \
+            "netperf: a stock netserver cannot do {option}: start one of \
              this program there, or ask for it at this end alone\n"
         );
         assert_eq!(refused.stderr, line);

@@ -194,8 +194,8 @@ fn a_netserver_that_is_told_to_take_datagrams_takes_them_or_does_not_start() {
     assert_eq!(
         line,
         format!(
-            "netserver: --one-port on: no datagrams can come in by port {port}: Address already \
-             in use; use a port that is free, or --one-port tcp\n"
+            "netserver: --one-port on: port {port} cannot receive datagrams: Address already in \
+             use; use a port that is free, or --one-port tcp\n"
         )
     );
 }

@@ -421,7 +421,7 @@ fn a_stock_netserver_answers_at_any_rate_and_is_asked_to_keep_to_none() {
     };
     let server = Netserver::start(&stock, &Place::Here);
     let refused = run(&server, &["-t", "TCP_MAERTS", "--rate", "1M"]).expect_exit(3);
-    let line = "netperf: that netserver is of another make and cannot do --rate: start one of \
+    let line = "netperf: a stock netserver cannot do --rate: start one of \
                 this program there, or ask for it at this end alone\n";
     assert_eq!(refused.stderr, line);
     for test in ["TCP_RR", "UDP_RR", "TCP_STREAM", "UDP_STREAM"] {

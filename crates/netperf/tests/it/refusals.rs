@@ -35,7 +35,7 @@ use Lacks::{Kernel, Peer, Rights, Run, Test};
 type Row = (&'static str, Lacks, &'static str, &'static str);
 
 const NO_FLOWS: &str = "not there for this transport";
-const ANOTHER_MAKE: &str = "of another make";
+const ANOTHER_MAKE: &str = "stock netserver";
 
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
@@ -85,7 +85,7 @@ const ROWS: &[Row] = &[
     ("place", Test, "-t OMNI --place spread -- -T unix-dgram -d send", NO_FLOWS),
     ("place", Peer, "-t TCP_RR --place spread", ANOTHER_MAKE),
     ("place", Kernel, "-t TCP_RR --place node:4000", "no NUMA node 4000"),
-    ("progress", Kernel, "-t TCP_RR --progress always", "is no terminal"),
+    ("progress", Kernel, "-t TCP_RR --progress always", "is not a terminal"),
     ("quickack", Test, "-t UDP_STREAM --quickack on", "only TCP"),
     ("quickack", Peer, "-t TCP_STREAM --quickack on", ANOTHER_MAKE),
     ("rate", Test, "-t TCP_CRR --rate 5k", "for every operation"),

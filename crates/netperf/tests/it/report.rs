@@ -508,15 +508,12 @@ fn no_output_is_written_over_a_result_or_over_another_output() {
     std::fs::write(folder.path().join("a.json"), &sample).expect("a result");
     std::fs::hard_link(folder.path().join("a.json"), folder.path().join("b.json")).expect("a link");
     for (words, said) in [
-        (&["a.json", "-o", "a.json"][..], "a.json: is read from"),
-        (&["a.json", "--csv", "./b.json"], "./b.json: is read from"),
-        (
-            &["a.json", "-o", "x", "--csv", "./x"],
-            "./x: is asked for twice",
-        ),
+        (&["a.json", "-o", "a.json"][..], "a.json: is an input"),
+        (&["a.json", "--csv", "./b.json"], "./b.json: is an input"),
+        (&["a.json", "-o", "x", "--csv", "./x"], "./x: is used twice"),
         (
             &["a.json", "--markdown", "-", "--csv", "-"],
-            "-: is asked for twice",
+            "-: is used twice",
         ),
     ] {
         let refused = report(&folder, words).run().expect_exit(2);

@@ -120,7 +120,7 @@ fn a_folder_takes_one_sweep_at_a_time_and_is_free_once_that_was_killed() {
     said(
         &finished,
         2,
-        "d is being swept into by another netperf (process ",
+        "d is in use by another netperf sweep (process ",
     );
     assert_eq!(finished.stderr.lines().count(), 1, "{}", finished.account());
     assert!(!there.join("report.html").exists(), "it wrote nothing");
@@ -130,7 +130,7 @@ fn a_folder_takes_one_sweep_at_a_time_and_is_free_once_that_was_killed() {
     running.signal("KILL");
     running.finish();
     let more = words.replace("1..200", "1");
-    said(&sweep(&folder, &more).run(), 2, "d holds another sweep");
+    said(&sweep(&folder, &more).run(), 2, "d contains another sweep");
 }
 
 #[test]
@@ -142,7 +142,11 @@ fn a_signal_ends_it_and_says_how_it_goes_on() {
     wait_for_results(&there, 1);
     running.signal("TERM");
     let finished = running.finish();
-    said(&finished, 1, "interrupted: netperf sweep -o d goes on");
+    said(
+        &finished,
+        1,
+        "interrupted: continue with netperf sweep -o d",
+    );
     let rows = text(&folder, "d/runs.csv").lines().count();
     assert_eq!(rows, 1 + results(&there).len());
 }
@@ -176,13 +180,13 @@ fn another_plan_and_one_that_does_not_fit_are_refused() {
     for (words, why) in [
         (
             good.replace("r=1", "r=1,2"),
-            "d holds another sweep: it goes over: --over r=1;",
+            "d contains another sweep: it goes over: --over r=1;",
         ),
         (
             good.replace("TCP_RR", "UDP_RR"),
-            "d holds another sweep: its command is: ",
+            "d contains another sweep: its command is: ",
         ),
-        ("-o none".to_owned(), "none holds no sweep"),
+        ("-o none".to_owned(), "none contains no sweep"),
         (
             good.replace("{r}", "{s}"),
             "--over r: the command has no {r}",

@@ -29,7 +29,7 @@ pub(super) fn one_port(plan: &TestPlan, control: Option<SocketAddr>) -> Result<(
     let data = &plan.remote_data;
     let elsewhere = data.host != asked.remote.host || data.random_bits.is_some();
     let why = if control.is_none() {
-        "the control connection is not one of IP"
+        "the control connection does not use IP"
     } else if elsewhere {
         "data goes where the control connection does: name no other host for it (--data-host)"
     } else if data.port != "0" {

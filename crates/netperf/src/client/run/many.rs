@@ -41,7 +41,7 @@ pub(crate) fn check(plan: &TestPlan) -> Result<(), Failure> {
         return Ok(());
     };
     if cpu_list_text(&many.remote.cpus).len() > ItemKind::Cpus.room() {
-        return Err(unsupported("--remote-cpus: that list is too long"));
+        return Err(unsupported("--remote-cpus: the list is too long"));
     }
     match registry::most_flows() {
         Some(most) if most < many.flows => Err(unsupported(&format!(
@@ -66,8 +66,8 @@ pub(super) fn served(
         ))),
         Some(_) => Ok(FlowSessions::Together),
         None if !remote.cpus.is_empty() || remote.place.is_some() => Err(unsupported(
-            "that netserver is of another make and cannot place threads: start one of this \
-             program there, or leave out --remote-cpus and --place",
+            "a stock netserver cannot place threads: start a netserver of this program there, or \
+             omit --remote-cpus and --place",
         )),
         None => Ok(FlowSessions::Apart),
     }
@@ -79,8 +79,8 @@ pub(super) fn remark(many: &Many, served: FlowSessions) {
     let threads = many.remote.threads.filter(|threads| *threads != many.flows);
     if let Some(threads) = threads.filter(|_| served == FlowSessions::Apart) {
         err(&format!(
-            "netperf: that netserver is of another make and serves each flow in a process \
-             of its own, not all of them in {threads} threads: --threads is for this end alone\n"
+            "netperf: a stock netserver serves each flow in a separate process, not all of them \
+             in {threads} threads: --threads applies to this end only\n"
         ));
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn settle(run: &mut RunCommand, begun: RunStart) -> Result<(), Failur
         return Ok(());
     }
     if plan.control.is_none() {
-        let line = "netperf: --io auto: only with a netserver, for which trials are nothing odd";
+        let line = "netperf: --io auto: the trials need netserver";
         return Err(Failure::stderr(UNSUPPORTED, line));
     }
     let trace = Trace::of(run);

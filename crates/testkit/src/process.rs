@@ -225,12 +225,12 @@ impl Running {
                 || self.ended() && self.stdout.complete().contains(text))
     }
 
-    /// Waits until it has used three clock ticks (30 ms) of processor time from now on, which a
-    /// client does only while its test moves data. Says whether it has.
+    /// Waits until it has used 20 ms of processor time from now on, which a client does only
+    /// while its test moves data. Says whether it has.
     pub fn works(&mut self, patience: Duration) -> bool {
-        let before = procfs::ticks(self.pid());
+        let enough = procfs::processor_time(self.pid()) + Duration::from_millis(20);
         eventually(patience, || {
-            procfs::ticks(self.pid()) >= before + 3 || self.ended()
+            procfs::processor_time(self.pid()) >= enough || self.ended()
         }) && !self.ended()
     }
 

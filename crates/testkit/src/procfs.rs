@@ -1,6 +1,7 @@
 //! Facts about processes from Linux's `/proc`.
 
 use std::fs;
+use std::time::Duration;
 
 /// Every process there is.
 fn all() -> Vec<u32> {
@@ -23,12 +24,16 @@ pub fn alive(pid: u32) -> bool {
     stat(pid).is_some_and(|fields| fields.first().is_some_and(|state| state != "Z"))
 }
 
-/// Processor time that a process has used, in ticks of the clock, of which most systems have
-/// 100 in a second. 0 for a process that is gone.
-pub fn ticks(pid: u32) -> u64 {
-    let fields = stat(pid).unwrap_or_default();
-    let used = fields.iter().skip(11).take(2);
-    used.filter_map(|field| field.parse::<u64>().ok()).sum()
+/// Processor time that the threads of a process have used. Zero for a process that is gone.
+/// Exact: the clock ticks in `/proc/<pid>/stat` miss a process that runs for short times.
+pub fn processor_time(pid: u32) -> Duration {
+    let threads = fs::read_dir(format!("/proc/{pid}/task"));
+    let threads = threads.into_iter().flatten().filter_map(Result::ok);
+    let used = threads.filter_map(|thread| {
+        let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    Duration::from_nanos(used.sum())
 }
 
 /// Direct children of a process, entries waiting to be reaped included.

@@ -34,7 +34,7 @@ fn run(server: &Netserver, words: &str) -> Finished {
 /// A run that netserver has a session for, and that moves data.
 fn under_way(server: &Netserver, words: &str) -> Running {
     let mut running = client(server, "127.0.0.1", words).spawn();
-    assert!(running.works(Duration::from_secs(20)));
+    assert!(running.works(Duration::from_secs(60)));
     assert!(!server.sessions().is_empty());
     running
 }

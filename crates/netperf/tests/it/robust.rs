@@ -172,7 +172,7 @@ mod kills {
             .sessions()
             .into_iter()
             .find(|session| !first.contains(session));
-        assert!(victim.works(seconds(10)));
+        assert!(victim.works(seconds(60)));
         signal(second.unwrap(), "KILL");
         let victim = victim.finish();
         assert!(!victim.status.success(), "{}", victim.account());
@@ -195,7 +195,7 @@ mod kills {
             let mut running = client(&server, &["-t", test, "-l", "3"])
                 .patience(seconds(20))
                 .spawn();
-            assert!(running.works(seconds(10)));
+            assert!(running.works(seconds(60)));
             let sessions = procfs::descendants(server.pid());
             signal(server.pid(), "KILL");
             sessions
@@ -249,7 +249,7 @@ mod cables {
                 .args(["-t", test, "-l", "2"])
                 .within(&hosts.client())
                 .spawn();
-            assert!(running.works(seconds(10)));
+            assert!(running.works(seconds(60)));
             hosts.cut();
             gave_up(&running.finish(), seconds(2 + 3));
             hosts.mend();
@@ -274,7 +274,7 @@ mod signals {
     fn who_ends_a_run_before_its_warm_up_is_over_has_no_figure() {
         let server = ours!().serve();
         let mut running = client(&server, &["-t", "TCP_RR", "-l", "30", "--warmup", "30s"]).spawn();
-        assert!(running.works(seconds(10)));
+        assert!(running.works(seconds(60)));
         running.signal("INT");
         let finished = running.finish();
         assert_eq!(finished.status.code(), Some(1), "{}", finished.account());
@@ -295,7 +295,7 @@ mod signals {
         ];
         no_stray_session(server, seconds(5));
         let mut running = client(server, &words).spawn();
-        assert!(running.works(seconds(10)));
+        assert!(running.works(seconds(60)));
         running.signal(name);
         let finished = running.finish().expect_clean();
         note(&format!("{test} {name}: {:?}", finished.took));

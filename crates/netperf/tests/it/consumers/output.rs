@@ -90,7 +90,7 @@ fn i07_the_banner_is_one_line_and_there_while_data_flows() {
     assert!(running.prints("\n", seconds(10)), "{}", running.stdout());
     let banner = running.stdout();
     assert!(!running.ended(), "the banner came with the result");
-    assert!(running.works(seconds(10)));
+    assert!(running.works(seconds(60)));
     running.signal("INT");
     running.finish().expect_clean();
     assert!(banner.starts_with("MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET"));

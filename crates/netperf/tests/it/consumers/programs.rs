@@ -70,7 +70,7 @@ fn i02_an_alarm_or_an_interrupt_ends_the_test_with_its_result() {
     for name in ["ALRM", "INT"] {
         let mut running = client(&server, "-l 60").spawn();
         assert!(running.prints("MIGRATED", seconds(5)));
-        assert!(running.works(seconds(10)));
+        assert!(running.works(seconds(60)));
         running.signal(name);
         let finished = running.finish().expect_clean();
         let result = finished.stdout.lines().nth(6).expect("the result");

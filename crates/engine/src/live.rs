@@ -127,6 +127,13 @@ impl Live {
         }
     }
 
+    /// Sends the stop over this connection, on which the other end alone sends.
+    pub(crate) fn stops_on(&self, data: BorrowedFd<'_>) {
+        if self.tells {
+            self.data().told_by = StopSender::on(data, None).ok();
+        }
+    }
+
     /// The loop is about to use this socket, which is not connected to the other end's.
     pub(crate) fn aimed(&self, data: BorrowedFd<'_>, to: &SockAddr) {
         if self.tells {

@@ -180,6 +180,11 @@ impl<'a> AlarmStop<'a> {
         self.live.aimed(data, to);
     }
 
+    /// Sends the stop over this connection, on which the other end alone sends.
+    pub(crate) fn stops_on(&self, data: BorrowedFd<'_>) {
+        self.live.stops_on(data);
+    }
+
     /// Ends the run, too, when netperf says that it has had enough; `None` listens no more,
     /// and lets go of the connection.
     pub(crate) fn listen(&mut self, stop_receiver: Option<StopReceiver>) {

@@ -134,7 +134,7 @@ fn receives_to_the_end(job: &EndJob) -> bool {
 /// Returns whether netperf stops netserver, which alone sends datagrams: data sent before the stop,
 /// and then an end, still arrive.
 fn awaits_a_datagram_end(job: &EndJob) -> bool {
-    job.stops_sender && !job.transport.row().reliable
+    job.stops_sender && job.only_receives() && !job.transport.row().reliable
 }
 
 /// Returns whether netperf may send no end to netserver. A run without a time ends in other ways.

@@ -1,6 +1,6 @@
 //! Going on until figures are known.
 
-use netperf_model::{EndPlan, Flow, Limit, TestId, UntilPlan};
+use netperf_model::{Duplex, EndPlan, Flow, Limit, TestId, UntilPlan};
 
 use crate::args::Args;
 use crate::command::CliError;
@@ -51,10 +51,11 @@ pub(super) fn asked(
     }))
 }
 
-/// netserver's end with leave for netperf to end it early, where it alone sends.
+/// netserver's end with leave for netperf to end it early, where it alone sends over a
+/// connection.
 pub(super) fn there(until: Option<&UntilPlan>, flow: Flow, end: EndPlan) -> EndPlan {
     EndPlan {
-        until: until.is_some() && alone(flow),
+        until: until.is_some() && (alone(flow) || flow.duplex == Some(Duplex::Separate)),
         ..end
     }
 }

@@ -40,6 +40,9 @@ impl OneFlow<'_, '_> {
                 None => return Ok(Moved::nothing(Ended::Abandoned)),
             },
         };
+        if let Some(inward) = &inward {
+            self.stop.stops_on(inward.as_fd());
+        }
         let outward = endpoint.into_socket();
         let receives = inward.as_ref().unwrap_or(&outward);
         wake_up(receives)?;
@@ -75,7 +78,13 @@ impl OneFlow<'_, '_> {
     ) -> Result<Moved, EngineError> {
         let to = self.target()?;
         let netperf = self.is_netperf();
-        let inward = self.work.second.take().map(|(socket, _)| socket);
+        let inward = match self.work.second.take() {
+            Some((socket, back)) => {
+                self.stop.aimed(socket.as_fd(), &back);
+                Some(socket)
+            }
+            None => None,
+        };
         let outward = if netperf {
             let endpoint = how.asking(data, to.clone());
             endpoint
@@ -149,7 +158,7 @@ impl OneFlow<'_, '_> {
             untimed,
             silence,
             at_most,
-            impatience: if job.duplex == Some(Duplex::Same) {
+            impatience: if job.duplex == Some(Duplex::Same) || job.stops_sender {
                 at_most
             } else {
                 // netserver's other session goes on until the socket is closed.

@@ -471,10 +471,10 @@ const UNTIL: &[(Condition, &str)] = &[
     (
         |case| {
             let apart = case.plan.flow.duplex == Some(Duplex::Separate);
-            apart && case.plan.control.is_some()
+            apart && case.plan.many.is_some() && case.plan.control.is_some()
         },
-        "over a connection of its own netserver sends for a time that it is told beforehand: \
-         give --bidirectional same",
+        "many flows with a connection for each direction have no stop from netperf: give \
+         --bidirectional same",
     ),
     (
         |case| {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use netperf_model::host::tidy;
 use netperf_model::{
-    Address, CpuMethod, CpuShares, CpuUsage, Domain, EndPlan, EndResult, EndSetup, Limit, Routing,
-    SocketKind, Tally, TestId, TestPlan,
+    Address, CpuMethod, CpuShares, CpuUsage, Domain, Duplex, EndPlan, EndResult, EndSetup, Feature,
+    Limit, Routing, SocketKind, Tally, TestId, TestPlan,
 };
 use netperf_wire::messages::{Extension, OmniRequest, OmniResponse, OmniResults};
 use netperf_wire::{
@@ -185,7 +185,10 @@ pub(super) fn agreement(plan: &TestPlan, frame: &Frame) -> Result<Agreement, Ses
         return Err(SessionError::Unsupported(plan.transport));
     }
     let settings = paths::confirmed(&told);
-    if settings.is_none() && !plan.remote.features().is_empty() {
+    // Of two sessions only the one in which netserver alone sends asks for a stop.
+    let apart = plan.flow.duplex == Some(Duplex::Separate);
+    let mut asked = plan.remote.features().into_iter();
+    if settings.is_none() && asked.any(|feature| !(apart && feature == Feature::Until)) {
         return Err(SessionError::NotConfirmed);
     }
     let token = one_port::told(frame).filter(|_| plan.remote.one_port);

@@ -38,7 +38,11 @@ pub(super) fn asked(plan: &TestPlan, way: SessionDirection) -> Cow<'_, TestPlan>
     // Whatever the test: no classic request has this direction, too.
     plan.test = TestId::Omni;
     match way {
-        SessionDirection::There => plan.flow = Flow::SEND,
+        SessionDirection::There => {
+            plan.flow = Flow::SEND;
+            // netperf ends this direction by itself.
+            plan.remote.until = false;
+        }
         SessionDirection::Back => {
             plan.flow = Flow::RECEIVE;
             plan.remote = EndPlan {

@@ -1,42 +1,16 @@
 //! netserver's file of settings: TOML whose keys are the names of options.
 
-use std::fmt;
 use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
 use crate::args::ServerArgs;
 use crate::command::{CliError, Notice};
+use crate::fault::Fault;
 use crate::getopt::Argument;
 use crate::long::{self, shown};
 use crate::options::server::{NOT_IN_A_FILE, TABLE};
 use crate::table::{OptionRow, by_name};
-
-/// Something wrong with a file of settings. `Display` is one line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The file, as it was named.
-    pub file: String,
-    /// The line, from 1; 0 where the whole file is wrong.
-    pub line: usize,
-    /// The setting, where it is about one.
-    pub key: Option<String>,
-    /// Problem and remedy.
-    pub text: String,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&shown(&self.file))?;
-        if self.line > 0 {
-            write!(f, ":{}", self.line)?;
-        }
-        match &self.key {
-            Some(key) => write!(f, ": {}: {}", shown(key), self.text),
-            None => write!(f, ": {}", self.text),
-        }
-    }
-}
 
 /// Reads a file's text over `args`; everything that is wrong with it.
 pub(crate) fn apply(file: &str, text: &str, args: &mut ServerArgs) -> Vec<Fault> {

@@ -14,9 +14,11 @@
 mod args;
 mod command;
 mod compare;
+#[cfg_attr(not(feature = "files"), path = "config/absent.rs")]
 mod config;
 pub mod docs;
 mod entry;
+mod fault;
 mod getopt;
 mod grammar;
 mod group;
@@ -51,13 +53,15 @@ pub use command::{
     UnknownTest, Usage,
 };
 pub use compare::{CompareCommand, VersusCommand, compare, is_compare, is_versus, versus};
-pub use config::Fault;
+pub use fault::Fault;
 pub use grammar::TestDirection;
 pub use history::{HistoryCommand, HistoryVerb, history, is_history};
 pub use long::{Misuse, OptionProblem};
 pub use operations::{LogFormat, LogLevel, Operations, SandboxArg};
 pub use report::{ReportCommand, is_report, report};
-pub use sweep::{SweepCommand, is_sweep, sweep, sweep_file};
+#[cfg(feature = "files")]
+pub use sweep::sweep_file;
+pub use sweep::{SweepCommand, is_sweep, sweep};
 
 /// netserver's port unless `-p` says otherwise.
 pub const DEFAULT_PORT: &str = "12865";

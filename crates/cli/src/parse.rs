@@ -7,7 +7,8 @@ use netperf_model::{Suite, TestId};
 
 use crate::args::{Args, GlobalArgs, ServerArgs, TestArgs};
 use crate::command::{CliError, Command, Notice, OutputStream, ServerCommand, Usage};
-use crate::config::{self, Fault};
+use crate::config;
+use crate::fault::Fault;
 use crate::long::{NoOtherTable, OptionProblem, OtherTables, misuse, shown};
 use crate::options::{self, SUITES, global, server};
 use crate::table::{Halt, OnComplaint, OptionReader, OptionRow, TableEnd, ValueShape, by_name};

@@ -2,9 +2,12 @@
 
 use std::ffi::OsString;
 
+#[cfg(feature = "files")]
 use toml::de::{DeTable, DeValue};
 
-use crate::args::{SweepArgs, SweepWords};
+use crate::args::SweepArgs;
+#[cfg(feature = "files")]
+use crate::args::SweepWords;
 use crate::command::{CliError, Usage};
 use crate::help;
 use crate::options::sweep::SWEEP;
@@ -67,6 +70,7 @@ pub fn sweep(argv: &[OsString]) -> Result<SweepCommand, CliError> {
 ///
 /// # Errors
 /// A line that names the problem.
+#[cfg(feature = "files")]
 pub fn sweep_file(text: &str) -> Result<SweepWords, String> {
     let (table, errors) = DeTable::parse_recoverable(text);
     if let Some(error) = errors.first() {
@@ -93,6 +97,7 @@ pub fn sweep_file(text: &str) -> Result<SweepWords, String> {
     Ok(words)
 }
 
+#[cfg(feature = "files")]
 fn texts(key: &str, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     let wrong = || format!("{key} is a list of texts such as [\"m=1K,64K\"]");
     let DeValue::Array(values) = value else {
@@ -114,6 +119,7 @@ fn texts(key: &str, value: &DeValue<'_>) -> Result<Vec<String>, String> {
         .ok_or_else(wrong)
 }
 
+#[cfg(feature = "files")]
 fn repeat(value: &DeValue<'_>) -> Result<u32, String> {
     let number: Option<u32> = if let DeValue::Integer(number) = value {
         number.to_string().parse().ok()

@@ -15,6 +15,10 @@ use crate::table::{Action, Halt, OptionRow};
 type Opt = OptionRow<ServerArgs>;
 
 /// Options that a file of settings has not: about the file, or about this one command.
+#[cfg_attr(
+    not(feature = "files"),
+    expect(dead_code, reason = "files are not read")
+)]
 pub(crate) const NOT_IN_A_FILE: &[&str] = &["help", "version", "config", "check-config", "health"];
 
 /// Every option.

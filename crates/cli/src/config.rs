@@ -10,7 +10,7 @@ use crate::fault::Fault;
 use crate::getopt::Argument;
 use crate::long::{self, shown};
 use crate::options::server::{NOT_IN_A_FILE, TABLE};
-use crate::table::{OptionRow, by_name};
+use crate::table::{OptionSpec, by_name};
 
 /// Reads a file's text over `args`; everything that is wrong with it.
 pub(crate) fn apply(file: &str, text: &str, args: &mut ServerArgs) -> Vec<Fault> {
@@ -64,7 +64,7 @@ impl ConfigReader<'_> {
         });
     }
 
-    fn set(&mut self, row: &'static OptionRow<ServerArgs>, at: Range<usize>, value: &DeValue<'_>) {
+    fn set(&mut self, row: &'static OptionSpec<ServerArgs>, at: Range<usize>, value: &DeValue<'_>) {
         let flag = row.action.argument() == Argument::Nothing;
         let repeats = row.long == "allow" || row.long == "deny";
         if flag {
@@ -92,7 +92,7 @@ impl ConfigReader<'_> {
 
     fn single(
         &mut self,
-        row: &'static OptionRow<ServerArgs>,
+        row: &'static OptionSpec<ServerArgs>,
         at: Range<usize>,
         value: &DeValue<'_>,
     ) {
@@ -112,7 +112,12 @@ impl ConfigReader<'_> {
         self.apply(row, at, Some(word));
     }
 
-    fn apply(&mut self, row: &'static OptionRow<ServerArgs>, at: Range<usize>, word: Option<&str>) {
+    fn apply(
+        &mut self,
+        row: &'static OptionSpec<ServerArgs>,
+        at: Range<usize>,
+        word: Option<&str>,
+    ) {
         let mut notices: Vec<Notice> = Vec::new();
         if let Err(error) = row.apply_long("", self.args, word, &mut notices) {
             let text = if let CliError::LongOption(misuse) = &error {
@@ -127,7 +132,7 @@ impl ConfigReader<'_> {
 }
 
 /// The option of this name, if it may stand in a file.
-fn setting(name: &str) -> Result<&'static OptionRow<ServerArgs>, String> {
+fn setting(name: &str) -> Result<&'static OptionSpec<ServerArgs>, String> {
     if NOT_IN_A_FILE.contains(&name) {
         return Err("is an option of the command line alone".to_owned());
     }

@@ -4,7 +4,7 @@ use crate::getopt::Argument;
 use crate::group::Group;
 use crate::kind::ValueKind;
 use crate::options::{SuiteOptions, compare, global, history, omni, report, server, sweep};
-use crate::table::OptionRow;
+use crate::table::OptionSpec;
 
 /// One option as it is described.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +28,7 @@ pub(crate) struct OptionEntry {
 }
 
 impl OptionEntry {
-    fn new<A>(row: &OptionRow<A>) -> Self {
+    fn new<A>(row: &OptionSpec<A>) -> Self {
         Self {
             letter: row.letter,
             long: row.long,
@@ -56,7 +56,7 @@ impl OptionEntry {
 }
 
 /// The options of a table.
-pub(crate) fn of<A>(table: &[OptionRow<A>]) -> Vec<OptionEntry> {
+pub(crate) fn of<A>(table: &[OptionSpec<A>]) -> Vec<OptionEntry> {
     table.iter().map(OptionEntry::new).collect()
 }
 

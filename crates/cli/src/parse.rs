@@ -11,7 +11,7 @@ use crate::config;
 use crate::fault::Fault;
 use crate::long::{NoOtherTable, OptionProblem, OtherTables, misuse, shown};
 use crate::options::{self, SUITES, global, server};
-use crate::table::{Halt, OnComplaint, OptionReader, OptionRow, TableEnd, ValueShape, by_name};
+use crate::table::{Halt, OnComplaint, OptionReader, OptionSpec, TableEnd, ValueShape, by_name};
 use crate::{VERSION, help, usage};
 
 /// Result of parsing netperf's command line.
@@ -171,7 +171,7 @@ impl Attempt<'_> {
     fn early(
         &mut self,
         test: TestId,
-        table: &'static [OptionRow<TestArgs>],
+        table: &'static [OptionSpec<TestArgs>],
         early: &Early,
     ) -> Result<Option<Halt>, CliError> {
         for (name, word) in &early.taken {
@@ -195,7 +195,7 @@ fn other_test(program: &str, name: &str, test: TestId) -> CliError {
 }
 
 /// The option of any suite; what it takes is the same in all of them.
-fn in_any_suite(name: &str) -> Option<&'static OptionRow<TestArgs>> {
+fn in_any_suite(name: &str) -> Option<&'static OptionSpec<TestArgs>> {
     SUITES
         .iter()
         .find_map(|options| by_name(options.table, name))
@@ -209,7 +209,7 @@ struct Early {
 
 impl OtherTables for Early {
     fn shape(&self, name: &str) -> Option<ValueShape> {
-        in_any_suite(name).map(OptionRow::shape)
+        in_any_suite(name).map(OptionSpec::shape)
     }
 
     fn take(
@@ -239,7 +239,7 @@ struct Globals<'a> {
 
 impl OtherTables for Globals<'_> {
     fn shape(&self, name: &str) -> Option<ValueShape> {
-        by_name(global::table(), name).map(OptionRow::shape)
+        by_name(global::table(), name).map(OptionSpec::shape)
     }
 
     fn take(

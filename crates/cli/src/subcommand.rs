@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use crate::command::{CliError, Notice, OutputStream, Usage};
 use crate::long::{OptionProblem, OtherTables, misuse};
-use crate::table::{Halt, OnComplaint, OptionReader, OptionRow, TableEnd, ValueShape};
+use crate::table::{Halt, OnComplaint, OptionReader, OptionSpec, TableEnd, ValueShape};
 
 /// A command and its options.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Subcommand<A: 'static> {
     /// Name in messages.
     pub(crate) program: &'static str,
     /// Its options.
-    pub(crate) table: &'static [OptionRow<A>],
+    pub(crate) table: &'static [OptionSpec<A>],
     /// Its help.
     pub(crate) help: fn() -> String,
 }

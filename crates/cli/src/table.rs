@@ -10,7 +10,7 @@ use crate::long::{OptionProblem, OtherTables, misuse};
 
 /// One option. Parser, help, man page, completions and manual all read this row.
 #[derive(Debug)]
-pub(crate) struct OptionRow<A: 'static> {
+pub(crate) struct OptionSpec<A: 'static> {
     /// The letter; `None` for an option that has only a name.
     pub(crate) letter: Option<char>,
     /// The name, without its dashes.
@@ -29,13 +29,13 @@ pub(crate) struct OptionRow<A: 'static> {
     pub(crate) action: Action<A>,
 }
 
-impl<A> Clone for OptionRow<A> {
+impl<A> Clone for OptionSpec<A> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<A> Copy for OptionRow<A> {}
+impl<A> Copy for OptionSpec<A> {}
 
 /// Way of recording an option.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ pub(crate) enum OnComplaint {
 #[derive(Debug)]
 pub(crate) struct OptionReader<'r, A: 'static, E> {
     /// The options.
-    pub(crate) table: &'static [OptionRow<A>],
+    pub(crate) table: &'static [OptionSpec<A>],
     /// argv\[0\].
     pub(crate) program: &'r str,
     /// About letters; a long option that is wrong always stops.
@@ -127,7 +127,7 @@ impl<A, E: OtherTables> OptionReader<'_, A, E> {
         notices: &mut Vec<Notice>,
     ) -> TableEnd<'a> {
         let mut getopt = Getopt::new(words);
-        let argument = |row: &'static OptionRow<A>| row.action.argument();
+        let argument = |row: &'static OptionSpec<A>| row.action.argument();
         let table = self.table;
         while let Some(step) = getopt.step(|letter| by_letter(table, letter).map(argument)) {
             if let Some(complaint) = step.complaint(self.program) {
@@ -194,12 +194,12 @@ impl<A, E: OtherTables> OptionReader<'_, A, E> {
 }
 
 /// The row of a letter.
-pub(crate) fn by_letter<A>(table: &[OptionRow<A>], letter: char) -> Option<&OptionRow<A>> {
+pub(crate) fn by_letter<A>(table: &[OptionSpec<A>], letter: char) -> Option<&OptionSpec<A>> {
     table.iter().find(|row| row.letter == Some(letter))
 }
 
 /// The row of a name.
-pub(crate) fn by_name<'t, A>(table: &'t [OptionRow<A>], name: &str) -> Option<&'t OptionRow<A>> {
+pub(crate) fn by_name<'t, A>(table: &'t [OptionSpec<A>], name: &str) -> Option<&'t OptionSpec<A>> {
     table.iter().find(|row| row.long == name)
 }
 
@@ -239,7 +239,7 @@ impl ValueShape {
     }
 }
 
-impl<A> OptionRow<A> {
+impl<A> OptionSpec<A> {
     /// Returns true if the long form is help, and takes a topic.
     pub(crate) fn explains(&self) -> bool {
         matches!(self.action, Action::Halt(Halt::Help)) && self.kind != ValueKind::Nothing

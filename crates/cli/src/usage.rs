@@ -8,7 +8,7 @@ use netperf_model::catalog::tests::TESTS;
 use netperf_model::catalog::transports::TRANSPORTS;
 
 use crate::options::{SuiteOptions, global, server};
-use crate::table::OptionRow;
+use crate::table::OptionSpec;
 
 /// First line of every netperf help text; scripts look for it, blanks included.
 const NETPERF: &str = "\nUsage: netperf [global options] -- [test options] \n";
@@ -64,7 +64,7 @@ pub(crate) fn netserver() -> String {
     text
 }
 
-fn options<A>(text: &mut String, table: &[OptionRow<A>]) {
+fn options<A>(text: &mut String, table: &[OptionSpec<A>]) {
     for row in table {
         let Some(letter) = row.letter else { continue };
         let head = format!("-{letter} {}", row.value);

@@ -184,7 +184,7 @@ impl RunStart {
 
 /// Measurements so far, for the report of a failed run.
 #[derive(Default)]
-struct Measured {
+struct RunSoFar {
     iterations: Vec<Iteration>,
     /// Failure to store a result.
     unkept: Option<Failure>,
@@ -198,7 +198,7 @@ struct Measured {
     partial: Option<Iteration>,
 }
 
-impl Measured {
+impl RunSoFar {
     fn so_far(&self) -> SoFar<'_> {
         SoFar {
             iterations: &self.iterations,
@@ -212,7 +212,7 @@ impl Measured {
 /// Runs a test and reports the result.
 fn test(mut run: RunCommand) -> ExitCode {
     let begun = RunStart::now();
-    let mut done = Measured::default();
+    let mut done = RunSoFar::default();
     let measured = measure(&mut run, begun, &mut done);
     show::close();
     let Err(failure) = measured else {
@@ -233,7 +233,7 @@ fn test(mut run: RunCommand) -> ExitCode {
     failure.and(&incomplete).report()
 }
 
-fn measure(run: &mut RunCommand, begun: RunStart, done: &mut Measured) -> Result<(), Failure> {
+fn measure(run: &mut RunCommand, begun: RunStart, done: &mut RunSoFar) -> Result<(), Failure> {
     secure::give_key(&mut run.plan)?;
     let needs = netperf_report::needs(&run.plan, &run.report).map_err(|error| {
         Failure::stdout(netperf_report::SelectionError::EXIT, &error.to_string())

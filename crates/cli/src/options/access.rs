@@ -9,9 +9,9 @@ use crate::args::{Networks, ServerArgs};
 use crate::grammar;
 use crate::group::Group;
 use crate::kind::{ValueKind, bit_rate};
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
-type Opt = OptionRow<ServerArgs>;
+type Opt = OptionSpec<ServerArgs>;
 
 pub(super) const CONFIG: Opt = Opt::without_letter(
     "file",

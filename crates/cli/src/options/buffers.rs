@@ -6,9 +6,9 @@ use crate::command::CliError;
 use crate::grammar::size;
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
-type Opt = OptionRow<GlobalArgs>;
+type Opt = OptionSpec<GlobalArgs>;
 
 /// Longest name of a remote fill file that fits into the request, bytes.
 const REMOTE_FILL: usize = 31;

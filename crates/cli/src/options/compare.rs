@@ -6,14 +6,14 @@ use super::help_row;
 use crate::args::{CompareArgs, ComparisonArgs, VersusArgs};
 use crate::group::Group;
 use crate::kind::{ValueKind, percent};
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
 /// The rows of how sets are compared, for arguments that have [`ComparisonArgs`].
 macro_rules! comparison {
     ($args:ty, $($own:expr),* $(,)?) => {
         &[
             $($own,)*
-            OptionRow::<$args>::without_letter(
+            OptionSpec::<$args>::without_letter(
                 "percent",
                 "probability of a false alarm, over all figures together",
                 Action::Value(|a, text| {
@@ -23,26 +23,26 @@ macro_rules! comparison {
             )
             .long("false-alarms", Group::Statistics, ValueKind::Percent)
             .more("The default is 1%; a lower value needs more runs."),
-            OptionRow::<$args>::without_letter(
+            OptionSpec::<$args>::without_letter(
                 "percent",
                 "smallest relevant change",
                 Action::Value(|a, text| a.comparison.threshold = percent(text)),
             )
             .long("threshold", Group::Statistics, ValueKind::Percent)
             .more("The default is 0.5%; 0 accepts every significant change."),
-            OptionRow::<$args>::without_letter(
+            OptionSpec::<$args>::without_letter(
                 "",
                 "print the comparison as JSON",
                 Action::Flag(|a| a.comparison.json = true),
             )
             .long("json", Group::Output, ValueKind::Nothing),
-            OptionRow::<$args>::without_letter(
+            OptionSpec::<$args>::without_letter(
                 "",
                 "print the comparison as a Markdown table",
                 Action::Flag(|a| a.comparison.markdown = true),
             )
             .long("markdown", Group::Output, ValueKind::Nothing),
-            OptionRow {
+            OptionSpec {
                 kind: ValueKind::Nothing,
                 help: "show this help and exit",
                 more: "",
@@ -53,9 +53,9 @@ macro_rules! comparison {
 }
 
 /// Every option of `netperf compare`.
-pub(crate) static COMPARE: &[OptionRow<CompareArgs>] = comparison![
+pub(crate) static COMPARE: &[OptionSpec<CompareArgs>] = comparison![
     CompareArgs,
-    OptionRow::<CompareArgs>::without_letter(
+    OptionSpec::<CompareArgs>::without_letter(
         "",
         "compare the runs in pairs, in the order of their names",
         Action::Flag(|a| a.paired = true),
@@ -65,16 +65,16 @@ pub(crate) static COMPARE: &[OptionRow<CompareArgs>] = comparison![
 ];
 
 /// Every option of `netperf run`.
-pub(crate) static VERSUS: &[OptionRow<VersusArgs>] = comparison![
+pub(crate) static VERSUS: &[OptionSpec<VersusArgs>] = comparison![
     VersusArgs,
-    OptionRow::<VersusArgs>::without_letter(
+    OptionSpec::<VersusArgs>::without_letter(
         "number",
         "number of runs of each configuration",
         Action::Value(|a, text| a.pairs = text.parse().ok()),
     )
     .long("pairs", Group::Test, ValueKind::Within(1, 10_000))
     .more("The default is 20, enough to detect a change of 2 % if runs differ by 1.2 %."),
-    OptionRow::<VersusArgs>::without_letter(
+    OptionSpec::<VersusArgs>::without_letter(
         "folder",
         "store every result in this folder",
         Action::Value(|a, text| a.keep = Some(PathBuf::from(text))),

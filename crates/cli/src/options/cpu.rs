@@ -9,9 +9,9 @@ use crate::grammar::{seconds, size};
 use crate::group::Group;
 use crate::kind::ValueKind;
 use crate::places::{Places, places};
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
-type Opt = OptionRow<GlobalArgs>;
+type Opt = OptionSpec<GlobalArgs>;
 
 pub(super) const LOCAL: Opt = Opt::ready(
     'c',

@@ -9,9 +9,9 @@ use super::{set_both_ends, size};
 use crate::args::GlobalArgs;
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
-type Opt = OptionRow<GlobalArgs>;
+type Opt = OptionSpec<GlobalArgs>;
 
 /// The most flows that can be asked for.
 const MOST_FLOWS: u32 = 1_000_000;

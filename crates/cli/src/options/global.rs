@@ -13,7 +13,7 @@ use crate::args::{GlobalArgs, InterimArg, JsonArg};
 use crate::grammar::{cut, dscp, first_half, seconds, size, time};
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, Halt, OptionRow};
+use crate::table::{Action, Halt, OptionSpec};
 
 /// Longest passphrase that fits into its message, bytes.
 const PASSPHRASE: usize = 647;
@@ -21,11 +21,11 @@ const PASSPHRASE: usize = 647;
 /// A time, and how much work that is.
 const INTERIM: ValueKind = ValueKind::Pair(&ValueKind::Interval, &ValueKind::Count);
 
-type Opt = OptionRow<GlobalArgs>;
+type Opt = OptionSpec<GlobalArgs>;
 
 /// Every option.
-pub(crate) fn table() -> &'static [OptionRow<GlobalArgs>] {
-    static TABLE: LazyLock<Vec<OptionRow<GlobalArgs>>> = LazyLock::new(|| {
+pub(crate) fn table() -> &'static [OptionSpec<GlobalArgs>] {
+    static TABLE: LazyLock<Vec<OptionSpec<GlobalArgs>>> = LazyLock::new(|| {
         let first = FIRST.iter().copied().chain(settings::rows());
         first.chain(LAST.iter().copied()).collect()
     });
@@ -33,7 +33,7 @@ pub(crate) fn table() -> &'static [OptionRow<GlobalArgs>] {
 }
 
 /// Options in front of those of the sockets.
-static FIRST: &[OptionRow<GlobalArgs>] = &[
+static FIRST: &[OptionSpec<GlobalArgs>] = &[
     help_row(),
     Opt::ready(
         'H',
@@ -233,7 +233,7 @@ static FIRST: &[OptionRow<GlobalArgs>] = &[
 ];
 
 /// Options behind those of the sockets.
-static LAST: &[OptionRow<GlobalArgs>] = &[
+static LAST: &[OptionSpec<GlobalArgs>] = &[
     buffers::ALIGN,
     buffers::REMOTE_ALIGN,
     buffers::OFFSET,

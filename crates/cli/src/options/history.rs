@@ -6,15 +6,15 @@ use super::help_row;
 use crate::args::{GlobalArgs, HistoryArgs};
 use crate::group::Group;
 use crate::kind::{ValueKind, percent};
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
-type Opt = OptionRow<HistoryArgs>;
+type Opt = OptionSpec<HistoryArgs>;
 
 /// The most of anything that can be asked for at once.
 const MANY: ValueKind = ValueKind::Within(1, 1_000_000);
 
 /// Keeps the result of a run.
-pub(super) const KEEP: OptionRow<GlobalArgs> = OptionRow::<GlobalArgs>::without_letter(
+pub(super) const KEEP: OptionSpec<GlobalArgs> = OptionSpec::<GlobalArgs>::without_letter(
     "[place]",
     "store the result in a history after the run",
     Action::NextUnlessDash(|a, word| {
@@ -150,7 +150,7 @@ pub(crate) static TABLE: &[Opt] = &[
         Group::Output,
         ValueKind::Nothing,
     ),
-    OptionRow {
+    OptionSpec {
         kind: ValueKind::Nothing,
         help: "show this help and exit",
         more: "",

@@ -8,9 +8,9 @@ use crate::args::GlobalArgs;
 use crate::grammar::size;
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
-type Opt = OptionRow<GlobalArgs>;
+type Opt = OptionSpec<GlobalArgs>;
 
 /// One method or two.
 const METHODS: ValueKind = ValueKind::twice(&ValueKind::Word(&[

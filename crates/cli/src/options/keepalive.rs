@@ -5,12 +5,12 @@ use std::time::Duration;
 use crate::args::{GlobalArgs, ServerArgs};
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
 const NAME: &str = "control-keepalive";
 const WHAT: &str = "probe an idle control connection at this interval (default 15 s)";
 
-pub(super) const NETPERF: OptionRow<GlobalArgs> = OptionRow::<GlobalArgs>::without_letter(
+pub(super) const NETPERF: OptionSpec<GlobalArgs> = OptionSpec::<GlobalArgs>::without_letter(
     "time",
     WHAT,
     Action::Value(|a, text| a.control_keepalive = seconds(text)),
@@ -22,7 +22,7 @@ pub(super) const NETPERF: OptionRow<GlobalArgs> = OptionRow::<GlobalArgs>::witho
      life for nearly three intervals. Whole seconds; 0 disables probes.",
 );
 
-pub(super) const NETSERVER: OptionRow<ServerArgs> = OptionRow::<ServerArgs>::without_letter(
+pub(super) const NETSERVER: OptionSpec<ServerArgs> = OptionSpec::<ServerArgs>::without_letter(
     "time",
     WHAT,
     Action::Value(|a, text| a.control_keepalive = seconds(text)),

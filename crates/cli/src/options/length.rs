@@ -9,9 +9,9 @@ use crate::command::Notice;
 use crate::grammar::size;
 use crate::group::Group;
 use crate::kind::{Length, ValueKind, length};
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
-type Opt = OptionRow<GlobalArgs>;
+type Opt = OptionSpec<GlobalArgs>;
 
 pub(super) const TIME: Opt = Opt::ready(
     'l',

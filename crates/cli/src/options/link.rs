@@ -7,15 +7,15 @@ use crate::args::{PerDirection, TestArgs};
 use crate::grammar::{both_halves, int};
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
-type Opt = OptionRow<TestArgs>;
+type Opt = OptionSpec<TestArgs>;
 
 /// One whole number or two.
 const COUNTS: ValueKind = ValueKind::twice(&ValueKind::Count);
 
 /// Every option of the dlpi suite. Its numbers never had size letters.
-pub(crate) static DLPI: &[OptionRow<TestArgs>] = &[
+pub(crate) static DLPI: &[OptionSpec<TestArgs>] = &[
     help_row(),
     frame_send_size(),
     frame_recv_size(),
@@ -45,7 +45,7 @@ pub(crate) static DLPI: &[OptionRow<TestArgs>] = &[
 ];
 
 /// Every option of the hippi suite.
-pub(crate) static HIPPI: &[OptionRow<TestArgs>] = &[
+pub(crate) static HIPPI: &[OptionSpec<TestArgs>] = &[
     help_row(),
     frame_send_size(),
     frame_recv_size(),
@@ -56,7 +56,7 @@ pub(crate) static HIPPI: &[OptionRow<TestArgs>] = &[
 ];
 
 /// Every option of the fore suite.
-pub(crate) static FORE: &[OptionRow<TestArgs>] = &[
+pub(crate) static FORE: &[OptionSpec<TestArgs>] = &[
     help_row(),
     shared::send_size(),
     shared::recv_size(),

@@ -36,7 +36,7 @@ use crate::command::Notice;
 use crate::grammar::{Halves, both_halves, cut, family, first_half, size};
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OnComplaint, OptionRow};
+use crate::table::{Action, OnComplaint, OptionSpec};
 
 /// Characters that count of a port's name and of a family's.
 const SHORT_NAME: usize = 10;
@@ -58,7 +58,7 @@ pub(crate) struct SuiteOptions {
     /// Its tests, as they are called in a sentence.
     pub(crate) tests: &'static str,
     /// Every option.
-    pub(crate) table: &'static [OptionRow<TestArgs>],
+    pub(crate) table: &'static [OptionSpec<TestArgs>],
     /// Reaction to an unknown letter.
     pub(crate) on_complaint: OnComplaint,
 }
@@ -126,7 +126,7 @@ pub(crate) fn of_suite(suite: Suite) -> Option<&'static SuiteOptions> {
     SUITES.iter().find(|options| options.suite == suite)
 }
 
-impl<A> OptionRow<A> {
+impl<A> OptionSpec<A> {
     /// A row with a letter.
     const fn ready(
         letter: char,
@@ -244,8 +244,8 @@ fn port_name(text: &str) -> String {
 }
 
 /// The row of `-h`.
-const fn help_row<A>() -> OptionRow<A> {
-    OptionRow::ready(
+const fn help_row<A>() -> OptionSpec<A> {
+    OptionSpec::ready(
         'h',
         "",
         "show this help and exit",

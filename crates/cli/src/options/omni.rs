@@ -7,17 +7,17 @@ use crate::args::{OutputArg, OutputLayout, PerEnd, SocketKindArg, TestArgs};
 use crate::grammar::{TestDirection, cut, direction, first_half, int, size};
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, Halt, OptionRow};
+use crate::table::{Action, Halt, OptionSpec};
 
 /// Characters that count of a congestion control's name.
 const CONGESTION_NAME: usize = 15;
 /// Characters that count of an identifier.
 const UUID: usize = 37;
 
-type Opt = OptionRow<TestArgs>;
+type Opt = OptionSpec<TestArgs>;
 
 /// Every option.
-pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
+pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
     help_row(),
     Opt::ready(
         'm',

@@ -5,9 +5,9 @@ use netperf_model::Duplex;
 use crate::args::GlobalArgs;
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
-type Opt = OptionRow<GlobalArgs>;
+type Opt = OptionSpec<GlobalArgs>;
 
 pub(super) const SEQUENCE: Opt = Opt::without_letter(
     "",

@@ -6,9 +6,9 @@ use crate::args::GlobalArgs;
 use crate::grammar;
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
-type Opt = OptionRow<GlobalArgs>;
+type Opt = OptionSpec<GlobalArgs>;
 
 pub(super) const RATE: Opt = Opt::without_letter(
     "number",

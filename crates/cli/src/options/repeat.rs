@@ -5,9 +5,9 @@ use crate::command::CliError;
 use crate::grammar::{both_halves, seconds, size};
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
-type Opt = OptionRow<GlobalArgs>;
+type Opt = OptionSpec<GlobalArgs>;
 
 /// Fewest and most iterations.
 const RANGE: (u32, u32) = (3, 30);

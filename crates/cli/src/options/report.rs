@@ -6,12 +6,12 @@ use super::help_row;
 use crate::args::ReportArgs;
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
-type Opt = OptionRow<ReportArgs>;
+type Opt = OptionSpec<ReportArgs>;
 
 /// Every option.
-pub(crate) static TABLE: &[OptionRow<ReportArgs>] = &[
+pub(crate) static TABLE: &[OptionSpec<ReportArgs>] = &[
     Opt::ready(
         'o',
         "file",
@@ -50,7 +50,7 @@ pub(crate) static TABLE: &[OptionRow<ReportArgs>] = &[
         "One row per number: the result, the figure, the series, the position on the axis and \
          the value, with their units. Nothing is omitted, in contrast to charts.",
     ),
-    OptionRow {
+    OptionSpec {
         kind: ValueKind::Nothing,
         help: "show this help and exit",
         more: "",

@@ -6,15 +6,15 @@ use crate::command::CliError;
 use crate::grammar::{int, size};
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
-type Opt = OptionRow<TestArgs>;
+type Opt = OptionSpec<TestArgs>;
 
 /// Associations of one test at most: as many as there are ports to come from.
 const ASSOCIATIONS: u32 = 65_535;
 
 /// Every option.
-pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
+pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
     help_row(),
     shared::send_size(),
     shared::recv_size(),

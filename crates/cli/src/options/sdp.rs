@@ -2,10 +2,10 @@
 
 use super::{help_row, shared};
 use crate::args::TestArgs;
-use crate::table::OptionRow;
+use crate::table::OptionSpec;
 
 /// Every option.
-pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
+pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
     help_row(),
     shared::send_size(),
     shared::recv_size(),

@@ -8,9 +8,9 @@ use super::set_both_ends;
 use crate::args::GlobalArgs;
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
-type Opt = OptionRow<GlobalArgs>;
+type Opt = OptionSpec<GlobalArgs>;
 
 /// One time or two.
 const PERIODS: ValueKind = ValueKind::twice(&ValueKind::Period);

@@ -10,9 +10,9 @@ use crate::grammar::int;
 use crate::group::Group;
 use crate::kind::ValueKind;
 use crate::operations::{LogFormat, LogLevel, SandboxArg};
-use crate::table::{Action, Halt, OptionRow};
+use crate::table::{Action, Halt, OptionSpec};
 
-type Opt = OptionRow<ServerArgs>;
+type Opt = OptionSpec<ServerArgs>;
 
 /// Options that a file of settings has not: about the file, or about this one command.
 #[cfg_attr(
@@ -22,8 +22,8 @@ type Opt = OptionRow<ServerArgs>;
 pub(crate) const NOT_IN_A_FILE: &[&str] = &["help", "version", "config", "check-config", "health"];
 
 /// Every option.
-pub(crate) static TABLE: &[OptionRow<ServerArgs>] = &[
-    OptionRow {
+pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
+    OptionSpec {
         kind: ValueKind::Nothing,
         ..help_row()
     },

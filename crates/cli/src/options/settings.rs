@@ -9,14 +9,14 @@ use crate::args::GlobalArgs;
 use crate::grammar::{both_halves, size};
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
 /// A row for each setting.
-pub(super) fn rows() -> impl Iterator<Item = OptionRow<GlobalArgs>> {
+pub(super) fn rows() -> impl Iterator<Item = OptionSpec<GlobalArgs>> {
     SETTINGS.iter().map(row)
 }
 
-fn row(setting: &'static SettingRow) -> OptionRow<GlobalArgs> {
+fn row(setting: &'static SettingRow) -> OptionSpec<GlobalArgs> {
     let (value, record): (_, fn(&mut GlobalArgs, Setting, &str)) = match setting.ends {
         SettingEnds::Both => ("local,remote", set_both),
         SettingEnds::Remote if setting.value == SettingType::Size => ("bytes", set_remote),
@@ -28,7 +28,7 @@ fn row(setting: &'static SettingRow) -> OptionRow<GlobalArgs> {
         SettingHeading::Pacing => Group::Pacing,
     };
     let name = setting.option.trim_start_matches('-');
-    OptionRow::without_letter(value, setting.help, Action::Setting(record, setting.id))
+    OptionSpec::without_letter(value, setting.help, Action::Setting(record, setting.id))
         .long(name, group, kind(setting))
         .more(setting.more)
 }

@@ -10,9 +10,9 @@ use crate::args::TestArgs;
 use crate::grammar::{int, size};
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
-type Opt = OptionRow<TestArgs>;
+type Opt = OptionSpec<TestArgs>;
 
 /// Bytes per send of tests in which one end sends: one value, not a pair.
 pub(super) const fn send_size() -> Opt {

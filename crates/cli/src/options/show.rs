@@ -3,9 +3,9 @@
 use crate::args::{GlobalArgs, Progress};
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
-type Opt = OptionRow<GlobalArgs>;
+type Opt = OptionSpec<GlobalArgs>;
 
 pub(super) const LIVE: Opt = Opt::without_letter(
     "",

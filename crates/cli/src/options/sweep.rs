@@ -6,9 +6,9 @@ use super::help_row;
 use crate::args::SweepArgs;
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
-type Opt = OptionRow<SweepArgs>;
+type Opt = OptionSpec<SweepArgs>;
 
 /// Every option.
 pub(crate) static SWEEP: &[Opt] = &[
@@ -51,7 +51,7 @@ pub(crate) static SWEEP: &[Opt] = &[
     )
     .long("plan", Group::Test, ValueKind::File)
     .more("Its keys are command and over, lists of texts, and repeat."),
-    OptionRow {
+    OptionSpec {
         kind: ValueKind::Nothing,
         help: "show this help and exit",
         more: "",

@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, TestRunner};
 use super::*;
 
 /// Letters of a table in the notation of `getopt`.
-fn letters<A>(table: &[OptionRow<A>]) -> Vec<String> {
+fn letters<A>(table: &[OptionSpec<A>]) -> Vec<String> {
     let lettered = table.iter().filter_map(|row| Some((row, row.letter?)));
     let letters = lettered.map(|(row, letter)| {
         let colon = match row.action {
@@ -74,7 +74,7 @@ fn every_test_with_options_has_them_in_one_table() {
 
 #[test]
 fn every_row_with_an_argument_names_it_and_every_row_has_help() {
-    fn check<A>(table: &[OptionRow<A>]) {
+    fn check<A>(table: &[OptionSpec<A>]) {
         for row in table {
             let takes = !matches!(row.action, Action::Flag(_) | Action::Halt(_));
             assert_eq!(takes, !row.value.is_empty(), "--{}", row.long);
@@ -88,7 +88,7 @@ fn every_row_with_an_argument_names_it_and_every_row_has_help() {
 
 /// Every name, table by table, those of netperf in front of `--` first.
 fn names() -> Vec<Vec<&'static str>> {
-    fn of<A>(table: &'static [OptionRow<A>]) -> Vec<&'static str> {
+    fn of<A>(table: &'static [OptionSpec<A>]) -> Vec<&'static str> {
         table.iter().map(|row| row.long).collect()
     }
     let suites = SUITES.iter().map(|suite| of(suite.table));
@@ -145,7 +145,7 @@ fn a_name_in_several_suites_has_its_letter_and_its_value_in_the_same_place() {
 
 #[test]
 fn a_value_has_a_kind_and_a_flag_has_none() {
-    fn check<A>(table: &[OptionRow<A>]) {
+    fn check<A>(table: &[OptionSpec<A>]) {
         for row in table {
             let flag = row.value.is_empty();
             assert!(
@@ -227,7 +227,7 @@ fn values(kind: ValueKind) -> BoxedStrategy<String> {
 /// Parsed arguments, the reason for an early end, and notices.
 type Came<A> = (A, Option<crate::table::Halt>, Vec<Notice>);
 
-fn check_all<A: Default + Debug + PartialEq>(table: &'static [OptionRow<A>]) {
+fn check_all<A: Default + Debug + PartialEq>(table: &'static [OptionSpec<A>]) {
     let mut checked = 0;
     for row in table {
         let Some(letter) = row.letter else {
@@ -252,7 +252,7 @@ fn check_all<A: Default + Debug + PartialEq>(table: &'static [OptionRow<A>]) {
 }
 
 fn by_letter<A: Default>(
-    table: &'static [OptionRow<A>],
+    table: &'static [OptionSpec<A>],
     letter: char,
     value: Option<&str>,
 ) -> Came<A> {
@@ -262,7 +262,7 @@ fn by_letter<A: Default>(
     read(table, &words)
 }
 
-fn by_name<A: Default>(row: &'static OptionRow<A>, value: Option<&str>) -> Came<A> {
+fn by_name<A: Default>(row: &'static OptionSpec<A>, value: Option<&str>) -> Came<A> {
     let word = match value {
         Some(value) => format!("--{}={value}", row.long),
         None => format!("--{}", row.long),
@@ -270,7 +270,7 @@ fn by_name<A: Default>(row: &'static OptionRow<A>, value: Option<&str>) -> Came<
     read(std::slice::from_ref(row), &[word])
 }
 
-fn read<A: Default>(table: &'static [OptionRow<A>], words: &[String]) -> Came<A> {
+fn read<A: Default>(table: &'static [OptionSpec<A>], words: &[String]) -> Came<A> {
     let mut reader = crate::table::OptionReader {
         table,
         program: "netperf",

@@ -5,9 +5,9 @@ use netperf_model::until::percentile_named;
 use crate::args::{GlobalArgs, UntilArg};
 use crate::group::Group;
 use crate::kind::{ValueKind, percent};
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
-type Opt = OptionRow<GlobalArgs>;
+type Opt = OptionSpec<GlobalArgs>;
 
 /// Levels of confidence, percent. Beyond them there are no honest intervals of a short run.
 const LEVELS: (u32, u32) = (50, 99);

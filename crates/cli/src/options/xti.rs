@@ -4,12 +4,12 @@ use super::{help_row, set_both_ends, shared};
 use crate::args::TestArgs;
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionRow};
+use crate::table::{Action, OptionSpec};
 
-type Opt = OptionRow<TestArgs>;
+type Opt = OptionSpec<TestArgs>;
 
 /// Every option.
-pub(crate) static TABLE: &[OptionRow<TestArgs>] = &[
+pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
     help_row(),
     shared::send_size(),
     shared::recv_size(),

@@ -30,7 +30,7 @@ use self::session::{Talk, numbered};
 use self::trace::Trace;
 use super::control::{self, ControlConnection};
 use super::hosts::{data_hosts, drawn};
-use super::{Measured, RunStart, facts, failure, hosts, interim, keep, show, stamps, until};
+use super::{RunSoFar, RunStart, facts, failure, hosts, interim, keep, show, stamps, until};
 use crate::output::{Failure, out};
 
 /// The identifier of this run: given by the user, or fresh (RFC 9562, version 1).
@@ -45,7 +45,7 @@ fn identifier(plan: &TestPlan) -> String {
 }
 
 /// A test that moves data.
-pub(super) fn test(run: &RunCommand, begun: RunStart, done: &mut Measured) -> Result<(), Failure> {
+pub(super) fn test(run: &RunCommand, begun: RunStart, done: &mut RunSoFar) -> Result<(), Failure> {
     let plan = &run.plan;
     if plan.flow.connects && !plan.transport.is_connected() {
         return Err(failure::no_connections(plan.transport));
@@ -105,7 +105,7 @@ struct TestRun<'a> {
     /// When the program began.
     begun: RunStart,
     /// Measurements so far.
-    done: &'a mut Measured,
+    done: &'a mut RunSoFar,
     /// The port that netserver had in the previous iteration.
     data_port: Option<u16>,
     /// True if facts about the hosts are needed.
@@ -147,7 +147,7 @@ impl<'a> TestRun<'a> {
         begun: RunStart,
         hosts: Hosts,
         control: Option<ControlConnection>,
-        done: &'a mut Measured,
+        done: &'a mut RunSoFar,
     ) -> Result<Self, Failure> {
         let local = control.as_ref().and_then(|control| control.local);
         let control_peer = control.as_ref().and_then(|control| control.peer);

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use netperf_os::events::{Epoll, Event, Events, Watch};
+use netperf_os::events::{Epoll, EpollEvent, Events, Watch};
 
 /// Events per round; the rest follow in the next.
 const AT_ONCE: usize = 256;
@@ -150,7 +150,7 @@ impl ServerPoller {
         let whole = u64::try_from(within.as_micros().div_ceil(1000)).unwrap_or(u64::MAX);
         let whole = Duration::from_millis(whole);
         let count = self.epoll.wait(&mut self.events, whole)?;
-        let event = |event: Event| PollEvent {
+        let event = |event: EpollEvent| PollEvent {
             token: PollToken::from_raw(event.token),
             ended: event.ended,
         };

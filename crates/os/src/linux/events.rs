@@ -230,15 +230,15 @@ impl Events {
     /// One of the events that the last wait gave.
     #[inline]
     #[must_use]
-    pub fn at(&self, index: usize) -> Event {
+    pub fn at(&self, index: usize) -> EpollEvent {
         self.0.get(index).map_or(
-            Event {
+            EpollEvent {
                 token: 0,
                 readable: false,
                 writable: false,
                 ended: false,
             },
-            Event::of,
+            EpollEvent::of,
         )
     }
 }
@@ -251,7 +251,7 @@ impl std::fmt::Debug for Events {
 
 /// Event of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct EpollEvent {
     /// Token given to [`Epoll::add`].
     pub token: u64,
     /// Readable, including an end or an error.
@@ -264,7 +264,7 @@ pub struct Event {
     pub ended: bool,
 }
 
-impl Event {
+impl EpollEvent {
     #[inline]
     fn of(event: &libc::epoll_event) -> Self {
         const OVER: u32 = (libc::EPOLLHUP | libc::EPOLLERR) as u32;

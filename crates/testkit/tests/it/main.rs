@@ -1,3 +1,4 @@
 //! Integration tests, a module for each subject.
 
 mod dependencies;
+mod type_names;

@@ -71,7 +71,7 @@ fn crypto(cipher: Option<&str>) -> io::Result<Arc<CryptoProvider>> {
 /// Configuration of netperf.
 pub(crate) fn client(cipher: Option<&str>) -> io::Result<Arc<ClientConfig>> {
     let crypto = crypto(cipher)?;
-    let anybody = AcceptAnyCert(crypto.signature_verification_algorithms);
+    let anybody = AcceptAnyKey(crypto.signature_verification_algorithms);
     let mut config = ClientConfig::builder_with_provider(crypto)
         .with_protocol_versions(&[&TLS13])
         .map_err(io::Error::other)?
@@ -118,9 +118,9 @@ fn fresh_key() -> io::Result<CertifiedKey> {
 /// The handshake signature is still verified. It is part of the cost and proves that the peer
 /// holds the key that it presented.
 #[derive(Debug)]
-struct AcceptAnyCert(WebPkiSupportedAlgorithms);
+struct AcceptAnyKey(WebPkiSupportedAlgorithms);
 
-impl ServerCertVerifier for AcceptAnyCert {
+impl ServerCertVerifier for AcceptAnyKey {
     fn verify_server_cert(
         &self,
         _key: &CertificateDer<'_>,

@@ -11,7 +11,7 @@ use netperf_os::alarm;
 use super::session::{LEAVE, open};
 use super::trace::Trace;
 use super::{TestRun, control, data_hosts, failure};
-use crate::client::{Measured, RunStart};
+use crate::client::{RunSoFar, RunStart};
 use crate::output::{Failure, out};
 
 /// Shortest and longest duration of a trial.
@@ -279,7 +279,7 @@ fn once(run: &RunCommand, begun: RunStart) -> Result<Iteration, Failure> {
     let hosts = data_hosts(plan, control.as_ref())?;
     alarm::catch_signals()
         .map_err(|error| Failure::stderr(1, &format!("netperf: cannot catch signals: {error}")))?;
-    let mut done = Measured::default();
+    let mut done = RunSoFar::default();
     let mut test = TestRun {
         trace: Trace(None),
         facts: false,

@@ -1,7 +1,5 @@
 //! Two sets of runs of one test, figure by figure.
 
-use std::fmt;
-
 use netperf_stats::compare::{Change, Design, Judgement, Verdict, change, judge};
 use netperf_web::Record;
 use netperf_web::escape::line;
@@ -36,44 +34,24 @@ pub struct Set {
 }
 
 /// Why two sets cannot be compared.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Incomparable {
     /// A set without a run.
+    #[error("{0} has no run")]
     Empty(String),
-    /// A run without a result, and why.
+    /// A run without a result, and the reason.
+    #[error("{} has no result: {}", line(.0), line(.1.lines().next().unwrap_or_default()))]
     Failed(String, String),
     /// Runs of different tests.
+    #[error("runs of different tests cannot be compared: {} and {}", line(.0), line(.1))]
     Tests(String, String),
     /// Pairs are asked for, and the sets have different numbers of runs.
+    #[error("--paired needs as many runs on both sides, not {0} and {1}")]
     Unpaired(usize, usize),
     /// There is no figure that all runs have.
+    #[error("there is no figure that all runs have")]
     Nothing,
 }
-
-impl fmt::Display for Incomparable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty(set) => write!(f, "{set} has no run"),
-            Self::Failed(run, reason) => {
-                let reason = reason.lines().next().unwrap_or_default();
-                write!(f, "{} has no result: {}", line(run), line(reason))
-            }
-            Self::Tests(one, other) => write!(
-                f,
-                "runs of different tests cannot be compared: {} and {}",
-                line(one),
-                line(other)
-            ),
-            Self::Unpaired(one, other) => write!(
-                f,
-                "--paired needs as many runs on both sides, not {one} and {other}"
-            ),
-            Self::Nothing => f.write_str("there is no figure that all runs have"),
-        }
-    }
-}
-
-impl std::error::Error for Incomparable {}
 
 /// Change of a figure from one set to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,5 @@
 //! A sweep: one command line with places for values, and the values.
 
-use std::fmt;
-
 use serde_json::{Value, json};
 
 /// The format of the file of a plan.
@@ -32,16 +30,9 @@ pub struct Plan {
 }
 
 /// An error in a plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct BadPlan(String);
-
-impl fmt::Display for BadPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for BadPlan {}
 
 fn bad<T>(text: String) -> Result<T, BadPlan> {
     Err(BadPlan(text))

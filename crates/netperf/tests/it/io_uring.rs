@@ -332,7 +332,9 @@ fn without_a_choice_nothing_is_tried() {
     let words = ["-t", "TCP_RR", "-N", "--io", "auto"];
     let refused = run(&server, HERE, &words).expect_exit(3);
     assert!(
-        refused.stderr.contains("--io auto: only with a netserver"),
+        refused
+            .stderr
+            .contains("--io auto: the trials need netserver"),
         "{}",
         refused.stderr
     );

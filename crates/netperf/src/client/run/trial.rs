@@ -37,7 +37,7 @@ pub(crate) fn settle(run: &mut RunCommand, begun: RunStart) -> Result<(), Failur
         return Ok(());
     }
     if plan.control.is_none() {
-        let line = "netperf: --io auto: the trials need netserver";
+        let line = "netperf: --io auto: the trials need netserver: leave out -N";
         return Err(Failure::stderr(UNSUPPORTED, line));
     }
     let trace = Trace::of(run);

@@ -67,7 +67,9 @@ fn threads_that_a_stock_netserver_does_not_have_are_said_to_be_missing() {
         let words = format!("-t TCP_RR --count 40 --flows 4 --threads {threads}");
         let finished = run(&server, &words);
         assert!(finished.status.success(), "{}", finished.account());
-        let warned = finished.stderr.contains("--threads applies to this end only");
+        let warned = finished
+            .stderr
+            .contains("--threads applies to this end only");
         assert_eq!(warned, said, "{}", finished.account());
     }
 }

@@ -14,7 +14,7 @@ use crate::plan::{Duplex, EndPlan, Family, Flow, Limit, TestPlan};
 use crate::policy::Sources;
 use crate::token::Token;
 
-/// Which end of a test carries out a job.
+/// End of a test that carries out a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndRole {
     /// netperf: it opens the data connection and sends requests.
@@ -37,7 +37,7 @@ pub struct EndFlows {
 }
 
 impl EndFlows {
-    /// So many flows on these threads; all of the run counts.
+    /// Number of flows on these threads; all of the run counts.
     #[must_use]
     pub fn new(count: u32, workers: Workers) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl EndFlows {
         }
     }
 
-    /// Whether only a part of the run counts.
+    /// Returns true if only a part of the run counts.
     #[must_use]
     pub const fn has_margins(&self) -> bool {
         !self.warmup.is_zero() || !self.cooldown.is_zero()
@@ -57,9 +57,9 @@ impl EndFlows {
 /// The part of a test that one end carries out. Directions are those of this end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndJob {
-    /// Which end this is.
+    /// The role of this end.
     pub role: EndRole,
-    /// What data travels over.
+    /// Transport of the data.
     pub transport: TransportId,
     /// IPv4 or IPv6.
     pub family: Family,
@@ -69,7 +69,7 @@ pub struct EndJob {
     pub receives: bool,
     /// Every operation opens and closes a connection.
     pub connects: bool,
-    /// Bulk data goes both ways at once, over this.
+    /// Duplex mode, for bulk data in both directions at once.
     pub duplex: Option<Duplex>,
     /// When this end of the run is over, without the grace period.
     pub limit: Limit,
@@ -91,7 +91,7 @@ pub struct EndJob {
     pub peer: Option<Address>,
     /// Associations that netperf opens (SCTP one-to-many), as far as they are known.
     pub associations: u32,
-    /// How netserver's end of the run ends, where requests differ.
+    /// End condition of netserver's part of the run, which differs between kinds of request.
     pub ending: Ending,
     /// Facts of netserver's host that are asked for.
     pub facts: Option<FactsWanted>,
@@ -119,9 +119,9 @@ pub struct EndJob {
     pub only_opens: bool,
     /// Send a file (TCP_SENDFILE).
     pub sends_file: bool,
-    /// Whether the other end is a netserver, or netperf; false with `-N`.
+    /// True if the other end is a netserver or a netperf; false with `-N`.
     pub has_peer: bool,
-    /// Whether this end, which only receives, may end the run before its time.
+    /// True if this end only receives and may end the run early.
     pub stops_sender: bool,
 }
 
@@ -225,43 +225,44 @@ impl EndJob {
         }
     }
 
-    /// Whether this is netperf's end.
+    /// Returns true if this is netperf's end.
     #[must_use]
     pub const fn is_netperf(&self) -> bool {
         matches!(self.role, EndRole::Netperf)
     }
 
-    /// Whether data goes one way and is answered the other.
+    /// Returns true if data goes one way and responses go the other.
     #[must_use]
     pub const fn is_request_response(&self) -> bool {
         self.test_flow().is_request_response()
     }
 
-    /// Whether an operation is a transaction rather than a number of bytes.
+    /// Returns true if an operation is a transaction rather than a number of bytes.
     #[must_use]
     pub const fn counts_transactions(&self) -> bool {
         self.test_flow().counts_transactions()
     }
 
-    /// Whether this end only sends.
+    /// Returns true if this end only sends.
     #[must_use]
     pub const fn only_sends(&self) -> bool {
         self.sends && !self.receives
     }
 
-    /// Whether this end only receives.
+    /// Returns true if this end only receives.
     #[must_use]
     pub const fn only_receives(&self) -> bool {
         self.receives && !self.sends
     }
 
-    /// Whether bulk data goes one way or both, over connections or sockets that stay.
+    /// Returns true if bulk data goes one way or both, over long-lived connections or sockets.
     #[must_use]
     pub const fn is_bulk(&self) -> bool {
         !self.connects && !self.is_request_response()
     }
 
-    /// Whether this end sends requests when they are due, before responses to earlier ones.
+    /// Returns true if this end sends requests at their due times, without waiting for earlier
+    /// responses.
     #[must_use]
     pub const fn is_open_loop(&self) -> bool {
         self.is_netperf() && self.end.rate.is_some() && self.is_request_response() && !self.connects
@@ -314,9 +315,9 @@ impl EndJob {
         address
     }
 
-    /// Whether netserver sends messages without a connection to the address that netperf
-    /// gives, and not to the source of a message. Both ways at once is such a case, because
-    /// the first message is only taken as a sign to begin.
+    /// Returns true if netserver sends messages without a connection to the address that
+    /// netperf gives, and not to the source of a message. Duplex tests are such a case, because
+    /// the first message only serves as a signal to begin.
     #[must_use]
     pub fn sends_where_told(&self) -> bool {
         let answers = self.receives && self.duplex.is_none();
@@ -324,25 +325,26 @@ impl EndJob {
     }
 }
 
-/// What a netserver of ours can do on its host.
+/// Capabilities of a netserver of this project on its host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Abilities {
-    /// The transports that its kernel has.
+    /// Transports that its kernel supports.
     pub transports: Vec<TransportId>,
-    /// The most flows at once; `None` where only one is known.
+    /// Maximum number of concurrent flows; `None` if the netserver supports only one.
     pub flows: Option<u32>,
-    /// What it can do besides.
+    /// Optional features.
     pub features: Vec<Feature>,
 }
 
-/// How netserver's end of a run is brought to its end.
+/// End condition of netserver's part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// An empty datagram or the end of the connection.
     Omni,
     /// The first datagram whose length is not this one, in bytes (classic UDP_STREAM).
     OddDatagram(u32),
-    /// In a run that has a time: a while without anything once it is over, where nothing
-    /// need tell of the end. Or, if there is a length, a message of another one, in bytes.
+    /// For a run with a time: a period without data after the time is over, where no message is
+    /// guaranteed to mark the end. With a length: also a message of a different length, in
+    /// bytes.
     Silence(Option<u32>),
 }

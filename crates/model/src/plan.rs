@@ -1,4 +1,4 @@
-//! What will be done: every default explicit, each end separate, no socket touched yet.
+//! Resolved plan of a test: explicit defaults, separate settings for each end, no open sockets.
 
 mod flow;
 mod report;
@@ -25,7 +25,7 @@ use crate::secret::Secret;
 use crate::series::SeriesPlan;
 use crate::until::UntilPlan;
 
-/// When a run ends.
+/// End condition of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// After this long.
@@ -34,14 +34,14 @@ pub enum Limit {
     Units(u64),
     /// After this many whole messages (sctp suite `-N`, one-way tests).
     Messages(u64),
-    /// When a signal says so (`-l 0`).
+    /// On a signal (`-l 0`).
     UntilStopped,
 }
 
-/// An address family as asked for.
+/// Requested address family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Family {
-    /// Whatever the name resolves to.
+    /// Any family that the name resolves to.
     #[default]
     Unspecified,
     /// IPv4.
@@ -51,7 +51,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// The name that messages and the banner print.
+    /// Name of the family in messages and in the banner.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -61,7 +61,7 @@ impl Family {
         }
     }
 
-    /// The number that `SOURCE_FAMILY` and `DEST_FAMILY` print (Linux values).
+    /// Number of the family in `SOURCE_FAMILY` and `DEST_FAMILY` (Linux values).
     #[must_use]
     pub const fn number(self) -> i32 {
         match self {
@@ -186,13 +186,13 @@ impl Default for RingPlan {
     }
 }
 
-/// Whether and how an end measures its CPU utilisation.
+/// CPU utilisation measurement of one end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuPlan {
-    /// The calibration rate the user gave, instead of a calibration; it has no influence
-    /// with `/proc/stat`.
+    /// Calibration rate that the user gives in place of a calibration; unused with
+    /// `/proc/stat`.
     pub rate: Option<f32>,
-    /// How to measure.
+    /// Measurement method.
     pub method: CpuMethod,
 }
 
@@ -229,7 +229,7 @@ pub struct PacePlan {
 /// A CPU that a process is bound to (global `-T`).
 pub type CpuBinding = Option<u32>;
 
-/// Everything one end is asked to do.
+/// Settings of one end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EndPlan {
     /// Options of the data socket.
@@ -238,7 +238,7 @@ pub struct EndPlan {
     pub send: RingPlan,
     /// Receive buffers.
     pub recv: RingPlan,
-    /// CPU measurement; `None` when not asked for.
+    /// CPU measurement; `None` if not requested.
     pub cpu: Option<CpuPlan>,
     /// The CPU to run on.
     pub bind: CpuBinding,
@@ -250,32 +250,32 @@ pub struct EndPlan {
     pub touch: TouchPlan,
     /// Avoid copying data where the system can (test-specific `-V`).
     pub copy_avoidance: bool,
-    /// Where the data socket is, for transports without IP addresses.
+    /// Data socket location, for transports without IP addresses.
     pub place: PlacePlan,
-    /// How its bytes are moved.
+    /// I/O method and options.
     pub io: IoPlan,
-    /// How often what TCP knows of its connections is written down; `None` does not.
+    /// Sampling of `TCP_INFO` over time; `None` disables it.
     pub series: Option<SeriesPlan>,
-    /// Who stamps the messages of transactions; `None` is nobody.
+    /// Source of time stamps for transactions; `None` disables them.
     pub stamps: Option<Stamper>,
-    /// The rate that it keeps to when it sends; `None` is as fast as it goes.
+    /// Send rate; `None` is unlimited.
     pub rate: Option<RatePlan>,
-    /// The method is the one that trials pick, or have picked.
+    /// True if trials select, or have selected, the I/O method.
     pub auto_io: bool,
-    /// Whether datagrams carry numbers, and what these tell is kept.
+    /// True if datagrams carry sequence numbers, and loss, order and delay are recorded.
     pub sequence: bool,
-    /// Whether its one data socket carries bulk data both ways at once.
+    /// True if the single data socket carries bulk data in both directions at once.
     pub duplex: bool,
-    /// Whether netserver is to tell what it counted on each of many flows.
+    /// True if netserver reports the counts of each flow.
     pub flow_counts: bool,
-    /// Whether data passes through the port of the control connection.
+    /// True if data uses the port of the control connection.
     pub one_port: bool,
-    /// Whether netperf may end the run before its time, where this end alone sends.
+    /// True if netperf may end the run early where only this end sends.
     pub until: bool,
 }
 
 impl EndPlan {
-    /// What this end is asked for that a netserver of another make cannot be.
+    /// Features that this end requests and that the original netserver does not support.
     #[must_use]
     pub fn features(&self) -> Vec<Feature> {
         let io = &self.io;
@@ -310,11 +310,11 @@ impl EndPlan {
     }
 }
 
-/// Where an end's data socket is, for transports that are not reached at an IP address.
+/// Data socket location, for transports without IP addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlacePlan {
-    /// Where this end makes its own socket file (unix suite `-p`); `None` is the
-    /// system's directory for temporary files.
+    /// Directory of this end's socket file (unix suite `-p`); `None` is the system's directory
+    /// for temporary files.
     pub directory: Option<PathBuf>,
     /// The device: an interface (dlpi suite `-D`), a transport provider (xti suite
     /// `-X`), or interface, path and channel of a circuit (`-d` of FORE tests).
@@ -341,35 +341,33 @@ pub struct DataAddress {
     pub port: String,
     /// Family asked for; `Unspecified` follows whatever the control connection resolved to.
     pub family: Family,
-    /// Whether the user named the host. A local host that nobody named is a
-    /// wildcard and follows the family that the remote name resolves to.
+    /// True if the user named the host. An unnamed local host is a wildcard and follows the
+    /// family that the remote name resolves to.
     pub named: bool,
 }
 
-/// How the control connection is made.
+/// Settings of the control connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlPlan {
-    /// Where netserver is.
+    /// Address of netserver.
     pub remote: DataAddress,
-    /// Where the connection comes from.
+    /// Local address of the connection.
     pub local: DataAddress,
-    /// Whether the user named a host or a port: then no private netserver is started.
+    /// True if the user named a host or a port; netperf then starts no private netserver.
     pub explicit: bool,
-    /// Sent first when given (`-Z`).
+    /// Passphrase to send first, if any (`-Z`).
     pub passphrase: Option<String>,
-    /// The file with the key that netserver has to have (`--key-file`).
+    /// File with the key that netserver must have (`--key-file`).
     pub key_file: Option<PathBuf>,
-    /// The key itself, once it has been read.
+    /// The key, after netperf has read it.
     pub secret: Option<Secret>,
-    /// How often the connection is probed while nothing is said (`--control-keepalive`);
-    /// zero for never.
+    /// Keepalive interval of an idle connection (`--control-keepalive`); zero disables probes.
     pub keepalive: Duration,
 }
 
 impl ControlPlan {
-    /// How often a control connection is probed unless somebody says otherwise: a NAT may
-    /// forget a connection that is idle for longer than some minutes, and short ones for
-    /// half a minute.
+    /// Default keepalive interval of the control connection. A NAT may drop an idle connection
+    /// after some minutes, and a short connection after half a minute.
     pub const KEEPALIVE: Duration = Duration::from_secs(15);
 }
 
@@ -391,16 +389,16 @@ pub struct ConfidencePlan {
     pub result_only: bool,
 }
 
-/// What a run does.
+/// Plan of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TestPlan {
-    /// The test asked for.
+    /// The requested test.
     pub test: TestId,
-    /// What data travels over.
+    /// Transport of the data.
     pub transport: TransportId,
-    /// What moves in which direction.
+    /// Directions of the data.
     pub flow: Flow,
-    /// When it ends.
+    /// End condition.
     pub limit: Limit,
     /// Request size in bytes; `None` outside request/response.
     pub request: Option<u32>,
@@ -412,15 +410,15 @@ pub struct TestPlan {
     pub associations: u32,
     /// The control connection; `None` with `-N`.
     pub control: Option<ControlPlan>,
-    /// Where netperf's data socket is.
+    /// Address of netperf's data socket.
     pub local_data: DataAddress,
-    /// Where netserver's data socket is.
+    /// Address of netserver's data socket.
     pub remote_data: DataAddress,
     /// netperf's end.
     pub local: EndPlan,
     /// netserver's end.
     pub remote: EndPlan,
-    /// Local ports that connection tests walk through: from, up to and not including.
+    /// Local port range of connection tests: from, up to and not including.
     pub port_range: (u16, u16),
     /// Keep retrying after any failed connect in connection tests (`-U`).
     pub retry_connects: bool,
@@ -440,8 +438,8 @@ pub struct TestPlan {
     pub uuid: Option<String>,
     /// Print `tcpi_*` lines when the data connection ends (`DUMP_TCP_INFO`).
     pub dump_tcp_info: bool,
-    /// Many flows at once; `None` is one, moved by the plain loop.
+    /// Many flows at once; `None` is one flow, moved by the plain loop.
     pub many: Option<Many>,
-    /// End before the time is over once figures are known this well.
+    /// Early end of the run, once figures reach this precision.
     pub until: Option<UntilPlan>,
 }

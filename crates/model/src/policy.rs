@@ -1,4 +1,4 @@
-//! Who may use netserver, and for what: one value, made once and asked for every client.
+//! Access policy of netserver. netserver builds it once and checks every client against it.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -15,7 +15,7 @@ mod network;
 
 pub use network::{BadNetwork, Network};
 
-/// What a client has to show before it is served.
+/// Credential that a client must present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Require {
     /// Nothing.
@@ -28,10 +28,10 @@ pub enum Require {
 }
 
 impl Require {
-    /// The words for it, in the order of what they demand.
+    /// Names of the levels, weakest first.
     pub const WORDS: &'static [&'static str] = &["none", "passphrase", "key"];
 
-    /// The one of this name.
+    /// Level with this name.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         match word {
@@ -42,7 +42,7 @@ impl Require {
         }
     }
 
-    /// Its name.
+    /// Name of the level.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -53,23 +53,23 @@ impl Require {
     }
 }
 
-/// What data may come in by the port of the control connection.
+/// Data that netserver accepts on the port of the control connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum OnePort {
     /// None.
     Off,
-    /// Connections, and no datagrams.
+    /// Connections only.
     Tcp,
-    /// Both.
+    /// Connections and datagrams.
     #[default]
     On,
 }
 
 impl OnePort {
-    /// The words for it.
+    /// Names of the settings.
     pub const WORDS: &'static [&'static str] = &["off", "tcp", "on"];
 
-    /// The one of this name.
+    /// Setting with this name.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         match word {
@@ -80,7 +80,7 @@ impl OnePort {
         }
     }
 
-    /// Its name.
+    /// Name of the setting.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -91,26 +91,26 @@ impl OnePort {
     }
 }
 
-/// Where data may go to and come from, apart from where the control connection does.
+/// Permitted data addresses, besides the peer address of the control connection.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum DataPeers {
-    /// Only there.
+    /// None: only the peer address of the control connection.
     #[default]
     Same,
-    /// There, and these networks.
+    /// The peer address of the control connection, and these networks.
     Within(Arc<[Network]>),
-    /// Anywhere.
+    /// Any address.
     Any,
 }
 
 impl DataPeers {
-    /// Whether data may go to `address` or come from there, where the control connection
-    /// comes from `peer`; that is `None` where it does not come over IP.
+    /// Returns true if data may go to or come from `address`. `peer` is the peer address of the
+    /// control connection; `None` if that does not use IP.
     #[must_use]
     pub fn allow(&self, address: IpAddr, peer: Option<IpAddr>) -> bool {
         let address = address.to_canonical();
         let same = peer.map(|peer| peer.to_canonical()).is_some_and(|peer| {
-            // A host that talks to itself may do so by any of its names for that.
+            // A host may reach itself through any loopback address.
             peer == address || (peer.is_loopback() && address.is_loopback())
         });
         match self {
@@ -147,21 +147,21 @@ impl fmt::Display for DataPeers {
     }
 }
 
-/// Who one end of a session takes data from: [`DataPeers`] as they are for one client.
+/// Permitted data sources of one end of a session: [`DataPeers`] applied to one client.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Sources {
-    /// The rule; `None` is anybody.
+    /// The rule; `None` permits every address.
     only: Option<(DataPeers, IpAddr)>,
 }
 
 impl Sources {
-    /// Whether anybody may send or connect.
+    /// Returns true if every address is permitted.
     #[must_use]
     pub const fn is_anybody(&self) -> bool {
         self.only.is_none()
     }
 
-    /// Whether this address may.
+    /// Returns true if this address is permitted.
     #[must_use]
     pub fn allow(&self, address: IpAddr) -> bool {
         match &self.only {
@@ -171,23 +171,23 @@ impl Sources {
     }
 }
 
-/// How much a client may have.
+/// Resource limits of clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Sessions at the same time.
+    /// Maximum number of concurrent sessions.
     pub sessions: Option<u32>,
-    /// The same, of one address.
+    /// Maximum number of concurrent sessions of one address.
     pub peer_sessions: Option<u32>,
-    /// The longest test.
+    /// Maximum length of a test.
     pub test_time: Option<Duration>,
-    /// Bits per second that netserver sends in one test.
+    /// Maximum rate at which netserver sends in one test, bits per second.
     pub send_rate: Option<u64>,
-    /// How long a client may say nothing.
+    /// Idle time-out of a client.
     pub idle_time: Duration,
 }
 
 impl Limits {
-    /// How long a client may say nothing, unless the operator says otherwise.
+    /// Default idle time-out of a client.
     pub const IDLE_TIME: Duration = Duration::from_secs(300);
 }
 
@@ -203,68 +203,67 @@ impl Default for Limits {
     }
 }
 
-/// Who may use netserver, and for what.
+/// Access policy of netserver.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Policy {
     /// Networks that may connect.
     pub allow: Vec<Network>,
-    /// Networks that may not.
+    /// Networks that may not connect.
     pub deny: Vec<Network>,
-    /// What they have to show; without a word from the operator, the strongest of what
-    /// netserver was given.
+    /// Required credential; `None` is the strongest credential that netserver was given.
     pub require: Option<Require>,
-    /// Where data may go.
+    /// Permitted data addresses.
     pub data_peers: DataPeers,
-    /// What data may come in by the port of the control connection.
+    /// Data accepted on the port of the control connection.
     pub one_port: OnePort,
-    /// How much.
+    /// Resource limits.
     pub limits: Limits,
 }
 
-/// Sessions that there are.
+/// Numbers of current sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SessionLoad {
-    /// All of them.
+    /// All sessions.
     pub all: u32,
-    /// Those of the client's address.
+    /// Sessions of the client's address.
     pub of_peer: u32,
 }
 
-/// Why a client, or what it asks for, is refused. `Display` is what it is told.
+/// Reason for refusing a client or its request. `Display` is the message to the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Denied {
-    /// Its network may not connect.
+    /// The client's network may not connect.
     Network,
-    /// There are as many sessions as there may be.
+    /// The number of sessions is at this limit.
     Sessions(u32),
-    /// It has as many sessions as one address may have.
+    /// The number of sessions of the client's address is at this limit.
     PeerSessions(u32),
-    /// It has to have the key.
+    /// The client must present the key.
     KeyRequired,
-    /// It does not have the key.
+    /// The client does not have the key.
     WrongKey,
-    /// The test takes longer than this.
+    /// The test takes longer than this limit.
     TestTime(Duration),
-    /// The test has no time to compare with this.
+    /// The test has no time to compare with this limit.
     TestWithoutTime(Duration),
-    /// Its data would go somewhere else than the control connection.
+    /// The data address differs from the peer address of the control connection.
     DataPeer(IpAddr),
-    /// Its data would go somewhere that nobody has proven to be there.
+    /// The data address is unverified.
     DataPeerUnknown,
-    /// Its data would go to a socket file of a host that is not its own.
+    /// The data would go to a socket file, and the client is on another host.
     DataFile,
-    /// Data over this transport cannot be held to this rate, bits per second.
+    /// The transport cannot be limited to this rate, bits per second.
     SendRate(u64),
-    /// Data does not come in by the port of the control connection.
+    /// The port of the control connection accepts no data.
     OnePort,
-    /// Connections do, and datagrams do not.
+    /// The port of the control connection accepts connections and no datagrams.
     OnePortDatagrams,
-    /// Data came in by that port, and belongs to no session. Nobody is told.
+    /// Data on that port matches no session. netserver sends no reply.
     Token,
 }
 
 impl Denied {
-    /// The words for each, for logs and metrics.
+    /// Names of the reasons, for logs and metrics.
     pub const WORDS: &'static [&'static str] = &[
         "network",
         "sessions",
@@ -278,7 +277,7 @@ impl Denied {
         "token",
     ];
 
-    /// The word for it, one of [`Self::WORDS`].
+    /// Name of the reason, one of [`Self::WORDS`].
     #[must_use]
     pub const fn word(&self) -> &'static str {
         match self {
@@ -295,7 +294,7 @@ impl Denied {
         }
     }
 
-    /// The error number that says so to a client that reads nothing else (Linux's).
+    /// Error number for a client that reads no other reason (Linux values).
     #[must_use]
     pub const fn errno(&self) -> i32 {
         const EACCES: i32 = 13;
@@ -375,7 +374,7 @@ impl fmt::Display for Denied {
     }
 }
 
-/// A time for a line.
+/// A time, formatted for one line.
 struct Seconds(Duration);
 
 impl fmt::Display for Seconds {
@@ -385,12 +384,12 @@ impl fmt::Display for Seconds {
 }
 
 impl Policy {
-    /// Whether a client at this address may connect; `None` is one that does not come
-    /// over IP, and is in no network.
+    /// Returns true if a client at this address may connect. `None` is a client that does not
+    /// use IP and is in no network.
     ///
-    /// The smallest network that holds the address decides; where one is both allowed and
-    /// denied, it is denied. An address in none of them may connect unless some are
-    /// allowed by name.
+    /// The smallest network that contains the address decides; a network that is both allowed
+    /// and denied is denied. An address in no listed network may connect only if the list of
+    /// allowed networks is empty.
     #[must_use]
     pub fn admits(&self, peer: Option<IpAddr>) -> bool {
         let smallest = |networks: &[Network]| {
@@ -405,10 +404,10 @@ impl Policy {
         }
     }
 
-    /// Whether a client may have a session besides those there are.
+    /// Admits one more session.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason for a refusal.
     pub fn admit(&self, peer: Option<IpAddr>, load: SessionLoad) -> Result<(), Denied> {
         if !self.admits(peer) {
             return Err(Denied::Network);
@@ -423,10 +422,10 @@ impl Policy {
         }
     }
 
-    /// What a client may have of what it asks for: the same within the limits.
+    /// Returns the job with the limits applied.
     ///
     /// # Errors
-    /// Why it may have nothing.
+    /// The reason for a refusal.
     pub fn permit(&self, peer: Option<IpAddr>, mut job: EndJob) -> Result<EndJob, Denied> {
         if let Some(most) = self.limits.test_time {
             match job.limit {
@@ -445,26 +444,26 @@ impl Policy {
         Ok(job)
     }
 
-    /// Lets data in by the port of the control connection.
+    /// Admits data on the port of the control connection.
     fn pass_by_one_port(&self, job: &mut EndJob) -> Result<(), Denied> {
         match self.one_port {
             OnePort::Off => return Err(Denied::OnePort),
             OnePort::Tcp if !job.transport.is_connected() => return Err(Denied::OnePortDatagrams),
             OnePort::Tcp | OnePort::On => {}
         }
-        // Where datagrams come from is seen, whatever the client says.
+        // The source address of datagrams is visible, so the client's claim is unnecessary.
         job.peer = None;
         Ok(())
     }
 
-    /// Ties data to where the control connection comes from.
+    /// Ties data to the peer address of the control connection.
     fn tie(&self, peer: Option<IpAddr>, job: &mut EndJob) -> Result<(), Denied> {
         if !job.transport.is_inet() || self.data_peers == DataPeers::Any {
             return Ok(());
         }
-        // Where a client says that it is matters only if something goes there, and not to where
-        // something came from: behind a translating router that is another address than ours
-        // for it.
+        // The address that a client names matters only if netserver sends there unprompted. A
+        // reply to a source address does not use it: behind a NAT, the client sees another
+        // address for itself than netserver does.
         let to = job.peer.as_ref().filter(|_| job.sends_where_told());
         let to = to.and_then(|to| to.inet());
         if let Some(to) = to.map(|to| to.ip()) {
@@ -472,7 +471,7 @@ impl Policy {
                 return Err(Denied::DataPeer(to.to_canonical()));
             }
         }
-        // Connections prove themselves.
+        // The handshake of a connection verifies the address.
         if peer.is_none() && !job.transport.is_connected() {
             return Err(Denied::DataPeerUnknown);
         }
@@ -480,7 +479,7 @@ impl Policy {
         Ok(())
     }
 
-    /// Who data is taken from, where the control connection comes from `peer`.
+    /// Permitted data sources. `peer` is the peer address of the control connection.
     #[must_use]
     pub fn sources(&self, peer: Option<IpAddr>) -> Sources {
         let tied = self.data_peers != DataPeers::Any;
@@ -491,11 +490,11 @@ impl Policy {
         }
     }
 
-    /// Lets netserver send to a socket file only for a client on the same host: another one can
-    /// have none there, and would reach the services that have.
+    /// Permits sending to a socket file only for a client on the same host. A client on another
+    /// host has no socket file here, and would reach local services that have one.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason for a refusal.
     pub fn keep_from_files(&self, here: bool, job: EndJob) -> Result<EndJob, Denied> {
         let to_a_file = job.transport.row().domain == Domain::Unix && job.sends_where_told();
         if to_a_file && !here && self.data_peers != DataPeers::Any {
@@ -504,18 +503,18 @@ impl Policy {
         Ok(job)
     }
 
-    /// Holds what netserver sends to a rate.
+    /// Limits the send rate of netserver.
     fn slow_down(&self, job: &mut EndJob) -> Result<(), Denied> {
         let Some(bits) = self.limits.send_rate.filter(|_| job.sends) else {
             return Ok(());
         };
-        // What a connection begins with goes out unpaced, and there are as many as one likes.
+        // The start of a connection is unpaced, and the number of connections is unlimited.
         if job.connects {
             return Err(Denied::SendRate(bits));
         }
         let flows = job.flow_count().max(1);
         if job.transport.paces_itself() {
-            // Every connection takes it over from the socket that listens.
+            // Every accepted connection inherits the rate of the listening socket.
             let bytes = (bits / 8 / u64::from(flows)).max(1);
             let most = u32::try_from(bytes).unwrap_or(u32::MAX);
             let settings = &mut job.end.socket.settings;

@@ -1,4 +1,4 @@
-//! Keeping to a rate: what is asked for, what came of it, and what is to be doubted then.
+//! Rate control: the requested rate, the outcome, and warnings about the outcome.
 
 use std::fmt;
 
@@ -7,19 +7,19 @@ use crate::latency::Latency;
 use crate::outcome::{Iteration, Warning};
 use crate::plan::TestPlan;
 
-/// What a rate counts.
+/// Unit of a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RateUnit {
     /// Requests sent, in request/response tests.
     Transactions,
-    /// Bits of data, in tests that send one way.
+    /// Bits of data, in one-way tests.
     Bits,
-    /// Messages, in tests that send them one way.
+    /// Messages, in one-way tests with messages.
     Packets,
 }
 
 impl RateUnit {
-    /// Its name in output, without "per second".
+    /// Name in output, without "per second".
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -29,7 +29,7 @@ impl RateUnit {
         }
     }
 
-    /// Its number in messages; `None` for what only netperf itself keeps to.
+    /// Number in control messages; `None` for a unit that only netperf itself uses.
     #[must_use]
     pub const fn code(self) -> Option<u8> {
         match self {
@@ -39,7 +39,7 @@ impl RateUnit {
         }
     }
 
-    /// The unit of this number.
+    /// Unit with this number.
     #[must_use]
     pub const fn from_code(code: u8) -> Option<Self> {
         match code {
@@ -50,22 +50,21 @@ impl RateUnit {
     }
 }
 
-/// How the times between requests are spread.
+/// Distribution of the intervals between requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Arrival {
-    /// They are all the same.
+    /// Constant intervals.
     #[default]
     Constant,
-    /// They are exponentially distributed, as between requests that know nothing of each
-    /// other.
+    /// Exponentially distributed intervals, as between independent requests.
     Poisson,
 }
 
 impl Arrival {
-    /// The words for them.
+    /// Names of the distributions.
     pub const WORDS: [&'static str; 2] = ["constant", "poisson"];
 
-    /// Its word.
+    /// Name of the distribution.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -74,7 +73,7 @@ impl Arrival {
         }
     }
 
-    /// What a word means.
+    /// Distribution with this name.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         let mut all = [Self::Constant, Self::Poisson].into_iter();
@@ -82,37 +81,37 @@ impl Arrival {
     }
 }
 
-/// The rate that an end keeps to when it sends.
+/// Send rate of an end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatePlan {
-    /// So much a second; above 0.
+    /// Number of units per second; above 0.
     pub per_second: f64,
-    /// Of this.
+    /// Unit of the rate.
     pub unit: RateUnit,
-    /// How the times between requests are spread.
+    /// Distribution of the intervals between requests.
     pub arrival: Arrival,
-    /// Where the random times start from; `None` until somebody has drawn one.
+    /// Seed of the random intervals; `None` until netperf or netserver draws one.
     pub seed: Option<u64>,
 }
 
-/// A few points of a distribution that was measured elsewhere, nanoseconds.
+/// Summary of a distribution that the other end measured, nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Points {
-    /// How many times were measured.
+    /// Number of measured times.
     pub count: u64,
-    /// Their mean.
+    /// Mean of the times.
     pub mean: f64,
     /// The quantiles of [`Points::SHARES`].
     pub quantiles: [u64; 4],
-    /// The longest.
+    /// The longest time.
     pub max: u64,
 }
 
 impl Points {
-    /// The shares whose quantiles are told.
+    /// Shares of the reported quantiles.
     pub const SHARES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
-    /// The points of a distribution.
+    /// Summary of a distribution.
     #[must_use]
     pub fn of(times: &Latency) -> Self {
         Self {
@@ -133,13 +132,13 @@ const fn whole(nanos: f64) -> u64 {
     nanos as u64
 }
 
-/// How late messages were sent: the time between when each was due and when the kernel
-/// was given its first byte.
+/// Lateness of messages: the time from the due time of a message to the moment when the kernel
+/// gets its first byte.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Lateness {
-    /// All of it, as netperf measured it.
+    /// Full distribution, as netperf measured it.
     Whole(Latency),
-    /// What netserver told.
+    /// Summary that netserver reported.
     Told(Points),
 }
 
@@ -150,7 +149,7 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// How many messages it is of.
+    /// Number of messages in the distribution.
     #[must_use]
     pub const fn count(&self) -> u64 {
         match self {
@@ -159,8 +158,8 @@ impl Lateness {
         }
     }
 
-    /// The time that a share `p` (0 to 1) of all does not exceed, nanoseconds; `None` where
-    /// that was not measured, or not told.
+    /// Time that a share `p` (0 to 1) of all messages does not exceed, nanoseconds; `None` if
+    /// it was not measured or not reported.
     #[must_use]
     pub fn quantile(&self, p: f64) -> Option<f64> {
         match self {
@@ -174,7 +173,7 @@ impl Lateness {
         }
     }
 
-    /// The mean, nanoseconds.
+    /// Mean, nanoseconds.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         match self {
@@ -184,30 +183,31 @@ impl Lateness {
     }
 }
 
-/// What keeping to a rate came to, at the end that sends.
+/// Outcome of rate control at the sending end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Paced {
-    /// What was due while it was sending, in the unit of the rate.
+    /// Amount due during the sending time, in the unit of the rate.
     pub due: u64,
-    /// What was sent of it.
+    /// Amount sent, in the unit of the rate.
     pub sent: u64,
-    /// For how long it was sending, seconds.
+    /// Sending time, seconds.
     pub seconds: f64,
-    /// Requests that had to wait for room: in the socket, or among those in flight.
+    /// Requests that waited: for space in the socket, or for a free place among those in
+    /// flight.
     pub held_back: u64,
-    /// Requests without a response when the run was over.
+    /// Requests without a response at the end of the run.
     pub unanswered: u64,
-    /// The most requests in flight at the same time: of many flows, those of one thread.
+    /// Maximum number of requests in flight at once; with many flows, of one thread.
     pub most_in_flight: u64,
-    /// How late messages were sent.
+    /// Lateness of messages.
     pub lateness: Lateness,
-    /// From the moment when a request was really sent to its response; `None` where there
-    /// are no responses.
+    /// Times from the actual send of a request to its response; `None` for tests without
+    /// responses.
     pub service: Option<Latency>,
 }
 
 impl RatePlan {
-    /// What each of so many flows keeps to, which share the rate.
+    /// Share of the rate for each of `flows` flows.
     #[must_use]
     pub fn of_each(self, flows: u32) -> Self {
         Self {
@@ -218,20 +218,20 @@ impl RatePlan {
 }
 
 impl Paced {
-    /// What was sent per second, in the unit of the rate; `None` when nothing could be.
+    /// Amount sent per second, in the unit of the rate; `None` if the sending time is zero.
     #[must_use]
     pub fn rate(&self) -> Option<f64> {
         (self.seconds > 0.0).then(|| count(self.sent) / self.seconds)
     }
 
-    /// Takes in what another thread came to at the same time.
+    /// Adds the outcome of another thread that ran at the same time.
     pub fn merge_beside(&mut self, other: &Self) {
         let seconds = self.seconds.max(other.seconds);
         self.merge(other);
         self.seconds = seconds;
     }
 
-    /// Takes in what another iteration came to.
+    /// Adds the outcome of another iteration.
     pub fn merge(&mut self, other: &Self) {
         self.due += other.due;
         self.sent += other.sent;
@@ -241,7 +241,7 @@ impl Paced {
         self.most_in_flight = self.most_in_flight.max(other.most_in_flight);
         match (&mut self.lateness, &other.lateness) {
             (Lateness::Whole(all), Lateness::Whole(more)) => all.merge(more),
-            // Points of two distributions are not those of both.
+            // Summaries of two distributions cannot be merged into one.
             (own, other) => *own = other.clone(),
         }
         match (&mut self.service, &other.service) {
@@ -252,14 +252,14 @@ impl Paced {
     }
 }
 
-/// The rate that some end of a test keeps to.
+/// Rate of the end of a test that has one.
 #[must_use]
 pub fn asked(plan: &TestPlan) -> Option<&RatePlan> {
     plan.local.rate.as_ref().or(plan.remote.rate.as_ref())
 }
 
-/// What keeping to a rate came to over all iterations; `None` where nothing was to be kept
-/// to, or nobody told.
+/// Outcome of rate control over all iterations; `None` without a rate, or without a report from
+/// the end that sent.
 #[must_use]
 pub fn over_all(runs: &[Iteration]) -> Option<Paced> {
     let mut each = runs.iter().filter_map(|run| {
@@ -271,14 +271,14 @@ pub fn over_all(runs: &[Iteration]) -> Option<Paced> {
     Some(all)
 }
 
-/// The share of the latency that our own lateness may reach, at the 99.9th percentile.
+/// Largest acceptable share of the sender's lateness in the latency, at the 99.9th percentile.
 const MATTERS: f64 = 0.1;
-/// The share of what was due that must have been sent.
+/// Smallest acceptable share of the amount due that was sent.
 const ENOUGH: f64 = 0.99;
 /// The 99.9th percentile.
 const P999: f64 = 0.999;
 
-/// What is to be doubted about a run that was to keep to a rate.
+/// Warnings about a run with a rate.
 #[must_use]
 pub fn doubts(plan: &TestPlan, runs: &[Iteration], latency: Option<&Latency>) -> Vec<Warning> {
     let (Some(asked), Some(paced)) = (asked(plan), over_all(runs)) else {
@@ -325,8 +325,8 @@ fn lateness_matters(paced: &Paced, latency: &Latency) -> Option<Warning> {
     })
 }
 
-/// Whether too little was sent. One message is none too few: the last may be due as the
-/// time ends.
+/// Returns true if too little was sent. One missing message is acceptable: the last one may be
+/// due as the time ends.
 fn is_short(plan: &TestPlan, asked: &RatePlan, paced: &Paced) -> bool {
     let message = match asked.unit {
         RateUnit::Transactions | RateUnit::Packets => 1.0,
@@ -344,7 +344,7 @@ fn is_short(plan: &TestPlan, asked: &RatePlan, paced: &Paced) -> bool {
     missing > message * f64::from(flows) && count(paced.sent) < ENOUGH * count(paced.due)
 }
 
-/// Nanoseconds as microseconds, for reading.
+/// Nanoseconds, formatted as microseconds.
 struct Micros(f64);
 
 impl fmt::Display for Micros {

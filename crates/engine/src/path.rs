@@ -211,7 +211,7 @@ pub(crate) fn zerocopy_width(size: Option<u32>) -> u32 {
 }
 
 /// Size and number of the buffers in each direction. Where a call moves many messages, a buffer has
-/// room for all of them and there are as many fewer.
+/// space for all of them and there are as many fewer.
 pub(crate) fn buffers(
     plan: &EndPlan,
     setup: &EndSetup,

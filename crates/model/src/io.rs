@@ -184,7 +184,7 @@ features! {
     Batch: "batch", "--batch", "";
     /// [`IoPlan::segments`].
     Segments: "segments", "--segment-offload", "Linux 5.0";
-    /// Appendices: results that have no room in their record.
+    /// Appendices: results that have no space in their record.
     Pages: "pages", "--series", "";
     /// [`EndPlan::series`](crate::plan::EndPlan::series).
     Series: "series", "--series", "";

@@ -43,7 +43,7 @@ impl Connects for Dccp {
 }
 
 /// Removes the packet limit of the transmit queue. The socket buffer then bounds the queue and
-/// a send blocks until there is room. With the default limit, even a blocking send to a full
+/// a send blocks until there is space. With the default limit, even a blocking send to a full
 /// queue fails.
 fn ready(socket: Socket) -> Met<DccpEndpoint> {
     // If the kernel does not remove the limit, the endpoint pauses instead.
@@ -83,7 +83,7 @@ impl Endpoint for DccpEndpoint {
     }
 }
 
-/// poll(2) reports room in the socket buffer, not in a queue that counts messages.
+/// poll(2) reports space in the socket buffer, not in a queue that counts messages.
 #[cold]
 fn pause() {
     wait::sleep(PAUSE);

@@ -37,7 +37,7 @@ pub trait Endpoint {
     /// for options that are not used; all other endpoints share one general loop.
     const OWN_LOOPS: bool = false;
 
-    /// Hands bytes to the kernel; blocks until there is room.
+    /// Hands bytes to the kernel; blocks until there is space.
     ///
     /// # Errors
     /// Anything that is not an outcome of [`Sent`], such as a reset connection.

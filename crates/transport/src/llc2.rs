@@ -175,7 +175,7 @@ impl Records {
     }
 
     /// Reports the number of frames read, once it is large enough to be worth a frame and there
-    /// is room for the data that may follow.
+    /// is space for the data that may follow.
     #[inline]
     fn give_credit(&mut self) -> io::Result<()> {
         let due = self.incoming.frames >= self.window.frames / 2;

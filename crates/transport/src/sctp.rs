@@ -129,7 +129,7 @@ impl Addresses for SctpMany {
     fn answering(&self, socket: Socket) -> io::Result<SctpResponder> {
         sctp::notify_of_changes(socket.as_fd())?;
         // Delivers messages of other associations while a long message arrives in parts.
-        // Otherwise they would fill the shared receive buffer and leave no room for the rest of
+        // Otherwise they would fill the shared receive buffer and leave no space for the rest of
         // the long message.
         sockopt::set(socket.as_fd(), IntOption::SctpFragmentInterleave, 1)?;
         Ok(SctpResponder {

@@ -22,7 +22,7 @@ const WITHIN: Duration = Duration::from_secs(30);
 const BREATHER: Duration = Duration::from_millis(1);
 /// Longest wait between looks around.
 const LOOK: Duration = Duration::from_millis(50);
-/// Connections in progress at the same time: netserver's queue has room for a few thousand.
+/// Connections in progress at the same time: netserver's queue has space for a few thousand.
 const UNDER_WAY: usize = 1000;
 
 /// Options for opening connections.

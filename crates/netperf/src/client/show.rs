@@ -26,7 +26,7 @@ use crate::output::{self, Failure, err};
 const UNSUPPORTED: u8 = 3;
 /// Time from one picture to the next.
 const EVERY: Duration = Duration::from_millis(250);
-/// Largest number of flows to observe; a screen does not have room for more.
+/// Largest number of flows to observe; a screen does not have space for more.
 const FLOWS: u32 = 64;
 /// The stack of the thread, bytes.
 const STACK: usize = 256 * 1024;

@@ -99,7 +99,7 @@ impl Admission {
 /// Sends the reason of a refusal. The frame answers any request that the client sends first.
 pub(super) fn send_refusal(control: &Socket, denied: &Denied) -> bool {
     let frame = access::refuse(RequestKind::CpuCalibrate, denied);
-    // The first data on this connection, so there is room for it.
+    // The first data on this connection, so there is space for it.
     let said = control.set_nonblocking(true).is_ok()
         && io::send(control.as_fd(), frame.as_bytes()).is_ok();
     said && control.shutdown(Shutdown::Write).is_ok()

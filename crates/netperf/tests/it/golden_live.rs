@@ -1,5 +1,5 @@
-//! Real runs print what the original prints, figures apart: the wiring between
-//! the rooms. That every format is right is held by the tests of `report`.
+//! Real runs print the output of the original, except for the figures. The tests of `report`
+//! check every format.
 
 use crate::golden_subset;
 use netperf_model::Suite;

@@ -129,7 +129,7 @@ mod emulated {
                 .hosts
                 .emulate_upstream(&["loss", &format!("{percent}%")]);
             let before = Missed::so_far(&bench.hosts);
-            // Paced and small, so that the server hardly lacks room for them.
+            // Paced and small, so that the server hardly lacks space for them.
             let values = bench.measure(
                 "-t UDP_STREAM -l 5 -b 10 -w 10ms -- -m 64 -S 8M \
                  -k LOCAL_SEND_CALLS,REMOTE_RECV_CALLS",

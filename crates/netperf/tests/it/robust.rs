@@ -103,7 +103,7 @@ mod kills {
     use super::*;
 
     /// Time that a session may outlive its client: the test, the pad of the
-    /// protocol, and some room.
+    /// protocol, and some space.
     const SESSION_END: Duration = seconds(1 + 4 + 3);
 
     const TESTS: [&str; 8] = [

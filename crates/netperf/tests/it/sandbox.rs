@@ -1,6 +1,6 @@
-//! What a session cannot do any more: tried from inside the walls that sessions have.
+//! Operations that the sandbox forbids, tried inside the sandbox of a session.
 //!
-//! The test starts itself again as a process that puts up the walls with netserver's own
+//! The test starts itself again as a process that enters the sandbox with netserver's own
 //! code and then tries. The shipped programs have no way in for this.
 
 use std::fs;
@@ -21,7 +21,7 @@ use netperf_testkit::{
     Invocation, Netserver, Place, Scratch, environment, eventually, ours, require,
 };
 
-/// Whether this kernel has all that the walls are made of.
+/// Returns true if this kernel has all mechanisms of the sandbox.
 fn has_walls() -> bool {
     let missing = Means::find().missing();
     require::require(
@@ -155,7 +155,7 @@ fn calls_files_and_addresses_that_no_test_needs_are_out_of_reach_from_inside() {
     fs::write(folder.join("port"), port.to_string()).unwrap();
     let name = SocketAddr::from_abstract_name(folder.as_os_str().as_encoded_bytes()).unwrap();
     let _abstract = UnixListener::bind_addr(&name).unwrap();
-    // Without walls everything that is about to be forbidden can be done.
+    // Without the sandbox everything that is about to be forbidden can be done.
     let outside = Command::new("/bin/true").status().unwrap();
     assert!(outside.success() && fs::read(folder.join("victim")).is_ok());
     assert!(TcpStream::connect(("127.0.0.1", port)).is_ok());

@@ -196,7 +196,7 @@ fn netserver_is_started_used_read_again_and_stopped_by_systemd_vm() {
     note(&systemd.journal());
 }
 
-/// The units take nothing away that the walls of sessions are made of.
+/// The units leave all mechanisms of the sandbox available.
 fn starts_as_it_would_by_itself(systemd: &Systemd) {
     let version = invocation(NETSERVER, "-V").run().stdout;
     let (_, sandbox) = version.split_once("sandbox: ").expect("its walls");

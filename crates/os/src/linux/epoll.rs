@@ -53,7 +53,7 @@ impl SocketEpoll {
     #[inline]
     pub fn wait(&self, milliseconds: i32) -> io::Result<bool> {
         let mut event = libc::epoll_event { events: 0, u64: 0 };
-        // SAFETY: there is room for the one event that is asked for.
+        // SAFETY: there is space for the one event that is asked for.
         let count =
             unsafe { libc::epoll_wait(self.0.as_raw_fd(), &raw mut event, 1, milliseconds) };
         if count < 0 {

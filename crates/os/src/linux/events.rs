@@ -9,7 +9,7 @@ use std::time::Duration;
 pub enum Watch {
     /// Something to read.
     Read,
-    /// Room to write, or a finished connect.
+    /// Space to write, or a finished connect.
     Write,
     /// Either.
     Both,
@@ -66,7 +66,7 @@ impl Epoll {
     /// epoll_ctl(2): adds `fd`; its events carry `token`.
     ///
     /// # Errors
-    /// `ENOSPC` or `ENOMEM` when the kernel has no room.
+    /// `ENOSPC` or `ENOMEM` when the kernel has no space.
     pub fn add(&self, fd: BorrowedFd<'_>, token: u64, watch: Watch) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_ADD, fd, token, watch)
     }

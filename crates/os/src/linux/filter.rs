@@ -111,7 +111,7 @@ pub fn attached(fd: BorrowedFd<'_>) -> io::Result<Vec<Match>> {
     let mut program = [instruction(0, 0, 0); MOST];
     // The kernel counts instructions here, not bytes (SO_GET_FILTER).
     let mut len = libc::socklen_t::try_from(MOST).unwrap_or(0);
-    // SAFETY: `program` has room for `len` instructions and both outlive the call.
+    // SAFETY: `program` has space for `len` instructions and both outlive the call.
     let result = unsafe {
         libc::getsockopt(
             fd.as_raw_fd(),

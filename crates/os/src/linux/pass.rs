@@ -55,18 +55,18 @@ pub fn send(to: BorrowedFd<'_>, bytes: &[u8], with: Option<BorrowedFd<'_>>) -> i
     let room = unsafe { libc::CMSG_SPACE(ONE) } as usize;
     let message = message(&mut part, &mut control, with.map_or(0, |_| room));
     if let Some(with) = with {
-        // SAFETY: the control data has room for a header, and is zeros.
+        // SAFETY: the control data has space for a header, and is zeros.
         let header = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
         // SAFETY: CMSG_LEN only computes.
         let length = unsafe { libc::CMSG_LEN(ONE) };
-        // SAFETY: the header lies inside the control data, which has room for it.
+        // SAFETY: the header lies inside the control data, which has space for it.
         let header = unsafe { &mut *header };
         header.cmsg_level = libc::SOL_SOCKET;
         header.cmsg_type = libc::SCM_RIGHTS;
         header.cmsg_len = length as usize;
         // SAFETY: as above.
         let data = unsafe { libc::CMSG_DATA(header) };
-        // SAFETY: there is room for one descriptor behind the header.
+        // SAFETY: there is space for one descriptor behind the header.
         unsafe {
             data.cast::<libc::c_int>().write_unaligned(with.as_raw_fd());
         }

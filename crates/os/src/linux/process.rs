@@ -242,7 +242,7 @@ pub fn set_name(name: &CStr) {
 /// `EMFILE` or `ENFILE` when there are too many open files.
 pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends: [libc::c_int; 2] = [-1; 2];
-    // SAFETY: `ends` has room for the two descriptors.
+    // SAFETY: `ends` has space for the two descriptors.
     if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
         return Err(io::Error::last_os_error());
     }

@@ -216,7 +216,7 @@ pub fn notify_of_changes(fd: BorrowedFd<'_>) -> io::Result<()> {
 /// `T` must be plain data, valid for any bytes.
 unsafe fn ask<T>(fd: BorrowedFd<'_>, name: libc::c_int, value: &mut T) -> io::Result<()> {
     let mut len = libc::socklen_t::try_from(size_of::<T>()).unwrap_or(0);
-    // SAFETY: `value` has room for `len` bytes and both outlive the call.
+    // SAFETY: `value` has space for `len` bytes and both outlive the call.
     let result = unsafe {
         libc::getsockopt(
             fd.as_raw_fd(),
@@ -315,7 +315,7 @@ pub fn retransmissions(fd: BorrowedFd<'_>, association: AssociationId) -> io::Re
     Ok(raw.retransmitted)
 }
 
-/// `struct sctp_assoc_ids` with room for one.
+/// `struct sctp_assoc_ids` with space for one.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct RawIds {

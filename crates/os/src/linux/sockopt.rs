@@ -181,7 +181,7 @@ pub fn fetch(fd: BorrowedFd<'_>, option: IntOption) -> io::Result<i32> {
     let (level, name) = option.level_and_name();
     let mut value: libc::c_int = 0;
     let mut len = INT_LEN;
-    // SAFETY: `value` has room for `len` bytes and both outlive the call.
+    // SAFETY: `value` has space for `len` bytes and both outlive the call.
     let result = unsafe {
         libc::getsockopt(
             fd.as_raw_fd(),

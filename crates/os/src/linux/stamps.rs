@@ -181,7 +181,7 @@ fn ask(message: &mut libc::msghdr, control: &mut StampControl<32>, by: StampSour
     let length = unsafe { libc::CMSG_LEN(LEN_OF_FLAGS) };
     message.msg_control = control.0.as_mut_ptr().cast();
     message.msg_controllen = usize::try_from(space).unwrap_or(0);
-    // SAFETY: the control data has room for a header.
+    // SAFETY: the control data has space for a header.
     let first = unsafe { libc::CMSG_FIRSTHDR(message) };
     // SAFETY: a header that is not null lies inside the control data, which is aligned for it.
     let Some(header) = (unsafe { first.as_mut() }) else {
@@ -192,7 +192,7 @@ fn ask(message: &mut libc::msghdr, control: &mut StampControl<32>, by: StampSour
     header.cmsg_len = usize::try_from(length).unwrap_or(0);
     // SAFETY: the data follows the header.
     let data = unsafe { libc::CMSG_DATA(header) };
-    // SAFETY: there is room for the flags behind the header.
+    // SAFETY: there is space for the flags behind the header.
     unsafe { data.cast::<u32>().write_unaligned(whose) };
 }
 

@@ -48,7 +48,7 @@ pub fn info(fd: BorrowedFd<'_>) -> io::Result<TcpInfo> {
     // knows fewer fields leaves the rest zero.
     let mut raw: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut len = libc::socklen_t::try_from(size_of::<libc::tcp_info>()).unwrap_or(0);
-    // SAFETY: `raw` has room for `len` bytes and both outlive the call.
+    // SAFETY: `raw` has space for `len` bytes and both outlive the call.
     let result = unsafe {
         libc::getsockopt(
             fd.as_raw_fd(),
@@ -146,7 +146,7 @@ const INFO_LEN: usize = 232;
 pub fn detail(fd: BorrowedFd<'_>) -> io::Result<TcpDetail> {
     let mut raw = [0_u8; INFO_LEN];
     let mut len = libc::socklen_t::try_from(INFO_LEN).unwrap_or(0);
-    // SAFETY: `raw` has room for `len` bytes and both outlive the call.
+    // SAFETY: `raw` has space for `len` bytes and both outlive the call.
     let result = unsafe {
         libc::getsockopt(
             fd.as_raw_fd(),
@@ -229,7 +229,7 @@ pub fn is_multipath(fd: BorrowedFd<'_>) -> io::Result<bool> {
     // The beginning of struct mptcp_info: only whether the kernel has one matters.
     let mut begin = [0_u8; 4];
     let mut len: libc::socklen_t = 4;
-    // SAFETY: `begin` has room for `len` bytes and both outlive the call.
+    // SAFETY: `begin` has space for `len` bytes and both outlive the call.
     let result = unsafe {
         libc::getsockopt(
             fd.as_raw_fd(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub enum Interest {
     /// Something to read, a connection to accept, or the end.
     Read,
-    /// Room to write, or a finished connect.
+    /// Space to write, or a finished connect.
     Write,
     /// Something in the error queue, or an error.
     Error,
@@ -94,7 +94,7 @@ fn poll(polled: &mut [libc::pollfd], within: Duration) -> io::Result<bool> {
     }
 }
 
-/// ppoll(2) on one descriptor, for input and, with `room`, for room to write, with a time-out
+/// ppoll(2) on one descriptor, for input and, with `room`, for space to write, with a time-out
 /// in nanoseconds. `Ok(false)` when a signal interrupts.
 ///
 /// # Errors

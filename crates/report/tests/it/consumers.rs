@@ -1,5 +1,5 @@
 //! What programs out there rely on in printed output; the numbers are those of the
-//! list of invariants that the tests of all rooms share.
+//! list of invariants that the tests of all crates share.
 
 use std::time::Duration;
 

@@ -245,7 +245,7 @@ impl<E: OnSocket, W> OnSocket for Again<E, W> {
 }
 
 impl<E: Parts + OnSocket, W: WaitMethod> Parts for Again<E, W> {
-    /// An end mark must be able to wait for room in a full queue.
+    /// An end mark must be able to wait for space in a full queue.
     fn part(self) -> Parted {
         block(self.inner.fd());
         self.inner.part()
@@ -341,7 +341,7 @@ mod tests {
         let mut sleeping = Again::sleeping(silent(), soon).unwrap();
         for _ in 0..2 {
             assert_eq!(spinning.recv(&mut [0]).unwrap(), Received::TimedOut);
-            // The first wait may end because there is room to send.
+            // The first wait may end because there is space to send.
             assert_eq!(sleeping.recv(&mut [0]).unwrap(), Received::TimedOut);
         }
     }

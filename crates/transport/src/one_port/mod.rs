@@ -127,7 +127,7 @@ pub fn fresh() -> io::Result<Token> {
 }
 
 /// netperf's side: sends the preamble over a new connection. It is the first data, so there is
-/// room for it.
+/// space for it.
 ///
 /// # Errors
 /// When the connection is broken.

@@ -13,7 +13,7 @@ const EXPANSION: usize = 5 + 256;
 const RECORDS: usize = 4;
 /// Most plaintext per call, bytes.
 pub(super) const BATCH: usize = RECORDS * FRAGMENT;
-/// Room for records without application data: handshakes, key updates.
+/// Space for records without application data: handshakes, key updates.
 const CONTROL: usize = 8192;
 const CAPACITY: usize = RECORDS * (FRAGMENT + EXPANSION) + CONTROL;
 

@@ -24,7 +24,7 @@ fn unix_socket() -> Socket {
     Socket::new(Domain::UNIX, Type::STREAM, None).unwrap()
 }
 
-/// A signal takes back what waits for room in a queue of unix(7). The socket is writable
+/// A signal takes back what waits for space in a queue of unix(7). The socket is writable
 /// then and has no error, and is not connected all the same.
 #[test]
 fn a_connect_that_a_signal_undid_is_no_connection_and_any_other_is_one() {

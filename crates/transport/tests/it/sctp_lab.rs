@@ -150,7 +150,7 @@ fn an_association_carries_messages_as_large_as_the_send_buffer_and_ends_whole() 
 /// up nor gone, and refuses with another error than afterwards.
 #[test]
 fn who_sends_over_an_association_that_is_ending_hears_that_it_is_gone() {
-    // Far more than the receive buffer has room for, less than the send buffer has.
+    // Far more than the receive buffer has space for, less than the send buffer has.
     const MESSAGE: usize = 100_000;
     let small = SocketPlan {
         recv_buffer: Some(4096),

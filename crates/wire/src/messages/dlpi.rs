@@ -3,7 +3,7 @@
 //! (control-protocol.md 1.2).
 //!
 //! The wire document shows the first word of a station address, which is the last field
-//! of its record, and says that a stock server has room for 14 bytes: four words here.
+//! of its record, and says that a stock server has space for 14 bytes: four words here.
 //!
 //! Never captured: the tables say what the structure of the stock programs says.
 

@@ -97,7 +97,7 @@ impl Uring {
     ///
     /// # Errors
     /// The result of an earlier deferred send; `EINTR` when a signal came before there was
-    /// room.
+    /// space.
     #[inline]
     pub fn send_later(&mut self, fd: BorrowedFd<'_>, buf: &[u8], to: To<'_>) -> io::Result<usize> {
         if buf.len() > LONGEST {

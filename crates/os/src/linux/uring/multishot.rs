@@ -103,7 +103,7 @@ impl Multishot {
             tail: 0,
         };
         all.ring.multishot_state.filled.reserve(width);
-        // SAFETY: there is room for `count` entries, which outlive the ring: it is dropped
+        // SAFETY: there is space for `count` entries, which outlive the ring: it is dropped
         // first, and they are kept for ever where a request may still use them.
         unsafe {
             let at = all.entries.as_ptr() as u64;
@@ -189,7 +189,7 @@ impl Multishot {
         };
         let index = usize::from(self.tail & self.mask);
         let entries = self.entries.as_mut_ptr().cast::<BufRingEntry>();
-        // SAFETY: there is room for one entry more than the mask says.
+        // SAFETY: there is space for one entry more than the mask says.
         let entry = unsafe { entries.add(index) };
         // SAFETY: nothing else refers to it; the kernel does not look at it before the tail
         // has passed it.

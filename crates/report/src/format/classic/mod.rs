@@ -173,7 +173,7 @@ fn line(row: ClassicRow, args: &[Arg<'_>]) -> String {
     out
 }
 
-/// The room that an end has for sending, as its column shows it: a window of the link
+/// The space that an end has for sending, as its column shows it: a window of the link
 /// level, or a socket buffer.
 fn send_room<'a>(view: &View<'_>, end: EndView<'_>) -> Arg<'a> {
     Arg::Int(if view.plan().test.row().suite == Suite::Dlpi {

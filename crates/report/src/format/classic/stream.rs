@@ -83,7 +83,7 @@ fn stream_rows(view: &View<'_>) -> String {
     row(view, buffers, size, Arg::Text(view.brand()))
 }
 
-/// netserver's room for receiving, netperf's for sending, and the size of its sends.
+/// netserver's space for receiving, netperf's for sending, and the size of its sends.
 pub(super) fn stream_columns<'a>(view: &View<'_>) -> ([Arg<'a>; 2], i64) {
     let (local, remote) = (view.local(), view.remote());
     let size = local.setup.and_then(|setup| setup.send_size).unwrap_or(0);

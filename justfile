@@ -43,6 +43,7 @@ fmt:
 # Lints; a warning is an error.
 clippy:
     cargo clippy --workspace --all-targets --all-features -- -D warnings
+    cargo clippy -p netperf --no-default-features --features classic -- -D warnings
 
 # Tests of optional features.
 features names="parquet,postgres":

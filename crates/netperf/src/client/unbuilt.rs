@@ -39,13 +39,13 @@ pub(super) mod results {
     );
 
     pub(in crate::client) mod keep {
-        use netperf_cli::Run;
+        use netperf_cli::RunCommand;
         use netperf_model::Outcome;
 
         use crate::output::Failure;
 
         /// Refuses `--history`.
-        pub(in crate::client) fn check(run: &Run) -> Result<(), Failure> {
+        pub(in crate::client) fn check(run: &RunCommand) -> Result<(), Failure> {
             let asked = run.history.as_ref();
             asked.map_or(Ok(()), |_| {
                 Err(super::super::missing("--history", "results"))
@@ -54,7 +54,10 @@ pub(super) mod results {
 
         /// Keeps nothing, as [`check`] refuses what would be kept.
         #[expect(clippy::unnecessary_wraps, reason = "the signature of the full build")]
-        pub(in crate::client) fn keep(_run: &Run, _outcome: &Outcome) -> Result<(), Failure> {
+        pub(in crate::client) fn keep(
+            _run: &RunCommand,
+            _outcome: &Outcome,
+        ) -> Result<(), Failure> {
             Ok(())
         }
     }
@@ -63,13 +66,13 @@ pub(super) mod results {
 /// `--live` and `--progress`.
 #[cfg(not(feature = "live"))]
 pub(super) mod show {
-    use netperf_cli::{Progress, Run};
+    use netperf_cli::{Progress, RunCommand};
     use netperf_engine::live::Live;
 
     use crate::output::Failure;
 
     /// Refuses a view that this build cannot draw.
-    pub(in crate::client) fn check(run: &Run) -> Result<(), Failure> {
+    pub(in crate::client) fn check(run: &RunCommand) -> Result<(), Failure> {
         if run.show.live {
             return Err(super::missing("--live", "live"));
         }
@@ -80,13 +83,13 @@ pub(super) mod show {
     }
 
     /// The counts as they are: no view looks at single flows.
-    pub(in crate::client) fn live(_run: &Run, live: Live) -> Live {
+    pub(in crate::client) fn live(_run: &RunCommand, live: Live) -> Live {
         live
     }
 
     /// Runs `work` without a view beside it.
     pub(in crate::client) fn beside<T>(
-        _run: &Run,
+        _run: &RunCommand,
         _iteration: usize,
         _live: &Live,
         work: impl FnOnce() -> T,

@@ -25,6 +25,7 @@ mod show;
 mod stamps;
 #[cfg(feature = "results")]
 mod sweep;
+#[cfg(not(all(feature = "results", feature = "live")))]
 mod unbuilt;
 mod until;
 #[cfg(feature = "results")]

@@ -20,7 +20,6 @@ pub mod place;
 pub mod registry;
 pub mod scripted;
 pub mod sctp;
-#[cfg_attr(not(feature = "tls"), path = "secure/absent.rs")]
 pub mod secure;
 mod settings;
 pub mod socket;

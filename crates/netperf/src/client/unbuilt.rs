@@ -1,13 +1,10 @@
 //! Stands in for what a small build leaves out: one line that names the cargo feature.
 
-#[cfg(not(all(feature = "results", feature = "live")))]
 use crate::output::Failure;
 
 /// Exit status for what this build does not contain.
-#[cfg(not(all(feature = "results", feature = "live")))]
 const UNSUPPORTED: u8 = 3;
 
-#[cfg(not(all(feature = "results", feature = "live")))]
 fn missing(what: &str, feature: &str) -> Failure {
     let line = format!("netperf: {what}: this program is built without the feature '{feature}'");
     Failure::stderr(UNSUPPORTED, &line)

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 const DUPLICATES: &[(&str, &str)] = &[
     ("Channel", "build without TLS"),
     ("Lines", "private types of web"),
-    ("NoChannel", "build without TLS"),
     ("Series", "different concepts of model and web"),
     ("Unit", "different concepts of model and web"),
 ];

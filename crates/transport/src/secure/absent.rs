@@ -7,18 +7,7 @@ use std::time::Duration;
 
 use netperf_model::Secret;
 
-/// Reason for a control connection that is not encrypted.
-#[derive(Debug)]
-pub enum NoChannel {
-    /// Never in this build.
-    WrongKey,
-    /// Never in this build.
-    Impostor,
-    /// This build has no TLS.
-    Broken(io::Error),
-    /// Never in this build.
-    TooSlow,
-}
+use super::NoChannel;
 
 /// An encrypted connection: there is none in this build.
 #[derive(Debug)]

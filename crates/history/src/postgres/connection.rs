@@ -54,8 +54,8 @@ impl Connection {
             config.password(&password.0);
         }
         let connected = runtime.block_on(async {
-            let (carrier, private) = carrier(address).await?;
-            let carrier = LoginCheck::new(carrier, private, address.password.is_some());
+            let (carrier, is_authenticated) = carrier(address).await?;
+            let carrier = LoginCheck::new(carrier, is_authenticated, address.password.is_some());
             let (client, messages) = patient(config.connect_raw(carrier, NoTls)).await?;
             // The client hears of a broken connection with its next statement.
             let messages = tokio::spawn(async { drop(messages.await) });
@@ -138,7 +138,8 @@ fn broken(error: &io::Error) -> String {
     netperf_web::escape::line(&crate::error::plain(error))
 }
 
-/// A connection, and whether nothing between the ends can read it.
+/// A connection, and true if the server is authenticated: by its certificate, or because it
+/// listens in a directory of this host.
 async fn carrier(address: &PostgresAddress) -> Result<(Box<dyn Carrier>, bool), String> {
     let name = match &address.host {
         ServerHost::Folder(folder) => {
@@ -165,7 +166,8 @@ async fn carrier(address: &PostgresAddress) -> Result<(Box<dyn Carrier>, bool), 
             let (connector, name) = tls::connector(name, roots)?;
             let stream = tokio::time::timeout(SILENCE, connector.connect(name, stream)).await;
             let stream = stream.map_err(|_| silent())?;
-            Ok((Box::new(stream.map_err(|error| broken(&error))?), true))
+            let stream = stream.map_err(|error| broken(&error))?;
+            Ok((Box::new(stream), roots.is_some()))
         }
         (b'N', TlsMode::Prefer) => Ok((Box::new(stream), false)),
         (b'N', _) => Err("the server does no TLS, which the sslmode asks for".to_owned()),

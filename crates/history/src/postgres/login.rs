@@ -1,7 +1,7 @@
 //! The request for a password, checked before tokio-postgres answers it.
 //!
-//! tokio-postgres gives a password in clear, or as MD5, to any server that asks. A server
-//! that only pretends to be the right one would learn it so.
+//! tokio-postgres sends a password in clear text, or as MD5, to any server that asks. A
+//! server that impersonates the right one would learn the password.
 
 use std::io;
 use std::pin::Pin;
@@ -20,18 +20,23 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Carrier for T {}
 /// way. Only the first message can ask: tokio-postgres takes no other before it.
 pub(super) struct LoginCheck {
     carrier: Box<dyn Carrier>,
-    /// Nothing between the ends can read the bytes.
-    private: bool,
+    /// True if the server cannot be another one: its certificate was verified, or it owns a
+    /// socket in a directory of this host.
+    is_authenticated: bool,
     has_password: bool,
     /// The first bytes of the server.
     request: Vec<u8>,
 }
 
 impl LoginCheck {
-    pub(super) fn new(carrier: Box<dyn Carrier>, private: bool, has_password: bool) -> Self {
+    pub(super) fn new(
+        carrier: Box<dyn Carrier>,
+        is_authenticated: bool,
+        has_password: bool,
+    ) -> Self {
         Self {
             carrier,
-            private,
+            is_authenticated,
             has_password,
             request: Vec::with_capacity(REQUEST),
         }
@@ -46,9 +51,9 @@ impl LoginCheck {
             [0, 0, 0, 3 | 10] if !self.has_password => Err(
                 "the server asks for a password: give it in the URL, in PGPASSWORD or in ~/.pgpass",
             ),
-            [0, 0, 0, 3] if !self.private => Err(
-                "the server asks for the password in clear, and the connection is not encrypted: \
-                 sslmode=require encrypts it",
+            [0, 0, 0, 3] if !self.is_authenticated => Err(
+                "the server asks for the password in clear text, and its certificate is not \
+                 verified: use sslmode=verify-full, or scram-sha-256",
             ),
             [0, 0, 0, 5] => Err(
                 "the server asks for an MD5 proof, which is broken: have it keep the password as \
@@ -105,10 +110,10 @@ mod tests {
     use tokio::io::AsyncReadExt as _;
 
     /// The error for a request with this code, which comes in two parts.
-    fn refused(code: u8, private: bool, has_password: bool) -> Option<String> {
+    fn refused(code: u8, is_authenticated: bool, has_password: bool) -> Option<String> {
         let (one, other) = ([b'R', 0, 0, 0, 8, 0], [0, 0, code]);
         let carrier = parts(&one, &other);
-        let mut checked = LoginCheck::new(carrier, private, has_password);
+        let mut checked = LoginCheck::new(carrier, is_authenticated, has_password);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
             .unwrap();
@@ -125,15 +130,15 @@ mod tests {
 
     #[test]
     fn a_password_is_given_only_to_a_server_that_asks_in_a_safe_way() {
-        for (code, private, has_password, expected) in [
+        for (code, is_authenticated, has_password, expected) in [
             (0, false, false, None),
             (10, false, true, None),
             (10, false, false, Some("PGPASSWORD")),
             (3, true, true, None),
-            (3, false, true, Some("sslmode=require")),
+            (3, false, true, Some("sslmode=verify-full")),
             (5, true, true, Some("MD5")),
         ] {
-            let line = refused(code, private, has_password);
+            let line = refused(code, is_authenticated, has_password);
             let found = line.as_deref().unwrap_or_default();
             assert_eq!(line.is_some(), expected.is_some(), "{code}: {found}");
             assert!(found.contains(expected.unwrap_or_default()), "{found}");

@@ -43,6 +43,7 @@ fn a_real_postgresql_behaves_over_tcp_and_over_its_socket() {
     behaves(|| place(&cluster.over_socket(&database())));
     refuses(&cluster, &database());
     encrypts(&cluster, &database());
+    protects_the_password(&cluster, &database());
     keeps(&cluster, &database());
 }
 
@@ -104,6 +105,26 @@ fn encrypts(cluster: &Cluster, database: &str) {
         .over_tcp(database, &full)
         .replace("localhost", "127.0.0.1");
     assert!(refused(&by_number).contains("certificate"));
+}
+
+/// A server that asks for the password in clear text gets it only if its certificate was
+/// verified.
+fn protects_the_password(cluster: &Cluster, database: &str) {
+    let role = format!("CREATE ROLE plain SUPERUSER LOGIN PASSWORD '{PASSWORD}'");
+    cluster.says(database, &role);
+    let plain = |options: &str| {
+        let url = cluster.over_tcp(database, options);
+        url.replace(USER, "plain")
+    };
+    for options in ["", "?sslmode=disable", "?sslmode=require"] {
+        let said = refused(&plain(options));
+        assert!(said.contains("sslmode=verify-full"), "{options}: {said}");
+    }
+    let own = cluster.certificate("server");
+    for mode in ["require", "verify-full"] {
+        let url = plain(&format!("?sslmode={mode}&sslrootcert={own}"));
+        Store::open(&place(&url), true).expect(mode);
+    }
 }
 
 /// A broken connection leaves no trace of unreported results.

@@ -79,10 +79,12 @@ impl Cluster {
                 .arg(&password)
                 .args(words)
         });
-        // A user with the older authentication only.
+        // Users with one kind of authentication each.
         let rules = self.path("data/pg_hba.conf");
         let text = std::fs::read_to_string(&rules).expect("the rules");
-        let text = format!("host all older 127.0.0.1/32 md5\n{text}");
+        let text = format!(
+            "host all older 127.0.0.1/32 md5\nhost all plain 127.0.0.1/32 password\n{text}"
+        );
         std::fs::write(&rules, text).expect("the rules");
     }
 

@@ -49,8 +49,10 @@ pub(crate) enum Action<A: 'static> {
     /// Takes a word, which has more to say in the long form: first the letter's
     /// way to read it, then the name's.
     LetterAndName(fn(&mut A, &str, &mut Vec<Notice>), fn(&mut A, &str)),
-    /// Takes a word, and may have something to say about it.
-    Checked(fn(&mut A, &str, &mut Vec<Notice>) -> Result<(), CliError>),
+    /// Takes a word, and may print a notice about it.
+    Noted(fn(&mut A, &str, &mut Vec<Notice>)),
+    /// Takes a word, and rejects some.
+    Checked(fn(&mut A, &str) -> Result<(), CliError>),
     /// Takes the next word if it begins with a digit.
     NextIfNumber(fn(&mut A, Option<&str>)),
     /// Takes the next word unless it begins with a dash.
@@ -292,9 +294,11 @@ impl<A> Action<A> {
     pub(crate) const fn argument(&self) -> Argument {
         match self {
             Self::Flag(_) | Self::Halt(_) => Argument::Nothing,
-            Self::Value(_) | Self::Setting(..) | Self::LetterAndName(..) | Self::Checked(_) => {
-                Argument::Required
-            }
+            Self::Value(_)
+            | Self::Setting(..)
+            | Self::LetterAndName(..)
+            | Self::Noted(_)
+            | Self::Checked(_) => Argument::Required,
             Self::NextIfNumber(_) => Argument::NextIfNumber,
             Self::NextUnlessDash(_) => Argument::NextUnlessDash,
         }
@@ -312,8 +316,8 @@ impl<A> Action<A> {
             Self::Flag(record) => record(args),
             Self::Value(record) => record(args, required),
             Self::Setting(record, setting) => record(args, *setting, required),
-            Self::LetterAndName(record, _) => record(args, required, notices),
-            Self::Checked(record) => record(args, required, notices)?,
+            Self::LetterAndName(record, _) | Self::Noted(record) => record(args, required, notices),
+            Self::Checked(record) => record(args, required)?,
             Self::NextIfNumber(record) => record(args, word),
             Self::NextUnlessDash(record) => return Ok(record(args, word)),
             Self::Halt(halt) => return Ok(Some(*halt)),

@@ -2,52 +2,34 @@
 
 use std::path::PathBuf;
 
-use super::help_row;
-use crate::args::{CompareArgs, ComparisonArgs, VersusArgs};
+use super::plain_help_row;
+use crate::args::{CompareArgs, VersusArgs};
 use crate::group::Group;
 use crate::kind::{ValueKind, percent};
-use crate::table::{Action, OptionSpec};
+use crate::table::OptionSpec;
 
-/// The rows of how sets are compared, for arguments that have [`ComparisonArgs`].
+/// The rows of how sets are compared, for arguments that have [`crate::args::ComparisonArgs`].
 macro_rules! comparison {
     ($args:ty, $($own:expr),* $(,)?) => {
         &[
             $($own,)*
-            OptionSpec::<$args>::without_letter(
-                "percent",
-                "probability of a false alarm, over all figures together",
-                Action::Value(|a, text| {
-                    let of: &mut ComparisonArgs = &mut a.comparison;
-                    of.chance = percent(text);
-                }),
-            )
-            .long("false-alarms", Group::Statistics, ValueKind::Percent)
-            .more("The default is 1%; a lower value needs more runs."),
-            OptionSpec::<$args>::without_letter(
-                "percent",
-                "smallest relevant change",
-                Action::Value(|a, text| a.comparison.threshold = percent(text)),
-            )
-            .long("threshold", Group::Statistics, ValueKind::Percent)
-            .more("The default is 0.5%; 0 accepts every significant change."),
-            OptionSpec::<$args>::without_letter(
-                "",
-                "print the comparison as JSON",
-                Action::Flag(|a| a.comparison.json = true),
-            )
-            .long("json", Group::Output, ValueKind::Nothing),
-            OptionSpec::<$args>::without_letter(
-                "",
-                "print the comparison as a Markdown table",
-                Action::Flag(|a| a.comparison.markdown = true),
-            )
-            .long("markdown", Group::Output, ValueKind::Nothing),
-            OptionSpec {
-                kind: ValueKind::Nothing,
-                help: "show this help and exit",
-                more: "",
-                ..help_row()
-            },
+            OptionSpec::<$args>::named("false-alarms", Group::Statistics)
+                .takes("percent", ValueKind::Percent)
+                .set(|a, text| a.comparison.chance = percent(text))
+                .help("probability of a false alarm, over all figures together")
+                .more("The default is 1%; a lower value needs more runs."),
+            OptionSpec::<$args>::named("threshold", Group::Statistics)
+                .takes("percent", ValueKind::Percent)
+                .set(|a, text| a.comparison.threshold = percent(text))
+                .help("smallest relevant change")
+                .more("The default is 0.5%; 0 accepts every significant change."),
+            OptionSpec::<$args>::named("json", Group::Output)
+                .flag(|a| a.comparison.json = true)
+                .help("print the comparison as JSON"),
+            OptionSpec::<$args>::named("markdown", Group::Output)
+                .flag(|a| a.comparison.markdown = true)
+                .help("print the comparison as a Markdown table"),
+            plain_help_row(),
         ]
     };
 }
@@ -55,32 +37,26 @@ macro_rules! comparison {
 /// Every option of `netperf compare`.
 pub(crate) static COMPARE: &[OptionSpec<CompareArgs>] = comparison![
     CompareArgs,
-    OptionSpec::<CompareArgs>::without_letter(
-        "",
-        "compare the runs in pairs, in the order of their names",
-        Action::Flag(|a| a.paired = true),
-    )
-    .long("paired", Group::Statistics, ValueKind::Nothing)
-    .more("For runs that alternated: drift affects both runs of a pair."),
+    OptionSpec::<CompareArgs>::named("paired", Group::Statistics)
+        .flag(|a| a.paired = true)
+        .help("compare the runs in pairs, in the order of their names")
+        .more("For runs that alternated: drift affects both runs of a pair."),
 ];
 
 /// Every option of `netperf run`.
 pub(crate) static VERSUS: &[OptionSpec<VersusArgs>] = comparison![
     VersusArgs,
-    OptionSpec::<VersusArgs>::without_letter(
-        "number",
-        "number of runs of each configuration",
-        Action::Value(|a, text| a.pairs = text.parse().ok()),
-    )
-    .long("pairs", Group::Test, ValueKind::Within(1, 10_000))
-    .more("The default is 20, enough to detect a change of 2 % if runs differ by 1.2 %."),
-    OptionSpec::<VersusArgs>::without_letter(
-        "folder",
-        "store every result in this folder",
-        Action::Value(|a, text| a.keep = Some(PathBuf::from(text))),
-    )
-    .long("keep", Group::Output, ValueKind::File)
-    .more(
-        "As a-001.json, b-001.json and so on, for `netperf compare --paired` and `netperf report`."
-    ),
+    OptionSpec::<VersusArgs>::named("pairs", Group::Test)
+        .takes("number", ValueKind::Within(1, 10_000))
+        .set(|a, text| a.pairs = text.parse().ok())
+        .help("number of runs of each configuration")
+        .more("The default is 20, enough to detect a change of 2 % if runs differ by 1.2 %."),
+    OptionSpec::<VersusArgs>::named("keep", Group::Output)
+        .takes("folder", ValueKind::File)
+        .set(|a, text| a.keep = Some(PathBuf::from(text)))
+        .help("store every result in this folder")
+        .more(
+            "As a-001.json, b-001.json and so on, for `netperf compare --paired` and `netperf \
+             report`."
+        ),
 ];

@@ -13,62 +13,47 @@ use crate::table::{Action, OptionSpec};
 
 type Opt = OptionSpec<GlobalArgs>;
 
-pub(super) const LOCAL: Opt = Opt::ready(
-    'c',
-    "[rate]",
-    "measure local CPU utilisation",
-    Action::NextIfNumber(|a, rate| cpu(&mut a.cpu, rate)),
-)
-.long("local-cpu", Group::Cpu, ValueKind::Number)
-.more("A rate is accepted for old scripts; it has no effect if the system counts its idle time.");
+pub(super) const LOCAL: Opt = Opt::lettered('c', "local-cpu", Group::Cpu)
+    .takes("[rate]", ValueKind::Number)
+    .action(Action::NextIfNumber(|a, rate| cpu(&mut a.cpu, rate)))
+    .help("measure local CPU utilisation")
+    .more(
+        "A rate is accepted for old scripts; it has no effect if the system counts its idle time.",
+    );
 
-pub(super) const REMOTE: Opt = Opt::ready(
-    'C',
-    "[rate]",
-    "measure CPU utilisation of netserver's host",
-    Action::NextIfNumber(|a, rate| cpu(&mut a.remote_cpu, rate)),
-)
-.long("remote-cpu", Group::Cpu, ValueKind::Number)
-.more("As --local-cpu, for the other end.");
+pub(super) const REMOTE: Opt = Opt::lettered('C', "remote-cpu", Group::Cpu)
+    .takes("[rate]", ValueKind::Number)
+    .action(Action::NextIfNumber(|a, rate| cpu(&mut a.remote_cpu, rate)))
+    .help("measure CPU utilisation of netserver's host")
+    .more("As --local-cpu, for the other end.");
 
-pub(super) const METHOD: Opt = Opt::without_letter(
-    "method",
-    "method of measuring CPU utilisation, at both ends",
-    Action::Value(|a, text| a.cpu_method = CpuMethod::named(text)),
-)
-.long(
-    "cpu-method",
-    Group::Cpu,
-    ValueKind::Word(&["procstat", "looper"]),
-)
-.more(
-    "procstat (default) reads the counters of the kernel. looper runs a loop of the lowest \
-     priority on each CPU and counts the remaining time, after a calibration of one second in \
-     which the machine should be idle, or with the rate from --local-cpu or --remote-cpu. It \
-     disturbs other netperf and netserver processes on the same machine that use the same \
-     method. A stock netserver supports procstat only.",
-);
+pub(super) const METHOD: Opt = Opt::named("cpu-method", Group::Cpu)
+    .takes("method", ValueKind::Word(&["procstat", "looper"]))
+    .set(|a, text| a.cpu_method = CpuMethod::named(text))
+    .help("method of measuring CPU utilisation, at both ends")
+    .more(
+        "procstat (default) reads the counters of the kernel. looper runs a loop of the lowest \
+         priority on each CPU and counts the remaining time, after a calibration of one second in \
+         which the machine should be idle, or with the rate from --local-cpu or --remote-cpu. It \
+         disturbs other netperf and netserver processes on the same machine that use the same \
+         method. A stock netserver supports procstat only.",
+    );
 
-pub(super) const BIND: Opt = Opt::ready(
-    'T',
-    "cpu,cpu",
-    "bind netperf, netserver to these CPUs",
-    Action::Checked(|a, text, _| bind(a, text)),
-)
-.long("bind-cpu", Group::Cpu, ValueKind::CpusOfEnds)
-.more(
-    "One number is for both ends; `0,` binds only netperf, `,1` only netserver. A failure to \
-     bind is ignored. Ranges and lists are for the threads of many flows, as with --cpus and \
-     --remote-cpus: 0-3 for both ends, or a colon between the ends, as in 0-3:4-7, 0,2: or :4-7.",
-);
+pub(super) const BIND: Opt = Opt::lettered('T', "bind-cpu", Group::Cpu)
+    .takes("cpu,cpu", ValueKind::CpusOfEnds)
+    .checked(bind)
+    .help("bind netperf, netserver to these CPUs")
+    .more(
+        "One number is for both ends; `0,` binds only netperf, `,1` only netserver. A failure to \
+         bind is ignored. Ranges and lists are for the threads of many flows, as with --cpus and \
+         --remote-cpus: 0-3 for both ends, or a colon between the ends, as in 0-3:4-7, 0,2: or \
+         :4-7.",
+    );
 
-pub(super) const COUNT: Opt = Opt::ready(
-    'n',
-    "count",
-    "number of CPUs; accepted, no effect",
-    Action::Value(|_, _| {}),
-)
-.long("cpu-count", Group::Compatibility, ValueKind::Count);
+pub(super) const COUNT: Opt = Opt::lettered('n', "cpu-count", Group::Compatibility)
+    .takes("count", ValueKind::Count)
+    .set(|_, _| {})
+    .help("number of CPUs; accepted, no effect");
 
 fn cpu(arg: &mut CpuArg, rate: Option<&str>) {
     arg.wanted = true;

@@ -1,15 +1,13 @@
 //! The options about many flows, which have names only.
 
-use std::time::Duration;
-
 use netperf_model::Placement;
 use netperf_model::many::cpu_list;
 
-use super::{set_both_ends, size};
+use super::{set_both_ends, size, span};
 use crate::args::GlobalArgs;
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionSpec};
+use crate::table::OptionSpec;
 
 type Opt = OptionSpec<GlobalArgs>;
 
@@ -21,83 +19,64 @@ const MOST_THREADS: u32 = 4096;
 /// A number of threads, or one for each end.
 const THREAD_COUNTS: ValueKind = ValueKind::twice(&ValueKind::Within(1, MOST_THREADS));
 
-pub(super) const FLOWS: Opt = Opt::without_letter(
-    "number",
-    "number of concurrent data connections",
-    Action::Value(|a, text| a.flows.flows = text.parse().ok()),
-)
-.long("flows", Group::Test, ValueKind::Within(1, MOST_FLOWS))
-.more(
-    "All are opened first and then released together. The results are those of all flows \
-     together; JSON contains each flow and the fairness. A stock netserver serves them over as \
-     many control connections. A limit such as --count applies to all flows together.",
-);
+pub(super) const FLOWS: Opt = Opt::named("flows", Group::Test)
+    .takes("number", ValueKind::Within(1, MOST_FLOWS))
+    .set(|a, text| a.flows.flows = text.parse().ok())
+    .help("number of concurrent data connections")
+    .more(
+        "All are opened first and then released together. The results are those of all flows \
+         together; JSON contains each flow and the fairness. A stock netserver serves them over as \
+         many control connections. A limit such as --count applies to all flows together.",
+    );
 
-pub(super) const THREADS: Opt = Opt::without_letter(
-    "local,remote",
-    "number of threads that serve the flows at each end",
-    Action::Value(|a, text| set_both_ends(&mut a.flows.threads, text, number)),
-)
-.long("threads", Group::Test, THREAD_COUNTS)
-.more(
-    "The default is one for each CPU, at most one for each flow. Without --flows, a separate \
-     thread serves a single flow.",
-);
+pub(super) const THREADS: Opt = Opt::named("threads", Group::Test)
+    .takes("local,remote", THREAD_COUNTS)
+    .set(|a, text| set_both_ends(&mut a.flows.threads, text, number))
+    .help("number of threads that serve the flows at each end")
+    .more(
+        "The default is one for each CPU, at most one for each flow. Without --flows, a separate \
+         thread serves a single flow.",
+    );
 
-pub(super) const WARMUP: Opt = Opt::without_letter(
-    "time",
-    "run the flows this long before the measured time",
-    Action::Value(|a, text| a.flows.warmup = time(text)),
-)
-.long("warmup", Group::Test, ValueKind::Span)
-.more(
-    "The time of the test follows the warm-up. Rates, times of operations and local CPU \
-     utilisation are those of the measured time, and a sender's rate is what it sent; the byte \
-     counts of each end cover the whole run.",
-);
+pub(super) const WARMUP: Opt = Opt::named("warmup", Group::Test)
+    .takes("time", ValueKind::Span)
+    .set(|a, text| a.flows.warmup = span(text))
+    .help("run the flows this long before the measured time")
+    .more(
+        "The time of the test follows the warm-up. Rates, times of operations and local CPU \
+         utilisation are those of the measured time, and a sender's rate is what it sent; the byte \
+         counts of each end cover the whole run.",
+    );
 
-pub(super) const COOLDOWN: Opt = Opt::without_letter(
-    "time",
-    "run the flows this long after the measured time",
-    Action::Value(|a, text| a.flows.cooldown = time(text)),
-)
-.long("cooldown", Group::Test, ValueKind::Span)
-.more("As --warmup, at the end of the test.");
+pub(super) const COOLDOWN: Opt = Opt::named("cooldown", Group::Test)
+    .takes("time", ValueKind::Span)
+    .set(|a, text| a.flows.cooldown = span(text))
+    .help("run the flows this long after the measured time")
+    .more("As --warmup, at the end of the test.");
 
-pub(super) const CPUS: Opt = Opt::without_letter(
-    "list",
-    "assign netperf's threads to these CPUs, in turn",
-    Action::Value(|a, text| a.flows.cpus.local = cpu_list(text)),
-)
-.long("cpus", Group::Cpu, ValueKind::Cpus)
-.more("One thread per CPU unless --threads is given.");
+pub(super) const CPUS: Opt = Opt::named("cpus", Group::Cpu)
+    .takes("list", ValueKind::Cpus)
+    .set(|a, text| a.flows.cpus.local = cpu_list(text))
+    .help("assign netperf's threads to these CPUs, in turn")
+    .more("One thread per CPU unless --threads is given.");
 
-pub(super) const REMOTE_CPUS: Opt = Opt::without_letter(
-    "list",
-    "assign netserver's threads to these CPUs, in turn",
-    Action::Value(|a, text| a.flows.cpus.remote = cpu_list(text)),
-)
-.long("remote-cpus", Group::Cpu, ValueKind::Cpus)
-.more("As --cpus, at the other end. netserver must be this program.");
+pub(super) const REMOTE_CPUS: Opt = Opt::named("remote-cpus", Group::Cpu)
+    .takes("list", ValueKind::Cpus)
+    .set(|a, text| a.flows.cpus.remote = cpu_list(text))
+    .help("assign netserver's threads to these CPUs, in turn")
+    .more("As --cpus, at the other end. netserver must be this program.");
 
-pub(super) const PLACE: Opt = Opt::without_letter(
-    "rule",
-    "assign the threads of both ends to CPUs by this rule",
-    Action::Value(|a, text| a.flows.place = Placement::named(text)),
-)
-.long("place", Group::Cpu, ValueKind::Placement)
-.more(
-    "spread: as far apart as possible, siblings of a core last; pack: as close together as \
-     possible; near-irq: the CPUs that handle the interrupts of the interface that carries the \
-     data; node:N: the CPUs of that NUMA node. A list of CPUs for an end takes precedence over \
-     the rule.",
-);
+pub(super) const PLACE: Opt = Opt::named("place", Group::Cpu)
+    .takes("rule", ValueKind::Placement)
+    .set(|a, text| a.flows.place = Placement::named(text))
+    .help("assign the threads of both ends to CPUs by this rule")
+    .more(
+        "spread: as far apart as possible, siblings of a core last; pack: as close together as \
+         possible; near-irq: the CPUs that handle the interrupts of the interface that carries the \
+         data; node:N: the CPUs of that NUMA node. A list of CPUs for an end takes precedence over \
+         the rule.",
+    );
 
 fn number(text: &str) -> u32 {
     u32::try_from(size(text)).unwrap_or(0)
-}
-
-/// Seconds, as the kind of the option hands them on.
-fn time(text: &str) -> Option<Duration> {
-    Duration::try_from_secs_f64(text.parse().ok()?).ok()
 }

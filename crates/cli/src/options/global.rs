@@ -35,193 +35,135 @@ pub(crate) fn table() -> &'static [OptionSpec<GlobalArgs>] {
 /// Options in front of those of the sockets.
 static FIRST: &[OptionSpec<GlobalArgs>] = &[
     help_row(),
-    Opt::ready(
-        'H',
-        "host,family",
-        "address of netserver",
-        Action::Checked(|a, text, notices| {
-            set_host(&mut a.remote, text, notices);
-            Ok(())
-        }),
-    )
-    .long("host", Group::Hosts, ValueKind::Host)
-    .more(
-        "Used for the control connection and, unless --data-host is given, for the data (default \
-         localhost). The family is 4 or 6 (inet, inet6, unspec); `,6` alone changes only the \
-         family. vsock:3 is the host or virtual machine with context id 3.",
-    ),
-    Opt::ready(
-        'p',
-        "port,local",
-        "control port of netserver, and the local port",
-        Action::Value(|a, text| {
+    Opt::lettered('H', "host", Group::Hosts)
+        .takes("host,family", ValueKind::Host)
+        .noted(|a, text, notices| set_host(&mut a.remote, text, notices))
+        .help("address of netserver")
+        .more(
+            "Used for the control connection and, unless --data-host is given, for the data \
+             (default localhost). The family is 4 or 6 (inet, inet6, unspec); `,6` alone changes \
+             only the family. vsock:3 is the host or virtual machine with context id 3.",
+        ),
+    Opt::lettered('p', "port", Group::Hosts)
+        .takes("port,local", PORTS)
+        .set(|a, text| {
             set(
                 &mut a.port.remote,
                 &mut a.port.local,
                 first_half(text),
                 port_name,
             );
-        }),
-    )
-    .long("port", Group::Hosts, PORTS)
-    .more(
-        "Numbers or service names. The first is netserver's port (default 12865); the second is \
-         the local port of the control connection.",
-    ),
-    Opt::ready(
-        't',
-        "test",
-        "the test to run (default TCP_STREAM)",
-        Action::Value(|a, text| a.test = Some(text.to_ascii_uppercase())),
-    )
-    .long("test", Group::Test, ValueKind::Test)
-    .more("Names are not case sensitive."),
+        })
+        .help("control port of netserver, and the local port")
+        .more(
+            "Numbers or service names. The first is netserver's port (default 12865); the second \
+             is the local port of the control connection.",
+        ),
+    Opt::lettered('t', "test", Group::Test)
+        .takes("test", ValueKind::Test)
+        .set(|a, text| a.test = Some(text.to_ascii_uppercase()))
+        .help("the test to run (default TCP_STREAM)")
+        .more("Names are not case sensitive."),
     length::TIME,
     length::COUNT,
     cpu::LOCAL,
     cpu::REMOTE,
     cpu::METHOD,
-    Opt::ready(
-        'f',
-        "letter",
-        "unit of results: G M K B bytes, g m k b bits, x transactions, u microseconds",
-        Action::Value(|a, text| {
+    Opt::lettered('f', "unit", Group::Output)
+        .takes("letter", ValueKind::Unit)
+        .set(|a, text| {
             a.unit = Some(Unit::from_letter(text.chars().next().unwrap_or('\0')));
-        }),
-    )
-    .long("unit", Group::Output, ValueKind::Unit)
-    .more(
-        "G, M and K are powers of 1024 bytes, g, m and k powers of 1000 bits; b and B are plain \
-         bits and bytes; x is transactions, u microseconds per transaction. The default is m, or \
-         x for tests with RR in their name.",
-    ),
-    Opt::ready(
-        'P',
-        "0|1",
-        "print banner and titles (1) or omit them (0)",
-        Action::Value(|a, text| a.headers = Some(size(text))),
-    )
-    .long("headers", Group::Output, ValueKind::Switch)
-    .more("0 omits the line that names the test, and the titles."),
-    Opt::ready(
-        'v',
-        "level",
-        "verbosity: 0 one number, 1 normal, 2 more",
-        Action::Value(|a, text| a.verbosity = Some(size(text))),
-    )
-    .long("verbosity", Group::Output, ValueKind::Integer)
-    .more("0 prints the result alone, 1 the normal output, 2 more."),
-    Opt::ready(
-        'B',
-        "text",
-        "tag the result with this text",
-        Action::Value(|a, text| a.brand = Some(text.to_owned())),
-    )
-    .long("brand", Group::Output, ValueKind::Text),
+        })
+        .help("unit of results: G M K B bytes, g m k b bits, x transactions, u microseconds")
+        .more(
+            "G, M and K are powers of 1024 bytes, g, m and k powers of 1000 bits; b and B are \
+             plain bits and bytes; x is transactions, u microseconds per transaction. The default \
+             is m, or x for tests with RR in their name.",
+        ),
+    Opt::lettered('P', "headers", Group::Output)
+        .takes("0|1", ValueKind::Switch)
+        .set(|a, text| a.headers = Some(size(text)))
+        .help("print banner and titles (1) or omit them (0)")
+        .more("0 omits the line that names the test, and the titles."),
+    Opt::lettered('v', "verbosity", Group::Output)
+        .takes("level", ValueKind::Integer)
+        .set(|a, text| a.verbosity = Some(size(text)))
+        .help("verbosity: 0 one number, 1 normal, 2 more")
+        .more("0 prints the result alone, 1 the normal output, 2 more."),
+    Opt::lettered('B', "brand", Group::Output)
+        .takes("text", ValueKind::Text)
+        .set(|a, text| a.brand = Some(text.to_owned()))
+        .help("tag the result with this text"),
     repeat::ITERATIONS,
     repeat::CONFIDENCE,
     repeat::RESULT_ONLY,
     until::UNTIL,
     until::LEVEL,
-    Opt::ready(
-        'L',
-        "host,family",
-        "local address of connections",
-        Action::Checked(|a, text, notices| {
-            set_host(&mut a.local, text, notices);
-            Ok(())
-        }),
-    )
-    .long("local-host", Group::Hosts, ValueKind::Host)
-    .more("The source address of control and data connections."),
-    Opt::ready(
-        '4',
-        "",
-        "use IPv4 at both ends",
-        Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V4)),
-    )
-    .long("ipv4", Group::Hosts, ValueKind::Nothing)
-    .more("Control and data; a family after --host or --local-host takes precedence for its side."),
-    Opt::ready(
-        '6',
-        "",
-        "use IPv6 at both ends",
-        Action::Flag(|a| set_families(&mut a.local, &mut a.remote, Family::V6)),
-    )
-    .long("ipv6", Group::Hosts, ValueKind::Nothing)
-    .more("Control and data; a family after --host or --local-host takes precedence for its side."),
-    Opt::ready(
-        'N',
-        "",
-        "run against a standard service, without netserver",
-        Action::Flag(|a| a.no_control = true),
-    )
-    .long("no-control", Group::Hosts, ValueKind::Nothing)
-    .more(
-        "The data goes to the service discard, chargen or echo, or to the port in --data-port. \
-         Nothing is known about the remote end.",
-    ),
-    Opt::ready(
-        'Z',
-        "passphrase",
-        "passphrase that netserver expects",
-        Action::Value(|a, text| a.passphrase = Some(cut(text, PASSPHRASE).to_owned())),
-    )
-    .long("passphrase", Group::Hosts, ValueKind::Text)
-    .more("Sent first on the control connection. A netserver without a passphrase ignores it."),
-    Opt::without_letter(
-        "file",
-        "file with netserver's key",
-        Action::Value(|a, text| a.key_file = Some(text.into())),
-    )
-    .long("key-file", Group::Hosts, ValueKind::File)
-    .more(
-        "The file must not be accessible to other users. Without it the key comes from \
-         NETPERF_KEY_FILE or NETPERF_KEY in the environment. Both ends prove that they have the \
-         key, and the control connection is encrypted; data is not. A netserver without a key is \
-         refused.",
-    ),
+    Opt::lettered('L', "local-host", Group::Hosts)
+        .takes("host,family", ValueKind::Host)
+        .noted(|a, text, notices| set_host(&mut a.local, text, notices))
+        .help("local address of connections")
+        .more("The source address of control and data connections."),
+    Opt::lettered('4', "ipv4", Group::Hosts)
+        .flag(|a| set_families(&mut a.local, &mut a.remote, Family::V4))
+        .help("use IPv4 at both ends")
+        .more(
+            "Control and data; a family after --host or --local-host takes precedence for its \
+             side.",
+        ),
+    Opt::lettered('6', "ipv6", Group::Hosts)
+        .flag(|a| set_families(&mut a.local, &mut a.remote, Family::V6))
+        .help("use IPv6 at both ends")
+        .more(
+            "Control and data; a family after --host or --local-host takes precedence for its \
+             side.",
+        ),
+    Opt::lettered('N', "no-control", Group::Hosts)
+        .flag(|a| a.no_control = true)
+        .help("run against a standard service, without netserver")
+        .more(
+            "The data goes to the service discard, chargen or echo, or to the port in --data-port. \
+             Nothing is known about the remote end.",
+        ),
+    Opt::lettered('Z', "passphrase", Group::Hosts)
+        .takes("passphrase", ValueKind::Text)
+        .set(|a, text| a.passphrase = Some(cut(text, PASSPHRASE).to_owned()))
+        .help("passphrase that netserver expects")
+        .more("Sent first on the control connection. A netserver without a passphrase ignores it."),
+    Opt::named("key-file", Group::Hosts)
+        .takes("file", ValueKind::File)
+        .set(|a, text| a.key_file = Some(text.into()))
+        .help("file with netserver's key")
+        .more(
+            "The file must not be accessible to other users. Without it the key comes from \
+             NETPERF_KEY_FILE or NETPERF_KEY in the environment. Both ends prove that they have \
+             the key, and the control connection is encrypted; data is not. A netserver without a \
+             key is refused.",
+        ),
     keepalive::NETPERF,
     cpu::BIND,
-    Opt::ready(
-        's',
-        "seconds",
-        "wait this long between setup and traffic",
-        Action::Value(|a, text| a.wait = Some(size(text))),
-    )
-    .long("wait", Group::Test, ValueKind::WholeSeconds)
-    .more("Whole seconds. Only tests of the OMNI family wait."),
-    Opt::ready(
-        'S',
-        "",
-        "enable keepalive on the data sockets",
-        Action::Flag(|a| a.keepalive = true),
-    )
-    .long("keepalive", Group::Sockets, ValueKind::Nothing),
-    Opt::ready(
-        'y',
-        "local,remote",
-        "socket priority",
-        Action::Value(|a, text| set_both_ends(&mut a.priority, text, size)),
-    )
-    .long(
-        "priority",
-        Group::Sockets,
-        ValueKind::twice(&ValueKind::Count),
-    )
-    .more("One value is for both ends."),
-    Opt::ready(
-        'Y',
-        "local,remote",
-        "type of service: a name such as ef, cs1, af11, or a number",
-        Action::Value(|a, text| set_both_ends(&mut a.tos, text, dscp)),
-    )
-    .long("tos", Group::Sockets, ValueKind::twice(&ValueKind::Tos))
-    .more(
-        "Names: af11 to af43, cs0 to cs7, ef, lowdelay, throughput, reliability. \
-         Numbers may be hexadecimal (0x10) or octal (020). One value is for both ends. \
-         Zero is not applied.",
-    ),
+    Opt::lettered('s', "wait", Group::Test)
+        .takes("seconds", ValueKind::WholeSeconds)
+        .set(|a, text| a.wait = Some(size(text)))
+        .help("wait this long between setup and traffic")
+        .more("Whole seconds. Only tests of the OMNI family wait."),
+    Opt::lettered('S', "keepalive", Group::Sockets)
+        .flag(|a| a.keepalive = true)
+        .help("enable keepalive on the data sockets"),
+    Opt::lettered('y', "priority", Group::Sockets)
+        .takes("local,remote", ValueKind::twice(&ValueKind::Count))
+        .set(|a, text| set_both_ends(&mut a.priority, text, size))
+        .help("socket priority")
+        .more("One value is for both ends."),
+    Opt::lettered('Y', "tos", Group::Sockets)
+        .takes("local,remote", ValueKind::twice(&ValueKind::Tos))
+        .set(|a, text| set_both_ends(&mut a.tos, text, dscp))
+        .help("type of service: a name such as ef, cs1, af11, or a number")
+        .more(
+            "Names: af11 to af43, cs0 to cs7, ef, lowdelay, throughput, reliability. Numbers may \
+             be hexadecimal (0x10) or octal (020). One value is for both ends. Zero is not \
+             applied.",
+        ),
     io::DSCP,
     io::METHOD,
     io::ZEROCOPY,
@@ -240,14 +182,10 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
     buffers::REMOTE_OFFSET,
     buffers::RING,
     buffers::FILL,
-    Opt::ready(
-        'd',
-        "",
-        "print debug text; repeat for more",
-        Action::Flag(|a| a.debug = a.debug.saturating_add(1)),
-    )
-    .long("debug", Group::About, ValueKind::Nothing)
-    .more("On standard output. netserver has a separate option."),
+    Opt::lettered('d', "debug", Group::About)
+        .flag(|a| a.debug = a.debug.saturating_add(1))
+        .help("print debug text; repeat for more")
+        .more("On standard output. netserver has a separate option."),
     quality::BIDIRECTIONAL,
     rate::RATE,
     rate::ARRIVAL,
@@ -262,97 +200,70 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
     flows::REMOTE_CPUS,
     flows::PLACE,
     cpu::COUNT,
-    Opt::ready(
-        'D',
-        "interval,units",
-        "print interim results",
-        Action::Value(interim),
-    )
-    .long("interim", Group::Output, INTERIM)
-    .more(
-        "At least one line per interval, while the test runs. A negative interval is accepted as \
-         its absolute value. The second value is an initial guess of the work in an interval and \
-         is not needed. The Unix-domain, SCTP, XTI and link-level tests print none, as in \
-         netperf 2.7; --json contains them.",
-    ),
+    Opt::lettered('D', "interim", Group::Output)
+        .takes("interval,units", INTERIM)
+        .set(interim)
+        .help("print interim results")
+        .more(
+            "At least one line per interval, while the test runs. A negative interval is accepted \
+             as its absolute value. The second value is an initial guess of the work in an \
+             interval and is not needed. The Unix-domain, SCTP, XTI and link-level tests print \
+             none, as in netperf 2.7; --json contains them.",
+        ),
     series::SERIES,
     series::FLOWS,
     series::TIMESTAMPS,
     show::LIVE,
     show::PROGRESS,
-    Opt::without_letter(
-        "",
-        "print the whole result as one JSON document",
-        Action::Flag(|a| a.json = Some(JsonArg::Document)),
-    )
-    .long("json", Group::Output, ValueKind::Nothing)
-    .more(
-        "Standard output then contains nothing else, and selections of values have no effect. A \
-         failed run prints a document with the reason. The manual describes the fields and the \
-         schema. Interim results and latency statistics are included only if they are requested.",
-    ),
+    Opt::named("json", Group::Output)
+        .flag(|a| a.json = Some(JsonArg::Document))
+        .help("print the whole result as one JSON document")
+        .more(
+            "Standard output then contains nothing else, and selections of values have no effect. \
+             A failed run prints a document with the reason. The manual describes the fields and \
+             the schema. Interim results and latency statistics are included only if they are \
+             requested.",
+        ),
     history::KEEP,
-    Opt::without_letter(
-        "",
-        "print one JSON event per line while the test runs",
-        Action::Flag(|a| a.json = Some(JsonArg::Stream)),
-    )
-    .long("json-stream", Group::Output, ValueKind::Nothing)
-    .more(
-        "Events: start, interim results, the end of each iteration, and last the document of \
-         --json or an error.",
-    ),
-    Opt::without_letter(
-        "",
-        "list tests and transports, their requirements, and whether they can run",
-        Action::Flag(|a| a.list = true),
-    )
-    .long("list", Group::About, ValueKind::Nothing)
-    .more(
-        "On this host and, if --host or --port names a netserver, on that host. With --json as a \
-         JSON document. No test is run.",
-    ),
-    Opt::ready(
-        'j',
-        "",
-        "record latency statistics",
-        Action::Flag(|a| a.latency = true),
-    )
-    .long("latency", Group::Output, ValueKind::Nothing)
-    .more("Required for latency selectors in a file; those in a list enable it."),
+    Opt::named("json-stream", Group::Output)
+        .flag(|a| a.json = Some(JsonArg::Stream))
+        .help("print one JSON event per line while the test runs")
+        .more(
+            "Events: start, interim results, the end of each iteration, and last the document of \
+             --json or an error.",
+        ),
+    Opt::named("list", Group::About)
+        .flag(|a| a.list = true)
+        .help("list tests and transports, their requirements, and whether they can run")
+        .more(
+            "On this host and, if --host or --port names a netserver, on that host. With --json as \
+             a JSON document. No test is run.",
+        ),
+    Opt::lettered('j', "latency", Group::Output)
+        .flag(|a| a.latency = true)
+        .help("record latency statistics")
+        .more("Required for latency selectors in a file; those in a list enable it."),
     buffers::DIRTY,
     buffers::REMOTE_DIRTY,
-    Opt::ready(
-        'b',
-        "local,remote",
-        "operations in each pacing interval",
-        Action::Value(|a, text| set_ends(&mut a.pace_burst, text, size)),
-    )
-    .long("pace", Group::Pacing, SIZES)
-    .more("One value is for netperf only. Without --pace-interval the interval is a millisecond."),
-    Opt::ready(
-        'w',
-        "local,remote",
-        "length of the pacing interval, in ms unless m, u or s follows",
-        Action::Value(|a, text| set_ends(&mut a.pace_interval, text, time)),
-    )
-    .long(
-        "pace-interval",
-        Group::Pacing,
-        ValueKind::twice(&ValueKind::Tick),
-    )
-    .more(
-        "Without --pace it is reported (LOCAL_INTERVAL_USECS) but has no effect. One value is \
-         for netperf only.",
-    ),
-    Opt::ready(
-        'V',
-        "",
-        "print the version and exit",
-        Action::Halt(Halt::Version),
-    )
-    .long("version", Group::About, ValueKind::Nothing)
-    .more("Prints the version of netperf with which this program is compatible."),
+    Opt::lettered('b', "pace", Group::Pacing)
+        .takes("local,remote", SIZES)
+        .set(|a, text| set_ends(&mut a.pace_burst, text, size))
+        .help("operations in each pacing interval")
+        .more(
+            "One value is for netperf only. Without --pace-interval the interval is a millisecond.",
+        ),
+    Opt::lettered('w', "pace-interval", Group::Pacing)
+        .takes("local,remote", ValueKind::twice(&ValueKind::Tick))
+        .set(|a, text| set_ends(&mut a.pace_interval, text, time))
+        .help("length of the pacing interval, in ms unless m, u or s follows")
+        .more(
+            "Without --pace it is reported (LOCAL_INTERVAL_USECS) but has no effect. One value is \
+             for netperf only.",
+        ),
+    Opt::lettered('V', "version", Group::About)
+        .action(Action::Halt(Halt::Version))
+        .help("print the version and exit")
+        .more("Prints the version of netperf with which this program is compatible."),
 ];
 
 /// `-D seconds,units`; `-D ,units` keeps one second.

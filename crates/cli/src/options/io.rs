@@ -8,7 +8,7 @@ use crate::args::GlobalArgs;
 use crate::grammar::size;
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionSpec};
+use crate::table::OptionSpec;
 
 type Opt = OptionSpec<GlobalArgs>;
 
@@ -21,110 +21,89 @@ const MESSAGES: ValueKind = ValueKind::twice(&ValueKind::Within(1, 1024));
 /// One switch or two.
 const SWITCHES: ValueKind = ValueKind::twice(&ValueKind::Switch);
 
-pub(super) const METHOD: Opt = Opt::without_letter(
-    "local,remote",
-    "waiting method of an end: blocking, poll, epoll, uring or auto",
-    Action::Value(|a, text| {
+pub(super) const METHOD: Opt = Opt::named("io", Group::Paths)
+    .takes("local,remote", METHODS)
+    .set(|a, text| {
         set_both_ends(&mut a.io.method, text, IoMethod::named);
-    }),
-)
-.long("io", Group::Paths, METHODS)
-.more(
-    "blocking (default) sleeps in the call. poll never sleeps: calls return at once and are \
-     repeated, which occupies a whole CPU at that end and avoids the cost of wake-ups. epoll \
-     sleeps in epoll_wait. uring submits calls to io_uring and sleeps there, in one system call; \
-     a message of up to 1024 bytes that is answered is submitted together with the wait for the \
-     next message. io_uring cannot be preloaded: a library that replaces the socket calls does \
-     not see the data that io_uring moves. It needs Linux 6.1. auto selects a method with trials \
-     of about 60 milliseconds before the test, over similar connections: the method that moves \
-     the most data, and blocking unless another one moves 5 percent more; -v 2, LOCAL_IO_METHOD \
-     and JSON show the selection. One value is for both ends; netserver must be this program \
-     unless its end is blocking. Not for tests that open a connection for every operation.",
-);
+    })
+    .help("waiting method of an end: blocking, poll, epoll, uring or auto")
+    .more(
+        "blocking (default) sleeps in the call. poll never sleeps: calls return at once and are \
+         repeated, which occupies a whole CPU at that end and avoids the cost of wake-ups. epoll \
+         sleeps in epoll_wait. uring submits calls to io_uring and sleeps there, in one system \
+         call; a message of up to 1024 bytes that is answered is submitted together with the wait \
+         for the next message. io_uring cannot be preloaded: a library that replaces the socket \
+         calls does not see the data that io_uring moves. It needs Linux 6.1. auto selects a \
+         method with trials of about 60 milliseconds before the test, over similar connections: \
+         the method that moves the most data, and blocking unless another one moves 5 percent \
+         more; -v 2, LOCAL_IO_METHOD and JSON show the selection. One value is for both ends; \
+         netserver must be this program unless its end is blocking. Not for tests that open a \
+         connection for every operation.",
+    );
 
-pub(super) const ZEROCOPY: Opt = Opt::without_letter(
-    "",
-    "send without copying the data",
-    Action::Flag(|a| a.io.zerocopy = true),
-)
-.long("zerocopy", Group::Paths, ValueKind::Nothing)
-.more(
-    "With MSG_ZEROCOPY, at the sending end, in one-way tests over TCP; needs Linux 4.14, and \
-     pays off for sends of 10 kilobytes or more. The kernel may copy nevertheless, and always \
-     does on loopback: LOCAL_ZEROCOPY_SHARE and REMOTE_ZEROCOPY_SHARE show the share that was \
-     not copied.",
-);
+pub(super) const ZEROCOPY: Opt = Opt::named("zerocopy", Group::Paths)
+    .flag(|a| a.io.zerocopy = true)
+    .help("send without copying the data")
+    .more(
+        "With MSG_ZEROCOPY, at the sending end, in one-way tests over TCP; needs Linux 4.14, and \
+         pays off for sends of 10 kilobytes or more. The kernel may copy nevertheless, and always \
+         does on loopback: LOCAL_ZEROCOPY_SHARE and REMOTE_ZEROCOPY_SHARE show the share that was \
+         not copied.",
+    );
 
-pub(super) const DISCARD: Opt = Opt::without_letter(
-    "",
-    "count received data and discard it in the kernel",
-    Action::Flag(|a| a.io.discard = true),
-)
-.long("discard", Group::Paths, ValueKind::Nothing)
-.more(
-    "With MSG_TRUNC, at the receiving end, in one-way tests over TCP or UDP: the data is never \
-     copied to the program. A receiving netserver must be this program.",
-);
+pub(super) const DISCARD: Opt = Opt::named("discard", Group::Paths)
+    .flag(|a| a.io.discard = true)
+    .help("count received data and discard it in the kernel")
+    .more(
+        "With MSG_TRUNC, at the receiving end, in one-way tests over TCP or UDP: the data is never \
+         copied to the program. A receiving netserver must be this program.",
+    );
 
-pub(super) const BATCH: Opt = Opt::without_letter(
-    "local,remote",
-    "messages per system call",
-    Action::Value(|a, text| set_both_ends(&mut a.io.batch, text, size)),
-)
-.long("batch", Group::Paths, MESSAGES)
-.more(
-    "With sendmmsg and recvmmsg, in one-way tests over UDP; with --io uring also over TCP: the \
-     number of sends per call, and of receive buffers. One value is for both ends; the default \
-     is 1. Sends and receives are counted in messages.",
-);
+pub(super) const BATCH: Opt = Opt::named("batch", Group::Paths)
+    .takes("local,remote", MESSAGES)
+    .set(|a, text| set_both_ends(&mut a.io.batch, text, size))
+    .help("messages per system call")
+    .more(
+        "With sendmmsg and recvmmsg, in one-way tests over UDP; with --io uring also over TCP: the \
+         number of sends per call, and of receive buffers. One value is for both ends; the default \
+         is 1. Sends and receives are counted in messages.",
+    );
 
-pub(super) const SEGMENTS: Opt = Opt::without_letter(
-    "local,remote",
-    "on or off: let the kernel split and join datagrams",
-    Action::Value(|a, text| set_both_ends(&mut a.io.segments, text, is_on)),
-)
-.long("segment-offload", Group::Paths, SWITCHES)
-.more(
-    "With UDP_SEGMENT at the sending end and UDP_GRO at the receiving end, in one-way tests over \
-     UDP; needs Linux 5.0, and messages that fit into the path's MTU. One call then carries up \
-     to 64 datagrams. One value is for both ends. Sends and receives are counted in datagrams.",
-);
+pub(super) const SEGMENTS: Opt = Opt::named("segment-offload", Group::Paths)
+    .takes("local,remote", SWITCHES)
+    .set(|a, text| set_both_ends(&mut a.io.segments, text, is_on))
+    .help("on or off: let the kernel split and join datagrams")
+    .more(
+        "With UDP_SEGMENT at the sending end and UDP_GRO at the receiving end, in one-way tests \
+         over UDP; needs Linux 5.0, and messages that fit into the path's MTU. One call then \
+         carries up to 64 datagrams. One value is for both ends. Sends and receives are counted in \
+         datagrams.",
+    );
 
-pub(super) const SPLICE: Opt = Opt::without_letter(
-    "",
-    "move received data through a pipe to the null device",
-    Action::Flag(|a| a.io.splice = true),
-)
-.long("splice", Group::Paths, ValueKind::Nothing)
-.more(
-    "With splice(2), at the receiving end, in one-way tests over TCP: pages are moved, and bytes \
-     are not copied if the driver places them in pages. A receiving netserver must be this \
-     program. TCP_SENDFILE is the equivalent for sending; -V requests the same, also from \
-     netperf 2.7.",
-);
+pub(super) const SPLICE: Opt = Opt::named("splice", Group::Paths)
+    .flag(|a| a.io.splice = true)
+    .help("move received data through a pipe to the null device")
+    .more(
+        "With splice(2), at the receiving end, in one-way tests over TCP: pages are moved, and \
+         bytes are not copied if the driver places them in pages. A receiving netserver must be \
+         this program. TCP_SENDFILE is the equivalent for sending; -V requests the same, also from \
+         netperf 2.7.",
+    );
 
-pub(super) const DSCP: Opt = Opt::without_letter(
-    "local,remote",
-    "differentiated services code point of packets, 0 to 63",
-    Action::Value(|a, text| {
+pub(super) const DSCP: Opt = Opt::named("dscp", Group::Sockets)
+    .takes("local,remote", ValueKind::twice(&ValueKind::Within(0, 63)))
+    .set(|a, text| {
         a.dscp = true;
         set_both_ends(&mut a.tos, text, code_point);
-    }),
-)
-.long(
-    "dscp",
-    Group::Sockets,
-    ValueKind::twice(&ValueKind::Within(0, 63)),
-)
-.more("The upper six bits of the value of --tos. One value is for both ends.");
+    })
+    .help("differentiated services code point of packets, 0 to 63")
+    .more("The upper six bits of the value of --tos. One value is for both ends.");
 
-pub(super) const TLS_CIPHER: Opt = Opt::without_letter(
-    "suite",
-    "the only cipher suite for -T tls and ktls",
-    Action::Value(|a, text| a.tls_cipher = Some(text.to_owned())),
-)
-.long("tls-cipher", Group::Sockets, ValueKind::Word(CIPHERS))
-.more("By its IANA name. TLS_CIPHER shows the suite that was used.");
+pub(super) const TLS_CIPHER: Opt = Opt::named("tls-cipher", Group::Sockets)
+    .takes("suite", ValueKind::Word(CIPHERS))
+    .set(|a, text| a.tls_cipher = Some(text.to_owned()))
+    .help("the only cipher suite for -T tls and ktls")
+    .more("By its IANA name. TLS_CIPHER shows the suite that was used.");
 
 /// The cipher suites of TLS 1.3 that both ends have (RFC 8446, appendix B.4).
 const CIPHERS: &[&str] = &[

@@ -13,40 +13,35 @@ use crate::table::{Action, OptionSpec};
 
 type Opt = OptionSpec<GlobalArgs>;
 
-pub(super) const TIME: Opt = Opt::ready(
-    'l',
-    "length",
-    "run this many seconds, or -length bytes or transactions",
-    Action::LetterAndName(
+pub(super) const TIME: Opt = Opt::lettered('l', "time", Group::Test)
+    .takes("length", ValueKind::Length)
+    .action(Action::LetterAndName(
         |a, text, notices| {
             a.length = Some(limit(size(text)));
             length_hint(text, notices);
         },
         |a, text| a.length = length(text).map(long_limit).or(a.length),
-    ),
-)
-.long("time", Group::Test, ValueKind::Length)
-.more(
-    "By name, a time with units such as 500ms, 10s or 1m30s; if only netserver sends, it is \
-     rounded up to whole seconds. By letter, a number with a size letter; other suffixes are \
-     ignored: `10s` is 10 seconds and `1m` a million seconds. Both accept a minus and an amount: \
-     bytes for streams, transactions otherwise. 0 runs until SIGINT or SIGALRM, which end every \
-     timed test early and normally. The default is 10 seconds.",
-);
+    ))
+    .help("run this many seconds, or -length bytes or transactions")
+    .more(
+        "By name, a time with units such as 500ms, 10s or 1m30s; if only netserver sends, it is \
+         rounded up to whole seconds. By letter, a number with a size letter; other suffixes are \
+         ignored: `10s` is 10 seconds and `1m` a million seconds. Both accept a minus and an \
+         amount: bytes for streams, transactions otherwise. 0 runs until SIGINT or SIGALRM, which \
+         end every timed test early and normally. The default is 10 seconds.",
+    );
 
-pub(super) const COUNT: Opt = Opt::without_letter(
-    "amount",
-    "end after this many bytes or transactions",
-    Action::Value(|a, text| {
+pub(super) const COUNT: Opt = Opt::named("count", Group::Test)
+    .takes("amount", ValueKind::Size)
+    .set(|a, text| {
         a.length = Some(limit(size(text).wrapping_neg()));
         a.count = true;
-    }),
-)
-.long("count", Group::Test, ValueKind::Size)
-.more(
-    "The same as --time with a minus before the amount. DG_STREAM and DLCL_STREAM end by time \
-     only.",
-);
+    })
+    .help("end after this many bytes or transactions")
+    .more(
+        "The same as --time with a minus before the amount. DG_STREAM and DLCL_STREAM end by time \
+         only.",
+    );
 
 /// `-l`: seconds, or minus how much.
 fn limit(length: i32) -> Limit {

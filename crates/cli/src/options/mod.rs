@@ -29,14 +29,16 @@ pub(crate) mod unix;
 pub(crate) mod until;
 pub(crate) mod xti;
 
+use std::time::Duration;
+
 use netperf_model::{Family, Suite};
 
 use crate::args::{HostArg, PerDirection, PerEnd, TestArgs};
-use crate::command::Notice;
+use crate::command::{CliError, Notice};
 use crate::grammar::{Halves, both_halves, cut, family, first_half, size};
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OnComplaint, OptionSpec};
+use crate::table::{Action, Halt, OnComplaint, OptionSpec};
 
 /// Characters that count of a port's name and of a family's.
 const SHORT_NAME: usize = 10;
@@ -127,41 +129,73 @@ pub(crate) fn of_suite(suite: Suite) -> Option<&'static SuiteOptions> {
 }
 
 impl<A> OptionSpec<A> {
-    /// A row with a letter.
-    const fn ready(
-        letter: char,
-        value: &'static str,
-        help: &'static str,
-        action: Action<A>,
-    ) -> Self {
-        Self {
-            letter: Some(letter),
-            long: "",
-            value,
-            help,
-            more: "",
-            group: Group::Compatibility,
-            kind: ValueKind::Nothing,
-            action,
-        }
-    }
-
-    /// A row that the original has no letter for.
-    const fn without_letter(value: &'static str, help: &'static str, action: Action<A>) -> Self {
+    /// An option that has only a name, and no effect until an action is set.
+    const fn named(long: &'static str, group: Group) -> Self {
         Self {
             letter: None,
-            ..Self::ready('?', value, help, action)
+            long,
+            value: "",
+            help: "",
+            more: "",
+            group,
+            kind: ValueKind::Nothing,
+            action: Action::Flag(|_| {}),
         }
     }
 
-    /// Sets the name, the heading and the kind of value.
-    const fn long(self, long: &'static str, group: Group, kind: ValueKind) -> Self {
+    /// An option with a letter.
+    const fn lettered(letter: char, long: &'static str, group: Group) -> Self {
         Self {
-            long,
-            group,
+            letter: Some(letter),
+            ..Self::named(long, group)
+        }
+    }
+
+    /// The same option for tests in which its letter is another option.
+    const fn without_letter(self) -> Self {
+        Self {
+            letter: None,
+            ..self
+        }
+    }
+
+    /// Sets the name of the value in help, and the values that the long form accepts.
+    const fn takes(self, value: &'static str, kind: ValueKind) -> Self {
+        Self {
+            value,
             kind,
             ..self
         }
+    }
+
+    /// Sets the argument and the way of recording it.
+    const fn action(self, action: Action<A>) -> Self {
+        Self { action, ..self }
+    }
+
+    /// Records an option without a value.
+    const fn flag(self, record: fn(&mut A)) -> Self {
+        self.action(Action::Flag(record))
+    }
+
+    /// Records the value.
+    const fn set(self, record: fn(&mut A, &str)) -> Self {
+        self.action(Action::Value(record))
+    }
+
+    /// Records the value, perhaps with a notice.
+    const fn noted(self, record: fn(&mut A, &str, &mut Vec<Notice>)) -> Self {
+        self.action(Action::Noted(record))
+    }
+
+    /// Records the value, or rejects it.
+    const fn checked(self, record: fn(&mut A, &str) -> Result<(), CliError>) -> Self {
+        self.action(Action::Checked(record))
+    }
+
+    /// Sets the description in one line.
+    const fn help(self, help: &'static str) -> Self {
+        Self { help, ..self }
     }
 
     /// Adds text for the manual.
@@ -243,16 +277,21 @@ fn port_name(text: &str) -> String {
     cut(text, SHORT_NAME).to_owned()
 }
 
-/// The row of `-h`.
+/// Seconds, as the value kinds of times write them.
+fn span(text: &str) -> Option<Duration> {
+    Duration::try_from_secs_f64(text.parse().ok()?).ok()
+}
+
+/// The row of `-h` of a subcommand.
+const fn plain_help_row<A>() -> OptionSpec<A> {
+    OptionSpec::lettered('h', "help", Group::About)
+        .action(Action::Halt(Halt::Help))
+        .help("show this help and exit")
+}
+
+/// The row of `-h` of a program.
 const fn help_row<A>() -> OptionSpec<A> {
-    OptionSpec::ready(
-        'h',
-        "",
-        "show this help and exit",
-        Action::Halt(crate::table::Halt::Help),
-    )
-    .long("help", Group::About, ValueKind::Test)
-    .more(
+    plain_help_row().takes("", ValueKind::Test).more(
         "The letter prints the option letters, with exit status 1 as scripts expect. The name \
          prints everything on standard output; with the name of a test after it, the options of \
          that test.",

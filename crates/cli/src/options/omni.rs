@@ -19,25 +19,20 @@ type Opt = OptionSpec<TestArgs>;
 /// Every option.
 pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
     help_row(),
-    Opt::ready(
-        'm',
-        "local,remote",
-        "bytes per send",
-        Action::Value(|a, text| {
+    Opt::lettered('m', "send-size", Group::Operation)
+        .takes("local,remote", SIZES)
+        .set(|a, text| {
             let (local, remote) = sizes(&mut a.send_size, text);
             imply(a, local, remote);
-        }),
-    )
-    .long("send-size", Group::Operation, SIZES)
-    .more(
-        "The default is the size of the socket buffer. Without --direction, OMNI sends if the \
-         first value is given, and receives if the second is.",
-    ),
-    Opt::ready(
-        'M',
-        "remote,local",
-        "bytes per receive, netserver's first",
-        Action::Value(|a, text| {
+        })
+        .help("bytes per send")
+        .more(
+            "The default is the size of the socket buffer. Without --direction, OMNI sends if the \
+             first value is given, and receives if the second is.",
+        ),
+    Opt::lettered('M', "recv-size", Group::Operation)
+        .takes("remote,local", SIZES)
+        .set(|a, text| {
             let mut swapped = PerEnd {
                 local: a.recv_size.remote,
                 remote: a.recv_size.local,
@@ -48,261 +43,167 @@ pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
                 remote: swapped.local,
             };
             imply(a, remote, local);
-        }),
-    )
-    .long("recv-size", Group::Operation, SIZES)
-    .more("The value of the remote end comes first. The default is the size of the socket buffer."),
-    Opt::ready(
-        'r',
-        "request,response",
-        "bytes per request and response",
-        Action::Value(|a, text| {
+        })
+        .help("bytes per receive, netserver's first")
+        .more(
+            "The value of the remote end comes first. The default is the size of the socket \
+             buffer.",
+        ),
+    Opt::lettered('r', "request-size", Group::Operation)
+        .takes("request,response", SIZES)
+        .set(|a, text| {
             set_pair(&mut a.request, text, size);
             imply(a, true, true);
-        }),
-    )
-    .long("request-size", Group::Operation, SIZES)
-    .more("One value is for both. Without --direction it makes OMNI a request/response test."),
-    shared::burst(),
-    Opt::ready(
-        'd',
-        "direction",
-        "OMNI only: send, recv, rr, or several with | between",
-        Action::Value(|a, text| a.direction = Some(direction(text))),
-    )
-    .long("direction", Group::Operation, ValueKind::Direction)
-    .more("The default is send. The numbers 2, 4 and 6 are send, recv and both."),
-    Opt::ready(
-        'c',
-        "",
-        "open a connection for every operation",
-        Action::Flag(|a| a.connect = true),
-    )
-    .long("connect", Group::Operation, ValueKind::Nothing)
-    .more("Without a direction, connections are opened and closed without data."),
-    Opt::ready(
-        'T',
-        "protocol",
-        "transport of the data",
-        Action::Value(|a, text| {
+        })
+        .help("bytes per request and response")
+        .more("One value is for both. Without --direction it makes OMNI a request/response test."),
+    shared::BURST,
+    Opt::lettered('d', "direction", Group::Operation)
+        .takes("direction", ValueKind::Direction)
+        .set(|a, text| a.direction = Some(direction(text)))
+        .help("OMNI only: send, recv, rr, or several with | between")
+        .more("The default is send. The numbers 2, 4 and 6 are send, recv and both."),
+    Opt::lettered('c', "connect", Group::Operation)
+        .flag(|a| a.connect = true)
+        .help("open a connection for every operation")
+        .more("Without a direction, connections are opened and closed without data."),
+    Opt::lettered('T', "protocol", Group::Operation)
+        .takes("protocol", ValueKind::Protocol)
+        .set(|a, text| {
             a.transport.protocol = Some(text.to_owned());
             if names_socket_kind(text) {
                 a.transport.kind = None;
             }
-        }),
-    )
-    .long("protocol", Group::Operation, ValueKind::Protocol)
-    .more(
-        "Also sets the type of the socket. `netperf --list` shows the requirements of each \
-         transport and whether it is available.",
-    ),
-    Opt::ready(
-        't',
-        "type",
-        "socket type: stream, dgram or seqpacket",
-        Action::Value(|a, text| a.transport.kind = Some(socket_kind(text))),
-    )
-    .long(
-        "socket-type",
-        Group::Operation,
-        ValueKind::Word(&["stream", "dgram", "seqpacket"]),
-    ),
-    shared::socket_buffer(),
-    shared::remote_socket_buffer(),
-    shared::no_delay(),
-    shared::cork(),
-    Opt::ready(
-        'G',
-        "bytes",
-        "TCP segment size",
-        Action::Value(|a, text| a.segment_size = Some(int(text))),
-    )
-    .long("segment-size", Group::Sockets, ValueKind::Count),
-    Opt::ready(
-        'K',
-        "local,remote",
-        "TCP congestion control algorithm",
-        Action::Value(|a, text| {
+        })
+        .help("transport of the data")
+        .more(
+            "Also sets the type of the socket. `netperf --list` shows the requirements of each \
+             transport and whether it is available.",
+        ),
+    Opt::lettered('t', "socket-type", Group::Operation)
+        .takes("type", ValueKind::Word(&["stream", "dgram", "seqpacket"]))
+        .set(|a, text| a.transport.kind = Some(socket_kind(text)))
+        .help("socket type: stream, dgram or seqpacket"),
+    shared::SOCKET_BUFFER,
+    shared::REMOTE_SOCKET_BUFFER,
+    shared::NO_DELAY,
+    shared::CORK,
+    Opt::lettered('G', "segment-size", Group::Sockets)
+        .takes("bytes", ValueKind::Count)
+        .set(|a, text| a.segment_size = Some(int(text)))
+        .help("TCP segment size"),
+    Opt::lettered('K', "congestion", Group::Sockets)
+        .takes("local,remote", ValueKind::twice(&ValueKind::Text))
+        .set(|a, text| {
             set_both_ends(&mut a.congestion, text, |name| {
                 cut(name, CONGESTION_NAME).to_owned()
             });
-        }),
-    )
-    .long(
-        "congestion",
-        Group::Sockets,
-        ValueKind::twice(&ValueKind::Text),
-    )
-    .more("One name is for both ends; at most 15 characters are used."),
-    Opt::ready(
-        'q',
-        "bytes",
-        "let the kernel pace the sockets at this many bytes per second",
-        Action::Value(|a, text| a.pacing_rate = Some(int(text))),
-    )
-    .long("pacing-rate", Group::Pacing, ValueKind::Count),
-    Opt::ready(
-        'F',
-        "",
-        "TCP fast open",
-        Action::Flag(|a| a.fast_open = true),
-    )
-    .long("fast-open", Group::Sockets, ValueKind::Nothing)
-    .more(
-        "Sends data with the connection request. For tests that open a connection for each \
-         operation.",
-    ),
-    Opt::ready(
-        'a',
-        "",
-        "let netserver accept connections only when data has arrived",
-        Action::Flag(|a| a.defer_accept = true),
-    )
-    .long("defer-accept", Group::Sockets, ValueKind::Nothing),
-    Opt::ready(
-        'H',
-        "host,family",
-        "netserver's data address; host/bits chooses the rest at random",
-        Action::Checked(|a, text, notices| {
-            set_host_with_bits(&mut a.remote, text, notices);
-            Ok(())
-        }),
-    )
-    .long("data-host", Group::Addresses, ValueKind::HostWithBits)
-    .more("Destination of the data, if it is not the host of the control connection."),
-    Opt::ready(
-        'L',
-        "host,family",
-        "local data address; host/bits chooses the rest at random",
-        Action::Checked(|a, text, notices| {
-            set_host_with_bits(&mut a.local, text, notices);
-            Ok(())
-        }),
-    )
-    .long("local-data-host", Group::Addresses, ValueKind::HostWithBits)
-    .more("Source address of the data."),
-    shared::data_port(),
-    shared::port_range(),
-    shared::data_ipv4(),
-    shared::data_ipv6(),
-    shared::route(),
-    link::omni_device(),
-    link::omni_device_unit(),
-    link::omni_access_point(),
-    Opt::ready(
-        'e',
-        "seconds",
-        "UDP: stop waiting for a response after this time",
-        Action::Value(|a, text| a.recv_timeout = Some(int(text))),
-    )
-    .long("recv-timeout", Group::Operation, ValueKind::WholeSeconds)
-    .more("A transaction without a response is then given up and the burst restarted."),
-    Opt::ready(
-        'f',
-        "",
-        "never fragment packets",
-        Action::Flag(|a| a.no_fragmentation = true),
-    )
-    .long("no-fragment", Group::Sockets, ValueKind::Nothing),
-    Opt::ready(
-        'l',
-        "hops",
-        "multicast TTL",
-        Action::Value(|a, text| a.multicast_ttl = Some(int(text))),
-    )
-    .long("multicast-ttl", Group::Sockets, ValueKind::Within(0, 255)),
-    Opt::ready(
-        'n',
-        "",
-        "connect the local UDP socket",
-        Action::Flag(|a| a.connected = true),
-    )
-    .long("connected", Group::Sockets, ValueKind::Nothing),
-    Opt::ready(
-        'N',
-        "",
-        "connect the remote UDP socket",
-        Action::Flag(|a| a.remote_connected = true),
-    )
-    .long("remote-connected", Group::Sockets, ValueKind::Nothing),
-    Opt::ready(
-        'B',
-        "",
-        "UDP: respond from the address of the request",
-        Action::Flag(|a| a.packet_info = true),
-    )
-    .long("packet-info", Group::Sockets, ValueKind::Nothing),
-    Opt::ready(
-        'U',
-        "",
-        "connection tests: continue after a failed connection",
-        Action::Flag(|a| a.retry_connects = true),
-    )
-    .long("retry-connect", Group::Operation, ValueKind::Nothing),
-    Opt::ready(
-        'I',
-        "",
-        "use write instead of send",
-        Action::Flag(|a| a.use_write = true),
-    )
-    .long("use-write", Group::Operation, ValueKind::Nothing),
-    Opt::ready(
-        'g',
-        "",
-        "debug flag on the data socket",
-        Action::Flag(|a| a.debug = true),
-    )
-    .long("socket-debug", Group::Sockets, ValueKind::Nothing),
-    shared::avoid_copy(),
-    shared::send_ring(),
-    Opt::ready(
-        'k',
-        "[selection]",
-        "print NAME=value lines: names, all, a file, or ? for a list",
-        Action::NextUnlessDash(|a, word| output(a, OutputLayout::Keyval, word)),
-    )
-    .long("keyval", Group::Output, ValueKind::Selection)
-    .more(
-        "`--keyval NAME,NAME` or `all`, or the name of a file with one list per line. Without a \
-         selection, the default values of the test. The last of --keyval, --csv and --columns \
-         decides. The selector reference lists the names.",
-    ),
-    Opt::ready(
-        'o',
-        "[selection]",
-        "print comma-separated values",
-        Action::NextUnlessDash(|a, word| output(a, OutputLayout::Csv, word)),
-    )
-    .long("csv", Group::Output, ValueKind::Selection)
-    .more("With a line of titles. The selection is as for --keyval."),
-    Opt::ready(
-        'O',
-        "[selection]",
-        "print columns",
-        Action::NextUnlessDash(|a, word| output(a, OutputLayout::Columns, word)),
-    )
-    .long("columns", Group::Output, ValueKind::Selection)
-    .more(
-        "Under titles of up to four lines. `;` in a selection begins the next block. \
-         The selection is as for --keyval.",
-    ),
-    Opt::ready(
-        'u',
-        "id",
-        "identifier of this run",
-        Action::Value(|a, text| a.uuid = Some(cut(text, UUID).to_owned())),
-    )
-    .long("uuid", Group::Output, ValueKind::Text)
-    .more("At most 37 characters. The default is random."),
-    Opt::ready(
-        'i',
-        "any",
-        "accepted, no effect",
-        Action::Value(|a, _| a.removed_interval = true),
-    )
-    .long("check-interval", Group::Compatibility, ValueKind::Text),
+        })
+        .help("TCP congestion control algorithm")
+        .more("One name is for both ends; at most 15 characters are used."),
+    Opt::lettered('q', "pacing-rate", Group::Pacing)
+        .takes("bytes", ValueKind::Count)
+        .set(|a, text| a.pacing_rate = Some(int(text)))
+        .help("let the kernel pace the sockets at this many bytes per second"),
+    Opt::lettered('F', "fast-open", Group::Sockets)
+        .flag(|a| a.fast_open = true)
+        .help("TCP fast open")
+        .more(
+            "Sends data with the connection request. For tests that open a connection for each \
+             operation.",
+        ),
+    Opt::lettered('a', "defer-accept", Group::Sockets)
+        .flag(|a| a.defer_accept = true)
+        .help("let netserver accept connections only when data has arrived"),
+    Opt::lettered('H', "data-host", Group::Addresses)
+        .takes("host,family", ValueKind::HostWithBits)
+        .noted(|a, text, notices| set_host_with_bits(&mut a.remote, text, notices))
+        .help("netserver's data address; host/bits chooses the rest at random")
+        .more("Destination of the data, if it is not the host of the control connection."),
+    Opt::lettered('L', "local-data-host", Group::Addresses)
+        .takes("host,family", ValueKind::HostWithBits)
+        .noted(|a, text, notices| set_host_with_bits(&mut a.local, text, notices))
+        .help("local data address; host/bits chooses the rest at random")
+        .more("Source address of the data."),
+    shared::DATA_PORT,
+    shared::PORT_RANGE,
+    shared::DATA_IPV4,
+    shared::DATA_IPV6,
+    shared::ROUTE,
+    link::OMNI_DEVICE,
+    link::OMNI_DEVICE_UNIT,
+    link::OMNI_ACCESS_POINT,
+    Opt::lettered('e', "recv-timeout", Group::Operation)
+        .takes("seconds", ValueKind::WholeSeconds)
+        .set(|a, text| a.recv_timeout = Some(int(text)))
+        .help("UDP: stop waiting for a response after this time")
+        .more("A transaction without a response is then given up and the burst restarted."),
+    Opt::lettered('f', "no-fragment", Group::Sockets)
+        .flag(|a| a.no_fragmentation = true)
+        .help("never fragment packets"),
+    Opt::lettered('l', "multicast-ttl", Group::Sockets)
+        .takes("hops", ValueKind::Within(0, 255))
+        .set(|a, text| a.multicast_ttl = Some(int(text)))
+        .help("multicast TTL"),
+    Opt::lettered('n', "connected", Group::Sockets)
+        .flag(|a| a.connected = true)
+        .help("connect the local UDP socket"),
+    Opt::lettered('N', "remote-connected", Group::Sockets)
+        .flag(|a| a.remote_connected = true)
+        .help("connect the remote UDP socket"),
+    Opt::lettered('B', "packet-info", Group::Sockets)
+        .flag(|a| a.packet_info = true)
+        .help("UDP: respond from the address of the request"),
+    Opt::lettered('U', "retry-connect", Group::Operation)
+        .flag(|a| a.retry_connects = true)
+        .help("connection tests: continue after a failed connection"),
+    Opt::lettered('I', "use-write", Group::Operation)
+        .flag(|a| a.use_write = true)
+        .help("use write instead of send"),
+    Opt::lettered('g', "socket-debug", Group::Sockets)
+        .flag(|a| a.debug = true)
+        .help("debug flag on the data socket"),
+    shared::AVOID_COPY,
+    shared::SEND_RING,
+    Opt::lettered('k', "keyval", Group::Output)
+        .takes("[selection]", ValueKind::Selection)
+        .action(Action::NextUnlessDash(|a, word| {
+            output(a, OutputLayout::Keyval, word)
+        }))
+        .help("print NAME=value lines: names, all, a file, or ? for a list")
+        .more(
+            "`--keyval NAME,NAME` or `all`, or the name of a file with one list per line. Without \
+             a selection, the default values of the test. The last of --keyval, --csv and \
+             --columns decides. The selector reference lists the names.",
+        ),
+    Opt::lettered('o', "csv", Group::Output)
+        .takes("[selection]", ValueKind::Selection)
+        .action(Action::NextUnlessDash(|a, word| {
+            output(a, OutputLayout::Csv, word)
+        }))
+        .help("print comma-separated values")
+        .more("With a line of titles. The selection is as for --keyval."),
+    Opt::lettered('O', "columns", Group::Output)
+        .takes("[selection]", ValueKind::Selection)
+        .action(Action::NextUnlessDash(|a, word| {
+            output(a, OutputLayout::Columns, word)
+        }))
+        .help("print columns")
+        .more(
+            "Under titles of up to four lines. `;` in a selection begins the next block. The \
+             selection is as for --keyval.",
+        ),
+    Opt::lettered('u', "uuid", Group::Output)
+        .takes("id", ValueKind::Text)
+        .set(|a, text| a.uuid = Some(cut(text, UUID).to_owned()))
+        .help("identifier of this run")
+        .more("At most 37 characters. The default is random."),
+    Opt::lettered('i', "check-interval", Group::Compatibility)
+        .takes("any", ValueKind::Text)
+        .set(|a, _| a.removed_interval = true)
+        .help("accepted, no effect"),
     shared::unused('j', "unused-j"),
-    shared::unused_w(),
+    shared::UNUSED_W,
 ];
 
 /// Records an optionspec of sizes; tells which halves it had.

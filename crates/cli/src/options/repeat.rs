@@ -5,7 +5,7 @@ use crate::command::CliError;
 use crate::grammar::{both_halves, seconds, size};
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionSpec};
+use crate::table::OptionSpec;
 
 type Opt = OptionSpec<GlobalArgs>;
 
@@ -15,39 +15,29 @@ const RANGE: (u32, u32) = (3, 30);
 /// Fewest and most iterations, for the name.
 const ITERATION_COUNTS: ValueKind = ValueKind::twice(&ValueKind::Within(RANGE.0, RANGE.1));
 
-pub(super) const ITERATIONS: Opt = Opt::ready(
-    'i',
-    "max,min",
-    "repeat the test until the requested confidence is reached",
-    Action::Value(iterations),
-)
-.long("iterations", Group::Statistics, ITERATION_COUNTS)
-.more(
-    "Both are limited to 3 to 30, and max is at least min. Sets 99 % and 5 % without \
-     --confidence. A single number sets both. TCP_CC and the Unix-domain and link-level tests \
-     run once, as in netperf 2.7.",
-);
+pub(super) const ITERATIONS: Opt = Opt::lettered('i', "iterations", Group::Statistics)
+    .takes("max,min", ITERATION_COUNTS)
+    .set(iterations)
+    .help("repeat the test until the requested confidence is reached")
+    .more(
+        "Both are limited to 3 to 30, and max is at least min. Sets 99 % and 5 % without \
+         --confidence. A single number sets both. TCP_CC and the Unix-domain and link-level tests \
+         run once, as in netperf 2.7.",
+    );
 
-pub(super) const CONFIDENCE: Opt = Opt::ready(
-    'I',
-    "level,width",
-    "confidence level 95 or 99, and full width of the interval in percent",
-    Action::Checked(|a, text, _| confidence(a, text)),
-)
-.long("confidence", Group::Statistics, ValueKind::Confidence)
-.more(
-    "The test is repeated until the interval is narrow enough or the maximum number of \
-     iterations is reached. By letter, a level without a comma is also the width; the name \
-     requires both values, or a comma.",
-);
+pub(super) const CONFIDENCE: Opt = Opt::lettered('I', "confidence", Group::Statistics)
+    .takes("level,width", ValueKind::Confidence)
+    .checked(confidence)
+    .help("confidence level 95 or 99, and full width of the interval in percent")
+    .more(
+        "The test is repeated until the interval is narrow enough or the maximum number of \
+         iterations is reached. By letter, a level without a comma is also the width; the name \
+         requires both values, or a comma.",
+    );
 
-pub(super) const RESULT_ONLY: Opt = Opt::ready(
-    'r',
-    "",
-    "apply the confidence to the result only, not to CPU utilisation",
-    Action::Flag(|a| a.result_only = true),
-)
-.long("result-only", Group::Statistics, ValueKind::Nothing);
+pub(super) const RESULT_ONLY: Opt = Opt::lettered('r', "result-only", Group::Statistics)
+    .flag(|a| a.result_only = true)
+    .help("apply the confidence to the result only, not to CPU utilisation");
 
 /// `-i max,min`: max is raised to min, and both are forced into their range.
 fn iterations(args: &mut GlobalArgs, text: &str) {

@@ -6,7 +6,7 @@ use crate::command::CliError;
 use crate::grammar::{int, size};
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionSpec};
+use crate::table::OptionSpec;
 
 type Opt = OptionSpec<TestArgs>;
 
@@ -16,52 +16,38 @@ const ASSOCIATIONS: u32 = 65_535;
 /// Every option.
 pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
     help_row(),
-    shared::send_size(),
-    shared::recv_size(),
-    shared::request_size(),
-    Opt::ready(
-        'N',
-        "count",
-        "end after this many messages or transactions",
-        Action::Value(|a, text| a.messages = Some(size(text))),
-    )
-    .long("messages", Group::Operation, ValueKind::Size)
-    .more("Instead of after a time. 0 keeps the time limit."),
-    Opt::ready(
-        'T',
-        "count",
-        "number of concurrent associations (MANY tests)",
-        Action::Checked(|a, text, _| {
+    shared::SEND_SIZE,
+    shared::RECV_SIZE,
+    shared::REQUEST_SIZE,
+    Opt::lettered('N', "messages", Group::Operation)
+        .takes("count", ValueKind::Size)
+        .set(|a, text| a.messages = Some(size(text)))
+        .help("end after this many messages or transactions")
+        .more("Instead of after a time. 0 keeps the time limit."),
+    Opt::lettered('T', "associations", Group::Operation)
+        .takes("count", ValueKind::Within(1, ASSOCIATIONS))
+        .checked(|a, text| {
             let count = u32::try_from(int(text)).unwrap_or(0);
             a.associations = Some(count);
             if count == 0 {
                 return Err(CliError::Associations);
             }
             Ok(())
-        }),
-    )
-    .long(
-        "associations",
-        Group::Operation,
-        ValueKind::Within(1, ASSOCIATIONS),
-    )
-    .more("For the tests with MANY in their name (default 1)."),
-    shared::socket_buffer(),
-    shared::remote_socket_buffer(),
-    shared::no_delay(),
-    Opt::ready(
-        'B',
-        "",
-        "use non-blocking sockets",
-        Action::Flag(|a| a.non_blocking = true),
-    )
-    .long("non-blocking", Group::Sockets, ValueKind::Nothing)
-    .more("At both ends: calls return at once and are repeated when data can be moved."),
-    shared::data_host(),
-    shared::local_data_host(),
-    shared::data_port(),
-    shared::data_ipv4(),
-    shared::data_ipv6(),
-    shared::avoid_copy(),
-    shared::unused_i(),
+        })
+        .help("number of concurrent associations (MANY tests)")
+        .more("For the tests with MANY in their name (default 1)."),
+    shared::SOCKET_BUFFER,
+    shared::REMOTE_SOCKET_BUFFER,
+    shared::NO_DELAY,
+    Opt::lettered('B', "non-blocking", Group::Sockets)
+        .flag(|a| a.non_blocking = true)
+        .help("use non-blocking sockets")
+        .more("At both ends: calls return at once and are repeated when data can be moved."),
+    shared::DATA_HOST,
+    shared::LOCAL_DATA_HOST,
+    shared::DATA_PORT,
+    shared::DATA_IPV4,
+    shared::DATA_IPV6,
+    shared::AVOID_COPY,
+    shared::UNUSED_I,
 ];

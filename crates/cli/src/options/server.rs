@@ -1,10 +1,8 @@
 //! The options of netserver.
 
-use std::time::Duration;
-
 use netperf_model::{CpuMethod, Family};
 
-use super::{access, help_row, keepalive, set_host};
+use super::{access, help_row, keepalive, set_host, span};
 use crate::args::ServerArgs;
 use crate::grammar::int;
 use crate::group::Group;
@@ -23,83 +21,54 @@ pub(crate) const NOT_IN_A_FILE: &[&str] = &["help", "version", "config", "check-
 
 /// Every option.
 pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
-    OptionSpec {
-        kind: ValueKind::Nothing,
-        ..help_row()
-    },
-    Opt::ready(
-        'D',
-        "",
-        "stay in the foreground",
-        Action::Flag(|a| {
+    help_row().takes("", ValueKind::Nothing),
+    Opt::lettered('D', "foreground", Group::Running)
+        .flag(|a| {
             a.foreground = true;
             a.standalone = true;
-        }),
-    )
-    .long("foreground", Group::Running, ValueKind::Nothing)
-    .more("Otherwise netserver goes to the background and returns when it listens."),
-    Opt::ready(
-        'f',
-        "",
-        "serve one client at a time, without a process for each",
-        Action::Flag(|a| {
+        })
+        .help("stay in the foreground")
+        .more("Otherwise netserver goes to the background and returns when it listens."),
+    Opt::lettered('f', "no-fork", Group::Running)
+        .flag(|a| {
             a.no_fork = true;
             a.standalone = true;
-        }),
-    )
-    .long("no-fork", Group::Running, ValueKind::Nothing)
-    .more("Required for preloaded network stacks whose sockets do not survive a new process."),
-    Opt::ready(
-        'L',
-        "host,family",
-        "listen on this address only",
-        Action::Checked(|a, text, notices| {
+        })
+        .help("serve one client at a time, without a process for each")
+        .more("Required for preloaded network stacks whose sockets do not survive a new process."),
+    Opt::lettered('L', "listen", Group::Listening)
+        .takes("host,family", ValueKind::Host)
+        .noted(|a, text, notices| {
             set_host(&mut a.listen, text, notices);
             a.standalone = true;
-            Ok(())
-        }),
-    )
-    .long("listen", Group::Listening, ValueKind::Host)
-    .more(
-        "A host, a comma and an address family, or both. The default is every address of both \
-         families. vsock:any or vsock:CID listens for virtual machines, or for their host.",
-    ),
-    Opt::ready(
-        'p',
-        "port",
-        "listen on this port (default 12865)",
-        Action::Value(|a, text| {
+        })
+        .help("listen on this address only")
+        .more(
+            "A host, a comma and an address family, or both. The default is every address of both \
+             families. vsock:any or vsock:CID listens for virtual machines, or for their host.",
+        ),
+    Opt::lettered('p', "port", Group::Listening)
+        .takes("port", ValueKind::Port)
+        .set(|a, text| {
             a.port = Some(text.to_owned());
             a.standalone = true;
-        }),
-    )
-    .long("port", Group::Listening, ValueKind::Port)
-    .more(
-        "A number or a service name. If none of -D, -f, -L and -p is given and standard input is \
-         a socket, netserver serves that connection, as under inetd.",
-    ),
-    Opt::ready(
-        '4',
-        "",
-        "listen on IPv4 only",
-        Action::Flag(|a| a.listen.family = Some(Family::V4)),
-    )
-    .long("ipv4", Group::Listening, ValueKind::Nothing),
-    Opt::ready(
-        '6',
-        "",
-        "listen on IPv6 only",
-        Action::Flag(|a| a.listen.family = Some(Family::V6)),
-    )
-    .long("ipv6", Group::Listening, ValueKind::Nothing),
-    Opt::ready(
-        'Z',
-        "passphrase",
-        "close connections that do not begin with this passphrase",
-        Action::Value(|a, text| a.passphrase = Some(text.to_owned())),
-    )
-    .long("passphrase", Group::Access, ValueKind::Text)
-    .more("The passphrase must be the first message, within 20 seconds."),
+        })
+        .help("listen on this port (default 12865)")
+        .more(
+            "A number or a service name. If none of -D, -f, -L and -p is given and standard input \
+             is a socket, netserver serves that connection, as under inetd.",
+        ),
+    Opt::lettered('4', "ipv4", Group::Listening)
+        .flag(|a| a.listen.family = Some(Family::V4))
+        .help("listen on IPv4 only"),
+    Opt::lettered('6', "ipv6", Group::Listening)
+        .flag(|a| a.listen.family = Some(Family::V6))
+        .help("listen on IPv6 only"),
+    Opt::lettered('Z', "passphrase", Group::Access)
+        .takes("passphrase", ValueKind::Text)
+        .set(|a, text| a.passphrase = Some(text.to_owned()))
+        .help("close connections that do not begin with this passphrase")
+        .more("The passphrase must be the first message, within 20 seconds."),
     access::KEY_FILE,
     access::REQUIRE,
     access::ALLOW,
@@ -114,158 +83,103 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
     keepalive::NETSERVER,
     access::CONFIG,
     access::CHECK_CONFIG,
-    Opt::without_letter(
-        "method",
-        "method of measuring CPU utilisation, unless the client requests another",
-        Action::Value(|a, text| a.cpu_method = CpuMethod::named(text)),
-    )
-    .long(
-        "cpu-method",
-        Group::Running,
-        ValueKind::Word(&["procstat", "looper"]),
-    )
-    .more(
-        "procstat (default) reads the counters of the kernel; looper counts with a loop of the \
-         lowest priority on each CPU.",
-    ),
-    Opt::without_letter(
-        "name",
-        "change to this user after opening the port",
-        Action::Value(|a, text| a.operations.user = Some(text.to_owned())),
-    )
-    .long("user", Group::Operations, ValueKind::Text)
-    .more(
-        "NAME or NAME:GROUP, as names or numbers. For a netserver started as root, for instance \
-         for a low port. Supplementary groups are dropped; the change is irrevocable.",
-    ),
-    Opt::without_letter(
-        "mode",
-        "confine sessions to the needs of tests: auto, require or off",
-        Action::Value(|a, text| {
+    Opt::named("cpu-method", Group::Running)
+        .takes("method", ValueKind::Word(&["procstat", "looper"]))
+        .set(|a, text| a.cpu_method = CpuMethod::named(text))
+        .help("method of measuring CPU utilisation, unless the client requests another")
+        .more(
+            "procstat (default) reads the counters of the kernel; looper counts with a loop of the \
+             lowest priority on each CPU.",
+        ),
+    Opt::named("user", Group::Operations)
+        .takes("name", ValueKind::Text)
+        .set(|a, text| a.operations.user = Some(text.to_owned()))
+        .help("change to this user after opening the port")
+        .more(
+            "NAME or NAME:GROUP, as names or numbers. For a netserver started as root, for \
+             instance for a low port. Supplementary groups are dropped; the change is irrevocable.",
+        ),
+    Opt::named("sandbox", Group::Operations)
+        .takes("mode", ValueKind::Word(SandboxArg::WORDS))
+        .set(|a, text| {
             a.operations.sandbox = SandboxArg::named(text).unwrap_or_default();
-        }),
-    )
-    .long(
-        "sandbox",
-        Group::Operations,
-        ValueKind::Word(SandboxArg::WORDS),
-    )
-    .more(
-        "auto (default) uses what the kernel supports of Landlock and seccomp; require does not \
-         start if one is missing. -V shows what is supported.",
-    ),
-    Opt::without_letter(
-        "folder",
-        "folder from which clients can have files read",
-        Action::Value(|a, text| a.operations.files = Some(text.into())),
-    )
-    .long("files", Group::Operations, ValueKind::File)
-    .more(
-        "netperf -F can name a file whose contents netserver sends. Without this option no file \
-         is read. / allows every file, as netperf 2.7 does.",
-    ),
-    Opt::without_letter(
-        "format",
-        "log each session, as text or as JSON",
-        Action::Value(|a, text| a.operations.log = LogFormat::named(text)),
-    )
-    .long("log", Group::Operations, ValueKind::Word(LogFormat::WORDS))
-    .more(
-        "One line per session, on standard error unless --log-file is given: client, number of \
-         tests, the last test and its result, bytes, time, and the reason for the end.",
-    ),
-    Opt::without_letter(
-        "file",
-        "append the log to this file",
-        Action::Value(|a, text| a.operations.log_file = Some(text.into())),
-    )
-    .long("log-file", Group::Operations, ValueKind::File)
-    .more("SIGHUP reopens it, for log rotation."),
-    Opt::without_letter(
-        "level",
-        "log level",
-        Action::Value(|a, text| a.operations.log_level = LogLevel::named(text)),
-    )
-    .long(
-        "log-level",
-        Group::Operations,
-        ValueKind::Word(LogLevel::WORDS),
-    )
-    .more(
-        "info logs each session, and is the default with --log or --log-file; otherwise the \
-         default is warn, unusual events only. debug adds connections that requested nothing.",
-    ),
-    Opt::without_letter(
-        "address",
-        "serve GET /metrics and GET /health over HTTP at this address",
-        Action::Value(|a, text| a.operations.metrics = Some(text.to_owned())),
-    )
-    .long("metrics", Group::Operations, ValueKind::Text)
-    .more(
-        "An IP address and a port, 127.0.0.1:9465 or [::1]:9465; a port alone means 127.0.0.1. \
-         There is no access control: keep it local. /metrics is in the Prometheus format.",
-    ),
-    Opt::without_letter(
-        "address",
-        "query /health at this --metrics address and exit",
-        Action::Value(|a, text| a.operations.health = Some(text.to_owned())),
-    )
-    .long("health", Group::Operations, ValueKind::Text)
-    .more(
-        "Exit status 0 if netserver serves, 1 if it is stopping, unreachable, or takes more than \
-         5 seconds.",
-    ),
-    Opt::without_letter(
-        "time",
-        "time for sessions to finish after SIGTERM (default 30 seconds)",
-        Action::Value(|a, text| a.operations.drain = seconds(text)),
-    )
-    .long("drain", Group::Operations, ValueKind::Span)
-    .more(
-        "SIGTERM closes the port and lets sessions finish. Sessions that exceed the time are \
-         ended; a second SIGTERM ends all of them.",
-    ),
-    Opt::ready(
-        'd',
-        "",
-        "write debug output; repeat for more",
-        Action::Flag(|a| a.debug += 1),
-    )
-    .long("debug", Group::Running, ValueKind::Nothing),
-    Opt::ready(
-        'N',
-        "",
-        "never write debug output",
-        Action::Flag(|a| {
+        })
+        .help("confine sessions to the needs of tests: auto, require or off")
+        .more(
+            "auto (default) uses what the kernel supports of Landlock and seccomp; require does \
+             not start if one is missing. -V shows what is supported.",
+        ),
+    Opt::named("files", Group::Operations)
+        .takes("folder", ValueKind::File)
+        .set(|a, text| a.operations.files = Some(text.into()))
+        .help("folder from which clients can have files read")
+        .more(
+            "netperf -F can name a file whose contents netserver sends. Without this option no \
+             file is read. / allows every file, as netperf 2.7 does.",
+        ),
+    Opt::named("log", Group::Operations)
+        .takes("format", ValueKind::Word(LogFormat::WORDS))
+        .set(|a, text| a.operations.log = LogFormat::named(text))
+        .help("log each session, as text or as JSON")
+        .more(
+            "One line per session, on standard error unless --log-file is given: client, number of \
+             tests, the last test and its result, bytes, time, and the reason for the end.",
+        ),
+    Opt::named("log-file", Group::Operations)
+        .takes("file", ValueKind::File)
+        .set(|a, text| a.operations.log_file = Some(text.into()))
+        .help("append the log to this file")
+        .more("SIGHUP reopens it, for log rotation."),
+    Opt::named("log-level", Group::Operations)
+        .takes("level", ValueKind::Word(LogLevel::WORDS))
+        .set(|a, text| a.operations.log_level = LogLevel::named(text))
+        .help("log level")
+        .more(
+            "info logs each session, and is the default with --log or --log-file; otherwise the \
+             default is warn, unusual events only. debug adds connections that requested nothing.",
+        ),
+    Opt::named("metrics", Group::Operations)
+        .takes("address", ValueKind::Text)
+        .set(|a, text| a.operations.metrics = Some(text.to_owned()))
+        .help("serve GET /metrics and GET /health over HTTP at this address")
+        .more(
+            "An IP address and a port, 127.0.0.1:9465 or [::1]:9465; a port alone means 127.0.0.1. \
+             There is no access control: keep it local. /metrics is in the Prometheus format.",
+        ),
+    Opt::named("health", Group::Operations)
+        .takes("address", ValueKind::Text)
+        .set(|a, text| a.operations.health = Some(text.to_owned()))
+        .help("query /health at this --metrics address and exit")
+        .more(
+            "Exit status 0 if netserver serves, 1 if it is stopping, unreachable, or takes more \
+             than 5 seconds.",
+        ),
+    Opt::named("drain", Group::Operations)
+        .takes("time", ValueKind::Span)
+        .set(|a, text| a.operations.drain = span(text))
+        .help("time for sessions to finish after SIGTERM (default 30 seconds)")
+        .more(
+            "SIGTERM closes the port and lets sessions finish. Sessions that exceed the time are \
+             ended; a second SIGTERM ends all of them.",
+        ),
+    Opt::lettered('d', "debug", Group::Running)
+        .flag(|a| a.debug += 1)
+        .help("write debug output; repeat for more"),
+    Opt::lettered('N', "no-debug", Group::Running)
+        .flag(|a| {
             a.quiet = true;
             a.debug = 0;
-        }),
-    )
-    .long("no-debug", Group::Running, ValueKind::Nothing),
-    Opt::ready(
-        'n',
-        "count",
-        "number of CPUs; accepted, no effect",
-        Action::Value(|_, _| {}),
-    )
-    .long("cpu-count", Group::Compatibility, ValueKind::Count),
-    Opt::ready(
-        'v',
-        "level",
-        "verbosity; accepted, no effect",
-        Action::Value(|a, text| a.verbosity = int(text)),
-    )
-    .long("verbosity", Group::Compatibility, ValueKind::Integer),
-    Opt::ready(
-        'V',
-        "",
-        "print the version and exit",
-        Action::Halt(Halt::Version),
-    )
-    .long("version", Group::About, ValueKind::Nothing),
+        })
+        .help("never write debug output"),
+    Opt::lettered('n', "cpu-count", Group::Compatibility)
+        .takes("count", ValueKind::Count)
+        .set(|_, _| {})
+        .help("number of CPUs; accepted, no effect"),
+    Opt::lettered('v', "verbosity", Group::Compatibility)
+        .takes("level", ValueKind::Integer)
+        .set(|a, text| a.verbosity = int(text))
+        .help("verbosity; accepted, no effect"),
+    Opt::lettered('V', "version", Group::About)
+        .action(Action::Halt(Halt::Version))
+        .help("print the version and exit"),
 ];
-
-/// The long form gives seconds, with a fraction.
-fn seconds(text: &str) -> Option<Duration> {
-    Duration::try_from_secs_f64(text.parse().ok()?).ok()
-}

@@ -28,8 +28,10 @@ fn row(setting: &'static SettingRow) -> OptionSpec<GlobalArgs> {
         SettingHeading::Pacing => Group::Pacing,
     };
     let name = setting.option.trim_start_matches('-');
-    OptionSpec::without_letter(value, setting.help, Action::Setting(record, setting.id))
-        .long(name, group, kind(setting))
+    OptionSpec::named(name, group)
+        .takes(value, kind(setting))
+        .action(Action::Setting(record, setting.id))
+        .help(setting.help)
         .more(setting.more)
 }
 

@@ -16,6 +16,7 @@ fn letters<A>(table: &[OptionSpec<A>]) -> Vec<String> {
             Action::Value(_)
             | Action::Setting(..)
             | Action::LetterAndName(..)
+            | Action::Noted(_)
             | Action::Checked(_) => ":",
             Action::Flag(_)
             | Action::NextIfNumber(_)

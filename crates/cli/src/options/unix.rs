@@ -5,27 +5,24 @@ use super::{help_row, shared};
 use crate::args::TestArgs;
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionSpec};
+use crate::table::OptionSpec;
 
 type Opt = OptionSpec<TestArgs>;
 
 /// Every option.
 pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
     help_row(),
-    shared::send_size(),
-    shared::recv_size(),
-    shared::request_size(),
-    Opt::ready(
-        'p',
-        "directory",
-        "folder for netperf's socket file",
-        Action::Value(|a, text| a.directory = Some(text.to_owned())),
-    )
-    .long("socket-directory", Group::Addresses, ValueKind::File)
-    .more(
-        "Only DG_RR needs one. The default is the system's folder for temporary files, which is \
-         also used if a socket cannot be created in the given one.",
-    ),
-    shared::socket_buffer(),
-    shared::remote_socket_buffer(),
+    shared::SEND_SIZE,
+    shared::RECV_SIZE,
+    shared::REQUEST_SIZE,
+    Opt::lettered('p', "socket-directory", Group::Addresses)
+        .takes("directory", ValueKind::File)
+        .set(|a, text| a.directory = Some(text.to_owned()))
+        .help("folder for netperf's socket file")
+        .more(
+            "Only DG_RR needs one. The default is the system's folder for temporary files, which \
+             is also used if a socket cannot be created in the given one.",
+        ),
+    shared::SOCKET_BUFFER,
+    shared::REMOTE_SOCKET_BUFFER,
 ];

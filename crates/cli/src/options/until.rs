@@ -5,38 +5,30 @@ use netperf_model::until::percentile_named;
 use crate::args::{GlobalArgs, UntilArg};
 use crate::group::Group;
 use crate::kind::{ValueKind, percent};
-use crate::table::{Action, OptionSpec};
+use crate::table::OptionSpec;
 
 type Opt = OptionSpec<GlobalArgs>;
 
 /// Levels of confidence, percent. Beyond them there are no honest intervals of a short run.
 const LEVELS: (u32, u32) = (50, 99);
 
-pub(super) const UNTIL: Opt = Opt::without_letter(
-    "percent",
-    "end when the result has this precision, and report the precision",
-    Action::Value(|a, text| a.until.until = asked(text)),
-)
-.long("until", Group::Statistics, ValueKind::Precision)
-.more(
-    "A percentage: half the width of the interval that contains the throughput with 95 % \
-     confidence. Latency percentiles can follow, with the same precision: `--until 1%,p50,p99`. \
-     Warm-up is detected and excluded, and autocorrelation is taken into account. -l is the \
-     maximum time (default 120 s), 0 for none. netperf reports whether the run was stable, \
-     drifting or bimodal, and whether it was too noisy; the exit status is 0 in all cases, as \
-     with -I. If only netserver sends, as in TCP_MAERTS, it must be this program.",
-);
+pub(super) const UNTIL: Opt = Opt::named("until", Group::Statistics)
+    .takes("percent", ValueKind::Precision)
+    .set(|a, text| a.until.until = asked(text))
+    .help("end when the result has this precision, and report the precision")
+    .more(
+        "A percentage: half the width of the interval that contains the throughput with 95 % \
+         confidence. Latency percentiles can follow, with the same precision: `--until \
+         1%,p50,p99`. Warm-up is detected and excluded, and autocorrelation is taken into account. \
+         -l is the maximum time (default 120 s), 0 for none. netperf reports whether the run was \
+         stable, drifting or bimodal, and whether it was too noisy; the exit status is 0 in all \
+         cases, as with -I. If only netserver sends, as in TCP_MAERTS, it must be this program.",
+    );
 
-pub(super) const LEVEL: Opt = Opt::without_letter(
-    "percent",
-    "confidence of --until in percent (default 95)",
-    Action::Value(|a, text| a.until.level = text.parse().ok()),
-)
-.long(
-    "until-confidence",
-    Group::Statistics,
-    ValueKind::Within(LEVELS.0, LEVELS.1),
-);
+pub(super) const LEVEL: Opt = Opt::named("until-confidence", Group::Statistics)
+    .takes("percent", ValueKind::Within(LEVELS.0, LEVELS.1))
+    .set(|a, text| a.until.level = text.parse().ok())
+    .help("confidence of --until in percent (default 95)");
 
 /// A precision and percentiles: `1%,p50,p99.9`.
 pub(crate) fn asked(text: &str) -> Option<UntilArg> {

@@ -4,32 +4,25 @@ use super::{help_row, set_both_ends, shared};
 use crate::args::TestArgs;
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::table::{Action, OptionSpec};
+use crate::table::OptionSpec;
 
 type Opt = OptionSpec<TestArgs>;
 
 /// Every option.
 pub(crate) static TABLE: &[OptionSpec<TestArgs>] = &[
     help_row(),
-    shared::send_size(),
-    shared::recv_size(),
-    shared::request_size(),
-    shared::socket_buffer(),
-    shared::remote_socket_buffer(),
-    shared::no_delay(),
-    Opt::ready(
-        'X',
-        "local,remote",
-        "the transport provider (default /dev/tcp or /dev/udp)",
-        Action::Value(|a, text| set_both_ends(&mut a.device, text, str::to_owned)),
-    )
-    .long(
-        "provider",
-        Group::Addresses,
-        ValueKind::twice(&ValueKind::Text),
-    )
-    .more("/dev/tcp or /dev/udp, implemented with sockets. One name is for both ends."),
-    shared::avoid_copy(),
-    shared::send_ring(),
-    shared::unused_w(),
+    shared::SEND_SIZE,
+    shared::RECV_SIZE,
+    shared::REQUEST_SIZE,
+    shared::SOCKET_BUFFER,
+    shared::REMOTE_SOCKET_BUFFER,
+    shared::NO_DELAY,
+    Opt::lettered('X', "provider", Group::Addresses)
+        .takes("local,remote", ValueKind::twice(&ValueKind::Text))
+        .set(|a, text| set_both_ends(&mut a.device, text, str::to_owned))
+        .help("the transport provider (default /dev/tcp or /dev/udp)")
+        .more("/dev/tcp or /dev/udp, implemented with sockets. One name is for both ends."),
+    shared::AVOID_COPY,
+    shared::SEND_RING,
+    shared::UNUSED_W,
 ];

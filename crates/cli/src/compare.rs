@@ -1,47 +1,48 @@
 //! The command lines of `netperf compare` and `netperf run`.
 
-use std::ffi::OsString;
-
-use crate::args::{CompareArgs, VersusArgs};
-use crate::command::{CliError, Usage};
-use crate::help;
-use crate::options::compare::{COMPARE, VERSUS};
-use crate::subcommand::{Subcommand, Words};
-
-/// Parsed command line of `netperf compare`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum CompareCommand {
-    /// Compare.
-    Compare(Box<CompareArgs>),
-    /// Print help.
-    Usage(Usage),
-}
-
-/// Parsed command line of `netperf run`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum VersusCommand {
-    /// Run and compare.
-    Run(Box<VersusArgs>),
-    /// Print help.
-    Usage(Usage),
-}
+use crate::args::CompareArgs;
+use crate::options::compare as options;
+use crate::subcommand::{Subcommand, SubcommandSpec};
 
 /// `netperf compare`.
-pub(crate) const COMPARE_COMMAND: Subcommand<CompareArgs> = Subcommand {
+pub(crate) const COMPARE: SubcommandSpec<CompareArgs> = SubcommandSpec {
     word: "compare",
     about: "compare two sets of runs",
     program: "netperf compare",
-    table: COMPARE,
-    help: help::compare,
+    table: options::COMPARE,
+    usage: "Usage: netperf compare A B [options]
+       netperf compare A [A ...] vs B [B ...] [options]
+
+Compares two sets of runs of one test and reports for each figure the change, its
+confidence interval and a verdict. A and B are files, or folders of files, from
+netperf --json, iperf3 -J or flent; each file is a run.
+
+  netperf compare before/ after/
+  netperf compare old-*.json vs new-*.json --threshold 2%
+
+Exit status: 0 nothing got worse, 4 something did, 5 too few runs.
+",
+    command: compare,
 };
 
 /// `netperf run`.
-pub(crate) const VERSUS_COMMAND: Subcommand<VersusArgs> = Subcommand {
+pub(crate) const RUN: SubcommandSpec<CompareArgs> = SubcommandSpec {
     word: "run",
     about: "run two configurations alternately and compare them",
     program: "netperf run",
-    table: VERSUS,
-    help: help::versus,
+    table: options::RUN,
+    usage: "Usage: netperf run [options] -- A-options --vs B-options
+
+Runs two configurations of netperf alternately, A B A B and so on, and compares
+them pair by pair. A-options and B-options are complete command lines of netperf;
+both can contain `--`.
+
+  netperf run -- -H db1 -t TCP_RR --vs -H db1 -t TCP_RR -- -D
+  netperf run --pairs 40 --keep runs -- -H db1 -l 2 --vs -H db1 -l 2 -- -K bbr
+
+Exit status: 0 B got no worse, 4 it did, 5 too few runs; that of a failed run.
+",
+    command: run,
 };
 
 /// The word between two sets of files.
@@ -49,34 +50,18 @@ const VS: &str = "vs";
 /// The word between two command lines.
 pub(crate) const DASHED_VS: &str = "--vs";
 
-/// Returns true if argv asks for a comparison.
-#[must_use]
-pub fn is_compare(argv: &[OsString]) -> bool {
-    COMPARE_COMMAND.is_asked(argv)
-}
-
-/// Returns true if argv asks to run two configurations in turn.
-#[must_use]
-pub fn is_versus(argv: &[OsString]) -> bool {
-    VERSUS_COMMAND.is_asked(argv)
-}
-
-/// Reads the command line of `netperf compare`, argv\[0\] and `compare` included.
-///
-/// # Errors
-///
-/// When a word is no text, or an option's name or value is wrong.
-pub fn compare(argv: &[OsString]) -> Result<CompareCommand, CliError> {
-    let (mut args, words) = match COMPARE_COMMAND.read(argv)? {
-        Words::Read(args, words) => (args, words),
-        Words::Usage(usage) => return Ok(CompareCommand::Usage(usage)),
-    };
-    let Some((first, second)) = sets(&words) else {
-        let line = "netperf compare: two files or folders are needed, or two sets with vs between";
-        return Ok(CompareCommand::Usage(COMPARE_COMMAND.wrong(line)));
-    };
+fn compare(mut args: CompareArgs, words: Vec<String>) -> Result<Subcommand, String> {
+    let (first, second) = sets(&words)
+        .ok_or("netperf compare: two files or folders are needed, or two sets with vs between")?;
     (args.first, args.second) = (first.to_vec(), second.to_vec());
-    Ok(CompareCommand::Compare(Box::new(args)))
+    Ok(Subcommand::Compare(Box::new(args)))
+}
+
+fn run(mut args: CompareArgs, words: Vec<String>) -> Result<Subcommand, String> {
+    let (first, second) = split_at_word(&words, DASHED_VS)
+        .ok_or("netperf run: two command lines are needed: -- A-options --vs B-options")?;
+    (args.first, args.second) = (first.to_vec(), second.to_vec());
+    Ok(Subcommand::Run(Box::new(args)))
 }
 
 /// Two words, or the words on both sides of `vs`.
@@ -94,37 +79,26 @@ fn split_at_word<'w>(words: &'w [String], word: &str) -> Option<(&'w [String], &
     Some((words.get(..at)?, words.get(at + 1..)?))
 }
 
-/// Reads the command line of `netperf run`, argv\[0\] and `run` included.
-///
-/// # Errors
-///
-/// When a word is no text, or an option's name or value is wrong.
-pub fn versus(argv: &[OsString]) -> Result<VersusCommand, CliError> {
-    let (mut args, words) = match VERSUS_COMMAND.read(argv)? {
-        Words::Read(args, words) => (args, words),
-        Words::Usage(usage) => return Ok(VersusCommand::Usage(usage)),
-    };
-    let Some((first, second)) = split_at_word(&words, DASHED_VS) else {
-        let line = "netperf run: two command lines are needed: -- A-options --vs B-options";
-        return Ok(VersusCommand::Usage(VERSUS_COMMAND.wrong(line)));
-    };
-    (args.first, args.second) = (first.to_vec(), second.to_vec());
-    Ok(VersusCommand::Run(Box::new(args)))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+
     use super::*;
+    use crate::subcommand::subcommand;
 
     fn argv(line: &str) -> Vec<OsString> {
         line.split(' ').map(OsString::from).collect()
     }
 
+    fn read(line: &str) -> Subcommand {
+        subcommand(&argv(line)).unwrap().unwrap()
+    }
+
     fn compared(line: &str) -> CompareArgs {
-        match compare(&argv(line)).unwrap() {
-            CompareCommand::Compare(args) => *args,
-            CompareCommand::Usage(usage) => panic!("{}", usage.text),
-        }
+        let Subcommand::Compare(args) = read(line) else {
+            panic!("{line}");
+        };
+        *args
     }
 
     #[test]
@@ -135,36 +109,38 @@ mod tests {
             (vec!["a".into()], vec!["b".into()])
         );
         assert!(args.paired);
-        assert_eq!(args.comparison.threshold, Some(0.02));
+        assert_eq!(args.threshold, Some(0.02));
         let args = compared("netperf compare a b vs c --false-alarms=5");
         assert_eq!(args.first, ["a", "b"]);
         assert_eq!(args.second, ["c"]);
-        assert_eq!(args.comparison.chance, Some(0.05));
+        assert_eq!(args.chance, Some(0.05));
     }
 
     #[test]
     fn anything_else_is_answered_with_what_it_takes() {
         for words in ["", " a", " a b c", " a vs", " vs b", " a vs b vs c"] {
             let line = format!("netperf compare{words}");
-            let CompareCommand::Usage(usage) = compare(&argv(&line)).unwrap() else {
+            let Subcommand::Usage(usage) = read(&line) else {
                 panic!("{line}");
             };
             assert_eq!(usage.exit, 2, "{line}");
         }
-        let error = compare(&argv("netperf compare a b --threshold 200%")).unwrap_err();
+        let error = subcommand(&argv("netperf compare a b --threshold 200%"))
+            .unwrap()
+            .unwrap_err();
         assert!(error.to_string().contains("from 0 to 100"), "{error}");
     }
 
     #[test]
     fn two_command_lines_may_have_dashes_of_their_own() {
         let line = "netperf run --pairs 7 -- -t TCP_RR -- -D --vs -t TCP_RR -- -r 2,2";
-        let VersusCommand::Run(args) = versus(&argv(line)).unwrap() else {
+        let Subcommand::Run(args) = read(line) else {
             panic!("{line}");
         };
         assert_eq!(args.pairs, Some(7));
         assert_eq!(args.first, ["-t", "TCP_RR", "--", "-D"]);
         assert_eq!(args.second, ["-t", "TCP_RR", "--", "-r", "2,2"]);
-        let VersusCommand::Usage(usage) = versus(&argv("netperf run -- -l 1")).unwrap() else {
+        let Subcommand::Usage(usage) = read("netperf run -- -l 1") else {
             panic!("there is no second command line");
         };
         assert_eq!(usage.exit, 2);

@@ -3,7 +3,7 @@
 use crate::getopt::Argument;
 use crate::group::Group;
 use crate::kind::ValueKind;
-use crate::options::{SuiteOptions, compare, global, history, omni, report, server, sweep};
+use crate::options::{SuiteOptions, global, omni, server};
 use crate::table::OptionSpec;
 
 /// One option as it is described.
@@ -68,31 +68,6 @@ pub(crate) fn global() -> Vec<OptionEntry> {
 /// Options of a suite, behind `--`.
 pub(crate) fn suite(suite: &SuiteOptions) -> Vec<OptionEntry> {
     of(suite.table)
-}
-
-/// The options of `netperf report`.
-pub(crate) fn report() -> Vec<OptionEntry> {
-    of(report::TABLE)
-}
-
-/// The options of `netperf compare`.
-pub(crate) fn compare() -> Vec<OptionEntry> {
-    of(compare::COMPARE)
-}
-
-/// The options of `netperf sweep`.
-pub(crate) fn sweep() -> Vec<OptionEntry> {
-    of(sweep::SWEEP)
-}
-
-/// The options of `netperf run`.
-pub(crate) fn versus() -> Vec<OptionEntry> {
-    of(compare::VERSUS)
-}
-
-/// The options of `netperf history`.
-pub(crate) fn history() -> Vec<OptionEntry> {
-    of(history::TABLE)
 }
 
 /// netserver's options.

@@ -56,107 +56,6 @@ pub(crate) fn test(test: TestId) -> String {
     text
 }
 
-/// Everything about `netperf report`.
-pub(crate) fn report() -> String {
-    let mut text = "Usage: netperf report file [file ...] [options]
-
-Creates an HTML report with charts from results of netperf --json and
---json-stream, iperf3 -J and flent. The report is one self-contained file.
-
-  netperf report result.json -o report.html
-  netperf report before.json after.json --svg charts --markdown result.md
-"
-    .to_owned();
-    groups(&mut text, &entry::report());
-    text
-}
-
-/// Everything about `netperf compare`.
-pub(crate) fn compare() -> String {
-    let mut text = "Usage: netperf compare A B [options]
-       netperf compare A [A ...] vs B [B ...] [options]
-
-Compares two sets of runs of one test and reports for each figure the change, its
-confidence interval and a verdict. A and B are files, or folders of files, from
-netperf --json, iperf3 -J or flent; each file is a run.
-
-  netperf compare before/ after/
-  netperf compare old-*.json vs new-*.json --threshold 2%
-
-Exit status: 0 nothing got worse, 4 something did, 5 too few runs.
-"
-    .to_owned();
-    groups(&mut text, &entry::compare());
-    text
-}
-
-/// Everything about `netperf run`.
-pub(crate) fn versus() -> String {
-    let mut text = "Usage: netperf run [options] -- A-options --vs B-options
-
-Runs two configurations of netperf alternately, A B A B and so on, and compares
-them pair by pair. A-options and B-options are complete command lines of netperf;
-both can contain `--`.
-
-  netperf run -- -H db1 -t TCP_RR --vs -H db1 -t TCP_RR -- -D
-  netperf run --pairs 40 --keep runs -- -H db1 -l 2 --vs -H db1 -l 2 -- -K bbr
-
-Exit status: 0 B got no worse, 4 it did, 5 too few runs; that of a failed run.
-"
-    .to_owned();
-    groups(&mut text, &entry::versus());
-    text
-}
-
-/// Everything about `netperf sweep`.
-pub(crate) fn sweep() -> String {
-    let mut text = "\
-Usage: netperf sweep -o folder --over name=values [options] -- netperf-options
-       netperf sweep -o folder --plan file
-       netperf sweep -o folder
-
-Measures a curve: runs netperf once for every value, which replaces {name} in its
-options, stores every result, and creates one table and one report of all. The
-third form resumes an interrupted sweep.
-
-  netperf sweep -o sizes --over m=64..64K*2 -- -H db1 -l 5 -- -m {m}
-  netperf sweep -o rr --over b=0,1..64*2 --over t=TCP_RR,UDP_RR --repeat 5 -- \\
-      -H db1 -t {t} -l 2 -j -- -b {b}
-
-Exit status: 0 every run succeeded, 1 a run failed or the sweep was interrupted,
-2 the command line is invalid, the folder contains another sweep, or a sweep is
-running in it.
-"
-    .to_owned();
-    groups(&mut text, &entry::sweep());
-    text
-}
-
-/// Everything about `netperf history`.
-pub(crate) fn history() -> String {
-    let mut text =
-        "Usage: netperf history add file [file ...]    store results; - is standard input
-       netperf history list                   list the newest results
-       netperf history show result            print its document, byte for byte
-       netperf history trend                  show a figure over time
-       netperf history change                 show when it and other facts changed
-       netperf history forget result ...      delete; or --keep-last, --older-than
-       netperf history export --csv file
-       netperf history check                  read everything and report damage
-
-Stores results of netperf --json and --json-stream, iperf3 -J and flent. The number
-of a result, or six or more digits of its digest, identifies it. Results with the
-same settings are a configuration; trends and changes refer to one configuration.
-
-  netperf -H db1 -t TCP_RR --json | netperf history add -
-  netperf history trend --test TCP_RR --host db1
-  netperf history change --since 90d
-"
-        .to_owned();
-    groups(&mut text, &entry::history());
-    text
-}
-
 /// Everything about netserver.
 pub(crate) fn netserver() -> String {
     let mut text = "Usage: netserver [options]
@@ -185,7 +84,8 @@ fn test_options(text: &mut String, suite: Suite) {
     }
 }
 
-fn groups(text: &mut String, entries: &[OptionEntry]) {
+/// Appends options under their headings.
+pub(crate) fn groups(text: &mut String, entries: &[OptionEntry]) {
     for (group, entries) in entry::by_group(entries) {
         _ = writeln!(text, "\n{}:", group.title());
         for entry in entries {

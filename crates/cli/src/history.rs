@@ -1,21 +1,8 @@
 //! The command line of `netperf history`: what to do, and with which results.
 
-use std::ffi::OsString;
-
 use crate::args::HistoryArgs;
-use crate::command::{CliError, Usage};
-use crate::help;
 use crate::options::history::TABLE;
-use crate::subcommand::{Subcommand, Words};
-
-/// Parsed command line of `netperf history`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum HistoryCommand {
-    /// Do it.
-    Do(HistoryVerb, Box<HistoryArgs>),
-    /// Print help.
-    Usage(Usage),
-}
+use crate::subcommand::{Subcommand, SubcommandSpec};
 
 /// Subcommand of `netperf history`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,37 +108,37 @@ pub(crate) const VERBS: &[Verb] = &[
 ];
 
 /// `netperf history`.
-pub(crate) const COMMAND: Subcommand<HistoryArgs> = Subcommand {
+pub(crate) const HISTORY: SubcommandSpec<HistoryArgs> = SubcommandSpec {
     word: "history",
     about: "store results and find changes",
     program: "netperf history",
     table: TABLE,
-    help: help::history,
+    usage: "Usage: netperf history add file [file ...]    store results; - is standard input
+       netperf history list                   list the newest results
+       netperf history show result            print its document, byte for byte
+       netperf history trend                  show a figure over time
+       netperf history change                 show when it and other facts changed
+       netperf history forget result ...      delete; or --keep-last, --older-than
+       netperf history export --csv file
+       netperf history check                  read everything and report damage
+
+Stores results of netperf --json and --json-stream, iperf3 -J and flent. The number
+of a result, or six or more digits of its digest, identifies it. Results with the
+same settings are a configuration; trends and changes refer to one configuration.
+
+  netperf -H db1 -t TCP_RR --json | netperf history add -
+  netperf history trend --test TCP_RR --host db1
+  netperf history change --since 90d
+",
+    command: history,
 };
 
-/// Returns true if argv asks for the history.
-#[must_use]
-pub fn is_history(argv: &[OsString]) -> bool {
-    COMMAND.is_asked(argv)
-}
-
-/// Reads the command line of `netperf history`, argv\[0\] and `history` included.
-///
-/// # Errors
-///
-/// When a word is no text, or an option's name or value is wrong.
-pub fn history(argv: &[OsString]) -> Result<HistoryCommand, CliError> {
-    let (mut args, words) = match COMMAND.read(argv)? {
-        Words::Read(args, words) => (args, words),
-        Words::Usage(usage) => return Ok(HistoryCommand::Usage(usage)),
-    };
+fn history(mut args: HistoryArgs, words: Vec<String>) -> Result<Subcommand, String> {
     let mut words = words.into_iter();
     let verb = words.next();
     args.words = words.collect();
-    Ok(match understood(verb.as_deref(), &args) {
-        Ok(verb) => HistoryCommand::Do(verb, Box::new(args)),
-        Err(line) => HistoryCommand::Usage(COMMAND.wrong(&format!("netperf history{line}"))),
-    })
+    let verb = understood(verb.as_deref(), &args).map_err(|why| format!("netperf history{why}"))?;
+    Ok(Subcommand::History(verb, Box::new(args)))
 }
 
 fn understood(verb: Option<&str>, args: &HistoryArgs) -> Result<HistoryVerb, String> {
@@ -232,22 +219,24 @@ impl HistoryArgs {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::ffi::OsString;
 
-    fn read(line: &str) -> HistoryCommand {
+    use super::*;
+    use crate::subcommand::subcommand;
+
+    fn read(line: &str) -> Subcommand {
         let argv: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        assert!(is_history(&argv));
-        history(&argv).unwrap()
+        subcommand(&argv).unwrap().unwrap()
     }
 
     #[test]
     fn a_verb_stands_in_front_of_what_it_is_done_to() {
-        let HistoryCommand::Do(verb, args) = read("netperf history add a --label x b") else {
+        let Subcommand::History(verb, args) = read("netperf history add a --label x b") else {
             panic!("a command");
         };
         assert_eq!(verb, HistoryVerb::Add);
         assert_eq!(args.words, ["a", "b"]);
-        let HistoryCommand::Do(verb, args) = read("netperf history --db f list --test tcp_rr")
+        let Subcommand::History(verb, args) = read("netperf history --db f list --test tcp_rr")
         else {
             panic!("a command");
         };
@@ -275,7 +264,7 @@ mod tests {
             ("netperf history export", "--csv file"),
             ("netperf history check --json", "--json is not for this"),
         ] {
-            let HistoryCommand::Usage(usage) = read(line) else {
+            let Subcommand::Usage(usage) = read(line) else {
                 panic!("{line}");
             };
             assert_eq!(usage.exit, 2, "{line}");

@@ -4,7 +4,7 @@
 //! letter by letter ([`Args`]); the second makes a [`netperf_model::TestPlan`] and
 //! a [`netperf_model::ReportPlan`] of it, with every default filled in. Neither
 //! prints, exits, or looks at the machine: what must be known of that comes in
-//! through [`Surroundings`], and what must be printed goes out in [`Parsed`].
+//! through [`CliEnvironment`], and what must be printed goes out in [`Parsed`].
 //!
 //! Each parser has one table of options in `options/`; a row has the letter, the
 //! long name, what the option takes, its help and how it is recorded. Letters are
@@ -42,26 +42,23 @@ use std::io;
 use std::path::Path;
 
 pub use args::{
-    AccessArgs, Args, CompareArgs, ComparisonArgs, ConfidenceArg, CpuArg, FlowsArgs, GlobalArgs,
-    HistoryArgs, HostArg, InterimArg, IoArgs, IterationsArg, JsonArg, Networks, OutputArg,
-    OutputLayout, PerDirection, PerEnd, Progress, RateArg, RateArgs, ReportArgs, SeriesArgs,
-    ServerArgs, Show, SocketKindArg, SweepArgs, SweepWords, TestArgs, TransportArg, UntilArg,
-    UntilArgs, VersusArgs,
+    AccessArgs, Args, CompareArgs, ConfidenceArg, CpuArg, FlowsArgs, GlobalArgs, HistoryArgs,
+    HostArg, InterimArg, IoArgs, IterationsArg, JsonArg, Networks, OutputArg, OutputLayout,
+    PerDirection, PerEnd, Progress, RateArg, RateArgs, ReportArgs, SeriesArgs, ServerArgs, Show,
+    SocketKindArg, SweepArgs, SweepWords, TestArgs, TransportArg, UntilArg, UntilArgs,
 };
 pub use command::{
     CliError, Command, ListCommand, Notice, OutputStream, Parsed, RunCommand, ServerCommand,
     UnknownTest, Usage,
 };
-pub use compare::{CompareCommand, VersusCommand, compare, is_compare, is_versus, versus};
 pub use fault::Fault;
 pub use grammar::TestDirection;
-pub use history::{HistoryCommand, HistoryVerb, history, is_history};
+pub use history::HistoryVerb;
 pub use long::{Misuse, OptionProblem};
 pub use operations::{LogFormat, LogLevel, Operations, SandboxArg};
-pub use report::{ReportCommand, is_report, report};
+pub use subcommand::{Subcommand, subcommand};
 #[cfg(feature = "files")]
 pub use sweep::sweep_file;
-pub use sweep::{SweepCommand, is_sweep, sweep};
 
 /// netserver's port unless `-p` says otherwise.
 pub const DEFAULT_PORT: &str = "12865";
@@ -85,7 +82,7 @@ pub struct CliEnvironment<'a> {
 
 impl std::fmt::Debug for CliEnvironment<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Surroundings")
+        f.debug_struct("CliEnvironment")
             .field("dump_tcp_info", &self.dump_tcp_info)
             .finish_non_exhaustive()
     }

@@ -14,37 +14,14 @@ const SHOWN: usize = 60;
 /// Names suggested at most.
 const SUGGESTIONS: usize = 4;
 
-/// Long options of other tables.
+/// Long options of other tables; the default has none.
 pub(crate) trait OtherTables {
     /// Argument of the option `name`; `None` if it does not exist.
-    fn shape(&self, name: &str) -> Option<ValueShape>;
-
-    /// Takes the option.
-    fn take(
-        &mut self,
-        program: &str,
-        name: &str,
-        word: Option<&str>,
-        notices: &mut Vec<Notice>,
-    ) -> Result<Option<Halt>, CliError>;
-
-    /// Takes the words that are neither options nor arguments of one. The tests have no use
-    /// for such words, and ignore them as the original does.
-    fn plain(&mut self, _words: &[&str]) {}
-
-    /// Error for an unknown name; `own` are the names of the table.
-    fn unknown(&self, program: &str, name: &str, own: Vec<&'static str>) -> CliError;
-}
-
-/// For a program with one table.
-#[derive(Debug)]
-pub(crate) struct NoOtherTable;
-
-impl OtherTables for NoOtherTable {
     fn shape(&self, _name: &str) -> Option<ValueShape> {
         None
     }
 
+    /// Takes the option.
     fn take(
         &mut self,
         _program: &str,
@@ -55,10 +32,21 @@ impl OtherTables for NoOtherTable {
         Ok(None)
     }
 
+    /// Takes the words that are neither options nor arguments of one. Tests ignore such words,
+    /// as the original does.
+    fn plain(&mut self, _words: &[&str]) {}
+
+    /// Error for an unknown name; `own` are the names of the table.
     fn unknown(&self, program: &str, name: &str, own: Vec<&'static str>) -> CliError {
         misuse(program, name, OptionProblem::unknown(name, own))
     }
 }
+
+/// For a program with one table.
+#[derive(Debug)]
+pub(crate) struct NoOtherTable;
+
+impl OtherTables for NoOtherTable {}
 
 /// A long option that cannot be accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -43,7 +43,7 @@ pub(crate) fn netperf(words: &[String], notices: &mut Vec<Notice>) -> Result<Rea
         on_complaint: OnComplaint::Stop,
         elsewhere: Early::default(),
     };
-    let rest = match reader.read(rest, &mut args, notices) {
+    let rest = match reader.read(rest, &mut args, notices)? {
         TableEnd::Done(rest) => rest,
         TableEnd::Halted(halt) => {
             return Ok(Read::Command(halted(
@@ -56,7 +56,6 @@ pub(crate) fn netperf(words: &[String], notices: &mut Vec<Notice>) -> Result<Rea
             let usage = complaint(&line, &usage::global());
             return Ok(Read::Command(Command::Usage(usage)));
         }
-        TableEnd::Failed(error) => return Err(error),
     };
     let (global, test) = match test_options(&args, program, &reader.elsewhere, rest, notices)? {
         Behind::Args(read) => *read,
@@ -148,14 +147,13 @@ impl Attempt<'_> {
                     test,
                 },
             };
-            match reader.read(words, &mut self.test, &mut self.notices) {
+            match reader.read(words, &mut self.test, &mut self.notices)? {
                 TableEnd::Done(_) => {}
                 TableEnd::Complaint(line) => {
                     self.notices.push(Notice::stderr(&line));
                     halt = Some(Halt::Help);
                 }
                 TableEnd::Halted(ended) => halt = Some(ended),
-                TableEnd::Failed(error) => return Err(error),
             }
         }
         Ok(halt.map(|halt| {
@@ -347,7 +345,7 @@ fn typed(
         on_complaint: OnComplaint::Stop,
         elsewhere: NoOtherTable,
     };
-    let usage = match reader.read(rest, &mut args, notices) {
+    let usage = match reader.read(rest, &mut args, notices)? {
         TableEnd::Done(_) => return Ok(ServerCommand::Serve(Box::new(args))),
         TableEnd::Halted(Halt::Version) => {
             return Ok(ServerCommand::Version(VERSION.to_owned()));
@@ -359,7 +357,6 @@ fn typed(
             exit: 1,
         },
         TableEnd::Complaint(line) => complaint(&line, &usage::netserver()),
-        TableEnd::Failed(error) => return Err(error),
     };
     Ok(ServerCommand::Usage(usage))
 }

@@ -1,72 +1,55 @@
 //! The command line of `netperf report`: files and options in any order.
 
-use std::ffi::OsString;
-
 use crate::args::ReportArgs;
-use crate::command::{CliError, Usage};
-use crate::help;
 use crate::options::report::TABLE;
-use crate::subcommand::{Subcommand, Words};
-
-/// Parsed command line of `netperf report`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReportCommand {
-    /// Make a report.
-    Make(Box<ReportArgs>),
-    /// Print help.
-    Usage(Usage),
-}
+use crate::subcommand::{Subcommand, SubcommandSpec};
 
 /// `netperf report`.
-pub(crate) const COMMAND: Subcommand<ReportArgs> = Subcommand {
+pub(crate) const REPORT: SubcommandSpec<ReportArgs> = SubcommandSpec {
     word: "report",
     about: "create a report from results",
     program: "netperf report",
     table: TABLE,
-    help: help::report,
+    usage: "Usage: netperf report file [file ...] [options]
+
+Creates an HTML report with charts from results of netperf --json and
+--json-stream, iperf3 -J and flent. The report is one self-contained file.
+
+  netperf report result.json -o report.html
+  netperf report before.json after.json --svg charts --markdown result.md
+",
+    command: report,
 };
 
-/// Returns true if argv asks for a report.
-#[must_use]
-pub fn is_report(argv: &[OsString]) -> bool {
-    COMMAND.is_asked(argv)
-}
-
-/// Reads the command line of `netperf report`, argv\[0\] and `report` included.
-///
-/// # Errors
-///
-/// When a word is no text, or an option's name or value is wrong.
-pub fn report(argv: &[OsString]) -> Result<ReportCommand, CliError> {
-    let (mut args, files) = match COMMAND.read(argv)? {
-        Words::Read(args, files) => (args, files),
-        Words::Usage(usage) => return Ok(ReportCommand::Usage(usage)),
-    };
+fn report(mut args: ReportArgs, files: Vec<String>) -> Result<Subcommand, String> {
     if files.is_empty() {
-        let line = "netperf report: no file to report";
-        return Ok(ReportCommand::Usage(COMMAND.wrong(line)));
+        return Err("netperf report: no file to report".to_owned());
     }
     args.files = files;
-    Ok(ReportCommand::Make(Box::new(args)))
+    Ok(Subcommand::Report(Box::new(args)))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
     use std::path::Path;
 
     use super::*;
+    use crate::subcommand::subcommand;
 
-    fn read(line: &str) -> ReportCommand {
-        let argv: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        assert!(is_report(&argv));
-        report(&argv).unwrap()
+    fn argv(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    fn read(line: &str) -> Subcommand {
+        subcommand(&argv(line)).unwrap().unwrap()
     }
 
     fn made(line: &str) -> ReportArgs {
-        match read(line) {
-            ReportCommand::Make(args) => *args,
-            ReportCommand::Usage(usage) => panic!("{}", usage.text),
-        }
+        let Subcommand::Report(args) = read(line) else {
+            panic!("{line}");
+        };
+        *args
     }
 
     #[test]
@@ -85,7 +68,7 @@ mod tests {
             ("netperf report --help", 0),
             ("netperf report -h", 0),
         ] {
-            let ReportCommand::Usage(usage) = read(line) else {
+            let Subcommand::Usage(usage) = read(line) else {
                 panic!("{line}");
             };
             assert_eq!(usage.exit, exit, "{line}");
@@ -95,16 +78,15 @@ mod tests {
     #[test]
     fn a_wrong_name_is_answered_with_the_nearest_right_one() {
         let argv = ["netperf", "report", "--markdwon", "x"].map(OsString::from);
-        let error = report(&argv).unwrap_err();
+        let error = subcommand(&argv).unwrap().unwrap_err();
         assert_eq!(error.exit(), 2);
         assert!(error.to_string().contains("--markdown"), "{error}");
     }
 
     #[test]
-    fn no_other_command_line_is_a_report() {
+    fn no_other_command_line_is_a_subcommand() {
         for line in ["netperf", "netperf -t TCP_STREAM report", "netperf reports"] {
-            let argv: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            assert!(!is_report(&argv), "{line}");
+            assert!(subcommand(&argv(line)).is_none(), "{line}");
         }
     }
 }

@@ -1,15 +1,52 @@
-//! Commands such as `netperf report`: a word, and then files and options in any order.
+//! Subcommands such as `netperf report`: a word, and then files and options in any order.
 
 use std::ffi::OsString;
 
-use crate::command::{CliError, Notice, OutputStream, Usage};
-use crate::long::{OptionProblem, OtherTables, misuse};
-use crate::table::{Halt, OnComplaint, OptionReader, OptionSpec, TableEnd, ValueShape};
+use crate::args::{CompareArgs, HistoryArgs, ReportArgs, SweepArgs};
+use crate::command::{CliError, OutputStream, Usage};
+use crate::history::HistoryVerb;
+use crate::long::OtherTables;
+use crate::table::{OnComplaint, OptionReader, OptionSpec, TableEnd};
+use crate::{compare, entry, help, history, report, sweep};
 
-/// A command and its options.
+/// Parsed command line of a subcommand.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Subcommand {
+    /// `netperf report`.
+    Report(Box<ReportArgs>),
+    /// `netperf compare`.
+    Compare(Box<CompareArgs>),
+    /// `netperf run`.
+    Run(Box<CompareArgs>),
+    /// `netperf sweep`.
+    Sweep(Box<SweepArgs>),
+    /// `netperf history`.
+    History(HistoryVerb, Box<HistoryArgs>),
+    /// Print help.
+    Usage(Usage),
+}
+
+/// Reads a command line, argv\[0\] included; `None` if it is not that of a subcommand.
+///
+/// # Errors
+///
+/// When a word is no text, or an option's name or value is wrong.
+#[must_use]
+pub fn subcommand(argv: &[OsString]) -> Option<Result<Subcommand, CliError>> {
+    Some(match argv.get(1)?.to_str()? {
+        "report" => report::REPORT.read(argv),
+        "compare" => compare::COMPARE.read(argv),
+        "run" => compare::RUN.read(argv),
+        "sweep" => sweep::SWEEP.read(argv),
+        "history" => history::HISTORY.read(argv),
+        _ => return None,
+    })
+}
+
+/// A subcommand and its options.
 #[derive(Debug)]
-pub(crate) struct Subcommand<A: 'static> {
-    /// The word that names it, which is no test and which the original has no use for.
+pub(crate) struct SubcommandSpec<A: 'static> {
+    /// Its word, which is not the name of a test.
     pub(crate) word: &'static str,
     /// Short description.
     pub(crate) about: &'static str,
@@ -17,28 +54,16 @@ pub(crate) struct Subcommand<A: 'static> {
     pub(crate) program: &'static str,
     /// Its options.
     pub(crate) table: &'static [OptionSpec<A>],
-    /// Its help.
-    pub(crate) help: fn() -> String,
+    /// Help in front of the options.
+    pub(crate) usage: &'static str,
+    /// Makes the command from the options and the other words, or gives the line for an error.
+    pub(crate) command: fn(A, Vec<String>) -> Result<Subcommand, String>,
 }
 
-/// Result of parsing a subcommand.
-#[derive(Debug)]
-pub(crate) enum Words<A> {
-    /// Options, and the words that are none.
-    Read(A, Vec<String>),
-    /// Print help.
-    Usage(Usage),
-}
-
-impl<A: Default> Subcommand<A> {
-    /// Returns true if argv asks for it.
-    pub(crate) fn is_asked(&self, argv: &[OsString]) -> bool {
-        argv.get(1).is_some_and(|word| word == self.word)
-    }
-
+impl<A: Default> SubcommandSpec<A> {
     /// Reads a command line, argv\[0\] and the word included. Words behind `--` are no
     /// options.
-    pub(crate) fn read(&self, argv: &[OsString]) -> Result<Words<A>, CliError> {
+    fn read(&self, argv: &[OsString]) -> Result<Subcommand, CliError> {
         let words = crate::words(argv, self.program)?;
         let words = words.get(2..).unwrap_or_default();
         let mut args = A::default();
@@ -48,60 +73,45 @@ impl<A: Default> Subcommand<A> {
             on_complaint: OnComplaint::Stop,
             elsewhere: PlainWords::default(),
         };
-        match reader.read(words, &mut args, &mut Vec::new()) {
+        let command = match reader.read(words, &mut args, &mut Vec::new())? {
             TableEnd::Done(behind) => {
                 let mut plain = reader.elsewhere.0;
                 plain.extend_from_slice(behind);
-                Ok(Words::Read(args, plain))
+                (self.command)(args, plain)
             }
-            TableEnd::Halted(_) => Ok(Words::Usage(Usage {
+            TableEnd::Halted(_) => Ok(Subcommand::Usage(Usage {
                 stream: OutputStream::Stdout,
-                text: (self.help)(),
+                text: self.help(),
                 exit: 0,
             })),
-            TableEnd::Complaint(line) => Ok(Words::Usage(self.wrong(&line))),
-            TableEnd::Failed(error) => Err(error),
-        }
+            TableEnd::Complaint(line) => Err(line),
+        };
+        Ok(command.unwrap_or_else(|line| Subcommand::Usage(self.wrong(&line))))
     }
 
-    /// A command line that cannot be followed, and where to look.
-    pub(crate) fn wrong(&self, line: &str) -> Usage {
+    fn help(&self) -> String {
+        let mut text = self.usage.to_owned();
+        help::groups(&mut text, &entry::of(self.table));
+        text
+    }
+
+    /// An error and a hint to the help.
+    fn wrong(&self, line: &str) -> Usage {
         let program = self.program;
         Usage {
             stream: OutputStream::Stderr,
-            text: format!(
-                "{line}\n\
-             `{program} --help` shows the options.\n"
-            ),
+            text: format!("{line}\n`{program} --help` shows the options.\n"),
             exit: 2,
         }
     }
 }
 
-/// There are no other options; words that are none are kept.
+/// Keeps the words that are not options.
 #[derive(Debug, Default)]
 struct PlainWords(Vec<String>);
 
 impl OtherTables for PlainWords {
-    fn shape(&self, _name: &str) -> Option<ValueShape> {
-        None
-    }
-
-    fn take(
-        &mut self,
-        _program: &str,
-        _name: &str,
-        _word: Option<&str>,
-        _notices: &mut Vec<Notice>,
-    ) -> Result<Option<Halt>, CliError> {
-        Ok(None)
-    }
-
     fn plain(&mut self, words: &[&str]) {
         self.0.extend(words.iter().map(|&word| word.to_owned()));
-    }
-
-    fn unknown(&self, program: &str, name: &str, own: Vec<&'static str>) -> CliError {
-        misuse(program, name, OptionProblem::unknown(name, own))
     }
 }

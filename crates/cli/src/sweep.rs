@@ -1,69 +1,57 @@
 //! The command line of `netperf sweep`, and its file.
 
-use std::ffi::OsString;
-
 #[cfg(feature = "files")]
 use toml::de::{DeTable, DeValue};
 
 use crate::args::SweepArgs;
 #[cfg(feature = "files")]
 use crate::args::SweepWords;
-use crate::command::{CliError, Usage};
-use crate::help;
-use crate::options::sweep::SWEEP;
-use crate::subcommand::{Subcommand, Words};
-
-/// Parsed command line of `netperf sweep`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SweepCommand {
-    /// Sweep.
-    Sweep(Box<SweepArgs>),
-    /// Print help.
-    Usage(Usage),
-}
+use crate::options::sweep as options;
+use crate::subcommand::{Subcommand, SubcommandSpec};
 
 /// `netperf sweep`.
-pub(crate) const COMMAND: Subcommand<SweepArgs> = Subcommand {
+pub(crate) const SWEEP: SubcommandSpec<SweepArgs> = SubcommandSpec {
     word: "sweep",
     about: "measure a curve",
     program: "netperf sweep",
-    table: SWEEP,
-    help: help::sweep,
+    table: options::SWEEP,
+    usage: "\
+Usage: netperf sweep -o folder --over name=values [options] -- netperf-options
+       netperf sweep -o folder --plan file
+       netperf sweep -o folder
+
+Measures a curve: runs netperf once for every value, which replaces {name} in its
+options, stores every result, and creates one table and one report of all. The
+third form resumes an interrupted sweep.
+
+  netperf sweep -o sizes --over m=64..64K*2 -- -H db1 -l 5 -- -m {m}
+  netperf sweep -o rr --over b=0,1..64*2 --over t=TCP_RR,UDP_RR --repeat 5 -- \\
+      -H db1 -t {t} -l 2 -j -- -b {b}
+
+Exit status: 0 every run succeeded, 1 a run failed or the sweep was interrupted,
+2 the command line is invalid, the folder contains another sweep, or a sweep is
+running in it.
+",
+    command: sweep,
 };
 
-/// Returns true if argv asks for a sweep.
-#[must_use]
-pub fn is_sweep(argv: &[OsString]) -> bool {
-    COMMAND.is_asked(argv)
-}
-
-/// Reads the command line of `netperf sweep`, argv\[0\] and `sweep` included.
-///
-/// # Errors
-///
-/// When a word is no text, or an option's name or value is wrong.
-pub fn sweep(argv: &[OsString]) -> Result<SweepCommand, CliError> {
-    let (mut args, words) = match COMMAND.read(argv)? {
-        Words::Read(args, words) => (args, words),
-        Words::Usage(usage) => return Ok(SweepCommand::Usage(usage)),
-    };
+fn sweep(mut args: SweepArgs, words: Vec<String>) -> Result<Subcommand, String> {
     if args.folder.is_none() {
-        let line = "netperf sweep: a folder for the results is required (-o)";
-        return Ok(SweepCommand::Usage(COMMAND.wrong(line)));
+        return Err("netperf sweep: a folder for the results is required (-o)".to_owned());
     }
     let own = !args.plan.over.is_empty() || args.plan.repeat.is_some() || !words.is_empty();
     if args.file.is_some() && own {
         let line =
             "netperf sweep: --plan has everything: leave out --over, --repeat and the command";
-        return Ok(SweepCommand::Usage(COMMAND.wrong(line)));
+        return Err(line.to_owned());
     }
     if words.is_empty() != args.plan.over.is_empty() {
         let line = "netperf sweep: it takes --over and a command: netperf sweep -o folder --over \
                     m=1K,64K -- -H host -- -m {m}";
-        return Ok(SweepCommand::Usage(COMMAND.wrong(line)));
+        return Err(line.to_owned());
     }
     args.plan.command = words;
-    Ok(SweepCommand::Sweep(Box::new(args)))
+    Ok(Subcommand::Sweep(Box::new(args)))
 }
 
 /// Reads a plan file (`--plan`).
@@ -132,19 +120,21 @@ fn repeat(value: &DeValue<'_>) -> Result<u32, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::ffi::OsString;
 
-    fn read(line: &str) -> SweepCommand {
+    use super::*;
+    use crate::subcommand::subcommand;
+
+    fn read(line: &str) -> Subcommand {
         let argv: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        assert!(is_sweep(&argv));
-        sweep(&argv).unwrap()
+        subcommand(&argv).unwrap().unwrap()
     }
 
     fn swept(line: &str) -> SweepArgs {
-        match read(line) {
-            SweepCommand::Sweep(args) => *args,
-            SweepCommand::Usage(usage) => panic!("{}", usage.text),
-        }
+        let Subcommand::Sweep(args) = read(line) else {
+            panic!("{line}");
+        };
+        *args
     }
 
     #[test]
@@ -171,7 +161,7 @@ mod tests {
             " -o d --plan f --repeat 2",
         ] {
             let line = format!("netperf sweep{words}");
-            let SweepCommand::Usage(usage) = read(&line) else {
+            let Subcommand::Usage(usage) = read(&line) else {
                 panic!("{line}");
             };
             assert_eq!(usage.exit, 2, "{line}");

@@ -94,8 +94,6 @@ pub(crate) enum TableEnd<'a> {
     Halted(Halt),
     /// At a letter that `getopt` complains about, with the complaint.
     Complaint(String),
-    /// At a word that cannot be accepted.
-    Failed(CliError),
 }
 
 /// Reaction to an unknown letter or a missing argument.
@@ -122,48 +120,39 @@ pub(crate) struct OptionReader<'r, A: 'static, E> {
 
 impl<A, E: OtherTables> OptionReader<'_, A, E> {
     /// Applies the table to `words`, recording in `args` and `notices`.
+    ///
+    /// # Errors
+    /// At a word that cannot be accepted.
     pub(crate) fn read<'a>(
         &mut self,
         words: &'a [String],
         args: &mut A,
         notices: &mut Vec<Notice>,
-    ) -> TableEnd<'a> {
+    ) -> Result<TableEnd<'a>, CliError> {
         let mut getopt = Getopt::new(words);
         let argument = |row: &'static OptionSpec<A>| row.action.argument();
         let table = self.table;
         while let Some(step) = getopt.step(|letter| by_letter(table, letter).map(argument)) {
             if let Some(complaint) = step.complaint(self.program) {
                 match self.on_complaint {
-                    OnComplaint::Stop => return TableEnd::Complaint(complaint),
+                    OnComplaint::Stop => return Ok(TableEnd::Complaint(complaint)),
                     OnComplaint::GoOn => notices.push(Notice::stderr(&complaint)),
                 }
             }
             let halt = match step {
-                GetoptStep::Option(letter, word) => self.short(letter, word, args, notices),
-                GetoptStep::Long(text) => self.long(text, &mut getopt, args, notices),
-                GetoptStep::Unknown(_) | GetoptStep::MissingArgument(_) => Ok(None),
+                GetoptStep::Option(letter, word) => match by_letter(table, letter) {
+                    Some(row) => row.action.apply(args, word, notices)?,
+                    None => None,
+                },
+                GetoptStep::Long(text) => self.long(text, &mut getopt, args, notices)?,
+                GetoptStep::Unknown(_) | GetoptStep::MissingArgument(_) => None,
             };
-            match halt {
-                Ok(None) => {}
-                Ok(Some(halt)) => return TableEnd::Halted(halt),
-                Err(error) => return TableEnd::Failed(error),
+            if let Some(halt) = halt {
+                return Ok(TableEnd::Halted(halt));
             }
         }
         self.elsewhere.plain(getopt.skipped());
-        TableEnd::Done(getopt.rest())
-    }
-
-    fn short(
-        &self,
-        letter: char,
-        word: Option<&str>,
-        args: &mut A,
-        notices: &mut Vec<Notice>,
-    ) -> Result<Option<Halt>, CliError> {
-        let Some(row) = by_letter(self.table, letter) else {
-            return Ok(None);
-        };
-        row.action.apply(args, word, notices)
+        Ok(TableEnd::Done(getopt.rest()))
     }
 
     /// `text` is a name, or a name and a value with `=` between them.

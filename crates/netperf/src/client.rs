@@ -36,7 +36,7 @@ mod written;
 pub(crate) use run::many::placed;
 
 #[cfg(not(feature = "results"))]
-use unbuilt::results::{compare, history, keep, report, sweep, versus};
+use unbuilt::results::{keep, subcommand};
 #[cfg(not(feature = "live"))]
 use unbuilt::show;
 
@@ -45,6 +45,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+#[cfg(feature = "results")]
+use netperf_cli::Subcommand;
 use netperf_cli::{CliEnvironment, CliError, Command, OutputStream, RunCommand, UnknownTest};
 use netperf_measure::clock;
 use netperf_model::{Arrival, Interim, Iteration, Latency, Span, TestPlan, Until};
@@ -64,20 +66,8 @@ pub fn main(argv: &[OsString]) -> ExitCode {
 }
 
 fn run_as_asked(argv: &[OsString]) -> ExitCode {
-    if netperf_cli::is_report(argv) {
-        return report::main(argv);
-    }
-    if netperf_cli::is_compare(argv) {
-        return compare::main(argv);
-    }
-    if netperf_cli::is_sweep(argv) {
-        return sweep::main(argv);
-    }
-    if netperf_cli::is_versus(argv) {
-        return versus::main(argv);
-    }
-    if netperf_cli::is_history(argv) {
-        return history::main(argv);
+    if let Some(exit) = subcommand(argv) {
+        return exit;
     }
     let selectors = names();
     let around = CliEnvironment {
@@ -104,10 +94,7 @@ fn run_as_asked(argv: &[OsString]) -> ExitCode {
             out(&all_names(listing));
             return ExitCode::FAILURE;
         }
-        Ok(Command::Usage(usage)) => {
-            output::say(usage.stream, &usage.text);
-            return ExitCode::from(usage.exit);
-        }
+        Ok(Command::Usage(usage)) => return output::usage(&usage),
         Ok(Command::Version(text)) => {
             out(&text);
             return ExitCode::SUCCESS;
@@ -119,6 +106,21 @@ fn run_as_asked(argv: &[OsString]) -> ExitCode {
         Err(failure) if json => failure.on_stderr().report(),
         Err(failure) => failure.report(),
     }
+}
+
+/// Runs a subcommand; `None` if there is none.
+#[cfg(feature = "results")]
+fn subcommand(argv: &[OsString]) -> Option<ExitCode> {
+    let done = match netperf_cli::subcommand(argv)? {
+        Ok(Subcommand::Report(args)) => report::run(&args),
+        Ok(Subcommand::Compare(args)) => compare::run(&args),
+        Ok(Subcommand::Run(args)) => versus::run(&args),
+        Ok(Subcommand::Sweep(args)) => sweep::run(&args),
+        Ok(Subcommand::History(verb, args)) => history::run(verb, &args),
+        Ok(Subcommand::Usage(usage)) => Ok(output::usage(&usage)),
+        Err(error) => Err(unreadable(&error)),
+    };
+    Some(done.unwrap_or_else(|failure| failure.report()))
 }
 
 #[expect(clippy::disallowed_methods, reason = "the mains read the environment")]

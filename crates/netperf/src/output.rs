@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use netperf_cli::{Notice, OutputStream};
+use netperf_cli::{Notice, OutputStream, Usage};
 
 /// Use of the terminal by the live view.
 #[derive(Debug)]
@@ -99,6 +99,12 @@ pub(crate) fn say(stream: OutputStream, text: &str) {
         OutputStream::Stdout => out(text),
         OutputStream::Stderr => err(text),
     }
+}
+
+/// Prints help and returns the exit status.
+pub(crate) fn usage(usage: &Usage) -> ExitCode {
+    say(usage.stream, &usage.text);
+    ExitCode::from(usage.exit)
 }
 
 fn print(stream: &mut impl Write, text: &str) {

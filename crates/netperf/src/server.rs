@@ -47,10 +47,7 @@ pub fn main(argv: &[OsString]) -> ExitCode {
             args.operations.files = files.and_then(|files| std::path::absolute(files).ok());
             with_key(*args, argv)
         }
-        Ok(ServerCommand::Usage(usage)) => {
-            output::say(usage.stream, &usage.text);
-            ExitCode::from(usage.exit)
-        }
+        Ok(ServerCommand::Usage(usage)) => output::usage(&usage),
         Ok(ServerCommand::Version(text)) => {
             out(&format!("{text}sandbox: {}\n", Means::find().described()));
             ExitCode::SUCCESS

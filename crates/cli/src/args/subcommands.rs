@@ -19,46 +19,27 @@ pub struct ReportArgs {
     pub csv: Option<PathBuf>,
 }
 
-/// Parameters and output of a comparison.
+/// The options of `netperf compare` and `netperf run`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ComparisonArgs {
-    /// `--false-alarms`: the chance of one, as a share; `None` is the usual one.
+pub struct CompareArgs {
+    /// Files and folders of the first set, or the first command line of `netperf`.
+    pub first: Vec<String>,
+    /// The same of the second.
+    pub second: Vec<String>,
+    /// `--paired` of `compare`: runs belong together one by one, in the order of their files.
+    pub paired: bool,
+    /// `--pairs` of `run`: number of runs of each command line; `None` is the default.
+    pub pairs: Option<u32>,
+    /// `--keep` of `run`: a folder for the results.
+    pub keep: Option<PathBuf>,
+    /// `--false-alarms`: their probability, as a share; `None` is the default.
     pub chance: Option<f64>,
-    /// `--threshold`: the smallest change that matters, as a share; `None` is the usual
-    /// one.
+    /// `--threshold`: the smallest relevant change, as a share; `None` is the default.
     pub threshold: Option<f64>,
     /// `--json`: print a document.
     pub json: bool,
     /// `--markdown`: print a table of Markdown.
     pub markdown: bool,
-}
-
-/// The options of `netperf compare`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CompareArgs {
-    /// Files and folders of the first set.
-    pub first: Vec<String>,
-    /// Results of the second set.
-    pub second: Vec<String>,
-    /// `--paired`: runs belong together one by one, in the order of their files.
-    pub paired: bool,
-    /// Comparison parameters.
-    pub comparison: ComparisonArgs,
-}
-
-/// The options of `netperf run`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct VersusArgs {
-    /// Arguments of `netperf` on the first command line.
-    pub first: Vec<String>,
-    /// On the second.
-    pub second: Vec<String>,
-    /// `--pairs`: how many runs of each; `None` is the usual number.
-    pub pairs: Option<u32>,
-    /// `--keep`: a folder for the results.
-    pub keep: Option<PathBuf>,
-    /// Comparison parameters.
-    pub comparison: ComparisonArgs,
 }
 
 /// The options of `netperf sweep`.

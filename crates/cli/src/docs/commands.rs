@@ -2,7 +2,7 @@
 
 use crate::entry::{self, OptionEntry};
 use crate::history::{self, VERBS};
-use crate::subcommand::Subcommand;
+use crate::subcommand::SubcommandSpec;
 use crate::{compare, report, sweep};
 
 /// A command, or one of the things that `netperf history` does.
@@ -33,7 +33,7 @@ pub(super) enum Takes {
 }
 
 impl DocumentedCommand {
-    fn new<A>(command: &Subcommand<A>, takes: Takes) -> Self {
+    fn new<A>(command: &SubcommandSpec<A>, takes: Takes) -> Self {
         Self {
             word: command.word,
             about: command.about,
@@ -47,17 +47,17 @@ impl DocumentedCommand {
 pub(super) fn commands() -> Vec<DocumentedCommand> {
     let again = Some(compare::DASHED_VS);
     vec![
-        DocumentedCommand::new(&report::COMMAND, Takes::Files),
-        DocumentedCommand::new(&compare::COMPARE_COMMAND, Takes::Files),
-        DocumentedCommand::new(&compare::VERSUS_COMMAND, Takes::Line { again }),
-        DocumentedCommand::new(&sweep::COMMAND, Takes::Line { again: None }),
-        DocumentedCommand::new(&history::COMMAND, Takes::Commands(verbs())),
+        DocumentedCommand::new(&report::REPORT, Takes::Files),
+        DocumentedCommand::new(&compare::COMPARE, Takes::Files),
+        DocumentedCommand::new(&compare::RUN, Takes::Line { again }),
+        DocumentedCommand::new(&sweep::SWEEP, Takes::Line { again: None }),
+        DocumentedCommand::new(&history::HISTORY, Takes::Commands(verbs())),
     ]
 }
 
 /// Subcommands of `netperf history`, with their options.
 fn verbs() -> Vec<DocumentedCommand> {
-    let all = entry::history();
+    let all = entry::of(history::HISTORY.table);
     let verb = |verb: &history::Verb| DocumentedCommand {
         word: verb.word,
         about: verb.about,

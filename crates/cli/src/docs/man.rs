@@ -8,6 +8,8 @@ use super::{MADE_BY, about};
 use crate::entry::{self, OptionEntry};
 use crate::group::Group;
 use crate::help;
+use crate::history::HISTORY;
+use crate::report::REPORT;
 
 /// Columns of a line of the source.
 const LINE: usize = 78;
@@ -73,7 +75,7 @@ pub(super) fn report() -> String {
          after -- all words are files.",
     );
     page.section("OPTIONS");
-    page.options(&entry::report());
+    page.options(&entry::of(REPORT.table));
     page.section("EXIT STATUS");
     page.item("0", "Everything was written.");
     page.item("1", "An output could not be written.");
@@ -116,7 +118,7 @@ pub(super) fn history() -> String {
          its digest, identifies it. A result reported as saved is on disk.",
     );
     page.section("OPTIONS");
-    page.options(&entry::history());
+    page.options(&entry::of(HISTORY.table));
     page.section("EXIT STATUS");
     page.item("0", "Success.");
     page.item(

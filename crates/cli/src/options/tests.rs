@@ -279,11 +279,10 @@ fn read<A: Default>(table: &'static [OptionSpec<A>], words: &[String]) -> Came<A
         elsewhere: crate::long::NoOtherTable,
     };
     let (mut args, mut notices) = (A::default(), Vec::new());
-    match reader.read(words, &mut args, &mut notices) {
+    match reader.read(words, &mut args, &mut notices).unwrap() {
         crate::table::TableEnd::Done(_) => (args, None, notices),
         crate::table::TableEnd::Halted(halt) => (args, Some(halt), notices),
         crate::table::TableEnd::Complaint(line) => panic!("{words:?}: {line}"),
-        crate::table::TableEnd::Failed(error) => panic!("{words:?}: {error}"),
     }
 }
 

@@ -1,14 +1,13 @@
 //! `netperf compare`: two sets of results in, a verdict out.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use netperf_campaign::{ChangeOutcome, Comparison, Design, Judgement, Set, Wish};
-use netperf_cli::{CompareArgs, CompareCommand, ComparisonArgs};
+use netperf_cli::CompareArgs;
 use netperf_web::Record;
 
-use crate::output::{self, Failure, out, system_text};
+use crate::output::{Failure, out, system_text};
 
 /// The exit status when a file is no result, or results cannot be compared.
 const UNREADABLE: u8 = 2;
@@ -17,42 +16,27 @@ const WORSE: u8 = 4;
 /// The exit status when there are too few runs to tell.
 const UNKNOWN: u8 = 5;
 
-/// Runs `netperf compare`.
-pub(super) fn main(argv: &[OsString]) -> ExitCode {
-    let args = match netperf_cli::compare(argv) {
-        Ok(CompareCommand::Compare(args)) => args,
-        Ok(CompareCommand::Usage(usage)) => {
-            output::say(usage.stream, &usage.text);
-            return ExitCode::from(usage.exit);
-        }
-        Err(error) => return super::cli_failure(&error),
-    };
-    match compare(&args) {
-        Ok(exit) => exit,
-        Err(failure) => failure.report(),
-    }
-}
-
 fn failure(problem: &str) -> Failure {
     Failure::stderr(UNREADABLE, &format!("netperf compare: {problem}"))
 }
 
-fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
+/// Runs `netperf compare`.
+pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let (first, second) = (set(&args.first)?, set(&args.second)?);
     let design = if args.paired {
         Design::Paired
     } else {
         Design::Apart
     };
-    let wish = wish(&args.comparison, design);
+    let wish = wish(args, design);
     let comparison = netperf_campaign::compare(&first, &second, wish)
         .map_err(|error| failure(&error.to_string()))?;
-    print(&comparison, &args.comparison);
+    print(&comparison, args);
     Ok(exit(&comparison))
 }
 
 /// Comparison parameters, with defaults.
-pub(super) fn wish(args: &ComparisonArgs, design: Design) -> Wish {
+pub(super) fn wish(args: &CompareArgs, design: Design) -> Wish {
     Wish {
         design,
         judgement: Judgement {
@@ -63,7 +47,7 @@ pub(super) fn wish(args: &ComparisonArgs, design: Design) -> Wish {
 }
 
 /// Prints a comparison in the form that was asked for.
-pub(super) fn print(comparison: &Comparison, args: &ComparisonArgs) {
+pub(super) fn print(comparison: &Comparison, args: &CompareArgs) {
     if args.json {
         out(&format!("{:#}\n", comparison.json()));
     } else if args.markdown {
@@ -88,10 +72,10 @@ fn set(names: &[String]) -> Result<Set, Failure> {
     for name in names {
         if Path::new(name).is_dir() {
             for file in files(Path::new(name))? {
-                runs.push(run(&file.to_string_lossy())?);
+                runs.push(record(&file.to_string_lossy())?);
             }
         } else {
-            runs.push(run(name)?);
+            runs.push(record(name)?);
         }
     }
     Ok(Set {
@@ -108,7 +92,7 @@ fn set_name(names: &[String]) -> String {
     }
 }
 
-fn run(name: &str) -> Result<Record, Failure> {
+fn record(name: &str) -> Result<Record, Failure> {
     let bytes = super::report::bytes(name).map_err(|error| unreadable(name, &error))?;
     netperf_web::read(name, &bytes).map_err(|error| failure(&error.to_string()))
 }

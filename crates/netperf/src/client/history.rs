@@ -1,10 +1,9 @@
 //! `netperf history`: results kept, and questions to them.
 
-use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use netperf_cli::{HistoryArgs, HistoryCommand, HistoryVerb};
+use netperf_cli::{HistoryArgs, HistoryVerb};
 use netperf_history::change::{self, Changes};
 use netperf_history::export::ExportTable;
 use netperf_history::store::{Configuration, FigureKind};
@@ -30,22 +29,6 @@ const ROWS: u32 = 20;
 const AT_ONCE: usize = 100;
 /// Results of a configuration that a table of several shows as bars.
 const BARS: u32 = 600;
-
-/// Runs `netperf history`.
-pub(super) fn main(argv: &[OsString]) -> ExitCode {
-    let (verb, args) = match netperf_cli::history(argv) {
-        Ok(HistoryCommand::Do(verb, args)) => (verb, args),
-        Ok(HistoryCommand::Usage(usage)) => {
-            output::say(usage.stream, &usage.text);
-            return ExitCode::from(usage.exit);
-        }
-        Err(error) => return super::cli_failure(&error),
-    };
-    match done(verb, &args) {
-        Ok(exit) => exit,
-        Err(failure) => failure.report(),
-    }
-}
 
 fn failure(exit: u8, problem: &str) -> Failure {
     Failure::stderr(exit, &format!("netperf history: {problem}"))
@@ -87,7 +70,8 @@ pub(super) fn now() -> i64 {
     time::micros(netperf_measure::clock::since_epoch().as_secs_f64()).unwrap_or(0)
 }
 
-fn done(verb: HistoryVerb, args: &HistoryArgs) -> Result<ExitCode, Failure> {
+/// Runs `netperf history`.
+pub(super) fn run(verb: HistoryVerb, args: &HistoryArgs) -> Result<ExitCode, Failure> {
     let filter = filter(args)?;
     let make = verb == HistoryVerb::Add;
     let mut store = open(args.place.as_deref(), make).map_err(|error| trouble(&error))?;

@@ -2,16 +2,15 @@
 
 mod font;
 
-use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use netperf_cli::{ReportArgs, ReportCommand};
+use netperf_cli::ReportArgs;
 use netperf_web::Record;
 
 use super::written;
-use crate::output::{self, Failure, system_text};
+use crate::output::{Failure, system_text};
 
 /// The exit status when a file is no result.
 const UNREADABLE: u8 = 2;
@@ -21,22 +20,10 @@ const UNWRITABLE: u8 = 1;
 const PAGE: &str = "report.html";
 
 /// Runs `netperf report`.
-pub(super) fn main(argv: &[OsString]) -> ExitCode {
-    let args = match netperf_cli::report(argv) {
-        Ok(ReportCommand::Make(args)) => args,
-        Ok(ReportCommand::Usage(usage)) => {
-            output::say(usage.stream, &usage.text);
-            return ExitCode::from(usage.exit);
-        }
-        Err(error) => return super::cli_failure(&error),
-    };
-    let done = apart(&args)
-        .and_then(|()| records(&args.files))
-        .and_then(|records| make(&args, &records));
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
-    }
+pub(super) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
+    apart(args)?;
+    make(args, &records(&args.files)?)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn failure(exit: u8, problem: &str) -> Failure {

@@ -1,6 +1,5 @@
 //! `netperf sweep`: one command line with many values, and the curve.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read as _, Write as _};
 use std::os::fd::AsFd as _;
@@ -10,13 +9,13 @@ use std::time::Duration;
 
 use netperf_campaign::curve::{SweepRun, csv, curve};
 use netperf_campaign::sweep::Plan;
-use netperf_cli::{SweepArgs, SweepCommand, SweepWords};
+use netperf_cli::{SweepArgs, SweepWords};
 use netperf_measure::clock::{self, Moment};
 use netperf_os::lock;
 use netperf_os::signals::{self, Signal, Signals};
 
 use super::itself;
-use crate::output::{self, Failure, err, out, system_text};
+use crate::output::{Failure, err, out, system_text};
 
 /// The exit status when a run failed, or not all were made.
 const INCOMPLETE: u8 = 1;
@@ -31,22 +30,6 @@ const RUNS: &str = "runs";
 /// Letters of the bar that shows how far it is.
 const BAR: usize = 20;
 
-/// Runs `netperf sweep`.
-pub(super) fn main(argv: &[OsString]) -> ExitCode {
-    let args = match netperf_cli::sweep(argv) {
-        Ok(SweepCommand::Sweep(args)) => args,
-        Ok(SweepCommand::Usage(usage)) => {
-            output::say(usage.stream, &usage.text);
-            return ExitCode::from(usage.exit);
-        }
-        Err(error) => return super::cli_failure(&error),
-    };
-    match run(&args) {
-        Ok(exit) => exit,
-        Err(failure) => failure.report(),
-    }
-}
-
 fn failure(problem: &str) -> Failure {
     let problem = netperf_web::escape::line(problem);
     Failure::stderr(FAILED, &format!("netperf sweep: {problem}"))
@@ -56,7 +39,8 @@ fn io_failure(path: &Path, error: &std::io::Error) -> Failure {
     failure(&format!("{}: {}", path.display(), system_text(error)))
 }
 
-fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
+/// Runs `netperf sweep`.
+pub(super) fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
     let folder = args.folder.clone().unwrap_or_default();
     let sweep = Sweep::open(args, folder)?;
     let signals = signals::watch(&[Signal::Interrupt, Signal::Terminate])

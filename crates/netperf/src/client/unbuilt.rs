@@ -13,27 +13,15 @@ fn missing(what: &str, feature: &str) -> Failure {
 /// The subcommands that read or keep results, and `--history`.
 #[cfg(not(feature = "results"))]
 pub(super) mod results {
-    macro_rules! subcommand {
-        ($($name:ident: $word:literal),*) => {$(
-            pub(in crate::client) mod $name {
-                use std::ffi::OsString;
-                use std::process::ExitCode;
+    use std::ffi::OsString;
+    use std::process::ExitCode;
 
-                /// Reports that the subcommand is not built.
-                pub(in crate::client) fn main(_argv: &[OsString]) -> ExitCode {
-                    super::super::missing($word, "results").report()
-                }
-            }
-        )*};
+    /// Reports that a subcommand is not built; `None` if there is none.
+    pub(in crate::client) fn subcommand(argv: &[OsString]) -> Option<ExitCode> {
+        netperf_cli::subcommand(argv)?.ok();
+        let word = argv.get(1)?.to_str()?;
+        Some(super::missing(word, "results").report())
     }
-
-    subcommand!(
-        compare: "compare",
-        history: "history",
-        report: "report",
-        sweep: "sweep",
-        versus: "run"
-    );
 
     pub(in crate::client) mod keep {
         use netperf_cli::RunCommand;

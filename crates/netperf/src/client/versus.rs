@@ -1,17 +1,16 @@
 //! `netperf run`: two configurations in turn, compared pair by pair.
 
-use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 
 use netperf_campaign::{Design, Set};
-use netperf_cli::{VersusArgs, VersusCommand};
+use netperf_cli::CompareArgs;
 use netperf_os::signals::{self, Signal, Signals};
 use netperf_web::Record;
 
 use super::{compare, itself};
-use crate::output::{self, Failure, err, system_text};
+use crate::output::{Failure, err, system_text};
 
 /// Default number of runs of each configuration; the simulation of the statistics uses the same
 /// number.
@@ -19,22 +18,6 @@ const PAIRS: u32 = 20;
 /// The exit status when something cannot be started or written, or when results cannot
 /// be compared.
 const FAILED: u8 = 2;
-
-/// Runs `netperf run`.
-pub(super) fn main(argv: &[OsString]) -> ExitCode {
-    let args = match netperf_cli::versus(argv) {
-        Ok(VersusCommand::Run(args)) => args,
-        Ok(VersusCommand::Usage(usage)) => {
-            output::say(usage.stream, &usage.text);
-            return ExitCode::from(usage.exit);
-        }
-        Err(error) => return super::cli_failure(&error),
-    };
-    match run(&args) {
-        Ok(exit) => exit,
-        Err(failure) => failure.report(),
-    }
-}
 
 fn failure(exit: u8, problem: &str) -> Failure {
     Failure::stderr(exit, &format!("netperf run: {problem}"))
@@ -54,7 +37,8 @@ struct Pairs {
     second: Set,
 }
 
-fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
+/// Runs `netperf run`.
+pub(super) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     if let Some(folder) = &args.keep {
         empty(folder)?;
     }
@@ -62,10 +46,10 @@ fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
     let signals = signals::watch(&[Signal::Interrupt, Signal::Terminate])
         .map_err(|error| io_failure("signals", &error))?;
     let pairs = pairs(args, &signals)?;
-    let wish = compare::wish(&args.comparison, Design::Paired);
+    let wish = compare::wish(args, Design::Paired);
     let comparison = netperf_campaign::compare(&pairs.first, &pairs.second, wish)
         .map_err(|error| failure(FAILED, &error.to_string()))?;
-    compare::print(&comparison, &args.comparison);
+    compare::print(&comparison, args);
     Ok(compare::exit(&comparison))
 }
 
@@ -92,7 +76,7 @@ fn empty(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Makes the pairs; an interrupted one counts no more.
-fn pairs(args: &VersusArgs, signals: &Signals) -> Result<Pairs, Failure> {
+fn pairs(args: &CompareArgs, signals: &Signals) -> Result<Pairs, Failure> {
     let set = |words: &[String]| Set {
         name: netperf_web::escape::line(&words.join(" ")),
         runs: Vec::new(),
@@ -124,7 +108,7 @@ fn pairs(args: &VersusArgs, signals: &Signals) -> Result<Pairs, Failure> {
 
 /// A pair; none when a signal came meanwhile, and then no further run is begun.
 fn both(
-    args: &VersusArgs,
+    args: &CompareArgs,
     pair: u32,
     signals: &Signals,
 ) -> Result<Option<(Record, Record)>, Failure> {
@@ -155,7 +139,7 @@ fn progress(done: u32, wanted: u32) {
 }
 
 /// One run of this very program, and its document.
-fn one(args: &VersusArgs, name: &str, words: &[String]) -> Result<Vec<u8>, Failure> {
+fn one(args: &CompareArgs, name: &str, words: &[String]) -> Result<Vec<u8>, Failure> {
     let finished = itself::run(words).map_err(|error| io_failure("netperf", &error))?;
     if finished.status.success() {
         return Ok(finished.stdout);
@@ -170,7 +154,7 @@ fn one(args: &VersusArgs, name: &str, words: &[String]) -> Result<Vec<u8>, Failu
     Err(failure(exit.unwrap_or(FAILED), &line))
 }
 
-fn keep(args: &VersusArgs, name: &str, document: &[u8]) -> Result<(), Failure> {
+fn keep(args: &CompareArgs, name: &str, document: &[u8]) -> Result<(), Failure> {
     let Some(folder) = &args.keep else {
         return Ok(());
     };

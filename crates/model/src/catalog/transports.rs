@@ -66,15 +66,9 @@ pub enum Meeting {
 /// Declares [`TransportId`] and [`TRANSPORTS`], so that a transport stands in one place.
 macro_rules! transports {
     ($($(#[$doc:meta])* $id:ident {
-        option: $option:literal,
-        label: $label:literal,
-        protocol: $protocol:literal,
-        kind: $kind:ident,
-        domain: $domain:ident,
-        meeting: $meeting:ident,
-        reliable: $reliable:literal,
-        stock: $stock:literal,
-        needs: $needs:literal,
+        $option:literal, $label:literal, protocol: $protocol:literal,
+        $kind:ident, $domain:ident, $meeting:ident,
+        reliable: $reliable:literal, stock: $stock:literal, needs: $needs:literal
     })*) => {
         /// Names one row of [`TRANSPORTS`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -128,275 +122,131 @@ pub struct TransportRow {
 transports! {
     /// TCP (RFC 9293).
     Tcp {
-        option: "tcp",
-        label: "TCP",
-        protocol: 6,
-        kind: Stream,
-        domain: Inet,
-        meeting: Connection,
-        reliable: true,
-        stock: true,
-        needs: "",
+        "tcp", "TCP", protocol: 6, Stream, Inet, Connection,
+        reliable: true, stock: true, needs: ""
     }
     /// UDP (RFC 768).
     Udp {
-        option: "udp",
-        label: "UDP",
-        protocol: 17,
-        kind: Datagram,
-        domain: Inet,
-        meeting: Addressed,
-        reliable: false,
-        stock: true,
-        needs: "",
+        "udp", "UDP", protocol: 17, Datagram, Inet, Addressed,
+        reliable: false, stock: true, needs: ""
     }
     /// UDP-Lite (RFC 3828).
     UdpLite {
-        option: "udplite",
-        label: "UDPLite",
-        protocol: 136,
-        kind: Datagram,
-        domain: Inet,
-        meeting: Addressed,
-        reliable: false,
-        stock: true,
-        needs: "a kernel built with UDP-Lite (part of IPv4 and IPv6 there, no module)",
+        "udplite", "UDPLite", protocol: 136, Datagram, Inet, Addressed,
+        reliable: false, stock: true,
+        needs: "a kernel built with UDP-Lite (part of IPv4 and IPv6 there, no module)"
     }
     /// SCTP, one association for each socket (RFC 9260, RFC 6458 section 4).
     Sctp {
-        option: "sctp",
-        label: "SCTP",
-        protocol: 132,
-        kind: Stream,
-        domain: Inet,
-        meeting: Connection,
-        reliable: true,
-        stock: true,
-        needs: "the kernel module sctp (modprobe sctp)",
+        "sctp", "SCTP", protocol: 132, Stream, Inet, Connection,
+        reliable: true, stock: true,
+        needs: "the kernel module sctp (modprobe sctp)"
     }
     /// SCTP, many associations on one socket (RFC 6458 section 3).
     SctpMany {
-        option: "sctp-many",
-        label: "SCTP",
-        protocol: 132,
-        kind: SeqPacket,
-        domain: Inet,
-        meeting: Addressed,
-        reliable: true,
-        stock: true,
-        needs: "the kernel module sctp (modprobe sctp)",
+        "sctp-many", "SCTP", protocol: 132, SeqPacket, Inet, Addressed,
+        reliable: true, stock: true,
+        needs: "the kernel module sctp (modprobe sctp)"
     }
     /// DCCP (RFC 4340).
     Dccp {
-        option: "dccp",
-        label: "DCCP",
-        protocol: 33,
-        kind: Dccp,
-        domain: Inet,
-        meeting: Connection,
-        reliable: false,
-        stock: true,
-        needs: "the kernel modules dccp, dccp_ipv4 and dccp_ipv6 (modprobe dccp_ipv4 dccp_ipv6; gone since Linux 6.16)",
+        "dccp", "DCCP", protocol: 33, Dccp, Inet, Connection,
+        reliable: false, stock: true,
+        needs: "the kernel modules dccp, dccp_ipv4 and dccp_ipv6 (modprobe dccp_ipv4 dccp_ipv6; gone since Linux 6.16)"
     }
     /// Whatever the kernel picks for a stream socket when no protocol is named.
     IpDefault {
-        option: "ip",
-        label: "IP Default",
-        protocol: 0,
-        kind: Stream,
-        domain: Inet,
-        meeting: Connection,
-        reliable: true,
-        stock: true,
-        needs: "",
+        "ip", "IP Default", protocol: 0, Stream, Inet, Connection,
+        reliable: true, stock: true, needs: ""
     }
     /// Multipath TCP (RFC 8684).
     Mptcp {
-        option: "mptcp",
-        label: "MPTCP",
-        protocol: 262,
-        kind: Stream,
-        domain: Inet,
-        meeting: Connection,
-        reliable: true,
-        stock: false,
-        needs: "Linux 5.6 or later with MPTCP, switched on (sysctl net.mptcp.enabled=1)",
+        "mptcp", "MPTCP", protocol: 262, Stream, Inet, Connection,
+        reliable: true, stock: false,
+        needs: "Linux 5.6 or later with MPTCP, switched on (sysctl net.mptcp.enabled=1)"
     }
     /// TLS 1.3 in this program over TCP (RFC 8446).
     Tls {
-        option: "tls",
-        label: "TLS",
-        protocol: 6,
-        kind: Stream,
-        domain: Inet,
-        meeting: Connection,
-        reliable: true,
-        stock: false,
-        needs: "",
+        "tls", "TLS", protocol: 6, Stream, Inet, Connection,
+        reliable: true, stock: false, needs: ""
     }
     /// TLS 1.3 over TCP, its records made by the kernel.
     Ktls {
-        option: "ktls",
-        label: "kTLS",
-        protocol: 6,
-        kind: Stream,
-        domain: Inet,
-        meeting: Connection,
-        reliable: true,
-        stock: false,
-        needs: "the kernel module tls (modprobe tls)",
+        "ktls", "kTLS", protocol: 6, Stream, Inet, Connection,
+        reliable: true, stock: false,
+        needs: "the kernel module tls (modprobe tls)"
     }
     /// Sockets Direct Protocol, by a library preloaded in front of TCP.
     Sdp {
-        option: "sdp",
-        label: "SDP",
-        protocol: 0,
-        kind: Stream,
-        domain: Inet,
-        meeting: Connection,
-        reliable: true,
-        stock: false,
-        needs: "a library that turns TCP into SDP, preloaded (LD_PRELOAD=libsdp.so)",
+        "sdp", "SDP", protocol: 0, Stream, Inet, Connection,
+        reliable: true, stock: false,
+        needs: "a library that turns TCP into SDP, preloaded (LD_PRELOAD=libsdp.so)"
     }
     /// TCP behind an XTI endpoint (XNS 5.2).
     XtiTcp {
-        option: "xti-tcp",
-        label: "TCP (XTI over sockets)",
-        protocol: 6,
-        kind: Stream,
-        domain: Inet,
-        meeting: Connection,
-        reliable: true,
-        stock: false,
-        needs: "",
+        "xti-tcp", "TCP (XTI over sockets)", protocol: 6, Stream, Inet, Connection,
+        reliable: true, stock: false, needs: ""
     }
     /// UDP behind an XTI endpoint (XNS 5.2).
     XtiUdp {
-        option: "xti-udp",
-        label: "UDP (XTI over sockets)",
-        protocol: 17,
-        kind: Datagram,
-        domain: Inet,
-        meeting: Addressed,
-        reliable: false,
-        stock: false,
-        needs: "",
+        "xti-udp", "UDP (XTI over sockets)", protocol: 17, Datagram, Inet, Addressed,
+        reliable: false, stock: false, needs: ""
     }
     /// Unix-domain byte streams (unix(7)).
     UnixStream {
-        option: "unix",
-        label: "Unix",
-        protocol: 0,
-        kind: Stream,
-        domain: Unix,
-        meeting: Connection,
-        reliable: true,
-        stock: false,
-        needs: "",
+        "unix", "Unix", protocol: 0, Stream, Unix, Connection,
+        reliable: true, stock: false, needs: ""
     }
     /// Unix-domain datagrams (unix(7)): the sender waits, nothing is lost.
     UnixDatagram {
-        option: "unix-dgram",
-        label: "Unix",
-        protocol: 0,
-        kind: Datagram,
-        domain: Unix,
-        meeting: Addressed,
-        reliable: true,
-        stock: false,
-        needs: "",
+        "unix-dgram", "Unix", protocol: 0, Datagram, Unix, Addressed,
+        reliable: true, stock: false, needs: ""
     }
     /// Unix-domain messages over a connection (unix(7)).
     UnixSeqPacket {
-        option: "unix-seqpacket",
-        label: "Unix",
-        protocol: 0,
-        kind: SeqPacket,
-        domain: Unix,
-        meeting: Connection,
-        reliable: true,
-        stock: false,
-        needs: "",
+        "unix-seqpacket", "Unix", protocol: 0, SeqPacket, Unix, Connection,
+        reliable: true, stock: false, needs: ""
     }
     /// Byte streams between a host and its virtual machines (vsock(7)).
     Vsock {
-        option: "vsock",
-        label: "vsock",
-        protocol: 0,
-        kind: Stream,
-        domain: Vsock,
-        meeting: Connection,
-        reliable: true,
-        stock: false,
-        needs: "the kernel module vsock and a transport for it (modprobe vsock_loopback, vhost_vsock or vmw_vsock_virtio_transport)",
+        "vsock", "vsock", protocol: 0, Stream, Vsock, Connection,
+        reliable: true, stock: false,
+        needs: "the kernel module vsock and a transport for it (modprobe vsock_loopback, vhost_vsock or vmw_vsock_virtio_transport)"
     }
     /// Messages between a host and its virtual machines (vsock(7)).
     VsockSeqPacket {
-        option: "vsock-seqpacket",
-        label: "vsock",
-        protocol: 0,
-        kind: SeqPacket,
-        domain: Vsock,
-        meeting: Connection,
-        reliable: true,
-        stock: false,
-        needs: "Linux 5.14 or later, the kernel module vsock and a transport for it (modprobe vsock_loopback, vhost_vsock or vmw_vsock_virtio_transport)",
+        "vsock-seqpacket", "vsock", protocol: 0, SeqPacket, Vsock, Connection,
+        reliable: true, stock: false,
+        needs: "Linux 5.14 or later, the kernel module vsock and a transport for it (modprobe vsock_loopback, vhost_vsock or vmw_vsock_virtio_transport)"
     }
     /// Logical link control type 1: unnumbered information (IEEE 802.2), by packet(7).
     Llc1 {
-        option: "llc1",
-        label: "LLC type 1",
-        protocol: 0,
-        kind: Datagram,
-        domain: Link,
-        meeting: Addressed,
-        reliable: false,
-        stock: false,
-        needs: "packet sockets and the right to open them (CAP_NET_RAW: run as root)",
+        "llc1", "LLC type 1", protocol: 0, Datagram, Link, Addressed,
+        reliable: false, stock: false,
+        needs: "packet sockets and the right to open them (CAP_NET_RAW: run as root)"
     }
     /// Logical link control type 2: a connection (IEEE 802.2), by the kernel's LLC.
     Llc2 {
-        option: "llc2",
-        label: "LLC type 2",
-        protocol: 0,
-        kind: Stream,
-        domain: Link,
-        meeting: Connection,
-        reliable: true,
-        stock: false,
-        needs: "the kernel module llc2 and the right to use it (modprobe llc2; CAP_NET_RAW: run as root)",
+        "llc2", "LLC type 2", protocol: 0, Stream, Link, Connection,
+        reliable: true, stock: false,
+        needs: "the kernel module llc2 and the right to use it (modprobe llc2; CAP_NET_RAW: run as root)"
     }
     /// Frames of a network interface, for what were HIPPI's tests, by packet(7).
     Packet {
-        option: "packet",
-        label: "Packet",
-        protocol: 0,
-        kind: Datagram,
-        domain: Link,
-        meeting: Addressed,
-        reliable: false,
-        stock: false,
-        needs: "packet sockets and the right to open them (CAP_NET_RAW: run as root)",
+        "packet", "Packet", protocol: 0, Datagram, Link, Addressed,
+        reliable: false, stock: false,
+        needs: "packet sockets and the right to open them (CAP_NET_RAW: run as root)"
     }
     /// AAL5 over a permanent virtual circuit of ATM (RFC 2684), for what were FORE's tests.
     Atm {
-        option: "atm",
-        label: "AAL5",
-        protocol: 0,
-        kind: Datagram,
-        domain: Atm,
-        meeting: Circuit,
-        reliable: false,
-        stock: false,
-        needs: "the kernel module atm and an ATM interface (modprobe atm; atmtcp makes a virtual one)",
+        "atm", "AAL5", protocol: 0, Datagram, Atm, Circuit,
+        reliable: false, stock: false,
+        needs: "the kernel module atm and an ATM interface (modprobe atm; atmtcp makes a virtual one)"
     }
 }
 
 impl TransportId {
     /// The catalogue row of this transport.
-    ///
-    /// # Panics
-    /// Never: the rows stand in the order of the ids, and a test holds that.
     #[must_use]
     pub fn row(self) -> &'static TransportRow {
         &TRANSPORTS[self as usize]

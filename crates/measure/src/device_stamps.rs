@@ -1,69 +1,41 @@
 //! Timestamping by network devices: finding the device, its missing features, and enabling it
 //! (the kernel's Documentation/networking/timestamping.rst).
 
-use std::fmt;
 use std::io;
 use std::net::IpAddr;
 
 use netperf_os::hwstamp::{self, Ability, Setting};
 use netperf_os::net::{self, InterfaceAddress};
+use thiserror::Error;
 
-/// Why a device does not stamp.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lacking {
-    interface: String,
-    what: What,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum What {
+/// Why a device does not stamp; with the name of the interface.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Lacking {
+    /// No interface leads to the peer.
+    #[error("no interface is known that the data would leave from")]
     NoRoute,
-    Nothing,
-    NoDepartures,
-    NoArrivals,
-    SomeArrivals,
-    SwitchedOff,
-    NotSwitched(String),
+    /// The interface has no such device.
+    #[error("the interface {0} has no device that stamps packets (ethtool -T {0})")]
+    Device(String),
+    /// The device does not stamp packets that it sends.
+    #[error("the device of {0} does not stamp what it sends (ethtool -T {0})")]
+    Departures(String),
+    /// The device does not stamp packets that it receives.
+    #[error("the device of {0} does not stamp what it receives (ethtool -T {0})")]
+    Arrivals(String),
+    /// The device does not stamp all packets that it receives.
+    #[error("the device of {0} stamps only some of what it receives, such as PTP (ethtool -T {0})")]
+    SomeArrivals(String),
+    /// Stamping is off.
+    #[error("the device of {0} has not been told to stamp (hwstamp_ctl -i {0} -t 1 -r 1)")]
+    SwitchedOff(String),
+    /// Stamping cannot be switched on, with the reason.
+    #[error(
+        "the device of {0} cannot be told to stamp: {1} (it takes CAP_NET_ADMIN, or hwstamp_ctl \
+         -i {0} -t 1 -r 1 beforehand)"
+    )]
+    NotSwitched(String, String),
 }
-
-impl fmt::Display for Lacking {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { interface, what } = self;
-        match what {
-            What::NoRoute => f.write_str("no interface is known that the data would leave from"),
-            What::Nothing => write!(
-                f,
-                "the interface {interface} has no device that stamps packets (ethtool -T {interface})"
-            ),
-            What::NoDepartures => write!(
-                f,
-                "the device of {interface} does not stamp what it sends (ethtool -T {interface})"
-            ),
-            What::NoArrivals => write!(
-                f,
-                "the device of {interface} does not stamp what it receives \
-                 (ethtool -T {interface})"
-            ),
-            What::SomeArrivals => write!(
-                f,
-                "the device of {interface} stamps only some of what it receives, such as PTP \
-                 (ethtool -T {interface})"
-            ),
-            What::SwitchedOff => write!(
-                f,
-                "the device of {interface} has not been told to stamp \
-                 (hwstamp_ctl -i {interface} -t 1 -r 1)"
-            ),
-            What::NotSwitched(why) => write!(
-                f,
-                "the device of {interface} cannot be told to stamp: {why} (it takes \
-                 CAP_NET_ADMIN, or hwstamp_ctl -i {interface} -t 1 -r 1 beforehand)"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for Lacking {}
 
 /// The interface that data to `remote` leaves from: loopback for an address of this host.
 fn interface_to(remote: IpAddr) -> Option<String> {
@@ -83,20 +55,16 @@ fn interface_to(remote: IpAddr) -> Option<String> {
 
 /// The interface that data to `remote` leaves from, if its device can stamp all of it.
 fn able(remote: IpAddr) -> Result<String, Lacking> {
-    let Some(interface) = interface_to(remote) else {
-        let interface = String::new();
-        let what = What::NoRoute;
-        return Err(Lacking { interface, what });
-    };
+    let interface = interface_to(remote).ok_or(Lacking::NoRoute)?;
     // A driver that says nothing has nothing to say.
     let ability = hwstamp::ability(&interface).unwrap_or_default();
     match lack(ability) {
-        Some(what) => Err(Lacking { interface, what }),
+        Some(lacking) => Err(lacking(interface)),
         None => Ok(interface),
     }
 }
 
-const fn lack(ability: Ability) -> Option<What> {
+const fn lack(ability: Ability) -> Option<fn(String) -> Lacking> {
     let Ability {
         departures,
         arrivals,
@@ -104,10 +72,10 @@ const fn lack(ability: Ability) -> Option<What> {
     } = ability;
     match (departures, arrivals, some_arrivals) {
         (true, true, _) => None,
-        (false, false, false) => Some(What::Nothing),
-        (false, _, _) => Some(What::NoDepartures),
-        (true, false, true) => Some(What::SomeArrivals),
-        (true, false, false) => Some(What::NoArrivals),
+        (false, false, false) => Some(Lacking::Device),
+        (false, _, _) => Some(Lacking::Departures),
+        (true, false, true) => Some(Lacking::SomeArrivals),
+        (true, false, false) => Some(Lacking::Arrivals),
     }
 }
 
@@ -119,10 +87,7 @@ const fn lack(ability: Ability) -> Option<What> {
 pub fn check(remote: IpAddr) -> Result<(), Lacking> {
     let interface = able(remote)?;
     match hwstamp::setting(&interface) {
-        Ok(setting) if !setting.is_all() => Err(Lacking {
-            interface,
-            what: What::SwitchedOff,
-        }),
+        Ok(setting) if !setting.is_all() => Err(Lacking::SwitchedOff(interface)),
         // Not every driver can tell: whether there are stamps shows in the end.
         Ok(_) | Err(_) => Ok(()),
     }
@@ -149,10 +114,7 @@ impl Switched {
         }
         match hwstamp::set(&interface, Setting::ALL) {
             Ok(setting) if setting.is_all() => Ok(Self { interface, before }),
-            Ok(_) => Err(Lacking {
-                interface,
-                what: What::SomeArrivals,
-            }),
+            Ok(_) => Err(Lacking::SomeArrivals(interface)),
             Err(error) => Err(not_switched(interface, &error)),
         }
     }
@@ -167,8 +129,7 @@ impl Switched {
 fn not_switched(interface: String, error: &io::Error) -> Lacking {
     let text = error.to_string();
     let why = text.split(" (os error").next().unwrap_or_default();
-    let what = What::NotSwitched(why.to_owned());
-    Lacking { interface, what }
+    Lacking::NotSwitched(interface, why.to_owned())
 }
 
 impl Drop for Switched {
@@ -209,10 +170,21 @@ mod tests {
             arrivals,
             some_arrivals,
         };
-        assert_eq!(lack(ability(true, true, true)), None);
-        assert_eq!(lack(ability(true, false, true)), Some(What::SomeArrivals));
-        assert_eq!(lack(ability(true, false, false)), Some(What::NoArrivals));
-        assert_eq!(lack(ability(false, true, true)), Some(What::NoDepartures));
-        assert_eq!(lack(Ability::default()), Some(What::Nothing));
+        assert!(lack(ability(true, true, true)).is_none());
+        let lacks = |ability| lack(ability).map(|lacking| lacking("eth0".into()));
+        let eth0 = || "eth0".to_owned();
+        assert_eq!(
+            lacks(ability(true, false, true)),
+            Some(Lacking::SomeArrivals(eth0()))
+        );
+        assert_eq!(
+            lacks(ability(true, false, false)),
+            Some(Lacking::Arrivals(eth0()))
+        );
+        assert_eq!(
+            lacks(ability(false, true, true)),
+            Some(Lacking::Departures(eth0()))
+        );
+        assert_eq!(lacks(Ability::default()), Some(Lacking::Device(eth0())));
     }
 }

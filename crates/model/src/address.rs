@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use thiserror::Error;
+
 use crate::catalog::transports::Domain;
 
 /// The address of a data socket. As text it is what our own ends tell each other.
@@ -40,16 +42,9 @@ pub enum Address {
 }
 
 /// A text that is no [`Address`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("'{0}' is no address of a data socket")]
 pub struct BadAddress(pub String);
-
-impl fmt::Display for BadAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is no address of a data socket", self.0)
-    }
-}
-
-impl std::error::Error for BadAddress {}
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

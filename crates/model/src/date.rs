@@ -1,12 +1,14 @@
 //! Calendar dates of the wall clock.
 
+use std::time::Duration;
+
 /// Date and time of day in UTC, from seconds since 1970; `None` outside the years 1970 to 9999.
 #[must_use]
 pub fn date(unix: f64) -> Option<String> {
     if !(0.0..253_402_300_800.0).contains(&unix) {
         return None;
     }
-    let seconds = floor(unix);
+    let seconds = Duration::from_secs_f64(unix).as_secs();
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = civil(days);
     let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
@@ -32,15 +34,6 @@ fn civil(days: u64) -> (u64, u64, u64) {
     };
     let year = year_of_era + era * 400 + u64::from(month <= 2);
     (year, month, day)
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the caller checks the range"
-)]
-fn floor(value: f64) -> u64 {
-    value.floor() as u64
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use thiserror::Error;
+
 use crate::catalog::settings::Setting;
 use crate::catalog::transports::Domain;
 use crate::end_job::EndJob;
@@ -230,35 +232,52 @@ pub struct SessionLoad {
 }
 
 /// Reason for refusing a client or its request. `Display` is the message to the client.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Denied {
     /// The client's network may not connect.
+    #[error("your address is not allowed here (--allow, --deny)")]
     Network,
     /// The number of sessions is at this limit.
+    #[error("it has {0} sessions and may have no more (--max-sessions)")]
     Sessions(u32),
     /// The number of sessions of the client's address is at this limit.
+    #[error("your address has {0} sessions and may have no more (--max-peer-sessions)")]
     PeerSessions(u32),
     /// The client must present the key.
+    #[error("it serves only who has its key (--require): use --key-file")]
     KeyRequired,
     /// The client does not have the key.
+    #[error("that is not its key (--key-file)")]
     WrongKey,
     /// The test takes longer than this limit.
+    #[error("a test may take {} s at most (--max-test-time)", .0.as_secs_f64())]
     TestTime(Duration),
     /// The test has no time to compare with this limit.
+    #[error(
+        "a test needs a time (-l), of {} s at most (--max-test-time)",
+        .0.as_secs_f64()
+    )]
     TestWithoutTime(Duration),
     /// The data address differs from the peer address of the control connection.
+    #[error("data goes only where the control connection comes from, not to {0} (--data-peers)")]
     DataPeer(IpAddr),
     /// The data address is unverified.
+    #[error("datagrams go only where a control connection over IP comes from (--data-peers)")]
     DataPeerUnknown,
     /// The data would go to a socket file, and the client is on another host.
+    #[error("datagrams go to a socket file only for a client on the same host (--data-peers)")]
     DataFile,
     /// The transport cannot be limited to this rate, bits per second.
+    #[error("this test cannot be held to {0} bits per second (--max-send-rate)")]
     SendRate(u64),
     /// The port of the control connection accepts no data.
+    #[error("no data comes in by its port (--one-port off)")]
     OnePort,
     /// The port of the control connection accepts connections and no datagrams.
+    #[error("no datagrams come in by its port (--one-port tcp)")]
     OnePortDatagrams,
     /// Data on that port matches no session. netserver sends no reply.
+    #[error("data with a token that no session has given out")]
     Token,
 }
 
@@ -317,69 +336,6 @@ impl Denied {
             Self::WrongKey => EKEYREJECTED,
             Self::TestTime(_) | Self::TestWithoutTime(_) => ERANGE,
         }
-    }
-}
-
-impl fmt::Display for Denied {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Network => f.write_str("your address is not allowed here (--allow, --deny)"),
-            Self::Sessions(most) => {
-                write!(
-                    f,
-                    "it has {most} sessions and may have no more (--max-sessions)"
-                )
-            }
-            Self::PeerSessions(most) => write!(
-                f,
-                "your address has {most} sessions and may have no more (--max-peer-sessions)"
-            ),
-            Self::KeyRequired => {
-                f.write_str("it serves only who has its key (--require): use --key-file")
-            }
-            Self::WrongKey => f.write_str("that is not its key (--key-file)"),
-            Self::TestTime(most) => {
-                write!(
-                    f,
-                    "a test may take {} at most (--max-test-time)",
-                    Seconds(*most)
-                )
-            }
-            Self::TestWithoutTime(most) => write!(
-                f,
-                "a test needs a time (-l), of {} at most (--max-test-time)",
-                Seconds(*most)
-            ),
-            Self::DataPeer(address) => write!(
-                f,
-                "data goes only where the control connection comes from, not to {address} \
-                 (--data-peers)"
-            ),
-            Self::DataPeerUnknown => f.write_str(
-                "datagrams go only where a control connection over IP comes from (--data-peers)",
-            ),
-            Self::DataFile => f.write_str(
-                "datagrams go to a socket file only for a client on the same host (--data-peers)",
-            ),
-            Self::SendRate(rate) => write!(
-                f,
-                "this test cannot be held to {rate} bits per second (--max-send-rate)"
-            ),
-            Self::OnePort => f.write_str("no data comes in by its port (--one-port off)"),
-            Self::OnePortDatagrams => {
-                f.write_str("no datagrams come in by its port (--one-port tcp)")
-            }
-            Self::Token => f.write_str("data with a token that no session has given out"),
-        }
-    }
-}
-
-/// A time, formatted for one line.
-struct Seconds(Duration);
-
-impl fmt::Display for Seconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} s", self.0.as_secs_f64())
     }
 }
 

@@ -1,12 +1,14 @@
 //! Combinations of options, tests and transports: one table of what goes together, and the
 //! reason where something does not.
 
+mod conditions;
 mod flows;
 mod options;
 mod places;
 
 use std::borrow::Cow;
-use std::fmt;
+
+use thiserror::Error;
 
 pub use self::flows::serves;
 use crate::catalog::settings::Setting;
@@ -16,18 +18,13 @@ use crate::io::Feature;
 use crate::plan::{EndPlan, TestPlan};
 
 /// An option that has no place in a test.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{option}: {why}")]
 pub struct Refusal {
     /// The option.
     pub option: &'static str,
     /// The reason, with a way out where there is one.
     pub why: Cow<'static, str>,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.option, self.why)
-    }
 }
 
 /// Checks that everything that a plan asks for goes together.
@@ -148,7 +145,7 @@ const UDP: &[TransportId] = &[TransportId::Udp];
 /// Whether TCP is underneath, and tells of its connections (`TCP_INFO`).
 #[must_use]
 pub fn tells_of_tcp(transport: TransportId) -> bool {
-    places::TELLS_OF_TCP.contains(&transport)
+    conditions::TELLS_OF_TCP.contains(&transport)
 }
 
 /// Whether requests or responses are empty, so that they look like an end.

@@ -2,32 +2,25 @@
 
 use std::fmt;
 
+use thiserror::Error;
+
 /// A secret; `Debug` does not tell it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Vec<u8>);
 
 /// A key that is too easily found out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "a key of {length} bytes is too short, it takes {}: make one with openssl rand -hex 32",
+    Secret::SHORTEST
+)]
 pub struct WeakSecret {
     /// Its bytes.
     pub length: usize,
 }
 
-impl fmt::Display for WeakSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "a key of {} bytes is too short, it takes {}: make one with openssl rand -hex 32",
-            self.length,
-            Secret::SHORTEST
-        )
-    }
-}
-
-impl std::error::Error for WeakSecret {}
-
 impl Secret {
-    /// The fewest bytes of a key. Whoever stands between two ends can try keys by himself.
+    /// The fewest bytes of a key. An eavesdropper can try keys offline.
     pub const SHORTEST: usize = 16;
 
     /// The key in a file or a variable: its bytes without blanks around them, so that a

@@ -4,6 +4,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use thiserror::Error;
+
 /// Addresses that begin with the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Network {
@@ -12,33 +14,18 @@ pub struct Network {
 }
 
 /// A text that is no network.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BadNetwork {
     /// It has no shape that an address or a network has.
+    #[error(
+        "'{}' is not a network such as 10.0.0.0/8, 2001:db8::/32 or 192.0.2.7",
+        .0.escape_debug()
+    )]
     NoNetwork(String),
     /// There are bits behind those that count: the network that was meant, perhaps.
+    #[error("'{0}' is an address in a network; did you mean {1}?")]
     BitsBehind(String, Network),
 }
-
-impl fmt::Display for BadNetwork {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoNetwork(text) => write!(
-                f,
-                "'{}' is not a network such as 10.0.0.0/8, 2001:db8::/32 or 192.0.2.7",
-                text.escape_debug()
-            ),
-            Self::BitsBehind(text, meant) => {
-                write!(
-                    f,
-                    "'{text}' is an address in a network; did you mean {meant}?"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for BadNetwork {}
 
 impl Network {
     /// Whether an address is in it. IPv4 in IPv6 clothes is IPv4.

@@ -1,6 +1,10 @@
 //! The table of features: the tests and transports in which each has a place.
 
 use super::EndPart::{BothWays, Nothing, Receive, Send, Transactions};
+use super::conditions::{
+    PLAIN, SENDS_AT_ONCE, TCP_AND_UDP, TELLS_OF_TCP, any_end, asks, has_bursts, is_often_enough,
+    is_particular, makes_plain_calls, other_calls, paced_sender, particular_receiver, rate,
+};
 use super::{EndCase, EndPart, TCP, UDP, is_empty};
 use crate::catalog::settings::{Setting, SettingLayer};
 use crate::catalog::tests::{Suite, TestId};
@@ -8,7 +12,7 @@ use crate::catalog::transports::TransportId;
 use crate::io::{Feature, IoMethod, IoPlan};
 use crate::plan::{Duplex, EndPlan, RingPlan, TouchPlan};
 use crate::quality::NUMBER_BYTES;
-use crate::rate::{Arrival, RatePlan, RateUnit};
+use crate::rate::{Arrival, RateUnit};
 
 /// The place of some features.
 struct Place {
@@ -503,44 +507,6 @@ const UNTIL: &[(Condition, &str)] = &[
 const BULK: &[EndPart] = &[Send, Receive, BothWays, Nothing];
 const STAYING: &[EndPart] = &[Send, Receive, BothWays, Transactions, Nothing];
 
-const TCP_AND_UDP: &[TransportId] = &[TransportId::Tcp, TransportId::IpDefault, TransportId::Udp];
-
-/// Transports whose sockets take the plain calls.
-const PLAIN: &[TransportId] = &[
-    TransportId::Tcp,
-    TransportId::IpDefault,
-    TransportId::Udp,
-    TransportId::UnixStream,
-    TransportId::UnixDatagram,
-    TransportId::Vsock,
-];
-
-/// Transports over TCP whose sockets have `TCP_INFO`.
-pub(super) const TELLS_OF_TCP: &[TransportId] = &[
-    TransportId::Tcp,
-    TransportId::IpDefault,
-    TransportId::Mptcp,
-    TransportId::Tls,
-    TransportId::Ktls,
-];
-
-/// Transports whose sockets report a response, and take a request at once.
-const SENDS_AT_ONCE: &[TransportId] = &[
-    TransportId::Tcp,
-    TransportId::IpDefault,
-    TransportId::Mptcp,
-    TransportId::Sdp,
-    TransportId::UnixStream,
-    TransportId::Vsock,
-    TransportId::Ktls,
-    TransportId::UnixSeqPacket,
-    TransportId::VsockSeqPacket,
-    TransportId::Sctp,
-    TransportId::Udp,
-    TransportId::UdpLite,
-    TransportId::UnixDatagram,
-];
-
 const CONNECTS: &str = "not in tests that open a connection for every operation";
 const ONE_WAY: &str = "only in tests that send data one way";
 const NOT_PLAIN: &str = "only over TCP, UDP, Unix-domain and vsock streams";
@@ -553,70 +519,6 @@ const EMPTY: &str = "requests and responses must have a byte at least: not with 
 const SEQUENCE: &str = "only in stream tests over UDP, UDP-Lite, DCCP and Unix-domain datagrams";
 const DUPLEX: &str = "only in stream tests, and not with TCP_SENDFILE";
 const WITH_A_NETSERVER: &str = "only with a netserver";
-
-fn other_calls(case: &EndCase<'_>) -> bool {
-    case.plan.use_write || case.end.copy_avoidance || case.is(TestId::TcpSendfile)
-}
-
-/// Whether a socket looks at the addresses of datagrams, or has a single peer.
-fn is_particular(end: &EndPlan) -> bool {
-    end.socket.connected_datagram || end.socket.packet_info
-}
-
-fn particular_receiver(case: &EndCase<'_>) -> bool {
-    case.over(UDP) && case.receives && is_particular(case.end)
-}
-
-fn paced_sender(case: &EndCase<'_>) -> bool {
-    case.over(UDP) && case.sends && has_bursts(case.end)
-}
-
-fn has_bursts(end: &EndPlan) -> bool {
-    end.pace.is_some_and(|pace| pace.burst > 0)
-}
-
-fn any_end(case: &EndCase<'_>, is: fn(&EndPlan) -> bool) -> bool {
-    is(&case.plan.local) || is(&case.plan.remote)
-}
-
-/// Whether an end makes the plain calls, however it waits for them.
-fn makes_plain_calls(io: &IoPlan) -> bool {
-    let plain = IoPlan {
-        method: io.method,
-        ..IoPlan::default()
-    };
-    *io == plain && io.method != IoMethod::Uring
-}
-
-fn rate<'a>(case: &EndCase<'a>) -> Option<&'a RatePlan> {
-    case.end.rate.as_ref()
-}
-
-/// Whether a rate is one of requests.
-fn asks(case: &EndCase<'_>) -> bool {
-    case.plan.flow.counts_transactions()
-}
-
-/// Whether messages are due often enough that their absence means an end.
-fn is_often_enough(case: &EndCase<'_>, rate: &RatePlan) -> bool {
-    /// Seconds.
-    const SELDOM: f64 = 10.0;
-    /// The longest message of UDP, and the least that a byte stream sends at once, bytes.
-    const DERIVED: (u32, u32) = (65_507, 1024);
-    let plan = case.plan;
-    let unit = match rate.unit {
-        RateUnit::Transactions | RateUnit::Packets => 1.0,
-        RateUnit::Bits => {
-            let whole = plan.transport.keeps_boundaries();
-            let derived = if whole { DERIVED.0 } else { DERIVED.1 };
-            f64::from(case.end.send.size.unwrap_or(derived)) * 8.0
-        }
-    };
-    // Connections are opened by any flow that is free.
-    let share = plan.many.as_ref().filter(|_| !plan.flow.connects);
-    let flows = share.map_or(1, |many| many.flows);
-    unit / rate.of_each(flows).per_second <= SELDOM
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,5 @@
 //! Results of parsing: the command for the mains, and text to print first.
 
-use std::fmt;
-
 use netperf_model::{ControlPlan, ReportPlan, TestPlan};
 
 use crate::args::{ServerArgs, Show};
@@ -74,6 +72,26 @@ pub struct Usage {
     pub text: String,
     /// Exit status.
     pub exit: u8,
+}
+
+impl Usage {
+    /// Help that was asked for by name.
+    pub(crate) const fn help(text: String) -> Self {
+        Self {
+            stream: OutputStream::Stdout,
+            text,
+            exit: 0,
+        }
+    }
+
+    /// An error in the command line.
+    pub(crate) const fn error(text: String, exit: u8) -> Self {
+        Self {
+            stream: OutputStream::Stderr,
+            text,
+            exit,
+        }
+    }
 }
 
 /// A test to run.
@@ -163,9 +181,10 @@ impl UnknownTest {
 }
 
 /// Why a command line cannot be carried out. `Display` gives the lines to print.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CliError {
     /// A word that is not UTF-8.
+    #[error("{program}: argument {position} is not valid UTF-8")]
     NotUtf8 {
         /// argv\[0\].
         program: String,
@@ -173,14 +192,19 @@ pub enum CliError {
         position: usize,
     },
     /// A long option that is wrong.
+    #[error("{0}")]
     LongOption(Box<Misuse>),
     /// `-I` with a level other than 95 or 99.
+    #[error("Only 95% and 99% confidence level is supported")]
     ConfidenceLevel,
     /// `-T` with lists of CPUs that may mean two things, or are none.
+    #[error("netperf: -T '{0}' is not clear: separate the ends by a colon, as in 0-3:4-7")]
     UnclearCpus(String),
     /// `-F` with a remote name that does not fit into the request.
+    #[error("Remote fill file name must be less than 32 characters")]
     RemoteFillName,
     /// A selection file that cannot be read.
+    #[error("Could not open output selection file '{name}' errno {errno}")]
     SelectionFile {
         /// The word behind `-k`, `-o` or `-O`.
         name: String,
@@ -188,6 +212,8 @@ pub enum CliError {
         errno: i32,
     },
     /// A selection file with a name that is too long.
+    // Line and column are exchanged, as in the original.
+    #[error("Output selection starting column {line} on line {column} is too long")]
     SelectionName {
         /// The line, from 1.
         line: usize,
@@ -195,15 +221,24 @@ pub enum CliError {
         column: usize,
     },
     /// `--io blocking` with fewer threads than flows, which are so many.
+    #[error(
+        "netperf: --io blocking takes a thread for each flow: use --threads {0}, or another --io"
+    )]
     ThreadForEach(u32),
     /// `--io blocking` with many flows that go both ways.
+    #[error(
+        "netperf: --io blocking: a flow that goes both ways cannot wait in a call for one of them: \
+         use --io epoll or poll, or leave it out"
+    )]
     BlockingBothWays,
     /// `-N` with a test that has no customary service.
+    #[error("No default port known for the {test} test, please set one yourself")]
     NoDefaultPort {
         /// The test's name.
         test: String,
     },
     /// `-N` with a test that cannot do without netserver.
+    #[error("The {suite} tests do not know how to {lacks}")]
     NeedsControl {
         /// The suite, in capitals.
         suite: &'static str,
@@ -211,8 +246,10 @@ pub enum CliError {
         lacks: &'static str,
     },
     /// `-T` of the sctp suite with less than one association.
+    #[error("Number of SCTP associations must be >= 1")]
     Associations,
     /// `-t` behind `--` with a word that names no kind of socket.
+    #[error("{program}: socket type '{word}' is unknown, use stream, dgram or seqpacket")]
     SocketKind {
         /// argv\[0\].
         program: String,
@@ -220,6 +257,7 @@ pub enum CliError {
         word: String,
     },
     /// An option for something that the test does not have.
+    #[error("netperf: {option}: {why}")]
     OutOfPlace {
         /// The option.
         option: &'static str,
@@ -227,6 +265,7 @@ pub enum CliError {
         why: &'static str,
     },
     /// An option that says more of a rate, without one.
+    #[error("{program}: --{option} is for tests at a rate: give --rate as well")]
     NeedsRate {
         /// argv\[0\].
         program: String,
@@ -234,13 +273,16 @@ pub enum CliError {
         option: &'static str,
     },
     /// An option that says more of going on until figures are known, without that one.
+    #[error("{program}: --until-confidence is that of --until: give --until as well")]
     NeedsUntil {
         /// argv\[0\].
         program: String,
     },
     /// Settings of netserver that are wrong, or do not go together: whole lines.
+    #[error("{0}")]
     Config(String),
     /// A transport that is not in the catalogue.
+    #[error("{program}: transport {wanted} is not supported")]
     Transport {
         /// argv\[0\].
         program: String,
@@ -253,25 +295,19 @@ impl CliError {
     /// Stream for the message.
     #[must_use]
     pub const fn stream(&self) -> OutputStream {
-        match self {
+        let on_stdout = matches!(
+            self,
             Self::ConfidenceLevel
-            | Self::SelectionFile { .. }
-            | Self::SelectionName { .. }
-            | Self::NoDefaultPort { .. }
-            | Self::NeedsControl { .. }
-            | Self::Associations => OutputStream::Stdout,
-            Self::NotUtf8 { .. }
-            | Self::LongOption(_)
-            | Self::RemoteFillName
-            | Self::UnclearCpus(_)
-            | Self::ThreadForEach(_)
-            | Self::BlockingBothWays
-            | Self::SocketKind { .. }
-            | Self::OutOfPlace { .. }
-            | Self::NeedsRate { .. }
-            | Self::NeedsUntil { .. }
-            | Self::Config(_)
-            | Self::Transport { .. } => OutputStream::Stderr,
+                | Self::SelectionFile { .. }
+                | Self::SelectionName { .. }
+                | Self::NoDefaultPort { .. }
+                | Self::NeedsControl { .. }
+                | Self::Associations
+        );
+        if on_stdout {
+            OutputStream::Stdout
+        } else {
+            OutputStream::Stderr
         }
     }
 
@@ -298,69 +334,3 @@ impl CliError {
         }
     }
 }
-
-impl fmt::Display for CliError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotUtf8 { program, position } => {
-                write!(f, "{program}: argument {position} is not valid UTF-8")
-            }
-            Self::LongOption(misuse) => misuse.fmt(f),
-            Self::ConfidenceLevel => f.write_str("Only 95% and 99% confidence level is supported"),
-            Self::UnclearCpus(text) => write!(
-                f,
-                "netperf: -T '{text}' is not clear: separate the ends by a colon, as in 0-3:4-7"
-            ),
-            Self::ThreadForEach(flows) => write!(
-                f,
-                "netperf: --io blocking takes a thread for each flow: use --threads {flows}, or \
-                 another --io"
-            ),
-            Self::BlockingBothWays => f.write_str(
-                "netperf: --io blocking: a flow that goes both ways cannot wait in a call for \
-                 one of them: use --io epoll or poll, or leave it out",
-            ),
-            Self::RemoteFillName => {
-                f.write_str("Remote fill file name must be less than 32 characters")
-            }
-            Self::SelectionFile { name, errno } => write!(
-                f,
-                "Could not open output selection file '{name}' errno {errno}"
-            ),
-            // Line and column stand in each other's place; scripts have seen it so.
-            Self::SelectionName { line, column } => write!(
-                f,
-                "Output selection starting column {line} on line {column} is too long"
-            ),
-            Self::NoDefaultPort { test } => write!(
-                f,
-                "No default port known for the {test} test, please set one yourself"
-            ),
-            Self::NeedsControl { suite, lacks } => {
-                write!(f, "The {suite} tests do not know how to {lacks}")
-            }
-            Self::Associations => f.write_str("Number of SCTP associations must be >= 1"),
-            Self::SocketKind { program, word } => write!(
-                f,
-                "{program}: socket type '{word}' is unknown, use stream, dgram or seqpacket"
-            ),
-            Self::OutOfPlace { option, why } => write!(f, "netperf: {option}: {why}"),
-            Self::NeedsRate { program, option } => {
-                write!(
-                    f,
-                    "{program}: --{option} is for tests at a rate: give --rate as well"
-                )
-            }
-            Self::NeedsUntil { program } => write!(
-                f,
-                "{program}: --until-confidence is that of --until: give --until as well"
-            ),
-            Self::Config(lines) => f.write_str(lines),
-            Self::Transport { program, wanted } => {
-                write!(f, "{program}: transport {wanted} is not supported")
-            }
-        }
-    }
-}
-
-impl std::error::Error for CliError {}

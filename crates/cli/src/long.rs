@@ -3,8 +3,6 @@
 //! Letters are read leniently because scripts rely on it. Names are new, so a wrong one is
 //! rejected, with the nearest valid spelling.
 
-use std::fmt;
-
 use crate::command::{CliError, Notice};
 use crate::kind::ValueKind;
 use crate::table::{Halt, ValueShape};
@@ -49,7 +47,8 @@ pub(crate) struct NoOtherTable;
 impl OtherTables for NoOtherTable {}
 
 /// A long option that cannot be accepted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{program}: option --{}{problem}", shown(name))]
 pub struct Misuse {
     /// argv\[0\].
     pub program: String,
@@ -59,27 +58,32 @@ pub struct Misuse {
     pub problem: OptionProblem,
 }
 
-/// Problem with a long option.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Problem with a long option: the text after its name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionProblem {
     /// There is none of this name.
+    #[error(" is unknown; {}", suggestion(near))]
     Unknown {
         /// Names that may have been meant.
         near: Vec<String>,
     },
     /// The test that runs has no such option.
+    #[error(" is not for the test {test}")]
     OtherTest {
         /// The test.
         test: &'static str,
     },
     /// It takes a value, and none is there.
+    #[error(" needs a value: {expected}")]
     ValueMissing {
         /// Expected value.
         expected: String,
     },
     /// It takes no value.
+    #[error(" takes no value")]
     ValueUnwanted,
     /// The value is none that it takes.
+    #[error(": '{}' is not {expected}{}", shown(value), suggested_value(near.as_deref()))]
     Value {
         /// The value.
         value: String,
@@ -117,41 +121,20 @@ pub(crate) fn misuse(program: &str, name: &str, problem: OptionProblem) -> CliEr
     }))
 }
 
-impl fmt::Display for Misuse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: option --{}", self.program, shown(&self.name))?;
-        self.problem.fmt(f)
+/// A question that suggests other names.
+fn suggestion(near: &[String]) -> String {
+    match near.split_last() {
+        None => "--help lists the options".to_owned(),
+        Some((only, [])) => format!("did you mean --{only}?"),
+        Some((last, others)) => format!("did you mean --{} or --{last}?", others.join(", --")),
     }
 }
 
-/// Text after the name of the option.
-impl fmt::Display for OptionProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown { near } => match near.split_last() {
-                None => f.write_str(" is unknown; --help lists the options"),
-                Some((only, [])) => write!(f, " is unknown; did you mean --{only}?"),
-                Some((last, others)) => {
-                    let others = others.join(", --");
-                    write!(f, " is unknown; did you mean --{others} or --{last}?")
-                }
-            },
-            Self::OtherTest { test } => write!(f, " is not for the test {test}"),
-            Self::ValueMissing { expected } => write!(f, " needs a value: {expected}"),
-            Self::ValueUnwanted => f.write_str(" takes no value"),
-            Self::Value {
-                value,
-                expected,
-                near,
-            } => {
-                write!(f, ": '{}' is not {expected}", shown(value))?;
-                match near {
-                    Some(near) => write!(f, "; did you mean {}?", shown(near)),
-                    None => Ok(()),
-                }
-            }
-        }
-    }
+/// The end of a message that suggests another value.
+fn suggested_value(near: Option<&str>) -> String {
+    near.map_or_else(String::new, |near| {
+        format!("; did you mean {}?", shown(near))
+    })
 }
 
 /// A word as it can stand in one line.

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use crate::args::{CompareArgs, HistoryArgs, ReportArgs, SweepArgs};
-use crate::command::{CliError, OutputStream, Usage};
+use crate::command::{CliError, Usage};
 use crate::history::HistoryVerb;
 use crate::long::OtherTables;
 use crate::table::{OnComplaint, OptionReader, OptionSpec, TableEnd};
@@ -79,11 +79,7 @@ impl<A: Default> SubcommandSpec<A> {
                 plain.extend_from_slice(behind);
                 (self.command)(args, plain)
             }
-            TableEnd::Halted(_) => Ok(Subcommand::Usage(Usage {
-                stream: OutputStream::Stdout,
-                text: self.help(),
-                exit: 0,
-            })),
+            TableEnd::Halted(_) => Ok(Subcommand::Usage(Usage::help(self.help()))),
             TableEnd::Complaint(line) => Err(line),
         };
         Ok(command.unwrap_or_else(|line| Subcommand::Usage(self.wrong(&line))))
@@ -98,11 +94,10 @@ impl<A: Default> SubcommandSpec<A> {
     /// An error and a hint to the help.
     fn wrong(&self, line: &str) -> Usage {
         let program = self.program;
-        Usage {
-            stream: OutputStream::Stderr,
-            text: format!("{line}\n`{program} --help` shows the options.\n"),
-            exit: 2,
-        }
+        Usage::error(
+            format!("{line}\n`{program} --help` shows the options.\n"),
+            2,
+        )
     }
 }
 

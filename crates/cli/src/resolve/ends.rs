@@ -9,7 +9,7 @@ use netperf_model::{
     SocketPlan, Suite, TestId,
 };
 
-use crate::args::{Args, CpuArg, PerDirection};
+use crate::args::{Args, GlobalArgs, PerEnd, TestArgs};
 use crate::parse;
 
 /// Alignment of buffers unless an option says otherwise.
@@ -17,45 +17,104 @@ const ALIGNMENT: i32 = 8;
 /// Interval of pacing when only the burst was given.
 const PACE_INTERVAL: Duration = Duration::from_millis(1);
 
-/// netperf's end.
-pub(super) fn local(args: &Args) -> EndPlan {
+/// Which end is meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PlannedEnd {
+    /// netperf's.
+    Local,
+    /// netserver's.
+    Remote,
+}
+
+impl PlannedEnd {
+    /// The value of this end.
+    pub(super) fn choose<T>(self, local: T, remote: T) -> T {
+        match self {
+            Self::Local => local,
+            Self::Remote => remote,
+        }
+    }
+
+    /// The value that was typed for this end.
+    pub(super) fn of<T: Clone>(self, ends: &PerEnd<T>) -> Option<T> {
+        self.choose(&ends.local, &ends.remote).clone()
+    }
+}
+
+/// An end.
+pub(super) fn end(args: &Args, which: PlannedEnd) -> EndPlan {
     let (global, typed) = (&args.global, &args.test);
-    let socket = SocketPlan {
-        keepalive: global.keepalive,
-        debug: typed.debug,
-        segment_size: positive(typed.segment_size),
-        priority: non_negative(global.priority.local),
-        tos: global.tos.local.flatten(),
-        congestion: typed.congestion.local.clone(),
-        connected_datagram: typed.connected,
-        multicast_ttl: typed.multicast_ttl.and_then(|ttl| u8::try_from(ttl).ok()),
-        settings: pacing_rate(typed.pacing_rate),
-        tls_cipher: global.tls_cipher.clone(),
-        ..common(args, &typed.buffers)
-    };
+    let align = which.choose(&global.align, &global.remote_align);
+    let offset = which.choose(&global.offset, &global.remote_offset);
     EndPlan {
-        socket,
+        socket: socket(args, which),
+        // netserver is asked for as many buffers as netperf; there is no option for its own
+        // number.
         send: RingPlan {
-            size: positive(typed.send_size.local),
-            ..send_ring(args, &global.align, &global.offset)
+            size: positive(which.of(&typed.send_size)),
+            width: positive(typed.send_width).or(positive(global.width.send)),
+            align: alignment(align.send),
+            offset: size(offset.send).unwrap_or(0),
         },
         recv: RingPlan {
-            size: positive(typed.recv_size.local),
-            ..recv_ring(args, &global.align, &global.offset)
+            size: positive(which.of(&typed.recv_size)),
+            width: positive(global.width.recv),
+            align: alignment(align.recv),
+            offset: size(offset.recv).unwrap_or(0),
         },
-        cpu: cpu(args, global.cpu, TestId::LocCpu),
-        bind: bind(args, |ends| ends.local),
-        fill: global.fill.local.as_ref().map(PathBuf::from),
-        pace: pace(global.pace_burst.local, global.pace_interval.local),
-        touch: touch(global.touch),
+        cpu: cpu(global, which),
+        bind: size(global.bind.as_ref().and_then(|ends| which.of(ends))),
+        fill: which.of(&global.fill).map(PathBuf::from),
+        pace: pace(
+            which.of(&global.pace_burst),
+            which.of(&global.pace_interval),
+        ),
+        touch: touch(which.choose(global.touch, global.remote_touch)),
         copy_avoidance: typed.copy_avoidance,
-        place: PlacePlan {
-            directory: typed.directory.as_ref().map(PathBuf::from),
-            device: typed.device.local.clone(),
-            unit: non_negative(typed.unit.local),
-            ..place(args, &typed.windows)
-        },
+        place: place(typed, which),
         ..EndPlan::default()
+    }
+}
+
+fn socket(args: &Args, which: PlannedEnd) -> SocketPlan {
+    let (global, typed) = (&args.global, &args.test);
+    let buffers = which.choose(&typed.buffers, &typed.remote_buffers);
+    let both = SocketPlan {
+        send_buffer: size(buffers.send),
+        recv_buffer: size(buffers.recv),
+        keepalive: global.keepalive,
+        priority: non_negative(which.of(&global.priority)),
+        tos: which.of(&global.tos).flatten(),
+        congestion: which.of(&typed.congestion),
+        connected_datagram: which.choose(typed.connected, typed.remote_connected),
+        nodelay: typed.nodelay,
+        cork: typed.cork,
+        routing: match typed.routing {
+            Some(0) => Routing::DirectOnly,
+            Some(_) | None => Routing::Routed,
+        },
+        fast_open: typed.fast_open,
+        no_fragmentation: typed.no_fragmentation,
+        non_blocking: typed.non_blocking,
+        ..SocketPlan::default()
+    };
+    match which {
+        PlannedEnd::Local => SocketPlan {
+            debug: typed.debug,
+            segment_size: positive(typed.segment_size),
+            multicast_ttl: typed.multicast_ttl.and_then(|ttl| u8::try_from(ttl).ok()),
+            settings: pacing_rate(typed.pacing_rate),
+            tls_cipher: global.tls_cipher.clone(),
+            ..both
+        },
+        PlannedEnd::Remote => SocketPlan {
+            // Requests of the older tests have no field for keep-alive.
+            keepalive: both.keepalive
+                && parse::test_of(global).is_some_and(|test| test.row().suite == Suite::Omni),
+            packet_info: typed.packet_info,
+            defer_accept: typed.defer_accept,
+            ..both
+        },
     }
 }
 
@@ -64,48 +123,6 @@ fn pacing_rate(typed: Option<i32>) -> Settings {
     let rate = positive(typed);
     let none = Settings::default();
     rate.map_or(none, |rate| none.with(Setting::PacingRate, rate))
-}
-
-/// netserver's end.
-pub(super) fn remote(args: &Args) -> EndPlan {
-    let (global, typed) = (&args.global, &args.test);
-    // Requests of the older tests have no field for keep-alive.
-    let omni = parse::test_of(global)
-        .map(TestId::row)
-        .is_some_and(|row| row.suite == Suite::Omni);
-    let socket = SocketPlan {
-        keepalive: global.keepalive && omni,
-        priority: non_negative(global.priority.remote),
-        tos: global.tos.remote.flatten(),
-        congestion: typed.congestion.remote.clone(),
-        packet_info: typed.packet_info,
-        defer_accept: typed.defer_accept,
-        connected_datagram: typed.remote_connected,
-        ..common(args, &typed.remote_buffers)
-    };
-    EndPlan {
-        socket,
-        send: RingPlan {
-            size: positive(typed.send_size.remote),
-            ..send_ring(args, &global.remote_align, &global.remote_offset)
-        },
-        recv: RingPlan {
-            size: positive(typed.recv_size.remote),
-            ..recv_ring(args, &global.remote_align, &global.remote_offset)
-        },
-        cpu: cpu(args, global.remote_cpu, TestId::RemCpu),
-        bind: bind(args, |ends| ends.remote),
-        fill: global.fill.remote.as_ref().map(PathBuf::from),
-        pace: pace(global.pace_burst.remote, global.pace_interval.remote),
-        touch: touch(global.remote_touch),
-        copy_avoidance: typed.copy_avoidance,
-        place: PlacePlan {
-            device: typed.device.remote.clone(),
-            unit: non_negative(typed.unit.remote),
-            ..place(args, &typed.remote_windows)
-        },
-        ..EndPlan::default()
-    }
 }
 
 /// netserver's end when there is no netserver: what could only have been asked of one is gone.
@@ -128,53 +145,17 @@ pub(super) fn unreachable(end: EndPlan) -> EndPlan {
     }
 }
 
-/// Socket options that one letter sets at both ends.
-fn common(args: &Args, buffers: &PerDirection<i32>) -> SocketPlan {
-    let typed = &args.test;
-    SocketPlan {
-        send_buffer: size(buffers.send),
-        recv_buffer: size(buffers.recv),
-        nodelay: typed.nodelay,
-        cork: typed.cork,
-        routing: match typed.routing {
-            Some(0) => Routing::DirectOnly,
-            Some(_) | None => Routing::Routed,
-        },
-        fast_open: typed.fast_open,
-        no_fragmentation: typed.no_fragmentation,
-        non_blocking: typed.non_blocking,
-        ..SocketPlan::default()
-    }
-}
-
-/// Address parameters common to both ends, and the windows of one.
-fn place(args: &Args, windows: &PerDirection<i32>) -> PlacePlan {
+/// Parameters of addresses below the network layer and of Unix-domain sockets.
+fn place(typed: &TestArgs, which: PlannedEnd) -> PlacePlan {
+    let windows = which.choose(&typed.windows, &typed.remote_windows);
+    let directory = typed.directory.as_ref();
     PlacePlan {
-        sap: args.test.sap.and_then(|sap| u8::try_from(sap).ok()),
+        directory: which.choose(directory.map(PathBuf::from), None),
+        device: which.of(&typed.device),
+        unit: non_negative(which.of(&typed.unit)),
+        sap: typed.sap.and_then(|sap| u8::try_from(sap).ok()),
         window: positive(windows.send),
         recv_window: positive(windows.recv),
-        ..PlacePlan::default()
-    }
-}
-
-/// The send ring without its size. netserver is asked for as many buffers as
-/// netperf; there is no option for its own number.
-fn send_ring(args: &Args, align: &PerDirection<i32>, offset: &PerDirection<i32>) -> RingPlan {
-    RingPlan {
-        size: None,
-        width: positive(args.test.send_width).or(positive(args.global.width.send)),
-        align: alignment(align.send),
-        offset: size(offset.send).unwrap_or(0),
-    }
-}
-
-/// The receive ring without its size.
-fn recv_ring(args: &Args, align: &PerDirection<i32>, offset: &PerDirection<i32>) -> RingPlan {
-    RingPlan {
-        size: None,
-        width: positive(args.global.width.recv),
-        align: alignment(align.recv),
-        offset: size(offset.recv).unwrap_or(0),
     }
 }
 
@@ -186,8 +167,9 @@ fn alignment(typed: Option<i32>) -> u32 {
 }
 
 /// A measurement, or a method for the test that only prints its rate.
-fn cpu(args: &Args, arg: CpuArg, calibration: TestId) -> Option<CpuPlan> {
-    let global = &args.global;
+fn cpu(global: &GlobalArgs, which: PlannedEnd) -> Option<CpuPlan> {
+    let arg = which.choose(global.cpu, global.remote_cpu);
+    let calibration = which.choose(TestId::LocCpu, TestId::RemCpu);
     let calibrates = parse::test_of(global) == Some(calibration);
     let wanted = arg.wanted || (global.cpu_method.is_some() && calibrates);
     #[expect(
@@ -199,10 +181,6 @@ fn cpu(args: &Args, arg: CpuArg, calibration: TestId) -> Option<CpuPlan> {
         rate,
         method: global.cpu_method.unwrap_or(CpuMethod::ProcStat),
     })
-}
-
-fn bind(args: &Args, end: fn(&crate::PerEnd<i32>) -> Option<i32>) -> Option<u32> {
-    size(end(args.global.bind.as_ref()?))
 }
 
 /// An interval without a burst does not pace but is still shown.

@@ -2,33 +2,12 @@
 
 use netperf_model::{Duplex, EndPlan, Flow, IoPlan, SeriesPlan, SocketPlan};
 
-use super::ends::positive;
-use crate::args::{IoArgs, PerEnd, SeriesArgs};
-
-/// Which end is meant.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum IoEnd {
-    /// netperf's.
-    Local,
-    /// netserver's.
-    Remote,
-}
-
-impl IoEnd {
-    fn of<T: Clone>(self, ends: &PerEnd<T>) -> Option<T> {
-        match self {
-            Self::Local => ends.local.clone(),
-            Self::Remote => ends.remote.clone(),
-        }
-    }
-}
+use super::ends::{PlannedEnd, positive};
+use crate::args::{IoArgs, SeriesArgs};
 
 /// An end with what the options about data paths say of it.
-pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: IoEnd, end: EndPlan) -> EndPlan {
-    let (sends, receives) = match which {
-        IoEnd::Local => (flow.sends, flow.receives),
-        IoEnd::Remote => (flow.receives, flow.sends),
-    };
+pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: PlannedEnd, end: EndPlan) -> EndPlan {
+    let (sends, receives) = which.choose((flow.sends, flow.receives), (flow.receives, flow.sends));
     let method = which.of(&args.method);
     let io = IoPlan {
         method: method.flatten().unwrap_or_default(),
@@ -39,10 +18,7 @@ pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: IoEnd, end: EndPlan) 
         segments: which.of(&args.segments).unwrap_or(false),
         splice: args.splice && (receives || !sends),
     };
-    let typed = match which {
-        IoEnd::Local => &args.settings,
-        IoEnd::Remote => &args.remote_settings,
-    };
+    let typed = which.choose(&args.settings, &args.remote_settings);
     let socket = SocketPlan {
         settings: end.socket.settings.with_all(typed),
         ..end.socket
@@ -59,7 +35,7 @@ pub(super) fn with_paths(args: &IoArgs, flow: Flow, which: IoEnd, end: EndPlan) 
 }
 
 /// Time series recorded by an end, if any.
-pub(super) fn series(args: &SeriesArgs, which: IoEnd) -> Option<SeriesPlan> {
+pub(super) fn series(args: &SeriesArgs, which: PlannedEnd) -> Option<SeriesPlan> {
     let every = which.of(&args.every).filter(|every| !every.is_zero())?;
     Some(SeriesPlan {
         every,

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use netperf_model::{EndPlan, Flow, Suite, TestId, TestPlan, UntilPlan};
 
+use self::ends::PlannedEnd;
 use crate::args::Args;
 use crate::command::{CliError, Command, ListCommand, Notice, RunCommand, UnknownTest};
 use crate::{CliEnvironment, parse};
@@ -73,6 +74,10 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
     let limit = until::limit(args, work::limit(args, test, flow));
     let until = until::asked(args, test, limit)?;
     let delays = transport.is_inet() && transport.is_connected();
+    let end = |which| {
+        let end = end(args, which, flow, control.is_some(), until.as_ref());
+        rate::at_rate(rate, flow, delays, which, end)
+    };
     Ok(TestPlan {
         test,
         transport,
@@ -84,22 +89,8 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
         associations: typed.associations.unwrap_or(1),
         local_data,
         remote_data,
-        local: rate::here(
-            rate,
-            flow,
-            delays,
-            EndPlan {
-                series: io::series(&global.series, io::IoEnd::Local),
-                stamps: global.series.stamps,
-                ..io::with_paths(&global.io, flow, io::IoEnd::Local, ends::local(args))
-            },
-        ),
-        remote: rate::there(
-            rate,
-            flow,
-            delays,
-            remote_end(args, flow, control.is_some(), until.as_ref()),
-        ),
+        local: end(PlannedEnd::Local),
+        remote: end(PlannedEnd::Remote),
         control,
         port_range: work::port_range(typed),
         retry_connects: typed.retry_connects,
@@ -123,20 +114,24 @@ fn plan(args: &Args, test: TestId, environment: &CliEnvironment<'_>) -> Result<T
     })
 }
 
-fn remote_end(args: &Args, flow: Flow, controlled: bool, until: Option<&UntilPlan>) -> EndPlan {
-    let end = ends::remote(args);
-    if controlled {
-        EndPlan {
-            series: io::series(&args.global.series, io::IoEnd::Remote),
-            stamps: args.global.series.stamps,
-            ..until::there(
-                until,
-                flow,
-                io::with_paths(&args.global.io, flow, io::IoEnd::Remote, end),
-            )
-        }
-    } else {
-        ends::unreachable(end)
+/// An end, without a rate. A netserver that is not `controlled` gets no requests.
+fn end(
+    args: &Args,
+    which: PlannedEnd,
+    flow: Flow,
+    controlled: bool,
+    until: Option<&UntilPlan>,
+) -> EndPlan {
+    let global = &args.global;
+    let end = ends::end(args, which);
+    if which == PlannedEnd::Remote && !controlled {
+        return ends::unreachable(end);
+    }
+    EndPlan {
+        series: io::series(&global.series, which),
+        stamps: global.series.stamps,
+        until: which == PlannedEnd::Remote && until::ends_netserver(until, flow),
+        ..io::with_paths(&global.io, flow, which, end)
     }
 }
 

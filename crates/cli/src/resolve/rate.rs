@@ -2,6 +2,7 @@
 
 use netperf_model::{EndPlan, Flow, RatePlan, RateUnit, SocketPlan};
 
+use super::ends::PlannedEnd;
 use crate::args::Args;
 use crate::command::CliError;
 
@@ -32,20 +33,18 @@ pub(super) fn asked(args: &Args, flow: Flow) -> Result<Option<RatePlan>, CliErro
     }))
 }
 
-/// netperf's end in a test at a rate, over a transport that may keep data back or not.
-pub(super) fn here(rate: Option<RatePlan>, flow: Flow, delays: bool, end: EndPlan) -> EndPlan {
-    let only_receives = flow.receives && !flow.sends;
+/// An end in a test at a rate: the end that starts the data keeps the rate. `delays` tells
+/// whether the transport may keep data back.
+pub(super) fn at_rate(
+    rate: Option<RatePlan>,
+    flow: Flow,
+    delays: bool,
+    which: PlannedEnd,
+    end: EndPlan,
+) -> EndPlan {
+    let netserver_alone_sends = flow.receives && !flow.sends;
     EndPlan {
-        rate: rate.filter(|_| !only_receives),
-        ..not_delaying(rate, delays, end)
-    }
-}
-
-/// netserver's end in one.
-pub(super) fn there(rate: Option<RatePlan>, flow: Flow, delays: bool, end: EndPlan) -> EndPlan {
-    let only_receives = flow.receives && !flow.sends;
-    EndPlan {
-        rate: rate.filter(|_| only_receives),
+        rate: rate.filter(|_| netserver_alone_sends == (which == PlannedEnd::Remote)),
         ..not_delaying(rate, delays, end)
     }
 }

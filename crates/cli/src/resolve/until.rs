@@ -1,6 +1,6 @@
 //! Going on until figures are known.
 
-use netperf_model::{Duplex, EndPlan, Flow, Limit, TestId, UntilPlan};
+use netperf_model::{Duplex, Flow, Limit, TestId, UntilPlan};
 
 use crate::args::Args;
 use crate::command::CliError;
@@ -51,18 +51,11 @@ pub(super) fn asked(
     }))
 }
 
-/// netserver's end with leave for netperf to end it early, where it alone sends over a
+/// Returns true if netperf may end netserver's end early: where netserver sends over a
 /// connection.
-pub(super) fn there(until: Option<&UntilPlan>, flow: Flow, end: EndPlan) -> EndPlan {
-    EndPlan {
-        until: until.is_some() && (alone(flow) || flow.duplex == Some(Duplex::Separate)),
-        ..end
-    }
-}
-
-/// Returns true if netserver alone sends.
-const fn alone(flow: Flow) -> bool {
-    flow.receives && !flow.sends && !flow.connects
+pub(super) fn ends_netserver(until: Option<&UntilPlan>, flow: Flow) -> bool {
+    let sends_alone = flow.receives && !flow.sends && !flow.connects;
+    until.is_some() && (sends_alone || flow.duplex == Some(Duplex::Separate))
 }
 
 /// Other options that say how long the test is, or what of it counts.

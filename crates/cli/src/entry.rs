@@ -1,5 +1,7 @@
 //! The rows of all tables in one shape, for everything that describes options.
 
+use std::collections::BTreeMap;
+
 use crate::getopt::Argument;
 use crate::group::Group;
 use crate::kind::ValueKind;
@@ -76,12 +78,12 @@ pub(crate) fn server() -> Vec<OptionEntry> {
 }
 
 /// Entries under their headings, in the order of the headings.
-pub(crate) fn by_group(entries: &[OptionEntry]) -> Vec<(Group, Vec<OptionEntry>)> {
-    let groups = Group::ALL.iter().map(|&group| {
-        let of_group = entries.iter().filter(|entry| entry.group == group);
-        (group, of_group.copied().collect::<Vec<_>>())
-    });
-    groups.filter(|(_, entries)| !entries.is_empty()).collect()
+pub(crate) fn by_group(entries: &[OptionEntry]) -> BTreeMap<Group, Vec<OptionEntry>> {
+    let mut groups: BTreeMap<Group, Vec<OptionEntry>> = BTreeMap::new();
+    for entry in entries {
+        groups.entry(entry.group).or_default().push(*entry);
+    }
+    groups
 }
 
 /// A letter that means one thing in front of `--` and another behind it.

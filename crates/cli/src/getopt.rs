@@ -44,14 +44,6 @@ impl GetoptStep<'_> {
     }
 }
 
-/// A word that is no argument.
-enum GetoptWord<'a> {
-    /// The letters behind a dash.
-    Letters(&'a str),
-    /// Text after two dashes.
-    Long(&'a str),
-}
-
 /// Walks through words, one option letter at a time.
 #[derive(Debug)]
 pub(crate) struct Getopt<'a> {
@@ -86,10 +78,11 @@ impl<'a> Getopt<'a> {
         kind: impl Fn(char) -> Option<Argument>,
     ) -> Option<GetoptStep<'a>> {
         if self.cluster.is_empty() {
-            match self.next_word()? {
-                GetoptWord::Letters(letters) => self.cluster = letters,
-                GetoptWord::Long(text) => return Some(GetoptStep::Long(text)),
+            let text = self.next_word()?;
+            if let Some(long) = text.strip_prefix('-') {
+                return Some(GetoptStep::Long(long));
             }
+            self.cluster = text;
         }
         let mut letters = self.cluster.chars();
         let letter = letters.next()?;
@@ -110,19 +103,16 @@ impl<'a> Getopt<'a> {
         })
     }
 
-    /// The next word that is one option or more.
-    fn next_word(&mut self) -> Option<GetoptWord<'a>> {
+    /// The text behind the first dash of the next word that is one option or more.
+    fn next_word(&mut self) -> Option<&'a str> {
         loop {
             let (word, rest) = self.words.split_first()?;
             self.words = rest;
             if word == "--" {
                 return None;
             }
-            if let Some(text) = word.strip_prefix("--") {
-                return Some(GetoptWord::Long(text));
-            }
             match word.strip_prefix('-') {
-                Some(letters) if !letters.is_empty() => return Some(GetoptWord::Letters(letters)),
+                Some(text) if !text.is_empty() => return Some(text),
                 Some(_) | None => self.skipped.push(word),
             }
         }

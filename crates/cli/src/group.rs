@@ -15,16 +15,16 @@ pub(crate) enum Group {
     Statistics,
     /// Speed limits.
     Pacing,
-    /// The buffers data lies in.
-    Buffers,
-    /// Methods of moving bytes.
-    Paths,
-    /// Options of the data sockets.
-    Sockets,
     /// Definition of an operation.
     Operation,
     /// Addresses and ports of the data connection.
     Addresses,
+    /// Options of the data sockets.
+    Sockets,
+    /// Methods of moving bytes.
+    Paths,
+    /// The buffers data lies in.
+    Buffers,
     /// Listening addresses of netserver.
     Listening,
     /// Access to netserver.
@@ -42,28 +42,6 @@ pub(crate) enum Group {
 }
 
 impl Group {
-    /// All, in order.
-    pub(crate) const ALL: [Self; 18] = [
-        Self::Test,
-        Self::Hosts,
-        Self::Output,
-        Self::Cpu,
-        Self::Statistics,
-        Self::Pacing,
-        Self::Operation,
-        Self::Addresses,
-        Self::Sockets,
-        Self::Paths,
-        Self::Buffers,
-        Self::Listening,
-        Self::Access,
-        Self::Running,
-        Self::Operations,
-        Self::History,
-        Self::About,
-        Self::Compatibility,
-    ];
-
     /// The heading.
     pub(crate) const fn title(self) -> &'static str {
         match self {

@@ -46,45 +46,37 @@ pub(crate) fn netperf(words: &[String], notices: &mut Vec<Notice>) -> Result<Rea
     let rest = match reader.read(rest, &mut args, notices)? {
         TableEnd::Done(rest) => rest,
         TableEnd::Halted(halt) => {
-            return Ok(Read::Command(halted(
-                halt,
-                OutputStream::Stderr,
-                usage::global,
-            )));
+            let command = halted(halt, OutputStream::Stderr, usage::global);
+            return Ok(Read::Command(command));
         }
         TableEnd::Complaint(line) => {
-            let usage = complaint(&line, &usage::global());
+            let usage = Usage::error(format!("{line}\n{}", usage::global()), 1);
             return Ok(Read::Command(Command::Usage(usage)));
         }
     };
-    let (global, test) = match test_options(&args, program, &reader.elsewhere, rest, notices)? {
-        Behind::Args(read) => *read,
-        Behind::Command(command) => return Ok(Read::Command(command)),
-    };
-    Ok(Read::Args(Box::new(Args {
-        program: program.to_owned(),
-        command_line: words.join(" "),
-        global,
-        test,
-    })))
+    let (attempt, halted) = test_options(&args, program, &reader.elsewhere, rest);
+    notices.extend(attempt.notices);
+    Ok(match halted? {
+        Some(command) => Read::Command(command),
+        None => Read::Args(Box::new(Args {
+            program: program.to_owned(),
+            command_line: words.join(" "),
+            global: attempt.global,
+            test: attempt.test,
+        })),
+    })
 }
 
-/// Result of parsing the words behind `--`, which may include global options.
-enum Behind {
-    Args(Box<(GlobalArgs, TestArgs)>),
-    Command(Command),
-}
-
-/// Reads the words behind `--` with the table of the test's suite, if it has one.
+/// Reads the words behind `--`, which may include global options, with the table of the test's
+/// suite, if it has one.
 ///
 /// A `--test` among them may change the suite; then they are read again.
-fn test_options(
+fn test_options<'p>(
     global: &GlobalArgs,
-    program: &str,
+    program: &'p str,
     early: &Early,
     words: &[String],
-    notices: &mut Vec<Notice>,
-) -> Result<Behind, CliError> {
+) -> (Attempt<'p>, Result<Option<Command>, CliError>) {
     let read = |test| {
         let mut attempt = Attempt {
             program,
@@ -96,16 +88,13 @@ fn test_options(
         (attempt, halted)
     };
     let test = test_of(global);
-    let (mut attempt, mut halted) = read(test);
-    let asked = test_of(&attempt.global);
-    if suite_of(asked) != suite_of(test) {
-        (attempt, halted) = read(asked);
+    let first = read(test);
+    let asked = test_of(&first.0.global);
+    if suite_of(asked) == suite_of(test) {
+        first
+    } else {
+        read(asked)
     }
-    notices.append(&mut attempt.notices);
-    Ok(match halted? {
-        Some(command) => Behind::Command(command),
-        None => Behind::Args(Box::new((attempt.global, attempt.test))),
-    })
 }
 
 fn suite_of(test: Option<TestId>) -> Option<Suite> {
@@ -303,15 +292,11 @@ pub(crate) fn netserver(
 /// Reports problems of a configuration file, or that there are none.
 fn checked(program: &str, path: &Path, read_file: &dyn Fn(&Path) -> io::Result<String>) -> Usage {
     let name = path.to_string_lossy();
-    let wrong = |text: String| Usage {
-        stream: OutputStream::Stderr,
-        text: format!("{text}\n"),
-        exit: 1,
-    };
+    let wrong = |text: String| Usage::error(format!("{text}\n"), 1);
     match read_file(path) {
         Err(error) => wrong(unread(program, path, &error).to_string()),
         Ok(text) => match crate::check_config(&name, &text).as_slice() {
-            [] => explanation(format!("{name}: nothing is wrong\n")),
+            [] => Usage::help(format!("{name}: nothing is wrong\n")),
             faults => wrong(lines(program, faults)),
         },
     }
@@ -350,13 +335,11 @@ fn typed(
         TableEnd::Halted(Halt::Version) => {
             return Ok(ServerCommand::Version(VERSION.to_owned()));
         }
-        TableEnd::Halted(Halt::Explain(_)) => explanation(help::netserver()),
-        TableEnd::Halted(Halt::Help | Halt::ListSelectors { .. }) => Usage {
-            stream: OutputStream::Stderr,
-            text: usage::netserver(),
-            exit: 1,
-        },
-        TableEnd::Complaint(line) => complaint(&line, &usage::netserver()),
+        TableEnd::Halted(Halt::Explain(_)) => Usage::help(help::netserver()),
+        TableEnd::Halted(Halt::Help | Halt::ListSelectors { .. }) => {
+            Usage::error(usage::netserver(), 1)
+        }
+        TableEnd::Complaint(line) => Usage::error(format!("{line}\n{}", usage::netserver()), 1),
     };
     Ok(ServerCommand::Usage(usage))
 }
@@ -368,27 +351,9 @@ fn halted(halt: Halt, stream: OutputStream, letters: impl Fn() -> String) -> Com
             text: letters(),
             exit: 1,
         }),
-        Halt::Explain(None) => Command::Usage(explanation(help::netperf())),
-        Halt::Explain(Some(test)) => Command::Usage(explanation(help::test(test))),
+        Halt::Explain(None) => Command::Usage(Usage::help(help::netperf())),
+        Halt::Explain(Some(test)) => Command::Usage(Usage::help(help::test(test))),
         Halt::Version => Command::Version(VERSION.to_owned()),
         Halt::ListSelectors { one_per_line } => Command::ListSelectors { one_per_line },
-    }
-}
-
-/// Help that was asked for by name.
-fn explanation(text: String) -> Usage {
-    Usage {
-        stream: OutputStream::Stdout,
-        text,
-        exit: 0,
-    }
-}
-
-/// The complaint of `getopt`, followed by the help.
-fn complaint(line: &str, help: &str) -> Usage {
-    Usage {
-        stream: OutputStream::Stderr,
-        text: format!("{line}\n{help}"),
-        exit: 1,
     }
 }

@@ -36,8 +36,8 @@ pub struct GlobalArgs {
     pub cpu_method: Option<CpuMethod>,
     /// `-d`: how often.
     pub debug: u32,
-    /// `-D`: interim results.
-    pub interim: Option<InterimArg>,
+    /// `-D`: seconds between two interim results; negative has no special meaning.
+    pub interim: Option<f64>,
     /// `--list`: what can run instead of a run.
     pub list: bool,
     /// `--json` or `--json-stream`, the last of them.
@@ -139,15 +139,6 @@ pub struct ConfidenceArg {
     pub level: Option<u32>,
     /// Full width in percent.
     pub width: Option<f64>,
-}
-
-/// Global `-D`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct InterimArg {
-    /// Seconds between two lines; negative looks at the clock after each operation.
-    pub seconds: f64,
-    /// First guess of the work units in between.
-    pub units: Option<i32>,
 }
 
 /// Form of JSON output.

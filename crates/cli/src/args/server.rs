@@ -26,10 +26,6 @@ pub struct ServerArgs {
     pub no_fork: bool,
     /// `-d`: how often.
     pub debug: u32,
-    /// `-N`: never write debug output.
-    pub quiet: bool,
-    /// `-v`: verbosity, without effect.
-    pub verbosity: i32,
     /// `-Z`: passphrase that every control connection must begin with.
     pub passphrase: Option<String>,
     /// `--cpu-method`: how to measure CPU utilisation unless the client asks otherwise.

@@ -13,10 +13,7 @@ pub(super) fn script(selectors: &[&str]) -> String {
     let of_selectors = selectors.join(" ");
     _ = writeln!(text, "\n_netperf_selector_names='all {of_selectors}'");
     let global = entry::global();
-    let test: Vec<OptionEntry> = test_options()
-        .into_iter()
-        .filter(|entry| entry.long != "help")
-        .collect();
+    let test = test_options();
     values(&mut text, "netperf", &[(&global, "-"), (&test, "behind -")]);
     values(&mut text, "netserver", &[(&entry::server(), "-")]);
     let commands = commands();

@@ -23,7 +23,7 @@ pub(super) fn script(selectors: &[&str]) -> String {
         inside(&mut text, "inner", &entry, true);
         inside(&mut text, "behind", &entry, false);
     }
-    for entry in test_options().iter().filter(|entry| entry.long != "help") {
+    for entry in &test_options() {
         _ = writeln!(text, "{}", option("netperf", FRONT, entry, false));
         inside(&mut text, "inner", entry, false);
         inside(&mut text, "behind", entry, true);

@@ -15,14 +15,9 @@ pub(super) fn script(selectors: &[&str]) -> String {
         "\nlocal -a selectors\nselectors=({})\n{SELECTORS}",
         selectors.join(" ")
     );
-    // `--help` is among the names in front.
-    let test: Vec<OptionEntry> = test_options()
-        .into_iter()
-        .filter(|entry| entry.long != "help")
-        .collect();
     for (name, entries) in [
         ("front", entry::global()),
-        ("behind", test),
+        ("behind", test_options()),
         ("server", entry::server()),
     ] {
         specifications(&mut text, &format!("{name}_letters"), &entries, letter);

@@ -9,7 +9,7 @@ use super::{
     PORTS, SIZES, buffers, cpu, flows, help_row, io, keepalive, length, port_name, quality, rate,
     repeat, series, set, set_both_ends, set_ends, set_families, set_host, settings, show, until,
 };
-use crate::args::{GlobalArgs, InterimArg, JsonArg};
+use crate::args::{GlobalArgs, JsonArg};
 use crate::grammar::{cut, dscp, first_half, seconds, size, time};
 use crate::group::Group;
 use crate::kind::ValueKind;
@@ -266,17 +266,10 @@ static LAST: &[OptionSpec<GlobalArgs>] = &[
         .more("Prints the version of netperf with which this program is compatible."),
 ];
 
-/// `-D seconds,units`; `-D ,units` keeps one second.
+/// `-D seconds,units`; `-D ,units` keeps one second. The units have no effect.
 fn interim(args: &mut GlobalArgs, text: &str) {
-    let arg = args.interim.get_or_insert(InterimArg {
-        seconds: 1.0,
-        units: None,
-    });
-    let (interval, units) = first_half(text);
-    if let Some(interval) = interval {
-        arg.seconds = seconds(interval);
-    }
-    if let Some(units) = units {
-        arg.units = Some(size(units));
+    let interval = args.interim.get_or_insert(1.0);
+    if let (Some(typed), _) = first_half(text) {
+        *interval = seconds(typed);
     }
 }

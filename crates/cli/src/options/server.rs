@@ -4,7 +4,6 @@ use netperf_model::{CpuMethod, Family};
 
 use super::{access, help_row, keepalive, set_host, span};
 use crate::args::ServerArgs;
-use crate::grammar::int;
 use crate::group::Group;
 use crate::kind::ValueKind;
 use crate::operations::{LogFormat, LogLevel, SandboxArg};
@@ -166,10 +165,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .flag(|a| a.debug += 1)
         .help("write debug output; repeat for more"),
     Opt::lettered('N', "no-debug", Group::Running)
-        .flag(|a| {
-            a.quiet = true;
-            a.debug = 0;
-        })
+        .flag(|a| a.debug = 0)
         .help("never write debug output"),
     Opt::lettered('n', "cpu-count", Group::Compatibility)
         .takes("count", ValueKind::Count)
@@ -177,7 +173,7 @@ pub(crate) static TABLE: &[OptionSpec<ServerArgs>] = &[
         .help("number of CPUs; accepted, no effect"),
     Opt::lettered('v', "verbosity", Group::Compatibility)
         .takes("level", ValueKind::Integer)
-        .set(|a, text| a.verbosity = int(text))
+        .set(|_, _| {})
         .help("verbosity; accepted, no effect"),
     Opt::lettered('V', "version", Group::About)
         .action(Action::Halt(Halt::Version))

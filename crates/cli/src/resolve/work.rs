@@ -206,7 +206,7 @@ pub(super) fn confidence(args: &GlobalArgs) -> Option<ConfidencePlan> {
 /// Interval of interim results. In the original the sign selects a clock policy; here every
 /// interval is kept exactly.
 pub(super) fn interim(global: &GlobalArgs) -> Option<Duration> {
-    let seconds = global.interim?.seconds.abs();
+    let seconds = global.interim?.abs();
     Duration::try_from_secs_f64(seconds)
         .ok()
         .filter(|interval| !interval.is_zero())

@@ -2,42 +2,38 @@
 //!
 //! They count wherever names are read; `all` and `?`, which scripts know, leave them out.
 
-use netperf_model::{EndResult, Flows};
+use netperf_model::{Crew, Flows};
 
-use crate::selectors::{Need, Selector, row};
+use crate::selectors::{Need, SelectorRow, end_row, row};
 use crate::values::{NOT_MEASURED, Value, optional};
 use crate::view::View;
 
 /// Every one, in order.
 #[rustfmt::skip]
-pub(crate) static FLOWS: &[Selector] = &[
-    row("FLOWS", ["Flows", "", "", ""], "count", "%d", Need::Nothing,
+pub(crate) static FLOWS: &[&[SelectorRow]] = &[
+    &[row("FLOWS", ["Flows", "", "", ""], "count", "%d", Need::Nothing,
         |v| Value::Count(v.last.many.as_ref().map_or(1, |many| many.each.len() as u64)),
-        "data connections at the same time"),
-    row("LOCAL_THREADS", ["Local", "Threads", "", ""], "count", "%d", Need::Nothing,
-        |v| optional(v.last.local.crew.as_ref().map(|crew| crew.threads)),
-        "threads that served them at netperf"),
-    row("REMOTE_THREADS", ["Remote", "Threads", "", ""], "count", "%d", Need::Nothing,
-        |v| optional(v.last.remote.as_ref().and_then(|end| end.crew.as_ref()).map(|crew| crew.threads)),
-        "threads that served them at netserver"),
-    row("LOCAL_THREAD_CPUS", ["Local", "Thread", "CPUs", ""], "", "%s", Need::Nothing,
-        |v| thread_cpus(Some(&v.last.local)),
-        "CPUs that netperf's threads were put on, with blanks between them"),
-    row("REMOTE_THREAD_CPUS", ["Remote", "Thread", "CPUs", ""], "", "%s", Need::Nothing,
-        |v| thread_cpus(v.last.remote.as_ref()),
-        "CPUs that netserver's threads were put on, with blanks between them"),
-    row("FAIRNESS", ["Fairness", "Index", "", ""], "1/n to 1", "%.4f", Need::Nothing,
-        |v| many(v, |flows| flows.fairness(v.plan().flow)),
-        "fairness of the flows: Jain's index, 1 if all did the same amount"),
-    row("REMOTE_FAIRNESS", ["Remote", "Fairness", "Index", ""], "1/n to 1", "%.4f", Need::Nothing,
-        |v| many(v, |flows| flows.fairness_there),
-        "the same as netserver counted: at the end that receives what netperf sends"),
-    row("START_SKEW_USEC", ["Start", "Skew", "Microseconds", ""], "microseconds", "%.0f", Need::Nothing,
-        |v| many(v, |flows| flows.skew.map(|seconds| seconds * 1e6)),
-        "time from the first operation of the first flow to the first one of the last"),
-    row("SETUP_USEC", ["Set-up", "Time", "Microseconds", ""], "microseconds", "%.0f", Need::Nothing,
-        |v| many(v, |flows| Some(flows.setup * 1e6)),
-        "time in which all data connections were opened"),
+        "data connections at the same time")],
+    &[end_row("{END}_THREADS", ["{End}", "Threads", "", ""], "count", "%d", Need::Nothing,
+        |_, end| optional(end.workers().map(|crew| crew.threads)),
+        "threads that served them at {end}")],
+    &[end_row("{END}_THREAD_CPUS", ["{End}", "Thread", "CPUs", ""], "", "%s", Need::Nothing,
+        |_, end| thread_cpus(end.workers()),
+        "CPUs that {end}'s threads were put on, with blanks between them")],
+    &[
+        row("FAIRNESS", ["Fairness", "Index", "", ""], "1/n to 1", "%.4f", Need::Nothing,
+            |v| many(v, |flows| flows.fairness(v.plan().flow)),
+            "fairness of the flows: Jain's index, 1 if all did the same amount"),
+        row("REMOTE_FAIRNESS", ["Remote", "Fairness", "Index", ""], "1/n to 1", "%.4f", Need::Nothing,
+            |v| many(v, |flows| flows.fairness_there),
+            "the same as netserver counted: at the end that receives what netperf sends"),
+        row("START_SKEW_USEC", ["Start", "Skew", "Microseconds", ""], "microseconds", "%.0f", Need::Nothing,
+            |v| many(v, |flows| flows.skew.map(|seconds| seconds * 1e6)),
+            "time from the first operation of the first flow to the first one of the last"),
+        row("SETUP_USEC", ["Set-up", "Time", "Microseconds", ""], "microseconds", "%.0f", Need::Nothing,
+            |v| many(v, |flows| Some(flows.setup * 1e6)),
+            "time in which all data connections were opened"),
+    ],
 ];
 
 /// A figure of many flows.
@@ -47,10 +43,8 @@ fn many(v: &View<'_>, pick: impl Fn(&Flows) -> Option<f64>) -> Value {
 }
 
 /// The CPUs of an end's threads; empty if the scheduler chose.
-fn thread_cpus(end: Option<&EndResult>) -> Value {
-    let cpus = end
-        .and_then(|end| end.crew.as_ref())
-        .map_or_else(Vec::new, |crew| crew.cpus.clone());
-    let words: Vec<String> = cpus.iter().map(u32::to_string).collect();
+fn thread_cpus(workers: Option<&Crew>) -> Value {
+    let cpus = workers.iter().flat_map(|workers| &workers.cpus);
+    let words: Vec<String> = cpus.map(u32::to_string).collect();
     Value::Text(words.join(" "))
 }

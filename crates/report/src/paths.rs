@@ -3,39 +3,32 @@
 //! They count wherever names are read; `all` and `?`, which scripts know, leave them out.
 
 use netperf_model::figures::count;
-use netperf_model::{Duplex, EndPlan, IoCounts};
+use netperf_model::{Duplex, IoCounts};
 
-use crate::selectors::{Need, Selector, row};
+use crate::selectors::{Need, SelectorRow, end_row, row};
 use crate::values::{NOT_MEASURED, Value, text};
 use crate::view::{EndView, View};
 
 /// Every one, in order.
 #[rustfmt::skip]
-pub(crate) static PATHS: &[Selector] = &[
-    row("LOCAL_IO_METHOD", ["Local", "I/O", "Method", ""], "", "%s", Need::Nothing,
-        |v| method(&v.plan().local),
-        "waiting method of netperf: blocking, poll, epoll or uring"),
-    row("REMOTE_IO_METHOD", ["Remote", "I/O", "Method", ""], "", "%s", Need::Nothing,
-        |v| method(&v.plan().remote),
-        "waiting method of netserver: blocking, poll, epoll or uring"),
-    row("LOCAL_MESSAGES_PER_CALL", ["Local", "Messages", "per", "Call"], "messages", "%.2f", Need::Nothing,
-        |v| per_call(v.local()),
-        "messages that a system call moved at netperf, last iteration; with --batch, --segment-offload or --io uring"),
-    row("REMOTE_MESSAGES_PER_CALL", ["Remote", "Messages", "per", "Call"], "messages", "%.2f", Need::Nothing,
-        |v| per_call(v.remote()),
-        "messages that a system call moved at netserver, last iteration; with --batch, --segment-offload or --io uring"),
-    row("LOCAL_ZEROCOPY_SHARE", ["Local", "Zero-copy", "Share", ""], "share from 0 to 1", "%.4f", Need::Nothing,
-        |v| share(v.local()),
-        "share of netperf's sends that were not copied, last iteration; with --zerocopy"),
-    row("REMOTE_ZEROCOPY_SHARE", ["Remote", "Zero-copy", "Share", ""], "share from 0 to 1", "%.4f", Need::Nothing,
-        |v| share(v.remote()),
-        "share of netserver's sends that were not copied, last iteration; with --zerocopy"),
-    row("BIDIRECTIONAL", ["Both", "Ways", "", ""], "", "%s", Need::Nothing,
-        |v| text(v.plan().flow.duplex.map_or("no", Duplex::label)),
-        "connections of a bidirectional test: same, separate, or no for a one-way test"),
-    row("TLS_CIPHER", ["TLS", "Cipher", "Suite", ""], "", "%s", Need::Nothing,
-        cipher,
-        "version and cipher suite that encrypted the data, or none"),
+pub(crate) static PATHS: &[&[SelectorRow]] = &[
+    &[end_row("{END}_IO_METHOD", ["{End}", "I/O", "Method", ""], "", "%s", Need::Nothing,
+        |_, end| text(end.plan.io.method.label()),
+        "waiting method of {end}: blocking, poll, epoll or uring")],
+    &[end_row("{END}_MESSAGES_PER_CALL", ["{End}", "Messages", "per", "Call"], "messages", "%.2f", Need::Nothing,
+        |_, end| per_call(end),
+        "messages that a system call moved at {end}, last iteration; with --batch, --segment-offload or --io uring")],
+    &[end_row("{END}_ZEROCOPY_SHARE", ["{End}", "Zero-copy", "Share", ""], "share from 0 to 1", "%.4f", Need::Nothing,
+        |_, end| share(end),
+        "share of {end}'s sends that were not copied, last iteration; with --zerocopy")],
+    &[
+        row("BIDIRECTIONAL", ["Both", "Ways", "", ""], "", "%s", Need::Nothing,
+            |v| text(v.plan().flow.duplex.map_or("no", Duplex::label)),
+            "connections of a bidirectional test: same, separate, or no for a one-way test"),
+        row("TLS_CIPHER", ["TLS", "Cipher", "Suite", ""], "", "%s", Need::Nothing,
+            cipher,
+            "version and cipher suite that encrypted the data, or none"),
+    ],
 ];
 
 /// Encryption of the data of the last iteration.
@@ -43,10 +36,6 @@ fn cipher(view: &View<'_>) -> Value {
     let last = view.outcome.iterations.last();
     let cipher = last.and_then(|iteration| iteration.cipher.as_deref());
     text(cipher.unwrap_or("none"))
-}
-
-fn method(end: &EndPlan) -> Value {
-    text(end.io.method.label())
 }
 
 fn counts(end: EndView<'_>) -> Option<IoCounts> {

@@ -6,7 +6,7 @@
 use netperf_model::Quality;
 use netperf_model::figures::count;
 
-use crate::selectors::{Need, Selector, row};
+use crate::selectors::{Need, SelectorRow, row};
 use crate::values::{NOT_MEASURED, Value};
 use crate::view::View;
 
@@ -81,7 +81,7 @@ macro_rules! of_each_receiver {
 
 /// Every one, in order.
 #[rustfmt::skip]
-pub(crate) static QUALITY: &[Selector] = of_each_receiver![
+pub(crate) static QUALITY: &[&[SelectorRow]] = &[of_each_receiver![
     ("RECEIVED", "Received", "datagrams", "%lld", |got| Value::Count(got.quality.received),
         "different datagrams that arrived"),
     ("LOST", "Lost", "datagrams", "%lld", |got| Value::Count(got.lost()),
@@ -102,7 +102,7 @@ pub(crate) static QUALITY: &[Selector] = of_each_receiver![
         "additional delay of the average datagram relative to the fastest"),
     ("MAX_DELAY_VARIATION_USEC", "Max Delay Variation us", "microseconds", "%.3f", |got| micros(got.quality.most_variation),
         "additional delay of the slowest datagram relative to the fastest"),
-];
+]];
 
 fn value(view: &View<'_>, receiver: Receiver, of: fn(&Reception) -> Value) -> Value {
     reception(view, receiver).map_or(NOT_MEASURED, |got| of(&got))

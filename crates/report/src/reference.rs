@@ -1,13 +1,6 @@
 //! The manual's reference of selectors, made from the table.
 
-use crate::flows::FLOWS;
-use crate::one_way::ONE_WAY;
-use crate::paths::PATHS;
-use crate::quality::QUALITY;
-use crate::rate::RATE;
-use crate::selectors::{BLOCKS, Selector};
-use crate::series::OVER_TIME;
-use crate::until::UNTIL;
+use crate::selectors::{BLOCKS, FURTHER, Selector};
 
 /// Path of the page, from the root of the repository.
 pub const PATH: &str = "docs/manual/src/reference/selectors.md";
@@ -127,21 +120,22 @@ const IN_PLACE: &str = "
 #[must_use]
 pub fn page() -> String {
     let mut out = INTRODUCTION.to_owned();
-    for (title, rows) in TITLES.into_iter().zip(BLOCKS) {
+    for (title, rows) in TITLES.into_iter().zip(BLOCKS.iter()) {
         out.push_str(&format!(
             "\n## {title}\n\n| name | unit | meaning |\n|---|---|---|\n"
         ));
         out.extend(rows.iter().map(line));
     }
-    for (title, rows) in [
-        (PATHS_TITLE, PATHS),
-        (OVER_TIME_TITLE, OVER_TIME),
-        (ONE_WAY_TITLE, ONE_WAY),
-        (RATE_TITLE, RATE),
-        (QUALITY_TITLE, QUALITY),
-        (UNTIL_TITLE, UNTIL),
-        (FAMILY, FLOWS),
-    ] {
+    let further = [
+        PATHS_TITLE,
+        OVER_TIME_TITLE,
+        ONE_WAY_TITLE,
+        RATE_TITLE,
+        QUALITY_TITLE,
+        UNTIL_TITLE,
+        FAMILY,
+    ];
+    for (title, rows) in further.into_iter().zip(FURTHER.iter()) {
         out.push_str(title);
         out.extend(rows.iter().map(line));
     }
@@ -154,19 +148,19 @@ fn line(row: &Selector) -> String {
         "| `{}` | {} | {} |\n",
         row.name,
         cell(row.unit),
-        cell(row.meaning)
+        cell(&row.meaning)
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::selectors::{self, FURTHER};
+    use crate::selectors;
 
     #[test]
     fn the_page_has_a_row_for_every_selector() {
         let page = page();
-        for row in selectors::original().chain(FURTHER.into_iter().flatten()) {
+        for row in selectors::original().chain(FURTHER.iter().flatten()) {
             let cell = format!("| `{}` |", row.name);
             assert_eq!(page.matches(&cell).count(), 1, "{}", row.name);
         }

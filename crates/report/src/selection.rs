@@ -37,7 +37,7 @@ impl Entry {
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {
-            Self::Known(row) => Some(row.name),
+            Self::Known(row) => Some(&row.name),
             Self::Latency(column) => Some(column.name()),
             Self::Unknown => None,
         }
@@ -47,7 +47,7 @@ impl Entry {
     #[must_use]
     pub fn header(&self) -> [String; 4] {
         match self {
-            Self::Known(row) => row.header.map(str::to_owned),
+            Self::Known(row) => row.header.clone(),
             Self::Latency(column) => column.header(),
             Self::Unknown => [const { String::new() }; 4],
         }
@@ -224,8 +224,8 @@ impl Selection {
     /// Every selector, in four blocks.
     #[must_use]
     pub fn all() -> Self {
-        let block = |rows: &'static [Selector]| rows.iter().map(Entry::Known).collect();
-        Self::from_blocks(BLOCKS.into_iter().map(block).collect())
+        let block = |rows: &'static Vec<Selector>| rows.iter().map(Entry::Known).collect();
+        Self::from_blocks(BLOCKS.iter().map(block).collect())
     }
 
     /// A list: `;` between blocks; commas and blanks between names.

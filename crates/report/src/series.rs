@@ -4,31 +4,22 @@
 
 use netperf_model::Series;
 
-use crate::selectors::{Need, Selector, row};
+use crate::selectors::{Need, SelectorRow, end_row};
 use crate::values::{NOT_MEASURED, Value};
 use crate::view::EndView;
 
 /// Every one, in order.
 #[rustfmt::skip]
-pub(crate) static OVER_TIME: &[Selector] = &[
-    row("LOCAL_TCP_RTT_MIN", ["Local", "TCP RTT", "Min", ""], "usec", "%d", Need::Nothing,
-        |v| of(v.local(), least_trip),
-        "smallest round trip that TCP measured at netperf, last iteration; with --series"),
-    row("REMOTE_TCP_RTT_MIN", ["Remote", "TCP RTT", "Min", ""], "usec", "%d", Need::Nothing,
-        |v| of(v.remote(), least_trip),
-        "smallest round trip that TCP measured at netserver, last iteration; with --series"),
-    row("LOCAL_TCP_RTT_MAX", ["Local", "TCP RTT", "Max", ""], "usec", "%d", Need::Nothing,
-        |v| of(v.local(), largest_trip),
-        "largest smoothed round trip in the samples of netperf's connections, last iteration; with --series"),
-    row("REMOTE_TCP_RTT_MAX", ["Remote", "TCP RTT", "Max", ""], "usec", "%d", Need::Nothing,
-        |v| of(v.remote(), largest_trip),
-        "largest smoothed round trip in the samples of netserver's connections, last iteration; with --series"),
-    row("LOCAL_TCP_CWND_MAX", ["Local", "TCP Window", "Max", ""], "segments", "%d", Need::Nothing,
-        |v| of(v.local(), largest_window),
-        "largest congestion window in the samples of netperf's connections, last iteration; with --series"),
-    row("REMOTE_TCP_CWND_MAX", ["Remote", "TCP Window", "Max", ""], "segments", "%d", Need::Nothing,
-        |v| of(v.remote(), largest_window),
-        "largest congestion window in the samples of netserver's connections, last iteration; with --series"),
+pub(crate) static OVER_TIME: &[&[SelectorRow]] = &[
+    &[end_row("{END}_TCP_RTT_MIN", ["{End}", "TCP RTT", "Min", ""], "usec", "%d", Need::Nothing,
+        |_, end| of(end, least_trip),
+        "smallest round trip that TCP measured at {end}, last iteration; with --series")],
+    &[end_row("{END}_TCP_RTT_MAX", ["{End}", "TCP RTT", "Max", ""], "usec", "%d", Need::Nothing,
+        |_, end| of(end, largest_trip),
+        "largest smoothed round trip in the samples of {end}'s connections, last iteration; with --series")],
+    &[end_row("{END}_TCP_CWND_MAX", ["{End}", "TCP Window", "Max", ""], "segments", "%d", Need::Nothing,
+        |_, end| of(end, largest_window),
+        "largest congestion window in the samples of {end}'s connections, last iteration; with --series")],
 ];
 
 fn of(end: EndView<'_>, pick: fn(&Series) -> Option<u32>) -> Value {

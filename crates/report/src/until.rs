@@ -7,37 +7,39 @@
 use netperf_model::until::percentile_name;
 use netperf_model::{Course, Until, UntilPlan};
 
-use crate::selectors::{Need, Selector, row};
+use crate::selectors::{Need, SelectorRow, row};
 use crate::values::{NOT_MEASURED, Value, text};
 use crate::view::View;
 
 /// Every one, in order.
 #[rustfmt::skip]
-pub(crate) static UNTIL: &[Selector] = &[
-    row("UNTIL_END", ["Until", "End", "", ""], "", "%s", Need::Nothing,
-        |v| found(v, |until| text(until.end.label())),
-        "result of --until: reached, too noisy or too short"),
-    row("UNTIL_PERCENT", ["Until", "Width", "+/-%", ""], "%", "%.3f", Need::Nothing,
-        |v| found(v, |until| share(judged(until, until.throughput.and_then(|known| known.relative())))),
-        "half the width of the interval of the throughput, of its mean"),
-    row("UNTIL_WORST_PERCENT", ["Until", "Worst", "+/-%", ""], "%", "%.3f", Need::Nothing,
-        |v| found(v, |until| share(judged(until, until.worst()))),
-        "the same for the least precise of the requested figures"),
-    row("UNTIL_CONFIDENCE", ["Until", "Confidence", "%", ""], "%", "%.0f", Need::Nothing,
-        |v| v.plan().until.as_ref().map_or(NOT_MEASURED, |plan| Value::Real(plan.level * 100.0)),
-        "the confidence of these intervals"),
-    row("UNTIL_THROUGHPUT", ["Until", "Throughput", "", ""], "of THROUGHPUT_UNITS", "%.2f", Need::Nothing,
-        |v| found(v, |until| until.throughput.map_or(NOT_MEASURED, |known| Value::Real(rate(v, known.value)))),
-        "the throughput at netperf's end without the warm-up"),
-    row("UNTIL_COURSE", ["Until", "Course", "", ""], "", "%s", Need::Nothing,
-        |v| found(v, |until| text(until.course.label())),
-        "classification of the run: stable, drifting, bimodal or unknown"),
-    row("UNTIL_WARM_UP", ["Until", "Warm-Up", "Seconds", ""], "seconds", "%.3f", Need::Nothing,
-        |v| found(v, |until| Value::Real(until.warmed_up_for().as_secs_f64())),
-        "warm-up time that was excluded"),
-    row("UNTIL_CORRELATION", ["Until", "Correlation", "", ""], "", "%.3f", Need::Nothing,
-        |v| found(v, |until| Value::Real(until.correlation)),
-        "the correlation of the throughput of an interval with that of the next"),
+pub(crate) static UNTIL: &[&[SelectorRow]] = &[
+    &[
+        row("UNTIL_END", ["Until", "End", "", ""], "", "%s", Need::Nothing,
+            |v| found(v, |until| text(until.end.label())),
+            "result of --until: reached, too noisy or too short"),
+        row("UNTIL_PERCENT", ["Until", "Width", "+/-%", ""], "%", "%.3f", Need::Nothing,
+            |v| found(v, |until| share(judged(until, until.throughput.and_then(|known| known.relative())))),
+            "half the width of the interval of the throughput, of its mean"),
+        row("UNTIL_WORST_PERCENT", ["Until", "Worst", "+/-%", ""], "%", "%.3f", Need::Nothing,
+            |v| found(v, |until| share(judged(until, until.worst()))),
+            "the same for the least precise of the requested figures"),
+        row("UNTIL_CONFIDENCE", ["Until", "Confidence", "%", ""], "%", "%.0f", Need::Nothing,
+            |v| v.plan().until.as_ref().map_or(NOT_MEASURED, |plan| Value::Real(plan.level * 100.0)),
+            "the confidence of these intervals"),
+        row("UNTIL_THROUGHPUT", ["Until", "Throughput", "", ""], "of THROUGHPUT_UNITS", "%.2f", Need::Nothing,
+            |v| found(v, |until| until.throughput.map_or(NOT_MEASURED, |known| Value::Real(rate(v, known.value)))),
+            "the throughput at netperf's end without the warm-up"),
+        row("UNTIL_COURSE", ["Until", "Course", "", ""], "", "%s", Need::Nothing,
+            |v| found(v, |until| text(until.course.label())),
+            "classification of the run: stable, drifting, bimodal or unknown"),
+        row("UNTIL_WARM_UP", ["Until", "Warm-Up", "Seconds", ""], "seconds", "%.3f", Need::Nothing,
+            |v| found(v, |until| Value::Real(until.warmed_up_for().as_secs_f64())),
+            "warm-up time that was excluded"),
+        row("UNTIL_CORRELATION", ["Until", "Correlation", "", ""], "", "%.3f", Need::Nothing,
+            |v| found(v, |until| Value::Real(until.correlation)),
+            "the correlation of the throughput of an interval with that of the next"),
+    ],
 ];
 
 fn found(view: &View<'_>, value: impl Fn(&Until) -> Value) -> Value {

@@ -6,6 +6,7 @@ use netperf_model::{
     TransportId,
 };
 
+use crate::control::Whose;
 use crate::fmt::{Arg, Piece, pieces, printf};
 use crate::view::{EndView, View};
 
@@ -191,11 +192,11 @@ pub(crate) fn retransmissions(end: EndView<'_>) -> Value {
     }
 }
 
-/// The busiest CPU; `idle` is what an end says that was not asked to measure.
+/// The busiest CPU; `idle` is the answer of a netserver that was not asked to measure.
 pub(crate) fn peak(end: EndView<'_>, idle: Value, pick: fn(CpuUsage) -> Value) -> Value {
     match end.cpu() {
         Some(cpu) => pick(cpu),
-        None if end.known => idle,
+        None if end.known && end.whose == Whose::Remote => idle,
         None => NOT_MEASURED,
     }
 }
@@ -220,19 +221,15 @@ pub(crate) fn per_send(end: EndView<'_>) -> Value {
     }))
 }
 
-pub(crate) fn transferred(end: EndView<'_>) -> Value {
-    let sent = end.count(|end| end.tally.bytes_sent);
-    let received = end.count(|end| end.tally.bytes_received);
-    Value::Real(count(sent) + count(received))
-}
-
-/// Without a control connection, netperf's own bytes stand for netserver's.
-pub(crate) fn remote_transferred(v: &View<'_>) -> Value {
-    if v.remote().known {
-        transferred(v.remote())
-    } else {
-        Value::Real(count(v.local().count(|end| end.tally.bytes_sent)))
+/// Bytes sent and received. Without a control connection, netperf's own bytes stand for
+/// netserver's.
+pub(crate) fn transferred(v: &View<'_>, end: EndView<'_>) -> Value {
+    let sent = |end: EndView<'_>| count(end.count(|end| end.tally.bytes_sent));
+    if !end.known {
+        return Value::Real(sent(v.local()));
     }
+    let received = end.count(|end| end.tally.bytes_received);
+    Value::Real(sent(end) + count(received))
 }
 
 pub(crate) fn width(end: EndView<'_>, pick: fn(EndSetup) -> u32) -> Value {

@@ -2,9 +2,11 @@
 
 use netperf_model::figures::{self, Figures};
 use netperf_model::{
-    CpuUsage, EndPlan, EndResult, EndSetup, HostFacts, Iteration, Outcome, ReportPlan, TestPlan,
-    Unit,
+    CpuUsage, Crew, EndPlan, EndResult, EndSetup, HostFacts, Iteration, Outcome, ReportPlan,
+    TestPlan, Unit,
 };
+
+use crate::control::Whose;
 
 /// One outcome, ready to be read.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +36,14 @@ pub struct EndView<'a> {
     pub result: Option<&'a EndResult>,
     /// True if settings and results of this end can be known.
     pub known: bool,
+    /// The end.
+    pub whose: Whose,
     /// Facts about its host; `None` when they are not known.
     pub host: Option<&'a HostFacts>,
+    /// Mean CPU utilisation over all iterations, in percent.
+    pub busy: f64,
+    /// Mean service demand over all iterations.
+    pub demand: f64,
 }
 
 impl<'a> View<'a> {
@@ -63,11 +71,14 @@ impl<'a> View<'a> {
     #[must_use]
     pub const fn local(&self) -> EndView<'a> {
         EndView {
+            whose: Whose::Local,
             plan: &self.outcome.plan.local,
             setup: Some(self.outcome.agreed.local),
             result: Some(&self.last.local),
             known: true,
             host: Some(&self.outcome.local_host),
+            busy: self.mean.local_cpu,
+            demand: self.mean.local_demand,
         }
     }
 
@@ -75,11 +86,23 @@ impl<'a> View<'a> {
     #[must_use]
     pub const fn remote(&self) -> EndView<'a> {
         EndView {
+            whose: Whose::Remote,
             plan: &self.outcome.plan.remote,
             setup: self.outcome.agreed.remote,
             result: self.last.remote.as_ref(),
             known: self.outcome.plan.control.is_some(),
             host: self.outcome.remote_host.as_ref(),
+            busy: self.mean.remote_cpu,
+            demand: self.mean.remote_demand,
+        }
+    }
+
+    /// One of the ends.
+    #[must_use]
+    pub const fn end(&self, whose: Whose) -> EndView<'a> {
+        match whose {
+            Whose::Local => self.local(),
+            Whose::Remote => self.remote(),
         }
     }
 
@@ -126,6 +149,11 @@ impl<'a> EndView<'a> {
     #[must_use]
     pub fn cpu(&self) -> Option<CpuUsage> {
         self.result.and_then(|result| result.cpu)
+    }
+
+    /// The threads of many flows.
+    pub(crate) fn workers(&self) -> Option<&'a Crew> {
+        self.result?.crew.as_ref()
     }
 
     /// The letter of the CPU method; `U` when it was not measured.

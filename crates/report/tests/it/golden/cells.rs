@@ -93,7 +93,7 @@ impl Cells {
                 for (at, line) in lines.iter_mut().enumerate() {
                     let text = match (at, cell.row) {
                         (4, _) => cell.value.as_deref().unwrap_or(""),
-                        (at, Some(row)) => row.header[at],
+                        (at, Some(row)) => row.header[at].as_str(),
                         (_, None) => "",
                     };
                     *line += &format!("{text:<width$}");
@@ -109,7 +109,7 @@ impl Cells {
 impl Cell {
     fn width(&self) -> usize {
         let header = self.row.map_or(0, |row| {
-            row.header.map(str::len).into_iter().max().unwrap_or(0)
+            row.header.iter().map(String::len).max().unwrap_or(0)
         });
         let value = self.value.as_ref().map_or(0, |value| value.len() + 1);
         header.max(value) + 1
@@ -129,7 +129,10 @@ fn read_keyval(lines: &[&str], selection: &Selection) -> Cells {
     let mut read = |entry: &Entry| {
         let row = row(entry);
         let value = row.and_then(|row| {
-            let value = lines.peek()?.strip_prefix(row.name)?.strip_prefix('=')?;
+            let value = lines
+                .peek()?
+                .strip_prefix(row.name.as_str())?
+                .strip_prefix('=')?;
             lines.next();
             Some(value.to_owned())
         });
@@ -202,7 +205,7 @@ fn read_columns(lines: &[&str], selection: &Selection, report: &ReportPlan) -> C
 /// The value at the start of the rest of a line of columns.
 fn column_value(row: Option<&'static Selector>, rest: &str) -> Option<String> {
     let row = row?;
-    let end = match row.name {
+    let end = match row.name.as_str() {
         "OUTPUT_NONE" => 1,
         "RESULT_BRAND" if !rest.starts_with('"') => return None,
         _ if rest.starts_with("IP Default") => "IP Default".len(),

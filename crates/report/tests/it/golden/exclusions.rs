@@ -62,7 +62,7 @@ pub(crate) fn edit(cells: &mut Cells, left_out: &[Exclusion]) {
             continue;
         };
         for part in left_out {
-            if let Some(ours) = replacement(*part, row.name, value) {
+            if let Some(ours) = replacement(*part, &row.name, value) {
                 ours.clone_into(value);
             }
         }

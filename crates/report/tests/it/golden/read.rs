@@ -199,7 +199,7 @@ pub(crate) fn selected(plan: &TestPlan, cells: &mut Cells) -> Figures {
     }
     for cell in cells.all() {
         if let (Some(row), Some(value)) = (cell.row, &cell.value) {
-            take_value(plan, row.name, value, &mut figures);
+            take_value(plan, &row.name, value, &mut figures);
         }
     }
     figures

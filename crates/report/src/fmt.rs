@@ -6,12 +6,14 @@
 
 use std::fmt::Write as _;
 
+use netperf_model::figures::count;
+
 /// One value for a conversion of a template.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arg<'a> {
     /// For `%d`.
     Int(i64),
-    /// For `%u`.
+    /// For `%u` and `%g`.
     Uint(u64),
     /// For `%x`, 32 bits wide.
     Hex(u32),
@@ -134,6 +136,7 @@ fn pad(out: &mut String, spec: Spec, body: &str) {
 fn body(spec: Spec, arg: Arg<'_>) -> String {
     match arg {
         Arg::Int(value) => value.to_string(),
+        Arg::Uint(value) if spec.conversion == 'g' => general(count(value), spec.precision),
         Arg::Uint(value) => value.to_string(),
         Arg::Hex(value) => format!("{value:0digits$x}", digits = spec.precision.unwrap_or(1)),
         Arg::Float(value) if spec.conversion == 'g' => general(value, spec.precision),

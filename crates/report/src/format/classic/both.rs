@@ -7,7 +7,7 @@ use crate::fmt::Arg;
 use crate::view::{EndView, View};
 
 /// Any of them.
-pub(super) static BOTH: Layout = Layout {
+pub(super) const BOTH: Layout = Layout {
     titles: Titles::Behind(headings),
     rows_up_to: 2,
     rows: lines,

@@ -1,29 +1,24 @@
 //! TCP_CRR and TCP_CC.
 
-use super::rr::{peer_row, sizes};
-use super::{Layout, Titles, cpu_columns, demand, line, rows, titles};
+use super::rr::both_rows;
+use super::{Layout, Titles, line, merit, rows, titles};
 use crate::fmt::{Arg, printf};
 use crate::view::View;
 
 /// TCP_CRR.
-pub(super) static CRR: Layout = Layout {
+pub(super) const CRR: Layout = Layout {
     titles: Titles::Behind(headings),
     rows_up_to: 2,
-    rows: both_rows,
-    figure,
+    rows: |view| both_rows(view, rows::C1C, view.shows_cpu(), ""),
+    figure: |view| merit(view, [rows::V0, rows::V0C], view.shows_cpu()),
     extra: |view| detail(view, view.remote().setting(|plan| plan.recv.align)),
     histogram: Some(titles::TRANSACTION_TIMES),
 };
 
-/// TCP_CC. Where TCP_CRR shows the remote alignment it shows an offset: a slip
-/// that stays.
-pub(super) static CC: Layout = Layout {
-    titles: Titles::Behind(headings),
-    rows_up_to: 2,
-    rows: both_rows,
-    figure,
+/// TCP_CC. Where TCP_CRR shows the remote alignment it shows an offset, as in the original.
+pub(super) const CC: Layout = Layout {
     extra: |view| detail(view, view.remote().setting(|plan| plan.recv.offset)),
-    histogram: Some(titles::TRANSACTION_TIMES),
+    ..CRR
 };
 
 /// The titles promise transactions per second whatever `-f` says.
@@ -32,39 +27,6 @@ fn headings(view: &View<'_>) -> String {
         printf(titles::CONNECT_CPU, &[])
     } else {
         printf(titles::RR, &[])
-    }
-}
-
-fn both_rows(view: &View<'_>) -> String {
-    pair(view, view.shows_cpu())
-}
-
-/// netperf's row and netserver's, without a brand.
-pub(super) fn pair(view: &View<'_>, cpu: bool) -> String {
-    let [send, recv, request, response] = sizes(view);
-    let elapsed = Arg::Float(view.mean.elapsed);
-    let rate = Arg::Float(view.mean.throughput);
-    let first = if cpu {
-        let [c1, c2, d1, d2] = cpu_columns(view);
-        let args = [send, recv, request, response, elapsed, rate, c1, c2, d1, d2];
-        line(rows::C1C, &args)
-    } else {
-        let args = [send, recv, request, response, elapsed, rate, Arg::Text("")];
-        line(rows::R1, &args)
-    };
-    first + &peer_row(view)
-}
-
-fn figure(view: &View<'_>) -> String {
-    merit(view, view.shows_cpu())
-}
-
-/// The figure of merit alone: neither brand nor letter.
-pub(super) fn merit(view: &View<'_>, cpu: bool) -> String {
-    if cpu {
-        line(rows::V0C, &[Arg::Float(demand(view).0)])
-    } else {
-        line(rows::V0, &[Arg::Float(view.mean.throughput)])
     }
 }
 

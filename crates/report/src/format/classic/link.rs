@@ -2,72 +2,41 @@
 //! in frames, those of the fore and hippi suites socket buffers.
 
 use super::connect::buffers;
-use super::unix::{
-    datagram_figure, datagram_rows, datagram_titles, figure, response_time, rr_rows, rr_titles,
-    stream_calls, stream_row, stream_titles,
-};
-use super::{Layout, Titles, nothing, titles};
+use super::{Layout, Titles, titles, unix};
 use crate::view::View;
 
 /// DLCO_STREAM.
-pub(super) static STREAM: Layout = Layout {
-    titles: Titles::InFront(|ahead| titles::windows(&stream_titles(ahead))),
-    rows_up_to: 2,
-    rows: stream_row,
-    figure,
-    extra: stream_calls,
-    histogram: None,
+pub(super) const STREAM: Layout = Layout {
+    titles: Titles::InFront(|ahead| titles::windows(&unix::stream_titles(ahead))),
+    ..unix::STREAM
 };
 
 /// DLCO_RR: a blank in front of every line; the extra part takes the place of the rows.
-pub(super) static STREAM_RR: Layout = Layout {
-    titles: Titles::InFront(|ahead| indented(&titles::windows(&rr_titles(ahead)))),
-    rows_up_to: 1,
-    rows: |view| indented(&rr_rows(view)),
-    figure: |view| indented(&figure(view)),
+pub(super) const STREAM_RR: Layout = Layout {
+    titles: Titles::InFront(|ahead| indented(&titles::windows(&unix::rr_titles(ahead)))),
+    rows: |view| indented(&(unix::STREAM_RR.rows)(view)),
+    figure: |view| indented(&(unix::STREAM_RR.figure)(view)),
     extra: detail,
-    histogram: None,
+    ..unix::STREAM_RR
 };
 
 /// DLCL_STREAM. From verbosity 2 on there is nothing below the titles.
-pub(super) static DATAGRAM_STREAM: Layout = Layout {
-    titles: Titles::InFront(|ahead| titles::windows(&datagram_titles(ahead))),
-    rows_up_to: 1,
-    rows: datagram_rows,
-    figure: datagram_figure,
-    extra: nothing,
-    histogram: None,
+pub(super) const DATAGRAM_STREAM: Layout = Layout {
+    titles: Titles::InFront(|ahead| titles::windows(&unix::datagram_titles(ahead))),
+    ..unix::DATAGRAM_STREAM
 };
 
 /// DLCL_RR.
-pub(super) static DATAGRAM_RR: Layout = Layout {
-    titles: Titles::InFront(|ahead| titles::windows(&rr_titles(ahead))),
-    rows_up_to: 2,
-    rows: rr_rows,
-    figure,
-    extra: response_time,
-    histogram: None,
+pub(super) const DATAGRAM_RR: Layout = Layout {
+    titles: Titles::InFront(|ahead| titles::windows(&unix::rr_titles(ahead))),
+    ..unix::DATAGRAM_RR
 };
 
 /// FORE_STREAM and HIPPI_STREAM, which no version 2.7 has: as DLCL_STREAM, with their
 /// socket buffers, and with rows at verbosity 2.
-pub(super) static FRAME_STREAM: Layout = Layout {
-    titles: Titles::InFront(datagram_titles),
+pub(super) const FRAME_STREAM: Layout = Layout {
     rows_up_to: 2,
-    rows: datagram_rows,
-    figure: datagram_figure,
-    extra: nothing,
-    histogram: None,
-};
-
-/// FORE_RR and HIPPI_RR.
-pub(super) static FRAME_RR: Layout = Layout {
-    titles: Titles::InFront(rr_titles),
-    rows_up_to: 2,
-    rows: rr_rows,
-    figure,
-    extra: response_time,
-    histogram: None,
+    ..unix::DATAGRAM_STREAM
 };
 
 /// A blank in front of every line that is not empty.

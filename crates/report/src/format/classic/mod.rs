@@ -105,13 +105,12 @@ const fn layout(test: TestId) -> Option<&'static Layout> {
         TestId::StreamStream => &unix::STREAM,
         TestId::StreamRr => &unix::STREAM_RR,
         TestId::DgStream => &unix::DATAGRAM_STREAM,
-        TestId::DgRr => &unix::DATAGRAM_RR,
         TestId::DlcoStream => &link::STREAM,
         TestId::DlcoRr => &link::STREAM_RR,
         TestId::DlclStream => &link::DATAGRAM_STREAM,
         TestId::DlclRr => &link::DATAGRAM_RR,
         TestId::ForeStream | TestId::HippiStream => &link::FRAME_STREAM,
-        TestId::ForeRr | TestId::HippiRr => &link::FRAME_RR,
+        TestId::DgRr | TestId::ForeRr | TestId::HippiRr => &unix::DATAGRAM_RR,
         TestId::Omni | TestId::LocCpu | TestId::RemCpu | TestId::Uuid => return None,
     })
 }
@@ -225,15 +224,39 @@ fn demand(view: &View<'_>) -> (f64, char) {
     }
 }
 
+/// A row of results: `first`, the length and the result, the CPU columns if `cpu`, and the
+/// brand. A row without a place for the brand leaves it out.
+fn result_row(
+    view: &View<'_>,
+    [plain, with_cpu]: [ClassicRow; 2],
+    cpu: bool,
+    first: &[Arg<'_>],
+    brand: &str,
+) -> String {
+    let mut args = first.to_vec();
+    args.extend([view.mean.elapsed, view.mean.throughput].map(Arg::Float));
+    if cpu {
+        args.extend(cpu_columns(view));
+    }
+    args.push(Arg::Text(brand));
+    line(if cpu { with_cpu } else { plain }, &args)
+}
+
+/// Verbosity 0: the result, or the service demand if `cpu`. A row without a place for the
+/// letter and the brand leaves them out.
+fn merit(view: &View<'_>, [plain, with_cpu]: [ClassicRow; 2], cpu: bool) -> String {
+    let brand = Arg::Text(view.brand());
+    if cpu {
+        let (demand, letter) = demand(view);
+        line(with_cpu, &[Arg::Float(demand), Arg::Char(letter), brand])
+    } else {
+        line(plain, &[Arg::Float(view.mean.throughput), brand])
+    }
+}
+
 /// Verbosity 0 of tests that can show a brand.
 fn branded_figure(view: &View<'_>) -> String {
-    let brand = Arg::Text(view.brand());
-    if view.shows_cpu() {
-        let (demand, letter) = demand(view);
-        line(rows::V0CB, &[Arg::Float(demand), Arg::Char(letter), brand])
-    } else {
-        line(rows::V0B, &[Arg::Float(view.mean.throughput), brand])
-    }
+    merit(view, [rows::V0B, rows::V0CB], view.shows_cpu())
 }
 
 fn nothing(_: &View<'_>) -> String {

@@ -5,7 +5,7 @@ use crate::fmt::Arg;
 use crate::view::{View, or_minus_one};
 
 /// TCP_MSS.
-pub(super) static MSS: Layout = Layout {
+pub(super) const MSS: Layout = Layout {
     titles: Titles::Behind(|_| titles::MSS.to_owned()),
     rows_up_to: 2,
     rows: row,

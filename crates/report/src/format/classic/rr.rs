@@ -4,40 +4,35 @@ use netperf_model::Unit;
 use netperf_model::figures::{self, count};
 
 use super::{
-    ClassicRow, Layout, Titles, branded_figure, cpu_columns, letters, line, nothing, recv_room,
+    ClassicRow, Layout, Titles, branded_figure, letters, line, nothing, recv_room, result_row,
     rows, sctp, send_room, titles, unit,
 };
 use crate::fmt::{Arg, printf};
 use crate::view::View;
 
 /// TCP_RR.
-pub(super) static TCP: Layout = Layout {
+pub(super) const TCP: Layout = Layout {
     titles: Titles::Behind(headings),
     rows_up_to: 2,
-    rows: |view| both_rows(view, rows::R1C),
+    rows: |view| both_rows(view, rows::R1C, view.shows_cpu(), view.brand()),
     figure: branded_figure,
     extra: detail,
     histogram: Some(titles::TRANSACTION_TIMES),
 };
 
 /// UDP_RR.
-pub(super) static UDP: Layout = Layout {
-    titles: Titles::Behind(headings),
-    rows_up_to: 2,
-    rows: |view| both_rows(view, rows::R1CU),
-    figure: branded_figure,
+pub(super) const UDP: Layout = Layout {
+    rows: |view| both_rows(view, rows::R1CU, view.shows_cpu(), view.brand()),
     extra: nothing,
     histogram: Some(titles::DATAGRAM_TRANSACTION_TIMES),
+    ..TCP
 };
 
 /// SDP_RR: always in transactions, its extra part that of the SCTP tests.
-pub(super) static SDP: Layout = Layout {
+pub(super) const SDP: Layout = Layout {
     titles: Titles::Behind(transactions_only),
-    rows_up_to: 2,
-    rows: |view| both_rows(view, rows::R1C),
-    figure: branded_figure,
     extra: sctp::detail,
-    histogram: Some(titles::TRANSACTION_TIMES),
+    ..TCP
 };
 
 /// The titles promise transactions per second whatever `-f` says.
@@ -59,43 +54,18 @@ fn headings(view: &View<'_>) -> String {
     }
 }
 
-fn both_rows(view: &View<'_>, with_cpu: ClassicRow) -> String {
-    let [send, recv, request, response] = sizes(view);
-    let brand = Arg::Text(view.brand());
-    let elapsed = Arg::Float(view.mean.elapsed);
-    let rate = Arg::Float(view.mean.throughput);
-    let first = if view.shows_cpu() {
-        let [c1, c2, d1, d2] = cpu_columns(view);
-        let args = [
-            send, recv, request, response, elapsed, rate, c1, c2, d1, d2, brand,
-        ];
-        line(with_cpu, &args)
-    } else {
-        let args = [send, recv, request, response, elapsed, rate, brand];
-        line(rows::R1, &args)
-    };
-    first + &peer_row(view)
-}
-
-/// netperf's buffers, then the request and response sizes.
-pub(super) fn sizes<'a>(view: &View<'_>) -> [Arg<'a>; 4] {
+/// netperf's row and netserver's.
+pub(super) fn both_rows(view: &View<'_>, with_cpu: ClassicRow, cpu: bool, brand: &str) -> String {
+    let (local, remote) = (view.local(), view.remote());
     let size = |size: Option<u32>| Arg::Int(i64::from(size.unwrap_or(1)));
-    let local = view.local();
-    [
+    let sizes = [
         send_room(view, local),
         recv_room(view, local),
         size(view.plan().request),
         size(view.plan().response),
-    ]
-}
-
-/// netserver's buffers.
-pub(super) fn peer_row(view: &View<'_>) -> String {
-    let remote = view.remote();
-    line(
-        rows::R2,
-        &[send_room(view, remote), recv_room(view, remote)],
-    )
+    ];
+    let peer = [send_room(view, remote), recv_room(view, remote)];
+    result_row(view, [rows::R1, with_cpu], cpu, &sizes, brand) + &line(rows::R2, &peer)
 }
 
 /// The remote column under "Alignment" shows an offset: a slip that stays.

@@ -1,83 +1,39 @@
 //! The SCTP tests, and those XTI tests that print like them (output.md 6): no brand.
 
 use super::connect::buffers;
-use super::stream::{Bytes, headings, segment, sent, stream_columns};
-use super::{Layout, Titles, cpu_columns, demand, line, nothing, rows, rr, titles};
-use crate::fmt::Arg;
+use super::stream::{SENDFILE, stream_columns};
+use super::{Layout, merit, nothing, result_row, rows, rr, titles};
 use crate::view::View;
 
 /// SCTP_STREAM, SCTP_STREAM_MANY and XTI_TCP_STREAM.
-pub(super) static STREAM: Layout = Layout {
-    titles: Titles::Behind(|view| headings(view, titles::STREAM_CPU)),
-    rows_up_to: 2,
-    rows: stream_row,
-    figure,
-    extra: |view| {
-        let calls = line(rows::S2G, &sent(view, Bytes::Short));
-        titles::STREAM_CALLS.to_owned() + &calls + &segment(view)
+pub(super) const STREAM: Layout = Layout {
+    rows: |view| {
+        let columns = stream_columns(view);
+        result_row(view, [rows::S1, rows::S1CN], view.shows_cpu(), &columns, "")
     },
-    histogram: Some(titles::SEND_TIMES),
+    figure,
+    ..SENDFILE
 };
 
 /// SCTP_RR, SCTP_RR_MANY and XTI_TCP_RR.
-pub(super) static RR: Layout = Layout {
-    titles: Titles::Behind(rr::transactions_only),
-    rows_up_to: 2,
-    rows: rr_rows,
+pub(super) const RR: Layout = Layout {
+    rows: |view| rr::both_rows(view, rows::R1CN, view.shows_cpu(), ""),
     figure,
-    extra: detail,
-    histogram: Some(titles::TRANSACTION_TIMES),
+    ..rr::SDP
 };
 
 /// XTI_UDP_RR.
-pub(super) static DATAGRAM_RR: Layout = Layout {
-    titles: Titles::Behind(rr::transactions_only),
-    rows_up_to: 2,
-    rows: rr_rows,
-    figure,
+pub(super) const DATAGRAM_RR: Layout = Layout {
     extra: nothing,
     histogram: Some(titles::DATAGRAM_TRANSACTION_TIMES),
+    ..RR
 };
 
-fn stream_row(view: &View<'_>) -> String {
-    let ([recv, send], size) = stream_columns(view);
-    let elapsed = Arg::Float(view.mean.elapsed);
-    let rate = Arg::Float(view.mean.throughput);
-    let size = Arg::Int(size);
-    if !view.shows_cpu() {
-        let args = [recv, send, size, elapsed, rate, Arg::Text("")];
-        return line(rows::S1, &args);
-    }
-    let [c1, c2, d1, d2] = cpu_columns(view);
-    let args = [recv, send, size, elapsed, rate, c1, c2, d1, d2];
-    line(rows::S1CN, &args)
-}
-
-fn rr_rows(view: &View<'_>) -> String {
-    let [send, recv, request, response] = rr::sizes(view);
-    let elapsed = Arg::Float(view.mean.elapsed);
-    let rate = Arg::Float(view.mean.throughput);
-    let first = if view.shows_cpu() {
-        let [c1, c2, d1, d2] = cpu_columns(view);
-        let args = [send, recv, request, response, elapsed, rate, c1, c2, d1, d2];
-        line(rows::R1CN, &args)
-    } else {
-        let args = [send, recv, request, response, elapsed, rate, Arg::Text("")];
-        line(rows::R1, &args)
-    };
-    first + &rr::peer_row(view)
-}
-
 fn figure(view: &View<'_>) -> String {
-    if view.shows_cpu() {
-        let (demand, letter) = demand(view);
-        line(rows::V0CL, &[Arg::Float(demand), Arg::Char(letter)])
-    } else {
-        line(rows::V0, &[Arg::Float(view.mean.throughput)])
-    }
+    merit(view, [rows::V0, rows::V0CL], view.shows_cpu())
 }
 
-/// The second figure is an offset below "Alignment": a slip that stays.
+/// The second figure is an offset below "Alignment", as in the original.
 pub(super) fn detail(view: &View<'_>) -> String {
     let offset = view.remote().setting(|plan| plan.recv.offset);
     titles::ALIGNMENT.to_owned() + &buffers(view, offset)

@@ -8,11 +8,18 @@ use crate::fmt::{Arg, printf};
 use crate::view::View;
 
 /// UDP_STREAM.
-pub(super) static UDP_STREAM: Layout = Layout {
+pub(super) const UDP_STREAM: Layout = Layout {
     titles: Titles::Behind(headings),
     rows_up_to: 2,
-    rows: both_rows,
-    figure,
+    rows: |view| {
+        pair(
+            view,
+            [rows::U1, rows::U2],
+            [rows::U1C, rows::U2C],
+            view.shows_cpu(),
+        )
+    },
+    figure: |view| sent_figure(view, rows::V0U, view.shows_cpu()),
     extra: nothing,
     histogram: Some(titles::DATAGRAM_TIMES),
 };
@@ -26,18 +33,11 @@ fn headings(view: &View<'_>) -> String {
     }
 }
 
-fn both_rows(view: &View<'_>) -> String {
-    if view.shows_cpu() {
-        pair(view, [rows::U1C, rows::U2C], true)
-    } else {
-        pair(view, [rows::U1, rows::U2], false)
-    }
-}
-
 /// netperf's sends, netserver's receives, and an empty line.
 pub(super) fn pair(
     view: &View<'_>,
-    [sent_row, received_row]: [ClassicRow; 2],
+    plain: [ClassicRow; 2],
+    with_cpu: [ClassicRow; 2],
     cpu: bool,
 ) -> String {
     let (local, remote) = (view.local(), view.remote());
@@ -64,15 +64,16 @@ pub(super) fn pair(
         first.extend([c1, d1]);
         second.extend([c2, d2]);
     }
+    let [sent_row, received_row] = if cpu { with_cpu } else { plain };
     line(sent_row, &first) + &line(received_row, &second) + "\n"
 }
 
-/// With CPU the letter is always netperf's, also for netserver's demand, as in the original.
-fn figure(view: &View<'_>) -> String {
-    if view.shows_cpu() {
-        let letter = view.local().cpu_letter();
-        let args = [Arg::Float(demand(view).0), Arg::Char(letter)];
-        return line(rows::V0U, &args);
+/// Verbosity 0: the rate of sending, or the service demand if `cpu`. The letter is always
+/// netperf's, also for netserver's demand, as in the original.
+pub(super) fn sent_figure(view: &View<'_>, with_cpu: ClassicRow, cpu: bool) -> String {
+    if cpu {
+        let letter = Arg::Char(view.local().cpu_letter());
+        return line(with_cpu, &[Arg::Float(demand(view).0), letter]);
     }
     let (sent, _) = view.directional(view.local());
     line(rows::V0, &[Arg::Float(sent)])

@@ -17,7 +17,7 @@ mod until;
 use std::time::Duration;
 
 use netperf_model::fields::{AsSeconds, MeasuredFigure};
-use netperf_model::{Confidence, Interim, Iteration, ReportPlan, Span, TestPlan, Warning};
+use netperf_model::{Confidence, ReportPlan, Span, TestPlan, Warning};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -329,54 +329,8 @@ impl Document {
     }
 }
 
-impl StreamEvent {
-    /// The first line of a stream.
-    #[must_use]
-    pub fn start(context: RunContext<'_>) -> Self {
-        Self::Start {
-            header: DocumentHeader::own(),
-            command_line: context.report.command_line.clone(),
-            time: context.span.started,
-            test: Box::new(AskedTest::of(context.plan)),
-        }
-    }
-
-    /// An interim result, the `index`-th of the run.
-    #[must_use]
-    pub fn interim(plan: &TestPlan, report: &ReportPlan, index: usize, interim: &Interim) -> Self {
-        Self::Interim {
-            interval: Box::new(IntervalResult::of(plan, report, index + 1, interim)),
-        }
-    }
-
-    /// The end of an iteration.
-    #[must_use]
-    pub fn iteration(
-        plan: &TestPlan,
-        report: &ReportPlan,
-        number: usize,
-        run: &Iteration,
-        time: Duration,
-    ) -> Self {
-        Self::Iteration {
-            time,
-            iteration: Box::new(IterationDocument::of(plan, report, number, run)),
-        }
-    }
-
-    /// The end of a run that failed.
-    #[must_use]
-    pub fn error(context: RunContext<'_>, so_far: SoFar<'_>, error: RunError) -> Self {
-        Self::Error {
-            time: context.span.ended,
-            error,
-            partial: partial(context, so_far).map(Box::new),
-        }
-    }
-}
-
 /// netperf's measurements of the iteration that failed.
-fn partial(context: RunContext<'_>, so_far: SoFar<'_>) -> Option<IterationDocument> {
+pub(crate) fn partial(context: RunContext<'_>, so_far: SoFar<'_>) -> Option<IterationDocument> {
     let number = so_far.iterations.len() + 1;
     let run = so_far.partial?;
     Some(IterationDocument::partial(

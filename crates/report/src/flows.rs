@@ -5,7 +5,7 @@
 use netperf_model::{Crew, Flows};
 
 use crate::selectors::{Need, SelectorRow, end_row, row};
-use crate::values::{NOT_MEASURED, Value, optional};
+use crate::values::Value;
 use crate::view::View;
 
 /// Every one, in order.
@@ -15,7 +15,7 @@ pub(crate) static FLOWS: &[&[SelectorRow]] = &[
         |v| Value::Count(v.last.many.as_ref().map_or(1, |many| many.each.len() as u64)),
         "data connections at the same time")],
     &[end_row("{END}_THREADS", ["{End}", "Threads", "", ""], "count", "%d", Need::Nothing,
-        |_, end| optional(end.workers().map(|crew| crew.threads)),
+        |_, end| end.workers().map(|crew| crew.threads).into(),
         "threads that served them at {end}")],
     &[end_row("{END}_THREAD_CPUS", ["{End}", "Thread", "CPUs", ""], "", "%s", Need::Nothing,
         |_, end| thread_cpus(end.workers()),
@@ -39,7 +39,7 @@ pub(crate) static FLOWS: &[&[SelectorRow]] = &[
 /// A figure of many flows.
 fn many(v: &View<'_>, pick: impl Fn(&Flows) -> Option<f64>) -> Value {
     let figure = v.last.many.as_ref().and_then(pick);
-    figure.map_or(NOT_MEASURED, Value::Real)
+    figure.into()
 }
 
 /// The CPUs of an end's threads; empty if the scheduler chose.

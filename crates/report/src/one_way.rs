@@ -7,7 +7,7 @@
 use netperf_model::{ClockOffset, OneWay, Part};
 
 use crate::selectors::{Need, SelectorRow, row};
-use crate::values::{NOT_MEASURED, Value};
+use crate::values::Value;
 use crate::view::View;
 
 /// Every one, in order.
@@ -50,12 +50,12 @@ fn last<'v>(view: &View<'v>) -> Option<&'v OneWay> {
 
 fn median(view: &View<'_>, part: Part) -> Value {
     let time = last(view).map(|all| all.part(part).median / 1e3);
-    time.map_or(NOT_MEASURED, Value::Real)
+    time.into()
 }
 
 fn clock(view: &View<'_>, pick: fn(&ClockOffset) -> f64) -> Value {
     let figure = last(view).map(|all| pick(&all.clock));
-    figure.map_or(NOT_MEASURED, Value::Real)
+    figure.into()
 }
 
 #[expect(

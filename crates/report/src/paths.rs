@@ -44,7 +44,7 @@ fn counts(end: EndView<'_>) -> Option<IoCounts> {
 
 fn share(end: EndView<'_>) -> Value {
     let share = counts(end).and_then(|counts| counts.zerocopy_share());
-    share.map_or(NOT_MEASURED, Value::Real)
+    share.into()
 }
 
 fn per_call(end: EndView<'_>) -> Value {

@@ -86,7 +86,7 @@ pub(crate) static QUALITY: &[&[SelectorRow]] = &[of_each_receiver![
         "different datagrams that arrived"),
     ("LOST", "Lost", "datagrams", "%lld", |got| Value::Count(got.lost()),
         "datagrams that were sent and never arrived"),
-    ("LOST_PERCENT", "Lost %", "%", "%.4f", |got| got.lost_percent().map_or(NOT_MEASURED, Value::Real),
+    ("LOST_PERCENT", "Lost %", "%", "%.4f", |got| got.lost_percent().into(),
         "share of the datagrams that never arrived"),
     ("DUPLICATED", "Duplicated", "datagrams", "%lld", |got| Value::Count(got.quality.duplicated),
         "duplicate datagrams"),

@@ -6,7 +6,7 @@ use netperf_model::rate::{asked, over_all};
 use netperf_model::{Paced, RatePlan};
 
 use crate::selectors::{Need, SelectorRow, row};
-use crate::values::{NOT_MEASURED, Value, text};
+use crate::values::{Value, text};
 use crate::view::View;
 
 /// Every one, in order.
@@ -20,13 +20,13 @@ pub(crate) static RATE: &[&[SelectorRow]] = &[
             |v| plan(v, |rate| text(rate.unit.label())),
             "what the rate counts: transactions, bits or packets"),
         row("OFFERED_RATE", ["Offered", "Rate", "Per", "Second"], "of RATE_UNIT per second", "%.2f", Need::Nothing,
-            |v| came(v, |paced| paced.rate().map_or(NOT_MEASURED, Value::Real)),
+            |v| came(v, |paced| paced.rate().into()),
             "the rate at which they were sent, all iterations"),
         row("ARRIVAL", ["Arrival", "", "", ""], "", "%s", Need::Nothing,
             |v| plan(v, |rate| text(rate.arrival.label())),
             "distribution of requests: constant or poisson"),
         row("RATE_SEED", ["Rate", "Seed", "", ""], "", "%s", Need::Nothing,
-            |v| plan(v, |rate| rate.seed.map_or(NOT_MEASURED, |seed| text(&seed.to_string()))),
+            |v| plan(v, |rate| rate.seed.map(|seed| text(&seed.to_string())).into()),
             "seed of the random times of --arrival poisson"),
         row("REQUESTS_HELD_BACK", ["Requests", "Held", "Back", ""], "requests", "%d", Need::Nothing,
             |v| came(v, |paced| whole(paced.held_back)),
@@ -41,13 +41,14 @@ pub(crate) static RATE: &[&[SelectorRow]] = &[
 ];
 
 fn plan(view: &View<'_>, value: impl Fn(&RatePlan) -> Value) -> Value {
-    asked(view.plan()).map_or(NOT_MEASURED, value)
+    asked(view.plan()).map(value).into()
 }
 
 fn came(view: &View<'_>, value: impl Fn(&Paced) -> Value) -> Value {
     over_all(&view.outcome.iterations)
         .as_ref()
-        .map_or(NOT_MEASURED, value)
+        .map(value)
+        .into()
 }
 
 fn whole(number: u64) -> Value {

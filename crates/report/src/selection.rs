@@ -1,8 +1,7 @@
 //! Which selectors to print: parsing of lists and files (cli.md 5.1).
 
-use std::fmt;
-
 use netperf_model::{Format, ReportPlan, SelectionSource, TestId, TestPlan};
+use thiserror::Error;
 
 use crate::latency::LatencyColumn;
 use crate::selectors::{self, BLOCKS, Need, OUTPUT_END, OUTPUT_NONE, Selector};
@@ -100,75 +99,20 @@ pub struct Needs {
     pub hosts: bool,
 }
 
-/// Why a selection cannot be used. `Display` is the line for standard output.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SelectionError {
-    /// The file could not be opened.
-    CannotOpen {
-        /// The word as typed.
-        file: String,
-        /// The system's error number.
-        errno: i32,
-    },
-    /// A name in a file is too long.
-    NameTooLong {
-        /// The line it is on, from 1.
-        line: usize,
-        /// The characters of the file up to where it became too long, plus one.
-        characters: usize,
-    },
+/// A name in a selection file is too long. The text is the line for standard output; the
+/// original swaps the two numbers, and scripts see them so.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("Output selection starting column {line} on line {characters} is too long")]
+pub struct SelectionError {
+    /// Its line, from 1.
+    pub line: usize,
+    /// The characters of the file up to where it became too long, plus one.
+    pub characters: usize,
 }
 
 impl SelectionError {
     /// The exit status the original gives.
     pub const EXIT: u8 = 255;
-}
-
-impl fmt::Display for SelectionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::CannotOpen { file, errno } => {
-                write!(
-                    f,
-                    "Could not open output selection file '{file}' errno {errno}"
-                )
-            }
-            // The original swaps the two numbers; scripts see them so.
-            Self::NameTooLong { line, characters } => write!(
-                f,
-                "Output selection starting column {line} on line {characters} is too long"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for SelectionError {}
-
-/// Meaning of the word after `-k`, `-o` or `-O`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
-    /// `?`: list the names.
-    Help,
-    /// `all`.
-    All,
-    /// A list of names.
-    List,
-    /// The name of a file.
-    File,
-}
-
-/// Meaning of the word after `-k`, `-o` or `-O`.
-#[must_use]
-pub fn classify(word: &str) -> Word {
-    if word == "?" {
-        Word::Help
-    } else if word.eq_ignore_ascii_case("all") {
-        Word::All
-    } else if word.contains([',', ';']) || selectors::is_selector(word) {
-        Word::List
-    } else {
-        Word::File
-    }
 }
 
 /// How `?` lists the names.
@@ -265,10 +209,8 @@ impl Selection {
             SEND
         };
         let wants_cpu = plan.local.cpu.is_some() || plan.remote.cpu.is_some();
-        let cpu = if wants_cpu { CPU } else { &[] };
-        let entries = names.iter().chain(cpu);
-        let known = entries.filter_map(|name| selectors::by_name(name));
-        Self::from_blocks(vec![known.map(Entry::Known).collect()])
+        let cpu = if wants_cpu { CPU } else { "" };
+        Self::from_list(&[names, cpu].concat())
     }
 
     fn from_blocks(blocks: Vec<Vec<Entry>>) -> Self {
@@ -321,71 +263,30 @@ fn check_lengths(text: &str) -> Result<(), SelectionError> {
         }
         if length == LONGEST_NAME {
             let characters = at + 2;
-            return Err(SelectionError::NameTooLong { line, characters });
+            return Err(SelectionError { line, characters });
         }
     }
     Ok(())
 }
 
-const SEND: &[&str] = &[
-    "LSS_SIZE_END",
-    "RSR_SIZE_END",
-    "LOCAL_SEND_SIZE",
-    "ELAPSED_TIME",
-    "THROUGHPUT",
-    "THROUGHPUT_UNITS",
-];
+const SEND: &str =
+    "LSS_SIZE_END,RSR_SIZE_END,LOCAL_SEND_SIZE,ELAPSED_TIME,THROUGHPUT,THROUGHPUT_UNITS";
 
-const RECEIVE: &[&str] = &[
-    "RSS_SIZE_END",
-    "LSR_SIZE_END",
-    "REMOTE_SEND_SIZE",
-    "ELAPSED_TIME",
-    "THROUGHPUT",
-    "THROUGHPUT_UNITS",
-];
+const RECEIVE: &str =
+    "RSS_SIZE_END,LSR_SIZE_END,REMOTE_SEND_SIZE,ELAPSED_TIME,THROUGHPUT,THROUGHPUT_UNITS";
 
-const BOTH_WAYS: &[&str] = &[
-    "LOCAL_SEND_SIZE",
-    "REMOTE_SEND_SIZE",
-    "ELAPSED_TIME",
-    "REMOTE_RECV_THROUGHPUT",
-    "LOCAL_RECV_THROUGHPUT",
-    "THROUGHPUT",
-    "THROUGHPUT_UNITS",
-];
+const BOTH_WAYS: &str = "LOCAL_SEND_SIZE,REMOTE_SEND_SIZE,ELAPSED_TIME,REMOTE_RECV_THROUGHPUT,\
+                         LOCAL_RECV_THROUGHPUT,THROUGHPUT,THROUGHPUT_UNITS";
 
-const TRANSACTIONS: &[&str] = &[
-    "LSS_SIZE_END",
-    "LSR_SIZE_END",
-    "RSR_SIZE_END",
-    "RSS_SIZE_END",
-    "REQUEST_SIZE",
-    "RESPONSE_SIZE",
-    "ELAPSED_TIME",
-    "THROUGHPUT",
-    "THROUGHPUT_UNITS",
-];
+const TRANSACTIONS: &str = "LSS_SIZE_END,LSR_SIZE_END,RSR_SIZE_END,RSS_SIZE_END,REQUEST_SIZE,\
+                            RESPONSE_SIZE,ELAPSED_TIME,THROUGHPUT,THROUGHPUT_UNITS";
 
-const CPU: &[&str] = &[
-    "LOCAL_CPU_UTIL",
-    "LOCAL_CPU_PERCENT_USER",
-    "LOCAL_CPU_PERCENT_SYSTEM",
-    "LOCAL_CPU_PERCENT_IOWAIT",
-    "LOCAL_CPU_PERCENT_IRQ",
-    "LOCAL_CPU_PERCENT_SWINTR",
-    "LOCAL_CPU_METHOD",
-    "REMOTE_CPU_UTIL",
-    "REMOTE_CPU_PERCENT_USER",
-    "REMOTE_CPU_PERCENT_SYSTEM",
-    "REMOTE_CPU_PERCENT_IOWAIT",
-    "REMOTE_CPU_PERCENT_IRQ",
-    "REMOTE_CPU_PERCENT_SWINTR",
-    "REMOTE_CPU_METHOD",
-    "LOCAL_SD",
-    "REMOTE_SD",
-    "SD_UNITS",
-];
+/// Appended to the others if an end measures CPU utilisation.
+const CPU: &str = ",LOCAL_CPU_UTIL,LOCAL_CPU_PERCENT_USER,LOCAL_CPU_PERCENT_SYSTEM,\
+                   LOCAL_CPU_PERCENT_IOWAIT,LOCAL_CPU_PERCENT_IRQ,LOCAL_CPU_PERCENT_SWINTR,\
+                   LOCAL_CPU_METHOD,REMOTE_CPU_UTIL,REMOTE_CPU_PERCENT_USER,\
+                   REMOTE_CPU_PERCENT_SYSTEM,REMOTE_CPU_PERCENT_IOWAIT,REMOTE_CPU_PERCENT_IRQ,\
+                   REMOTE_CPU_PERCENT_SWINTR,REMOTE_CPU_METHOD,LOCAL_SD,REMOTE_SD,SD_UNITS";
 
 #[cfg(test)]
 mod tests {
@@ -476,21 +377,11 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_help_or_all_or_a_list_or_else_a_file() {
-        assert_eq!(classify("?"), Word::Help);
-        assert_eq!(classify("ALL"), Word::All);
-        assert_eq!(classify("throughput"), Word::List);
-        assert_eq!(classify(","), Word::List);
-        assert_eq!(classify("p99.9_latency"), Word::List);
-        assert_eq!(classify("P101_LATENCY"), Word::File);
-        assert_eq!(classify("THROUGHPUT ELAPSED_TIME"), Word::File);
-        assert_eq!(classify(""), Word::File);
-    }
-
-    #[test]
     fn every_default_selection_names_selectors_that_exist() {
-        for name in [SEND, RECEIVE, TRANSACTIONS, CPU].concat() {
-            assert!(selectors::by_name(name).is_some(), "{name}");
+        for list in [SEND, RECEIVE, BOTH_WAYS, TRANSACTIONS, CPU] {
+            let selection = Selection::from_list(list);
+            let names = names(&selection).concat();
+            assert!(!names.contains(&"?"), "{list}");
         }
     }
 }

@@ -5,7 +5,7 @@
 use netperf_model::Series;
 
 use crate::selectors::{Need, SelectorRow, end_row};
-use crate::values::{NOT_MEASURED, Value};
+use crate::values::Value;
 use crate::view::EndView;
 
 /// Every one, in order.
@@ -25,7 +25,7 @@ pub(crate) static OVER_TIME: &[&[SelectorRow]] = &[
 fn of(end: EndView<'_>, pick: fn(&Series) -> Option<u32>) -> Value {
     let series = end.result.and_then(|result| result.series.as_ref());
     let value = series.and_then(pick);
-    value.map_or(NOT_MEASURED, |value| Value::Count(value.into()))
+    value.into()
 }
 
 /// The smallest round trip: TCP's own, which it forgets after a while.

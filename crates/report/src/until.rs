@@ -8,7 +8,7 @@ use netperf_model::until::percentile_name;
 use netperf_model::{Course, Until, UntilPlan};
 
 use crate::selectors::{Need, SelectorRow, row};
-use crate::values::{NOT_MEASURED, Value, text};
+use crate::values::{Value, text};
 use crate::view::View;
 
 /// Every one, in order.
@@ -25,10 +25,10 @@ pub(crate) static UNTIL: &[&[SelectorRow]] = &[
             |v| found(v, |until| share(judged(until, until.worst()))),
             "the same for the least precise of the requested figures"),
         row("UNTIL_CONFIDENCE", ["Until", "Confidence", "%", ""], "%", "%.0f", Need::Nothing,
-            |v| v.plan().until.as_ref().map_or(NOT_MEASURED, |plan| Value::Real(plan.level * 100.0)),
+            |v| v.plan().until.as_ref().map(|plan| plan.level * 100.0).into(),
             "the confidence of these intervals"),
         row("UNTIL_THROUGHPUT", ["Until", "Throughput", "", ""], "of THROUGHPUT_UNITS", "%.2f", Need::Nothing,
-            |v| found(v, |until| until.throughput.map_or(NOT_MEASURED, |known| Value::Real(rate(v, known.value)))),
+            |v| found(v, |until| until.throughput.map(|known| rate(v, known.value)).into()),
             "the throughput at netperf's end without the warm-up"),
         row("UNTIL_COURSE", ["Until", "Course", "", ""], "", "%s", Need::Nothing,
             |v| found(v, |until| text(until.course.label())),
@@ -43,7 +43,7 @@ pub(crate) static UNTIL: &[&[SelectorRow]] = &[
 ];
 
 fn found(view: &View<'_>, value: impl Fn(&Until) -> Value) -> Value {
-    view.outcome.until.as_ref().map_or(NOT_MEASURED, value)
+    view.outcome.until.as_ref().map(value).into()
 }
 
 /// Precision of a figure; empty for a run that was too short.
@@ -52,7 +52,7 @@ fn judged(until: &Until, width: Option<f64>) -> Option<f64> {
 }
 
 fn share(share: Option<f64>) -> Value {
-    share.map_or(NOT_MEASURED, |share| Value::Real(share * 100.0))
+    share.map(|share| share * 100.0).into()
 }
 
 /// Work per second in the unit of the result.

@@ -1,9 +1,8 @@
 //! Values of selectors, one function per kind of value.
 
-use netperf_model::figures::{self, count, per_call};
+use netperf_model::figures::{self, count};
 use netperf_model::{
-    Confidence, CpuShares, CpuUsage, EndResult, EndSetup, Family, HostFacts, PciIds, SocketKind,
-    TransportId,
+    CpuShares, CpuUsage, EndResult, EndSetup, Family, HostFacts, SocketKind, TransportId,
 };
 
 use crate::control::Whose;
@@ -102,8 +101,23 @@ pub(crate) fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-pub(crate) fn optional(value: Option<u32>) -> Value {
-    value.map_or(NOT_MEASURED, |value| Value::Int(i64::from(value)))
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Real(value)
+    }
+}
+
+impl From<u32> for Value {
+    fn from(value: u32) -> Self {
+        Self::Int(value.into())
+    }
+}
+
+/// A missing value was not measured.
+impl<T: Into<Self>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(NOT_MEASURED, T::into)
+    }
 }
 
 /// Follows the test's name, not the transport chosen with `-T`.
@@ -136,7 +150,12 @@ pub(crate) fn local_size(v: &View<'_>, used: bool, pick: fn(&EndSetup) -> Option
 
 /// Bytes per call at netserver: -1 in the direction it does not serve.
 pub(crate) fn remote_size(v: &View<'_>, used: bool, pick: fn(&EndSetup) -> Option<u32>) -> Value {
-    optional(v.remote().setup.as_ref().and_then(pick).filter(|_| used))
+    v.remote()
+        .setup
+        .as_ref()
+        .and_then(pick)
+        .filter(|_| used)
+        .into()
 }
 
 pub(crate) fn share(end: EndView<'_>, pick: fn(CpuShares) -> f64) -> Value {
@@ -160,16 +179,6 @@ pub(crate) fn demand_unit(v: &View<'_>) -> &'static str {
     }
 }
 
-pub(crate) fn asked_width(v: &View<'_>) -> Value {
-    let asked = v.plan().confidence;
-    asked.map_or(NOT_MEASURED, |asked| Value::Real(asked.width * 100.0))
-}
-
-pub(crate) fn confidence(v: &View<'_>, pick: fn(Confidence) -> f64) -> Value {
-    let reached = v.outcome.confidence;
-    reached.map_or(NOT_MEASURED, |reached| Value::Real(pick(reached)))
-}
-
 /// 1.000 where there are no transactions, as the original prints.
 pub(crate) fn transaction_rate(v: &View<'_>) -> Value {
     Value::Real(if v.plan().flow.is_request_response() {
@@ -179,14 +188,10 @@ pub(crate) fn transaction_rate(v: &View<'_>) -> Value {
     })
 }
 
-pub(crate) fn round_trip(v: &View<'_>) -> Value {
-    figures::round_trip(v.plan(), v.last).map_or(NOT_MEASURED, Value::Real)
-}
-
 /// -1 if the protocol counts none, -2 if unknown.
 pub(crate) fn retransmissions(end: EndView<'_>) -> Value {
     if end.known {
-        optional(end.result.and_then(|result| result.retransmissions))
+        end.result.and_then(|result| result.retransmissions).into()
     } else {
         Value::Int(-2)
     }
@@ -207,18 +212,6 @@ pub(crate) fn destination_family(v: &View<'_>) -> Family {
         Family::Unspecified if v.plan().control.is_some() => v.outcome.hosts.remote.family(),
         asked @ (Family::Unspecified | Family::V4 | Family::V6) => asked,
     }
-}
-
-pub(crate) fn per_recv(end: EndView<'_>) -> Value {
-    Value::Real(end.result.map_or(0.0, |result| {
-        per_call(result.tally.bytes_received, result.tally.recv_calls)
-    }))
-}
-
-pub(crate) fn per_send(end: EndView<'_>) -> Value {
-    Value::Real(end.result.map_or(0.0, |result| {
-        per_call(result.tally.bytes_sent, result.tally.send_calls)
-    }))
 }
 
 /// Bytes sent and received. Without a control connection, netperf's own bytes stand for
@@ -246,11 +239,6 @@ pub(crate) fn brand(v: &View<'_>) -> Value {
     brand.map_or(Value::Missing(Missing::Unset), text)
 }
 
-pub(crate) fn socket_option(end: EndView<'_>, pick: fn(EndSetup) -> i32) -> Value {
-    let value = end.setup.map_or(-1, pick);
-    Value::Int(i64::from(value))
-}
-
 pub(crate) fn tos(end: EndView<'_>) -> Value {
     // -1 and -2 print as the 32 bits they are kept in.
     let tos = end.setup.map_or(-1, |setup| setup.tos);
@@ -263,42 +251,15 @@ pub(crate) fn congestion(end: EndView<'_>) -> Value {
     text(name.unwrap_or(""))
 }
 
+/// A fact about an end's host.
+pub(crate) fn fact(end: EndView<'_>, pick: fn(&HostFacts) -> Option<Value>) -> Value {
+    end.host.and_then(pick).unwrap_or(NOT_COLLECTED)
+}
+
 /// A text about an end's host.
 pub(crate) fn host_text(end: EndView<'_>, pick: fn(&HostFacts) -> &Option<String>) -> Value {
     let fact = end.host.and_then(|host| pick(host).as_deref());
     fact.map_or(NOT_COLLECTED, text)
-}
-
-/// MHz.
-pub(crate) fn host_frequency(end: EndView<'_>) -> Value {
-    let frequency = end.host.and_then(|host| host.cpu_frequency);
-    frequency.map_or(NOT_COLLECTED, |megahertz| Value::Int(i64::from(megahertz)))
-}
-
-/// One of the ids of the interface.
-pub(crate) fn host_id(end: EndView<'_>, pick: fn(PciIds) -> u16) -> Value {
-    let ids = end.host.and_then(|host| host.interface.pci);
-    ids.map_or(NOT_COLLECTED, |ids| Value::Bits(u32::from(pick(ids))))
-}
-
-pub(crate) fn security_type(end: EndView<'_>) -> Value {
-    let kind = end.host.and_then(|host| host.security.kind);
-    kind.map_or(NOT_COLLECTED, |kind| text(kind.label()))
-}
-
-pub(crate) fn security_type_id(end: EndView<'_>) -> Value {
-    let kind = end.host.and_then(|host| host.security.kind);
-    kind.map_or(NOT_COLLECTED, |kind| Value::Int(i64::from(kind.id())))
-}
-
-pub(crate) fn security_mode(end: EndView<'_>) -> Value {
-    let mode = end.host.and_then(|host| host.security.mode);
-    mode.map_or(NOT_COLLECTED, |mode| text(mode.label()))
-}
-
-pub(crate) fn security_mode_id(end: EndView<'_>) -> Value {
-    let mode = end.host.and_then(|host| host.security.mode);
-    mode.map_or(NOT_COLLECTED, |mode| Value::Int(i64::from(mode.id())))
 }
 
 pub(crate) fn fill_file(end: EndView<'_>) -> Value {

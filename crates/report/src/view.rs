@@ -2,7 +2,7 @@
 
 use netperf_model::figures::{self, Figures};
 use netperf_model::{
-    CpuUsage, Crew, EndPlan, EndResult, EndSetup, HostFacts, Iteration, Outcome, ReportPlan,
+    CpuUsage, Crew, EndPlan, EndResult, EndSetup, HostFacts, Iteration, Outcome, ReportPlan, Tally,
     TestPlan, Unit,
 };
 
@@ -188,6 +188,14 @@ impl<'a> EndView<'a> {
         } else {
             -1
         }
+    }
+
+    /// The bytes of a call, as a mean; 0 when there was none.
+    pub(crate) fn mean(&self, pick: fn(&Tally) -> (u64, u64)) -> f64 {
+        self.result.map_or(0.0, |result| {
+            let (bytes, calls) = pick(&result.tally);
+            figures::per_call(bytes, calls)
+        })
     }
 
     /// A count of this end, 0 when it has none.

@@ -189,7 +189,7 @@ pub struct AskedIo {
 }
 
 impl AskedTest {
-    pub(super) fn of(plan: &TestPlan) -> Self {
+    pub(crate) fn of(plan: &TestPlan) -> Self {
         let transport = plan.transport.row();
         Self {
             name: plan.test.row().name.to_owned(),

@@ -326,7 +326,7 @@ fn mean_round_trip(plan: &TestPlan, runs: &[Iteration]) -> MeasuredFigure {
 }
 
 impl IterationDocument {
-    pub(super) fn of(plan: &TestPlan, report: &ReportPlan, number: usize, run: &Iteration) -> Self {
+    pub(crate) fn of(plan: &TestPlan, report: &ReportPlan, number: usize, run: &Iteration) -> Self {
         let figures = InUnits::new(plan, report, |unit| figures::of_iteration(plan, unit, run));
         let sent = |end: &EndResult| end.quality.map(|quality| quality.sent);
         let (local, remote) = (&run.local, run.remote.as_ref());
@@ -452,7 +452,7 @@ impl TransferRates {
 }
 
 impl IntervalResult {
-    pub(super) fn of(
+    pub(crate) fn of(
         plan: &TestPlan,
         report: &ReportPlan,
         number: usize,

@@ -1,7 +1,7 @@
 //! The histogram of operation times at verbosity 2 (output.md 13).
 
-use super::classic::rows;
-use crate::fmt::{Arg, printf};
+use super::classic::{line, rows};
+use crate::fmt::Arg;
 use crate::view::View;
 
 /// Names of the rows. The blanks are part of them.
@@ -25,14 +25,9 @@ pub(super) fn print(view: &View<'_>, heading: &str) -> String {
     let decades = latency.decades();
     let mut out = format!("{heading}\n");
     for (label, row) in LABELS.iter().zip(&decades.rows) {
-        let counts = row.map(Arg::Uint);
         out.push_str(label);
-        out.push_str(&printf(rows::H.template, &counts));
-        out.push('\n');
+        out.push_str(&line(rows::H, &row.map(Arg::Uint)));
     }
-    out.push_str(&printf(rows::H9.template, &[Arg::Uint(decades.beyond)]));
-    out.push('\n');
-    out.push_str(&printf(rows::HT.template, &[Arg::Uint(latency.count)]));
-    out.push('\n');
-    out
+    out + &line(rows::H9, &[Arg::Uint(decades.beyond)])
+        + &line(rows::HT, &[Arg::Uint(latency.count)])
 }

@@ -7,7 +7,10 @@ use netperf_model::{Format, Interim, Iteration, ReportPlan, TestPlan};
 use serde::Serialize;
 
 use crate::control::Whose;
-use crate::document::{CalibrationResult, Document, RunContext, RunError, StreamEvent};
+use crate::document::{
+    AskedTest, CalibrationResult, Document, DocumentHeader, IntervalResult, IterationDocument,
+    RunContext, RunError, StreamEvent, partial,
+};
 use crate::incomplete::SoFar;
 use crate::view::View;
 
@@ -44,7 +47,9 @@ pub(crate) fn interim_event(
     index: usize,
     interim: &Interim,
 ) -> String {
-    line(&StreamEvent::interim(plan, report, index, interim))
+    line(&StreamEvent::Interim {
+        interval: Box::new(IntervalResult::of(plan, report, index + 1, interim)),
+    })
 }
 
 /// The first line; empty unless a stream is wanted.
@@ -53,7 +58,12 @@ pub fn start(context: RunContext<'_>) -> String {
     if context.report.format != Format::JsonStream {
         return String::new();
     }
-    line(&StreamEvent::start(context))
+    line(&StreamEvent::Start {
+        header: DocumentHeader::own(),
+        command_line: context.report.command_line.clone(),
+        time: context.span.started,
+        test: Box::new(AskedTest::of(context.plan)),
+    })
 }
 
 /// The end of an iteration; empty unless a stream is wanted.
@@ -68,7 +78,10 @@ pub fn iteration(
     if report.format != Format::JsonStream {
         return String::new();
     }
-    line(&StreamEvent::iteration(plan, report, number, run, at))
+    line(&StreamEvent::Iteration {
+        time: at,
+        iteration: Box::new(IterationDocument::of(plan, report, number, run)),
+    })
 }
 
 /// The result of a test without data.
@@ -96,7 +109,11 @@ pub fn answer(context: RunContext<'_>, answer: Answer<'_>) -> String {
 #[must_use]
 pub fn failure(context: RunContext<'_>, so_far: SoFar<'_>, error: RunError) -> String {
     if context.report.format == Format::JsonStream {
-        return line(&StreamEvent::error(context, so_far, error));
+        return line(&StreamEvent::Error {
+            time: context.span.ended,
+            error,
+            partial: partial(context, so_far).map(Box::new),
+        });
     }
     pretty(&Document {
         complete: false,

@@ -1,10 +1,9 @@
 //! Block 2 of `all`: CPU, confidence and transactions.
 
 use super::{Need, SelectorRow, end_row, row};
-use crate::values::{
-    Value, asked_width, confidence, demand_unit, method, optional, retransmissions, round_trip,
-    share, text, transaction_rate,
-};
+use netperf_model::figures::round_trip;
+
+use crate::values::{Value, demand_unit, method, retransmissions, share, text, transaction_rate};
 
 /// Its selectors, in order.
 #[rustfmt::skip]
@@ -43,25 +42,25 @@ pub(super) static ROWS: &[&[SelectorRow]] = &[
             |v| Value::Int(v.plan().confidence.map_or(0, |asked| i64::from(asked.level))),
             "requested confidence level, 95 or 99"),
         row("CONFIDENCE_INTERVAL", ["Confidence", "Width", "Target", ""], "percent", "%f", Need::Nothing,
-            asked_width,
+            |v| v.plan().confidence.map(|asked| asked.width * 100.0).into(),
             "requested full width of the interval"),
         row("CONFIDENCE_ITERATION", ["Confidence", "Iterations", "Run", ""], "count", "%d", Need::Nothing,
             |v| Value::Count(v.outcome.iterations.len() as u64),
             "iterations actually run"),
         row("THROUGHPUT_CONFID", ["Throughput", "Confidence", "Width (%)", ""], "percent", "%.3f", Need::Nothing,
-            |v| confidence(v, |reached| reached.result),
+            |v| v.outcome.confidence.map(|reached| reached.result).into(),
             "full width reached for the result"),
         row("LOCAL_CPU_CONFID", ["Local", "CPU", "Confidence", "Width (%)"], "percent", "%.3f", Need::Nothing,
-            |v| confidence(v, |reached| reached.local_cpu),
+            |v| v.outcome.confidence.map(|reached| reached.local_cpu).into(),
             "full width reached for CPU busy on the netperf host"),
         row("REMOTE_CPU_CONFID", ["Remote", "CPU", "Confidence", "Width (%)"], "percent", "%.3f", Need::Nothing,
-            |v| confidence(v, |reached| reached.remote_cpu),
+            |v| v.outcome.confidence.map(|reached| reached.remote_cpu).into(),
             "full width reached for CPU busy on the netserver host"),
         row("TRANSACTION_RATE", ["Transaction", "Rate", "Tran/s", ""], "transactions/s", "%.3f", Need::Nothing,
             transaction_rate,
             "transaction rate of the last iteration, independent of -f"),
         row("RT_LATENCY", ["Round", "Trip", "Latency", "usec/tran"], "microseconds", "%.3f", Need::Nothing,
-            round_trip,
+            |v| round_trip(v.plan(), v.last).into(),
             "mean round trip: 1e6/rate, times (1 + burst) when not a connection test; time spent pausing for -b/-w removed"),
         row("BURST_SIZE", ["Initial", "Burst", "Requests", ""], "count", "%d", Need::Nothing,
             |v| Value::Int(i64::from(v.plan().burst)),
@@ -71,6 +70,6 @@ pub(super) static ROWS: &[&[SelectorRow]] = &[
         |_, end| retransmissions(end),
         "TCP retransmissions on the data connection as counted by {end}, last iteration")],
     &[row("TRANSPORT_MSS", ["Transport", "MSS", "bytes", ""], "bytes", "%d", Need::Nothing,
-        |v| optional(v.first.segment_size),
+        |v| v.first.segment_size.into(),
         "segment size read from the data socket the first time")],
 ];

@@ -1,10 +1,7 @@
 //! Block 3 of `all`: each end.
 
 use super::{Need, SelectorRow, end_row, row};
-use crate::values::{
-    Value, destination_family, host_frequency, host_text, optional, peak, per_recv, per_send, text,
-    transferred, width,
-};
+use crate::values::{Value, destination_family, fact, host_text, peak, text, transferred, width};
 
 /// Its selectors, in order.
 #[rustfmt::skip]
@@ -19,7 +16,7 @@ pub(super) static ROWS: &[&[SelectorRow]] = &[
     ],
     &[
         end_row("{END}_CPU_BIND", ["{End}", "CPU", "Bind", ""], "CPU id", "%d", Need::Nothing,
-            |_, end| optional(end.plan.bind),
+            |_, end| end.plan.bind.into(),
             "CPU that {end} was asked to bind to"),
         end_row("{END}_CPU_COUNT", ["{End}", "CPU", "Count", ""], "count", "%d", Need::Nothing,
             |_, end| Value::Int(end.cpu().map_or(0, |cpu| i64::from(cpu.cpus))),
@@ -34,7 +31,7 @@ pub(super) static ROWS: &[&[SelectorRow]] = &[
             |_, end| host_text(end, |host| &host.cpu_model),
             "model name of the CPU of the {end} host"),
         end_row("{END}_CPU_FREQUENCY", ["{End}", "CPU", "Frequency", "MHz"], "MHz", "%d", Need::Hosts,
-            |_, end| host_frequency(end),
+            |_, end| fact(end, |host| host.cpu_frequency.map(Value::from)),
             "clock frequency of the CPU of the {end} host, the maximum if it is known; 0 if unknown"),
     ],
     &[
@@ -65,10 +62,10 @@ pub(super) static ROWS: &[&[SelectorRow]] = &[
             |_, end| Value::Count(end.count(|end| end.tally.recv_calls)),
             "receives that returned data to {end}, last iteration"),
         end_row("{END}_BYTES_PER_RECV", ["{End}", "Bytes", "Per", "Recv"], "bytes", "%.2f", Need::Nothing,
-            |_, end| per_recv(end),
+            |_, end| end.mean(|tally| (tally.bytes_received, tally.recv_calls)).into(),
             "mean bytes per receive by {end}; 0.00 if there was none"),
         end_row("{END}_BYTES_PER_SEND", ["{End}", "Bytes", "Per", "Send"], "bytes", "%.2f", Need::Nothing,
-            |_, end| per_send(end),
+            |_, end| end.mean(|tally| (tally.bytes_sent, tally.send_calls)).into(),
             "mean bytes per send by {end}; 0.00 if there was none"),
         end_row("{END}_BYTES_SENT", ["{End}", "Bytes", "Sent", ""], "bytes", "%u", Need::Nothing,
             |_, end| Value::Count(end.count(|end| end.tally.bytes_sent)),

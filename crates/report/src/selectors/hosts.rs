@@ -2,10 +2,7 @@
 
 use super::{Need, SelectorRow, end_row, row};
 use crate::latency::{Statistic, micros};
-use crate::values::{
-    Value, brand, congestion, fill_file, host_id, host_text, interval, security_mode,
-    security_mode_id, security_type, security_type_id, socket_option, text, tos,
-};
+use crate::values::{Value, brand, congestion, fact, fill_file, host_text, interval, text, tos};
 
 /// Its selectors, in order.
 #[rustfmt::skip]
@@ -32,16 +29,16 @@ pub(super) static ROWS: &[&[SelectorRow]] = &[
             |_, end| host_text(end, |host| &host.interface.name),
             "interface of the {end} host that sends the data"),
         end_row("{END}_INTERFACE_VENDOR", ["{End}", "Interface", "Vendor", ""], "hex id", "0x%.4x", Need::Hosts,
-            |_, end| host_id(end, |ids| ids.vendor),
+            |_, end| fact(end, |host| Some(Value::Bits(host.interface.pci?.vendor.into()))),
             "PCI vendor of that interface of the {end} host; 0 if it is not a PCI device, 0xfffffffe if unknown"),
         end_row("{END}_INTERFACE_DEVICE", ["{End}", "Interface", "Device", ""], "hex id", "0x%.4x", Need::Hosts,
-            |_, end| host_id(end, |ids| ids.device),
+            |_, end| fact(end, |host| Some(Value::Bits(host.interface.pci?.device.into()))),
             "PCI device id of that interface of the {end} host, as for the vendor"),
         end_row("{END}_INTERFACE_SUBVENDOR", ["{End}", "Interface", "Subvendor", ""], "hex id", "0x%.4x", Need::Hosts,
-            |_, end| host_id(end, |ids| ids.subvendor),
+            |_, end| fact(end, |host| Some(Value::Bits(host.interface.pci?.subvendor.into()))),
             "PCI subsystem vendor of that interface of the {end} host, as for the vendor"),
         end_row("{END}_INTERFACE_SUBDEVICE", ["{End}", "Interface", "Subdevice", ""], "hex id", "0x%.4x", Need::Hosts,
-            |_, end| host_id(end, |ids| ids.subdevice),
+            |_, end| fact(end, |host| Some(Value::Bits(host.interface.pci?.subdevice.into()))),
             "PCI subsystem device id of that interface of the {end} host, as for the vendor"),
         end_row("{END}_DRIVER_NAME", ["{End}", "Driver", "Name", ""], "text", "%s", Need::Hosts,
             |_, end| host_text(end, |host| &host.interface.driver),
@@ -69,16 +66,16 @@ pub(super) static ROWS: &[&[SelectorRow]] = &[
     ],
     &[
         end_row("{END}_SECURITY_TYPE_ID", ["{End}", "OS", "Security", "Type ID|Type"], "number", "%d", Need::Hosts,
-            |_, end| security_type_id(end),
+            |_, end| fact(end, |host| Some(Value::Int(host.security.kind?.id().into()))),
             "number of the security framework of the {end} host: 1 none, 2 SELinux, 3 AppArmor, 4 Smack, 5 TOMOYO; 0 if unknown"),
         end_row("{END}_SECURITY_TYPE", ["{End}", "OS", "Security", "Type"], "text", "%s", Need::Hosts,
-            |_, end| security_type(end),
+            |_, end| fact(end, |host| Some(text(host.security.kind?.label()))),
             "security framework of the {end} host"),
         end_row("{END}_SECURITY_ENABLED_NUM", ["{End}", "OS", "Security", "Enabled Num|Enabled"], "number", "%d", Need::Hosts,
-            |_, end| security_mode_id(end),
+            |_, end| fact(end, |host| Some(Value::Int(host.security.mode?.id().into()))),
             "mode of the security framework of the {end} host: 1 disabled, 2 permissive, 3 enforcing; 0 if unknown"),
         end_row("{END}_SECURITY_ENABLED", ["{End}", "OS", "Security", "Enabled"], "text", "%s", Need::Hosts,
-            |_, end| security_mode(end),
+            |_, end| fact(end, |host| Some(text(host.security.mode?.label()))),
             "mode of the security framework of the {end} host: Disabled, Permissive or Enforcing"),
         end_row("{END}_SECURITY_SPECIFIC", ["{End}", "OS", "Security", "Specific"], "text", "%s", Need::Hosts,
             |_, end| host_text(end, |host| &host.security.specific),
@@ -114,7 +111,7 @@ pub(super) static ROWS: &[&[SelectorRow]] = &[
             "standard deviation of operation time (transaction, send call or receive call)"),
     ],
     &[end_row("{END}_SOCKET_PRIO", ["{End}", "Socket", "Priority", ""], "number", "%d", Need::Nothing,
-        |_, end| socket_option(end, |setup| setup.priority),
+        |_, end| Value::Int(end.setup.map_or(-1, |setup| setup.priority).into()),
         "socket priority on the {end} side")],
     &[end_row("{END}_SOCKET_TOS", ["{End}", "Socket", "TOS", ""], "hex", "0x%.2x", Need::Nothing,
         |_, end| tos(end),

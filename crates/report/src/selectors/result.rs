@@ -1,7 +1,7 @@
 //! Block 1 of `all`: the test, its result and its sizes.
 
 use super::{Need, SelectorRow, end_row, row};
-use crate::values::{Value, final_size, local_size, optional, remote_size, socket_type, text};
+use crate::values::{Value, final_size, local_size, remote_size, socket_type, text};
 
 /// Its selectors, in order.
 #[rustfmt::skip]
@@ -28,7 +28,7 @@ pub(super) static ROWS: &[&[SelectorRow]] = &[
     ],
     &[
         end_row("{E}SS_SIZE_REQ", ["{End}", "Send Socket", "Size", "Requested"], "bytes", "%d", Need::Nothing,
-            |_, end| optional(end.plan.socket.send_buffer),
+            |_, end| end.plan.socket.send_buffer.into(),
             "requested socket buffer, {end} send side"),
         end_row("{E}SS_SIZE", ["{End}", "Send Socket", "Size", "Initial"], "bytes", "%d", Need::Nothing,
             |_, end| Value::Int(end.send_buffer()),
@@ -37,7 +37,7 @@ pub(super) static ROWS: &[&[SelectorRow]] = &[
             |_, end| final_size(end, end.send_buffer(), |end| end.send_buffer_end),
             "socket buffer before the data socket is closed, {end} send side; equals the initial value when the size was set by option or the socket was never connected"),
         end_row("{E}SR_SIZE_REQ", ["{End}", "Recv Socket", "Size", "Requested"], "bytes", "%d", Need::Nothing,
-            |_, end| optional(end.plan.socket.recv_buffer),
+            |_, end| end.plan.socket.recv_buffer.into(),
             "requested socket buffer, {end} receive side"),
         end_row("{E}SR_SIZE", ["{End}", "Recv Socket", "Size", "Initial"], "bytes", "%d", Need::Nothing,
             |_, end| Value::Int(end.recv_buffer()),
@@ -60,10 +60,10 @@ pub(super) static ROWS: &[&[SelectorRow]] = &[
             |v| remote_size(v, v.plan().flow.sends, |setup| setup.recv_size),
             "bytes per receive, netserver"),
         row("REQUEST_SIZE", ["Request", "Size", "Bytes", ""], "bytes", "%d", Need::Nothing,
-            |v| optional(v.plan().request),
+            |v| v.plan().request.into(),
             "request size in force"),
         row("RESPONSE_SIZE", ["Response", "Size", "Bytes", ""], "bytes", "%d", Need::Nothing,
-            |v| optional(v.plan().response),
+            |v| v.plan().response.into(),
             "response size in force"),
     ],
 ];

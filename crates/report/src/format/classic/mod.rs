@@ -166,7 +166,7 @@ fn confidence_warning(view: &View<'_>) -> String {
 }
 
 /// One row with its newline.
-fn line(row: ClassicRow, args: &[Arg<'_>]) -> String {
+pub(super) fn line(row: ClassicRow, args: &[Arg<'_>]) -> String {
     let mut out = printf(row.template, args);
     out.push('\n');
     out
